@@ -1,0 +1,168 @@
+//! The environment variables: one table for reading, `oshmem_info`, `SHMEM_INFO` and docs.
+
+use std::env;
+
+/// One environment variable of the library or the launcher.
+#[derive(Debug, Clone, Copy)]
+pub struct Variable {
+    /// Name as in the standard or with the same prefix.
+    pub name: &'static str,
+    /// Older name that is read where `name` is unset (the standard's `SMA_*`).
+    pub alias: Option<&'static str>,
+    /// What a value looks like.
+    pub kind: &'static str,
+    /// What holds when it is unset.
+    pub default: &'static str,
+    /// Meaning, one sentence.
+    pub help: &'static str,
+}
+
+/// Prints the version at start-up (standard, "Environment Variables").
+pub const VERSION: Variable = Variable {
+    name: "SHMEM_VERSION",
+    alias: Some("SMA_VERSION"),
+    kind: "any value",
+    default: "unset",
+    help: "PE 0 prints the library version at start-up.",
+};
+/// Prints this table at start-up (standard).
+pub const INFO: Variable = Variable {
+    name: "SHMEM_INFO",
+    alias: Some("SMA_INFO"),
+    kind: "any value",
+    default: "unset",
+    help: "PE 0 prints what oshmem_info prints: version, environment variables, build and machine.",
+};
+/// Size of the symmetric heap (standard).
+pub const SYMMETRIC_SIZE: Variable = Variable {
+    name: "SHMEM_SYMMETRIC_SIZE",
+    alias: Some("SMA_SYMMETRIC_SIZE"),
+    kind: "size: number with k, m, g or t",
+    default: "the node's memory",
+    help: "Size of each PE's symmetric heap. Memory is used only once it is touched.",
+};
+/// Debugging messages (standard).
+pub const DEBUG: Variable = Variable {
+    name: "SHMEM_DEBUG",
+    alias: Some("SMA_DEBUG"),
+    kind: "any value",
+    default: "unset",
+    help: "Prints debugging messages: memory layout, fast path, failed allocations.",
+};
+/// Checks every argument.
+pub const CHECK: Variable = Variable {
+    name: "SHMEM_CHECK",
+    alias: None,
+    kind: "0 or 1",
+    default: "0",
+    help: "Checks every argument of every call, and that the PEs agree on collective calls; turns the fast path off.",
+};
+/// Turns the inlined fast path off.
+pub const FAST_PATH: Variable = Variable {
+    name: "SHMEM_FAST_PATH",
+    alias: None,
+    kind: "0 or 1",
+    default: "1",
+    help: "0 sends every call through the library, as profiling tools need it (a tool that interposes is noticed by itself).",
+};
+/// Polls before yielding.
+pub const SPIN: Variable = Variable {
+    name: "SHMEM_SPIN",
+    alias: None,
+    kind: "number of polls",
+    default: "4000, or 20 where PEs outnumber cores",
+    help: "How often a waiting PE looks before it gives up its core.",
+};
+
+/// All variables, in the order they are printed.
+pub const TABLE: &[Variable] =
+    &[VERSION, INFO, SYMMETRIC_SIZE, DEBUG, CHECK, FAST_PATH, SPIN];
+
+impl Variable {
+    /// The variable's value, or its alias's. Values that are not UTF-8 are read lossily.
+    pub fn get(&self) -> Option<String> {
+        let read = |name: &str| env::var_os(name).map(|v| v.to_string_lossy().into_owned());
+        read(self.name).or_else(|| self.alias.and_then(read))
+    }
+
+    /// Whether the variable is set at all.
+    pub fn is_set(&self) -> bool {
+        self.get().is_some()
+    }
+
+    /// A `0 or 1` variable. The error is one line that names variable and value.
+    pub fn flag(&self, default: bool) -> Result<bool, String> {
+        match self.get().as_deref().map(str::trim) {
+            None | Some("") => Ok(default),
+            Some("0" | "no" | "off" | "false") => Ok(false),
+            Some("1" | "yes" | "on" | "true") => Ok(true),
+            Some(v) => Err(format!("{}: cannot read \"{v}\": give 0 or 1", self.name)),
+        }
+    }
+
+    /// A number. The error is one line that names variable and value.
+    pub fn number(&self) -> Result<Option<u32>, String> {
+        match self.get() {
+            None => Ok(None),
+            Some(v) => v
+                .trim()
+                .parse()
+                .map(Some)
+                .map_err(|_| format!("{}: cannot read \"{v}\" as a number", self.name)),
+        }
+    }
+}
+
+/// What the library reads once at start-up.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    /// `SHMEM_CHECK`.
+    pub check: bool,
+    /// `SHMEM_FAST_PATH`.
+    pub fast_path: bool,
+    /// `SHMEM_DEBUG`.
+    pub debug: bool,
+    /// `SHMEM_SPIN`.
+    pub spin: Option<u32>,
+}
+
+impl Settings {
+    /// Reads the environment. The error is one line for the user.
+    pub fn from_environment() -> Result<Self, String> {
+        Ok(Self {
+            check: CHECK.flag(false)?,
+            fast_path: FAST_PATH.flag(true)?,
+            debug: DEBUG.is_set(),
+            spin: SPIN.number()?,
+        })
+    }
+}
+
+/// The table as text, with the value in force where one is set.
+pub fn describe() -> String {
+    let mut out = String::from("Environment variables\n");
+    for v in TABLE {
+        let alias = v.alias.map(|a| format!(" (or {a})")).unwrap_or_default();
+        out += &format!("  {}{alias}\n      {}\n", v.name, v.help);
+        out += &format!("      value: {}; default: {}", v.kind, v.default);
+        if let Some(value) = v.get() {
+            out += &format!("; set to \"{value}\"");
+        }
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_prefixed() {
+        for (i, v) in TABLE.iter().enumerate() {
+            assert!(v.name.starts_with("SHMEM_"));
+            assert!(!v.help.is_empty() && !v.default.is_empty() && !v.kind.is_empty());
+            assert!(TABLE[..i].iter().all(|w| w.name != v.name), "{} twice", v.name);
+        }
+    }
+}

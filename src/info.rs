@@ -1,0 +1,37 @@
+//! What this library is: version, level of the standard, build and machine facts.
+
+use crate::{env, platform};
+
+/// `SHMEM_MAJOR_VERSION` of the standard implemented.
+pub const SPEC_MAJOR: i32 = 1;
+/// `SHMEM_MINOR_VERSION` of the standard implemented.
+pub const SPEC_MINOR: i32 = 6;
+/// Version of this library.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// `SHMEM_VENDOR_STRING`; the header repeats it, and a test compares them.
+pub const VENDOR: &str = concat!("FerroSHMEM ", env!("CARGO_PKG_VERSION"));
+/// `SHMEM_MAX_NAME_LEN`.
+pub const MAX_NAME_LEN: usize = 256;
+
+/// One line: product, version, level of the standard.
+pub fn version_line() -> String {
+    format!("FerroSHMEM {VERSION}, OpenSHMEM {SPEC_MAJOR}.{SPEC_MINOR}")
+}
+
+/// All that `oshmem_info` and `SHMEM_INFO` print.
+pub fn describe() -> String {
+    let machine = platform::Machine::here();
+    format!(
+        "{}\n\n{}\nBuild\n  target: {}-{}\n  profile: {}\n  Rust: {} or later\n\nMachine\n  cores this process may use: {}\n  memory: {} MiB\n  page size: {} bytes\n  huge pages for shared memory: {}\n",
+        version_line(),
+        env::describe(),
+        std::env::consts::ARCH,
+        std::env::consts::OS,
+        if cfg!(debug_assertions) { "debug" } else { "release" },
+        env!("CARGO_PKG_RUST_VERSION"),
+        machine.cores,
+        machine.memory >> 20,
+        machine.page_size,
+        machine.huge_pages,
+    )
+}

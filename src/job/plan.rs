@@ -1,0 +1,176 @@
+//! How large the heaps and their windows are: arithmetic shared by launcher and library.
+
+use std::fmt;
+
+use super::region::MAX_PES;
+
+/// Smallest distance between the windows of two PEs: the fast path keeps the number of
+/// PEs in the low half of a word whose high half is a multiple of the stride.
+pub const MIN_STRIDE: u64 = 1 << 32;
+/// Address space that all windows of a job may take, once for the heaps and once for
+/// the globals.
+pub const WINDOW_SPACE: u64 = 16 << 40;
+/// Size of the pages that heaps are rounded to.
+pub const PAGE: u64 = 4096;
+
+/// Sizes of a job's symmetric memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plan {
+    /// Bytes of symmetric heap of each PE.
+    pub heap_size: u64,
+    /// Bytes from one PE's window to the next, a power of two; the part beyond the heap
+    /// is room for globals.
+    pub stride: u64,
+}
+
+/// Why no plan exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PlanError {
+    /// The value of `SHMEM_SYMMETRIC_SIZE` cannot be read.
+    Malformed(String),
+    /// The heap asked for is larger than the node's memory.
+    LargerThanMemory {
+        /// Bytes asked for.
+        asked: u64,
+        /// Bytes of memory.
+        memory: u64,
+    },
+    /// The windows of so many PEs with so large heaps do not fit the address space.
+    NoRoom {
+        /// Bytes asked for per PE.
+        asked: u64,
+        /// Largest heap that fits.
+        largest: u64,
+        /// Number of PEs.
+        n_pes: usize,
+    },
+    /// More PEs than one node can hold, or none.
+    BadCount(usize),
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed(v) => write!(
+                f,
+                "SHMEM_SYMMETRIC_SIZE: cannot read \"{v}\" as a size: give bytes, or a number with k, m, g or t (512m, 1.5g)"
+            ),
+            Self::LargerThanMemory { asked, memory } => write!(
+                f,
+                "SHMEM_SYMMETRIC_SIZE: {asked} bytes per PE is more than this node's memory of {memory} bytes"
+            ),
+            Self::NoRoom { asked, largest, n_pes } => write!(
+                f,
+                "SHMEM_SYMMETRIC_SIZE: {asked} bytes per PE does not fit the address space with {n_pes} PEs: at most {largest}"
+            ),
+            Self::BadCount(n) => write!(f, "cannot run {n} PEs: give 1 to {MAX_PES}"),
+        }
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+/// Reads a size as the standard defines `SHMEM_SYMMETRIC_SIZE` (section "Environment
+/// Variables"): a non-negative integer or floating-point number, then optionally one of
+/// k, m, g, t in either case; what follows the suffix is ignored. Result in bytes, rounded up.
+pub fn parse_size(text: &str) -> Result<u64, PlanError> {
+    let bad = || PlanError::Malformed(text.to_owned());
+    let t = text.trim();
+    let digits = t.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(t.len());
+    let (number, suffix) = t.split_at(digits);
+    let factor: u64 = match suffix.chars().next().map(|c| c.to_ascii_lowercase()) {
+        None => 1,
+        Some('k') => 1 << 10,
+        Some('m') => 1 << 20,
+        Some('g') => 1 << 30,
+        Some('t') => 1 << 40,
+        Some(_) => return Err(bad()),
+    };
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(factor).ok_or_else(bad);
+    }
+    let value: f64 = number.parse().map_err(|_| bad())?;
+    let bytes = (value * factor as f64).ceil();
+    if bytes.is_finite() && bytes < u64::MAX as f64 { Ok(bytes as u64) } else { Err(bad()) }
+}
+
+impl Plan {
+    /// Sizes for `n_pes` PEs on a node with `memory` bytes, with `SHMEM_SYMMETRIC_SIZE`
+    /// set to `size` or unset. Unset means the node's memory: nothing is reserved until
+    /// it is touched.
+    pub fn new(n_pes: usize, memory: u64, size: Option<&str>) -> Result<Self, PlanError> {
+        if n_pes == 0 || n_pes > MAX_PES {
+            return Err(PlanError::BadCount(n_pes));
+        }
+        let widest = prev_power_of_two(WINDOW_SPACE / n_pes as u64);
+        let largest = widest / 2;
+        let heap = match size {
+            None => memory.min(largest),
+            Some(text) => {
+                let asked = parse_size(text)?;
+                if asked > memory {
+                    return Err(PlanError::LargerThanMemory { asked, memory });
+                }
+                if asked > largest {
+                    return Err(PlanError::NoRoom { asked, largest, n_pes });
+                }
+                asked
+            }
+        };
+        let heap_size = heap.next_multiple_of(PAGE);
+        // As much room for globals as the node has memory: a program cannot fill more.
+        let stride = (heap_size + memory).next_power_of_two().clamp(MIN_STRIDE, widest);
+        Ok(Self { heap_size, stride })
+    }
+}
+
+fn prev_power_of_two(n: u64) -> u64 {
+    1 << n.ilog2()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_of_the_standard() {
+        assert_eq!(parse_size("20m"), Ok(20_971_520));
+        assert_eq!(parse_size("3.1M"), Ok(3_250_586));
+        assert_eq!(parse_size(".5m"), parse_size("0.5m"));
+        assert_eq!(parse_size("20kk"), Ok(20 << 10));
+        assert_eq!(parse_size("0"), Ok(0));
+        assert_eq!(parse_size("2T"), Ok(2 << 40));
+        for bad in ["", "m", "-1", "ten", "1x", "1.2.3", "99999999999t", "0x10", "nan"] {
+            assert!(parse_size(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn default_heap_is_the_memory() {
+        let p = Plan::new(64, 24 << 30, None).unwrap();
+        assert_eq!(p.heap_size, 24 << 30);
+        assert!(p.stride >= 48 << 30 && p.stride.is_power_of_two());
+        assert!(p.stride * 64 <= WINDOW_SPACE);
+    }
+
+    #[test]
+    fn every_count_fits_the_address_space() {
+        for n in 1..=MAX_PES {
+            let p = Plan::new(n, 2 << 40, None).unwrap();
+            assert!(p.stride >= MIN_STRIDE);
+            assert!(p.stride * n as u64 <= WINDOW_SPACE);
+            assert!(p.heap_size <= p.stride / 2);
+        }
+        assert_eq!(Plan::new(0, 1 << 30, None), Err(PlanError::BadCount(0)));
+        assert_eq!(Plan::new(MAX_PES + 1, 1 << 30, None), Err(PlanError::BadCount(MAX_PES + 1)));
+    }
+
+    #[test]
+    fn too_large_is_refused() {
+        assert!(matches!(
+            Plan::new(1, 1 << 30, Some("2g")),
+            Err(PlanError::LargerThanMemory { .. })
+        ));
+        assert!(matches!(Plan::new(4096, 8 << 40, Some("1t")), Err(PlanError::NoRoom { .. })));
+    }
+}

@@ -1,0 +1,276 @@
+//! The job's shared memory: one sparse file that every PE of the node maps.
+//!
+//! ```text
+//! offset 0          Header                      one page, written by the launcher
+//! PE_BLOCKS         PeBlock × n_pes             who is where, what it waits for
+//! slots_offset      TeamSlot × n_pes × teams    team-major: the world team first
+//! heaps_offset      slot_size × n_pes           symmetric heap, then globals, of each PE
+//! ```
+//!
+//! Nothing is reserved: the file is sparse, and a page exists once it is touched.
+//! The launcher and the library share this one description; [`VERSION`] keeps a
+//! launcher and a library of different builds apart.
+
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+
+/// First word of the region.
+pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
+/// Changes whenever a type in this module does.
+pub const VERSION: u32 = 1;
+/// Most PEs of one node: `MAX_PES` windows of 4 GiB still fit the address space twice.
+pub const MAX_PES: usize = 4096;
+/// Most teams that can be alive at once on one PE.
+pub const MAX_TEAMS: usize = 32_768;
+/// Bytes of the header, and offset of the first [`PeBlock`].
+pub const PE_BLOCKS: usize = 4096;
+
+/// What the launcher tells all PEs. Written before the first PE starts, then constant
+/// but for the atomics.
+#[repr(C)]
+pub struct Header {
+    /// [`MAGIC`].
+    pub magic: u64,
+    /// [`VERSION`].
+    pub version: u32,
+    /// Number of PEs of the job.
+    pub n_pes: u32,
+    /// Bytes of symmetric heap of each PE, a multiple of the page size.
+    pub heap_size: u64,
+    /// Bytes of the file that belong to each PE: heap first, then globals.
+    pub slot_size: u64,
+    /// 1 if the node's PEs outnumber the cores they may use.
+    pub oversubscribed: u32,
+    /// 1 if the PEs do not all run the same executable (MPMD).
+    pub mpmd: u32,
+    /// Process id of the launcher, 0 if there is none.
+    pub launcher_pid: u32,
+    /// Bit k is set by a PE that could not place address layout candidate k.
+    pub layout_failed: AtomicU32,
+    /// Arrivals at the start-up rendezvous.
+    pub start_arrived: AtomicU32,
+    /// Rendezvous completed; a futex word.
+    pub start_epoch: AtomicU32,
+}
+
+/// Life of a PE as [`PeBlock::state`] records it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum PeState {
+    /// Process not started, or not yet in `shmem_init`.
+    Started = 0,
+    /// Inside `shmem_init` … `shmem_finalize`.
+    Initialized = 1,
+    /// Left `shmem_finalize`.
+    Finalized = 2,
+    /// Ended the job with an error line of its own; the launcher need not add one.
+    Reported = 3,
+    /// Called `shmem_global_exit`.
+    GlobalExit = 4,
+}
+
+impl PeState {
+    /// The state that a stored word stands for; unknown words count as `Started`.
+    pub fn from_word(word: u32) -> Self {
+        match word {
+            1 => Self::Initialized,
+            2 => Self::Finalized,
+            3 => Self::Reported,
+            4 => Self::GlobalExit,
+            _ => Self::Started,
+        }
+    }
+}
+
+/// What one PE tells the others and the launcher about itself.
+#[repr(C, align(4096))]
+pub struct PeBlock {
+    /// A [`PeState`].
+    pub state: AtomicU32,
+    /// Exit status given to `shmem_global_exit`.
+    pub status: AtomicI32,
+    /// Process id of the PE.
+    pub pid: AtomicU32,
+    /// Which executable of an MPMD job this PE runs (index of the `:` section whose
+    /// program file is the same). Written by the launcher.
+    pub program: AtomicU32,
+    /// What the PE waits for.
+    pub wait: WaitRecord,
+    /// Team ids in use on this PE, one bit each; read by the others in a team split.
+    pub team_ids: TeamIds,
+}
+
+/// Bitmap of team ids in use.
+#[repr(C, align(4096))]
+pub struct TeamIds {
+    /// Word i holds ids 64 i to 64 i + 63.
+    pub words: [AtomicU64; MAX_TEAMS / 64],
+}
+
+/// Kinds of waits, as stored in [`WaitRecord::kind`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum WaitKind {
+    /// The PE runs.
+    None = 0,
+    /// A collective on a team (barrier included).
+    Team = 1,
+    /// A collective on an active set.
+    ActiveSet = 2,
+    /// `wait_until` and its kin.
+    Point = 3,
+    /// A lock.
+    Lock = 4,
+    /// A signal.
+    Signal = 5,
+}
+
+/// What a PE that has waited for more than a moment waits for. Written by the waiter
+/// once it stops spinning, so that a short wait costs nothing; read by the launcher.
+#[repr(C)]
+pub struct WaitRecord {
+    /// A [`WaitKind`]; 0 while the PE runs.
+    pub kind: AtomicU32,
+    /// Counts waits, so that a reader can tell one wait from the next.
+    pub serial: AtomicU32,
+    /// C name of the routine, NUL padded.
+    pub routine: [AtomicU64; 6],
+    /// Start of the wait, milliseconds of `CLOCK_MONOTONIC`.
+    pub since_ms: AtomicU64,
+    /// Team id (team collectives).
+    pub team: AtomicU32,
+    /// First world PE of the team or active set.
+    pub start: AtomicI32,
+    /// Stride between its PEs.
+    pub stride: AtomicI32,
+    /// Its number of PEs.
+    pub size: AtomicU32,
+    /// The collective's number on its team (see [`TeamSlot::entered`]).
+    pub sequence: AtomicU32,
+    /// Address waited on (point-to-point, lock, signal), as in the waiting PE.
+    pub address: AtomicU64,
+}
+
+impl WaitRecord {
+    /// Stores the routine's name, cut to 48 bytes.
+    pub fn set_routine(&self, name: &str) {
+        let mut bytes = [0u8; 48];
+        let n = name.len().min(48);
+        bytes[..n].copy_from_slice(&name.as_bytes()[..n]);
+        for (word, chunk) in self.routine.iter().zip(bytes.chunks_exact(8)) {
+            word.store(u64::from_le_bytes(chunk.try_into().expect("8 bytes")), Ordering::Relaxed);
+        }
+    }
+
+    /// The routine's name as last stored.
+    pub fn routine(&self) -> String {
+        let bytes: Vec<u8> = self
+            .routine
+            .iter()
+            .flat_map(|w| w.load(Ordering::Relaxed).to_le_bytes())
+            .take_while(|&b| b != 0)
+            .collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+/// One team's words on one PE: one cache line per kind of writer.
+#[repr(C, align(256))]
+pub struct TeamSlot {
+    /// Line 0, written by the owner: what it does in the team.
+    pub own: OwnLine,
+    /// Line 1, written by dissemination partners, one word per round.
+    pub rounds: RoundLine,
+    /// Line 2, on the team's first PE: arrivals of the central barrier.
+    pub arrivals: CounterLine,
+    /// Line 3, on the team's first PE: departures (a futex word).
+    pub release: CounterLine,
+}
+
+/// Words that the owner of a slot publishes to the team.
+#[repr(C, align(64))]
+pub struct OwnLine {
+    /// Number of collectives that this PE has entered on the team.
+    pub entered: AtomicU32,
+    _pad: u32,
+    /// A value for the other members (element counts of `collect`, split results).
+    pub value: AtomicU64,
+    /// Digest of the arguments of the collective entered last (`SHMEM_CHECK=1`).
+    pub call: [AtomicU64; 6],
+}
+
+/// Words of the dissemination barrier.
+#[repr(C, align(64))]
+pub struct RoundLine {
+    /// One futex word per round.
+    pub round: [AtomicU32; 16],
+}
+
+/// One word alone on its line.
+#[repr(C, align(64))]
+pub struct CounterLine {
+    /// The word.
+    pub word: AtomicU32,
+}
+
+const _: () = {
+    assert!(size_of::<Header>() <= PE_BLOCKS);
+    assert!(size_of::<PeBlock>() == 8192);
+    assert!(size_of::<TeamSlot>() == 256);
+};
+
+/// Where things are in the file of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offsets {
+    n_pes: usize,
+    slot_size: u64,
+}
+
+/// Alignment of heaps in the file: the huge page size.
+const HUGE_PAGE: usize = 2 << 20;
+
+impl Offsets {
+    /// Offsets for a job of `n_pes` PEs with `slot_size` bytes of file each.
+    pub fn new(n_pes: usize, slot_size: u64) -> Self {
+        Self { n_pes, slot_size }
+    }
+
+    /// Byte offset of PE `pe`'s block.
+    pub fn pe_block(&self, pe: usize) -> usize {
+        PE_BLOCKS + pe * size_of::<PeBlock>()
+    }
+
+    /// Byte offset of PE `pe`'s slot of team `team`.
+    pub fn team_slot(&self, team: usize, pe: usize) -> usize {
+        self.pe_block(self.n_pes) + (team * self.n_pes + pe) * size_of::<TeamSlot>()
+    }
+
+    /// Bytes of the control part: all that comes before the heaps.
+    pub fn control_size(&self) -> usize {
+        self.team_slot(MAX_TEAMS, 0).next_multiple_of(HUGE_PAGE)
+    }
+
+    /// Byte offset in the file of PE `pe`'s heap.
+    pub fn heap(&self, pe: usize) -> u64 {
+        self.control_size() as u64 + pe as u64 * self.slot_size
+    }
+
+    /// Bytes of the whole file.
+    pub fn file_size(&self) -> u64 {
+        self.heap(self.n_pes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_the_file_do_not_overlap() {
+        let o = Offsets::new(3, 1 << 32);
+        assert_eq!(o.pe_block(0), PE_BLOCKS);
+        assert!(o.team_slot(0, 0) >= o.pe_block(2) + size_of::<PeBlock>());
+        assert!(o.control_size() >= o.team_slot(MAX_TEAMS - 1, 2) + size_of::<TeamSlot>());
+        assert_eq!(o.heap(2) - o.heap(1), 1 << 32);
+        assert_eq!(o.file_size(), o.heap(2) + (1 << 32));
+    }
+}

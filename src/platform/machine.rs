@@ -1,0 +1,93 @@
+//! Facts of the machine: cores, memory, pages.
+
+use std::fs;
+
+/// The machine as this process may use it.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    /// Cores in this process's affinity mask.
+    pub cores: usize,
+    /// Bytes of memory: the machine's, or what its control group or `RLIMIT_AS` allows.
+    pub memory: u64,
+    /// Bytes of a page.
+    pub page_size: usize,
+    /// The kernel's setting for huge pages in shared memory.
+    pub huge_pages: String,
+}
+
+impl Machine {
+    /// Looks at this machine.
+    pub fn here() -> Self {
+        Self {
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            memory: memory(),
+            page_size: page_size(),
+            huge_pages: huge_pages(),
+        }
+    }
+}
+
+/// Bytes of a page.
+pub fn page_size() -> usize {
+    // SAFETY: sysconf has no preconditions.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(size).unwrap_or(4096)
+}
+
+/// Bytes of memory this process could use: physical memory, the control group's limit if
+/// smaller, and half of `RLIMIT_AS` if set (heaps and windows both count against it).
+fn memory() -> u64 {
+    // SAFETY: sysconf has no preconditions.
+    let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
+    let physical = u64::try_from(pages).unwrap_or(1 << 18) * page_size() as u64;
+    [control_group_limit(), address_space_limit()]
+        .into_iter()
+        .flatten()
+        .fold(physical, u64::min)
+}
+
+/// The smallest `memory.max` on the way from this process's control group to the root
+/// (version 2), or the version 1 limit.
+fn control_group_limit() -> Option<u64> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let mut least: Option<u64> = None;
+    for line in groups.lines() {
+        let mut parts = line.splitn(3, ':');
+        let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+        let (root, file) = match controllers {
+            "" => ("/sys/fs/cgroup", "memory.max"),
+            c if c.split(',').any(|c| c == "memory") => {
+                ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
+            }
+            _ => continue,
+        };
+        let mut dir = format!("{root}{path}");
+        loop {
+            let limit = fs::read_to_string(format!("{dir}/{file}")).ok();
+            if let Some(bytes) = limit.and_then(|t| t.trim().parse::<u64>().ok()) {
+                least = Some(least.map_or(bytes, |l| l.min(bytes)));
+            }
+            match dir.rfind('/') {
+                Some(cut) if cut >= root.len() => dir.truncate(cut),
+                _ => break,
+            }
+        }
+    }
+    least
+}
+
+fn address_space_limit() -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the pointer is to a live rlimit.
+    let done = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) } == 0;
+    (done && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur / 2)
+}
+
+fn huge_pages() -> String {
+    let text = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
+    let Ok(text) = text else { return "not offered by this kernel".into() };
+    text.split_whitespace()
+        .find_map(|w| w.strip_prefix('[')?.strip_suffix(']'))
+        .unwrap_or("unknown")
+        .to_owned()
+}
