@@ -3,6 +3,8 @@
 pub mod plan;
 pub mod region;
 
+pub mod control;
+
 mod attach;
 
 pub use attach::{Attachment, JOB_VARIABLE};

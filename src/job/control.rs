@@ -1,0 +1,125 @@
+//! The control part of a job's memory, mapped: header, PE blocks and team slots.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::ptr::NonNull;
+
+use super::plan::Plan;
+use super::region::{Header, MAGIC, Offsets, PeBlock, TeamSlot, VERSION};
+use crate::platform::mapping::{self, Place};
+
+/// A mapped control part. Lives until the process ends: PEs may wait in it at any time.
+#[derive(Debug, Clone, Copy)]
+pub struct Control {
+    base: NonNull<u8>,
+    offsets: Offsets,
+}
+
+// SAFETY: all that is reachable is constant after creation or atomic.
+unsafe impl Send for Control {}
+// SAFETY: as above.
+unsafe impl Sync for Control {}
+
+impl Control {
+    /// Creates the memory of a job: `programs[pe]` tells which executable PE `pe` runs.
+    pub fn create(
+        plan: &Plan,
+        programs: &[u32],
+        oversubscribed: bool,
+        launcher_pid: u32,
+    ) -> io::Result<(File, Self)> {
+        let n_pes = programs.len();
+        let offsets = Offsets::new(n_pes, plan.stride);
+        let file = mapping::memory_file(offsets.file_size())?;
+        let this = Self::map(&file, offsets)?;
+        let header = Header {
+            magic: MAGIC,
+            version: VERSION,
+            n_pes: n_pes as u32,
+            heap_size: plan.heap_size,
+            slot_size: plan.stride,
+            oversubscribed: oversubscribed.into(),
+            mpmd: programs.iter().any(|p| *p != programs[0]).into(),
+            launcher_pid,
+            layout_failed: Default::default(),
+            start_arrived: Default::default(),
+            start_epoch: Default::default(),
+        };
+        // SAFETY: the mapping is at least a header long, page aligned, and still private
+        // to this process.
+        unsafe { this.base.cast::<Header>().write(header) };
+        for (pe, program) in programs.iter().enumerate().filter(|(_, p)| **p != 0) {
+            this.pe_block(pe).program.store(*program, std::sync::atomic::Ordering::Relaxed);
+        }
+        Ok((file, this))
+    }
+
+    /// Maps the control part of a job's memory that the launcher made. The error says what
+    /// is wrong with it.
+    pub fn open(file: &File) -> io::Result<Self> {
+        let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
+        let len = file.metadata()?.len();
+        if len < size_of::<Header>() as u64 {
+            return Err(wrong("not the memory of a FerroSHMEM job"));
+        }
+        // SAFETY: placed where there is room.
+        let base = unsafe { mapping::map_shared(file.as_fd(), 0, size_of::<Header>(), Place::Anywhere)? };
+        // SAFETY: at least a header long (checked above), page aligned.
+        let header = unsafe { &*base.cast::<Header>() };
+        let (magic, version) = (header.magic, header.version);
+        let offsets = Offsets::new(header.n_pes as usize, header.slot_size);
+        // SAFETY: `header` is not used below.
+        unsafe { mapping::unmap(base as usize, size_of::<Header>()) };
+        if magic != MAGIC {
+            return Err(wrong("not the memory of a FerroSHMEM job"));
+        }
+        if version != VERSION || offsets.file_size() != len {
+            return Err(wrong("oshrun and libshmem come from different FerroSHMEM builds"));
+        }
+        Self::map(file, offsets)
+    }
+
+    fn map(file: &File, offsets: Offsets) -> io::Result<Self> {
+        let len = offsets.control_size();
+        // SAFETY: placed where there is room.
+        let base = unsafe { mapping::map_shared(file.as_fd(), 0, len, Place::Anywhere)? };
+        mapping::advise(base as usize, len, libc::MADV_DONTDUMP);
+        let base = NonNull::new(base).expect("mmap does not return null");
+        Ok(Self { base, offsets })
+    }
+
+    fn at<T>(&self, offset: usize) -> &'static T {
+        debug_assert!(offset + size_of::<T>() <= self.offsets.control_size());
+        // SAFETY: within the mapping (asserted), which is never removed; the offsets are
+        // aligned for their types; every bit pattern of these types is valid.
+        unsafe { self.base.add(offset).cast::<T>().as_ref() }
+    }
+
+    /// The header.
+    pub fn header(&self) -> &'static Header {
+        self.at(0)
+    }
+
+    /// PE `pe`'s block.
+    pub fn pe_block(&self, pe: usize) -> &'static PeBlock {
+        debug_assert!(pe < self.n_pes());
+        self.at(self.offsets.pe_block(pe))
+    }
+
+    /// PE `pe`'s slot of team `team`.
+    pub fn team_slot(&self, team: usize, pe: usize) -> &'static TeamSlot {
+        debug_assert!(pe < self.n_pes());
+        self.at(self.offsets.team_slot(team, pe))
+    }
+
+    /// Number of PEs of the job.
+    pub fn n_pes(&self) -> usize {
+        self.header().n_pes as usize
+    }
+
+    /// Where things are in the file.
+    pub fn offsets(&self) -> Offsets {
+        self.offsets
+    }
+}
