@@ -1,0 +1,3 @@
+//! Runs an OpenSHMEM program on the PEs of one node.
+
+fn main() {}

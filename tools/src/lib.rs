@@ -1,0 +1,3 @@
+//! What the commands of FerroSHMEM are made of.
+
+pub mod launch;
