@@ -1,3 +1,4 @@
 //! What the commands of FerroSHMEM are made of.
 
 pub mod launch;
+pub mod wrapper;

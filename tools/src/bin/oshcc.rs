@@ -1,0 +1,7 @@
+//! `oshcc` and, by its other names, `oshc++`: compiles and links OpenSHMEM programs.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ferroshmem_tools::wrapper::main(std::env::args_os().collect())
+}

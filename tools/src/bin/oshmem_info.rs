@@ -1,0 +1,38 @@
+//! `oshmem_info`: what this OpenSHMEM library is and which environment variables it reads.
+
+use clap::Parser;
+use ferroshmem::{env, info};
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Prints the library's version, its environment variables, and facts of build and machine.
+#[derive(Parser)]
+#[command(name = "oshmem_info", disable_version_flag = true)]
+struct Options {
+    /// Only the environment variables, with the values that are set here
+    #[arg(short, long, conflicts_with = "version")]
+    env: bool,
+
+    /// Only the versions of the library and of the standard
+    #[arg(short = 'V', long)]
+    version: bool,
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let text = if options.version {
+        info::version_line() + "\n"
+    } else if options.env {
+        env::describe()
+    } else {
+        info::describe()
+    };
+    match io::stdout().write_all(text.as_bytes()) {
+        // A reader such as `head` may stop early.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            eprintln!("oshmem_info: cannot write: {error}");
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::SUCCESS,
+    }
+}

@@ -1,0 +1,128 @@
+//! The flags a wrapper adds.
+
+use super::arguments::{Arguments, CodeModel};
+use super::prefix::Prefix;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// What the static library needs from the C library, beyond what every program links.
+const STATIC_NEEDS: &[&str] = &["-lpthread", "-ldl", "-lrt", "-lm"];
+
+/// Flags around the user's arguments.
+///
+/// Directories go first, so that this installation's header and library win over another
+/// one's; the library goes last, as linkers want it after the objects that use it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// For the compiler proper, before the user's arguments.
+    pub compile: Vec<OsString>,
+    /// For the linker, before the user's arguments.
+    pub link: Vec<OsString>,
+    /// Libraries, after the user's arguments.
+    pub libraries: Vec<OsString>,
+}
+
+impl Flags {
+    /// The flags for a compiler that gets `arguments`.
+    pub fn new(prefix: &Prefix, arguments: &Arguments) -> Self {
+        let mut flags = Self {
+            compile: vec![joined("-I", &prefix.include())],
+            ..Self::default()
+        };
+        let pie = !arguments.own_kind && !arguments.relocatable;
+        if pie && arguments.code_model.is_none() {
+            flags.compile.push("-fPIE".into());
+        }
+        if !arguments.links() {
+            return flags;
+        }
+        // Global variables are symmetric at full speed only in a position-independent executable.
+        if pie && !arguments.static_pie && arguments.code_model != Some(CodeModel::Fixed) {
+            flags.link.push("-pie".into());
+        }
+        flags.link.push(joined("-L", &prefix.lib()));
+        flags.libraries.push("-lshmem".into());
+        if arguments.static_link {
+            flags
+                .libraries
+                .extend(STATIC_NEEDS.iter().map(OsString::from));
+        } else {
+            flags.link.extend(run_path(&prefix.lib()));
+        }
+        flags
+    }
+
+    /// All arguments of the compiler: the flags around the user's.
+    pub fn around(self, user: Vec<OsString>) -> Vec<OsString> {
+        [self.compile, self.link, user, self.libraries].concat()
+    }
+}
+
+/// Makes programs find the shared library; `LD_LIBRARY_PATH` still goes before it.
+fn run_path(lib: &Path) -> [OsString; 5] {
+    // As -Xlinker, since -Wl would split a directory at its commas.
+    [
+        "-Xlinker".into(),
+        "-rpath".into(),
+        "-Xlinker".into(),
+        lib.into(),
+        "-Wl,--enable-new-dtags".into(),
+    ]
+}
+
+fn joined(option: &str, directory: &Path) -> OsString {
+    let mut flag = OsString::from(option);
+    flag.push(directory);
+    flag
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn around(line: &str) -> String {
+        let user: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        let flags = Flags::new(&Prefix::at("/p"), &Arguments::read(&user));
+        let all = flags.around(user);
+        all.join(std::ffi::OsStr::new(" ")).into_string().unwrap()
+    }
+
+    const RUN_PATH: &str = "-Xlinker -rpath -Xlinker /p/lib -Wl,--enable-new-dtags";
+
+    #[test]
+    fn compiling_adds_no_linker_flags() {
+        assert_eq!(around("-c a.c"), "-I/p/include -fPIE -c a.c");
+        assert_eq!(around("-c -fPIC a.c"), "-I/p/include -c -fPIC a.c");
+        assert_eq!(around("-r a.o"), "-I/p/include -r a.o");
+    }
+
+    #[test]
+    fn programs_are_position_independent() {
+        let expected = format!("-I/p/include -fPIE -pie -L/p/lib {RUN_PATH} a.c -lshmem");
+        assert_eq!(around("a.c"), expected);
+        let expected = format!("-I/p/include -pie -L/p/lib {RUN_PATH} -fPIC a.c -lshmem");
+        assert_eq!(around("-fPIC a.c"), expected);
+    }
+
+    #[test]
+    fn users_choice_of_output_stays() {
+        for choice in ["-no-pie", "-shared", "-fno-pie", "-nostdlib", "-pie"] {
+            let expected = format!("-I/p/include -L/p/lib {RUN_PATH} {choice} a.c -lshmem");
+            assert_eq!(around(&format!("{choice} a.c")), expected);
+        }
+    }
+
+    #[test]
+    fn static_programs_name_what_the_library_needs() {
+        let line = around("-static a.c");
+        assert_eq!(
+            line,
+            "-I/p/include -L/p/lib -static a.c -lshmem -lpthread -ldl -lrt -lm"
+        );
+        let line = around("-static-pie a.c");
+        assert!(
+            line.starts_with("-I/p/include -fPIE -L/p/lib -static-pie"),
+            "{line}"
+        );
+    }
+}

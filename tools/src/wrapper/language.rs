@@ -1,0 +1,74 @@
+//! Which language a wrapper compiles, told by the name it was started under.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// A language that has a wrapper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    /// `oshcc`.
+    C,
+    /// `oshc++`, also installed as `oshCC` and `oshcxx`.
+    Cxx,
+}
+
+impl Language {
+    /// The language that the program name `argv0` asks for: C++ where it ends like a C++
+    /// compiler's name, else C.
+    pub fn of_program(argv0: &OsStr) -> Self {
+        let name = Path::new(argv0).file_name().unwrap_or_default();
+        let name = name.to_string_lossy();
+        if ["c++", "CC", "cxx"].iter().any(|end| name.ends_with(end)) {
+            Self::Cxx
+        } else {
+            Self::C
+        }
+    }
+
+    /// Name of the wrapper, for messages.
+    pub fn wrapper(self) -> &'static str {
+        match self {
+            Self::C => "oshcc",
+            Self::Cxx => "oshc++",
+        }
+    }
+
+    /// Environment variable that names the real compiler.
+    pub fn variable(self) -> &'static str {
+        match self {
+            Self::C => "OSHMEM_CC",
+            Self::Cxx => "OSHMEM_CXX",
+        }
+    }
+
+    /// Compilers to look for where the variable is unset, best first.
+    pub fn defaults(self) -> &'static [&'static str] {
+        match self {
+            Self::C => &["cc", "gcc", "clang"],
+            Self::Cxx => &["c++", "g++", "clang++"],
+        }
+    }
+
+    /// The language's name in a sentence.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::C => "C",
+            Self::Cxx => "C++",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn program_name_chooses_language() {
+        let of = |name: &str| Language::of_program(OsStr::new(name));
+        assert_eq!(of("oshcc"), Language::C);
+        assert_eq!(of("/opt/my c++/bin/oshcc"), Language::C);
+        for name in ["oshc++", "oshCC", "oshcxx", "/usr/bin/oshc++"] {
+            assert_eq!(of(name), Language::Cxx, "{name}");
+        }
+    }
+}

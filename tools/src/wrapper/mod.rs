@@ -1,0 +1,55 @@
+//! The compiler wrappers `oshcc` and `oshc++`: the real compiler, with the flags that find
+//! this installation's header and library. All arguments pass through.
+
+mod arguments;
+mod compiler;
+mod flags;
+mod language;
+mod prefix;
+mod show;
+
+use anyhow::Result;
+use arguments::Arguments;
+use compiler::Compiler;
+use flags::Flags;
+pub use language::Language;
+use prefix::Prefix;
+use show::Show;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Runs the wrapper that `argv` (program name first) asks for. Returns only where nothing
+/// was compiled: after printing, or with an error.
+pub fn main(argv: Vec<OsString>) -> ExitCode {
+    let mut argv = argv.into_iter();
+    let language = Language::of_program(&argv.next().unwrap_or_default());
+    let (error, status) = match run(language, argv.collect()) {
+        Ok(Outcome::Printed) => return ExitCode::SUCCESS,
+        Ok(Outcome::NotStarted(error, status)) => (error, status),
+        Err(error) => (error, 1),
+    };
+    eprintln!("{}: {error:#}", language.wrapper());
+    ExitCode::from(status)
+}
+
+enum Outcome {
+    Printed,
+    NotStarted(anyhow::Error, u8),
+}
+
+fn run(language: Language, mut user: Vec<OsString>) -> Result<Outcome> {
+    if let Some(show) = Show::take(&mut user)? {
+        io::stdout().write_all(&show.text(language, user)?)?;
+        return Ok(Outcome::Printed);
+    }
+    let compiler = Compiler::find(language)?;
+    let arguments = Arguments::read(&user);
+    let all = if arguments.inputs {
+        Flags::new(&Prefix::of_this_program()?, &arguments).around(user)
+    } else {
+        user
+    };
+    let (error, status) = compiler.execute(language, &all);
+    Ok(Outcome::NotStarted(error, status))
+}
