@@ -71,7 +71,7 @@ impl Compiler {
         let this = env::current_exe().and_then(fs::canonicalize).ok();
         if program.is_some() && program == this {
             bail!(
-                "the compiler {:?} is this wrapper: name the real compiler in {}",
+                "the compiler {:?} is this wrapper itself: name the real one in {}",
                 self.words[0],
                 language.variable()
             );

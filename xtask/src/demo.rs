@@ -1,0 +1,43 @@
+//! `cargo xtask demo`: an integer sort in C, compiled by `oshcc` and run by `oshrun`.
+
+use crate::run::run;
+use crate::{install, workspace};
+use anyhow::Result;
+use clap::Args;
+use std::process::Command;
+
+/// Options of the task.
+#[derive(Args)]
+pub struct Options {
+    /// Number of PEs
+    #[arg(short, default_value_t = 4, value_name = "PES")]
+    n: usize,
+
+    /// Logarithm (base 2) of the number of keys
+    #[arg(default_value_t = 25)]
+    log2_keys: u32,
+}
+
+/// Installs into `target/ferroshmem`, compiles `examples/intsort.c` and runs it.
+///
+/// # Errors
+/// If something cannot be built, or if the keys are not sorted.
+pub fn main(options: &Options) -> Result<()> {
+    let target = workspace::target()?;
+    let prefix = target.join("ferroshmem");
+    install::into(&prefix, false)?;
+
+    let source = workspace::root().join("examples/intsort.c");
+    let program = target.join("intsort");
+    let bin = prefix.join("bin");
+    run(Command::new(bin.join("oshcc"))
+        .args(["-O3", "-Wall", "-Wextra"])
+        .arg(source)
+        .arg("-o")
+        .arg(&program))?;
+    run(Command::new(bin.join("oshrun"))
+        .arg("-n")
+        .arg(options.n.to_string())
+        .arg(program)
+        .arg(options.log2_keys.to_string()))
+}
