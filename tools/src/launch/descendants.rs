@@ -1,0 +1,119 @@
+//! Ending every process below this one, however deep.
+//!
+//! The launcher is a subreaper: when a process below it dies, its children become the
+//! launcher's own. So ending children until there are none ends all.
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, getpid};
+
+/// How long a process may take to follow SIGTERM.
+pub const GRACE: Duration = Duration::from_millis(300);
+/// How long a process may take to follow SIGKILL: longer only if the kernel is stuck.
+const STUCK: Duration = Duration::from_secs(5);
+
+/// A look for children that have ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reaped {
+    /// This one has.
+    Child(Pid, ExitStatus),
+    /// None has, but there are some.
+    NoneYet,
+    /// There are none.
+    NoneLeft,
+}
+
+/// Looks for one child that has ended. (nix's `waitpid` loses children that a real-time
+/// signal killed.)
+pub fn reap() -> Reaped {
+    let mut status = 0;
+    loop {
+        // SAFETY: the pointer is to a live integer.
+        match unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) } {
+            0 => return Reaped::NoneYet,
+            -1 if Errno::last() == Errno::EINTR => {}
+            -1 => return Reaped::NoneLeft,
+            pid => return Reaped::Child(Pid::from_raw(pid), ExitStatus::from_raw(status)),
+        }
+    }
+}
+
+/// Ends all descendants: politely first if `grace` says so, then by SIGKILL. Returns the
+/// number of those that even SIGKILL does not end.
+pub fn end_all(grace: Option<Duration>) -> usize {
+    let begin = Instant::now();
+    let mut asked = Vec::new();
+    let mut pause = Duration::from_micros(200);
+    loop {
+        match reap() {
+            Reaped::Child(..) => continue,
+            Reaped::NoneLeft => return 0,
+            Reaped::NoneYet => {}
+        }
+        let children = children();
+        let age = begin.elapsed();
+        if grace.is_none_or(|g| age >= g) {
+            for child in &children {
+                let _ = kill(*child, Signal::SIGKILL);
+            }
+        } else {
+            for child in children.iter().filter(|c| !asked.contains(*c)) {
+                let _ = kill(*child, Signal::SIGTERM);
+            }
+            asked.clone_from(&children);
+        }
+        if age > STUCK + grace.unwrap_or_default() {
+            return children.len();
+        }
+        sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(10));
+    }
+}
+
+/// The children of this process, from `/proc/*/stat`. (`/proc/self/task/*/children` would
+/// be one read, but not every kernel has it.)
+fn children() -> Vec<Pid> {
+    let me = getpid().as_raw();
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
+        .filter(|pid| {
+            let stat = fs::read(format!("/proc/{pid}/stat"));
+            stat.is_ok_and(|s| parent(&String::from_utf8_lossy(&s)) == Some(me))
+        })
+        .map(Pid::from_raw)
+        .collect()
+}
+
+/// The parent in a line of `/proc/<pid>/stat`: the second field after the name, which is
+/// in parentheses and may hold any character.
+fn parent(stat: &str) -> Option<i32> {
+    let (_, after_name) = stat.rsplit_once(')')?;
+    after_name.split_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parents() {
+        assert_eq!(parent("12 (a) b) c) S 7 12 12 0"), Some(7));
+        assert_eq!(parent("12 (sh"), None);
+        let mut child = std::process::Command::new("sleep")
+            .arg("60")
+            .spawn()
+            .unwrap();
+        assert!(children().contains(&Pid::from_raw(child.id() as i32)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}

@@ -1,0 +1,139 @@
+//! The steps by which a job is ended.
+
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+
+use super::descendants::GRACE;
+
+/// How long PEs may take to follow a signal that a user sent through `oshrun`.
+const GRACE_AFTER_SIGNAL: Duration = Duration::from_secs(2);
+/// How long PEs past `shmem_finalize` may take to leave by themselves.
+const LEAVE: Duration = Duration::from_millis(500);
+/// A second request to end counts as impatience only after this: a signal to the process
+/// group arrives more than once.
+const REPEATED: Duration = Duration::from_millis(500);
+
+/// A job that is being ended.
+#[derive(Debug)]
+pub struct Ending {
+    /// The job's exit status.
+    pub status: u8,
+    begun: Instant,
+    terminate_at: Option<Instant>,
+    kill_at: Instant,
+    kills: bool,
+}
+
+impl Ending {
+    fn new(status: u8, terminate: Option<Duration>, kill: Duration) -> Self {
+        let begun = Instant::now();
+        let terminate_at = terminate.map(|t| begun + t);
+        Self {
+            status,
+            begun,
+            terminate_at,
+            kill_at: begun + kill,
+            kills: false,
+        }
+    }
+
+    /// SIGTERM now, SIGKILL shortly after.
+    pub fn now(status: u8) -> Self {
+        Self::new(status, Some(Duration::ZERO), GRACE)
+    }
+
+    /// The same, but PEs that are about to leave may do so first.
+    pub fn soon(status: u8) -> Self {
+        Self::new(status, Some(LEAVE), LEAVE + GRACE)
+    }
+
+    /// The PEs have got a signal to end: SIGKILL for those that do not.
+    pub fn after_signal(status: u8) -> Self {
+        Self::new(status, None, GRACE_AFTER_SIGNAL)
+    }
+
+    /// SIGKILL now.
+    pub fn at_once(status: u8) -> Self {
+        Self::new(status, None, Duration::ZERO)
+    }
+
+    /// Whether the PEs have been told to end.
+    pub fn has_begun(&self) -> bool {
+        self.terminate_at.is_none()
+    }
+
+    /// Another reason to end: no step later than that asks for, and on a second signal
+    /// no more patience. The status stays.
+    pub fn hasten(&mut self, other: &Self) {
+        if let Some(at) = self.terminate_at {
+            self.terminate_at = Some(other.terminate_at.map_or(at, |o| o.min(at)));
+        }
+        let repeated = other.terminate_at.is_none() && other.begun > self.begun + REPEATED;
+        let kill_at = if repeated { other.begun } else { other.kill_at };
+        self.kill_at = self.kill_at.min(kill_at);
+    }
+
+    /// When the next step is due.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        // Once SIGKILL is sent, it is sent again to what may have slipped through.
+        let again = Instant::now() + Duration::from_millis(100);
+        Some(if self.kills {
+            again
+        } else {
+            self.terminate_at.unwrap_or(self.kill_at)
+        })
+    }
+
+    /// The signal that all PEs are to get now.
+    pub fn due(&mut self, now: Instant) -> Option<Signal> {
+        if now >= self.kill_at {
+            self.kills = true;
+            self.terminate_at = None;
+            return Some(Signal::SIGKILL);
+        }
+        self.terminate_at
+            .take_if(|at| now >= *at)
+            .map(|_| Signal::SIGTERM)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_of_an_end() {
+        let mut ending = Ending::now(3);
+        let start = ending.begun;
+        assert!(!ending.has_begun());
+        assert_eq!(ending.due(start), Some(Signal::SIGTERM));
+        assert!(ending.has_begun());
+        assert_eq!(ending.due(start + GRACE / 2), None);
+        assert_eq!(ending.due(start + GRACE), Some(Signal::SIGKILL));
+    }
+
+    #[test]
+    fn an_end_can_be_hastened() {
+        let mut ending = Ending::soon(1);
+        let start = ending.begun;
+        assert_eq!(ending.due(start), None);
+        ending.hasten(&Ending::now(9));
+        assert_eq!(ending.due(Instant::now()), Some(Signal::SIGTERM));
+        assert_eq!(ending.status, 1);
+        ending.hasten(&Ending::at_once(137));
+        assert_eq!(ending.due(Instant::now()), Some(Signal::SIGKILL));
+    }
+
+    #[test]
+    fn a_signal_that_arrives_twice_is_one() {
+        let mut ending = Ending::after_signal(130);
+        let start = ending.begun;
+        ending.hasten(&Ending::after_signal(130));
+        assert_eq!(ending.due(start + GRACE_AFTER_SIGNAL / 2), None);
+        let mut later = Ending::after_signal(130);
+        later.begun = start + REPEATED * 2;
+        ending.hasten(&later);
+        assert_eq!(ending.due(start + REPEATED * 2), Some(Signal::SIGKILL));
+    }
+}

@@ -1,0 +1,124 @@
+//! What is to be run, settled before anything is started.
+
+use std::ffi::OsStr;
+
+use ferroshmem::env::SYMMETRIC_SIZE;
+use ferroshmem::job::plan::Plan;
+use ferroshmem::platform::Machine;
+use nix::sched::{CpuSet, sched_getaffinity};
+use nix::unistd::Pid;
+
+use super::failure::Failure;
+use super::options::{Binding, Options, Section};
+use super::program::Program;
+
+/// A job, ready to be started.
+#[derive(Debug)]
+pub struct Job {
+    /// What the user asks for.
+    pub options: Options,
+    /// The program of each section.
+    pub programs: Vec<Program>,
+    /// Which section each PE belongs to.
+    pub sections: Vec<usize>,
+    /// Sizes of the symmetric memory.
+    pub plan: Plan,
+    /// The machine.
+    pub machine: Machine,
+    /// The core that each PE is bound to, or empty.
+    pub cores: Vec<usize>,
+}
+
+impl Job {
+    /// Finds programs, sizes and cores.
+    pub fn new(options: Options, machine: Machine) -> Result<Self, Failure> {
+        let programs = options
+            .sections
+            .iter()
+            .map(Program::find)
+            .collect::<Result<Vec<_>, _>>()?;
+        let n_pes = options
+            .sections
+            .iter()
+            .map(|s| s.n_pes)
+            .fold(0, usize::saturating_add);
+        let size = symmetric_size(&options.sections);
+        let plan = Plan::new(n_pes, machine.memory, size.as_deref())
+            .map_err(|e| Failure::usage(e.to_string()))?;
+        let sections = options.sections.iter().enumerate();
+        let sections = sections
+            .flat_map(|(i, s)| std::iter::repeat_n(i, s.n_pes))
+            .collect();
+        let cores = match options.bind_to {
+            Binding::None => Vec::new(),
+            Binding::Core => cores(n_pes)?,
+        };
+        Ok(Self {
+            options,
+            programs,
+            sections,
+            plan,
+            machine,
+            cores,
+        })
+    }
+
+    /// Number of PEs.
+    pub fn n_pes(&self) -> usize {
+        self.sections.len()
+    }
+
+    /// The program that PE `pe` runs.
+    pub fn program(&self, pe: usize) -> &Program {
+        &self.programs[self.sections[pe]]
+    }
+
+    /// For each PE, the first section that runs the same program file.
+    pub fn executables(&self) -> Vec<u32> {
+        let same = |section: usize| {
+            let file = self.programs[section].file;
+            self.programs
+                .iter()
+                .position(|p| p.file == file)
+                .unwrap_or(section) as u32
+        };
+        self.sections.iter().map(|s| same(*s)).collect()
+    }
+
+    /// The affinity mask of PE `pe`, if it is bound.
+    pub fn affinity(&self, pe: usize) -> Option<CpuSet> {
+        let mut mask = CpuSet::new();
+        mask.set(*self.cores.get(pe)?).ok()?;
+        Some(mask)
+    }
+}
+
+/// `SHMEM_SYMMETRIC_SIZE` as the PEs will see it: the heap has one size for all of them,
+/// so the first section that sets it decides.
+fn symmetric_size(sections: &[Section]) -> Option<String> {
+    [Some(SYMMETRIC_SIZE.name), SYMMETRIC_SIZE.alias]
+        .into_iter()
+        .flatten()
+        .find_map(|name| {
+            let mut set = sections.iter().flat_map(|s| s.variables.iter().rev());
+            set.find(|(n, _)| n == OsStr::new(name))
+        })
+        .map(|(_, value)| value.to_string_lossy().into_owned())
+        .or_else(|| SYMMETRIC_SIZE.get())
+}
+
+/// A core for each PE, from the affinity mask.
+fn cores(n_pes: usize) -> Result<Vec<usize>, Failure> {
+    let mask = sched_getaffinity(Pid::from_raw(0))
+        .map_err(|e| Failure::system(format!("cannot read the affinity mask: {}", e.desc())))?;
+    let cores: Vec<usize> = (0..CpuSet::count())
+        .filter(|c| mask.is_set(*c).unwrap_or(false))
+        .collect();
+    if n_pes > cores.len() {
+        return Err(Failure::usage(format!(
+            "--bind-to core: {n_pes} PEs, but only {} cores to bind them to",
+            cores.len()
+        )));
+    }
+    Ok(cores[..n_pes].to_vec())
+}

@@ -1,0 +1,91 @@
+//! The process that the user started. It starts another, the keeper, which starts and
+//! watches the PEs, and passes signals on to it.
+//!
+//! Two processes, because each sees to the job's end if the other is killed: the keeper
+//! is told when the launcher dies, and the launcher inherits what a keeper leaves behind
+//! (the PEs themselves are killed by the kernel with their parent).
+
+use std::io;
+use std::process::exit;
+
+use nix::sys::prctl;
+use nix::sys::signal::{Signal, kill, raise};
+use nix::sys::signalfd::{SfdFlags, SignalFd, siginfo};
+use nix::unistd::{ForkResult, Pid, fork, getpid};
+
+use super::descendants::{Reaped, end_all, reap};
+use super::failure::Failure;
+use super::job::Job;
+use super::keeper;
+use super::signals::{self, Signals};
+
+/// Runs the job; the exit status of `oshrun`.
+pub fn run(job: Job) -> Result<u8, Failure> {
+    let failed = |what: &str| {
+        let what = what.to_owned();
+        move |e: io::Error| Failure::system(format!("{what}: {e}"))
+    };
+    let signals = Signals::take().map_err(failed("cannot prepare for signals"))?;
+    let launcher = getpid();
+    prctl::set_child_subreaper(true).map_err(|e| failed("cannot become a subreaper")(e.into()))?;
+    // SAFETY: this process has one thread.
+    let keeper = match unsafe { fork() } {
+        Ok(ForkResult::Child) => exit(keeper::run(job, signals, launcher).into()),
+        Ok(ForkResult::Parent { child }) => child,
+        Err(e) => return Err(failed("cannot start a process")(e.into())),
+    };
+    drop(job);
+    let incoming = SignalFd::with_flags(&signals.taken, SfdFlags::SFD_CLOEXEC)
+        .map_err(|e| failed("cannot read signals")(e.into()))?;
+    loop {
+        if let Ok(Some(info)) = incoming.read_signal() {
+            match signals::signal_of(&info) {
+                Some(Signal::SIGCHLD) => {
+                    if let Some(status) = keeper_status(keeper) {
+                        return Ok(status);
+                    }
+                }
+                Some(signal) => pass_on(signal, &info, keeper),
+                None => {}
+            }
+        }
+    }
+}
+
+fn pass_on(signal: Signal, info: &siginfo, keeper: Pid) {
+    if signal != signals::LAUNCHER_GONE && !signals::from_terminal(info) {
+        let _ = kill(keeper, signal);
+    }
+    if signal == Signal::SIGTSTP {
+        let _ = raise(Signal::SIGSTOP);
+    }
+}
+
+/// The status that the keeper ended with, if it has.
+fn keeper_status(keeper: Pid) -> Option<u8> {
+    loop {
+        match reap() {
+            Reaped::Child(pid, status) if pid == keeper => {
+                return Some(match status.code() {
+                    Some(code) => code as u8,
+                    None => {
+                        let number = std::os::unix::process::ExitStatusExt::signal(&status);
+                        orphaned(number.unwrap_or(libc::SIGKILL))
+                    }
+                });
+            }
+            Reaped::Child(..) => {}
+            Reaped::NoneYet | Reaped::NoneLeft => return None,
+        }
+    }
+}
+
+/// The keeper was killed: what it kept is ours now.
+fn orphaned(signal: i32) -> u8 {
+    end_all(None);
+    eprintln!(
+        "oshrun: the process that keeps the PEs was killed by {}; ended the job",
+        signals::name(signal)
+    );
+    128 + signal as u8
+}

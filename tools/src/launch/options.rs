@@ -1,0 +1,396 @@
+//! The command line of `oshrun`.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, CommandFactory, Parser, ValueEnum};
+use ferroshmem::job::region::MAX_PES;
+
+use super::failure::Failure;
+
+const USAGE: &str = "oshrun [OPTIONS] PROGRAM [ARGUMENT]... [: [-n N] [-x VAR] [--wdir DIR] PROGRAM [ARGUMENT]...]...";
+
+const DETAILS: &str = "\
+Options end at PROGRAM; what follows is its own. Sections that ':' separates run different programs as \
+one job; PEs are numbered through them in order. Standard input goes to PE 0.
+
+Exit status: 0 if all PEs ended well, else that of the first PE that did not (128 + N if signal N \
+ended it); 124 after --timeout, 126 or 127 if a program cannot be run, 2 for a wrong command line.";
+
+/// Which cores a PE may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Binding {
+    /// One core each, in the order of the affinity mask.
+    Core,
+    /// Every core that oshrun may use.
+    None,
+}
+
+/// What can be said of each program.
+#[derive(Debug, Args)]
+struct SectionArgs {
+    /// Number of PEs; without it, one for each core that oshrun may use
+    #[arg(short = 'n', long = "np", value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    n_pes: Option<usize>,
+    /// Sets a variable for the PEs, or checks that it is set: they inherit the whole environment
+    #[arg(short = 'x', value_name = "VAR[=VALUE]")]
+    variables: Vec<OsString>,
+    /// Runs the PEs in this directory
+    #[arg(long, alias = "wd", value_name = "DIR")]
+    wdir: Option<PathBuf>,
+}
+
+/// Runs an OpenSHMEM program on the PEs of this node
+#[derive(Debug, Parser)]
+#[command(name = "oshrun", version, override_usage = USAGE, after_help = DETAILS)]
+struct FirstArgs {
+    #[command(flatten)]
+    section: SectionArgs,
+    /// Marks each line of output with the number of its PE
+    #[arg(long)]
+    label: bool,
+    /// Writes the output of PE i to DIR/pe.i.out and DIR/pe.i.err
+    #[arg(long, value_name = "DIR", conflicts_with = "label")]
+    output: Option<PathBuf>,
+    /// Ends the job after this time (fractions allowed), and says what each PE waited for
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    timeout: Option<Duration>,
+    /// Binds each PE to a core
+    #[arg(long, value_name = "WHAT", value_enum, default_value = "none")]
+    bind_to: Binding,
+    /// Says what is started, and how it ends
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+#[derive(Debug, Parser)]
+#[command(name = "oshrun", override_usage = USAGE, disable_help_flag = true)]
+struct LaterArgs {
+    #[command(flatten)]
+    section: SectionArgs,
+}
+
+/// One program of the job.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Section {
+    /// Number of PEs that run it, at least 1.
+    pub n_pes: usize,
+    /// The program as the user names it.
+    pub program: OsString,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// Variables to set: name and value.
+    pub variables: Vec<(OsString, OsString)>,
+    /// Directory to run it in.
+    pub wdir: Option<PathBuf>,
+}
+
+/// What the user asks for.
+#[derive(Debug)]
+pub struct Options {
+    /// The programs, at least one.
+    pub sections: Vec<Section>,
+    /// `--label`.
+    pub label: bool,
+    /// `--output`.
+    pub output: Option<PathBuf>,
+    /// `--timeout`.
+    pub timeout: Option<Duration>,
+    /// `--bind-to`.
+    pub bind_to: Binding,
+    /// `--verbose`.
+    pub verbose: bool,
+}
+
+fn count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n) if (1..=MAX_PES).contains(&n) => Ok(n),
+        _ => Err(format!("give a number of PEs from 1 to {MAX_PES}")),
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    text.parse::<f64>()
+        .ok()
+        .filter(|s| *s > 0.0)
+        .and_then(|s| Duration::try_from_secs_f64(s).ok())
+        .ok_or_else(|| "give a number of seconds greater than 0".to_owned())
+}
+
+/// Reads the command line, without the name of `oshrun` itself. `cores` is the number of
+/// PEs where none is given.
+pub fn parse(arguments: Vec<OsString>, cores: usize) -> Result<Options, Failure> {
+    let mut groups = arguments.split(|a| a == ":");
+    let (options, command) = divide::<FirstArgs>(groups.next().unwrap_or_default());
+    let first = FirstArgs::try_parse_from(options).map_err(|e| from_clap(&e))?;
+    let rest: Vec<_> = groups.collect();
+    if rest.is_empty() && command.is_empty() {
+        return Err(Failure::usage("no program given: see oshrun --help"));
+    }
+    let default = rest.is_empty().then_some(cores);
+    let mut sections = vec![section(first.section, command, default)?];
+    for group in rest {
+        let (options, command) = divide::<LaterArgs>(group);
+        let later = LaterArgs::try_parse_from(options).map_err(|e| from_clap(&e))?;
+        sections.push(section(later.section, command, None)?);
+    }
+    Ok(Options {
+        sections,
+        label: first.label,
+        output: first.output,
+        timeout: first.timeout,
+        bind_to: first.bind_to,
+        verbose: first.verbose,
+    })
+}
+
+fn section(
+    args: SectionArgs,
+    command: &[OsString],
+    default: Option<usize>,
+) -> Result<Section, Failure> {
+    let Some((program, arguments)) = command.split_first() else {
+        return Err(Failure::usage("no program on one side of a ':'"));
+    };
+    let Some(n_pes) = args.n_pes.or(default) else {
+        let name = program.to_string_lossy();
+        return Err(Failure::usage(format!(
+            "give each program of several its number of PEs: -n N before \"{name}\""
+        )));
+    };
+    let variables = args
+        .variables
+        .iter()
+        .filter_map(|v| variable(v).transpose());
+    Ok(Section {
+        n_pes,
+        program: program.clone(),
+        arguments: arguments.to_vec(),
+        variables: variables.collect::<Result<_, _>>()?,
+        wdir: args.wdir,
+    })
+}
+
+/// `VAR=VALUE` is to be set; `VAR` is inherited, if it is there.
+fn variable(text: &OsStr) -> Result<Option<(OsString, OsString)>, Failure> {
+    let bytes = text.as_bytes();
+    let name_end = bytes.iter().position(|b| *b == b'=').unwrap_or(bytes.len());
+    let name = OsStr::from_bytes(&bytes[..name_end]);
+    if name.is_empty() {
+        let text = text.to_string_lossy();
+        return Err(Failure::usage(format!("-x \"{text}\" names no variable")));
+    }
+    match bytes.get(name_end + 1..) {
+        Some(value) => Ok(Some((name.to_owned(), OsStr::from_bytes(value).to_owned()))),
+        None if std::env::var_os(name).is_some() => Ok(None),
+        None => {
+            let name = name.to_string_lossy();
+            Err(Failure::usage(format!(
+                "-x {name}: the variable is not set; give -x {name}=VALUE"
+            )))
+        }
+    }
+}
+
+/// Divides a section into its options, in the form that clap reads (a name first, long
+/// options with two dashes), and the command that they precede. Clap could find the end
+/// of the options itself, but would take `-np 4` for `-n p`.
+fn divide<P: CommandFactory>(group: &[OsString]) -> (Vec<OsString>, &[OsString]) {
+    let parser = P::command();
+    let mut options = vec![OsString::from("oshrun")];
+    let mut i = 0;
+    while let Some(token) = group.get(i) {
+        let bytes = token.as_bytes();
+        if bytes == b"--" {
+            return (options, &group[i + 1..]);
+        }
+        if bytes.len() < 2 || bytes[0] != b'-' {
+            break;
+        }
+        i += 1;
+        let (token, value_follows) = option(&parser, bytes);
+        options.push(OsString::from_vec(token));
+        if value_follows && let Some(value) = group.get(i) {
+            options.push(value.clone());
+            i += 1;
+        }
+    }
+    (options, &group[i..])
+}
+
+/// An option as clap reads it, and whether its value is the next argument.
+fn option(parser: &clap::Command, token: &[u8]) -> (Vec<u8>, bool) {
+    let name_end = token.iter().position(|b| *b == b'=').unwrap_or(token.len());
+    let name = token[..name_end].strip_prefix(b"-").unwrap_or_default();
+    let name = name.strip_prefix(b"-").unwrap_or(name);
+    let is_long = |a: &&clap::Arg| {
+        let names = a
+            .get_long()
+            .into_iter()
+            .chain(a.get_all_aliases().into_iter().flatten());
+        names.into_iter().any(|n| n.as_bytes() == name)
+    };
+    let takes_value = |a: &clap::Arg| a.get_action().takes_values();
+    if let Some(long) = parser.get_arguments().find(is_long) {
+        let full = [b"--", name, &token[name_end..]].concat();
+        return (full, takes_value(long) && name_end == token.len());
+    }
+    let short = |a: &&clap::Arg| a.get_short() == Some(token[1].into());
+    let value_follows =
+        token.len() == 2 && parser.get_arguments().find(short).is_some_and(takes_value);
+    (token.to_vec(), value_follows)
+}
+
+/// Help and version are as clap prints them; an error becomes one line.
+fn from_clap(error: &clap::Error) -> Failure {
+    use clap::error::ErrorKind;
+    let text = error.render().to_string();
+    if matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    ) {
+        return Failure::Answer(text);
+    }
+    let told = text
+        .lines()
+        .map(str::trim)
+        .filter(|l| !l.is_empty())
+        .take_while(|l| !l.starts_with("Usage:") && !l.starts_with("For more"));
+    let line = told.collect::<Vec<_>>().join("; ");
+    Failure::usage(line.strip_prefix("error: ").unwrap_or(&line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<Options, String> {
+        let arguments = line.split_whitespace().map(OsString::from).collect();
+        parse(arguments, 6).map_err(|f| f.to_string())
+    }
+
+    fn counts(line: &str) -> Vec<usize> {
+        read(line)
+            .unwrap()
+            .sections
+            .iter()
+            .map(|s| s.n_pes)
+            .collect()
+    }
+
+    #[test]
+    fn every_form_of_the_number_of_pes() {
+        for line in [
+            "-n 4 a", "-n4 a", "-np 4 a", "--np 4 a", "--np=4 a", "-np=4 a", "-n=4 a",
+        ] {
+            assert_eq!(counts(line), [4], "{line}");
+        }
+        assert_eq!(counts("a"), [6]);
+        assert_eq!(counts("-n 4096 a"), [4096]);
+        for line in [
+            "-n 0 a",
+            "-n 4097 a",
+            "-n 100000 a",
+            "-n abc a",
+            "-n -1 a",
+            "-n 1.5 a",
+            "-n",
+        ] {
+            let error = read(line).unwrap_err();
+            assert!(
+                !error.contains('\n') && error.contains("-n"),
+                "{line}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn options_end_at_the_program() {
+        let o = read("-n 2 --label ./a -np 3 --label -x FOO -- --timeout").unwrap();
+        assert!(o.label && o.timeout.is_none());
+        assert_eq!(o.sections[0].program, "./a");
+        assert_eq!(
+            o.sections[0].arguments,
+            ["-np", "3", "--label", "-x", "FOO", "--", "--timeout"]
+        );
+        assert_eq!(
+            read("-n 1 -- -odd- x").unwrap().sections[0].program,
+            "-odd-"
+        );
+    }
+
+    #[test]
+    fn several_programs() {
+        let o = read("-n 2 --label ./a 1 : -np 3 -wdir /tmp ./b : -n 1 ./a").unwrap();
+        let programs: Vec<_> = o
+            .sections
+            .iter()
+            .map(|s| s.program.to_str().unwrap())
+            .collect();
+        assert_eq!(programs, ["./a", "./b", "./a"]);
+        assert_eq!(o.sections[1].wdir, Some(PathBuf::from("/tmp")));
+        assert_eq!(o.sections[1].n_pes, 3);
+        assert_eq!(o.sections[0].arguments, ["1"]);
+        assert!(read("-n 2 a : b").unwrap_err().contains("before \"b\""));
+        assert!(read("a : -n 2 b").unwrap_err().contains("before \"a\""));
+        for line in ["-n 1 a :", ": -n 1 a", "-n 1 a : : -n 1 b", ":"] {
+            assert!(read(line).unwrap_err().contains("':'"), "{line}");
+        }
+        assert!(
+            read("-n 1 a : -n 1 --label b")
+                .unwrap_err()
+                .contains("--label")
+        );
+    }
+
+    #[test]
+    fn variables() {
+        let o = read("-n 1 -x A=1 -xB=x=y -x PATH -x E= a").unwrap();
+        let pairs: Vec<_> = o.sections[0]
+            .variables
+            .iter()
+            .map(|(n, v)| (n.to_str(), v.to_str()))
+            .collect();
+        let expected = [("A", "1"), ("B", "x=y"), ("E", "")];
+        assert_eq!(pairs, expected.map(|(n, v)| (Some(n), Some(v))));
+        let error = read("-n 1 -x FERROSHMEM_NO_SUCH_VARIABLE a").unwrap_err();
+        assert!(error.contains("is not set"), "{error}");
+        assert!(read("-n 1 -x =1 a").is_err());
+    }
+
+    #[test]
+    fn times() {
+        assert_eq!(
+            read("--timeout 0.5 a").unwrap().timeout,
+            Some(Duration::from_millis(500))
+        );
+        for bad in ["0", "-1", "x", "nan", "inf"] {
+            assert!(read(&format!("--timeout {bad} a")).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn errors_are_one_line() {
+        for line in [
+            "",
+            "--labl a",
+            "-q a",
+            "--bind-to socket a",
+            "--label --output d a",
+            "--timeout",
+        ] {
+            let error = read(line).unwrap_err();
+            assert!(!error.contains('\n'), "{error}");
+        }
+        assert!(read("--labl a").unwrap_err().contains("--label"));
+        assert!(read("--help").unwrap_err().contains("--bind-to"));
+    }
+
+    #[test]
+    fn the_parsers_are_consistent() {
+        FirstArgs::command().debug_assert();
+        LaterArgs::command().debug_assert();
+    }
+}

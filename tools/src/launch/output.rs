@@ -1,0 +1,296 @@
+//! Where the PEs' standard output and error go.
+
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::poll::PollFlags;
+use nix::unistd::{pipe2, write};
+
+use super::failure::Failure;
+use super::options::Options;
+
+/// How output is treated.
+#[derive(Debug)]
+enum Mode {
+    /// PEs write to what the launcher writes to.
+    Direct,
+    /// Line by line, each with its PE.
+    Label,
+    /// A pair of files for each PE.
+    Files { dir: PathBuf, digits: usize },
+}
+
+/// The output of all PEs, and the lines of the launcher itself.
+#[derive(Debug)]
+pub struct Output {
+    mode: Mode,
+    sources: Vec<Source>,
+    /// Standard output and standard error of the launcher.
+    sinks: [Sink; 2],
+}
+
+/// A pipe from one stream of one PE.
+#[derive(Debug)]
+struct Source {
+    pipe: File,
+    pe: usize,
+    sink: usize,
+    /// The beginning of a line whose end has not come.
+    line: Vec<u8>,
+    open: bool,
+}
+
+/// What is still to be written to one of the launcher's own streams.
+#[derive(Debug, Default)]
+struct Sink {
+    pending: VecDeque<u8>,
+    broken: bool,
+}
+
+/// Something that [`Output::serve`] does when its descriptor is ready.
+#[derive(Debug, Clone, Copy)]
+pub enum Task {
+    /// Write to this sink.
+    Write(usize),
+    /// Read from this source.
+    Read(usize),
+}
+
+/// A PE is not read from while so much of what it wrote is not taken.
+const PENDING_LIMIT: usize = 1 << 20;
+/// A line longer than this is cut.
+const LINE_LIMIT: usize = 1 << 20;
+
+impl Output {
+    /// Prepares for `n_pes` PEs.
+    pub fn new(options: &Options, n_pes: usize) -> Result<Self, Failure> {
+        let mode = match &options.output {
+            Some(dir) => {
+                fs::create_dir_all(dir).map_err(|e| {
+                    Failure::usage(format!(
+                        "--output \"{}\": cannot create it: {e}",
+                        dir.display()
+                    ))
+                })?;
+                Mode::Files {
+                    dir: dir.clone(),
+                    digits: (n_pes - 1).to_string().len(),
+                }
+            }
+            None if options.label => Mode::Label,
+            None => Mode::Direct,
+        };
+        Ok(Self {
+            mode,
+            sources: Vec::new(),
+            sinks: Default::default(),
+        })
+    }
+
+    /// Descriptors that the launcher will hold for `n_pes` PEs.
+    pub fn descriptors(&self, n_pes: usize) -> u64 {
+        if matches!(self.mode, Mode::Label) {
+            2 * n_pes as u64
+        } else {
+            0
+        }
+    }
+
+    /// Standard output and error of PE `pe`; `None` is the launcher's own.
+    pub fn streams(&mut self, pe: usize) -> io::Result<[Option<OwnedFd>; 2]> {
+        match &self.mode {
+            Mode::Direct => Ok([None, None]),
+            Mode::Label => Ok([Some(self.pipe(pe, 0)?), Some(self.pipe(pe, 1)?)]),
+            Mode::Files { dir, digits } => {
+                let file = |kind| {
+                    let path = dir.join(format!("pe.{pe:0digits$}.{kind}"));
+                    let shown = |e| io::Error::other(format!("{}: {e}", path.display()));
+                    File::create(&path).map(OwnedFd::from).map_err(shown)
+                };
+                Ok([Some(file("out")?), Some(file("err")?)])
+            }
+        }
+    }
+
+    fn pipe(&mut self, pe: usize, sink: usize) -> io::Result<OwnedFd> {
+        let (read, write) = pipe2(OFlag::O_CLOEXEC)?;
+        // Only our end: the PE does not expect its output to be non-blocking.
+        fcntl(&read, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
+        let pipe = File::from(read);
+        self.sources.push(Source {
+            pipe,
+            pe,
+            sink,
+            line: Vec::new(),
+            open: true,
+        });
+        Ok(write)
+    }
+
+    /// A line of the launcher itself, to standard error.
+    pub fn say(&mut self, line: &str) {
+        self.sinks[1].push(format_args!("oshrun: {line}\n").to_string().as_bytes());
+    }
+
+    /// What to wait for.
+    pub fn tasks(&self) -> impl Iterator<Item = (Task, BorrowedFd<'_>, PollFlags)> {
+        let writes = self
+            .sinks
+            .iter()
+            .enumerate()
+            .filter(|(_, sink)| !sink.pending.is_empty())
+            .map(|(i, _)| (Task::Write(i), sink_fd(i), PollFlags::POLLOUT));
+        let reads = self
+            .sources
+            .iter()
+            .enumerate()
+            .filter(|(_, s)| self.sinks[s.sink].pending.len() < PENDING_LIMIT)
+            .map(|(i, s)| (Task::Read(i), s.pipe.as_fd(), PollFlags::POLLIN));
+        writes.chain(reads)
+    }
+
+    /// Does tasks whose descriptors are ready: all that [`Self::tasks`] gave since the
+    /// last call, or some of them.
+    pub fn serve(&mut self, tasks: impl IntoIterator<Item = Task>) {
+        for task in tasks {
+            match task {
+                Task::Write(i) => {
+                    if let Err(e) = self.sinks[i].write(sink_fd(i))
+                        && e != Errno::EPIPE
+                    {
+                        self.say(&format!("cannot write the output of the PEs: {}", e.desc()));
+                    }
+                }
+                Task::Read(i) => {
+                    let source = &mut self.sources[i];
+                    source.read(&mut self.sinks[source.sink]);
+                }
+            }
+        }
+        // A PE whose reader is gone learns so by SIGPIPE, as if it wrote there itself.
+        self.sources
+            .retain(|s| s.open && !self.sinks[s.sink].broken);
+    }
+
+    /// Takes what is left in the pipes once no PE is. Also ends a line that has no end.
+    pub fn drain(&mut self) {
+        for source in &mut self.sources {
+            let sink = &mut self.sinks[source.sink];
+            while source.read(sink) {}
+            source.finish(sink);
+        }
+        self.sources.clear();
+    }
+}
+
+fn sink_fd(sink: usize) -> BorrowedFd<'static> {
+    let fd = if sink == 0 {
+        libc::STDOUT_FILENO
+    } else {
+        libc::STDERR_FILENO
+    };
+    // SAFETY: the launcher never closes its standard streams (and the Rust runtime opens
+    // those that it was started without).
+    unsafe { BorrowedFd::borrow_raw(fd) }
+}
+
+impl Sink {
+    fn push(&mut self, bytes: &[u8]) {
+        if !self.broken {
+            self.pending.extend(bytes);
+        }
+    }
+
+    /// Writes as much as a pipe that polls writable takes without blocking.
+    fn write(&mut self, fd: BorrowedFd<'_>) -> nix::Result<()> {
+        let (first, _) = self.pending.as_slices();
+        match write(fd, &first[..first.len().min(libc::PIPE_BUF)]) {
+            Ok(done) => drop(self.pending.drain(..done)),
+            Err(Errno::EINTR | Errno::EAGAIN) => {}
+            Err(e) => {
+                self.broken = true;
+                self.pending = VecDeque::new();
+                return Err(e);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Source {
+    /// Reads once; whether there may be more.
+    fn read(&mut self, sink: &mut Sink) -> bool {
+        let mut buffer = [0; 16 << 10];
+        match self.pipe.read(&mut buffer) {
+            Ok(0) => {
+                self.finish(sink);
+                self.open = false;
+            }
+            Ok(n) => {
+                self.take(&buffer[..n], sink);
+                return true;
+            }
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => return true,
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => self.open = false,
+        }
+        false
+    }
+
+    /// Hands on the lines that `bytes` completes.
+    fn take(&mut self, bytes: &[u8], sink: &mut Sink) {
+        for piece in bytes.split_inclusive(|b| *b == b'\n') {
+            self.line.extend_from_slice(piece);
+            if piece.ends_with(b"\n") || self.line.len() >= LINE_LIMIT {
+                self.finish(sink);
+            }
+        }
+    }
+
+    /// Ends the line begun, if there is one.
+    fn finish(&mut self, sink: &mut Sink) {
+        if self.line.is_empty() {
+            return;
+        }
+        if !self.line.ends_with(b"\n") {
+            self.line.push(b'\n');
+        }
+        sink.push(format!("[{}] ", self.pe).as_bytes());
+        sink.push(&self.line);
+        self.line.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_stay_whole() {
+        let pipe = File::open("/dev/null").unwrap();
+        let mut source = Source {
+            pipe,
+            pe: 7,
+            sink: 0,
+            line: Vec::new(),
+            open: true,
+        };
+        let mut sink = Sink::default();
+        source.take(b"one\ntw", &mut sink);
+        assert_eq!(sink.pending, b"[7] one\n");
+        source.take(b"o\n\nthree", &mut sink);
+        assert_eq!(sink.pending, b"[7] one\n[7] two\n[7] \n");
+        source.finish(&mut sink);
+        source.finish(&mut sink);
+        assert!(
+            sink.pending
+                .make_contiguous()
+                .ends_with(b"[7] \n[7] three\n")
+        );
+    }
+}

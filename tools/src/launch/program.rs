@@ -1,0 +1,158 @@
+//! From the name of a program to the file and the block of strings that `execve` takes.
+
+use std::collections::BTreeMap;
+use std::ffi::{CString, OsStr, OsString};
+use std::fs::{self, Metadata};
+use std::io::ErrorKind;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf, absolute};
+
+use ferroshmem::job::JOB_VARIABLE;
+use nix::errno::Errno;
+use nix::unistd::{AccessFlags, access};
+
+use super::failure::Failure;
+use super::options::Section;
+
+/// A program that is ready to be run.
+#[derive(Debug)]
+pub struct Program {
+    /// The name that the user gave, for messages.
+    pub name: String,
+    /// Absolute path of the file.
+    pub path: CString,
+    /// Its arguments, from the name of the program on.
+    pub arguments: Vec<CString>,
+    /// Its environment as `NAME=VALUE`, without [`JOB_VARIABLE`].
+    pub environment: Vec<CString>,
+    /// Directory to run it in, if not the present one.
+    pub wdir: Option<CString>,
+    /// Device and inode: two programs of a job with the same are one.
+    pub file: (u64, u64),
+}
+
+impl Program {
+    /// Finds the program of a section, as `execvp` would, and makes sure that it can be
+    /// run as far as that can be known.
+    pub fn find(section: &Section) -> Result<Self, Failure> {
+        let name = section.program.to_string_lossy().into_owned();
+        if let Some(dir) = &section.wdir {
+            check_directory(dir)?;
+        }
+        let (path, metadata) =
+            locate(&section.program, section.wdir.as_deref()).map_err(|e| cannot_run(&name, e))?;
+        let mut environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+        environment.extend(section.variables.iter().cloned());
+        environment.remove(OsStr::new(JOB_VARIABLE));
+        let mut arguments = vec![c_string(section.program.clone())];
+        arguments.extend(section.arguments.iter().cloned().map(c_string));
+        Ok(Self {
+            name,
+            path: c_string(path.into_os_string()),
+            arguments,
+            environment: environment
+                .into_iter()
+                .map(|(mut pair, value)| {
+                    pair.push("=");
+                    pair.push(value);
+                    c_string(pair)
+                })
+                .collect(),
+            wdir: section.wdir.clone().map(|d| c_string(d.into_os_string())),
+            file: (metadata.dev(), metadata.ino()),
+        })
+    }
+}
+
+/// Strings of the command line and the environment hold no NUL.
+fn c_string(text: OsString) -> CString {
+    CString::new(text.into_vec()).expect("a string that came from the kernel holds no NUL")
+}
+
+fn check_directory(dir: &Path) -> Result<(), Failure> {
+    let shown = dir.display();
+    match fs::metadata(dir) {
+        Ok(m) if m.is_dir() => Ok(()),
+        Ok(_) => Err(Failure::usage(format!(
+            "--wdir \"{shown}\": not a directory"
+        ))),
+        Err(e) if e.kind() == ErrorKind::NotFound => Err(Failure::usage(format!(
+            "--wdir \"{shown}\": no such directory"
+        ))),
+        Err(e) => Err(Failure::usage(format!("--wdir \"{shown}\": {e}"))),
+    }
+}
+
+/// The line for a program that `execve` refuses, or would.
+pub fn cannot_run(name: &str, error: Errno) -> Failure {
+    let line = |why: &str| format!("cannot run \"{name}\": {why}");
+    match error {
+        Errno::ENOENT if name.contains('/') => Failure::not_found(line("no such file")),
+        Errno::ENOENT => Failure::not_found(line("no such program in PATH")),
+        Errno::EISDIR => Failure::not_runnable(line("it is a directory")),
+        Errno::EACCES => Failure::not_runnable(line("permission denied: is it executable?")),
+        Errno::ENOEXEC => Failure::not_runnable(line(
+            "not a program of this machine, nor a script that begins with #!",
+        )),
+        other => Failure::not_runnable(line(other.desc())),
+    }
+}
+
+/// Finds the file: a name with a slash is a path, seen from `wdir`; another is looked for
+/// in `PATH`.
+fn locate(program: &OsStr, wdir: Option<&Path>) -> Result<(PathBuf, Metadata), Errno> {
+    let here = wdir.unwrap_or(Path::new("."));
+    if program.as_bytes().contains(&b'/') {
+        return runnable(&here.join(program));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+    let mut reason = Errno::ENOENT;
+    for dir in std::env::split_paths(&path).filter(|_| !program.is_empty()) {
+        match runnable(&here.join(dir).join(program)) {
+            Ok(found) => return Ok(found),
+            // As execvp: look on, but remember that there was something.
+            Err(Errno::EACCES) => reason = Errno::EACCES,
+            Err(_) => {}
+        }
+    }
+    Err(reason)
+}
+
+fn runnable(path: &Path) -> Result<(PathBuf, Metadata), Errno> {
+    let errno = |e: std::io::Error| e.raw_os_error().map_or(Errno::EIO, Errno::from_raw);
+    let metadata = fs::metadata(path).map_err(errno)?;
+    if metadata.is_dir() {
+        return Err(Errno::EISDIR);
+    }
+    access(path, AccessFlags::X_OK)?;
+    Ok((absolute(path).map_err(errno)?, metadata))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reason(program: &str) -> Result<PathBuf, Errno> {
+        locate(OsStr::new(program), None).map(|(path, _)| path)
+    }
+
+    #[test]
+    fn programs_are_found_as_the_shell_finds_them() {
+        assert!(reason("sh").unwrap().is_absolute());
+        assert_eq!(reason("/bin/sh"), Ok(PathBuf::from("/bin/sh")));
+        assert_eq!(reason("no-such-program-anywhere"), Err(Errno::ENOENT));
+        assert_eq!(reason("./no-such-file"), Err(Errno::ENOENT));
+        assert_eq!(reason("/"), Err(Errno::EISDIR));
+        assert_eq!(reason("/etc/passwd"), Err(Errno::EACCES));
+        assert_eq!(reason(""), Err(Errno::ENOENT));
+    }
+
+    #[test]
+    fn a_path_is_seen_from_the_directory_of_the_section() {
+        let found = locate(OsStr::new("./sh"), Some(Path::new("/bin")))
+            .unwrap()
+            .0;
+        assert_eq!(found, PathBuf::from("/bin/sh"));
+    }
+}

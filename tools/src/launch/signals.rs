@@ -1,0 +1,92 @@
+//! The signals that `oshrun` takes part in.
+
+use std::io;
+
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, sigaction};
+use nix::sys::signalfd::siginfo;
+
+/// Signals that are passed on to the PEs.
+const FORWARDED: [Signal; 9] = [
+    Signal::SIGHUP,
+    Signal::SIGINT,
+    Signal::SIGQUIT,
+    Signal::SIGTERM,
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
+    Signal::SIGWINCH,
+    Signal::SIGTSTP,
+    Signal::SIGCONT,
+];
+
+/// Tells the keeper that the launcher is gone. Nobody else sends it: it is the signal of
+/// a failing power supply.
+pub const LAUNCHER_GONE: Signal = Signal::SIGPWR;
+
+/// Whether `signal` asks the job to end.
+pub fn ends_job(signal: Signal) -> bool {
+    matches!(
+        signal,
+        Signal::SIGHUP | Signal::SIGINT | Signal::SIGQUIT | Signal::SIGTERM
+    )
+}
+
+/// The signals that are read from a descriptor rather than handled.
+#[derive(Debug)]
+pub struct Signals {
+    /// What is blocked and read.
+    pub taken: SigSet,
+    /// What was blocked when `oshrun` started: the PEs get this back.
+    pub inherited: SigSet,
+}
+
+impl Signals {
+    /// Blocks the signals that matter here. One that whoever started `oshrun` had set to
+    /// be ignored (`nohup`) stays so.
+    pub fn take() -> io::Result<Self> {
+        let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+        // An inherited "ignore" would hide the ends of children.
+        // SAFETY: no handler is installed.
+        unsafe { sigaction(Signal::SIGCHLD, &default)? };
+        let mut taken = SigSet::from_iter([Signal::SIGCHLD, LAUNCHER_GONE]);
+        taken.extend(FORWARDED.into_iter().filter(|s| !is_ignored(*s)));
+        let inherited = taken.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
+        Ok(Self { taken, inherited })
+    }
+}
+
+fn is_ignored(signal: Signal) -> bool {
+    // SAFETY: an all-zero sigaction is a value that the call below overwrites.
+    let mut now: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: with no new action this only reads.
+    let read = unsafe { libc::sigaction(signal as i32, std::ptr::null(), &mut now) } == 0;
+    read && now.sa_sigaction == libc::SIG_IGN
+}
+
+/// Which signal was read; `None` for one that nix has no name for.
+pub fn signal_of(info: &siginfo) -> Option<Signal> {
+    Signal::try_from(info.ssi_signo as i32).ok()
+}
+
+/// Whether the terminal sent the signal: then every process of the job has it already.
+pub fn from_terminal(info: &siginfo) -> bool {
+    const SI_KERNEL: i32 = 0x80;
+    info.ssi_code == SI_KERNEL
+}
+
+/// A signal's name: `SIGSEGV`.
+pub fn name(number: i32) -> String {
+    match Signal::try_from(number) {
+        Ok(signal) => signal.as_str().to_owned(),
+        Err(_) if number >= libc::SIGRTMIN() => format!("SIGRTMIN+{}", number - libc::SIGRTMIN()),
+        Err(_) => format!("signal {number}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn names() {
+        assert_eq!(super::name(libc::SIGSEGV), "SIGSEGV");
+        assert_eq!(super::name(libc::SIGRTMIN() + 3), "SIGRTMIN+3");
+    }
+}

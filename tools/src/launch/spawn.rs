@@ -1,0 +1,197 @@
+//! Starting one PE, at the cost of `vfork`.
+//!
+//! The child borrows the launcher's memory until it calls `execve`, so nothing is copied,
+//! however much the launcher has mapped. In return it may only make system calls: all
+//! strings are ready before it starts.
+
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::ptr;
+
+use ferroshmem::job::JOB_VARIABLE;
+use nix::errno::Errno;
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::sys::prctl;
+use nix::sys::resource::{Resource, rlim_t, setrlimit};
+use nix::sys::signal::{SigHandler, SigSet, Signal, signal};
+use nix::unistd::{Pid, getpid, getppid};
+
+use super::program::Program;
+
+/// Where a PE's standard streams go; `None` is where the launcher's go.
+#[derive(Debug, Default)]
+pub struct Streams<'a> {
+    /// Standard input, output and error.
+    pub fds: [Option<BorrowedFd<'a>>; 3],
+}
+
+/// What the launcher has changed for itself and every PE gets back, and what all PEs share.
+#[derive(Debug)]
+pub struct Common {
+    /// The job's memory, which PEs inherit.
+    pub memory: RawFd,
+    /// Signals to block.
+    pub mask: SigSet,
+    /// Limits on open files.
+    pub files: (rlim_t, rlim_t),
+}
+
+/// Why a PE could not be started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpawnError {
+    /// No process could be had.
+    NoProcess(Errno),
+    /// The process could not be prepared.
+    Setup(Errno),
+    /// The program was refused.
+    Exec(Errno),
+}
+
+/// Starts processes; keeps the stack that they begin on.
+#[derive(Debug)]
+pub struct Spawner {
+    common: Common,
+    parent: Pid,
+    stack: Vec<u128>,
+}
+
+/// What the child is to do. The strings behind the pointers outlive it.
+struct Orders<'a> {
+    path: *const c_char,
+    argv: *const *const c_char,
+    envp: *const *const c_char,
+    wdir: *const c_char,
+    streams: [Option<RawFd>; 3],
+    core: Option<&'a CpuSet>,
+    common: &'a Common,
+    parent: Pid,
+    /// Set by the child when it fails.
+    error: Option<SpawnError>,
+}
+
+impl Spawner {
+    /// Bytes of stack: the child makes a dozen system calls.
+    const STACK: usize = 64 << 10;
+
+    /// A spawner for the PEs of one job.
+    pub fn new(common: Common) -> Self {
+        let stack = vec![0; Self::STACK / size_of::<u128>()];
+        Self {
+            common,
+            parent: getpid(),
+            stack,
+        }
+    }
+
+    /// Starts PE `pe`. It is killed when the thread that calls this ends.
+    pub fn spawn(
+        &mut self,
+        pe: usize,
+        program: &Program,
+        streams: &Streams<'_>,
+        core: Option<&CpuSet>,
+    ) -> Result<Pid, SpawnError> {
+        let job = format!("{JOB_VARIABLE}={}:{pe}", self.common.memory);
+        let job = CString::new(job).expect("digits and a colon");
+        let argv = pointers(&program.arguments, None);
+        let envp = pointers(&program.environment, Some(&job));
+        let mut orders = Orders {
+            path: program.path.as_ptr(),
+            argv: argv.as_ptr(),
+            envp: envp.as_ptr(),
+            wdir: program.wdir.as_ref().map_or(ptr::null(), |d| d.as_ptr()),
+            streams: streams.fds.map(|fd| fd.map(|fd| fd.as_raw_fd())),
+            core,
+            common: &self.common,
+            parent: self.parent,
+            error: None,
+        };
+        // Whatever arrives meanwhile waits: a handler must not run in the child.
+        let blocked = SigSet::all().thread_swap_mask(nix::sys::signal::SigmaskHow::SIG_SETMASK);
+        // SAFETY: the stack is large enough, grows down from its aligned end, and is not
+        // used by anything else; CLONE_VFORK holds this thread until the child has left the
+        // shared memory, so `orders` and all it points to live long enough.
+        let pid = unsafe {
+            libc::clone(
+                child,
+                self.stack.as_mut_ptr_range().end.cast(),
+                libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD,
+                ptr::from_mut(&mut orders).cast(),
+            )
+        };
+        let failed = Errno::last();
+        if let Ok(mask) = blocked {
+            let _ = mask.thread_set_mask();
+        }
+        if pid < 0 {
+            return Err(SpawnError::NoProcess(failed));
+        }
+        // SAFETY: the child wrote it, if at all, before this thread ran on.
+        match unsafe { ptr::read_volatile(&raw const orders.error) } {
+            None => Ok(Pid::from_raw(pid)),
+            Some(error) => {
+                // SAFETY: waits for our own child, without a status.
+                unsafe { libc::waitpid(pid, ptr::null_mut(), 0) };
+                Err(error)
+            }
+        }
+    }
+}
+
+/// The null-terminated array that `execve` takes.
+fn pointers(strings: &[CString], last: Option<&CString>) -> Vec<*const c_char> {
+    let all = strings.iter().chain(last).map(|s| s.as_ptr());
+    all.chain([ptr::null()]).collect()
+}
+
+/// Runs in the child, on its own stack, in the launcher's memory.
+extern "C" fn child(orders: *mut c_void) -> c_int {
+    // SAFETY: `spawn` passes its orders, and does not touch them until this process has
+    // left its memory.
+    let orders = unsafe { &mut *orders.cast::<Orders<'_>>() };
+    let error = match orders.prepare() {
+        Err(e) => SpawnError::Setup(e),
+        Ok(()) => {
+            // SAFETY: null-terminated strings and arrays, alive until this process has
+            // left the memory they are in.
+            unsafe { libc::execve(orders.path, orders.argv, orders.envp) };
+            SpawnError::Exec(Errno::last())
+        }
+    };
+    orders.error = Some(error);
+    // SAFETY: ends this process only, without running anything of the launcher.
+    unsafe { libc::_exit(127) }
+}
+
+impl Orders<'_> {
+    /// Makes this process what a PE expects to be. System calls only.
+    fn prepare(&self) -> nix::Result<()> {
+        prctl::set_pdeathsig(Signal::SIGKILL)?;
+        if getppid() != self.parent {
+            // The launcher died before it could take this process with it.
+            // SAFETY: ends this process only.
+            unsafe { libc::_exit(127) };
+        }
+        for (target, source) in self.streams.iter().enumerate() {
+            if let Some(source) = source {
+                // SAFETY: both are plain numbers; the child's table is its own.
+                Errno::result(unsafe { libc::dup2(*source, target as c_int) })?;
+            }
+        }
+        // SAFETY: clears close-on-exec in the child's own table.
+        Errno::result(unsafe { libc::fcntl(self.common.memory, libc::F_SETFD, 0) })?;
+        let (soft, hard) = self.common.files;
+        setrlimit(Resource::RLIMIT_NOFILE, soft, hard)?;
+        if let Some(core) = self.core {
+            sched_setaffinity(Pid::from_raw(0), core)?;
+        }
+        if !self.wdir.is_null() {
+            // SAFETY: a C string (see `child`).
+            Errno::result(unsafe { libc::chdir(self.wdir) })?;
+        }
+        // Rust programs ignore SIGPIPE, and the exec would hand that on.
+        // SAFETY: installs no handler.
+        unsafe { signal(Signal::SIGPIPE, SigHandler::SigDfl)? };
+        self.common.mask.thread_set_mask()
+    }
+}

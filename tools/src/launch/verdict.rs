@@ -1,0 +1,155 @@
+//! What the end of one PE means for the job.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use ferroshmem::job::region::PeState;
+
+use super::signals;
+
+/// Meaning of a PE's end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It has done its part.
+    Done,
+    /// Status 0, but not from `shmem_finalize`: fine unless the others wait for it.
+    Departed,
+    /// It failed, or asked for the end of the job.
+    EndsJob {
+        /// Exit status of the job.
+        status: u8,
+        /// What to tell the user, if the PE has not.
+        line: Option<String>,
+        /// Whether the others, past `shmem_finalize` like this PE, may leave by themselves.
+        others_leave: bool,
+    },
+}
+
+/// Judges PE `pe`, which ran `program` and left `state` and `global_status` (the argument
+/// of `shmem_global_exit`) in its block.
+pub fn judge(
+    pe: usize,
+    program: &str,
+    status: ExitStatus,
+    state: PeState,
+    global_status: i32,
+) -> Verdict {
+    if state == PeState::GlobalExit {
+        let status = (global_status & 0xff) as u8;
+        return Verdict::EndsJob {
+            status,
+            line: None,
+            others_leave: false,
+        };
+    }
+    let (job_status, how) = match (status.code(), status.signal()) {
+        (Some(0), _) if state == PeState::Finalized => return Verdict::Done,
+        (Some(0), _) => return Verdict::Departed,
+        (Some(code), _) => (code as u8, format!("exited with status {code}")),
+        (None, signal) => {
+            let signal = signal.unwrap_or(libc::SIGKILL);
+            let core = if status.core_dumped() {
+                ", core dumped"
+            } else {
+                ""
+            };
+            let meaning = meaning(signal)
+                .map(|m| format!(" ({m}{core})"))
+                .unwrap_or_default();
+            (
+                128 + signal as u8,
+                format!("was killed by {}{meaning}", signals::name(signal)),
+            )
+        }
+    };
+    let line = format!("PE {pe} (\"{program}\") {how}; ended the job");
+    Verdict::EndsJob {
+        status: job_status,
+        line: (state != PeState::Reported).then_some(line),
+        others_leave: state == PeState::Finalized,
+    }
+}
+
+/// What the signals that kill programs mean.
+fn meaning(signal: i32) -> Option<&'static str> {
+    Some(match signal {
+        libc::SIGSEGV => "segmentation fault",
+        libc::SIGBUS => "bus error",
+        libc::SIGILL => "illegal instruction",
+        libc::SIGFPE => "arithmetic error",
+        libc::SIGABRT => "aborted",
+        libc::SIGTRAP => "trace trap",
+        libc::SIGSYS => "forbidden system call",
+        libc::SIGPIPE => "nobody reads its output",
+        libc::SIGXCPU => "processor time limit",
+        libc::SIGXFSZ => "file size limit",
+        libc::SIGKILL => "by a user, or for lack of memory",
+        libc::SIGTERM => "by a user",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exited(code: i32, state: PeState) -> Verdict {
+        judge(2, "./a", ExitStatus::from_raw(code << 8), state, 0x107)
+    }
+
+    fn killed(wait_status: i32) -> Verdict {
+        judge(
+            2,
+            "./a",
+            ExitStatus::from_raw(wait_status),
+            PeState::Initialized,
+            0,
+        )
+    }
+
+    fn parts(verdict: Verdict) -> (u8, Option<String>, bool) {
+        match verdict {
+            Verdict::EndsJob {
+                status,
+                line,
+                others_leave,
+            } => (status, line, others_leave),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn good_ends() {
+        assert_eq!(exited(0, PeState::Finalized), Verdict::Done);
+        assert_eq!(exited(0, PeState::Started), Verdict::Departed);
+        assert_eq!(exited(0, PeState::Initialized), Verdict::Departed);
+    }
+
+    #[test]
+    fn failures() {
+        let (status, line, leave) = parts(exited(3, PeState::Initialized));
+        assert_eq!((status, leave), (3, false));
+        assert_eq!(
+            line.unwrap(),
+            "PE 2 (\"./a\") exited with status 3; ended the job"
+        );
+        let (status, line, leave) = parts(exited(1, PeState::Finalized));
+        assert_eq!((status, line.is_some(), leave), (1, true, true));
+        assert_eq!(parts(exited(1, PeState::Reported)), (1, None, false));
+        assert_eq!(parts(exited(9, PeState::GlobalExit)), (7, None, false));
+        assert_eq!(parts(exited(0, PeState::GlobalExit)), (7, None, false));
+    }
+
+    #[test]
+    fn signals() {
+        let (status, line, _) = parts(killed(libc::SIGSEGV | 0x80));
+        assert_eq!(status, 139);
+        assert!(
+            line.unwrap()
+                .contains("SIGSEGV (segmentation fault, core dumped)")
+        );
+        let (status, line, _) = parts(killed(libc::SIGRTMIN() + 2));
+        assert_eq!(status, 128 + libc::SIGRTMIN() as u8 + 2);
+        assert!(line.unwrap().contains("SIGRTMIN+2"));
+    }
+}
