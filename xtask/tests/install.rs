@@ -63,7 +63,7 @@ fn prefix() -> &'static Path {
                 succeed(install.arg("install").arg("--prefix").arg(&prefix));
                 prefix
             });
-        let moved = scratch.join("moved, with spaces");
+        let moved = scratch.join("moved with spaces");
         if moved.exists() {
             fs::remove_dir_all(&moved).unwrap();
         }
@@ -222,7 +222,7 @@ fn shown_command_works_in_a_shell() {
     assert_eq!(run(&project.path().join("my main")), "sum 3\n");
 
     let show = |what: &str| succeed(command(bin("oshc++")).arg(what));
-    assert!(show("--showme:compile").contains("moved, with spaces/include"));
+    assert!(show("--showme:compile").contains("moved with spaces/include"));
     assert!(show("-showme:link").contains("-lshmem"));
     assert_eq!(show("--showme:libs"), "shmem\n");
     assert!(show("--showme:version").contains(env!("CARGO_PKG_VERSION")));
@@ -291,7 +291,15 @@ fn found_by_cmake() {
     };
     let mut prefix_option = std::ffi::OsString::from("-DCMAKE_PREFIX_PATH=");
     prefix_option.push(prefix());
-    succeed(cmake().args(["-S", ".", "-B", "build"]).arg(prefix_option));
+    let commands = "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON";
+    succeed(
+        cmake()
+            .args(["-S", ".", "-B", "build", commands])
+            .arg(prefix_option),
+    );
+    // All but the one that must not be and the static one.
+    let commands = fs::read_to_string(project.path().join("build/compile_commands.json")).unwrap();
+    assert_eq!(commands.matches("-fPIE").count(), 3, "{commands}");
     succeed(cmake().args(["--build", "build"]));
     for program in ["by_name", "by_part", "fixed", "static"] {
         assert_eq!(
