@@ -75,8 +75,7 @@ pub const SPIN: Variable = Variable {
 };
 
 /// All variables, in the order they are printed.
-pub const TABLE: &[Variable] =
-    &[VERSION, INFO, SYMMETRIC_SIZE, DEBUG, CHECK, FAST_PATH, SPIN];
+pub const TABLE: &[Variable] = &[VERSION, INFO, SYMMETRIC_SIZE, DEBUG, CHECK, FAST_PATH, SPIN];
 
 impl Variable {
     /// The variable's value, or its alias's. Values that are not UTF-8 are read lossily.
@@ -162,7 +161,11 @@ mod tests {
         for (i, v) in TABLE.iter().enumerate() {
             assert!(v.name.starts_with("SHMEM_"));
             assert!(!v.help.is_empty() && !v.default.is_empty() && !v.kind.is_empty());
-            assert!(TABLE[..i].iter().all(|w| w.name != v.name), "{} twice", v.name);
+            assert!(
+                TABLE[..i].iter().all(|w| w.name != v.name),
+                "{} twice",
+                v.name
+            );
         }
     }
 }

@@ -27,7 +27,11 @@ pub fn describe() -> String {
         env::describe(),
         std::env::consts::ARCH,
         std::env::consts::OS,
-        if cfg!(debug_assertions) { "debug" } else { "release" },
+        if cfg!(debug_assertions) {
+            "debug"
+        } else {
+            "release"
+        },
         env!("CARGO_PKG_RUST_VERSION"),
         machine.cores,
         machine.memory >> 20,

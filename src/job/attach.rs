@@ -28,7 +28,10 @@ pub struct Attachment {
 /// Variables by which a launcher that this library cannot talk to gives itself away:
 /// (variable with the number of processes, launcher).
 const FOREIGN: &[(&str, &str)] = &[
-    ("PMI_SIZE", "a PMI launcher (mpiexec.hydra, srun --mpi=pmi2)"),
+    (
+        "PMI_SIZE",
+        "a PMI launcher (mpiexec.hydra, srun --mpi=pmi2)",
+    ),
     ("OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun"),
     ("SLURM_STEP_NUM_TASKS", "Slurm's srun"),
 ];
@@ -63,12 +66,19 @@ impl Attachment {
         // A program that this PE starts is not this PE.
         // SAFETY: shmem_init is called before other threads use the environment.
         unsafe { env::remove_var(JOB_VARIABLE) };
-        Ok(Self { file, control, pe, launched: true })
+        Ok(Self {
+            file,
+            control,
+            pe,
+            launched: true,
+        })
     }
 
     fn alone() -> Result<Self, String> {
         for (variable, launcher) in FOREIGN {
-            let count = env::var(variable).ok().and_then(|v| v.parse::<usize>().ok());
+            let count = env::var(variable)
+                .ok()
+                .and_then(|v| v.parse::<usize>().ok());
             if let Some(n) = count.filter(|n| *n > 1) {
                 return Err(format!(
                     "started as one of {n} processes by {launcher}, which this version cannot join: start the program with oshrun -n {n}"
@@ -80,6 +90,11 @@ impl Attachment {
         let plan = Plan::new(1, machine.memory, size.as_deref()).map_err(|e| e.to_string())?;
         let (file, control) = Control::create(&plan, &[0], false, 0)
             .map_err(|e| format!("cannot create the job's memory: {e}"))?;
-        Ok(Self { file, control, pe: 0, launched: false })
+        Ok(Self {
+            file,
+            control,
+            pe: 0,
+            launched: false,
+        })
     }
 }

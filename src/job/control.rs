@@ -45,12 +45,17 @@ impl Control {
             layout_failed: Default::default(),
             start_arrived: Default::default(),
             start_epoch: Default::default(),
+            reporter: Default::default(),
+            images_differ: Default::default(),
+            image: Default::default(),
         };
         // SAFETY: the mapping is at least a header long, page aligned, and still private
         // to this process.
         unsafe { this.base.cast::<Header>().write(header) };
         for (pe, program) in programs.iter().enumerate().filter(|(_, p)| **p != 0) {
-            this.pe_block(pe).program.store(*program, std::sync::atomic::Ordering::Relaxed);
+            this.pe_block(pe)
+                .program
+                .store(*program, std::sync::atomic::Ordering::Relaxed);
         }
         Ok((file, this))
     }
@@ -64,7 +69,8 @@ impl Control {
             return Err(wrong("not the memory of a FerroSHMEM job"));
         }
         // SAFETY: placed where there is room.
-        let base = unsafe { mapping::map_shared(file.as_fd(), 0, size_of::<Header>(), Place::Anywhere)? };
+        let base =
+            unsafe { mapping::map_shared(file.as_fd(), 0, size_of::<Header>(), Place::Anywhere)? };
         // SAFETY: at least a header long (checked above), page aligned.
         let header = unsafe { &*base.cast::<Header>() };
         let (magic, version) = (header.magic, header.version);
@@ -75,7 +81,9 @@ impl Control {
             return Err(wrong("not the memory of a FerroSHMEM job"));
         }
         if version != VERSION || offsets.file_size() != len {
-            return Err(wrong("oshrun and libshmem come from different FerroSHMEM builds"));
+            return Err(wrong(
+                "oshrun and libshmem come from different FerroSHMEM builds",
+            ));
         }
         Self::map(file, offsets)
     }

@@ -59,7 +59,11 @@ impl fmt::Display for PlanError {
                 f,
                 "SHMEM_SYMMETRIC_SIZE: {asked} bytes per PE is more than this node's memory of {memory} bytes"
             ),
-            Self::NoRoom { asked, largest, n_pes } => write!(
+            Self::NoRoom {
+                asked,
+                largest,
+                n_pes,
+            } => write!(
                 f,
                 "SHMEM_SYMMETRIC_SIZE: {asked} bytes per PE does not fit the address space with {n_pes} PEs: at most {largest}"
             ),
@@ -76,7 +80,9 @@ impl std::error::Error for PlanError {}
 pub fn parse_size(text: &str) -> Result<u64, PlanError> {
     let bad = || PlanError::Malformed(text.to_owned());
     let t = text.trim();
-    let digits = t.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(t.len());
+    let digits = t
+        .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+        .unwrap_or(t.len());
     let (number, suffix) = t.split_at(digits);
     let factor: u64 = match suffix.chars().next().map(|c| c.to_ascii_lowercase()) {
         None => 1,
@@ -91,7 +97,11 @@ pub fn parse_size(text: &str) -> Result<u64, PlanError> {
     }
     let value: f64 = number.parse().map_err(|_| bad())?;
     let bytes = (value * factor as f64).ceil();
-    if bytes.is_finite() && bytes < u64::MAX as f64 { Ok(bytes as u64) } else { Err(bad()) }
+    if bytes.is_finite() && bytes < u64::MAX as f64 {
+        Ok(bytes as u64)
+    } else {
+        Err(bad())
+    }
 }
 
 impl Plan {
@@ -112,14 +122,20 @@ impl Plan {
                     return Err(PlanError::LargerThanMemory { asked, memory });
                 }
                 if asked > largest {
-                    return Err(PlanError::NoRoom { asked, largest, n_pes });
+                    return Err(PlanError::NoRoom {
+                        asked,
+                        largest,
+                        n_pes,
+                    });
                 }
                 asked
             }
         };
         let heap_size = heap.next_multiple_of(PAGE);
         // As much room for globals as the node has memory: a program cannot fill more.
-        let stride = (heap_size + memory).next_power_of_two().clamp(MIN_STRIDE, widest);
+        let stride = (heap_size + memory)
+            .next_power_of_two()
+            .clamp(MIN_STRIDE, widest);
         Ok(Self { heap_size, stride })
     }
 }
@@ -140,7 +156,17 @@ mod tests {
         assert_eq!(parse_size("20kk"), Ok(20 << 10));
         assert_eq!(parse_size("0"), Ok(0));
         assert_eq!(parse_size("2T"), Ok(2 << 40));
-        for bad in ["", "m", "-1", "ten", "1x", "1.2.3", "99999999999t", "0x10", "nan"] {
+        for bad in [
+            "",
+            "m",
+            "-1",
+            "ten",
+            "1x",
+            "1.2.3",
+            "99999999999t",
+            "0x10",
+            "nan",
+        ] {
             assert!(parse_size(bad).is_err(), "{bad}");
         }
     }
@@ -162,7 +188,10 @@ mod tests {
             assert!(p.heap_size <= p.stride / 2);
         }
         assert_eq!(Plan::new(0, 1 << 30, None), Err(PlanError::BadCount(0)));
-        assert_eq!(Plan::new(MAX_PES + 1, 1 << 30, None), Err(PlanError::BadCount(MAX_PES + 1)));
+        assert_eq!(
+            Plan::new(MAX_PES + 1, 1 << 30, None),
+            Err(PlanError::BadCount(MAX_PES + 1))
+        );
     }
 
     #[test]
@@ -171,6 +200,9 @@ mod tests {
             Plan::new(1, 1 << 30, Some("2g")),
             Err(PlanError::LargerThanMemory { .. })
         ));
-        assert!(matches!(Plan::new(4096, 8 << 40, Some("1t")), Err(PlanError::NoRoom { .. })));
+        assert!(matches!(
+            Plan::new(4096, 8 << 40, Some("1t")),
+            Err(PlanError::NoRoom { .. })
+        ));
     }
 }

@@ -40,7 +40,7 @@ pub struct Header {
     pub slot_size: u64,
     /// 1 if the node's PEs outnumber the cores they may use.
     pub oversubscribed: u32,
-    /// 1 if the PEs do not all run the same executable (MPMD).
+    /// 1 if the launcher started different executables (MPMD).
     pub mpmd: u32,
     /// Process id of the launcher, 0 if there is none.
     pub launcher_pid: u32,
@@ -50,6 +50,12 @@ pub struct Header {
     pub start_arrived: AtomicU32,
     /// Rendezvous completed; a futex word.
     pub start_epoch: AtomicU32,
+    /// PE + 1 of the PE that first reported an error; the others keep quiet.
+    pub reporter: AtomicU32,
+    /// 1 once a PE found its globals laid out differently from the first PE's.
+    pub images_differ: AtomicU32,
+    /// Digest of the executable whose globals the first PE laid out.
+    pub image: AtomicU64,
 }
 
 /// Life of a PE as [`PeBlock::state`] records it.
@@ -93,6 +99,8 @@ pub struct PeBlock {
     /// Which executable of an MPMD job this PE runs (index of the `:` section whose
     /// program file is the same). Written by the launcher.
     pub program: AtomicU32,
+    /// Digest of the layout of this PE's globals, 0 if it has none that are symmetric.
+    pub image: AtomicU64,
     /// What the PE waits for.
     pub wait: WaitRecord,
     /// Team ids in use on this PE, one bit each; read by the others in a team split.
@@ -157,7 +165,10 @@ impl WaitRecord {
         let n = name.len().min(48);
         bytes[..n].copy_from_slice(&name.as_bytes()[..n]);
         for (word, chunk) in self.routine.iter().zip(bytes.chunks_exact(8)) {
-            word.store(u64::from_le_bytes(chunk.try_into().expect("8 bytes")), Ordering::Relaxed);
+            word.store(
+                u64::from_le_bytes(chunk.try_into().expect("8 bytes")),
+                Ordering::Relaxed,
+            );
         }
     }
 
@@ -191,7 +202,8 @@ pub struct TeamSlot {
 pub struct OwnLine {
     /// Number of collectives that this PE has entered on the team.
     pub entered: AtomicU32,
-    _pad: u32,
+    /// Synchronisations done in this slot, by all teams that have used it.
+    pub epoch: AtomicU32,
     /// A value for the other members (element counts of `collect`, split results).
     pub value: AtomicU64,
     /// Digest of the arguments of the collective entered last (`SHMEM_CHECK=1`).

@@ -7,7 +7,10 @@ use std::time::Duration;
 /// Returns early for any reason (a signal, a changed word): callers look again.
 pub fn wait(word: &AtomicU32, expected: u32, bits: u32, timeout: Option<Duration>) {
     let deadline = timeout.map(|t| {
-        let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut now = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
         // SAFETY: the pointer is to a live timespec.
         unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
         let nanos = now.tv_nsec as u64 + u64::from(t.subsec_nanos());
@@ -16,7 +19,9 @@ pub fn wait(word: &AtomicU32, expected: u32, bits: u32, timeout: Option<Duration
             tv_nsec: (nanos % 1_000_000_000) as _,
         }
     });
-    let deadline = deadline.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    let deadline = deadline
+        .as_ref()
+        .map_or(std::ptr::null(), std::ptr::from_ref);
     // SAFETY: FUTEX_WAIT_BITSET reads the word and the deadline, both live here. Not
     // FUTEX_PRIVATE: the waker may be another process.
     unsafe {

@@ -77,7 +77,10 @@ fn control_group_limit() -> Option<u64> {
 }
 
 fn address_space_limit() -> Option<u64> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
     // SAFETY: the pointer is to a live rlimit.
     let done = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) } == 0;
     (done && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur / 2)
@@ -85,7 +88,9 @@ fn address_space_limit() -> Option<u64> {
 
 fn huge_pages() -> String {
     let text = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
-    let Ok(text) = text else { return "not offered by this kernel".into() };
+    let Ok(text) = text else {
+        return "not offered by this kernel".into();
+    };
     text.split_whitespace()
         .find_map(|w| w.strip_prefix('[')?.strip_suffix(']'))
         .unwrap_or("unknown")

@@ -89,3 +89,18 @@ pub fn advise(at: usize, len: usize, advice: libc::c_int) {
     // SAFETY: the advices used (huge pages, core dumps) do not change contents.
     unsafe { libc::madvise(at as *mut libc::c_void, len, advice) };
 }
+
+/// Gives the memory of a part of a memory file back to the system; it reads as zero after.
+pub fn punch_hole(file: BorrowedFd<'_>, offset: u64, len: u64) {
+    if len > 0 {
+        // SAFETY: changes the contents of the file only; a failure leaves them.
+        unsafe {
+            libc::fallocate(
+                file.as_raw_fd(),
+                libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE,
+                offset as libc::off_t,
+                len as libc::off_t,
+            )
+        };
+    }
+}

@@ -1,7 +1,7 @@
 //! What the operating system offers, in the few forms the library uses.
 
-mod machine;
 pub mod futex;
+pub mod machine;
 pub mod mapping;
 
 pub use machine::Machine;

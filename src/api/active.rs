@@ -1,0 +1,229 @@
+//! Collectives over active sets (deprecated by the standard, "Active-set-based
+//! collectives"): the team collectives' code over a work array.
+
+use std::ffi::{c_int, c_long, c_void};
+
+use super::collective::{root_of, strides};
+use super::ops::Reduce;
+use crate::collective::reduce as reduction;
+use crate::collective::{alltoall as exchange, broadcast as spread, collect as gather};
+use crate::fatal::fatal;
+use crate::group::Group;
+use crate::runtime;
+
+fn on_set(
+    name: &'static str,
+    (start, log_stride, size): (c_int, c_int, c_int),
+    psync: *mut c_long,
+    arguments: &[(&str, u64)],
+    body: impl FnOnce(&Group<'_>),
+) {
+    let rt = runtime::get(name);
+    let group = Group::of_active_set(rt, name, start, log_stride, size, psync);
+    group.check_agreement(arguments);
+    body(&group);
+}
+
+/// Copies the root's `source` to the `dest` of every other member.
+///
+/// # Safety
+/// For this and all functions below: `dest`, `source` and `psync` are symmetric, valid for
+/// the lengths that the standard demands.
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn broadcast(
+    name: &'static str,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    root: c_int,
+    start: c_int,
+    log_stride: c_int,
+    size: c_int,
+    psync: *mut c_long,
+) {
+    let same = [
+        ("PE_root", root as u64),
+        ("the length in bytes", bytes as u64),
+    ];
+    on_set(name, (start, log_stride, size), psync, &same, |group| {
+        let root = root_of(group, root);
+        // SAFETY: the caller's promise.
+        unsafe { spread::broadcast(group, dest.cast(), source.cast(), bytes, root, false) }
+    });
+}
+
+/// Gathers all sources, which may differ in length, on every member.
+///
+/// # Safety
+/// As [`broadcast`].
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn collect(
+    name: &'static str,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    start: c_int,
+    log_stride: c_int,
+    size: c_int,
+    psync: *mut c_long,
+) {
+    // SAFETY: the caller's promise.
+    on_set(
+        name,
+        (start, log_stride, size),
+        psync,
+        &[],
+        |group| unsafe {
+            gather::collect(group, dest.cast(), source.cast(), bytes);
+        },
+    );
+}
+
+/// Gathers all sources, of one length, on every member.
+///
+/// # Safety
+/// As [`broadcast`].
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn fcollect(
+    name: &'static str,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    start: c_int,
+    log_stride: c_int,
+    size: c_int,
+    psync: *mut c_long,
+) {
+    let same = [("the length in bytes", bytes as u64)];
+    // SAFETY: the caller's promise.
+    on_set(
+        name,
+        (start, log_stride, size),
+        psync,
+        &same,
+        |group| unsafe {
+            gather::fcollect(group, dest.cast(), source.cast(), bytes);
+        },
+    );
+}
+
+/// Exchanges blocks of `bytes` bytes between all members.
+///
+/// # Safety
+/// As [`broadcast`].
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn alltoall(
+    name: &'static str,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    start: c_int,
+    log_stride: c_int,
+    size: c_int,
+    psync: *mut c_long,
+) {
+    let same = [("the length in bytes", bytes as u64)];
+    // SAFETY: the caller's promise.
+    on_set(
+        name,
+        (start, log_stride, size),
+        psync,
+        &same,
+        |group| unsafe {
+            exchange::alltoall(group, dest.cast(), source.cast(), bytes);
+        },
+    );
+}
+
+/// Exchanges blocks of `nelems` elements that are `dst` and `sst` elements apart.
+///
+/// # Safety
+/// As [`broadcast`].
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn alltoalls(
+    name: &'static str,
+    dest: *mut c_void,
+    source: *const c_void,
+    dst: isize,
+    sst: isize,
+    nelems: usize,
+    elem: usize,
+    start: c_int,
+    log_stride: c_int,
+    size: c_int,
+    psync: *mut c_long,
+) {
+    let same = [
+        ("nelems", nelems as u64),
+        ("dst", dst as u64),
+        ("sst", sst as u64),
+    ];
+    on_set(name, (start, log_stride, size), psync, &same, |group| {
+        let strides = strides(name, dst, sst, elem);
+        // SAFETY: the caller's promise.
+        unsafe { exchange::alltoalls(group, dest.cast(), source.cast(), strides, nelems) }
+    });
+}
+
+/// Reduces element by element over all members, with the result on every member.
+///
+/// # Safety
+/// As [`broadcast`].
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn reduce<T: Reduce<Op>, Op>(
+    name: &'static str,
+    dest: *mut T,
+    source: *const T,
+    nreduce: c_int,
+    start: c_int,
+    log_stride: c_int,
+    size: c_int,
+    psync: *mut c_long,
+) {
+    let Ok(n) = usize::try_from(nreduce) else {
+        fatal(name, format_args!("nreduce = {nreduce} is negative"));
+    };
+    let same = [("nreduce", nreduce as u64)];
+    // SAFETY: the caller's promise.
+    on_set(
+        name,
+        (start, log_stride, size),
+        psync,
+        &same,
+        |group| unsafe {
+            reduction::reduce(group, dest, source, n);
+        },
+    );
+}
+
+/// Completes this PE's puts and synchronises the set.
+///
+/// # Safety
+/// As [`broadcast`].
+pub unsafe fn barrier(
+    name: &'static str,
+    start: c_int,
+    log_stride: c_int,
+    size: c_int,
+    psync: *mut c_long,
+) {
+    on_set(name, (start, log_stride, size), psync, &[], |group| {
+        group.sync()
+    });
+}
+
+/// Synchronises the set.
+///
+/// # Safety
+/// As [`broadcast`].
+pub unsafe fn sync(
+    name: &'static str,
+    start: c_int,
+    log_stride: c_int,
+    size: c_int,
+    psync: *mut c_long,
+) {
+    on_set(name, (start, log_stride, size), psync, &[], |group| {
+        group.sync()
+    });
+}

@@ -1,0 +1,205 @@
+//! Team routines (standard, "Team Management Routines").
+
+use std::ffi::{c_int, c_long, c_void};
+
+use super::constants::TEAM_NUM_CONTEXTS;
+use crate::context::out_of_range;
+use crate::fatal::fatal;
+use crate::runtime::{self, Runtime};
+use crate::team::{self, INVALID_HANDLE, Team};
+
+/// `shmem_team_config_t`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct TeamConfig {
+    /// Contexts that the program means to create from the team.
+    pub num_contexts: c_int,
+}
+
+/// The team that a handle names; None for `SHMEM_TEAM_INVALID`. Another handle that names
+/// no team ends the job.
+fn lookup<'a>(rt: &'a Runtime, name: &str, handle: usize) -> Option<&'a Team> {
+    let team = rt.teams.get(handle);
+    if team.is_none() && handle != INVALID_HANDLE {
+        fatal(name, format_args!("{handle:#x} is not a live team"));
+    }
+    team
+}
+
+/// This PE's number in a team, -1 for an invalid team.
+pub fn my_pe(name: &'static str, team: usize) -> c_int {
+    lookup(runtime::get(name), name, team).map_or(-1, |t| t.index as c_int)
+}
+
+/// A team's number of PEs, -1 for an invalid team.
+pub fn n_pes(name: &'static str, team: usize) -> c_int {
+    lookup(runtime::get(name), name, team).map_or(-1, |t| t.members.size as c_int)
+}
+
+/// The parameters that a team was made with.
+///
+/// # Safety
+/// `config` is valid unless `mask` is 0.
+pub unsafe fn get_config(
+    name: &'static str,
+    team: usize,
+    mask: c_long,
+    config: *mut TeamConfig,
+) -> c_int {
+    let Some(team) = lookup(runtime::get(name), name, team) else {
+        return -1;
+    };
+    if mask & TEAM_NUM_CONTEXTS != 0 {
+        if config.is_null() {
+            fatal(name, "config is a null pointer, but config_mask is not 0");
+        }
+        // SAFETY: the caller's promise.
+        unsafe { (*config).num_contexts = team.num_contexts };
+    }
+    0
+}
+
+/// The number in `dest_team` of PE `src_pe` of `src_team`, -1 if it is in neither.
+pub fn translate_pe(name: &'static str, src_team: usize, src_pe: c_int, dest_team: usize) -> c_int {
+    let rt = runtime::get(name);
+    let (Some(from), Some(to)) = (lookup(rt, name, src_team), lookup(rt, name, dest_team)) else {
+        return -1;
+    };
+    usize::try_from(src_pe)
+        .ok()
+        .filter(|pe| *pe < from.members.size)
+        .and_then(|pe| to.members.index_of(from.members.pe(pe)))
+        .map_or(-1, |index| index as c_int)
+}
+
+/// The contexts asked for in a configuration.
+///
+/// # Safety
+/// `config` is valid or null.
+unsafe fn contexts_in(name: &str, config: *const TeamConfig, mask: c_long) -> c_int {
+    if mask & TEAM_NUM_CONTEXTS == 0 {
+        return 0;
+    }
+    // SAFETY: the caller's promise.
+    match unsafe { config.as_ref() } {
+        Some(config) if config.num_contexts >= 0 => config.num_contexts,
+        Some(config) => fatal(
+            name,
+            format_args!("num_contexts = {} is negative", config.num_contexts),
+        ),
+        None => fatal(name, "config is a null pointer, but config_mask is not 0"),
+    }
+}
+
+/// Makes a team of every `stride`-th PE of `parent` from `start` on.
+///
+/// # Safety
+/// `config` is valid unless `mask` is 0; `new_team` is valid.
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn split_strided(
+    name: &'static str,
+    parent: usize,
+    start: c_int,
+    stride: c_int,
+    size: c_int,
+    config: *const TeamConfig,
+    mask: c_long,
+    new_team: *mut usize,
+) -> c_int {
+    let rt = runtime::get(name);
+    let made = lookup(rt, name, parent).and_then(|parent| {
+        let group = crate::group::Group::of_team(rt, name, parent);
+        let same = [
+            ("start", start as u64),
+            ("stride", stride as u64),
+            ("size", size as u64),
+        ];
+        group.check_agreement(&same);
+        // SAFETY: the caller's promise.
+        let contexts = unsafe { contexts_in(name, config, mask) };
+        team::split_strided(rt, name, parent, start, stride, size, contexts)
+    });
+    // SAFETY: the caller's promise.
+    unsafe { new_team.write(made.unwrap_or(INVALID_HANDLE)) };
+    if made.is_some() { 0 } else { -1 }
+}
+
+/// Makes row and column teams of `parent`, seen as rows of `xrange` PEs.
+///
+/// # Safety
+/// The configurations are valid unless their mask is 0; the results are valid.
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn split_2d(
+    name: &'static str,
+    parent: usize,
+    xrange: c_int,
+    xaxis_config: *const TeamConfig,
+    xaxis_mask: c_long,
+    xaxis_team: *mut usize,
+    yaxis_config: *const TeamConfig,
+    yaxis_mask: c_long,
+    yaxis_team: *mut usize,
+) -> c_int {
+    let rt = runtime::get(name);
+    let made = lookup(rt, name, parent).and_then(|parent| {
+        let group = crate::group::Group::of_team(rt, name, parent);
+        group.check_agreement(&[("xrange", xrange as u64)]);
+        let width = usize::try_from(xrange).ok().filter(|x| *x > 0);
+        let Some(width) = width else {
+            fatal(name, format_args!("xrange = {xrange} must be 1 or more"));
+        };
+        // SAFETY: the caller's promise.
+        let contexts = unsafe {
+            [
+                contexts_in(name, xaxis_config, xaxis_mask),
+                contexts_in(name, yaxis_config, yaxis_mask),
+            ]
+        };
+        team::split_2d(rt, name, parent, width, contexts)
+    });
+    let [x, y] = made.unwrap_or([INVALID_HANDLE; 2]);
+    // SAFETY: the caller's promise.
+    unsafe {
+        xaxis_team.write(x);
+        yaxis_team.write(y);
+    }
+    if made.is_some() { 0 } else { -1 }
+}
+
+/// Destroys a team.
+pub fn destroy(name: &'static str, team: usize) {
+    team::destroy(runtime::get(name), name, team);
+}
+
+/// Where the copy of `dest` on PE `pe` of the team can be loaded and stored; null if `dest`
+/// is not symmetric or the team invalid.
+pub fn ptr(name: &'static str, team: usize, dest: *const c_void, pe: c_int) -> *mut c_void {
+    let rt = runtime::get(name);
+    let Some(team) = lookup(rt, name, team) else {
+        return std::ptr::null_mut();
+    };
+    if pe as u32 as usize >= team.members.size {
+        out_of_range(name, pe, team.members.size, team.id);
+    }
+    let pe = team.members.pe(pe as usize);
+    rt.space
+        .translate(dest.expose_provenance(), 1, pe)
+        .map_or(std::ptr::null_mut(), |there| there.cast())
+}
+
+/// Makes a context that numbers PEs as the team does.
+///
+/// # Safety
+/// `ctx` is valid.
+pub unsafe fn create_ctx(
+    name: &'static str,
+    team: usize,
+    options: c_long,
+    ctx: *mut usize,
+) -> c_int {
+    let rt = runtime::get(name);
+    let made = lookup(rt, name, team).and_then(|team| super::context::make(rt, team, options));
+    // SAFETY: the caller's promise.
+    unsafe { ctx.write(made.unwrap_or(crate::context::INVALID_HANDLE)) };
+    if made.is_some() { 0 } else { -1 }
+}

@@ -1,0 +1,61 @@
+//! Ending the job over a misuse: one clear line, once, from whichever PE saw it first.
+
+use std::ffi::c_int;
+use std::fmt::Display;
+use std::io::Write;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::job::region::PeState;
+use crate::runtime;
+
+/// Exit status of a PE that ends the job over a misuse.
+pub const STATUS: c_int = 1;
+
+/// Ends the job: prints `ferroshmem: PE 3: <routine>: <message>` unless another PE has
+/// reported already, flushes the program's own output, and exits. `oshrun` ends the others.
+#[cold]
+pub fn fatal(routine: &str, message: impl Display) -> ! {
+    let job = runtime::attachment();
+    let first = job.is_none_or(|job| {
+        let word = &job.control.header().reporter;
+        let mine = job.pe as u32 + 1;
+        let won = word.compare_exchange(0, mine, Ordering::AcqRel, Ordering::Acquire);
+        won.is_ok()
+    });
+    if let Some(job) = job {
+        let block = job.control.pe_block(job.pe);
+        block
+            .state
+            .store(PeState::Reported as u32, Ordering::Release);
+    }
+    flush_program_output();
+    if first {
+        let line = match job {
+            Some(job) => format!("ferroshmem: PE {}: {routine}: {message}\n", job.pe),
+            None => format!("ferroshmem: {routine}: {message}\n"),
+        };
+        // One write, so that lines of several PEs do not mix.
+        let _ = std::io::stderr().write_all(line.as_bytes());
+    } else {
+        // The launcher ends this PE when it sees the one that reported.
+        std::thread::sleep(Duration::from_secs(2));
+    }
+    // SAFETY: ends the process at once; the program's output was flushed above.
+    unsafe { libc::_exit(STATUS) }
+}
+
+/// Writes out what the program has printed: nothing of it is to be lost.
+fn flush_program_output() {
+    // SAFETY: a null stream means all streams.
+    unsafe { libc::fflush(std::ptr::null_mut()) };
+}
+
+/// Prints a line if `SHMEM_DEBUG` is set.
+pub fn debug(message: impl FnOnce() -> String) {
+    if let Some(rt) = runtime::current()
+        && rt.settings.debug
+    {
+        eprintln!("ferroshmem: PE {}: debug: {}", rt.me, message());
+    }
+}

@@ -1,0 +1,325 @@
+//! The executable's global and static variables, made symmetric.
+//!
+//! At start-up the writable segment is copied into the job's memory and that is mapped over
+//! it, at the same addresses with the same contents; after that any PE can map it.
+
+use std::ffi::{CStr, c_int, c_void};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::FileExt;
+
+use crate::platform::machine::page_size;
+use crate::platform::mapping::{self, Place};
+
+/// Name under which executables ask for this library.
+const SONAME_STEM: &[u8] = b"libshmem.so";
+
+/// The executable's writable memory, page aligned, without what is read-only after
+/// relocation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Globals {
+    /// First address.
+    pub start: usize,
+    /// Bytes.
+    pub len: usize,
+    /// Digest of the segment layout: PEs with the same digest run the same executable.
+    pub image: u64,
+}
+
+impl Globals {
+    /// The globals of the executable, if it was linked against this library: an
+    /// interpreter that loads the library later is left alone.
+    pub fn find() -> Option<Self> {
+        let mut found = None;
+        // SAFETY: the callback gets the pointer given here, to a live Option.
+        unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut found).cast()) };
+        found
+    }
+
+    /// Whether `addr` is in the globals.
+    pub fn contains(&self, addr: usize) -> bool {
+        addr.wrapping_sub(self.start) < self.len
+    }
+
+    /// Copies the globals to `file` at `offset`, without the pages that were never touched.
+    pub fn copy_to(&self, file: &File, offset: u64) -> io::Result<()> {
+        let page = page_size();
+        let touched = touched_pages(self.start, self.len / page);
+        let mut i = 0;
+        while i < touched.len() {
+            let run = touched[i..].iter().take_while(|t| **t).count();
+            if run > 0 {
+                // SAFETY: pages of this process's own readable segment.
+                let bytes = unsafe {
+                    std::slice::from_raw_parts((self.start + i * page) as *const u8, run * page)
+                };
+                file.write_all_at(bytes, offset + (i * page) as u64)?;
+            }
+            i += run.max(1);
+        }
+        Ok(())
+    }
+
+    /// Maps the copy over the original.
+    ///
+    /// # Safety
+    /// `file` at `offset` holds what [`Globals::copy_to`] wrote, and no other thread has
+    /// written globals since.
+    pub unsafe fn map_over(&self, file: &File, offset: u64) -> io::Result<()> {
+        // SAFETY: replaces memory by a copy of itself (the caller's promise).
+        unsafe { mapping::map_shared(file.as_fd(), offset, self.len, Place::Over(self.start))? };
+        Ok(())
+    }
+
+    /// Gives this process, a child of `fork`, globals of its own: what it writes must not
+    /// reach the PE that it was forked from.
+    ///
+    /// # Safety
+    /// Called in the child while it has one thread; `file` at `offset` backs the globals.
+    pub unsafe fn make_private(&self, file: &File, offset: u64) -> io::Result<()> {
+        // SAFETY: new memory where there is room, then moved over the old in one step; the
+        // populated parts are copied before. Reading shared globals while the parent runs
+        // on is what any reader of another PE's memory does.
+        unsafe {
+            let fresh = libc::mmap(
+                std::ptr::null_mut(),
+                self.len,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            );
+            if fresh == libc::MAP_FAILED {
+                return Err(io::Error::last_os_error());
+            }
+            let end = offset + self.len as u64;
+            let mut at = offset;
+            loop {
+                let data = libc::lseek(file.as_raw_fd(), at as i64, libc::SEEK_DATA);
+                if data < 0 || data as u64 >= end {
+                    break;
+                }
+                let data = data as u64;
+                let hole = libc::lseek(file.as_raw_fd(), data as i64, libc::SEEK_HOLE);
+                let hole = if hole < 0 {
+                    end
+                } else {
+                    (hole as u64).min(end)
+                };
+                let skip = (data - offset) as usize;
+                std::ptr::copy_nonoverlapping(
+                    (self.start + skip) as *const u8,
+                    fresh.cast::<u8>().add(skip),
+                    (hole - data) as usize,
+                );
+                at = hole;
+            }
+            let moved = libc::mremap(
+                fresh,
+                self.len,
+                self.len,
+                libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED,
+                self.start as *mut c_void,
+            );
+            if moved == libc::MAP_FAILED {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Looks at the first object, which is the executable, and stops.
+unsafe extern "C" fn visit(
+    info: *mut libc::dl_phdr_info,
+    _size: libc::size_t,
+    found: *mut c_void,
+) -> c_int {
+    // SAFETY: dl_iterate_phdr passes a valid record; `found` is ours (see `find`).
+    unsafe {
+        let info = &*info;
+        let headers = std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
+        let base = info.dlpi_addr as usize;
+        if is_static_or_needs_us(base, headers) {
+            *found.cast::<Option<Globals>>() = writable(base, headers, page_size());
+        }
+    }
+    1
+}
+
+/// The span of the writable segments, less what RELRO makes read-only.
+fn writable(base: usize, headers: &[libc::Elf64_Phdr], page: usize) -> Option<Globals> {
+    let down = |a: usize| a & !(page - 1);
+    let relro_end = headers
+        .iter()
+        .find(|h| h.p_type == libc::PT_GNU_RELRO)
+        .map_or(0, |h| down(base + (h.p_vaddr + h.p_memsz) as usize));
+    let mut span: Option<(usize, usize)> = None;
+    let mut image = 0xcbf2_9ce4_8422_2325_u64;
+    for h in headers.iter().filter(|h| h.p_type == libc::PT_LOAD) {
+        for word in [h.p_vaddr, h.p_filesz, h.p_memsz, u64::from(h.p_flags)] {
+            image = (image ^ word).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+        if h.p_flags & libc::PF_W == 0 {
+            continue;
+        }
+        let start = down(base + h.p_vaddr as usize).max(relro_end);
+        let end = (base + (h.p_vaddr + h.p_memsz) as usize).next_multiple_of(page);
+        if start < end {
+            // Writable segments are neighbours; if RELRO splits them, the last one holds
+            // .data and .bss.
+            let joined = span.filter(|s| s.1 == start).map_or(start, |s| s.0);
+            span = Some((joined, end));
+        }
+    }
+    let (start, end) = span?;
+    Some(Globals {
+        start,
+        len: end - start,
+        image: image | 1,
+    })
+}
+
+/// Whether the executable contains this library or names it as needed.
+///
+/// # Safety
+/// `headers` are those of a loaded object at `base`.
+unsafe fn is_static_or_needs_us(base: usize, headers: &[libc::Elf64_Phdr]) -> bool {
+    let here = visit as *const () as usize;
+    let holds_us = headers.iter().any(|h| {
+        h.p_type == libc::PT_LOAD
+            && here.wrapping_sub(base + h.p_vaddr as usize) < h.p_memsz as usize
+    });
+    if holds_us {
+        return true;
+    }
+    const DT_NULL: i64 = 0;
+    const DT_NEEDED: i64 = 1;
+    const DT_STRTAB: i64 = 5;
+    let Some(dynamic) = headers.iter().find(|h| h.p_type == libc::PT_DYNAMIC) else {
+        return false;
+    };
+    let first = (base + dynamic.p_vaddr as usize) as *const [i64; 2];
+    // SAFETY: a loaded dynamic section is an array of tag and value that DT_NULL ends; its
+    // string table is loaded too (the dynamic linker has made its address absolute).
+    unsafe {
+        let entries = || (0..).map(|i| *first.add(i)).take_while(|e| e[0] != DT_NULL);
+        let Some(strings) = entries().find(|e| e[0] == DT_STRTAB).map(|e| e[1] as usize) else {
+            return false;
+        };
+        entries().filter(|e| e[0] == DT_NEEDED).any(|e| {
+            let name = CStr::from_ptr((strings + e[1] as usize) as *const _);
+            name.to_bytes().starts_with(SONAME_STEM)
+        })
+    }
+}
+
+/// Which of `n` pages from `start` hold anything. Asks the kernel, since looking would
+/// touch them; if it does not say, all of them.
+fn touched_pages(start: usize, n: usize) -> Vec<bool> {
+    const PRESENT_OR_SWAPPED: u64 = 3 << 62;
+    let Ok(pagemap) = File::open("/proc/self/pagemap") else {
+        return vec![true; n];
+    };
+    let mut raw = vec![0u8; n * 8];
+    if pagemap
+        .read_exact_at(&mut raw, (start / page_size() * 8) as u64)
+        .is_err()
+    {
+        return vec![true; n];
+    }
+    let in_file = file_backed(start, n);
+    raw.chunks_exact(8)
+        .enumerate()
+        .map(|(i, e)| {
+            let entry = u64::from_ne_bytes(e.try_into().expect("8 bytes"));
+            i < in_file || entry & PRESENT_OR_SWAPPED != 0
+        })
+        .collect()
+}
+
+/// How many of the `n` pages from `start` come from the executable's file: those hold
+/// initialised data even if nobody has looked yet.
+fn file_backed(start: usize, n: usize) -> usize {
+    let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else {
+        return n;
+    };
+    let end = start + n * page_size();
+    let mut last = start;
+    for line in maps.lines() {
+        let mut fields = line.split_whitespace();
+        let range = fields.next().and_then(|r| r.split_once('-'));
+        let Some((from, to)) = range else { continue };
+        let (Ok(from), Ok(to)) = (
+            usize::from_str_radix(from, 16),
+            usize::from_str_radix(to, 16),
+        ) else {
+            continue;
+        };
+        let inode = fields.nth(3).unwrap_or("0");
+        if from < end && to > start && inode != "0" {
+            last = last.max(to.min(end));
+        }
+    }
+    (last - start) / page_size()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(kind: u32, flags: u32, vaddr: u64, memsz: u64) -> libc::Elf64_Phdr {
+        libc::Elf64_Phdr {
+            p_type: kind,
+            p_flags: flags,
+            p_offset: 0,
+            p_vaddr: vaddr,
+            p_paddr: vaddr,
+            p_filesz: memsz / 2,
+            p_memsz: memsz,
+            p_align: 4096,
+        }
+    }
+
+    const RW: u32 = libc::PF_R | libc::PF_W;
+
+    #[test]
+    fn relro_is_left_out() {
+        let headers = [
+            header(libc::PT_LOAD, libc::PF_R, 0, 0x500),
+            header(libc::PT_LOAD, RW, 0x3db0, 0x1250),
+            header(libc::PT_GNU_RELRO, libc::PF_R, 0x3db0, 0x250),
+        ];
+        let g = writable(0x1_0000, &headers, 4096).unwrap();
+        assert_eq!((g.start, g.len), (0x1_4000, 0x1000));
+    }
+
+    #[test]
+    fn separate_relro_segment_of_other_linkers() {
+        let headers = [
+            header(libc::PT_LOAD, RW, 0x3000, 0x1000),
+            header(libc::PT_LOAD, RW, 0x5000, 0x2345),
+            header(libc::PT_GNU_RELRO, libc::PF_R, 0x3000, 0x1000),
+        ];
+        let g = writable(0, &headers, 4096).unwrap();
+        assert_eq!((g.start, g.len), (0x5000, 0x3000));
+    }
+
+    #[test]
+    fn no_writable_segment() {
+        assert_eq!(
+            writable(0, &[header(libc::PT_LOAD, libc::PF_R, 0, 10)], 4096),
+            None
+        );
+    }
+
+    #[test]
+    fn an_executable_that_holds_the_library_is_found() {
+        static mut WORD: u32 = 7;
+        let g = Globals::find().expect("the test holds the library");
+        assert!(g.contains(&raw const WORD as usize));
+        let on_stack = 0;
+        assert!(!g.contains(&raw const on_stack as usize));
+    }
+}

@@ -1,0 +1,335 @@
+//! The windows: every PE's symmetric memory as mapped in this process.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::{fmt, ptr};
+
+use super::globals::Globals;
+use super::layout::{self, Layout};
+use crate::job::Attachment;
+use crate::platform::mapping::{self, Place as MapPlace};
+
+/// The mapped symmetric memory of a job.
+#[derive(Debug)]
+pub struct Space {
+    me: usize,
+    n_pes: usize,
+    layout: Layout,
+    globals: Option<Globals>,
+    /// Where PE r's globals are. Empty: at the stride, as the rule says.
+    scattered: Vec<usize>,
+    /// PEs whose globals are laid out differently: another executable.
+    strangers: Vec<bool>,
+    globals_offset: u64,
+}
+
+/// What kind of symmetric memory an address is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The symmetric heap.
+    Heap,
+    /// The executable's global and static variables.
+    Globals,
+    /// Not symmetric.
+    Elsewhere,
+}
+
+/// Why the windows could not be mapped.
+#[derive(Debug)]
+pub enum SpaceError {
+    /// The range for a window is taken: another layout may do.
+    Taken,
+    /// The globals do not fit beside the heap.
+    GlobalsTooLarge {
+        /// Bytes of globals.
+        len: u64,
+        /// Bytes of room.
+        room: u64,
+    },
+    /// Anything else.
+    Io(&'static str, io::Error),
+}
+
+impl fmt::Display for SpaceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Taken => write!(f, "no room in the address space for the symmetric memory"),
+            Self::GlobalsTooLarge { len, room } => write!(
+                f,
+                "{len} bytes of global variables do not fit in {room} bytes: set SHMEM_SYMMETRIC_SIZE to a smaller heap, or put the arrays on the symmetric heap"
+            ),
+            Self::Io(what, e) => write!(f, "cannot {what}: {e}"),
+        }
+    }
+}
+
+impl std::error::Error for SpaceError {}
+
+impl Space {
+    /// Maps all heaps at layout candidate `k`.
+    pub fn map_heaps(job: &Attachment, k: u32) -> Result<Self, SpaceError> {
+        let header = job.control.header();
+        let n_pes = job.control.n_pes();
+        let layout = layout::candidate(k, n_pes, header.slot_size, header.heap_size);
+        let this = Self {
+            me: job.pe,
+            n_pes,
+            layout,
+            globals: None,
+            scattered: Vec::new(),
+            strangers: Vec::new(),
+            globals_offset: job.control.offsets().heap(job.pe) + header.heap_size,
+        };
+        if layout.heap_size == 0 {
+            return Ok(this);
+        }
+        for pe in 0..n_pes {
+            let at = MapPlace::Exactly(this.window(layout.heap_base, pe));
+            let offset = job.control.offsets().heap(pe);
+            // SAFETY: not placed over anything.
+            let got = unsafe {
+                mapping::map_shared(job.file.as_fd(), offset, layout.heap_size as usize, at)
+            };
+            if let Err(e) = got {
+                this.unmap_heaps(pe);
+                return Err(match e.raw_os_error() {
+                    Some(libc::EEXIST | libc::EINVAL | libc::ENOMEM | libc::EPERM) => {
+                        SpaceError::Taken
+                    }
+                    _ => SpaceError::Io("map the symmetric heaps", e),
+                });
+            }
+        }
+        // One call for all windows: the kernel skips the gaps between them.
+        this.advise_windows(layout.heap_base, 0, n_pes, layout.heap_size);
+        mapping::advise(
+            layout.heap_base,
+            layout.heap_size as usize,
+            libc::MADV_DODUMP,
+        );
+        mapping::advise(
+            layout.heap_base,
+            layout.heap_size as usize,
+            libc::MADV_HUGEPAGE,
+        );
+        Ok(this)
+    }
+
+    /// Makes this PE's globals shared (if `first_time`) and maps those of the others.
+    pub fn map_globals(
+        &mut self,
+        job: &Attachment,
+        globals: Globals,
+        first_time: bool,
+    ) -> Result<(), SpaceError> {
+        let header = job.control.header();
+        let room = header.slot_size - header.heap_size;
+        if globals.len as u64 > room {
+            return Err(SpaceError::GlobalsTooLarge {
+                len: globals.len as u64,
+                room,
+            });
+        }
+        if first_time {
+            globals
+                .copy_to(&job.file, self.globals_offset)
+                .map_err(|e| SpaceError::Io("copy the global variables", e))?;
+            // SAFETY: copied just above, by the thread that initialises the library.
+            unsafe { globals.map_over(&job.file, self.globals_offset) }
+                .map_err(|e| SpaceError::Io("share the global variables", e))?;
+        }
+        if !self.map_globals_at_stride(job, &globals) {
+            self.scatter_globals(job, &globals)?;
+        }
+        self.globals = Some(globals);
+        Ok(())
+    }
+
+    fn offset_of_globals(&self, job: &Attachment, pe: usize) -> u64 {
+        job.control.offsets().heap(pe) + job.control.header().heap_size
+    }
+
+    /// Maps the others' globals where the rule has them; false, with nothing mapped, if
+    /// some window has no room (an executable at a low address, for PEs below this one).
+    fn map_globals_at_stride(&self, job: &Attachment, globals: &Globals) -> bool {
+        for pe in (0..self.n_pes).filter(|pe| *pe != self.me) {
+            let at = MapPlace::Exactly(self.window(globals.start, pe));
+            let offset = self.offset_of_globals(job, pe);
+            // SAFETY: not placed over anything.
+            let got = unsafe { mapping::map_shared(job.file.as_fd(), offset, globals.len, at) };
+            if got.is_err() {
+                for done in (0..pe).filter(|done| *done != self.me) {
+                    // SAFETY: mapped just above and known to nobody.
+                    unsafe { mapping::unmap(self.window(globals.start, done), globals.len) };
+                }
+                return false;
+            }
+        }
+        self.advise_windows(globals.start, 0, self.me, globals.len as u64);
+        self.advise_windows(globals.start, self.me + 1, self.n_pes, globals.len as u64);
+        true
+    }
+
+    fn scatter_globals(&mut self, job: &Attachment, globals: &Globals) -> Result<(), SpaceError> {
+        let mut bases = Vec::with_capacity(self.n_pes);
+        for pe in 0..self.n_pes {
+            if pe == self.me {
+                bases.push(globals.start);
+                continue;
+            }
+            let offset = self.offset_of_globals(job, pe);
+            // SAFETY: placed where there is room.
+            let base = unsafe {
+                mapping::map_shared(job.file.as_fd(), offset, globals.len, MapPlace::Anywhere)
+            }
+            .map_err(|e| SpaceError::Io("map the global variables of the other PEs", e))?;
+            mapping::advise(base as usize, globals.len, libc::MADV_DONTDUMP);
+            bases.push(base as usize);
+        }
+        self.scattered = bases;
+        Ok(())
+    }
+
+    /// Removes the windows of PEs whose globals are not laid out as mine.
+    pub fn drop_strangers(&mut self, strange: impl Fn(usize) -> bool) {
+        let Some(globals) = self.globals.clone() else {
+            return;
+        };
+        self.strangers = (0..self.n_pes)
+            .map(|pe| pe != self.me && strange(pe))
+            .collect();
+        for pe in 0..self.n_pes {
+            if self.strangers[pe] {
+                // SAFETY: no symmetric variable is there; the program has not started to use it.
+                unsafe { mapping::unmap(self.globals_window(globals.start, pe), globals.len) };
+            }
+        }
+    }
+
+    /// Removes all windows but this PE's globals, and gives back the heap's memory.
+    ///
+    /// # Safety
+    /// Nothing uses symmetric memory of the job any more, on any PE.
+    pub unsafe fn unmap(&self, job: &Attachment) {
+        self.unmap_heaps(self.n_pes);
+        if let Some(globals) = &self.globals {
+            for pe in (0..self.n_pes).filter(|pe| *pe != self.me) {
+                // SAFETY: the caller's promise.
+                unsafe { mapping::unmap(self.globals_window(globals.start, pe), globals.len) };
+            }
+        }
+        mapping::punch_hole(
+            job.file.as_fd(),
+            job.control.offsets().heap(self.me),
+            self.layout.heap_size,
+        );
+    }
+
+    fn unmap_heaps(&self, n: usize) {
+        for pe in 0..n {
+            let at = self.window(self.layout.heap_base, pe);
+            // SAFETY: mapped by this space; callers know that it is unused.
+            unsafe { mapping::unmap(at, self.layout.heap_size as usize) };
+        }
+    }
+
+    /// Leaves the others' windows `from..to` of `base` out of core dumps.
+    fn advise_windows(&self, base: usize, from: usize, to: usize, len: u64) {
+        if from < to {
+            let start = self.window(base, from);
+            let end = self.window(base, to - 1) + len as usize;
+            mapping::advise(start, end - start, libc::MADV_DONTDUMP);
+        }
+    }
+
+    #[inline]
+    fn window(&self, addr: usize, pe: usize) -> usize {
+        let distance = (pe as i64 - self.me as i64).wrapping_mul(self.layout.stride as i64);
+        addr.wrapping_add(distance as usize)
+    }
+
+    #[inline]
+    fn globals_window(&self, addr: usize, pe: usize) -> usize {
+        match (self.scattered.get(pe), &self.globals) {
+            (Some(base), Some(globals)) => base + (addr - globals.start),
+            _ => self.window(addr, pe),
+        }
+    }
+
+    /// What kind of memory the `len` bytes at `addr` are in, on this PE.
+    #[inline]
+    pub fn place(&self, addr: usize, len: usize) -> Place {
+        let within = |start: usize, size: usize| {
+            let offset = addr.wrapping_sub(start);
+            offset < size && len <= size - offset
+        };
+        if within(self.layout.heap_base, self.layout.heap_size as usize) {
+            Place::Heap
+        } else if self
+            .globals
+            .as_ref()
+            .is_some_and(|g| within(g.start, g.len))
+        {
+            Place::Globals
+        } else {
+            Place::Elsewhere
+        }
+    }
+
+    /// Where PE `pe`'s copy of the `len` bytes at `addr` is, if they are symmetric.
+    #[inline]
+    pub fn translate(&self, addr: usize, len: usize, pe: usize) -> Option<*mut u8> {
+        let there = match self.place(addr, len) {
+            Place::Heap => self.window(addr, pe),
+            Place::Globals if !self.strangers.get(pe).copied().unwrap_or(false) => {
+                self.globals_window(addr, pe)
+            }
+            _ => return None,
+        };
+        Some(ptr::with_exposed_provenance_mut(there))
+    }
+
+    /// Whether PE `pe` runs another executable, so that globals are not symmetric with it.
+    pub fn is_stranger(&self, pe: usize) -> bool {
+        self.strangers.get(pe).copied().unwrap_or(false)
+    }
+
+    /// Whether every symmetric address obeys the rule of the stride.
+    pub fn at_stride(&self) -> bool {
+        self.scattered.is_empty()
+    }
+
+    /// log2 of the stride in bytes.
+    pub fn log2_stride(&self) -> u32 {
+        self.layout.stride.trailing_zeros()
+    }
+
+    /// Address of this PE's heap.
+    pub fn heap_base(&self) -> usize {
+        self.layout.heap_base
+    }
+
+    /// Bytes of this PE's heap.
+    pub fn heap_size(&self) -> u64 {
+        self.layout.heap_size
+    }
+
+    /// This PE's globals, if they are symmetric.
+    pub fn globals(&self) -> Option<&Globals> {
+        self.globals.as_ref()
+    }
+
+    /// Offset of this PE's globals in the job's memory file.
+    pub fn globals_offset(&self) -> u64 {
+        self.globals_offset
+    }
+
+    /// The PE whose window `addr` would be, and the address in this process that it stands
+    /// for there: (PE, own address) for every PE, nearest first by symmetric place.
+    pub fn origins(&self, addr: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
+        (0..self.n_pes).map(move |pe| {
+            let distance = (self.me as i64 - pe as i64).wrapping_mul(self.layout.stride as i64);
+            (pe, addr.wrapping_add(distance as usize))
+        })
+    }
+}

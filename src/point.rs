@@ -1,0 +1,219 @@
+//! Point-to-point synchronisation: waiting for and testing variables of one's own memory
+//! (standard, "Point-To-Point Synchronization Routines").
+
+use std::ffi::c_int;
+use std::sync::atomic::{
+    AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU16, AtomicU32, AtomicU64, AtomicUsize,
+    Ordering,
+};
+
+use crate::api::constants::{CMP_EQ, CMP_GE, CMP_GT, CMP_LE, CMP_LT, CMP_NE};
+use crate::fatal::fatal;
+use crate::job::region::WaitKind;
+use crate::wait::{Waiter, What};
+
+/// An integer type that PEs synchronise on.
+pub trait Word: Copy + PartialOrd + 'static {
+    /// Reads a variable that others change, with acquire order.
+    ///
+    /// # Safety
+    /// The pointer is valid and aligned.
+    unsafe fn load(at: *const Self) -> Self;
+}
+
+macro_rules! words {
+    ($($t:ty = $atomic:ty),*) => {$(
+        impl Word for $t {
+            #[inline]
+            unsafe fn load(at: *const Self) -> Self {
+                // SAFETY: the caller's promise; the atomic has the same layout.
+                unsafe { <$atomic>::from_ptr(at.cast_mut()) }.load(Ordering::Acquire)
+            }
+        }
+    )*};
+}
+
+words!(
+    i16 = AtomicI16,
+    u16 = AtomicU16,
+    i32 = AtomicI32,
+    u32 = AtomicU32,
+    i64 = AtomicI64,
+    u64 = AtomicU64,
+    isize = AtomicIsize,
+    usize = AtomicUsize
+);
+
+/// A comparison, one of `SHMEM_CMP_*`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// Equal.
+    Equal,
+    /// Not equal.
+    NotEqual,
+    /// Greater.
+    Greater,
+    /// Greater or equal.
+    GreaterEqual,
+    /// Less.
+    Less,
+    /// Less or equal.
+    LessEqual,
+}
+
+impl Comparison {
+    /// From the C constant; another value ends the job.
+    #[inline]
+    pub fn new(name: &str, cmp: c_int) -> Self {
+        match cmp {
+            CMP_EQ => Self::Equal,
+            CMP_NE => Self::NotEqual,
+            CMP_GT => Self::Greater,
+            CMP_GE => Self::GreaterEqual,
+            CMP_LT => Self::Less,
+            CMP_LE => Self::LessEqual,
+            _ => fatal(
+                name,
+                format_args!(
+                    "{cmp} is no comparison: give one of SHMEM_CMP_EQ, NE, GT, GE, LT, LE"
+                ),
+            ),
+        }
+    }
+
+    /// Whether `a` compares so to `b`.
+    #[inline]
+    pub fn holds<T: PartialOrd>(self, a: T, b: T) -> bool {
+        match self {
+            Self::Equal => a == b,
+            Self::NotEqual => a != b,
+            Self::Greater => a > b,
+            Self::GreaterEqual => a >= b,
+            Self::Less => a < b,
+            Self::LessEqual => a <= b,
+        }
+    }
+}
+
+/// The values to compare with: one for all variables, or one each.
+#[derive(Debug, Clone, Copy)]
+pub enum Values<T> {
+    /// The same for all.
+    One(T),
+    /// One for each variable.
+    Each(*const T),
+}
+
+impl<T: Copy> Values<T> {
+    /// # Safety
+    /// `i` is within the array given.
+    #[inline]
+    unsafe fn at(&self, i: usize) -> T {
+        match self {
+            Self::One(value) => *value,
+            // SAFETY: the caller's promise.
+            Self::Each(values) => unsafe { *values.add(i) },
+        }
+    }
+}
+
+/// A set of variables with the condition they are waited for.
+#[derive(Debug, Clone, Copy)]
+pub struct Set<T> {
+    /// The variables.
+    pub vars: *const T,
+    /// How many.
+    pub n: usize,
+    /// Non-zero entries leave a variable out; null leaves none out.
+    pub status: *const c_int,
+    /// The comparison.
+    pub cmp: Comparison,
+    /// What to compare with.
+    pub values: Values<T>,
+}
+
+impl<T: Word> Set<T> {
+    /// # Safety
+    /// `i < n`, and the arrays are valid.
+    #[inline]
+    unsafe fn included(&self, i: usize) -> bool {
+        // SAFETY: the caller's promise.
+        self.status.is_null() || unsafe { *self.status.add(i) } == 0
+    }
+
+    /// # Safety
+    /// `i < n`, and the arrays are valid.
+    #[inline]
+    unsafe fn holds(&self, i: usize) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { self.cmp.holds(T::load(self.vars.add(i)), self.values.at(i)) }
+    }
+
+    /// Whether no variable is waited for.
+    ///
+    /// # Safety
+    /// The arrays are valid.
+    pub unsafe fn is_empty(&self) -> bool {
+        // SAFETY: the caller's promise.
+        !(0..self.n).any(|i| unsafe { self.included(i) })
+    }
+
+    /// The first variable at or after `from`, going round, whose condition holds.
+    ///
+    /// # Safety
+    /// The arrays are valid.
+    pub unsafe fn any(&self, from: usize) -> Option<usize> {
+        // SAFETY: the caller's promise.
+        (0..self.n)
+            .map(|i| (from + i) % self.n)
+            .find(|i| unsafe { self.included(*i) && self.holds(*i) })
+    }
+
+    /// Whether all conditions hold.
+    ///
+    /// # Safety
+    /// The arrays are valid.
+    pub unsafe fn all(&self) -> bool {
+        // SAFETY: the caller's promise.
+        (0..self.n).all(|i| unsafe { !self.included(i) || self.holds(i) })
+    }
+
+    /// Writes the indices whose condition holds; how many.
+    ///
+    /// # Safety
+    /// The arrays are valid, `indices` for n elements.
+    pub unsafe fn some(&self, indices: *mut usize) -> usize {
+        let mut found = 0;
+        for i in 0..self.n {
+            // SAFETY: the caller's promise; found <= i < n.
+            unsafe {
+                if self.included(i) && self.holds(i) {
+                    *indices.add(found) = i;
+                    found += 1;
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Polls until `condition` gives a result. `address` is what is waited on, for the report.
+#[inline]
+pub fn wait<R>(
+    kind: WaitKind,
+    name: &'static str,
+    address: usize,
+    mut condition: impl FnMut() -> Option<R>,
+) -> R {
+    if let Some(result) = condition() {
+        return result;
+    }
+    let what = What::at(kind, name, address);
+    let mut waiter = Waiter::new(&what);
+    loop {
+        if let Some(result) = condition() {
+            return result;
+        }
+        waiter.pause();
+    }
+}

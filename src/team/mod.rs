@@ -1,0 +1,191 @@
+//! Teams: ordered sets of PEs that communicate collectively (standard, "Team Management").
+
+mod members;
+mod split;
+
+pub use members::Members;
+pub use split::{split_2d, split_strided};
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::handle::Table;
+use crate::job::region::TeamSlot;
+use crate::runtime::Runtime;
+
+/// Id of the world team.
+pub const WORLD: usize = 0;
+/// Id of the team of PEs that share memory.
+pub const SHARED: usize = 1;
+/// Team ids that exist from the start.
+pub const PREDEFINED: usize = 2;
+
+/// `SHMEM_TEAM_INVALID` as an integer.
+pub const INVALID_HANDLE: usize = 0;
+
+/// A team as one of its PEs sees it.
+#[derive(Debug)]
+pub struct Team {
+    /// Id, the same on all members: which slots of shared memory the team uses.
+    pub id: usize,
+    /// Its PEs.
+    pub members: Members,
+    /// This PE's number in the team.
+    pub index: usize,
+    /// Contexts that its creator asked room for (`shmem_team_config_t`).
+    pub num_contexts: i32,
+    generation: u32,
+    /// Synchronisations done so far.
+    epoch: AtomicU32,
+}
+
+impl Team {
+    /// The C handle: id + 1 in the low 16 bits, above it a count that tells a destroyed
+    /// team from a new one with its id.
+    pub fn handle(&self) -> usize {
+        (self.generation as usize) << 16 | (self.id + 1)
+    }
+
+    /// Member `index`'s slot.
+    #[inline]
+    pub fn slot(&self, rt: &Runtime, index: usize) -> &'static TeamSlot {
+        rt.job.control.team_slot(self.id, self.members.pe(index))
+    }
+
+    /// The number of the synchronisation that begins now.
+    #[inline]
+    pub fn next_epoch(&self) -> u32 {
+        let epoch = self.epoch.load(Ordering::Relaxed).wrapping_add(1);
+        self.epoch.store(epoch, Ordering::Relaxed);
+        epoch
+    }
+
+    /// Leaves the count of synchronisations in the slot, for the next team with this id.
+    pub fn leave(&self, rt: &Runtime) {
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        self.slot(rt, self.index)
+            .own
+            .epoch
+            .store(epoch, Ordering::Release);
+    }
+
+    /// Notes that this PE enters a collective; returns its number on the team.
+    #[inline]
+    pub fn enter(&self, rt: &Runtime) -> u32 {
+        let entered = &self.slot(rt, self.index).own.entered;
+        let number = entered.load(Ordering::Relaxed).wrapping_add(1);
+        entered.store(number, Ordering::Release);
+        number
+    }
+}
+
+/// All teams that this PE is a member of.
+#[derive(Debug)]
+pub struct Teams {
+    table: Table<Team>,
+    generation: AtomicU32,
+}
+
+impl Teams {
+    /// The predefined teams. A library initialised again finds the counts that its slots
+    /// of the world team were left at.
+    pub fn new(rt_me: usize, n_pes: usize, slots: impl Fn(usize) -> &'static TeamSlot) -> Self {
+        let this = Self {
+            table: Table::new(),
+            generation: AtomicU32::new(0),
+        };
+        for id in [WORLD, SHARED] {
+            let epoch = slots(id).own.epoch.load(Ordering::Relaxed);
+            let members = Members::world(n_pes);
+            let team = Team {
+                id,
+                members,
+                index: rt_me,
+                num_contexts: i32::MAX,
+                generation: 0,
+                epoch: AtomicU32::new(epoch),
+            };
+            this.table.insert_at(id, team);
+        }
+        this
+    }
+
+    /// The team that a C handle names, None for `SHMEM_TEAM_INVALID` and for handles of
+    /// teams that are gone.
+    #[inline]
+    pub fn get(&self, handle: usize) -> Option<&Team> {
+        let id = (handle & 0xffff).checked_sub(1)?;
+        self.table.get(id).filter(|t| t.handle() == handle)
+    }
+
+    /// The world team.
+    #[inline]
+    pub fn world(&self) -> &Team {
+        self.table
+            .get(WORLD)
+            .expect("the world team is there from the start")
+    }
+
+    fn insert(
+        &self,
+        id: usize,
+        members: Members,
+        index: usize,
+        num_contexts: i32,
+        epoch: u32,
+    ) -> usize {
+        let generation = self
+            .generation
+            .fetch_add(1, Ordering::Relaxed)
+            .wrapping_add(1);
+        let team = Team {
+            id,
+            members,
+            index,
+            num_contexts,
+            generation,
+            epoch: AtomicU32::new(epoch),
+        };
+        let handle = team.handle();
+        self.table.insert_at(id, team);
+        handle
+    }
+
+    fn remove(&self, id: usize) {
+        self.table.remove(id);
+    }
+
+    /// The team with an id.
+    pub fn by_id(&self, id: usize) -> Option<&Team> {
+        self.table.get(id)
+    }
+
+    /// Drops a team without asking its other members: the library is being finalised.
+    pub fn forget(&self, rt: &Runtime, id: usize) {
+        self.remove(id);
+        split::release_id(rt, id);
+    }
+
+    /// Ids of all live teams.
+    pub fn ids(&self) -> Vec<usize> {
+        self.table.iter().map(|(id, _)| id).collect()
+    }
+}
+
+/// Destroys a team: collective over its members.
+pub fn destroy(rt: &Runtime, name: &str, handle: usize) {
+    if handle == INVALID_HANDLE {
+        return;
+    }
+    let Some(team) = rt.teams.get(handle) else {
+        crate::fatal::fatal(name, format_args!("{handle:#x} is not a live team"));
+    };
+    if team.id < PREDEFINED {
+        crate::fatal::fatal(name, "the predefined teams cannot be destroyed");
+    }
+    crate::context::destroy_of_team(rt, handle);
+    crate::barrier::sync(rt, name, team);
+    let id = team.id;
+    team.leave(rt);
+    rt.teams.remove(id);
+    split::release_id(rt, id);
+}

@@ -1,0 +1,133 @@
+//! Making teams from teams. Collective over the parent.
+//!
+//! The members must agree on an id that is free on all of them. Each PE keeps a bitmap of
+//! the ids it uses in shared memory; between two synchronisations of the parent nobody
+//! changes its bitmap, so all members read the same and choose the same lowest free id.
+
+use std::sync::atomic::Ordering;
+
+use super::{Members, PREDEFINED, Team};
+use crate::barrier;
+use crate::job::region::{MAX_TEAMS, TeamIds};
+use crate::runtime::Runtime;
+use crate::wait::flag::reached;
+
+fn ids_of(rt: &Runtime, pe: usize) -> &'static TeamIds {
+    &rt.job.control.pe_block(pe).team_ids
+}
+
+/// The lowest id that is free on all members of `parent`.
+fn agree_on_id(rt: &Runtime, parent: &Team) -> Option<usize> {
+    (0..MAX_TEAMS / 64).find_map(|w| {
+        let used = (0..parent.members.size).fold(0, |used, i| {
+            used | ids_of(rt, parent.members.pe(i)).words[w].load(Ordering::Relaxed)
+        });
+        let used = if w == 0 {
+            used | ((1 << PREDEFINED) - 1)
+        } else {
+            used
+        };
+        (used != u64::MAX).then(|| w * 64 + used.trailing_ones() as usize)
+    })
+}
+
+/// Marks an id as free on this PE.
+pub(super) fn release_id(rt: &Runtime, id: usize) {
+    ids_of(rt, rt.me).words[id / 64].fetch_and(!(1 << (id % 64)), Ordering::Relaxed);
+}
+
+/// One new team beside others made by the same call; `members` is None where this PE is
+/// in none. Returns the new handle, Some(0) for a PE outside, None if no id is left.
+fn create(
+    rt: &Runtime,
+    name: &str,
+    parent: &Team,
+    members: Option<Members>,
+    num_contexts: i32,
+) -> Option<usize> {
+    barrier::sync(rt, name, parent);
+    let id = agree_on_id(rt, parent);
+    // Nobody may mark the id before all have looked.
+    barrier::sync(rt, name, parent);
+    let id = id?;
+    let Some(members) = members else {
+        return Some(0);
+    };
+    let index = members
+        .index_of(rt.me)
+        .expect("callers pass the team that this PE is in");
+    ids_of(rt, rt.me).words[id / 64].fetch_or(1 << (id % 64), Ordering::Relaxed);
+    // The slots keep counting where the last teams with this id stopped: a late waiter of
+    // such a team may still look at them.
+    let slot = |i| &rt.job.control.team_slot(id, members.pe(i)).own;
+    let epoch = (0..members.size).fold(slot(index).epoch.load(Ordering::Relaxed), |latest, i| {
+        let other = slot(i).epoch.load(Ordering::Relaxed);
+        if reached(other, latest) {
+            other
+        } else {
+            latest
+        }
+    });
+    slot(index).entered.store(0, Ordering::Relaxed);
+    let handle = rt.teams.insert(id, members, index, num_contexts, epoch);
+    Some(handle)
+}
+
+/// `shmem_team_split_strided`: the handle for this PE (0 outside the new team), or None if
+/// the members asked for are not all in the parent or no id is left.
+pub fn split_strided(
+    rt: &Runtime,
+    name: &str,
+    parent: &Team,
+    start: i32,
+    stride: i32,
+    size: i32,
+    num_contexts: i32,
+) -> Option<usize> {
+    let Some(members) = parent.members.strided(start, stride, size) else {
+        barrier::sync(rt, name, parent);
+        return None;
+    };
+    let mine = members.index_of(rt.me).map(|_| members);
+    let handle = create(rt, name, parent, mine, num_contexts);
+    // A member may use the team at once: all must have read the counts in its slots.
+    barrier::sync(rt, name, parent);
+    handle
+}
+
+/// `shmem_team_split_2d`: this PE's row and column teams, or None.
+pub fn split_2d(
+    rt: &Runtime,
+    name: &str,
+    parent: &Team,
+    xrange: usize,
+    num_contexts: [i32; 2],
+) -> Option<[usize; 2]> {
+    let n = parent.members.size;
+    let width = xrange.min(n);
+    let (x, y) = (parent.index % width, parent.index / width);
+    let row = parent
+        .members
+        .strided((y * width) as i32, 1, width.min(n - y * width) as i32);
+    let column = parent
+        .members
+        .strided(x as i32, width as i32, (n - x).div_ceil(width) as i32);
+    let row = create(rt, name, parent, row, num_contexts[0]);
+    let column = create(rt, name, parent, column, num_contexts[1]);
+    barrier::sync(rt, name, parent);
+    match (row, column) {
+        (Some(row), Some(column)) => Some([row, column]),
+        (row, column) => {
+            // Ids are agreed on, so all members come here together.
+            for handle in [row, column].into_iter().flatten() {
+                if let Some(team) = rt.teams.get(handle) {
+                    let id = team.id;
+                    team.leave(rt);
+                    rt.teams.remove(id);
+                    release_id(rt, id);
+                }
+            }
+            None
+        }
+    }
+}

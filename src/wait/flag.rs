@@ -1,0 +1,50 @@
+//! A flag: a 31-bit value that one PE posts and others wait for.
+
+use super::{Patience, Word};
+use crate::platform::futex::ANY;
+
+/// Bits of a flag's value.
+const VALUE: u32 = u32::MAX >> 1;
+const ASLEEP: u32 = 1;
+
+/// Whether `value` is `target` or was posted after it (values count up and wrap).
+#[inline]
+pub fn reached(value: u32, target: u32) -> bool {
+    value.wrapping_sub(target) & VALUE <= VALUE / 2
+}
+
+/// Sets the flag to `value` and wakes who sleeps on it. Releases all earlier writes.
+#[inline]
+pub fn post(word: &impl Word, value: u32) {
+    if word.swap(value << 1) & ASLEEP != 0 {
+        word.wake(ANY);
+    }
+}
+
+/// Waits until the flag has reached `target`. Acquires what its poster released.
+#[inline]
+pub fn wait(word: &impl Word, target: u32, patience: &mut impl Patience) {
+    loop {
+        let seen = word.load();
+        if reached(seen >> 1, target) {
+            return;
+        }
+        if patience.poll_again() {
+            continue;
+        }
+        if seen & ASLEEP != 0 || word.replace(seen, seen | ASLEEP) {
+            word.sleep(seen | ASLEEP, ANY);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_wrap() {
+        assert!(reached(5, 5) && reached(6, 5) && !reached(4, 5));
+        assert!(reached(0, VALUE) && reached(3, VALUE - 3) && !reached(VALUE, 0));
+    }
+}

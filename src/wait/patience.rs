@@ -1,0 +1,116 @@
+//! How long a waiter looks before it sleeps.
+
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+use super::record::{Recorder, What};
+
+/// Decides between looking again and sleeping.
+pub trait Patience {
+    /// Called after each unsuccessful look: true to look again at once, false to sleep.
+    fn poll_again(&mut self) -> bool;
+}
+
+/// The job's way of waiting, set at start-up.
+#[derive(Debug)]
+pub struct Policy {
+    spins: AtomicU32,
+    oversubscribed: AtomicBool,
+}
+
+/// The policy in force.
+pub static POLICY: Policy = Policy {
+    spins: AtomicU32::new(4000),
+    oversubscribed: AtomicBool::new(false),
+};
+
+impl Policy {
+    /// Sets the policy: `oversubscribed` if the node's PEs outnumber their cores; `spins`
+    /// polls before a waiter gives up its core, if the user chose.
+    pub fn set(&self, oversubscribed: bool, spins: Option<u32>) {
+        let default = if oversubscribed { 20 } else { 4000 };
+        self.spins
+            .store(spins.unwrap_or(default), Ordering::Relaxed);
+        self.oversubscribed.store(oversubscribed, Ordering::Relaxed);
+    }
+
+    /// Whether the node's PEs outnumber their cores.
+    #[inline]
+    pub fn oversubscribed(&self) -> bool {
+        self.oversubscribed.load(Ordering::Relaxed)
+    }
+}
+
+/// A wait under way: counts the looks and records a wait that lasts.
+#[derive(Debug)]
+pub struct Waiter<'a> {
+    what: &'a What<'a>,
+    looks: u32,
+    spins: u32,
+    recorder: Option<Recorder>,
+}
+
+impl<'a> Waiter<'a> {
+    /// A wait for `what`, under the policy in force.
+    #[inline]
+    pub fn new(what: &'a What<'a>) -> Self {
+        Self {
+            what,
+            looks: 0,
+            spins: POLICY.spins.load(Ordering::Relaxed),
+            recorder: None,
+        }
+    }
+
+    /// One spin if that can still pay.
+    #[inline]
+    fn spin(&mut self) -> bool {
+        if self.looks < self.spins {
+            self.looks += 1;
+            spin_loop();
+            return true;
+        }
+        false
+    }
+
+    fn record(&mut self) {
+        if self.recorder.is_none() {
+            self.recorder = Some(Recorder::start(self.what));
+        }
+    }
+
+    /// For variables that nobody announces a change of: waits a little, longer each time.
+    pub fn pause(&mut self) {
+        /// Looks that end with giving up the core before sleeps begin.
+        const YIELDS: u32 = 256;
+        /// Longest sleep: what a change may go unseen.
+        const LONGEST: Duration = Duration::from_micros(500);
+
+        if self.spin() {
+            return;
+        }
+        self.record();
+        let beyond = self.looks - self.spins;
+        self.looks += 1;
+        if beyond < YIELDS {
+            std::thread::yield_now();
+        } else {
+            let doublings = ((beyond - YIELDS) / 8).min(5);
+            std::thread::sleep(LONGEST.min(Duration::from_micros(20 << doublings)));
+            // Never let the count run around.
+            self.looks = self.looks.min(self.spins + YIELDS + 64);
+        }
+    }
+}
+
+impl Patience for Waiter<'_> {
+    #[inline]
+    fn poll_again(&mut self) -> bool {
+        if self.spin() {
+            return true;
+        }
+        self.record();
+        false
+    }
+}

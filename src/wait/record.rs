@@ -1,0 +1,99 @@
+//! What a PE waits for, written down for the launcher.
+
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::job::region::{WaitKind, WaitRecord};
+
+/// A wait as it is reported.
+#[derive(Debug, Clone, Copy)]
+pub struct What<'a> {
+    /// Kind of wait.
+    pub kind: WaitKind,
+    /// C name of the routine.
+    pub routine: &'a str,
+    /// Address waited on, 0 for collectives.
+    pub address: usize,
+    /// Team id (team collectives).
+    pub team: u32,
+    /// First PE, stride and number of PEs of a collective.
+    pub members: (i32, i32, u32),
+    /// Number of the collective on its team.
+    pub sequence: u32,
+}
+
+impl<'a> What<'a> {
+    /// A wait for one address.
+    pub fn at(kind: WaitKind, routine: &'a str, address: usize) -> Self {
+        Self {
+            kind,
+            routine,
+            address,
+            team: 0,
+            members: (0, 0, 0),
+            sequence: 0,
+        }
+    }
+}
+
+/// This PE's record; null while the library is not initialised.
+static RECORD: AtomicPtr<WaitRecord> = AtomicPtr::new(ptr::null_mut());
+
+/// Names the record that this process writes.
+pub fn set_record(record: &'static WaitRecord) {
+    RECORD.store(ptr::from_ref(record).cast_mut(), Ordering::Release);
+}
+
+/// A record being shown; cleared when dropped. With several threads waiting, the record
+/// shows the last one that began to.
+#[derive(Debug)]
+pub struct Recorder {
+    serial: u32,
+}
+
+impl Recorder {
+    fn record() -> Option<&'static WaitRecord> {
+        // SAFETY: null or a reference that lives until the process ends.
+        unsafe { RECORD.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// Shows `what` as this PE's wait.
+    pub fn start(what: &What<'_>) -> Self {
+        let Some(r) = Self::record() else {
+            return Self { serial: 0 };
+        };
+        let serial = r.serial.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        r.kind.store(WaitKind::None as u32, Ordering::Relaxed);
+        r.set_routine(what.routine);
+        r.since_ms.store(now_ms(), Ordering::Relaxed);
+        r.address.store(what.address as u64, Ordering::Relaxed);
+        r.team.store(what.team, Ordering::Relaxed);
+        r.start.store(what.members.0, Ordering::Relaxed);
+        r.stride.store(what.members.1, Ordering::Relaxed);
+        r.size.store(what.members.2, Ordering::Relaxed);
+        r.sequence.store(what.sequence, Ordering::Relaxed);
+        r.kind.store(what.kind as u32, Ordering::Release);
+        Self { serial }
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        if let Some(r) = Self::record()
+            && r.serial.load(Ordering::Relaxed) == self.serial
+        {
+            r.kind.store(WaitKind::None as u32, Ordering::Release);
+        }
+    }
+}
+
+/// Milliseconds of `CLOCK_MONOTONIC`, the clock that PEs and launcher share.
+pub fn now_ms() -> u64 {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the pointer is to a live timespec.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000
+}

@@ -1,0 +1,53 @@
+//! A 32-bit word that PEs can sleep on.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::platform::futex;
+
+/// What the waiting algorithms need of a word. The real one is an `AtomicU32` in shared
+/// memory; the model checker brings its own.
+pub trait Word {
+    /// Reads with acquire order.
+    fn load(&self) -> u32;
+    /// Replaces the value, acquire and release.
+    fn swap(&self, value: u32) -> u32;
+    /// Replaces `old` by `new` if it is still there; whether it was.
+    fn replace(&self, old: u32, new: u32) -> bool;
+    /// Adds, acquire and release; returns the value before.
+    fn fetch_add(&self, value: u32) -> u32;
+    /// Sleeps while the word is `expected`; may return early.
+    fn sleep(&self, expected: u32, bits: u32);
+    /// Wakes the sleepers that share one of `bits`.
+    fn wake(&self, bits: u32);
+}
+
+impl Word for AtomicU32 {
+    #[inline]
+    fn load(&self) -> u32 {
+        self.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn swap(&self, value: u32) -> u32 {
+        self.swap(value, Ordering::AcqRel)
+    }
+
+    #[inline]
+    fn replace(&self, old: u32, new: u32) -> bool {
+        self.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    #[inline]
+    fn fetch_add(&self, value: u32) -> u32 {
+        self.fetch_add(value, Ordering::AcqRel)
+    }
+
+    fn sleep(&self, expected: u32, bits: u32) {
+        futex::wait(self, expected, bits, None);
+    }
+
+    fn wake(&self, bits: u32) {
+        futex::wake(self, bits);
+    }
+}
