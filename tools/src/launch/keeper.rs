@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use ferroshmem::job::control::Control;
 use ferroshmem::job::region::PeState;
+use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -390,6 +391,10 @@ impl Keeper {
 
 fn cannot_start(pe: usize, n_pes: usize, program: &str, error: SpawnError) -> Failure {
     match error {
+        // The file is there: it was looked at before.
+        SpawnError::Exec(Errno::ENOENT) => Failure::not_runnable(format!(
+            "cannot run \"{program}\": the interpreter that it names does not exist"
+        )),
         SpawnError::Exec(e) => cannot_run(program, e),
         SpawnError::NoProcess(e) => Failure::system(format!(
             "cannot start PE {pe} of {n_pes}: {} (limit on processes: ulimit -u)",

@@ -1,0 +1,253 @@
+//! `oshrun` with programs that know nothing of OpenSHMEM: options, streams, exit status.
+
+mod support;
+
+use std::fs;
+
+use support::{Job, oshrun, run, script};
+
+#[test]
+fn status_of_the_job() {
+    assert_eq!(run(&mut script("-n 3", "exit 0")).code, Some(0));
+    let ended = run(&mut script(
+        "-n 3",
+        "if [ $PE = 1 ]; then exit 3; fi; sleep 100",
+    ));
+    assert_eq!(ended.code, Some(3));
+    assert_eq!(
+        ended.stderr,
+        "oshrun: PE 1 (\"sh\") exited with status 3; ended the job\n"
+    );
+    let ended = run(&mut script(
+        "-n 3",
+        "if [ $PE = 2 ]; then kill -SEGV $$; fi; sleep 100",
+    ));
+    assert_eq!(ended.code, Some(128 + libc::SIGSEGV));
+    assert!(
+        ended
+            .stderr
+            .contains("PE 2 (\"sh\") was killed by SIGSEGV (segmentation fault")
+    );
+    assert_eq!(ended.stderr.lines().count(), 1);
+    let ended = run(&mut script(
+        "-n 2",
+        "if [ $PE = 1 ]; then kill -40 $$; fi; sleep 100",
+    ));
+    assert_eq!(ended.code, Some(128 + 40));
+}
+
+#[test]
+fn what_cannot_run_is_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    let write = |name: &str, text: &str| {
+        fs::write(path(name), text).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(path(name), mode).unwrap();
+    };
+    write("garbage", "\x01\x02");
+    write("orphan", "#!/no/such/interpreter\n");
+    for (command, status, word) in [
+        ("-n 0 true".to_owned(), 2, "'0'"),
+        ("-n 100000 true".to_owned(), 2, "'100000'"),
+        ("-n many true".to_owned(), 2, "'many'"),
+        ("-n 4000 true : -n 4000 true".to_owned(), 2, "8000"),
+        ("".to_owned(), 2, "no program"),
+        (
+            "-n 2 --no-such-option true".to_owned(),
+            2,
+            "--no-such-option",
+        ),
+        (
+            "-n 2 --wdir /no/such/dir true".to_owned(),
+            2,
+            "/no/such/dir",
+        ),
+        (
+            "-n 2 -x SHMEM_SYMMETRIC_SIZE=much true".to_owned(),
+            2,
+            "much",
+        ),
+        ("-n 4096 --bind-to core true".to_owned(), 2, "cores"),
+        ("-n 2 no-such-program".to_owned(), 127, "no-such-program"),
+        ("-n 2 ./no-such-program".to_owned(), 127, "no such file"),
+        ("-n 2 /etc/passwd".to_owned(), 126, "executable"),
+        (format!("-n 2 {}", path("")), 126, "directory"),
+        (format!("-n 2 {}", path("garbage")), 126, "#!"),
+        (format!("-n 2 {}", path("orphan")), 126, "interpreter"),
+        (
+            format!("-n 1 touch {} : -n 1 ./no-such-program", path("made")),
+            127,
+            "no such file",
+        ),
+    ] {
+        let ended = run(&mut oshrun(&command.split_whitespace().collect::<Vec<_>>()));
+        assert_eq!(ended.code, Some(status), "{command}: {}", ended.stderr);
+        assert_eq!(
+            ended.stderr.lines().count(),
+            1,
+            "{command}: {}",
+            ended.stderr
+        );
+        assert!(
+            ended.stderr.starts_with("oshrun: "),
+            "{command}: {}",
+            ended.stderr
+        );
+        assert!(ended.stderr.contains(word), "{command}: {}", ended.stderr);
+        assert_eq!(ended.stdout, "", "{command}");
+    }
+    assert!(
+        !fs::exists(path("made")).unwrap(),
+        "a PE ran although another could not"
+    );
+}
+
+#[test]
+fn labelled_lines_are_whole() {
+    let ended = run(&mut script(
+        "-n 4 --label",
+        "for i in 1 2 3 4 5; do printf 'PE %s ' $PE; sleep 0.01; echo line $i; done; echo oops >&2; printf end",
+    ));
+    assert_eq!(ended.code, Some(0));
+    for pe in 0..4 {
+        let label = format!("[{pe}] ");
+        let lines: Vec<_> = ended
+            .stdout
+            .lines()
+            .filter_map(|l| l.strip_prefix(&label))
+            .collect();
+        let mut expected: Vec<_> = (1..=5).map(|i| format!("PE {pe} line {i}")).collect();
+        expected.push("end".to_owned());
+        assert_eq!(lines, expected);
+    }
+    let mut errors: Vec<_> = ended.stderr.lines().collect();
+    errors.sort_unstable();
+    assert_eq!(errors, ["[0] oops", "[1] oops", "[2] oops", "[3] oops"]);
+}
+
+#[test]
+fn labelled_output_arrives_in_full() {
+    let ended = run(&mut script("-n 2 --label", "seq 200000"));
+    assert_eq!(ended.code, Some(0));
+    let of_pe = |pe| {
+        ended
+            .stdout
+            .lines()
+            .filter(|l| l.starts_with(&format!("[{pe}] ")))
+            .count()
+    };
+    assert_eq!((of_pe(0), of_pe(1)), (200_000, 200_000));
+}
+
+#[test]
+fn output_that_nobody_reads_ends_the_job() {
+    let mut command = script("-n 2 --label", "yes");
+    let text = format!(
+        "{} -n 2 --label yes | head -n 1",
+        command.get_program().display()
+    );
+    command = std::process::Command::new("sh");
+    command.args(["-c", &text]);
+    let ended = run(&mut command);
+    assert!(
+        ended.stdout == "[0] y\n" || ended.stdout == "[1] y\n",
+        "{}",
+        ended.stdout
+    );
+}
+
+#[test]
+fn output_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("deep/er");
+    let options = format!("-n 11 --output {}", out.display());
+    let ended = run(&mut script(&options, "echo I am $PE; echo so $PE >&2"));
+    assert_eq!(
+        (ended.code, ended.stdout.as_str(), ended.stderr.as_str()),
+        (Some(0), "", "")
+    );
+    for pe in 0..11 {
+        let read = |kind| fs::read_to_string(out.join(format!("pe.{pe:02}.{kind}"))).unwrap();
+        assert_eq!(read("out"), format!("I am {pe}\n"));
+        assert_eq!(read("err"), format!("so {pe}\n"));
+    }
+    assert_eq!(fs::read_dir(out).unwrap().count(), 22);
+}
+
+#[test]
+fn input_goes_to_the_first_pe() {
+    let ended = Job::start(&mut script("-n 3 --label", "cat; echo done"), "a\nb\n").wait();
+    let mut lines: Vec<_> = ended.stdout.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(
+        lines,
+        ["[0] a", "[0] b", "[0] done", "[1] done", "[2] done"]
+    );
+}
+
+#[test]
+fn programs_of_one_job() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path().canonicalize().unwrap().display().to_string();
+    let options = format!(
+        "--label -n 2 -x A=1 printenv A FERROSHMEM_JOB : -np 1 -wdir {dir} pwd : -n 1 printenv FERROSHMEM_JOB A"
+    );
+    let ended = run(oshrun(&options.split_whitespace().collect::<Vec<_>>()).env("A", "0"));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    for line in ["[0] 1", "[1] 1", &format!("[2] {dir}"), "[3] 0"] {
+        assert!(
+            ended.stdout.lines().any(|l| l == line),
+            "{line}: {}",
+            ended.stdout
+        );
+    }
+    for pe in [0, 1, 3] {
+        let label = format!("[{pe}] ");
+        let mut of_pe = ended.stdout.lines().filter_map(|l| l.strip_prefix(&label));
+        assert!(
+            of_pe.any(|l| l.ends_with(&format!(":{pe}"))),
+            "{}",
+            ended.stdout
+        );
+    }
+}
+
+#[test]
+fn arguments_pass_untouched() {
+    let arguments = [
+        "-n", "1", "printf", "%s|", "-n", "", "a b", "--label", "-x", "é",
+    ];
+    assert_eq!(run(&mut oshrun(&arguments)).stdout, "-n||a b|--label|-x|é|");
+}
+
+#[test]
+fn pes_can_be_bound() {
+    let ended = run(&mut script("-n 1 --bind-to core", "nproc"));
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "1\n"));
+}
+
+#[test]
+fn a_pe_gets_nothing_but_the_memory_of_the_job() {
+    let ended = run(&mut script(
+        "-n 2 --label",
+        "ls -l /proc/$$/fd | sed -n 's/.* -> //p'",
+    ));
+    let of_pe_1 = ended.stdout.lines().filter(|l| l.starts_with("[1] "));
+    let files: Vec<_> = of_pe_1
+        .filter(|l| !l.contains("pipe:") && !l.contains("/dev/null"))
+        .collect();
+    assert_eq!(files, ["[1] /memfd:ferroshmem (deleted)"]);
+}
+
+#[test]
+fn help_and_version() {
+    let ended = run(&mut oshrun(&["--help"]));
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    assert!(ended.stdout.contains("--bind-to"));
+    let ended = run(&mut oshrun(&["--version"]));
+    assert_eq!(
+        ended.stdout,
+        format!("oshrun {}\n", env!("CARGO_PKG_VERSION"))
+    );
+}

@@ -1,0 +1,185 @@
+//! Running `oshrun` under a watchdog.
+#![allow(dead_code, reason = "not every test file uses everything")]
+
+use std::fs;
+use std::io::{Read, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::{self, JoinHandle, sleep};
+use std::time::{Duration, Instant};
+
+/// A job that takes longer than this hangs.
+const WATCHDOG: Duration = Duration::from_secs(60);
+/// Marks the processes of one job in their environment.
+const MARK: &str = "FERROSHMEM_TEST_JOB";
+
+/// A running job.
+pub struct Job {
+    child: Child,
+    mark: String,
+    stdout: Option<JoinHandle<String>>,
+    stderr: Option<JoinHandle<String>>,
+    end: Instant,
+}
+
+/// How a job ended.
+#[derive(Debug)]
+pub struct Ended {
+    pub code: Option<i32>,
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// `oshrun` with these arguments.
+pub fn oshrun<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_oshrun"));
+    command.args(arguments);
+    command
+}
+
+/// `oshrun` with `options`, running a shell script on each PE; in it, `$PE` is the PE.
+pub fn script(options: &str, script: &str) -> Command {
+    let mut command = oshrun(&options.split_whitespace().collect::<Vec<_>>());
+    command.args([
+        "sh",
+        "-c",
+        &format!("ulimit -c 0; PE=${{FERROSHMEM_JOB#*:}}; {script}"),
+    ]);
+    command
+}
+
+/// Runs to the end.
+pub fn run(command: &mut Command) -> Ended {
+    Job::start(command, "").wait()
+}
+
+impl Job {
+    /// Starts it, with `input` as standard input.
+    pub fn start(command: &mut Command, input: &str) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let mark = format!(
+            "{}-{}",
+            std::process::id(),
+            NEXT.fetch_add(1, Ordering::Relaxed)
+        );
+        command.env(MARK, &mark);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().expect("oshrun starts");
+        // Nobody need read it.
+        let _ = child
+            .stdin
+            .take()
+            .expect("piped")
+            .write_all(input.as_bytes());
+        let stdout = Some(collect(child.stdout.take().expect("piped")));
+        let stderr = Some(collect(child.stderr.take().expect("piped")));
+        Self {
+            child,
+            mark,
+            stdout,
+            stderr,
+            end: Instant::now() + WATCHDOG,
+        }
+    }
+
+    /// Process id of `oshrun`.
+    pub fn pid(&self) -> i32 {
+        self.child.id() as i32
+    }
+
+    /// Sends a signal to `oshrun`.
+    pub fn signal(&self, signal: i32) {
+        kill(self.pid(), signal);
+    }
+
+    /// Waits until a process of the job has made `path`.
+    pub fn wait_for(&mut self, path: &std::path::Path) {
+        self.wait_until(|| path.exists());
+    }
+
+    /// Waits until something is so, while the job runs.
+    pub fn wait_until(&mut self, is_so: impl Fn() -> bool) {
+        while !is_so() {
+            assert!(
+                self.child.try_wait().unwrap().is_none(),
+                "the job ended before"
+            );
+            self.tick();
+        }
+    }
+
+    /// Waits for the end; no process of the job may be left.
+    pub fn wait(mut self) -> Ended {
+        let status = loop {
+            match self.child.try_wait().expect("our child") {
+                Some(status) => break status,
+                None => self.tick(),
+            }
+        };
+        // Who is killed cannot wait for the others; all others must.
+        if std::os::unix::process::ExitStatusExt::signal(&status).is_some() {
+            while !processes(&self.mark).is_empty() {
+                self.tick();
+            }
+        }
+        assert_eq!(
+            processes(&self.mark),
+            Vec::<i32>::new(),
+            "processes left by a job"
+        );
+        let stdout = self.stdout.take().unwrap().join().unwrap();
+        let stderr = self.stderr.take().unwrap().join().unwrap();
+        Ended {
+            code: status.code(),
+            status,
+            stdout,
+            stderr,
+        }
+    }
+
+    fn tick(&mut self) {
+        if Instant::now() > self.end {
+            let left = processes(&self.mark);
+            left.iter().for_each(|pid| kill(*pid, libc::SIGKILL));
+            let output = self
+                .stderr
+                .take()
+                .map(|s| s.join().unwrap())
+                .unwrap_or_default();
+            panic!("the job hangs; processes {left:?}; it said: {output}");
+        }
+        sleep(Duration::from_millis(5));
+    }
+}
+
+/// Sends a signal to a process of ours.
+pub fn kill(pid: i32, signal: i32) {
+    // SAFETY: kill takes numbers.
+    unsafe { libc::kill(pid, signal) };
+}
+
+fn collect(mut stream: impl Read + Send + 'static) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+/// The processes whose environment carries the mark.
+fn processes(mark: &str) -> Vec<i32> {
+    let wanted = format!("{MARK}={mark}");
+    let pids = fs::read_dir("/proc").expect("/proc").filter_map(|entry| {
+        let pid: i32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
+        let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+        environment
+            .split(|b| *b == 0)
+            .any(|v| v == wanted.as_bytes())
+            .then_some(pid)
+    });
+    pids.collect()
+}
