@@ -3,6 +3,7 @@
 //! On a node a put is complete when the call returns, so contexts need not keep streams of
 //! operations apart; they carry their team's numbering of PEs and their options.
 
+use crate::api::constants::CTX_NOSTORE;
 use crate::fatal::fatal;
 use crate::handle::Table;
 use crate::runtime::Runtime;
@@ -121,6 +122,15 @@ pub fn out_of_range(name: &str, pe: i32, size: usize, team: usize) -> ! {
             size - 1
         ),
     )
+}
+
+/// Whether a context does without completion of its stores (`SHMEM_CTX_NOSTORE`).
+pub fn is_nostore(rt: &Runtime, handle: usize) -> bool {
+    handle != DEFAULT_HANDLE
+        && rt
+            .contexts
+            .get(handle)
+            .is_some_and(|c| c.options & CTX_NOSTORE != 0)
 }
 
 /// Destroys a context; the default context cannot be.

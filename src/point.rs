@@ -4,13 +4,15 @@
 use std::ffi::c_int;
 use std::sync::atomic::{
     AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU16, AtomicU32, AtomicU64, AtomicUsize,
-    Ordering,
+    Ordering, fence,
 };
+use std::time::Duration;
 
 use crate::api::constants::{CMP_EQ, CMP_GE, CMP_GT, CMP_LE, CMP_LT, CMP_NE};
 use crate::fatal::fatal;
-use crate::job::region::WaitKind;
-use crate::wait::{Waiter, What};
+use crate::job::region::{SignalLine, WaitKind};
+use crate::platform::futex;
+use crate::wait::{Patience, Waiter, What};
 
 /// An integer type that PEs synchronise on.
 pub trait Word: Copy + PartialOrd + 'static {
@@ -215,5 +217,52 @@ pub fn wait<R>(
             return result;
         }
         waiter.pause();
+    }
+}
+
+/// Wakes the threads that sleep until a signal of their PE changes. Called after the update.
+#[inline]
+pub fn announce(signals: &SignalLine) {
+    // With the fence in `wait_for_signal`: either this sees the sleeper, or the sleeper's
+    // last look sees the update.
+    fence(Ordering::SeqCst);
+    if signals.sleepers.load(Ordering::Relaxed) != 0 {
+        signals.updates.fetch_add(1, Ordering::Relaxed);
+        futex::wake(&signals.updates, futex::ANY);
+    }
+}
+
+/// Waits until `condition` gives a result, asleep if it takes long. Signals are announced
+/// by their updates; programs that change one by another routine are noticed by looking
+/// again after a while.
+pub fn wait_for_signal<R>(
+    signals: &SignalLine,
+    what: &What<'_>,
+    mut condition: impl FnMut() -> Option<R>,
+) -> R {
+    /// First and longest time between looks.
+    const SLEEP: (Duration, Duration) = (Duration::from_micros(500), Duration::from_millis(16));
+
+    let mut waiter = Waiter::new(what);
+    let mut sleep = SLEEP.0;
+    loop {
+        if let Some(result) = condition() {
+            return result;
+        }
+        if waiter.poll_again() {
+            continue;
+        }
+        signals.sleepers.fetch_add(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        let updates = signals.updates.load(Ordering::Relaxed);
+        let result = condition();
+        if result.is_none() {
+            futex::wait(&signals.updates, updates, futex::ANY, Some(sleep));
+            sleep = (sleep * 2).min(SLEEP.1);
+        }
+        signals.sleepers.fetch_sub(1, Ordering::Relaxed);
+        if let Some(result) = result {
+            return result;
+        }
     }
 }

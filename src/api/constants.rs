@@ -25,8 +25,10 @@ pub const SIGNAL_SET: c_int = 0;
 /// `SHMEM_SIGNAL_ADD`.
 pub const SIGNAL_ADD: c_int = 1;
 
-/// All `SHMEM_CTX_*` creation options.
-pub const CTX_OPTIONS: c_long = 1 | 2 | 4;
+/// `SHMEM_CTX_NOSTORE`.
+pub const CTX_NOSTORE: c_long = 4;
+/// All `SHMEM_CTX_*` creation options: serialized, private, nostore.
+pub const CTX_OPTIONS: c_long = 1 | 2 | CTX_NOSTORE;
 
 /// `SHMEM_TEAM_NUM_CONTEXTS`.
 pub const TEAM_NUM_CONTEXTS: c_long = 1;

@@ -88,8 +88,9 @@ pub fn fence(name: &'static str, ctx: usize) {
 /// Completes all operations of the context.
 #[inline]
 pub fn quiet(name: &'static str, ctx: usize) {
-    valid(name, ctx);
-    order(Ordering::SeqCst);
+    if valid(name, ctx) && !context::is_nostore(runtime::get(name), ctx) {
+        order(Ordering::SeqCst);
+    }
 }
 
 /// Completes the operations to some PEs.

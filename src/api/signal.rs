@@ -7,8 +7,9 @@ use super::constants::{SIGNAL_ADD, SIGNAL_SET};
 use crate::context::world_pe;
 use crate::fatal::fatal;
 use crate::job::region::WaitKind;
-use crate::point::{Comparison, wait};
+use crate::point::{Comparison, announce, wait_for_signal};
 use crate::runtime;
+use crate::wait::What;
 
 /// # Safety
 /// `sig_addr` is a symmetric, aligned address.
@@ -26,13 +27,14 @@ unsafe fn update(
     // SAFETY: mapped (checked above), aligned by the caller's promise.
     let word = unsafe { AtomicU64::from_ptr(there.cast()) };
     match sig_op {
-        SIGNAL_SET => word.store(signal, Ordering::Release),
-        SIGNAL_ADD => drop(word.fetch_add(signal, Ordering::Release)),
+        SIGNAL_SET => drop(word.swap(signal, Ordering::SeqCst)),
+        SIGNAL_ADD => drop(word.fetch_add(signal, Ordering::SeqCst)),
         _ => fatal(
             name,
             format_args!("sig_op = {sig_op}: give SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD"),
         ),
     }
+    announce(&rt.job.control.pe_block(pe).signals);
 }
 
 /// Copies `bytes` bytes to `dest` on PE `pe`, then updates the signal there.
@@ -115,7 +117,8 @@ pub unsafe fn signal_wait_until(
     }
     // SAFETY: the caller's promise.
     let word = unsafe { AtomicU64::from_ptr(sig_addr) };
-    wait(WaitKind::Signal, name, sig_addr.addr(), || {
+    let what = What::at(WaitKind::Signal, name, sig_addr.addr());
+    wait_for_signal(&rt.job.control.pe_block(rt.me).signals, &what, || {
         Some(word.load(Ordering::Acquire)).filter(|seen| cmp.holds(*seen, value))
     })
 }

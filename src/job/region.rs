@@ -103,8 +103,19 @@ pub struct PeBlock {
     pub image: AtomicU64,
     /// What the PE waits for.
     pub wait: WaitRecord,
+    /// Where the PE sleeps until a signal of its own changes.
+    pub signals: SignalLine,
     /// Team ids in use on this PE, one bit each; read by the others in a team split.
     pub team_ids: TeamIds,
+}
+
+/// Where a PE sleeps that waits for any of its signals.
+#[repr(C, align(64))]
+pub struct SignalLine {
+    /// Counts updates that found sleepers; a futex word.
+    pub updates: AtomicU32,
+    /// Threads of the PE that sleep, or are about to.
+    pub sleepers: AtomicU32,
 }
 
 /// Bitmap of team ids in use.

@@ -84,8 +84,9 @@ impl<'a> Waiter<'a> {
     pub fn pause(&mut self) {
         /// Looks that end with giving up the core before sleeps begin.
         const YIELDS: u32 = 256;
-        /// Longest sleep: what a change may go unseen.
-        const LONGEST: Duration = Duration::from_micros(500);
+        /// Sleeps double in length seven times, from 20 us to 2.5 ms: a change is seen after
+        /// at most a tenth of the time already waited.
+        const DOUBLINGS: u32 = 7;
 
         if self.spin() {
             return;
@@ -96,10 +97,10 @@ impl<'a> Waiter<'a> {
         if beyond < YIELDS {
             std::thread::yield_now();
         } else {
-            let doublings = ((beyond - YIELDS) / 8).min(5);
-            std::thread::sleep(LONGEST.min(Duration::from_micros(20 << doublings)));
+            let doublings = ((beyond - YIELDS) / 8).min(DOUBLINGS);
+            std::thread::sleep(Duration::from_micros(20 << doublings));
             // Never let the count run around.
-            self.looks = self.looks.min(self.spins + YIELDS + 64);
+            self.looks = self.looks.min(self.spins + YIELDS + 8 * (DOUBLINGS + 1));
         }
     }
 }
