@@ -16,8 +16,8 @@ use ferroshmem::job::control::Control;
 
 use super::waits::{Wait, What};
 
-/// How often to look.
-pub const PERIOD: Duration = Duration::from_millis(50);
+/// How often to look: each look visits every PE.
+const PERIOD: Duration = Duration::from_millis(50);
 const SETTLED: Duration = Duration::from_millis(100);
 const SILENCE: Duration = Duration::from_secs(1);
 
@@ -36,9 +36,15 @@ pub struct Hopeless {
 #[derive(Debug, Default)]
 pub struct Stall {
     seen: Vec<Option<(Wait, Instant)>>,
+    looked: Option<Instant>,
 }
 
 impl Stall {
+    /// When to look next; `None` means now.
+    pub fn next_look(&self) -> Option<Instant> {
+        self.looked.map(|at| at + PERIOD)
+    }
+
     /// Looks at the `living` PEs, given those that `departed`.
     pub fn look(
         &mut self,
@@ -47,6 +53,7 @@ impl Stall {
         departed: &[usize],
         living: &[usize],
     ) -> Option<Hopeless> {
+        self.looked = Some(now);
         self.seen.resize(control.n_pes(), None);
         let mut silent = true;
         for &pe in living {

@@ -1,18 +1,18 @@
 //! The process that starts the PEs, watches them, and ends what they leave behind.
 
+mod start;
+
 use std::collections::HashMap;
 use std::fs::File;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::process::ExitStatus;
 use std::sync::atomic::Ordering::Acquire;
 use std::time::{Duration, Instant};
 
 use ferroshmem::job::control::Control;
 use ferroshmem::job::region::PeState;
-use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl;
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{Signal, kill, raise};
 use nix::sys::signalfd::{SfdFlags, SignalFd, siginfo};
 use nix::unistd::{Pid, getpid, getppid};
@@ -22,9 +22,7 @@ use super::ending::Ending;
 use super::failure::Failure;
 use super::job::Job;
 use super::output::{Output, Task};
-use super::program::cannot_run;
 use super::signals::{self, Signals};
-use super::spawn::{Common, SpawnError, Spawner, Streams};
 use super::stall::{self, Stall};
 use super::verdict::{Verdict, judge};
 use super::waits;
@@ -101,67 +99,6 @@ impl Keeper {
         })
     }
 
-    /// Starts all PEs, unless something ends the job meanwhile.
-    fn start(&mut self) -> Result<(), Failure> {
-        let n_pes = self.job.n_pes();
-        if self.job.options.verbose {
-            let (cores, heap) = (self.job.machine.cores, self.job.plan.heap_size >> 20);
-            self.output.say(&format!(
-                "{n_pes} PEs on {cores} cores, symmetric heap of up to {heap} MiB each"
-            ));
-        }
-        let system = |what: &str, e: std::io::Error| Failure::system(format!("{what}: {e}"));
-        let files = getrlimit(Resource::RLIMIT_NOFILE)
-            .map_err(|e| system("cannot read the limit on open files", e.into()))?;
-        // A few descriptors beside those for output.
-        if self.output.descriptors(n_pes) + 32 > files.0 {
-            let _ = setrlimit(Resource::RLIMIT_NOFILE, files.1, files.1);
-        }
-        let null = File::open("/dev/null").map_err(|e| system("cannot open /dev/null", e))?;
-        let memory = self.memory.as_raw_fd();
-        let mut spawner = Spawner::new(Common {
-            memory,
-            mask: self.inherited_mask,
-            files,
-        });
-        for pe in 0..n_pes {
-            let [out, err] = self
-                .output
-                .streams(pe)
-                .map_err(|e| system(&format!("cannot prepare the output of PE {pe}"), e))?;
-            let input = (pe != 0).then(|| null.as_fd());
-            let streams = Streams {
-                fds: [
-                    input,
-                    out.as_ref().map(|f| f.as_fd()),
-                    err.as_ref().map(|f| f.as_fd()),
-                ],
-            };
-            let program = self.job.program(pe);
-            let pid = spawner
-                .spawn(pe, program, &streams, self.job.affinity(pe).as_ref())
-                .map_err(|e| cannot_start(pe, n_pes, &program.name, e))?;
-            self.alive.insert(pid, pe);
-            if self.job.options.verbose {
-                let core = self
-                    .job
-                    .cores
-                    .get(pe)
-                    .map(|c| format!(", core {c}"))
-                    .unwrap_or_default();
-                self.output.say(&format!(
-                    "PE {pe}: \"{}\", process {pid}{core}",
-                    self.job.program(pe).name
-                ));
-            }
-            self.take_signals();
-            if self.ending.is_some() {
-                break;
-            }
-        }
-        Ok(())
-    }
-
     /// Watches the job to its end; its exit status.
     fn keep(&mut self) -> u8 {
         while !self.alive.is_empty() {
@@ -222,7 +159,8 @@ impl Keeper {
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        let stall = || (!self.departed.is_empty()).then(|| Instant::now() + stall::PERIOD);
+        let next_look = || self.stall.next_look().unwrap_or_else(Instant::now);
+        let stall = || (!self.departed.is_empty()).then(next_look);
         match &self.ending {
             Some(ending) => ending.next_deadline(),
             None => self.timeout_at.into_iter().chain(stall()).min(),
@@ -244,7 +182,7 @@ impl Keeper {
             ));
             self.report();
             self.end(Ending::now(TIMED_OUT));
-        } else if !self.departed.is_empty() && !self.alive.is_empty() {
+        } else if !self.departed.is_empty() && self.stall.next_look().is_none_or(|at| now >= at) {
             let living = self.living();
             if let Some(found) = self.stall.look(now, &self.control, &self.departed, &living) {
                 let stall::Hopeless {
@@ -386,23 +324,5 @@ impl Keeper {
             _ if passed_on => self.signal_all(signal),
             _ => {}
         }
-    }
-}
-
-fn cannot_start(pe: usize, n_pes: usize, program: &str, error: SpawnError) -> Failure {
-    match error {
-        // The file is there: it was looked at before.
-        SpawnError::Exec(Errno::ENOENT) => Failure::not_runnable(format!(
-            "cannot run \"{program}\": the interpreter that it names does not exist"
-        )),
-        SpawnError::Exec(e) => cannot_run(program, e),
-        SpawnError::NoProcess(e) => Failure::system(format!(
-            "cannot start PE {pe} of {n_pes}: {} (limit on processes: ulimit -u)",
-            e.desc()
-        )),
-        SpawnError::Setup(e) => Failure::system(format!(
-            "cannot prepare the process of PE {pe}: {}",
-            e.desc()
-        )),
     }
 }
