@@ -1,0 +1,128 @@
+/* What all conformance programs share: checks that say what differed, and the exit status. */
+#ifndef CONFORMANCE_CHECK_H
+#define CONFORMANCE_CHECK_H
+
+#include <shmem.h>
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A PE that has failed this often stops printing: the first lines tell enough. */
+enum { CHECK_MAX_LINES = 10 };
+
+static int check_failures;
+
+__attribute__((format(printf, 4, 5), unused)) static void
+check_failed(const char *file, int line, const char *condition, const char *format, ...)
+{
+    if (__atomic_fetch_add(&check_failures, 1, __ATOMIC_RELAXED) >= CHECK_MAX_LINES)
+        return;
+    int initialized = 0;
+    shmem_query_initialized(&initialized);
+    char detail[256];
+    __builtin_va_list args;
+    __builtin_va_start(args, format);
+    vsnprintf(detail, sizeof detail, format, args);
+    __builtin_va_end(args);
+    fprintf(stderr, "PE %d: %s:%d: not so: %s:%s\n", initialized ? shmem_my_pe() : -1, file, line,
+            condition, detail);
+}
+
+/* CHECK(condition) or CHECK(condition, "printf format", ...): notes a failure and goes on. */
+#define CHECK(condition, ...)                                                                      \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            check_failed(__FILE__, __LINE__, #condition, " " __VA_ARGS__);                         \
+    } while (0)
+
+/* Like CHECK, but ends the job: what follows would crash or hang. */
+#define REQUIRE(condition, ...)                                                                    \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            check_failed(__FILE__, __LINE__, #condition, " " __VA_ARGS__);                         \
+            shmem_global_exit(1);                                                                  \
+        }                                                                                          \
+    } while (0)
+
+/* What main returns. */
+__attribute__((unused)) static int check_status(void)
+{
+    return check_failures == 0 ? 0 : 1;
+}
+
+__attribute__((unused)) static int right_of(int pe)
+{
+    return (pe + 1) % shmem_n_pes();
+}
+
+__attribute__((unused)) static int left_of(int pe)
+{
+    return (pe + shmem_n_pes() - 1) % shmem_n_pes();
+}
+
+__attribute__((unused)) static void *checked_malloc(size_t size)
+{
+    void *p = shmem_malloc(size);
+    REQUIRE(p != NULL, "shmem_malloc(%zu)", size);
+    return p;
+}
+
+/* The types of the standard's tables: X(C type, type name). */
+#define RMA_TYPES(X)                                                                               \
+    X(float, float)                                                                                \
+    X(double, double)                                                                              \
+    X(long double, longdouble)                                                                     \
+    X(char, char)                                                                                  \
+    X(signed char, schar)                                                                          \
+    X(short, short)                                                                                \
+    X(int, int)                                                                                    \
+    X(long, long)                                                                                  \
+    X(long long, longlong)                                                                         \
+    X(unsigned char, uchar)                                                                        \
+    X(unsigned short, ushort)                                                                      \
+    X(unsigned int, uint)                                                                          \
+    X(unsigned long, ulong)                                                                        \
+    X(unsigned long long, ulonglong)                                                               \
+    X(int8_t, int8)                                                                                \
+    X(int16_t, int16)                                                                              \
+    X(int32_t, int32)                                                                              \
+    X(int64_t, int64)                                                                              \
+    X(uint8_t, uint8)                                                                              \
+    X(uint16_t, uint16)                                                                            \
+    X(uint32_t, uint32)                                                                            \
+    X(uint64_t, uint64)                                                                            \
+    X(size_t, size)                                                                                \
+    X(ptrdiff_t, ptrdiff)
+
+#define AMO_TYPES(X)                                                                               \
+    X(int, int)                                                                                    \
+    X(long, long)                                                                                  \
+    X(long long, longlong)                                                                         \
+    X(unsigned int, uint)                                                                          \
+    X(unsigned long, ulong)                                                                        \
+    X(unsigned long long, ulonglong)                                                               \
+    X(int32_t, int32)                                                                              \
+    X(int64_t, int64)                                                                              \
+    X(uint32_t, uint32)                                                                            \
+    X(uint64_t, uint64)                                                                            \
+    X(size_t, size)                                                                                \
+    X(ptrdiff_t, ptrdiff)
+
+#define EXTENDED_AMO_TYPES(X)                                                                      \
+    X(float, float)                                                                                \
+    X(double, double)                                                                              \
+    AMO_TYPES(X)
+
+#define BITWISE_AMO_TYPES(X)                                                                       \
+    X(unsigned int, uint)                                                                          \
+    X(unsigned long, ulong)                                                                        \
+    X(unsigned long long, ulonglong)                                                               \
+    X(int32_t, int32)                                                                              \
+    X(int64_t, int64)                                                                              \
+    X(uint32_t, uint32)                                                                            \
+    X(uint64_t, uint64)
+
+#endif

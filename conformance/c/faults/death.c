@@ -1,0 +1,77 @@
+/* Ways for PE 1 to end while the others wait in a barrier. Argument: the way. */
+#include "check.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static long never;
+
+static void now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    printf("FAULT_AT %lld\n", (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    const char *way = argc > 1 ? argv[1] : "";
+    shmem_init();
+    int me = shmem_my_pe();
+    /* Touched memory of some size: were it left behind, 200 jobs would show it. */
+    char *heap = checked_malloc((size_t)4 << 20);
+    memset(heap, me, (size_t)4 << 20);
+    shmem_barrier_all();
+    if (strcmp(way, "killed_in_barrier") == 0 && me == 1) {
+        /* A child kills it once it waits with the others. */
+        pid_t self = getpid();
+        if (fork() == 0) {
+            nanosleep(&(struct timespec){0, 100000000}, NULL);
+            now();
+            kill(self, SIGKILL);
+            _exit(0);
+        }
+        /* PE 0 never comes: the barrier cannot end first. */
+        shmem_barrier_all();
+    } else if (strcmp(way, "killed_in_barrier") == 0 && me == 0) {
+        shmem_long_wait_until(&never, SHMEM_CMP_NE, 0);
+    } else if (strcmp(way, "leaves_a_child") == 0 && me == 1) {
+        /* A grandchild of the launcher that would outlive the job. */
+        if (fork() == 0) {
+            signal(SIGTERM, SIG_IGN);
+            for (;;)
+                pause();
+        }
+        now();
+        _exit(5);
+    } else if (me == 1) {
+        now();
+        if (strcmp(way, "segfault") == 0)
+            *(volatile int *)8 = 1;
+        else if (strcmp(way, "abort") == 0)
+            abort();
+        else if (strcmp(way, "exit3") == 0)
+            exit(3);
+        else if (strcmp(way, "exit0") == 0)
+            exit(0);
+        else if (strcmp(way, "global_exit7") == 0)
+            shmem_global_exit(7);
+        else if (strcmp(way, "global_exit0") == 0)
+            shmem_global_exit(0);
+        else if (strcmp(way, "killed") == 0)
+            raise(SIGKILL);
+        else if (strcmp(way, "well") != 0 && strcmp(way, "busy") != 0)
+            shmem_global_exit(99);
+    }
+    if (strcmp(way, "busy") == 0) {
+        printf("running\n");
+        fflush(stdout);
+        shmem_long_wait_until(&never, SHMEM_CMP_NE, 0);
+    }
+    shmem_barrier_all();
+    shmem_finalize();
+    return check_status();
+}

@@ -1,0 +1,280 @@
+/* One misuse of the library per name. All PEs start well; the PE that is at fault (usually PE 1)
+ * prints the time on the clock that the tests read, then does it; the others wait in a barrier.
+ * A case that comes back has not been noticed: the job then ends with status 0. */
+#include "check.h"
+
+#include <time.h>
+
+static int word, words[16];
+static long lock_word;
+static long sync_words[SHMEM_SYNC_SIZE];
+static uint64_t signal_word;
+static int me, n;
+
+static void now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    printf("FAULT_AT %lld\n", (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000);
+    fflush(stdout);
+}
+
+/* Far beyond anything mapped, but in no PE's window either. */
+static void *wild(void)
+{
+    return (void *)(uintptr_t)0x10000;
+}
+
+static void put_pe(void) { shmem_int_put(&word, &(int){1}, 1, n); }
+static void put_negative_pe(void) { shmem_int_put(&word, &(int){1}, 1, -1); }
+static void put_far_pe(void) { shmem_putmem(&word, &(int){1}, sizeof(int), 1 << 30); }
+static void get_pe(void) { shmem_getmem(&(int){1}, &word, sizeof(int), n + 5); }
+static void p_pe(void) { shmem_int_p(&word, 1, n); }
+static void g_pe(void) { shmem_int_g(&word, -7); }
+static void iput_pe(void) { shmem_int_iput(words, words, 1, 2, 2, n); }
+static void nbi_pe(void) { shmem_int_put_nbi(&word, &(int){1}, 1, n); }
+static void amo_pe(void) { shmem_int_atomic_fetch_add(&word, 1, n); }
+static void inc_pe(void) { shmem_int_atomic_inc(&word, -2); }
+static void signal_pe(void) { shmem_signal_set(&signal_word, 1, n); }
+static void put_signal_pe(void)
+{
+    shmem_int_put_signal(&word, &(int){1}, 1, &signal_word, 1, SHMEM_SIGNAL_SET, n);
+}
+static void ctx_pe(void)
+{
+    shmem_team_t team;
+    shmem_ctx_t ctx;
+    shmem_team_split_strided(SHMEM_TEAM_WORLD, n - 1, -1, n, NULL, 0, &team);
+    REQUIRE(shmem_team_create_ctx(team, 0, &ctx) == 0);
+    if (me == 1) {
+        now();
+        shmem_ctx_int_p(ctx, &word, 1, n);
+    }
+    shmem_barrier_all();
+}
+static void signal_op(void)
+{
+    shmem_int_put_signal(&word, &(int){1}, 1, &signal_word, 1, 12345, 0);
+}
+
+static void wait_cmp(void) { shmem_int_wait_until(&word, 77, 0); }
+static void test_cmp(void) { shmem_int_test(&word, -3, 0); }
+static void wait_any_cmp(void) { shmem_int_wait_until_any(words, 4, NULL, 99, 0); }
+static void signal_cmp(void) { shmem_signal_wait_until(&signal_word, 1000, 0); }
+
+static void put_private(void)
+{
+    int *p = malloc(sizeof *p);
+    shmem_int_put(p, &(int){1}, 1, 0);
+}
+static void p_stack(void)
+{
+    int on_stack;
+    shmem_int_p(&on_stack, 1, 0);
+}
+static void get_private(void)
+{
+    int *p = calloc(1, sizeof *p);
+    shmem_int_get(words, p, 1, 0);
+}
+static void amo_private(void)
+{
+    int *p = calloc(1, sizeof *p);
+    shmem_int_atomic_inc(p, 0);
+}
+static void put_null(void) { shmem_int_put(NULL, words, 1, 0); }
+static void put_wild(void) { shmem_int_put(wild(), words, 1, 0); }
+static void put_beyond_globals(void) { shmem_putmem(words, words, (size_t)1 << 40, 0); }
+static void put_beyond_heap(void)
+{
+    char *p = checked_malloc(100);
+    if (me == 1) {
+        now();
+        shmem_putmem(p + ((size_t)1 << 45), words, 8, 0);
+    }
+}
+static void wait_private(void)
+{
+    int on_stack = 0;
+    shmem_int_wait_until(&on_stack, SHMEM_CMP_EQ, 0);
+}
+static void lock_private(void)
+{
+    long on_stack = 0;
+    shmem_set_lock(&on_stack);
+}
+
+static void double_free(void)
+{
+    void *p = checked_malloc(100), *other = checked_malloc(100);
+    shmem_free(p);
+    if (me == 1)
+        now();
+    shmem_free(p);
+    shmem_free(other);
+}
+static void free_foreign(void)
+{
+    if (me == 1)
+        now();
+    shmem_free(&word);
+}
+static void free_middle(void)
+{
+    char *p = checked_malloc(100);
+    if (me == 1)
+        now();
+    shmem_free(p + 16);
+}
+static void realloc_freed(void)
+{
+    char *p = checked_malloc(100);
+    shmem_free(p);
+    if (me == 1)
+        now();
+    shmem_realloc(p, 200);
+}
+static void clear_free_lock(void) { shmem_clear_lock(&lock_word); }
+
+static void exhausted(void)
+{
+    if (me == 1)
+        now();
+    CHECK(shmem_malloc((size_t)1 << 50) == NULL);
+    shmem_barrier_all();
+}
+
+static void after_finalize(void)
+{
+    shmem_finalize();
+    if (me == 1)
+        now();
+    shmem_malloc(8);
+}
+static void put_after_finalize(void)
+{
+    shmem_finalize();
+    if (me == 1)
+        now();
+    shmem_int_put(&word, &(int){1}, 1, 0);
+}
+static void finalize_twice(void)
+{
+    shmem_finalize();
+    if (me == 1)
+        now();
+    shmem_finalize();
+}
+
+/* Collectives that do not fit together. */
+static void mismatch_routine(void)
+{
+    if (me == 1) {
+        now();
+        shmem_int_broadcast(SHMEM_TEAM_WORLD, words, words + 4, 1, 0);
+    } else {
+        shmem_int_sum_reduce(SHMEM_TEAM_WORLD, words, words + 4, 1);
+    }
+}
+static void mismatch_count(void)
+{
+    if (me == 1)
+        now();
+    shmem_int_broadcast(SHMEM_TEAM_WORLD, words, words + 8, me == 1 ? 3 : 2, 0);
+}
+static void mismatch_root(void)
+{
+    if (me == 1)
+        now();
+    shmem_int_broadcast(SHMEM_TEAM_WORLD, words, words + 8, 2, me == 1 ? 1 : 0);
+}
+static void mismatch_malloc(void)
+{
+    if (me == 1)
+        now();
+    shmem_malloc(me == 1 ? 200 : 100);
+}
+static void mismatch_free(void)
+{
+    void *p = checked_malloc(100), *q = checked_malloc(100);
+    if (me == 1)
+        now();
+    shmem_free(me == 1 ? p : q);
+}
+static void root_out_of_range(void)
+{
+    if (me == 1)
+        now();
+    shmem_int_broadcast(SHMEM_TEAM_WORLD, words, words + 8, 2, n);
+}
+static void active_set_out_of_range(void)
+{
+    if (me == 1)
+        now();
+    shmem_barrier(0, 0, n + 1, sync_words);
+}
+
+/* `alone`: only PE 1 does it while the others wait in a barrier; else all do. */
+static const struct {
+    const char *name;
+    void (*run)(void);
+    int alone;
+} cases[] = {
+#define ALONE(name) {#name, name, 1}
+#define TOGETHER(name) {#name, name, 0}
+    ALONE(put_pe), ALONE(put_negative_pe), ALONE(put_far_pe), ALONE(get_pe), ALONE(p_pe),
+    ALONE(g_pe), ALONE(iput_pe), ALONE(nbi_pe), ALONE(amo_pe), ALONE(inc_pe), ALONE(signal_pe),
+    ALONE(put_signal_pe), TOGETHER(ctx_pe), ALONE(signal_op), ALONE(wait_cmp), ALONE(test_cmp),
+    ALONE(wait_any_cmp), ALONE(signal_cmp), ALONE(put_private), ALONE(p_stack),
+    ALONE(get_private), ALONE(amo_private), ALONE(put_null), ALONE(put_wild),
+    ALONE(put_beyond_globals), TOGETHER(put_beyond_heap), ALONE(wait_private), ALONE(lock_private),
+    TOGETHER(double_free), TOGETHER(free_foreign), TOGETHER(free_middle),
+    TOGETHER(realloc_freed), ALONE(clear_free_lock), TOGETHER(exhausted),
+    TOGETHER(after_finalize), TOGETHER(put_after_finalize), TOGETHER(finalize_twice),
+    TOGETHER(mismatch_routine), TOGETHER(mismatch_count), TOGETHER(mismatch_root),
+    TOGETHER(mismatch_malloc), TOGETHER(mismatch_free), TOGETHER(root_out_of_range),
+    TOGETHER(active_set_out_of_range),
+};
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    if (strcmp(name, "before_init") == 0) {
+        now();
+        shmem_barrier_all();
+        return 0;
+    }
+    if (strcmp(name, "malloc_before_init") == 0) {
+        now();
+        shmem_malloc(8);
+        return 0;
+    }
+    if (strcmp(name, "put_before_init") == 0) {
+        now();
+        shmem_int_put(&word, &(int){1}, 1, 0);
+        return 0;
+    }
+    shmem_init();
+    me = shmem_my_pe();
+    n = shmem_n_pes();
+    shmem_barrier_all();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (strcmp(name, cases[i].name) != 0)
+            continue;
+        if (!cases[i].alone) {
+            cases[i].run();
+        } else if (me == 1) {
+            now();
+            cases[i].run();
+        }
+        int initialized;
+        shmem_query_initialized(&initialized);
+        if (initialized) {
+            shmem_barrier_all();
+            shmem_finalize();
+        }
+        return check_status();
+    }
+    fprintf(stderr, "no case is called \"%s\"\n", name);
+    shmem_global_exit(2);
+}

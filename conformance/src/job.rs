@@ -1,0 +1,276 @@
+//! Runs one job under a watchdog.
+
+use std::fs::{self, File};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use nix::sys::signal::{Signal, kill};
+use nix::time::{ClockId, clock_gettime};
+use nix::unistd::Pid;
+
+use crate::leftovers::{self, MARK_VARIABLE};
+use crate::prefix::Prefix;
+
+/// After a job has ended, its processes may take this long to go.
+const GONE_WITHIN: Duration = Duration::from_secs(1);
+
+/// A job to run.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// Number of PEs; 0 runs the program without launcher.
+    pub pes: usize,
+    /// The program; its arguments follow.
+    pub command: Vec<String>,
+    /// Options of `oshrun`, in place of `-n <pes>` if they are given.
+    pub options: Vec<String>,
+    /// Environment of launcher and PEs.
+    pub env: Vec<(String, String)>,
+    /// When the watchdog ends it.
+    pub watchdog: Duration,
+}
+
+/// How a job ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Exit status of the launcher.
+    pub status: ExitStatus,
+    /// All that was printed to standard output.
+    pub stdout: String,
+    /// All that was printed to standard error; the hang report if there is one.
+    pub stderr: String,
+    /// The watchdog ended it.
+    pub hung: bool,
+    /// Processes of the job that outlived it, their number.
+    pub left: usize,
+    /// When it ended, milliseconds of `CLOCK_MONOTONIC`.
+    pub ended_ms: u64,
+}
+
+/// Milliseconds of `CLOCK_MONOTONIC`, the clock that fault programs print.
+pub fn now_ms() -> u64 {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("every kernel has this clock");
+    now.tv_sec().unsigned_abs() * 1000 + now.tv_nsec().unsigned_abs() / 1_000_000
+}
+
+impl Job {
+    /// A job of `pes` PEs of one program.
+    pub fn new(pes: usize, program: &Path) -> Self {
+        Self {
+            pes,
+            command: vec![program.display().to_string()],
+            options: Vec::new(),
+            env: Vec::new(),
+            watchdog: Duration::from_secs(60),
+        }
+    }
+
+    /// The same with arguments of the program.
+    pub fn args(mut self, args: &[&str]) -> Self {
+        self.command.extend(args.iter().map(|a| (*a).to_owned()));
+        self
+    }
+
+    /// The same with a variable set.
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The same with options of the launcher in place of `-n`.
+    pub fn options(mut self, options: &[&str]) -> Self {
+        self.options = options.iter().map(|o| (*o).to_owned()).collect();
+        self
+    }
+
+    /// Runs the job to its end; output goes through files in `scratch`, so that a process
+    /// that outlives the job cannot hold up the reader.
+    pub fn run(&self, prefix: &Prefix, scratch: &Path) -> Result<Outcome> {
+        Running::start(self, prefix, scratch)?.finish(self.watchdog)
+    }
+
+    /// Runs the job, which must end well.
+    pub fn expect_success(&self, prefix: &Prefix, scratch: &Path) -> Result<Outcome> {
+        let outcome = self.run(prefix, scratch)?;
+        if outcome.hung {
+            bail!(
+                "hangs: ended by the watchdog after {:?}\n{outcome}",
+                self.watchdog
+            );
+        }
+        if !outcome.status.success() {
+            bail!("{}\n{outcome}", outcome.status);
+        }
+        if outcome.left != 0 {
+            bail!("{} processes outlived the job\n{outcome}", outcome.left);
+        }
+        Ok(outcome)
+    }
+}
+
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (name, text) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
+            if !text.is_empty() {
+                writeln!(f, "--- {name}\n{}", text.trim_end())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A job that runs. Dropped, it ends with all its processes.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    mark: String,
+    stdout: PathBuf,
+    stderr: PathBuf,
+}
+
+impl Running {
+    /// Starts the job.
+    pub fn start(job: &Job, prefix: &Prefix, scratch: &Path) -> Result<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let mark = format!("{}-{count}", std::process::id());
+        fs::create_dir_all(scratch)?;
+        let (stdout, stderr) = (
+            scratch.join(format!("{mark}.out")),
+            scratch.join(format!("{mark}.err")),
+        );
+        let mut command = if job.pes == 0 && job.options.is_empty() {
+            Command::new(&job.command[0])
+        } else {
+            let mut oshrun = Command::new(prefix.bin("oshrun"));
+            if job.options.is_empty() {
+                oshrun.args(["-n", &job.pes.to_string()]);
+            } else {
+                oshrun.args(&job.options);
+            }
+            oshrun.arg(&job.command[0]);
+            oshrun
+        };
+        // What the tester's shell has set must not change what is tested.
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy();
+            if ["SHMEM_", "SMA_", "FERROSHMEM_"]
+                .iter()
+                .any(|p| text.starts_with(p))
+            {
+                command.env_remove(&name);
+            }
+        }
+        let child = command
+            .args(&job.command[1..])
+            .envs(job.env.iter().map(|(k, v)| (k, v)))
+            .env(MARK_VARIABLE, &mark)
+            .stdin(Stdio::null())
+            .stdout(File::create(&stdout)?)
+            .stderr(File::create(&stderr)?)
+            .process_group(0)
+            .spawn()
+            .with_context(|| format!("cannot start {command:?}"))?;
+        Ok(Self {
+            child,
+            mark,
+            stdout,
+            stderr,
+        })
+    }
+
+    /// Process id of the launcher.
+    pub fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().cast_signed())
+    }
+
+    /// Number of living processes of the job, the launcher included.
+    pub fn processes(&self) -> usize {
+        leftovers::marked_processes(&self.mark).len()
+    }
+
+    /// What the job has printed to standard output so far.
+    pub fn stdout_so_far(&self) -> String {
+        fs::read_to_string(&self.stdout).unwrap_or_default()
+    }
+
+    /// Waits for the end. On expiry of the watchdog the launcher is asked for its hang
+    /// report, then to end, then it is killed.
+    pub fn finish(mut self, watchdog: Duration) -> Result<Outcome> {
+        let mut status = self.wait(watchdog)?;
+        let hung = status.is_none();
+        for signal in [Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGKILL] {
+            if status.is_some() {
+                break;
+            }
+            // It may end in this very moment, which is as good.
+            let _ = kill(self.pid(), signal);
+            status = self.wait(Duration::from_secs(2))?;
+        }
+        let status = status.context("a killed process does not end")?;
+        let ended_ms = now_ms();
+        let left = self.wait_until_gone();
+        leftovers::kill_marked(&self.mark);
+        let read = |path: &Path| -> Result<String> {
+            Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned())
+        };
+        let outcome = Outcome {
+            status,
+            stdout: read(&self.stdout)?,
+            stderr: read(&self.stderr)?,
+            hung,
+            left,
+            ended_ms,
+        };
+        Ok(outcome)
+    }
+
+    fn wait(&mut self, limit: Duration) -> Result<Option<ExitStatus>> {
+        let start = Instant::now();
+        let mut pause = Duration::from_micros(500);
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(Some(status));
+            }
+            if start.elapsed() > limit {
+                return Ok(None);
+            }
+            thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(10));
+        }
+    }
+
+    fn wait_until_gone(&self) -> usize {
+        let start = Instant::now();
+        loop {
+            let left = leftovers::marked_processes(&self.mark).len();
+            if left == 0 || start.elapsed() > GONE_WITHIN {
+                return left;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+        leftovers::kill_marked(&self.mark);
+        let _ = fs::remove_file(&self.stdout);
+        let _ = fs::remove_file(&self.stderr);
+    }
+}
+
+/// The exit code, or 128 plus the signal, as a shell tells it.
+pub fn shell_status(status: ExitStatus) -> i32 {
+    status
+        .code()
+        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+}

@@ -1,0 +1,16 @@
+//! Runs C programs as jobs of several PEs and looks at how they end.
+//!
+//! The programs are in `c/`; they verify themselves and exit non-zero where something
+//! differs. The tests in `tests/` say which program runs how: compiler, flags, number of
+//! PEs, environment. Every job runs under a watchdog and must leave no process behind.
+
+pub mod compile;
+pub mod job;
+pub mod leftovers;
+pub mod prefix;
+pub mod suite;
+
+pub use compile::{Build, Compiler, Language};
+pub use job::{Job, Outcome};
+pub use prefix::Prefix;
+pub use suite::Suite;

@@ -1,0 +1,138 @@
+//! Every program of `c/` at every number of PEs, and in every way of compiling and running.
+
+use std::fs;
+
+use ferroshmem_conformance::prefix::crate_folder;
+use ferroshmem_conformance::suite::PE_COUNTS;
+use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+
+/// The number of PEs at which the variants run: with neighbours on both sides, not a power
+/// of two.
+const VARIANT_PES: usize = 3;
+
+/// Ways of compiling and running beside the plain one.
+struct Variant {
+    name: &'static str,
+    compiler: Compiler,
+    flags: &'static [&'static str],
+    env: &'static [(&'static str, &'static str)],
+}
+
+const VARIANTS: &[Variant] = &[
+    Variant {
+        name: "clang",
+        compiler: Compiler::Clang,
+        flags: &[],
+        env: &[],
+    },
+    Variant {
+        name: "clang-native",
+        compiler: Compiler::Clang,
+        flags: &["-DSHMEM_NATIVE_ONLY"],
+        env: &[],
+    },
+    Variant {
+        name: "gcc-native",
+        compiler: Compiler::Gcc,
+        flags: &["-DSHMEM_NATIVE_ONLY"],
+        env: &[],
+    },
+    Variant {
+        name: "gcc-no-inline",
+        compiler: Compiler::Gcc,
+        flags: &["-DSHMEM_NO_INLINE"],
+        env: &[],
+    },
+    Variant {
+        name: "gcc-unoptimised",
+        compiler: Compiler::Gcc,
+        flags: &["-O0"],
+        env: &[],
+    },
+    Variant {
+        name: "gcc-o3",
+        compiler: Compiler::Gcc,
+        flags: &["-O3", "-march=native"],
+        env: &[],
+    },
+    Variant {
+        name: "gcc-checked",
+        compiler: Compiler::Gcc,
+        flags: &[],
+        env: &[("SHMEM_CHECK", "1")],
+    },
+    Variant {
+        name: "gcc-slow-path",
+        compiler: Compiler::Gcc,
+        flags: &[],
+        env: &[("SHMEM_FAST_PATH", "0")],
+    },
+    Variant {
+        name: "gcc-small-heap",
+        compiler: Compiler::Gcc,
+        flags: &[],
+        env: &[("SHMEM_SYMMETRIC_SIZE", "256m"), ("SHMEM_DEBUG", "1")],
+    },
+];
+
+/// Programs that need a way of running of their own; other tests have them.
+const ELSEWHERE: &[&str] = &["global_exit"];
+
+fn programs() -> Vec<String> {
+    let folder = crate_folder().join("c");
+    let mut names: Vec<String> = ["", "generated/"]
+        .iter()
+        .flat_map(|sub| {
+            let files = fs::read_dir(folder.join(sub))
+                .into_iter()
+                .flatten()
+                .flatten();
+            files.map(move |f| format!("{sub}{}", f.file_name().to_string_lossy()))
+        })
+        .filter(|name| name.ends_with(".c") || name.ends_with(".cpp"))
+        .filter(|name| !ELSEWHERE.contains(&stem(name)))
+        .collect();
+    names.sort();
+    names
+}
+
+fn stem(source: &str) -> &str {
+    let file = source.rsplit('/').next().unwrap_or(source);
+    file.split('.').next().unwrap_or(file)
+}
+
+fn main() {
+    let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
+    let compilers = Compiler::installed();
+    for source in programs() {
+        for pes in PE_COUNTS {
+            let source = source.clone();
+            suite.add(format!("{}::{pes}pe", stem(&source)), move |s| {
+                let program = Build::new(&source, Compiler::Gcc).run(&s.prefix, &s.cache)?;
+                Job::new(pes, &program)
+                    .expect_success(&s.prefix, &s.scratch)
+                    .map(drop)
+            });
+        }
+        let alone = source.clone();
+        suite.add(format!("{}::without-launcher", stem(&source)), move |s| {
+            let program = Build::new(&alone, Compiler::Gcc).run(&s.prefix, &s.cache)?;
+            Job::new(0, &program)
+                .expect_success(&s.prefix, &s.scratch)
+                .map(drop)
+        });
+        for variant in VARIANTS.iter().filter(|v| compilers.contains(&v.compiler)) {
+            let source = source.clone();
+            suite.add(format!("{}::{}", stem(&source), variant.name), move |s| {
+                let build = Build::new(&source, variant.compiler).flags(variant.flags);
+                let program = build.run(&s.prefix, &s.cache)?;
+                let mut job = Job::new(VARIANT_PES, &program);
+                for (name, value) in variant.env {
+                    job = job.env(name, value);
+                }
+                job.expect_success(&s.prefix, &s.scratch).map(drop)
+            });
+        }
+    }
+    suite.run();
+}
