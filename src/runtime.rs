@@ -10,13 +10,13 @@ use crate::env::{self, Settings};
 use crate::fatal::fatal;
 use crate::hooks::{self, Native};
 use crate::job::Attachment;
-use crate::job::region::PeState;
+use crate::job::region::{PeState, WaitKind};
 use crate::memory::globals::Globals;
 use crate::memory::heap::Heap;
 use crate::memory::{Space, SpaceError};
 use crate::platform::futex;
 use crate::team::Teams;
-use crate::wait::{POLICY, record};
+use crate::wait::{POLICY, What, record};
 use crate::{barrier, fault, fork, info, team};
 
 /// All of the library's state while it is initialised.
@@ -235,7 +235,7 @@ fn map_space(name: &str, job: &'static Attachment) -> Space {
             Err(e) => fatal(name, e),
             Ok(_) => {}
         }
-        rendezvous(job);
+        rendezvous(name, job);
         if header.layout_failed.load(Ordering::Acquire) & 1 << k == 0
             && let Ok(mut space) = mapped
         {
@@ -254,9 +254,11 @@ fn map_space(name: &str, job: &'static Attachment) -> Space {
 }
 
 /// Waits until all PEs are here. Used before there are teams.
-fn rendezvous(job: &Attachment) {
+fn rendezvous(name: &str, job: &Attachment) {
     let header = job.control.header();
     let n = job.control.n_pes() as u32;
+    let own = &job.control.team_slot(team::WORLD, job.pe).own;
+    let sequence = own.entered.fetch_add(1, Ordering::AcqRel).wrapping_add(1);
     let arrival = header.start_arrived.fetch_add(1, Ordering::AcqRel);
     let round = arrival / n + 1;
     if arrival % n == n - 1 {
@@ -264,6 +266,17 @@ fn rendezvous(job: &Attachment) {
         futex::wake(&header.start_epoch, futex::ANY);
         return;
     }
+    // Counts as a collective of the world team, so that the launcher notices a PE that ended
+    // without ever coming here.
+    let what = What {
+        kind: WaitKind::Team,
+        routine: name,
+        address: 0,
+        team: team::WORLD as u32,
+        members: (0, 1, n),
+        sequence,
+    };
+    let _shown = record::Recorder::start(&what);
     loop {
         let epoch = header.start_epoch.load(Ordering::Acquire);
         if epoch >= round {

@@ -183,6 +183,7 @@ pub fn destroy(rt: &Runtime, name: &str, handle: usize) {
         crate::fatal::fatal(name, "the predefined teams cannot be destroyed");
     }
     crate::context::destroy_of_team(rt, handle);
+    team.enter(rt);
     crate::barrier::sync(rt, name, team);
     let id = team.id;
     team.leave(rt);
