@@ -1,0 +1,125 @@
+//! Constants of the C API.
+
+/// One constant.
+#[derive(Debug, Clone, Copy)]
+pub struct Constant {
+    /// Name in C and Rust.
+    pub name: &'static str,
+    /// Value, as an integer literal that C and Rust share.
+    pub value: &'static str,
+    /// Rust type.
+    pub rust: &'static str,
+    /// Whether the deprecated form with a leading underscore exists too.
+    pub underscored: bool,
+}
+
+const fn c(name: &'static str, value: &'static str, rust: &'static str) -> Constant {
+    Constant {
+        name,
+        value,
+        rust,
+        underscored: false,
+    }
+}
+
+const fn old(name: &'static str, value: &'static str, rust: &'static str) -> Constant {
+    Constant {
+        name,
+        value,
+        rust,
+        underscored: true,
+    }
+}
+
+/// What [`Constant`]s have in common, as a comment says it.
+#[derive(Debug)]
+pub struct Section {
+    /// The comment.
+    pub title: &'static str,
+    /// The constants.
+    pub constants: &'static [Constant],
+}
+
+/// All integer constants.
+pub const SECTIONS: &[Section] = &[
+    Section {
+        title: "Level of the standard",
+        constants: &[
+            old("SHMEM_MAJOR_VERSION", "1", "c_int"),
+            old("SHMEM_MINOR_VERSION", "6", "c_int"),
+            old("SHMEM_MAX_NAME_LEN", "256", "usize"),
+        ],
+    },
+    Section {
+        title: "Thread support",
+        constants: &[
+            c("SHMEM_THREAD_SINGLE", "0", "c_int"),
+            c("SHMEM_THREAD_FUNNELED", "1", "c_int"),
+            c("SHMEM_THREAD_SERIALIZED", "2", "c_int"),
+            c("SHMEM_THREAD_MULTIPLE", "3", "c_int"),
+        ],
+    },
+    Section {
+        title: "Comparisons of the point-to-point routines",
+        constants: &[
+            old("SHMEM_CMP_EQ", "1", "c_int"),
+            old("SHMEM_CMP_NE", "2", "c_int"),
+            old("SHMEM_CMP_GT", "3", "c_int"),
+            old("SHMEM_CMP_GE", "4", "c_int"),
+            old("SHMEM_CMP_LT", "5", "c_int"),
+            old("SHMEM_CMP_LE", "6", "c_int"),
+        ],
+    },
+    Section {
+        title: "Signal operations",
+        constants: &[
+            c("SHMEM_SIGNAL_SET", "0", "c_int"),
+            c("SHMEM_SIGNAL_ADD", "1", "c_int"),
+        ],
+    },
+    Section {
+        title: "Hints of shmem_malloc_with_hints",
+        constants: &[
+            c("SHMEM_MALLOC_ATOMICS_REMOTE", "1L", "c_long"),
+            c("SHMEM_MALLOC_SIGNAL_REMOTE", "2L", "c_long"),
+        ],
+    },
+    Section {
+        title: "Options of contexts, sessions and teams",
+        constants: &[
+            c("SHMEM_CTX_SERIALIZED", "1L", "c_long"),
+            c("SHMEM_CTX_PRIVATE", "2L", "c_long"),
+            c("SHMEM_CTX_NOSTORE", "4L", "c_long"),
+            c("SHMEM_CTX_SESSION_BATCH", "1L", "c_long"),
+            c("SHMEM_CTX_SESSION_TOTAL_OPS", "1L", "c_long"),
+            c("SHMEM_TEAM_NUM_CONTEXTS", "1L", "c_long"),
+        ],
+    },
+    Section {
+        title: "Work arrays of the deprecated collectives on active sets",
+        constants: &[
+            old("SHMEM_SYNC_VALUE", "0L", "c_long"),
+            c("SHMEM_SYNC_SIZE", "32", "usize"),
+            old("SHMEM_BARRIER_SYNC_SIZE", "32", "usize"),
+            old("SHMEM_BCAST_SYNC_SIZE", "32", "usize"),
+            old("SHMEM_COLLECT_SYNC_SIZE", "32", "usize"),
+            old("SHMEM_REDUCE_SYNC_SIZE", "32", "usize"),
+            c("SHMEM_ALLTOALL_SYNC_SIZE", "32", "usize"),
+            c("SHMEM_ALLTOALLS_SYNC_SIZE", "32", "usize"),
+            old("SHMEM_REDUCE_MIN_WRKDATA_SIZE", "1", "usize"),
+        ],
+    },
+];
+
+/// `SHMEM_VENDOR_STRING`.
+pub const VENDOR_STRING: &str = concat!("FerroSHMEM ", env!("CARGO_PKG_VERSION"));
+
+/// Predefined handles: (name, C type, value). The lowest bit of a context says that its PE
+/// numbers are those of the world team.
+pub const HANDLES: &[(&str, &str, usize)] = &[
+    ("SHMEM_CTX_INVALID", "shmem_ctx_t", 0),
+    ("SHMEM_CTX_DEFAULT", "shmem_ctx_t", 1),
+    ("SHMEM_TEAM_INVALID", "shmem_team_t", 0),
+    ("SHMEM_TEAM_WORLD", "shmem_team_t", 1),
+    ("SHMEM_TEAM_SHARED", "shmem_team_t", 2),
+];

@@ -1,0 +1,61 @@
+//! The constants, for C and for Rust.
+
+use std::fmt::Write;
+
+use super::{C_NOTE, RUST_NOTE};
+use crate::constants::{HANDLES, SECTIONS, VENDOR_STRING};
+
+/// `include/shmem/constants.h`.
+pub fn c() -> String {
+    let mut out = format!("{C_NOTE}#ifndef SHMEM_CONSTANTS_H\n#define SHMEM_CONSTANTS_H\n");
+    for section in SECTIONS {
+        writeln!(out, "\n/* {} */", section.title).unwrap();
+        for c in section.constants {
+            writeln!(out, "#define {} {}", c.name, c.value).unwrap();
+            if c.underscored {
+                writeln!(out, "#define _{} {}", c.name, c.name).unwrap();
+            }
+        }
+    }
+    writeln!(out, "\n#define SHMEM_VENDOR_STRING \"{VENDOR_STRING}\"").unwrap();
+    writeln!(out, "#define _SHMEM_VENDOR_STRING SHMEM_VENDOR_STRING").unwrap();
+    writeln!(
+        out,
+        "\n/* Handles. A context's lowest bit says that its PE numbers are the world's. */"
+    )
+    .unwrap();
+    for (name, ty, value) in HANDLES {
+        writeln!(out, "#define {name} ((({ty})(uintptr_t){value}))").unwrap();
+    }
+    out.push_str("\n#endif\n");
+    out
+}
+
+/// `shmem-sys/src/generated/constants.rs`.
+pub fn rust() -> String {
+    let mut out = format!(
+        "{RUST_NOTE}\n//! Constants of the C API, as `shmem/constants.h` defines them.\n\nuse std::ffi::{{c_int, c_long}};\n"
+    );
+    for section in SECTIONS {
+        writeln!(out, "\n// {}\n", section.title).unwrap();
+        for c in section.constants {
+            let value = c.value.trim_end_matches('L');
+            writeln!(
+                out,
+                "/// `{}`.\npub const {}: {} = {value};",
+                c.name, c.name, c.rust
+            )
+            .unwrap();
+        }
+    }
+    writeln!(
+        out,
+        "\n/// `SHMEM_VENDOR_STRING`.\npub const SHMEM_VENDOR_STRING: &str = \"{VENDOR_STRING}\";\n"
+    )
+    .unwrap();
+    out.push_str("// Handles\n\n");
+    for (name, _, value) in HANDLES {
+        writeln!(out, "/// `{name}`.\npub const {name}: usize = {value};").unwrap();
+    }
+    out
+}

@@ -1,0 +1,112 @@
+//! The C11 type-generic routines: `shmem/generic.h`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::{C_NOTE, wrapped};
+use crate::generics::{Generic, generics};
+use crate::table::Chapter;
+
+/// Routines whose type-generic form selects by the number of arguments alone:
+/// (name, arguments of the function of that name, arguments and name of the other function).
+pub const BY_COUNT: &[(&str, usize, usize, &str)] = &[
+    ("shmem_sync", 4, 1, "shmem_team_sync"),
+    ("shmem_signal_set", 3, 4, "shmem_ctx_signal_set"),
+    ("shmem_signal_add", 3, 4, "shmem_ctx_signal_add"),
+];
+
+/// `include/shmem/generic.h`.
+pub fn generic(chapters: &[Chapter]) -> String {
+    let mut out = format!(
+        "{C_NOTE}/* C11 type-generic routines. They select by the type that the first pointer points to, and by\n   the number of arguments between the forms with and without a context. */\n#ifndef SHMEM_GENERIC_H\n#define SHMEM_GENERIC_H\n"
+    );
+    let generics = generics(chapters);
+    for n in 3..=11 {
+        let names: Vec<String> = (1..=n).map(|i| format!("a{i}")).collect();
+        writeln!(
+            out,
+            "{}#define SHMEMI_ARG_{n}({}, ...) a{n}",
+            if n == 3 { "\n" } else { "" },
+            names.join(", ")
+        )
+        .unwrap();
+    }
+    let sets: BTreeMap<_, _> = generics.iter().map(|g| (g.set(), g)).collect();
+    for (set, generic) in sets {
+        let choices: Vec<String> = generic
+            .types()
+            .iter()
+            .map(|t| format!("{}: prefix##{}##suffix", c_type(t.c), t.name))
+            .collect();
+        let selection = format!("_Generic(*(pointer), {})", choices.join(", "));
+        let selection = wrapped(&selection).replace('\n', " \\\n");
+        writeln!(
+            out,
+            "\n#define SHMEMI_SELECT_{set}(pointer, prefix, suffix) \\\n    {selection}"
+        )
+        .unwrap();
+    }
+    for generic in &generics {
+        out.push('\n');
+        one(&mut out, generic);
+    }
+    for (name, own, other, function) in BY_COUNT {
+        let most = *own.max(other);
+        let mut list = vec!["0".to_owned(); most + 1];
+        // The choice stands at place most + 1 counted from the first argument.
+        list[most - own] = format!("({name})");
+        list[most - other] = (*function).to_owned();
+        writeln!(
+            out,
+            "\n#define {name}(...) \\\n    SHMEMI_ARG_{}(__VA_ARGS__, {})(__VA_ARGS__)",
+            most + 1,
+            list.join(", ")
+        )
+        .unwrap();
+    }
+    out.push_str("\n#endif\n");
+    out
+}
+
+fn c_type(c: &str) -> &str {
+    match c {
+        "float _Complex" => "shmemi_complexf",
+        "double _Complex" => "shmemi_complexd",
+        other => other,
+    }
+}
+
+fn one(out: &mut String, generic: &Generic<'_>) {
+    let (name, set, suffix) = (generic.name, generic.set(), generic.suffix());
+    let forms = generic.forms();
+    let short = name.trim_start_matches("shmem_");
+    for form in &forms {
+        let params = form.params();
+        let at = params
+            .iter()
+            .position(|(ty, _)| ty.contains("TYPE"))
+            .expect("a typed parameter");
+        let lead: Vec<&str> = params[..=at].iter().map(|(_, n)| n.as_str()).collect();
+        let (prefix, macro_name) = match (form.ctx, forms.len()) {
+            (false, 1) => ("shmem_", name.to_owned()),
+            (false, _) => ("shmem_", format!("SHMEMI_{short}")),
+            (true, _) => ("shmem_ctx_", format!("SHMEMI_ctx_{short}")),
+        };
+        let lead = lead.join(", ");
+        let pointer = &params[at].1;
+        writeln!(
+            out,
+            "#define {macro_name}({lead}, ...) \\\n    SHMEMI_SELECT_{set}({pointer}, {prefix}, {suffix})({lead}, __VA_ARGS__)"
+        )
+        .unwrap();
+    }
+    if forms.len() == 2 {
+        let n = forms[1].params().len();
+        writeln!(
+            out,
+            "#define {name}(...) \\\n    SHMEMI_ARG_{}(__VA_ARGS__, SHMEMI_ctx_{short}, SHMEMI_{short}, 0)(__VA_ARGS__)",
+            n + 1
+        )
+        .unwrap();
+    }
+}

@@ -1,0 +1,30 @@
+//! The list by which the library notices that a tool replaces functions which callers inline.
+
+use std::fmt::Write;
+
+use super::RUST_NOTE;
+use crate::table::Chapter;
+use crate::types::Group;
+
+/// Types that stand for all: looking up every name would slow each start.
+const TYPES: &[&str] = &["int", "long", "double", "uint64", "mem", "8", "64"];
+
+/// `shmem-sys/src/generated/inlined.rs`.
+pub fn rust(chapters: &[Chapter]) -> String {
+    let mut out = format!(
+        "{RUST_NOTE}\n//! Functions that `shmem/inline.h` defines inline: all families, some types.\n\ninlined! {{\n"
+    );
+    for family in chapters
+        .iter()
+        .flat_map(|c| &c.families)
+        .filter(|f| f.inline.is_some())
+    {
+        for symbol in family.symbols() {
+            if family.group == Group::Single || TYPES.contains(&symbol.ty.name) {
+                writeln!(out, "    {}, {};", symbol.name(), symbol.profiling_name()).unwrap();
+            }
+        }
+    }
+    out.push_str("}\n");
+    out
+}

@@ -1,0 +1,146 @@
+//! The type-generic routines for C++, as overloads: `shmem/overloads.h`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::C_NOTE;
+use crate::family::declaration;
+use crate::generics::{Generic, generics};
+use crate::table::Chapter;
+use crate::types::Group;
+
+/// `include/shmem/overloads.h`.
+pub fn overloads(chapters: &[Chapter]) -> String {
+    let mut out = format!(
+        "{C_NOTE}/* C++ overloads: what the type-generic routines are in C11. */\n#ifndef SHMEM_OVERLOADS_H\n#define SHMEM_OVERLOADS_H\n\n#include <complex>\n\n#if defined(__GNUC__) && defined(__OPTIMIZE__)\n#define SHMEMI_OVERLOAD inline __attribute__((__always_inline__, __artificial__))\n#else\n#define SHMEMI_OVERLOAD inline\n#endif\n\nextern \"C++\" {{\n"
+    );
+    let generics = generics(chapters);
+    let mut sets: BTreeMap<String, Vec<&Generic<'_>>> = BTreeMap::new();
+    for generic in &generics {
+        sets.entry(set_name(generic)).or_default().push(generic);
+    }
+    for (set, generics) in &sets {
+        writeln!(out, "\n#define SHMEMI_OVERLOADS_{set}(TYPE, NAME)").unwrap();
+        for generic in generics {
+            for form in generic.forms() {
+                // The line before still lacks its continuation.
+                out.insert_str(out.len() - 1, " \\");
+                let ctx = if form.ctx { "ctx_" } else { "" };
+                writeln!(
+                    out,
+                    "    {}",
+                    forward(&form.synopsis().expect("generic"), &form, |args| {
+                        format!("shmem_{ctx}##NAME##{}({args})", generic.suffix())
+                    })
+                )
+                .unwrap();
+            }
+        }
+        for ty in generics[0].types() {
+            // extern "C" shmem_wait_until(long *, int, long) is there already.
+            if (set == "WAIT_UNTIL" && ty.c == "long") || ty.c.contains("_Complex") {
+                continue;
+            }
+            writeln!(out, "SHMEMI_OVERLOADS_{set}({}, {})", ty.c, ty.name).unwrap();
+        }
+        writeln!(out, "#undef SHMEMI_OVERLOADS_{set}").unwrap();
+    }
+    complex(&mut out, chapters, &generics);
+    out.push_str(BY_COUNT);
+    out.push_str("\n} /* extern \"C++\" */\n\n#endif\n");
+    out
+}
+
+fn set_name(generic: &Generic<'_>) -> String {
+    match generic.name {
+        "shmem_wait_until" => "WAIT_UNTIL".to_owned(),
+        _ => generic.set().to_owned(),
+    }
+}
+
+/// `inline synopsis { return call(args); }`
+fn forward(
+    synopsis: &str,
+    form: &crate::family::Symbol<'_>,
+    call: impl Fn(&str) -> String,
+) -> String {
+    let args: Vec<String> = form.params().into_iter().map(|(_, name)| name).collect();
+    let ret = if form.family.ret == "void" {
+        ""
+    } else {
+        "return "
+    };
+    format!(
+        "SHMEMI_OVERLOAD {synopsis} {{ {ret}{}; }}",
+        call(&args.join(", "))
+    )
+}
+
+/// `std::complex` in place of C's complex types, for the functions and for the overloads.
+fn complex(out: &mut String, chapters: &[Chapter], generics: &[Generic<'_>]) {
+    out.push_str("\n/* std::complex has the layout of C's complex types. */\n");
+    let arith: Vec<&Generic<'_>> = generics
+        .iter()
+        .filter(|g| g.shape().group == Group::ReduceArith)
+        .collect();
+    for family in chapters.iter().flat_map(|c| &c.families) {
+        let complex = family
+            .symbols()
+            .into_iter()
+            .filter(|s| s.ty.c.contains("_Complex"));
+        for symbol in complex {
+            let (name, c) = (symbol.name(), symbol.ty.c);
+            let cpp = if c.starts_with("float") {
+                "std::complex<float>"
+            } else {
+                "std::complex<double>"
+            };
+            let plain = c
+                .replace("float _Complex", "shmemi_complexf")
+                .replace("double _Complex", "shmemi_complexd");
+            let synopsis = symbol.prototype().replace(c, cpp);
+            let cast = |params: &[(String, String)]| {
+                let args: Vec<String> = params
+                    .iter()
+                    .map(|(ty, arg)| match ty.contains("TYPE") {
+                        true => format!("reinterpret_cast<{}>({arg})", ty.replace("TYPE", &plain)),
+                        false => arg.clone(),
+                    })
+                    .collect();
+                args.join(", ")
+            };
+            let args = cast(&symbol.params());
+            writeln!(
+                out,
+                "{}",
+                forward(&synopsis, &symbol, |_| format!("{name}({args})"))
+            )
+            .unwrap();
+            if let Some(generic) = arith.iter().find(|g| Some(g.name) == family.generic) {
+                for cpp in [cpp, plain.as_str()] {
+                    let synopsis = declaration(
+                        symbol.family.ret,
+                        generic.name,
+                        &symbol.family.params.replace("TYPE", cpp),
+                    );
+                    writeln!(
+                        out,
+                        "{}",
+                        forward(&synopsis, &symbol, |args| format!("{name}({args})"))
+                    )
+                    .unwrap();
+                }
+            }
+        }
+    }
+}
+
+const BY_COUNT: &str = r#"
+SHMEMI_OVERLOAD int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }
+SHMEMI_OVERLOAD void shmem_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe) {
+    shmem_ctx_signal_set(ctx, sig_addr, signal, pe);
+}
+SHMEMI_OVERLOAD void shmem_signal_add(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe) {
+    shmem_ctx_signal_add(ctx, sig_addr, signal, pe);
+}
+"#;

@@ -1,0 +1,12 @@
+//! The one table behind the C ABI: types, families of routines, constants; and the
+//! generators of all that is made from it: headers, the Rust functions of `libshmem`,
+//! type-generic routines, aliases, and the C programs that call every one of them.
+
+pub mod constants;
+pub mod emit;
+pub mod families;
+pub mod family;
+pub mod files;
+pub mod generics;
+pub mod table;
+pub mod types;

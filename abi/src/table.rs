@@ -1,0 +1,66 @@
+//! All of the C API: every family, in the order of the standard's chapters.
+
+use crate::families;
+use crate::family::{Family, Symbol};
+
+/// A chapter: the families that share a generated Rust module.
+#[derive(Debug)]
+pub struct Chapter {
+    /// Name of the module.
+    pub name: &'static str,
+    /// What it holds.
+    pub title: &'static str,
+    /// Its families.
+    pub families: Vec<Family>,
+}
+
+/// The table.
+pub fn chapters() -> Vec<Chapter> {
+    let chapter = |name, title, families| Chapter {
+        name,
+        title,
+        families,
+    };
+    vec![
+        chapter("setup", "Set-up, exit and queries", families::setup::all()),
+        chapter("memory", "Memory management", families::setup::memory()),
+        chapter("teams", "Team management", families::setup::teams()),
+        chapter(
+            "contexts",
+            "Communication contexts and sessions",
+            families::setup::contexts(),
+        ),
+        chapter("rma", "Remote memory access", families::rma::all()),
+        chapter("amo", "Atomic memory operations", families::amo::all()),
+        chapter("signals", "Signaling operations", families::signal::all()),
+        chapter(
+            "collectives",
+            "Collectives on teams",
+            families::collective::all(),
+        ),
+        chapter(
+            "active_sets",
+            "Collectives on active sets",
+            families::active_set::all(),
+        ),
+        chapter(
+            "p2p",
+            "Point-to-point synchronization",
+            families::p2p::all(),
+        ),
+        chapter(
+            "ordering",
+            "Memory ordering and locks",
+            families::setup::ordering(),
+        ),
+    ]
+}
+
+/// All functions of some chapters.
+pub fn symbols(chapters: &[Chapter]) -> Vec<Symbol<'_>> {
+    chapters
+        .iter()
+        .flat_map(|c| &c.families)
+        .flat_map(Family::symbols)
+        .collect()
+}

@@ -1,0 +1,98 @@
+//! The table against the lists of the standard's symbols in `spec/`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use ferroshmem_abi::family::Status;
+use ferroshmem_abi::{files, table};
+
+fn listed(name: &str) -> BTreeSet<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("spec")
+        .join(name);
+    let text = fs::read_to_string(path).expect("the list is in spec/");
+    text.lines()
+        .filter(|l| !l.starts_with('#'))
+        .map(str::to_owned)
+        .collect()
+}
+
+fn assert_same(table: &BTreeSet<String>, spec: &BTreeSet<String>) {
+    let extra: Vec<_> = table.difference(spec).take(10).collect();
+    let missing: Vec<_> = spec.difference(table).take(10).collect();
+    assert!(
+        extra.is_empty() && missing.is_empty(),
+        "extra: {extra:#?}\nmissing: {missing:#?}"
+    );
+}
+
+#[test]
+fn functions_are_those_of_the_standard() {
+    let chapters = table::chapters();
+    let symbols = table::symbols(&chapters);
+    let table: BTreeSet<String> = symbols
+        .iter()
+        .filter(|s| s.family.status != Status::Extension)
+        .map(|s| {
+            let (status, section) = (s.family.status.word(), s.family.section);
+            format!("{}\t{status}\t{section}\t{}", s.name(), s.prototype())
+        })
+        .collect();
+    assert_eq!(table.len(), 1870);
+    assert_same(&table, &listed("openshmem-1.6-c.tsv"));
+}
+
+#[test]
+fn names_are_unique() {
+    let chapters = table::chapters();
+    let mut names: Vec<_> = table::symbols(&chapters).iter().map(|s| s.name()).collect();
+    let n = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), n);
+}
+
+#[test]
+fn generics_are_those_of_the_standard() {
+    let chapters = table::chapters();
+    let mut table: BTreeSet<String> = BTreeSet::new();
+    for family in chapters.iter().flat_map(|c| &c.families) {
+        if !family.generic_listed || family.generic.is_none() {
+            continue;
+        }
+        let name = family.generic.expect("checked");
+        let status = family.status.word();
+        // The standard writes deprecated routines' types out, and lists no table for single ones.
+        let types = match family.status {
+            Status::Deprecated => "",
+            _ => family.group.table(),
+        };
+        for symbol in family.symbols() {
+            let single = family.group.table().is_empty();
+            if single && family.has_ctx() && !symbol.ctx {
+                continue;
+            }
+            let synopsis = symbol.synopsis().expect("generic");
+            table.insert(format!(
+                "{name}\t{status}\t{types}\t{}\t{synopsis}",
+                family.section
+            ));
+        }
+    }
+    let exit = "shmem_global_exit\tcurrent\t\tshmem_global_exit\t_Noreturn void shmem_global_exit(int status)";
+    table.insert(exit.to_owned());
+    assert_same(&table, &listed("openshmem-1.6-c11.tsv"));
+}
+
+#[test]
+fn generated_files_are_up_to_date() {
+    let outdated: Vec<_> = files::outdated()
+        .into_iter()
+        .map(|(path, _)| path)
+        .collect();
+    assert!(
+        outdated.is_empty(),
+        "these files differ from the table; run `cargo run -p ferroshmem-abi -- --write`: {outdated:?}"
+    );
+}

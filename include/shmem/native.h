@@ -1,0 +1,314 @@
+/* The fast path: operations on PEs of this node, expanded where they are called.
+ *
+ * An object at p on this PE is at p + (r - me) * stride on PE r of the node, whether it is in
+ * the symmetric heap or a global. The library publishes for each such PE the offset
+ * (r - me) * stride, and a tag that tells the PE from all others. While the tag of a PE does
+ * not match - before shmem_init, for a PE that does not exist or is elsewhere, when arguments
+ * are checked or a tool wants to see the calls - the operation is a call of the library.
+ *
+ * The words have a type of their own, pointer to an incomplete structure, which no store of
+ * the program aliases, so that loops keep them in registers; and they are not const, so that
+ * no compiler reads them before shmem_init.
+ *
+ * Included by shmem.h only. */
+#ifndef SHMEM_NATIVE_H
+#define SHMEM_NATIVE_H
+
+#if defined(__SANITIZE_THREAD__)
+#define SHMEMI_TSAN
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SHMEMI_TSAN
+#endif
+#endif
+
+#if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(SHMEM_NO_INLINE) && !defined(SHMEMI_TSAN)
+
+/* Number of PEs of a node that the library may describe. */
+#define SHMEMI_PES 4096u
+
+struct shmemi_word;
+
+struct shmemi_pe {
+    struct shmemi_word *tag;    /* number of the PE, or-ed with SHMEMI_PES - 1; 0: none */
+    struct shmemi_word *offset; /* of the PE's memory from this PE's, in bytes */
+};
+
+struct shmemi_native {
+    struct shmemi_word *my_pe;   /* this PE's number + 1; 0: call the library */
+    struct shmemi_word *n_pes;   /* number of PEs; 0: call the library */
+    struct shmemi_word *ordered; /* 1: CPU fences order all operations; 0: call the library */
+    struct shmemi_word *stride;  /* bytes between the same object on neighbouring PEs */
+    struct shmemi_word *bias;    /* stride times this PE's number */
+    struct shmemi_word *reserved[3];
+    struct shmemi_pe pe[SHMEMI_PES]; /* PE r is described by element r % SHMEMI_PES */
+};
+
+extern struct shmemi_native shmemi_native;
+
+/* Makes shmem_init end the program unless the fast path reaches every PE. */
+void shmemi_require_native(void);
+
+/* Expanded where it is called; everything else, like taking the address, sees the library's. */
+#define SHMEMI_INLINE \
+    extern __inline__ __attribute__((__gnu_inline__, __always_inline__, __artificial__))
+/* Hides which function `call` points to: the compiler must not see a function call itself. */
+#define SHMEMI_CALL(name)               \
+    __typeof__(name) *call = name;      \
+    __asm__("" : "+r"(call))
+#define SHMEMI_BARRIER() __asm__ __volatile__("" : : : "memory")
+#define SHMEMI_LIKELY(x) __builtin_expect(!!(x), 1)
+
+#ifdef SHMEM_NATIVE_ONLY
+
+/* Every translation unit says so, since any of them may be the one that calls shmem_init. */
+__attribute__((__constructor__, __unused__)) static void shmemi_native_only(void) {
+    shmemi_require_native();
+}
+
+SHMEMI_INLINE int shmemi_is_native(int pe) {
+    (void)pe;
+    return 1;
+}
+
+SHMEMI_INLINE uintptr_t shmemi_offset(int pe) {
+    return (uintptr_t)(unsigned)pe * (uintptr_t)shmemi_native.stride - (uintptr_t)shmemi_native.bias;
+}
+
+SHMEMI_INLINE int shmemi_is_ordered(void) {
+    return 1;
+}
+
+#else
+
+SHMEMI_INLINE int shmemi_is_native(int pe) {
+    return SHMEMI_LIKELY((unsigned)(uintptr_t)shmemi_native.pe[(unsigned)pe % SHMEMI_PES].tag
+                         == ((unsigned)pe | (SHMEMI_PES - 1u)));
+}
+
+SHMEMI_INLINE uintptr_t shmemi_offset(int pe) {
+    return (uintptr_t)shmemi_native.pe[(unsigned)pe % SHMEMI_PES].offset;
+}
+
+SHMEMI_INLINE int shmemi_is_ordered(void) {
+    return SHMEMI_LIKELY((unsigned)(uintptr_t)shmemi_native.ordered != 0);
+}
+
+#endif
+
+/* A context's lowest bit says that its PE numbers are those of the world team. */
+SHMEMI_INLINE int shmemi_is_world(shmem_ctx_t ctx) {
+    return SHMEMI_LIKELY((uintptr_t)ctx & 1u);
+}
+
+/* Address on PE pe of the object that is at p on this PE. Each compiler has its form in which
+ * it vectorizes loops: clang loses a pointer that was an integer, and gcc believes that
+ * pointer arithmetic stays within a global. */
+SHMEMI_INLINE void *shmemi_at(const void *p, int pe) {
+#ifdef __clang__
+    return (void *)((char *)(uintptr_t)p + (ptrdiff_t)shmemi_offset(pe));
+#else
+    return (void *)((uintptr_t)p + shmemi_offset(pe));
+#endif
+}
+
+/* Scalars are accessed by volatile loads and stores, so that a program may wait in a loop of
+ * gets. With SHMEM_NATIVE_ONLY, floating-point ones are plain, so that loops vectorize. */
+#ifdef SHMEM_NATIVE_ONLY
+#define SHMEMI_IS_FLOATING(type) ((type)0.5 != 0)
+#else
+#define SHMEMI_IS_FLOATING(type) 0
+#endif
+
+/* Objects of 1 to 8 bytes of any type at any address. */
+typedef uint8_t __attribute__((__may_alias__)) shmemi_any1;
+typedef uint16_t __attribute__((__may_alias__, __aligned__(1))) shmemi_any2;
+typedef uint32_t __attribute__((__may_alias__, __aligned__(1))) shmemi_any4;
+typedef uint64_t __attribute__((__may_alias__, __aligned__(1))) shmemi_any8;
+
+/* Copies to and from another PE's memory. */
+SHMEMI_INLINE void shmemi_store(void *dest, const void *source, size_t bytes) {
+    if (__builtin_constant_p(bytes) && bytes == 1) {
+        *(volatile shmemi_any1 *)dest = *(const shmemi_any1 *)source;
+    } else if (__builtin_constant_p(bytes) && bytes == 2) {
+        *(volatile shmemi_any2 *)dest = *(const shmemi_any2 *)source;
+    } else if (__builtin_constant_p(bytes) && bytes == 4) {
+        *(volatile shmemi_any4 *)dest = *(const shmemi_any4 *)source;
+    } else if (__builtin_constant_p(bytes) && bytes == 8) {
+        *(volatile shmemi_any8 *)dest = *(const shmemi_any8 *)source;
+    } else {
+        __builtin_memcpy(dest, source, bytes);
+        SHMEMI_BARRIER();
+    }
+}
+
+SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes) {
+    if (__builtin_constant_p(bytes) && bytes == 1) {
+        *(shmemi_any1 *)dest = *(const volatile shmemi_any1 *)source;
+    } else if (__builtin_constant_p(bytes) && bytes == 2) {
+        *(shmemi_any2 *)dest = *(const volatile shmemi_any2 *)source;
+    } else if (__builtin_constant_p(bytes) && bytes == 4) {
+        *(shmemi_any4 *)dest = *(const volatile shmemi_any4 *)source;
+    } else if (__builtin_constant_p(bytes) && bytes == 8) {
+        *(shmemi_any8 *)dest = *(const volatile shmemi_any8 *)source;
+    } else {
+        SHMEMI_BARRIER();
+        __builtin_memcpy(dest, source, bytes);
+        SHMEMI_BARRIER();
+    }
+}
+
+/* What a function with a context has more than one without: parameter, argument, condition. */
+#define SHMEMI_NO_PARAM
+#define SHMEMI_NO_ARG
+#define SHMEMI_NO_TEST
+#define SHMEMI_CTX_PARAM shmem_ctx_t ctx,
+#define SHMEMI_CTX_ARG ctx,
+#define SHMEMI_CTX_TEST shmemi_is_world(ctx) &&
+
+/* Defines `ret name(params)` to do `fast` if `pe` is on this node, else to call the library. */
+#define SHMEMI_DEFINE(name, ret, params, args, test, fast) \
+    SHMEMI_INLINE ret name params {                        \
+        if (test shmemi_is_native(pe)) {                   \
+            fast;                                          \
+        } else {                                           \
+            SHMEMI_CALL(name);                             \
+            call args;                                     \
+        }                                                  \
+    }
+
+/* The same for a function that returns a value: `fast` returns it. */
+#define SHMEMI_DEFINE_VALUE(name, ret, params, args, test, fast) \
+    SHMEMI_INLINE ret name params {                              \
+        if (test shmemi_is_native(pe)) {                         \
+            fast;                                                \
+        } else {                                                 \
+            SHMEMI_CALL(name);                                   \
+            return call args;                                    \
+        }                                                        \
+    }
+
+/* p and g */
+
+#define SHMEMI_P_(name, type, P, A, T)                                                 \
+    SHMEMI_DEFINE(name, void, (P type *dest, type value, int pe), (A dest, value, pe), T, \
+                  if (SHMEMI_IS_FLOATING(type)) *(type *)shmemi_at(dest, pe) = value;   \
+                  else *(volatile type *)shmemi_at(dest, pe) = value)
+#define SHMEMI_P(name, type) SHMEMI_P_(name, type, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
+#define SHMEMI_CTX_P(name, type) SHMEMI_P_(name, type, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
+
+#define SHMEMI_G_(name, type, P, A, T)                                                \
+    SHMEMI_DEFINE_VALUE(name, type, (P const type *source, int pe), (A source, pe), T, \
+                        return SHMEMI_IS_FLOATING(type)                                \
+                                   ? *(const type *)shmemi_at(source, pe)              \
+                                   : *(const volatile type *)shmemi_at(source, pe))
+#define SHMEMI_G(name, type) SHMEMI_G_(name, type, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
+#define SHMEMI_CTX_G(name, type) SHMEMI_G_(name, type, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
+
+/* put and get of elements of a type; one element is an access of that type */
+
+#define SHMEMI_PUT_(name, type, P, A, T)                                                         \
+    SHMEMI_DEFINE(name, void, (P type *dest, const type *source, size_t nelems, int pe),          \
+                  (A dest, source, nelems, pe), T,                                                \
+                  if (!(__builtin_constant_p(nelems) && nelems == 1))                             \
+                      shmemi_store(shmemi_at(dest, pe), source, nelems * sizeof(type));           \
+                  else if (SHMEMI_IS_FLOATING(type)) *(type *)shmemi_at(dest, pe) = *source;      \
+                  else *(volatile type *)shmemi_at(dest, pe) = *source)
+#define SHMEMI_PUT(name, type) SHMEMI_PUT_(name, type, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
+#define SHMEMI_CTX_PUT(name, type) SHMEMI_PUT_(name, type, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
+
+#define SHMEMI_GET_(name, type, P, A, T)                                                         \
+    SHMEMI_DEFINE(name, void, (P type *dest, const type *source, size_t nelems, int pe),          \
+                  (A dest, source, nelems, pe), T,                                                \
+                  if (!(__builtin_constant_p(nelems) && nelems == 1))                             \
+                      shmemi_load(dest, shmemi_at(source, pe), nelems * sizeof(type));            \
+                  else if (SHMEMI_IS_FLOATING(type)) *dest = *(const type *)shmemi_at(source, pe); \
+                  else *dest = *(const volatile type *)shmemi_at(source, pe))
+#define SHMEMI_GET(name, type) SHMEMI_GET_(name, type, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
+#define SHMEMI_CTX_GET(name, type) SHMEMI_GET_(name, type, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
+
+/* put and get of elements of a size */
+
+#define SHMEMI_PUT_SIZE_(name, size, P, A, T)                                              \
+    SHMEMI_DEFINE(name, void, (P void *dest, const void *source, size_t nelems, int pe),    \
+                  (A dest, source, nelems, pe), T,                                          \
+                  shmemi_store(shmemi_at(dest, pe), source, nelems * size))
+#define SHMEMI_PUT_SIZE(name, size) \
+    SHMEMI_PUT_SIZE_(name, size, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
+#define SHMEMI_CTX_PUT_SIZE(name, size) \
+    SHMEMI_PUT_SIZE_(name, size, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
+
+#define SHMEMI_GET_SIZE_(name, size, P, A, T)                                              \
+    SHMEMI_DEFINE(name, void, (P void *dest, const void *source, size_t nelems, int pe),    \
+                  (A dest, source, nelems, pe), T,                                          \
+                  shmemi_load(dest, shmemi_at(source, pe), nelems * size))
+#define SHMEMI_GET_SIZE(name, size) \
+    SHMEMI_GET_SIZE_(name, size, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
+#define SHMEMI_CTX_GET_SIZE(name, size) \
+    SHMEMI_GET_SIZE_(name, size, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
+
+#include "native_atomic.h"
+
+/* Ordering and queries */
+
+#define SHMEMI_FENCE(name)                         \
+    SHMEMI_INLINE void name(void) {                \
+        if (shmemi_is_ordered()) {                 \
+            __atomic_thread_fence(__ATOMIC_RELEASE); \
+        } else {                                   \
+            SHMEMI_CALL(name);                     \
+            call();                                \
+        }                                          \
+    }
+#define SHMEMI_QUIET(name)                         \
+    SHMEMI_INLINE void name(void) {                \
+        if (shmemi_is_ordered()) {                 \
+            __atomic_thread_fence(__ATOMIC_SEQ_CST); \
+        } else {                                   \
+            SHMEMI_CALL(name);                     \
+            call();                                \
+        }                                          \
+    }
+#define SHMEMI_CTX_FENCE(name)                              \
+    SHMEMI_INLINE void name(shmem_ctx_t ctx) {              \
+        if (shmemi_is_world(ctx) && shmemi_is_ordered()) {  \
+            __atomic_thread_fence(__ATOMIC_RELEASE);        \
+        } else {                                            \
+            SHMEMI_CALL(name);                              \
+            call(ctx);                                      \
+        }                                                   \
+    }
+#define SHMEMI_CTX_QUIET(name)                              \
+    SHMEMI_INLINE void name(shmem_ctx_t ctx) {              \
+        if (shmemi_is_world(ctx) && shmemi_is_ordered()) {  \
+            __atomic_thread_fence(__ATOMIC_SEQ_CST);        \
+        } else {                                            \
+            SHMEMI_CALL(name);                              \
+            call(ctx);                                      \
+        }                                                   \
+    }
+#define SHMEMI_MY_PE(name)                                            \
+    SHMEMI_INLINE int name(void) {                                    \
+        unsigned known = (unsigned)(uintptr_t)shmemi_native.my_pe;    \
+        if (SHMEMI_LIKELY(known != 0)) {                              \
+            return (int)(known - 1u);                                 \
+        } else {                                                      \
+            SHMEMI_CALL(name);                                        \
+            return call();                                            \
+        }                                                             \
+    }
+#define SHMEMI_N_PES(name)                                            \
+    SHMEMI_INLINE int name(void) {                                    \
+        unsigned known = (unsigned)(uintptr_t)shmemi_native.n_pes;    \
+        if (SHMEMI_LIKELY(known != 0)) {                              \
+            return (int)known;                                        \
+        } else {                                                      \
+            SHMEMI_CALL(name);                                        \
+            return call();                                            \
+        }                                                             \
+    }
+
+#include "inline.h"
+
+#endif
+#endif
