@@ -34,7 +34,7 @@ pub fn c() -> String {
 /// `shmem-sys/src/generated/constants.rs`.
 pub fn rust() -> String {
     let mut out = format!(
-        "{RUST_NOTE}\n//! Constants of the C API, as `shmem/constants.h` defines them.\n\nuse std::ffi::{{c_int, c_long}};\n"
+        "{RUST_NOTE}\n//! Constants of the C API, as `shmem/constants.h` defines them.\n#![allow(dead_code, reason = \"complete, not only those used\")]\n\nuse std::ffi::{{c_int, c_long}};\n"
     );
     for section in SECTIONS {
         writeln!(out, "\n// {}\n", section.title).unwrap();
@@ -42,7 +42,7 @@ pub fn rust() -> String {
             let value = c.value.trim_end_matches('L');
             writeln!(
                 out,
-                "/// `{}`.\npub const {}: {} = {value};",
+                "/// `{}`.\npub(crate) const {}: {} = {value};",
                 c.name, c.name, c.rust
             )
             .unwrap();
@@ -50,12 +50,16 @@ pub fn rust() -> String {
     }
     writeln!(
         out,
-        "\n/// `SHMEM_VENDOR_STRING`.\npub const SHMEM_VENDOR_STRING: &str = \"{VENDOR_STRING}\";\n"
+        "\n/// `SHMEM_VENDOR_STRING`.\npub(crate) const SHMEM_VENDOR_STRING: &str = \"{VENDOR_STRING}\";\n"
     )
     .unwrap();
     out.push_str("// Handles\n\n");
     for (name, _, value) in HANDLES {
-        writeln!(out, "/// `{name}`.\npub const {name}: usize = {value};").unwrap();
+        writeln!(
+            out,
+            "/// `{name}`.\npub(crate) const {name}: usize = {value};"
+        )
+        .unwrap();
     }
     out
 }

@@ -82,7 +82,7 @@ fn entry(symbol: &Symbol<'_>) -> String {
         ("PE_", "pe_"),
         ("logPE", "log_pe"),
         ("pSync", "psync"),
-        ("pWrk", "pwrk"),
+        ("pWrk", "_pwrk"),
     ]
     .iter()
     .fold(line, |line, (from, to)| line.replace(from, to))

@@ -1,0 +1,34 @@
+//! Compiles the C part and tells the linker which names the shared library exports.
+
+use std::path::PathBuf;
+use std::{env, fs};
+
+fn main() {
+    println!("cargo:rerun-if-changed=c");
+    println!("cargo:rerun-if-changed=build.rs");
+    let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
+    cc::Build::new()
+        .file("c/long_double.c")
+        .file("c/variadic.c")
+        .file("c/stdio.c")
+        .warnings(true)
+        .pic(true)
+        .cargo_metadata(false)
+        .compile("shmem_c");
+    // Whole: nothing in Rust refers to some of its functions.
+    println!("cargo:rustc-link-search=native={}", out.display());
+    println!("cargo:rustc-link-lib=static:+whole-archive=shmem_c");
+
+    // rustc's own list of exports leaves out the weak names, which only the assembler knows.
+    let exports = out.join("exports.map");
+    fs::write(
+        &exports,
+        "{ global: shmem_*; pshmem_*; shmemi_*; start_pes; pstart_pes; _my_pe; p_my_pe; _num_pes; p_num_pes; shmalloc; pshmalloc; shfree; pshfree; shrealloc; pshrealloc; shmemalign; pshmemalign; };\n",
+    )
+    .expect("OUT_DIR is writable");
+    println!(
+        "cargo:rustc-cdylib-link-arg=-Wl,--version-script={}",
+        exports.display()
+    );
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libshmem.so.1");
+}

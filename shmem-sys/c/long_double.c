@@ -1,0 +1,60 @@
+/* What Rust cannot say: `long double` by value, and arithmetic on it. */
+
+#include <stddef.h>
+
+typedef struct shmemi_ctx *shmem_ctx_t;
+
+/* In Rust; the context is 1 for the default one. */
+void shmemi_longdouble_p(int with_ctx, size_t ctx, long double *dest, const long double *value, int pe);
+void shmemi_longdouble_g(int with_ctx, size_t ctx, long double *value, const long double *source, int pe);
+
+#define DEFAULT 1
+
+#define ALIAS(name) __attribute__((weak, alias(#name)))
+
+void pshmem_longdouble_p(long double *dest, long double value, int pe) {
+    shmemi_longdouble_p(0, DEFAULT, dest, &value, pe);
+}
+
+void pshmem_ctx_longdouble_p(shmem_ctx_t ctx, long double *dest, long double value, int pe) {
+    shmemi_longdouble_p(1, (size_t)ctx, dest, &value, pe);
+}
+
+long double pshmem_longdouble_g(const long double *source, int pe) {
+    long double value;
+    shmemi_longdouble_g(0, DEFAULT, &value, source, pe);
+    return value;
+}
+
+long double pshmem_ctx_longdouble_g(shmem_ctx_t ctx, const long double *source, int pe) {
+    long double value;
+    shmemi_longdouble_g(1, (size_t)ctx, &value, source, pe);
+    return value;
+}
+
+void shmem_longdouble_p(long double *dest, long double value, int pe) ALIAS(pshmem_longdouble_p);
+void shmem_ctx_longdouble_p(shmem_ctx_t ctx, long double *dest, long double value, int pe)
+    ALIAS(pshmem_ctx_longdouble_p);
+long double shmem_longdouble_g(const long double *source, int pe) ALIAS(pshmem_longdouble_g);
+long double shmem_ctx_longdouble_g(shmem_ctx_t ctx, const long double *source, int pe)
+    ALIAS(pshmem_ctx_longdouble_g);
+
+/* acc[i] = acc[i] op x[i], called from Rust. */
+
+void shmemi_longdouble_sum(long double *acc, const long double *x, size_t n) {
+    for (size_t i = 0; i < n; i++) acc[i] += x[i];
+}
+
+void shmemi_longdouble_prod(long double *acc, const long double *x, size_t n) {
+    for (size_t i = 0; i < n; i++) acc[i] *= x[i];
+}
+
+void shmemi_longdouble_min(long double *acc, const long double *x, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (x[i] < acc[i]) acc[i] = x[i];
+}
+
+void shmemi_longdouble_max(long double *acc, const long double *x, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (x[i] > acc[i]) acc[i] = x[i];
+}

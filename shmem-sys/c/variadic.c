@@ -1,0 +1,7 @@
+/* Rust has no variadic functions of its own. */
+
+void pshmem_pcontrol(int level, ...) {
+    (void)level; /* for tools; the library does nothing (OpenSHMEM 1.6, "Control of Profiling") */
+}
+
+void shmem_pcontrol(int level, ...) __attribute__((weak, alias("pshmem_pcontrol")));

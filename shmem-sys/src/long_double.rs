@@ -1,0 +1,73 @@
+//! `long double`, which Rust does not have: its bytes, and reductions in C.
+
+use ferroshmem::api::Reduce;
+use ferroshmem::api::ops::{Max, Min, Prod, Sum};
+
+use crate::entry::*;
+
+/// The bytes of a `long double`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(16))]
+pub(crate) struct LongDouble([u8; 16]);
+
+unsafe extern "C" {
+    fn shmemi_longdouble_sum(acc: *mut LongDouble, x: *const LongDouble, n: usize);
+    fn shmemi_longdouble_prod(acc: *mut LongDouble, x: *const LongDouble, n: usize);
+    fn shmemi_longdouble_min(acc: *mut LongDouble, x: *const LongDouble, n: usize);
+    fn shmemi_longdouble_max(acc: *mut LongDouble, x: *const LongDouble, n: usize);
+}
+
+macro_rules! reduce {
+    ($($op:ty: $function:ident),*) => {$(
+        // SAFETY: plain data.
+        unsafe impl Reduce<$op> for LongDouble {
+            fn combine(acc: &mut [Self], x: &[Self]) {
+                // SAFETY: both slices are at least that long.
+                unsafe { $function(acc.as_mut_ptr(), x.as_ptr(), acc.len().min(x.len())) }
+            }
+        }
+    )*};
+}
+
+reduce!(
+    Sum: shmemi_longdouble_sum,
+    Prod: shmemi_longdouble_prod,
+    Min: shmemi_longdouble_min,
+    Max: shmemi_longdouble_max
+);
+
+/// `shmem_longdouble_p` and `shmem_ctx_longdouble_p`, called from C.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn shmemi_longdouble_p(
+    with_ctx: c_int,
+    ctx: usize,
+    dest: *mut LongDouble,
+    value: *const LongDouble,
+    pe: c_int,
+) {
+    let name = if with_ctx != 0 {
+        "shmem_ctx_longdouble_p"
+    } else {
+        "shmem_longdouble_p"
+    };
+    // SAFETY: the C caller's promise; `value` is its argument.
+    unsafe { rma::p(name, ctx, dest, *value, pe) }
+}
+
+/// `shmem_longdouble_g` and `shmem_ctx_longdouble_g`, called from C.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn shmemi_longdouble_g(
+    with_ctx: c_int,
+    ctx: usize,
+    value: *mut LongDouble,
+    source: *const LongDouble,
+    pe: c_int,
+) {
+    let name = if with_ctx != 0 {
+        "shmem_ctx_longdouble_g"
+    } else {
+        "shmem_longdouble_g"
+    };
+    // SAFETY: the C caller's promise; `value` is its result.
+    unsafe { *value = rma::g(name, ctx, source, pe) }
+}
