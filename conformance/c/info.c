@@ -60,7 +60,7 @@ int main(void)
     CHECK(major == SHMEM_MAJOR_VERSION && minor == SHMEM_MINOR_VERSION, "%d.%d", major, minor);
     shmem_info_get_name(name);
     CHECK(memchr(name, 0, sizeof name) != NULL);
-    CHECK(strcmp(name, SHMEM_VENDOR_STRING) == 0, "\"%.80s\"", name);
+    CHECK(strcmp(name, vendor) == 0, "\"%.80s\"", name);
     CHECK(strcmp(name, _SHMEM_VENDOR_STRING) == 0);
     shmem_query_thread(&level);
     CHECK(level >= SHMEM_THREAD_SINGLE && level <= SHMEM_THREAD_MULTIPLE);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 static long never;
+static volatile int *volatile nowhere = (int *)8;
 
 static void now(void)
 {
@@ -50,7 +51,7 @@ int main(int argc, char **argv)
     } else if (me == 1) {
         now();
         if (strcmp(way, "segfault") == 0)
-            *(volatile int *)8 = 1;
+            *nowhere = 1;
         else if (strcmp(way, "abort") == 0)
             abort();
         else if (strcmp(way, "exit3") == 0)

@@ -1,6 +1,8 @@
 /* A profiling tool as the standard's profiling chapter describes it: it defines some routines
  * itself, counts the calls and passes them on to the pshmem_ names. */
+#ifndef SHMEM_NO_INLINE
 #define SHMEM_NO_INLINE
+#endif
 #include <pshmem.h>
 #include <shmem.h>
 
