@@ -1,0 +1,90 @@
+/* Barrier and p + wait_until of two PEs against the way of a cache line there and back;
+ * a free lock, taken and given back, against two atomics. */
+#include "rounds.h"
+
+enum { COUNT = 400, LINE = 128 };
+
+/* Each in a cache line of its own, with its neighbour that the CPU may fetch with it. */
+static struct {
+    _Alignas(LINE) long ball;
+    _Alignas(LINE) long flag;
+    _Alignas(LINE) long counter;
+    _Alignas(LINE) long lock;
+} *heap;
+
+static long *ball, *counter; /* PE 0's */
+static long throws, messages;
+static int me, peer;
+
+/* One cache line goes to the other PE and comes back. */
+static void round_trips(long count)
+{
+    for (long i = 0; i < count; i++, throws += 2) {
+        const long before = throws + (me == 0 ? 2 : 1);
+        if (me == 0)
+            __atomic_store_n(ball, throws + 1, __ATOMIC_RELEASE);
+        while (__atomic_load_n(ball, __ATOMIC_ACQUIRE) != before)
+            ;
+        if (me != 0)
+            __atomic_store_n(ball, throws + 2, __ATOMIC_RELEASE);
+    }
+}
+
+static void barriers(long count)
+{
+    for (long i = 0; i < count; i++)
+        shmem_barrier_all();
+}
+
+static void messages_and_answers(long count)
+{
+    for (long i = 0; i < count; i++) {
+        messages++;
+        if (me == 0)
+            shmem_long_p(&heap->flag, messages, peer);
+        shmem_long_wait_until(&heap->flag, SHMEM_CMP_EQ, messages);
+        if (me != 0)
+            shmem_long_p(&heap->flag, messages, peer);
+    }
+}
+
+static void two_atomics(long count)
+{
+    for (long i = 0; i < count; i++) {
+        __atomic_fetch_add(counter, 1, __ATOMIC_SEQ_CST);
+        __atomic_fetch_add(counter, -1, __ATOMIC_SEQ_CST);
+    }
+}
+
+static void locks(long count)
+{
+    for (long i = 0; i < count; i++) {
+        shmem_set_lock(&heap->lock);
+        shmem_clear_lock(&heap->lock);
+    }
+}
+
+static const struct series all[] = {
+    {"barrier_all", round_trips, barriers, COUNT, 1, 0},
+    {"p+wait_until", round_trips, messages_and_answers, COUNT, 1, 0},
+    {"lock+unlock", two_atomics, locks, 20 * COUNT, 0, 0},
+};
+
+int main(void)
+{
+    shmem_init();
+    if (shmem_n_pes() != 2) {
+        fprintf(stderr, "this needs 2 PEs, not %d\n", shmem_n_pes());
+        return 1;
+    }
+    me = shmem_my_pe();
+    peer = 1 - me;
+    heap = shmem_align(LINE, sizeof *heap);
+    heap->ball = heap->flag = heap->counter = heap->lock = 0;
+    ball = shmem_ptr(&heap->ball, 0);
+    counter = shmem_ptr(&heap->counter, 0);
+    shmem_barrier_all();
+    serve(all, sizeof all / sizeof *all);
+    shmem_finalize();
+    return 0;
+}

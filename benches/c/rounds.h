@@ -1,0 +1,95 @@
+/* The same work done in two ways, timed in turn in many short rounds: whatever disturbs the
+ * machine disturbs both.
+ *
+ * The program measures on demand. It reads orders, lines of a series' name and a number of
+ * rounds, and answers with a line for each round: nanoseconds per operation of the bare hardware,
+ * and of the library. It ends with its input. */
+#ifndef ROUNDS_H
+#define ROUNDS_H
+
+#include <shmem.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Does `count` operations. */
+typedef void work(long count);
+
+struct series {
+    const char *name;
+    work *bare, *ours;
+    long count;   /* operations in one timing */
+    int together; /* done by all PEs at the same time, else by PE 0 alone */
+    size_t bytes; /* of each operation, where the work asks */
+};
+
+/* The series that is measured. */
+static const struct series *series;
+
+static inline double now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static inline double nanoseconds_per_operation(work *work)
+{
+    if (series->together)
+        shmem_barrier_all();
+    const double start = now_ns();
+    work(series->count);
+    return (now_ns() - start) / (double)series->count;
+}
+
+/* Measures and, on PE 0, answers. */
+static inline void measure(long rounds)
+{
+    work *const works[2] = {series->bare, series->ours};
+    for (long round = 0; round < rounds; round++) {
+        double times[2];
+        for (long turn = 0; turn < 2; turn++) {
+            const long which = (round ^ turn) & 1;
+            times[which] = nanoseconds_per_operation(works[which]);
+        }
+        if (shmem_my_pe() == 0)
+            printf("%.4f %.4f\n", times[0], times[1]);
+    }
+    fflush(stdout);
+}
+
+/* Reads which of `all` to measure, and how often; less than nothing at the end of the input. */
+static inline long read_order(const struct series *all, long n, long *rounds)
+{
+    char name[64];
+    if (scanf("%63s %ld", name, rounds) != 2)
+        return -1;
+    for (long which = 0; which < n; which++)
+        if (strcmp(all[which].name, name) == 0)
+            return which;
+    fprintf(stderr, "no series \"%s\" in this program\n", name);
+    exit(1);
+}
+
+/* Carries out orders for the `n` series of `all`. Called by all PEs. */
+static inline void serve(const struct series *all, long n)
+{
+    static long order[2]; /* which, rounds; symmetric */
+    static char buffer[1 << 16];
+    setvbuf(stdout, buffer, _IOFBF, sizeof buffer); /* nothing is written amid the rounds */
+    for (;;) {
+        if (shmem_my_pe() == 0)
+            order[0] = read_order(all, n, &order[1]);
+        shmem_barrier_all();
+        shmem_long_get(order, order, 2, 0);
+        if (order[0] < 0)
+            break;
+        series = &all[order[0]];
+        if (series->together || shmem_my_pe() == 0)
+            measure(order[1]);
+        shmem_barrier_all();
+    }
+}
+
+#endif

@@ -1,0 +1,14 @@
+/* Loops that vectorise if p and g are nothing but a store and a load. */
+#include <shmem.h>
+
+void scaled_p(double *dest, const double *source, long n, double factor, int pe)
+{
+    for (long i = 0; i < n; i++)
+        shmem_double_p(&dest[i], factor * source[i], pe);
+}
+
+void scaled_g(double *dest, const double *source, long n, double factor, int pe)
+{
+    for (long i = 0; i < n; i++)
+        dest[i] = factor * shmem_double_g(&source[i], pe);
+}

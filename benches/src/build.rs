@@ -1,0 +1,161 @@
+//! Compiling the measured programs.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use ferroshmem_conformance::compile::on_path;
+
+use crate::{Compiler, Prefix};
+
+/// A source file and how it is compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source {
+    /// File in `c/`.
+    pub file: &'static str,
+    /// Whether the compiler must leave its loops as they are written: one element at a time.
+    pub element_wise: bool,
+}
+
+/// A program to build.
+#[derive(Debug, Clone)]
+pub struct Build {
+    /// Name of the program; a slash separates it from its variants.
+    pub name: String,
+    /// Its sources.
+    pub sources: Vec<Source>,
+    /// The compiler under `oshcc`.
+    pub compiler: Compiler,
+    /// Flags for all sources, `-O2` if they say nothing else.
+    pub flags: Vec<&'static str>,
+}
+
+impl Build {
+    /// A program of one source, compiled by gcc.
+    pub fn new(file: &'static str) -> Self {
+        Self {
+            name: file.trim_end_matches(".c").to_owned(),
+            sources: vec![Source {
+                file,
+                element_wise: false,
+            }],
+            compiler: Compiler::Gcc,
+            flags: Vec::new(),
+        }
+    }
+
+    /// The same under a name of its own.
+    pub fn named(mut self, name: &str) -> Self {
+        self.name = name.to_owned();
+        self
+    }
+
+    /// The same with a further flag.
+    pub fn flag(mut self, flag: &'static str) -> Self {
+        self.flags.push(flag);
+        self
+    }
+
+    fn file_name(&self) -> String {
+        self.name.replace('/', "-")
+    }
+}
+
+/// Where programs are built.
+#[derive(Debug, Clone)]
+pub struct Workshop {
+    /// The installation that they are built with.
+    pub prefix: Prefix,
+    folder: PathBuf,
+}
+
+impl Workshop {
+    /// A workshop in `folder`, with the installation that the environment names or one made
+    /// from this source tree.
+    ///
+    /// # Errors
+    /// If the library cannot be installed, or the folder made.
+    pub fn open(folder: &Path) -> Result<Self> {
+        let prefix = Prefix::find()?;
+        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        Ok(Self {
+            prefix,
+            folder: folder.to_owned(),
+        })
+    }
+
+    /// Whether a compiler is installed.
+    pub fn has(&self, compiler: Compiler) -> bool {
+        on_path(compiler.name())
+    }
+
+    /// Builds a program; returns its path.
+    ///
+    /// # Errors
+    /// If the compiler fails; its messages are in the error.
+    pub fn program(&self, build: &Build) -> Result<PathBuf> {
+        let objects: Vec<_> = build
+            .sources
+            .iter()
+            .map(|source| self.object(build, *source))
+            .collect::<Result<_>>()?;
+        let program = self.folder.join(build.file_name());
+        self.compile(build, objects.iter().map(AsRef::as_ref), &program)?;
+        Ok(program)
+    }
+
+    /// Compiles one source of a program; returns the object file.
+    ///
+    /// # Errors
+    /// As for [`Self::program`].
+    pub fn object(&self, build: &Build, source: Source) -> Result<PathBuf> {
+        let object = self
+            .folder
+            .join(format!("{}-{}.o", build.file_name(), source.file));
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("c")
+            .join(source.file);
+        let mut arguments: Vec<&OsStr> = vec!["-c".as_ref(), path.as_ref()];
+        if source.element_wise {
+            arguments.extend(element_wise(build.compiler).iter().map(OsStr::new));
+        }
+        self.compile(build, arguments, &object)?;
+        Ok(object)
+    }
+
+    fn compile<'a>(
+        &self,
+        build: &Build,
+        arguments: impl IntoIterator<Item = &'a OsStr>,
+        output: &Path,
+    ) -> Result<()> {
+        let mut command = Command::new(self.prefix.bin("oshcc"));
+        command
+            .env("OSHMEM_CC", build.compiler.name())
+            .args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-pthread"])
+            .args(&build.flags)
+            .args(arguments)
+            .arg("-o")
+            .arg(output);
+        let result = command
+            .output()
+            .with_context(|| format!("cannot run {command:?}"))?;
+        if !result.status.success() {
+            bail!("{command:?}\n{}", String::from_utf8_lossy(&result.stderr));
+        }
+        Ok(())
+    }
+}
+
+/// Flags that keep a compiler from making vectors, or calls of memcpy, of a loop.
+fn element_wise(compiler: Compiler) -> &'static [&'static str] {
+    match compiler {
+        Compiler::Gcc => &[
+            "-fno-tree-vectorize",
+            "-fno-tree-slp-vectorize",
+            "-fno-tree-loop-distribute-patterns",
+        ],
+        Compiler::Clang => &["-fno-vectorize", "-fno-slp-vectorize"],
+    }
+}

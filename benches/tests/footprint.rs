@@ -1,0 +1,93 @@
+//! What a PE and the library take of memory.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use ferroshmem_benches::{Build, Workshop};
+
+const MIB_IN_KIB: u64 = 1024;
+
+/// What an idle PE says of itself, in KiB.
+#[derive(Debug)]
+struct Footprint {
+    private: u64,
+    resident_heap: u64,
+}
+
+/// The footprints of the PEs of a job.
+fn footprints(pes: usize) -> Vec<Footprint> {
+    let workshop = Workshop::open(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
+    let program = workshop
+        .program(&Build::new("idle.c").named(&format!("idle-{pes}")))
+        .unwrap();
+    let output = Command::new(workshop.prefix.bin("oshrun"))
+        .args(["--timeout", "60", "-n", &pes.to_string()])
+        .arg(program)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let text = String::from_utf8(output.stdout).unwrap();
+    let footprints: Vec<_> = text
+        .lines()
+        .map(|line| {
+            let words: Vec<_> = line.split_whitespace().collect();
+            let ["private", private, "tables", _, "resident", resident] = words[..] else {
+                panic!("not a footprint: {line:?}");
+            };
+            Footprint {
+                private: private.parse().unwrap(),
+                resident_heap: resident.parse().unwrap(),
+            }
+        })
+        .collect();
+    assert_eq!(footprints.len(), pes);
+    footprints
+}
+
+#[test]
+fn idle_pe_keeps_little_private_memory() {
+    for pe in footprints(64) {
+        assert!(
+            pe.private <= 2 * MIB_IN_KIB,
+            "{pe:?}: more than 2 MiB beside the heap"
+        );
+    }
+}
+
+#[test]
+fn untouched_heap_costs_nothing() {
+    // 256 MiB are allocated and not touched; the heap's own books are not in the heap.
+    for pe in footprints(4) {
+        assert!(
+            pe.resident_heap <= 64,
+            "{pe:?}: untouched memory is resident"
+        );
+    }
+}
+
+#[test]
+fn shared_library_is_small() {
+    let workshop = Workshop::open(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
+    let library = workshop.prefix.library("libshmem.so");
+    let stripped = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libshmem-stripped.so");
+    let status = Command::new("strip")
+        .arg("--strip-unneeded")
+        .arg("-o")
+        .args([&stripped, &library])
+        .status();
+    let Ok(status) = status else {
+        eprintln!("skipped: no strip command (binutils)");
+        return;
+    };
+    assert!(status.success(), "strip failed: {status}");
+    let bytes = std::fs::metadata(stripped).unwrap().len();
+    assert!(
+        bytes <= 3 << 20,
+        "the stripped library has {bytes} bytes, more than 3 MiB"
+    );
+}

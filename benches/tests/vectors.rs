@@ -1,0 +1,72 @@
+//! With `-DSHMEM_NATIVE_ONLY`, loops of `shmem_double_p` and `shmem_double_g` become vector code.
+
+use std::path::Path;
+use std::process::Command;
+
+use ferroshmem_benches::{Build, Compiler, Source, Workshop};
+
+/// The instructions of each function of an object file, or nothing without objdump.
+fn disassemble(object: &Path) -> Option<String> {
+    let command = Command::new("objdump")
+        .args(["-d", "--no-show-raw-insn"])
+        .arg(object)
+        .output();
+    let Ok(output) = command else {
+        eprintln!("skipped: no objdump command (binutils)");
+        return None;
+    };
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+/// The part of a disassembly that is the function `name`.
+fn function<'a>(disassembly: &'a str, name: &str) -> &'a str {
+    let start = disassembly
+        .find(&format!("<{name}>:"))
+        .expect("the function is in the object");
+    let rest = &disassembly[start..];
+    rest.find("\n\n").map_or(rest, |end| &rest[..end])
+}
+
+fn loops_vectorise(compiler: Compiler, optimisation: &'static str) {
+    let workshop = Workshop::open(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
+    if !workshop.has(compiler) {
+        eprintln!("skipped: {} is not installed", compiler.name());
+        return;
+    }
+    let mut build = Build::new("vectors.c").named(&format!("vectors-{}", compiler.name()));
+    build.compiler = compiler;
+    build.flags = vec![optimisation, "-DSHMEM_NATIVE_ONLY"];
+    let object = workshop
+        .object(
+            &build,
+            Source {
+                file: "vectors.c",
+                element_wise: false,
+            },
+        )
+        .unwrap();
+    let Some(text) = disassemble(&object) else {
+        return;
+    };
+    for name in ["scaled_p", "scaled_g"] {
+        let code = function(&text, name);
+        // Two or more doubles multiplied at once, and no call for any of them.
+        assert!(code.contains("mulpd"), "{name} is not vectorised:\n{code}");
+        assert!(!code.contains("call"), "{name} calls:\n{code}");
+    }
+}
+
+#[test]
+fn gcc() {
+    loops_vectorise(Compiler::Gcc, "-O3");
+}
+
+#[test]
+fn clang() {
+    loops_vectorise(Compiler::Clang, "-O2");
+}
