@@ -53,10 +53,17 @@ fn line(command: &Command) -> String {
     let set = command
         .get_envs()
         .filter_map(|(name, value)| Some(format!("{}={}", name.display(), word(value?))));
-    let words = std::iter::once(command.get_program())
-        .chain(command.get_args())
-        .map(word);
-    set.chain(words).collect::<Vec<_>>().join(" ")
+    let program = command.get_program();
+    let program = if env::var_os("CARGO").as_deref() == Some(program) {
+        "cargo".to_owned()
+    } else {
+        word(program)
+    };
+    let arguments = command.get_args().map(word);
+    set.chain([program])
+        .chain(arguments)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn word(word: &OsStr) -> String {
