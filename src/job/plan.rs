@@ -18,8 +18,7 @@ pub const PAGE: u64 = 4096;
 pub struct Plan {
     /// Bytes of symmetric heap of each PE.
     pub heap_size: u64,
-    /// Bytes from one PE's window to the next, a power of two; the part beyond the heap
-    /// is room for globals.
+    /// Bytes from one PE's window to the next, a power of two; as much is room for globals.
     pub stride: u64,
 }
 
@@ -106,37 +105,36 @@ pub fn parse_size(text: &str) -> Result<u64, PlanError> {
 
 impl Plan {
     /// Sizes for `n_pes` PEs on a node with `memory` bytes, with `SHMEM_SYMMETRIC_SIZE`
-    /// set to `size` or unset. Unset means the node's memory: nothing is reserved until
-    /// it is touched.
+    /// set to `size` or unset. Unset means the node's memory, rounded up to the whole
+    /// window, so that the heaps lie side by side and one mapping holds them all; nothing
+    /// is reserved until it is touched.
     pub fn new(n_pes: usize, memory: u64, size: Option<&str>) -> Result<Self, PlanError> {
         if n_pes == 0 || n_pes > MAX_PES {
             return Err(PlanError::BadCount(n_pes));
         }
-        let widest = prev_power_of_two(WINDOW_SPACE / n_pes as u64);
-        let largest = widest / 2;
-        let heap = match size {
-            None => memory.min(largest),
-            Some(text) => {
-                let asked = parse_size(text)?;
-                if asked > memory {
-                    return Err(PlanError::LargerThanMemory { asked, memory });
-                }
-                if asked > largest {
-                    return Err(PlanError::NoRoom {
-                        asked,
-                        largest,
-                        n_pes,
-                    });
-                }
-                asked
-            }
+        let largest = prev_power_of_two(WINDOW_SPACE / n_pes as u64);
+        let whole_memory = memory.next_power_of_two().clamp(MIN_STRIDE, largest);
+        let Some(text) = size else {
+            return Ok(Self {
+                heap_size: whole_memory,
+                stride: whole_memory,
+            });
         };
-        let heap_size = heap.next_multiple_of(PAGE);
-        // As much room for globals as the node has memory: a program cannot fill more.
-        let stride = (heap_size + memory)
-            .next_power_of_two()
-            .clamp(MIN_STRIDE, widest);
-        Ok(Self { heap_size, stride })
+        let asked = parse_size(text)?;
+        if asked > memory {
+            return Err(PlanError::LargerThanMemory { asked, memory });
+        }
+        if asked > largest {
+            return Err(PlanError::NoRoom {
+                asked,
+                largest,
+                n_pes,
+            });
+        }
+        Ok(Self {
+            heap_size: asked.next_multiple_of(PAGE),
+            stride: whole_memory,
+        })
     }
 }
 
@@ -174,8 +172,9 @@ mod tests {
     #[test]
     fn default_heap_is_the_memory() {
         let p = Plan::new(64, 24 << 30, None).unwrap();
-        assert_eq!(p.heap_size, 24 << 30);
-        assert!(p.stride >= 48 << 30 && p.stride.is_power_of_two());
+        assert_eq!((p.heap_size, p.stride), (32 << 30, 32 << 30));
+        let p = Plan::new(64, 24 << 30, Some("1m")).unwrap();
+        assert_eq!((p.heap_size, p.stride), (1 << 20, 32 << 30));
         assert!(p.stride * 64 <= WINDOW_SPACE);
     }
 
@@ -185,7 +184,7 @@ mod tests {
             let p = Plan::new(n, 2 << 40, None).unwrap();
             assert!(p.stride >= MIN_STRIDE);
             assert!(p.stride * n as u64 <= WINDOW_SPACE);
-            assert!(p.heap_size <= p.stride / 2);
+            assert!(p.heap_size <= p.stride);
         }
         assert_eq!(Plan::new(0, 1 << 30, None), Err(PlanError::BadCount(0)));
         assert_eq!(

@@ -4,7 +4,8 @@
 //! offset 0          Header                      one page, written by the launcher
 //! PE_BLOCKS         PeBlock × n_pes             who is where, what it waits for
 //! slots_offset      TeamSlot × n_pes × teams    team-major: the world team first
-//! heaps_offset      slot_size × n_pes           symmetric heap, then globals, of each PE
+//! heap(0)           slot_size × n_pes           the symmetric heaps
+//! globals(0)        slot_size × n_pes           the global variables
 //! ```
 //!
 //! Nothing is reserved: the file is sparse, and a page exists once it is touched.
@@ -36,7 +37,7 @@ pub struct Header {
     pub n_pes: u32,
     /// Bytes of symmetric heap of each PE, a multiple of the page size.
     pub heap_size: u64,
-    /// Bytes of the file that belong to each PE: heap first, then globals.
+    /// Bytes of the file for each PE's heap, and as many for its globals.
     pub slot_size: u64,
     /// 1 if the node's PEs outnumber the cores they may use.
     pub oversubscribed: u32,
@@ -277,9 +278,14 @@ impl Offsets {
         self.control_size() as u64 + pe as u64 * self.slot_size
     }
 
+    /// Byte offset in the file of PE `pe`'s globals.
+    pub fn globals(&self, pe: usize) -> u64 {
+        self.heap(self.n_pes + pe)
+    }
+
     /// Bytes of the whole file.
     pub fn file_size(&self) -> u64 {
-        self.heap(self.n_pes)
+        self.globals(self.n_pes)
     }
 }
 
@@ -294,6 +300,7 @@ mod tests {
         assert!(o.team_slot(0, 0) >= o.pe_block(2) + size_of::<PeBlock>());
         assert!(o.control_size() >= o.team_slot(MAX_TEAMS - 1, 2) + size_of::<TeamSlot>());
         assert_eq!(o.heap(2) - o.heap(1), 1 << 32);
-        assert_eq!(o.file_size(), o.heap(2) + (1 << 32));
+        assert_eq!(o.globals(0), o.heap(2) + (1 << 32));
+        assert_eq!(o.file_size(), o.globals(2) + (1 << 32));
     }
 }

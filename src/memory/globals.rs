@@ -23,6 +23,8 @@ pub struct Globals {
     pub start: usize,
     /// Bytes.
     pub len: usize,
+    /// Bytes from the start that the executable's file holds; the rest began as zero.
+    pub in_file: usize,
     /// Digest of the segment layout: PEs with the same digest run the same executable.
     pub image: u64,
 }
@@ -45,7 +47,7 @@ impl Globals {
     /// Copies the globals to `file` at `offset`, without the pages that were never touched.
     pub fn copy_to(&self, file: &File, offset: u64) -> io::Result<()> {
         let page = page_size();
-        let touched = touched_pages(self.start, self.len / page);
+        let touched = touched_pages(self.start, self.len / page, self.in_file.div_ceil(page));
         let mut i = 0;
         while i < touched.len() {
             let run = touched[i..].iter().take_while(|t| **t).count();
@@ -156,6 +158,7 @@ fn writable(base: usize, headers: &[libc::Elf64_Phdr], page: usize) -> Option<Gl
         .find(|h| h.p_type == libc::PT_GNU_RELRO)
         .map_or(0, |h| down(base + (h.p_vaddr + h.p_memsz) as usize));
     let mut span: Option<(usize, usize)> = None;
+    let mut file_end = 0;
     let mut image = 0xcbf2_9ce4_8422_2325_u64;
     for h in headers.iter().filter(|h| h.p_type == libc::PT_LOAD) {
         for word in [h.p_vaddr, h.p_filesz, h.p_memsz, u64::from(h.p_flags)] {
@@ -171,12 +174,14 @@ fn writable(base: usize, headers: &[libc::Elf64_Phdr], page: usize) -> Option<Gl
             // .data and .bss.
             let joined = span.filter(|s| s.1 == start).map_or(start, |s| s.0);
             span = Some((joined, end));
+            file_end = base + (h.p_vaddr + h.p_filesz) as usize;
         }
     }
     let (start, end) = span?;
     Some(Globals {
         start,
         len: end - start,
+        in_file: file_end.saturating_sub(start),
         image: image | 1,
     })
 }
@@ -215,9 +220,10 @@ unsafe fn is_static_or_needs_us(base: usize, headers: &[libc::Elf64_Phdr]) -> bo
     }
 }
 
-/// Which of `n` pages from `start` hold anything. Asks the kernel, since looking would
+/// Which of `n` pages from `start` hold anything: the first `in_file`, which come from the
+/// executable's file, and those that were touched. Asks the kernel, since looking would
 /// touch them; if it does not say, all of them.
-fn touched_pages(start: usize, n: usize) -> Vec<bool> {
+fn touched_pages(start: usize, n: usize, in_file: usize) -> Vec<bool> {
     const PRESENT_OR_SWAPPED: u64 = 3 << 62;
     let Ok(pagemap) = File::open("/proc/self/pagemap") else {
         return vec![true; n];
@@ -229,7 +235,6 @@ fn touched_pages(start: usize, n: usize) -> Vec<bool> {
     {
         return vec![true; n];
     }
-    let in_file = file_backed(start, n);
     raw.chunks_exact(8)
         .enumerate()
         .map(|(i, e)| {
@@ -237,32 +242,6 @@ fn touched_pages(start: usize, n: usize) -> Vec<bool> {
             i < in_file || entry & PRESENT_OR_SWAPPED != 0
         })
         .collect()
-}
-
-/// How many of the `n` pages from `start` come from the executable's file: those hold
-/// initialised data even if nobody has looked yet.
-fn file_backed(start: usize, n: usize) -> usize {
-    let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else {
-        return n;
-    };
-    let end = start + n * page_size();
-    let mut last = start;
-    for line in maps.lines() {
-        let mut fields = line.split_whitespace();
-        let range = fields.next().and_then(|r| r.split_once('-'));
-        let Some((from, to)) = range else { continue };
-        let (Ok(from), Ok(to)) = (
-            usize::from_str_radix(from, 16),
-            usize::from_str_radix(to, 16),
-        ) else {
-            continue;
-        };
-        let inode = fields.nth(3).unwrap_or("0");
-        if from < end && to > start && inode != "0" {
-            last = last.max(to.min(end));
-        }
-    }
-    (last - start) / page_size()
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@ pub struct Layout {
     pub stride: u64,
     /// Bytes of heap in each window.
     pub heap_size: u64,
+    /// Whether the windows are as far apart as the heaps in the job's file.
+    pub is_planned: bool,
 }
 
 /// Number of candidates; all PEs move to the next one together.
@@ -29,11 +31,13 @@ pub fn candidate(k: u32, n_pes: usize, stride: u64, heap_size: u64) -> Layout {
             heap_base: ((17 << 40) + n * stride) as usize,
             stride,
             heap_size,
+            is_planned: true,
         },
         _ => Layout {
             heap_base: ((8 << 30) + n * MIN_STRIDE) as usize,
             stride: MIN_STRIDE,
             heap_size: heap_size.min(MIN_STRIDE),
+            is_planned: stride == MIN_STRIDE,
         },
     }
 }

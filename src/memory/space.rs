@@ -23,6 +23,13 @@ pub struct Space {
     globals_offset: u64,
 }
 
+/// Heaps in one mapping: from PE `first` on, `len` bytes.
+#[derive(Debug, Clone, Copy)]
+struct HeapPart {
+    first: usize,
+    len: usize,
+}
+
 /// What kind of symmetric memory an address is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
@@ -56,7 +63,7 @@ impl fmt::Display for SpaceError {
             Self::Taken => write!(f, "no room in the address space for the symmetric memory"),
             Self::GlobalsTooLarge { len, room } => write!(
                 f,
-                "{len} bytes of global variables do not fit in {room} bytes: set SHMEM_SYMMETRIC_SIZE to a smaller heap, or put the arrays on the symmetric heap"
+                "{len} bytes of global variables do not fit in the {room} bytes that each PE has room for"
             ),
             Self::Io(what, e) => write!(f, "cannot {what}: {e}"),
         }
@@ -78,20 +85,20 @@ impl Space {
             globals: None,
             scattered: Vec::new(),
             strangers: Vec::new(),
-            globals_offset: job.control.offsets().heap(job.pe) + header.heap_size,
+            globals_offset: job.control.offsets().globals(job.pe),
         };
         if layout.heap_size == 0 {
             return Ok(this);
         }
-        for pe in 0..n_pes {
-            let at = MapPlace::Exactly(this.window(layout.heap_base, pe));
-            let offset = job.control.offsets().heap(pe);
+        // My own last: side by side in the file, it would else be joined with the others.
+        let parts = this.heap_parts();
+        for (i, part) in parts.iter().enumerate() {
+            let at = MapPlace::Exactly(this.window(layout.heap_base, part.first));
+            let offset = job.control.offsets().heap(part.first);
             // SAFETY: not placed over anything.
-            let got = unsafe {
-                mapping::map_shared(job.file.as_fd(), offset, layout.heap_size as usize, at)
-            };
+            let got = unsafe { mapping::map_shared(job.file.as_fd(), offset, part.len, at) };
             if let Err(e) = got {
-                this.unmap_heaps(pe);
+                this.unmap_heaps(&parts[..i]);
                 return Err(match e.raw_os_error() {
                     Some(libc::EEXIST | libc::EINVAL | libc::ENOMEM | libc::EPERM) => {
                         SpaceError::Taken
@@ -99,20 +106,41 @@ impl Space {
                     _ => SpaceError::Io("map the symmetric heaps", e),
                 });
             }
+            let at = this.window(layout.heap_base, part.first);
+            let advice = if part.first == this.me {
+                libc::MADV_HUGEPAGE
+            } else {
+                libc::MADV_DONTDUMP
+            };
+            mapping::advise(at, part.len, advice);
         }
-        // One call for all windows: the kernel skips the gaps between them.
-        this.advise_windows(layout.heap_base, 0, n_pes, layout.heap_size);
-        mapping::advise(
-            layout.heap_base,
-            layout.heap_size as usize,
-            libc::MADV_DODUMP,
-        );
-        mapping::advise(
-            layout.heap_base,
-            layout.heap_size as usize,
-            libc::MADV_HUGEPAGE,
-        );
         Ok(this)
+    }
+
+    /// What to map for the heaps: those below mine, those above, mine. Heaps that fill
+    /// their windows lie side by side and take one mapping; smaller ones are mapped one by
+    /// one, with gaps after each, where a stray access faults.
+    fn heap_parts(&self) -> Vec<HeapPart> {
+        let (me, n, size) = (self.me, self.n_pes, self.layout.heap_size as usize);
+        let others = [0..me, me + 1..n];
+        let mut parts = Vec::new();
+        if self.layout.heap_size == self.layout.stride && self.layout.is_planned {
+            let joined = others.into_iter().filter(|r| !r.is_empty());
+            parts.extend(joined.map(|r| HeapPart {
+                first: r.start,
+                len: r.len() * size,
+            }));
+        } else {
+            parts.extend(others.into_iter().flatten().map(|pe| HeapPart {
+                first: pe,
+                len: size,
+            }));
+        }
+        parts.push(HeapPart {
+            first: me,
+            len: size,
+        });
+        parts
     }
 
     /// Makes this PE's globals shared (if `first_time`) and maps those of the others.
@@ -122,8 +150,7 @@ impl Space {
         globals: Globals,
         first_time: bool,
     ) -> Result<(), SpaceError> {
-        let header = job.control.header();
-        let room = header.slot_size - header.heap_size;
+        let room = job.control.header().slot_size;
         if globals.len as u64 > room {
             return Err(SpaceError::GlobalsTooLarge {
                 len: globals.len as u64,
@@ -145,16 +172,12 @@ impl Space {
         Ok(())
     }
 
-    fn offset_of_globals(&self, job: &Attachment, pe: usize) -> u64 {
-        job.control.offsets().heap(pe) + job.control.header().heap_size
-    }
-
     /// Maps the others' globals where the rule has them; false, with nothing mapped, if
     /// some window has no room (an executable at a low address, for PEs below this one).
     fn map_globals_at_stride(&self, job: &Attachment, globals: &Globals) -> bool {
         for pe in (0..self.n_pes).filter(|pe| *pe != self.me) {
             let at = MapPlace::Exactly(self.window(globals.start, pe));
-            let offset = self.offset_of_globals(job, pe);
+            let offset = job.control.offsets().globals(pe);
             // SAFETY: not placed over anything.
             let got = unsafe { mapping::map_shared(job.file.as_fd(), offset, globals.len, at) };
             if got.is_err() {
@@ -177,7 +200,7 @@ impl Space {
                 bases.push(globals.start);
                 continue;
             }
-            let offset = self.offset_of_globals(job, pe);
+            let offset = job.control.offsets().globals(pe);
             // SAFETY: placed where there is room.
             let base = unsafe {
                 mapping::map_shared(job.file.as_fd(), offset, globals.len, MapPlace::Anywhere)
@@ -211,7 +234,7 @@ impl Space {
     /// # Safety
     /// Nothing uses symmetric memory of the job any more, on any PE.
     pub unsafe fn unmap(&self, job: &Attachment) {
-        self.unmap_heaps(self.n_pes);
+        self.unmap_heaps(&self.heap_parts());
         if let Some(globals) = &self.globals {
             for pe in (0..self.n_pes).filter(|pe| *pe != self.me) {
                 // SAFETY: the caller's promise.
@@ -225,11 +248,11 @@ impl Space {
         );
     }
 
-    fn unmap_heaps(&self, n: usize) {
-        for pe in 0..n {
-            let at = self.window(self.layout.heap_base, pe);
+    fn unmap_heaps(&self, parts: &[HeapPart]) {
+        for part in parts {
+            let at = self.window(self.layout.heap_base, part.first);
             // SAFETY: mapped by this space; callers know that it is unused.
-            unsafe { mapping::unmap(at, self.layout.heap_size as usize) };
+            unsafe { mapping::unmap(at, part.len) };
         }
     }
 
