@@ -32,11 +32,10 @@ pub fn fatal(routine: &str, message: impl Display) -> ! {
     flush_program_output();
     if first {
         let line = match job {
-            Some(job) => format!("ferroshmem: PE {}: {routine}: {message}\n", job.pe),
-            None => format!("ferroshmem: {routine}: {message}\n"),
+            Some(job) => format!("ferroshmem: PE {}: {routine}: {message}", job.pe),
+            None => format!("ferroshmem: {routine}: {message}"),
         };
-        // One write, so that lines of several PEs do not mix.
-        let _ = std::io::stderr().write_all(line.as_bytes());
+        say(&line);
     } else {
         // The launcher ends this PE when it sees the one that reported.
         std::thread::sleep(Duration::from_secs(2));
@@ -51,11 +50,17 @@ fn flush_program_output() {
     unsafe { libc::fflush(std::ptr::null_mut()) };
 }
 
+/// Prints a line on standard error in one write, so that lines of several PEs do not mix.
+pub fn say(line: &str) {
+    // Nobody is left to tell if standard error is closed.
+    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
+}
+
 /// Prints a line if `SHMEM_DEBUG` is set.
 pub fn debug(message: impl FnOnce() -> String) {
     if let Some(rt) = runtime::current()
         && rt.settings.debug
     {
-        eprintln!("ferroshmem: PE {}: debug: {}", rt.me, message());
+        say(&format!("ferroshmem: PE {}: debug: {}", rt.me, message()));
     }
 }

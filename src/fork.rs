@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use crate::fatal::say;
 use crate::memory::globals::Globals;
 use crate::runtime;
 
@@ -22,10 +23,10 @@ unsafe extern "C" fn in_child() {
     };
     // SAFETY: a child of fork has one thread, this one.
     if let Err(e) = unsafe { globals.make_private(&job.file, *offset) } {
-        eprintln!(
-            "ferroshmem: PE {}: fork: cannot give the child its own globals: {e}",
-            job.pe
-        );
+        let pe = job.pe;
+        say(&format!(
+            "ferroshmem: PE {pe}: fork: cannot give the child its own globals: {e}"
+        ));
         // SAFETY: ends the child before it can write its parent's variables.
         unsafe { libc::_exit(1) };
     }

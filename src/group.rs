@@ -252,8 +252,10 @@ impl<'a> Group<'a> {
 
     /// Returns on `member` alone: one PE reports, the others wait to be ended.
     fn only_on(&self, member: usize) {
-        while self.me != member {
-            std::thread::sleep(std::time::Duration::from_secs(1));
+        if self.me != member {
+            loop {
+                std::thread::sleep(std::time::Duration::from_secs(1));
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::context::Contexts;
 use crate::env::{self, Settings};
-use crate::fatal::fatal;
+use crate::fatal::{debug, fatal};
 use crate::hooks::{self, Native};
 use crate::job::Attachment;
 use crate::job::region::{PeState, WaitKind};
@@ -29,7 +29,7 @@ pub struct Runtime {
     /// The job's memory and this PE's place in it.
     pub job: &'static Attachment,
     /// The windows.
-    pub space: Space,
+    pub space: &'static Space,
     /// The symmetric heap's books.
     pub heap: Mutex<Heap>,
     /// Teams.
@@ -47,7 +47,8 @@ pub struct Runtime {
 static RUNTIME: AtomicPtr<Runtime> = AtomicPtr::new(ptr::null_mut());
 static WAS_FINALIZED: AtomicBool = AtomicBool::new(false);
 static ATTACHMENT: OnceLock<Result<Attachment, String>> = OnceLock::new();
-static GLOBALS_SHARED: AtomicBool = AtomicBool::new(false);
+/// The windows. They stay when the library is finalised, for the next initialisation.
+static SPACE: OnceLock<Space> = OnceLock::new();
 
 /// The runtime, if the library is initialised.
 #[inline]
@@ -102,7 +103,13 @@ pub fn initialise(name: &str, level: i32) {
         die_with_launcher(header.launcher_pid);
     }
 
-    let space = map_space(name, job);
+    let space = match SPACE.get() {
+        Some(space) => {
+            rendezvous(name, job);
+            space
+        }
+        None => SPACE.get_or_init(|| map_space(name, job)),
+    };
     block
         .state
         .store(PeState::Initialized as u32, Ordering::Release);
@@ -122,7 +129,7 @@ pub fn initialise(name: &str, level: i32) {
     RUNTIME.store(rt, Ordering::Release);
     fault::explain_faults();
     if let Some(globals) = rt.space.globals() {
-        fork::keep_children_apart(globals, rt.space.globals_offset());
+        fork::keep_children_apart(globals, job.control.offsets().globals(job.pe));
     }
     if let Some(hooks) = hooks::get() {
         if job.launched {
@@ -152,9 +159,7 @@ impl Runtime {
                 log2_stride: self.space.log2_stride(),
             });
         };
-        if self.settings.debug {
-            eprintln!("ferroshmem: PE {}: debug: fast path off: {reason}", self.me);
-        }
+        debug(|| format!("fast path off: {reason}"));
         None
     }
 
@@ -185,49 +190,35 @@ impl Runtime {
                 println!("{}", info::version_line());
             }
         }
-        if self.settings.debug {
+        debug(|| {
             let globals = self.space.globals().map_or_else(
                 || "not symmetric (the executable is not linked against libshmem)".to_owned(),
                 |g| format!("{} bytes at {:#x}", g.len, g.start),
             );
-            eprintln!(
-                "ferroshmem: PE {}: debug: {} PEs, heap of {} bytes at {:#x}, stride 2^{}, globals {globals}",
-                self.me,
+            format!(
+                "{} PEs, heap of {} bytes at {:#x}, stride 2^{}, globals {globals}",
                 self.n_pes,
                 self.space.heap_size(),
                 self.space.heap_base(),
                 self.space.log2_stride(),
-            );
-        }
+            )
+        });
     }
 }
 
-/// Maps heaps and globals: at the first layout that all PEs can place.
+/// Shares the globals, and maps all heaps and globals at the first layout that all PEs can
+/// place.
 fn map_space(name: &str, job: &'static Attachment) -> Space {
     let header = job.control.header();
+    let globals = Globals::find();
+    if let Some(globals) = &globals {
+        publish_image(job, globals.image);
+        // SAFETY: other threads that write globals are the program's to keep still during
+        // shmem_init (README, "Limits").
+        unsafe { globals.share(job) }.unwrap_or_else(|e| fatal(name, e));
+    }
     for k in 0..crate::memory::LAYOUTS {
-        let mut mapped = Space::map_heaps(job, k);
-        if let Ok(space) = &mut mapped
-            && let Some(globals) = Globals::find()
-        {
-            job.control
-                .pe_block(job.pe)
-                .image
-                .store(globals.image, Ordering::Relaxed);
-            let first = header.image.compare_exchange(
-                0,
-                globals.image,
-                Ordering::AcqRel,
-                Ordering::Acquire,
-            );
-            if first.is_err_and(|image| image != globals.image) {
-                header.images_differ.store(1, Ordering::Relaxed);
-            }
-            let first_time = !GLOBALS_SHARED.swap(true, Ordering::Relaxed);
-            if let Err(e) = space.map_globals(job, globals, first_time) {
-                fatal(name, e);
-            }
-        }
+        let mapped = Space::map(job, k, globals.clone());
         match &mapped {
             Err(SpaceError::Taken) => {
                 header.layout_failed.fetch_or(1 << k, Ordering::AcqRel);
@@ -236,21 +227,36 @@ fn map_space(name: &str, job: &'static Attachment) -> Space {
             Ok(_) => {}
         }
         rendezvous(name, job);
-        if header.layout_failed.load(Ordering::Acquire) & 1 << k == 0
-            && let Ok(mut space) = mapped
-        {
-            if header.images_differ.load(Ordering::Relaxed) != 0 {
-                let image = |pe: usize| job.control.pe_block(pe).image.load(Ordering::Relaxed);
-                space.drop_strangers(|pe| image(pe) != image(job.pe));
+        let all_could = header.layout_failed.load(Ordering::Acquire) & 1 << k == 0;
+        match mapped {
+            Ok(mut space) if all_could => {
+                if header.images_differ.load(Ordering::Relaxed) != 0 {
+                    let image = |pe: usize| job.control.pe_block(pe).image.load(Ordering::Relaxed);
+                    space.drop_strangers(|pe| image(pe) != image(job.pe));
+                }
+                return space;
             }
-            return space;
-        }
-        if let Ok(space) = mapped {
-            // SAFETY: initialisation is not over: no program uses this memory yet.
-            unsafe { space.unmap(job) };
+            // SAFETY: initialisation is not over: no program uses these windows yet.
+            Ok(space) => unsafe { space.unmap() },
+            Err(_) => {}
         }
     }
     fatal(name, SpaceError::Taken)
+}
+
+/// Tells the others which executable this PE runs.
+fn publish_image(job: &Attachment, image: u64) {
+    let header = job.control.header();
+    job.control
+        .pe_block(job.pe)
+        .image
+        .store(image, Ordering::Relaxed);
+    let first = header
+        .image
+        .compare_exchange(0, image, Ordering::AcqRel, Ordering::Acquire);
+    if first.is_err_and(|first| first != image) {
+        header.images_differ.store(1, Ordering::Relaxed);
+    }
 }
 
 /// Waits until all PEs are here. Used before there are teams.
@@ -318,10 +324,11 @@ pub fn finalise(name: &str) {
         .store(PeState::Finalized as u32, Ordering::Release);
     RUNTIME.store(ptr::null_mut(), Ordering::Release);
     WAS_FINALIZED.store(true, Ordering::Relaxed);
-    // Another PE may reinitialise at once and must not find this heap half given back; it
-    // waits for this PE in `rendezvous`.
-    // SAFETY: all PEs have entered shmem_finalize, after which symmetric memory is not used.
-    unsafe { rt.space.unmap(rt.job) };
+    // All PEs have entered shmem_finalize, after which heap memory is not used; one that
+    // initialises the library again waits for this PE in `rendezvous`.
+    if rt.heap.lock().unwrap_or_else(|e| e.into_inner()).was_used() {
+        rt.space.give_back_heap(rt.job);
+    }
 }
 
 /// Has the kernel end this process when its parent dies, however that may be.

@@ -100,7 +100,7 @@ pub fn malloc_with_hints(name: &'static str, size: usize, hints: c_long) -> *mut
 /// Allocates `count` objects of `size` bytes, all zero.
 pub fn calloc(name: &'static str, count: usize, size: usize) -> *mut c_void {
     // A product beyond the address space is beyond any heap: usize::MAX finds no room.
-    let bytes = count.checked_mul(size).unwrap_or(usize::MAX);
+    let bytes = count.saturating_mul(size);
     let same = [("count", count as u64), ("size", size as u64)];
     allocate(name, bytes, BLOCK_ALIGN as usize, &same, true)
 }

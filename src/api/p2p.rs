@@ -16,8 +16,8 @@ const NONE: usize = usize::MAX;
 /// For this and all functions below: the arrays are valid for `nelems` elements.
 pub unsafe fn wait_until<T: Word>(name: &'static str, ivar: *mut T, cmp: c_int, value: T) {
     let set = one(name, ivar, cmp, value);
-    // SAFETY: one variable, which the caller promises to be valid.
     wait(WaitKind::Point, name, ivar.addr(), || {
+        // SAFETY: one variable, which the caller promises to be valid.
         unsafe { set.all() }.then_some(())
     });
 }
@@ -96,10 +96,11 @@ macro_rules! forms {
             $value: $value_type,
         ) -> usize {
             let set = set(name, ivars, nelems, status, cmp, $values);
-            // SAFETY: the caller's promise, for this and the next block.
+            // SAFETY: the caller's promise.
             if unsafe { set.is_empty() } {
                 return NONE;
             }
+            // SAFETY: the caller's promise.
             wait(WaitKind::Point, name, ivars.addr(), || unsafe { set.any(0) })
         }
 
@@ -113,11 +114,12 @@ macro_rules! forms {
             status: *const c_int, cmp: c_int, $value: $value_type,
         ) -> usize {
             let set = set(name, ivars, nelems, status, cmp, $values);
-            // SAFETY: the caller's promise, for this and the next block.
+            // SAFETY: the caller's promise.
             if unsafe { set.is_empty() } {
                 return 0;
             }
             wait(WaitKind::Point, name, ivars.addr(), || {
+                // SAFETY: the caller's promise.
                 Some(unsafe { set.some(indices) }).filter(|n| *n > 0)
             })
         }

@@ -9,6 +9,8 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::FileExt;
 
+use super::SpaceError;
+use crate::job::Attachment;
 use crate::platform::machine::page_size;
 use crate::platform::mapping::{self, Place};
 
@@ -44,8 +46,26 @@ impl Globals {
         addr.wrapping_sub(self.start) < self.len
     }
 
+    /// Copies the globals into the job's memory and maps the copy over the original.
+    ///
+    /// # Safety
+    /// No other thread writes globals during the call.
+    pub unsafe fn share(&self, job: &Attachment) -> Result<(), SpaceError> {
+        let (len, room) = (self.len as u64, job.control.header().slot_size);
+        if len > room {
+            return Err(SpaceError::GlobalsTooLarge { len, room });
+        }
+        let offset = job.control.offsets().globals(job.pe);
+        self.copy_to(&job.file, offset)
+            .map_err(|e| SpaceError::Io("copy the global variables", e))?;
+        // SAFETY: replaces memory by a copy of itself (the caller's promise).
+        unsafe { mapping::map_shared(job.file.as_fd(), offset, self.len, Place::Over(self.start)) }
+            .map_err(|e| SpaceError::Io("share the global variables", e))?;
+        Ok(())
+    }
+
     /// Copies the globals to `file` at `offset`, without the pages that were never touched.
-    pub fn copy_to(&self, file: &File, offset: u64) -> io::Result<()> {
+    fn copy_to(&self, file: &File, offset: u64) -> io::Result<()> {
         let page = page_size();
         let touched = touched_pages(self.start, self.len / page, self.in_file.div_ceil(page));
         let mut i = 0;
@@ -60,17 +80,6 @@ impl Globals {
             }
             i += run.max(1);
         }
-        Ok(())
-    }
-
-    /// Maps the copy over the original.
-    ///
-    /// # Safety
-    /// `file` at `offset` holds what [`Globals::copy_to`] wrote, and no other thread has
-    /// written globals since.
-    pub unsafe fn map_over(&self, file: &File, offset: u64) -> io::Result<()> {
-        // SAFETY: replaces memory by a copy of itself (the caller's promise).
-        unsafe { mapping::map_shared(file.as_fd(), offset, self.len, Place::Over(self.start))? };
         Ok(())
     }
 

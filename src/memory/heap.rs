@@ -20,6 +20,7 @@ pub struct Heap {
     /// Live blocks: offset to (bytes asked for, bytes taken).
     blocks: BTreeMap<u64, Block>,
     in_use: u64,
+    was_used: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +38,7 @@ impl Heap {
             size,
             blocks: BTreeMap::new(),
             in_use: 0,
+            was_used: false,
         }
     }
 
@@ -59,6 +61,7 @@ impl Heap {
         }
         self.blocks.insert(start, Block { asked: size, taken });
         self.in_use += taken;
+        self.was_used = true;
         Some(start)
     }
 
@@ -97,6 +100,11 @@ impl Heap {
     /// Bytes not in any block.
     pub fn free_bytes(&self) -> u64 {
         self.size - self.in_use
+    }
+
+    /// Whether any block was ever taken.
+    pub fn was_used(&self) -> bool {
+        self.was_used
     }
 
     /// Number of live blocks.

@@ -20,7 +20,6 @@ pub struct Space {
     scattered: Vec<usize>,
     /// PEs whose globals are laid out differently: another executable.
     strangers: Vec<bool>,
-    globals_offset: u64,
 }
 
 /// Heaps in one mapping: from PE `first` on, `len` bytes.
@@ -73,32 +72,36 @@ impl fmt::Display for SpaceError {
 impl std::error::Error for SpaceError {}
 
 impl Space {
-    /// Maps all heaps at layout candidate `k`.
-    pub fn map_heaps(job: &Attachment, k: u32) -> Result<Self, SpaceError> {
+    /// Maps all heaps, and the others' globals if there are any, at layout candidate `k`.
+    pub fn map(job: &Attachment, k: u32, globals: Option<Globals>) -> Result<Self, SpaceError> {
         let header = job.control.header();
         let n_pes = job.control.n_pes();
-        let layout = layout::candidate(k, n_pes, header.slot_size, header.heap_size);
-        let this = Self {
+        let mut this = Self {
             me: job.pe,
             n_pes,
-            layout,
-            globals: None,
+            layout: layout::candidate(k, n_pes, header.slot_size, header.heap_size),
+            globals,
             scattered: Vec::new(),
             strangers: Vec::new(),
-            globals_offset: job.control.offsets().globals(job.pe),
         };
-        if layout.heap_size == 0 {
-            return Ok(this);
+        this.map_heaps(job)?;
+        this.map_globals(job)?;
+        Ok(this)
+    }
+
+    fn map_heaps(&self, job: &Attachment) -> Result<(), SpaceError> {
+        if self.layout.heap_size == 0 {
+            return Ok(());
         }
         // My own last: side by side in the file, it would else be joined with the others.
-        let parts = this.heap_parts();
+        let parts = self.heap_parts();
         for (i, part) in parts.iter().enumerate() {
-            let at = MapPlace::Exactly(this.window(layout.heap_base, part.first));
+            let at = MapPlace::Exactly(self.window(self.layout.heap_base, part.first));
             let offset = job.control.offsets().heap(part.first);
             // SAFETY: not placed over anything.
             let got = unsafe { mapping::map_shared(job.file.as_fd(), offset, part.len, at) };
             if let Err(e) = got {
-                this.unmap_heaps(&parts[..i]);
+                self.unmap_heaps(&parts[..i]);
                 return Err(match e.raw_os_error() {
                     Some(libc::EEXIST | libc::EINVAL | libc::ENOMEM | libc::EPERM) => {
                         SpaceError::Taken
@@ -106,15 +109,15 @@ impl Space {
                     _ => SpaceError::Io("map the symmetric heaps", e),
                 });
             }
-            let at = this.window(layout.heap_base, part.first);
-            let advice = if part.first == this.me {
+            let at = self.window(self.layout.heap_base, part.first);
+            let advice = if part.first == self.me {
                 libc::MADV_HUGEPAGE
             } else {
                 libc::MADV_DONTDUMP
             };
             mapping::advise(at, part.len, advice);
         }
-        Ok(this)
+        Ok(())
     }
 
     /// What to map for the heaps: those below mine, those above, mine. Heaps that fill
@@ -143,32 +146,13 @@ impl Space {
         parts
     }
 
-    /// Makes this PE's globals shared (if `first_time`) and maps those of the others.
-    pub fn map_globals(
-        &mut self,
-        job: &Attachment,
-        globals: Globals,
-        first_time: bool,
-    ) -> Result<(), SpaceError> {
-        let room = job.control.header().slot_size;
-        if globals.len as u64 > room {
-            return Err(SpaceError::GlobalsTooLarge {
-                len: globals.len as u64,
-                room,
-            });
-        }
-        if first_time {
-            globals
-                .copy_to(&job.file, self.globals_offset)
-                .map_err(|e| SpaceError::Io("copy the global variables", e))?;
-            // SAFETY: copied just above, by the thread that initialises the library.
-            unsafe { globals.map_over(&job.file, self.globals_offset) }
-                .map_err(|e| SpaceError::Io("share the global variables", e))?;
-        }
+    fn map_globals(&mut self, job: &Attachment) -> Result<(), SpaceError> {
+        let Some(globals) = self.globals.clone() else {
+            return Ok(());
+        };
         if !self.map_globals_at_stride(job, &globals) {
             self.scatter_globals(job, &globals)?;
         }
-        self.globals = Some(globals);
         Ok(())
     }
 
@@ -229,11 +213,11 @@ impl Space {
         }
     }
 
-    /// Removes all windows but this PE's globals, and gives back the heap's memory.
+    /// Removes all windows, for another try at other addresses.
     ///
     /// # Safety
-    /// Nothing uses symmetric memory of the job any more, on any PE.
-    pub unsafe fn unmap(&self, job: &Attachment) {
+    /// Nothing uses them.
+    pub unsafe fn unmap(&self) {
         self.unmap_heaps(&self.heap_parts());
         if let Some(globals) = &self.globals {
             for pe in (0..self.n_pes).filter(|pe| *pe != self.me) {
@@ -241,11 +225,12 @@ impl Space {
                 unsafe { mapping::unmap(self.globals_window(globals.start, pe), globals.len) };
             }
         }
-        mapping::punch_hole(
-            job.file.as_fd(),
-            job.control.offsets().heap(self.me),
-            self.layout.heap_size,
-        );
+    }
+
+    /// Gives the memory of this PE's heap back to the system; it reads as zero after.
+    pub fn give_back_heap(&self, job: &Attachment) {
+        let offset = job.control.offsets().heap(self.me);
+        mapping::punch_hole(job.file.as_fd(), offset, self.layout.heap_size);
     }
 
     fn unmap_heaps(&self, parts: &[HeapPart]) {
@@ -340,11 +325,6 @@ impl Space {
     /// This PE's globals, if they are symmetric.
     pub fn globals(&self) -> Option<&Globals> {
         self.globals.as_ref()
-    }
-
-    /// Offset of this PE's globals in the job's memory file.
-    pub fn globals_offset(&self) -> u64 {
-        self.globals_offset
     }
 
     /// The PE whose window `addr` would be, and the address in this process that it stands
