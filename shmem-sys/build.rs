@@ -23,7 +23,7 @@ fn main() {
     let exports = out.join("exports.map");
     fs::write(
         &exports,
-        "{ global: shmem_*; pshmem_*; shmemi_*; start_pes; pstart_pes; _my_pe; p_my_pe; _num_pes; p_num_pes; shmalloc; pshmalloc; shfree; pshfree; shrealloc; pshrealloc; shmemalign; pshmemalign; };\n",
+        "{ global: shmem_*; pshmem_*; shmemi_native; shmemi_require_native; start_pes; pstart_pes; _my_pe; p_my_pe; _num_pes; p_num_pes; shmalloc; pshmalloc; shfree; pshfree; shrealloc; pshrealloc; shmemalign; pshmemalign; };\n",
     )
     .expect("OUT_DIR is writable");
     println!(

@@ -1,0 +1,149 @@
+
+/* The routines that come alone. */
+
+static void teams(void) {
+    shmem_team_t copy = SHMEM_TEAM_INVALID, x = SHMEM_TEAM_INVALID, y = SHMEM_TEAM_INVALID, of_ctx;
+    shmem_team_config_t config, got;
+    shmem_ctx_t team_ctx = SHMEM_CTX_INVALID;
+    config.num_contexts = 1;
+    int rc = F(shmem_team_split_strided)(SHMEM_TEAM_WORLD, 0, 1, n, &config, SHMEM_TEAM_NUM_CONTEXTS, &copy);
+    check(rc == 0 && copy != SHMEM_TEAM_INVALID, "shmem_team_split_strided");
+    check(F(shmem_team_my_pe)(copy) == me, "shmem_team_my_pe");
+    check(F(shmem_team_n_pes)(copy) == n, "shmem_team_n_pes");
+    check(F(shmem_team_translate_pe)(copy, to, SHMEM_TEAM_WORLD) == to, "shmem_team_translate_pe");
+    got.num_contexts = -1;
+    check(F(shmem_team_get_config)(copy, SHMEM_TEAM_NUM_CONTEXTS, &got) == 0 && got.num_contexts >= 0,
+          "shmem_team_get_config");
+    check(F(shmem_team_ptr)(copy, area, me) == area, "shmem_team_ptr");
+    rc = F(shmem_team_create_ctx)(copy, 0, &team_ctx);
+    check(rc == 0 && team_ctx != SHMEM_CTX_INVALID, "shmem_team_create_ctx");
+    rc = F(shmem_ctx_get_team)(team_ctx, &of_ctx);
+    check(rc == 0 && of_ctx == copy, "shmem_ctx_get_team");
+    shmem_ctx_destroy(team_ctx);
+    F(shmem_team_destroy)(copy);
+    check(1, "shmem_team_destroy");
+    rc = F(shmem_team_split_2d)(SHMEM_TEAM_WORLD, 2, NULL, 0, &x, NULL, 0, &y);
+    check(rc == 0 && shmem_team_n_pes(x) <= 2 && shmem_team_n_pes(y) <= (n + 1) / 2, "shmem_team_split_2d");
+    shmem_team_destroy(x);
+    shmem_team_destroy(y);
+}
+
+static void contexts(void) {
+    shmem_ctx_t own = SHMEM_CTX_INVALID;
+    shmem_ctx_session_config_t config;
+    config.total_ops = 1;
+    check(F(shmem_ctx_create)(SHMEM_CTX_PRIVATE, &own) == 0, "shmem_ctx_create");
+    F(shmem_ctx_session_start)(own, SHMEM_CTX_SESSION_BATCH, &config, SHMEM_CTX_SESSION_TOTAL_OPS);
+    check(1, "shmem_ctx_session_start");
+    F(shmem_ctx_session_stop)(own);
+    check(1, "shmem_ctx_session_stop");
+    F(shmem_ctx_fence)(own);
+    check(1, "shmem_ctx_fence");
+    F(shmem_ctx_quiet)(own);
+    check(1, "shmem_ctx_quiet");
+    F(shmem_ctx_pe_quiet)(own, &to, 1);
+    check(1, "shmem_ctx_pe_quiet");
+    F(shmem_ctx_destroy)(own);
+    check(1, "shmem_ctx_destroy");
+    F(shmem_fence)();
+    check(1, "shmem_fence");
+    F(shmem_quiet)();
+    check(1, "shmem_quiet");
+    F(shmem_pe_quiet)(&to, 1);
+    check(1, "shmem_pe_quiet");
+}
+
+static void memory(void) {
+    void *p = F(shmem_malloc)(100);
+    check(p != NULL, "shmem_malloc");
+    p = F(shmem_realloc)(p, 1000);
+    check(p != NULL, "shmem_realloc");
+    F(shmem_free)(p);
+    check(1, "shmem_free");
+    p = F(shmem_align)(4096, 10);
+    check(p != NULL && (uintptr_t)p % 4096 == 0, "shmem_align");
+    shmem_free(p);
+    p = F(shmem_malloc_with_hints)(64, SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE);
+    check(p != NULL, "shmem_malloc_with_hints");
+    shmem_free(p);
+    p = F(shmem_calloc)(10, 10);
+    check(p != NULL && zero((unsigned char *)p, 100), "shmem_calloc");
+    shmem_free(p);
+    p = F(shmalloc)(100);
+    check(p != NULL, "shmalloc");
+    p = F(shrealloc)(p, 200);
+    check(p != NULL, "shrealloc");
+    F(shfree)(p);
+    check(1, "shfree");
+    p = F(shmemalign)(256, 10);
+    check(p != NULL && (uintptr_t)p % 256 == 0, "shmemalign");
+    shmem_free(p);
+}
+
+static void queries(void) {
+    int major = 0, minor = 0, provided = -1, initialized = 0;
+    char name[SHMEM_MAX_NAME_LEN];
+    check(F(shmem_my_pe)() == me && F(_my_pe)() == me, "shmem_my_pe, _my_pe");
+    check(F(shmem_n_pes)() == n && F(_num_pes)() == n, "shmem_n_pes, _num_pes");
+    F(shmem_info_get_version)(&major, &minor);
+    check(major == SHMEM_MAJOR_VERSION && minor == SHMEM_MINOR_VERSION, "shmem_info_get_version");
+    F(shmem_info_get_name)(name);
+    check(strcmp(name, SHMEM_VENDOR_STRING) == 0, "shmem_info_get_name");
+    F(shmem_query_thread)(&provided);
+    check(provided >= SHMEM_THREAD_SINGLE && provided <= SHMEM_THREAD_MULTIPLE, "shmem_query_thread");
+    F(shmem_query_initialized)(&initialized);
+    check(initialized, "shmem_query_initialized");
+    check(F(shmem_pe_accessible)(to) == 1, "shmem_pe_accessible");
+    check(F(shmem_addr_accessible)(area, to) == 1 && F(shmem_addr_accessible)(&major, to) == 0,
+          "shmem_addr_accessible");
+    check(F(shmem_ptr)(area, me) == area && F(shmem_ptr)(&major, to) == NULL, "shmem_ptr");
+    F(shmem_pcontrol)(1);
+    F(shmem_pcontrol)(2, "more", 3);
+    check(1, "shmem_pcontrol");
+    F(shmem_clear_cache_inv)();
+    F(shmem_set_cache_inv)();
+    F(shmem_clear_cache_line_inv)(area);
+    F(shmem_set_cache_line_inv)(area);
+    F(shmem_udcflush)();
+    F(shmem_udcflush_line)(area);
+    check(1, "cache control");
+}
+
+static void locks(void) {
+    static long lock = 0;
+    static int counter;
+    for (int i = 0; i < 10; i++) {
+        if (i % 2 == 0)
+            F(shmem_set_lock)(&lock);
+        else
+            while (F(shmem_test_lock)(&lock)) continue;
+        int value;
+        shmem_getmem(&value, &counter, sizeof value, 0);
+        value++;
+        shmem_putmem(&counter, &value, sizeof value, 0);
+        shmem_quiet();
+        F(shmem_clear_lock)(&lock);
+    }
+    shmem_barrier_all();
+    check(me != 0 || counter == 10 * n, "shmem_set_lock, shmem_test_lock, shmem_clear_lock");
+}
+
+int main(void) {
+    int provided = -1;
+    int rc = F(shmem_init_thread)(SHMEM_THREAD_MULTIPLE, &provided);
+    F(start_pes)(0);
+    F(shmem_init)();
+    set_up();
+    check(rc == 0 && provided == SHMEM_THREAD_MULTIPLE, "shmem_init_thread, start_pes, shmem_init");
+    teams();
+    contexts();
+    memory();
+    queries();
+    locks();
+    every_family();
+    F(shmem_finalize)();
+    check(shmem_my_pe() == me, "shmem_finalize");
+    int failed = summary(PROGRAM);
+    shmem_barrier_all();
+    F(shmem_global_exit)(failed);
+}
