@@ -6,6 +6,7 @@ use std::io::Write;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use crate::job::Attachment;
 use crate::job::region::PeState;
 use crate::runtime;
 
@@ -17,18 +18,7 @@ pub const STATUS: c_int = 1;
 #[cold]
 pub fn fatal(routine: &str, message: impl Display) -> ! {
     let job = runtime::attachment();
-    let first = job.is_none_or(|job| {
-        let word = &job.control.header().reporter;
-        let mine = job.pe as u32 + 1;
-        let won = word.compare_exchange(0, mine, Ordering::AcqRel, Ordering::Acquire);
-        won.is_ok()
-    });
-    if let Some(job) = job {
-        let block = job.control.pe_block(job.pe);
-        block
-            .state
-            .store(PeState::Reported as u32, Ordering::Release);
-    }
+    let first = job.is_none_or(is_first);
     flush_program_output();
     if first {
         let line = match job {
@@ -42,6 +32,17 @@ pub fn fatal(routine: &str, message: impl Display) -> ! {
     }
     // SAFETY: ends the process at once; the program's output was flushed above.
     unsafe { libc::_exit(STATUS) }
+}
+
+/// Whether this PE is the first of its job to report a misuse; the launcher adds no line of
+/// its own for a PE that reported. Safe in a signal handler.
+pub fn is_first(job: &Attachment) -> bool {
+    let reported = PeState::Reported as u32;
+    let block = job.control.pe_block(job.pe);
+    block.state.store(reported, Ordering::Release);
+    let (word, mine) = (&job.control.header().reporter, job.pe as u32 + 1);
+    word.compare_exchange(0, mine, Ordering::AcqRel, Ordering::Acquire)
+        .is_ok()
 }
 
 /// Writes out what the program has printed: nothing of it is to be lost.

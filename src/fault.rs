@@ -7,6 +7,7 @@
 use std::fmt::{self, Write};
 use std::sync::Once;
 
+use crate::fatal;
 use crate::memory::Place;
 use crate::runtime::{self, Runtime};
 
@@ -59,7 +60,7 @@ unsafe extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, _: *mut li
         bytes: [0; 512],
         len: 0,
     };
-    if explain(rt, signal, addr, &mut line).is_ok_and(|said| said) {
+    if explain(rt, signal, addr, &mut line).is_ok_and(|said| said) && fatal::is_first(rt.job) {
         // SAFETY: write is async-signal-safe; the buffer is live.
         unsafe { libc::write(2, line.bytes.as_ptr().cast(), line.len) };
     }
