@@ -29,19 +29,14 @@
 
 struct shmemi_word;
 
-struct shmemi_pe {
-    struct shmemi_word *tag;    /* number of the PE, or-ed with SHMEMI_PES - 1; 0: none */
-    struct shmemi_word *offset; /* of the PE's memory from this PE's, in bytes */
-};
-
 struct shmemi_native {
     struct shmemi_word *my_pe;   /* this PE's number + 1; 0: call the library */
     struct shmemi_word *n_pes;   /* number of PEs; 0: call the library */
     struct shmemi_word *ordered; /* 1: CPU fences order all operations; 0: call the library */
-    struct shmemi_word *stride;  /* bytes between the same object on neighbouring PEs */
-    struct shmemi_word *bias;    /* stride times this PE's number */
-    struct shmemi_word *reserved[3];
-    struct shmemi_pe pe[SHMEMI_PES]; /* PE r is described by element r % SHMEMI_PES */
+    struct shmemi_word *reserved[5];
+    /* PE r has element r % SHMEMI_PES of these: */
+    struct shmemi_word *tag[SHMEMI_PES];    /* its number or-ed with SHMEMI_PES - 1; 0: nobody */
+    struct shmemi_word *offset[SHMEMI_PES]; /* bytes from this PE's memory to its memory */
 };
 
 extern struct shmemi_native shmemi_native;
@@ -71,10 +66,6 @@ SHMEMI_INLINE int shmemi_is_native(int pe) {
     return 1;
 }
 
-SHMEMI_INLINE uintptr_t shmemi_offset(int pe) {
-    return (uintptr_t)(unsigned)pe * (uintptr_t)shmemi_native.stride - (uintptr_t)shmemi_native.bias;
-}
-
 SHMEMI_INLINE int shmemi_is_ordered(void) {
     return 1;
 }
@@ -82,12 +73,8 @@ SHMEMI_INLINE int shmemi_is_ordered(void) {
 #else
 
 SHMEMI_INLINE int shmemi_is_native(int pe) {
-    return SHMEMI_LIKELY((unsigned)(uintptr_t)shmemi_native.pe[(unsigned)pe % SHMEMI_PES].tag
+    return SHMEMI_LIKELY((unsigned)(uintptr_t)shmemi_native.tag[(unsigned)pe % SHMEMI_PES]
                          == ((unsigned)pe | (SHMEMI_PES - 1u)));
-}
-
-SHMEMI_INLINE uintptr_t shmemi_offset(int pe) {
-    return (uintptr_t)shmemi_native.pe[(unsigned)pe % SHMEMI_PES].offset;
 }
 
 SHMEMI_INLINE int shmemi_is_ordered(void) {
@@ -95,6 +82,10 @@ SHMEMI_INLINE int shmemi_is_ordered(void) {
 }
 
 #endif
+
+SHMEMI_INLINE uintptr_t shmemi_offset(int pe) {
+    return (uintptr_t)shmemi_native.offset[(unsigned)pe % SHMEMI_PES];
+}
 
 /* A context's lowest bit says that its PE numbers are those of the world team. */
 SHMEMI_INLINE int shmemi_is_world(shmem_ctx_t ctx) {
@@ -112,12 +103,22 @@ SHMEMI_INLINE void *shmemi_at(const void *p, int pe) {
 #endif
 }
 
-/* Scalars are accessed by volatile loads and stores, so that a program may wait in a loop of
- * gets. With SHMEM_NATIVE_ONLY, floating-point ones are plain, so that loops vectorize. */
+/* Scalar accesses. Loads are volatile, so that a program may wait in a loop of gets. Stores
+ * may be plain, since the call of the library beside them keeps them in their loop. With
+ * SHMEM_NATIVE_ONLY there is no such call, and stores are volatile too; but floating-point
+ * accesses are plain, so that loops vectorize. */
 #ifdef SHMEM_NATIVE_ONLY
 #define SHMEMI_IS_FLOATING(type) ((type)0.5 != 0)
+#define SHMEMI_LOAD(type, at) \
+    (SHMEMI_IS_FLOATING(type) ? *(const type *)(at) : *(const volatile type *)(at))
+#define SHMEMI_STORE(type, at, value)                                   \
+    do {                                                                \
+        if (SHMEMI_IS_FLOATING(type)) *(type *)(at) = (value);          \
+        else *(volatile type *)(at) = (value);                          \
+    } while (0)
 #else
-#define SHMEMI_IS_FLOATING(type) 0
+#define SHMEMI_LOAD(type, at) (*(const volatile type *)(at))
+#define SHMEMI_STORE(type, at, value) (*(type *)(at) = (value))
 #endif
 
 /* Objects of 1 to 8 bytes of any type at any address. */
@@ -129,13 +130,13 @@ typedef uint64_t __attribute__((__may_alias__, __aligned__(1))) shmemi_any8;
 /* Copies to and from another PE's memory. */
 SHMEMI_INLINE void shmemi_store(void *dest, const void *source, size_t bytes) {
     if (__builtin_constant_p(bytes) && bytes == 1) {
-        *(volatile shmemi_any1 *)dest = *(const shmemi_any1 *)source;
+        SHMEMI_STORE(shmemi_any1, dest, *(const shmemi_any1 *)source);
     } else if (__builtin_constant_p(bytes) && bytes == 2) {
-        *(volatile shmemi_any2 *)dest = *(const shmemi_any2 *)source;
+        SHMEMI_STORE(shmemi_any2, dest, *(const shmemi_any2 *)source);
     } else if (__builtin_constant_p(bytes) && bytes == 4) {
-        *(volatile shmemi_any4 *)dest = *(const shmemi_any4 *)source;
+        SHMEMI_STORE(shmemi_any4, dest, *(const shmemi_any4 *)source);
     } else if (__builtin_constant_p(bytes) && bytes == 8) {
-        *(volatile shmemi_any8 *)dest = *(const shmemi_any8 *)source;
+        SHMEMI_STORE(shmemi_any8, dest, *(const shmemi_any8 *)source);
     } else {
         __builtin_memcpy(dest, source, bytes);
         SHMEMI_BARRIER();
@@ -144,13 +145,13 @@ SHMEMI_INLINE void shmemi_store(void *dest, const void *source, size_t bytes) {
 
 SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes) {
     if (__builtin_constant_p(bytes) && bytes == 1) {
-        *(shmemi_any1 *)dest = *(const volatile shmemi_any1 *)source;
+        *(shmemi_any1 *)dest = SHMEMI_LOAD(shmemi_any1, source);
     } else if (__builtin_constant_p(bytes) && bytes == 2) {
-        *(shmemi_any2 *)dest = *(const volatile shmemi_any2 *)source;
+        *(shmemi_any2 *)dest = SHMEMI_LOAD(shmemi_any2, source);
     } else if (__builtin_constant_p(bytes) && bytes == 4) {
-        *(shmemi_any4 *)dest = *(const volatile shmemi_any4 *)source;
+        *(shmemi_any4 *)dest = SHMEMI_LOAD(shmemi_any4, source);
     } else if (__builtin_constant_p(bytes) && bytes == 8) {
-        *(shmemi_any8 *)dest = *(const volatile shmemi_any8 *)source;
+        *(shmemi_any8 *)dest = SHMEMI_LOAD(shmemi_any8, source);
     } else {
         SHMEMI_BARRIER();
         __builtin_memcpy(dest, source, bytes);
@@ -190,40 +191,35 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes) {
 
 /* p and g */
 
-#define SHMEMI_P_(name, type, P, A, T)                                                 \
+#define SHMEMI_P_(name, type, P, A, T)                                                    \
     SHMEMI_DEFINE(name, void, (P type *dest, type value, int pe), (A dest, value, pe), T, \
-                  if (SHMEMI_IS_FLOATING(type)) *(type *)shmemi_at(dest, pe) = value;   \
-                  else *(volatile type *)shmemi_at(dest, pe) = value)
+                  SHMEMI_STORE(type, shmemi_at(dest, pe), value))
 #define SHMEMI_P(name, type) SHMEMI_P_(name, type, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
 #define SHMEMI_CTX_P(name, type) SHMEMI_P_(name, type, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
 
-#define SHMEMI_G_(name, type, P, A, T)                                                \
-    SHMEMI_DEFINE_VALUE(name, type, (P const type *source, int pe), (A source, pe), T, \
-                        return SHMEMI_IS_FLOATING(type)                                \
-                                   ? *(const type *)shmemi_at(source, pe)              \
-                                   : *(const volatile type *)shmemi_at(source, pe))
+#define SHMEMI_G_(name, type, P, A, T)                                                   \
+    SHMEMI_DEFINE_VALUE(name, type, (P const type *source, int pe), (A source, pe), T,   \
+                        return SHMEMI_LOAD(type, shmemi_at(source, pe)))
 #define SHMEMI_G(name, type) SHMEMI_G_(name, type, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
 #define SHMEMI_CTX_G(name, type) SHMEMI_G_(name, type, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
 
 /* put and get of elements of a type; one element is an access of that type */
 
-#define SHMEMI_PUT_(name, type, P, A, T)                                                         \
-    SHMEMI_DEFINE(name, void, (P type *dest, const type *source, size_t nelems, int pe),          \
-                  (A dest, source, nelems, pe), T,                                                \
-                  if (!(__builtin_constant_p(nelems) && nelems == 1))                             \
-                      shmemi_store(shmemi_at(dest, pe), source, nelems * sizeof(type));           \
-                  else if (SHMEMI_IS_FLOATING(type)) *(type *)shmemi_at(dest, pe) = *source;      \
-                  else *(volatile type *)shmemi_at(dest, pe) = *source)
+#define SHMEMI_PUT_(name, type, P, A, T)                                                \
+    SHMEMI_DEFINE(name, void, (P type *dest, const type *source, size_t nelems, int pe), \
+                  (A dest, source, nelems, pe), T,                                       \
+                  if (__builtin_constant_p(nelems) && nelems == 1)                       \
+                      SHMEMI_STORE(type, shmemi_at(dest, pe), *source);                  \
+                  else shmemi_store(shmemi_at(dest, pe), source, nelems * sizeof(type)))
 #define SHMEMI_PUT(name, type) SHMEMI_PUT_(name, type, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
 #define SHMEMI_CTX_PUT(name, type) SHMEMI_PUT_(name, type, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
 
-#define SHMEMI_GET_(name, type, P, A, T)                                                         \
-    SHMEMI_DEFINE(name, void, (P type *dest, const type *source, size_t nelems, int pe),          \
-                  (A dest, source, nelems, pe), T,                                                \
-                  if (!(__builtin_constant_p(nelems) && nelems == 1))                             \
-                      shmemi_load(dest, shmemi_at(source, pe), nelems * sizeof(type));            \
-                  else if (SHMEMI_IS_FLOATING(type)) *dest = *(const type *)shmemi_at(source, pe); \
-                  else *dest = *(const volatile type *)shmemi_at(source, pe))
+#define SHMEMI_GET_(name, type, P, A, T)                                                \
+    SHMEMI_DEFINE(name, void, (P type *dest, const type *source, size_t nelems, int pe), \
+                  (A dest, source, nelems, pe), T,                                       \
+                  if (__builtin_constant_p(nelems) && nelems == 1)                       \
+                      *dest = SHMEMI_LOAD(type, shmemi_at(source, pe));                  \
+                  else shmemi_load(dest, shmemi_at(source, pe), nelems * sizeof(type)))
 #define SHMEMI_GET(name, type) SHMEMI_GET_(name, type, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
 #define SHMEMI_CTX_GET(name, type) SHMEMI_GET_(name, type, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
 

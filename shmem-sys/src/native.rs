@@ -5,6 +5,7 @@
 //! a tag without its offset.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use ferroshmem::api::hooks::Native;
 use ferroshmem::api::setup;
@@ -13,15 +14,9 @@ use ferroshmem::api::setup;
 const PES: usize = 4096;
 
 /// No address plus this is canonical: with `SHMEM_NATIVE_ONLY`, which tests nothing, an
-/// operation outside `shmem_init` … `shmem_finalize` faults instead of hitting this PE.
+/// operation before `shmem_init`, after `shmem_finalize` or on a PE that does not exist
+/// faults instead of hitting some memory.
 const NOWHERE: u64 = 1 << 62;
-
-/// `struct shmemi_pe`.
-#[repr(C)]
-struct Pe {
-    tag: AtomicU64,
-    offset: AtomicU64,
-}
 
 /// `struct shmemi_native`: part of the ABI, since it is compiled into programs.
 #[repr(C, align(64))]
@@ -29,10 +24,9 @@ struct Words {
     my_pe: AtomicU64,
     n_pes: AtomicU64,
     ordered: AtomicU64,
-    stride: AtomicU64,
-    bias: AtomicU64,
-    reserved: [AtomicU64; 3],
-    pe: [Pe; PES],
+    reserved: [AtomicU64; 5],
+    tag: [AtomicU64; PES],
+    offset: [AtomicU64; PES],
 }
 
 // All zeros, so that it takes no room in the file and untouched elements none in memory.
@@ -41,71 +35,69 @@ static WORDS: Words = Words {
     my_pe: AtomicU64::new(0),
     n_pes: AtomicU64::new(0),
     ordered: AtomicU64::new(0),
-    stride: AtomicU64::new(0),
-    bias: AtomicU64::new(0),
-    reserved: [const { AtomicU64::new(0) }; 3],
-    pe: [const {
-        Pe {
-            tag: AtomicU64::new(0),
-            offset: AtomicU64::new(0),
-        }
-    }; PES],
+    reserved: [const { AtomicU64::new(0) }; 5],
+    tag: [const { AtomicU64::new(0) }; PES],
+    offset: [const { AtomicU64::new(0) }; PES],
 };
+
+/// What the words describe now.
+static DESCRIBED: Mutex<Option<Native>> = Mutex::new(None);
 
 /// Turns the fast path on or off.
 pub(crate) fn changed(native: Option<Native>) {
-    disable();
-    if let Some(native) = native
-        && native.n as usize <= PES
-    {
-        enable(native);
+    let native = native.filter(|native| native.n as usize <= PES);
+    let mut described = DESCRIBED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(old) = described.take() {
+        disable(old);
     }
+    if let Some(new) = native {
+        enable(new);
+    }
+    *described = native;
 }
 
 fn enable(native: Native) {
+    let Native {
+        first,
+        n,
+        me,
+        log2_stride,
+    } = native;
+    for pe in first..first + n {
+        let offset = (i64::from(pe) - i64::from(me)) << log2_stride;
+        let element = pe as usize % PES;
+        publish(&WORDS.offset[element], offset as u64);
+        publish(&WORDS.tag[element], u64::from(pe) | (PES as u64 - 1));
+    }
+    publish(&WORDS.my_pe, u64::from(me) + 1);
     let n_pes = setup::n_pes("shmem_init") as u64;
-    let stride = 1 << native.log2_stride;
-    for pe in native.first..native.first + native.n {
-        let words = &WORDS.pe[pe as usize % PES];
-        let offset = (i64::from(pe) - i64::from(native.me)) << native.log2_stride;
-        words.offset.store(offset as u64, Ordering::Release);
-        words
-            .tag
-            .store(u64::from(pe) | (PES as u64 - 1), Ordering::Release);
-    }
-    WORDS.bias.store(
-        u64::from(native.me) << native.log2_stride,
-        Ordering::Release,
-    );
-    WORDS.stride.store(stride, Ordering::Release);
-    WORDS
-        .my_pe
-        .store(u64::from(native.me) + 1, Ordering::Release);
-    WORDS.n_pes.store(n_pes, Ordering::Release);
+    publish(&WORDS.n_pes, n_pes);
     // CPU fences are all that is needed only if no PE is elsewhere.
-    WORDS
-        .ordered
-        .store((u64::from(native.n) == n_pes).into(), Ordering::Release);
+    publish(&WORDS.ordered, (u64::from(n) == n_pes).into());
 }
 
-fn disable() {
-    for word in [&WORDS.my_pe, &WORDS.n_pes, &WORDS.ordered, &WORDS.stride] {
-        word.store(0, Ordering::Release);
+fn disable(native: Native) {
+    for word in [&WORDS.my_pe, &WORDS.n_pes, &WORDS.ordered] {
+        publish(word, 0);
     }
-    fault_without_test();
-    // An element that was never used stays untouched: the table spans many pages.
-    for words in WORDS
-        .pe
-        .iter()
-        .filter(|w| w.tag.load(Ordering::Relaxed) != 0)
-    {
-        words.tag.store(0, Ordering::Release);
+    for pe in native.first..native.first + native.n {
+        let element = pe as usize % PES;
+        publish(&WORDS.tag[element], 0);
+        publish(&WORDS.offset[element], NOWHERE);
     }
 }
 
-/// Makes operations that test nothing fault until the fast path is on.
+fn publish(word: &AtomicU64, value: u64) {
+    word.store(value, Ordering::Release);
+}
+
+/// Makes operations that do not test the tag fault for PEs that the table does not describe.
 pub(crate) fn fault_without_test() {
-    WORDS.bias.store(NOWHERE, Ordering::Release);
+    for (tag, offset) in WORDS.tag.iter().zip(&WORDS.offset) {
+        if tag.load(Ordering::Relaxed) == 0 {
+            publish(offset, NOWHERE);
+        }
+    }
 }
 
 /// Whether the fast path is on.

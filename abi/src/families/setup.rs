@@ -50,11 +50,11 @@ pub fn all() -> Vec<Family> {
     ]));
     // Removed from the standard in 1.5; memory is coherent, so there is nothing to do.
     all.extend(rows(Status::Extension, &[
-        ("", "shmem_clear_cache_inv", "void", "", "()"),
-        ("", "shmem_set_cache_inv", "void", "", "()"),
+        ("", "shmem_clear_cache_inv", "void", "", "{}"),
+        ("", "shmem_set_cache_inv", "void", "", "{}"),
         ("", "shmem_clear_cache_line_inv", "void", "void *dest", "_ = dest"),
         ("", "shmem_set_cache_line_inv", "void", "void *dest", "_ = dest"),
-        ("", "shmem_udcflush", "void", "", "()"),
+        ("", "shmem_udcflush", "void", "", "{}"),
         ("", "shmem_udcflush_line", "void", "void *dest", "_ = dest"),
     ]));
     all

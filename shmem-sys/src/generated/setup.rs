@@ -21,10 +21,10 @@ c_api! {
     "start_pes"(npes: c_int) = { startup::prepare(); setup::start_pes("start_pes", npes); startup::ready("start_pes") };
     "_my_pe"() -> c_int = setup::my_pe("_my_pe");
     "_num_pes"() -> c_int = setup::n_pes("_num_pes");
-    "shmem_clear_cache_inv"() = ();
-    "shmem_set_cache_inv"() = ();
+    "shmem_clear_cache_inv"() = {};
+    "shmem_set_cache_inv"() = {};
     "shmem_clear_cache_line_inv"(dest: *mut c_void) = _ = dest;
     "shmem_set_cache_line_inv"(dest: *mut c_void) = _ = dest;
-    "shmem_udcflush"() = ();
+    "shmem_udcflush"() = {};
     "shmem_udcflush_line"(dest: *mut c_void) = _ = dest;
 }
