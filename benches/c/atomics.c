@@ -11,6 +11,7 @@ static int peer;
     {                                                                   \
         type *const target = &there->a_##type, zero = 0;                \
         type seen = 0;                                                  \
+        *target = 0;                                                  \
         for (long i = 0; i < count; i++)                                \
             bare;                                                       \
         (void)zero, (void)*(volatile type *)&seen;                      \
@@ -20,6 +21,7 @@ static int peer;
         type *const target = &heap->a_##type;                           \
         const int pe = peer;                                            \
         type seen = 0;                                                  \
+        there->a_##type = 0;                                                  \
         for (long i = 0; i < count; i++)                                \
             ours;                                                       \
         (void)*(volatile type *)&seen;                                  \
@@ -37,6 +39,15 @@ static int peer;
                           __atomic_load(target, &old, __ATOMIC_SEQ_CST); seen += old; },\
            seen += shmem_##type##_atomic_fetch(target, pe))
 
+/* Each fetch is of the address that the one before it says (the value is 0), so that one has to
+ * end before the next begins; the plain series lets the CPU do several at a time. */
+#define CHAINS(type)                                                                           \
+    ATOMIC(type, fetch_chain, {                                                                \
+               type old;                                                                       \
+               __atomic_load(target + (long)seen, &old, __ATOMIC_SEQ_CST);                     \
+               seen = old; },                                                                  \
+           seen = shmem_##type##_atomic_fetch(target + (long)seen, pe))
+
 #define INTEGERS(type)                                                                     \
     STORES(type)                                                                           \
     ATOMIC(type, fetch_add, seen += __atomic_fetch_add(target, (type)i, __ATOMIC_SEQ_CST), \
@@ -53,11 +64,16 @@ static int peer;
 INTEGERS(int)
 INTEGERS(long)
 STORES(double)
+CHAINS(int)
+CHAINS(long)
+CHAINS(double)
 
 #define SERIES(type, name) \
     {#name "/" #type, type##_##name##_bare, type##_##name##_ours, COUNT, 0, 0}
 
-#define SERIES_OF_STORES(type) SERIES(type, swap), SERIES(type, set), SERIES(type, fetch)
+#define SERIES_OF_STORES(type)                                        \
+    SERIES(type, swap), SERIES(type, set), SERIES(type, fetch),       \
+    SERIES(type, fetch_chain)
 
 #define SERIES_OF_INTEGERS(type)                                      \
     SERIES(type, fetch_add), SERIES(type, add), SERIES(type, inc),    \

@@ -1,5 +1,6 @@
-/* Barrier and p + wait_until of two PEs against the way of a cache line there and back;
- * a free lock, taken and given back, against two atomics. */
+/* The barrier of two PEs against the way of a cache line to the other core and back; p and
+ * wait_until, there and back, against stores and loops of loads on the same two flags; a free
+ * lock, taken and given back, against two atomics. */
 #include "rounds.h"
 
 enum { COUNT = 400, LINE = 128 };
@@ -13,6 +14,7 @@ static struct {
 } *heap;
 
 static long *ball, *counter; /* PE 0's */
+static long *peers_flag;
 static long throws, messages;
 static int me, peer;
 
@@ -27,6 +29,20 @@ static void round_trips(long count)
             ;
         if (me != 0)
             __atomic_store_n(ball, throws + 2, __ATOMIC_RELEASE);
+    }
+}
+
+/* A store into the other PE's cache line, and one into this PE's in answer. */
+static void two_transfers(long count)
+{
+    for (long i = 0; i < count; i++) {
+        messages++;
+        if (me == 0)
+            __atomic_store_n(peers_flag, messages, __ATOMIC_RELEASE);
+        while (__atomic_load_n(&heap->flag, __ATOMIC_ACQUIRE) != messages)
+            ;
+        if (me != 0)
+            __atomic_store_n(peers_flag, messages, __ATOMIC_RELEASE);
     }
 }
 
@@ -66,7 +82,7 @@ static void locks(long count)
 
 static const struct series all[] = {
     {"barrier_all", round_trips, barriers, COUNT, 1, 0},
-    {"p+wait_until", round_trips, messages_and_answers, COUNT, 1, 0},
+    {"p+wait_until", two_transfers, messages_and_answers, COUNT, 1, 0},
     {"lock+unlock", two_atomics, locks, 20 * COUNT, 0, 0},
 };
 
@@ -83,6 +99,7 @@ int main(void)
     heap->ball = heap->flag = heap->counter = heap->lock = 0;
     ball = shmem_ptr(&heap->ball, 0);
     counter = shmem_ptr(&heap->counter, 0);
+    peers_flag = shmem_ptr(&heap->flag, peer);
     shmem_barrier_all();
     serve(all, sizeof all / sizeof *all);
     shmem_finalize();

@@ -148,7 +148,7 @@ impl Workshop {
     }
 }
 
-/// Flags that keep a compiler from making vectors, or calls of memcpy, of a loop.
+/// Flags that keep a loop as it is written: no vectors, no unrolling, no call of memcpy.
 fn element_wise(compiler: Compiler) -> &'static [&'static str] {
     match compiler {
         Compiler::Gcc => &[
@@ -156,6 +156,6 @@ fn element_wise(compiler: Compiler) -> &'static [&'static str] {
             "-fno-tree-slp-vectorize",
             "-fno-tree-loop-distribute-patterns",
         ],
-        Compiler::Clang => &["-fno-vectorize", "-fno-slp-vectorize"],
+        Compiler::Clang => &["-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops"],
     }
 }

@@ -1,0 +1,118 @@
+//! The programs in `c/`, what they measure, and what is asked of it.
+
+use ferroshmem_benches::{Bar, Build, Compiler, Source};
+
+/// A program and what it measures.
+#[derive(Debug)]
+pub struct Program {
+    /// How it is built.
+    pub build: Build,
+    /// On how many PEs it runs.
+    pub pes: usize,
+    /// Further options of `oshrun`.
+    pub options: &'static [&'static str],
+    /// Its series; those without bar are shown only.
+    pub series: Vec<(String, Option<Bar>)>,
+}
+
+impl Program {
+    /// A program of one source file, on two PEs with a core each.
+    fn new(file: &'static str) -> Self {
+        Self {
+            build: Build::new(file),
+            pes: 2,
+            options: &["--bind-to", "core"],
+            series: Vec::new(),
+        }
+    }
+
+    /// The same with further series of one bar.
+    fn measures(mut self, names: impl IntoIterator<Item = String>, bar: Option<Bar>) -> Self {
+        self.series
+            .extend(names.into_iter().map(|name| (name, bar)));
+        self
+    }
+}
+
+/// All programs.
+pub fn all() -> Vec<Program> {
+    let mut programs = Vec::new();
+    for compiler in Compiler::installed() {
+        for native_only in [false, true] {
+            programs.push(scalars(compiler, native_only));
+        }
+    }
+    programs.extend([blocks(), atomics(), latency(), crowd()]);
+    programs
+}
+
+/// Every combination of two words, as names of series.
+fn pairs(first: &[&str], second: &[&str]) -> Vec<String> {
+    let with = |a: &&str| {
+        second
+            .iter()
+            .map(move |b| format!("{a}/{b}"))
+            .collect::<Vec<_>>()
+    };
+    first.iter().flat_map(with).collect()
+}
+
+/// Loops of 8-byte operations, by each compiler, with and without the test of the PE.
+fn scalars(compiler: Compiler, native_only: bool) -> Program {
+    let source = |file, element_wise| Source { file, element_wise };
+    let mut build = Build::new("scalars.c").named(&format!("8-byte/{}", compiler.name()));
+    build.sources = vec![
+        source("scalars.c", false),
+        source("kernels.c", false),
+        source("bare.c", true),
+    ];
+    build.compiler = compiler;
+    if native_only {
+        build.name += "/native-only";
+        build.flags.push("-DSHMEM_NATIVE_ONLY");
+    }
+    let bar = Bar::Time(if native_only { 1.1 } else { 2.0 });
+    let names = pairs(&["p", "g", "put", "get"], &["heap", "global"]);
+    Program {
+        build,
+        ..Program::new("scalars.c")
+    }
+    .measures(names, Some(bar))
+}
+
+fn blocks() -> Program {
+    let sizes = [
+        "4KiB", "16KiB", "64KiB", "256KiB", "1024KiB", "4096KiB", "8192KiB",
+    ];
+    Program::new("blocks.c").measures(pairs(&["put", "get"], &sizes), Some(Bar::Bandwidth(0.95)))
+}
+
+fn atomics() -> Program {
+    let bar = Some(Bar::Time(1.1));
+    let integer = ["fetch_add", "add", "inc", "compare_swap"];
+    let any = ["swap", "set", "fetch_chain"];
+    Program::new("atomics.c")
+        .measures(pairs(&integer, &["int", "long"]), bar)
+        .measures(pairs(&any, &["int", "long", "double"]), bar)
+        // Loads that do not wait for each other: faster than any test of the PE.
+        .measures(pairs(&["fetch"], &["int", "long", "double"]), None)
+}
+
+fn latency() -> Program {
+    let one = |name: &str| [name.to_owned()];
+    Program::new("latency.c")
+        .measures(one("barrier_all"), Some(Bar::Time(1.5)))
+        .measures(one("p+wait_until"), Some(Bar::Time(1.15)))
+        .measures(one("lock+unlock"), Some(Bar::Time(3.0)))
+}
+
+fn crowd() -> Program {
+    let program =
+        Program::new("crowd.c").measures(["barrier_all".to_owned()], Some(Bar::Time(2.0)));
+    Program {
+        build: program.build.named("64-PEs"),
+        pes: 64,
+        options: &[],
+        ..program
+    }
+}
