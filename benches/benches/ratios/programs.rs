@@ -94,8 +94,11 @@ fn atomics() -> Program {
     Program::new("atomics.c")
         .measures(pairs(&integer, &["int", "long"]), bar)
         .measures(pairs(&any, &["int", "long", "double"]), bar)
-        // Loads that do not wait for each other: faster than any test of the PE.
-        .measures(pairs(&["fetch"], &["int", "long", "double"]), None)
+        // Plain stores and loads, many at a time: faster than any test of the PE.
+        .measures(
+            pairs(&["set_release", "fetch"], &["int", "long", "double"]),
+            None,
+        )
 }
 
 fn latency() -> Program {
