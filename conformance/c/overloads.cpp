@@ -79,6 +79,7 @@ int main()
     shmem_barrier_all();
     shmem_wait_until(&words[0], SHMEM_CMP_EQ, 6L);
     CHECK(shmem_test(&words[0], SHMEM_CMP_GE, 6L));
+    shmem_barrier_all();
     long source[4] = {1, 2, 3, me};
     shmem_put_signal(words, source, 4, &signal_word, 9, SHMEM_SIGNAL_SET, to);
     shmem_signal_wait_until(&signal_word, SHMEM_CMP_EQ, 9);

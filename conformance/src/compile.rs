@@ -1,10 +1,11 @@
 //! Compiles test programs, each once per content and flags.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
@@ -112,6 +113,8 @@ impl Build {
             name.display(),
             self.key(prefix, &folder)?
         ));
+        let lock = lock_of(&program);
+        let _guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
         if program.exists() {
             return Ok(program);
         }
@@ -171,6 +174,13 @@ impl Build {
         }
         Ok(hash.finish())
     }
+}
+
+/// Trials that need the same program at the same time build it once.
+fn lock_of(program: &Path) -> Arc<Mutex<()>> {
+    static LOCKS: Mutex<BTreeMap<PathBuf, Arc<Mutex<()>>>> = Mutex::new(BTreeMap::new());
+    let mut locks = LOCKS.lock().unwrap_or_else(PoisonError::into_inner);
+    locks.entry(program.to_owned()).or_default().clone()
 }
 
 fn hash_folder(folder: &Path) -> u64 {

@@ -76,7 +76,7 @@ const MISUSES: &[Misuse] = &[
         "amo_private",
         &["PE 1", "shmem_int_atomic_inc", "0x", "symmetric"],
     ),
-    checked("put_null", &["PE 1", "shmem_int_put", "symmetric"]),
+    checked("put_null", &["PE 1", "shmem_int_put", "null"]),
     checked(
         "put_wild",
         &["PE 1", "shmem_int_put", "0x10000", "symmetric"],
@@ -94,8 +94,22 @@ const MISUSES: &[Misuse] = &[
         "lock_private",
         &["PE 1", "shmem_set_lock", "0x", "symmetric"],
     ),
-    always("put_wild", &["PE 1", "segmentation fault", "0x"]),
-    always("put_beyond_heap", &["PE 1", "segmentation fault", "0x"]),
+    // Without checks: faults on an address of some PE's window are explained, others told.
+    always(
+        "put_private",
+        &["PE 1", "segmentation fault", "0x", "not symmetric"],
+    ),
+    always(
+        "p_stack",
+        &["PE 1", "segmentation fault", "0x", "not symmetric"],
+    ),
+    Misuse {
+        case: "put_past_heap",
+        env: &[("SHMEM_SYMMETRIC_SIZE", "64m")],
+        words: &["PE 1", "segmentation fault", "0x", "past the end"],
+    },
+    always("put_wild", &["PE 1", "segmentation fault"]),
+    always("put_beyond_heap", &["PE 1", "segmentation fault"]),
     always("double_free", &["shmem_free", "0x"]),
     always("free_foreign", &["shmem_free", "0x"]),
     always("free_middle", &["shmem_free", "0x"]),
@@ -118,7 +132,7 @@ const MISUSES: &[Misuse] = &[
     ),
     checked(
         "mismatch_count",
-        &["PE 0", "PE 1", "shmem_int_broadcast", "2", "3"],
+        &["PE 0", "PE 1", "shmem_int_broadcast", "8", "12"],
     ),
     checked("mismatch_root", &["PE 0", "PE 1", "shmem_int_broadcast"]),
     checked(
@@ -202,10 +216,10 @@ const BAD_SIZES: &[&str] = &[
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     for misuse in MISUSES {
-        let how = if misuse.env.is_empty() {
-            ""
-        } else {
+        let how = if misuse.env == CHECKED {
             "::checked"
+        } else {
+            ""
         };
         suite.add(format!("misuse::{}{how}", misuse.case), |s| {
             let job = misuse_job(s, misuse.case, misuse.env)?;
@@ -353,7 +367,13 @@ fn bad_size(s: &Setting, size: &str) -> Result<()> {
             .args(&["well"])
             .env("SHMEM_SYMMETRIC_SIZE", size);
         let outcome = job.run(&s.prefix, &s.scratch)?;
-        ended_rightly(&outcome, Status::NonZero, &["SHMEM_SYMMETRIC_SIZE", size])?;
+        // A size that could be read is given back in bytes.
+        let said = if size == "500t" {
+            "549755813888000"
+        } else {
+            size
+        };
+        ended_rightly(&outcome, Status::NonZero, &["SHMEM_SYMMETRIC_SIZE", said])?;
     }
     Ok(())
 }
@@ -443,7 +463,7 @@ fn launcher_ends(s: &Setting, signal: Signal) -> Result<()> {
     for _ in 0..ATTEMPTS {
         let running = start_busy(s, 4)?;
         ensure!(
-            running.processes() == 5,
+            running.processes() >= 5,
             "{} processes",
             running.processes()
         );

@@ -95,6 +95,15 @@ static void put_beyond_heap(void)
         shmem_putmem(p + ((size_t)1 << 45), words, 8, 0);
     }
 }
+/* For a heap of 64 MiB: in PE 0's window, behind its heap. */
+static void put_past_heap(void)
+{
+    char *p = checked_malloc(100);
+    if (me == 1) {
+        now();
+        shmem_putmem(p + ((size_t)64 << 20), words, 8, 0);
+    }
+}
 static void wait_private(void)
 {
     int on_stack = 0;
@@ -110,38 +119,33 @@ static void double_free(void)
 {
     void *p = checked_malloc(100), *other = checked_malloc(100);
     shmem_free(p);
-    if (me == 1)
-        now();
+    now();
     shmem_free(p);
     shmem_free(other);
 }
 static void free_foreign(void)
 {
-    if (me == 1)
-        now();
+    now();
     shmem_free(&word);
 }
 static void free_middle(void)
 {
     char *p = checked_malloc(100);
-    if (me == 1)
-        now();
+    now();
     shmem_free(p + 16);
 }
 static void realloc_freed(void)
 {
     char *p = checked_malloc(100);
     shmem_free(p);
-    if (me == 1)
-        now();
+    now();
     shmem_realloc(p, 200);
 }
 static void clear_free_lock(void) { shmem_clear_lock(&lock_word); }
 
 static void exhausted(void)
 {
-    if (me == 1)
-        now();
+    now();
     CHECK(shmem_malloc((size_t)1 << 50) == NULL);
     shmem_barrier_all();
 }
@@ -149,22 +153,19 @@ static void exhausted(void)
 static void after_finalize(void)
 {
     shmem_finalize();
-    if (me == 1)
-        now();
+    now();
     shmem_malloc(8);
 }
 static void put_after_finalize(void)
 {
     shmem_finalize();
-    if (me == 1)
-        now();
+    now();
     shmem_int_put(&word, &(int){1}, 1, 0);
 }
 static void finalize_twice(void)
 {
     shmem_finalize();
-    if (me == 1)
-        now();
+    now();
     shmem_finalize();
 }
 
@@ -180,39 +181,33 @@ static void mismatch_routine(void)
 }
 static void mismatch_count(void)
 {
-    if (me == 1)
-        now();
+    now();
     shmem_int_broadcast(SHMEM_TEAM_WORLD, words, words + 8, me == 1 ? 3 : 2, 0);
 }
 static void mismatch_root(void)
 {
-    if (me == 1)
-        now();
+    now();
     shmem_int_broadcast(SHMEM_TEAM_WORLD, words, words + 8, 2, me == 1 ? 1 : 0);
 }
 static void mismatch_malloc(void)
 {
-    if (me == 1)
-        now();
+    now();
     shmem_malloc(me == 1 ? 200 : 100);
 }
 static void mismatch_free(void)
 {
     void *p = checked_malloc(100), *q = checked_malloc(100);
-    if (me == 1)
-        now();
+    now();
     shmem_free(me == 1 ? p : q);
 }
 static void root_out_of_range(void)
 {
-    if (me == 1)
-        now();
+    now();
     shmem_int_broadcast(SHMEM_TEAM_WORLD, words, words + 8, 2, n);
 }
 static void active_set_out_of_range(void)
 {
-    if (me == 1)
-        now();
+    now();
     shmem_barrier(0, 0, n + 1, sync_words);
 }
 
@@ -229,7 +224,7 @@ static const struct {
     ALONE(put_signal_pe), TOGETHER(ctx_pe), ALONE(signal_op), ALONE(wait_cmp), ALONE(test_cmp),
     ALONE(wait_any_cmp), ALONE(signal_cmp), ALONE(put_private), ALONE(p_stack),
     ALONE(get_private), ALONE(amo_private), ALONE(put_null), ALONE(put_wild),
-    ALONE(put_beyond_globals), TOGETHER(put_beyond_heap), ALONE(wait_private), ALONE(lock_private),
+    ALONE(put_beyond_globals), TOGETHER(put_beyond_heap), TOGETHER(put_past_heap), ALONE(wait_private), ALONE(lock_private),
     TOGETHER(double_free), TOGETHER(free_foreign), TOGETHER(free_middle),
     TOGETHER(realloc_freed), ALONE(clear_free_lock), TOGETHER(exhausted),
     TOGETHER(after_finalize), TOGETHER(put_after_finalize), TOGETHER(finalize_twice),
