@@ -52,7 +52,7 @@ void shmemi_require_native(void);
     __typeof__(name) *call = name;      \
     __asm__("" : "+r"(call))
 #define SHMEMI_BARRIER() __asm__ __volatile__("" : : : "memory")
-#define SHMEMI_LIKELY(x) __builtin_expect(!!(x), 1)
+#define SHMEMI_LIKELY(x) (__builtin_expect(!!(x), 1) != 0)
 
 #ifdef SHMEM_NATIVE_ONLY
 

@@ -31,7 +31,29 @@ pub(crate) use inlined;
 /// Whether any inlined function has been replaced.
 pub(crate) fn interposed() -> bool {
     use crate::generated::inlined::INLINED;
-    INLINED
-        .iter()
-        .any(|f| !std::ptr::fn_addr_eq(f.called, f.own))
+    let replaced = |f: &Inlined| !std::ptr::fn_addr_eq(f.called, f.own) && !is_stub(f.called);
+    INLINED.iter().any(replaced)
+}
+
+/// Whether an address is that of a stub for calls: an executable that is not
+/// position-independent gives its stub of a library's function the function's identity.
+#[cfg(target_env = "gnu")]
+fn is_stub(function: unsafe extern "C" fn()) -> bool {
+    use std::mem::MaybeUninit;
+    /// `RTLD_DL_SYMENT`, `SHN_UNDEF`.
+    const SYMBOL: libc::c_int = 1;
+    const UNDEFINED: u16 = 0;
+    let mut info = MaybeUninit::uninit();
+    let mut symbol = std::ptr::null_mut();
+    let address = function as *const libc::c_void;
+    // SAFETY: both places are valid for what is written to them.
+    let found = unsafe { libc::dladdr1(address, info.as_mut_ptr(), &mut symbol, SYMBOL) } != 0;
+    // SAFETY: with this flag, the symbol is null or an element of a loaded symbol table.
+    let symbol = unsafe { symbol.cast::<libc::Elf64_Sym>().as_ref() };
+    found && symbol.is_some_and(|symbol| symbol.st_shndx == UNDEFINED)
+}
+
+#[cfg(not(target_env = "gnu"))]
+fn is_stub(_function: unsafe extern "C" fn()) -> bool {
+    false
 }
