@@ -37,7 +37,7 @@ pub const INFO: Variable = Variable {
 pub const SYMMETRIC_SIZE: Variable = Variable {
     name: "SHMEM_SYMMETRIC_SIZE",
     alias: Some("SMA_SYMMETRIC_SIZE"),
-    kind: "size: number with k, m, g or t",
+    kind: "number of bytes, or with k, m, g or t",
     default: "the node's memory",
     help: "Size of each PE's symmetric heap. Memory is used only once it is touched.",
 };

@@ -56,18 +56,22 @@ impl Globals {
             return Err(SpaceError::GlobalsTooLarge { len, room });
         }
         let offset = job.control.offsets().globals(job.pe);
-        self.copy_to(&job.file, offset)
+        let page = page_size();
+        let touched = touched_pages(self.start, self.len / page, self.in_file.div_ceil(page));
+        // In a static executable the allocator's own state is among the globals: between
+        // the copy and the mapping nothing may be allocated or freed.
+        self.copy_to(&job.file, offset, &touched)
             .map_err(|e| SpaceError::Io("copy the global variables", e))?;
         // SAFETY: replaces memory by a copy of itself (the caller's promise).
         unsafe { mapping::map_shared(job.file.as_fd(), offset, self.len, Place::Over(self.start)) }
             .map_err(|e| SpaceError::Io("share the global variables", e))?;
+        drop(touched);
         Ok(())
     }
 
-    /// Copies the globals to `file` at `offset`, without the pages that were never touched.
-    fn copy_to(&self, file: &File, offset: u64) -> io::Result<()> {
+    /// Copies the pages in `touched` to `file` at `offset`.
+    fn copy_to(&self, file: &File, offset: u64, touched: &[bool]) -> io::Result<()> {
         let page = page_size();
-        let touched = touched_pages(self.start, self.len / page, self.in_file.div_ceil(page));
         let mut i = 0;
         while i < touched.len() {
             let run = touched[i..].iter().take_while(|t| **t).count();
