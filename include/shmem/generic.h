@@ -228,40 +228,12 @@
 #define shmem_atomic_and(...) \
     SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_ctx_atomic_and, SHMEMI_atomic_and, 0)(__VA_ARGS__)
 
-#define SHMEMI_atomic_fetch_and(dest, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(dest, shmem_, _atomic_fetch_and)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_fetch_and(ctx, dest, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(dest, shmem_ctx_, _atomic_fetch_and)(ctx, dest, __VA_ARGS__)
-#define shmem_atomic_fetch_and(...) \
-    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_ctx_atomic_fetch_and, SHMEMI_atomic_fetch_and, 0)(__VA_ARGS__)
-
-#define SHMEMI_atomic_fetch_and_nbi(fetch, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(fetch, shmem_, _atomic_fetch_and_nbi)(fetch, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_fetch_and_nbi(ctx, fetch, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(fetch, shmem_ctx_, _atomic_fetch_and_nbi)(ctx, fetch, __VA_ARGS__)
-#define shmem_atomic_fetch_and_nbi(...) \
-    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_ctx_atomic_fetch_and_nbi, SHMEMI_atomic_fetch_and_nbi, 0)(__VA_ARGS__)
-
 #define SHMEMI_atomic_or(dest, ...) \
     SHMEMI_SELECT_BITWISE_AMO(dest, shmem_, _atomic_or)(dest, __VA_ARGS__)
 #define SHMEMI_ctx_atomic_or(ctx, dest, ...) \
     SHMEMI_SELECT_BITWISE_AMO(dest, shmem_ctx_, _atomic_or)(ctx, dest, __VA_ARGS__)
 #define shmem_atomic_or(...) \
     SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_ctx_atomic_or, SHMEMI_atomic_or, 0)(__VA_ARGS__)
-
-#define SHMEMI_atomic_fetch_or(dest, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(dest, shmem_, _atomic_fetch_or)(dest, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_fetch_or(ctx, dest, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(dest, shmem_ctx_, _atomic_fetch_or)(ctx, dest, __VA_ARGS__)
-#define shmem_atomic_fetch_or(...) \
-    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_ctx_atomic_fetch_or, SHMEMI_atomic_fetch_or, 0)(__VA_ARGS__)
-
-#define SHMEMI_atomic_fetch_or_nbi(fetch, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(fetch, shmem_, _atomic_fetch_or_nbi)(fetch, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_fetch_or_nbi(ctx, fetch, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(fetch, shmem_ctx_, _atomic_fetch_or_nbi)(ctx, fetch, __VA_ARGS__)
-#define shmem_atomic_fetch_or_nbi(...) \
-    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_ctx_atomic_fetch_or_nbi, SHMEMI_atomic_fetch_or_nbi, 0)(__VA_ARGS__)
 
 #define SHMEMI_atomic_xor(dest, ...) \
     SHMEMI_SELECT_BITWISE_AMO(dest, shmem_, _atomic_xor)(dest, __VA_ARGS__)
@@ -270,19 +242,26 @@
 #define shmem_atomic_xor(...) \
     SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_ctx_atomic_xor, SHMEMI_atomic_xor, 0)(__VA_ARGS__)
 
+#define SHMEMI_atomic_fetch_and(dest, ...) \
+    SHMEMI_SELECT_BITWISE_AMO(dest, shmem_, _atomic_fetch_and)(dest, __VA_ARGS__)
+#define SHMEMI_ctx_atomic_fetch_and(ctx, dest, ...) \
+    SHMEMI_SELECT_BITWISE_AMO(dest, shmem_ctx_, _atomic_fetch_and)(ctx, dest, __VA_ARGS__)
+#define shmem_atomic_fetch_and(...) \
+    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_ctx_atomic_fetch_and, SHMEMI_atomic_fetch_and, 0)(__VA_ARGS__)
+
+#define SHMEMI_atomic_fetch_or(dest, ...) \
+    SHMEMI_SELECT_BITWISE_AMO(dest, shmem_, _atomic_fetch_or)(dest, __VA_ARGS__)
+#define SHMEMI_ctx_atomic_fetch_or(ctx, dest, ...) \
+    SHMEMI_SELECT_BITWISE_AMO(dest, shmem_ctx_, _atomic_fetch_or)(ctx, dest, __VA_ARGS__)
+#define shmem_atomic_fetch_or(...) \
+    SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_ctx_atomic_fetch_or, SHMEMI_atomic_fetch_or, 0)(__VA_ARGS__)
+
 #define SHMEMI_atomic_fetch_xor(dest, ...) \
     SHMEMI_SELECT_BITWISE_AMO(dest, shmem_, _atomic_fetch_xor)(dest, __VA_ARGS__)
 #define SHMEMI_ctx_atomic_fetch_xor(ctx, dest, ...) \
     SHMEMI_SELECT_BITWISE_AMO(dest, shmem_ctx_, _atomic_fetch_xor)(ctx, dest, __VA_ARGS__)
 #define shmem_atomic_fetch_xor(...) \
     SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_ctx_atomic_fetch_xor, SHMEMI_atomic_fetch_xor, 0)(__VA_ARGS__)
-
-#define SHMEMI_atomic_fetch_xor_nbi(fetch, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(fetch, shmem_, _atomic_fetch_xor_nbi)(fetch, __VA_ARGS__)
-#define SHMEMI_ctx_atomic_fetch_xor_nbi(ctx, fetch, ...) \
-    SHMEMI_SELECT_BITWISE_AMO(fetch, shmem_ctx_, _atomic_fetch_xor_nbi)(ctx, fetch, __VA_ARGS__)
-#define shmem_atomic_fetch_xor_nbi(...) \
-    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_ctx_atomic_fetch_xor_nbi, SHMEMI_atomic_fetch_xor_nbi, 0)(__VA_ARGS__)
 
 #define SHMEMI_atomic_fetch_nbi(fetch, ...) \
     SHMEMI_SELECT_EXTENDED_AMO(fetch, shmem_, _atomic_fetch_nbi)(fetch, __VA_ARGS__)
@@ -318,6 +297,27 @@
     SHMEMI_SELECT_AMO(fetch, shmem_ctx_, _atomic_fetch_add_nbi)(ctx, fetch, __VA_ARGS__)
 #define shmem_atomic_fetch_add_nbi(...) \
     SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_ctx_atomic_fetch_add_nbi, SHMEMI_atomic_fetch_add_nbi, 0)(__VA_ARGS__)
+
+#define SHMEMI_atomic_fetch_and_nbi(fetch, ...) \
+    SHMEMI_SELECT_BITWISE_AMO(fetch, shmem_, _atomic_fetch_and_nbi)(fetch, __VA_ARGS__)
+#define SHMEMI_ctx_atomic_fetch_and_nbi(ctx, fetch, ...) \
+    SHMEMI_SELECT_BITWISE_AMO(fetch, shmem_ctx_, _atomic_fetch_and_nbi)(ctx, fetch, __VA_ARGS__)
+#define shmem_atomic_fetch_and_nbi(...) \
+    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_ctx_atomic_fetch_and_nbi, SHMEMI_atomic_fetch_and_nbi, 0)(__VA_ARGS__)
+
+#define SHMEMI_atomic_fetch_or_nbi(fetch, ...) \
+    SHMEMI_SELECT_BITWISE_AMO(fetch, shmem_, _atomic_fetch_or_nbi)(fetch, __VA_ARGS__)
+#define SHMEMI_ctx_atomic_fetch_or_nbi(ctx, fetch, ...) \
+    SHMEMI_SELECT_BITWISE_AMO(fetch, shmem_ctx_, _atomic_fetch_or_nbi)(ctx, fetch, __VA_ARGS__)
+#define shmem_atomic_fetch_or_nbi(...) \
+    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_ctx_atomic_fetch_or_nbi, SHMEMI_atomic_fetch_or_nbi, 0)(__VA_ARGS__)
+
+#define SHMEMI_atomic_fetch_xor_nbi(fetch, ...) \
+    SHMEMI_SELECT_BITWISE_AMO(fetch, shmem_, _atomic_fetch_xor_nbi)(fetch, __VA_ARGS__)
+#define SHMEMI_ctx_atomic_fetch_xor_nbi(ctx, fetch, ...) \
+    SHMEMI_SELECT_BITWISE_AMO(fetch, shmem_ctx_, _atomic_fetch_xor_nbi)(ctx, fetch, __VA_ARGS__)
+#define shmem_atomic_fetch_xor_nbi(...) \
+    SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_ctx_atomic_fetch_xor_nbi, SHMEMI_atomic_fetch_xor_nbi, 0)(__VA_ARGS__)
 
 #define SHMEMI_put_signal(dest, ...) \
     SHMEMI_SELECT_RMA(dest, shmem_, _put_signal)(dest, __VA_ARGS__)

@@ -84,20 +84,20 @@ SHMEMI_OVERLOADS_BITWISE(long long, longlong)
 #define SHMEMI_OVERLOADS_BITWISE_AMO(TYPE, NAME) \
     SHMEMI_OVERLOAD void shmem_atomic_and(TYPE *dest, TYPE value, int pe) { shmem_##NAME##_atomic_and(dest, value, pe); } \
     SHMEMI_OVERLOAD void shmem_atomic_and(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe) { shmem_ctx_##NAME##_atomic_and(ctx, dest, value, pe); } \
-    SHMEMI_OVERLOAD TYPE shmem_atomic_fetch_and(TYPE *dest, TYPE value, int pe) { return shmem_##NAME##_atomic_fetch_and(dest, value, pe); } \
-    SHMEMI_OVERLOAD TYPE shmem_atomic_fetch_and(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe) { return shmem_ctx_##NAME##_atomic_fetch_and(ctx, dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_fetch_and_nbi(TYPE *fetch, TYPE *dest, TYPE value, int pe) { shmem_##NAME##_atomic_fetch_and_nbi(fetch, dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_fetch_and_nbi(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, TYPE value, int pe) { shmem_ctx_##NAME##_atomic_fetch_and_nbi(ctx, fetch, dest, value, pe); } \
     SHMEMI_OVERLOAD void shmem_atomic_or(TYPE *dest, TYPE value, int pe) { shmem_##NAME##_atomic_or(dest, value, pe); } \
     SHMEMI_OVERLOAD void shmem_atomic_or(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe) { shmem_ctx_##NAME##_atomic_or(ctx, dest, value, pe); } \
-    SHMEMI_OVERLOAD TYPE shmem_atomic_fetch_or(TYPE *dest, TYPE value, int pe) { return shmem_##NAME##_atomic_fetch_or(dest, value, pe); } \
-    SHMEMI_OVERLOAD TYPE shmem_atomic_fetch_or(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe) { return shmem_ctx_##NAME##_atomic_fetch_or(ctx, dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_fetch_or_nbi(TYPE *fetch, TYPE *dest, TYPE value, int pe) { shmem_##NAME##_atomic_fetch_or_nbi(fetch, dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_fetch_or_nbi(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, TYPE value, int pe) { shmem_ctx_##NAME##_atomic_fetch_or_nbi(ctx, fetch, dest, value, pe); } \
     SHMEMI_OVERLOAD void shmem_atomic_xor(TYPE *dest, TYPE value, int pe) { shmem_##NAME##_atomic_xor(dest, value, pe); } \
     SHMEMI_OVERLOAD void shmem_atomic_xor(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe) { shmem_ctx_##NAME##_atomic_xor(ctx, dest, value, pe); } \
+    SHMEMI_OVERLOAD TYPE shmem_atomic_fetch_and(TYPE *dest, TYPE value, int pe) { return shmem_##NAME##_atomic_fetch_and(dest, value, pe); } \
+    SHMEMI_OVERLOAD TYPE shmem_atomic_fetch_and(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe) { return shmem_ctx_##NAME##_atomic_fetch_and(ctx, dest, value, pe); } \
+    SHMEMI_OVERLOAD TYPE shmem_atomic_fetch_or(TYPE *dest, TYPE value, int pe) { return shmem_##NAME##_atomic_fetch_or(dest, value, pe); } \
+    SHMEMI_OVERLOAD TYPE shmem_atomic_fetch_or(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe) { return shmem_ctx_##NAME##_atomic_fetch_or(ctx, dest, value, pe); } \
     SHMEMI_OVERLOAD TYPE shmem_atomic_fetch_xor(TYPE *dest, TYPE value, int pe) { return shmem_##NAME##_atomic_fetch_xor(dest, value, pe); } \
     SHMEMI_OVERLOAD TYPE shmem_atomic_fetch_xor(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe) { return shmem_ctx_##NAME##_atomic_fetch_xor(ctx, dest, value, pe); } \
+    SHMEMI_OVERLOAD void shmem_atomic_fetch_and_nbi(TYPE *fetch, TYPE *dest, TYPE value, int pe) { shmem_##NAME##_atomic_fetch_and_nbi(fetch, dest, value, pe); } \
+    SHMEMI_OVERLOAD void shmem_atomic_fetch_and_nbi(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, TYPE value, int pe) { shmem_ctx_##NAME##_atomic_fetch_and_nbi(ctx, fetch, dest, value, pe); } \
+    SHMEMI_OVERLOAD void shmem_atomic_fetch_or_nbi(TYPE *fetch, TYPE *dest, TYPE value, int pe) { shmem_##NAME##_atomic_fetch_or_nbi(fetch, dest, value, pe); } \
+    SHMEMI_OVERLOAD void shmem_atomic_fetch_or_nbi(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, TYPE value, int pe) { shmem_ctx_##NAME##_atomic_fetch_or_nbi(ctx, fetch, dest, value, pe); } \
     SHMEMI_OVERLOAD void shmem_atomic_fetch_xor_nbi(TYPE *fetch, TYPE *dest, TYPE value, int pe) { shmem_##NAME##_atomic_fetch_xor_nbi(fetch, dest, value, pe); } \
     SHMEMI_OVERLOAD void shmem_atomic_fetch_xor_nbi(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, TYPE value, int pe) { shmem_ctx_##NAME##_atomic_fetch_xor_nbi(ctx, fetch, dest, value, pe); }
 SHMEMI_OVERLOADS_BITWISE_AMO(unsigned int, uint)

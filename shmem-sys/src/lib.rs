@@ -13,6 +13,26 @@ mod native;
 mod startup;
 
 const _: () = {
+    use ferroshmem::api::constants as runtime;
+    use ferroshmem::info;
+    use generated::constants::*;
+
     // The table's Rust types are those of LP64.
     assert!(size_of::<std::ffi::c_long>() == 8 && size_of::<usize>() == 8);
+    // The runtime and the header agree.
+    assert!(runtime::CMP_EQ == SHMEM_CMP_EQ && runtime::CMP_NE == SHMEM_CMP_NE);
+    assert!(runtime::CMP_GT == SHMEM_CMP_GT && runtime::CMP_GE == SHMEM_CMP_GE);
+    assert!(runtime::CMP_LT == SHMEM_CMP_LT && runtime::CMP_LE == SHMEM_CMP_LE);
+    assert!(runtime::THREAD_SINGLE == SHMEM_THREAD_SINGLE);
+    assert!(runtime::THREAD_MULTIPLE == SHMEM_THREAD_MULTIPLE);
+    assert!(runtime::SIGNAL_SET == SHMEM_SIGNAL_SET && runtime::SIGNAL_ADD == SHMEM_SIGNAL_ADD);
+    assert!(
+        runtime::CTX_OPTIONS == SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE
+            && runtime::CTX_NOSTORE == SHMEM_CTX_NOSTORE
+    );
+    assert!(runtime::TEAM_NUM_CONTEXTS == SHMEM_TEAM_NUM_CONTEXTS);
+    assert!(runtime::MALLOC_HINTS == SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE);
+    assert!(info::SPEC_MAJOR == SHMEM_MAJOR_VERSION && info::SPEC_MINOR == SHMEM_MINOR_VERSION);
+    assert!(info::MAX_NAME_LEN == SHMEM_MAX_NAME_LEN);
+    assert!(info::VENDOR.len() == SHMEM_VENDOR_STRING.len());
 };

@@ -9,16 +9,28 @@ use crate::table::Chapter;
 use crate::types::Group;
 
 const CALLS: &str = include_str!("../templates/calls.h");
-const SET_UP: &str = include_str!("../templates/begin_end.h");
+const CALLS_BY_CHAPTER: &[(&str, &str)] = &[
+    ("rma.h", include_str!("../templates/calls/rma.h")),
+    ("amo.h", include_str!("../templates/calls/amo.h")),
+    ("signals.h", include_str!("../templates/calls/signals.h")),
+    (
+        "collectives.h",
+        include_str!("../templates/calls/collectives.h"),
+    ),
+    ("p2p.h", include_str!("../templates/calls/p2p.h")),
+];
 const SINGLES: &str = include_str!("../templates/singles.c");
 
 /// `conformance/c/generated/`: (file name, text).
 pub fn files(chapters: &[Chapter]) -> Vec<(String, String)> {
-    vec![
-        ("calls.h".to_owned(), format!("{C_NOTE}{CALLS}{SET_UP}")),
+    let mut files = vec![
+        ("calls.h".to_owned(), format!("{C_NOTE}{CALLS}")),
         ("every_prototype.c".to_owned(), every_prototype(chapters)),
         ("every_generic.c".to_owned(), every_generic(chapters)),
-    ]
+    ];
+    let calls = CALLS_BY_CHAPTER.iter();
+    files.extend(calls.map(|(name, text)| (format!("calls/{name}"), format!("{C_NOTE}{text}"))));
+    files
 }
 
 /// Calls every function; with `-DPROFILING_NAMES`, by its `pshmem_` name.

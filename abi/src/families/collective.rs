@@ -28,7 +28,7 @@ const MOVES: &[Row] = &[
      "collective::fcollect({n}, team, dest.cast(), source.cast(), bytes(nelems, {size}))", "COLLECT"],
 ];
 
-/// (type, Rust operation, pattern, type-generic name, body, test)
+/// (types, pattern, type-generic name, body, test)
 #[rustfmt::skip]
 const REDUCTIONS: &[(Group, &str, &str, &str, &str)] = &[
     (ReduceBits, "shmem_{T}_and_reduce", "shmem_and_reduce",

@@ -537,32 +537,6 @@ static void generic_atomic_and(void) {
     ATOMIC_AND(shmem_atomic_and, long, CTX)
 }
 
-static void generic_atomic_fetch_and(void) {
-    ATOMIC_FETCH_AND(shmem_atomic_fetch_and, unsigned int, NO_CTX)
-    ATOMIC_FETCH_AND(shmem_atomic_fetch_and, unsigned long, NO_CTX)
-    ATOMIC_FETCH_AND(shmem_atomic_fetch_and, unsigned long long, NO_CTX)
-    ATOMIC_FETCH_AND(shmem_atomic_fetch_and, int, NO_CTX)
-    ATOMIC_FETCH_AND(shmem_atomic_fetch_and, long, NO_CTX)
-    ATOMIC_FETCH_AND(shmem_atomic_fetch_and, unsigned int, CTX)
-    ATOMIC_FETCH_AND(shmem_atomic_fetch_and, unsigned long, CTX)
-    ATOMIC_FETCH_AND(shmem_atomic_fetch_and, unsigned long long, CTX)
-    ATOMIC_FETCH_AND(shmem_atomic_fetch_and, int, CTX)
-    ATOMIC_FETCH_AND(shmem_atomic_fetch_and, long, CTX)
-}
-
-static void generic_atomic_fetch_and_nbi(void) {
-    ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, unsigned int, NO_CTX)
-    ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, unsigned long, NO_CTX)
-    ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, unsigned long long, NO_CTX)
-    ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, int, NO_CTX)
-    ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, long, NO_CTX)
-    ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, unsigned int, CTX)
-    ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, unsigned long, CTX)
-    ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, unsigned long long, CTX)
-    ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, int, CTX)
-    ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, long, CTX)
-}
-
 static void generic_atomic_or(void) {
     ATOMIC_OR(shmem_atomic_or, unsigned int, NO_CTX)
     ATOMIC_OR(shmem_atomic_or, unsigned long, NO_CTX)
@@ -574,32 +548,6 @@ static void generic_atomic_or(void) {
     ATOMIC_OR(shmem_atomic_or, unsigned long long, CTX)
     ATOMIC_OR(shmem_atomic_or, int, CTX)
     ATOMIC_OR(shmem_atomic_or, long, CTX)
-}
-
-static void generic_atomic_fetch_or(void) {
-    ATOMIC_FETCH_OR(shmem_atomic_fetch_or, unsigned int, NO_CTX)
-    ATOMIC_FETCH_OR(shmem_atomic_fetch_or, unsigned long, NO_CTX)
-    ATOMIC_FETCH_OR(shmem_atomic_fetch_or, unsigned long long, NO_CTX)
-    ATOMIC_FETCH_OR(shmem_atomic_fetch_or, int, NO_CTX)
-    ATOMIC_FETCH_OR(shmem_atomic_fetch_or, long, NO_CTX)
-    ATOMIC_FETCH_OR(shmem_atomic_fetch_or, unsigned int, CTX)
-    ATOMIC_FETCH_OR(shmem_atomic_fetch_or, unsigned long, CTX)
-    ATOMIC_FETCH_OR(shmem_atomic_fetch_or, unsigned long long, CTX)
-    ATOMIC_FETCH_OR(shmem_atomic_fetch_or, int, CTX)
-    ATOMIC_FETCH_OR(shmem_atomic_fetch_or, long, CTX)
-}
-
-static void generic_atomic_fetch_or_nbi(void) {
-    ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, unsigned int, NO_CTX)
-    ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, unsigned long, NO_CTX)
-    ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, unsigned long long, NO_CTX)
-    ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, int, NO_CTX)
-    ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, long, NO_CTX)
-    ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, unsigned int, CTX)
-    ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, unsigned long, CTX)
-    ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, unsigned long long, CTX)
-    ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, int, CTX)
-    ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, long, CTX)
 }
 
 static void generic_atomic_xor(void) {
@@ -615,6 +563,32 @@ static void generic_atomic_xor(void) {
     ATOMIC_XOR(shmem_atomic_xor, long, CTX)
 }
 
+static void generic_atomic_fetch_and(void) {
+    ATOMIC_FETCH_AND(shmem_atomic_fetch_and, unsigned int, NO_CTX)
+    ATOMIC_FETCH_AND(shmem_atomic_fetch_and, unsigned long, NO_CTX)
+    ATOMIC_FETCH_AND(shmem_atomic_fetch_and, unsigned long long, NO_CTX)
+    ATOMIC_FETCH_AND(shmem_atomic_fetch_and, int, NO_CTX)
+    ATOMIC_FETCH_AND(shmem_atomic_fetch_and, long, NO_CTX)
+    ATOMIC_FETCH_AND(shmem_atomic_fetch_and, unsigned int, CTX)
+    ATOMIC_FETCH_AND(shmem_atomic_fetch_and, unsigned long, CTX)
+    ATOMIC_FETCH_AND(shmem_atomic_fetch_and, unsigned long long, CTX)
+    ATOMIC_FETCH_AND(shmem_atomic_fetch_and, int, CTX)
+    ATOMIC_FETCH_AND(shmem_atomic_fetch_and, long, CTX)
+}
+
+static void generic_atomic_fetch_or(void) {
+    ATOMIC_FETCH_OR(shmem_atomic_fetch_or, unsigned int, NO_CTX)
+    ATOMIC_FETCH_OR(shmem_atomic_fetch_or, unsigned long, NO_CTX)
+    ATOMIC_FETCH_OR(shmem_atomic_fetch_or, unsigned long long, NO_CTX)
+    ATOMIC_FETCH_OR(shmem_atomic_fetch_or, int, NO_CTX)
+    ATOMIC_FETCH_OR(shmem_atomic_fetch_or, long, NO_CTX)
+    ATOMIC_FETCH_OR(shmem_atomic_fetch_or, unsigned int, CTX)
+    ATOMIC_FETCH_OR(shmem_atomic_fetch_or, unsigned long, CTX)
+    ATOMIC_FETCH_OR(shmem_atomic_fetch_or, unsigned long long, CTX)
+    ATOMIC_FETCH_OR(shmem_atomic_fetch_or, int, CTX)
+    ATOMIC_FETCH_OR(shmem_atomic_fetch_or, long, CTX)
+}
+
 static void generic_atomic_fetch_xor(void) {
     ATOMIC_FETCH_XOR(shmem_atomic_fetch_xor, unsigned int, NO_CTX)
     ATOMIC_FETCH_XOR(shmem_atomic_fetch_xor, unsigned long, NO_CTX)
@@ -626,19 +600,6 @@ static void generic_atomic_fetch_xor(void) {
     ATOMIC_FETCH_XOR(shmem_atomic_fetch_xor, unsigned long long, CTX)
     ATOMIC_FETCH_XOR(shmem_atomic_fetch_xor, int, CTX)
     ATOMIC_FETCH_XOR(shmem_atomic_fetch_xor, long, CTX)
-}
-
-static void generic_atomic_fetch_xor_nbi(void) {
-    ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, unsigned int, NO_CTX)
-    ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, unsigned long, NO_CTX)
-    ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, unsigned long long, NO_CTX)
-    ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, int, NO_CTX)
-    ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, long, NO_CTX)
-    ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, unsigned int, CTX)
-    ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, unsigned long, CTX)
-    ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, unsigned long long, CTX)
-    ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, int, CTX)
-    ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, long, CTX)
 }
 
 static void generic_atomic_fetch_nbi(void) {
@@ -722,6 +683,45 @@ static void generic_atomic_fetch_add_nbi(void) {
     ATOMIC_FETCH_ADD_NBI(shmem_atomic_fetch_add_nbi, unsigned int, CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_atomic_fetch_add_nbi, unsigned long, CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_atomic_fetch_add_nbi, unsigned long long, CTX)
+}
+
+static void generic_atomic_fetch_and_nbi(void) {
+    ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, unsigned int, NO_CTX)
+    ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, unsigned long, NO_CTX)
+    ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, unsigned long long, NO_CTX)
+    ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, int, NO_CTX)
+    ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, long, NO_CTX)
+    ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, unsigned int, CTX)
+    ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, unsigned long, CTX)
+    ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, unsigned long long, CTX)
+    ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, int, CTX)
+    ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, long, CTX)
+}
+
+static void generic_atomic_fetch_or_nbi(void) {
+    ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, unsigned int, NO_CTX)
+    ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, unsigned long, NO_CTX)
+    ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, unsigned long long, NO_CTX)
+    ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, int, NO_CTX)
+    ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, long, NO_CTX)
+    ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, unsigned int, CTX)
+    ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, unsigned long, CTX)
+    ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, unsigned long long, CTX)
+    ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, int, CTX)
+    ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, long, CTX)
+}
+
+static void generic_atomic_fetch_xor_nbi(void) {
+    ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, unsigned int, NO_CTX)
+    ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, unsigned long, NO_CTX)
+    ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, unsigned long long, NO_CTX)
+    ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, int, NO_CTX)
+    ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, long, NO_CTX)
+    ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, unsigned int, CTX)
+    ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, unsigned long, CTX)
+    ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, unsigned long long, CTX)
+    ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, int, CTX)
+    ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, long, CTX)
 }
 
 static void generic_put_signal(void) {
@@ -1214,19 +1214,19 @@ static void every_family(void) {
     generic_atomic_add();
     generic_add();
     generic_atomic_and();
-    generic_atomic_fetch_and();
-    generic_atomic_fetch_and_nbi();
     generic_atomic_or();
-    generic_atomic_fetch_or();
-    generic_atomic_fetch_or_nbi();
     generic_atomic_xor();
+    generic_atomic_fetch_and();
+    generic_atomic_fetch_or();
     generic_atomic_fetch_xor();
-    generic_atomic_fetch_xor_nbi();
     generic_atomic_fetch_nbi();
     generic_atomic_compare_swap_nbi();
     generic_atomic_swap_nbi();
     generic_atomic_fetch_inc_nbi();
     generic_atomic_fetch_add_nbi();
+    generic_atomic_fetch_and_nbi();
+    generic_atomic_fetch_or_nbi();
+    generic_atomic_fetch_xor_nbi();
     generic_put_signal();
     generic_put_signal_nbi();
     generic_alltoall();

@@ -1014,40 +1014,6 @@ static void family_85(void) {
 }
 
 static void family_86(void) {
-    ATOMIC_FETCH_AND(shmem_uint_atomic_fetch_and, unsigned int, NO_CTX)
-    ATOMIC_FETCH_AND(shmem_ulong_atomic_fetch_and, unsigned long, NO_CTX)
-    ATOMIC_FETCH_AND(shmem_ulonglong_atomic_fetch_and, unsigned long long, NO_CTX)
-    ATOMIC_FETCH_AND(shmem_int32_atomic_fetch_and, int32_t, NO_CTX)
-    ATOMIC_FETCH_AND(shmem_int64_atomic_fetch_and, int64_t, NO_CTX)
-    ATOMIC_FETCH_AND(shmem_uint32_atomic_fetch_and, uint32_t, NO_CTX)
-    ATOMIC_FETCH_AND(shmem_uint64_atomic_fetch_and, uint64_t, NO_CTX)
-    ATOMIC_FETCH_AND(shmem_ctx_uint_atomic_fetch_and, unsigned int, CTX)
-    ATOMIC_FETCH_AND(shmem_ctx_ulong_atomic_fetch_and, unsigned long, CTX)
-    ATOMIC_FETCH_AND(shmem_ctx_ulonglong_atomic_fetch_and, unsigned long long, CTX)
-    ATOMIC_FETCH_AND(shmem_ctx_int32_atomic_fetch_and, int32_t, CTX)
-    ATOMIC_FETCH_AND(shmem_ctx_int64_atomic_fetch_and, int64_t, CTX)
-    ATOMIC_FETCH_AND(shmem_ctx_uint32_atomic_fetch_and, uint32_t, CTX)
-    ATOMIC_FETCH_AND(shmem_ctx_uint64_atomic_fetch_and, uint64_t, CTX)
-}
-
-static void family_87(void) {
-    ATOMIC_FETCH_AND_NBI(shmem_uint_atomic_fetch_and_nbi, unsigned int, NO_CTX)
-    ATOMIC_FETCH_AND_NBI(shmem_ulong_atomic_fetch_and_nbi, unsigned long, NO_CTX)
-    ATOMIC_FETCH_AND_NBI(shmem_ulonglong_atomic_fetch_and_nbi, unsigned long long, NO_CTX)
-    ATOMIC_FETCH_AND_NBI(shmem_int32_atomic_fetch_and_nbi, int32_t, NO_CTX)
-    ATOMIC_FETCH_AND_NBI(shmem_int64_atomic_fetch_and_nbi, int64_t, NO_CTX)
-    ATOMIC_FETCH_AND_NBI(shmem_uint32_atomic_fetch_and_nbi, uint32_t, NO_CTX)
-    ATOMIC_FETCH_AND_NBI(shmem_uint64_atomic_fetch_and_nbi, uint64_t, NO_CTX)
-    ATOMIC_FETCH_AND_NBI(shmem_ctx_uint_atomic_fetch_and_nbi, unsigned int, CTX)
-    ATOMIC_FETCH_AND_NBI(shmem_ctx_ulong_atomic_fetch_and_nbi, unsigned long, CTX)
-    ATOMIC_FETCH_AND_NBI(shmem_ctx_ulonglong_atomic_fetch_and_nbi, unsigned long long, CTX)
-    ATOMIC_FETCH_AND_NBI(shmem_ctx_int32_atomic_fetch_and_nbi, int32_t, CTX)
-    ATOMIC_FETCH_AND_NBI(shmem_ctx_int64_atomic_fetch_and_nbi, int64_t, CTX)
-    ATOMIC_FETCH_AND_NBI(shmem_ctx_uint32_atomic_fetch_and_nbi, uint32_t, CTX)
-    ATOMIC_FETCH_AND_NBI(shmem_ctx_uint64_atomic_fetch_and_nbi, uint64_t, CTX)
-}
-
-static void family_88(void) {
     ATOMIC_OR(shmem_uint_atomic_or, unsigned int, NO_CTX)
     ATOMIC_OR(shmem_ulong_atomic_or, unsigned long, NO_CTX)
     ATOMIC_OR(shmem_ulonglong_atomic_or, unsigned long long, NO_CTX)
@@ -1062,6 +1028,40 @@ static void family_88(void) {
     ATOMIC_OR(shmem_ctx_int64_atomic_or, int64_t, CTX)
     ATOMIC_OR(shmem_ctx_uint32_atomic_or, uint32_t, CTX)
     ATOMIC_OR(shmem_ctx_uint64_atomic_or, uint64_t, CTX)
+}
+
+static void family_87(void) {
+    ATOMIC_XOR(shmem_uint_atomic_xor, unsigned int, NO_CTX)
+    ATOMIC_XOR(shmem_ulong_atomic_xor, unsigned long, NO_CTX)
+    ATOMIC_XOR(shmem_ulonglong_atomic_xor, unsigned long long, NO_CTX)
+    ATOMIC_XOR(shmem_int32_atomic_xor, int32_t, NO_CTX)
+    ATOMIC_XOR(shmem_int64_atomic_xor, int64_t, NO_CTX)
+    ATOMIC_XOR(shmem_uint32_atomic_xor, uint32_t, NO_CTX)
+    ATOMIC_XOR(shmem_uint64_atomic_xor, uint64_t, NO_CTX)
+    ATOMIC_XOR(shmem_ctx_uint_atomic_xor, unsigned int, CTX)
+    ATOMIC_XOR(shmem_ctx_ulong_atomic_xor, unsigned long, CTX)
+    ATOMIC_XOR(shmem_ctx_ulonglong_atomic_xor, unsigned long long, CTX)
+    ATOMIC_XOR(shmem_ctx_int32_atomic_xor, int32_t, CTX)
+    ATOMIC_XOR(shmem_ctx_int64_atomic_xor, int64_t, CTX)
+    ATOMIC_XOR(shmem_ctx_uint32_atomic_xor, uint32_t, CTX)
+    ATOMIC_XOR(shmem_ctx_uint64_atomic_xor, uint64_t, CTX)
+}
+
+static void family_88(void) {
+    ATOMIC_FETCH_AND(shmem_uint_atomic_fetch_and, unsigned int, NO_CTX)
+    ATOMIC_FETCH_AND(shmem_ulong_atomic_fetch_and, unsigned long, NO_CTX)
+    ATOMIC_FETCH_AND(shmem_ulonglong_atomic_fetch_and, unsigned long long, NO_CTX)
+    ATOMIC_FETCH_AND(shmem_int32_atomic_fetch_and, int32_t, NO_CTX)
+    ATOMIC_FETCH_AND(shmem_int64_atomic_fetch_and, int64_t, NO_CTX)
+    ATOMIC_FETCH_AND(shmem_uint32_atomic_fetch_and, uint32_t, NO_CTX)
+    ATOMIC_FETCH_AND(shmem_uint64_atomic_fetch_and, uint64_t, NO_CTX)
+    ATOMIC_FETCH_AND(shmem_ctx_uint_atomic_fetch_and, unsigned int, CTX)
+    ATOMIC_FETCH_AND(shmem_ctx_ulong_atomic_fetch_and, unsigned long, CTX)
+    ATOMIC_FETCH_AND(shmem_ctx_ulonglong_atomic_fetch_and, unsigned long long, CTX)
+    ATOMIC_FETCH_AND(shmem_ctx_int32_atomic_fetch_and, int32_t, CTX)
+    ATOMIC_FETCH_AND(shmem_ctx_int64_atomic_fetch_and, int64_t, CTX)
+    ATOMIC_FETCH_AND(shmem_ctx_uint32_atomic_fetch_and, uint32_t, CTX)
+    ATOMIC_FETCH_AND(shmem_ctx_uint64_atomic_fetch_and, uint64_t, CTX)
 }
 
 static void family_89(void) {
@@ -1082,40 +1082,6 @@ static void family_89(void) {
 }
 
 static void family_90(void) {
-    ATOMIC_FETCH_OR_NBI(shmem_uint_atomic_fetch_or_nbi, unsigned int, NO_CTX)
-    ATOMIC_FETCH_OR_NBI(shmem_ulong_atomic_fetch_or_nbi, unsigned long, NO_CTX)
-    ATOMIC_FETCH_OR_NBI(shmem_ulonglong_atomic_fetch_or_nbi, unsigned long long, NO_CTX)
-    ATOMIC_FETCH_OR_NBI(shmem_int32_atomic_fetch_or_nbi, int32_t, NO_CTX)
-    ATOMIC_FETCH_OR_NBI(shmem_int64_atomic_fetch_or_nbi, int64_t, NO_CTX)
-    ATOMIC_FETCH_OR_NBI(shmem_uint32_atomic_fetch_or_nbi, uint32_t, NO_CTX)
-    ATOMIC_FETCH_OR_NBI(shmem_uint64_atomic_fetch_or_nbi, uint64_t, NO_CTX)
-    ATOMIC_FETCH_OR_NBI(shmem_ctx_uint_atomic_fetch_or_nbi, unsigned int, CTX)
-    ATOMIC_FETCH_OR_NBI(shmem_ctx_ulong_atomic_fetch_or_nbi, unsigned long, CTX)
-    ATOMIC_FETCH_OR_NBI(shmem_ctx_ulonglong_atomic_fetch_or_nbi, unsigned long long, CTX)
-    ATOMIC_FETCH_OR_NBI(shmem_ctx_int32_atomic_fetch_or_nbi, int32_t, CTX)
-    ATOMIC_FETCH_OR_NBI(shmem_ctx_int64_atomic_fetch_or_nbi, int64_t, CTX)
-    ATOMIC_FETCH_OR_NBI(shmem_ctx_uint32_atomic_fetch_or_nbi, uint32_t, CTX)
-    ATOMIC_FETCH_OR_NBI(shmem_ctx_uint64_atomic_fetch_or_nbi, uint64_t, CTX)
-}
-
-static void family_91(void) {
-    ATOMIC_XOR(shmem_uint_atomic_xor, unsigned int, NO_CTX)
-    ATOMIC_XOR(shmem_ulong_atomic_xor, unsigned long, NO_CTX)
-    ATOMIC_XOR(shmem_ulonglong_atomic_xor, unsigned long long, NO_CTX)
-    ATOMIC_XOR(shmem_int32_atomic_xor, int32_t, NO_CTX)
-    ATOMIC_XOR(shmem_int64_atomic_xor, int64_t, NO_CTX)
-    ATOMIC_XOR(shmem_uint32_atomic_xor, uint32_t, NO_CTX)
-    ATOMIC_XOR(shmem_uint64_atomic_xor, uint64_t, NO_CTX)
-    ATOMIC_XOR(shmem_ctx_uint_atomic_xor, unsigned int, CTX)
-    ATOMIC_XOR(shmem_ctx_ulong_atomic_xor, unsigned long, CTX)
-    ATOMIC_XOR(shmem_ctx_ulonglong_atomic_xor, unsigned long long, CTX)
-    ATOMIC_XOR(shmem_ctx_int32_atomic_xor, int32_t, CTX)
-    ATOMIC_XOR(shmem_ctx_int64_atomic_xor, int64_t, CTX)
-    ATOMIC_XOR(shmem_ctx_uint32_atomic_xor, uint32_t, CTX)
-    ATOMIC_XOR(shmem_ctx_uint64_atomic_xor, uint64_t, CTX)
-}
-
-static void family_92(void) {
     ATOMIC_FETCH_XOR(shmem_uint_atomic_fetch_xor, unsigned int, NO_CTX)
     ATOMIC_FETCH_XOR(shmem_ulong_atomic_fetch_xor, unsigned long, NO_CTX)
     ATOMIC_FETCH_XOR(shmem_ulonglong_atomic_fetch_xor, unsigned long long, NO_CTX)
@@ -1132,24 +1098,7 @@ static void family_92(void) {
     ATOMIC_FETCH_XOR(shmem_ctx_uint64_atomic_fetch_xor, uint64_t, CTX)
 }
 
-static void family_93(void) {
-    ATOMIC_FETCH_XOR_NBI(shmem_uint_atomic_fetch_xor_nbi, unsigned int, NO_CTX)
-    ATOMIC_FETCH_XOR_NBI(shmem_ulong_atomic_fetch_xor_nbi, unsigned long, NO_CTX)
-    ATOMIC_FETCH_XOR_NBI(shmem_ulonglong_atomic_fetch_xor_nbi, unsigned long long, NO_CTX)
-    ATOMIC_FETCH_XOR_NBI(shmem_int32_atomic_fetch_xor_nbi, int32_t, NO_CTX)
-    ATOMIC_FETCH_XOR_NBI(shmem_int64_atomic_fetch_xor_nbi, int64_t, NO_CTX)
-    ATOMIC_FETCH_XOR_NBI(shmem_uint32_atomic_fetch_xor_nbi, uint32_t, NO_CTX)
-    ATOMIC_FETCH_XOR_NBI(shmem_uint64_atomic_fetch_xor_nbi, uint64_t, NO_CTX)
-    ATOMIC_FETCH_XOR_NBI(shmem_ctx_uint_atomic_fetch_xor_nbi, unsigned int, CTX)
-    ATOMIC_FETCH_XOR_NBI(shmem_ctx_ulong_atomic_fetch_xor_nbi, unsigned long, CTX)
-    ATOMIC_FETCH_XOR_NBI(shmem_ctx_ulonglong_atomic_fetch_xor_nbi, unsigned long long, CTX)
-    ATOMIC_FETCH_XOR_NBI(shmem_ctx_int32_atomic_fetch_xor_nbi, int32_t, CTX)
-    ATOMIC_FETCH_XOR_NBI(shmem_ctx_int64_atomic_fetch_xor_nbi, int64_t, CTX)
-    ATOMIC_FETCH_XOR_NBI(shmem_ctx_uint32_atomic_fetch_xor_nbi, uint32_t, CTX)
-    ATOMIC_FETCH_XOR_NBI(shmem_ctx_uint64_atomic_fetch_xor_nbi, uint64_t, CTX)
-}
-
-static void family_94(void) {
+static void family_91(void) {
     ATOMIC_FETCH_NBI(shmem_float_atomic_fetch_nbi, float, NO_CTX)
     ATOMIC_FETCH_NBI(shmem_double_atomic_fetch_nbi, double, NO_CTX)
     ATOMIC_FETCH_NBI(shmem_int_atomic_fetch_nbi, int, NO_CTX)
@@ -1180,7 +1129,7 @@ static void family_94(void) {
     ATOMIC_FETCH_NBI(shmem_ctx_ptrdiff_atomic_fetch_nbi, ptrdiff_t, CTX)
 }
 
-static void family_95(void) {
+static void family_92(void) {
     ATOMIC_COMPARE_SWAP_NBI(shmem_int_atomic_compare_swap_nbi, int, NO_CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_long_atomic_compare_swap_nbi, long, NO_CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_longlong_atomic_compare_swap_nbi, long long, NO_CTX)
@@ -1207,7 +1156,7 @@ static void family_95(void) {
     ATOMIC_COMPARE_SWAP_NBI(shmem_ctx_ptrdiff_atomic_compare_swap_nbi, ptrdiff_t, CTX)
 }
 
-static void family_96(void) {
+static void family_93(void) {
     ATOMIC_SWAP_NBI(shmem_float_atomic_swap_nbi, float, NO_CTX)
     ATOMIC_SWAP_NBI(shmem_double_atomic_swap_nbi, double, NO_CTX)
     ATOMIC_SWAP_NBI(shmem_int_atomic_swap_nbi, int, NO_CTX)
@@ -1238,7 +1187,7 @@ static void family_96(void) {
     ATOMIC_SWAP_NBI(shmem_ctx_ptrdiff_atomic_swap_nbi, ptrdiff_t, CTX)
 }
 
-static void family_97(void) {
+static void family_94(void) {
     ATOMIC_FETCH_INC_NBI(shmem_int_atomic_fetch_inc_nbi, int, NO_CTX)
     ATOMIC_FETCH_INC_NBI(shmem_long_atomic_fetch_inc_nbi, long, NO_CTX)
     ATOMIC_FETCH_INC_NBI(shmem_longlong_atomic_fetch_inc_nbi, long long, NO_CTX)
@@ -1265,7 +1214,7 @@ static void family_97(void) {
     ATOMIC_FETCH_INC_NBI(shmem_ctx_ptrdiff_atomic_fetch_inc_nbi, ptrdiff_t, CTX)
 }
 
-static void family_98(void) {
+static void family_95(void) {
     ATOMIC_FETCH_ADD_NBI(shmem_int_atomic_fetch_add_nbi, int, NO_CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_long_atomic_fetch_add_nbi, long, NO_CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_longlong_atomic_fetch_add_nbi, long long, NO_CTX)
@@ -1290,6 +1239,57 @@ static void family_98(void) {
     ATOMIC_FETCH_ADD_NBI(shmem_ctx_uint64_atomic_fetch_add_nbi, uint64_t, CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_ctx_size_atomic_fetch_add_nbi, size_t, CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_ctx_ptrdiff_atomic_fetch_add_nbi, ptrdiff_t, CTX)
+}
+
+static void family_96(void) {
+    ATOMIC_FETCH_AND_NBI(shmem_uint_atomic_fetch_and_nbi, unsigned int, NO_CTX)
+    ATOMIC_FETCH_AND_NBI(shmem_ulong_atomic_fetch_and_nbi, unsigned long, NO_CTX)
+    ATOMIC_FETCH_AND_NBI(shmem_ulonglong_atomic_fetch_and_nbi, unsigned long long, NO_CTX)
+    ATOMIC_FETCH_AND_NBI(shmem_int32_atomic_fetch_and_nbi, int32_t, NO_CTX)
+    ATOMIC_FETCH_AND_NBI(shmem_int64_atomic_fetch_and_nbi, int64_t, NO_CTX)
+    ATOMIC_FETCH_AND_NBI(shmem_uint32_atomic_fetch_and_nbi, uint32_t, NO_CTX)
+    ATOMIC_FETCH_AND_NBI(shmem_uint64_atomic_fetch_and_nbi, uint64_t, NO_CTX)
+    ATOMIC_FETCH_AND_NBI(shmem_ctx_uint_atomic_fetch_and_nbi, unsigned int, CTX)
+    ATOMIC_FETCH_AND_NBI(shmem_ctx_ulong_atomic_fetch_and_nbi, unsigned long, CTX)
+    ATOMIC_FETCH_AND_NBI(shmem_ctx_ulonglong_atomic_fetch_and_nbi, unsigned long long, CTX)
+    ATOMIC_FETCH_AND_NBI(shmem_ctx_int32_atomic_fetch_and_nbi, int32_t, CTX)
+    ATOMIC_FETCH_AND_NBI(shmem_ctx_int64_atomic_fetch_and_nbi, int64_t, CTX)
+    ATOMIC_FETCH_AND_NBI(shmem_ctx_uint32_atomic_fetch_and_nbi, uint32_t, CTX)
+    ATOMIC_FETCH_AND_NBI(shmem_ctx_uint64_atomic_fetch_and_nbi, uint64_t, CTX)
+}
+
+static void family_97(void) {
+    ATOMIC_FETCH_OR_NBI(shmem_uint_atomic_fetch_or_nbi, unsigned int, NO_CTX)
+    ATOMIC_FETCH_OR_NBI(shmem_ulong_atomic_fetch_or_nbi, unsigned long, NO_CTX)
+    ATOMIC_FETCH_OR_NBI(shmem_ulonglong_atomic_fetch_or_nbi, unsigned long long, NO_CTX)
+    ATOMIC_FETCH_OR_NBI(shmem_int32_atomic_fetch_or_nbi, int32_t, NO_CTX)
+    ATOMIC_FETCH_OR_NBI(shmem_int64_atomic_fetch_or_nbi, int64_t, NO_CTX)
+    ATOMIC_FETCH_OR_NBI(shmem_uint32_atomic_fetch_or_nbi, uint32_t, NO_CTX)
+    ATOMIC_FETCH_OR_NBI(shmem_uint64_atomic_fetch_or_nbi, uint64_t, NO_CTX)
+    ATOMIC_FETCH_OR_NBI(shmem_ctx_uint_atomic_fetch_or_nbi, unsigned int, CTX)
+    ATOMIC_FETCH_OR_NBI(shmem_ctx_ulong_atomic_fetch_or_nbi, unsigned long, CTX)
+    ATOMIC_FETCH_OR_NBI(shmem_ctx_ulonglong_atomic_fetch_or_nbi, unsigned long long, CTX)
+    ATOMIC_FETCH_OR_NBI(shmem_ctx_int32_atomic_fetch_or_nbi, int32_t, CTX)
+    ATOMIC_FETCH_OR_NBI(shmem_ctx_int64_atomic_fetch_or_nbi, int64_t, CTX)
+    ATOMIC_FETCH_OR_NBI(shmem_ctx_uint32_atomic_fetch_or_nbi, uint32_t, CTX)
+    ATOMIC_FETCH_OR_NBI(shmem_ctx_uint64_atomic_fetch_or_nbi, uint64_t, CTX)
+}
+
+static void family_98(void) {
+    ATOMIC_FETCH_XOR_NBI(shmem_uint_atomic_fetch_xor_nbi, unsigned int, NO_CTX)
+    ATOMIC_FETCH_XOR_NBI(shmem_ulong_atomic_fetch_xor_nbi, unsigned long, NO_CTX)
+    ATOMIC_FETCH_XOR_NBI(shmem_ulonglong_atomic_fetch_xor_nbi, unsigned long long, NO_CTX)
+    ATOMIC_FETCH_XOR_NBI(shmem_int32_atomic_fetch_xor_nbi, int32_t, NO_CTX)
+    ATOMIC_FETCH_XOR_NBI(shmem_int64_atomic_fetch_xor_nbi, int64_t, NO_CTX)
+    ATOMIC_FETCH_XOR_NBI(shmem_uint32_atomic_fetch_xor_nbi, uint32_t, NO_CTX)
+    ATOMIC_FETCH_XOR_NBI(shmem_uint64_atomic_fetch_xor_nbi, uint64_t, NO_CTX)
+    ATOMIC_FETCH_XOR_NBI(shmem_ctx_uint_atomic_fetch_xor_nbi, unsigned int, CTX)
+    ATOMIC_FETCH_XOR_NBI(shmem_ctx_ulong_atomic_fetch_xor_nbi, unsigned long, CTX)
+    ATOMIC_FETCH_XOR_NBI(shmem_ctx_ulonglong_atomic_fetch_xor_nbi, unsigned long long, CTX)
+    ATOMIC_FETCH_XOR_NBI(shmem_ctx_int32_atomic_fetch_xor_nbi, int32_t, CTX)
+    ATOMIC_FETCH_XOR_NBI(shmem_ctx_int64_atomic_fetch_xor_nbi, int64_t, CTX)
+    ATOMIC_FETCH_XOR_NBI(shmem_ctx_uint32_atomic_fetch_xor_nbi, uint32_t, CTX)
+    ATOMIC_FETCH_XOR_NBI(shmem_ctx_uint64_atomic_fetch_xor_nbi, uint64_t, CTX)
 }
 
 static void family_99(void) {
