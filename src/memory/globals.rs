@@ -76,11 +76,9 @@ impl Globals {
         while i < touched.len() {
             let run = touched[i..].iter().take_while(|t| **t).count();
             if run > 0 {
+                let start = self.start + i * page;
                 // SAFETY: pages of this process's own readable segment.
-                let bytes = unsafe {
-                    std::slice::from_raw_parts((self.start + i * page) as *const u8, run * page)
-                };
-                file.write_all_at(bytes, offset + (i * page) as u64)?;
+                unsafe { write_all_at(file, start, run * page, offset + (i * page) as u64)? };
             }
             i += run.max(1);
         }
@@ -94,8 +92,7 @@ impl Globals {
     /// Called in the child while it has one thread; `file` at `offset` backs the globals.
     pub unsafe fn make_private(&self, file: &File, offset: u64) -> io::Result<()> {
         // SAFETY: new memory where there is room, then moved over the old in one step; the
-        // populated parts are copied before. Reading shared globals while the parent runs
-        // on is what any reader of another PE's memory does.
+        // populated parts are read from the file before, which is what is mapped here.
         unsafe {
             let fresh = libc::mmap(
                 std::ptr::null_mut(),
@@ -123,11 +120,7 @@ impl Globals {
                     (hole as u64).min(end)
                 };
                 let skip = (data - offset) as usize;
-                std::ptr::copy_nonoverlapping(
-                    (self.start + skip) as *const u8,
-                    fresh.cast::<u8>().add(skip),
-                    (hole - data) as usize,
-                );
+                read_all_at(file, fresh as usize + skip, (hole - data) as usize, data)?;
                 at = hole;
             }
             let moved = libc::mremap(
@@ -143,6 +136,58 @@ impl Globals {
         }
         Ok(())
     }
+}
+
+/// Writes `len` bytes of memory from `start` on to `file`. By the bare system call: a whole
+/// segment holds the red zones of AddressSanitizer, whose `pwrite` would take offence.
+///
+/// # Safety
+/// The memory is mapped and readable.
+unsafe fn write_all_at(file: &File, start: usize, len: usize, offset: u64) -> io::Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe { transfer(libc::SYS_pwrite64, file, start, len, offset) }
+}
+
+/// Reads `len` bytes of `file` to memory from `start` on, as [`write_all_at`] writes.
+///
+/// # Safety
+/// The memory is mapped, writable, and nobody else's.
+unsafe fn read_all_at(file: &File, start: usize, len: usize, offset: u64) -> io::Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe { transfer(libc::SYS_pread64, file, start, len, offset) }
+}
+
+unsafe fn transfer(
+    call: libc::c_long,
+    file: &File,
+    start: usize,
+    len: usize,
+    offset: u64,
+) -> io::Result<()> {
+    let mut done = 0;
+    while done < len {
+        // SAFETY: the callers' promise.
+        let n = unsafe {
+            libc::syscall(
+                call,
+                file.as_raw_fd(),
+                start + done,
+                len - done,
+                offset + done as u64,
+            )
+        };
+        match usize::try_from(n) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(n) => done += n,
+            Err(_) => {
+                let e = io::Error::last_os_error();
+                if e.kind() != io::ErrorKind::Interrupted {
+                    return Err(e);
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Looks at the first object, which is the executable, and stops.
