@@ -70,7 +70,7 @@ pub const SPIN: Variable = Variable {
     name: "SHMEM_SPIN",
     alias: None,
     kind: "number of polls",
-    default: "4000, or 20 where PEs outnumber cores",
+    default: "2000, or 20 where PEs outnumber cores",
     help: "How often a waiting PE looks before it gives up its core.",
 };
 

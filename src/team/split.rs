@@ -1,8 +1,10 @@
 //! Making teams from teams. Collective over the parent.
 //!
 //! The members must agree on an id that is free on all of them. Each PE keeps a bitmap of
-//! the ids it uses in shared memory; between two synchronisations of the parent nobody
-//! changes its bitmap, so all members read the same and choose the same lowest free id.
+//! the ids it uses in shared memory. Between two synchronisations of the parent all members
+//! read the same bitmaps and choose the same lowest free id; then the future members claim
+//! it. Another thread of a PE may claim an id for another team meanwhile, so the members
+//! compare notes, and if a claim failed try again.
 
 use std::sync::atomic::Ordering;
 
@@ -17,7 +19,7 @@ fn ids_of(rt: &Runtime, pe: usize) -> &'static TeamIds {
 }
 
 /// The lowest id that is free on all members of `parent`.
-fn agree_on_id(rt: &Runtime, parent: &Team) -> Option<usize> {
+fn lowest_free_id(rt: &Runtime, parent: &Team) -> Option<usize> {
     (0..MAX_TEAMS / 64).find_map(|w| {
         let used = (0..parent.members.size).fold(0, |used, i| {
             used | ids_of(rt, parent.members.pe(i)).words[w].load(Ordering::Relaxed)
@@ -29,6 +31,47 @@ fn agree_on_id(rt: &Runtime, parent: &Team) -> Option<usize> {
         };
         (used != u64::MAX).then(|| w * 64 + used.trailing_ones() as usize)
     })
+}
+
+/// An id that is marked as used on all PEs of `parent` that will be members of a new team;
+/// None if there is none.
+fn claim_id(rt: &Runtime, name: &str, parent: &Team, member: bool) -> Option<usize> {
+    const FAILED: u64 = 0;
+    const AGREED: u64 = 1;
+    let note = |i| &parent.slot(rt, i).own.value;
+    loop {
+        barrier::sync(rt, name, parent);
+        let id = lowest_free_id(rt, parent);
+        // Nobody may claim before all have looked.
+        barrier::sync(rt, name, parent);
+        // A bitmap that changed during the looking makes members see different ids: the
+        // notes hold the id, and agreement is that all notes are the same.
+        let bit = id.map_or(0, |id| 1 << (id % 64));
+        let word = id.map(|id| &ids_of(rt, rt.me).words[id / 64]);
+        let claimed = match word {
+            Some(word) if member => word.fetch_or(bit, Ordering::AcqRel) & bit == 0,
+            _ => true,
+        };
+        let mine = if claimed {
+            AGREED + id.map_or(0, |id| id as u64 + 1)
+        } else {
+            FAILED
+        };
+        note(parent.index).store(mine, Ordering::Release);
+        barrier::sync(rt, name, parent);
+        let agreed =
+            (0..parent.members.size).all(|i| note(i).load(Ordering::Acquire) == mine) && claimed;
+        barrier::sync(rt, name, parent);
+        if agreed {
+            return id;
+        }
+        if let Some(word) = word
+            && member
+            && claimed
+        {
+            word.fetch_and(!bit, Ordering::AcqRel);
+        }
+    }
 }
 
 /// Marks an id as free on this PE.
@@ -45,18 +88,13 @@ fn create(
     members: Option<Members>,
     num_contexts: i32,
 ) -> Option<usize> {
-    barrier::sync(rt, name, parent);
-    let id = agree_on_id(rt, parent);
-    // Nobody may mark the id before all have looked.
-    barrier::sync(rt, name, parent);
-    let id = id?;
+    let id = claim_id(rt, name, parent, members.is_some())?;
     let Some(members) = members else {
         return Some(0);
     };
     let index = members
         .index_of(rt.me)
         .expect("callers pass the team that this PE is in");
-    ids_of(rt, rt.me).words[id / 64].fetch_or(1 << (id % 64), Ordering::Relaxed);
     // The slots keep counting where the last teams with this id stopped: a late waiter of
     // such a team may still look at them.
     let slot = |i| &rt.job.control.team_slot(id, members.pe(i)).own;

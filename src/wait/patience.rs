@@ -21,7 +21,7 @@ pub struct Policy {
 
 /// The policy in force.
 pub static POLICY: Policy = Policy {
-    spins: AtomicU32::new(4000),
+    spins: AtomicU32::new(2000),
     oversubscribed: AtomicBool::new(false),
 };
 
@@ -29,7 +29,7 @@ impl Policy {
     /// Sets the policy: `oversubscribed` if the node's PEs outnumber their cores; `spins`
     /// polls before a waiter gives up its core, if the user chose.
     pub fn set(&self, oversubscribed: bool, spins: Option<u32>) {
-        let default = if oversubscribed { 20 } else { 4000 };
+        let default = if oversubscribed { 20 } else { 2000 };
         self.spins
             .store(spins.unwrap_or(default), Ordering::Relaxed);
         self.oversubscribed.store(oversubscribed, Ordering::Relaxed);
