@@ -234,18 +234,19 @@ impl<'a> Group<'a> {
         let words = std::array::from_fn(|i| arguments.get(i).map_or(0, |a| a.1));
         if let Some((member, first)) = self.first_difference(words) {
             self.only_on(member);
-            let (name, mine, other) = arguments
+            let (&(name, mine), other) = arguments
                 .iter()
                 .zip(first)
                 .find(|(mine, other)| mine.1 != *other)
-                .map(|(mine, other)| (mine.0, mine.1 as i64, other as i64))
                 .expect("the words differ");
+            let show = |value: u64| match name {
+                "ptr" => format!("{value:#x}"),
+                _ => (value as i64).to_string(),
+            };
+            let (mine, other, pe) = (show(mine), show(other), self.members.pe(0));
             fatal(
                 self.name,
-                format_args!(
-                    "{name} is {mine} here, but {other} on PE {}",
-                    self.members.pe(0)
-                ),
+                format_args!("{name} is {mine} here, but {other} on PE {pe}"),
             );
         }
     }

@@ -107,13 +107,10 @@ pub fn calloc(name: &'static str, count: usize, size: usize) -> *mut c_void {
 
 /// Allocates `size` bytes at a multiple of `alignment`.
 pub fn align(name: &'static str, alignment: usize, size: usize) -> *mut c_void {
-    if !alignment.is_power_of_two() || !alignment.is_multiple_of(size_of::<*const ()>()) {
+    if !alignment.is_power_of_two() {
         fatal(
             name,
-            format_args!(
-                "alignment = {alignment} is not a power of two and multiple of {}",
-                size_of::<*const ()>()
-            ),
+            format_args!("alignment = {alignment} is not a power of two"),
         );
     }
     let same = [("alignment", alignment as u64), ("size", size as u64)];

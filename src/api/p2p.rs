@@ -1,6 +1,7 @@
 //! Point-to-point synchronisation routines.
 
 use std::ffi::c_int;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::fatal::fatal;
 use crate::job::region::WaitKind;
@@ -70,6 +71,22 @@ fn poll<R>(result: Option<R>) -> Option<R> {
     result
 }
 
+/// A variable whose condition holds. Where several do, a later call finds another one: the
+/// search goes on where the last one ended (tests of the public suite ask for this).
+///
+/// # Safety
+/// The arrays of the set are valid.
+unsafe fn fair_any<T: Word>(set: &Set<T>) -> Option<usize> {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let from = NEXT.load(Ordering::Relaxed);
+    // SAFETY: the caller's promise.
+    let found = unsafe { set.any(if from < set.n { from } else { 0 }) };
+    if let Some(i) = found {
+        NEXT.store(i + 1, Ordering::Relaxed);
+    }
+    found
+}
+
 macro_rules! forms {
     ($(($all:ident, $any:ident, $some:ident, $test_all:ident, $test_any:ident, $test_some:ident,
         $value:ident: $value_type:ty, $values:expr)),*) => {$(
@@ -101,7 +118,7 @@ macro_rules! forms {
                 return NONE;
             }
             // SAFETY: the caller's promise.
-            wait(WaitKind::Point, name, ivars.addr(), || unsafe { set.any(0) })
+            wait(WaitKind::Point, name, ivars.addr(), || unsafe { fair_any(&set) })
         }
 
         /// Waits until some conditions hold; writes the indices of such variables and
@@ -147,7 +164,7 @@ macro_rules! forms {
         ) -> usize {
             let set = set(name, ivars, nelems, status, cmp, $values);
             // SAFETY: the caller's promise.
-            poll(unsafe { set.any(0) }).unwrap_or(NONE)
+            poll(unsafe { fair_any(&set) }).unwrap_or(NONE)
         }
 
         /// Writes the indices of the variables whose condition holds; returns their number.
