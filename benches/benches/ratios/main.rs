@@ -72,6 +72,11 @@ fn run(
     } = program;
     let mut group = criterion.benchmark_group(&build.name);
     group.sampling_mode(SamplingMode::Flat);
+    if *pes > 2 {
+        // Rounds take long and differ much.
+        group.warm_up_time(Duration::from_secs(1));
+        group.measurement_time(Duration::from_secs(4));
+    }
     let mut session = None;
     for (name, bar) in series {
         let item = Item {
