@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Runs test programs with AddressSanitizer and UndefinedBehaviorSanitizer in the program (gcc and
+# clang): its own accesses through the inlined fast path, and what the library copies to and from
+# the program's memory. usage: conformance/scripts/asan.sh [NAME...]; fails on any finding.
+set -euo pipefail
+here=$(cd "$(dirname "$0")/.." && pwd)
+bin=${FERROSHMEM_PREFIX:+$FERROSHMEM_PREFIX/bin/}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+names=("$@")
+[ $# -gt 0 ] || names=(rma_types rma_sizes globals pointers amo ordering signal wait lock contexts
+    teams collectives reduce active_set memory initialize threads)
+# Leaks are not looked for: the library keeps what it maps until the process ends.
+export ASAN_OPTIONS=detect_leaks=0:halt_on_error=1:exitcode=66
+export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:exitcode=66
+bad=0
+for compiler in gcc clang; do
+    command -v "$compiler" >/dev/null || { echo "skipped: $compiler is not installed"; continue; }
+    for name in "${names[@]}"; do
+        OSHMEM_CC=$compiler "${bin}oshcc" -std=gnu11 -O1 -g -fsanitize=address,undefined -pthread \
+            -I "$here/c" -o "$work/$name" "$here/c/$name.c"
+        if "${bin}oshrun" -n 3 --timeout 120 "$work/$name" >"$work/output" 2>&1; then
+            echo "clean $compiler $name"
+        else
+            echo "FINDING $compiler $name"
+            head -n 30 "$work/output"
+            bad=1
+        fi
+    done
+done
+exit $bad
