@@ -92,6 +92,34 @@ SHMEMI_INLINE int shmemi_is_world(shmem_ctx_t ctx) {
     return SHMEMI_LIKELY((uintptr_t)ctx & 1u);
 }
 
+/* For loops of scalar operations, which shall keep the words of their PE in registers. The call
+ * of the library in such a loop may change all memory, so a compiler would load the words again
+ * for every operation. gcc loads them beside the call instead, if they are used before and after
+ * both ways of the operation. clang, to which an asm may be a store, is told that an operation
+ * that had to call the library does not change them. */
+#if defined(SHMEM_NATIVE_ONLY)
+#define SHMEMI_BEFORE(scalar, pe) (void)0
+#define SHMEMI_CALLED(pe) (void)0
+#define SHMEMI_AFTER(scalar, pe) (void)0
+#elif defined(__clang__)
+#define SHMEMI_BEFORE(scalar, pe)                                                            \
+    struct shmemi_word *const shmemi_tag = shmemi_native.tag[(unsigned)pe % SHMEMI_PES],     \
+                       *const shmemi_where = shmemi_native.offset[(unsigned)pe % SHMEMI_PES]
+#define SHMEMI_CALLED(pe)                                                                    \
+    __builtin_assume(shmemi_tag == shmemi_native.tag[(unsigned)pe % SHMEMI_PES]);            \
+    __builtin_assume(shmemi_where == shmemi_native.offset[(unsigned)pe % SHMEMI_PES])
+#define SHMEMI_AFTER(scalar, pe) (void)0
+#else
+#define SHMEMI_BEFORE(scalar, pe) SHMEMI_AFTER(scalar, pe)
+#define SHMEMI_CALLED(pe) (void)0
+#define SHMEMI_AFTER(scalar, pe)                                                             \
+    do {                                                                                     \
+        if (scalar)                                                                          \
+            __asm__ __volatile__("" : : "r"(shmemi_native.tag[(unsigned)pe % SHMEMI_PES]),   \
+                                 "r"(shmemi_native.offset[(unsigned)pe % SHMEMI_PES]));      \
+    } while (0)
+#endif
+
 /* Address on PE pe of the object that is at p on this PE. Each compiler has its form in which
  * it vectorizes loops: clang loses a pointer that was an integer, and gcc believes that
  * pointer arithmetic stays within a global. */
@@ -103,12 +131,48 @@ SHMEMI_INLINE void *shmemi_at(const void *p, int pe) {
 #endif
 }
 
+/* Objects of 1 to 8 bytes of any type at any address. */
+typedef uint8_t __attribute__((__may_alias__)) shmemi_any1;
+typedef uint16_t __attribute__((__may_alias__, __aligned__(1))) shmemi_any2;
+typedef uint32_t __attribute__((__may_alias__, __aligned__(1))) shmemi_any4;
+typedef uint64_t __attribute__((__may_alias__, __aligned__(1))) shmemi_any8;
+
 /* Scalar accesses. Loads are volatile, so that a program may wait in a loop of gets. Stores
  * may be plain, since the call of the library beside them keeps them in their loop. With
  * SHMEM_NATIVE_ONLY there is no such call, and stores are volatile too; but floating-point
  * accesses are plain, so that loops vectorize. */
 #ifdef SHMEM_NATIVE_ONLY
 #define SHMEMI_IS_FLOATING(type) ((type)0.5 != 0)
+#if defined(__x86_64__) && !defined(__clang__)
+/* gcc computes the address of a volatile access by an instruction of its own, which is one in
+ * five of a loop of puts or gets. So a store is a plain one, followed by an empty asm that reads
+ * any memory, as far as the compiler knows, and so keeps the store where it is; the asm's operand
+ * does not change over a loop. A load is an asm, with the address as a distance from the
+ * destination: that, too, does not change over a loop that copies an array. */
+#define SHMEMI_LOAD(type, at) \
+    (SHMEMI_IS_FLOATING(type) ? *(const type *)(at) : *(const volatile type *)(at))
+#define SHMEMI_STORE(type, at, value)                                                  \
+    do {                                                                               \
+        *(type *)(at) = (value);                                                       \
+        if (!SHMEMI_IS_FLOATING(type))                                                 \
+            __asm__ __volatile__("" : : SHMEMI_ANY_MEMORY(pe));                        \
+    } while (0)
+#define SHMEMI_ANY_MEMORY(pe) "m"(*(const shmemi_any1 *)shmemi_offset(pe))
+SHMEMI_INLINE uint64_t shmemi_load8_from(uintptr_t distance, const void *dest, int pe) {
+    uint64_t value;
+    __asm__ __volatile__("movq (%1,%2), %0"
+                         : "=r"(value)
+                         : "r"(dest), "r"(distance), SHMEMI_ANY_MEMORY(pe));
+    return value;
+}
+#define SHMEMI_FETCH(type, dest, at)                                                        \
+    do {                                                                                    \
+        if (sizeof(type) == 8 && !SHMEMI_IS_FLOATING(type))                                 \
+            *(dest) = (type)shmemi_load8_from((uintptr_t)(at) - (uintptr_t)(dest), (dest), pe); \
+        else                                                                                \
+            *(dest) = SHMEMI_LOAD(type, at);                                                \
+    } while (0)
+#else
 #define SHMEMI_LOAD(type, at) \
     (SHMEMI_IS_FLOATING(type) ? *(const type *)(at) : *(const volatile type *)(at))
 #define SHMEMI_STORE(type, at, value)                                   \
@@ -116,19 +180,19 @@ SHMEMI_INLINE void *shmemi_at(const void *p, int pe) {
         if (SHMEMI_IS_FLOATING(type)) *(type *)(at) = (value);          \
         else *(volatile type *)(at) = (value);                          \
     } while (0)
+#endif
 #else
 #define SHMEMI_LOAD(type, at) (*(const volatile type *)(at))
 #define SHMEMI_STORE(type, at, value) (*(type *)(at) = (value))
 #endif
 
-/* Objects of 1 to 8 bytes of any type at any address. */
-typedef uint8_t __attribute__((__may_alias__)) shmemi_any1;
-typedef uint16_t __attribute__((__may_alias__, __aligned__(1))) shmemi_any2;
-typedef uint32_t __attribute__((__may_alias__, __aligned__(1))) shmemi_any4;
-typedef uint64_t __attribute__((__may_alias__, __aligned__(1))) shmemi_any8;
+#ifndef SHMEMI_FETCH
+#define SHMEMI_FETCH(type, dest, at) (*(dest) = SHMEMI_LOAD(type, at))
+#endif
 
 /* Copies to and from another PE's memory. */
-SHMEMI_INLINE void shmemi_store(void *dest, const void *source, size_t bytes) {
+SHMEMI_INLINE void shmemi_store(void *dest, const void *source, size_t bytes, int pe) {
+    (void)pe;
     if (__builtin_constant_p(bytes) && bytes == 1) {
         SHMEMI_STORE(shmemi_any1, dest, *(const shmemi_any1 *)source);
     } else if (__builtin_constant_p(bytes) && bytes == 2) {
@@ -167,16 +231,22 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes) {
 #define SHMEMI_CTX_ARG ctx,
 #define SHMEMI_CTX_TEST shmemi_is_world(ctx) &&
 
-/* Defines `ret name(params)` to do `fast` if `pe` is on this node, else to call the library. */
-#define SHMEMI_DEFINE(name, ret, params, args, test, fast) \
-    SHMEMI_INLINE ret name params {                        \
-        if (test shmemi_is_native(pe)) {                   \
-            fast;                                          \
-        } else {                                           \
-            SHMEMI_CALL(name);                             \
-            call args;                                     \
-        }                                                  \
+/* Defines `ret name(params)` to do `fast` if `pe` is on this node, else to call the library.
+ * `scalar`, a constant, is true where `fast` is one access of a typed object. */
+#define SHMEMI_DEFINE_SCALAR(name, ret, params, args, test, scalar, fast) \
+    SHMEMI_INLINE ret name params {                                       \
+        SHMEMI_BEFORE(scalar, pe);                                        \
+        if (test shmemi_is_native(pe)) {                                  \
+            fast;                                                         \
+        } else {                                                          \
+            SHMEMI_CALL(name);                                            \
+            call args;                                                    \
+            SHMEMI_CALLED(pe);                                            \
+        }                                                                 \
+        SHMEMI_AFTER(scalar, pe);                                         \
     }
+#define SHMEMI_DEFINE(name, ret, params, args, test, fast) \
+    SHMEMI_DEFINE_SCALAR(name, ret, params, args, test, 0, fast)
 
 /* The same for a function that returns a value: `fast` returns it. */
 #define SHMEMI_DEFINE_VALUE(name, ret, params, args, test, fast) \
@@ -192,8 +262,8 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes) {
 /* p and g */
 
 #define SHMEMI_P_(name, type, P, A, T)                                                    \
-    SHMEMI_DEFINE(name, void, (P type *dest, type value, int pe), (A dest, value, pe), T, \
-                  SHMEMI_STORE(type, shmemi_at(dest, pe), value))
+    SHMEMI_DEFINE_SCALAR(name, void, (P type *dest, type value, int pe), \
+                         (A dest, value, pe), T, 1, SHMEMI_STORE(type, shmemi_at(dest, pe), value))
 #define SHMEMI_P(name, type) SHMEMI_P_(name, type, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
 #define SHMEMI_CTX_P(name, type) SHMEMI_P_(name, type, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
 
@@ -206,20 +276,26 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes) {
 /* put and get of elements of a type; one element is an access of that type */
 
 #define SHMEMI_PUT_(name, type, P, A, T)                                                \
-    SHMEMI_DEFINE(name, void, (P type *dest, const type *source, size_t nelems, int pe), \
-                  (A dest, source, nelems, pe), T,                                       \
-                  if (__builtin_constant_p(nelems) && nelems == 1)                       \
-                      SHMEMI_STORE(type, shmemi_at(dest, pe), *source);                  \
-                  else shmemi_store(shmemi_at(dest, pe), source, nelems * sizeof(type)))
+    SHMEMI_DEFINE_SCALAR(name, void,                                                    \
+                         (P type *dest, const type *source, size_t nelems, int pe),     \
+                         (A dest, source, nelems, pe), T,                               \
+                         __builtin_constant_p(nelems) && nelems == 1,                   \
+                         if (__builtin_constant_p(nelems) && nelems == 1)               \
+                             SHMEMI_STORE(type, shmemi_at(dest, pe), *source);          \
+                         else                                                           \
+                             shmemi_store(shmemi_at(dest, pe), source, nelems * sizeof(type), pe))
 #define SHMEMI_PUT(name, type) SHMEMI_PUT_(name, type, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
 #define SHMEMI_CTX_PUT(name, type) SHMEMI_PUT_(name, type, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
 
 #define SHMEMI_GET_(name, type, P, A, T)                                                \
-    SHMEMI_DEFINE(name, void, (P type *dest, const type *source, size_t nelems, int pe), \
-                  (A dest, source, nelems, pe), T,                                       \
-                  if (__builtin_constant_p(nelems) && nelems == 1)                       \
-                      *dest = SHMEMI_LOAD(type, shmemi_at(source, pe));                  \
-                  else shmemi_load(dest, shmemi_at(source, pe), nelems * sizeof(type)))
+    SHMEMI_DEFINE_SCALAR(name, void,                                                    \
+                         (P type *dest, const type *source, size_t nelems, int pe),     \
+                         (A dest, source, nelems, pe), T,                               \
+                         __builtin_constant_p(nelems) && nelems == 1,                   \
+                         if (__builtin_constant_p(nelems) && nelems == 1)               \
+                             SHMEMI_FETCH(type, dest, shmemi_at(source, pe));           \
+                         else                                                           \
+                             shmemi_load(dest, shmemi_at(source, pe), nelems * sizeof(type)))
 #define SHMEMI_GET(name, type) SHMEMI_GET_(name, type, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
 #define SHMEMI_CTX_GET(name, type) SHMEMI_GET_(name, type, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
 
@@ -228,7 +304,7 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes) {
 #define SHMEMI_PUT_SIZE_(name, size, P, A, T)                                              \
     SHMEMI_DEFINE(name, void, (P void *dest, const void *source, size_t nelems, int pe),    \
                   (A dest, source, nelems, pe), T,                                          \
-                  shmemi_store(shmemi_at(dest, pe), source, nelems * size))
+                  shmemi_store(shmemi_at(dest, pe), source, nelems * size, pe))
 #define SHMEMI_PUT_SIZE(name, size) \
     SHMEMI_PUT_SIZE_(name, size, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
 #define SHMEMI_CTX_PUT_SIZE(name, size) \
