@@ -4,11 +4,17 @@ use anyhow::{Context, Result};
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
-/// Directory of the workspace.
+/// Directory of the workspace: the one that cargo runs this program for, which is not always
+/// the one that it was built in, if two checkouts share a target directory.
 pub fn root() -> &'static Path {
-    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    package.parent().unwrap_or(package)
+    static ROOT: OnceLock<PathBuf> = OnceLock::new();
+    ROOT.get_or_init(|| {
+        let package = env::var_os("CARGO_MANIFEST_DIR")
+            .map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+        package.parent().unwrap_or(&package).to_owned()
+    })
 }
 
 /// Cargo's target directory. This program itself was built into it, which holds however the
