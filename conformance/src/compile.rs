@@ -168,6 +168,10 @@ impl Build {
                 .with_context(|| path.display().to_string())?
                 .hash(&mut hash);
         }
+        // Generated programs are in several files.
+        if self.sources.iter().any(|s| s.starts_with("generated/")) {
+            hash_folder(&folder.join("generated")).hash(&mut hash);
+        }
         if self.flags.iter().any(|f| f.starts_with("-static")) {
             let library = fs::metadata(prefix.library("libshmem.a"))?;
             (library.len(), library.modified()?).hash(&mut hash);
