@@ -17,6 +17,7 @@ mod handle;
 pub mod hooks;
 pub mod info;
 pub mod job;
+mod lifecycle;
 mod lock;
 mod memory;
 pub mod platform;

@@ -9,11 +9,11 @@ use crate::fatal::fatal;
 use crate::info;
 use crate::job::region::PeState;
 use crate::memory::Place;
-use crate::runtime;
+use crate::{lifecycle, runtime};
 
 /// Initialises the library.
 pub fn init(name: &'static str) {
-    runtime::initialise(name, THREAD_SINGLE);
+    lifecycle::initialise(name, THREAD_SINGLE);
 }
 
 /// Initialises the library for a thread level; every level is provided.
@@ -24,7 +24,7 @@ pub unsafe fn init_thread(name: &'static str, requested: c_int, provided: *mut c
     if !(THREAD_SINGLE..=THREAD_MULTIPLE).contains(&requested) {
         return -1;
     }
-    runtime::initialise(name, requested);
+    lifecycle::initialise(name, requested);
     if !provided.is_null() {
         // SAFETY: the caller's promise.
         unsafe { provided.write(runtime::get(name).thread_level.load(Ordering::Relaxed)) };
@@ -35,13 +35,13 @@ pub unsafe fn init_thread(name: &'static str, requested: c_int, provided: *mut c
 /// Initialises the library if it is not; the old form without a matching finalize.
 pub fn start_pes(name: &'static str, _n_pes: c_int) {
     if runtime::current().is_none() {
-        runtime::initialise(name, THREAD_SINGLE);
+        lifecycle::initialise(name, THREAD_SINGLE);
     }
 }
 
 /// Ends what one `init` began.
 pub fn finalize(name: &'static str) {
-    runtime::finalise(name);
+    lifecycle::finalise(name);
 }
 
 /// The thread level provided.
