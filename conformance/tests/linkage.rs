@@ -98,6 +98,7 @@ fn main() {
     suite.add("dlopen::1pe".into(), |s| dlopened(s, 1));
     suite.add("dlopen::4pe".into(), |s| dlopened(s, 4));
     suite.add("user-library::4pe".into(), user_library);
+    suite.add("two-executables".into(), two_executables);
     suite.add(
         "symbols-are-found-without-the-library-of-the-build".into(),
         needed,
@@ -167,6 +168,22 @@ fn user_library(s: &Setting) -> Result<()> {
         .flags(&[&library.display().to_string()])
         .run(&s.prefix, &s.cache)?;
     Job::new(4, &program)
+        .expect_success(&s.prefix, &s.scratch)
+        .map(drop)
+}
+
+/// A job of two executables: two PEs of the first, three of the second.
+fn two_executables(s: &Setting) -> Result<()> {
+    let build = |role: &str| {
+        Build::new("linkage/mpmd.c", Compiler::Gcc)
+            .flags(&[role])
+            .run(&s.prefix, &s.cache)
+    };
+    let (first, second) = (build("-DROLE=0")?, build("-DROLE=1")?);
+    let second = second.display().to_string();
+    let job = Job::new(2, &first).args(&[":", "-n", "3", &second]);
+    job.expect_success(&s.prefix, &s.scratch)?;
+    job.env("SHMEM_CHECK", "1")
         .expect_success(&s.prefix, &s.scratch)
         .map(drop)
 }

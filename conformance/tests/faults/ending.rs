@@ -1,0 +1,78 @@
+//! How a job with a fault must end: status, one line, at once, nothing left.
+
+use anyhow::{Context, Result, bail, ensure};
+use ferroshmem_conformance::job::shell_status;
+use ferroshmem_conformance::leftovers::Machine;
+use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::{Job, Outcome};
+
+/// From the fault to the end of the job.
+pub const GONE_WITHIN_MS: u64 = 1000;
+/// A loaded machine may take longer than [`GONE_WITHIN_MS`] once, not this often.
+pub const ATTEMPTS: usize = 4;
+/// The status a job must end with.
+#[derive(Debug, Clone, Copy)]
+pub enum Status {
+    Is(i32),
+    NonZero,
+}
+
+/// Runs the job until it has ended fast enough once; it must end rightly every time.
+pub fn expect(s: &Setting, job: &Job, status: Status, words: &[&str]) -> Result<()> {
+    let before = Machine::now();
+    let mut took = 0;
+    for _ in 0..ATTEMPTS {
+        let outcome = job.run(&s.prefix, &s.scratch)?;
+        ended_rightly(&outcome, status, words)?;
+        let new = Machine::now().new_files(&before);
+        ensure!(new.is_empty(), "left in /dev/shm: {new:?}");
+        let fault = fault_time(&outcome).context("the program did not come to its fault")?;
+        took = outcome.ended_ms.saturating_sub(fault);
+        if took <= GONE_WITHIN_MS {
+            return Ok(());
+        }
+    }
+    bail!("gone only {took} ms after the fault, {ATTEMPTS} times over {GONE_WITHIN_MS} ms")
+}
+
+/// Status, one line with the words (or none), no process left.
+pub fn ended_rightly(outcome: &Outcome, status: Status, words: &[&str]) -> Result<()> {
+    ensure!(!outcome.hung, "hangs\n{outcome}");
+    let got = shell_status(outcome.status);
+    match status {
+        Status::Is(want) => ensure!(got == want, "status {got}, not {want}\n{outcome}"),
+        Status::NonZero => ensure!(got != 0, "status 0\n{outcome}"),
+    }
+    ensure!(
+        outcome.left == 0,
+        "{} processes outlived the job\n{outcome}",
+        outcome.left
+    );
+    one_line(outcome, words)
+}
+
+pub fn one_line(outcome: &Outcome, words: &[&str]) -> Result<()> {
+    let lines: Vec<&str> = outcome.stderr.lines().collect();
+    let want = usize::from(!words.is_empty());
+    ensure!(
+        lines.len() == want,
+        "{} lines on stderr, not {want}\n{outcome}",
+        lines.len()
+    );
+    for word in words {
+        ensure!(
+            lines[0].contains(word),
+            "the line does not say \"{word}\"\n{outcome}"
+        );
+    }
+    Ok(())
+}
+
+/// When the PE at fault came to its fault (the last to say so).
+pub fn fault_time(outcome: &Outcome) -> Option<u64> {
+    let times = outcome
+        .stdout
+        .lines()
+        .filter_map(|l| l.split("FAULT_AT ").nth(1)?.trim().parse().ok());
+    times.max()
+}

@@ -1,0 +1,107 @@
+//! Faults of the launcher: what it cannot start, and its own end.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail, ensure};
+use ferroshmem_conformance::Job;
+use ferroshmem_conformance::job::{Running, now_ms, shell_status};
+use ferroshmem_conformance::suite::Setting;
+use nix::sys::signal::{Signal, kill};
+
+use crate::death_program;
+use crate::ending::{ATTEMPTS, GONE_WITHIN_MS, Status, ended_rightly};
+
+pub fn bad_program(s: &Setting, kind: &str) -> Result<()> {
+    let path = s.scratch.join(format!("bad-{kind}"));
+    fs::create_dir_all(&s.scratch)?;
+    match kind {
+        "folder" => fs::create_dir_all(&path)?,
+        "missing" => {}
+        _ => fs::write(&path, "neither script nor program\n")?,
+    }
+    if kind == "not-a-program" {
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+    }
+    let outcome = Job::new(2, &path).run(&s.prefix, &s.scratch)?;
+    let status = if kind == "missing" { 127 } else { 126 };
+    let name = path.display().to_string();
+    let result = ended_rightly(&outcome, Status::Is(status), &["oshrun", &name]);
+    if kind == "folder" {
+        fs::remove_dir(&path)?;
+    } else if kind != "missing" {
+        fs::remove_file(&path)?;
+    }
+    result
+}
+
+pub fn bad_options(s: &Setting, options: &[&str]) -> Result<()> {
+    let job = Job::new(1, &death_program(s)?)
+        .args(&["well"])
+        .options(options);
+    let outcome = job.run(&s.prefix, &s.scratch)?;
+    ended_rightly(&outcome, Status::Is(2), &["oshrun", options[1]])
+}
+
+/// Starts PEs that never end and waits until they run.
+pub fn start_busy(s: &Setting, pes: usize) -> Result<Running> {
+    let job = Job::new(pes, &death_program(s)?).args(&["busy"]);
+    let running = Running::start(&job, &s.prefix, &s.scratch)?;
+    let start = Instant::now();
+    while running.stdout_so_far().matches("running").count() < pes {
+        ensure!(
+            start.elapsed() < Duration::from_secs(30),
+            "the job does not start"
+        );
+        thread::sleep(Duration::from_millis(5));
+    }
+    Ok(running)
+}
+
+/// The launcher gets a signal: all its PEs end with it.
+pub fn launcher_ends(s: &Setting, signal: Signal) -> Result<()> {
+    let mut took = 0;
+    for _ in 0..ATTEMPTS {
+        let running = start_busy(s, 4)?;
+        ensure!(
+            running.processes() >= 5,
+            "{} processes",
+            running.processes()
+        );
+        let start = now_ms();
+        kill(running.pid(), signal)?;
+        let outcome = running.finish(Duration::from_secs(20))?;
+        took = outcome.ended_ms - start;
+        ensure!(
+            !outcome.hung && outcome.left == 0,
+            "{} processes are left\n{outcome}",
+            outcome.left
+        );
+        let status = shell_status(outcome.status);
+        ensure!(status == 128 + signal as i32, "status {status}\n{outcome}");
+        if took <= GONE_WITHIN_MS {
+            return Ok(());
+        }
+    }
+    bail!("the launcher took {took} ms to end")
+}
+
+/// The watchdog of these tests relies on it: SIGQUIT makes the launcher say who waits.
+pub fn hang_report(s: &Setting) -> Result<()> {
+    let running = start_busy(s, 3)?;
+    // A wait is recorded once it has lasted a moment.
+    thread::sleep(Duration::from_millis(500));
+    let outcome = running.finish(Duration::ZERO)?;
+    ensure!(outcome.left == 0, "{} processes are left", outcome.left);
+    for pe in 0..3 {
+        let line = outcome
+            .stderr
+            .lines()
+            .find(|l| l.contains(&format!("PE {pe} ")));
+        let said = line.is_some_and(|l| l.contains("shmem_long_wait_until"));
+        ensure!(said, "no word on PE {pe}\n{outcome}");
+    }
+    Ok(())
+}

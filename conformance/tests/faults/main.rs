@@ -1,0 +1,162 @@
+//! Misuse and faults: one clear line, the right status, the job gone at once, nothing left.
+
+mod ending;
+mod launcher;
+mod series;
+mod tables;
+
+use anyhow::{Result, ensure};
+use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+use nix::sys::signal::Signal;
+
+use ending::{Status, ended_rightly, expect};
+use launcher::{bad_options, bad_program, hang_report, launcher_ends};
+use series::two_hundred_jobs;
+use tables::{BAD_OPTIONS, BAD_SIZES, CHECKED, DEATHS, MISUSES};
+
+fn main() {
+    let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
+    for misuse in MISUSES {
+        let how = if misuse.env == CHECKED {
+            "::checked"
+        } else {
+            ""
+        };
+        suite.add(format!("misuse::{}{how}", misuse.case), |s| {
+            let job = misuse_job(s, misuse.case, misuse.env)?;
+            expect(s, &job, Status::NonZero, misuse.words)
+        });
+    }
+    for death in DEATHS {
+        suite.add(format!("death::{}", death.way), |s| {
+            let job = Job::new(3, &death_program(s)?).args(&[death.way]);
+            expect(s, &job, death.status, death.words)
+        });
+    }
+    for (status, caller) in [
+        ("0", "0"),
+        ("0", "2"),
+        ("7", "0"),
+        ("42", "1"),
+        ("255", "3"),
+    ] {
+        suite.add(format!("global_exit::{status}-by-{caller}"), move |s| {
+            global_exit(s, status, caller)
+        });
+    }
+    for size in BAD_SIZES {
+        suite.add(format!("symmetric-size::{size:?}"), |s| bad_size(s, size));
+    }
+    suite.add("heap-exhausted".into(), heap_exhausted);
+    suite.add("native-only-refused".into(), native_only_refused);
+    for program in ["missing", "folder", "not-executable", "not-a-program"] {
+        suite.add(format!("program::{program}"), |s| bad_program(s, program));
+    }
+    for (name, options) in BAD_OPTIONS {
+        suite.add(format!("options::{name}"), |s| bad_options(s, options));
+    }
+    suite.add("launcher-killed".into(), |s| {
+        launcher_ends(s, Signal::SIGKILL)
+    });
+    suite.add("launcher-terminated".into(), |s| {
+        launcher_ends(s, Signal::SIGTERM)
+    });
+    suite.add("launcher-interrupted".into(), |s| {
+        launcher_ends(s, Signal::SIGINT)
+    });
+    suite.add("hang-report".into(), hang_report);
+    suite.add(
+        "two-hundred-jobs-leave-the-machine-as-it-was".into(),
+        two_hundred_jobs,
+    );
+    suite.run();
+}
+
+fn misuse_job(s: &Setting, case: &str, env: &[(&str, &str)]) -> Result<Job> {
+    let program = Build::new("faults/misuse.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
+    let mut job = Job::new(2, &program).args(&[case]);
+    for (name, value) in env {
+        job = job.env(name, value);
+    }
+    Ok(job)
+}
+
+fn death_program(s: &Setting) -> Result<std::path::PathBuf> {
+    Build::new("faults/death.c", Compiler::Gcc).run(&s.prefix, &s.cache)
+}
+
+fn global_exit(s: &Setting, status: &str, caller: &str) -> Result<()> {
+    let program = Build::new("global_exit.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
+    for pes in [1, 2, 4, 7] {
+        let job = Job::new(pes, &program).args(&[status, caller]);
+        let outcome = job.run(&s.prefix, &s.scratch)?;
+        ended_rightly(&outcome, Status::Is(status.parse()?), &[])?;
+        ensure!(
+            outcome.stdout.contains("buffered text"),
+            "output was lost\n{outcome}"
+        );
+        ensure!(
+            outcome.stdout.matches("atexit ran").count() == 1,
+            "atexit handler\n{outcome}"
+        );
+    }
+    Ok(())
+}
+
+fn bad_size(s: &Setting, size: &str) -> Result<()> {
+    for pes in [0, 2] {
+        let job = Job::new(pes, &death_program(s)?)
+            .args(&["well"])
+            .env("SHMEM_SYMMETRIC_SIZE", size);
+        let outcome = job.run(&s.prefix, &s.scratch)?;
+        // A size that could be read is given back in bytes.
+        let said = if size == "500t" {
+            "549755813888000"
+        } else {
+            size
+        };
+        ended_rightly(&outcome, Status::NonZero, &["SHMEM_SYMMETRIC_SIZE", said])?;
+    }
+    Ok(())
+}
+
+/// NULL for all, the job ends well; with debugging on, a line says what was asked and free.
+fn heap_exhausted(s: &Setting) -> Result<()> {
+    misuse_job(s, "exhausted", &[])?
+        .expect_success(&s.prefix, &s.scratch)
+        .and_then(|outcome| {
+            ensure!(
+                outcome.stderr.is_empty(),
+                "says something without SHMEM_DEBUG\n{outcome}"
+            );
+            Ok(())
+        })?;
+    let job = misuse_job(s, "exhausted", &[("SHMEM_DEBUG", "1")])?;
+    let outcome = job.expect_success(&s.prefix, &s.scratch)?;
+    let line = outcome
+        .stderr
+        .lines()
+        .find(|l| l.contains("1125899906842624") && l.contains("free"));
+    ensure!(
+        line.is_some_and(|l| l.contains("shmem_malloc")),
+        "no line on the allocation\n{outcome}"
+    );
+    Ok(())
+}
+
+/// A program compiled without the slow path must not start where it would be needed.
+fn native_only_refused(s: &Setting) -> Result<()> {
+    let refused = |flags: &[&str], env: &[(&str, &str)], word: &str| {
+        let build = Build::new("info.c", Compiler::Gcc).flags(&["-DSHMEM_NATIVE_ONLY"]);
+        let mut job = Job::new(2, &build.flags(flags).run(&s.prefix, &s.cache)?);
+        for (name, value) in env {
+            job = job.env(name, value);
+        }
+        let outcome = job.run(&s.prefix, &s.scratch)?;
+        ended_rightly(&outcome, Status::NonZero, &["SHMEM_NATIVE_ONLY", word])
+    };
+    refused(&[], &[("SHMEM_CHECK", "1")], "SHMEM_CHECK=1")?;
+    refused(&[], &[("SHMEM_FAST_PATH", "0")], "SHMEM_FAST_PATH=0")?;
+    refused(&["-no-pie", "-fno-pie"], &[], "position-independent")
+}

@@ -1,0 +1,202 @@
+//! What goes wrong, and what the user must be told.
+
+use crate::ending::Status;
+
+/// `SHMEM_CHECK=1`.
+pub const CHECKED: &[(&str, &str)] = &[("SHMEM_CHECK", "1")];
+
+/// A misuse by PE 1 of 2, and the words that its one line must have.
+pub struct Misuse {
+    pub case: &'static str,
+    pub env: &'static [(&'static str, &'static str)],
+    pub words: &'static [&'static str],
+}
+
+pub const fn always(case: &'static str, words: &'static [&'static str]) -> Misuse {
+    Misuse {
+        case,
+        env: &[],
+        words,
+    }
+}
+
+pub const fn checked(case: &'static str, words: &'static [&'static str]) -> Misuse {
+    Misuse {
+        case,
+        env: CHECKED,
+        words,
+    }
+}
+
+pub const MISUSES: &[Misuse] = &[
+    always("put_pe", &["PE 1", "shmem_int_put", "PE 2"]),
+    always("put_negative_pe", &["PE 1", "shmem_int_put", "-1"]),
+    always("put_far_pe", &["PE 1", "shmem_putmem", "1073741824"]),
+    always("get_pe", &["PE 1", "shmem_getmem", "7"]),
+    always("p_pe", &["PE 1", "shmem_int_p", "2"]),
+    always("g_pe", &["PE 1", "shmem_int_g", "-7"]),
+    always("iput_pe", &["PE 1", "shmem_int_iput", "2"]),
+    always("nbi_pe", &["PE 1", "shmem_int_put_nbi", "2"]),
+    always("amo_pe", &["PE 1", "shmem_int_atomic_fetch_add", "2"]),
+    always("inc_pe", &["PE 1", "shmem_int_atomic_inc", "-2"]),
+    always("signal_pe", &["PE 1", "shmem_signal_set", "2"]),
+    always("put_signal_pe", &["PE 1", "shmem_int_put_signal", "2"]),
+    always("ctx_pe", &["PE 1", "shmem_ctx_int_p", "2"]),
+    always("signal_op", &["PE 1", "shmem_int_put_signal", "12345"]),
+    always("wait_cmp", &["PE 1", "shmem_int_wait_until", "77"]),
+    always("test_cmp", &["PE 1", "shmem_int_test", "-3"]),
+    always("wait_any_cmp", &["PE 1", "shmem_int_wait_until_any", "99"]),
+    always("signal_cmp", &["PE 1", "shmem_signal_wait_until", "1000"]),
+    checked("put_pe", &["PE 1", "shmem_int_put", "2"]),
+    checked("put_private", &["PE 1", "shmem_int_put", "0x", "symmetric"]),
+    checked("p_stack", &["PE 1", "shmem_int_p", "0x", "symmetric"]),
+    checked("get_private", &["PE 1", "shmem_int_get", "0x", "symmetric"]),
+    checked(
+        "amo_private",
+        &["PE 1", "shmem_int_atomic_inc", "0x", "symmetric"],
+    ),
+    checked("put_null", &["PE 1", "shmem_int_put", "null"]),
+    checked(
+        "put_wild",
+        &["PE 1", "shmem_int_put", "0x10000", "symmetric"],
+    ),
+    checked(
+        "put_beyond_globals",
+        &["PE 1", "shmem_putmem", "1099511627776"],
+    ),
+    checked("put_beyond_heap", &["PE 1", "shmem_putmem", "0x"]),
+    checked(
+        "wait_private",
+        &["PE 1", "shmem_int_wait_until", "0x", "symmetric"],
+    ),
+    checked(
+        "lock_private",
+        &["PE 1", "shmem_set_lock", "0x", "symmetric"],
+    ),
+    // Without checks: faults on an address of some PE's window are explained, others told.
+    always(
+        "put_private",
+        &["PE 1", "segmentation fault", "0x", "not symmetric"],
+    ),
+    always(
+        "p_stack",
+        &["PE 1", "segmentation fault", "0x", "not symmetric"],
+    ),
+    Misuse {
+        case: "put_past_heap",
+        env: &[("SHMEM_SYMMETRIC_SIZE", "64m")],
+        words: &["PE 1", "segmentation fault", "0x", "past the end"],
+    },
+    always("put_wild", &["PE 1", "segmentation fault"]),
+    always("put_beyond_heap", &["PE 1", "segmentation fault"]),
+    always("double_free", &["shmem_free", "0x"]),
+    always("free_foreign", &["shmem_free", "0x"]),
+    always("free_middle", &["shmem_free", "0x"]),
+    always("realloc_freed", &["shmem_realloc", "0x"]),
+    checked("clear_free_lock", &["PE 1", "shmem_clear_lock", "0x"]),
+    always("before_init", &["shmem_barrier_all", "shmem_init"]),
+    always("malloc_before_init", &["shmem_malloc", "shmem_init"]),
+    always("put_before_init", &["shmem_int_put", "shmem_init"]),
+    always("after_finalize", &["shmem_malloc", "shmem_finalize"]),
+    always("put_after_finalize", &["shmem_int_put", "shmem_finalize"]),
+    always("finalize_twice", &["shmem_finalize"]),
+    checked(
+        "mismatch_routine",
+        &[
+            "PE 0",
+            "PE 1",
+            "shmem_int_broadcast",
+            "shmem_int_sum_reduce",
+        ],
+    ),
+    checked(
+        "mismatch_count",
+        &["PE 0", "PE 1", "shmem_int_broadcast", "8", "12"],
+    ),
+    checked("mismatch_root", &["PE 0", "PE 1", "shmem_int_broadcast"]),
+    checked(
+        "mismatch_malloc",
+        &["PE 0", "PE 1", "shmem_malloc", "100", "200"],
+    ),
+    checked("mismatch_free", &["PE 0", "PE 1", "shmem_free", "0x"]),
+    always("root_out_of_range", &["shmem_int_broadcast", "2"]),
+    always("active_set_out_of_range", &["shmem_barrier", "3"]),
+];
+
+/// A way for PE 1 of 3 to end while others wait: status of the job, words of its line.
+/// No words: nothing is to be said.
+pub struct Death {
+    pub way: &'static str,
+    pub status: Status,
+    pub words: &'static [&'static str],
+}
+
+pub const DEATHS: &[Death] = &[
+    Death {
+        way: "segfault",
+        status: Status::Is(139),
+        words: &["PE 1", "segmentation fault"],
+    },
+    Death {
+        way: "abort",
+        status: Status::Is(134),
+        words: &["PE 1", "SIGABRT"],
+    },
+    Death {
+        way: "exit3",
+        status: Status::Is(3),
+        words: &["PE 1", "status 3"],
+    },
+    Death {
+        way: "exit0",
+        status: Status::Is(1),
+        words: &["PE 1", "shmem_finalize", "shmem_barrier_all"],
+    },
+    Death {
+        way: "killed",
+        status: Status::Is(137),
+        words: &["PE 1", "SIGKILL"],
+    },
+    Death {
+        way: "killed_in_barrier",
+        status: Status::Is(137),
+        words: &["PE 1", "SIGKILL"],
+    },
+    Death {
+        way: "leaves_a_child",
+        status: Status::Is(5),
+        words: &["PE 1", "status 5"],
+    },
+    Death {
+        way: "global_exit7",
+        status: Status::Is(7),
+        words: &[],
+    },
+    Death {
+        way: "global_exit0",
+        status: Status::Is(0),
+        words: &[],
+    },
+];
+
+/// A value of `SHMEM_SYMMETRIC_SIZE` that is refused.
+pub const BAD_SIZES: &[&str] = &[
+    "",
+    "ten",
+    "10x",
+    "-5",
+    "1.2.3",
+    "0x100",
+    "999999999t",
+    "500t",
+    "99999999999999999999",
+];
+
+/// Name, and the options given to the launcher.
+pub const BAD_OPTIONS: &[(&str, &[&str])] = &[
+    ("no-pes", &["-n", "0"]),
+    ("too-many-pes", &["-n", "100000"]),
+    ("far-too-many-pes", &["-n", "99999999999999999999"]),
+    ("pes-not-a-number", &["-n", "abc"]),
+    ("negative-pes", &["-n", "-3"]),
+];
