@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::region::MAX_PES;
+use crate::platform::Machine;
 
 /// Smallest distance between the windows of two PEs: the fast path keeps the number of
 /// PEs in the low half of a word whose high half is a multiple of the stride.
@@ -43,6 +44,15 @@ pub enum PlanError {
         /// Number of PEs.
         n_pes: usize,
     },
+    /// The heaps of all PEs do not fit what `ulimit -v` leaves to a process.
+    AddressSpaceLimit {
+        /// Bytes asked for per PE.
+        asked: u64,
+        /// Bytes of address space that a process may use.
+        limit: u64,
+        /// Number of PEs.
+        n_pes: usize,
+    },
     /// More PEs than one node can hold, or none.
     BadCount(usize),
 }
@@ -65,6 +75,14 @@ impl fmt::Display for PlanError {
             } => write!(
                 f,
                 "SHMEM_SYMMETRIC_SIZE: {asked} bytes per PE does not fit the address space with {n_pes} PEs: at most {largest}"
+            ),
+            Self::AddressSpaceLimit {
+                asked,
+                limit,
+                n_pes,
+            } => write!(
+                f,
+                "heaps of {asked} bytes for {n_pes} PEs do not fit half of the address space of {limit} bytes that the limit (ulimit -v) leaves: raise it, or set SHMEM_SYMMETRIC_SIZE"
             ),
             Self::BadCount(n) => write!(f, "cannot run {n} PEs: give 1 to {MAX_PES}"),
         }
@@ -104,21 +122,24 @@ pub fn parse_size(text: &str) -> Result<u64, PlanError> {
 }
 
 impl Plan {
-    /// Sizes for `n_pes` PEs on a node with `memory` bytes, with `SHMEM_SYMMETRIC_SIZE`
-    /// set to `size` or unset. Unset means the node's memory, rounded up to the whole
-    /// window, so that the heaps lie side by side and one mapping holds them all; nothing
-    /// is reserved until it is touched.
-    pub fn new(n_pes: usize, memory: u64, size: Option<&str>) -> Result<Self, PlanError> {
+    /// Sizes for `n_pes` PEs on `machine`, with `SHMEM_SYMMETRIC_SIZE` set to `size` or unset.
+    ///
+    /// Unset means the node's memory, rounded up to the whole window, so that the heaps lie
+    /// side by side and one mapping holds them all; nothing is reserved until it is touched.
+    /// Where the address space is limited, the heaps of all PEs take half of it.
+    pub fn new(n_pes: usize, machine: &Machine, size: Option<&str>) -> Result<Self, PlanError> {
         if n_pes == 0 || n_pes > MAX_PES {
             return Err(PlanError::BadCount(n_pes));
         }
+        let memory = machine.memory;
         let largest = prev_power_of_two(WINDOW_SPACE / n_pes as u64);
-        let whole_memory = memory.next_power_of_two().clamp(MIN_STRIDE, largest);
+        let stride = memory.next_power_of_two().clamp(MIN_STRIDE, largest);
+        let share = |limit: u64| limit / 2 / n_pes as u64 / PAGE * PAGE;
         let Some(text) = size else {
-            return Ok(Self {
-                heap_size: whole_memory,
-                stride: whole_memory,
-            });
+            let heap_size = machine
+                .address_space
+                .map_or(stride, |limit| share(limit).min(stride));
+            return Ok(Self { heap_size, stride });
         };
         let asked = parse_size(text)?;
         if asked > memory {
@@ -131,10 +152,15 @@ impl Plan {
                 n_pes,
             });
         }
-        Ok(Self {
-            heap_size: asked.next_multiple_of(PAGE),
-            stride: whole_memory,
-        })
+        if let Some(limit) = machine.address_space.filter(|limit| asked > share(*limit)) {
+            return Err(PlanError::AddressSpaceLimit {
+                asked,
+                limit,
+                n_pes,
+            });
+        }
+        let heap_size = asked.next_multiple_of(PAGE);
+        Ok(Self { heap_size, stride })
     }
 }
 
@@ -169,39 +195,52 @@ mod tests {
         }
     }
 
+    fn machine(memory: u64, address_space: Option<u64>) -> Machine {
+        Machine {
+            memory,
+            address_space,
+            ..Machine::here()
+        }
+    }
+
     #[test]
     fn default_heap_is_the_memory() {
-        let p = Plan::new(64, 24 << 30, None).unwrap();
+        let node = machine(24 << 30, None);
+        let p = Plan::new(64, &node, None).unwrap();
         assert_eq!((p.heap_size, p.stride), (32 << 30, 32 << 30));
-        let p = Plan::new(64, 24 << 30, Some("1m")).unwrap();
+        let p = Plan::new(64, &node, Some("1m")).unwrap();
         assert_eq!((p.heap_size, p.stride), (1 << 20, 32 << 30));
         assert!(p.stride * 64 <= WINDOW_SPACE);
     }
 
     #[test]
     fn every_count_fits_the_address_space() {
+        let node = machine(2 << 40, None);
         for n in 1..=MAX_PES {
-            let p = Plan::new(n, 2 << 40, None).unwrap();
+            let p = Plan::new(n, &node, None).unwrap();
             assert!(p.stride >= MIN_STRIDE);
             assert!(p.stride * n as u64 <= WINDOW_SPACE);
             assert!(p.heap_size <= p.stride);
         }
-        assert_eq!(Plan::new(0, 1 << 30, None), Err(PlanError::BadCount(0)));
-        assert_eq!(
-            Plan::new(MAX_PES + 1, 1 << 30, None),
-            Err(PlanError::BadCount(MAX_PES + 1))
-        );
+        for n in [0, MAX_PES + 1] {
+            assert_eq!(Plan::new(n, &node, None), Err(PlanError::BadCount(n)));
+        }
+    }
+
+    #[test]
+    fn limited_address_space_is_shared() {
+        let node = machine(24 << 30, Some(4 << 30));
+        let p = Plan::new(4, &node, None).unwrap();
+        assert_eq!(p.heap_size, 512 << 20);
+        let refused = Plan::new(4, &node, Some("1g"));
+        assert!(matches!(refused, Err(PlanError::AddressSpaceLimit { .. })));
     }
 
     #[test]
     fn too_large_is_refused() {
-        assert!(matches!(
-            Plan::new(1, 1 << 30, Some("2g")),
-            Err(PlanError::LargerThanMemory { .. })
-        ));
-        assert!(matches!(
-            Plan::new(4096, 8 << 40, Some("1t")),
-            Err(PlanError::NoRoom { .. })
-        ));
+        let small = Plan::new(1, &machine(1 << 30, None), Some("2g"));
+        assert!(matches!(small, Err(PlanError::LargerThanMemory { .. })));
+        let crowded = Plan::new(4096, &machine(8 << 40, None), Some("1t"));
+        assert!(matches!(crowded, Err(PlanError::NoRoom { .. })));
     }
 }

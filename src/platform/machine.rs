@@ -7,8 +7,10 @@ use std::fs;
 pub struct Machine {
     /// Cores in this process's affinity mask.
     pub cores: usize,
-    /// Bytes of memory: the machine's, or what its control group or `RLIMIT_AS` allows.
+    /// Bytes of memory: the machine's, or what its control group allows.
     pub memory: u64,
+    /// Bytes of address space that this process may use (`RLIMIT_AS`), if it is limited.
+    pub address_space: Option<u64>,
     /// Bytes of a page.
     pub page_size: usize,
     /// The kernel's setting for huge pages in shared memory.
@@ -21,6 +23,7 @@ impl Machine {
         Self {
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             memory: memory(),
+            address_space: address_space_limit(),
             page_size: page_size(),
             huge_pages: huge_pages(),
         }
@@ -34,16 +37,13 @@ pub fn page_size() -> usize {
     usize::try_from(size).unwrap_or(4096)
 }
 
-/// Bytes of memory this process could use: physical memory, the control group's limit if
-/// smaller, and half of `RLIMIT_AS` if set (heaps and windows both count against it).
+/// Bytes of memory this process could use: physical memory, or the control group's limit if
+/// smaller.
 fn memory() -> u64 {
     // SAFETY: sysconf has no preconditions.
     let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
     let physical = u64::try_from(pages).unwrap_or(1 << 18) * page_size() as u64;
-    [control_group_limit(), address_space_limit()]
-        .into_iter()
-        .flatten()
-        .fold(physical, u64::min)
+    control_group_limit().map_or(physical, |limit| limit.min(physical))
 }
 
 /// The smallest `memory.max` on the way from this process's control group to the root
@@ -83,7 +83,7 @@ fn address_space_limit() -> Option<u64> {
     };
     // SAFETY: the pointer is to a live rlimit.
     let done = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) } == 0;
-    (done && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur / 2)
+    (done && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
 fn huge_pages() -> String {

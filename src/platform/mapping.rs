@@ -47,7 +47,7 @@ pub unsafe fn map_shared(
 ) -> io::Result<*mut u8> {
     let (at, flags) = match place {
         Place::Anywhere => (0, 0),
-        Place::Exactly(at) => (at, libc::MAP_FIXED_NOREPLACE),
+        Place::Exactly(at) => (at, 0),
         Place::Over(at) => (at, libc::MAP_FIXED),
     };
     // SAFETY: without MAP_FIXED nothing existing is touched; with it, the caller's promise.
@@ -67,7 +67,8 @@ pub unsafe fn map_shared(
     if let Place::Exactly(at) = place
         && got as usize != at
     {
-        // Kernels (and emulators) that ignore MAP_FIXED_NOREPLACE take `at` as a hint.
+        // The address is a hint, which is taken if the range is free. MAP_FIXED_NOREPLACE
+        // would say the same, but ThreadSanitizer and old kernels do not know it.
         // SAFETY: this mapping was just made and nobody knows of it.
         unsafe { libc::munmap(got, len) };
         return Err(io::Error::from_raw_os_error(libc::EEXIST));

@@ -43,7 +43,7 @@ impl Job {
             .map(|s| s.n_pes)
             .fold(0, usize::saturating_add);
         let size = symmetric_size(&options.sections);
-        let plan = Plan::new(n_pes, machine.memory, size.as_deref())
+        let plan = Plan::new(n_pes, &machine, size.as_deref())
             .map_err(|e| Failure::usage(e.to_string()))?;
         let sections = options.sections.iter().enumerate();
         let sections = sections

@@ -124,11 +124,12 @@ mod tests {
 
     use ferroshmem::job::plan::Plan;
     use ferroshmem::job::region::WaitKind;
+    use ferroshmem::platform::Machine;
 
     use super::*;
 
     fn job(n: usize) -> Control {
-        let plan = Plan::new(n, 1 << 30, None).unwrap();
+        let plan = Plan::new(n, &Machine::here(), None).unwrap();
         Control::create(&plan, &vec![0; n], false, 0).unwrap().1
     }
 
