@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::barrier;
 use crate::fatal::fatal;
-use crate::job::region::WaitKind;
+use crate::job::region::{WaitKind, name_from_words, name_to_words};
 use crate::runtime::Runtime;
 use crate::team::{Members, Team};
 use crate::wait::{Waiter, What, counter};
@@ -212,17 +212,9 @@ impl<'a> Group<'a> {
     }
 
     fn agree_on_routine(&self) {
-        let mut bytes = [0u8; 48];
-        let n = self.name.len().min(48);
-        bytes[..n].copy_from_slice(&self.name.as_bytes()[..n]);
-        let words = std::array::from_fn(|i| {
-            u64::from_le_bytes(bytes[i * 8..i * 8 + 8].try_into().expect("8 bytes"))
-        });
-        if let Some((member, first)) = self.first_difference(words) {
+        if let Some((member, first)) = self.first_difference(name_to_words(self.name)) {
             self.only_on(member);
-            let bytes: Vec<u8> = first.iter().flat_map(|w| w.to_le_bytes()).collect();
-            let other = String::from_utf8_lossy(&bytes);
-            let other = other.trim_end_matches('\0');
+            let other = name_from_words(first);
             fatal(
                 self.name,
                 format_args!("PE {} calls {other} at this point", self.members.pe(0)),

@@ -11,7 +11,6 @@ use crate::collective::{reduce as reduction, scan as prefix};
 use crate::fatal::fatal;
 use crate::group::Group;
 use crate::runtime;
-use crate::team::INVALID_HANDLE;
 
 const DONE: c_int = 0;
 const INVALID: c_int = -1;
@@ -26,11 +25,8 @@ fn on_team(
     body: impl FnOnce(&Group<'_>),
 ) -> c_int {
     let rt = runtime::get(name);
-    let Some(team) = rt.teams.get(team) else {
-        if team == INVALID_HANDLE {
-            return INVALID;
-        }
-        fatal(name, format_args!("{team:#x} is not a live team"));
+    let Some(team) = rt.teams.find(name, team) else {
+        return INVALID;
     };
     let group = Group::of_team(rt, name, team);
     group.check_agreement(arguments);

@@ -5,8 +5,8 @@ use std::ffi::{c_int, c_long, c_void};
 use super::constants::TEAM_NUM_CONTEXTS;
 use crate::context::out_of_range;
 use crate::fatal::fatal;
-use crate::runtime::{self, Runtime};
-use crate::team::{self, INVALID_HANDLE, Team};
+use crate::runtime;
+use crate::team::{self, INVALID_HANDLE};
 
 /// `shmem_team_config_t`.
 #[derive(Debug, Clone, Copy)]
@@ -16,24 +16,20 @@ pub struct TeamConfig {
     pub num_contexts: c_int,
 }
 
-/// The team that a handle names; None for `SHMEM_TEAM_INVALID`. Another handle that names
-/// no team ends the job.
-fn lookup<'a>(rt: &'a Runtime, name: &str, handle: usize) -> Option<&'a Team> {
-    let team = rt.teams.get(handle);
-    if team.is_none() && handle != INVALID_HANDLE {
-        fatal(name, format_args!("{handle:#x} is not a live team"));
-    }
-    team
-}
-
 /// This PE's number in a team, -1 for an invalid team.
 pub fn my_pe(name: &'static str, team: usize) -> c_int {
-    lookup(runtime::get(name), name, team).map_or(-1, |t| t.index as c_int)
+    runtime::get(name)
+        .teams
+        .find(name, team)
+        .map_or(-1, |t| t.index as c_int)
 }
 
 /// A team's number of PEs, -1 for an invalid team.
 pub fn n_pes(name: &'static str, team: usize) -> c_int {
-    lookup(runtime::get(name), name, team).map_or(-1, |t| t.members.size as c_int)
+    runtime::get(name)
+        .teams
+        .find(name, team)
+        .map_or(-1, |t| t.members.size as c_int)
 }
 
 /// The parameters that a team was made with.
@@ -46,7 +42,7 @@ pub unsafe fn get_config(
     mask: c_long,
     config: *mut TeamConfig,
 ) -> c_int {
-    let Some(team) = lookup(runtime::get(name), name, team) else {
+    let Some(team) = runtime::get(name).teams.find(name, team) else {
         return -1;
     };
     if mask & TEAM_NUM_CONTEXTS != 0 {
@@ -62,7 +58,10 @@ pub unsafe fn get_config(
 /// The number in `dest_team` of PE `src_pe` of `src_team`, -1 if it is in neither.
 pub fn translate_pe(name: &'static str, src_team: usize, src_pe: c_int, dest_team: usize) -> c_int {
     let rt = runtime::get(name);
-    let (Some(from), Some(to)) = (lookup(rt, name, src_team), lookup(rt, name, dest_team)) else {
+    let (Some(from), Some(to)) = (
+        rt.teams.find(name, src_team),
+        rt.teams.find(name, dest_team),
+    ) else {
         return -1;
     };
     usize::try_from(src_pe)
@@ -107,7 +106,7 @@ pub unsafe fn split_strided(
     new_team: *mut usize,
 ) -> c_int {
     let rt = runtime::get(name);
-    let made = lookup(rt, name, parent).and_then(|parent| {
+    let made = rt.teams.find(name, parent).and_then(|parent| {
         let group = crate::group::Group::of_team(rt, name, parent);
         let same = [
             ("start", start as u64),
@@ -141,7 +140,7 @@ pub unsafe fn split_2d(
     yaxis_team: *mut usize,
 ) -> c_int {
     let rt = runtime::get(name);
-    let made = lookup(rt, name, parent).and_then(|parent| {
+    let made = rt.teams.find(name, parent).and_then(|parent| {
         let group = crate::group::Group::of_team(rt, name, parent);
         group.check_agreement(&[("xrange", xrange as u64)]);
         let width = usize::try_from(xrange).ok().filter(|x| *x > 0);
@@ -175,7 +174,7 @@ pub fn destroy(name: &'static str, team: usize) {
 /// is not symmetric or the team invalid.
 pub fn ptr(name: &'static str, team: usize, dest: *const c_void, pe: c_int) -> *mut c_void {
     let rt = runtime::get(name);
-    let Some(team) = lookup(rt, name, team) else {
+    let Some(team) = rt.teams.find(name, team) else {
         return std::ptr::null_mut();
     };
     if pe as u32 as usize >= team.members.size {
@@ -198,7 +197,10 @@ pub unsafe fn create_ctx(
     ctx: *mut usize,
 ) -> c_int {
     let rt = runtime::get(name);
-    let made = lookup(rt, name, team).and_then(|team| super::context::make(rt, team, options));
+    let made = rt
+        .teams
+        .find(name, team)
+        .and_then(|team| super::context::make(rt, team, options));
     // SAFETY: the caller's promise.
     unsafe { ctx.write(made.unwrap_or(crate::context::INVALID_HANDLE)) };
     if made.is_some() { 0 } else { -1 }

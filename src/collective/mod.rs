@@ -29,6 +29,12 @@ fn slice_of(group: &Group<'_>, n: usize, elem: usize) -> Range<usize> {
     start..(start + share).min(n)
 }
 
+/// Where every member's copy of the `n` elements at `addr` is.
+fn places<T>(group: &Group<'_>, argument: &str, addr: *const T, n: usize) -> Vec<*mut T> {
+    let place = |m| group.remote(argument, addr, n * size_of::<T>(), m).cast();
+    (0..group.size()).map(place).collect()
+}
+
 /// Copies `bytes` bytes between places that may be the same.
 ///
 /// # Safety

@@ -7,7 +7,7 @@
 use std::mem::MaybeUninit;
 
 use super::ops::Reduce;
-use super::slice_of;
+use super::{places, slice_of};
 use crate::group::Group;
 
 /// Bytes reduced at a time: the accumulator stays in the first-level cache.
@@ -26,13 +26,8 @@ pub unsafe fn reduce<T: Reduce<Op>, Op>(
     group.sync();
     let mine = slice_of(group, n, size_of::<T>());
     if !mine.is_empty() {
-        let bytes = n * size_of::<T>();
-        let sources: Vec<*const T> = (0..group.size())
-            .map(|m| group.remote("source", source, bytes, m).cast_const().cast())
-            .collect();
-        let dests: Vec<*mut T> = (0..group.size())
-            .map(|m| group.remote("dest", dest, bytes, m).cast())
-            .collect();
+        let sources = places(group, "source", source, n);
+        let dests = places(group, "dest", dest, n);
         let chunk = (CHUNK / size_of::<T>()).max(1);
         for start in mine.clone().step_by(chunk) {
             let len = chunk.min(mine.end - start);
@@ -47,7 +42,7 @@ pub unsafe fn reduce<T: Reduce<Op>, Op>(
 /// # Safety
 /// Elements `start..start + len` of all sources and destinations are this member's.
 unsafe fn reduce_chunk<T: Reduce<Op>, Op>(
-    sources: &[*const T],
+    sources: &[*mut T],
     dests: &[*mut T],
     start: usize,
     len: usize,

@@ -3,7 +3,7 @@
 //! As in a reduction each member works on its own slice of the elements, for all members.
 
 use super::ops::{Reduce, Sum};
-use super::slice_of;
+use super::{places, slice_of};
 use crate::group::Group;
 
 /// `dest[i]` on member m = sum of `source[i]` over members 0 to m, or to m - 1 if not
@@ -19,25 +19,39 @@ pub unsafe fn scan<T: Reduce<Sum>>(
     inclusive: bool,
 ) {
     group.sync();
-    let bytes = n * size_of::<T>();
-    for i in slice_of(group, n, size_of::<T>()) {
-        // SAFETY: all-zero bytes are the number 0 in every type that sums.
-        let mut sum: T = unsafe { std::mem::zeroed() };
-        for member in 0..group.size() {
-            let from = group.remote("source", source, bytes, member).cast::<T>();
-            let to = group.remote("dest", dest, bytes, member).cast::<T>();
-            // SAFETY: element i of the slice that only this member reads and writes.
-            unsafe {
-                let value = from.add(i).read();
-                if !inclusive {
-                    to.add(i).write(sum);
-                }
-                T::combine(std::slice::from_mut(&mut sum), &[value]);
-                if inclusive {
-                    to.add(i).write(sum);
-                }
-            }
+    let mine = slice_of(group, n, size_of::<T>());
+    if !mine.is_empty() {
+        let sources = places(group, "source", source, n);
+        let dests = places(group, "dest", dest, n);
+        for i in mine {
+            // SAFETY: element i of the slice, which only this member reads and writes.
+            unsafe { scan_element(&sources, &dests, i, inclusive) };
         }
     }
     group.sync();
+}
+
+/// # Safety
+/// Element `i` of all sources and destinations is this member's.
+unsafe fn scan_element<T: Reduce<Sum>>(
+    sources: &[*mut T],
+    dests: &[*mut T],
+    i: usize,
+    inclusive: bool,
+) {
+    // SAFETY: all-zero bytes are the number 0 in every type that sums; the caller's promise
+    // covers the elements.
+    unsafe {
+        let mut sum: T = std::mem::zeroed();
+        for (source, dest) in sources.iter().zip(dests) {
+            let value = source.add(i).read();
+            if !inclusive {
+                dest.add(i).write(sum);
+            }
+            T::combine(std::slice::from_mut(&mut sum), &[value]);
+            if inclusive {
+                dest.add(i).write(sum);
+            }
+        }
+    }
 }

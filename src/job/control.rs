@@ -22,14 +22,13 @@ unsafe impl Send for Control {}
 unsafe impl Sync for Control {}
 
 impl Control {
-    /// Creates the memory of a job: `programs[pe]` tells which executable PE `pe` runs.
+    /// Creates the memory of a job of `n_pes` PEs.
     pub fn create(
         plan: &Plan,
-        programs: &[u32],
+        n_pes: usize,
         oversubscribed: bool,
         launcher_pid: u32,
     ) -> io::Result<(File, Self)> {
-        let n_pes = programs.len();
         let offsets = Offsets::new(n_pes, plan.stride);
         let file = mapping::memory_file(offsets.file_size())?;
         let this = Self::map(&file, offsets)?;
@@ -40,7 +39,6 @@ impl Control {
             heap_size: plan.heap_size,
             slot_size: plan.stride,
             oversubscribed: oversubscribed.into(),
-            mpmd: programs.iter().any(|p| *p != programs[0]).into(),
             launcher_pid,
             layout_failed: Default::default(),
             start_arrived: Default::default(),
@@ -52,11 +50,6 @@ impl Control {
         // SAFETY: the mapping is at least a header long, page aligned, and still private
         // to this process.
         unsafe { this.base.cast::<Header>().write(header) };
-        for (pe, program) in programs.iter().enumerate().filter(|(_, p)| **p != 0) {
-            this.pe_block(pe)
-                .program
-                .store(*program, std::sync::atomic::Ordering::Relaxed);
-        }
         Ok((file, this))
     }
 

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 /// First word of the region.
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
 /// Changes whenever a type in this module does.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Most PEs of one node: `MAX_PES` windows of 4 GiB still fit the address space twice.
 pub const MAX_PES: usize = 4096;
 /// Most teams that can be alive at once on one PE.
@@ -41,8 +41,6 @@ pub struct Header {
     pub slot_size: u64,
     /// 1 if the node's PEs outnumber the cores they may use.
     pub oversubscribed: u32,
-    /// 1 if the launcher started different executables (MPMD).
-    pub mpmd: u32,
     /// Process id of the launcher, 0 if there is none.
     pub launcher_pid: u32,
     /// Bit k is set by a PE that could not place address layout candidate k.
@@ -97,9 +95,6 @@ pub struct PeBlock {
     pub status: AtomicI32,
     /// Process id of the PE.
     pub pid: AtomicU32,
-    /// Which executable of an MPMD job this PE runs (index of the `:` section whose
-    /// program file is the same). Written by the launcher.
-    pub program: AtomicU32,
     /// Digest of the layout of this PE's globals, 0 if it has none that are symmetric.
     pub image: AtomicU64,
     /// What the PE waits for.
@@ -171,29 +166,30 @@ pub struct WaitRecord {
 }
 
 impl WaitRecord {
-    /// Stores the routine's name, cut to 48 bytes.
+    /// Stores the routine's name.
     pub fn set_routine(&self, name: &str) {
-        let mut bytes = [0u8; 48];
-        let n = name.len().min(48);
-        bytes[..n].copy_from_slice(&name.as_bytes()[..n]);
-        for (word, chunk) in self.routine.iter().zip(bytes.chunks_exact(8)) {
-            word.store(
-                u64::from_le_bytes(chunk.try_into().expect("8 bytes")),
-                Ordering::Relaxed,
-            );
+        for (word, value) in self.routine.iter().zip(name_to_words(name)) {
+            word.store(value, Ordering::Relaxed);
         }
     }
 
     /// The routine's name as last stored.
     pub fn routine(&self) -> String {
-        let bytes: Vec<u8> = self
-            .routine
-            .iter()
-            .flat_map(|w| w.load(Ordering::Relaxed).to_le_bytes())
-            .take_while(|&b| b != 0)
-            .collect();
-        String::from_utf8_lossy(&bytes).into_owned()
+        name_from_words(self.routine.each_ref().map(|w| w.load(Ordering::Relaxed)))
     }
+}
+
+/// The name of a routine as words for shared memory: cut to 48 bytes, NUL padded.
+pub fn name_to_words(name: &str) -> [u64; 6] {
+    let mut bytes = name.as_bytes().iter().copied().chain(std::iter::repeat(0));
+    std::array::from_fn(|_| u64::from_le_bytes(std::array::from_fn(|_| bytes.next().unwrap_or(0))))
+}
+
+/// The name that [`name_to_words`] was given.
+pub fn name_from_words(words: [u64; 6]) -> String {
+    let bytes = words.iter().flat_map(|w| w.to_le_bytes());
+    let bytes: Vec<u8> = bytes.take_while(|b| *b != 0).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// One team's words on one PE: one cache line per kind of writer.
@@ -292,6 +288,15 @@ impl Offsets {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_come_back() {
+        for name in ["", "shmem_put", "eight888"] {
+            assert_eq!(name_from_words(name_to_words(name)), name);
+        }
+        let long = "x".repeat(60);
+        assert_eq!(name_from_words(name_to_words(&long)), long[..48]);
+    }
 
     #[test]
     fn parts_of_the_file_do_not_overlap() {

@@ -8,6 +8,7 @@ pub use split::{split_2d, split_strided};
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::fatal::fatal;
 use crate::handle::Table;
 use crate::job::region::TeamSlot;
 use crate::runtime::Runtime;
@@ -117,6 +118,17 @@ impl Teams {
         self.table.get(id).filter(|t| t.handle() == handle)
     }
 
+    /// The team that a C handle names; None for `SHMEM_TEAM_INVALID`. Another handle that
+    /// names no team ends the job.
+    #[inline]
+    pub fn find(&self, name: &str, handle: usize) -> Option<&Team> {
+        let team = self.get(handle);
+        if team.is_none() && handle != INVALID_HANDLE {
+            fatal(name, format_args!("{handle:#x} is not a live team"));
+        }
+        team
+    }
+
     /// The world team.
     #[inline]
     pub fn world(&self) -> &Team {
@@ -173,14 +185,11 @@ impl Teams {
 
 /// Destroys a team: collective over its members.
 pub fn destroy(rt: &Runtime, name: &str, handle: usize) {
-    if handle == INVALID_HANDLE {
+    let Some(team) = rt.teams.find(name, handle) else {
         return;
-    }
-    let Some(team) = rt.teams.get(handle) else {
-        crate::fatal::fatal(name, format_args!("{handle:#x} is not a live team"));
     };
     if team.id < PREDEFINED {
-        crate::fatal::fatal(name, "the predefined teams cannot be destroyed");
+        fatal(name, "the predefined teams cannot be destroyed");
     }
     crate::context::destroy_of_team(rt, handle);
     team.enter(rt);

@@ -73,18 +73,6 @@ impl Job {
         &self.programs[self.sections[pe]]
     }
 
-    /// For each PE, the first section that runs the same program file.
-    pub fn executables(&self) -> Vec<u32> {
-        let same = |section: usize| {
-            let file = self.programs[section].file;
-            self.programs
-                .iter()
-                .position(|p| p.file == file)
-                .unwrap_or(section) as u32
-        };
-        self.sections.iter().map(|s| same(*s)).collect()
-    }
-
     /// The affinity mask of PE `pe`, if it is bound.
     pub fn affinity(&self, pe: usize) -> Option<CpuSet> {
         let mut mask = CpuSet::new();

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr, OsString};
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf, absolute};
 
 use ferroshmem::job::JOB_VARIABLE;
@@ -28,8 +27,6 @@ pub struct Program {
     pub environment: Vec<CString>,
     /// Directory to run it in, if not the present one.
     pub wdir: Option<CString>,
-    /// Device and inode: two programs of a job with the same are one.
-    pub file: (u64, u64),
 }
 
 impl Program {
@@ -40,7 +37,7 @@ impl Program {
         if let Some(dir) = &section.wdir {
             check_directory(dir)?;
         }
-        let (path, metadata) =
+        let path =
             locate(&section.program, section.wdir.as_deref()).map_err(|e| cannot_run(&name, e))?;
         let mut environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
         environment.extend(section.variables.iter().cloned());
@@ -60,7 +57,6 @@ impl Program {
                 })
                 .collect(),
             wdir: section.wdir.clone().map(|d| c_string(d.into_os_string())),
-            file: (metadata.dev(), metadata.ino()),
         })
     }
 }
@@ -101,7 +97,7 @@ pub fn cannot_run(name: &str, error: Errno) -> Failure {
 
 /// Finds the file: a name with a slash is a path, seen from `wdir`; another is looked for
 /// in `PATH`.
-fn locate(program: &OsStr, wdir: Option<&Path>) -> Result<(PathBuf, Metadata), Errno> {
+fn locate(program: &OsStr, wdir: Option<&Path>) -> Result<PathBuf, Errno> {
     let here = wdir.unwrap_or(Path::new("."));
     if program.as_bytes().contains(&b'/') {
         return runnable(&here.join(program));
@@ -119,14 +115,13 @@ fn locate(program: &OsStr, wdir: Option<&Path>) -> Result<(PathBuf, Metadata), E
     Err(reason)
 }
 
-fn runnable(path: &Path) -> Result<(PathBuf, Metadata), Errno> {
+fn runnable(path: &Path) -> Result<PathBuf, Errno> {
     let errno = |e: std::io::Error| e.raw_os_error().map_or(Errno::EIO, Errno::from_raw);
-    let metadata = fs::metadata(path).map_err(errno)?;
-    if metadata.is_dir() {
+    if fs::metadata(path).map_err(errno)?.is_dir() {
         return Err(Errno::EISDIR);
     }
     access(path, AccessFlags::X_OK)?;
-    Ok((absolute(path).map_err(errno)?, metadata))
+    absolute(path).map_err(errno)
 }
 
 #[cfg(test)]
@@ -134,7 +129,7 @@ mod tests {
     use super::*;
 
     fn reason(program: &str) -> Result<PathBuf, Errno> {
-        locate(OsStr::new(program), None).map(|(path, _)| path)
+        locate(OsStr::new(program), None)
     }
 
     #[test]
@@ -150,9 +145,7 @@ mod tests {
 
     #[test]
     fn a_path_is_seen_from_the_directory_of_the_section() {
-        let found = locate(OsStr::new("./sh"), Some(Path::new("/bin")))
-            .unwrap()
-            .0;
+        let found = locate(OsStr::new("./sh"), Some(Path::new("/bin"))).unwrap();
         assert_eq!(found, PathBuf::from("/bin/sh"));
     }
 }
