@@ -17,6 +17,7 @@ mod handle;
 pub mod hooks;
 pub mod info;
 pub mod job;
+pub mod kernel;
 mod lifecycle;
 mod lock;
 mod memory;

@@ -39,22 +39,15 @@ long double shmem_longdouble_g(const long double *source, int pe) ALIAS(pshmem_l
 long double shmem_ctx_longdouble_g(shmem_ctx_t ctx, const long double *source, int pe)
     ALIAS(pshmem_ctx_longdouble_g);
 
-/* acc[i] = acc[i] op x[i], called from Rust. */
+/* dest[i] = a[i] op b[i], called from Rust; dest may be a or b. */
 
-void shmemi_longdouble_sum(long double *acc, const long double *x, size_t n) {
-    for (size_t i = 0; i < n; i++) acc[i] += x[i];
-}
+#define REDUCE(name, value)                                                                  \
+    void shmemi_longdouble_##name(long double *dest, const long double *a,                   \
+                                  const long double *b, size_t n) {                          \
+        for (size_t i = 0; i < n; i++) dest[i] = (value);                                    \
+    }
 
-void shmemi_longdouble_prod(long double *acc, const long double *x, size_t n) {
-    for (size_t i = 0; i < n; i++) acc[i] *= x[i];
-}
-
-void shmemi_longdouble_min(long double *acc, const long double *x, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (x[i] < acc[i]) acc[i] = x[i];
-}
-
-void shmemi_longdouble_max(long double *acc, const long double *x, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (x[i] > acc[i]) acc[i] = x[i];
-}
+REDUCE(sum, a[i] + b[i])
+REDUCE(prod, a[i] * b[i])
+REDUCE(min, b[i] < a[i] ? b[i] : a[i])
+REDUCE(max, b[i] > a[i] ? b[i] : a[i])

@@ -11,19 +11,41 @@ use crate::entry::*;
 pub(crate) struct LongDouble([u8; 16]);
 
 unsafe extern "C" {
-    fn shmemi_longdouble_sum(acc: *mut LongDouble, x: *const LongDouble, n: usize);
-    fn shmemi_longdouble_prod(acc: *mut LongDouble, x: *const LongDouble, n: usize);
-    fn shmemi_longdouble_min(acc: *mut LongDouble, x: *const LongDouble, n: usize);
-    fn shmemi_longdouble_max(acc: *mut LongDouble, x: *const LongDouble, n: usize);
+    fn shmemi_longdouble_sum(
+        dest: *mut LongDouble,
+        a: *const LongDouble,
+        b: *const LongDouble,
+        n: usize,
+    );
+    fn shmemi_longdouble_prod(
+        dest: *mut LongDouble,
+        a: *const LongDouble,
+        b: *const LongDouble,
+        n: usize,
+    );
+    fn shmemi_longdouble_min(
+        dest: *mut LongDouble,
+        a: *const LongDouble,
+        b: *const LongDouble,
+        n: usize,
+    );
+    fn shmemi_longdouble_max(
+        dest: *mut LongDouble,
+        a: *const LongDouble,
+        b: *const LongDouble,
+        n: usize,
+    );
 }
 
 macro_rules! reduce {
     ($($op:ty: $function:ident),*) => {$(
         // SAFETY: plain data.
         unsafe impl Reduce<$op> for LongDouble {
-            fn combine(acc: &mut [Self], x: &[Self]) {
-                // SAFETY: both slices are at least that long.
-                unsafe { $function(acc.as_mut_ptr(), x.as_ptr(), acc.len().min(x.len())) }
+            const ANY_ORDER: bool = false;
+
+            unsafe fn combine(dest: *mut Self, a: *const Self, b: *const Self, n: usize) {
+                // SAFETY: the caller's promise.
+                unsafe { $function(dest, a, b, n) }
             }
         }
     )*};

@@ -8,7 +8,7 @@
 pub mod alltoall;
 pub mod broadcast;
 pub mod collect;
-pub mod ops;
+pub use crate::kernel::ops;
 pub mod reduce;
 pub mod scan;
 

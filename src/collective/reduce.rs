@@ -55,12 +55,11 @@ unsafe fn reduce_chunk<T: Reduce<Op>, Op>(
     unsafe {
         let acc = buffer.as_mut_ptr().add(skip).cast::<T>();
         acc.copy_from_nonoverlapping(sources[0].add(start), len);
-        let acc = std::slice::from_raw_parts_mut(acc, len);
         for source in &sources[1..] {
-            T::combine(acc, std::slice::from_raw_parts(source.add(start), len));
+            T::combine(acc, acc, source.add(start), len);
         }
         for dest in dests {
-            dest.add(start).copy_from_nonoverlapping(acc.as_ptr(), len);
+            dest.add(start).copy_from_nonoverlapping(acc, len);
         }
     }
 }

@@ -48,7 +48,7 @@ unsafe fn scan_element<T: Reduce<Sum>>(
             if !inclusive {
                 dest.add(i).write(sum);
             }
-            T::combine(std::slice::from_mut(&mut sum), &[value]);
+            T::combine(&raw mut sum, &raw const sum, &raw const value, 1);
             if inclusive {
                 dest.add(i).write(sum);
             }
