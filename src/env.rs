@@ -74,8 +74,107 @@ pub const SPIN: Variable = Variable {
     help: "How often a waiting PE looks before it gives up its core.",
 };
 
+/// Forces the algorithm of barriers and syncs, also of those inside other collectives.
+pub const BARRIER_ALGORITHM: Variable = Variable {
+    name: "SHMEM_BARRIER_ALGORITHM",
+    alias: None,
+    kind: "auto, central, dissemination or tree",
+    default: "auto",
+    help: "Algorithm of barriers and syncs, also of those inside other collectives.",
+};
+/// Forces the algorithm of reductions.
+pub const REDUCE_ALGORITHM: Variable = Variable {
+    name: "SHMEM_REDUCE_ALGORITHM",
+    alias: None,
+    kind: "auto, eager, flat, rd, bruck, rsag or slices; with :ptr or :putget after flat, rd, bruck or rsag",
+    default: "auto",
+    help: "Algorithm of reductions.",
+};
+/// Forces the algorithm of broadcasts.
+pub const BROADCAST_ALGORITHM: Variable = Variable {
+    name: "SHMEM_BROADCAST_ALGORITHM",
+    alias: None,
+    kind: "auto, eager, pull, push, tree or slices",
+    default: "auto",
+    help: "Algorithm of broadcasts.",
+};
+/// Forces the algorithm of collects.
+pub const COLLECT_ALGORITHM: Variable = Variable {
+    name: "SHMEM_COLLECT_ALGORITHM",
+    alias: None,
+    kind: "auto, eager, pull or push",
+    default: "auto",
+    help: "Algorithm of collects.",
+};
+/// Forces the algorithm of fcollects.
+pub const FCOLLECT_ALGORITHM: Variable = Variable {
+    name: "SHMEM_FCOLLECT_ALGORITHM",
+    alias: None,
+    kind: "auto, eager, pull or push",
+    default: "auto",
+    help: "Algorithm of fcollects.",
+};
+/// Forces the algorithm of alltoalls of blocks.
+pub const ALLTOALL_ALGORITHM: Variable = Variable {
+    name: "SHMEM_ALLTOALL_ALGORITHM",
+    alias: None,
+    kind: "auto, eager, pull or push",
+    default: "auto",
+    help: "Algorithm of alltoalls of blocks.",
+};
+/// Forces the algorithm of alltoalls of strided elements.
+pub const ALLTOALLS_ALGORITHM: Variable = Variable {
+    name: "SHMEM_ALLTOALLS_ALGORITHM",
+    alias: None,
+    kind: "auto, pull or push",
+    default: "auto",
+    help: "Algorithm of alltoalls of strided elements.",
+};
+/// Forces the algorithm of prefix sums.
+pub const SCAN_ALGORITHM: Variable = Variable {
+    name: "SHMEM_SCAN_ALGORITHM",
+    alias: None,
+    kind: "auto, eager, pull or slices",
+    default: "auto",
+    help: "Algorithm of prefix sums.",
+};
+/// Makes results independent of the algorithm and the number of PEs.
+pub const REPRODUCIBLE: Variable = Variable {
+    name: "SHMEM_REPRODUCIBLE",
+    alias: None,
+    kind: "0 or 1",
+    default: "0",
+    help: "Sums of floating-point numbers get the same bits by any algorithm and on any number of PEs, and take longer.",
+};
+/// What `oshtune` measured.
+pub const TUNING_FILE: Variable = Variable {
+    name: "SHMEM_TUNING_FILE",
+    alias: None,
+    kind: "path; empty for none",
+    default: "$XDG_CONFIG_HOME/ferroshmem/tuning.toml, or the same below ~/.config",
+    help: "File that oshtune writes and oshrun reads: which algorithm pays on this machine.",
+};
+
 /// All variables, in the order they are printed.
-pub const TABLE: &[Variable] = &[VERSION, INFO, SYMMETRIC_SIZE, DEBUG, CHECK, FAST_PATH, SPIN];
+pub const TABLE: &[Variable] = &[
+    VERSION,
+    INFO,
+    SYMMETRIC_SIZE,
+    DEBUG,
+    CHECK,
+    FAST_PATH,
+    SPIN,
+    REPRODUCIBLE,
+    BARRIER_ALGORITHM,
+    REDUCE_ALGORITHM,
+    BROADCAST_ALGORITHM,
+    COLLECT_ALGORITHM,
+    FCOLLECT_ALGORITHM,
+    ALLTOALL_ALGORITHM,
+    ALLTOALLS_ALGORITHM,
+    SCAN_ALGORITHM,
+    TUNING_FILE,
+];
 
 impl Variable {
     /// The variable's value, or its alias's. Values that are not UTF-8 are read lossily.
@@ -123,6 +222,8 @@ pub struct Settings {
     pub debug: bool,
     /// `SHMEM_SPIN`.
     pub spin: Option<u32>,
+    /// `SHMEM_REPRODUCIBLE`.
+    pub reproducible: bool,
 }
 
 impl Settings {
@@ -133,6 +234,7 @@ impl Settings {
             fast_path: FAST_PATH.flag(true)?,
             debug: DEBUG.is_set(),
             spin: SPIN.number()?,
+            reproducible: REPRODUCIBLE.flag(false)?,
         })
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod api;
 pub mod barrier;
+pub mod choice;
 pub mod collective;
 mod context;
 pub mod env;

@@ -1,0 +1,215 @@
+//! Kinds of collectives, and the algorithms that each has.
+
+use super::EAGER;
+use super::algorithm::Algorithm::{
+    Bruck, Central, Dissemination, Eager, Flat, Pull, Push, Rabenseifner, RecursiveDoubling,
+    Slices, Tree,
+};
+use super::algorithm::Choice;
+use crate::env::{self, Variable};
+
+/// A kind of collective: the routines that share algorithms and choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Collective {
+    /// `barrier` and `sync`, and the synchronisations inside the others.
+    Barrier,
+    /// `*_reduce` and `*_to_all`.
+    Reduce,
+    /// `broadcast`.
+    Broadcast,
+    /// `collect`.
+    Collect,
+    /// `fcollect`.
+    Fcollect,
+    /// `alltoall`.
+    Alltoall,
+    /// `alltoalls`.
+    Alltoalls,
+    /// `sum_inscan` and `sum_exscan`.
+    Scan,
+}
+
+impl Collective {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 8] = [
+        Self::Barrier,
+        Self::Reduce,
+        Self::Broadcast,
+        Self::Collect,
+        Self::Fcollect,
+        Self::Alltoall,
+        Self::Alltoalls,
+        Self::Scan,
+    ];
+
+    /// Its name in output and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Barrier => "barrier",
+            Self::Reduce => "reduce",
+            Self::Broadcast => "broadcast",
+            Self::Collect => "collect",
+            Self::Fcollect => "fcollect",
+            Self::Alltoall => "alltoall",
+            Self::Alltoalls => "alltoalls",
+            Self::Scan => "scan",
+        }
+    }
+
+    /// The algorithms that it has, in their forms.
+    pub const fn choices(self) -> &'static [Choice] {
+        match self {
+            Self::Barrier => {
+                const {
+                    &[
+                        Choice::direct(Central),
+                        Choice::direct(Dissemination),
+                        Choice::direct(Tree),
+                    ]
+                }
+            }
+            Self::Reduce => {
+                const {
+                    &[
+                        Choice::direct(Eager),
+                        Choice::direct(Flat),
+                        Choice::putget(Flat),
+                        Choice::direct(RecursiveDoubling),
+                        Choice::putget(RecursiveDoubling),
+                        Choice::direct(Bruck),
+                        Choice::putget(Bruck),
+                        Choice::direct(Rabenseifner),
+                        Choice::putget(Rabenseifner),
+                        Choice::direct(Slices),
+                    ]
+                }
+            }
+            Self::Broadcast => {
+                const {
+                    &[
+                        Choice::direct(Eager),
+                        Choice::direct(Pull),
+                        Choice::direct(Push),
+                        Choice::direct(Tree),
+                        Choice::direct(Slices),
+                    ]
+                }
+            }
+            Self::Collect | Self::Fcollect | Self::Alltoall => {
+                const {
+                    &[
+                        Choice::direct(Eager),
+                        Choice::direct(Pull),
+                        Choice::direct(Push),
+                    ]
+                }
+            }
+            Self::Alltoalls => const { &[Choice::direct(Pull), Choice::direct(Push)] },
+            Self::Scan => {
+                const {
+                    &[
+                        Choice::direct(Eager),
+                        Choice::direct(Pull),
+                        Choice::direct(Slices),
+                    ]
+                }
+            }
+        }
+    }
+
+    /// The environment variable that forces its algorithm.
+    pub const fn variable(self) -> Variable {
+        match self {
+            Self::Barrier => env::BARRIER_ALGORITHM,
+            Self::Reduce => env::REDUCE_ALGORITHM,
+            Self::Broadcast => env::BROADCAST_ALGORITHM,
+            Self::Collect => env::COLLECT_ALGORITHM,
+            Self::Fcollect => env::FCOLLECT_ALGORITHM,
+            Self::Alltoall => env::ALLTOALL_ALGORITHM,
+            Self::Alltoalls => env::ALLTOALLS_ALGORITHM,
+            Self::Scan => env::SCAN_ALGORITHM,
+        }
+    }
+
+    /// The collective of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|c| c.name() == name)
+    }
+
+    /// The choice that `text` names: an algorithm, or algorithm and form as in `rd:putget`.
+    /// Without a form it is the direct one.
+    pub fn choice(self, text: &str) -> Option<Choice> {
+        let (name, form) = match text.split_once(':') {
+            Some((name, form)) => (name, Some(form)),
+            None => (text, None),
+        };
+        let named = |c: &&Choice| c.algorithm.name() == name;
+        match form {
+            None => self.choices().iter().find(named).copied(),
+            Some(form) => (self.choices().iter().filter(named))
+                .find(|c| c.algorithm.has_forms() && c.form.name() == form)
+                .copied(),
+        }
+    }
+
+    /// Most bytes, as [`Plan::choose`](super::Plan::choose) counts them, for which the eager
+    /// algorithm exists in a team of `size` members: where every member's source fits
+    /// [`EAGER`] bytes of library memory.
+    pub const fn eager_limit(self, size: usize) -> usize {
+        match self {
+            Self::Alltoall if size > 0 => EAGER / size,
+            _ => EAGER,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::algorithm::Form;
+    use super::*;
+
+    #[test]
+    fn names_come_back() {
+        for (i, c) in Collective::ALL.into_iter().enumerate() {
+            assert_eq!(c as usize, i);
+            assert_eq!(Collective::named(c.name()), Some(c));
+            for choice in c.choices() {
+                assert_eq!(c.choice(&choice.to_string()), Some(*choice));
+            }
+            let upper = c.name().to_uppercase();
+            assert_eq!(c.variable().name, format!("SHMEM_{upper}_ALGORITHM"));
+        }
+        assert_eq!(Collective::named("gather"), None);
+    }
+
+    #[test]
+    fn form_may_be_left_out_where_there_are_two() {
+        let reduce = |text| Collective::Reduce.choice(text);
+        assert_eq!(reduce("rd"), Some(Choice::direct(RecursiveDoubling)));
+        assert_eq!(reduce("rd:ptr"), reduce("rd"));
+        assert_eq!(reduce("rd:putget").unwrap().form, Form::PutGet);
+        for wrong in ["slices:ptr", "rd:", "rd:get", ":ptr", "pull", "", "RD"] {
+            assert_eq!(reduce(wrong), None, "{wrong}");
+        }
+        assert_eq!(Collective::Barrier.choice("tree").unwrap().algorithm, Tree);
+    }
+
+    #[test]
+    fn every_variable_lists_what_it_takes() {
+        for c in Collective::ALL {
+            let mut names: Vec<&str> = vec!["auto"];
+            for choice in c.choices() {
+                if !names.contains(&choice.algorithm.name()) {
+                    names.push(choice.algorithm.name());
+                }
+            }
+            let mut kind = names[..names.len() - 1].join(", ");
+            kind += &format!(" or {}", names[names.len() - 1]);
+            if c == Collective::Reduce {
+                kind += "; with :ptr or :putget after flat, rd, bruck or rsag";
+            }
+            assert_eq!(c.variable().kind, kind);
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! How a job chooses its algorithms.
+
+use std::sync::Mutex;
+
+use super::collective::Collective;
+use super::costs::{Costs, sizes};
+use super::forced::Forced;
+use super::plan::{Plan, Steps};
+use super::tuning::Tuning;
+use crate::job::region::Header;
+
+/// Where the choices of a collective come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The user forces it.
+    Forced,
+    /// Measured with so many PEs.
+    Measured(usize),
+    /// The cost model.
+    Model,
+}
+
+/// The facts that all choices of a job follow from.
+#[derive(Debug)]
+pub struct Selection {
+    forced: Forced,
+    tuning: Tuning,
+    oversubscribed: bool,
+    /// Plans made so far, with their numbers of members.
+    plans: Mutex<Vec<(usize, Plan)>>,
+}
+
+impl Selection {
+    /// The selection of the job with this header, and with what the environment forces. The
+    /// error is one line for the user.
+    pub fn from_environment(header: &Header) -> Result<Self, String> {
+        let tuning = Tuning::default_for(crate::platform::Machine::here().cores);
+        let oversubscribed = header.oversubscribed != 0;
+        Ok(Self::new(
+            Forced::from_environment()?,
+            tuning,
+            oversubscribed,
+        ))
+    }
+
+    /// The selection of a job whose PEs outnumber the cores if `oversubscribed`.
+    pub fn new(forced: Forced, tuning: Tuning, oversubscribed: bool) -> Self {
+        Self {
+            forced,
+            tuning,
+            oversubscribed,
+            plans: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// The plan of a team of `size` members.
+    pub fn plan(&self, size: usize) -> Plan {
+        let mut plans = self.plans.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some((_, plan)) = plans.iter().find(|(s, _)| *s == size) {
+            return *plan;
+        }
+        let plan = Plan::new(|collective| self.steps(collective, size));
+        plans.push((size, plan));
+        plan
+    }
+
+    /// Where the choices of `collective` in a team of `size` come from.
+    pub fn origin(&self, collective: Collective, size: usize) -> Origin {
+        if self.forced.of(collective).is_some() {
+            return Origin::Forced;
+        }
+        match self.tuning.rules_for(size, self.oversubscribed) {
+            Some(rules) if rules.steps[collective as usize].choose(0).is_some() => {
+                Origin::Measured(rules.pes as usize)
+            }
+            _ => Origin::Model,
+        }
+    }
+
+    fn steps(&self, collective: Collective, size: usize) -> Steps {
+        let rules = self.tuning.rules_for(size, self.oversubscribed);
+        let measured = rules.map(|r| &r.steps[collective as usize]);
+        let forced = self.forced.of(collective);
+        let costs = Costs::new(
+            self.tuning.parameters,
+            size,
+            self.tuning.cores as usize,
+            self.oversubscribed,
+            self.forced.of(Collective::Barrier),
+        );
+        let exists = |choice, n| costs.time(collective, choice, n).is_finite();
+        Steps::new(sizes(collective, size).map(|n| {
+            let chosen = forced
+                .filter(|c| exists(*c, n))
+                .or_else(|| measured?.choose(n).filter(|c| exists(*c, n)));
+            (n, chosen.unwrap_or_else(|| costs.best(collective, n)))
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::EAGER;
+    use super::super::algorithm::{Algorithm, Choice};
+    use super::*;
+
+    fn model(cores: usize, pes: usize, forced: Forced) -> Selection {
+        Selection::new(forced, Tuning::default_for(cores), pes > cores)
+    }
+
+    #[test]
+    fn small_is_eager_and_large_is_shared() {
+        for (cores, pes) in [(2, 2), (2, 16), (2, 64), (64, 64), (64, 16)] {
+            let plan = model(cores, pes, Forced::default()).plan(pes);
+            let reduce = |n| plan.choose(Collective::Reduce, n).algorithm;
+            assert_ne!(reduce(8), Algorithm::Slices, "{pes} on {cores}");
+            let large = reduce(8 << 20);
+            assert!(
+                matches!(large, Algorithm::Slices | Algorithm::Rabenseifner),
+                "{large:?} for {pes} on {cores}"
+            );
+            let fcollect = |n| plan.choose(Collective::Fcollect, n).algorithm;
+            assert_eq!(fcollect(8), Algorithm::Eager);
+            assert_eq!(fcollect(1 << 20), Algorithm::Pull);
+        }
+    }
+
+    #[test]
+    fn crowded_cores_take_the_central_barrier() {
+        let barrier = |cores, pes| {
+            let plan = model(cores, pes, Forced::default()).plan(pes);
+            plan.choose(Collective::Barrier, 0).algorithm
+        };
+        assert_eq!(barrier(2, 2), Algorithm::Dissemination);
+        assert_eq!(barrier(64, 64), Algorithm::Dissemination);
+        assert_eq!(barrier(2, 4), Algorithm::Central);
+        assert_eq!(barrier(2, 64), Algorithm::Central);
+    }
+
+    #[test]
+    fn forced_choices_hold_where_they_exist() {
+        for collective in Collective::ALL {
+            for choice in collective.choices() {
+                let forced = Forced::default().with(collective, *choice);
+                for pes in [1, 2, 3, 64, 4096] {
+                    let selection = model(2, pes, forced);
+                    let plan = selection.plan(pes);
+                    assert_eq!(selection.origin(collective, pes), Origin::Forced);
+                    let limit = collective.eager_limit(pes);
+                    for n in [0, 1, limit, limit + 1, 3 * EAGER, 1 << 30] {
+                        let chosen = plan.choose(collective, n);
+                        if choice.algorithm != Algorithm::Eager || (n <= limit && limit > 0) {
+                            assert_eq!(chosen, *choice, "{collective:?} {n} at {pes}");
+                        } else if n > limit {
+                            assert_ne!(chosen.algorithm, Algorithm::Eager, "{n} at {pes}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn eager_keeps_its_limit() {
+        for pes in [1, 2, 3, 5, 16, 64, 4096] {
+            let plan = model(2, pes, Forced::default()).plan(pes);
+            for collective in Collective::ALL {
+                let limit = collective.eager_limit(pes);
+                for n in [limit + 1, limit + 7, 2 * limit + 1, 1 << 20] {
+                    let choice = plan.choose(collective, n);
+                    assert_ne!(
+                        choice.algorithm,
+                        Algorithm::Eager,
+                        "{collective:?} {n} {pes}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn measured_rules_come_before_the_model() {
+        let mut tuning = Tuning::default_for(2);
+        let flat = Choice::direct(Algorithm::Flat);
+        tuning.rules[0].pes = 2;
+        tuning.rules[0].steps[Collective::Reduce as usize] = Steps::new([(usize::MAX, flat)]);
+        let selection = Selection::new(Forced::default(), tuning, false);
+        let plan = selection.plan(2);
+        assert_eq!(plan.choose(Collective::Reduce, 8), flat);
+        assert_eq!(plan.choose(Collective::Reduce, 8 << 20), flat);
+        let origin = |c| selection.origin(c, 2);
+        assert_eq!(origin(Collective::Reduce), Origin::Measured(2));
+        assert_eq!(origin(Collective::Scan), Origin::Model);
+    }
+
+    #[test]
+    fn plans_are_made_once() {
+        let selection = model(2, 64, Forced::default());
+        assert_eq!(selection.plan(64), selection.plan(64));
+        assert_eq!(selection.plans.lock().unwrap().len(), 1);
+    }
+}
