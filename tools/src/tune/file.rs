@@ -1,0 +1,450 @@
+//! The tuning file: what `oshtune` writes and `oshrun` reads.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::{fmt, fs, io};
+
+use ferroshmem::choice::{Collective, Parameters, Rules, Steps, Tuning};
+use serde::{Deserialize, Serialize};
+
+use super::identity::Identity;
+
+/// Changes whenever older versions could misread the file.
+const VERSION: i64 = 1;
+
+/// Text before the file's content.
+const HEADING: &str = "\
+# Which algorithms pay on this machine, measured by oshtune. oshrun reads this file.
+# Times are nanoseconds: alpha of a flag between cores, beta of copying a byte, gamma of
+# combining a byte, sigma of scheduling a PE; streams: memory bandwidth of all cores as a
+# multiple of one core's. Sizes are bytes as in docs/collectives.md.
+
+";
+
+/// A tuning file's content.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TuningFile {
+    /// The machine that was measured.
+    pub machine: Identity,
+    /// Parameters of the cost model.
+    pub parameters: Parameters,
+    /// What pays, for each number of PEs that was measured.
+    pub rules: Vec<Rules>,
+}
+
+/// Why a tuning file is of no use.
+#[derive(Debug)]
+pub enum FileError {
+    /// It cannot be read.
+    Unreadable(io::Error),
+    /// It is not a tuning file, or damaged: what is wrong.
+    Damaged(String),
+    /// It has another version of the format.
+    Version(i64),
+    /// It describes another machine: that one, and this one.
+    OtherMachine(Identity, Identity),
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(error) => write!(f, "cannot read it: {error}"),
+            Self::Damaged(what) => write!(f, "it is damaged: {what}"),
+            Self::Version(version) => write!(
+                f,
+                "it has version {version} of the format, this is version {VERSION}: run oshtune"
+            ),
+            Self::OtherMachine(there, here) => {
+                write!(f, "it is for {there}, this is {here}: run oshtune")
+            }
+        }
+    }
+}
+
+/// The file as TOML has it.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    version: i64,
+    made_by: String,
+    /// Numbers of PEs of the rules below, so that a file cut short is noticed.
+    pes: Vec<u32>,
+    machine: Identity,
+    parameters: Numbers,
+    #[serde(default)]
+    rules: Vec<RulesTable>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Numbers {
+    alpha: f64,
+    beta: f64,
+    gamma: f64,
+    sigma: f64,
+    streams: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RulesTable {
+    pes: u32,
+    /// For each collective its steps: `<choice> up to <bytes>`, the last `<choice>`.
+    #[serde(flatten)]
+    steps: BTreeMap<String, Vec<String>>,
+}
+
+impl TuningFile {
+    /// Reads a file, which must be of this machine.
+    pub fn read(path: &Path) -> Result<Self, FileError> {
+        let text = fs::read(path).map_err(FileError::Unreadable)?;
+        let text =
+            String::from_utf8(text).map_err(|_| FileError::Damaged("it is not text".to_owned()))?;
+        let this = Self::parse(&text)?;
+        let here = Identity::here();
+        if this.machine != here {
+            return Err(FileError::OtherMachine(this.machine, here));
+        }
+        Ok(this)
+    }
+
+    /// Writes the file; nobody sees half of it. Makes its directory if there is none.
+    pub fn write(&self, path: &Path) -> io::Result<()> {
+        let directory = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        fs::create_dir_all(directory)?;
+        let name = path
+            .file_name()
+            .ok_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))?;
+        let temporary = directory.join(format!(
+            ".{}.{}",
+            name.to_string_lossy(),
+            std::process::id()
+        ));
+        let written =
+            fs::write(&temporary, self.text()).and_then(|()| fs::rename(&temporary, path));
+        if written.is_err() {
+            // The first error says what is wrong; one more about leftovers would hide it.
+            let _ = fs::remove_file(&temporary);
+        }
+        written
+    }
+
+    /// What the PEs of a job are told.
+    pub fn tuning(&self) -> Tuning {
+        let mut tuning = Tuning::default_for(self.machine.cores as usize);
+        tuning.measured = 1;
+        tuning.parameters = self.parameters;
+        for (place, rules) in tuning.rules.iter_mut().zip(&self.rules) {
+            *place = *rules;
+        }
+        tuning
+    }
+
+    /// The file's text.
+    pub fn text(&self) -> String {
+        let Parameters {
+            alpha,
+            beta,
+            gamma,
+            sigma,
+            streams,
+        } = self.parameters;
+        let document = Document {
+            version: VERSION,
+            made_by: ferroshmem::info::VENDOR.to_owned(),
+            pes: self.rules.iter().map(|r| r.pes).collect(),
+            machine: self.machine.clone(),
+            parameters: Numbers {
+                alpha,
+                beta,
+                gamma,
+                sigma,
+                streams,
+            },
+            rules: self.rules.iter().map(rules_table).collect(),
+        };
+        let text = toml::to_string(&document).expect("strings and numbers are TOML");
+        HEADING.to_owned() + &text
+    }
+
+    /// Reads the file's text.
+    pub fn parse(text: &str) -> Result<Self, FileError> {
+        let damaged = |e: toml::de::Error| {
+            let before = e.span().and_then(|s| text.get(..s.start));
+            let line = before.map_or(0, |t| t.matches('\n').count()) + 1;
+            let message = e.message().lines().collect::<Vec<_>>().join(", ");
+            FileError::Damaged(format!("line {line}: {message}"))
+        };
+        // A file of another version may differ in all the rest.
+        let table: toml::Table = text.parse().map_err(damaged)?;
+        match table.get("version") {
+            Some(toml::Value::Integer(VERSION)) => {}
+            Some(toml::Value::Integer(other)) => return Err(FileError::Version(*other)),
+            _ => return Err(FileError::Damaged("it has no version".to_owned())),
+        }
+        let document: Document = toml::from_str(text).map_err(damaged)?;
+        Self::from_document(document).map_err(FileError::Damaged)
+    }
+
+    fn from_document(document: Document) -> Result<Self, String> {
+        let Numbers {
+            alpha,
+            beta,
+            gamma,
+            sigma,
+            streams,
+        } = document.parameters;
+        for (name, value) in [
+            ("alpha", alpha),
+            ("beta", beta),
+            ("gamma", gamma),
+            ("sigma", sigma),
+            ("streams", streams),
+        ] {
+            if !(value.is_finite() && value > 0.0) {
+                return Err(format!("{name} = {value} is not a positive number"));
+            }
+        }
+        let rules: Vec<Rules> = (document.rules.iter())
+            .map(rules)
+            .collect::<Result<_, _>>()?;
+        let given: Vec<u32> = rules.iter().map(|r| r.pes).collect();
+        if given != document.pes {
+            return Err(format!(
+                "rules for {given:?} PEs where {:?} are announced: was it cut short?",
+                document.pes
+            ));
+        }
+        let room = Tuning::default_for(1).rules.len();
+        if rules.len() > room {
+            return Err(format!("rules for more than {room} numbers of PEs"));
+        }
+        Ok(Self {
+            machine: document.machine,
+            parameters: Parameters {
+                alpha,
+                beta,
+                gamma,
+                sigma,
+                streams,
+            },
+            rules,
+        })
+    }
+}
+
+fn rules_table(rules: &Rules) -> RulesTable {
+    let steps = Collective::ALL.map(|c| {
+        let steps = rules.steps[c as usize].iter().map(|step| match step {
+            (Some(bytes), choice) => format!("{choice} up to {bytes}"),
+            (None, choice) => choice.to_string(),
+        });
+        (c.name().to_owned(), steps.collect())
+    });
+    RulesTable {
+        pes: rules.pes,
+        steps: steps.into(),
+    }
+}
+
+fn rules(table: &RulesTable) -> Result<Rules, String> {
+    let pes = table.pes;
+    let line = |what: String| format!("rules for {pes} PEs: {what}");
+    if pes == 0 {
+        return Err(line("no PEs".to_owned()));
+    }
+    let mut rules = Rules::NONE;
+    rules.pes = pes;
+    if let Some(name) = table.steps.keys().find(|n| Collective::named(n).is_none()) {
+        return Err(line(format!("there is no collective \"{name}\"")));
+    }
+    for collective in Collective::ALL {
+        let name = collective.name();
+        let steps = table.steps.get(name);
+        let steps = steps.ok_or_else(|| line(format!("{name} is missing: was it cut short?")))?;
+        rules.steps[collective as usize] = parse_steps(collective, steps)
+            .map_err(|step| line(format!("{name}: cannot use \"{step}\"")))?;
+    }
+    Ok(rules)
+}
+
+/// Steps from their texts; the error is the text that is wrong.
+fn parse_steps(collective: Collective, texts: &[String]) -> Result<Steps, &String> {
+    let mut steps = Vec::new();
+    for (i, text) in texts.iter().enumerate() {
+        let last = i + 1 == texts.len();
+        let (name, bytes) = match text.split_once(" up to ") {
+            Some((name, bytes)) if !last => (name, bytes.parse().map_err(|_| text)?),
+            None if last => (text.as_str(), usize::MAX),
+            _ => return Err(text),
+        };
+        let choice = collective.choice(name).ok_or(text)?;
+        if steps.last().is_some_and(|(before, _)| *before >= bytes) {
+            return Err(text);
+        }
+        steps.push((bytes, choice));
+    }
+    Ok(Steps::new(steps))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ferroshmem::choice::{Algorithm, Choice};
+
+    fn example() -> TuningFile {
+        let rules = |pes| {
+            let mut rules = Rules::NONE;
+            rules.pes = pes;
+            for c in Collective::ALL {
+                let choices = c.choices();
+                rules.steps[c as usize] =
+                    Steps::new([(2048, choices[0]), (usize::MAX, choices[1])]);
+            }
+            rules
+        };
+        TuningFile {
+            machine: Identity::here(),
+            parameters: Parameters {
+                alpha: 98.5,
+                beta: 0.125,
+                gamma: 0.06,
+                sigma: 1234.0,
+                streams: 1.75,
+            },
+            rules: vec![rules(2), rules(16)],
+        }
+    }
+
+    fn error(text: &str) -> String {
+        let line = TuningFile::parse(text).unwrap_err().to_string();
+        assert!(!line.contains('\n'), "{line}");
+        line
+    }
+
+    #[test]
+    fn comes_back() {
+        let file = example();
+        assert_eq!(TuningFile::parse(&file.text()).unwrap(), file);
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("new/tuning.toml");
+        for _ in 0..2 {
+            file.write(&path).unwrap();
+            assert_eq!(TuningFile::read(&path).unwrap(), file);
+        }
+        let entries = fs::read_dir(path.parent().unwrap()).unwrap().count();
+        assert_eq!(entries, 1, "nothing else is left behind");
+
+        let tuning = file.tuning();
+        assert_eq!(tuning.measured, 1);
+        assert_eq!(tuning.rules[1], file.rules[1]);
+        assert_eq!(tuning.rules[2].pes, 0);
+    }
+
+    #[test]
+    fn is_read_by_people() {
+        let text = example().text();
+        assert!(
+            text.contains("\nreduce = [\"eager up to 2048\", \"flat:ptr\"]\n"),
+            "{text}"
+        );
+        assert!(text.contains("\nsigma = 1234.0\n"));
+    }
+
+    #[test]
+    fn every_cut_is_noticed() {
+        let text = example().text();
+        let whole = text.trim_end().len();
+        for at in 0..whole {
+            let cut = TuningFile::parse(&text[..at]);
+            assert!(cut.is_err(), "cut at {at} of {whole}: {}", &text[..at]);
+        }
+        assert!(error(&text[..text.find("[[rules]]").unwrap()]).contains("cut short"));
+    }
+
+    #[test]
+    fn damage_is_told() {
+        let text = example().text();
+        let with = |from: &str, to: &str| {
+            assert!(text.contains(from), "{from}");
+            error(&text.replace(from, to))
+        };
+        for (from, to, line) in [
+            (
+                "alpha = 98.5",
+                "alpha = -1.0",
+                "alpha = -1 is not a positive number",
+            ),
+            (
+                "alpha = 98.5",
+                "alpha = nan",
+                "alpha = NaN is not a positive number",
+            ),
+            ("alpha = 98.5", "alpha = \"x\"", "expected f64"),
+            ("sigma = 1234.0\n", "", "missing field `sigma`"),
+            (
+                "version = 1",
+                "version = 2",
+                "it has version 2 of the format, this is version 1",
+            ),
+            ("version = 1", "versio = 1", "it has no version"),
+            (
+                "scan = ",
+                "scam = ",
+                "rules for 2 PEs: there is no collective \"scam\"",
+            ),
+            (
+                "\"flat:ptr\"",
+                "\"ring\"",
+                "rules for 2 PEs: reduce: cannot use \"ring\"",
+            ),
+            (
+                "\"flat:ptr\"",
+                "\"flat up to 5\"",
+                "cannot use \"flat up to 5\"",
+            ),
+            (
+                "\"eager up to 2048\", \"flat:ptr\"",
+                "\"eager\", \"flat\"",
+                "cannot use \"eager\"",
+            ),
+            ("pes = [2, 16]", "pes = [2, 17]", "was it cut short?"),
+            ("pes = 16", "pes = 0", "rules for 0 PEs: no PEs"),
+            ("[parameters]", "[parameters", "line "),
+        ] {
+            let told = with(from, to);
+            assert!(told.contains(line), "{told} for {to}");
+        }
+        assert!(error("\u{1}").starts_with("it is damaged: line 1: "));
+        assert_eq!(error(""), "it is damaged: it has no version");
+    }
+
+    #[test]
+    fn other_machines_are_told_apart() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("tuning.toml");
+        let mut file = example();
+        file.machine.cores += 1;
+        file.write(&path).unwrap();
+        let line = TuningFile::read(&path).unwrap_err().to_string();
+        let (there, here) = (&file.machine, Identity::here());
+        assert_eq!(
+            line,
+            format!("it is for {there}, this is {here}: run oshtune")
+        );
+
+        fs::write(&path, [0xff, 0xfe]).unwrap();
+        let line = TuningFile::read(&path).unwrap_err().to_string();
+        assert_eq!(line, "it is damaged: it is not text");
+    }
+
+    #[test]
+    fn no_step_means_nothing_measured() {
+        let steps = parse_steps(Collective::Scan, &[]).unwrap();
+        assert_eq!(steps, Steps::NONE);
+        let one = parse_steps(Collective::Scan, std::slice::from_ref(&"pull".to_owned())).unwrap();
+        assert_eq!(one.choose(5), Some(Choice::direct(Algorithm::Pull)));
+    }
+}

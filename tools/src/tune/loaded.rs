@@ -1,0 +1,65 @@
+//! The tuning that a job runs with.
+
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use ferroshmem::choice::Tuning;
+
+use super::file::{FileError, TuningFile};
+use super::location::Location;
+
+/// The tuning in force, and where it comes from.
+#[derive(Debug)]
+pub struct Loaded {
+    /// What the PEs are told.
+    pub tuning: Tuning,
+    /// Where it comes from.
+    pub source: Source,
+}
+
+/// Where a tuning comes from.
+#[derive(Debug)]
+pub enum Source {
+    /// There is no tuning file: the model's defaults.
+    Defaults,
+    /// This file.
+    File(PathBuf),
+    /// The model's defaults, because this file is of no use.
+    Ignored(PathBuf, FileError),
+}
+
+impl Loaded {
+    /// Looks for the tuning file, which `variable` names in place of the environment if it is
+    /// given. `cores`: cores of this machine that a job may use.
+    pub fn find(variable: Option<OsString>, cores: usize) -> Self {
+        let defaults = |source| Self {
+            tuning: Tuning::default_for(cores),
+            source,
+        };
+        let Some(Location { path, named }) = Location::find(variable) else {
+            return defaults(Source::Defaults);
+        };
+        match TuningFile::read(&path) {
+            Ok(file) => Self {
+                tuning: file.tuning(),
+                source: Source::File(path),
+            },
+            Err(FileError::Unreadable(e)) if e.kind() == ErrorKind::NotFound && !named => {
+                defaults(Source::Defaults)
+            }
+            Err(error) => defaults(Source::Ignored(path, error)),
+        }
+    }
+
+    /// One line for the user if a file is ignored.
+    pub fn complaint(&self) -> Option<String> {
+        match &self.source {
+            Source::Ignored(path, error) => Some(format!(
+                "ignoring the tuning file {}: {error}",
+                path.display()
+            )),
+            _ => None,
+        }
+    }
+}
