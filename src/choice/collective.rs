@@ -132,6 +132,16 @@ impl Collective {
         }
     }
 
+    /// What [`Plan::choose`](super::Plan::choose) counts for it; None where size is nothing.
+    pub const fn counted(self) -> Option<&'static str> {
+        match self {
+            Self::Barrier => None,
+            Self::Reduce | Self::Broadcast | Self::Scan => Some("bytes of dest"),
+            Self::Collect => Some("bytes that a PE contributes, on average"),
+            Self::Fcollect | Self::Alltoall | Self::Alltoalls => Some("bytes of one block"),
+        }
+    }
+
     /// The collective of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|c| c.name() == name)

@@ -1,5 +1,6 @@
 //! What a team does: for each collective, which choice up to how many bytes.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::algorithm::Choice;
@@ -63,6 +64,20 @@ impl Steps {
             let up_to = (s.up_to != u32::MAX).then_some(s.up_to as usize);
             Some((up_to, Choice::from_code(s.code)?))
         })
+    }
+}
+
+impl fmt::Display for Steps {
+    /// As in `eager up to 2048, slices`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, (up_to, choice)) in self.iter().enumerate() {
+            let comma = if i > 0 { ", " } else { "" };
+            write!(f, "{comma}{choice}")?;
+            if let Some(bytes) = up_to {
+                write!(f, " up to {bytes}")?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -152,6 +167,10 @@ mod tests {
         assert_eq!(
             listed,
             [(Some(64), eager), (Some(100), flat), (None, slices)]
+        );
+        assert_eq!(
+            steps.to_string(),
+            "eager up to 64, flat:ptr up to 100, slices"
         );
         assert_eq!(Steps::NONE.choose(0), None);
         assert_eq!(Steps::NONE.choose(usize::MAX), None);

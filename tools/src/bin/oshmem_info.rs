@@ -2,6 +2,7 @@
 
 use clap::Parser;
 use ferroshmem::{env, info};
+use ferroshmem_tools::tune;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -16,6 +17,21 @@ struct Options {
     /// Only the versions of the library and of the standard
     #[arg(short = 'V', long)]
     version: bool,
+
+    /// Only the algorithms of collectives: which there are, and up to how many bytes each is
+    /// used here, by the tuning file, the environment or the cost model
+    #[arg(short, long, conflicts_with_all = ["version", "env"])]
+    collectives: bool,
+
+    /// Numbers of PEs that --collectives tells about
+    #[arg(
+        long,
+        value_name = "N,...",
+        value_delimiter = ',',
+        requires = "collectives",
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    pes: Vec<u32>,
 }
 
 fn main() -> ExitCode {
@@ -24,6 +40,15 @@ fn main() -> ExitCode {
         info::version_line() + "\n"
     } else if options.env {
         env::describe()
+    } else if options.collectives {
+        let counts: Vec<usize> = options.pes.iter().map(|n| *n as usize).collect();
+        match tune::overview(&counts) {
+            Ok(text) => text,
+            Err(line) => {
+                eprintln!("oshmem_info: {line}");
+                return ExitCode::FAILURE;
+            }
+        }
     } else {
         info::describe()
     };

@@ -1,0 +1,136 @@
+//! Which algorithms there are and when each is used, as `oshmem_info --collectives` tells.
+
+use std::fmt::Write;
+
+use ferroshmem::choice::{Collective, Forced, Origin, Selection};
+
+use super::identity::Identity;
+use super::loaded::{Loaded, Source};
+
+/// The overview for jobs of `counts` PEs; several usual numbers if there are none. The error
+/// is one line about an environment variable.
+pub fn overview(counts: &[usize]) -> Result<String, String> {
+    let machine = Identity::here();
+    let cores = machine.cores as usize;
+    let loaded = Loaded::find(None, cores);
+    let forced = Forced::from_environment()?;
+    Ok(describe(
+        &machine,
+        &loaded,
+        forced,
+        &or_usual(counts, cores),
+    ))
+}
+
+fn or_usual(counts: &[usize], cores: usize) -> Vec<usize> {
+    if !counts.is_empty() {
+        return counts.to_vec();
+    }
+    let mut usual = vec![2, 4, 16, 64, cores];
+    usual.retain(|n| *n > 1);
+    usual.sort_unstable();
+    usual.dedup();
+    usual
+}
+
+fn describe(machine: &Identity, loaded: &Loaded, forced: Forced, counts: &[usize]) -> String {
+    let mut out = format!("Collectives on {machine}\n");
+    let tuning = &loaded.tuning;
+    let from = match &loaded.source {
+        Source::Defaults => "none; oshtune measures this machine and writes one".to_owned(),
+        Source::File(path) => path.display().to_string(),
+        Source::Ignored(path, error) => format!("{}, ignored: {error}", path.display()),
+    };
+    let p = &tuning.parameters;
+    let _ = writeln!(out, "  tuning file: {from}");
+    let _ = writeln!(
+        out,
+        "  cost model ({}): alpha {:.0} ns, beta {:.3} ns/B, gamma {:.3} ns/B, sigma {:.0} ns, streams {:.1}",
+        if tuning.measured != 0 {
+            "measured"
+        } else {
+            "defaults"
+        },
+        p.alpha,
+        p.beta,
+        p.gamma,
+        p.sigma,
+        p.streams
+    );
+    let selections: Vec<(usize, Selection)> = (counts.iter())
+        .map(|n| {
+            (
+                *n,
+                Selection::new(forced, *tuning, *n > tuning.cores as usize),
+            )
+        })
+        .collect();
+    for collective in Collective::ALL {
+        let names: Vec<String> = (collective.choices().iter())
+            .map(ToString::to_string)
+            .collect();
+        let _ = write!(out, "\n{}: {}", collective.name(), names.join(", "));
+        let counted = collective.counted();
+        let _ = writeln!(
+            out,
+            "{}",
+            counted.map(|c| format!("; by {c}")).unwrap_or_default()
+        );
+        for (n, selection) in &selections {
+            let origin = match selection.origin(collective, *n) {
+                Origin::Forced => format!("forced by {}", collective.variable().name),
+                Origin::Measured(pes) => format!("measured with {pes} PEs"),
+                Origin::Model => "cost model".to_owned(),
+            };
+            let plan = selection.plan(*n);
+            let _ = writeln!(out, "  {n:>5} PEs: {} ({origin})", plan.steps(collective));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ferroshmem::choice::{Algorithm, Choice, Steps, Tuning};
+
+    #[test]
+    fn tells_where_choices_come_from() {
+        let machine = Identity {
+            processor: "a processor".to_owned(),
+            cores: 2,
+        };
+        let mut loaded = Loaded {
+            tuning: Tuning::default_for(2),
+            source: Source::File("/etc/t.toml".into()),
+        };
+        loaded.tuning.measured = 1;
+        loaded.tuning.rules[0].pes = 2;
+        let flat = Choice::direct(Algorithm::Flat);
+        let slices = Choice::direct(Algorithm::Slices);
+        loaded.tuning.rules[0].steps[Collective::Reduce as usize] =
+            Steps::new([(4096, flat), (usize::MAX, slices)]);
+        let pull = Choice::direct(Algorithm::Pull);
+        let forced = Forced::default().with(Collective::Scan, pull);
+        let text = describe(&machine, &loaded, forced, &[2, 64]);
+        for line in [
+            "Collectives on 2 cores of a processor",
+            "  tuning file: /etc/t.toml",
+            "barrier: central, dissemination, tree",
+            "      2 PEs: dissemination (cost model)",
+            "     64 PEs: central (cost model)",
+            "      2 PEs: flat:ptr up to 4096, slices (measured with 2 PEs)",
+            "scan: eager, pull, slices; by bytes of dest",
+            "     64 PEs: pull (forced by SHMEM_SCAN_ALGORITHM)",
+        ] {
+            assert!(text.lines().any(|l| l == line), "{line}\n{text}");
+        }
+    }
+
+    #[test]
+    fn usual_counts_include_the_cores() {
+        assert_eq!(or_usual(&[], 1), [2, 4, 16, 64]);
+        assert_eq!(or_usual(&[], 48), [2, 4, 16, 48, 64]);
+        assert_eq!(or_usual(&[3], 48), [3]);
+    }
+}
