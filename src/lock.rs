@@ -42,7 +42,7 @@ pub fn set(rt: &Runtime, name: &'static str, lock: *mut i64) {
         }
     });
     let what = What::at(WaitKind::Lock, name, lock.addr());
-    ticket::acquire(&words.next, &words.serving, || Waiter::new(&what));
+    ticket::acquire(&words.next, &words.serving, || Waiter::new(what));
     note(rt, |held| held.push(lock.addr()));
 }
 

@@ -211,7 +211,7 @@ pub fn wait<R>(
         return result;
     }
     let what = What::at(kind, name, address);
-    let mut waiter = Waiter::new(&what);
+    let mut waiter = Waiter::new(what);
     loop {
         if let Some(result) = condition() {
             return result;
@@ -243,7 +243,7 @@ pub fn wait_for_signal<R>(
     /// First and longest time between looks.
     const SLEEP: (Duration, Duration) = (Duration::from_micros(500), Duration::from_millis(16));
 
-    let mut waiter = Waiter::new(what);
+    let mut waiter = Waiter::new(*what);
     let mut sleep = SLEEP.0;
     loop {
         if let Some(result) = condition() {

@@ -4,9 +4,11 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 
+use crate::choice::Selection;
 use crate::context::Contexts;
 use crate::env::Settings;
 use crate::fatal::fatal;
+use crate::group::active_set::ActiveSets;
 use crate::job::Attachment;
 use crate::memory::Space;
 use crate::memory::heap::Heap;
@@ -27,6 +29,10 @@ pub struct Runtime {
     pub heap: Mutex<Heap>,
     /// Teams.
     pub teams: Teams,
+    /// Which algorithms collectives use.
+    pub selection: Selection,
+    /// Active sets met so far.
+    pub active_sets: ActiveSets,
     /// Contexts.
     pub contexts: Contexts,
     /// What the environment says.

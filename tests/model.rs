@@ -5,7 +5,7 @@
 
 use std::sync::atomic::Ordering;
 
-use ferroshmem::barrier::{central, dissemination};
+use ferroshmem::barrier::{central, dissemination, tree};
 use ferroshmem::wait::{Patience, Word, counter, flag, ticket};
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::AtomicU32;
@@ -224,23 +224,68 @@ fn the_central_barrier_holds_all_members() {
         barrier_model(size, move || {
             let (arrivals, release) = (ModelWord::new(), ModelWord::new());
             move |_, epoch| {
-                central::arrive_and_wait(&arrivals, &release, size as u32, epoch, &mut NoPatience);
+                let all = size as u32;
+                let nothing = || ();
+                central::arrive_and_wait(&arrivals, &release, all, epoch, &mut NoPatience, nothing);
             }
         });
     }
+}
+
+/// Three flags of each member, for even and odd epochs, as the slots of a team have them.
+fn lanes(size: usize) -> Vec<[[ModelWord; 3]; 2]> {
+    let three = || [ModelWord::new(), ModelWord::new(), ModelWord::new()];
+    (0..size).map(|_| [three(), three()]).collect()
 }
 
 #[test]
 fn the_dissemination_barrier_holds_all_members() {
     for size in [2, 3] {
         barrier_model(size, move || {
-            let flags: Vec<[ModelWord; 2]> = (0..size)
-                .map(|_| [ModelWord::new(), ModelWord::new()])
-                .collect();
+            let lanes = lanes(size);
             move |me, epoch| {
-                let round = |m: usize, k: usize| &flags[m][k];
-                dissemination::arrive_and_wait(me, size, round, epoch, &mut NoPatience);
+                let lane = |m: usize, k: usize| &lanes[m][epoch as usize % 2][k];
+                let post = |m, k| flag::post(lane(m, k), epoch);
+                let wait = |k| flag::wait(lane(me, k), epoch, &mut NoPatience);
+                dissemination::arrive_and_wait(me, size, post, wait);
             }
         });
     }
+}
+
+#[test]
+fn the_tree_barrier_holds_all_members() {
+    for size in [2, 3] {
+        barrier_model(size, move || {
+            let lanes = lanes(size);
+            move |me, epoch| {
+                // Of three members none is the third child: lane 2 can be the release.
+                let lane = |m: usize, k: usize| &lanes[m][epoch as usize % 2][k.min(2)];
+                let post = |m, k| flag::post(lane(m, k), epoch);
+                let wait = |k| flag::wait(lane(me, k), epoch, &mut NoPatience);
+                tree::arrive_and_wait(me, size, post, wait);
+            }
+        });
+    }
+}
+
+/// The last to arrive works alone, and all see what it did.
+#[test]
+fn the_last_to_arrive_works_for_all() {
+    model(2, || {
+        let words = Arc::new((ModelWord::new(), ModelWord::new()));
+        let cells = Arc::new(Cells::new());
+        let member = |me: usize, words: &(ModelWord, ModelWord), cells: &Cells| {
+            cells.write(me, me as u32 + 1);
+            let work = || cells.write(2, cells.read(0) + cells.read(1));
+            central::arrive_and_wait(&words.0, &words.1, 2, 1, &mut NoPatience, work);
+            assert_eq!(cells.read(2), 3);
+        };
+        let other = {
+            let (words, cells) = (words.clone(), cells.clone());
+            thread::spawn(move || member(1, &words, &cells))
+        };
+        member(0, &words, &cells);
+        other.join().unwrap();
+    });
 }

@@ -3,10 +3,8 @@
 
 use std::ffi::{c_int, c_long, c_void};
 
-use super::collective::{root_of, strides};
+use super::on_group::OnGroup;
 use super::ops::Reduce;
-use crate::collective::reduce as reduction;
-use crate::collective::{alltoall as exchange, broadcast as spread, collect as gather};
 use crate::fatal::fatal;
 use crate::group::Group;
 use crate::runtime;
@@ -16,12 +14,12 @@ fn on_set(
     (start, log_stride, size): (c_int, c_int, c_int),
     psync: *mut c_long,
     arguments: &[(&str, u64)],
-    body: impl FnOnce(&Group<'_>),
+    body: impl FnOnce(&OnGroup<'_>),
 ) {
     let rt = runtime::get(name);
     let group = Group::of_active_set(rt, name, start, log_stride, size, psync);
-    group.check_agreement(arguments);
-    body(&group);
+    group.check_agreement(rt, arguments);
+    body(&OnGroup { rt, group: &group });
 }
 
 /// Copies the root's `source` to the `dest` of every other member.
@@ -45,11 +43,16 @@ pub unsafe fn broadcast(
         ("PE_root", root as u64),
         ("the length in bytes", bytes as u64),
     ];
-    on_set(name, (start, log_stride, size), psync, &same, |group| {
-        let root = root_of(group, root);
-        // SAFETY: the caller's promise.
-        unsafe { spread::broadcast(group, dest.cast(), source.cast(), bytes, root, false) }
-    });
+    // SAFETY: the caller's promise.
+    on_set(
+        name,
+        (start, log_stride, size),
+        psync,
+        &same,
+        |call| unsafe {
+            call.broadcast(dest.cast(), source.cast(), bytes, root, false);
+        },
+    );
 }
 
 /// Gathers all sources, which may differ in length, on every member.
@@ -68,15 +71,9 @@ pub unsafe fn collect(
     psync: *mut c_long,
 ) {
     // SAFETY: the caller's promise.
-    on_set(
-        name,
-        (start, log_stride, size),
-        psync,
-        &[],
-        |group| unsafe {
-            gather::collect(group, dest.cast(), source.cast(), bytes);
-        },
-    );
+    on_set(name, (start, log_stride, size), psync, &[], |call| unsafe {
+        call.collect(dest.cast(), source.cast(), bytes);
+    });
 }
 
 /// Gathers all sources, of one length, on every member.
@@ -101,8 +98,8 @@ pub unsafe fn fcollect(
         (start, log_stride, size),
         psync,
         &same,
-        |group| unsafe {
-            gather::fcollect(group, dest.cast(), source.cast(), bytes);
+        |call| unsafe {
+            call.fcollect(dest.cast(), source.cast(), bytes);
         },
     );
 }
@@ -129,8 +126,8 @@ pub unsafe fn alltoall(
         (start, log_stride, size),
         psync,
         &same,
-        |group| unsafe {
-            exchange::alltoall(group, dest.cast(), source.cast(), bytes);
+        |call| unsafe {
+            call.alltoall(dest.cast(), source.cast(), bytes);
         },
     );
 }
@@ -158,11 +155,16 @@ pub unsafe fn alltoalls(
         ("dst", dst as u64),
         ("sst", sst as u64),
     ];
-    on_set(name, (start, log_stride, size), psync, &same, |group| {
-        let strides = strides(name, dst, sst, elem);
-        // SAFETY: the caller's promise.
-        unsafe { exchange::alltoalls(group, dest.cast(), source.cast(), strides, nelems) }
-    });
+    // SAFETY: the caller's promise.
+    on_set(
+        name,
+        (start, log_stride, size),
+        psync,
+        &same,
+        |call| unsafe {
+            call.alltoalls(dest.cast(), source.cast(), dst, sst, nelems, elem);
+        },
+    );
 }
 
 /// Reduces element by element over all members, with the result on every member.
@@ -190,8 +192,8 @@ pub unsafe fn reduce<T: Reduce<Op>, Op>(
         (start, log_stride, size),
         psync,
         &same,
-        |group| unsafe {
-            reduction::reduce(group, dest, source, n);
+        |call| unsafe {
+            call.reduce(dest, source, n);
         },
     );
 }
@@ -207,8 +209,8 @@ pub unsafe fn barrier(
     size: c_int,
     psync: *mut c_long,
 ) {
-    on_set(name, (start, log_stride, size), psync, &[], |group| {
-        group.sync()
+    on_set(name, (start, log_stride, size), psync, &[], |call| {
+        call.group.sync();
     });
 }
 
@@ -223,7 +225,7 @@ pub unsafe fn sync(
     size: c_int,
     psync: *mut c_long,
 ) {
-    on_set(name, (start, log_stride, size), psync, &[], |group| {
-        group.sync()
+    on_set(name, (start, log_stride, size), psync, &[], |call| {
+        call.group.sync();
     });
 }

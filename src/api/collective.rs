@@ -4,10 +4,8 @@
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{Ordering, fence};
 
+use super::on_group::OnGroup;
 use super::ops::{Reduce, Sum};
-use crate::collective::alltoall::Strides;
-use crate::collective::{alltoall as exchange, broadcast as spread, collect as gather};
-use crate::collective::{reduce as reduction, scan as prefix};
 use crate::fatal::fatal;
 use crate::group::Group;
 use crate::runtime;
@@ -22,40 +20,19 @@ fn on_team(
     name: &'static str,
     team: usize,
     arguments: &[(&str, u64)],
-    body: impl FnOnce(&Group<'_>),
+    body: impl FnOnce(&OnGroup<'_>),
 ) -> c_int {
     let rt = runtime::get(name);
     let Some(team) = rt.teams.find(name, team) else {
+        if rt.settings.check {
+            fatal(name, "the team is SHMEM_TEAM_INVALID");
+        }
         return INVALID;
     };
     let group = Group::of_team(rt, name, team);
-    group.check_agreement(arguments);
-    body(&group);
+    group.check_agreement(rt, arguments);
+    body(&OnGroup { rt, group: &group });
     DONE
-}
-
-/// Ends the job over strides that would read elements twice or backwards.
-pub(super) fn strides(name: &str, dst: isize, sst: isize, elem: usize) -> Strides {
-    match (usize::try_from(dst), usize::try_from(sst)) {
-        (Ok(dest @ 1..), Ok(source @ 1..)) => Strides { dest, source, elem },
-        _ => fatal(
-            name,
-            format_args!("strides dst = {dst} and sst = {sst} must be 1 or more"),
-        ),
-    }
-}
-
-pub(super) fn root_of(group: &Group<'_>, root: c_int) -> usize {
-    match usize::try_from(root) {
-        Ok(root) if root < group.size() => root,
-        _ => fatal(
-            group.name,
-            format_args!(
-                "PE_root = {root} is out of range: 0 to {}",
-                group.size() - 1
-            ),
-        ),
-    }
 }
 
 /// Copies the root's `source` to every member's `dest`.
@@ -75,10 +52,9 @@ pub unsafe fn broadcast(
         ("PE_root", root as u64),
         ("the length in bytes", bytes as u64),
     ];
-    on_team(name, team, &same, |group| {
-        let root = root_of(group, root);
-        // SAFETY: the caller's promise.
-        unsafe { spread::broadcast(group, dest.cast(), source.cast(), bytes, root, true) }
+    // SAFETY: the caller's promise.
+    on_team(name, team, &same, |call| unsafe {
+        call.broadcast(dest.cast(), source.cast(), bytes, root, true);
     })
 }
 
@@ -94,8 +70,8 @@ pub unsafe fn collect(
     bytes: usize,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    on_team(name, team, &[], |group| unsafe {
-        gather::collect(group, dest.cast(), source.cast(), bytes);
+    on_team(name, team, &[], |call| unsafe {
+        call.collect(dest.cast(), source.cast(), bytes);
     })
 }
 
@@ -110,15 +86,11 @@ pub unsafe fn fcollect(
     source: *const c_void,
     bytes: usize,
 ) -> c_int {
+    let same = [("the length in bytes", bytes as u64)];
     // SAFETY: the caller's promise.
-    on_team(
-        name,
-        team,
-        &[("the length in bytes", bytes as u64)],
-        |group| unsafe {
-            gather::fcollect(group, dest.cast(), source.cast(), bytes);
-        },
-    )
+    on_team(name, team, &same, |call| unsafe {
+        call.fcollect(dest.cast(), source.cast(), bytes);
+    })
 }
 
 /// Exchanges blocks of `bytes` bytes between all members.
@@ -132,15 +104,11 @@ pub unsafe fn alltoall(
     source: *const c_void,
     bytes: usize,
 ) -> c_int {
+    let same = [("the length in bytes", bytes as u64)];
     // SAFETY: the caller's promise.
-    on_team(
-        name,
-        team,
-        &[("the length in bytes", bytes as u64)],
-        |group| unsafe {
-            exchange::alltoall(group, dest.cast(), source.cast(), bytes);
-        },
-    )
+    on_team(name, team, &same, |call| unsafe {
+        call.alltoall(dest.cast(), source.cast(), bytes);
+    })
 }
 
 /// Exchanges blocks of `nelems` elements that are `dst` and `sst` elements apart.
@@ -163,10 +131,9 @@ pub unsafe fn alltoalls(
         ("dst", dst as u64),
         ("sst", sst as u64),
     ];
-    on_team(name, team, &same, |group| {
-        let strides = strides(name, dst, sst, elem);
-        // SAFETY: the caller's promise.
-        unsafe { exchange::alltoalls(group, dest.cast(), source.cast(), strides, nelems) }
+    // SAFETY: the caller's promise.
+    on_team(name, team, &same, |call| unsafe {
+        call.alltoalls(dest.cast(), source.cast(), dst, sst, nelems, elem);
     })
 }
 
@@ -182,8 +149,8 @@ pub unsafe fn reduce<T: Reduce<Op>, Op>(
     nreduce: usize,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    on_team(name, team, &[("nreduce", nreduce as u64)], |group| unsafe {
-        reduction::reduce(group, dest, source, nreduce);
+    on_team(name, team, &[("nreduce", nreduce as u64)], |call| unsafe {
+        call.reduce(dest, source, nreduce);
     })
 }
 
@@ -200,8 +167,8 @@ pub unsafe fn scan<T: Reduce<Sum>>(
     inclusive: bool,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    on_team(name, team, &[("nelems", nelems as u64)], |group| unsafe {
-        prefix::scan(group, dest, source, nelems, inclusive);
+    on_team(name, team, &[("nelems", nelems as u64)], |call| unsafe {
+        call.scan(dest, source, nelems, inclusive);
     })
 }
 
@@ -210,7 +177,7 @@ pub unsafe fn scan<T: Reduce<Sum>>(
 /// # Safety
 /// None needed; unsafe as its siblings are.
 pub unsafe fn sync(name: &'static str, team: usize) -> c_int {
-    on_team(name, team, &[], |group| group.sync())
+    on_team(name, team, &[], |call| call.group.sync())
 }
 
 /// Completes this PE's puts and synchronises all PEs.
@@ -225,6 +192,6 @@ pub fn barrier_all(name: &'static str) {
 pub fn sync_all(name: &'static str) {
     let rt = runtime::get(name);
     let group = Group::of_team(rt, name, rt.teams.world());
-    group.check_agreement(&[]);
+    group.check_agreement(rt, &[]);
     group.sync();
 }

@@ -67,7 +67,7 @@ fn allocate(
         return ptr::null_mut();
     }
     let group = world(rt, name);
-    group.check_agreement(arguments);
+    group.check_agreement(rt, arguments);
     let at = take(rt, name, size, align);
     if zero && !at.is_null() {
         // SAFETY: a block of `size` bytes that this PE was just given.
@@ -127,7 +127,7 @@ pub unsafe fn free(name: &'static str, at: *mut c_void) {
         return;
     }
     let group = world(rt, name);
-    group.check_agreement(&[("ptr", at.addr() as u64)]);
+    group.check_agreement(rt, &[("ptr", at.addr() as u64)]);
     let (offset, _) = block(rt, name, at);
     group.sync();
     rt.heap
@@ -152,7 +152,7 @@ pub unsafe fn realloc(name: &'static str, at: *mut c_void, size: usize) -> *mut 
     }
     let rt = runtime::get(name);
     let group = world(rt, name);
-    group.check_agreement(&[("ptr", at.addr() as u64), ("size", size as u64)]);
+    group.check_agreement(rt, &[("ptr", at.addr() as u64), ("size", size as u64)]);
     let (offset, old) = block(rt, name, at);
     group.sync();
     let in_place = rt

@@ -11,11 +11,12 @@ pub mod constants;
 pub mod context;
 pub mod lock;
 pub mod memory;
+mod on_group;
 pub mod p2p;
 pub mod rma;
 pub mod setup;
 pub mod signal;
 pub mod team;
 
-pub use crate::collective::ops::{self, Complex, Reduce};
 pub use crate::hooks;
+pub use crate::kernel::ops::{self, Complex, Reduce};

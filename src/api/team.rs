@@ -113,7 +113,7 @@ pub unsafe fn split_strided(
             ("stride", stride as u64),
             ("size", size as u64),
         ];
-        group.check_agreement(&same);
+        group.check_agreement(rt, &same);
         // SAFETY: the caller's promise.
         let contexts = unsafe { contexts_in(name, config, mask) };
         team::split_strided(rt, name, parent, start, stride, size, contexts)
@@ -142,7 +142,7 @@ pub unsafe fn split_2d(
     let rt = runtime::get(name);
     let made = rt.teams.find(name, parent).and_then(|parent| {
         let group = crate::group::Group::of_team(rt, name, parent);
-        group.check_agreement(&[("xrange", xrange as u64)]);
+        group.check_agreement(rt, &[("xrange", xrange as u64)]);
         let width = usize::try_from(xrange).ok().filter(|x| *x > 0);
         let Some(width) = width else {
             fatal(name, format_args!("xrange = {xrange} must be 1 or more"));

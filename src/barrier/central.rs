@@ -3,7 +3,9 @@
 use crate::wait::flag;
 use crate::wait::{Patience, Word};
 
-/// Arrives for epoch `epoch` at a barrier of `all` members and waits for the others.
+/// Arrives for epoch `epoch` at a barrier of `all` members and waits for the others. The
+/// last to arrive does `work` before it lets the others go: it sees what all wrote before
+/// they arrived, and they see what it wrote.
 /// `arrivals` is zero between barriers; `release` shows the last epoch completed.
 #[inline]
 pub fn arrive_and_wait(
@@ -12,8 +14,10 @@ pub fn arrive_and_wait(
     all: u32,
     epoch: u32,
     patience: &mut impl Patience,
+    work: impl FnOnce(),
 ) {
     if arrivals.fetch_add(1) + 1 == all {
+        work();
         // Before the release: nobody arrives for the next epoch until then.
         arrivals.swap(0);
         flag::post(release, epoch);

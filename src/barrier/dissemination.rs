@@ -1,29 +1,23 @@
 //! The dissemination barrier: in round k, tell the member 2^k ahead and hear from the one
-//! 2^k behind; after log2(size) rounds everybody has heard of everybody.
+//! 2^k behind; after log2(size) rounds everybody has heard of everybody (Hensgen, Finkel and
+//! Manber, "Two Algorithms for Barrier Synchronization", 1988).
 
-use crate::wait::flag;
-use crate::wait::{Patience, Word};
-
-/// Arrives for epoch `epoch` as member `me` of `size` and waits for the others.
-/// `round(m, k)` is member m's flag of round k.
-///
-/// A partner may be one epoch ahead and post over the value waited for; it posts larger
-/// values only, and waiting is for "at least". It cannot be two ahead: that takes this member.
+/// Synchronises member `me` of `size`: `post(m, k)` posts member m's flag of round k, `wait(k)`
+/// waits for this member's own.
 #[inline]
-pub fn arrive_and_wait<'a, W: Word + 'a>(
+pub fn arrive_and_wait(
     me: usize,
     size: usize,
-    round: impl Fn(usize, usize) -> &'a W,
-    epoch: u32,
-    patience: &mut impl Patience,
+    post: impl Fn(usize, usize),
+    mut wait: impl FnMut(usize),
 ) {
     let mut distance = 1;
     let mut k = 0;
     while distance < size {
         let ahead = me + distance;
         let partner = if ahead >= size { ahead - size } else { ahead };
-        flag::post(round(partner, k), epoch);
-        flag::wait(round(me, k), epoch, patience);
+        post(partner, k);
+        wait(k);
         distance *= 2;
         k += 1;
     }

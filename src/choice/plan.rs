@@ -108,6 +108,13 @@ impl Plan {
         })
     }
 
+    /// This plan, but with `choice` for every size of `collective`.
+    #[cfg(test)]
+    pub fn with(mut self, collective: Collective, choice: Choice) -> Self {
+        self.steps[collective as usize] = Steps::new([(usize::MAX, choice)]);
+        self
+    }
+
     /// The choice for `bytes` bytes: of `dest` (reduce, scan, broadcast), of one block
     /// (fcollect, alltoall, alltoalls), of the mean contribution (collect); any number for a
     /// barrier.

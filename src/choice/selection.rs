@@ -34,8 +34,8 @@ impl Selection {
     /// The selection of the job with this header, and with what the environment forces. The
     /// error is one line for the user.
     pub fn from_environment(header: &Header) -> Result<Self, String> {
-        let tuning = Tuning::default_for(crate::platform::Machine::here().cores);
-        let oversubscribed = header.oversubscribed != 0;
+        let tuning = Tuning::default_for(header.cores as usize);
+        let oversubscribed = header.n_pes > header.cores;
         Ok(Self::new(
             Forced::from_environment()?,
             tuning,

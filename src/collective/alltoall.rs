@@ -1,25 +1,54 @@
 //! All-to-all: member i's block j goes to member j's block i.
 
-use super::copy;
-use crate::group::Group;
+use super::{copy, from_me_on};
+use crate::choice::{Algorithm, Collective};
+use crate::group::{Group, Places};
 
 /// Exchanges contiguous blocks of `bytes` bytes.
 ///
 /// # Safety
-/// `dest` and `source` are valid for `bytes * group.size()` bytes and do not overlap.
-pub unsafe fn alltoall(group: &Group<'_>, dest: *mut u8, source: *const u8, bytes: usize) {
-    group.sync();
-    let all = bytes * group.size();
-    if all > 0 {
-        let to = group.remote("dest", dest, all, group.me);
-        for i in 0..group.size() {
-            let member = (group.me + i) % group.size();
-            let from = group.remote("source", source, all, member);
-            // SAFETY: found to be symmetric; block `me` of the source, block `member` of dest.
-            unsafe { copy(to.add(member * bytes), from.add(group.me * bytes), bytes) };
+/// `dest` and `source` are valid for `bytes * group.size` bytes on every member, and do not
+/// overlap.
+pub unsafe fn alltoall(
+    group: &Group<'_>,
+    dest: Places<'_, u8>,
+    source: Places<'_, u8>,
+    bytes: usize,
+) {
+    let me = group.me;
+    let choice = group.choose(Collective::Alltoall, bytes);
+    let fits = bytes <= Collective::Alltoall.eager_limit(group.size);
+    // SAFETY: the caller's promise; blocks `member` of `dest` and `me` of `source`, or
+    // the other way round.
+    unsafe {
+        match choice.algorithm {
+            Algorithm::Eager if fits && group.size > 1 => {
+                let epoch = group.epoch();
+                epoch.show(source.of(me), bytes * group.size);
+                epoch.synchronise();
+                for member in 0..group.size {
+                    let from = epoch.eager(member).wrapping_add(me * bytes);
+                    copy(group, dest.from(member * bytes).of(me), from, bytes);
+                }
+            }
+            Algorithm::Push => {
+                group.sync();
+                for member in from_me_on(group) {
+                    let to = dest.from(me * bytes).of(member);
+                    copy(group, to, source.from(member * bytes).of(me), bytes);
+                }
+                group.leave();
+            }
+            _ => {
+                group.sync();
+                for member in from_me_on(group) {
+                    let from = source.from(me * bytes).of(member);
+                    copy(group, dest.from(member * bytes).of(me), from, bytes);
+                }
+                group.leave();
+            }
         }
     }
-    group.sync();
 }
 
 /// The strides of an exchange of single elements, in elements.
@@ -36,34 +65,64 @@ pub struct Strides {
 /// Exchanges blocks of `n` elements that are `strides` apart.
 ///
 /// # Safety
-/// `dest` and `source` hold `n * group.size()` elements at their strides and do not overlap.
+/// `dest` and `source` hold `n * group.size` elements at their strides, on every member, and
+/// do not overlap.
 pub unsafe fn alltoalls(
     group: &Group<'_>,
-    dest: *mut u8,
-    source: *const u8,
+    dest: Places<'_, u8>,
+    source: Places<'_, u8>,
     strides: Strides,
     n: usize,
 ) {
+    let (me, elem) = (group.me, strides.elem);
+    let choice = group.choose(Collective::Alltoalls, n * elem);
+    let step = (strides.dest * elem, strides.source * elem);
     group.sync();
-    let all = n * group.size();
-    if all > 0 {
-        let elem = strides.elem;
-        let extent = |stride: usize| ((all - 1) * stride + 1) * elem;
-        let to = group.remote("dest", dest, extent(strides.dest), group.me);
-        for i in 0..group.size() {
-            let member = (group.me + i) % group.size();
-            let from = group.remote("source", source, extent(strides.source), member);
-            for e in 0..n {
-                // SAFETY: element `block * n + e` of each array, within its extent.
-                unsafe {
-                    copy(
-                        to.add((member * n + e) * strides.dest * elem),
-                        from.add((group.me * n + e) * strides.source * elem),
-                        elem,
-                    );
-                }
+    for member in from_me_on(group) {
+        let (reader, writer) = match choice.algorithm {
+            Algorithm::Push => (member, me),
+            _ => (me, member),
+        };
+        let to = dest.from(writer * n * step.0).of(reader);
+        let from = source.from(reader * n * step.1).of(writer);
+        group.traffic().moved(n * elem, n * elem);
+        // SAFETY: the caller's promise; block `writer` of one array, `reader` of the other.
+        unsafe { copy_strided((to, step.0), (from, step.1), n, elem) };
+    }
+    group.leave();
+}
+
+/// Copies `n` elements of `elem` bytes between places that are so many bytes apart.
+///
+/// # Safety
+/// All the elements are valid, and do not overlap.
+unsafe fn copy_strided(
+    (to, to_step): (*mut u8, usize),
+    (from, from_step): (*const u8, usize),
+    n: usize,
+    elem: usize,
+) {
+    /// One element of a size known at compile time is one load and one store.
+    unsafe fn each<const SIZE: usize>(to: *mut u8, from: *const u8) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            to.cast::<[u8; SIZE]>()
+                .write(from.cast::<[u8; SIZE]>().read())
+        };
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        if to_step == elem && from_step == elem {
+            return to.copy_from_nonoverlapping(from, n * elem);
+        }
+        for i in 0..n {
+            let (to, from) = (to.add(i * to_step), from.add(i * from_step));
+            match elem {
+                4 => each::<4>(to, from),
+                8 => each::<8>(to, from),
+                16 => each::<16>(to, from),
+                _ => to.copy_from_nonoverlapping(from, elem),
             }
         }
     }
-    group.sync();
 }

@@ -1,27 +1,147 @@
-//! Broadcast: every member reads the root's source.
+//! Broadcast: the root's source on every member.
 
-use super::copy;
-use crate::group::Group;
+use super::{copy, slice_of};
+use crate::choice::{Algorithm, Collective, EAGER};
+use crate::group::{Group, Places};
+
+/// One call.
+struct Broadcast<'a> {
+    group: &'a Group<'a>,
+    dest: Places<'a, u8>,
+    source: Places<'a, u8>,
+    bytes: usize,
+    root: usize,
+    /// Whether the root's `dest` is written, too.
+    to_root: bool,
+}
 
 /// Copies `bytes` bytes of member `root`'s `source` to `dest` on the members; on the root
 /// itself only if `to_root` (teams: yes, active sets: no).
 ///
 /// # Safety
-/// `dest` and `source` are valid for `bytes` bytes on every member.
-pub unsafe fn broadcast(
-    group: &Group<'_>,
-    dest: *mut u8,
-    source: *const u8,
+/// `dest` and `source` are valid for `bytes` bytes on every member; they are the same or do
+/// not overlap.
+pub unsafe fn broadcast<'a>(
+    group: &'a Group<'a>,
+    dest: Places<'a, u8>,
+    source: Places<'a, u8>,
     bytes: usize,
     root: usize,
     to_root: bool,
 ) {
-    group.sync();
-    if bytes > 0 && (group.me != root || to_root) {
-        let from = group.remote("source", source, bytes, root);
-        let to = group.remote("dest", dest, bytes, group.me);
-        // SAFETY: both found to be symmetric; the root's source is constant during the call.
-        unsafe { copy(to, from, bytes) };
+    let b = Broadcast {
+        group,
+        dest,
+        source,
+        bytes,
+        root,
+        to_root,
+    };
+    let choice = group.choose(Collective::Broadcast, bytes);
+    // SAFETY: the caller's promise.
+    unsafe {
+        match choice.algorithm {
+            _ if group.size == 1 => b.pull(),
+            Algorithm::Eager if bytes <= EAGER => b.eager(),
+            Algorithm::Push => b.by_two_synchronisations(Broadcast::push),
+            Algorithm::Slices => b.by_two_synchronisations(Broadcast::slices),
+            Algorithm::Tree => b.tree(),
+            _ => b.by_two_synchronisations(Broadcast::pull),
+        }
     }
-    group.sync();
+}
+
+impl Broadcast<'_> {
+    fn writes(&self, member: usize) -> bool {
+        member != self.root || self.to_root
+    }
+
+    /// The root shows its source in library memory; nobody touches another's arrays.
+    ///
+    /// # Safety
+    /// That of [`broadcast`]; for all methods below.
+    unsafe fn eager(&self) {
+        let (me, epoch) = (self.group.me, self.group.epoch());
+        // SAFETY: the caller's promise; the buffer is read after the root has written it.
+        unsafe {
+            if me == self.root {
+                epoch.show(self.source.of(me), self.bytes);
+            }
+            epoch.synchronise();
+            if self.writes(me) {
+                let from = epoch.eager(self.root);
+                copy(self.group, self.dest.of(me), from, self.bytes);
+            }
+        }
+    }
+
+    unsafe fn by_two_synchronisations(&self, work: unsafe fn(&Self)) {
+        self.group.sync();
+        // SAFETY: the caller's promise.
+        unsafe { work(self) };
+        self.group.leave();
+    }
+
+    /// Every member reads the root's source.
+    unsafe fn pull(&self) {
+        let me = self.group.me;
+        if self.writes(me) {
+            let (to, from) = (self.dest.of(me), self.source.of(self.root));
+            // SAFETY: the caller's promise; the root's source is constant during the call.
+            unsafe { copy(self.group, to, from, self.bytes) };
+        }
+    }
+
+    /// The root writes every destination: its source is read from its own cache.
+    unsafe fn push(&self) {
+        if self.group.me == self.root {
+            for member in (0..self.group.size).filter(|m| self.writes(*m)) {
+                let (to, from) = (self.dest.of(member), self.source.of(self.root));
+                // SAFETY: the caller's promise; nobody else writes.
+                unsafe { copy(self.group, to, from, self.bytes) };
+            }
+        }
+    }
+
+    /// Each member copies its part of the root's source to every destination: each byte is
+    /// read once, and all members, the root too, share the work.
+    unsafe fn slices(&self) {
+        let part = slice_of(self.group, self.bytes, 1);
+        let (to, from) = (self.dest.from(part.start), self.source.from(part.start));
+        for member in (0..self.group.size).filter(|m| self.writes(*m)) {
+            // SAFETY: the caller's promise; this member alone writes the part.
+            unsafe { copy(self.group, to.of(member), from.of(self.root), part.len()) };
+        }
+    }
+
+    /// A binomial tree with the root on top: each member reads its parent's copy, so that not
+    /// all read the root's. The synchronisation at the end gives the copies free.
+    unsafe fn tree(&self) {
+        let (me, size) = (self.group.me, self.group.size);
+        let number = (me + size - self.root) % size;
+        let member = |number: usize| (number + self.root) % size;
+        let epoch = self.group.epoch();
+        if number > 0 {
+            // The parent lacks the highest bit.
+            let parent = member(number - (1 << number.ilog2()));
+            let from = if parent == self.root {
+                self.source.of(parent)
+            } else {
+                self.dest.of(parent)
+            };
+            epoch.wait(0);
+            // SAFETY: the caller's promise; the parent has its copy.
+            unsafe { copy(self.group, self.dest.of(me), from, self.bytes) };
+        }
+        let first = number.checked_ilog2().map_or(0, |bit| bit + 1);
+        let children = (first..usize::BITS).map(|k| number + (1 << k));
+        for child in children.take_while(|child| *child < size) {
+            epoch.post(member(child), 0);
+        }
+        if number == 0 && self.to_root {
+            // SAFETY: the caller's promise; the children read the source.
+            unsafe { copy(self.group, self.dest.of(me), self.source.of(me), self.bytes) };
+        }
+        self.group.sync();
+    }
 }

@@ -1,48 +1,135 @@
 //! Collect and fcollect: every member gathers all sources, in the members' order.
 
-use super::copy;
-use crate::group::Group;
+use super::{copy, from_me_on};
+use crate::choice::{Algorithm, Collective, EAGER};
+use crate::group::{Epoch, Group, Places};
 
 /// Gathers the same number of bytes from each member.
 ///
 /// # Safety
-/// `source` is valid for `bytes` bytes and `dest` for `bytes * group.size()`.
-pub unsafe fn fcollect(group: &Group<'_>, dest: *mut u8, source: *const u8, bytes: usize) {
-    group.sync();
-    if bytes > 0 {
-        let to = group.remote("dest", dest, bytes * group.size(), group.me);
-        // Each begins at its own block, so that not all read the same PE at once.
-        for i in 0..group.size() {
-            let member = (group.me + i) % group.size();
-            let from = group.remote("source", source, bytes, member);
-            // SAFETY: found to be symmetric; the blocks of `dest` do not overlap.
-            unsafe { copy(to.add(member * bytes), from, bytes) };
+/// `source` is valid for `bytes` bytes and `dest` for `bytes * group.size`, on every member;
+/// they do not overlap.
+pub unsafe fn fcollect(
+    group: &Group<'_>,
+    dest: Places<'_, u8>,
+    source: Places<'_, u8>,
+    bytes: usize,
+) {
+    let me = group.me;
+    let choice = group.choose(Collective::Fcollect, bytes);
+    // SAFETY: the caller's promise; the blocks of `dest` do not overlap.
+    unsafe {
+        match choice.algorithm {
+            _ if group.size == 1 => copy(group, dest.of(me), source.of(me), bytes),
+            Algorithm::Eager if bytes <= EAGER => {
+                let epoch = group.epoch();
+                epoch.show(source.of(me), bytes);
+                epoch.synchronise();
+                for member in 0..group.size {
+                    let to = dest.from(member * bytes).of(me);
+                    copy(group, to, epoch.eager(member), bytes);
+                }
+            }
+            Algorithm::Push => {
+                group.sync();
+                let block = dest.from(me * bytes);
+                for member in from_me_on(group) {
+                    copy(group, block.of(member), source.of(me), bytes);
+                }
+                group.leave();
+            }
+            _ => {
+                group.sync();
+                for member in from_me_on(group) {
+                    let to = dest.from(member * bytes).of(me);
+                    copy(group, to, source.of(member), bytes);
+                }
+                group.leave();
+            }
         }
     }
-    group.sync();
 }
 
-/// Gathers `bytes` bytes from this member and as many as each other one says.
+/// The contributions to a collect, known after the members have told each other.
+struct Contributions<'e> {
+    epoch: &'e Epoch<'e>,
+    size: usize,
+}
+
+impl Contributions<'_> {
+    /// Bytes of each member's.
+    fn sizes(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.size).map(|m| self.epoch.published(m) as usize)
+    }
+
+    /// Member, place in `dest` and bytes of each.
+    fn blocks(&self) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
+        let place = |at: &mut usize, (member, bytes)| {
+            let start = *at;
+            *at += bytes;
+            Some((member, start, bytes))
+        };
+        self.sizes().enumerate().scan(0, place)
+    }
+}
+
+/// Gathers `bytes` bytes from this member's `source` and as many as each other one says.
+/// `places`, given the sum of all, finds `dest` and `source` of all members.
 ///
 /// # Safety
-/// `source` is valid for `bytes` bytes, `dest` for the sum over all members.
-pub unsafe fn collect(group: &Group<'_>, dest: *mut u8, source: *const u8, bytes: usize) {
-    group.publish(bytes as u64);
-    group.sync();
-    let sizes: Vec<usize> = (0..group.size())
-        .map(|m| group.published(m) as usize)
-        .collect();
-    let total: usize = sizes.iter().sum();
-    if total > 0 {
-        let to = group.remote("dest", dest, total, group.me);
-        let mut at = 0;
-        for (member, size) in sizes.into_iter().enumerate().filter(|(_, size)| *size > 0) {
-            let from = group.remote("source", source, size, member);
-            // SAFETY: found to be symmetric; the blocks of `dest` follow each other.
-            unsafe { copy(to.add(at), from, size) };
-            at += size;
+/// `source` is valid for `bytes` bytes; it does not overlap `dest`, on any member.
+pub unsafe fn collect<'p>(
+    group: &Group<'_>,
+    source: *const u8,
+    bytes: usize,
+    places: impl FnOnce(usize) -> (Places<'p, u8>, Places<'p, u8>),
+) {
+    let me = group.me;
+    let epoch = group.epoch();
+    epoch.publish(bytes as u64);
+    // Who chooses eager in the end knows only later how long the others' contributions are.
+    let is_short = bytes <= EAGER && group.has_slots();
+    if is_short {
+        // SAFETY: the caller's promise.
+        unsafe { epoch.show(source, bytes) };
+    }
+    if group.size > 1 {
+        epoch.synchronise();
+    }
+    let all = Contributions {
+        epoch: &epoch,
+        size: group.size,
+    };
+    let (total, longest) = all
+        .sizes()
+        .fold((0, 0), |(sum, max), n| (sum + n, max.max(n)));
+    let (dest, source) = places(total);
+    let mut choice = group.choose(Collective::Collect, total / group.size);
+    if choice.algorithm == Algorithm::Eager && longest > EAGER {
+        choice = group.choose(Collective::Collect, longest);
+    }
+    // SAFETY: the caller's promise; the blocks of `dest` follow each other.
+    unsafe {
+        match choice.algorithm {
+            Algorithm::Eager if longest <= EAGER && group.has_slots() => {
+                for (member, at, bytes) in all.blocks() {
+                    copy(group, dest.from(at).of(me), epoch.eager(member), bytes);
+                }
+            }
+            Algorithm::Push => {
+                if let Some((_, at, bytes)) = all.blocks().nth(me) {
+                    for member in from_me_on(group) {
+                        copy(group, dest.from(at).of(member), source.of(me), bytes);
+                    }
+                }
+                group.leave();
+            }
+            _ => {
+                for (member, at, bytes) in all.blocks() {
+                    copy(group, dest.from(at).of(me), source.of(member), bytes);
+                }
+                group.leave();
+            }
         }
     }
-    group.sync();
-    group.unpublish();
 }

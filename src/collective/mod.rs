@@ -1,20 +1,24 @@
-//! Collectives over a [`Group`](crate::group::Group), by reading the other PEs' memory.
+//! Collectives over a [`Group`], each by several algorithms, of which the group's plan chooses
+//! ([`crate::choice`]; `docs/collectives.md` describes them all).
 //!
-//! All follow one pattern: synchronise (sources are ready, destinations may be written),
-//! move data by loads and stores, synchronise (sources may be reused). Data is moved such
-//! that each destination byte has one writer and `dest == source` is safe where the
-//! standard allows it.
+//! Most follow one of two patterns. *Eager*: copy the source to library memory, synchronise,
+//! read the others' copies. *Direct*: synchronise (sources are ready, destinations may be
+//! written), move data straight between the users' arrays, synchronise (sources may be
+//! reused). Data is moved such that each destination byte has one writer, and `dest == source`
+//! is safe where the standard allows it.
 
 pub mod alltoall;
 pub mod broadcast;
 pub mod collect;
-pub use crate::kernel::ops;
+mod cube;
 pub mod reduce;
 pub mod scan;
+mod scratch;
 
 use std::ops::Range;
 
 use crate::group::Group;
+use crate::kernel;
 
 /// Bytes of a cache line: slices of work begin at multiples of it.
 const LINE: usize = 64;
@@ -24,23 +28,26 @@ const LINE: usize = 64;
 fn slice_of(group: &Group<'_>, n: usize, elem: usize) -> Range<usize> {
     let per_line = (LINE / elem).max(1);
     let lines = n.div_ceil(per_line);
-    let share = lines.div_ceil(group.size()) * per_line;
+    let share = lines.div_ceil(group.size) * per_line;
     let start = (group.me * share).min(n);
     start..(start + share).min(n)
 }
 
-/// Where every member's copy of the `n` elements at `addr` is.
-fn places<T>(group: &Group<'_>, argument: &str, addr: *const T, n: usize) -> Vec<*mut T> {
-    let place = |m| group.remote(argument, addr, n * size_of::<T>(), m).cast();
-    (0..group.size()).map(place).collect()
+/// The members, beginning with this one: so that not all read the same one at once.
+fn from_me_on(group: &Group<'_>) -> impl Iterator<Item = usize> {
+    let (me, size) = (group.me, group.size);
+    (me..size).chain(0..me)
 }
 
-/// Copies `bytes` bytes between places that may be the same.
+/// Copies `bytes` bytes between places that may be the same, on behalf of `group`.
 ///
 /// # Safety
 /// Both places are valid for `bytes` bytes.
 #[inline]
-unsafe fn copy(dest: *mut u8, source: *const u8, bytes: usize) {
-    // SAFETY: the caller's promise; memmove allows overlap.
-    unsafe { std::ptr::copy(source, dest, bytes) };
+unsafe fn copy(group: &Group<'_>, dest: *mut u8, source: *const u8, bytes: usize) {
+    if !std::ptr::eq(dest, source) {
+        group.traffic().moved(bytes, bytes);
+        // SAFETY: the caller's promise.
+        unsafe { kernel::copy(dest, source, bytes) };
+    }
 }

@@ -1,57 +1,151 @@
-//! Prefix sums over the members (standard, `shmem_sum_inscan`, `shmem_sum_exscan`).
-//!
-//! As in a reduction each member works on its own slice of the elements, for all members.
+//! Prefix sums over the members (standard, `shmem_sum_inscan`, `shmem_sum_exscan`). Sources
+//! are added in the members' order, whatever the algorithm: same inputs, same bits.
 
-use super::ops::{Reduce, Sum};
-use super::{places, slice_of};
-use crate::group::Group;
+use std::mem::MaybeUninit;
+
+use super::slice_of;
+use crate::choice::{Algorithm, Collective, EAGER};
+use crate::group::{Group, Places};
+use crate::kernel::ops::{Reduce, Sum};
+
+/// One call.
+struct Scan<'a, T> {
+    group: &'a Group<'a>,
+    dest: Places<'a, T>,
+    source: Places<'a, T>,
+    /// Elements.
+    n: usize,
+    inclusive: bool,
+}
 
 /// `dest[i]` on member m = sum of `source[i]` over members 0 to m, or to m - 1 if not
 /// `inclusive` (then 0 on member 0).
 ///
 /// # Safety
-/// `dest` and `source` are valid for `n` elements on every member, and aligned.
-pub unsafe fn scan<T: Reduce<Sum>>(
-    group: &Group<'_>,
-    dest: *mut T,
-    source: *const T,
+/// `dest` and `source` are valid for `n` elements on every member, and aligned; they are the
+/// same or do not overlap.
+pub unsafe fn scan<'a, T: Reduce<Sum>>(
+    group: &'a Group<'a>,
+    dest: Places<'a, T>,
+    source: Places<'a, T>,
     n: usize,
     inclusive: bool,
 ) {
-    group.sync();
-    let mine = slice_of(group, n, size_of::<T>());
-    if !mine.is_empty() {
-        let sources = places(group, "source", source, n);
-        let dests = places(group, "dest", dest, n);
-        for i in mine {
-            // SAFETY: element i of the slice, which only this member reads and writes.
-            unsafe { scan_element(&sources, &dests, i, inclusive) };
+    let scan = Scan {
+        group,
+        dest,
+        source,
+        n,
+        inclusive,
+    };
+    let bytes = n * size_of::<T>();
+    let in_place = dest.of(group.me) == source.of(group.me);
+    let choice = group.choose(Collective::Scan, bytes);
+    // SAFETY: the caller's promise.
+    unsafe {
+        match choice.algorithm {
+            Algorithm::Eager if bytes <= EAGER && group.size > 1 => scan.eager(),
+            Algorithm::Pull if !in_place => scan.pull(),
+            _ => scan.slices(),
         }
     }
-    group.sync();
 }
 
-/// # Safety
-/// Element `i` of all sources and destinations is this member's.
-unsafe fn scan_element<T: Reduce<Sum>>(
-    sources: &[*mut T],
-    dests: &[*mut T],
-    i: usize,
-    inclusive: bool,
-) {
-    // SAFETY: all-zero bytes are the number 0 in every type that sums; the caller's promise
-    // covers the elements.
-    unsafe {
-        let mut sum: T = std::mem::zeroed();
-        for (source, dest) in sources.iter().zip(dests) {
-            let value = source.add(i).read();
-            if !inclusive {
-                dest.add(i).write(sum);
-            }
-            T::combine(&raw mut sum, &raw const sum, &raw const value, 1);
-            if inclusive {
-                dest.add(i).write(sum);
+impl<T: Reduce<Sum>> Scan<'_, T> {
+    /// Each member shows its source in library memory, and adds up those before it.
+    ///
+    /// # Safety
+    /// That of [`scan`]; for all methods below.
+    unsafe fn eager(&self) {
+        let epoch = self.group.epoch();
+        // SAFETY: the caller's promise; the buffers are read after all were written.
+        unsafe {
+            epoch.show(
+                self.source.of(self.group.me).cast(),
+                self.n * size_of::<T>(),
+            );
+            epoch.synchronise();
+            self.add_up(|m| epoch.eager(m).cast::<T>().cast_const());
+        }
+    }
+
+    /// Each member adds up the sources before its own.
+    unsafe fn pull(&self) {
+        self.group.sync();
+        // SAFETY: the caller's promise; nobody writes a source.
+        unsafe { self.add_up(|m| self.source.of(m).cast_const()) };
+        self.group.leave();
+    }
+
+    /// The sum of the sources up to this member, to its destination.
+    unsafe fn add_up(&self, source: impl Fn(usize) -> *const T) {
+        let me = self.group.me;
+        let dest = self.dest.of(me);
+        let count = me + usize::from(self.inclusive);
+        let bytes = self.n * size_of::<T>();
+        self.group.traffic().moved(count * bytes, bytes);
+        // SAFETY: the caller's promise; all-zero bytes are the number 0 in every type that sums.
+        unsafe {
+            if count == 0 {
+                dest.write_bytes(0, self.n);
+            } else {
+                T::fold((&|_| dest, 1), (&source, count), self.n, false);
             }
         }
+    }
+
+    /// Each member works on its own part of the elements, for all members.
+    unsafe fn slices(&self) {
+        let mine = slice_of(self.group, self.n, size_of::<T>());
+        let step = BLOCK / size_of::<T>();
+        let mut blocks = [Block::new(), Block::new()];
+        self.group.sync();
+        for start in mine.clone().step_by(step) {
+            let len = step.min(mine.end - start);
+            let [sum, next] = &mut blocks;
+            // SAFETY: elements of this member's part, which only it reads and writes; the
+            // blocks have room.
+            unsafe { self.block(start, len, sum.as_mut_ptr(), next.as_mut_ptr()) };
+        }
+        self.group.leave();
+    }
+
+    /// `len` elements from `start` on, for all members; `sum` and `next` have room for them.
+    unsafe fn block(&self, start: usize, len: usize, mut sum: *mut T, mut next: *mut T) {
+        let bytes = len * size_of::<T>();
+        // SAFETY: the caller's promise; all-zero bytes are the number 0. A source is read
+        // before the destination, which may be the same, is written.
+        unsafe {
+            sum.write_bytes(0, len);
+            for member in 0..self.group.size {
+                let source = self.source.from(start).of(member);
+                let dest = self.dest.from(start).of(member);
+                self.group.traffic().moved(bytes, bytes);
+                if member == 0 {
+                    // Not 0 + source: that would lose the sign of -0.0.
+                    next.copy_from_nonoverlapping(source, len);
+                } else {
+                    T::combine(next, sum, source, len);
+                }
+                dest.copy_from_nonoverlapping(if self.inclusive { next } else { sum }, len);
+                (sum, next) = (next, sum);
+            }
+        }
+    }
+}
+
+/// Bytes added up at a time: they stay in the first-level cache.
+const BLOCK: usize = 4096;
+
+#[repr(align(64))]
+struct Block(MaybeUninit<[u8; BLOCK]>);
+
+impl Block {
+    fn new() -> Self {
+        Self(MaybeUninit::uninit())
+    }
+
+    fn as_mut_ptr<T>(&mut self) -> *mut T {
+        self.0.as_mut_ptr().cast()
     }
 }

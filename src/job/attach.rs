@@ -88,7 +88,7 @@ impl Attachment {
         let machine = Machine::here();
         let size = variables::SYMMETRIC_SIZE.get();
         let plan = Plan::new(1, &machine, size.as_deref()).map_err(|e| e.to_string())?;
-        let (file, control) = Control::create(&plan, 1, false, 0)
+        let (file, control) = Control::create(&plan, 1, machine.cores, 0)
             .map_err(|e| format!("cannot create the job's memory: {e}"))?;
         Ok(Self {
             file,

@@ -22,11 +22,11 @@ unsafe impl Send for Control {}
 unsafe impl Sync for Control {}
 
 impl Control {
-    /// Creates the memory of a job of `n_pes` PEs.
+    /// Creates the memory of a job of `n_pes` PEs that may use `cores` cores.
     pub fn create(
         plan: &Plan,
         n_pes: usize,
-        oversubscribed: bool,
+        cores: usize,
         launcher_pid: u32,
     ) -> io::Result<(File, Self)> {
         let offsets = Offsets::new(n_pes, plan.stride);
@@ -38,7 +38,7 @@ impl Control {
             n_pes: n_pes as u32,
             heap_size: plan.heap_size,
             slot_size: plan.stride,
-            oversubscribed: oversubscribed.into(),
+            cores: cores as u32,
             launcher_pid,
             layout_failed: Default::default(),
             start_arrived: Default::default(),

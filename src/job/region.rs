@@ -12,16 +12,26 @@
 //! The launcher and the library share this one description; [`VERSION`] keeps a
 //! launcher and a library of different builds apart.
 
+use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+
+use crate::choice::EAGER;
 
 /// First word of the region.
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
 /// Changes whenever a type in this module does.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Most PEs of one node: `MAX_PES` windows of 4 GiB still fit the address space twice.
 pub const MAX_PES: usize = 4096;
-/// Most teams that can be alive at once on one PE.
-pub const MAX_TEAMS: usize = 32_768;
+/// Most teams that can be alive at once on one PE, [`ACTIVE_SETS`] included.
+pub const MAX_TEAMS: usize = 8192;
+/// How many of those, the last ones, are kept for active sets.
+pub const ACTIVE_SETS: usize = 1024;
+/// Lanes of a [`TeamSlot`] per epoch: two per round of an algorithm with log2(`MAX_PES`)
+/// rounds, and a few.
+pub const LANES: usize = 30;
+/// Bytes of value that travel in the cache line of a flag.
+pub const LANE_BYTES: usize = 56;
 /// Bytes of the header, and offset of the first [`PeBlock`].
 pub const PE_BLOCKS: usize = 4096;
 
@@ -39,8 +49,8 @@ pub struct Header {
     pub heap_size: u64,
     /// Bytes of the file for each PE's heap, and as many for its globals.
     pub slot_size: u64,
-    /// 1 if the node's PEs outnumber the cores they may use.
-    pub oversubscribed: u32,
+    /// Cores that the node's PEs may use.
+    pub cores: u32,
     /// Process id of the launcher, 0 if there is none.
     pub launcher_pid: u32,
     /// Bit k is set by a PE that could not place address layout candidate k.
@@ -115,7 +125,7 @@ pub struct SignalLine {
 }
 
 /// Bitmap of team ids in use.
-#[repr(C, align(4096))]
+#[repr(C, align(64))]
 pub struct TeamIds {
     /// Word i holds ids 64 i to 64 i + 63.
     pub words: [AtomicU64; MAX_TEAMS / 64],
@@ -192,18 +202,50 @@ pub fn name_from_words(words: [u64; 6]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// One team's words on one PE: one cache line per kind of writer.
-#[repr(C, align(256))]
+/// One team's words and buffers on one PE. No cache line has two kinds of writers.
+///
+/// Lanes and eager buffers exist twice, for even and odd epochs. An epoch is completed only
+/// after all members have entered it, so a member that writes for epoch e + 2 knows that all
+/// have left epoch e.
+#[repr(C, align(4096))]
 pub struct TeamSlot {
-    /// Line 0, written by the owner: what it does in the team.
+    /// Written by the owner: what it does in the team.
     pub own: OwnLine,
-    /// Line 1, written by dissemination partners, one word per round.
-    pub rounds: RoundLine,
-    /// Line 2, on the team's first PE: arrivals of the central barrier.
+    /// On the team's first PE: arrivals of the central barrier.
     pub arrivals: CounterLine,
-    /// Line 3, on the team's first PE: departures (a futex word).
+    /// On the team's first PE: departures (a futex word).
     pub release: CounterLine,
+    /// Written by the owner: a value for the others, for even and odd epochs.
+    pub note: NoteLine,
+    /// Written by the other members: flags, with a small value each.
+    pub lanes: [[Lane; LANES]; 2],
+    /// What the owner shows to the others.
+    pub eager: [EagerBuffer; 2],
 }
+
+/// A flag alone on its cache line, with what its poster has to say.
+#[repr(C, align(64))]
+pub struct Lane {
+    /// The flag: a futex word.
+    pub flag: AtomicU32,
+    /// The value, written before the flag is posted and read after.
+    pub value: LaneValue,
+}
+
+/// [`LANE_BYTES`] bytes.
+#[repr(C, align(8))]
+pub struct LaneValue(pub UnsafeCell<[u8; LANE_BYTES]>);
+
+// SAFETY: a place in shared memory that is only accessed through raw pointers, in the order
+// that the flag beside it gives.
+unsafe impl Sync for LaneValue {}
+
+/// [`EAGER`] bytes.
+#[repr(C, align(64))]
+pub struct EagerBuffer(pub UnsafeCell<[u8; EAGER]>);
+
+// SAFETY: as for `LaneValue`, in the order of the team's synchronisation.
+unsafe impl Sync for EagerBuffer {}
 
 /// Words that the owner of a slot publishes to the team.
 #[repr(C, align(64))]
@@ -212,17 +254,15 @@ pub struct OwnLine {
     pub entered: AtomicU32,
     /// Synchronisations done in this slot, by all teams that have used it.
     pub epoch: AtomicU32,
-    /// A value for the other members (element counts of `collect`, split results).
-    pub value: AtomicU64,
     /// Digest of the arguments of the collective entered last (`SHMEM_CHECK=1`).
     pub call: [AtomicU64; 6],
 }
 
-/// Words of the dissemination barrier.
+/// A word for the other members (element counts of `collect`, ids of new teams).
 #[repr(C, align(64))]
-pub struct RoundLine {
-    /// One futex word per round.
-    pub round: [AtomicU32; 16],
+pub struct NoteLine {
+    /// The word, for even and odd epochs.
+    pub value: [AtomicU64; 2],
 }
 
 /// One word alone on its line.
@@ -234,8 +274,9 @@ pub struct CounterLine {
 
 const _: () = {
     assert!(size_of::<Header>() <= PE_BLOCKS);
-    assert!(size_of::<PeBlock>() == 8192);
-    assert!(size_of::<TeamSlot>() == 256);
+    assert!(size_of::<PeBlock>() == 4096);
+    assert!(size_of::<Lane>() == 64);
+    assert!(size_of::<TeamSlot>() == 8192);
 };
 
 /// Where things are in the file of a job.

@@ -9,16 +9,19 @@ use std::sync::{Mutex, OnceLock};
 
 use self::rendezvous::rendezvous;
 use self::windows::map_space;
+use crate::choice::Selection;
 use crate::context::Contexts;
 use crate::env::{self, Settings};
 use crate::fatal::{debug, fatal};
+use crate::group::Group;
+use crate::group::active_set::ActiveSets;
 use crate::job::region::PeState;
 use crate::memory::Space;
 use crate::memory::heap::Heap;
 use crate::runtime::{self, Runtime};
 use crate::team::Teams;
 use crate::wait::{POLICY, record};
-use crate::{barrier, fault, fork, hooks, info, team};
+use crate::{fault, fork, hooks, info, team};
 
 /// The windows. They stay when the library is finalised, for the next initialisation.
 static SPACE: OnceLock<Space> = OnceLock::new();
@@ -35,7 +38,8 @@ pub fn initialise(name: &str, level: i32) {
     let job = runtime::join().unwrap_or_else(|message| fatal(name, message));
     let settings = Settings::from_environment().unwrap_or_else(|e| fatal(name, e));
     let header = job.control.header();
-    POLICY.set(header.oversubscribed != 0, settings.spin);
+    let selection = Selection::from_environment(header).unwrap_or_else(|e| fatal(name, e));
+    POLICY.set(job.control.n_pes(), header.cores as usize, settings.spin);
     let block = job.control.pe_block(job.pe);
     record::set_record(&block.wait);
     block.pid.store(std::process::id(), Ordering::Relaxed);
@@ -60,7 +64,14 @@ pub fn initialise(name: &str, level: i32) {
         job,
         heap: Mutex::new(Heap::new(space.heap_size())),
         space,
-        teams: Teams::new(job.pe, n_pes, |id| job.control.team_slot(id, job.pe)),
+        teams: Teams::new(
+            job.pe,
+            n_pes,
+            |id| job.control.team_slot(id, job.pe),
+            &selection,
+        ),
+        selection,
+        active_sets: ActiveSets::default(),
         contexts: Contexts::default(),
         settings,
         nesting: AtomicU32::new(1),
@@ -104,11 +115,10 @@ fn announce(rt: &Runtime) {
 }
 
 /// Ends the library's part of the program, or one nested initialisation. Collective.
-pub fn finalise(name: &str) {
+pub fn finalise(name: &'static str) {
     let rt = runtime::get(name);
     let world = rt.teams.world();
-    world.enter(rt);
-    barrier::sync(rt, name, world);
+    Group::of_team(rt, name, world).sync();
     if rt.nesting.fetch_sub(1, Ordering::AcqRel) > 1 {
         return;
     }

@@ -18,7 +18,7 @@ pub struct Space {
     globals: Option<Globals>,
     /// Where PE r's globals are. Empty: at the stride, as the rule says.
     scattered: Vec<usize>,
-    /// PEs whose globals are laid out differently: another executable.
+    /// PEs whose globals are laid out differently: another executable. Empty: none.
     strangers: Vec<bool>,
 }
 
@@ -202,9 +202,11 @@ impl Space {
         let Some(globals) = self.globals.clone() else {
             return;
         };
-        self.strangers = (0..self.n_pes)
-            .map(|pe| pe != self.me && strange(pe))
-            .collect();
+        let is_stranger = |pe| pe != self.me && strange(pe);
+        if !(0..self.n_pes).any(is_stranger) {
+            return;
+        }
+        self.strangers = (0..self.n_pes).map(is_stranger).collect();
         for pe in 0..self.n_pes {
             if self.strangers[pe] {
                 // SAFETY: no symmetric variable is there; the program has not started to use it.
@@ -300,6 +302,19 @@ impl Space {
     /// Whether PE `pe` runs another executable, so that globals are not symmetric with it.
     pub fn is_stranger(&self, pe: usize) -> bool {
         self.strangers.get(pe).copied().unwrap_or(false)
+    }
+
+    /// Whether any PE runs another executable.
+    pub fn has_strangers(&self) -> bool {
+        !self.strangers.is_empty()
+    }
+
+    /// For a global variable that does not obey the rule of the stride: where each PE's
+    /// globals are, and its offset in them.
+    pub fn scattered(&self, addr: usize) -> Option<(&[usize], usize)> {
+        let globals = self.globals.as_ref()?;
+        let is_scattered = !self.at_stride() && self.place(addr, 1) == Place::Globals;
+        is_scattered.then(|| (self.scattered.as_slice(), addr - globals.start))
     }
 
     /// Whether every symmetric address obeys the rule of the stride.

@@ -4,11 +4,13 @@ mod members;
 mod split;
 
 pub use members::Members;
-pub use split::{split_2d, split_strided};
+pub use split::{create_for_active_set, split_2d, split_strided};
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::choice::{Plan, Selection};
 use crate::fatal::fatal;
+use crate::group::Group;
 use crate::handle::Table;
 use crate::job::region::TeamSlot;
 use crate::runtime::Runtime;
@@ -34,9 +36,11 @@ pub struct Team {
     pub index: usize,
     /// Contexts that its creator asked room for (`shmem_team_config_t`).
     pub num_contexts: i32,
+    /// Epochs begun so far (see [`crate::group::Epoch`]).
+    pub epoch: AtomicU32,
+    /// Which algorithms its collectives use.
+    pub plan: Plan,
     generation: u32,
-    /// Synchronisations done so far.
-    epoch: AtomicU32,
 }
 
 impl Team {
@@ -52,15 +56,7 @@ impl Team {
         rt.job.control.team_slot(self.id, self.members.pe(index))
     }
 
-    /// The number of the synchronisation that begins now.
-    #[inline]
-    pub fn next_epoch(&self) -> u32 {
-        let epoch = self.epoch.load(Ordering::Relaxed).wrapping_add(1);
-        self.epoch.store(epoch, Ordering::Relaxed);
-        epoch
-    }
-
-    /// Leaves the count of synchronisations in the slot, for the next team with this id.
+    /// Leaves the count of epochs in the slot, for the next team with this id.
     pub fn leave(&self, rt: &Runtime) {
         let epoch = self.epoch.load(Ordering::Relaxed);
         self.slot(rt, self.index)
@@ -89,7 +85,12 @@ pub struct Teams {
 impl Teams {
     /// The predefined teams. A library initialised again finds the counts that its slots
     /// of the world team were left at.
-    pub fn new(rt_me: usize, n_pes: usize, slots: impl Fn(usize) -> &'static TeamSlot) -> Self {
+    pub fn new(
+        rt_me: usize,
+        n_pes: usize,
+        slots: impl Fn(usize) -> &'static TeamSlot,
+        selection: &Selection,
+    ) -> Self {
         let this = Self {
             table: Table::new(),
             generation: AtomicU32::new(0),
@@ -102,8 +103,9 @@ impl Teams {
                 members,
                 index: rt_me,
                 num_contexts: i32::MAX,
-                generation: 0,
                 epoch: AtomicU32::new(epoch),
+                plan: selection.plan(n_pes),
+                generation: 0,
             };
             this.table.insert_at(id, team);
         }
@@ -144,6 +146,7 @@ impl Teams {
         index: usize,
         num_contexts: i32,
         epoch: u32,
+        plan: Plan,
     ) -> usize {
         let generation = self
             .generation
@@ -154,8 +157,9 @@ impl Teams {
             members,
             index,
             num_contexts,
-            generation,
             epoch: AtomicU32::new(epoch),
+            plan,
+            generation,
         };
         let handle = team.handle();
         self.table.insert_at(id, team);
@@ -184,7 +188,7 @@ impl Teams {
 }
 
 /// Destroys a team: collective over its members.
-pub fn destroy(rt: &Runtime, name: &str, handle: usize) {
+pub fn destroy(rt: &Runtime, name: &'static str, handle: usize) {
     let Some(team) = rt.teams.find(name, handle) else {
         return;
     };
@@ -192,8 +196,7 @@ pub fn destroy(rt: &Runtime, name: &str, handle: usize) {
         fatal(name, "the predefined teams cannot be destroyed");
     }
     crate::context::destroy_of_team(rt, handle);
-    team.enter(rt);
-    crate::barrier::sync(rt, name, team);
+    Group::of_team(rt, name, team).sync();
     let id = team.id;
     team.leave(rt);
     rt.teams.remove(id);

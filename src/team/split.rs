@@ -6,11 +6,12 @@
 //! it. Another thread of a PE may claim an id for another team meanwhile, so the members
 //! compare notes, and if a claim failed try again.
 
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use super::{Members, PREDEFINED, Team};
-use crate::barrier;
-use crate::job::region::{MAX_TEAMS, TeamIds};
+use crate::group::Group;
+use crate::job::region::{ACTIVE_SETS, MAX_TEAMS, TeamIds};
 use crate::runtime::Runtime;
 use crate::wait::flag::reached;
 
@@ -18,11 +19,11 @@ fn ids_of(rt: &Runtime, pe: usize) -> &'static TeamIds {
     &rt.job.control.pe_block(pe).team_ids
 }
 
-/// The lowest id that is free on all members of `parent`.
-fn lowest_free_id(rt: &Runtime, parent: &Team) -> Option<usize> {
-    (0..MAX_TEAMS / 64).find_map(|w| {
-        let used = (0..parent.members.size).fold(0, |used, i| {
-            used | ids_of(rt, parent.members.pe(i)).words[w].load(Ordering::Relaxed)
+/// The lowest of `ids` that is free on all members of `parent`.
+fn lowest_free_id(rt: &Runtime, parent: &Group<'_>, ids: &Range<usize>) -> Option<usize> {
+    (ids.start / 64..ids.end / 64).find_map(|w| {
+        let used = (0..parent.size).fold(0, |used, i| {
+            used | ids_of(rt, parent.pe(i)).words[w].load(Ordering::Relaxed)
         });
         let used = if w == 0 {
             used | ((1 << PREDEFINED) - 1)
@@ -33,17 +34,16 @@ fn lowest_free_id(rt: &Runtime, parent: &Team) -> Option<usize> {
     })
 }
 
-/// An id that is marked as used on all PEs of `parent` that will be members of a new team;
-/// None if there is none.
-fn claim_id(rt: &Runtime, name: &str, parent: &Team, member: bool) -> Option<usize> {
+/// One of `ids`, that is marked as used on all PEs of `parent` that will be members of a new
+/// team; None if there is none.
+fn claim_id(rt: &Runtime, parent: &Group<'_>, ids: Range<usize>, member: bool) -> Option<usize> {
     const FAILED: u64 = 0;
     const AGREED: u64 = 1;
-    let note = |i| &parent.slot(rt, i).own.value;
     loop {
-        barrier::sync(rt, name, parent);
-        let id = lowest_free_id(rt, parent);
+        parent.sync();
+        let id = lowest_free_id(rt, parent, &ids);
         // Nobody may claim before all have looked.
-        barrier::sync(rt, name, parent);
+        parent.sync();
         // A bitmap that changed during the looking makes members see different ids: the
         // notes hold the id, and agreement is that all notes are the same.
         let bit = id.map_or(0, |id| 1 << (id % 64));
@@ -57,11 +57,11 @@ fn claim_id(rt: &Runtime, name: &str, parent: &Team, member: bool) -> Option<usi
         } else {
             FAILED
         };
-        note(parent.index).store(mine, Ordering::Release);
-        barrier::sync(rt, name, parent);
-        let agreed =
-            (0..parent.members.size).all(|i| note(i).load(Ordering::Acquire) == mine) && claimed;
-        barrier::sync(rt, name, parent);
+        let epoch = parent.epoch();
+        epoch.publish(mine);
+        epoch.synchronise();
+        let agreed = (0..parent.size).all(|i| epoch.published(i) == mine) && claimed;
+        parent.leave();
         if agreed {
             return id;
         }
@@ -83,15 +83,33 @@ pub(super) fn release_id(rt: &Runtime, id: usize) {
 /// in none. Returns the new handle, Some(0) for a PE outside, None if no id is left.
 fn create(
     rt: &Runtime,
-    name: &str,
-    parent: &Team,
+    parent: &Group<'_>,
     members: Option<Members>,
     num_contexts: i32,
 ) -> Option<usize> {
-    let id = claim_id(rt, name, parent, members.is_some())?;
+    let ids = 0..MAX_TEAMS - ACTIVE_SETS;
+    let id = claim_id(rt, parent, ids, members.is_some())?;
     let Some(members) = members else {
         return Some(0);
     };
+    Some(insert(rt, id, members, num_contexts))
+}
+
+/// The team that serves an active set, made by the first call on the set: its id, or None if
+/// no id is left.
+pub fn create_for_active_set(rt: &Runtime, set: &Group<'_>) -> Option<usize> {
+    if set.size == 1 {
+        return None;
+    }
+    let id = claim_id(rt, set, MAX_TEAMS - ACTIVE_SETS..MAX_TEAMS, true)?;
+    insert(rt, id, *set.members(), 0);
+    // A member may use the team at once: all must have read the counts in its slots.
+    set.sync();
+    Some(id)
+}
+
+/// Adds the team with the claimed id to this PE's; its handle.
+fn insert(rt: &Runtime, id: usize, members: Members, num_contexts: i32) -> usize {
     let index = members
         .index_of(rt.me)
         .expect("callers pass the team that this PE is in");
@@ -107,36 +125,38 @@ fn create(
         }
     });
     slot(index).entered.store(0, Ordering::Relaxed);
-    let handle = rt.teams.insert(id, members, index, num_contexts, epoch);
-    Some(handle)
+    let plan = rt.selection.plan(members.size);
+    rt.teams
+        .insert(id, members, index, num_contexts, epoch, plan)
 }
 
 /// `shmem_team_split_strided`: the handle for this PE (0 outside the new team), or None if
 /// the members asked for are not all in the parent or no id is left.
 pub fn split_strided(
     rt: &Runtime,
-    name: &str,
+    name: &'static str,
     parent: &Team,
     start: i32,
     stride: i32,
     size: i32,
     num_contexts: i32,
 ) -> Option<usize> {
+    let group = Group::of_team(rt, name, parent);
     let Some(members) = parent.members.strided(start, stride, size) else {
-        barrier::sync(rt, name, parent);
+        group.sync();
         return None;
     };
     let mine = members.index_of(rt.me).map(|_| members);
-    let handle = create(rt, name, parent, mine, num_contexts);
+    let handle = create(rt, &group, mine, num_contexts);
     // A member may use the team at once: all must have read the counts in its slots.
-    barrier::sync(rt, name, parent);
+    group.sync();
     handle
 }
 
 /// `shmem_team_split_2d`: this PE's row and column teams, or None.
 pub fn split_2d(
     rt: &Runtime,
-    name: &str,
+    name: &'static str,
     parent: &Team,
     xrange: usize,
     num_contexts: [i32; 2],
@@ -150,9 +170,10 @@ pub fn split_2d(
     let column = parent
         .members
         .strided(x as i32, width as i32, (n - x).div_ceil(width) as i32);
-    let row = create(rt, name, parent, row, num_contexts[0]);
-    let column = create(rt, name, parent, column, num_contexts[1]);
-    barrier::sync(rt, name, parent);
+    let group = Group::of_team(rt, name, parent);
+    let row = create(rt, &group, row, num_contexts[0]);
+    let column = create(rt, &group, column, num_contexts[1]);
+    group.sync();
     match (row, column) {
         (Some(row), Some(column)) => Some([row, column]),
         (row, column) => {

@@ -16,22 +16,39 @@ pub trait Patience {
 #[derive(Debug)]
 pub struct Policy {
     spins: AtomicU32,
+    yields: AtomicU32,
     oversubscribed: AtomicBool,
 }
 
 /// The policy in force.
 pub static POLICY: Policy = Policy {
     spins: AtomicU32::new(2000),
+    yields: AtomicU32::new(0),
     oversubscribed: AtomicBool::new(false),
 };
 
 impl Policy {
-    /// Sets the policy: `oversubscribed` if the node's PEs outnumber their cores; `spins`
-    /// polls before a waiter gives up its core, if the user chose.
-    pub fn set(&self, oversubscribed: bool, spins: Option<u32>) {
+    /// Sets the policy for `n_pes` PEs that may use `cores` cores; `spins` polls before a
+    /// waiter gives up its core, if the user chose.
+    ///
+    /// Where PEs outnumber cores, giving up the core a few times before sleeping is several
+    /// times as fast as sleeping at once: if all wait, each runs once per round, without the
+    /// cost of a sleep and a wake-up. The fewer PEs share a core, the shorter such a round,
+    /// so the number of yields is chosen such that together they take about as long.
+    pub fn set(&self, n_pes: usize, cores: usize, spins: Option<u32>) {
+        /// Schedulings of PEs on one core during all yields of a wait.
+        const SCHEDULINGS: usize = 256;
+
+        let oversubscribed = n_pes > cores;
         let default = if oversubscribed { 20 } else { 2000 };
+        let yields = if oversubscribed {
+            (SCHEDULINGS * cores / n_pes).clamp(4, 64) as u32
+        } else {
+            0
+        };
         self.spins
             .store(spins.unwrap_or(default), Ordering::Relaxed);
+        self.yields.store(yields, Ordering::Relaxed);
         self.oversubscribed.store(oversubscribed, Ordering::Relaxed);
     }
 
@@ -45,20 +62,22 @@ impl Policy {
 /// A wait under way: counts the looks and records a wait that lasts.
 #[derive(Debug)]
 pub struct Waiter<'a> {
-    what: &'a What<'a>,
+    what: What<'a>,
     looks: u32,
     spins: u32,
+    yields: u32,
     recorder: Option<Recorder>,
 }
 
 impl<'a> Waiter<'a> {
     /// A wait for `what`, under the policy in force.
     #[inline]
-    pub fn new(what: &'a What<'a>) -> Self {
+    pub fn new(what: What<'a>) -> Self {
         Self {
             what,
             looks: 0,
             spins: POLICY.spins.load(Ordering::Relaxed),
+            yields: POLICY.yields.load(Ordering::Relaxed),
             recorder: None,
         }
     }
@@ -83,7 +102,7 @@ impl<'a> Waiter<'a> {
 
     fn record(&mut self) {
         if self.recorder.is_none() {
-            self.recorder = Some(Recorder::start(self.what));
+            self.recorder = Some(Recorder::start(&self.what));
         }
     }
 
@@ -116,6 +135,11 @@ impl Patience for Waiter<'_> {
     #[inline]
     fn poll_again(&mut self) -> bool {
         if self.spin() {
+            return true;
+        }
+        if self.yields > 0 {
+            self.yields -= 1;
+            std::thread::yield_now();
             return true;
         }
         self.record();

@@ -130,7 +130,7 @@ mod tests {
 
     fn job(n: usize) -> Control {
         let plan = Plan::new(n, &Machine::here(), None).unwrap();
-        Control::create(&plan, n, false, 0).unwrap().1
+        Control::create(&plan, n, n, 0).unwrap().1
     }
 
     fn wait(control: &Control, pe: usize, kind: WaitKind, sequence: u32) {

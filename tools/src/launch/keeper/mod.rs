@@ -74,9 +74,8 @@ impl Keeper {
             SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK,
         )
         .map_err(system("cannot read signals"))?;
-        let oversubscribed = job.n_pes() > job.machine.cores;
         let pid = getpid().as_raw() as u32;
-        let (memory, control) = Control::create(&job.plan, job.n_pes(), oversubscribed, pid)
+        let (memory, control) = Control::create(&job.plan, job.n_pes(), job.machine.cores, pid)
             .map_err(|e| Failure::system(format!("cannot create the job's memory: {e}")))?;
         let output = Output::new(&job.options, job.n_pes())?;
         let timeout_at = job

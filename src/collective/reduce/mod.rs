@@ -1,0 +1,180 @@
+//! Reductions: `dest[i] = source[i] of member 0 op … op source[i] of the last`, on every member.
+//!
+//! | name | module | who computes | bytes read and written by a PE, of n bytes and p = 2^k PEs, direct form |
+//! |---|---|---|---|
+//! | eager | [`eager`] | the last to arrive, or each for itself | n + p·n (or n + n), n + n |
+//! | flat | [`flat`] | member 0 | p·n, p·n on member 0, nothing elsewhere |
+//! | rd | [`recursive_doubling`] | the left of each pair | at most 2n·k, 2n·k |
+//! | bruck | [`bruck`] | everybody everything | (3k - 1)·n, (2k - 1)·n |
+//! | rsag | [`rabenseifner`] | everybody a part | about 3n, 2n |
+//! | slices | [`slices`] | everybody a part | n, n |
+//!
+//! The put/get forms are the same exchanges as a PE without access to the others' memory does
+//! them: a message is copied to a work buffer before it is used. They are there to be compared
+//! with, and for the paper's sake.
+//!
+//! In every algorithm the order in which operands are combined depends on the members' numbers
+//! alone: same inputs, members and algorithm, same bits. In all but bruck all members get the
+//! same bits, too.
+
+mod bruck;
+mod eager;
+mod flat;
+mod rabenseifner;
+mod recursive_doubling;
+mod slices;
+#[cfg(test)]
+mod tests;
+
+use std::marker::PhantomData;
+
+use super::scratch::SCRATCH;
+use crate::choice::{Algorithm, Collective, EAGER, Form};
+use crate::group::{Group, Places};
+use crate::job::region::LANE_BYTES;
+use crate::kernel::{self, Reduce};
+
+/// Lanes of a reduction: one per round and purpose (see [`crate::group::Epoch`]).
+mod lane {
+    /// Round k: "my values are ready".
+    pub const READY: usize = 0;
+    /// Round k: "I have done my part with yours".
+    pub const DONE: usize = 12;
+    /// To and from a guest: "my values are ready".
+    pub const FOLD: usize = 24;
+    /// From a guest: "my part of the folding is done".
+    pub const FOLDED: usize = 25;
+    /// To a guest: "the result is there".
+    pub const UNFOLD: usize = 26;
+}
+
+/// One call, or a part of its elements.
+struct Reduction<'a, T, Op> {
+    group: &'a Group<'a>,
+    dest: Places<'a, T>,
+    source: Places<'a, T>,
+    /// Elements.
+    n: usize,
+    op: PhantomData<Op>,
+}
+
+/// Reduces `n` elements.
+///
+/// # Safety
+/// `dest` and `source` are valid for `n` elements on every member, and aligned; they are the
+/// same or do not overlap.
+pub unsafe fn reduce<T: Reduce<Op>, Op>(
+    group: &Group<'_>,
+    dest: Places<'_, T>,
+    source: Places<'_, T>,
+    n: usize,
+) {
+    let r = Reduction::<T, Op> {
+        group,
+        dest,
+        source,
+        n,
+        op: PhantomData,
+    };
+    let bytes = n * size_of::<T>();
+    if group.size == 1 {
+        // SAFETY: the caller's promise.
+        return unsafe { r.copy(r.dest.of(0), r.source.of(0), n) };
+    }
+    if n == 0 {
+        return group.leave();
+    }
+    let choice = group.choose(Collective::Reduce, bytes);
+    let is_direct = choice.form == Form::Direct;
+    let pairwise_differs = group.reproducible && !T::ANY_ORDER;
+    // SAFETY: the caller's promise.
+    unsafe {
+        match choice.algorithm {
+            Algorithm::Eager if bytes <= EAGER => eager::reduce(&r),
+            _ if pairwise_differs => slices::reduce(&r),
+            Algorithm::Flat if is_direct => flat::direct(&r),
+            Algorithm::Flat => flat::put_get(&r),
+            Algorithm::RecursiveDoubling if is_direct && bytes <= LANE_BYTES => {
+                recursive_doubling::in_lanes(&r);
+            }
+            Algorithm::RecursiveDoubling if is_direct => recursive_doubling::direct(&r),
+            Algorithm::RecursiveDoubling => r.in_segments(recursive_doubling::put_get),
+            Algorithm::Bruck if is_direct => r.in_segments(bruck::direct),
+            Algorithm::Bruck => r.in_segments(bruck::put_get),
+            Algorithm::Rabenseifner if is_direct => rabenseifner::direct(&r),
+            Algorithm::Rabenseifner => r.in_segments(rabenseifner::put_get),
+            _ => slices::reduce(&r),
+        }
+    }
+}
+
+impl<'a, T: Reduce<Op>, Op> Reduction<'a, T, Op> {
+    /// Runs `algorithm` on parts that fit the work buffer, one after the other.
+    ///
+    /// # Safety
+    /// That of `algorithm`.
+    unsafe fn in_segments(&self, algorithm: unsafe fn(&Reduction<'a, T, Op>)) {
+        let step = SCRATCH / size_of::<T>();
+        for start in (0..self.n).step_by(step) {
+            let part = Reduction {
+                group: self.group,
+                dest: self.dest.from(start),
+                source: self.source.from(start),
+                n: step.min(self.n - start),
+                op: PhantomData,
+            };
+            // SAFETY: the caller's promise.
+            unsafe { algorithm(&part) };
+        }
+    }
+
+    /// `dest[i] = a[i] op b[i]` for `n` elements.
+    ///
+    /// # Safety
+    /// That of [`Reduce::combine`].
+    #[inline]
+    unsafe fn combine(&self, dest: *mut T, a: *const T, b: *const T, n: usize) {
+        let bytes = n * size_of::<T>();
+        self.group.traffic().moved(2 * bytes, bytes);
+        // SAFETY: the caller's promise.
+        unsafe { T::combine(dest, a, b, n) };
+    }
+
+    /// Reduces `count` sources to `dests` destinations, in order.
+    ///
+    /// # Safety
+    /// That of [`Reduce::fold`].
+    #[inline]
+    unsafe fn fold(
+        &self,
+        (dest, dests): (&dyn Fn(usize) -> *mut T, usize),
+        (source, count): (&dyn Fn(usize) -> *const T, usize),
+        n: usize,
+        streaming: bool,
+    ) {
+        let bytes = n * size_of::<T>();
+        self.group.traffic().moved(count * bytes, dests * bytes);
+        // SAFETY: the caller's promise.
+        unsafe {
+            if self.group.reproducible {
+                T::fold_exact((dest, dests), (source, count), n, streaming);
+            } else {
+                T::fold((dest, dests), (source, count), n, streaming);
+            }
+        }
+    }
+
+    /// Copies `n` elements, unless they are there already.
+    ///
+    /// # Safety
+    /// Both places are valid for `n` elements; they are the same or do not overlap.
+    #[inline]
+    unsafe fn copy(&self, dest: *mut T, source: *const T, n: usize) {
+        if !std::ptr::eq(dest, source) {
+            let bytes = n * size_of::<T>();
+            self.group.traffic().moved(bytes, bytes);
+            // SAFETY: the caller's promise.
+            unsafe { kernel::copy(dest.cast(), source.cast(), bytes) };
+        }
+    }
+}

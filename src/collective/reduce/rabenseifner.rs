@@ -1,0 +1,270 @@
+//! Rabenseifner's algorithm: a reduce-scatter by recursive halving, then an all-gather by
+//! recursive doubling (T = 2·lg p·alpha + 2·(p - 1)/p·n·beta + (p - 1)/p·n·gamma).
+//!
+//! Why pushing in the all-gather needs no further flags: the part that a corner pushes to its
+//! partner of a round is the half that it took over from that partner in the halving, when it
+//! was the only one to read it there.
+
+use std::ops::Range;
+
+use super::{Reduction, lane};
+use crate::collective::LINE;
+use crate::collective::cube::{Cube, Role};
+use crate::collective::scratch::with_scratch;
+use crate::group::Epoch;
+use crate::job::region::MAX_PES;
+use crate::kernel::Reduce;
+
+/// Most rounds of halving.
+const ROUNDS: usize = MAX_PES.ilog2() as usize;
+
+/// A corner's way through the halving.
+struct Corner<'a, T, Op> {
+    r: &'a Reduction<'a, T, Op>,
+    epoch: Epoch<'a>,
+    cube: Cube,
+    number: usize,
+    /// The elements it has to do with before each round, and after the last.
+    ranges: [(usize, usize); ROUNDS + 1],
+}
+
+/// Halving reads the partner's half where it is. The last round of it
+/// and the first of the all-gather are one: the left of each pair computes what both have left,
+/// and writes it to both.
+///
+/// # Safety
+/// That of [`super::reduce`].
+pub(super) unsafe fn direct<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
+    let me = r.group.me;
+    let cube = Cube::of(r.group.size);
+    let epoch = r.group.epoch();
+    // The caller's promise makes all of it valid; a member's arrays are another's to use between the
+    // posts; the two of a pair work on different elements.
+    match cube.role(me) {
+        Role::Guest { host } => {
+            let upper = halves(0..r.n, size_of::<T>()).1;
+            epoch.post(host, lane::FOLD);
+            epoch.wait(lane::FOLD);
+            // SAFETY: see the comment above the roles.
+            unsafe { fold_part(r, host, me, upper) };
+            epoch.post(host, lane::FOLDED);
+            epoch.wait(lane::UNFOLD);
+        }
+        Role::Corner { number, guest } => {
+            let mut corner = Corner::new(r, epoch, cube, number);
+            if let Some(guest) = guest {
+                let lower = halves(0..r.n, size_of::<T>()).0;
+                corner.epoch.post(guest, lane::FOLD);
+                corner.epoch.wait(lane::FOLD);
+                // SAFETY: see the comment above the roles.
+                unsafe { fold_part(r, me, guest, lower) };
+                corner.epoch.wait(lane::FOLDED);
+            }
+            // SAFETY: see the comment above the roles.
+            unsafe {
+                for round in 0..cube.rounds - 1 {
+                    let half = corner.halve(round);
+                    half.combine(r, half.theirs);
+                }
+                corner.middle();
+                corner.gather(cube.rounds - 1);
+            }
+            if let Some(guest) = guest {
+                // SAFETY: see the comment above the roles.
+                unsafe { r.copy(r.dest.of(guest), r.dest.of(me), r.n) };
+                corner.epoch.post(guest, lane::UNFOLD);
+            }
+        }
+    }
+}
+
+/// Each gets the partner's half into a work buffer, and all rounds are done.
+///
+/// # Safety
+/// That of [`super::reduce`]; the elements fit the work buffer.
+pub(super) unsafe fn put_get<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
+    let me = r.group.me;
+    let cube = Cube::of(r.group.size);
+    let epoch = r.group.epoch();
+    let (number, guest) = match cube.role(me) {
+        Role::Guest { host } => {
+            epoch.post(host, lane::FOLD);
+            epoch.wait(lane::UNFOLD);
+            return;
+        }
+        Role::Corner { number, guest } => (number, guest),
+    };
+    let mut corner = Corner::new(r, epoch, cube, number);
+    with_scratch(|message| {
+        let message = message.cast::<T>();
+        // SAFETY: the caller's promise, and as in the direct form; the buffer has room.
+        unsafe {
+            if let Some(guest) = guest {
+                corner.epoch.wait(lane::FOLD);
+                r.copy(message, r.source.of(guest), r.n);
+                r.combine(r.dest.of(me), r.source.of(me), message, r.n);
+            }
+            for round in 0..cube.rounds {
+                let half = corner.halve(round);
+                r.copy(message, half.theirs, half.n);
+                half.combine(r, message);
+            }
+            corner.gather(cube.rounds);
+            if let Some(guest) = guest {
+                r.copy(r.dest.of(guest), r.dest.of(me), r.n);
+                corner.epoch.post(guest, lane::UNFOLD);
+            }
+        }
+    });
+}
+
+/// Two halves of a range, the first in whole cache lines.
+fn halves(range: Range<usize>, elem: usize) -> (Range<usize>, Range<usize>) {
+    let per_line = (LINE / elem).max(1);
+    let half = range.len().div_ceil(2).next_multiple_of(per_line);
+    let middle = (range.start + half).min(range.end);
+    (range.start..middle, middle..range.end)
+}
+
+/// A part of the host's and its guest's sources, reduced to the host's destination.
+///
+/// # Safety
+/// Both members are ready, and nobody else works on this part.
+unsafe fn fold_part<T: Reduce<Op>, Op>(
+    r: &Reduction<'_, T, Op>,
+    host: usize,
+    guest: usize,
+    part: Range<usize>,
+) {
+    let (a, b) = (r.source.from(part.start), r.source.from(part.start));
+    let dest = r.dest.from(part.start).of(host);
+    // SAFETY: the caller's promise.
+    unsafe { r.combine(dest, a.of(host), b.of(guest), part.len()) };
+}
+
+/// One corner's part of a round of halving.
+struct Half<T> {
+    dest: *mut T,
+    mine: *const T,
+    theirs: *const T,
+    /// Whether this corner comes before its partner.
+    is_left: bool,
+    n: usize,
+}
+
+impl<T> Half<T> {
+    /// Combines what this corner has with what its partner has, which is at `theirs`.
+    ///
+    /// # Safety
+    /// `theirs` is valid for the elements.
+    unsafe fn combine<Op>(&self, r: &Reduction<'_, T, Op>, theirs: *const T)
+    where
+        T: Reduce<Op>,
+    {
+        let (a, b) = if self.is_left {
+            (self.mine, theirs)
+        } else {
+            (theirs, self.mine)
+        };
+        // SAFETY: the caller's promise; both partners are ready, each for its half.
+        unsafe { r.combine(self.dest, a, b, self.n) };
+    }
+}
+
+impl<'a, T: Reduce<Op>, Op> Corner<'a, T, Op> {
+    fn new(r: &'a Reduction<'a, T, Op>, epoch: Epoch<'a>, cube: Cube, number: usize) -> Self {
+        Self {
+            r,
+            epoch,
+            cube,
+            number,
+            ranges: [(0, r.n); ROUNDS + 1],
+        }
+    }
+
+    /// The partner of a round of the halving: the corner that differs in one bit, the highest
+    /// first.
+    fn partner(&self, round: usize) -> usize {
+        self.number ^ 1 << (self.cube.rounds - 1 - round)
+    }
+
+    /// What a corner has before a round: its source, or what it made of it.
+    fn partial(&self, round: usize, number: usize) -> *mut T {
+        let r = self.r;
+        let member = self.cube.member(number);
+        if round == 0 && !self.cube.hosts(number) {
+            r.source.of(member)
+        } else {
+            r.dest.of(member)
+        }
+    }
+
+    /// Begins a round of halving: both partners are ready, each for its half.
+    fn halve(&mut self, round: usize) -> Half<T> {
+        let partner = self.partner(round);
+        let (start, end) = self.ranges[round];
+        let (left, right) = halves(start..end, size_of::<T>());
+        let is_left = self.number < partner;
+        let part = if is_left { left } else { right };
+        self.ranges[round + 1] = (part.start, part.end);
+        let member = self.cube.member(partner);
+        self.epoch.post(member, lane::READY + round);
+        self.epoch.wait(lane::READY + round);
+        let dest = self.r.dest.of(self.r.group.me);
+        Half {
+            dest: dest.wrapping_add(part.start),
+            mine: self.partial(round, self.number).wrapping_add(part.start),
+            theirs: self.partial(round, partner).wrapping_add(part.start),
+            is_left,
+            n: part.len(),
+        }
+    }
+
+    /// The last round of the halving and the first of the all-gather, by the left of the pair.
+    ///
+    /// # Safety
+    /// The rounds before are done.
+    unsafe fn middle(&mut self) {
+        let round = self.cube.rounds - 1;
+        let partner = self.partner(round);
+        let member = self.cube.member(partner);
+        let (start, end) = self.ranges[round];
+        if self.number > partner {
+            self.epoch.post(member, lane::READY + round);
+            self.epoch.wait(lane::DONE + round);
+            return;
+        }
+        let sources = [
+            self.partial(round, self.number),
+            self.partial(round, partner),
+        ];
+        let dests = [self.r.dest.of(self.r.group.me), self.r.dest.of(member)];
+        let source = |i: usize| sources[i].wrapping_add(start).cast_const();
+        let dest = |i: usize| dests[i].wrapping_add(start);
+        self.epoch.wait(lane::READY + round);
+        // SAFETY: the partner is ready, and waits.
+        unsafe { self.r.fold((&dest, 2), (&source, 2), end - start, false) };
+        self.epoch.post(member, lane::DONE + round);
+    }
+
+    /// The all-gather back through the first `rounds` rounds: pushes what this corner has to
+    /// the partner, who pushes the other half.
+    ///
+    /// # Safety
+    /// The halving is done.
+    unsafe fn gather(&self, rounds: usize) {
+        let r = self.r;
+        for round in (0..rounds).rev() {
+            let member = self.cube.member(self.partner(round));
+            let (start, end) = self.ranges[round + 1];
+            let (to, from) = (
+                r.dest.from(start).of(member),
+                r.dest.from(start).of(r.group.me),
+            );
+            // SAFETY: see the module.
+            unsafe { r.copy(to, from, end - start) };
+            self.epoch.post(member, lane::DONE + round);
+            self.epoch.wait(lane::DONE + round);
+        }
+    }
+}

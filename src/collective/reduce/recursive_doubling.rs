@@ -1,0 +1,172 @@
+//! Recursive doubling: in round k, corners 2^k apart combine what they have; after all
+//! rounds everybody has everything (T = lg p·alpha + n·lg p·beta + n·lg p·gamma).
+
+use std::mem::MaybeUninit;
+
+use super::{Reduction, lane};
+use crate::collective::cube::{Cube, Role};
+use crate::collective::scratch::with_scratch;
+use crate::job::region::LANE_BYTES;
+use crate::kernel::Reduce;
+
+/// Room for the values of a lane, aligned for any element.
+#[repr(align(16))]
+struct Value(MaybeUninit<[u8; LANE_BYTES]>);
+
+impl Value {
+    const fn new() -> Self {
+        Self(MaybeUninit::uninit())
+    }
+
+    fn as_mut_ptr<T>(&mut self) -> *mut T {
+        self.0.as_mut_ptr().cast()
+    }
+}
+
+/// Values of at most [`LANE_BYTES`] bytes travel in the cache lines of the flags: a round is
+/// one line each way, and nobody touches another's arrays.
+///
+/// # Safety
+/// That of [`super::reduce`]; the values fit a lane.
+pub(super) unsafe fn in_lanes<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
+    let (me, n, bytes) = (r.group.me, r.n, r.n * size_of::<T>());
+    let cube = Cube::of(r.group.size);
+    let (mut mine, mut theirs) = (Value::new(), Value::new());
+    let (mine, theirs) = (mine.as_mut_ptr::<T>(), theirs.as_mut_ptr::<T>());
+    let epoch = r.group.epoch();
+    // SAFETY: the caller's promise for `dest` and `source`; the two values have room.
+    unsafe {
+        r.copy(mine, r.source.of(me), n);
+        match cube.role(me) {
+            Role::Guest { host } => {
+                epoch.send(host, lane::FOLD, mine.cast(), bytes);
+                epoch.receive(lane::UNFOLD, mine.cast(), bytes);
+            }
+            Role::Corner { number, guest } => {
+                if guest.is_some() {
+                    epoch.receive(lane::FOLD, theirs.cast(), bytes);
+                    r.combine(mine, mine, theirs, n);
+                }
+                for k in 0..cube.rounds {
+                    let partner = cube.member(number ^ 1 << k);
+                    epoch.send(partner, lane::READY + k, mine.cast(), bytes);
+                    epoch.receive(lane::READY + k, theirs.cast(), bytes);
+                    if number & 1 << k == 0 {
+                        r.combine(mine, mine, theirs, n);
+                    } else {
+                        r.combine(mine, theirs, mine, n);
+                    }
+                }
+                if let Some(guest) = guest {
+                    epoch.send(guest, lane::UNFOLD, mine.cast(), bytes);
+                }
+            }
+        }
+        r.copy(r.dest.of(me), mine, n);
+    }
+}
+
+/// "Left computes": of a pair the left reads both partial results and writes both, so no
+/// work buffer is needed, nothing is copied, and nothing is computed twice.
+///
+/// # Safety
+/// That of [`super::reduce`].
+pub(super) unsafe fn direct<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
+    let (me, n) = (r.group.me, r.n);
+    let cube = Cube::of(r.group.size);
+    let epoch = r.group.epoch();
+    let (number, guest) = match cube.role(me) {
+        Role::Guest { host } => {
+            epoch.post(host, lane::FOLD);
+            epoch.wait(lane::UNFOLD);
+            return;
+        }
+        Role::Corner { number, guest } => (number, guest),
+    };
+    // The caller's promise makes all of it valid; a member's arrays are another's to use from its
+    // post of FOLD or READY until that one's post of UNFOLD or DONE.
+    if let Some(guest) = guest {
+        epoch.wait(lane::FOLD);
+        let (mine, theirs) = (r.source.of(me), r.source.of(guest));
+        // SAFETY: see the comment above the rounds.
+        unsafe { r.combine(r.dest.of(me), mine, theirs, n) };
+    }
+    for k in 0..cube.rounds {
+        let other = number ^ 1 << k;
+        let partner = cube.member(other);
+        if number & 1 << k != 0 {
+            epoch.post(partner, lane::READY + k);
+            epoch.wait(lane::DONE + k);
+            continue;
+        }
+        // What a corner has before round 0 is its source, unless it took in a guest's.
+        let partial = |member, corner| {
+            if k == 0 && !cube.hosts(corner) {
+                r.source.of(member)
+            } else {
+                r.dest.of(member)
+            }
+        };
+        let sources = [partial(me, number), partial(partner, other)];
+        let dests = [r.dest.of(me), r.dest.of(partner)];
+        epoch.wait(lane::READY + k);
+        let source = |i: usize| sources[i].cast_const();
+        // SAFETY: see the comment above the rounds.
+        unsafe { r.fold((&|i| dests[i], 2), (&source, 2), n, false) };
+        epoch.post(partner, lane::DONE + k);
+    }
+    if let Some(guest) = guest {
+        // SAFETY: see the comment above the rounds.
+        unsafe { r.copy(r.dest.of(guest), r.dest.of(me), n) };
+        epoch.post(guest, lane::UNFOLD);
+    }
+}
+
+/// Each gets the other's partial result into a work buffer and combines for itself.
+///
+/// # Safety
+/// That of [`super::reduce`]; the elements fit the work buffer.
+pub(super) unsafe fn put_get<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
+    let (me, n) = (r.group.me, r.n);
+    let cube = Cube::of(r.group.size);
+    let epoch = r.group.epoch();
+    let sum = r.dest.of(me);
+    let (number, guest) = match cube.role(me) {
+        Role::Guest { host } => {
+            epoch.post(host, lane::FOLD);
+            epoch.wait(lane::UNFOLD);
+            return;
+        }
+        Role::Corner { number, guest } => (number, guest),
+    };
+    with_scratch(|message| {
+        let message = message.cast::<T>();
+        // SAFETY: the caller's promise; the buffer has room. A member's arrays are another's
+        // to use as in the direct form.
+        unsafe {
+            r.copy(sum, r.source.of(me), n);
+            if let Some(guest) = guest {
+                epoch.wait(lane::FOLD);
+                r.copy(message, r.source.of(guest), n);
+                r.combine(sum, sum, message, n);
+            }
+            for k in 0..cube.rounds {
+                let partner = cube.member(number ^ 1 << k);
+                epoch.post(partner, lane::READY + k);
+                epoch.wait(lane::READY + k);
+                r.copy(message, r.dest.of(partner), n);
+                epoch.post(partner, lane::DONE + k);
+                epoch.wait(lane::DONE + k);
+                if number & 1 << k == 0 {
+                    r.combine(sum, sum, message, n);
+                } else {
+                    r.combine(sum, message, sum, n);
+                }
+            }
+            if let Some(guest) = guest {
+                r.copy(r.dest.of(guest), sum, n);
+                epoch.post(guest, lane::UNFOLD);
+            }
+        }
+    });
+}

@@ -1,0 +1,207 @@
+//! One step in which all members take part, and the flags and buffers that are theirs in it.
+//!
+//! Two rules make two sets of lanes and buffers enough, one for even and one for odd epochs.
+//!
+//! 1. Nobody completes an epoch before all members have entered it. (A collective may take
+//!    two epochs of which one does not have this property by itself, if the other has.)
+//! 2. Within an epoch, each lane of a member is posted by one member, once.
+//!
+//! Let a PE write for epoch e + 2. It has completed e + 1, so all have entered e + 1, so all
+//! have left e: nobody reads the values of e any more, and nobody has still to post a flag of e,
+//! which would set it back behind e + 2.
+
+use std::sync::atomic::Ordering;
+
+use super::{Group, Link, Slots};
+use crate::barrier::{central, dissemination, tree};
+use crate::choice::{Algorithm, Collective, EAGER};
+use crate::job::region::{LANE_BYTES, Lane};
+use crate::wait::{Waiter, What, flag};
+
+/// An epoch of a group, begun by this PE.
+#[derive(Debug)]
+pub struct Epoch<'g> {
+    group: &'g Group<'g>,
+    what: What<'g>,
+    number: u32,
+}
+
+impl<'g> Epoch<'g> {
+    #[inline]
+    pub(super) fn begin(group: &'g Group<'_>) -> Self {
+        let number = match &group.link {
+            Link::Slots(slots) => {
+                let number = slots.epoch.load(Ordering::Relaxed).wrapping_add(1);
+                slots.epoch.store(number, Ordering::Relaxed);
+                number
+            }
+            Link::WorkArray(_) => 0,
+        };
+        Self {
+            group,
+            what: group.what(),
+            number,
+        }
+    }
+
+    #[inline]
+    fn parity(&self) -> usize {
+        self.number as usize % 2
+    }
+
+    /// The members' slots. Algorithms that use lanes or eager buffers are not chosen for a
+    /// group without.
+    #[inline]
+    fn slots(&self) -> &Slots<'_> {
+        match &self.group.link {
+            Link::Slots(slots) => slots,
+            Link::WorkArray(_) => unreachable!("this group has no slots"),
+        }
+    }
+
+    #[inline]
+    fn lane(&self, member: usize, lane: usize) -> &Lane {
+        &self.slots().of(member).lanes[self.parity()][lane]
+    }
+
+    /// Posts a lane of a member: releases all earlier writes.
+    #[inline]
+    pub fn post(&self, member: usize, lane: usize) {
+        flag::post(&self.lane(member, lane).flag, self.number);
+    }
+
+    /// Waits until a lane of this PE is posted: acquires what its poster released.
+    #[inline]
+    pub fn wait(&self, lane: usize) {
+        let flag = &self.lane(self.group.me, lane).flag;
+        flag::wait(flag, self.number, &mut Waiter::new(self.what));
+    }
+
+    /// Posts a lane of a member with a value of at most [`LANE_BYTES`] bytes.
+    ///
+    /// # Safety
+    /// `value` is valid for `bytes` bytes.
+    #[inline]
+    pub unsafe fn send(&self, member: usize, lane: usize, value: *const u8, bytes: usize) {
+        debug_assert!(bytes <= LANE_BYTES);
+        let to = self.lane(member, lane).value.0.get().cast();
+        // SAFETY: the caller's promise; by rule 2 the lane is this PE's to write until it is
+        // posted, and by the argument above nobody reads its last value any more.
+        unsafe { copy_small(to, value, bytes) };
+        self.post(member, lane);
+    }
+
+    /// Waits for a lane of this PE and copies its value.
+    ///
+    /// # Safety
+    /// `value` is valid for `bytes` bytes.
+    #[inline]
+    pub unsafe fn receive(&self, lane: usize, value: *mut u8, bytes: usize) {
+        debug_assert!(bytes <= LANE_BYTES);
+        self.wait(lane);
+        let from = self.lane(self.group.me, lane).value.0.get().cast();
+        // SAFETY: the caller's promise; the lane was posted and is not written in this epoch again.
+        unsafe { copy_small(value, from, bytes) };
+    }
+
+    /// A member's buffer of [`EAGER`] bytes, aligned to a cache line: written by its owner
+    /// before it enters the epoch's synchronisation, read by all after.
+    #[inline]
+    pub fn eager(&self, member: usize) -> *mut u8 {
+        let buffer = &self.slots().of(member).eager[self.parity()];
+        buffer.0.get().cast()
+    }
+
+    /// Copies this PE's `bytes` bytes at `source` to its eager buffer.
+    ///
+    /// # Safety
+    /// `source` is valid for `bytes` bytes, [`EAGER`] at most.
+    #[inline]
+    pub unsafe fn show(&self, source: *const u8, bytes: usize) {
+        debug_assert!(bytes <= EAGER);
+        self.group.traffic.moved(bytes, bytes);
+        // SAFETY: the caller's promise; the buffer is this PE's own, and nobody reads its last
+        // content any more (see the module).
+        unsafe { source.copy_to_nonoverlapping(self.eager(self.group.me), bytes) };
+    }
+
+    /// Notes a value for the other members to read after this epoch's synchronisation.
+    #[inline]
+    pub fn publish(&self, value: u64) {
+        let me = self.group.me;
+        match &self.group.link {
+            Link::Slots(slots) => &slots.of(me).note.value[self.parity()],
+            Link::WorkArray(array) => array.value(me),
+        }
+        .store(value, Ordering::Release);
+    }
+
+    /// The value that a member published in this epoch.
+    #[inline]
+    pub fn published(&self, member: usize) -> u64 {
+        match &self.group.link {
+            Link::Slots(slots) => &slots.of(member).note.value[self.parity()],
+            Link::WorkArray(array) => array.value(member),
+        }
+        .load(Ordering::Acquire)
+    }
+
+    /// Whether the last member to arrive can work for all: the barrier is the central one.
+    #[inline]
+    pub fn has_last(&self) -> bool {
+        self.group.choose(Collective::Barrier, 0).algorithm == Algorithm::Central
+    }
+
+    /// Waits until all members have come here.
+    #[inline]
+    pub fn synchronise(&self) {
+        let (me, size) = (self.group.me, self.group.size);
+        let array = match &self.group.link {
+            Link::Slots(_) => None,
+            Link::WorkArray(array) => Some(array),
+        };
+        match (self.group.choose(Collective::Barrier, 0).algorithm, array) {
+            (_, Some(array)) => array.synchronise(me, size, self.what),
+            (Algorithm::Central, _) => self.synchronise_with(|| ()),
+            (Algorithm::Tree, _) => {
+                tree::arrive_and_wait(me, size, |m, k| self.post(m, k), |k| self.wait(k));
+            }
+            _ => dissemination::arrive_and_wait(me, size, |m, k| self.post(m, k), |k| self.wait(k)),
+        }
+    }
+
+    /// Waits until all members have come here, by the central barrier; the last one does
+    /// `work` for all.
+    #[inline]
+    pub fn synchronise_with(&self, work: impl FnOnce()) {
+        let first = self.slots().of(0);
+        central::arrive_and_wait(
+            &first.arrivals.word,
+            &first.release.word,
+            self.group.size as u32,
+            self.number,
+            &mut Waiter::new(self.what),
+            work,
+        );
+    }
+}
+
+/// Copies a few bytes; one element of the usual sizes without a call.
+///
+/// # Safety
+/// Both places are valid for `bytes` bytes and do not overlap.
+#[inline]
+unsafe fn copy_small(dest: *mut u8, source: *const u8, bytes: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match bytes {
+            8 => dest
+                .cast::<[u8; 8]>()
+                .write(source.cast::<[u8; 8]>().read()),
+            4 => dest
+                .cast::<[u8; 4]>()
+                .write(source.cast::<[u8; 4]>().read()),
+            _ => dest.copy_from_nonoverlapping(source, bytes),
+        }
+    }
+}
