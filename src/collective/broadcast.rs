@@ -43,7 +43,7 @@ pub unsafe fn broadcast<'a>(
         match choice.algorithm {
             _ if group.size == 1 => b.pull(),
             Algorithm::Eager if bytes <= EAGER => b.eager(),
-            Algorithm::Push => b.by_two_synchronisations(Broadcast::push),
+            Algorithm::Push => b.push(),
             Algorithm::Slices => b.by_two_synchronisations(Broadcast::slices),
             Algorithm::Tree => b.tree(),
             _ => b.by_two_synchronisations(Broadcast::pull),
@@ -92,15 +92,25 @@ impl Broadcast<'_> {
         }
     }
 
-    /// The root writes every destination: its source is read from its own cache.
+    /// The root writes every destination: its source is read from its own cache. Where the
+    /// barrier has a last member to arrive, that one does it for the root, so that one
+    /// synchronisation is enough.
     unsafe fn push(&self) {
-        if self.group.me == self.root {
+        let work = || {
             for member in (0..self.group.size).filter(|m| self.writes(*m)) {
                 let (to, from) = (self.dest.of(member), self.source.of(self.root));
-                // SAFETY: the caller's promise; nobody else writes.
+                // SAFETY: the caller's promise; all members are here, and one alone writes.
                 unsafe { copy(self.group, to, from, self.bytes) };
             }
+        };
+        if self.group.has_last() {
+            return self.group.epoch().synchronise_with(work);
         }
+        self.group.sync();
+        if self.group.me == self.root {
+            work();
+        }
+        self.group.leave();
     }
 
     /// Each member copies its part of the root's source to every destination: each byte is

@@ -146,12 +146,6 @@ impl<'g> Epoch<'g> {
         .load(Ordering::Acquire)
     }
 
-    /// Whether the last member to arrive can work for all: the barrier is the central one.
-    #[inline]
-    pub fn has_last(&self) -> bool {
-        self.group.choose(Collective::Barrier, 0).algorithm == Algorithm::Central
-    }
-
     /// Waits until all members have come here.
     #[inline]
     pub fn synchronise(&self) {

@@ -139,6 +139,13 @@ impl<'a> Group<'a> {
         }
     }
 
+    /// Whether the last member to arrive can work for all
+    /// ([`Epoch::synchronise_with`]): the barrier is the central one.
+    #[inline]
+    pub fn has_last(&self) -> bool {
+        self.choose(Collective::Barrier, 0).algorithm == Algorithm::Central
+    }
+
     /// Begins the next epoch. Every epoch that is begun is completed by all members.
     #[inline]
     pub fn epoch(&self) -> Epoch<'_> {

@@ -15,7 +15,7 @@ pub(super) unsafe fn reduce<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
     // aligned, and read only after all members have written theirs (see `Epoch::eager`).
     unsafe {
         epoch.show(source.cast(), r.n * size_of::<T>());
-        if epoch.has_last() {
+        if r.group.has_last() {
             // Before the others go on, the last one works alone in all buffers.
             epoch
                 .synchronise_with(|| r.fold((&|_| shown(0), 1), (&|m| shown(m), size), r.n, false));

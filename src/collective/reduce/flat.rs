@@ -1,21 +1,29 @@
-//! The flat tree: member 0 reduces all sources and hands out the result (Namashivayam et al.:
+//! The flat tree: one member reduces all sources and hands out the result (Namashivayam et al.:
 //! T = p·alpha + 2n(p - 1)·beta + n(p - 1)·gamma).
 
 use super::Reduction;
 use crate::collective::scratch::{SCRATCH, with_scratch};
 use crate::kernel::Reduce;
 
-/// Member 0 reads every source and writes every destination.
+/// One member reads every source and writes every destination: member 0 between two
+/// synchronisations; or, where the barrier has a last member to arrive, that one before it
+/// lets the others go, so that one synchronisation is enough.
 ///
 /// # Safety
 /// That of [`super::reduce`].
 pub(super) unsafe fn direct<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
     let size = r.group.size;
+    let work = || {
+        let (dest, source) = (|m| r.dest.of(m), |m| r.source.of(m).cast_const());
+        // SAFETY: the caller's promise; all members are here, and one alone works.
+        unsafe { r.fold((&dest, size), (&source, size), r.n, false) };
+    };
+    if r.group.has_last() {
+        return r.group.epoch().synchronise_with(work);
+    }
     r.group.sync();
     if r.group.me == 0 {
-        let (dest, source) = (|m| r.dest.of(m), |m| r.source.of(m).cast_const());
-        // SAFETY: the caller's promise; between the synchronisations member 0 alone works.
-        unsafe { r.fold((&dest, size), (&source, size), r.n, false) };
+        work();
     }
     r.group.leave();
 }

@@ -228,6 +228,11 @@ fn bytes_moved_are_those_of_the_formulas() {
         assert_eq!(of(Rabenseifner, Form::PutGet), vec![(4 * all, 3 * all); p]);
     }
 
+    // By the central barrier the last to arrive does what member 0 else does.
+    let mut flat = traffic(4, n, Choice::direct(Flat), Central);
+    flat.sort_unstable();
+    assert_eq!(flat, [(0, 0), (0, 0), (0, 0), (4 * bytes, 4 * bytes)]);
+
     // Eager: everybody shows n; then either each reduces all, or one does and all copy.
     let (p, n) = (4, EAGER / 8);
     let eager = traffic(p, n, Choice::direct(Eager), Dissemination);
