@@ -43,13 +43,13 @@ impl Forced {
     }
 
     /// All of it in one word, not 0, so that PEs can compare.
-    pub fn word(&self) -> u64 {
+    pub(super) fn word(&self) -> u64 {
         let codes = self.0.iter().map(|c| c.map_or(0, Choice::code));
         codes.fold(1, |word, code| word << CODE_BITS | u64::from(code))
     }
 
     /// The first collective for which two [`word`](Self::word)s differ.
-    pub fn difference(word: u64, other: u64) -> Option<Collective> {
+    pub(super) fn difference(word: u64, other: u64) -> Option<Collective> {
         let last = Collective::ALL.len() - 1;
         let code = |word: u64, i: usize| word >> ((last - i) as u32 * CODE_BITS) & CODE;
         let index = (0..=last).find(|i| code(word, *i) != code(other, *i))?;

@@ -1,6 +1,7 @@
 //! How a job chooses its algorithms.
 
 use std::sync::Mutex;
+use std::sync::atomic::Ordering;
 
 use super::collective::Collective;
 use super::costs::{Costs, sizes};
@@ -25,30 +26,41 @@ pub enum Origin {
 pub struct Selection {
     forced: Forced,
     tuning: Tuning,
-    oversubscribed: bool,
+    /// PEs of the job.
+    pes: usize,
+    /// Cores that they may use.
+    cores: usize,
     /// Plans made so far, with their numbers of members.
     plans: Mutex<Vec<(usize, Plan)>>,
 }
 
 impl Selection {
-    /// The selection of the job with this header, and with what the environment forces. The
-    /// error is one line for the user.
+    /// The selection of the job with this header, and with what the environment forces, which
+    /// must be the same on all PEs. The error is one line for the user.
     pub fn from_environment(header: &Header) -> Result<Self, String> {
-        let tuning = Tuning::default_for(header.cores as usize);
-        let oversubscribed = header.n_pes > header.cores;
-        Ok(Self::new(
-            Forced::from_environment()?,
-            tuning,
-            oversubscribed,
-        ))
+        let forced = Forced::from_environment()?;
+        let (word, first) = (forced.word(), &header.forced);
+        let agreed = first.compare_exchange(0, word, Ordering::AcqRel, Ordering::Acquire);
+        let differs = agreed
+            .err()
+            .and_then(|other| Forced::difference(word, other));
+        if let Some(collective) = differs {
+            return Err(format!(
+                "{} is not the same here as on the PE that was first: all PEs must force the same algorithm",
+                collective.variable().name
+            ));
+        }
+        let (pes, cores) = (header.n_pes as usize, header.cores as usize);
+        Ok(Self::new(forced, header.tuning, pes, cores))
     }
 
-    /// The selection of a job whose PEs outnumber the cores if `oversubscribed`.
-    pub fn new(forced: Forced, tuning: Tuning, oversubscribed: bool) -> Self {
+    /// The selection of a job of `pes` PEs on `cores` cores.
+    pub fn new(forced: Forced, tuning: Tuning, pes: usize, cores: usize) -> Self {
         Self {
             forced,
             tuning,
-            oversubscribed,
+            pes,
+            cores,
             plans: Mutex::new(Vec::new()),
         }
     }
@@ -69,7 +81,7 @@ impl Selection {
         if self.forced.of(collective).is_some() {
             return Origin::Forced;
         }
-        match self.tuning.rules_for(size, self.oversubscribed) {
+        match self.tuning.rules_for(size, self.pes, self.cores) {
             Some(rules) if rules.steps[collective as usize].choose(0).is_some() => {
                 Origin::Measured(rules.pes as usize)
             }
@@ -78,14 +90,14 @@ impl Selection {
     }
 
     fn steps(&self, collective: Collective, size: usize) -> Steps {
-        let rules = self.tuning.rules_for(size, self.oversubscribed);
+        let rules = self.tuning.rules_for(size, self.pes, self.cores);
         let measured = rules.map(|r| &r.steps[collective as usize]);
         let forced = self.forced.of(collective);
         let costs = Costs::new(
             self.tuning.parameters,
             size,
-            self.tuning.cores as usize,
-            self.oversubscribed,
+            self.cores,
+            self.pes > self.cores,
             self.forced.of(Collective::Barrier),
         );
         let exists = |choice, n| costs.time(collective, choice, n).is_finite();
@@ -105,7 +117,7 @@ mod tests {
     use super::*;
 
     fn model(cores: usize, pes: usize, forced: Forced) -> Selection {
-        Selection::new(forced, Tuning::default_for(cores), pes > cores)
+        Selection::new(forced, Tuning::default_for(cores), pes, cores)
     }
 
     #[test]
@@ -184,7 +196,7 @@ mod tests {
         let flat = Choice::direct(Algorithm::Flat);
         tuning.rules[0].pes = 2;
         tuning.rules[0].steps[Collective::Reduce as usize] = Steps::new([(usize::MAX, flat)]);
-        let selection = Selection::new(Forced::default(), tuning, false);
+        let selection = Selection::new(Forced::default(), tuning, 2, 2);
         let plan = selection.plan(2);
         assert_eq!(plan.choose(Collective::Reduce, 8), flat);
         assert_eq!(plan.choose(Collective::Reduce, 8 << 20), flat);

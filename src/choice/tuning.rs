@@ -30,8 +30,6 @@ impl Rules {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(C)]
 pub struct Tuning {
-    /// Cores that the job's PEs share.
-    pub cores: u32,
     /// 1 if a tuning file was read, 0 for defaults.
     pub measured: u32,
     /// Parameters of the cost model.
@@ -44,17 +42,16 @@ impl Tuning {
     /// Nothing measured on a machine with `cores` cores: the model's defaults.
     pub fn default_for(cores: usize) -> Self {
         Self {
-            cores: cores.try_into().unwrap_or(u32::MAX),
             measured: 0,
             parameters: Parameters::default_for(cores),
             rules: [Rules::NONE; COUNTS],
         }
     }
 
-    /// The rules to follow for a team of `size`: of the nearest number of PEs (by ratio) that
-    /// was measured with PEs outnumbering cores as they do now. None beyond four times that
-    /// number: the model knows better then.
-    pub fn rules_for(&self, size: usize, oversubscribed: bool) -> Option<&Rules> {
+    /// The rules to follow for a team of `size` in a job of `pes` PEs on `cores` cores: of the
+    /// nearest number of PEs (by ratio) that was measured with PEs outnumbering cores as they
+    /// do in this job. None beyond four times that number: the model knows better then.
+    pub fn rules_for(&self, size: usize, pes: usize, cores: usize) -> Option<&Rules> {
         const NEAR: f64 = 4.0;
         let ratio = |rules: &Rules| {
             let (a, b) = (f64::from(rules.pes), size as f64);
@@ -62,7 +59,7 @@ impl Tuning {
         };
         self.rules
             .iter()
-            .filter(|r| r.pes > 0 && (r.pes > self.cores) == oversubscribed)
+            .filter(|r| r.pes > 0 && (r.pes as usize > cores) == (pes > cores))
             .min_by(|a, b| ratio(a).total_cmp(&ratio(b)))
             .filter(|r| ratio(r) <= NEAR)
     }
@@ -75,18 +72,19 @@ mod tests {
     #[test]
     fn nearest_rules_are_followed() {
         let mut tuning = Tuning::default_for(2);
-        assert_eq!(tuning.rules_for(2, false), None);
+        assert_eq!(tuning.rules_for(2, 2, 2), None);
         for (rules, pes) in tuning.rules.iter_mut().zip([2, 4, 16, 64]) {
             rules.pes = pes;
         }
-        let pes = |size, over| tuning.rules_for(size, over).map(|r| r.pes);
-        assert_eq!(pes(2, false), Some(2));
-        assert_eq!(pes(2, true), Some(4));
-        assert_eq!(pes(7, true), Some(4));
-        assert_eq!(pes(9, true), Some(16));
-        assert_eq!(pes(64, true), Some(64));
-        assert_eq!(pes(256, true), Some(64));
-        assert_eq!(pes(257, true), None);
-        assert_eq!(pes(64, false), None);
+        let pes = |size, pes, cores| tuning.rules_for(size, pes, cores).map(|r| r.pes);
+        assert_eq!(pes(2, 2, 2), Some(2));
+        assert_eq!(pes(2, 9, 2), Some(4));
+        assert_eq!(pes(7, 9, 2), Some(4));
+        assert_eq!(pes(9, 9, 2), Some(16));
+        assert_eq!(pes(64, 64, 2), Some(64));
+        assert_eq!(pes(256, 256, 2), Some(64));
+        assert_eq!(pes(257, 257, 2), None);
+        assert_eq!(pes(8, 8, 8), Some(4));
+        assert_eq!(pes(17, 17, 17), Some(16));
     }
 }

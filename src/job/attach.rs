@@ -6,6 +6,7 @@ use std::os::fd::{FromRawFd, RawFd};
 
 use super::control::Control;
 use super::plan::Plan;
+use crate::choice::Tuning;
 use crate::env as variables;
 use crate::platform::Machine;
 
@@ -88,8 +89,14 @@ impl Attachment {
         let machine = Machine::here();
         let size = variables::SYMMETRIC_SIZE.get();
         let plan = Plan::new(1, &machine, size.as_deref()).map_err(|e| e.to_string())?;
-        let (file, control) = Control::create(&plan, 1, machine.cores, 0)
-            .map_err(|e| format!("cannot create the job's memory: {e}"))?;
+        let (file, control) = Control::create(
+            &plan,
+            1,
+            machine.cores,
+            Tuning::default_for(machine.cores),
+            0,
+        )
+        .map_err(|e| format!("cannot create the job's memory: {e}"))?;
         Ok(Self {
             file,
             control,

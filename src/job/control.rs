@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 
 use super::plan::Plan;
 use super::region::{Header, MAGIC, Offsets, PeBlock, TeamSlot, VERSION};
+use crate::choice::Tuning;
 use crate::platform::mapping::{self, Place};
 
 /// A mapped control part. Lives until the process ends: PEs may wait in it at any time.
@@ -22,11 +23,13 @@ unsafe impl Send for Control {}
 unsafe impl Sync for Control {}
 
 impl Control {
-    /// Creates the memory of a job of `n_pes` PEs that may use `cores` cores.
+    /// Creates the memory of a job of `n_pes` PEs that may use `cores` cores and choose
+    /// algorithms by `tuning`.
     pub fn create(
         plan: &Plan,
         n_pes: usize,
         cores: usize,
+        tuning: Tuning,
         launcher_pid: u32,
     ) -> io::Result<(File, Self)> {
         let offsets = Offsets::new(n_pes, plan.stride);
@@ -46,6 +49,8 @@ impl Control {
             reporter: Default::default(),
             images_differ: Default::default(),
             image: Default::default(),
+            forced: Default::default(),
+            tuning,
         };
         // SAFETY: the mapping is at least a header long, page aligned, and still private
         // to this process.

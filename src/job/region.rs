@@ -15,7 +15,7 @@
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
-use crate::choice::EAGER;
+use crate::choice::{EAGER, Tuning};
 
 /// First word of the region.
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
@@ -65,6 +65,10 @@ pub struct Header {
     pub images_differ: AtomicU32,
     /// Digest of the executable whose globals the first PE laid out.
     pub image: AtomicU64,
+    /// What the first PE's environment forces ([`crate::choice::Forced`]), 0 before.
+    pub forced: AtomicU64,
+    /// What was measured on this machine, for choosing algorithms.
+    pub tuning: Tuning,
 }
 
 /// Life of a PE as [`PeBlock::state`] records it.

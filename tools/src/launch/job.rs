@@ -1,8 +1,9 @@
 //! What is to be run, settled before anything is started.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 
-use ferroshmem::env::SYMMETRIC_SIZE;
+use ferroshmem::choice::Tuning;
+use ferroshmem::env::{SYMMETRIC_SIZE, TUNING_FILE, Variable};
 use ferroshmem::job::plan::Plan;
 use ferroshmem::platform::Machine;
 use nix::sched::{CpuSet, sched_getaffinity};
@@ -11,6 +12,7 @@ use nix::unistd::Pid;
 use super::failure::Failure;
 use super::options::{Binding, Options, Section};
 use super::program::Program;
+use crate::tune::Loaded;
 
 /// A job, ready to be started.
 #[derive(Debug)]
@@ -27,6 +29,8 @@ pub struct Job {
     pub machine: Machine,
     /// The core that each PE is bound to, or empty.
     pub cores: Vec<usize>,
+    /// By what the PEs choose algorithms.
+    pub tuning: Tuning,
 }
 
 impl Job {
@@ -42,7 +46,9 @@ impl Job {
             .iter()
             .map(|s| s.n_pes)
             .fold(0, usize::saturating_add);
-        let size = symmetric_size(&options.sections);
+        let size = set_by(&options.sections, &SYMMETRIC_SIZE)
+            .map(|value| value.to_string_lossy().into_owned())
+            .or_else(|| SYMMETRIC_SIZE.get());
         let plan = Plan::new(n_pes, &machine, size.as_deref())
             .map_err(|e| Failure::usage(e.to_string()))?;
         let sections = options.sections.iter().enumerate();
@@ -53,6 +59,10 @@ impl Job {
             Binding::None => Vec::new(),
             Binding::Core => cores(n_pes)?,
         };
+        let loaded = Loaded::find(set_by(&options.sections, &TUNING_FILE), machine.cores);
+        if let Some(line) = loaded.complaint() {
+            eprintln!("oshrun: {line}");
+        }
         Ok(Self {
             options,
             programs,
@@ -60,6 +70,7 @@ impl Job {
             plan,
             machine,
             cores,
+            tuning: loaded.tuning,
         })
     }
 
@@ -81,18 +92,18 @@ impl Job {
     }
 }
 
-/// `SHMEM_SYMMETRIC_SIZE` as the PEs will see it: the heap has one size for all of them,
-/// so the first section that sets it decides.
-fn symmetric_size(sections: &[Section]) -> Option<String> {
-    [Some(SYMMETRIC_SIZE.name), SYMMETRIC_SIZE.alias]
+/// The value of a variable that holds for the whole job, if a section sets it: the first that
+/// does decides.
+fn set_by(sections: &[Section], variable: &Variable) -> Option<OsString> {
+    let names = [Some(variable.name), variable.alias];
+    names
         .into_iter()
         .flatten()
         .find_map(|name| {
             let mut set = sections.iter().flat_map(|s| s.variables.iter().rev());
             set.find(|(n, _)| n == OsStr::new(name))
         })
-        .map(|(_, value)| value.to_string_lossy().into_owned())
-        .or_else(|| SYMMETRIC_SIZE.get())
+        .map(|(_, value)| value.clone())
 }
 
 /// A core for each PE, from the affinity mask.

@@ -122,6 +122,7 @@ fn missed(control: &Control, wait: &Wait, gone: usize) -> bool {
 mod tests {
     use std::sync::atomic::Ordering::Relaxed;
 
+    use ferroshmem::choice::Tuning;
     use ferroshmem::job::plan::Plan;
     use ferroshmem::job::region::WaitKind;
     use ferroshmem::platform::Machine;
@@ -130,7 +131,9 @@ mod tests {
 
     fn job(n: usize) -> Control {
         let plan = Plan::new(n, &Machine::here(), None).unwrap();
-        Control::create(&plan, n, n, 0).unwrap().1
+        Control::create(&plan, n, n, Tuning::default_for(n), 0)
+            .unwrap()
+            .1
     }
 
     fn wait(control: &Control, pe: usize, kind: WaitKind, sequence: u32) {

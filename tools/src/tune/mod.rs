@@ -1,11 +1,32 @@
 //! Measuring which algorithms pay on a machine, and the file that remembers it.
+//!
+//! ```text
+//! oshtune   command ─ options
+//!             ├─ campaign ─ schedule     one job after the other, by oshrun
+//!             │    └─ measure            what the PEs of those jobs do
+//!             ├─ analysis                from times to rules
+//!             ├─ comparison, prediction  the cost model in tables
+//!             └─ file ─ identity         what is written
+//! oshrun    loaded ─ location            what is read
+//! ```
 
+mod analysis;
+mod campaign;
+mod command;
+mod comparison;
 mod file;
 mod identity;
 mod loaded;
 mod location;
+mod measure;
+mod options;
 mod overview;
+mod prediction;
+mod quantity;
+mod schedule;
+mod statistics;
 
+pub use command::main;
 pub use file::{FileError, TuningFile};
 pub use identity::Identity;
 pub use loaded::{Loaded, Source};

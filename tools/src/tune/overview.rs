@@ -35,7 +35,7 @@ fn or_usual(counts: &[usize], cores: usize) -> Vec<usize> {
 
 fn describe(machine: &Identity, loaded: &Loaded, forced: Forced, counts: &[usize]) -> String {
     let mut out = format!("Collectives on {machine}\n");
-    let tuning = &loaded.tuning;
+    let (tuning, cores) = (&loaded.tuning, machine.cores as usize);
     let from = match &loaded.source {
         Source::Defaults => "none; oshtune measures this machine and writes one".to_owned(),
         Source::File(path) => path.display().to_string(),
@@ -58,12 +58,7 @@ fn describe(machine: &Identity, loaded: &Loaded, forced: Forced, counts: &[usize
         p.streams
     );
     let selections: Vec<(usize, Selection)> = (counts.iter())
-        .map(|n| {
-            (
-                *n,
-                Selection::new(forced, *tuning, *n > tuning.cores as usize),
-            )
-        })
+        .map(|n| (*n, Selection::new(forced, *tuning, *n, cores)))
         .collect();
     for collective in Collective::ALL {
         let names: Vec<String> = (collective.choices().iter())

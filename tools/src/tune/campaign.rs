@@ -1,0 +1,242 @@
+//! Measuring this machine: one job after the other, by the `oshrun` beside this program.
+
+use std::io::{self, BufRead, BufReader, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use ferroshmem::choice::{Collective, Parameters};
+
+use super::measure::{Finding, Point, Task};
+use super::schedule::Depth;
+use super::statistics::geometric_mean;
+
+/// What to measure.
+#[derive(Debug)]
+pub struct Campaign {
+    /// How thoroughly.
+    pub depth: Depth,
+    /// Numbers of PEs.
+    pub counts: Vec<usize>,
+    /// Time for all of it, about.
+    pub time: Duration,
+    /// Cores of this machine.
+    pub cores: usize,
+}
+
+/// What was measured.
+#[derive(Debug)]
+pub struct Measured {
+    /// Parameters of the cost model.
+    pub parameters: Parameters,
+    /// Times, for each number of PEs.
+    pub points: Vec<(usize, Vec<Point>)>,
+}
+
+impl Campaign {
+    /// Runs all jobs.
+    ///
+    /// # Errors
+    /// If a job fails.
+    pub fn run(&self) -> Result<Measured> {
+        let mut progress = Progress::new(self.counts.len() + 1);
+        let mut parameters = Parameters::default_for(self.cores);
+        // PEs that must share a core measure the scheduler, not the flag.
+        let pairs = self.cores.max(1);
+        let arguments = self.arguments(Task::Parameters, Duration::ZERO);
+        for finding in run_job(pairs, &arguments, self.time, &mut progress)? {
+            if let Finding::Parameter(name, value) = finding {
+                ensure!(
+                    value.is_finite() && value > 0.0,
+                    "measured {name} = {value}"
+                );
+                *parameter(&mut parameters, &name)? = value;
+            }
+        }
+        let start = Instant::now();
+        let mut points = Vec::new();
+        for (i, count) in self.counts.iter().enumerate() {
+            progress.next();
+            let left = self.time.saturating_sub(start.elapsed());
+            let time = left / (self.counts.len() - i) as u32;
+            let arguments = self.arguments(Task::Collectives, time);
+            let findings = run_job(*count, &arguments, time, &mut progress)?;
+            let times = findings.into_iter().filter_map(|f| match f {
+                Finding::Time(point) => Some(point),
+                _ => None,
+            });
+            points.push((*count, times.collect()));
+        }
+        progress.end();
+        if let Some(sigma) = sigma(&points, self.cores) {
+            parameters.sigma = sigma;
+        }
+        Ok(Measured { parameters, points })
+    }
+
+    fn arguments(&self, task: Task, time: Duration) -> Vec<String> {
+        let mut arguments = vec![format!("--measure={}", task.name())];
+        arguments.push(format!("--time={}", time.as_secs_f64()));
+        if self.depth == Depth::Quick {
+            arguments.push("--quick".to_owned());
+        }
+        arguments
+    }
+}
+
+fn parameter<'a>(parameters: &'a mut Parameters, name: &str) -> Result<&'a mut f64> {
+    Ok(match name {
+        "alpha" => &mut parameters.alpha,
+        "beta" => &mut parameters.beta,
+        "gamma" => &mut parameters.gamma,
+        "streams" => &mut parameters.streams,
+        _ => bail!("a measuring job reports an unknown parameter {name}"),
+    })
+}
+
+/// Nanoseconds to schedule a PE, from the fastest barriers of PEs that outnumber cores: each
+/// takes one turn of every PE.
+fn sigma(points: &[(usize, Vec<Point>)], cores: usize) -> Option<f64> {
+    let crowded = points.iter().filter(|(pes, _)| *pes > cores);
+    let turns: Vec<f64> = crowded
+        .filter_map(|(pes, points)| {
+            let barriers = points
+                .iter()
+                .filter(|p| p.collective == Collective::Barrier);
+            let best = barriers.map(|p| p.time).min_by(f64::total_cmp)?;
+            Some(best * cores as f64 / *pes as f64)
+        })
+        .collect();
+    (!turns.is_empty()).then(|| geometric_mean(&turns))
+}
+
+/// Runs this program as a job of `pes` PEs; what it reports.
+fn run_job(
+    pes: usize,
+    arguments: &[String],
+    time: Duration,
+    progress: &mut Progress,
+) -> Result<Vec<Finding>> {
+    /// A job that takes so much longer than it was given hangs.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    let myself = std::env::current_exe().context("cannot find this program's file")?;
+    let oshrun = beside(&myself)?;
+    let mut command = Command::new(&oshrun);
+    for (name, _) in std::env::vars_os() {
+        // What is set for programs must not change what is measured.
+        if name.to_string_lossy().starts_with("SHMEM_")
+            || name.to_string_lossy().starts_with("SMA_")
+        {
+            command.env_remove(name);
+        }
+    }
+    let limit = time * 3 + PATIENCE;
+    let mut child = command
+        .env(ferroshmem::env::TUNING_FILE.name, "")
+        .args(["-n", &pes.to_string()])
+        .args(["--timeout", &limit.as_secs().to_string()])
+        .arg(&myself)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("cannot start {}", oshrun.display()))?;
+    let output = child.stdout.take().context("the job has no output")?;
+    let mut findings = Vec::new();
+    for line in BufReader::new(output).lines() {
+        let line = line.context("cannot read the job's output")?;
+        match line.parse() {
+            Ok(Finding::Progress(done, all)) => progress.show(pes, done, all),
+            Ok(finding) => findings.push(finding),
+            Err(()) => {
+                // oshrun and its PEs end with it; that they do not wait is no second error.
+                let _ = child.kill();
+                let _ = child.wait();
+                bail!("the job of {pes} PEs says \"{line}\"");
+            }
+        }
+    }
+    let status = child.wait().context("cannot wait for the job")?;
+    ensure!(status.success(), "the job of {pes} PEs failed: {status}");
+    Ok(findings)
+}
+
+/// The `oshrun` in the folder of `myself`.
+fn beside(myself: &std::path::Path) -> Result<PathBuf> {
+    let oshrun = myself.with_file_name("oshrun");
+    ensure!(
+        oshrun.exists(),
+        "{} is missing: oshtune needs the oshrun that it was installed with",
+        oshrun.display()
+    );
+    Ok(oshrun)
+}
+
+/// A line on a terminal that says how far it is.
+struct Progress {
+    jobs: usize,
+    done: usize,
+    shown: bool,
+}
+
+impl Progress {
+    fn new(jobs: usize) -> Self {
+        Self {
+            jobs,
+            done: 0,
+            shown: io::stderr().is_terminal(),
+        }
+    }
+
+    fn next(&mut self) {
+        self.done += 1;
+    }
+
+    fn show(&self, pes: usize, done: usize, all: usize) {
+        if self.shown {
+            let job = self.done + 1;
+            let percent = 100 * done / all.max(1);
+            let mut out = io::stderr().lock();
+            // Nobody misses a progress line.
+            let _ = write!(
+                out,
+                "\rjob {job} of {}: {pes} PEs, {percent:3} %  ",
+                self.jobs
+            );
+            let _ = out.flush();
+        }
+    }
+
+    fn end(&self) {
+        if self.shown {
+            eprint!("\r{:60}\r", "");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sigma_is_a_turn() {
+        let barrier = |choice, time| Point {
+            collective: Collective::Barrier,
+            choice: Collective::Barrier.choice(choice).unwrap(),
+            bytes: 0,
+            time,
+        };
+        let points = vec![
+            (2, vec![barrier("central", 100.0)]),
+            (
+                16,
+                vec![barrier("central", 8000.0), barrier("tree", 16000.0)],
+            ),
+            (64, vec![barrier("central", 32000.0)]),
+        ];
+        assert!((sigma(&points, 2).unwrap() - 1000.0).abs() < 1e-6);
+        assert_eq!(sigma(&points, 64), None);
+    }
+}

@@ -1,0 +1,189 @@
+//! `oshtune`.
+
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::Parser;
+use ferroshmem::choice::{Collective, Tuning};
+use ferroshmem::job::region::MAX_PES;
+
+use super::analysis;
+use super::campaign::{Campaign, Measured};
+use super::comparison::Comparison;
+use super::file::TuningFile;
+use super::identity::Identity;
+use super::loaded::Loaded;
+use super::location::Location;
+use super::measure;
+use super::options::Options;
+use super::prediction::Prediction;
+use super::schedule::Depth;
+
+/// Runs `oshtune` with the arguments of this process.
+pub fn main() -> ExitCode {
+    match run(&Options::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("oshtune: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<()> {
+    let depth = if options.quick {
+        Depth::Quick
+    } else {
+        Depth::Full
+    };
+    if let Some(task) = options.measure {
+        measure::run(task, depth, options.time.unwrap_or_default());
+        return Ok(());
+    }
+    if options.predict {
+        return print(&predict(options));
+    }
+    tune(options, depth)
+}
+
+fn predict(options: &Options) -> String {
+    let machine = Identity::here();
+    let loaded = Loaded::find(None, machine.cores as usize);
+    if let Some(line) = loaded.complaint() {
+        eprintln!("oshtune: {line}");
+    }
+    let or =
+        |given: &[usize], usual: &[usize]| if given.is_empty() { usual } else { given }.to_vec();
+    let asked = &options.prediction;
+    let collectives = match asked.collective {
+        Some(collective) => vec![collective],
+        None => Collective::ALL.to_vec(),
+    };
+    Prediction {
+        parameters: asked.change(loaded.tuning.parameters),
+        cores: asked.cores,
+        counts: or(&options.pes, &Prediction::COUNTS),
+        sizes: or(&asked.sizes, &Prediction::SIZES),
+        collectives,
+    }
+    .text()
+}
+
+fn tune(options: &Options, depth: Depth) -> Result<()> {
+    let machine = Identity::here();
+    let output = match (&options.output, options.dry_run) {
+        (_, true) => None,
+        (Some(path), _) => Some(path.clone()),
+        (None, _) => match Location::find(None) {
+            Some(location) => Some(location.path),
+            None => bail!("no place for the tuning file: give --output FILE"),
+        },
+    };
+    let cores = machine.cores as usize;
+    let counts = counts(&options.pes, depth, cores)?;
+    let time = options.time.unwrap_or(match depth {
+        Depth::Quick => Duration::from_secs(5),
+        Depth::Full => Duration::from_secs(90),
+    });
+    print(&format!(
+        "Measuring {machine} with {} PEs, about {} s\n",
+        listed(&counts),
+        time.as_secs_f64().ceil()
+    ))?;
+    let campaign = Campaign {
+        depth,
+        counts,
+        time,
+        cores,
+    };
+    let start = Instant::now();
+    let measured = campaign.run()?;
+    let file = TuningFile {
+        machine,
+        parameters: measured.parameters,
+        rules: (measured.points.iter())
+            .map(|(pes, points)| analysis::rules(*pes, points))
+            .collect(),
+    };
+    print(&report(&measured, &file, options.all))?;
+    let took = start.elapsed().as_secs_f64();
+    match output {
+        None => print(&format!("\nMeasured in {took:.0} s; wrote no file\n")),
+        Some(path) => {
+            file.write(&path)
+                .with_context(|| format!("cannot write {}", path.display()))?;
+            print(&format!(
+                "\nMeasured in {took:.0} s; wrote {}: oshrun uses it from now on\n",
+                path.display()
+            ))
+        }
+    }
+}
+
+/// The numbers of PEs to measure.
+fn counts(asked: &[usize], depth: Depth, cores: usize) -> Result<Vec<usize>> {
+    if asked.is_empty() {
+        return Ok(depth.counts(cores));
+    }
+    let mut counts = asked.to_vec();
+    counts.sort_unstable();
+    counts.dedup();
+    let room = Tuning::default_for(cores).rules.len();
+    ensure!(
+        counts.len() <= room,
+        "--pes: give {room} numbers at most, as many as a tuning file holds"
+    );
+    if let Some(n) = counts.iter().find(|n| **n > MAX_PES) {
+        bail!("--pes {n}: a job has {MAX_PES} PEs at most");
+    }
+    Ok(counts)
+}
+
+fn listed(counts: &[usize]) -> String {
+    let texts: Vec<String> = counts.iter().map(ToString::to_string).collect();
+    texts.join(", ")
+}
+
+fn report(measured: &Measured, file: &TuningFile, all: bool) -> String {
+    let mut out = String::new();
+    let cores = file.machine.cores as usize;
+    let mut verdicts = String::from("\nModel against measurement\n");
+    for (pes, points) in &measured.points {
+        let comparison = Comparison::new(&measured.parameters, cores, *pes, points);
+        out += &comparison.table(all);
+        verdicts += &format!("  {}\n", comparison.verdict());
+    }
+    out += "\nFastest, up to how many bytes\n";
+    for rules in &file.rules {
+        for collective in Collective::ALL {
+            let steps = &rules.steps[collective as usize];
+            out += &format!(
+                "  {:>5} PEs  {:<10} {steps}\n",
+                rules.pes,
+                collective.name()
+            );
+        }
+    }
+    let p = &measured.parameters;
+    out += &format!(
+        "\nParameters\n  alpha   {:9.1} ns to pass a flag\n  beta    {:9.4} ns to copy a byte\n  \
+         gamma   {:9.4} ns to combine a byte\n  sigma   {:9.1} ns to schedule a PE\n  \
+         streams {:9.2} times one core's memory bandwidth\n",
+        p.alpha, p.beta, p.gamma, p.sigma, p.streams
+    );
+    out + &verdicts
+}
+
+/// Prints to standard output, which need not have a reader any more.
+fn print(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match written {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(error).context("cannot write to standard output")
+        }
+        _ => Ok(()),
+    }
+}

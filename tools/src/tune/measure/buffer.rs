@@ -1,0 +1,44 @@
+//! Symmetric memory of a measuring job.
+
+use ferroshmem::api::{memory, setup};
+
+use super::NAME;
+
+/// A symmetric array of `f64`, on every PE.
+#[derive(Debug)]
+pub struct Buffer {
+    start: *mut f64,
+    len: usize,
+}
+
+impl Buffer {
+    /// Allocates `len` elements, all `value`. Collective. A heap without room ends the job.
+    pub fn new(len: usize, value: f64) -> Self {
+        let start: *mut f64 = memory::malloc(NAME, len.max(1) * size_of::<f64>()).cast();
+        if start.is_null() {
+            eprintln!("{NAME}: the symmetric heap has no room for {len} numbers");
+            setup::global_exit(NAME, 1);
+        }
+        let mut this = Self { start, len };
+        this.fill(value);
+        this
+    }
+
+    /// Writes `value` to all elements.
+    pub fn fill(&mut self, value: f64) {
+        for i in 0..self.len {
+            // SAFETY: within the allocation. Volatile: other processes are to find it.
+            unsafe { self.start.add(i).write_volatile(value) };
+        }
+    }
+
+    /// This PE's copy.
+    pub fn mine(&self) -> *mut f64 {
+        self.start
+    }
+
+    /// The copy of PE `pe`.
+    pub fn of(&self, pe: usize) -> *mut f64 {
+        setup::ptr(NAME, self.start.cast(), pe as i32).cast()
+    }
+}

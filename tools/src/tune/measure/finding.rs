@@ -1,0 +1,97 @@
+//! What a measuring job reports, one line each.
+
+use std::fmt;
+use std::str::FromStr;
+
+use ferroshmem::choice::{Choice, Collective};
+
+/// The time of one collective by one choice.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// The collective.
+    pub collective: Collective,
+    /// The choice.
+    pub choice: Choice,
+    /// Bytes as [`Plan::choose`](ferroshmem::choice::Plan::choose) counts them.
+    pub bytes: usize,
+    /// Nanoseconds of a call.
+    pub time: f64,
+}
+
+/// One thing that was found out.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Finding {
+    /// A parameter of the cost model.
+    Parameter(String, f64),
+    /// A time.
+    Time(Point),
+    /// So many parts of so many are done.
+    Progress(usize, usize),
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parameter(name, value) => write!(f, "parameter {name} {value}"),
+            Self::Time(p) => {
+                let collective = p.collective.name();
+                write!(f, "time {collective} {} {} {}", p.choice, p.bytes, p.time)
+            }
+            Self::Progress(done, all) => write!(f, "progress {done} {all}"),
+        }
+    }
+}
+
+impl FromStr for Finding {
+    type Err = ();
+
+    fn from_str(line: &str) -> Result<Self, ()> {
+        let words: Vec<&str> = line.split(' ').collect();
+        let number = |text: &str| text.parse::<f64>().map_err(drop);
+        let count = |text: &str| text.parse::<usize>().map_err(drop);
+        match words[..] {
+            ["parameter", name, value] => Ok(Self::Parameter(name.to_owned(), number(value)?)),
+            ["time", collective, choice, bytes, time] => {
+                let collective = Collective::named(collective).ok_or(())?;
+                Ok(Self::Time(Point {
+                    collective,
+                    choice: collective.choice(choice).ok_or(())?,
+                    bytes: count(bytes)?,
+                    time: number(time)?,
+                }))
+            }
+            ["progress", done, all] => Ok(Self::Progress(count(done)?, count(all)?)),
+            _ => Err(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_back() {
+        for finding in [
+            Finding::Parameter("alpha".to_owned(), 98.25),
+            Finding::Time(Point {
+                collective: Collective::Reduce,
+                choice: Collective::Reduce.choice("rd:putget").unwrap(),
+                bytes: 4096,
+                time: 1.5e6,
+            }),
+            Finding::Progress(3, 17),
+        ] {
+            assert_eq!(finding.to_string().parse(), Ok(finding));
+        }
+        for wrong in [
+            "",
+            "time",
+            "time reduce pull 8 1",
+            "parameter alpha x",
+            "hello world",
+        ] {
+            assert_eq!(wrong.parse::<Finding>(), Err(()), "{wrong}");
+        }
+    }
+}

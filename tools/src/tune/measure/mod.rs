@@ -1,0 +1,48 @@
+//! What the PEs of a measuring job do: `oshtune` starts itself under `oshrun`, and PE 0
+//! prints a [`Finding`] per line.
+
+mod buffer;
+mod finding;
+mod probe;
+mod trial;
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use ferroshmem::api::setup;
+
+use super::schedule::Depth;
+
+pub use finding::{Finding, Point};
+
+/// Name of the routines that a misuse would be reported for.
+const NAME: &str = "oshtune";
+/// The handle of the world team, as `SHMEM_TEAM_WORLD`.
+const WORLD: usize = 1;
+
+/// What a measuring job finds out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Task {
+    /// Parameters of the cost model that need a core for each PE.
+    Parameters,
+    /// Times of collectives.
+    Collectives,
+}
+
+/// Runs this PE of a measuring job that should take `time`.
+pub fn run(task: Task, depth: Depth, time: Duration) {
+    setup::init(NAME);
+    let me = setup::my_pe(NAME);
+    let mut out = io::stdout().lock();
+    // A reader that has gone ends the job; nothing is left to say then.
+    let report = |finding: Finding| {
+        if me == 0 && writeln!(out, "{finding}").is_err() {
+            setup::global_exit(NAME, 1);
+        }
+    };
+    match task {
+        Task::Parameters => probe::run(depth, report),
+        Task::Collectives => trial::run(depth, time, report),
+    }
+    setup::finalize(NAME);
+}

@@ -1,0 +1,145 @@
+//! Parameters of the cost model, by as many PEs as there are cores.
+
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use ferroshmem::api::ops::Sum;
+use ferroshmem::api::{collective, setup};
+use ferroshmem::kernel::{self, Reduce};
+
+use super::buffer::Buffer;
+use super::{Finding, NAME};
+use crate::tune::schedule::Depth;
+use crate::tune::statistics::median;
+
+/// Bytes of a source for β and γ: they stay in a core's own cache.
+const CACHED: usize = 64 << 10;
+/// Sources that are combined for γ.
+const SOURCES: usize = 4;
+
+/// Measures, and has PE 0 report.
+pub fn run(depth: Depth, mut report: impl FnMut(Finding)) {
+    let (samples, exchanges, large) = match depth {
+        Depth::Quick => (5, 1000, 4 << 20),
+        Depth::Full => (25, 10_000, 64 << 20),
+    };
+    let mut parameter = |name: &str, value| report(Finding::Parameter(name.to_owned(), value));
+    if setup::n_pes(NAME) >= 2 {
+        parameter("alpha", alpha(samples, exchanges));
+    }
+    let (beta, gamma) = beta_and_gamma(samples);
+    parameter("beta", beta);
+    parameter("gamma", gamma);
+    parameter("streams", streams(large));
+}
+
+/// Nanoseconds that a flag takes from PE 0 to PE 1, or back.
+fn alpha(samples: usize, exchanges: u64) -> f64 {
+    let me = setup::my_pe(NAME) as usize;
+    let buffer = Buffer::new(16, 0.0);
+    collective::sync_all(NAME);
+    let mut times = Vec::new();
+    if me < 2 {
+        // SAFETY: 8-byte aligned symmetric words that live until the job ends, and are
+        // accessed as atomics only. All-zero bytes are 0.
+        let (own, other) = unsafe {
+            (
+                AtomicU64::from_ptr(buffer.mine().cast()),
+                AtomicU64::from_ptr(buffer.of(1 - me).cast()),
+            )
+        };
+        let mut count = 0;
+        for _ in 0..samples {
+            let start = Instant::now();
+            for _ in 0..exchanges {
+                count += 1;
+                if me == 0 {
+                    other.store(count, Ordering::Release);
+                }
+                while own.load(Ordering::Acquire) != count {}
+                if me == 1 {
+                    other.store(count, Ordering::Release);
+                }
+            }
+            times.push(start.elapsed().as_nanos() as f64 / exchanges as f64 / 2.0);
+        }
+    }
+    collective::sync_all(NAME);
+    median(&mut times)
+}
+
+/// Nanoseconds per byte for PE 0 to copy, and to combine, what another PE has just written.
+fn beta_and_gamma(samples: usize) -> (f64, f64) {
+    let pes = setup::n_pes(NAME) as usize;
+    let me = setup::my_pe(NAME) as usize;
+    let writer = pes.min(2) - 1;
+    let len = CACHED / size_of::<f64>();
+    let mut sources: Vec<Buffer> = (0..SOURCES).map(|_| Buffer::new(len, 1.0)).collect();
+    let dest = Buffer::new(len, 0.0);
+    let (mut copies, mut folds) = (Vec::new(), Vec::new());
+    for sample in 0..2 * samples {
+        if me == writer {
+            for source in &mut sources {
+                source.fill(sample as f64);
+            }
+        }
+        collective::sync_all(NAME);
+        if me == 0 {
+            let places: Vec<*const f64> =
+                sources.iter().map(|s| s.of(writer).cast_const()).collect();
+            let start = Instant::now();
+            if sample % 2 == 0 {
+                for place in &places {
+                    // SAFETY: both hold `CACHED` bytes and do not overlap.
+                    unsafe { kernel::copy(dest.mine().cast(), place.cast(), CACHED) };
+                }
+            } else {
+                let to = |_| dest.mine();
+                let from = |i: usize| places[i];
+                // SAFETY: all hold `len` elements and do not overlap.
+                unsafe {
+                    <f64 as Reduce<Sum>>::fold((&to, 1), (&from, SOURCES), len, false);
+                }
+            }
+            let time = start.elapsed().as_nanos() as f64 / (SOURCES * CACHED) as f64;
+            // SAFETY: the first element of the destination.
+            black_box(unsafe { dest.mine().read_volatile() });
+            if sample % 2 == 0 {
+                &mut copies
+            } else {
+                &mut folds
+            }
+            .push(time);
+        }
+        collective::sync_all(NAME);
+    }
+    (median(&mut copies), median(&mut folds))
+}
+
+/// How many times faster all PEs together copy `bytes` bytes each from memory to memory than
+/// one of them does.
+fn streams(bytes: usize) -> f64 {
+    const REPEATS: usize = 3;
+    let pes = setup::n_pes(NAME) as usize;
+    let me = setup::my_pe(NAME) as usize;
+    let len = bytes / size_of::<f64>();
+    let (source, dest) = (Buffer::new(len, 1.0), Buffer::new(len, 0.0));
+    let together = |workers: usize| {
+        let mut times = Vec::new();
+        for _ in 0..REPEATS {
+            collective::sync_all(NAME);
+            let start = Instant::now();
+            if me < workers {
+                // SAFETY: both hold `bytes` bytes and do not overlap.
+                unsafe { kernel::copy(dest.mine().cast(), source.mine().cast(), bytes) };
+            }
+            collective::sync_all(NAME);
+            times.push(start.elapsed().as_nanos() as f64);
+        }
+        median(&mut times)
+    };
+    let alone = together(1);
+    let all = together(pes);
+    (alone * pes as f64 / all).clamp(1.0, pes as f64)
+}

@@ -1,0 +1,161 @@
+//! The command line of `oshtune`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser};
+use ferroshmem::choice::{Collective, Parameters};
+use ferroshmem::job::region::MAX_PES;
+
+use super::measure::Task;
+use super::quantity::bytes_read;
+
+/// Measures which algorithms of collectives pay on this machine, and writes the tuning file
+/// that oshrun reads
+#[derive(Debug, Parser)]
+#[command(name = "oshtune", version)]
+pub struct Options {
+    /// File to write; without it $SHMEM_TUNING_FILE, else ferroshmem/tuning.toml below
+    /// $XDG_CONFIG_HOME or ~/.config
+    #[arg(short, long, value_name = "FILE", conflicts_with = "predict")]
+    pub output: Option<PathBuf>,
+
+    /// Measures and prints, but writes no file
+    #[arg(long, conflicts_with_all = ["output", "predict"])]
+    pub dry_run: bool,
+
+    /// Measures little in a few seconds
+    #[arg(long, conflicts_with = "predict")]
+    pub quick: bool,
+
+    /// About how long to measure; 90 seconds if not given, 5 with --quick
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, conflicts_with = "predict")]
+    pub time: Option<Duration>,
+
+    /// Numbers of PEs to measure, or to predict for
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = count)]
+    pub pes: Vec<usize>,
+
+    /// Prints every choice that was measured, not only the fastest
+    #[arg(long, conflicts_with = "predict")]
+    pub all: bool,
+
+    /// Prints what the cost model says of larger jobs, and measures nothing
+    #[arg(long)]
+    pub predict: bool,
+
+    #[command(flatten)]
+    pub prediction: PredictionArgs,
+
+    /// What the PEs of a measuring job are started for
+    #[arg(long, hide = true, value_parser = Task::named)]
+    pub measure: Option<Task>,
+}
+
+/// What `--predict` predicts, and for which machine.
+#[derive(Debug, Args)]
+#[group(requires = "predict", multiple = true)]
+pub struct PredictionArgs {
+    /// For --predict: sizes in bytes, perhaps with k, m or g
+    #[arg(long, value_name = "BYTES,...", value_delimiter = ',', value_parser = bytes_read)]
+    pub sizes: Vec<usize>,
+
+    /// For --predict: only this collective
+    #[arg(long, value_name = "NAME", value_parser = collective)]
+    pub collective: Option<Collective>,
+
+    /// For --predict: cores of the machine; without it, one for each PE
+    #[arg(long, value_name = "N", value_parser = positive_count)]
+    pub cores: Option<usize>,
+
+    /// For --predict: nanoseconds of a flag or message; from the tuning file if not given, as
+    /// the others
+    #[arg(long, value_name = "NS", value_parser = positive)]
+    pub alpha: Option<f64>,
+
+    /// For --predict: nanoseconds to copy a byte
+    #[arg(long, value_name = "NS", value_parser = positive)]
+    pub beta: Option<f64>,
+
+    /// For --predict: nanoseconds to combine a byte
+    #[arg(long, value_name = "NS", value_parser = positive)]
+    pub gamma: Option<f64>,
+
+    /// For --predict: nanoseconds to schedule a PE
+    #[arg(long, value_name = "NS", value_parser = positive)]
+    pub sigma: Option<f64>,
+
+    /// For --predict: memory bandwidth of all cores as a multiple of one core's
+    #[arg(long, value_name = "X", value_parser = positive)]
+    pub streams: Option<f64>,
+}
+
+impl PredictionArgs {
+    /// `parameters` with those replaced that are given.
+    pub fn change(&self, parameters: Parameters) -> Parameters {
+        Parameters {
+            alpha: self.alpha.unwrap_or(parameters.alpha),
+            beta: self.beta.unwrap_or(parameters.beta),
+            gamma: self.gamma.unwrap_or(parameters.gamma),
+            sigma: self.sigma.unwrap_or(parameters.sigma),
+            streams: self.streams.unwrap_or(parameters.streams),
+        }
+    }
+}
+
+impl Task {
+    /// Its name in `--measure`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Parameters => "parameters",
+            Self::Collectives => "collectives",
+        }
+    }
+
+    fn named(text: &str) -> Result<Self, String> {
+        [Self::Parameters, Self::Collectives]
+            .into_iter()
+            .find(|t| t.name() == text)
+            .ok_or_else(|| "no such task".to_owned())
+    }
+}
+
+fn collective(text: &str) -> Result<Collective, String> {
+    Collective::named(text).ok_or_else(|| {
+        let names: Vec<_> = Collective::ALL.iter().map(|c| c.name()).collect();
+        format!("give one of {}", names.join(", "))
+    })
+}
+
+/// Larger numbers than a job may have are predicted.
+fn count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n) if (2..=1 << 24).contains(&n) => Ok(n),
+        _ => Err(format!(
+            "give numbers of PEs from 2 to {MAX_PES}, to predict up to {}",
+            1 << 24
+        )),
+    }
+}
+
+fn positive_count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n) if n > 0 => Ok(n),
+        _ => Err("give a number of cores, 1 or more".to_owned()),
+    }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x.is_finite() && x > 0.0 => Ok(x),
+        _ => Err("give a number greater than 0".to_owned()),
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    text.parse::<f64>()
+        .ok()
+        .filter(|s| *s >= 0.0)
+        .and_then(|s| Duration::try_from_secs_f64(s).ok())
+        .ok_or_else(|| "give a number of seconds".to_owned())
+}
