@@ -1,31 +1,21 @@
-//! The element loops of collectives: folding sources, copying.
+//! The element loops of collectives: folding arrays with an operator, and copying.
+//!
+//! [`Reduce::fold`] reads each source once. It takes [up to eight](fold) of them at a time, so
+//! that the processor's prefetchers keep up, and keeps what it has so far in the first-level
+//! cache. A pass over so many sources is written once for all types and operators ([`pass`])
+//! and compiled for each kind of vector registers ([`level`], [`vector`]).
 
+mod copy;
+mod exact;
 mod fold;
+mod level;
 pub mod ops;
+mod pass;
+mod superaccumulator;
+#[cfg(test)]
+mod tests;
+mod vector;
 
+pub use copy::{copy, stream, streaming_pays};
+pub use level::Level;
 pub use ops::Reduce;
-
-/// Copies `bytes` bytes between places that may be the same or overlap.
-///
-/// # Safety
-/// Both places are valid for `bytes` bytes.
-#[inline]
-pub unsafe fn copy(dest: *mut u8, source: *const u8, bytes: usize) {
-    // SAFETY: the caller's promise; memmove allows overlap.
-    unsafe { std::ptr::copy(source, dest, bytes) };
-}
-
-/// Copies `bytes` bytes to a place that is not read again soon.
-///
-/// # Safety
-/// Both places are valid for `bytes` bytes and do not overlap.
-#[inline]
-pub unsafe fn stream(dest: *mut u8, source: *const u8, bytes: usize) {
-    // SAFETY: the caller's promise.
-    unsafe { std::ptr::copy_nonoverlapping(source, dest, bytes) };
-}
-
-/// Whether writing `total_bytes` bytes past the caches is faster than through them.
-pub fn streaming_pays(total_bytes: usize) -> bool {
-    total_bytes >= 64 << 20
-}

@@ -2,7 +2,8 @@
 //! "Team-based reduction types"; bitwise operators on signed types are an extension that
 //! other implementations have too).
 
-use super::fold;
+use super::vector::Combine;
+use super::{exact, fold};
 
 /// Bitwise and.
 #[derive(Debug)]
@@ -58,7 +59,17 @@ pub unsafe trait Reduce<Op>: Copy + 'static {
     }
 
     /// As [`fold`](Self::fold), but the result does not depend on the order of the sources,
-    /// where the type allows it.
+    /// where the type allows it:
+    ///
+    /// - Types and operators with [`ANY_ORDER`](Self::ANY_ORDER): the same as `fold`.
+    /// - Sums of `float` and `double`, also as parts of complex numbers: the true sum, rounded
+    ///   once. Infinities and NaNs give what IEEE 754 says; a sum is infinite only if the true
+    ///   sum is too great, not because a partial sum is.
+    /// - Maxima and minima of `float` and `double`: -0 is less than +0, and if there is a NaN
+    ///   among several sources, NaN is the result (IEEE 754-2019, 9.6, maximum and minimum).
+    /// - Products of floating-point numbers, and `long double`: the sources' order, as `fold`.
+    ///
+    /// All NaNs that are made here have the same bits.
     ///
     /// # Safety
     /// As for `fold`.
@@ -78,46 +89,129 @@ pub struct Complex<T> {
     pub im: T,
 }
 
+type Complex32 = Complex<f32>;
+type Complex64 = Complex<f64>;
+
+/// Defines an operator on elements of some types.
+macro_rules! combine {
+    ($op:ty, [$($t:ty),*], |$a:ident, $b:ident| $value:expr) => {$(
+        impl Combine<$op> for $t {
+            #[inline(always)]
+            fn combine($a: Self, $b: Self) -> Self {
+                $value
+            }
+        }
+    )*};
+}
+
+combine!(And, [u8, u16, u32, u64], |a, b| a & b);
+combine!(Or, [u8, u16, u32, u64], |a, b| a | b);
+combine!(Xor, [u8, u16, u32, u64], |a, b| a ^ b);
+combine!(Sum, [u8, u16, u32, u64], |a, b| a.wrapping_add(b));
+combine!(Prod, [u8, u16, u32, u64], |a, b| a.wrapping_mul(b));
+combine!(Max, [i8, i16, i32, i64, u8, u16, u32, u64], |a, b| a.max(b));
+combine!(Min, [i8, i16, i32, i64, u8, u16, u32, u64], |a, b| a.min(b));
+
+combine!(Sum, [f32, f64], |a, b| a + b);
+combine!(Prod, [f32, f64], |a, b| a * b);
+// As C programs write it; which operand survives a NaN is left open by the standard.
+combine!(Max, [f32, f64], |a, b| if b > a { b } else { a });
+combine!(Min, [f32, f64], |a, b| if b < a { b } else { a });
+
+combine!(Sum, [Complex32, Complex64], |a, b| Complex {
+    re: a.re + b.re,
+    im: a.im + b.im,
+});
+combine!(Prod, [Complex32, Complex64], |a, b| Complex {
+    re: a.re * b.re - a.im * b.im,
+    im: a.re * b.im + a.im * b.re,
+});
+
+/// Maximum in any order of the operands: NaN if there is one, and +0 rather than -0.
+enum MaxOrNan {}
+/// Minimum in any order of the operands: NaN if there is one, and -0 rather than +0.
+enum MinOrNan {}
+
+// Numbers that compare equal have the same bits, unless they are zeros, which have no bits but
+// the sign.
+combine!(MaxOrNan, [f32, f64], |a, b| if a.is_nan() || b.is_nan() {
+    Self::NAN
+} else if a == b {
+    Self::from_bits(a.to_bits() & b.to_bits())
+} else if b > a {
+    b
+} else {
+    a
+});
+combine!(MinOrNan, [f32, f64], |a, b| if a.is_nan() || b.is_nan() {
+    Self::NAN
+} else if a == b {
+    Self::from_bits(a.to_bits() | b.to_bits())
+} else if b < a {
+    b
+} else {
+    a
+});
+
+/// Makes types reducible by an operator, each combined as a type of the same bytes, if order
+/// matters with a function for exact folds.
 macro_rules! reduce {
-    ($op:ty, [$($t:ty),*], $any_order:expr, |$a:ident, $x:ident| $value:expr) => {$(
+    ($any_order:literal, $op:ty, [$($t:ty as $r:ty),*], $exact:expr) => {$(
         // SAFETY: plain data.
         unsafe impl Reduce<$op> for $t {
             const ANY_ORDER: bool = $any_order;
 
             #[inline]
             unsafe fn combine(dest: *mut Self, a: *const Self, b: *const Self, n: usize) {
-                for i in 0..n {
-                    // SAFETY: the caller's promise; each element is read before it is written.
-                    unsafe {
-                        let ($a, $x) = (a.add(i).read(), b.add(i).read());
-                        dest.add(i).write($value);
-                    }
-                }
+                // SAFETY: the caller's promise.
+                unsafe { fold::two::<$r, $op>(dest.cast(), a.cast(), b.cast(), n) }
+            }
+
+            #[inline]
+            unsafe fn fold(dests: Dests<Self>, sources: Sources<Self>, n: usize, streaming: bool) {
+                // SAFETY: the caller's promise.
+                unsafe { fold::fold::<Self, $r, $op>(dests, sources, n, streaming) }
+            }
+
+            #[inline]
+            unsafe fn fold_exact(
+                dests: Dests<Self>,
+                sources: Sources<Self>,
+                n: usize,
+                streaming: bool,
+            ) {
+                // SAFETY: the caller's promise.
+                unsafe { $exact(dests, sources, n, streaming) }
             }
         }
     )*};
 }
 
+/// Makes integers reducible by operators, which commute. Where two's complement has the same
+/// operation for numbers with and without sign, it is compiled once.
 macro_rules! integers {
-    ($($t:ty),*) => {
-        reduce!(And, [$($t),*], true, |a, x| a & x);
-        reduce!(Or, [$($t),*], true, |a, x| a | x);
-        reduce!(Xor, [$($t),*], true, |a, x| a ^ x);
-        reduce!(Max, [$($t),*], true, |a, x| a.max(x));
-        reduce!(Min, [$($t),*], true, |a, x| a.min(x));
-        reduce!(Sum, [$($t),*], true, |a, x| a.wrapping_add(x));
-        reduce!(Prod, [$($t),*], true, |a, x| a.wrapping_mul(x));
-    };
+    ([$($op:ty),*], $types:tt) => {$(
+        reduce!(true, $op, $types, <Self as Reduce<$op>>::fold);
+    )*};
 }
 
-integers!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
-// As C programs write it; which operand survives a NaN is left open by the standard.
-reduce!(Max, [f32, f64], false, |a, x| if x > a { x } else { a });
-reduce!(Min, [f32, f64], false, |a, x| if x < a { x } else { a });
-reduce!(Sum, [f32, f64], false, |a, x| a + x);
-reduce!(Prod, [f32, f64], false, |a, x| a * x);
-reduce!(Sum, [Complex<f32>, Complex<f64>], false, |a, x| Complex { re: a.re + x.re, im: a.im + x.im });
-reduce!(Prod, [Complex<f32>, Complex<f64>], false, |a, x| Complex {
-    re: a.re * x.re - a.im * x.im,
-    im: a.re * x.im + a.im * x.re,
-});
+integers! {
+    [And, Or, Xor, Sum, Prod],
+    [
+        i8 as u8, i16 as u16, i32 as u32, i64 as u64, isize as u64,
+        u8 as u8, u16 as u16, u32 as u32, u64 as u64, usize as u64
+    ]
+}
+integers! {
+    [Max, Min],
+    [
+        i8 as i8, i16 as i16, i32 as i32, i64 as i64, isize as i64,
+        u8 as u8, u16 as u16, u32 as u32, u64 as u64, usize as u64
+    ]
+}
+reduce! { false, Max, [f32 as f32, f64 as f64], fold::fold::<Self, Self, MaxOrNan> }
+reduce! { false, Min, [f32 as f32, f64 as f64], fold::fold::<Self, Self, MinOrNan> }
+reduce! { false, Sum, [f32 as f32, f64 as f64], exact::sum }
+reduce! { false, Prod, [f32 as f32, f64 as f64], <Self as Reduce<Prod>>::fold }
+reduce! { false, Sum, [Complex32 as Complex32, Complex64 as Complex64], exact::complex_sum }
+reduce! { false, Prod, [Complex32 as Complex32, Complex64 as Complex64], <Self as Reduce<Prod>>::fold }

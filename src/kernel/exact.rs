@@ -1,0 +1,309 @@
+//! Sums that are rounded once, and so do not depend on the order of their terms.
+//!
+//! A sum in double precision, and the sum of its rounding errors, which are themselves numbers
+//! of that precision (D. Knuth, The Art of Computer Programming, volume 2, 4.2.2, theorem B),
+//! are nearly always so close to the true sum that only one number can be it, rounded. Where
+//! that is not certain, the terms are added again in a
+//! [superaccumulator](super::superaccumulator). Both ways give the true sum rounded to
+//! nearest, so the result does not tell which was taken.
+//!
+//! This holds in the default floating-point environment: rounding to nearest, subnormal
+//! numbers not flushed to zero.
+
+use std::mem::MaybeUninit;
+
+use super::fold::spread;
+use super::level::{self, Work};
+use super::ops::{Complex, Dests, Sources, Sum};
+use super::superaccumulator::{Format, Superaccumulator};
+use super::vector::{Combine, Vector, combine, lanes, stream_fence};
+
+/// Elements summed at a time: little enough for the first-level cache.
+const BLOCK: usize = 512;
+/// Sources taken at a time.
+const GROUP: usize = 8;
+
+/// [`Reduce::fold_exact`](super::Reduce::fold_exact) of a sum.
+///
+/// # Safety
+/// As for `fold_exact`.
+pub unsafe fn sum<T: Term>(dests: Dests<T>, sources: Sources<T>, n: usize, streaming: bool) {
+    let count = sources.1;
+    // To add up rounding errors makes errors again: each at most half a unit in the last place
+    // of a partial sum of them. Four times as much also covers the arithmetic with the margin.
+    let margin = 2.0 * f64::EPSILON * count as f64;
+    let mut partial = Partial::new();
+    let mut sums = [const { MaybeUninit::<T>::uninit() }; BLOCK];
+    let mut exact = None;
+    for start in (0..n).step_by(BLOCK) {
+        let n = BLOCK.min(n - start);
+        let source = |k| sources.0(k).wrapping_add(start);
+        for first in (0..count).step_by(GROUP) {
+            let mut terms = [std::ptr::null(); GROUP];
+            let terms = &mut terms[..GROUP.min(count - first)];
+            for (k, term) in terms.iter_mut().enumerate() {
+                *term = source(first + k);
+            }
+            level::run(Add {
+                partial: &mut partial,
+                first: first == 0,
+                terms,
+                n,
+            });
+        }
+        let sums = &mut sums[..n];
+        let certain = level::run(Settle {
+            partial: &partial,
+            margin,
+            sums,
+        });
+        if !certain {
+            let exact = exact.get_or_insert_with(Superaccumulator::new);
+            for (i, sum) in sums.iter_mut().enumerate() {
+                // SAFETY: there are that many sums.
+                if unsafe { !partial.settle::<T>(i, margin).1 } {
+                    exact.clear();
+                    for k in 0..count {
+                        // SAFETY: the caller's promise.
+                        exact.add(unsafe { source(k).add(i).read() }.widen());
+                    }
+                    sum.write(exact.round());
+                }
+            }
+        }
+        // SAFETY: the caller's promise; all `n` sums are written.
+        unsafe { spread(sums.as_ptr().cast(), dests, start, n, streaming) };
+    }
+    if streaming {
+        stream_fence();
+    }
+}
+
+/// As [`sum`], of real and imaginary parts by themselves.
+///
+/// # Safety
+/// As for `sum`.
+pub unsafe fn complex_sum<T: Term>(
+    dests: Dests<Complex<T>>,
+    sources: Sources<Complex<T>>,
+    n: usize,
+    streaming: bool,
+) {
+    let dest = |k| dests.0(k).cast::<T>();
+    let source = |k| sources.0(k).cast::<T>();
+    // SAFETY: the caller's promise; a complex number is two of its parts.
+    unsafe { sum((&dest, dests.1), (&source, sources.1), 2 * n, streaming) }
+}
+
+/// A type of terms.
+pub trait Term: Format {
+    /// The same number in double precision.
+    fn widen(self) -> f64;
+
+    /// The rounded sum, and whether that is certain.
+    ///
+    /// `errors` is the sum of the rounding errors that were made in `sum`, but for less than
+    /// half the `margin`; `magnitude` is the sum of their magnitudes.
+    fn settle(sum: f64, errors: f64, magnitude: f64, margin: f64) -> (Self, bool);
+}
+
+impl Term for f64 {
+    #[inline(always)]
+    fn widen(self) -> f64 {
+        self
+    }
+
+    #[inline(always)]
+    fn settle(sum: f64, errors: f64, magnitude: f64, margin: f64) -> (Self, bool) {
+        let (rounded, rest) = two_sum::<f64>(sum, errors);
+        // Rounding is monotonic: what both ends of an interval round to, all numbers in it do.
+        // Infinities and NaNs fail, as `rest` is NaN.
+        let certain = rounded + (rest + margin) == rounded && rounded + (rest - margin) == rounded;
+        // A sum without errors has the right sign if it is zero.
+        let result = if magnitude == 0.0 { sum } else { rounded };
+        (result, certain)
+    }
+}
+
+impl Term for f32 {
+    #[inline(always)]
+    fn widen(self) -> f64 {
+        f64::from(self)
+    }
+
+    #[inline(always)]
+    fn settle(sum: f64, errors: f64, magnitude: f64, _: f64) -> (Self, bool) {
+        // An interval around the true sum, wide enough for the roundings of its ends too.
+        let middle = sum + errors;
+        let width = 2.0 * magnitude + middle.abs() * (4.0 * f64::EPSILON);
+        let (low, high) = ((middle - width) as Self, (middle + width) as Self);
+        if magnitude == 0.0 {
+            (sum as Self, !sum.is_nan())
+        } else {
+            let same = low == high && low.is_sign_negative() == high.is_sign_negative();
+            (low, same)
+        }
+    }
+}
+
+/// The sums of a block so far, their rounding errors, and the errors' magnitudes. As many of
+/// each are set as there are elements.
+struct Partial {
+    sums: [MaybeUninit<f64>; BLOCK],
+    errors: [MaybeUninit<f64>; BLOCK],
+    magnitudes: [MaybeUninit<f64>; BLOCK],
+}
+
+impl Partial {
+    fn new() -> Self {
+        Self {
+            sums: [MaybeUninit::uninit(); BLOCK],
+            errors: [MaybeUninit::uninit(); BLOCK],
+            magnitudes: [MaybeUninit::uninit(); BLOCK],
+        }
+    }
+
+    /// # Safety
+    /// Sum `i` is set.
+    #[inline(always)]
+    unsafe fn settle<T: Term>(&self, i: usize, margin: f64) -> (T, bool) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let magnitude = self.magnitudes[i].assume_init();
+            let (sum, errors) = (self.sums[i].assume_init(), self.errors[i].assume_init());
+            T::settle(sum, errors, magnitude, margin * magnitude)
+        }
+    }
+}
+
+/// Adds terms to a block: `n` of each, valid elements.
+struct Add<'a, T> {
+    partial: &'a mut Partial,
+    /// There are no sums yet.
+    first: bool,
+    terms: &'a [*const T],
+    n: usize,
+}
+
+impl<T: Term> Work for Add<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Vector>(mut self) {
+        let width = lanes::<V, f64>();
+        let whole = self.n / width * width;
+        for at in (0..whole).step_by(width) {
+            // SAFETY: the register ends within the `n` elements.
+            unsafe { self.add::<V>(at) };
+        }
+        for at in whole..self.n {
+            // SAFETY: as above.
+            unsafe { self.add::<f64>(at) };
+        }
+    }
+}
+
+impl<T: Term> Add<'_, T> {
+    /// Adds a register of each.
+    ///
+    /// # Safety
+    /// It begins at element `at` and ends within the elements.
+    #[inline(always)]
+    unsafe fn add<V: Vector>(&mut self, at: usize) {
+        let sums = self.partial.sums[at..].as_mut_ptr().cast::<V>();
+        let errors = self.partial.errors[at..].as_mut_ptr().cast::<V>();
+        let magnitudes = self.partial.magnitudes[at..].as_mut_ptr().cast::<V>();
+        // SAFETY: the caller's promise; the sums are set unless these are the first terms.
+        unsafe {
+            let (mut sum, mut error, mut magnitude, terms);
+            if self.first {
+                sum = widen::<V, T>(self.terms[0].add(at));
+                (error, magnitude) = (std::mem::zeroed(), std::mem::zeroed());
+                terms = &self.terms[1..];
+            } else {
+                sum = sums.read_unaligned();
+                (error, magnitude) = (errors.read_unaligned(), magnitudes.read_unaligned());
+                terms = self.terms;
+            }
+            for term in terms {
+                let more;
+                (sum, more) = two_sum(sum, widen::<V, T>(term.add(at)));
+                error = combine::<V, f64, Sum>(error, more);
+                magnitude = combine::<V, f64, PlusMagnitude>(magnitude, more);
+            }
+            sums.write_unaligned(sum);
+            errors.write_unaligned(error);
+            magnitudes.write_unaligned(magnitude);
+        }
+    }
+}
+
+/// Rounds the sums of a block. Returns whether all are certain.
+struct Settle<'a, T> {
+    partial: &'a Partial,
+    margin: f64,
+    sums: &'a mut [MaybeUninit<T>],
+}
+
+impl<T: Term> Work for Settle<'_, T> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<V: Vector>(self) -> bool {
+        let mut all_certain = true;
+        for (i, sum) in self.sums.iter_mut().enumerate() {
+            // SAFETY: there are that many sums.
+            let (rounded, certain) = unsafe { self.partial.settle(i, self.margin) };
+            sum.write(rounded);
+            all_certain &= certain;
+        }
+        all_certain
+    }
+}
+
+/// Registers' sum and its rounding error, exactly.
+#[inline(always)]
+fn two_sum<V: Vector>(a: V, b: V) -> (V, V) {
+    let plus = combine::<V, f64, Sum>;
+    let minus = combine::<V, f64, Minus>;
+    let sum = plus(a, b);
+    let b_part = minus(sum, a);
+    (sum, plus(minus(a, minus(sum, b_part)), minus(b, b_part)))
+}
+
+/// A register of elements, as doubles.
+///
+/// # Safety
+/// So many elements are valid.
+#[inline(always)]
+unsafe fn widen<V: Vector, T: Term>(from: *const T) -> V {
+    // SAFETY: zeros are a value of plain data; the caller's promise.
+    unsafe {
+        let mut wide: V = std::mem::zeroed();
+        let lanes_of_wide = (&raw mut wide).cast::<f64>();
+        for lane in 0..lanes::<V, f64>() {
+            lanes_of_wide.add(lane).write(from.add(lane).read().widen());
+        }
+        wide
+    }
+}
+
+/// `a - b`.
+enum Minus {}
+
+impl Combine<Minus> for f64 {
+    #[inline(always)]
+    fn combine(a: Self, b: Self) -> Self {
+        a - b
+    }
+}
+
+/// `a + |b|`.
+enum PlusMagnitude {}
+
+impl Combine<PlusMagnitude> for f64 {
+    #[inline(always)]
+    fn combine(a: Self, b: Self) -> Self {
+        a + b.abs()
+    }
+}

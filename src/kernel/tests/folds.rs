@@ -1,0 +1,221 @@
+//! Every operator on every type against the same written plainly, at every level.
+
+use super::Random;
+use crate::kernel::level::forced;
+use crate::kernel::ops::{And, Complex, Max, Min, Or, Prod, Reduce, Sum, Xor};
+
+/// Plain data whose values can be made from random bits.
+trait Sample: Copy + 'static {
+    fn from_random(bits: u64) -> Self;
+}
+
+macro_rules! integers {
+    ($($t:ty),*) => {$(
+        impl Sample for $t {
+            fn from_random(bits: u64) -> Self {
+                // Extremes and small numbers too.
+                match bits % 8 {
+                    0 => Self::MAX,
+                    1 => Self::MIN,
+                    2 => (bits >> 61) as Self,
+                    _ => (bits >> 3) as Self,
+                }
+            }
+        }
+    )*};
+}
+integers!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
+
+impl Sample for f64 {
+    fn from_random(bits: u64) -> Self {
+        match bits % 16 {
+            0 => 0.0,
+            1 => -0.0,
+            2 => Self::INFINITY,
+            _ => (bits as i64 as Self) * 2f64.powi((bits % 100) as i32 - 80),
+        }
+    }
+}
+
+impl Sample for f32 {
+    fn from_random(bits: u64) -> Self {
+        f64::from_random(bits) as Self
+    }
+}
+
+impl<T: Sample> Sample for Complex<T> {
+    fn from_random(bits: u64) -> Self {
+        Self {
+            re: T::from_random(bits),
+            im: T::from_random(bits.rotate_left(32)),
+        }
+    }
+}
+
+/// A case: arrays by number, and which destinations are which sources.
+#[derive(Debug)]
+struct Case {
+    n: usize,
+    count: usize,
+    /// For each destination, the source that it is, if any.
+    aliases: Vec<Option<usize>>,
+    streaming: bool,
+    /// Elements before the first one of each array.
+    skip: usize,
+}
+
+impl Case {
+    fn random(random: &mut Random, n: usize) -> Self {
+        let count = 1 + random.below(20);
+        let dests = 1 + random.below(7);
+        let mut numbers: Vec<usize> = (0..count).collect();
+        random.shuffle(&mut numbers);
+        let in_place = random.below(3);
+        let alias = |d: usize| match in_place {
+            0 => None,
+            1 => numbers.get(d).copied(),
+            // As in a reduction of all PEs.
+            _ => (d < count).then_some(d),
+        };
+        Self {
+            n,
+            count,
+            aliases: (0..dests).map(alias).collect(),
+            streaming: random.below(2) == 0,
+            skip: random.below(9),
+        }
+    }
+}
+
+/// Elements behind each array that must stay as they are.
+const GUARD: usize = 9;
+
+fn bytes<T>(elements: &[T]) -> &[u8] {
+    // SAFETY: the types of these tests have no padding.
+    unsafe { std::slice::from_raw_parts(elements.as_ptr().cast(), size_of_val(elements)) }
+}
+
+fn same_values<T: Sample>(a: &[T], b: &[T]) -> bool {
+    bytes(a) == bytes(b)
+}
+
+/// Runs a case, with `fold` or `fold_exact`, against `reference` in the sources' order.
+fn check<T: Sample + Reduce<Op>, Op>(
+    case: &Case,
+    random: &mut Random,
+    exact: bool,
+    reference: impl Fn(T, T) -> T,
+) {
+    let len = case.skip + case.n + GUARD;
+    let mut array = || -> Vec<T> { (0..len).map(|_| T::from_random(random.next())).collect() };
+    let mut arrays: Vec<Vec<T>> = (0..case.count).map(|_| array()).collect();
+    let mut places = Vec::new();
+    for alias in &case.aliases {
+        places.push(alias.unwrap_or(arrays.len()));
+        if alias.is_none() {
+            arrays.push(array());
+        }
+    }
+    let mut expected = arrays.clone();
+    for i in case.skip..case.skip + case.n {
+        let terms = arrays[..case.count].iter().map(|source| source[i]);
+        let result = terms.reduce(&reference).unwrap();
+        for place in &places {
+            expected[*place][i] = result;
+        }
+    }
+
+    let starts: Vec<*mut T> = arrays
+        .iter_mut()
+        .map(|array| array[case.skip..].as_mut_ptr())
+        .collect();
+    let dest = |k: usize| starts[places[k]];
+    let source = |k: usize| starts[k].cast_const();
+    let (dests, sources) = ((&dest as _, places.len()), (&source as _, case.count));
+    // SAFETY: all arrays have that many elements; destinations are sources or by themselves.
+    unsafe {
+        if exact {
+            T::fold_exact(dests, sources, case.n, case.streaming);
+        } else {
+            T::fold(dests, sources, case.n, case.streaming);
+        }
+    }
+    for (array, expected) in arrays.iter().zip(&expected) {
+        assert!(
+            same_values(array, expected),
+            "{} of {}: {case:?}",
+            std::any::type_name::<Op>(),
+            std::any::type_name::<T>()
+        );
+    }
+}
+
+/// `combine` with every promised alias.
+fn check_combine<T: Sample + Reduce<Op>, Op>(
+    n: usize,
+    random: &mut Random,
+    reference: impl Fn(T, T) -> T,
+) {
+    for (dest, a, b) in [(2, 0, 1), (0, 0, 1), (1, 0, 1), (2, 0, 0), (0, 0, 0)] {
+        let mut array = || -> Vec<T> {
+            (0..n + GUARD)
+                .map(|_| T::from_random(random.next()))
+                .collect()
+        };
+        let mut arrays = [array(), array(), array()];
+        let mut expected = arrays.clone();
+        for i in 0..n {
+            expected[dest][i] = reference(arrays[a][i], arrays[b][i]);
+        }
+        let starts = arrays.each_mut().map(|array| array.as_mut_ptr());
+        // SAFETY: all arrays have that many elements.
+        unsafe { T::combine(starts[dest], starts[a], starts[b], n) };
+        for (array, expected) in arrays.iter().zip(&expected) {
+            assert!(same_values(array, expected), "{n} {dest} {a} {b}");
+        }
+    }
+}
+
+fn check_all<T: Sample + Reduce<Op>, Op>(reference: impl Fn(T, T) -> T + Copy) {
+    forced::each(|_| {
+        let mut random = Random(0x1234_5678_9abc_def1);
+        for n in (0..70).chain([127, 1000, 3000, 9001]) {
+            for _ in 0..3 {
+                let case = Case::random(&mut random, n);
+                check::<T, Op>(&case, &mut random, false, reference);
+                if T::ANY_ORDER {
+                    check::<T, Op>(&case, &mut random, true, reference);
+                }
+            }
+            check_combine::<T, Op>(n, &mut random, reference);
+        }
+    });
+}
+
+macro_rules! operators {
+    ($($name:ident: $op:ty, [$($t:ty),*], $reference:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            $(check_all::<$t, $op>($reference);)*
+        }
+    )*};
+}
+
+operators! {
+    and: And, [i8, i16, i32, i64, isize, u8, u16, u32, u64, usize], |a, b| a & b;
+    or: Or, [i8, i16, i32, i64, isize, u8, u16, u32, u64, usize], |a, b| a | b;
+    xor: Xor, [i8, i16, i32, i64, isize, u8, u16, u32, u64, usize], |a, b| a ^ b;
+    max: Max, [i8, i16, i32, i64, isize, u8, u16, u32, u64, usize], |a, b| if b > a { b } else { a };
+    min: Min, [i8, i16, i32, i64, isize, u8, u16, u32, u64, usize], |a, b| if b < a { b } else { a };
+    sum: Sum, [i8, i16, i32, i64, isize, u8, u16, u32, u64, usize], |a, b| a.wrapping_add(b);
+    prod: Prod, [i8, i16, i32, i64, isize, u8, u16, u32, u64, usize], |a, b| a.wrapping_mul(b);
+    float_max: Max, [f32, f64], |a, b| if b > a { b } else { a };
+    float_min: Min, [f32, f64], |a, b| if b < a { b } else { a };
+    float_sum: Sum, [f32, f64], |a, b| a + b;
+    float_prod: Prod, [f32, f64], |a, b| a * b;
+    complex_sum: Sum, [Complex<f32>, Complex<f64>], |a, b| Complex { re: a.re + b.re, im: a.im + b.im };
+    complex_prod: Prod, [Complex<f32>, Complex<f64>], |a, b| Complex {
+        re: a.re * b.re - a.im * b.im,
+        im: a.re * b.im + a.im * b.re,
+    };
+}
