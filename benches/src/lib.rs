@@ -1,21 +1,32 @@
-//! Compares the library with the bare hardware.
+//! Compares the library with the bare hardware and with other implementations.
 //!
-//! The measured code is C, in `c/`: each program does the same work in two ways, in turn, in
-//! many short rounds. `benches/ratios.rs` orders the rounds and says what the ratios are;
-//! `tests/` looks at what needs no clock.
+//! The measured code is C, in `c/`. Its programs do the same work in two ways, in turn, in many
+//! short rounds, which `benches/ratios` orders. The one in `c/collectives/` is built with each
+//! implementation; `benches/collectives` lets them work in turn. `tests/` looks at what needs no
+//! clock.
 
 pub mod bar;
 pub mod build;
+pub mod contest;
+pub mod implementation;
+pub mod job;
+pub mod options;
 pub mod round;
 pub mod session;
+pub mod sheet;
 pub mod spread;
 pub mod start;
 pub mod table;
 
 pub use bar::Bar;
 pub use build::{Build, Source, Workshop};
+pub use contest::Contest;
+pub use implementation::{Implementation, Setting};
+pub use job::Job;
+pub use options::Options;
 pub use round::Round;
 pub use session::Session;
+pub use sheet::Sheet;
 pub use spread::Spread;
 pub use start::Start;
 pub use table::Table;

@@ -1,0 +1,162 @@
+//! The double sum beside all peers.
+
+use anyhow::{Result, bail};
+use ferroshmem_benches::contest::{self, Contest, Lane, Times, geometric_mean, median};
+use ferroshmem_benches::sheet::{self, verdict};
+use ferroshmem_benches::{Implementation, Options, Setting, Sheet};
+
+use crate::field::{Entrant, Field};
+
+/// Numbers of PEs.
+pub const PES: [usize; 4] = [2, 4, 16, 64];
+
+/// Sizes of the reduced array, in bytes.
+pub fn sizes(full: bool) -> Vec<usize> {
+    let every: Vec<usize> = (3..=23).map(|k| 1 << k).collect();
+    let some = [3, 6, 9, 12, 15, 18, 21, 23].map(|k| 1 << k);
+    if full { every } else { some.to_vec() }
+}
+
+/// Which reduction is measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Reduction {
+    /// Its name in names of items.
+    pub name: &'static str,
+    /// What is called, in words.
+    pub title: &'static str,
+    /// The operations of this library's program; the first one is judged.
+    pub ours: &'static [&'static str],
+    /// That of the peers' programs.
+    pub theirs: &'static str,
+}
+
+/// From a source to a dest.
+pub const SUM: Reduction = Reduction {
+    name: "reduction",
+    title: "double sum, source to dest, on all PEs",
+    ours: &["sum", "sum_to_all"],
+    theirs: "sum",
+};
+
+/// In place.
+pub const IN_PLACE: Reduction = Reduction {
+    name: "in-place",
+    title: "double sum, dest to dest (MPI_IN_PLACE), on all PEs",
+    ours: &["sum_in_place"],
+    theirs: "sum_in_place",
+};
+
+/// The ratios of a table, of the fastest peer to this library.
+#[derive(Debug, Default)]
+struct Ratios {
+    /// Of all settings.
+    all: Vec<f64>,
+    /// Of those without the linear reductions.
+    by_default: Vec<f64>,
+    missed: usize,
+}
+
+/// Measures a reduction on all numbers of PEs, and judges it.
+///
+/// # Errors
+/// If this library's job fails.
+pub fn run(field: &Field, options: &Options, reduction: Reduction) -> Result<()> {
+    let mut ratios = Ratios::default();
+    for pes in PES {
+        let name = |bytes| item(reduction, pes, bytes);
+        let wanted = options.wanted(&sizes(options.full), name);
+        if !wanted.is_empty() {
+            table(field, options, reduction, pes, &wanted, &mut ratios)?;
+        }
+    }
+    let Some(mean) = geometric_mean(&ratios.all) else {
+        return Ok(());
+    };
+    let points = ratios.all.len();
+    println!("\n{}: {points} points", reduction.title);
+    println!(
+        "  faster than the fastest peer at every point:  {} of {points}  {}",
+        points - ratios.missed,
+        verdict(ratios.missed == 0)
+    );
+    println!(
+        "  geometric mean of fastest peer / ours:        {mean:.2}, bar >= 2.00  {}",
+        verdict(mean >= 2.0)
+    );
+    if let Some(mean) = geometric_mean(&ratios.by_default) {
+        println!("  the same with the peers' default algorithms:  {mean:.2}");
+    }
+    Ok(())
+}
+
+fn item(reduction: Reduction, pes: usize, bytes: usize) -> String {
+    format!("{}/{pes}-PEs/{}", reduction.name, sheet::size(bytes))
+}
+
+fn table(
+    field: &Field,
+    options: &Options,
+    reduction: Reduction,
+    pes: usize,
+    sizes: &[usize],
+    ratios: &mut Ratios,
+) -> Result<()> {
+    let mut entrants = vec![Entrant::new("ours", Implementation::FerroShmem)];
+    entrants.extend(field.peers(pes, &[Implementation::OpenShmem, Implementation::OpenMpi]));
+    let ours = reduction.ours;
+    let mut labels = ours.to_vec();
+    labels.extend(entrants[1..].iter().map(|e| e.label.as_str()));
+    let lane = |job, operation| Lane { job, operation };
+    let mut lanes: Vec<_> = ours.iter().map(|operation| lane(0, operation)).collect();
+    lanes.extend((1..entrants.len()).map(|job| lane(job, reduction.theirs)));
+
+    println!(
+        "\n{} ({pes}): us per call, fastest peer / ours",
+        reduction.title
+    );
+    let sheet = Sheet::new("", &labels, "ratio       10%..90%  to");
+    let largest = sizes.iter().copied().max().unwrap_or(0);
+    let mut contest = Contest::new(field.start(&entrants, pes, largest), &lanes);
+    for bytes in sizes {
+        let name = item(reduction, pes, *bytes);
+        let times = contest.run(*bytes, options.effort(), |block| {
+            sheet::progress(&format!("{name} block {}", block + 1));
+        });
+        let medians: Vec<_> = times.iter().map(|t| median(t)).collect();
+        let rest = judge(&times, ours.len(), &entrants, ratios);
+        sheet.line(&name, &medians, &rest);
+    }
+    for (job, error) in contest.failures() {
+        if job == 0 {
+            bail!("{error:#}");
+        }
+        println!("{} failed: {error:#}", entrants[job].label);
+    }
+    Ok(())
+}
+
+/// Holds the first lane against the peers', which begin at `peers`.
+fn judge(times: &[Times], peers: usize, entrants: &[Entrant], ratios: &mut Ratios) -> String {
+    let entrant = |lane: usize| &entrants[lane - peers + 1];
+    let fastest = contest::best(times, peers..times.len());
+    let default = (peers..times.len()).filter(|lane| entrant(*lane).setting != Setting::Linear);
+    if let Some(spread) =
+        contest::best(times, default).and_then(|lane| contest::ratio(&times[lane], &times[0]))
+    {
+        ratios.by_default.push(spread.median);
+    }
+    let Some((lane, spread)) =
+        fastest.and_then(|lane| Some((lane, contest::ratio(&times[lane], &times[0])?)))
+    else {
+        return String::new();
+    };
+    let met = spread.median > 1.0;
+    ratios.all.push(spread.median);
+    ratios.missed += usize::from(!met);
+    format!(
+        "{}  {:9}  {}",
+        sheet::ratio(spread),
+        entrant(lane).label,
+        verdict(met)
+    )
+}

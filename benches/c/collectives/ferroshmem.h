@@ -1,0 +1,52 @@
+/* OpenSHMEM 1.6: collectives over teams. */
+#include "implementation.h"
+#include <shmem.h>
+
+#define WORLD SHMEM_TEAM_WORLD
+
+static long sync_words[2][SHMEM_REDUCE_SYNC_SIZE];
+static double work[2][LARGEST / sizeof(double) / 2 + 1 + SHMEM_REDUCE_MIN_WRKDATA_SIZE];
+
+static void barrier(size_t n) { (void)n; shmem_barrier_all(); }
+static void sum(size_t n) { shmem_double_sum_reduce(WORLD, dest, source, n); }
+static void sum_in_place(size_t n) { shmem_double_sum_reduce(WORLD, dest, dest, n); }
+static void broadcast(size_t n) { shmem_double_broadcast(WORLD, dest, source, n, 0); }
+static void fcollect(size_t n) { shmem_double_fcollect(WORLD, dest, source, n); }
+static void collect(size_t n) { shmem_double_collect(WORLD, dest, source, n); }
+static void alltoall(size_t n) { shmem_double_alltoall(WORLD, dest, source, n); }
+static void scan(size_t n) { shmem_double_sum_inscan(WORLD, dest, source, n); }
+
+static void sum_to_all(size_t n)
+{
+    static int turn;
+    turn ^= 1;
+    shmem_double_sum_to_all(dest, source, (int)n, 0, 0, pes, work[turn], sync_words[turn]);
+}
+
+static const struct operation operations[] = {
+    {"barrier", barrier, NOTHING, 0},
+    {"sum", sum, SUM, 0},
+    {"sum_to_all", sum_to_all, SUM, 0},
+    {"sum_in_place", sum_in_place, SUM, 1},
+    {"broadcast", broadcast, COPY_OF_ROOT, 0},
+    {"fcollect", fcollect, ALL_SOURCES, 0},
+    {"collect", collect, ALL_SOURCES, 0},
+    {"alltoall", alltoall, ALL_BLOCKS, 0},
+    {"scan", scan, PREFIX_SUM, 0},
+    {NULL, NULL, NOTHING, 0},
+};
+
+static void begin(int *argc, char ***argv)
+{
+    (void)argc, (void)argv;
+    shmem_init();
+    me = shmem_my_pe();
+    pes = shmem_n_pes();
+    for (int turn = 0; turn < 2; turn++)
+        for (int i = 0; i < SHMEM_REDUCE_SYNC_SIZE; i++)
+            sync_words[turn][i] = SHMEM_SYNC_VALUE;
+    shmem_barrier_all();
+}
+
+static void *memory(size_t bytes) { return shmem_align(4096, bytes); }
+static void end(void) { shmem_finalize(); }

@@ -1,0 +1,78 @@
+/* Processes wait here for their next order, asleep and outside of the measured library, so that a
+ * job costs nothing while another one is measured. PE 0 reads the orders from standard input:
+ *
+ *     OPERATION BYTES WARM_UP CALLS CHECK */
+#ifndef GATE_H
+#define GATE_H
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct order {
+    char operation[32]; /* empty at the end of the input */
+    long bytes;         /* of data, as the operation counts them */
+    long warm_up;       /* calls that are not timed, at least one */
+    long calls;         /* calls that are timed */
+    long check;         /* whether the result of the first call is checked */
+};
+
+static struct gate {
+    unsigned opened; /* how often */
+    int done;        /* PEs that have carried out the order */
+    struct order order;
+} *gate;
+
+/* Opens the gate that is in the file `path`, which was made of zeros. From then on this process
+ * ends with its parent: nobody would wake it. */
+static inline void gate_open(const char *path)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const int file = open(path, O_RDWR);
+    gate = file < 0 ? MAP_FAILED
+                    : mmap(NULL, sizeof *gate, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (gate == MAP_FAILED) {
+        perror(path);
+        exit(1);
+    }
+    close(file);
+}
+
+/* Waits for the next order; false at the end of the input. Called by all PEs. */
+static inline int gate_pass(int me, struct order *order)
+{
+    static unsigned passed;
+    if (me == 0) {
+        if (scanf("%31s %ld %ld %ld %ld", gate->order.operation, &gate->order.bytes,
+                  &gate->order.warm_up, &gate->order.calls, &gate->order.check) != 5)
+            gate->order.operation[0] = '\0';
+        gate->done = 0;
+        __atomic_store_n(&gate->opened, passed + 1, __ATOMIC_RELEASE);
+        syscall(SYS_futex, &gate->opened, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    } else {
+        while (__atomic_load_n(&gate->opened, __ATOMIC_ACQUIRE) == passed)
+            syscall(SYS_futex, &gate->opened, FUTEX_WAIT, passed, NULL, NULL, 0);
+    }
+    passed++;
+    *order = gate->order;
+    return order->operation[0] != '\0';
+}
+
+/* Says that this PE is done; on PE 0 waits until all are. */
+static inline void gate_done(int me, int pes)
+{
+    __atomic_add_fetch(&gate->done, 1, __ATOMIC_ACQ_REL);
+    while (me == 0 && __atomic_load_n(&gate->done, __ATOMIC_ACQUIRE) != pes)
+        sched_yield();
+}
+
+#endif

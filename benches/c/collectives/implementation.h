@@ -1,0 +1,38 @@
+/* What each implementation has to tell of itself to be measured. */
+#ifndef IMPLEMENTATION_H
+#define IMPLEMENTATION_H
+
+#include <stddef.h>
+
+enum { LARGEST = 8 << 20 }; /* bytes of the largest array that is reduced */
+
+/* What the elements of dest are after an operation: the number of an element times a weight. */
+enum result {
+    NOTHING,      /* no data */
+    SUM,          /* of all PEs' sources */
+    PREFIX_SUM,   /* of the sources of PEs 0 to this one */
+    COPY_OF_ROOT, /* the source of PE 0; on PE 0 its dest is not looked at */
+    ALL_SOURCES,  /* one after the other */
+    ALL_BLOCKS,   /* each PE's block for this one */
+};
+
+/* An operation; `n` is a number of doubles: all, or of one block. */
+struct operation {
+    const char *name;
+    void (*call)(size_t n);
+    enum result result;
+    int in_place; /* takes its operands from dest */
+};
+
+static int me, pes;
+static double *source, *dest;
+
+/* Becomes a PE: sets `me` and `pes`. */
+static void begin(int *argc, char ***argv);
+
+/* Memory that operations can use, the same on every PE. */
+static void *memory(size_t bytes);
+
+static void end(void);
+
+#endif

@@ -1,0 +1,123 @@
+/* Times collective operations of one implementation, called back to back.
+ *
+ * usage: PROGRAM BYTES GATE, with BYTES of source and of dest on each PE; orders are as in gate.h.
+ * The answer to each is a line: nanoseconds per call, from PE 0's first until all PEs have done
+ * their last. */
+#include IMPLEMENTATION
+#include "gate.h"
+#include <time.h>
+
+static double now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+/* Element `i` of PE 0's source; those of other PEs are multiples. Sums of them are exact. */
+static double element(size_t i) { return (double)(i % 61 + 1); }
+
+/* What element `i` of an operation on `n` elements is. */
+static double expected(enum result result, size_t n, size_t i)
+{
+    switch (result) {
+    case SUM: return element(i) * pes * (pes + 1) / 2;
+    case PREFIX_SUM: return element(i) * (me + 1) * (me + 2) / 2;
+    case COPY_OF_ROOT: return element(i);
+    case ALL_SOURCES: return element(i % n) * (double)(i / n + 1);
+    case ALL_BLOCKS: return element((size_t)me * n + i % n) * (double)(i / n + 1);
+    default: return 0;
+    }
+}
+
+/* Elements of dest after an operation on `n` elements. */
+static size_t elements(enum result result, size_t n)
+{
+    switch (result) {
+    case NOTHING: return 0;
+    case COPY_OF_ROOT: return me == 0 ? 0 : n;
+    case ALL_SOURCES:
+    case ALL_BLOCKS: return n * (size_t)pes;
+    default: return n;
+    }
+}
+
+static void check(const struct operation *operation, size_t n)
+{
+    const size_t all = elements(operation->result, n);
+    for (size_t i = 0; i < all; i++)
+        if (dest[i] != expected(operation->result, n, i)) {
+            fprintf(stderr, "%s of %zu elements: PE %d has %g at %zu, not %g\n", operation->name, n,
+                    me, dest[i], i, expected(operation->result, n, i));
+            exit(1);
+        }
+}
+
+static const struct operation *find(const char *name)
+{
+    for (const struct operation *each = operations; each->name; each++)
+        if (strcmp(each->name, name) == 0)
+            return each;
+    fprintf(stderr, "no operation \"%s\" in this program\n", name);
+    exit(1);
+}
+
+/* Nanoseconds per call. */
+static double measure(const struct operation *operation, const struct order *order)
+{
+    const size_t n = (size_t)order->bytes / sizeof *dest;
+    if (operation->in_place)
+        memcpy(dest, source, n * sizeof *dest);
+    else if (order->check)
+        memset(dest, 0, elements(operation->result, n) * sizeof *dest);
+    barrier(0);
+    operation->call(n);
+    if (order->check) {
+        barrier(0);
+        check(operation, n);
+        barrier(0);
+    }
+    for (long i = 1; i < order->warm_up; i++)
+        operation->call(n);
+    barrier(0);
+    const double start = now_ns();
+    for (long i = 0; i < order->calls; i++)
+        operation->call(n);
+    gate_done(me, pes);
+    const double time = (now_ns() - start) / (double)order->calls;
+    if (order->check && !operation->in_place)
+        check(operation, n);
+    return time;
+}
+
+int main(int argc, char **argv)
+{
+    begin(&argc, &argv);
+    if (argc < 3) {
+        fprintf(stderr, "usage: PROGRAM BYTES GATE\n");
+        return 1;
+    }
+    gate_open(argv[argc - 1]);
+    const size_t bytes = strtoul(argv[argc - 2], NULL, 10);
+    source = memory(bytes);
+    dest = memory(bytes);
+    if (!source || !dest) {
+        fprintf(stderr, "no memory for two arrays of %zu bytes\n", bytes);
+        return 1;
+    }
+    for (size_t i = 0; i < bytes / sizeof *source; i++) {
+        source[i] = element(i) * (me + 1);
+        dest[i] = 0;
+    }
+    barrier(0);
+    struct order order;
+    while (gate_pass(me, &order)) {
+        const double time = measure(find(order.operation), &order);
+        if (me == 0) {
+            printf("%.2f\n", time);
+            fflush(stdout);
+        }
+    }
+    end();
+    return 0;
+}

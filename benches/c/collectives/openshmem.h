@@ -1,0 +1,58 @@
+/* OpenSHMEM 1.4: collectives over active sets. */
+#include "implementation.h"
+#include <shmem.h>
+
+static long sync_words[2][_SHMEM_REDUCE_SYNC_SIZE + _SHMEM_COLLECT_SYNC_SIZE +
+                          _SHMEM_BCAST_SYNC_SIZE + _SHMEM_ALLTOALL_SYNC_SIZE];
+static double work[2][LARGEST / sizeof(double) / 2 + 1 + _SHMEM_REDUCE_MIN_WRKDATA_SIZE];
+
+/* Calls take turns with two arrays, as the standard wants of calls without barrier between them. */
+#define TURN() (turn ^= 1)
+#define WORLD 0, 0, pes
+
+static int turn;
+
+static void barrier(size_t n) { (void)n; shmem_barrier_all(); }
+
+static void sum(size_t n)
+{
+    TURN();
+    shmem_double_sum_to_all(dest, source, (int)n, WORLD, work[turn], sync_words[turn]);
+}
+
+static void sum_in_place(size_t n)
+{
+    TURN();
+    shmem_double_sum_to_all(dest, dest, (int)n, WORLD, work[turn], sync_words[turn]);
+}
+
+static void broadcast(size_t n) { shmem_broadcast64(dest, source, n, 0, WORLD, sync_words[TURN()]); }
+static void fcollect(size_t n) { shmem_fcollect64(dest, source, n, WORLD, sync_words[TURN()]); }
+static void collect(size_t n) { shmem_collect64(dest, source, n, WORLD, sync_words[TURN()]); }
+static void alltoall(size_t n) { shmem_alltoall64(dest, source, n, WORLD, sync_words[TURN()]); }
+
+static const struct operation operations[] = {
+    {"barrier", barrier, NOTHING, 0},
+    {"sum", sum, SUM, 0},
+    {"sum_in_place", sum_in_place, SUM, 1},
+    {"broadcast", broadcast, COPY_OF_ROOT, 0},
+    {"fcollect", fcollect, ALL_SOURCES, 0},
+    {"collect", collect, ALL_SOURCES, 0},
+    {"alltoall", alltoall, ALL_BLOCKS, 0},
+    {NULL, NULL, NOTHING, 0},
+};
+
+static void begin(int *argc, char ***argv)
+{
+    (void)argc, (void)argv;
+    shmem_init();
+    me = shmem_my_pe();
+    pes = shmem_n_pes();
+    for (int which = 0; which < 2; which++)
+        for (size_t i = 0; i < sizeof sync_words[which] / sizeof *sync_words[which]; i++)
+            sync_words[which][i] = _SHMEM_SYNC_VALUE;
+    shmem_barrier_all();
+}
+
+static void *memory(size_t bytes) { return shmem_align(4096, bytes); }
+static void end(void) { shmem_finalize(); }
