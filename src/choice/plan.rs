@@ -7,7 +7,7 @@ use super::algorithm::Choice;
 use super::collective::Collective;
 
 /// Most steps of one collective.
-pub const STEPS: usize = 6;
+const STEPS: usize = 6;
 
 /// One step: a choice and the most bytes that it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,9 @@ struct Step {
 pub struct Steps([Step; STEPS]);
 
 impl Steps {
+    /// Most steps that there is room for.
+    pub const ROOM: usize = STEPS;
+
     /// No step at all: nothing is known.
     pub const NONE: Self = Self([Step { up_to: 0, code: 0 }; STEPS]);
 

@@ -76,7 +76,7 @@ pub fn into(root: &Path, debug: bool) -> Result<()> {
     };
 
     let mut tree = Tree::new(root.to_owned());
-    for program in ["oshrun", "oshcc", "oshmem_info"] {
+    for program in ["oshrun", "oshcc", "oshmem_info", "oshtune"] {
         let to = format!("bin/{program}");
         tree.copy(&built.join(program), &to, PROGRAM, stripped("--strip-all"))?;
     }

@@ -20,6 +20,7 @@ const FILES: &[(&str, &str)] = &[
     ("man/oshrun.1", "share/man/man1/oshrun.1"),
     ("man/oshcc.1", "share/man/man1/oshcc.1"),
     ("man/oshmem_info.1", "share/man/man1/oshmem_info.1"),
+    ("man/oshtune.1", "share/man/man1/oshtune.1"),
     ("man/ferroshmem.7", "share/man/man7/ferroshmem.7"),
 ];
 

@@ -430,7 +430,11 @@ fn info_lists_every_variable() {
 
 #[test]
 fn manual_pages_list_every_option() {
-    for (program, page) in [("oshrun", "oshrun.1"), ("oshmem_info", "oshmem_info.1")] {
+    for (program, page) in [
+        ("oshrun", "oshrun.1"),
+        ("oshmem_info", "oshmem_info.1"),
+        ("oshtune", "oshtune.1"),
+    ] {
         let help = succeed(command(bin(program)).arg("--help"));
         let page = fs::read_to_string(prefix().join("share/man/man1").join(page)).unwrap();
         for option in help
@@ -460,6 +464,7 @@ fn installs_below_a_destdir() {
         "bin/oshcc",
         "bin/oshc++",
         "bin/oshmem_info",
+        "bin/oshtune",
         "include/shmem.h",
         "include/shmemx.h",
         "include/pshmem.h",

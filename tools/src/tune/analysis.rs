@@ -4,8 +4,9 @@ use ferroshmem::choice::{Algorithm, Choice, Collective, Rules, Steps};
 
 use super::measure::Point;
 
-/// A choice is kept while no other is faster by more than this: small differences are noise.
-const MARGIN: f64 = 1.05;
+/// What a change of choice must gain over all sizes, as a logarithm of times: about 10 %.
+/// Small differences are noise, and few steps are easier to understand.
+const WORTH: f64 = 0.1;
 
 /// The rules that follow from the times of a job of `pes` PEs.
 pub fn rules(pes: usize, points: &[Point]) -> Rules {
@@ -43,17 +44,13 @@ pub fn best(points: &[Point], bytes: usize) -> Option<&Point> {
 }
 
 fn steps(collective: Collective, pes: usize, points: &[Point]) -> Steps {
-    let sizes = sizes(points);
-    let mut chosen: Vec<(usize, Choice)> = Vec::new();
-    for bytes in &sizes {
-        let Some(best) = best(points, *bytes) else {
-            continue;
-        };
-        let kept = chosen.last().map(|(_, c)| *c).filter(|c| {
-            let kept = time(points, *c, *bytes);
-            kept.is_some_and(|t| t <= MARGIN * best.time)
-        });
-        chosen.push((*bytes, kept.unwrap_or(best.choice)));
+    let changes =
+        |chosen: &[(usize, Choice)]| chosen.windows(2).filter(|w| w[0].1 != w[1].1).count();
+    let mut worth = WORTH;
+    let mut chosen = least_loss(collective, points, worth);
+    while changes(&chosen) >= Steps::ROOM {
+        worth *= 2.0;
+        chosen = least_loss(collective, points, worth);
     }
     let ends = chosen.iter().enumerate().map(|(i, (bytes, choice))| {
         let end = match chosen.get(i + 1) {
@@ -71,6 +68,45 @@ fn steps(collective: Collective, pes: usize, points: &[Point]) -> Steps {
         (end, *choice)
     });
     Steps::new(ends)
+}
+
+/// For each size a choice, such that the sum of what is lost against the fastest and of what
+/// changes of choice must gain, `worth` each, is least (dynamic programming over the sizes).
+fn least_loss(collective: Collective, points: &[Point], worth: f64) -> Vec<(usize, Choice)> {
+    let sizes = sizes(points);
+    let choices = collective.choices();
+    // For each size and choice: the least sum so far, and the choice at the size before.
+    let mut table: Vec<Vec<(f64, usize)>> = Vec::new();
+    for bytes in &sizes {
+        let fastest = best(points, *bytes).map_or(f64::NAN, |p| p.time);
+        let row = choices.iter().enumerate().map(|(i, choice)| {
+            let loss = time(points, *choice, *bytes).map_or(f64::INFINITY, |t| (t / fastest).ln());
+            let Some(last) = table.last() else {
+                return (loss, i);
+            };
+            let from = |j: usize| last[j].0 + if i == j { 0.0 } else { worth };
+            let before = (0..choices.len()).min_by(|a, b| from(*a).total_cmp(&from(*b)));
+            let before = before.expect("every collective has choices");
+            // Of equals, the one that is no change.
+            let before = if from(i) <= from(before) { i } else { before };
+            (loss + from(before), before)
+        });
+        let row = row.collect();
+        table.push(row);
+    }
+    let Some(last) = table.last() else {
+        return Vec::new();
+    };
+    let mut i = (0..choices.len())
+        .min_by(|a, b| last[*a].0.total_cmp(&last[*b].0))
+        .expect("every collective has choices");
+    let mut chosen = Vec::new();
+    for (bytes, row) in sizes.iter().zip(&table).rev() {
+        chosen.push((*bytes, choices[i]));
+        i = row[i].1;
+    }
+    chosen.reverse();
+    chosen
 }
 
 /// The size at which the second choice overtakes the first, between two sizes that were
@@ -143,6 +179,27 @@ mod tests {
             ],
         );
         assert_eq!(text, "pull");
+        let text = shown(
+            Collective::Scan,
+            &[
+                (8, &[("pull", 100.0), ("slices", 101.0)]),
+                (64, &[("pull", 110.0), ("slices", 100.0)]),
+                (512, &[("pull", 200.0), ("slices", 100.0)]),
+            ],
+        );
+        assert_eq!(text, "slices");
+    }
+
+    #[test]
+    fn changes_fit_the_room() {
+        let rows = (3..20).map(|k| {
+            let times = if k % 2 == 0 { [1.0, 5.0] } else { [5.0, 1.0] };
+            (1 << k, [("pull", times[0]), ("slices", times[1])])
+        });
+        let rows: Vec<_> = rows.collect();
+        let rows: Vec<_> = rows.iter().map(|(n, r)| (*n, r.as_slice())).collect();
+        let text = shown(Collective::Scan, &rows);
+        assert!(text.split(", ").count() <= Steps::ROOM, "{text}");
     }
 
     #[test]

@@ -73,6 +73,8 @@ fn predict(options: &Options) -> String {
 
 fn tune(options: &Options, depth: Depth) -> Result<()> {
     let machine = Identity::here();
+    let cores = machine.cores as usize;
+    let counts = counts(&options.pes, depth, cores)?;
     let output = match (&options.output, options.dry_run) {
         (_, true) => None,
         (Some(path), _) => Some(path.clone()),
@@ -81,8 +83,10 @@ fn tune(options: &Options, depth: Depth) -> Result<()> {
             None => bail!("no place for the tuning file: give --output FILE"),
         },
     };
-    let cores = machine.cores as usize;
-    let counts = counts(&options.pes, depth, cores)?;
+    if let Some(path) = &output {
+        TuningFile::check_place(path)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
     let time = options.time.unwrap_or(match depth {
         Depth::Quick => Duration::from_secs(5),
         Depth::Full => Duration::from_secs(90),

@@ -1,7 +1,7 @@
 //! The tuning file: what `oshtune` writes and `oshrun` reads.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
 
 use ferroshmem::choice::{Collective, Parameters, Rules, Steps, Tuning};
@@ -109,19 +109,7 @@ impl TuningFile {
 
     /// Writes the file; nobody sees half of it. Makes its directory if there is none.
     pub fn write(&self, path: &Path) -> io::Result<()> {
-        let directory = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        fs::create_dir_all(directory)?;
-        let name = path
-            .file_name()
-            .ok_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))?;
-        let temporary = directory.join(format!(
-            ".{}.{}",
-            name.to_string_lossy(),
-            std::process::id()
-        ));
+        let temporary = beside(path)?;
         let written =
             fs::write(&temporary, self.text()).and_then(|()| fs::rename(&temporary, path));
         if written.is_err() {
@@ -129,6 +117,13 @@ impl TuningFile {
             let _ = fs::remove_file(&temporary);
         }
         written
+    }
+
+    /// Whether [`write`](Self::write) could write a file, as far as can be told before.
+    pub fn check_place(path: &Path) -> io::Result<()> {
+        let temporary = beside(path)?;
+        fs::write(&temporary, "")?;
+        fs::remove_file(&temporary)
     }
 
     /// What the PEs of a job are told.
@@ -233,6 +228,21 @@ impl TuningFile {
             rules,
         })
     }
+}
+
+/// The name of a temporary file beside `path`, whose directory it makes if there is none.
+fn beside(path: &Path) -> io::Result<PathBuf> {
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    if path.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    fs::create_dir_all(directory)?;
+    let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
+    let (name, id) = (name.to_string_lossy(), std::process::id());
+    Ok(directory.join(format!(".{name}.{id}")))
 }
 
 fn rules_table(rules: &Rules) -> RulesTable {

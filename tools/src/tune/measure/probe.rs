@@ -11,7 +11,7 @@ use ferroshmem::kernel::{self, Reduce};
 use super::buffer::Buffer;
 use super::{Finding, NAME};
 use crate::tune::schedule::Depth;
-use crate::tune::statistics::median;
+use crate::tune::statistics::lower_quartile;
 
 /// Bytes of a source for β and γ: they stay in a core's own cache.
 const CACHED: usize = 64 << 10;
@@ -66,7 +66,7 @@ fn alpha(samples: usize, exchanges: u64) -> f64 {
         }
     }
     collective::sync_all(NAME);
-    median(&mut times)
+    lower_quartile(&mut times)
 }
 
 /// Nanoseconds per byte for PE 0 to copy, and to combine, what another PE has just written.
@@ -114,7 +114,7 @@ fn beta_and_gamma(samples: usize) -> (f64, f64) {
         }
         collective::sync_all(NAME);
     }
-    (median(&mut copies), median(&mut folds))
+    (lower_quartile(&mut copies), lower_quartile(&mut folds))
 }
 
 /// How many times faster all PEs together copy `bytes` bytes each from memory to memory than
@@ -137,7 +137,7 @@ fn streams(bytes: usize) -> f64 {
             collective::sync_all(NAME);
             times.push(start.elapsed().as_nanos() as f64);
         }
-        median(&mut times)
+        lower_quartile(&mut times)
     };
     let alone = together(1);
     let all = together(pes);

@@ -10,7 +10,7 @@ use super::buffer::Buffer;
 use super::finding::Point;
 use super::{Finding, NAME, WORLD};
 use crate::tune::schedule::{Depth, Unit};
-use crate::tune::statistics::median;
+use crate::tune::statistics::lower_quartile;
 
 /// From this size on a choice that is far behind is not looked at any more.
 const SETTLED: usize = 16 << 10;
@@ -50,7 +50,7 @@ pub fn run(depth: Depth, time: Duration, mut report: impl FnMut(Finding)) {
     };
     let rounds = match depth {
         Depth::Quick => 3,
-        Depth::Full => 7,
+        Depth::Full => 15,
     };
     let end = Instant::now() + time;
     let mut slow: Vec<(Collective, Choice)> = Vec::new();
@@ -82,7 +82,7 @@ pub fn run(depth: Depth, time: Duration, mut report: impl FnMut(Finding)) {
 
 impl Trial {
     /// On PE 0: nanoseconds of a call of `unit` by each choice that is not to be skipped, the
-    /// median of some rounds over all choices, in about the time `budget`.
+    /// lower quartile of some rounds over all choices, in about the time `budget`.
     fn lead(
         &self,
         unit: &Unit,
@@ -116,7 +116,7 @@ impl Trial {
             calls: 0,
         });
         let choices = at_work.iter().map(|i| choices[*i]);
-        let times = times.iter_mut().map(|t| median(t));
+        let times = times.iter_mut().map(|t| lower_quartile(t));
         choices.zip(times).collect()
     }
 
