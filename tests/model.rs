@@ -289,3 +289,34 @@ fn the_last_to_arrive_works_for_all() {
         other.join().unwrap();
     });
 }
+
+/// Two tasks, two members, twice: each task is done once, after all have arrived, and all see
+/// both.
+#[test]
+fn shared_tasks_are_done_once_before_anybody_leaves() {
+    model(2, || {
+        let words: Arc<[ModelWord; 5]> = Arc::new(std::array::from_fn(|_| ModelWord::new()));
+        let cells = Arc::new(Cells::new());
+        let member = |me: usize, w: &[ModelWord; 5], cells: &Cells| {
+            let sharing = central::Sharing {
+                arrivals: &w[0],
+                next: &w[1],
+                done: &w[2],
+                arrived: &w[3],
+                finished: &w[4],
+            };
+            cells.write(me, 1);
+            let task = |i: u32| cells.write(i as usize, cells.read(i as usize) + 1);
+            for (epoch, expected) in [(1, 2), (2, 3)] {
+                sharing.arrive_and_share(2, epoch, 2, || NoPatience, task);
+                assert_eq!((cells.read(0), cells.read(1)), (expected, expected));
+            }
+        };
+        let other = {
+            let (words, cells) = (words.clone(), cells.clone());
+            thread::spawn(move || member(1, &words, &cells))
+        };
+        member(0, &words, &cells);
+        other.join().unwrap();
+    });
+}

@@ -1,4 +1,5 @@
-//! The central barrier: a counter of arrivals and a flag that the last one posts.
+//! The central barrier: a counter of arrivals and a flag that the last one posts. Between
+//! the two there can be work: for the last to arrive, or for whoever has time.
 
 use crate::wait::flag;
 use crate::wait::{Patience, Word};
@@ -23,5 +24,61 @@ pub fn arrive_and_wait(
         flag::post(release, epoch);
     } else {
         flag::wait(release, epoch, patience);
+    }
+}
+
+/// The words of a barrier whose members share work.
+#[derive(Debug)]
+pub struct Sharing<'a, W> {
+    /// Zero between barriers.
+    pub arrivals: &'a W,
+    /// The next task to take.
+    pub next: &'a W,
+    /// Tasks done.
+    pub done: &'a W,
+    /// Shows the last epoch in which all have arrived.
+    pub arrived: &'a W,
+    /// Shows the last epoch whose tasks were all done.
+    pub finished: &'a W,
+}
+
+impl<W: Word> Sharing<'_, W> {
+    /// Arrives for epoch `epoch` at a barrier of `all` members, takes tasks 0 to `tasks` - 1 as
+    /// long as there are any, and waits until all are done. Who comes back late from waiting
+    /// finds the work done and goes on at once: where PEs outnumber cores, those that are
+    /// running do everything, and each PE is scheduled once.
+    ///
+    /// Each task is done once; it sees what all wrote before they arrived, and all see what it
+    /// wrote. `patience` makes the patience for each of two waits.
+    #[inline]
+    pub fn arrive_and_share<P: Patience>(
+        &self,
+        all: u32,
+        epoch: u32,
+        tasks: u32,
+        patience: impl Fn() -> P,
+        work: impl Fn(u32),
+    ) {
+        if self.arrivals.fetch_add(1) + 1 == all {
+            // Nobody looks at these until the post: all have left the epoch before.
+            self.arrivals.swap(0);
+            self.next.swap(0);
+            self.done.swap(0);
+            flag::post(self.arrived, epoch);
+        } else {
+            flag::wait(self.arrived, epoch, &mut patience());
+        }
+        while self.next.load() < tasks {
+            let task = self.next.fetch_add(1);
+            if task >= tasks {
+                break;
+            }
+            work(task);
+            if self.done.fetch_add(1) + 1 == tasks {
+                flag::post(self.finished, epoch);
+                return;
+            }
+        }
+        flag::wait(self.finished, epoch, &mut patience());
     }
 }

@@ -1,6 +1,6 @@
 //! All-to-all: member i's block j goes to member j's block i.
 
-use super::{copy, from_me_on};
+use super::{copy, from_on};
 use crate::choice::{Algorithm, Collective};
 use crate::group::{Group, Places};
 
@@ -33,20 +33,18 @@ pub unsafe fn alltoall(
             }
             Algorithm::Push => {
                 group.sync();
-                for member in from_me_on(group) {
+                for member in from_on(me, group.size) {
                     let to = dest.from(me * bytes).of(member);
                     copy(group, to, source.from(member * bytes).of(me), bytes);
                 }
                 group.leave();
             }
-            _ => {
-                group.sync();
-                for member in from_me_on(group) {
-                    let from = source.from(me * bytes).of(member);
-                    copy(group, dest.from(member * bytes).of(me), from, bytes);
+            _ => group.share_out_members(2 * bytes * group.size, |reader| {
+                for member in from_on(reader, group.size) {
+                    let from = source.from(reader * bytes).of(member);
+                    copy(group, dest.from(member * bytes).of(reader), from, bytes);
                 }
-                group.leave();
-            }
+            }),
         }
     }
 }
@@ -74,22 +72,24 @@ pub unsafe fn alltoalls(
     strides: Strides,
     n: usize,
 ) {
-    let (me, elem) = (group.me, strides.elem);
+    let elem = strides.elem;
     let choice = group.choose(Collective::Alltoalls, n * elem);
     let step = (strides.dest * elem, strides.source * elem);
-    group.sync();
-    for member in from_me_on(group) {
-        let (reader, writer) = match choice.algorithm {
-            Algorithm::Push => (member, me),
-            _ => (me, member),
-        };
+    let block = |reader: usize, writer: usize| {
         let to = dest.from(writer * n * step.0).of(reader);
         let from = source.from(reader * n * step.1).of(writer);
         group.traffic().moved(n * elem, n * elem);
         // SAFETY: the caller's promise; block `writer` of one array, `reader` of the other.
         unsafe { copy_strided((to, step.0), (from, step.1), n, elem) };
-    }
-    group.leave();
+    };
+    group.share_out_members(2 * n * elem * group.size, |one| {
+        for other in from_on(one, group.size) {
+            match choice.algorithm {
+                Algorithm::Push => block(other, one),
+                _ => block(one, other),
+            }
+        }
+    });
 }
 
 /// Copies `n` elements of `elem` bytes between places that are so many bytes apart.

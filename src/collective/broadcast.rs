@@ -1,6 +1,6 @@
 //! Broadcast: the root's source on every member.
 
-use super::{copy, slice_of};
+use super::{copy, slices_of};
 use crate::choice::{Algorithm, Collective, EAGER};
 use crate::group::{Group, Places};
 
@@ -41,12 +41,12 @@ pub unsafe fn broadcast<'a>(
     // SAFETY: the caller's promise.
     unsafe {
         match choice.algorithm {
-            _ if group.size == 1 => b.pull(),
+            _ if group.size == 1 => b.fill(0),
             Algorithm::Eager if bytes <= EAGER => b.eager(),
             Algorithm::Push => b.push(),
-            Algorithm::Slices => b.by_two_synchronisations(Broadcast::slices),
+            Algorithm::Slices => b.slices(),
             Algorithm::Tree => b.tree(),
-            _ => b.by_two_synchronisations(Broadcast::pull),
+            _ => group.share_out_members(2 * bytes, |m| b.fill(m)),
         }
     }
 }
@@ -75,18 +75,10 @@ impl Broadcast<'_> {
         }
     }
 
-    unsafe fn by_two_synchronisations(&self, work: unsafe fn(&Self)) {
-        self.group.sync();
-        // SAFETY: the caller's promise.
-        unsafe { work(self) };
-        self.group.leave();
-    }
-
-    /// Every member reads the root's source.
-    unsafe fn pull(&self) {
-        let me = self.group.me;
-        if self.writes(me) {
-            let (to, from) = (self.dest.of(me), self.source.of(self.root));
+    /// Copies the root's source to a member's destination.
+    unsafe fn fill(&self, member: usize) {
+        if self.writes(member) {
+            let (to, from) = (self.dest.of(member), self.source.of(self.root));
             // SAFETY: the caller's promise; the root's source is constant during the call.
             unsafe { copy(self.group, to, from, self.bytes) };
         }
@@ -96,13 +88,8 @@ impl Broadcast<'_> {
     /// barrier has a last member to arrive, that one does it for the root, so that one
     /// synchronisation is enough.
     unsafe fn push(&self) {
-        let work = || {
-            for member in (0..self.group.size).filter(|m| self.writes(*m)) {
-                let (to, from) = (self.dest.of(member), self.source.of(self.root));
-                // SAFETY: the caller's promise; all members are here, and one alone writes.
-                unsafe { copy(self.group, to, from, self.bytes) };
-            }
-        };
+        // SAFETY: the caller's promise; all members are here, and one alone writes.
+        let work = || (0..self.group.size).for_each(|m| unsafe { self.fill(m) });
         if self.group.has_last() {
             return self.group.epoch().synchronise_with(work);
         }
@@ -116,12 +103,14 @@ impl Broadcast<'_> {
     /// Each member copies its part of the root's source to every destination: each byte is
     /// read once, and all members, the root too, share the work.
     unsafe fn slices(&self) {
-        let part = slice_of(self.group, self.bytes, 1);
-        let (to, from) = (self.dest.from(part.start), self.source.from(part.start));
-        for member in (0..self.group.size).filter(|m| self.writes(*m)) {
-            // SAFETY: the caller's promise; this member alone writes the part.
-            unsafe { copy(self.group, to.of(member), from.of(self.root), part.len()) };
-        }
+        let work = slices_of(self.group, self.bytes, 1, 1 + self.group.size);
+        self.group.share_out(work, |part| {
+            let (to, from) = (self.dest.from(part.start), self.source.from(part.start));
+            for member in (0..self.group.size).filter(|m| self.writes(*m)) {
+                // SAFETY: the caller's promise; this part is written here alone.
+                unsafe { copy(self.group, to.of(member), from.of(self.root), part.len()) };
+            }
+        });
     }
 
     /// A binomial tree with the root on top: each member reads its parent's copy, so that not

@@ -1,6 +1,6 @@
 //! Collect and fcollect: every member gathers all sources, in the members' order.
 
-use super::{copy, from_me_on};
+use super::{copy, from_on};
 use crate::choice::{Algorithm, Collective, EAGER};
 use crate::group::{Epoch, Group, Places};
 
@@ -33,19 +33,17 @@ pub unsafe fn fcollect(
             Algorithm::Push => {
                 group.sync();
                 let block = dest.from(me * bytes);
-                for member in from_me_on(group) {
+                for member in from_on(me, group.size) {
                     copy(group, block.of(member), source.of(me), bytes);
                 }
                 group.leave();
             }
-            _ => {
-                group.sync();
-                for member in from_me_on(group) {
-                    let to = dest.from(member * bytes).of(me);
+            _ => group.share_out_members(2 * bytes * group.size, |reader| {
+                for member in from_on(reader, group.size) {
+                    let to = dest.from(member * bytes).of(reader);
                     copy(group, to, source.of(member), bytes);
                 }
-                group.leave();
-            }
+            }),
         }
     }
 }
@@ -118,7 +116,7 @@ pub unsafe fn collect<'p>(
             }
             Algorithm::Push => {
                 if let Some((_, at, bytes)) = all.blocks().nth(me) {
-                    for member in from_me_on(group) {
+                    for member in from_on(me, group.size) {
                         copy(group, dest.from(at).of(member), source.of(me), bytes);
                     }
                 }

@@ -4,7 +4,8 @@
 //! Most follow one of two patterns. *Eager*: copy the source to library memory, synchronise,
 //! read the others' copies. *Direct*: synchronise (sources are ready, destinations may be
 //! written), move data straight between the users' arrays, synchronise (sources may be
-//! reused). Data is moved such that each destination byte has one writer, and `dest == source`
+//! reused). The second is shared out between the members ([`Group::share_out`]), and where PEs
+//! outnumber cores needs but one synchronisation as well. Data is moved such that each destination byte has one writer, and `dest == source`
 //! is safe where the standard allows it.
 
 pub mod alltoall;
@@ -15,28 +16,38 @@ pub mod reduce;
 pub mod scan;
 mod scratch;
 
-use std::ops::Range;
-
-use crate::group::Group;
+use crate::group::{Group, Work};
 use crate::kernel;
 
 /// Bytes of a cache line: slices of work begin at multiples of it.
 const LINE: usize = 64;
 
-/// The part of `n` elements of `elem` bytes that this member works on: equal parts, in
-/// whole cache lines, so that no line has two writers.
-fn slice_of(group: &Group<'_>, n: usize, elem: usize) -> Range<usize> {
+/// Work on `n` elements of `elem` bytes that lie in `arrays` arrays. Each member's part is as
+/// large as the others', in whole cache lines, so that no line has two writers. Pieces taken on
+/// demand are whole pages, so that few PEs touch each.
+fn slices_of(group: &Group<'_>, n: usize, elem: usize, arrays: usize) -> Work {
+    const PAGE: usize = 4096;
+    const LARGEST_PIECE: usize = 64 << 10;
+
     let per_line = (LINE / elem).max(1);
     let lines = n.div_ceil(per_line);
     let share = lines.div_ceil(group.size) * per_line;
     let start = (group.me * share).min(n);
-    start..(start + share).min(n)
+    let bytes = n * elem;
+    let piece = (bytes / 16)
+        .next_multiple_of(PAGE)
+        .clamp(PAGE, LARGEST_PIECE);
+    Work {
+        total: n,
+        own: start..(start + share).min(n),
+        piece: piece / elem,
+        bytes: bytes * arrays,
+    }
 }
 
-/// The members, beginning with this one: so that not all read the same one at once.
-fn from_me_on(group: &Group<'_>) -> impl Iterator<Item = usize> {
-    let (me, size) = (group.me, group.size);
-    (me..size).chain(0..me)
+/// The members, beginning with one: so that not all read the same one at once.
+fn from_on(first: usize, size: usize) -> impl Iterator<Item = usize> {
+    (first..size).chain(0..first)
 }
 
 /// Copies `bytes` bytes between places that may be the same, on behalf of `group`.

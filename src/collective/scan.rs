@@ -3,7 +3,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::slice_of;
+use super::slices_of;
 use crate::choice::{Algorithm, Collective, EAGER};
 use crate::group::{Group, Places};
 use crate::kernel::ops::{Reduce, Sum};
@@ -96,18 +96,18 @@ impl<T: Reduce<Sum>> Scan<'_, T> {
 
     /// Each member works on its own part of the elements, for all members.
     unsafe fn slices(&self) {
-        let mine = slice_of(self.group, self.n, size_of::<T>());
+        let work = slices_of(self.group, self.n, size_of::<T>(), 2 * self.group.size);
         let step = BLOCK / size_of::<T>();
-        let mut blocks = [Block::new(), Block::new()];
-        self.group.sync();
-        for start in mine.clone().step_by(step) {
-            let len = step.min(mine.end - start);
-            let [sum, next] = &mut blocks;
-            // SAFETY: elements of this member's part, which only it reads and writes; the
-            // blocks have room.
-            unsafe { self.block(start, len, sum.as_mut_ptr(), next.as_mut_ptr()) };
-        }
-        self.group.leave();
+        self.group.share_out(work, |part| {
+            let mut blocks = [Block::new(), Block::new()];
+            for start in part.clone().step_by(step) {
+                let len = step.min(part.end - start);
+                let [sum, next] = &mut blocks;
+                // SAFETY: the caller's promise; all members are here, and nobody else uses
+                // these elements; the blocks have room.
+                unsafe { self.block(start, len, sum.as_mut_ptr(), next.as_mut_ptr()) };
+            }
+        });
     }
 
     /// `len` elements from `start` on, for all members; `sum` and `next` have room for them.

@@ -13,6 +13,7 @@
 use std::sync::atomic::Ordering;
 
 use super::{Group, Link, Slots};
+use crate::barrier::central::Sharing;
 use crate::barrier::{central, dissemination, tree};
 use crate::choice::{Algorithm, Collective, EAGER};
 use crate::job::region::{LANE_BYTES, Lane};
@@ -170,12 +171,32 @@ impl<'g> Epoch<'g> {
     pub fn synchronise_with(&self, work: impl FnOnce()) {
         let first = self.slots().of(0);
         central::arrive_and_wait(
-            &first.arrivals.word,
-            &first.release.word,
+            &first.gathering.arrivals,
+            &first.release.arrived,
             self.group.size as u32,
             self.number,
             &mut Waiter::new(self.what),
             work,
+        );
+    }
+
+    /// Waits until all members have come here, by the central barrier, and those that have
+    /// time have done tasks 0 to `tasks` - 1, of which there is at least one.
+    pub fn synchronise_sharing(&self, tasks: usize, work: impl Fn(usize)) {
+        let first = self.slots().of(0);
+        let words = Sharing {
+            arrivals: &first.gathering.arrivals,
+            next: &first.gathering.next,
+            done: &first.gathering.done,
+            arrived: &first.release.arrived,
+            finished: &first.release.finished,
+        };
+        words.arrive_and_share(
+            self.group.size as u32,
+            self.number,
+            tasks as u32,
+            || Waiter::new(self.what),
+            |task| work(task as usize),
         );
     }
 }

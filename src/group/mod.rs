@@ -9,6 +9,7 @@ pub mod active_set;
 mod agreement;
 mod epoch;
 mod places;
+mod sharing;
 #[cfg(test)]
 pub mod threads;
 mod traffic;
@@ -25,6 +26,7 @@ use crate::wait::What;
 
 pub use epoch::Epoch;
 pub use places::Places;
+pub use sharing::Work;
 pub use traffic::Traffic;
 pub use work_array::{SYNC_SIZE, WorkArray};
 

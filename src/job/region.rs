@@ -215,10 +215,10 @@ pub fn name_from_words(words: [u64; 6]) -> String {
 pub struct TeamSlot {
     /// Written by the owner: what it does in the team.
     pub own: OwnLine,
-    /// On the team's first PE: arrivals of the central barrier.
-    pub arrivals: CounterLine,
-    /// On the team's first PE: departures (a futex word).
-    pub release: CounterLine,
+    /// On the team's first PE: who has come to the central barrier, and what is to do there.
+    pub gathering: GatheringLine,
+    /// On the team's first PE: when to go on.
+    pub release: ReleaseLine,
     /// Written by the owner: a value for the others, for even and odd epochs.
     pub note: NoteLine,
     /// Written by the other members: flags, with a small value each.
@@ -269,11 +269,24 @@ pub struct NoteLine {
     pub value: [AtomicU64; 2],
 }
 
-/// One word alone on its line.
+/// Counters of the central barrier.
 #[repr(C, align(64))]
-pub struct CounterLine {
-    /// The word.
-    pub word: AtomicU32,
+pub struct GatheringLine {
+    /// Members that have arrived.
+    pub arrivals: AtomicU32,
+    /// The next task that nobody has taken.
+    pub next: AtomicU32,
+    /// Tasks done.
+    pub done: AtomicU32,
+}
+
+/// Flags of the central barrier: futex words that show an epoch.
+#[repr(C, align(64))]
+pub struct ReleaseLine {
+    /// All have arrived.
+    pub arrived: AtomicU32,
+    /// All tasks are done.
+    pub finished: AtomicU32,
 }
 
 const _: () = {
