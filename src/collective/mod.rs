@@ -16,6 +16,8 @@ pub mod reduce;
 pub mod scan;
 mod scratch;
 
+use std::ops::Range;
+
 use crate::group::{Group, Work};
 use crate::kernel;
 
@@ -43,6 +45,14 @@ fn slices_of(group: &Group<'_>, n: usize, elem: usize, arrays: usize) -> Work {
         piece: piece / elem,
         bytes: bytes * arrays,
     }
+}
+
+/// Two halves of a range, the first in whole cache lines.
+fn halves(range: Range<usize>, elem: usize) -> (Range<usize>, Range<usize>) {
+    let per_line = (LINE / elem).max(1);
+    let half = range.len().div_ceil(2).next_multiple_of(per_line);
+    let middle = (range.start + half).min(range.end);
+    (range.start..middle, middle..range.end)
 }
 
 /// The members, beginning with one: so that not all read the same one at once.

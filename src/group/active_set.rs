@@ -11,6 +11,7 @@ use crate::fatal::fatal;
 use crate::job::region::WaitKind;
 use crate::runtime::Runtime;
 use crate::team::{self, Members};
+use crate::wait::POLICY;
 
 /// An active set and its work array: what a caller names. Two threads may use one set at the
 /// same time if their work arrays differ.
@@ -112,6 +113,7 @@ impl<'a> Group<'a> {
             me,
             size: members.size,
             reproducible: rt.settings.reproducible,
+            crowded: POLICY.oversubscribed(),
             members,
             link: Link::WorkArray(array),
             traffic: Traffic::default(),

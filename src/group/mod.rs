@@ -22,7 +22,7 @@ use crate::choice::{Algorithm, Choice, Collective, Form, Plan};
 use crate::job::region::{TeamSlot, WaitKind};
 use crate::runtime::Runtime;
 use crate::team::{Members, Team};
-use crate::wait::What;
+use crate::wait::{POLICY, What};
 
 pub use epoch::Epoch;
 pub use places::Places;
@@ -42,6 +42,8 @@ pub struct Group<'a> {
     /// Whether floating-point sums shall not depend on the order of their operands
     /// (`SHMEM_REPRODUCIBLE`).
     pub reproducible: bool,
+    /// Whether PEs outnumber cores.
+    pub crowded: bool,
     members: Members,
     link: Link<'a>,
     traffic: Traffic,
@@ -102,6 +104,7 @@ impl<'a> Group<'a> {
             me: team.index,
             size: team.members.size,
             reproducible: rt.settings.reproducible,
+            crowded: POLICY.oversubscribed(),
             members: team.members,
             link: Link::Slots(slots),
             traffic: Traffic::default(),

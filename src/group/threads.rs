@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::AtomicU32;
 
 use super::{Group, Link, Places, Slots, Traffic};
-use crate::choice::Plan;
+use crate::choice::{Algorithm, Collective, Plan};
 use crate::job::region::{TeamSlot, WaitKind};
 use crate::team::Members;
 
@@ -20,7 +20,8 @@ pub struct Member {
 }
 
 impl Member {
-    /// A collective call with this plan.
+    /// A collective call with this plan. Where the barrier is the central one, PEs count as
+    /// outnumbering cores.
     pub fn group<'a>(&'a self, plan: &'a Plan) -> Group<'a> {
         let slots = Slots {
             first: self.first,
@@ -35,6 +36,7 @@ impl Member {
             me: self.me,
             size: self.size,
             reproducible: false,
+            crowded: plan.choose(Collective::Barrier, 0).algorithm == Algorithm::Central,
             members: Members::world(self.size),
             link: Link::Slots(slots),
             traffic: Traffic::default(),

@@ -1,13 +1,15 @@
 //! Reductions: `dest[i] = source[i] of member 0 op … op source[i] of the last`, on every member.
 //!
-//! | name | module | who computes | bytes read and written by a PE, of n bytes and p = 2^k PEs, direct form |
-//! |---|---|---|---|
-//! | eager | [`eager`] | the last to arrive, or each for itself | n + p·n (or n + n), n + n |
-//! | flat | [`flat`] | member 0 | p·n, p·n on member 0, nothing elsewhere |
-//! | rd | [`recursive_doubling`] | the left of each pair | at most 2n·k, 2n·k |
-//! | bruck | [`bruck`] | everybody everything | (3k - 1)·n, (2k - 1)·n |
-//! | rsag | [`rabenseifner`] | everybody a part | about 3n, 2n |
-//! | slices | [`slices`] | everybody a part | n, n |
+//! | name | module | who computes |
+//! |---|---|---|
+//! | eager | [`eager`] | the last to arrive for all, or each for itself |
+//! | flat | [`flat`] | one member |
+//! | rd | [`recursive_doubling`] | one of each pair, or both a half |
+//! | bruck | [`bruck`] | everybody everything |
+//! | rsag | [`rabenseifner`] | everybody a part |
+//! | slices | [`slices`] | everybody a part |
+//!
+//! `docs/collectives.md` says what each of them reads and writes; the tests count it.
 //!
 //! The put/get forms are the same exchanges as a PE without access to the others' memory does
 //! them: a message is copied to a work buffer before it is used. They are there to be compared
@@ -20,6 +22,7 @@
 mod bruck;
 mod eager;
 mod flat;
+mod pair;
 mod rabenseifner;
 mod recursive_doubling;
 mod slices;

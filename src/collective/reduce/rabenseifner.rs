@@ -7,9 +7,10 @@
 
 use std::ops::Range;
 
+use super::pair::Pair;
 use super::{Reduction, lane};
-use crate::collective::LINE;
 use crate::collective::cube::{Cube, Role};
+use crate::collective::halves;
 use crate::collective::scratch::with_scratch;
 use crate::group::Epoch;
 use crate::job::region::MAX_PES;
@@ -28,9 +29,8 @@ struct Corner<'a, T, Op> {
     ranges: [(usize, usize); ROUNDS + 1],
 }
 
-/// Halving reads the partner's half where it is. The last round of it
-/// and the first of the all-gather are one: the left of each pair computes what both have left,
-/// and writes it to both.
+/// Halving reads the partner's half where it is. The last round of it and the first of the
+/// all-gather are one: what both of a pair have left is reduced to both (see [`Pair`]).
 ///
 /// # Safety
 /// That of [`super::reduce`].
@@ -116,14 +116,6 @@ pub(super) unsafe fn put_get<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
             }
         }
     });
-}
-
-/// Two halves of a range, the first in whole cache lines.
-fn halves(range: Range<usize>, elem: usize) -> (Range<usize>, Range<usize>) {
-    let per_line = (LINE / elem).max(1);
-    let half = range.len().div_ceil(2).next_multiple_of(per_line);
-    let middle = (range.start + half).min(range.end);
-    (range.start..middle, middle..range.end)
 }
 
 /// A part of the host's and its guest's sources, reduced to the host's destination.
@@ -220,7 +212,7 @@ impl<'a, T: Reduce<Op>, Op> Corner<'a, T, Op> {
         }
     }
 
-    /// The last round of the halving and the first of the all-gather, by the left of the pair.
+    /// The last round of the halving and the first of the all-gather.
     ///
     /// # Safety
     /// The rounds before are done.
@@ -229,22 +221,23 @@ impl<'a, T: Reduce<Op>, Op> Corner<'a, T, Op> {
         let partner = self.partner(round);
         let member = self.cube.member(partner);
         let (start, end) = self.ranges[round];
-        if self.number > partner {
-            self.epoch.post(member, lane::READY + round);
-            self.epoch.wait(lane::DONE + round);
-            return;
-        }
-        let sources = [
+        let is_left = self.number < partner;
+        let (mine, theirs) = (
             self.partial(round, self.number),
             self.partial(round, partner),
-        ];
-        let dests = [self.r.dest.of(self.r.group.me), self.r.dest.of(member)];
-        let source = |i: usize| sources[i].wrapping_add(start).cast_const();
-        let dest = |i: usize| dests[i].wrapping_add(start);
-        self.epoch.wait(lane::READY + round);
-        // SAFETY: the partner is ready, and waits.
-        unsafe { self.r.fold((&dest, 2), (&source, 2), end - start, false) };
-        self.epoch.post(member, lane::DONE + round);
+        );
+        let pair = Pair {
+            is_left,
+            partner: member,
+            sources: if is_left {
+                [mine, theirs]
+            } else {
+                [theirs, mine]
+            },
+            dests: [self.r.dest.of(self.r.group.me), self.r.dest.of(member)],
+        };
+        // SAFETY: the two alone have to do with these elements of theirs.
+        unsafe { pair.reduce(self.r, &self.epoch, round, start..end) };
     }
 
     /// The all-gather back through the first `rounds` rounds: pushes what this corner has to

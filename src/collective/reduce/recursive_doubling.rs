@@ -3,6 +3,7 @@
 
 use std::mem::MaybeUninit;
 
+use super::pair::Pair;
 use super::{Reduction, lane};
 use crate::collective::cube::{Cube, Role};
 use crate::collective::scratch::with_scratch;
@@ -66,8 +67,7 @@ pub(super) unsafe fn in_lanes<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
     }
 }
 
-/// "Left computes": of a pair the left reads both partial results and writes both, so no
-/// work buffer is needed, nothing is copied, and nothing is computed twice.
+/// In each round the pairs reduce straight from both partial results to both (see [`Pair`]).
 ///
 /// # Safety
 /// That of [`super::reduce`].
@@ -94,11 +94,6 @@ pub(super) unsafe fn direct<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
     for k in 0..cube.rounds {
         let other = number ^ 1 << k;
         let partner = cube.member(other);
-        if number & 1 << k != 0 {
-            epoch.post(partner, lane::READY + k);
-            epoch.wait(lane::DONE + k);
-            continue;
-        }
         // What a corner has before round 0 is its source, unless it took in a guest's.
         let partial = |member, corner| {
             if k == 0 && !cube.hosts(corner) {
@@ -107,13 +102,20 @@ pub(super) unsafe fn direct<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
                 r.dest.of(member)
             }
         };
-        let sources = [partial(me, number), partial(partner, other)];
-        let dests = [r.dest.of(me), r.dest.of(partner)];
-        epoch.wait(lane::READY + k);
-        let source = |i: usize| sources[i].cast_const();
+        let is_left = number & 1 << k == 0;
+        let (mine, theirs) = (partial(me, number), partial(partner, other));
+        let pair = Pair {
+            is_left,
+            partner,
+            sources: if is_left {
+                [mine, theirs]
+            } else {
+                [theirs, mine]
+            },
+            dests: [r.dest.of(me), r.dest.of(partner)],
+        };
         // SAFETY: see the comment above the rounds.
-        unsafe { r.fold((&|i| dests[i], 2), (&source, 2), n, false) };
-        epoch.post(partner, lane::DONE + k);
+        unsafe { pair.reduce(r, &epoch, k, 0..n) };
     }
     if let Some(guest) = guest {
         // SAFETY: see the comment above the rounds.

@@ -170,10 +170,11 @@ fn bytes_moved_are_those_of_the_formulas() {
     let bytes = n * 8;
     for k in 1..=4 {
         let p = 1usize << k;
-        let of = |algorithm, form| {
+        let with = |algorithm, form, barrier| {
             let choice = Choice { algorithm, form };
-            traffic(p, n, choice, Dissemination)
+            traffic(p, n, choice, barrier)
         };
+        let of = |algorithm, form| with(algorithm, form, Dissemination);
 
         // Each PE reads its part of p sources and writes its part of p destinations.
         assert_eq!(of(Slices, Form::Direct), vec![(bytes, bytes); p]);
@@ -187,8 +188,12 @@ fn bytes_moved_are_those_of_the_formulas() {
         let reads = 1 + (p - 1) + 2 * (p - 1) + (p - 1);
         assert_eq!(flat[0], (reads * bytes, (reads - (p - 1)) * bytes));
 
-        // The left of each pair reads two and writes two, in each round.
-        for (me, moved) in of(RecursiveDoubling, Form::Direct).into_iter().enumerate() {
+        // Each of a pair reads a half of two and writes a half of two, in each round; where PEs
+        // outnumber cores, the left one does it all.
+        let each = (k * bytes, k * bytes);
+        assert_eq!(of(RecursiveDoubling, Form::Direct), vec![each; p]);
+        let left = with(RecursiveDoubling, Form::Direct, Central);
+        for (me, moved) in left.into_iter().enumerate() {
             let lefts = k - me.count_ones() as usize;
             assert_eq!(moved, (2 * lefts * bytes, 2 * lefts * bytes));
         }
@@ -205,23 +210,27 @@ fn bytes_moved_are_those_of_the_formulas() {
             vec![(3 * k * bytes, 2 * k * bytes); p]
         );
 
-        // Halving but for the last round: 2 parts read, 1 written. Then the left of a pair
-        // reads 2 and writes 2 of what both have. Then the gathering: what it has, to another.
+        // Halving but for the last round: 2 parts read, 1 written. Then a half of two is read and
+        // written, or by the left one all of them. Then the gathering: what it has, to another.
         let part = |round: usize| bytes >> round;
         let halving: usize = (1..k).map(part).sum();
         let gathering: usize = (1..k).map(part).sum();
-        for (me, moved) in of(Rabenseifner, Form::Direct).into_iter().enumerate() {
+        let moved = |middle: usize| {
+            (
+                2 * halving + middle + gathering,
+                halving + middle + gathering,
+            )
+        };
+        let each = moved(part(k - 1));
+        assert_eq!(of(Rabenseifner, Form::Direct), vec![each; p]);
+        let left = with(Rabenseifner, Form::Direct, Central);
+        for (me, counted) in left.into_iter().enumerate() {
             let middle = if me.is_multiple_of(2) {
                 2 * part(k - 1)
             } else {
                 0
             };
-            let read = 2 * halving + middle + gathering;
-            assert_eq!(
-                moved,
-                (read, halving + middle + gathering),
-                "{p} PEs, PE {me}"
-            );
+            assert_eq!(counted, moved(middle), "{p} PEs, PE {me}");
         }
         // (p - 1)/p·n in each phase: got, combined, put.
         let all = bytes - bytes / p;
