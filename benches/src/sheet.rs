@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write, stderr};
 
 use crate::Spread;
+use crate::contest::Outcome;
 
 /// A number of bytes in the unit that suits it.
 pub fn size(bytes: usize) -> String {
@@ -33,6 +34,15 @@ pub fn ratio(spread: Spread) -> String {
 /// How a bar was kept.
 pub fn verdict(met: bool) -> &'static str {
     if met { "met" } else { "MISSED" }
+}
+
+/// A word on what others did to a measurement.
+pub fn disturbed(outcome: &Outcome) -> &'static str {
+    if outcome.disturbed {
+        "  (disturbed)"
+    } else {
+        ""
+    }
 }
 
 /// A table that is printed line by line.

@@ -1,7 +1,7 @@
 //! The barrier and the smallest reduction, where PEs outnumber cores.
 
 use anyhow::{Result, bail};
-use ferroshmem_benches::contest::{self, Contest, Lane, median};
+use ferroshmem_benches::contest::{Contest, Lane};
 use ferroshmem_benches::sheet::{self, verdict};
 use ferroshmem_benches::{Implementation, Options, Setting, Sheet};
 
@@ -82,7 +82,7 @@ fn line(
     lanes.extend((2..entrants.len()).map(|job| Lane { job, operation }));
     let name = item(operation, pes);
     let mut contest = Contest::new(field.start(&entrants, pes, ELEMENT), &lanes);
-    let times = contest.run(ELEMENT, options.effort(), |block| {
+    let outcome = contest.run(ELEMENT, options.effort(), |block| {
         sheet::progress(&format!("{name} block {}", block + 1));
     });
 
@@ -90,22 +90,23 @@ fn line(
         let has = |e: &Entrant| e.implementation == peer[0] && e.setting == setting;
         Some(entrants.iter().position(has)? + lanes.len() - entrants.len())
     };
-    let time = |lane: Option<usize>| median(&times[lane?]);
+    let time = |lane: Option<usize>| outcome.median(lane?);
     let [bound, free, linear] = [Setting::Bound, Setting::Free, Setting::Linear].map(lane_of);
     let columns = [Some(0), bound, free, linear, Some(1), Some(2), Some(3)].map(time);
 
-    let by_default = contest::best(&times, bound.into_iter().chain(free));
+    let by_default = outcome.fastest(bound.into_iter().chain(free));
     let mut rest = format!("{:>34}", "");
-    if let Some(spread) = by_default.and_then(|lane| contest::ratio(&times[lane], &times[0])) {
+    if let Some(spread) = by_default.and_then(|lane| outcome.ratio(lane, 0)) {
         let judged = bar.map_or_else(String::new, |bar| {
             format!(">= {bar:.2}  {}", verdict(spread.median >= bar))
         });
         rest = format!("{}  {judged:15}", sheet::ratio(spread));
     }
-    let limit = contest::best(&times, [1, 2]);
-    if let Some(spread) = limit.and_then(|lane| contest::ratio(&times[0], &times[lane])) {
+    let limit = outcome.fastest([1, 2]);
+    if let Some(spread) = limit.and_then(|lane| outcome.ratio(0, lane)) {
         rest += &sheet::ratio(spread);
     }
+    rest += sheet::disturbed(&outcome);
     sheet.line(&name, &columns, &rest);
     for (job, error) in contest.failures() {
         if job == 0 {

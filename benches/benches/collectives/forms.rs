@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use ferroshmem_benches::contest::{self, Contest, Lane, Times, median};
+use ferroshmem_benches::contest::{Contest, Lane, Outcome};
 use ferroshmem_benches::sheet::{self, verdict};
 use ferroshmem_benches::{Implementation, Options, Sheet, Spread};
 
@@ -147,13 +147,14 @@ fn table(
     let mut contest = Contest::new(field.start(&entrants, pes, largest), &lanes);
     for bytes in sizes {
         let name = item(pes, *bytes);
-        let times = contest.run(*bytes, options.effort(), |block| {
+        let outcome = contest.run(*bytes, options.effort(), |block| {
             sheet::progress(&format!("{name} block {}", block + 1));
         });
-        let medians: Vec<_> = times.iter().map(|t| median(t)).collect();
-        let best = contest::best(&times, 1..times.len());
-        sheet.line(&name, &medians, best.map_or("", |lane| CHOICES[lane]));
-        judge(&times, &name, *bytes, claims);
+        let best = outcome.fastest(1..CHOICES.len());
+        let best = best.map_or("", |lane| CHOICES[lane]);
+        let rest = format!("{best}{}", sheet::disturbed(&outcome));
+        sheet.line(&name, &outcome.medians(), &rest);
+        judge(&outcome, &name, *bytes, claims);
     }
     for (job, error) in contest.failures() {
         if job == 0 {
@@ -164,23 +165,28 @@ fn table(
     Ok(())
 }
 
-fn judge(times: &[Times], item: &str, bytes: usize, claims: &mut [Claim; 4]) {
+fn judge(outcome: &Outcome, item: &str, bytes: usize, claims: &mut [Claim; 4]) {
     let lane = |choice: &str| CHOICES.iter().position(|c| *c == choice);
-    let ratio = |of: usize, to: usize| contest::ratio(&times[of], &times[to]);
     let [forms, best, small, large] = claims;
     for (direct, choice) in CHOICES.iter().enumerate() {
         let name = choice.strip_suffix(":ptr");
         if let Some(put_get) = name.and_then(|name| lane(&format!("{name}:putget"))) {
-            forms.judge(ratio(direct, put_get), &format!("{item} {choice}"));
+            forms.judge(outcome.ratio(direct, put_get), &format!("{item} {choice}"));
         }
     }
-    if let Some(other) = contest::best(times, 1..times.len()) {
-        best.judge(ratio(0, other), &format!("{item} to {}", CHOICES[other]));
+    if let Some(other) = outcome.fastest(1..CHOICES.len()) {
+        best.judge(
+            outcome.ratio(0, other),
+            &format!("{item} to {}", CHOICES[other]),
+        );
     }
     if bytes < SMALL {
-        small.judge(lane("rd:ptr").and_then(|rd| ratio(0, rd)), item);
+        small.judge(lane("rd:ptr").and_then(|rd| outcome.ratio(0, rd)), item);
     }
     if bytes >= LARGE {
-        large.judge(lane("rsag:ptr").and_then(|rsag| ratio(0, rsag)), item);
+        large.judge(
+            lane("rsag:ptr").and_then(|rsag| outcome.ratio(0, rsag)),
+            item,
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! The collectives that are no reductions, beside all peers.
 
 use anyhow::{Result, bail};
-use ferroshmem_benches::contest::{self, Contest, Effort, Lane, median};
+use ferroshmem_benches::contest::{Contest, Effort, Lane};
 use ferroshmem_benches::{Implementation, Options, Sheet, sheet};
 
 use crate::field::{Entrant, Field};
@@ -60,14 +60,16 @@ fn table(
         let mut contest = Contest::new(jobs, &lanes);
         for bytes in sizes {
             let name = item(operation, pes, *bytes);
-            let times = contest.run(*bytes, effort(options), |block| {
+            let outcome = contest.run(*bytes, effort(options), |block| {
                 sheet::progress(&format!("{name} block {}", block + 1));
             });
-            let column = |job| median(&times[part.iter().position(|p| *p == job)?]);
+            let column = |job| outcome.median(part.iter().position(|p| *p == job)?);
             let columns: Vec<_> = (0..entrants.len()).map(column).collect();
-            let rest = contest::best(&times, 1..lanes.len()).and_then(|lane| {
-                let spread = contest::ratio(&times[lane], &times[0])?;
-                Some(format!("{}  {}", sheet::ratio(spread), labels[part[lane]]))
+            let rest = outcome.fastest(1..lanes.len()).and_then(|lane| {
+                let spread = outcome.ratio(lane, 0)?;
+                let label = labels[part[lane]];
+                let disturbed = sheet::disturbed(&outcome);
+                Some(format!("{}  {label}{disturbed}", sheet::ratio(spread)))
             });
             sheet.line(&name, &columns, &rest.unwrap_or_default());
         }

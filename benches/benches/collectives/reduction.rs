@@ -1,7 +1,7 @@
 //! The double sum beside all peers.
 
 use anyhow::{Result, bail};
-use ferroshmem_benches::contest::{self, Contest, Lane, Times, geometric_mean, median};
+use ferroshmem_benches::contest::{Contest, Lane, Outcome, geometric_mean};
 use ferroshmem_benches::sheet::{self, verdict};
 use ferroshmem_benches::{Implementation, Options, Setting, Sheet};
 
@@ -119,12 +119,11 @@ fn table(
     let mut contest = Contest::new(field.start(&entrants, pes, largest), &lanes);
     for bytes in sizes {
         let name = item(reduction, pes, *bytes);
-        let times = contest.run(*bytes, options.effort(), |block| {
+        let outcome = contest.run(*bytes, options.effort(), |block| {
             sheet::progress(&format!("{name} block {}", block + 1));
         });
-        let medians: Vec<_> = times.iter().map(|t| median(t)).collect();
-        let rest = judge(&times, ours.len(), &entrants, ratios);
-        sheet.line(&name, &medians, &rest);
+        let rest = judge(&outcome, lanes.len(), ours.len(), &entrants, ratios);
+        sheet.line(&name, &outcome.medians(), &rest);
     }
     for (job, error) in contest.failures() {
         if job == 0 {
@@ -135,28 +134,36 @@ fn table(
     Ok(())
 }
 
-/// Holds the first lane against the peers', which begin at `peers`.
-fn judge(times: &[Times], peers: usize, entrants: &[Entrant], ratios: &mut Ratios) -> String {
+/// Holds the first of `lanes` lanes against the peers', which begin at `peers`.
+fn judge(
+    outcome: &Outcome,
+    lanes: usize,
+    peers: usize,
+    entrants: &[Entrant],
+    ratios: &mut Ratios,
+) -> String {
     let entrant = |lane: usize| &entrants[lane - peers + 1];
-    let fastest = contest::best(times, peers..times.len());
-    let default = (peers..times.len()).filter(|lane| entrant(*lane).setting != Setting::Linear);
-    if let Some(spread) =
-        contest::best(times, default).and_then(|lane| contest::ratio(&times[lane], &times[0]))
-    {
-        ratios.by_default.push(spread.median);
-    }
-    let Some((lane, spread)) =
-        fastest.and_then(|lane| Some((lane, contest::ratio(&times[lane], &times[0])?)))
+    let default = (peers..lanes).filter(|lane| entrant(*lane).setting != Setting::Linear);
+    let default = outcome
+        .fastest(default)
+        .and_then(|lane| outcome.ratio(lane, 0));
+    ratios
+        .by_default
+        .extend(default.map(|spread| spread.median));
+    let Some((lane, spread)) = outcome
+        .fastest(peers..lanes)
+        .and_then(|lane| Some((lane, outcome.ratio(lane, 0)?)))
     else {
         return String::new();
     };
     let met = spread.median > 1.0;
     ratios.all.push(spread.median);
     ratios.missed += usize::from(!met);
+    let label = &entrant(lane).label;
+    let disturbed = sheet::disturbed(outcome);
     format!(
-        "{}  {:9}  {}",
+        "{}  {label:9}  {}{disturbed}",
         sheet::ratio(spread),
-        entrant(lane).label,
         verdict(met)
     )
 }
