@@ -2,8 +2,7 @@
 
 use std::io::{IsTerminal, Write, stderr};
 
-use crate::Spread;
-use crate::contest::Outcome;
+use crate::{Outcome, Spread};
 
 /// A number of bytes in the unit that suits it.
 pub fn size(bytes: usize) -> String {

@@ -3,9 +3,9 @@
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use ferroshmem_benches::contest::{Contest, Lane, Outcome};
+use ferroshmem_benches::contest::{Contest, Lane};
 use ferroshmem_benches::sheet::{self, verdict};
-use ferroshmem_benches::{Implementation, Options, Sheet, Spread};
+use ferroshmem_benches::{Implementation, Options, Outcome, Sheet, Spread};
 
 use crate::field::{Entrant, Field};
 use crate::reduction::sizes;

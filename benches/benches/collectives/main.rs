@@ -5,6 +5,7 @@ mod crowd;
 mod field;
 mod forms;
 mod others;
+mod read;
 mod reduction;
 
 use std::env;
@@ -23,6 +24,7 @@ fn run(options: &Options) -> Result<()> {
         reduction::run(&field, options, reduction::IN_PLACE)?;
     }
     forms::run(&field, options)?;
+    read::run(options)?;
     crowd::run(&field, options)?;
     others::run(&field, options)
 }

@@ -1,9 +1,10 @@
 //! The double sum beside all peers.
 
 use anyhow::{Result, bail};
-use ferroshmem_benches::contest::{Contest, Lane, Outcome, geometric_mean};
+use ferroshmem_benches::contest::{Contest, Lane};
+use ferroshmem_benches::outcome::geometric_mean;
 use ferroshmem_benches::sheet::{self, verdict};
-use ferroshmem_benches::{Implementation, Options, Setting, Sheet};
+use ferroshmem_benches::{Implementation, Options, Outcome, Setting, Sheet};
 
 use crate::field::{Entrant, Field};
 
