@@ -135,7 +135,7 @@ fn a_flag_posted_twice_is_not_missed() {
         let waiter = {
             let word = word.clone();
             thread::spawn(move || {
-                flag::wait(&*word, 1, &mut NoPatience);
+                flag::wait_beyond(&*word, 0, &mut NoPatience);
                 flag::wait(&*word, 2, &mut NoPatience);
             })
         };

@@ -1,5 +1,9 @@
 //! The central barrier: a counter of arrivals and a flag that the last one posts. Between
 //! the two there can be work: for the last to arrive, or for whoever has time.
+//!
+//! Members wait until the flag shows another value than before they arrived. They do not ask
+//! for the value of this epoch: if the barrier is the last of a team, its words may serve the
+//! next team with the same slots before a late waiter looks.
 
 use crate::wait::flag;
 use crate::wait::{Patience, Word};
@@ -17,13 +21,14 @@ pub fn arrive_and_wait(
     patience: &mut impl Patience,
     work: impl FnOnce(),
 ) {
+    let before = flag::value(release);
     if arrivals.fetch_add(1) + 1 == all {
         work();
         // Before the release: nobody arrives for the next epoch until then.
         arrivals.swap(0);
         flag::post(release, epoch);
     } else {
-        flag::wait(release, epoch, patience);
+        flag::wait_beyond(release, before, patience);
     }
 }
 
@@ -59,6 +64,8 @@ impl<W: Word> Sharing<'_, W> {
         patience: impl Fn() -> P,
         work: impl Fn(u32),
     ) {
+        let arrived_before = flag::value(self.arrived);
+        let finished_before = flag::value(self.finished);
         if self.arrivals.fetch_add(1) + 1 == all {
             // Nobody looks at these until the post: all have left the epoch before.
             self.arrivals.swap(0);
@@ -66,7 +73,7 @@ impl<W: Word> Sharing<'_, W> {
             self.done.swap(0);
             flag::post(self.arrived, epoch);
         } else {
-            flag::wait(self.arrived, epoch, &mut patience());
+            flag::wait_beyond(self.arrived, arrived_before, &mut patience());
         }
         while self.next.load() < tasks {
             let task = self.next.fetch_add(1);
@@ -79,6 +86,6 @@ impl<W: Word> Sharing<'_, W> {
                 return;
             }
         }
-        flag::wait(self.finished, epoch, &mut patience());
+        flag::wait_beyond(self.finished, finished_before, &mut patience());
     }
 }

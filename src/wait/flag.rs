@@ -21,12 +21,32 @@ pub fn post(word: &impl Word, value: u32) {
     }
 }
 
-/// Waits until the flag has reached `target`. Acquires what its poster released.
+/// What the flag shows.
 #[inline]
-pub fn wait(word: &impl Word, target: u32, patience: &mut impl Patience) {
+pub fn value(word: &impl Word) -> u32 {
+    word.load() >> 1
+}
+
+/// Waits until the flag shows `value`. Acquires what its poster released.
+///
+/// Not "`value` or a later one": of a flag that was last posted half a round of the counter
+/// ago, nobody can tell whether it shows an old value or one to come.
+#[inline]
+pub fn wait(word: &impl Word, value: u32, patience: &mut impl Patience) {
+    wait_until(word, patience, |seen| seen == value & VALUE);
+}
+
+/// Waits until the flag does not show `old` any more. Acquires what its poster released.
+#[inline]
+pub fn wait_beyond(word: &impl Word, old: u32, patience: &mut impl Patience) {
+    wait_until(word, patience, |seen| seen != old);
+}
+
+#[inline]
+fn wait_until(word: &impl Word, patience: &mut impl Patience, is_enough: impl Fn(u32) -> bool) {
     loop {
         let seen = word.load();
-        if reached(seen >> 1, target) {
+        if is_enough(seen >> 1) {
             return;
         }
         if patience.poll_again() {
