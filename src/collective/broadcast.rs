@@ -3,6 +3,7 @@
 use super::{copy, slices_of};
 use crate::choice::{Algorithm, Collective, EAGER};
 use crate::group::{Group, Places};
+use crate::job::region::LANES;
 
 /// One call.
 struct Broadcast<'a> {
@@ -114,8 +115,12 @@ impl Broadcast<'_> {
     }
 
     /// A binomial tree with the root on top: each member reads its parent's copy, so that not
-    /// all read the root's. The synchronisation at the end gives the copies free.
+    /// all read the root's. The synchronisation at the end gives the copies free; it belongs
+    /// to the same epoch, which by the tree alone the root would complete on its own.
     unsafe fn tree(&self) {
+        /// The parent has its copy. Not a lane of the synchronisation's.
+        const COPIED: usize = LANES - 1;
+
         let (me, size) = (self.group.me, self.group.size);
         let number = (me + size - self.root) % size;
         let member = |number: usize| (number + self.root) % size;
@@ -128,19 +133,19 @@ impl Broadcast<'_> {
             } else {
                 self.dest.of(parent)
             };
-            epoch.wait(0);
+            epoch.wait(COPIED);
             // SAFETY: the caller's promise; the parent has its copy.
             unsafe { copy(self.group, self.dest.of(me), from, self.bytes) };
         }
         let first = number.checked_ilog2().map_or(0, |bit| bit + 1);
         let children = (first..usize::BITS).map(|k| number + (1 << k));
         for child in children.take_while(|child| *child < size) {
-            epoch.post(member(child), 0);
+            epoch.post(member(child), COPIED);
         }
         if number == 0 && self.to_root {
             // SAFETY: the caller's promise; the children read the source.
             unsafe { copy(self.group, self.dest.of(me), self.source.of(me), self.bytes) };
         }
-        self.group.sync();
+        epoch.synchronise();
     }
 }

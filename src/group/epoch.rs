@@ -2,8 +2,7 @@
 //!
 //! Two rules make two sets of lanes and buffers enough, one for even and one for odd epochs.
 //!
-//! 1. Nobody completes an epoch before all members have entered it. (A collective may take
-//!    two epochs of which one does not have this property by itself, if the other has.)
+//! 1. Nobody completes an epoch before all members have entered it.
 //! 2. Within an epoch, each lane of a member is posted by one member, once.
 //!
 //! Let a PE write for epoch e + 2. It has completed e + 1, so all have entered e + 1, so all
