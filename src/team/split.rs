@@ -113,17 +113,13 @@ fn insert(rt: &Runtime, id: usize, members: Members, num_contexts: i32) -> usize
     let index = members
         .index_of(rt.me)
         .expect("callers pass the team that this PE is in");
-    // The slots keep counting where the last teams with this id stopped: a late waiter of
-    // such a team may still look at them.
+    // The slots keep counting where the last teams with this id stopped, beyond all that the
+    // flags in them show. All members compare in the same order: where counts are so far apart
+    // that "later" is not transitive, they still find the same one.
     let slot = |i| &rt.job.control.team_slot(id, members.pe(i)).own;
-    let epoch = (0..members.size).fold(slot(index).epoch.load(Ordering::Relaxed), |latest, i| {
-        let other = slot(i).epoch.load(Ordering::Relaxed);
-        if reached(other, latest) {
-            other
-        } else {
-            latest
-        }
-    });
+    let counts = (0..members.size).map(|i| slot(i).epoch.load(Ordering::Relaxed));
+    let latest = |a, b| if reached(b, a) { b } else { a };
+    let epoch = counts.reduce(latest).unwrap_or(0);
     slot(index).entered.store(0, Ordering::Relaxed);
     let plan = rt.selection.plan(members.size);
     rt.teams
