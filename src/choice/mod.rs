@@ -21,7 +21,7 @@ mod tuning;
 
 pub use algorithm::{Algorithm, Choice, Form};
 pub use collective::Collective;
-pub use costs::{Costs, Parameters};
+pub use costs::{Costs, Parameter, Parameters};
 pub use forced::Forced;
 pub use plan::{Plan, Steps, overriding};
 pub use selection::{Origin, Selection};

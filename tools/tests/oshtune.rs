@@ -106,7 +106,7 @@ fn predicts_without_measuring() {
         printed.contains("a core for each PE, alpha 1500 ns,"),
         "{printed}"
     );
-    let rows: Vec<&str> = printed.lines().skip(4).collect();
+    let rows: Vec<&str> = printed.lines().skip(5).collect();
     assert_eq!(rows.len(), 4, "{printed}");
     assert!(
         rows[0].trim_start().starts_with("64      8 B "),

@@ -33,7 +33,7 @@ fn useless_files_are_told_and_ignored() {
     told("it is damaged: ");
     let other = "version = 1\nmade_by = \"me\"\npes = []\n\
                  [machine]\nprocessor = \"Z80\"\ncores = 1\n\
-                 [parameters]\nalpha = 1.0\nbeta = 1.0\ngamma = 1.0\nsigma = 1.0\nstreams = 1.0\n";
+                 [parameters]\nalpha = 1.0\nbeta = 1.0\ngamma = 1.0\nsigma = 1.0\nstreams = 1.0\nmemory = 1.0\ncache = 1.0\n";
     fs::write(&path, other).unwrap();
     told("it is for 1 core of Z80, this is ");
     fs::write(&path, &other[..other.len() - 15]).unwrap();

@@ -45,13 +45,14 @@ impl Campaign {
         // PEs that must share a core measure the scheduler, not the flag.
         let pairs = self.cores.max(1);
         let arguments = self.arguments(Task::Parameters, Duration::ZERO);
-        for finding in run_job(pairs, &arguments, self.time, &mut progress)? {
+        for finding in self.job(pairs, &arguments, self.time, &mut progress)? {
             if let Finding::Parameter(name, value) = finding {
                 ensure!(
                     value.is_finite() && value > 0.0,
                     "measured {name} = {value}"
                 );
-                *parameter(&mut parameters, &name)? = value;
+                let place = parameters.named(&name);
+                *place.with_context(|| format!("a job measured {name}, which is unknown"))? = value;
             }
         }
         let start = Instant::now();
@@ -61,7 +62,7 @@ impl Campaign {
             let left = self.time.saturating_sub(start.elapsed());
             let time = left / (self.counts.len() - i) as u32;
             let arguments = self.arguments(Task::Collectives, time);
-            let findings = run_job(*count, &arguments, time, &mut progress)?;
+            let findings = self.job(*count, &arguments, time, &mut progress)?;
             let times = findings.into_iter().filter_map(|f| match f {
                 Finding::Time(point) => Some(point),
                 _ => None,
@@ -75,6 +76,19 @@ impl Campaign {
         Ok(Measured { parameters, points })
     }
 
+    /// Runs a job of `pes` PEs; what it reports. Where there are cores enough, each PE keeps
+    /// one: two that share one for a while would spoil the times.
+    fn job(
+        &self,
+        pes: usize,
+        arguments: &[String],
+        time: Duration,
+        progress: &mut Progress,
+    ) -> Result<Vec<Finding>> {
+        let binding = if pes <= self.cores { "core" } else { "none" };
+        run_job(pes, binding, arguments, time, progress)
+    }
+
     fn arguments(&self, task: Task, time: Duration) -> Vec<String> {
         let mut arguments = vec![format!("--measure={}", task.name())];
         arguments.push(format!("--time={}", time.as_secs_f64()));
@@ -83,16 +97,6 @@ impl Campaign {
         }
         arguments
     }
-}
-
-fn parameter<'a>(parameters: &'a mut Parameters, name: &str) -> Result<&'a mut f64> {
-    Ok(match name {
-        "alpha" => &mut parameters.alpha,
-        "beta" => &mut parameters.beta,
-        "gamma" => &mut parameters.gamma,
-        "streams" => &mut parameters.streams,
-        _ => bail!("a measuring job reports an unknown parameter {name}"),
-    })
 }
 
 /// Nanoseconds to schedule a PE, from the fastest barriers of PEs that outnumber cores: each
@@ -114,6 +118,7 @@ fn sigma(points: &[(usize, Vec<Point>)], cores: usize) -> Option<f64> {
 /// Runs this program as a job of `pes` PEs; what it reports.
 fn run_job(
     pes: usize,
+    binding: &str,
     arguments: &[String],
     time: Duration,
     progress: &mut Progress,
@@ -135,7 +140,7 @@ fn run_job(
     let limit = time * 3 + PATIENCE;
     let mut child = command
         .env(ferroshmem::env::TUNING_FILE.name, "")
-        .args(["-n", &pes.to_string()])
+        .args(["-n", &pes.to_string(), "--bind-to", binding])
         .args(["--timeout", &limit.as_secs().to_string()])
         .arg(&myself)
         .args(arguments)

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
-use ferroshmem::choice::{Collective, Tuning};
+use ferroshmem::choice::{Collective, Parameter, Parameters, Tuning};
 use ferroshmem::job::region::MAX_PES;
 
 use super::analysis;
@@ -63,6 +63,7 @@ fn predict(options: &Options) -> String {
     };
     Prediction {
         parameters: asked.change(loaded.tuning.parameters),
+        scaled_from: asked.streams.is_none().then_some(machine.cores as usize),
         cores: asked.cores,
         counts: or(&options.pes, &Prediction::COUNTS),
         sizes: or(&asked.sizes, &Prediction::SIZES),
@@ -170,13 +171,18 @@ fn report(measured: &Measured, file: &TuningFile, all: bool) -> String {
             );
         }
     }
-    let p = &measured.parameters;
-    out += &format!(
-        "\nParameters\n  alpha   {:9.1} ns to pass a flag\n  beta    {:9.4} ns to copy a byte\n  \
-         gamma   {:9.4} ns to combine a byte\n  sigma   {:9.1} ns to schedule a PE\n  \
-         streams {:9.2} times one core's memory bandwidth\n",
-        p.alpha, p.beta, p.gamma, p.sigma, p.streams
-    );
+    out += "\nParameters\n";
+    let mut parameters = measured.parameters;
+    for Parameter {
+        name,
+        unit,
+        meaning,
+        of,
+    } in Parameters::TABLE
+    {
+        let value = of(&mut parameters);
+        out += &format!("  {name:<8} {value:>12.4} {unit:<5} {meaning}\n");
+    }
     out + &verdicts
 }
 

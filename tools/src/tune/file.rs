@@ -15,9 +15,10 @@ const VERSION: i64 = 1;
 /// Text before the file's content.
 const HEADING: &str = "\
 # Which algorithms pay on this machine, measured by oshtune. oshrun reads this file.
-# Times are nanoseconds: alpha of a flag between cores, beta of copying a byte, gamma of
-# combining a byte, sigma of scheduling a PE; streams: memory bandwidth of all cores as a
-# multiple of one core's. Sizes are bytes as in docs/collectives.md.
+# Parameters of the cost model: alpha ns to pass a flag, beta and gamma ns to copy and to combine
+# a byte in cache, sigma ns to schedule a PE, memory ns to copy a byte from memory to memory,
+# streams times the bandwidth of one core for all, cache bytes for each core. Sizes are bytes as
+# oshmem_info --collectives has them.
 
 ";
 
@@ -70,19 +71,9 @@ struct Document {
     /// Numbers of PEs of the rules below, so that a file cut short is noticed.
     pes: Vec<u32>,
     machine: Identity,
-    parameters: Numbers,
+    parameters: BTreeMap<String, f64>,
     #[serde(default)]
     rules: Vec<RulesTable>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Numbers {
-    alpha: f64,
-    beta: f64,
-    gamma: f64,
-    sigma: f64,
-    streams: f64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -139,25 +130,14 @@ impl TuningFile {
 
     /// The file's text.
     pub fn text(&self) -> String {
-        let Parameters {
-            alpha,
-            beta,
-            gamma,
-            sigma,
-            streams,
-        } = self.parameters;
+        let mut parameters = self.parameters;
+        let values = Parameters::TABLE.map(|p| (p.name.to_owned(), *(p.of)(&mut parameters)));
         let document = Document {
             version: VERSION,
             made_by: ferroshmem::info::VENDOR.to_owned(),
             pes: self.rules.iter().map(|r| r.pes).collect(),
             machine: self.machine.clone(),
-            parameters: Numbers {
-                alpha,
-                beta,
-                gamma,
-                sigma,
-                streams,
-            },
+            parameters: values.into(),
             rules: self.rules.iter().map(rules_table).collect(),
         };
         let text = toml::to_string(&document).expect("strings and numbers are TOML");
@@ -184,23 +164,19 @@ impl TuningFile {
     }
 
     fn from_document(document: Document) -> Result<Self, String> {
-        let Numbers {
-            alpha,
-            beta,
-            gamma,
-            sigma,
-            streams,
-        } = document.parameters;
-        for (name, value) in [
-            ("alpha", alpha),
-            ("beta", beta),
-            ("gamma", gamma),
-            ("sigma", sigma),
-            ("streams", streams),
-        ] {
+        let mut parameters = Parameters::default_for(1);
+        for parameter in Parameters::TABLE {
+            let name = parameter.name;
+            let value = document.parameters.get(name);
+            let value = *value.ok_or_else(|| format!("{name} is missing: was it cut short?"))?;
             if !(value.is_finite() && value > 0.0) {
                 return Err(format!("{name} = {value} is not a positive number"));
             }
+            *(parameter.of)(&mut parameters) = value;
+        }
+        let known = |name: &String| Parameters::TABLE.iter().any(|p| p.name == name);
+        if let Some(name) = document.parameters.keys().find(|n| !known(n)) {
+            return Err(format!("there is no parameter \"{name}\""));
         }
         let rules: Vec<Rules> = (document.rules.iter())
             .map(rules)
@@ -218,13 +194,7 @@ impl TuningFile {
         }
         Ok(Self {
             machine: document.machine,
-            parameters: Parameters {
-                alpha,
-                beta,
-                gamma,
-                sigma,
-                streams,
-            },
+            parameters,
             rules,
         })
     }
@@ -323,6 +293,8 @@ mod tests {
                 gamma: 0.06,
                 sigma: 1234.0,
                 streams: 1.75,
+                memory: 0.25,
+                cache: 1048576.0,
             },
             rules: vec![rules(2), rules(16)],
         }
@@ -393,7 +365,12 @@ mod tests {
                 "alpha = NaN is not a positive number",
             ),
             ("alpha = 98.5", "alpha = \"x\"", "expected f64"),
-            ("sigma = 1234.0\n", "", "missing field `sigma`"),
+            (
+                "alpha = 98.5",
+                "alpha = 1.0\nomega = 1.0",
+                "no parameter \"omega\"",
+            ),
+            ("sigma = 1234.0\n", "", "sigma is missing"),
             (
                 "version = 1",
                 "version = 2",

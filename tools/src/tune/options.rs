@@ -73,11 +73,11 @@ pub struct PredictionArgs {
     #[arg(long, value_name = "NS", value_parser = positive)]
     pub alpha: Option<f64>,
 
-    /// For --predict: nanoseconds to copy a byte
+    /// For --predict: nanoseconds to copy a byte in cache
     #[arg(long, value_name = "NS", value_parser = positive)]
     pub beta: Option<f64>,
 
-    /// For --predict: nanoseconds to combine a byte
+    /// For --predict: nanoseconds to combine a byte in cache
     #[arg(long, value_name = "NS", value_parser = positive)]
     pub gamma: Option<f64>,
 
@@ -88,6 +88,14 @@ pub struct PredictionArgs {
     /// For --predict: memory bandwidth of all cores as a multiple of one core's
     #[arg(long, value_name = "X", value_parser = positive)]
     pub streams: Option<f64>,
+
+    /// For --predict: nanoseconds to copy a byte from memory to memory
+    #[arg(long, value_name = "NS", value_parser = positive)]
+    pub memory: Option<f64>,
+
+    /// For --predict: bytes of cache that a core has for itself, perhaps with k or m
+    #[arg(long, value_name = "BYTES", value_parser = bytes_read)]
+    pub cache: Option<usize>,
 }
 
 impl PredictionArgs {
@@ -99,6 +107,8 @@ impl PredictionArgs {
             gamma: self.gamma.unwrap_or(parameters.gamma),
             sigma: self.sigma.unwrap_or(parameters.sigma),
             streams: self.streams.unwrap_or(parameters.streams),
+            memory: self.memory.unwrap_or(parameters.memory),
+            cache: self.cache.map_or(parameters.cache, |n| n.max(1) as f64),
         }
     }
 }

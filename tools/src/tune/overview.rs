@@ -41,22 +41,13 @@ fn describe(machine: &Identity, loaded: &Loaded, forced: Forced, counts: &[usize
         Source::File(path) => path.display().to_string(),
         Source::Ignored(path, error) => format!("{}, ignored: {error}", path.display()),
     };
-    let p = &tuning.parameters;
     let _ = writeln!(out, "  tuning file: {from}");
-    let _ = writeln!(
-        out,
-        "  cost model ({}): alpha {:.0} ns, beta {:.3} ns/B, gamma {:.3} ns/B, sigma {:.0} ns, streams {:.1}",
-        if tuning.measured != 0 {
-            "measured"
-        } else {
-            "defaults"
-        },
-        p.alpha,
-        p.beta,
-        p.gamma,
-        p.sigma,
-        p.streams
-    );
+    let whose = if tuning.measured != 0 {
+        "measured"
+    } else {
+        "defaults"
+    };
+    let _ = writeln!(out, "  cost model ({whose}): {}", tuning.parameters);
     let selections: Vec<(usize, Selection)> = (counts.iter())
         .map(|n| (*n, Selection::new(forced, *tuning, *n, cores)))
         .collect();

@@ -11,6 +11,9 @@ use super::quantity::{bytes_shown, time_shown};
 pub struct Prediction {
     /// The machine's parameters.
     pub parameters: Parameters,
+    /// Cores of the machine that the parameters are of, if memory bandwidth is to grow with
+    /// the number of cores from there on.
+    pub scaled_from: Option<usize>,
     /// Its cores; None: one for each PE.
     pub cores: Option<usize>,
     /// Numbers of PEs.
@@ -29,15 +32,17 @@ impl Prediction {
 
     /// The tables.
     pub fn text(&self) -> String {
-        let p = &self.parameters;
         let cores = match self.cores {
             Some(cores) => format!("{cores} cores"),
             None => "a core for each PE".to_owned(),
         };
         let mut out = format!(
-            "Predicted by the cost model: {cores}, alpha {} ns, beta {} ns/B, gamma {} ns/B, sigma {} ns, streams {}\n",
-            p.alpha, p.beta, p.gamma, p.sigma, p.streams
+            "Predicted by the cost model: {cores}, {}\n",
+            self.parameters
         );
+        if let Some(from) = self.scaled_from {
+            out += &format!("(streams: for {from} cores, and in proportion for more)\n");
+        }
         for collective in &self.collectives {
             self.table(&mut out, *collective);
         }
@@ -46,7 +51,11 @@ impl Prediction {
 
     fn costs(&self, pes: usize) -> Costs {
         let cores = self.cores.unwrap_or(pes);
-        Costs::new(self.parameters, pes, cores, pes > cores, None)
+        let mut parameters = self.parameters;
+        if let Some(from) = self.scaled_from {
+            parameters.streams *= (cores as f64 / from as f64).max(1.0);
+        }
+        Costs::new(parameters, pes, cores, pes > cores, None)
     }
 
     fn table(&self, out: &mut String, collective: Collective) {
@@ -121,6 +130,7 @@ mod tests {
     fn covers_what_is_asked() {
         let prediction = Prediction {
             parameters: Parameters::default_for(64),
+            scaled_from: Some(64),
             cores: None,
             counts: Prediction::COUNTS.to_vec(),
             sizes: Prediction::SIZES.to_vec(),

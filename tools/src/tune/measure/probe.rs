@@ -1,6 +1,5 @@
 //! Parameters of the cost model, by as many PEs as there are cores.
 
-use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -21,8 +20,8 @@ const SOURCES: usize = 4;
 /// Measures, and has PE 0 report.
 pub fn run(depth: Depth, mut report: impl FnMut(Finding)) {
     let (samples, exchanges, large) = match depth {
-        Depth::Quick => (5, 1000, 4 << 20),
-        Depth::Full => (25, 10_000, 64 << 20),
+        Depth::Quick => (5, 1000, 8 << 20),
+        Depth::Full => (51, 2000, 16 << 20),
     };
     let mut parameter = |name: &str, value| report(Finding::Parameter(name.to_owned(), value));
     if setup::n_pes(NAME) >= 2 {
@@ -31,7 +30,12 @@ pub fn run(depth: Depth, mut report: impl FnMut(Finding)) {
     let (beta, gamma) = beta_and_gamma(samples);
     parameter("beta", beta);
     parameter("gamma", gamma);
-    parameter("streams", streams(large));
+    let (memory, streams) = memory_and_streams(large);
+    parameter("memory", memory);
+    parameter("streams", streams);
+    if let Some(cache) = cache() {
+        parameter("cache", cache);
+    }
 }
 
 /// Nanoseconds that a flag takes from PE 0 to PE 1, or back.
@@ -69,58 +73,54 @@ fn alpha(samples: usize, exchanges: u64) -> f64 {
     lower_quartile(&mut times)
 }
 
-/// Nanoseconds per byte for PE 0 to copy, and to combine, what another PE has just written.
+/// Nanoseconds per byte for PE 0 to copy and to combine sources that its caches hold: another
+/// PE has written them, and this one has read them before.
 fn beta_and_gamma(samples: usize) -> (f64, f64) {
+    const REPEATS: usize = 20;
     let pes = setup::n_pes(NAME) as usize;
     let me = setup::my_pe(NAME) as usize;
     let writer = pes.min(2) - 1;
     let len = CACHED / size_of::<f64>();
-    let mut sources: Vec<Buffer> = (0..SOURCES).map(|_| Buffer::new(len, 1.0)).collect();
+    let sources: Vec<Buffer> = (0..SOURCES).map(|_| Buffer::new(len, 1.0)).collect();
     let dest = Buffer::new(len, 0.0);
     let (mut copies, mut folds) = (Vec::new(), Vec::new());
-    for sample in 0..2 * samples {
-        if me == writer {
-            for source in &mut sources {
-                source.fill(sample as f64);
-            }
-        }
-        collective::sync_all(NAME);
-        if me == 0 {
-            let places: Vec<*const f64> =
-                sources.iter().map(|s| s.of(writer).cast_const()).collect();
+    collective::sync_all(NAME);
+    if me == 0 {
+        let places: Vec<*const f64> = (sources.iter())
+            .map(|s| s.of(writer).cast_const())
+            .collect();
+        let timed = |step: &dyn Fn()| {
+            step();
             let start = Instant::now();
-            if sample % 2 == 0 {
-                for place in &places {
-                    // SAFETY: both hold `CACHED` bytes and do not overlap.
-                    unsafe { kernel::copy(dest.mine().cast(), place.cast(), CACHED) };
-                }
-            } else {
-                let to = |_| dest.mine();
-                let from = |i: usize| places[i];
-                // SAFETY: all hold `len` elements and do not overlap.
-                unsafe {
-                    <f64 as Reduce<Sum>>::fold((&to, 1), (&from, SOURCES), len, false);
-                }
+            for _ in 0..REPEATS {
+                step();
             }
-            let time = start.elapsed().as_nanos() as f64 / (SOURCES * CACHED) as f64;
-            // SAFETY: the first element of the destination.
-            black_box(unsafe { dest.mine().read_volatile() });
-            if sample % 2 == 0 {
-                &mut copies
-            } else {
-                &mut folds
+            start.elapsed().as_nanos() as f64 / (REPEATS * SOURCES * CACHED) as f64
+        };
+        let copy = || {
+            for place in &places {
+                // SAFETY: both hold `CACHED` bytes and do not overlap.
+                unsafe { kernel::copy(dest.mine().cast(), place.cast(), CACHED) };
             }
-            .push(time);
+        };
+        let fold = || {
+            let (to, from) = (|_| dest.mine(), |i: usize| places[i]);
+            // SAFETY: all hold `len` elements and do not overlap.
+            unsafe { <f64 as Reduce<Sum>>::fold((&to, 1), (&from, SOURCES), len, false) };
+        };
+        for _ in 0..samples {
+            copies.push(timed(&copy));
+            folds.push(timed(&fold));
         }
-        collective::sync_all(NAME);
     }
+    collective::sync_all(NAME);
     (lower_quartile(&mut copies), lower_quartile(&mut folds))
 }
 
-/// How many times faster all PEs together copy `bytes` bytes each from memory to memory than
-/// one of them does.
-fn streams(bytes: usize) -> f64 {
-    const REPEATS: usize = 3;
+/// Nanoseconds for one PE to copy a byte from memory to memory, where it copies `bytes`; and
+/// how many times as much all PEs together copy in the same time.
+fn memory_and_streams(bytes: usize) -> (f64, f64) {
+    const REPEATS: usize = 20;
     let pes = setup::n_pes(NAME) as usize;
     let me = setup::my_pe(NAME) as usize;
     let len = bytes / size_of::<f64>();
@@ -141,5 +141,13 @@ fn streams(bytes: usize) -> f64 {
     };
     let alone = together(1);
     let all = together(pes);
-    (alone * pes as f64 / all).clamp(1.0, pes as f64)
+    let streams = (alone * pes as f64 / all).clamp(1.0, pes as f64);
+    (alone / bytes as f64, streams)
+}
+
+/// Bytes of cache of a core, or None if the system does not say.
+fn cache() -> Option<f64> {
+    // SAFETY: sysconf has no preconditions.
+    let bytes = unsafe { libc::sysconf(libc::_SC_LEVEL2_CACHE_SIZE) };
+    (bytes > 0).then_some(bytes as f64)
 }

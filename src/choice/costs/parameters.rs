@@ -1,0 +1,153 @@
+//! What the cost model knows of a machine.
+
+use std::fmt;
+
+/// Parameters of the cost model. All times in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(C)]
+pub struct Parameters {
+    /// α: a flag from one core to another.
+    pub alpha: f64,
+    /// β: copying a byte that the core's own caches hold.
+    pub beta: f64,
+    /// γ: combining a byte of a source, which the core's own caches hold, into a result.
+    pub gamma: f64,
+    /// σ: ending a PE's turn on a core and beginning another's.
+    pub sigma: f64,
+    /// Copying a byte from memory to memory.
+    pub memory: f64,
+    /// How many times one core's memory bandwidth all cores have together.
+    pub streams: f64,
+    /// Bytes of a core's own caches.
+    pub cache: f64,
+}
+
+/// A parameter: name, unit, meaning, and how to get at it.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameter {
+    /// Its name in files and options.
+    pub name: &'static str,
+    /// Unit.
+    pub unit: &'static str,
+    /// Meaning, for people.
+    pub meaning: &'static str,
+    /// Its place.
+    pub of: fn(&mut Parameters) -> &mut f64,
+}
+
+impl fmt::Display for Parameters {
+    /// As in `alpha 150 ns, beta 0.0200 ns/B`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parameters = *self;
+        for (i, parameter) in Self::TABLE.iter().enumerate() {
+            let comma = if i > 0 { ", " } else { "" };
+            let Parameter { name, unit, .. } = parameter;
+            let value = *(parameter.of)(&mut parameters);
+            // Three digits.
+            let digits = (2.0 - value.abs().log10().floor()).clamp(0.0, 6.0) as usize;
+            write!(f, "{comma}{name} {value:.digits$} {unit}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Parameters {
+    /// Values for a machine that nobody has measured: what `oshtune` found on a two-core
+    /// virtual machine (Intel Sapphire Rapids), rounded. Four cores are taken to saturate the
+    /// memory.
+    pub fn default_for(cores: usize) -> Self {
+        Self {
+            alpha: 150.0,
+            beta: 0.02,
+            gamma: 0.009,
+            sigma: 1200.0,
+            memory: 0.07,
+            streams: cores.clamp(1, 4) as f64,
+            cache: 2.0 * 1024.0 * 1024.0,
+        }
+    }
+
+    /// The parameter of this name.
+    pub fn named(&mut self, name: &str) -> Option<&mut f64> {
+        let parameter = Self::TABLE.iter().find(|p| p.name == name)?;
+        Some((parameter.of)(self))
+    }
+
+    /// All of them.
+    pub const TABLE: [Parameter; 7] = [
+        Parameter {
+            name: "alpha",
+            unit: "ns",
+            meaning: "to pass a flag, or a message, to another core",
+            of: |p| &mut p.alpha,
+        },
+        Parameter {
+            name: "beta",
+            unit: "ns/B",
+            meaning: "to copy a byte in cache",
+            of: |p| &mut p.beta,
+        },
+        Parameter {
+            name: "gamma",
+            unit: "ns/B",
+            meaning: "to combine a byte of a source in cache",
+            of: |p| &mut p.gamma,
+        },
+        Parameter {
+            name: "sigma",
+            unit: "ns",
+            meaning: "to schedule a PE on a core that it shares",
+            of: |p| &mut p.sigma,
+        },
+        Parameter {
+            name: "memory",
+            unit: "ns/B",
+            meaning: "to copy a byte from memory to memory",
+            of: |p| &mut p.memory,
+        },
+        Parameter {
+            name: "streams",
+            unit: "times",
+            meaning: "one core's memory bandwidth for all cores together",
+            of: |p| &mut p.streams,
+        },
+        Parameter {
+            name: "cache",
+            unit: "B",
+            meaning: "of cache that a core has for itself",
+            of: |p| &mut p.cache,
+        },
+    ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_parameter_is_named() {
+        let mut parameters = Parameters::default_for(2);
+        for (i, parameter) in Parameters::TABLE.iter().enumerate() {
+            let value = parameters
+                .named(parameter.name)
+                .expect("it is in the table");
+            *value = 1.5 + i as f64;
+        }
+        assert_eq!(parameters.named("omega"), None);
+        assert_eq!(
+            parameters.to_string(),
+            "alpha 1.50 ns, beta 2.50 ns/B, gamma 3.50 ns/B, sigma 4.50 ns, memory 5.50 ns/B, \
+             streams 6.50 times, cache 7.50 B"
+        );
+        let all = [
+            parameters.alpha,
+            parameters.beta,
+            parameters.gamma,
+            parameters.sigma,
+            parameters.memory,
+            parameters.streams,
+            parameters.cache,
+        ];
+        assert!(all.is_sorted(), "{parameters:?}");
+    }
+}

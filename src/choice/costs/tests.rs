@@ -1,0 +1,111 @@
+use super::*;
+use crate::choice::EAGER;
+use crate::choice::algorithm::Form;
+
+fn costs(members: usize, cores: usize) -> Costs {
+    let parameters = Parameters::default_for(cores);
+    Costs::new(parameters, members, cores, members > cores, None)
+}
+
+const TEAMS: [(usize, usize); 14] = [
+    (1, 1),
+    (2, 2),
+    (3, 2),
+    (4, 2),
+    (16, 2),
+    (64, 2),
+    (3, 64),
+    (16, 64),
+    (64, 64),
+    (100, 64),
+    (4096, 128),
+    (65_536, 128),
+    (65_536, 65_536),
+    (65_535, 65_536),
+];
+
+#[test]
+fn times_are_positive_and_grow() {
+    for (members, cores) in TEAMS {
+        let costs = costs(members, cores);
+        for collective in Collective::ALL {
+            for choice in collective.choices() {
+                let mut before = 0.0;
+                for k in 0..=40 {
+                    let time = costs.time(collective, *choice, 1 << k);
+                    if choice.algorithm == Algorithm::Eager && time.is_infinite() {
+                        assert!(1 << k > collective.eager_limit(members));
+                        continue;
+                    }
+                    assert!(time.is_finite() && time >= 0.0);
+                    assert!(
+                        time >= 0.999 * before,
+                        "{collective:?} {choice} 2^{k} at {members} on {cores}: {time} < {before}"
+                    );
+                    before = time;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn put_get_costs_more() {
+    for (members, cores) in TEAMS.into_iter().skip(1) {
+        let costs = costs(members, cores);
+        for choice in Collective::Reduce.choices() {
+            // Two members halve nothing in the direct form: the left of the pair does it all.
+            let alone = choice.algorithm == Algorithm::Rabenseifner && members < 4;
+            if choice.form == Form::PutGet && !alone {
+                let direct = Choice::direct(choice.algorithm);
+                for n in [8, 1 << 10, 1 << 20] {
+                    let time = |c| costs.time(Collective::Reduce, c, n);
+                    assert!(time(*choice) >= time(direct), "{choice} {n} at {members}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn more_members_take_longer() {
+    for collective in Collective::ALL {
+        for choice in collective.choices() {
+            for n in [8, 1 << 20] {
+                let time = |k: u32| costs(1 << k, 2).time(collective, *choice, n);
+                for k in 2..16 {
+                    let (fewer, more) = (time(k), time(k + 1));
+                    assert!(
+                        fewer <= more,
+                        "{collective:?} {choice} {n}: {fewer} > {more}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sizes_ascend_and_hold_the_limit() {
+    for members in [1, 2, 3, 16, 64, 2048, 2049, 65_536] {
+        for collective in Collective::ALL {
+            let all: Vec<usize> = sizes(collective, members).collect();
+            assert!(all.is_sorted_by(|a, b| a < b), "{all:?}");
+            let limit = collective.eager_limit(members);
+            assert!(limit <= EAGER && (limit == 0 || all.contains(&limit)));
+            assert_eq!(all.last(), Some(&(1 << 24)));
+        }
+    }
+}
+
+#[test]
+fn a_forced_barrier_counts() {
+    let parameters = Parameters::default_for(64);
+    let with = |name| {
+        let barrier = Collective::Barrier.choice(name);
+        let costs = Costs::new(parameters, 64, 64, false, barrier);
+        let pull = Collective::Fcollect.choice("pull").expect("it exists");
+        costs.time(Collective::Fcollect, pull, 8)
+    };
+    assert!(with("dissemination") < with("central"));
+}
