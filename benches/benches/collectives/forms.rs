@@ -31,6 +31,9 @@ const SMALL: usize = 4 << 10;
 /// From here on it is to be no slower than Rabenseifner's algorithm.
 const LARGE: usize = 64 << 10;
 
+/// Two that are equally fast differ by so much from run to run, because of where their memory lies.
+const MARGIN: f64 = 1.05;
+
 /// What the tables say of one claim.
 #[derive(Debug)]
 struct Claim {
@@ -49,10 +52,10 @@ impl Claim {
         }
     }
 
-    /// A ratio is held to be at most 1 if its range of 10% to 90% reaches 1.
+    /// A ratio is held to be at most 1 if its range of 10% to 90% reaches 1, but for the margin.
     fn judge(&mut self, ratio: Option<Spread>, whose: &str) {
         match ratio {
-            Some(spread) if spread.low <= 1.0 => self.held += 1,
+            Some(spread) if spread.low <= MARGIN => self.held += 1,
             Some(spread) => {
                 let Spread { low, median, .. } = spread;
                 self.missed
@@ -104,7 +107,7 @@ pub fn run(field: &Field, options: &Options) -> Result<()> {
         .iter()
         .any(|claim| claim.held + claim.missed.len() > 0)
     {
-        println!("\nalgorithms (a ratio is at most 1 if its 10%..90% range reaches 1)");
+        println!("\nalgorithms (no slower: the 10%..90% range of the ratio reaches {MARGIN})");
         claims.iter().for_each(Claim::print);
     }
     Ok(())
