@@ -127,8 +127,10 @@ mod tests {
             let reduce = |n| plan.choose(Collective::Reduce, n).algorithm;
             assert_ne!(reduce(8), Algorithm::Slices, "{pes} on {cores}");
             let large = reduce(8 << 20);
+            // Between two members these three do the same.
+            let same = pes == 2 && large == Algorithm::RecursiveDoubling;
             assert!(
-                matches!(large, Algorithm::Slices | Algorithm::Rabenseifner),
+                same || matches!(large, Algorithm::Slices | Algorithm::Rabenseifner),
                 "{large:?} for {pes} on {cores}"
             );
             let fcollect = |n| plan.choose(Collective::Fcollect, n).algorithm;

@@ -72,20 +72,27 @@ impl Costs {
         (n / BUFFER).ceil().max(1.0)
     }
 
+    /// Each pair of members reduces `n` bytes of both to both: the left one where PEs share
+    /// cores, else each does a half.
+    fn pairs(&self, n: f64) -> f64 {
+        let touched = 2.0 * self.p * n;
+        let (workers, part) = if self.shared {
+            ((self.p / 2.0).ceil(), 2.0 * n)
+        } else {
+            (self.p, n)
+        };
+        self.at_once(workers, Work::combine(part, part), touched)
+    }
+
     fn recursive_doubling(&self, form: Form, n: f64) -> f64 {
         let (p, k, touched) = (self.p, self.rounds(), 2.0 * self.p * n);
-        let pairs = (p / 2.0).ceil();
         match form {
             // The values travel with the flags.
             Form::Direct if n <= LANE_BYTES as f64 => {
                 let rounds = if self.has_guests() { k + 2.0 } else { k };
                 rounds * (self.flag() + self.alone(Work::combine(2.0 * n, n), 0.0))
             }
-            // The left of each pair computes for both.
-            Form::Direct => {
-                let round = self.at_once(pairs, Work::combine(2.0 * n, 2.0 * n), touched);
-                k * (2.0 * self.flag() + round) + self.guests(n)
-            }
+            Form::Direct => k * (2.0 * self.flag() + self.pairs(n)) + self.guests(n),
             Form::PutGet => {
                 let work = Work {
                     copied: n,
@@ -123,9 +130,8 @@ impl Costs {
                     copied: halves,
                     ..Work::combine(2.0 * halves, halves)
                 };
-                // The left of each pair does the last round of halving for both.
-                let middle = Work::combine(4.0 * last, 4.0 * last);
-                (1.0, work, middle)
+                // The last round of halving is done for both of a pair.
+                (1.0, work, self.pairs(2.0 * last))
             }
             Form::PutGet => {
                 let halves = n - last;
@@ -133,13 +139,10 @@ impl Costs {
                     copied: 2.0 * halves,
                     ..Work::combine(2.0 * halves, halves)
                 };
-                (Self::parts(n), work, Work::default())
+                (Self::parts(n), work, 0.0)
             }
         };
-        flags * rounds
-            + self.at_once(p, work, touched)
-            + self.at_once((p / 2.0).ceil(), middle, touched)
-            + self.guests(n)
+        flags * rounds + self.at_once(p, work, touched) + middle + self.guests(n)
     }
 
     pub(super) fn scan(&self, algorithm: Algorithm, n: f64) -> f64 {

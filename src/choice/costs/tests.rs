@@ -54,9 +54,7 @@ fn put_get_costs_more() {
     for (members, cores) in TEAMS.into_iter().skip(1) {
         let costs = costs(members, cores);
         for choice in Collective::Reduce.choices() {
-            // Two members halve nothing in the direct form: the left of the pair does it all.
-            let alone = choice.algorithm == Algorithm::Rabenseifner && members < 4;
-            if choice.form == Form::PutGet && !alone {
+            if choice.form == Form::PutGet {
                 let direct = Choice::direct(choice.algorithm);
                 for n in [8, 1 << 10, 1 << 20] {
                     let time = |c| costs.time(Collective::Reduce, c, n);
