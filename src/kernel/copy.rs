@@ -1,5 +1,7 @@
 //! Copying bytes, through the caches or past them.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use super::level::{self, Work};
 use super::vector::{Vector, stream_fence};
 
@@ -73,7 +75,34 @@ impl Work for Lines {
     }
 }
 
-/// Whether writing `total_bytes` bytes past the caches is faster than through them.
+/// Whether a collective that reads and writes `total_bytes` bytes, in all PEs together, should
+/// write past the caches: what it wrote would be pushed out of them before it is read again,
+/// and each line that is stored to is read from memory first.
 pub fn streaming_pays(total_bytes: usize) -> bool {
-    total_bytes >= 64 << 20
+    static CACHE: AtomicUsize = AtomicUsize::new(0);
+    let mut cache = CACHE.load(Ordering::Relaxed);
+    if cache == 0 {
+        cache = last_level_cache();
+        CACHE.store(cache, Ordering::Relaxed);
+    }
+    total_bytes >= cache
+}
+
+/// Bytes of the cache that all cores share, as far as it is ours.
+#[cold]
+fn last_level_cache() -> usize {
+    /// If the machine does not say.
+    const USUAL: usize = 32 << 20;
+    /// More for each core than any processor has: the cache is that of a larger machine, of
+    /// which this one is a virtual part, and strangers use the rest. (On such a part of two
+    /// cores, with 480 MiB by name, streaming breaks even at 64 MiB.)
+    const MOST_PER_CORE: usize = 32 << 20;
+
+    // SAFETY: sysconf has no preconditions.
+    let size = unsafe { libc::sysconf(libc::_SC_LEVEL3_CACHE_SIZE) };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    match usize::try_from(size) {
+        Ok(size @ 1..) => size.min(MOST_PER_CORE * cores),
+        _ => USUAL,
+    }
 }

@@ -29,9 +29,6 @@ const GROUP: usize = 8;
 /// As for `fold_exact`.
 pub unsafe fn sum<T: Term>(dests: Dests<T>, sources: Sources<T>, n: usize, streaming: bool) {
     let count = sources.1;
-    // To add up rounding errors makes errors again: each at most half a unit in the last place
-    // of a partial sum of them. Four times as much also covers the arithmetic with the margin.
-    let margin = 2.0 * f64::EPSILON * count as f64;
     let mut partial = Partial::new();
     let mut sums = [const { MaybeUninit::<T>::uninit() }; BLOCK];
     let mut exact = None;
@@ -54,14 +51,13 @@ pub unsafe fn sum<T: Term>(dests: Dests<T>, sources: Sources<T>, n: usize, strea
         let sums = &mut sums[..n];
         let certain = level::run(Settle {
             partial: &partial,
-            margin,
             sums,
         });
         if !certain {
             let exact = exact.get_or_insert_with(Superaccumulator::new);
             for (i, sum) in sums.iter_mut().enumerate() {
                 // SAFETY: there are that many sums.
-                if unsafe { !partial.settle::<T>(i, margin).1 } {
+                if unsafe { !partial.settle::<T>(i).1 } {
                     exact.clear();
                     for k in 0..count {
                         // SAFETY: the caller's promise.
@@ -102,9 +98,9 @@ pub trait Term: Format {
 
     /// The rounded sum, and whether that is certain.
     ///
-    /// `errors` is the sum of the rounding errors that were made in `sum`, but for less than
-    /// half the `margin`; `magnitude` is the sum of their magnitudes.
-    fn settle(sum: f64, errors: f64, magnitude: f64, margin: f64) -> (Self, bool);
+    /// The true sum differs from `sum + errors` by less than twice `lost`, and not at all if
+    /// that is zero.
+    fn settle(sum: f64, errors: f64, lost: f64) -> (Self, bool);
 }
 
 impl Term for f64 {
@@ -114,14 +110,15 @@ impl Term for f64 {
     }
 
     #[inline(always)]
-    fn settle(sum: f64, errors: f64, magnitude: f64, margin: f64) -> (Self, bool) {
+    fn settle(sum: f64, errors: f64, lost: f64) -> (Self, bool) {
         let (rounded, rest) = two_sum::<f64>(sum, errors);
         // Rounding is monotonic: what both ends of an interval round to, all numbers in it do.
-        // Infinities and NaNs fail, as `rest` is NaN.
-        let certain = rounded + (rest + margin) == rounded && rounded + (rest - margin) == rounded;
-        // A sum without errors has the right sign if it is zero.
-        let result = if magnitude == 0.0 { sum } else { rounded };
-        (result, certain)
+        // The interval is wide enough for the roundings of its ends too. NaNs are never equal.
+        let margin = 4.0 * lost + rest.abs() * (2.0 * f64::EPSILON);
+        let ends = (rounded + (rest - margin), rounded + (rest + margin));
+        let certain = lost == 0.0 || ends == (rounded, rounded);
+        // Without errors, the sum has the right sign even if it is zero.
+        (if errors == 0.0 { sum } else { rounded }, certain)
     }
 }
 
@@ -132,13 +129,14 @@ impl Term for f32 {
     }
 
     #[inline(always)]
-    fn settle(sum: f64, errors: f64, magnitude: f64, _: f64) -> (Self, bool) {
-        // An interval around the true sum, wide enough for the roundings of its ends too.
-        let middle = sum + errors;
-        let width = 2.0 * magnitude + middle.abs() * (4.0 * f64::EPSILON);
+    fn settle(sum: f64, errors: f64, lost: f64) -> (Self, bool) {
+        let (middle, rest) = two_sum::<f64>(sum, errors);
+        // An interval around the true sum, wide enough as above.
+        let width = 4.0 * lost + middle.abs() * (4.0 * f64::EPSILON);
         let (low, high) = ((middle - width) as Self, (middle + width) as Self);
-        if magnitude == 0.0 {
-            (sum as Self, !sum.is_nan())
+        if lost == 0.0 && rest == 0.0 {
+            // Nothing was rounded yet.
+            ((if errors == 0.0 { sum } else { middle }) as Self, true)
         } else {
             let same = low == high && low.is_sign_negative() == high.is_sign_negative();
             (low, same)
@@ -146,12 +144,12 @@ impl Term for f32 {
     }
 }
 
-/// The sums of a block so far, their rounding errors, and the errors' magnitudes. As many of
+/// The sums of a block so far, their rounding errors, and how much is lost of those. As many of
 /// each are set as there are elements.
 struct Partial {
     sums: [MaybeUninit<f64>; BLOCK],
     errors: [MaybeUninit<f64>; BLOCK],
-    magnitudes: [MaybeUninit<f64>; BLOCK],
+    losts: [MaybeUninit<f64>; BLOCK],
 }
 
 impl Partial {
@@ -159,19 +157,18 @@ impl Partial {
         Self {
             sums: [MaybeUninit::uninit(); BLOCK],
             errors: [MaybeUninit::uninit(); BLOCK],
-            magnitudes: [MaybeUninit::uninit(); BLOCK],
+            losts: [MaybeUninit::uninit(); BLOCK],
         }
     }
 
     /// # Safety
     /// Sum `i` is set.
     #[inline(always)]
-    unsafe fn settle<T: Term>(&self, i: usize, margin: f64) -> (T, bool) {
+    unsafe fn settle<T: Term>(&self, i: usize) -> (T, bool) {
         // SAFETY: the caller's promise.
         unsafe {
-            let magnitude = self.magnitudes[i].assume_init();
             let (sum, errors) = (self.sums[i].assume_init(), self.errors[i].assume_init());
-            T::settle(sum, errors, magnitude, margin * magnitude)
+            T::settle(sum, errors, self.losts[i].assume_init())
         }
     }
 }
@@ -212,28 +209,28 @@ impl<T: Term> Add<'_, T> {
     unsafe fn add<V: Vector>(&mut self, at: usize) {
         let sums = self.partial.sums[at..].as_mut_ptr().cast::<V>();
         let errors = self.partial.errors[at..].as_mut_ptr().cast::<V>();
-        let magnitudes = self.partial.magnitudes[at..].as_mut_ptr().cast::<V>();
+        let losts = self.partial.losts[at..].as_mut_ptr().cast::<V>();
         // SAFETY: the caller's promise; the sums are set unless these are the first terms.
         unsafe {
-            let (mut sum, mut error, mut magnitude, terms);
+            let (mut sum, mut error, mut lost, terms);
             if self.first {
                 sum = widen::<V, T>(self.terms[0].add(at));
-                (error, magnitude) = (std::mem::zeroed(), std::mem::zeroed());
+                (error, lost) = (std::mem::zeroed(), std::mem::zeroed());
                 terms = &self.terms[1..];
             } else {
                 sum = sums.read_unaligned();
-                (error, magnitude) = (errors.read_unaligned(), magnitudes.read_unaligned());
+                (error, lost) = (errors.read_unaligned(), losts.read_unaligned());
                 terms = self.terms;
             }
             for term in terms {
-                let more;
-                (sum, more) = two_sum(sum, widen::<V, T>(term.add(at)));
-                error = combine::<V, f64, Sum>(error, more);
-                magnitude = combine::<V, f64, PlusMagnitude>(magnitude, more);
+                let (of_sum, of_error);
+                (sum, of_sum) = two_sum(sum, widen::<V, T>(term.add(at)));
+                (error, of_error) = two_sum(error, of_sum);
+                lost = combine::<V, f64, PlusMagnitude>(lost, of_error);
             }
             sums.write_unaligned(sum);
             errors.write_unaligned(error);
-            magnitudes.write_unaligned(magnitude);
+            losts.write_unaligned(lost);
         }
     }
 }
@@ -241,7 +238,6 @@ impl<T: Term> Add<'_, T> {
 /// Rounds the sums of a block. Returns whether all are certain.
 struct Settle<'a, T> {
     partial: &'a Partial,
-    margin: f64,
     sums: &'a mut [MaybeUninit<T>],
 }
 
@@ -253,7 +249,7 @@ impl<T: Term> Work for Settle<'_, T> {
         let mut all_certain = true;
         for (i, sum) in self.sums.iter_mut().enumerate() {
             // SAFETY: there are that many sums.
-            let (rounded, certain) = unsafe { self.partial.settle(i, self.margin) };
+            let (rounded, certain) = unsafe { self.partial.settle(i) };
             sum.write(rounded);
             all_certain &= certain;
         }

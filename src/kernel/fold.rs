@@ -7,9 +7,9 @@ use super::ops::{Dests, Reduce, Sources};
 use super::pass::{Pass, pass};
 use super::vector::{Combine, stream_fence};
 
-/// Sources of a pass. With fewer, each byte is loaded and stored once more; with more than
-/// the prefetchers follow, the memory is read at less than its speed.
-const GROUP: usize = 8;
+/// Sources of a pass. With fewer, what was folded is stored and loaded more often; with many
+/// more, the prefetchers do not follow, and memory is read at less than its speed.
+const GROUP: usize = 16;
 /// Destinations that a pass stores to. For more, elements go through the first-level cache.
 const FEW: usize = 4;
 /// Bytes of each source that are folded at a time if there is more than one pass: enough for

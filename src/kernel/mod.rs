@@ -1,9 +1,10 @@
 //! The element loops of collectives: folding arrays with an operator, and copying.
 //!
-//! [`Reduce::fold`] reads each source once. It takes [up to eight](fold) of them at a time, so
-//! that the processor's prefetchers keep up, and keeps what it has so far in the first-level
-//! cache. A pass over so many sources is written once for all types and operators ([`pass`])
-//! and compiled for each kind of vector registers ([`level`], [`vector`]).
+//! [`Reduce::fold`] reads each source once. It takes as many at a time as the processor's
+//! prefetchers follow, and keeps what it has so far in the first-level cache (`fold`). A pass
+//! over so many sources is written once for all types and operators (`pass`) and compiled for
+//! each kind of vector registers, of which the best are chosen at run time (`level`, `vector`).
+//! [`Reduce::fold_exact`] adds without rounding errors (`exact`, `superaccumulator`).
 
 mod copy;
 mod exact;

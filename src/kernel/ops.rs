@@ -37,7 +37,9 @@ pub type Sources<'a, T> = (&'a dyn Fn(usize) -> *const T, usize);
 /// # Safety
 /// The type is plain data: any bytes of its size are a value, as other PEs write them.
 pub unsafe trait Reduce<Op>: Copy + 'static {
-    /// Whether the result has the same bits in whatever order operands are taken.
+    /// Whether the result has the same bits in whatever order operands are taken. True for
+    /// integers. False for floating-point numbers, also maxima and minima: which of two zeros
+    /// or NaNs is left depends on the order.
     const ANY_ORDER: bool;
 
     /// `dest[i] = a[i] op b[i]` for `n` elements.
@@ -48,7 +50,8 @@ pub unsafe trait Reduce<Op>: Copy + 'static {
     unsafe fn combine(dest: *mut Self, a: *const Self, b: *const Self, n: usize);
 
     /// For each element, `source(0)[i] op source(1)[i] op …` in that order, stored to every
-    /// destination; with non-temporal stores if `streaming`.
+    /// destination; with non-temporal stores if `streaming`, which are ordered before all later
+    /// stores when it returns.
     ///
     /// # Safety
     /// There is at least one source and one destination. All are aligned and valid for `n`
@@ -69,7 +72,12 @@ pub unsafe trait Reduce<Op>: Copy + 'static {
     ///   among several sources, NaN is the result (IEEE 754-2019, 9.6, maximum and minimum).
     /// - Products of floating-point numbers, and `long double`: the sources' order, as `fold`.
     ///
-    /// All NaNs that are made here have the same bits.
+    /// All NaNs that come of several sources have the same bits.
+    ///
+    /// What it costs, beside `fold` (double sums; Xeon with AVX-512): sources out of the caches
+    /// are taken at 8 to 10 GB/s instead of 14; from the second-level cache at 17 to 22 GB/s
+    /// instead of 70 to 130. Where a sum is so near the middle between two numbers that only
+    /// all digits decide, about 100 ns for the element and 5 ns for each of its terms.
     ///
     /// # Safety
     /// As for `fold`.
@@ -133,24 +141,26 @@ enum MaxOrNan {}
 enum MinOrNan {}
 
 // Numbers that compare equal have the same bits, unless they are zeros, which have no bits but
-// the sign.
-combine!(MaxOrNan, [f32, f64], |a, b| if a.is_nan() || b.is_nan() {
-    Self::NAN
-} else if a == b {
-    Self::from_bits(a.to_bits() & b.to_bits())
-} else if b > a {
-    b
-} else {
-    a
+// the sign. All three cases are computed for all numbers, so that vectors can be.
+combine!(MaxOrNan, [f32, f64], |a, b| {
+    let greater = if b > a { b } else { a };
+    let equal = Self::from_bits(a.to_bits() & b.to_bits());
+    let ordered = if a == b { equal } else { greater };
+    if a.is_nan() | b.is_nan() {
+        Self::NAN
+    } else {
+        ordered
+    }
 });
-combine!(MinOrNan, [f32, f64], |a, b| if a.is_nan() || b.is_nan() {
-    Self::NAN
-} else if a == b {
-    Self::from_bits(a.to_bits() | b.to_bits())
-} else if b < a {
-    b
-} else {
-    a
+combine!(MinOrNan, [f32, f64], |a, b| {
+    let less = if b < a { b } else { a };
+    let equal = Self::from_bits(a.to_bits() | b.to_bits());
+    let ordered = if a == b { equal } else { less };
+    if a.is_nan() | b.is_nan() {
+        Self::NAN
+    } else {
+        ordered
+    }
 });
 
 /// Makes types reducible by an operator, each combined as a type of the same bytes, if order

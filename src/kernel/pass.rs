@@ -55,10 +55,11 @@ impl<T: Combine<Op>, Op> Work for Fold<'_, T, Op> {
             // SAFETY: all registers begin at `last` or before it.
             unsafe {
                 let folded = self.bundle::<V, 1>(last);
+                let step = BUNDLE * lanes::<V, T>();
                 let mut at = 0;
-                while at + BUNDLE * lanes::<V, T>() <= n {
+                while at + step <= n {
                     self.store(at, self.bundle::<V, BUNDLE>(at));
-                    at += BUNDLE * lanes::<V, T>();
+                    at += step;
                 }
                 while at < last {
                     self.store(at, self.bundle::<V, 1>(at));
@@ -119,11 +120,9 @@ impl<T: Combine<Op>, Op> Fold<'_, T, Op> {
         for dest in self.dests {
             // SAFETY: the caller's promise, and that of the pass.
             unsafe {
-                dest.cast::<T>()
-                    .add(at)
-                    .cast::<[V; K]>()
-                    .write_unaligned(values)
-            };
+                let place = dest.cast::<T>().add(at).cast::<[V; K]>();
+                place.write_unaligned(values);
+            }
             keep_rolled();
         }
     }
