@@ -86,12 +86,7 @@ impl<'a> OnGroup<'a> {
     pub unsafe fn collect(&self, dest: *mut u8, source: *const u8, bytes: usize) {
         let places = |total| {
             self.apart(dest, total, source, bytes, false);
-            let dest = self.dest(dest, total);
-            if total == 0 {
-                return (dest, dest);
-            }
-            // Also where this PE has nothing: the others' copies are found from its address.
-            (dest, self.rt.places(self.group, "source", source, bytes))
+            (self.dest(dest, total), self.source(source, bytes))
         };
         // SAFETY: the caller's promise.
         unsafe { collect::collect(self.group, source, bytes, places) };

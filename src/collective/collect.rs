@@ -72,7 +72,9 @@ impl Contributions<'_> {
 }
 
 /// Gathers `bytes` bytes from this member's `source` and as many as each other one says.
-/// `places`, given the sum of all, finds `dest` and `source` of all members.
+/// `places`, given the sum of all, finds `dest` of all members, and `source` of all if `bytes`
+/// is not 0: a member that has nothing may pass any address for it (standard, annex "Undefined
+/// Behavior", on null pointers).
 ///
 /// # Safety
 /// `source` is valid for `bytes` bytes; it does not overlap `dest`, on any member.
@@ -98,9 +100,12 @@ pub unsafe fn collect<'p>(
         epoch: &epoch,
         size: group.size,
     };
-    let (total, longest) = all
-        .sizes()
-        .fold((0, 0), |(sum, max), n| (sum + n, max.max(n)));
+    let (mut total, mut longest, mut all_have_sources) = (0, 0, true);
+    for n in all.sizes() {
+        total += n;
+        longest = longest.max(n);
+        all_have_sources &= n > 0;
+    }
     let (dest, source) = places(total);
     let mut choice = group.choose(Collective::Collect, total / group.size);
     if choice.algorithm == Algorithm::Eager && longest > EAGER {
@@ -114,17 +119,17 @@ pub unsafe fn collect<'p>(
                     copy(group, dest.from(at).of(me), epoch.eager(member), bytes);
                 }
             }
-            Algorithm::Push => {
-                if let Some((_, at, bytes)) = all.blocks().nth(me) {
-                    for member in from_on(me, group.size) {
-                        copy(group, dest.from(at).of(member), source.of(me), bytes);
-                    }
+            Algorithm::Pull if all_have_sources => {
+                for (member, at, bytes) in all.blocks() {
+                    copy(group, dest.from(at).of(me), source.of(member), bytes);
                 }
                 group.leave();
             }
             _ => {
-                for (member, at, bytes) in all.blocks() {
-                    copy(group, dest.from(at).of(me), source.of(member), bytes);
+                if let Some((_, at, bytes)) = all.blocks().nth(me) {
+                    for member in from_on(me, group.size) {
+                        copy(group, dest.from(at).of(member), source.of(me), bytes);
+                    }
                 }
                 group.leave();
             }
