@@ -15,6 +15,8 @@ mod cube;
 pub mod reduce;
 pub mod scan;
 mod scratch;
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 

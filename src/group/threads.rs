@@ -1,8 +1,11 @@
 //! Groups of threads, for tests: the collectives' own code over memory of one process.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::io::Write as _;
 use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use super::{Group, Link, Places, Slots, Traffic};
@@ -10,21 +13,67 @@ use crate::choice::{Algorithm, Collective, Plan};
 use crate::job::region::{TeamSlot, WaitKind};
 use crate::team::Members;
 
+/// The slots of one group.
+struct Memory {
+    first: NonNull<TeamSlot>,
+    size: usize,
+}
+
+// SAFETY: slots are shared memory: atomics, and cells used as the collectives promise.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    fn layout(size: usize) -> Layout {
+        Layout::array::<TeamSlot>(size).unwrap()
+    }
+
+    fn new(size: usize) -> Self {
+        // SAFETY: the layout is not empty; zero bytes are valid slots.
+        let first = unsafe { alloc_zeroed(Self::layout(size)) }.cast();
+        let first = NonNull::new(first).unwrap();
+        Self { first, size }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout.
+        unsafe { dealloc(self.first.as_ptr().cast(), Self::layout(self.size)) };
+    }
+}
+
 /// One thread as a member.
 pub struct Member {
     /// Its number.
     pub me: usize,
-    size: usize,
-    first: NonNull<TeamSlot>,
+    /// Number of members.
+    pub size: usize,
+    /// Whether sums are those of `SHMEM_REPRODUCIBLE=1`.
+    pub reproducible: bool,
+    memory: Arc<Memory>,
     epoch: AtomicU32,
 }
 
 impl Member {
+    /// All members of a new group that has gone through `epoch` epochs.
+    pub fn all(size: usize, epoch: u32) -> impl Iterator<Item = Self> {
+        let memory = Arc::new(Memory::new(size));
+        (0..size).map(move |me| Self {
+            me,
+            size,
+            reproducible: false,
+            memory: memory.clone(),
+            epoch: AtomicU32::new(epoch),
+        })
+    }
+
     /// A collective call with this plan. Where the barrier is the central one, PEs count as
     /// outnumbering cores.
     pub fn group<'a>(&'a self, plan: &'a Plan) -> Group<'a> {
         let slots = Slots {
-            first: self.first,
+            first: self.memory.first,
             stride: 1,
             epoch: &self.epoch,
             plan,
@@ -35,7 +84,7 @@ impl Member {
             name: "test",
             me: self.me,
             size: self.size,
-            reproducible: false,
+            reproducible: self.reproducible,
             crowded: plan.choose(Collective::Barrier, 0).algorithm == Algorithm::Central,
             members: Members::world(self.size),
             link: Link::Slots(slots),
@@ -44,30 +93,28 @@ impl Member {
     }
 }
 
-/// Runs `body` on `size` threads that are the members of one group.
-pub fn run(size: usize, body: impl Fn(Member) + Sync) {
-    let layout = Layout::array::<TeamSlot>(size).unwrap();
-    // SAFETY: the layout is not empty; zero bytes are valid slots.
-    let first = NonNull::new(unsafe { alloc_zeroed(layout) }.cast::<TeamSlot>()).unwrap();
-    struct Shared(NonNull<TeamSlot>);
-    // SAFETY: slots are shared memory: atomics, and cells used as the collectives promise.
-    unsafe impl Sync for Shared {}
-    let shared = Shared(first);
+/// Runs `body` on each of `members` in a thread of its own. A panic of one ends the process,
+/// since the others would wait for it.
+pub fn each<M: Send>(members: impl IntoIterator<Item = M>, body: impl Fn(M) + Sync) {
     std::thread::scope(|scope| {
-        for me in 0..size {
-            let (shared, body) = (&shared, &body);
+        for member in members {
+            let body = &body;
             scope.spawn(move || {
-                body(Member {
-                    me,
-                    size,
-                    first: shared.0,
-                    epoch: AtomicU32::new(0),
-                });
+                let panic = catch_unwind(AssertUnwindSafe(|| body(member)));
+                if let Err(payload) = panic {
+                    let text = payload.downcast_ref::<String>().map_or("", String::as_str);
+                    // Not by a macro, whose output the test runner would keep to itself.
+                    let _ = writeln!(std::io::stderr(), "a member panicked: {text}");
+                    std::process::abort();
+                }
             });
         }
     });
-    // SAFETY: allocated above, and the threads are gone.
-    unsafe { dealloc(first.as_ptr().cast(), layout) };
+}
+
+/// Runs `body` on `size` threads that are the members of one group.
+pub fn run(size: usize, body: impl Fn(Member) + Sync) {
+    each(Member::all(size, 0), body);
 }
 
 /// A symmetric array: `n` elements for each of the members.

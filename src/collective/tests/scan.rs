@@ -1,0 +1,90 @@
+//! Prefix sums.
+
+use std::fmt::Debug;
+
+use super::{Arrays, Call, Random, everywhere};
+use crate::choice::Collective;
+use crate::collective::scan::scan;
+use crate::group::Group;
+use crate::kernel::Reduce;
+use crate::kernel::ops::Sum;
+
+/// Numbers whose sums are other numbers in another order, and whose bits are told apart.
+trait Number: Reduce<Sum> + Debug {
+    const ZERO: Self;
+    fn of(random: u64) -> Self;
+    fn plus(self, other: Self) -> Self;
+    fn bytes(self) -> Vec<u8>;
+}
+
+macro_rules! numbers {
+    ($($t:ty, $of:expr, $plus:expr);*) => {$(
+        impl Number for $t {
+            const ZERO: Self = 0 as $t;
+            fn of(random: u64) -> Self {
+                $of(random)
+            }
+            fn plus(self, other: Self) -> Self {
+                $plus(self, other)
+            }
+            fn bytes(self) -> Vec<u8> {
+                self.to_ne_bytes().to_vec()
+            }
+        }
+    )*};
+}
+
+/// Now and then a zero with its sign.
+fn float(random: u64) -> f64 {
+    match random % 11 {
+        0 => -0.0,
+        _ => (random as i32 as f64) * 2f64.powi((random >> 32) as i32 % 40),
+    }
+}
+
+numbers! {
+    u8, |r| r as u8, u8::wrapping_add;
+    i16, |r| r as i16, i16::wrapping_add;
+    i64, |r| r as i64, i64::wrapping_add;
+    f32, |r| float(r) as f32, |a: f32, b: f32| a + b;
+    f64, float, |a: f64, b: f64| a + b
+}
+
+/// Most bytes: several blocks of the algorithms.
+const LONGEST: usize = 10_000;
+
+fn check_type<T: Number>(arrays: &Arrays, group: &Group<'_>, call: &Call) {
+    let me = group.me;
+    let n = call.bytes.min(LONGEST) / size_of::<T>();
+    let inclusive = call.salt % 4 < 2;
+    let numbers = |m: usize| -> Vec<T> {
+        let mut random = Random::new((call.salt * 1000 + m) as u64);
+        (0..n).map(|_| T::of(random.next())).collect()
+    };
+    let bytes = |numbers: Vec<T>| -> Vec<u8> { numbers.into_iter().flat_map(T::bytes).collect() };
+    let mine = bytes(numbers(me));
+    arrays.prepare(call, me, &mine);
+    let (dest, source) = arrays.places::<T>(call, me);
+    // SAFETY: the arrays are long enough; all members call this.
+    unsafe { scan(group, dest, source, n, inclusive) };
+    let add = |a: Vec<T>, b: Vec<T>| a.into_iter().zip(b).map(|(a, b)| a.plus(b)).collect();
+    let sum = (0..me + usize::from(inclusive)).map(numbers).reduce(add);
+    let result = bytes(sum.unwrap_or_else(|| vec![T::ZERO; n]));
+    arrays.check(call, me, &mine, &result);
+}
+
+pub fn check(arrays: &Arrays, group: &Group<'_>, call: &Call) {
+    match call.salt % 5 {
+        0 => check_type::<u8>(arrays, group, call),
+        1 => check_type::<i16>(arrays, group, call),
+        2 => check_type::<i64>(arrays, group, call),
+        3 => check_type::<f32>(arrays, group, call),
+        _ => check_type::<f64>(arrays, group, call),
+    }
+}
+
+/// In the members' order by every algorithm: the same bits.
+#[test]
+fn sums_go_up_to_each_member() {
+    everywhere(Collective::Scan);
+}
