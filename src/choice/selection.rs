@@ -38,7 +38,10 @@ impl Selection {
     /// The selection of the job with this header, and with what the environment forces, which
     /// must be the same on all PEs. The error is one line for the user.
     pub fn from_environment(header: &Header) -> Result<Self, String> {
-        let forced = Forced::from_environment()?;
+        Self::of_job(header, Forced::from_environment()?)
+    }
+
+    fn of_job(header: &Header, forced: Forced) -> Result<Self, String> {
         let (word, first) = (forced.word(), &header.forced);
         let agreed = first.compare_exchange(0, word, Ordering::AcqRel, Ordering::Acquire);
         let differs = agreed
@@ -115,6 +118,8 @@ mod tests {
     use super::super::EAGER;
     use super::super::algorithm::{Algorithm, Choice};
     use super::*;
+    use crate::job::{self, control::Control};
+    use crate::platform::Machine;
 
     fn model(cores: usize, pes: usize, forced: Forced) -> Selection {
         Selection::new(forced, Tuning::default_for(cores), pes, cores)
@@ -205,6 +210,27 @@ mod tests {
         let origin = |c| selection.origin(c, 2);
         assert_eq!(origin(Collective::Reduce), Origin::Measured(2));
         assert_eq!(origin(Collective::Scan), Origin::Model);
+    }
+
+    #[test]
+    fn jobs_hand_on_what_was_measured_and_agree_on_what_is_forced() {
+        let mut tuning = Tuning::default_for(2);
+        let push = Choice::direct(Algorithm::Push);
+        tuning.rules[0].pes = 3;
+        tuning.rules[0].steps[Collective::Alltoalls as usize] = Steps::new([(usize::MAX, push)]);
+        let sizes = job::plan::Plan::new(3, &Machine::here(), None).unwrap();
+        let (_file, control) = Control::create(&sizes, 3, 2, tuning, 0).unwrap();
+        let pe = |forced| Selection::of_job(control.header(), forced);
+        for _ in 0..2 {
+            let plan = pe(Forced::default()).unwrap().plan(3);
+            assert_eq!(plan.choose(Collective::Alltoalls, 8), push);
+        }
+        let other = Forced::default().with(Collective::Scan, Choice::direct(Algorithm::Pull));
+        assert_eq!(
+            pe(other).unwrap_err(),
+            "SHMEM_SCAN_ALGORITHM is not the same here as on the PE that was first: \
+             all PEs must force the same algorithm"
+        );
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! What tells one machine from another, as far as tuning goes.
 
 use std::fmt;
-use std::fs;
+use std::fs::File;
+use std::io::{self, Read};
 
 use ferroshmem::platform::Machine;
 use serde::{Deserialize, Serialize};
@@ -19,9 +20,8 @@ pub struct Identity {
 impl Identity {
     /// This machine.
     pub fn here() -> Self {
-        let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         Self {
-            processor: processor(&text),
+            processor: processor(&first_processor().unwrap_or_default()),
             cores: Machine::here().cores.try_into().unwrap_or(u32::MAX),
         }
     }
@@ -32,6 +32,15 @@ impl fmt::Display for Identity {
         let plural = if self.cores == 1 { "" } else { "s" };
         write!(f, "{} core{plural} of {}", self.cores, self.processor)
     }
+}
+
+/// The beginning of `/proc/cpuinfo`, which is long where there are many cores.
+fn first_processor() -> io::Result<String> {
+    let mut text = Vec::new();
+    File::open("/proc/cpuinfo")?
+        .take(4096)
+        .read_to_end(&mut text)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 /// The name of the first processor in the text of `/proc/cpuinfo`.
