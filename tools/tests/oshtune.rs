@@ -6,7 +6,7 @@ use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use support::{Ended, run, script};
+use support::{Ended, Job, run, script};
 
 fn oshtune(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_oshtune"));
@@ -173,6 +173,30 @@ fn refusals() {
             "told before measuring"
         );
     }
+}
+
+/// Number of processes below `pid`.
+fn descendants(pid: i32) -> usize {
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+    let children = children.unwrap_or_default();
+    let pids = children.split_whitespace().filter_map(|p| p.parse().ok());
+    pids.map(|child| 1 + descendants(child)).sum()
+}
+
+#[test]
+fn leaves_nothing_behind_when_it_is_killed() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = |name: &str| directory.path().join(name);
+    let mut command = oshtune(&["--time", "50", "--pes", "2", "--output"]);
+    command.arg(text("tuning.toml"));
+    let mut job = Job::start(&mut command, "");
+    // The launcher, its keeper and a PE at least.
+    let pid = job.pid();
+    job.wait_until(|| descendants(pid) >= 3);
+    job.signal(libc::SIGKILL);
+    let ended = job.wait();
+    assert_eq!(ended.code, None);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
 #[test]

@@ -1,12 +1,17 @@
 //! Measuring this machine: one job after the other, by the `oshrun` beside this program.
 
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use ferroshmem::choice::{Collective, Parameters};
+use nix::errno::Errno;
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
+use nix::unistd::{getpid, getppid};
 
 use super::measure::{Finding, Point, Task};
 use super::schedule::Depth;
@@ -138,6 +143,18 @@ fn run_job(
         }
     }
     let limit = time * 3 + PATIENCE;
+    let parent = getpid();
+    // SAFETY: between fork and exec this makes two system calls.
+    unsafe {
+        command.pre_exec(move || {
+            prctl::set_pdeathsig(Signal::SIGTERM)?;
+            if getppid() == parent {
+                Ok(())
+            } else {
+                Err(Errno::ECHILD.into())
+            }
+        });
+    }
     let mut child = command
         .env(ferroshmem::env::TUNING_FILE.name, "")
         .args(["-n", &pes.to_string(), "--bind-to", binding])

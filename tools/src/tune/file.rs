@@ -1,26 +1,13 @@
 //! The tuning file: what `oshtune` writes and `oshrun` reads.
 
-use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::{fmt, fs, io};
 
-use ferroshmem::choice::{Collective, Parameters, Rules, Steps, Tuning};
-use serde::{Deserialize, Serialize};
+use ferroshmem::choice::{Parameters, Rules, Tuning};
 
+use super::document::FileError;
 use super::identity::Identity;
-
-/// Changes whenever older versions could misread the file.
-const VERSION: i64 = 1;
-
-/// Text before the file's content.
-const HEADING: &str = "\
-# Which algorithms pay on this machine, measured by oshtune. oshrun reads this file.
-# Parameters of the cost model: alpha ns to pass a flag, beta and gamma ns to copy and to combine
-# a byte in cache, sigma ns to schedule a PE, memory ns to copy a byte from memory to memory,
-# streams times the bandwidth of one core for all, cache bytes for each core. Sizes are bytes as
-# oshmem_info --collectives has them.
-
-";
 
 /// A tuning file's content.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,64 +20,10 @@ pub struct TuningFile {
     pub rules: Vec<Rules>,
 }
 
-/// Why a tuning file is of no use.
-#[derive(Debug)]
-pub enum FileError {
-    /// It cannot be read.
-    Unreadable(io::Error),
-    /// It is not a tuning file, or damaged: what is wrong.
-    Damaged(String),
-    /// It has another version of the format.
-    Version(i64),
-    /// It describes another machine: that one, and this one.
-    OtherMachine(Identity, Identity),
-}
-
-impl fmt::Display for FileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreadable(error) => write!(f, "cannot read it: {error}"),
-            Self::Damaged(what) => write!(f, "it is damaged: {what}"),
-            Self::Version(version) => write!(
-                f,
-                "it has version {version} of the format, this is version {VERSION}: run oshtune"
-            ),
-            Self::OtherMachine(there, here) => {
-                write!(f, "it is for {there}, this is {here}: run oshtune")
-            }
-        }
-    }
-}
-
-/// The file as TOML has it.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Document {
-    version: i64,
-    made_by: String,
-    /// Numbers of PEs of the rules below, so that a file cut short is noticed.
-    pes: Vec<u32>,
-    machine: Identity,
-    parameters: BTreeMap<String, f64>,
-    #[serde(default)]
-    rules: Vec<RulesTable>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct RulesTable {
-    pes: u32,
-    /// For each collective its steps: `<choice> up to <bytes>`, the last `<choice>`.
-    #[serde(flatten)]
-    steps: BTreeMap<String, Vec<String>>,
-}
-
 impl TuningFile {
     /// Reads a file, which must be of this machine.
     pub fn read(path: &Path) -> Result<Self, FileError> {
-        let text = fs::read(path).map_err(FileError::Unreadable)?;
-        let text =
-            String::from_utf8(text).map_err(|_| FileError::Damaged("it is not text".to_owned()))?;
-        let this = Self::parse(&text)?;
+        let this = Self::parse(&text_of(path)?)?;
         let here = Identity::here();
         if this.machine != here {
             return Err(FileError::OtherMachine(this.machine, here));
@@ -127,77 +60,6 @@ impl TuningFile {
         }
         tuning
     }
-
-    /// The file's text.
-    pub fn text(&self) -> String {
-        let mut parameters = self.parameters;
-        let values = Parameters::TABLE.map(|p| (p.name.to_owned(), *(p.of)(&mut parameters)));
-        let document = Document {
-            version: VERSION,
-            made_by: ferroshmem::info::VENDOR.to_owned(),
-            pes: self.rules.iter().map(|r| r.pes).collect(),
-            machine: self.machine.clone(),
-            parameters: values.into(),
-            rules: self.rules.iter().map(rules_table).collect(),
-        };
-        let text = toml::to_string(&document).expect("strings and numbers are TOML");
-        HEADING.to_owned() + &text
-    }
-
-    /// Reads the file's text.
-    pub fn parse(text: &str) -> Result<Self, FileError> {
-        let damaged = |e: toml::de::Error| {
-            let before = e.span().and_then(|s| text.get(..s.start));
-            let line = before.map_or(0, |t| t.matches('\n').count()) + 1;
-            let message = e.message().lines().collect::<Vec<_>>().join(", ");
-            FileError::Damaged(format!("line {line}: {message}"))
-        };
-        // A file of another version may differ in all the rest.
-        let table: toml::Table = text.parse().map_err(damaged)?;
-        match table.get("version") {
-            Some(toml::Value::Integer(VERSION)) => {}
-            Some(toml::Value::Integer(other)) => return Err(FileError::Version(*other)),
-            _ => return Err(FileError::Damaged("it has no version".to_owned())),
-        }
-        let document: Document = toml::from_str(text).map_err(damaged)?;
-        Self::from_document(document).map_err(FileError::Damaged)
-    }
-
-    fn from_document(document: Document) -> Result<Self, String> {
-        let mut parameters = Parameters::default_for(1);
-        for parameter in Parameters::TABLE {
-            let name = parameter.name;
-            let value = document.parameters.get(name);
-            let value = *value.ok_or_else(|| format!("{name} is missing: was it cut short?"))?;
-            if !(value.is_finite() && value > 0.0) {
-                return Err(format!("{name} = {value} is not a positive number"));
-            }
-            *(parameter.of)(&mut parameters) = value;
-        }
-        let known = |name: &String| Parameters::TABLE.iter().any(|p| p.name == name);
-        if let Some(name) = document.parameters.keys().find(|n| !known(n)) {
-            return Err(format!("there is no parameter \"{name}\""));
-        }
-        let rules: Vec<Rules> = (document.rules.iter())
-            .map(rules)
-            .collect::<Result<_, _>>()?;
-        let given: Vec<u32> = rules.iter().map(|r| r.pes).collect();
-        if given != document.pes {
-            return Err(format!(
-                "rules for {given:?} PEs where {:?} are announced: was it cut short?",
-                document.pes
-            ));
-        }
-        let room = Tuning::default_for(1).rules.len();
-        if rules.len() > room {
-            return Err(format!("rules for more than {room} numbers of PEs"));
-        }
-        Ok(Self {
-            machine: document.machine,
-            parameters,
-            rules,
-        })
-    }
 }
 
 /// The name of a temporary file beside `path`, whose directory it makes if there is none.
@@ -215,66 +77,29 @@ fn beside(path: &Path) -> io::Result<PathBuf> {
     Ok(directory.join(format!(".{name}.{id}")))
 }
 
-fn rules_table(rules: &Rules) -> RulesTable {
-    let steps = Collective::ALL.map(|c| {
-        let steps = rules.steps[c as usize].iter().map(|step| match step {
-            (Some(bytes), choice) => format!("{choice} up to {bytes}"),
-            (None, choice) => choice.to_string(),
-        });
-        (c.name().to_owned(), steps.collect())
-    });
-    RulesTable {
-        pes: rules.pes,
-        steps: steps.into(),
-    }
-}
+/// The text of a file, which must not be longer than a tuning file can reasonably be.
+fn text_of(path: &Path) -> Result<String, FileError> {
+    const LONGEST: u64 = 1 << 20;
 
-fn rules(table: &RulesTable) -> Result<Rules, String> {
-    let pes = table.pes;
-    let line = |what: String| format!("rules for {pes} PEs: {what}");
-    if pes == 0 {
-        return Err(line("no PEs".to_owned()));
+    if !fs::metadata(path).map_err(FileError::Unreadable)?.is_file() {
+        return Err(FileError::Damaged("it is not a file".to_owned()));
     }
-    let mut rules = Rules::NONE;
-    rules.pes = pes;
-    if let Some(name) = table.steps.keys().find(|n| Collective::named(n).is_none()) {
-        return Err(line(format!("there is no collective \"{name}\"")));
+    let file = File::open(path).map_err(FileError::Unreadable)?;
+    let mut bytes = Vec::new();
+    (file.take(LONGEST + 1).read_to_end(&mut bytes)).map_err(FileError::Unreadable)?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(FileError::Damaged("it is too long".to_owned()));
     }
-    for collective in Collective::ALL {
-        let name = collective.name();
-        let steps = table.steps.get(name);
-        let steps = steps.ok_or_else(|| line(format!("{name} is missing: was it cut short?")))?;
-        rules.steps[collective as usize] = parse_steps(collective, steps)
-            .map_err(|step| line(format!("{name}: cannot use \"{step}\"")))?;
-    }
-    Ok(rules)
-}
-
-/// Steps from their texts; the error is the text that is wrong.
-fn parse_steps(collective: Collective, texts: &[String]) -> Result<Steps, &String> {
-    let mut steps = Vec::new();
-    for (i, text) in texts.iter().enumerate() {
-        let last = i + 1 == texts.len();
-        let (name, bytes) = match text.split_once(" up to ") {
-            Some((name, bytes)) if !last => (name, bytes.parse().map_err(|_| text)?),
-            None if last => (text.as_str(), usize::MAX),
-            _ => return Err(text),
-        };
-        let choice = collective.choice(name).ok_or(text)?;
-        if steps.last().is_some_and(|(before, _)| *before >= bytes) {
-            return Err(text);
-        }
-        steps.push((bytes, choice));
-    }
-    Ok(Steps::new(steps))
+    String::from_utf8(bytes).map_err(|_| FileError::Damaged("it is not text".to_owned()))
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use ferroshmem::choice::{Algorithm, Choice};
+    use ferroshmem::choice::{Collective, Steps};
 
-    fn example() -> TuningFile {
+    /// A file of this machine.
+    pub fn example() -> TuningFile {
         let rules = |pes| {
             let mut rules = Rules::NONE;
             rules.pes = pes;
@@ -300,12 +125,6 @@ mod tests {
         }
     }
 
-    fn error(text: &str) -> String {
-        let line = TuningFile::parse(text).unwrap_err().to_string();
-        assert!(!line.contains('\n'), "{line}");
-        line
-    }
-
     #[test]
     fn comes_back() {
         let file = example();
@@ -323,89 +142,6 @@ mod tests {
         assert_eq!(tuning.measured, 1);
         assert_eq!(tuning.rules[1], file.rules[1]);
         assert_eq!(tuning.rules[2].pes, 0);
-    }
-
-    #[test]
-    fn is_read_by_people() {
-        let text = example().text();
-        assert!(
-            text.contains("\nreduce = [\"eager up to 2048\", \"flat:ptr\"]\n"),
-            "{text}"
-        );
-        assert!(text.contains("\nsigma = 1234.0\n"));
-    }
-
-    #[test]
-    fn every_cut_is_noticed() {
-        let text = example().text();
-        let whole = text.trim_end().len();
-        for at in 0..whole {
-            let cut = TuningFile::parse(&text[..at]);
-            assert!(cut.is_err(), "cut at {at} of {whole}: {}", &text[..at]);
-        }
-        assert!(error(&text[..text.find("[[rules]]").unwrap()]).contains("cut short"));
-    }
-
-    #[test]
-    fn damage_is_told() {
-        let text = example().text();
-        let with = |from: &str, to: &str| {
-            assert!(text.contains(from), "{from}");
-            error(&text.replace(from, to))
-        };
-        for (from, to, line) in [
-            (
-                "alpha = 98.5",
-                "alpha = -1.0",
-                "alpha = -1 is not a positive number",
-            ),
-            (
-                "alpha = 98.5",
-                "alpha = nan",
-                "alpha = NaN is not a positive number",
-            ),
-            ("alpha = 98.5", "alpha = \"x\"", "expected f64"),
-            (
-                "alpha = 98.5",
-                "alpha = 1.0\nomega = 1.0",
-                "no parameter \"omega\"",
-            ),
-            ("sigma = 1234.0\n", "", "sigma is missing"),
-            (
-                "version = 1",
-                "version = 2",
-                "it has version 2 of the format, this is version 1",
-            ),
-            ("version = 1", "versio = 1", "it has no version"),
-            (
-                "scan = ",
-                "scam = ",
-                "rules for 2 PEs: there is no collective \"scam\"",
-            ),
-            (
-                "\"flat:ptr\"",
-                "\"ring\"",
-                "rules for 2 PEs: reduce: cannot use \"ring\"",
-            ),
-            (
-                "\"flat:ptr\"",
-                "\"flat up to 5\"",
-                "cannot use \"flat up to 5\"",
-            ),
-            (
-                "\"eager up to 2048\", \"flat:ptr\"",
-                "\"eager\", \"flat\"",
-                "cannot use \"eager\"",
-            ),
-            ("pes = [2, 16]", "pes = [2, 17]", "was it cut short?"),
-            ("pes = 16", "pes = 0", "rules for 0 PEs: no PEs"),
-            ("[parameters]", "[parameters", "line "),
-        ] {
-            let told = with(from, to);
-            assert!(told.contains(line), "{told} for {to}");
-        }
-        assert!(error("\u{1}").starts_with("it is damaged: line 1: "));
-        assert_eq!(error(""), "it is damaged: it has no version");
     }
 
     #[test]
@@ -428,10 +164,16 @@ mod tests {
     }
 
     #[test]
-    fn no_step_means_nothing_measured() {
-        let steps = parse_steps(Collective::Scan, &[]).unwrap();
-        assert_eq!(steps, Steps::NONE);
-        let one = parse_steps(Collective::Scan, std::slice::from_ref(&"pull".to_owned())).unwrap();
-        assert_eq!(one.choose(5), Some(Choice::direct(Algorithm::Pull)));
+    fn only_short_files_are_read() {
+        let error = |path: &Path| TuningFile::read(path).unwrap_err().to_string();
+        assert_eq!(
+            error(Path::new("/dev/zero")),
+            "it is damaged: it is not a file"
+        );
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(error(directory.path()), "it is damaged: it is not a file");
+        let path = directory.path().join("long");
+        File::create(&path).unwrap().set_len(1 << 30).unwrap();
+        assert_eq!(error(&path), "it is damaged: it is too long");
     }
 }

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use ferroshmem::choice::Tuning;
 
-use super::file::{FileError, TuningFile};
+use super::document::FileError;
+use super::file::TuningFile;
 use super::location::Location;
 
 /// The tuning in force, and where it comes from.

@@ -6,7 +6,7 @@
 //!             │    └─ measure            what the PEs of those jobs do
 //!             ├─ analysis                from times to rules
 //!             ├─ comparison, prediction  the cost model in tables
-//!             └─ file ─ identity         what is written
+//!             └─ file ─ document, identity   what is written
 //! oshrun    loaded ─ location            what is read
 //! ```
 
@@ -14,6 +14,7 @@ mod analysis;
 mod campaign;
 mod command;
 mod comparison;
+mod document;
 mod file;
 mod identity;
 mod loaded;
@@ -27,7 +28,8 @@ mod schedule;
 mod statistics;
 
 pub use command::main;
-pub use file::{FileError, TuningFile};
+pub use document::FileError;
+pub use file::TuningFile;
 pub use identity::Identity;
 pub use loaded::{Loaded, Source};
 pub use location::Location;
