@@ -56,44 +56,44 @@ pub struct Options {
 #[derive(Debug, Args)]
 #[group(requires = "predict", multiple = true)]
 pub struct PredictionArgs {
-    /// For --predict: sizes in bytes, perhaps with k, m or g
+    /// With --predict, sizes in bytes, perhaps with k, m or g
     #[arg(long, value_name = "BYTES,...", value_delimiter = ',', value_parser = bytes_read)]
     pub sizes: Vec<usize>,
 
-    /// For --predict: only this collective
+    /// With --predict, only this collective
     #[arg(long, value_name = "NAME", value_parser = collective)]
     pub collective: Option<Collective>,
 
-    /// For --predict: cores of the machine; without it, one for each PE
+    /// With --predict, cores of the machine; without it, one for each PE
     #[arg(long, value_name = "N", value_parser = positive_count)]
     pub cores: Option<usize>,
 
-    /// For --predict: nanoseconds of a flag or message; from the tuning file if not given, as
+    /// With --predict, nanoseconds of a flag or message; from the tuning file if not given, as
     /// the others
     #[arg(long, value_name = "NS", value_parser = positive)]
     pub alpha: Option<f64>,
 
-    /// For --predict: nanoseconds to copy a byte in cache
+    /// With --predict, nanoseconds to copy a byte in cache
     #[arg(long, value_name = "NS", value_parser = positive)]
     pub beta: Option<f64>,
 
-    /// For --predict: nanoseconds to combine a byte in cache
+    /// With --predict, nanoseconds to combine a byte in cache
     #[arg(long, value_name = "NS", value_parser = positive)]
     pub gamma: Option<f64>,
 
-    /// For --predict: nanoseconds to schedule a PE
+    /// With --predict, nanoseconds to schedule a PE
     #[arg(long, value_name = "NS", value_parser = positive)]
     pub sigma: Option<f64>,
 
-    /// For --predict: memory bandwidth of all cores as a multiple of one core's
+    /// With --predict, memory bandwidth of all cores as a multiple of one core's
     #[arg(long, value_name = "X", value_parser = positive)]
     pub streams: Option<f64>,
 
-    /// For --predict: nanoseconds to copy a byte from memory to memory
+    /// With --predict, nanoseconds to copy a byte from memory to memory
     #[arg(long, value_name = "NS", value_parser = positive)]
     pub memory: Option<f64>,
 
-    /// For --predict: bytes of cache that a core has for itself, perhaps with k or m
+    /// With --predict, bytes of cache that a core has for itself, perhaps with k or m
     #[arg(long, value_name = "BYTES", value_parser = bytes_read)]
     pub cache: Option<usize>,
 }
