@@ -10,6 +10,7 @@ mod copy;
 mod exact;
 mod fold;
 mod level;
+mod operation;
 pub mod ops;
 mod pass;
 mod superaccumulator;
@@ -19,4 +20,5 @@ mod vector;
 
 pub use copy::{copy, stream, streaming_pays};
 pub use level::Level;
+pub use operation::Operation;
 pub use ops::Reduce;

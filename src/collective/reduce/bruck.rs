@@ -9,13 +9,12 @@ use super::{Reduction, lane};
 use crate::collective::cube::{Cube, Role};
 use crate::collective::scratch::with_scratch;
 use crate::group::Epoch;
-use crate::kernel::Reduce;
 
 /// Each reads the other's partial result where it is.
 ///
 /// # Safety
 /// That of [`super::reduce`]; the elements fit the work buffer.
-pub(super) unsafe fn direct<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
+pub(super) unsafe fn direct(r: &Reduction<'_>) {
     // SAFETY: the caller's promise.
     unsafe {
         exchange(r, |round, next| {
@@ -34,7 +33,7 @@ pub(super) unsafe fn direct<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
 ///
 /// # Safety
 /// That of [`super::reduce`]; the elements fit the work buffer.
-pub(super) unsafe fn put_get<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
+pub(super) unsafe fn put_get(r: &Reduction<'_>) {
     // SAFETY: the caller's promise.
     unsafe {
         exchange(r, |round, message| {
@@ -46,15 +45,15 @@ pub(super) unsafe fn put_get<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
 }
 
 /// One round of a corner, both partial results at hand.
-struct Round<'a, T> {
+struct Round<'a> {
     epoch: &'a Epoch<'a>,
     k: usize,
     ahead: usize,
-    mine: *const T,
-    theirs: *const T,
+    mine: *const u8,
+    theirs: *const u8,
 }
 
-impl<T> Round<'_, T> {
+impl Round<'_> {
     /// Says that `theirs` was read, and waits until `mine` was.
     fn finish(&self) {
         self.epoch.post(self.ahead, lane::DONE + self.k);
@@ -66,10 +65,7 @@ impl<T> Round<'_, T> {
 ///
 /// # Safety
 /// That of [`super::reduce`]; the elements fit the work buffer.
-unsafe fn exchange<T: Reduce<Op>, Op>(
-    r: &Reduction<'_, T, Op>,
-    step: impl Fn(Round<'_, T>, *mut T),
-) {
+unsafe fn exchange(r: &Reduction<'_>, step: impl Fn(Round<'_>, *mut u8)) {
     let (me, n) = (r.group.me, r.n);
     let cube = Cube::of(r.group.size);
     let epoch = r.group.epoch();
@@ -111,7 +107,7 @@ unsafe fn exchange<T: Reduce<Op>, Op>(
                 mine: partial(me, number),
                 theirs: partial(ahead, other),
             };
-            step(round, buffer.cast());
+            step(round, buffer);
         }
     });
     if let Some(guest) = guest {

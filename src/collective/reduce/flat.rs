@@ -2,8 +2,7 @@
 //! T = p·alpha + 2n(p - 1)·beta + n(p - 1)·gamma).
 
 use super::Reduction;
-use crate::collective::scratch::{SCRATCH, with_scratch};
-use crate::kernel::Reduce;
+use crate::collective::scratch::with_scratch;
 
 /// One member reads every source and writes every destination: member 0 between two
 /// synchronisations; or, where the barrier has a last member to arrive, that one before it
@@ -11,7 +10,7 @@ use crate::kernel::Reduce;
 ///
 /// # Safety
 /// That of [`super::reduce`].
-pub(super) unsafe fn direct<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
+pub(super) unsafe fn direct(r: &Reduction<'_>) {
     let size = r.group.size;
     let work = || {
         let (dest, source) = (|m| r.dest.of(m), |m| r.source.of(m).cast_const());
@@ -32,26 +31,22 @@ pub(super) unsafe fn direct<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
 ///
 /// # Safety
 /// That of [`super::reduce`].
-pub(super) unsafe fn put_get<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
+pub(super) unsafe fn put_get(r: &Reduction<'_>) {
     r.group.sync();
     if r.group.me == 0 {
-        let step = SCRATCH / size_of::<T>();
-        let mine = r.dest.of(0);
         with_scratch(|message| {
-            let message = message.cast::<T>();
-            for start in (0..r.n).step_by(step) {
-                let n = step.min(r.n - start);
-                // SAFETY: the caller's promise; the buffer has room for `step` elements, and
-                // between the synchronisations member 0 alone works.
+            for r in r.segments() {
+                let (sum, n) = (r.dest.of(0), r.n);
+                // SAFETY: the caller's promise; the buffer has room for a segment, and between
+                // the synchronisations member 0 alone works.
                 unsafe {
-                    let sum = mine.add(start);
-                    r.copy(sum, r.source.of(0).add(start), n);
+                    r.copy(sum, r.source.of(0), n);
                     for member in 1..r.group.size {
-                        r.copy(message, r.source.of(member).add(start), n);
+                        r.copy(message, r.source.of(member), n);
                         r.combine(sum, sum, message, n);
                     }
                     for member in 1..r.group.size {
-                        r.copy(r.dest.of(member).add(start), sum, n);
+                        r.copy(r.dest.of(member), sum, n);
                     }
                 }
             }

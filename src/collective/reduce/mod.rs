@@ -29,13 +29,14 @@ mod slices;
 #[cfg(test)]
 mod tests;
 
-use std::marker::PhantomData;
+use std::ops::Range;
 
 use super::scratch::SCRATCH;
 use crate::choice::{Algorithm, Collective, EAGER, Form};
 use crate::group::{Group, Places};
 use crate::job::region::LANE_BYTES;
-use crate::kernel::{self, Reduce};
+use crate::kernel::ops::{Dests, Sources};
+use crate::kernel::{Operation, Reduce};
 
 /// Lanes of a reduction: one per round and purpose (see [`crate::group::Epoch`]).
 mod lane {
@@ -51,14 +52,14 @@ mod lane {
     pub const UNFOLD: usize = 26;
 }
 
-/// One call, or a part of its elements.
-struct Reduction<'a, T, Op> {
+/// One call, or a part of its elements. Arrays are bytes here, counts are elements.
+struct Reduction<'a> {
     group: &'a Group<'a>,
-    dest: Places<'a, T>,
-    source: Places<'a, T>,
+    dest: Places<'a, u8>,
+    source: Places<'a, u8>,
     /// Elements.
     n: usize,
-    op: PhantomData<Op>,
+    op: &'static Operation,
 }
 
 /// Reduces `n` elements.
@@ -72,14 +73,30 @@ pub unsafe fn reduce<T: Reduce<Op>, Op>(
     source: Places<'_, T>,
     n: usize,
 ) {
-    let r = Reduction::<T, Op> {
+    let op = Operation::of::<T, Op>();
+    // SAFETY: the caller's promise.
+    unsafe { reduce_bytes(group, dest.bytes(), source.bytes(), n, op) };
+}
+
+/// [`reduce`] for any type and operator.
+///
+/// # Safety
+/// As for `reduce`.
+unsafe fn reduce_bytes<'a>(
+    group: &'a Group<'a>,
+    dest: Places<'a, u8>,
+    source: Places<'a, u8>,
+    n: usize,
+    op: &'static Operation,
+) {
+    let r = Reduction {
         group,
         dest,
         source,
         n,
-        op: PhantomData,
+        op,
     };
-    let bytes = n * size_of::<T>();
+    let bytes = n * op.size;
     if group.size == 1 {
         // SAFETY: the caller's promise.
         return unsafe { r.copy(r.dest.of(0), r.source.of(0), n) };
@@ -89,7 +106,7 @@ pub unsafe fn reduce<T: Reduce<Op>, Op>(
     }
     let choice = group.choose(Collective::Reduce, bytes);
     let is_direct = choice.form == Form::Direct;
-    let pairwise_differs = group.reproducible && !T::ANY_ORDER;
+    let pairwise_differs = group.reproducible && !op.any_order;
     // SAFETY: the caller's promise.
     unsafe {
         match choice.algorithm {
@@ -111,21 +128,31 @@ pub unsafe fn reduce<T: Reduce<Op>, Op>(
     }
 }
 
-impl<'a, T: Reduce<Op>, Op> Reduction<'a, T, Op> {
+impl<'a> Reduction<'a> {
+    /// The same reduction, of some of the elements only.
+    fn part(&self, elements: Range<usize>) -> Self {
+        Self {
+            group: self.group,
+            dest: self.dest.from(elements.start * self.op.size),
+            source: self.source.from(elements.start * self.op.size),
+            n: elements.len(),
+            op: self.op,
+        }
+    }
+
+    /// Parts of the elements that fit the work buffer.
+    fn segments(&self) -> impl Iterator<Item = Self> + '_ {
+        let step = SCRATCH / self.op.size;
+        let starts = (0..self.n).step_by(step);
+        starts.map(move |start| self.part(start..self.n.min(start + step)))
+    }
+
     /// Runs `algorithm` on parts that fit the work buffer, one after the other.
     ///
     /// # Safety
     /// That of `algorithm`.
-    unsafe fn in_segments(&self, algorithm: unsafe fn(&Reduction<'a, T, Op>)) {
-        let step = SCRATCH / size_of::<T>();
-        for start in (0..self.n).step_by(step) {
-            let part = Reduction {
-                group: self.group,
-                dest: self.dest.from(start),
-                source: self.source.from(start),
-                n: step.min(self.n - start),
-                op: PhantomData,
-            };
+    unsafe fn in_segments(&self, algorithm: unsafe fn(&Reduction<'a>)) {
+        for part in self.segments() {
             // SAFETY: the caller's promise.
             unsafe { algorithm(&part) };
         }
@@ -136,35 +163,35 @@ impl<'a, T: Reduce<Op>, Op> Reduction<'a, T, Op> {
     /// # Safety
     /// That of [`Reduce::combine`].
     #[inline]
-    unsafe fn combine(&self, dest: *mut T, a: *const T, b: *const T, n: usize) {
-        let bytes = n * size_of::<T>();
+    unsafe fn combine(&self, dest: *mut u8, a: *const u8, b: *const u8, n: usize) {
+        let bytes = n * self.op.size;
         self.group.traffic().moved(2 * bytes, bytes);
         // SAFETY: the caller's promise.
-        unsafe { T::combine(dest, a, b, n) };
+        unsafe { (self.op.combine)(dest, a, b, n) };
     }
 
-    /// Reduces `count` sources to `dests` destinations, in order.
+    /// Reduces so many sources to so many destinations, in order.
     ///
     /// # Safety
     /// That of [`Reduce::fold`].
     #[inline]
     unsafe fn fold(
         &self,
-        (dest, dests): (&dyn Fn(usize) -> *mut T, usize),
-        (source, count): (&dyn Fn(usize) -> *const T, usize),
+        dests: Dests<'_, u8>,
+        sources: Sources<'_, u8>,
         n: usize,
         streaming: bool,
     ) {
-        let bytes = n * size_of::<T>();
-        self.group.traffic().moved(count * bytes, dests * bytes);
+        let bytes = n * self.op.size;
+        let (read, written) = (sources.1 * bytes, dests.1 * bytes);
+        self.group.traffic().moved(read, written);
+        let fold = if self.group.reproducible {
+            self.op.fold_exact
+        } else {
+            self.op.fold
+        };
         // SAFETY: the caller's promise.
-        unsafe {
-            if self.group.reproducible {
-                T::fold_exact((dest, dests), (source, count), n, streaming);
-            } else {
-                T::fold((dest, dests), (source, count), n, streaming);
-            }
-        }
+        unsafe { fold(dests, sources, n, streaming) };
     }
 
     /// Copies `n` elements, unless they are there already.
@@ -172,12 +199,8 @@ impl<'a, T: Reduce<Op>, Op> Reduction<'a, T, Op> {
     /// # Safety
     /// Both places are valid for `n` elements; they are the same or do not overlap.
     #[inline]
-    unsafe fn copy(&self, dest: *mut T, source: *const T, n: usize) {
-        if !std::ptr::eq(dest, source) {
-            let bytes = n * size_of::<T>();
-            self.group.traffic().moved(bytes, bytes);
-            // SAFETY: the caller's promise.
-            unsafe { kernel::copy(dest.cast(), source.cast(), bytes) };
-        }
+    unsafe fn copy(&self, dest: *mut u8, source: *const u8, n: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { super::copy(self.group, dest, source, n * self.op.size) };
     }
 }

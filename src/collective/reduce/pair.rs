@@ -6,21 +6,20 @@ use std::ops::Range;
 use super::{Reduction, lane};
 use crate::collective::halves;
 use crate::group::Epoch;
-use crate::kernel::Reduce;
 
 /// A member's side of a pair.
-pub(super) struct Pair<T> {
+pub(super) struct Pair {
     /// Whether this member is the left one: the one whose operands come first.
     pub is_left: bool,
     /// The other member.
     pub partner: usize,
     /// Where the two partial results are, the left one's first.
-    pub sources: [*mut T; 2],
+    pub sources: [*mut u8; 2],
     /// Where the result goes.
-    pub dests: [*mut T; 2],
+    pub dests: [*mut u8; 2],
 }
 
-impl<T> Pair<T> {
+impl Pair {
     /// Reduces these elements, in the lanes of `round`. "Left computes" (Namashivayam et al.)
     /// where PEs outnumber cores: the left one does it while the right one waits, which takes
     /// the fewest switches. Where both have a core, each does one half for both.
@@ -28,15 +27,13 @@ impl<T> Pair<T> {
     /// # Safety
     /// Sources and destinations are valid for the elements, and nobody else uses them until
     /// both members are through.
-    pub unsafe fn reduce<Op>(
+    pub unsafe fn reduce(
         &self,
-        r: &Reduction<'_, T, Op>,
+        r: &Reduction<'_>,
         epoch: &Epoch<'_>,
         round: usize,
         elements: Range<usize>,
-    ) where
-        T: Reduce<Op>,
-    {
+    ) {
         let (ready, done) = (lane::READY + round, lane::DONE + round);
         if r.group.crowded {
             if self.is_left {
@@ -50,7 +47,7 @@ impl<T> Pair<T> {
             }
             return;
         }
-        let (left, right) = halves(elements, size_of::<T>());
+        let (left, right) = halves(elements, r.op.size);
         epoch.post(self.partner, ready);
         epoch.wait(ready);
         // SAFETY: the caller's promise; the partner is ready, and does the other half.
@@ -61,12 +58,10 @@ impl<T> Pair<T> {
 
     /// # Safety
     /// As for `reduce`, and both members are ready.
-    unsafe fn compute<Op>(&self, r: &Reduction<'_, T, Op>, elements: Range<usize>)
-    where
-        T: Reduce<Op>,
-    {
-        let source = |i: usize| self.sources[i].wrapping_add(elements.start).cast_const();
-        let dest = |i: usize| self.dests[i].wrapping_add(elements.start);
+    unsafe fn compute(&self, r: &Reduction<'_>, elements: Range<usize>) {
+        let start = elements.start * r.op.size;
+        let source = |i: usize| self.sources[i].wrapping_add(start).cast_const();
+        let dest = |i: usize| self.dests[i].wrapping_add(start);
         // SAFETY: the caller's promise.
         unsafe { r.fold((&dest, 2), (&source, 2), elements.len(), false) };
     }

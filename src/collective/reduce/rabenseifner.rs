@@ -14,14 +14,13 @@ use crate::collective::halves;
 use crate::collective::scratch::with_scratch;
 use crate::group::Epoch;
 use crate::job::region::MAX_PES;
-use crate::kernel::Reduce;
 
 /// Most rounds of halving.
 const ROUNDS: usize = MAX_PES.ilog2() as usize;
 
 /// A corner's way through the halving.
-struct Corner<'a, T, Op> {
-    r: &'a Reduction<'a, T, Op>,
+struct Corner<'a> {
+    r: &'a Reduction<'a>,
     epoch: Epoch<'a>,
     cube: Cube,
     number: usize,
@@ -34,7 +33,7 @@ struct Corner<'a, T, Op> {
 ///
 /// # Safety
 /// That of [`super::reduce`].
-pub(super) unsafe fn direct<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
+pub(super) unsafe fn direct(r: &Reduction<'_>) {
     let me = r.group.me;
     let cube = Cube::of(r.group.size);
     let epoch = r.group.epoch();
@@ -42,7 +41,7 @@ pub(super) unsafe fn direct<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
     // posts; the two of a pair work on different elements.
     match cube.role(me) {
         Role::Guest { host } => {
-            let upper = halves(0..r.n, size_of::<T>()).1;
+            let upper = halves(0..r.n, r.op.size).1;
             epoch.post(host, lane::FOLD);
             epoch.wait(lane::FOLD);
             // SAFETY: see the comment above the roles.
@@ -53,7 +52,7 @@ pub(super) unsafe fn direct<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
         Role::Corner { number, guest } => {
             let mut corner = Corner::new(r, epoch, cube, number);
             if let Some(guest) = guest {
-                let lower = halves(0..r.n, size_of::<T>()).0;
+                let lower = halves(0..r.n, r.op.size).0;
                 corner.epoch.post(guest, lane::FOLD);
                 corner.epoch.wait(lane::FOLD);
                 // SAFETY: see the comment above the roles.
@@ -82,7 +81,7 @@ pub(super) unsafe fn direct<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
 ///
 /// # Safety
 /// That of [`super::reduce`]; the elements fit the work buffer.
-pub(super) unsafe fn put_get<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
+pub(super) unsafe fn put_get(r: &Reduction<'_>) {
     let me = r.group.me;
     let cube = Cube::of(r.group.size);
     let epoch = r.group.epoch();
@@ -96,7 +95,6 @@ pub(super) unsafe fn put_get<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
     };
     let mut corner = Corner::new(r, epoch, cube, number);
     with_scratch(|message| {
-        let message = message.cast::<T>();
         // SAFETY: the caller's promise, and as in the direct form; the buffer has room.
         unsafe {
             if let Some(guest) = guest {
@@ -122,37 +120,29 @@ pub(super) unsafe fn put_get<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
 ///
 /// # Safety
 /// Both members are ready, and nobody else works on this part.
-unsafe fn fold_part<T: Reduce<Op>, Op>(
-    r: &Reduction<'_, T, Op>,
-    host: usize,
-    guest: usize,
-    part: Range<usize>,
-) {
-    let (a, b) = (r.source.from(part.start), r.source.from(part.start));
-    let dest = r.dest.from(part.start).of(host);
+unsafe fn fold_part(r: &Reduction<'_>, host: usize, guest: usize, part: Range<usize>) {
+    let r = r.part(part);
+    let (a, b) = (r.source.of(host), r.source.of(guest));
     // SAFETY: the caller's promise.
-    unsafe { r.combine(dest, a.of(host), b.of(guest), part.len()) };
+    unsafe { r.combine(r.dest.of(host), a, b, r.n) };
 }
 
 /// One corner's part of a round of halving.
-struct Half<T> {
-    dest: *mut T,
-    mine: *const T,
-    theirs: *const T,
+struct Half {
+    dest: *mut u8,
+    mine: *const u8,
+    theirs: *const u8,
     /// Whether this corner comes before its partner.
     is_left: bool,
     n: usize,
 }
 
-impl<T> Half<T> {
+impl Half {
     /// Combines what this corner has with what its partner has, which is at `theirs`.
     ///
     /// # Safety
     /// `theirs` is valid for the elements.
-    unsafe fn combine<Op>(&self, r: &Reduction<'_, T, Op>, theirs: *const T)
-    where
-        T: Reduce<Op>,
-    {
+    unsafe fn combine(&self, r: &Reduction<'_>, theirs: *const u8) {
         let (a, b) = if self.is_left {
             (self.mine, theirs)
         } else {
@@ -163,8 +153,8 @@ impl<T> Half<T> {
     }
 }
 
-impl<'a, T: Reduce<Op>, Op> Corner<'a, T, Op> {
-    fn new(r: &'a Reduction<'a, T, Op>, epoch: Epoch<'a>, cube: Cube, number: usize) -> Self {
+impl<'a> Corner<'a> {
+    fn new(r: &'a Reduction<'a>, epoch: Epoch<'a>, cube: Cube, number: usize) -> Self {
         Self {
             r,
             epoch,
@@ -181,7 +171,7 @@ impl<'a, T: Reduce<Op>, Op> Corner<'a, T, Op> {
     }
 
     /// What a corner has before a round: its source, or what it made of it.
-    fn partial(&self, round: usize, number: usize) -> *mut T {
+    fn partial(&self, round: usize, number: usize) -> *mut u8 {
         let r = self.r;
         let member = self.cube.member(number);
         if round == 0 && !self.cube.hosts(number) {
@@ -192,21 +182,21 @@ impl<'a, T: Reduce<Op>, Op> Corner<'a, T, Op> {
     }
 
     /// Begins a round of halving: both partners are ready, each for its half.
-    fn halve(&mut self, round: usize) -> Half<T> {
+    fn halve(&mut self, round: usize) -> Half {
         let partner = self.partner(round);
         let (start, end) = self.ranges[round];
-        let (left, right) = halves(start..end, size_of::<T>());
+        let (left, right) = halves(start..end, self.r.op.size);
         let is_left = self.number < partner;
         let part = if is_left { left } else { right };
         self.ranges[round + 1] = (part.start, part.end);
         let member = self.cube.member(partner);
         self.epoch.post(member, lane::READY + round);
         self.epoch.wait(lane::READY + round);
-        let dest = self.r.dest.of(self.r.group.me);
+        let (dest, at) = (self.r.dest.of(self.r.group.me), part.start * self.r.op.size);
         Half {
-            dest: dest.wrapping_add(part.start),
-            mine: self.partial(round, self.number).wrapping_add(part.start),
-            theirs: self.partial(round, partner).wrapping_add(part.start),
+            dest: dest.wrapping_add(at),
+            mine: self.partial(round, self.number).wrapping_add(at),
+            theirs: self.partial(round, partner).wrapping_add(at),
             is_left,
             n: part.len(),
         }
@@ -250,12 +240,10 @@ impl<'a, T: Reduce<Op>, Op> Corner<'a, T, Op> {
         for round in (0..rounds).rev() {
             let member = self.cube.member(self.partner(round));
             let (start, end) = self.ranges[round + 1];
-            let (to, from) = (
-                r.dest.from(start).of(member),
-                r.dest.from(start).of(r.group.me),
-            );
+            let part = r.part(start..end);
+            let (to, from) = (part.dest.of(member), part.dest.of(r.group.me));
             // SAFETY: see the module.
-            unsafe { r.copy(to, from, end - start) };
+            unsafe { part.copy(to, from, part.n) };
             self.epoch.post(member, lane::DONE + round);
             self.epoch.wait(lane::DONE + round);
         }

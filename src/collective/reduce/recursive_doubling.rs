@@ -8,7 +8,6 @@ use super::{Reduction, lane};
 use crate::collective::cube::{Cube, Role};
 use crate::collective::scratch::with_scratch;
 use crate::job::region::LANE_BYTES;
-use crate::kernel::Reduce;
 
 /// Room for the values of a lane, aligned for any element.
 #[repr(align(16))]
@@ -19,7 +18,7 @@ impl Value {
         Self(MaybeUninit::uninit())
     }
 
-    fn as_mut_ptr<T>(&mut self) -> *mut T {
+    fn as_mut_ptr(&mut self) -> *mut u8 {
         self.0.as_mut_ptr().cast()
     }
 }
@@ -29,29 +28,29 @@ impl Value {
 ///
 /// # Safety
 /// That of [`super::reduce`]; the values fit a lane.
-pub(super) unsafe fn in_lanes<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
-    let (me, n, bytes) = (r.group.me, r.n, r.n * size_of::<T>());
+pub(super) unsafe fn in_lanes(r: &Reduction<'_>) {
+    let (me, n, bytes) = (r.group.me, r.n, r.n * r.op.size);
     let cube = Cube::of(r.group.size);
     let (mut mine, mut theirs) = (Value::new(), Value::new());
-    let (mine, theirs) = (mine.as_mut_ptr::<T>(), theirs.as_mut_ptr::<T>());
+    let (mine, theirs) = (mine.as_mut_ptr(), theirs.as_mut_ptr());
     let epoch = r.group.epoch();
     // SAFETY: the caller's promise for `dest` and `source`; the two values have room.
     unsafe {
         r.copy(mine, r.source.of(me), n);
         match cube.role(me) {
             Role::Guest { host } => {
-                epoch.send(host, lane::FOLD, mine.cast(), bytes);
-                epoch.receive(lane::UNFOLD, mine.cast(), bytes);
+                epoch.send(host, lane::FOLD, mine, bytes);
+                epoch.receive(lane::UNFOLD, mine, bytes);
             }
             Role::Corner { number, guest } => {
                 if guest.is_some() {
-                    epoch.receive(lane::FOLD, theirs.cast(), bytes);
+                    epoch.receive(lane::FOLD, theirs, bytes);
                     r.combine(mine, mine, theirs, n);
                 }
                 for k in 0..cube.rounds {
                     let partner = cube.member(number ^ 1 << k);
-                    epoch.send(partner, lane::READY + k, mine.cast(), bytes);
-                    epoch.receive(lane::READY + k, theirs.cast(), bytes);
+                    epoch.send(partner, lane::READY + k, mine, bytes);
+                    epoch.receive(lane::READY + k, theirs, bytes);
                     if number & 1 << k == 0 {
                         r.combine(mine, mine, theirs, n);
                     } else {
@@ -59,7 +58,7 @@ pub(super) unsafe fn in_lanes<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
                     }
                 }
                 if let Some(guest) = guest {
-                    epoch.send(guest, lane::UNFOLD, mine.cast(), bytes);
+                    epoch.send(guest, lane::UNFOLD, mine, bytes);
                 }
             }
         }
@@ -71,7 +70,7 @@ pub(super) unsafe fn in_lanes<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
 ///
 /// # Safety
 /// That of [`super::reduce`].
-pub(super) unsafe fn direct<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
+pub(super) unsafe fn direct(r: &Reduction<'_>) {
     let (me, n) = (r.group.me, r.n);
     let cube = Cube::of(r.group.size);
     let epoch = r.group.epoch();
@@ -128,7 +127,7 @@ pub(super) unsafe fn direct<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
 ///
 /// # Safety
 /// That of [`super::reduce`]; the elements fit the work buffer.
-pub(super) unsafe fn put_get<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
+pub(super) unsafe fn put_get(r: &Reduction<'_>) {
     let (me, n) = (r.group.me, r.n);
     let cube = Cube::of(r.group.size);
     let epoch = r.group.epoch();
@@ -142,7 +141,6 @@ pub(super) unsafe fn put_get<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
         Role::Corner { number, guest } => (number, guest),
     };
     with_scratch(|message| {
-        let message = message.cast::<T>();
         // SAFETY: the caller's promise; the buffer has room. A member's arrays are another's
         // to use as in the direct form.
         unsafe {

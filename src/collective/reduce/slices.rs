@@ -4,19 +4,19 @@
 
 use super::Reduction;
 use crate::collective::slices_of;
-use crate::kernel::{self, Reduce};
+use crate::kernel;
 
 /// # Safety
 /// That of [`super::reduce`].
-pub(super) unsafe fn reduce<T: Reduce<Op>, Op>(r: &Reduction<'_, T, Op>) {
+pub(super) unsafe fn reduce(r: &Reduction<'_>) {
     let size = r.group.size;
-    let streaming = kernel::streaming_pays(2 * size * r.n * size_of::<T>());
-    let work = slices_of(r.group, r.n, size_of::<T>(), 2 * size);
+    let streaming = kernel::streaming_pays(2 * size * r.n * r.op.size);
+    let work = slices_of(r.group, r.n, r.op.size, 2 * size);
     r.group.share_out(work, |part| {
-        let (dest, source) = (r.dest.from(part.start), r.source.from(part.start));
-        let (dest, source) = (|m| dest.of(m), |m| source.of(m).cast_const());
+        let r = r.part(part);
+        let (dest, source) = (|m| r.dest.of(m), |m| r.source.of(m).cast_const());
         // SAFETY: the caller's promise; all members are here, and nobody else reads or writes
         // these elements.
-        unsafe { r.fold((&dest, size), (&source, size), part.len(), streaming) };
+        unsafe { r.fold((&dest, size), (&source, size), r.n, streaming) };
     });
 }
