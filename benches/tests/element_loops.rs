@@ -46,9 +46,10 @@ const LEVELS: [Level; 3] = [
         register: "%zmm",
         prefix: "v",
         operations: &[
-            "addpd", "addps", "mulpd", "mulps", "maxpd", "minpd", "paddb", "paddw", "paddd",
-            "paddq", "pmullw", "pmulld", "pmullq", "pmaxub", "pmaxsw", "pmaxsd", "pmaxud",
-            "pmaxsq", "pmaxuq", "pminub", "pminsw", "pminsd", "pminud", "pminsq", "pminuq",
+            "addpd", "addps", "mulpd", "mulps", "maxpd", "maxps", "minpd", "minps", "paddb",
+            "paddw", "paddd", "paddq", "pmullw", "pmulld", "pmullq", "pmaxub", "pmaxsw", "pmaxsd",
+            "pmaxud", "pmaxsq", "pmaxuq", "pminub", "pminsw", "pminsd", "pminud", "pminsq",
+            "pminuq",
         ],
         stream: "vmovnt",
     },

@@ -14,9 +14,9 @@ use std::mem::MaybeUninit;
 
 use super::fold::spread;
 use super::level::{self, Work};
-use super::ops::{Complex, Dests, Sources, Sum};
+use super::ops::{Complex, Dests, Sources};
 use super::superaccumulator::{Format, Superaccumulator};
-use super::vector::{Combine, Vector, combine, lanes, stream_fence};
+use super::vector::{Vector, lanes, stream_fence};
 
 /// Elements summed at a time: little enough for the first-level cache.
 const BLOCK: usize = 512;
@@ -96,6 +96,12 @@ pub trait Term: Format {
     /// The same number in double precision.
     fn widen(self) -> f64;
 
+    /// The same of as many numbers as a register holds.
+    ///
+    /// # Safety
+    /// `from` is valid for so many. The machine has the register.
+    unsafe fn load<V: Vector>(from: *const Self) -> V;
+
     /// The rounded sum, and whether that is certain.
     ///
     /// The true sum differs from `sum + errors` by less than twice `lost`, and not at all if
@@ -110,8 +116,15 @@ impl Term for f64 {
     }
 
     #[inline(always)]
+    unsafe fn load<V: Vector>(from: *const Self) -> V {
+        // SAFETY: the caller's promise.
+        unsafe { from.cast::<V>().read_unaligned() }
+    }
+
+    #[inline(always)]
     fn settle(sum: f64, errors: f64, lost: f64) -> (Self, bool) {
-        let (rounded, rest) = two_sum::<f64>(sum, errors);
+        // SAFETY: every machine has doubles.
+        let (rounded, rest) = unsafe { two_sum(sum, errors) };
         // Rounding is monotonic: what both ends of an interval round to, all numbers in it do.
         // The interval is wide enough for the roundings of its ends too. NaNs are never equal.
         let margin = 4.0 * lost + rest.abs() * (2.0 * f64::EPSILON);
@@ -129,8 +142,15 @@ impl Term for f32 {
     }
 
     #[inline(always)]
+    unsafe fn load<V: Vector>(from: *const Self) -> V {
+        // SAFETY: the caller's promise.
+        unsafe { V::widen(from) }
+    }
+
+    #[inline(always)]
     fn settle(sum: f64, errors: f64, lost: f64) -> (Self, bool) {
-        let (middle, rest) = two_sum::<f64>(sum, errors);
+        // SAFETY: every machine has doubles.
+        let (middle, rest) = unsafe { two_sum(sum, errors) };
         // An interval around the true sum, wide enough as above.
         let width = 4.0 * lost + middle.abs() * (4.0 * f64::EPSILON);
         let (low, high) = ((middle - width) as Self, (middle + width) as Self);
@@ -212,10 +232,11 @@ impl<T: Term> Add<'_, T> {
         let losts = self.partial.losts[at..].as_mut_ptr().cast::<V>();
         // SAFETY: the caller's promise; the sums are set unless these are the first terms.
         unsafe {
+            let zero: V = std::mem::zeroed();
             let (mut sum, mut error, mut lost, terms);
             if self.first {
-                sum = widen::<V, T>(self.terms[0].add(at));
-                (error, lost) = (std::mem::zeroed(), std::mem::zeroed());
+                sum = T::load(self.terms[0].add(at));
+                (error, lost) = (zero, zero);
                 terms = &self.terms[1..];
             } else {
                 sum = sums.read_unaligned();
@@ -224,9 +245,10 @@ impl<T: Term> Add<'_, T> {
             }
             for term in terms {
                 let (of_sum, of_error);
-                (sum, of_sum) = two_sum(sum, widen::<V, T>(term.add(at)));
+                (sum, of_sum) = two_sum::<V>(sum, T::load(term.add(at)));
                 (error, of_error) = two_sum(error, of_sum);
-                lost = combine::<V, f64, PlusMagnitude>(lost, of_error);
+                let magnitude = V::max_f64(of_error, V::sub_f64(zero, of_error));
+                lost = V::add_f64(lost, magnitude);
             }
             sums.write_unaligned(sum);
             errors.write_unaligned(error);
@@ -257,49 +279,17 @@ impl<T: Term> Work for Settle<'_, T> {
     }
 }
 
-/// Registers' sum and its rounding error, exactly.
-#[inline(always)]
-fn two_sum<V: Vector>(a: V, b: V) -> (V, V) {
-    let plus = combine::<V, f64, Sum>;
-    let minus = combine::<V, f64, Minus>;
-    let sum = plus(a, b);
-    let b_part = minus(sum, a);
-    (sum, plus(minus(a, minus(sum, b_part)), minus(b, b_part)))
-}
-
-/// A register of elements, as doubles.
+/// The sums of numbers and their rounding errors, exactly.
 ///
 /// # Safety
-/// So many elements are valid.
+/// The machine has the register.
 #[inline(always)]
-unsafe fn widen<V: Vector, T: Term>(from: *const T) -> V {
-    // SAFETY: zeros are a value of plain data; the caller's promise.
+unsafe fn two_sum<V: Vector>(a: V, b: V) -> (V, V) {
+    // SAFETY: the caller's promise.
     unsafe {
-        let mut wide: V = std::mem::zeroed();
-        let lanes_of_wide = (&raw mut wide).cast::<f64>();
-        for lane in 0..lanes::<V, f64>() {
-            lanes_of_wide.add(lane).write(from.add(lane).read().widen());
-        }
-        wide
-    }
-}
-
-/// `a - b`.
-enum Minus {}
-
-impl Combine<Minus> for f64 {
-    #[inline(always)]
-    fn combine(a: Self, b: Self) -> Self {
-        a - b
-    }
-}
-
-/// `a + |b|`.
-enum PlusMagnitude {}
-
-impl Combine<PlusMagnitude> for f64 {
-    #[inline(always)]
-    fn combine(a: Self, b: Self) -> Self {
-        a + b.abs()
+        let sum = V::add_f64(a, b);
+        let b_part = V::sub_f64(sum, a);
+        let a_error = V::sub_f64(a, V::sub_f64(sum, b_part));
+        (sum, V::add_f64(a_error, V::sub_f64(b, b_part)))
     }
 }

@@ -3,7 +3,8 @@
 //! [`Reduce::fold`] reads each source once. It takes as many at a time as the processor's
 //! prefetchers follow, and keeps what it has so far in the first-level cache (`fold`). A pass
 //! over so many sources is written once for all types and operators (`pass`) and compiled for
-//! each kind of vector registers, of which the best are chosen at run time (`level`, `vector`).
+//! each kind of vector registers, of which the best are chosen at run time (`level`, `vector`,
+//! `registers`).
 //! [`Reduce::fold_exact`] adds without rounding errors (`exact`, `superaccumulator`).
 
 mod copy;
@@ -13,6 +14,8 @@ mod level;
 mod operation;
 pub mod ops;
 mod pass;
+#[cfg(target_arch = "x86_64")]
+mod registers;
 mod superaccumulator;
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 //! "Team-based reduction types"; bitwise operators on signed types are an extension that
 //! other implementations have too).
 
-use super::vector::Combine;
+use super::vector::{Combine, Vector};
 use super::{exact, fold};
 
 /// Bitwise and.
@@ -100,14 +100,22 @@ pub struct Complex<T> {
 type Complex32 = Complex<f32>;
 type Complex64 = Complex<f64>;
 
-/// Defines an operator on elements of some types.
+/// Defines an operator on elements of some types; on registers, by the function after `as`.
 macro_rules! combine {
-    ($op:ty, [$($t:ty),*], |$a:ident, $b:ident| $value:expr) => {$(
+    ($op:ty, [$($t:ty $(as $of_registers:ident)?),*], |$a:ident, $b:ident| $value:expr) => {$(
         impl Combine<$op> for $t {
             #[inline(always)]
             fn combine($a: Self, $b: Self) -> Self {
                 $value
             }
+
+            $(
+                #[inline(always)]
+                unsafe fn combine_lanes<V: Vector>(a: V, b: V) -> V {
+                    // SAFETY: the caller's promise.
+                    unsafe { V::$of_registers(a, b) }
+                }
+            )?
         }
     )*};
 }
@@ -120,20 +128,20 @@ combine!(Prod, [u8, u16, u32, u64], |a, b| a.wrapping_mul(b));
 combine!(Max, [i8, i16, i32, i64, u8, u16, u32, u64], |a, b| a.max(b));
 combine!(Min, [i8, i16, i32, i64, u8, u16, u32, u64], |a, b| a.min(b));
 
-combine!(Sum, [f32, f64], |a, b| a + b);
-combine!(Prod, [f32, f64], |a, b| a * b);
+combine! { Sum, [f32 as add_f32, f64 as add_f64], |a, b| a + b }
+combine! { Prod, [f32 as mul_f32, f64 as mul_f64], |a, b| a * b }
 // As C programs write it; which operand survives a NaN is left open by the standard.
-combine!(Max, [f32, f64], |a, b| if b > a { b } else { a });
-combine!(Min, [f32, f64], |a, b| if b < a { b } else { a });
+combine! { Max, [f32 as max_f32, f64 as max_f64], |a, b| if b > a { b } else { a } }
+combine! { Min, [f32 as min_f32, f64 as min_f64], |a, b| if b < a { b } else { a } }
 
-combine!(Sum, [Complex32, Complex64], |a, b| Complex {
+combine! { Sum, [Complex32 as add_f32, Complex64 as add_f64], |a, b| Complex {
     re: a.re + b.re,
     im: a.im + b.im,
-});
-combine!(Prod, [Complex32, Complex64], |a, b| Complex {
+} }
+combine! { Prod, [Complex32 as mul_complex_f32, Complex64 as mul_complex_f64], |a, b| Complex {
     re: a.re * b.re - a.im * b.im,
     im: a.re * b.im + a.im * b.re,
-});
+} }
 
 /// Maximum in any order of the operands: NaN if there is one, and +0 rather than -0.
 enum MaxOrNan {}
@@ -224,4 +232,6 @@ reduce! { false, Min, [f32 as f32, f64 as f64], fold::fold::<Self, Self, MinOrNa
 reduce! { false, Sum, [f32 as f32, f64 as f64], exact::sum }
 reduce! { false, Prod, [f32 as f32, f64 as f64], <Self as Reduce<Prod>>::fold }
 reduce! { false, Sum, [Complex32 as Complex32, Complex64 as Complex64], exact::complex_sum }
-reduce! { false, Prod, [Complex32 as Complex32, Complex64 as Complex64], <Self as Reduce<Prod>>::fold }
+reduce! {
+    false, Prod, [Complex32 as Complex32, Complex64 as Complex64], <Self as Reduce<Prod>>::fold
+}

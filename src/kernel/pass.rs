@@ -7,7 +7,7 @@
 use std::marker::PhantomData;
 
 use super::level::{self, Work};
-use super::vector::{Combine, Least, Vector, combine, lanes};
+use super::vector::{Combine, Least, Vector, lanes};
 
 /// Registers taken at a time from one source.
 const BUNDLE: usize = 4;
@@ -103,7 +103,7 @@ impl<T: Combine<Op>, Op> Fold<'_, T, Op> {
             for source in others {
                 let values = load(source).read_unaligned();
                 for (acc, value) in acc.iter_mut().zip(values) {
-                    *acc = combine::<V, T, Op>(*acc, value);
+                    *acc = T::combine_lanes(*acc, value);
                 }
                 keep_rolled();
             }

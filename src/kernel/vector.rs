@@ -1,13 +1,14 @@
 //! Registers as bundles of elements.
 //!
 //! An operator is written once, on elements. It is applied to all lanes of a register by a
-//! loop of constant length, of which the compiler makes the vector instruction that it is.
-//! That it does is a test of the library's object code.
+//! loop of constant length, of which the compiler makes the vector instruction that it is. It
+//! does so for integers; for floating-point numbers it depends on the compiler's version, so
+//! that their instructions are named here. What comes out is a test of the library's object
+//! code.
 
+use super::ops::{Complex, Prod};
 #[cfg(target_arch = "x86_64")]
-pub use std::arch::x86_64::{__m128i as Least, __m256i, __m512i};
-#[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::{_mm_stream_si128, _mm256_stream_si256, _mm512_stream_si512};
+pub use super::registers::{__m256i, __m512i, Least};
 
 /// What serves as a register where no register type is named.
 #[cfg(not(target_arch = "x86_64"))]
@@ -15,17 +16,86 @@ use std::arch::x86_64::{_mm_stream_si128, _mm256_stream_si256, _mm512_stream_si5
 #[repr(align(16))]
 pub struct Least(#[allow(dead_code, reason = "read as elements")] [u64; 2]);
 
-/// A register: plain data of its size.
+#[cfg(not(target_arch = "x86_64"))]
+// SAFETY: plain data; the functions are those of the trait.
+unsafe impl Vector for Least {}
+
+// A single double, for the rest that fills no register.
+// SAFETY: plain data; the functions are those of the trait.
+unsafe impl Vector for f64 {}
+
+/// A function of the lanes of two registers, for those that have no instruction.
+macro_rules! lanewise {
+    ($($(#[$doc:meta])* $name:ident: $t:ty, |$a:ident, $b:ident| $value:expr;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// The machine has the register.
+        #[inline(always)]
+        unsafe fn $name(a: Self, b: Self) -> Self {
+            each_lane(a, b, |$a: $t, $b: $t| $value)
+        }
+    )*};
+}
+
+/// A register: plain data of its size, and what is done with it.
 ///
 /// # Safety
-/// Any bytes of the size are a value, and there is no padding.
+/// Any bytes of the size are a value, and there is no padding. The functions do what they do
+/// here: for each lane, with the same bits unless they are a NaN.
 pub unsafe trait Vector: Copy + 'static {
+    lanewise! {
+        /// The sums.
+        add_f32: f32, |a, b| a + b;
+        /// The sums.
+        add_f64: f64, |a, b| a + b;
+        /// The differences.
+        sub_f64: f64, |a, b| a - b;
+        /// The products.
+        mul_f32: f32, |a, b| a * b;
+        /// The products.
+        mul_f64: f64, |a, b| a * b;
+        /// The products of complex numbers.
+        mul_complex_f32: Complex<f32>, |a, b| Combine::<Prod>::combine(a, b);
+        /// The products of complex numbers.
+        mul_complex_f64: Complex<f64>, |a, b| Combine::<Prod>::combine(a, b);
+        /// What is greater in `b`, the rest from `a`.
+        max_f32: f32, |a, b| if b > a { b } else { a };
+        /// What is greater in `b`, the rest from `a`.
+        max_f64: f64, |a, b| if b > a { b } else { a };
+        /// What is less in `b`, the rest from `a`.
+        min_f32: f32, |a, b| if b < a { b } else { a };
+        /// What is less in `b`, the rest from `a`.
+        min_f64: f64, |a, b| if b < a { b } else { a };
+    }
+
+    /// Numbers in double precision, as many as fit.
+    ///
+    /// # Safety
+    /// `from` is valid for so many numbers. The machine has the register.
+    #[inline(always)]
+    unsafe fn widen(from: *const f32) -> Self {
+        // SAFETY: zeros are a value of plain data; the caller's promise.
+        unsafe {
+            let mut wide: Self = std::mem::zeroed();
+            for lane in 0..lanes::<Self, f64>() {
+                let number = f64::from(from.add(lane).read());
+                (&raw mut wide).cast::<f64>().add(lane).write(number);
+            }
+            wide
+        }
+    }
+
     /// Stores past the caches if the machine can. Not ordered before later stores until
     /// [`stream_fence`].
     ///
     /// # Safety
     /// `dest` is valid for a register, and aligned to its size. The machine has the register.
-    unsafe fn stream(dest: *mut Self, value: Self);
+    #[inline(always)]
+    unsafe fn stream(dest: *mut Self, value: Self) {
+        // SAFETY: the caller's promise.
+        unsafe { dest.write(value) }
+    }
 }
 
 /// Orders streaming stores before all later stores.
@@ -38,60 +108,19 @@ pub fn stream_fence() {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-// SAFETY: plain data.
-unsafe impl Vector for Least {
-    #[inline(always)]
-    unsafe fn stream(dest: *mut Self, value: Self) {
-        // SAFETY: the caller's promise.
-        unsafe { _mm_stream_si128(dest, value) }
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-// SAFETY: plain data.
-unsafe impl Vector for __m256i {
-    #[inline(always)]
-    unsafe fn stream(dest: *mut Self, value: Self) {
-        // SAFETY: the caller's promise.
-        unsafe { _mm256_stream_si256(dest, value) }
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-// SAFETY: plain data.
-unsafe impl Vector for __m512i {
-    #[inline(always)]
-    unsafe fn stream(dest: *mut Self, value: Self) {
-        // SAFETY: the caller's promise.
-        unsafe { _mm512_stream_si512(dest, value) }
-    }
-}
-
-// A single lane, for the rest that fills no register.
-// SAFETY: plain data.
-unsafe impl Vector for f64 {
-    #[inline(always)]
-    unsafe fn stream(dest: *mut Self, value: Self) {
-        // SAFETY: the caller's promise.
-        unsafe { dest.write(value) }
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-// SAFETY: plain data.
-unsafe impl Vector for Least {
-    #[inline(always)]
-    unsafe fn stream(dest: *mut Self, value: Self) {
-        // SAFETY: the caller's promise.
-        unsafe { dest.write(value) }
-    }
-}
-
 /// A type whose elements operator `Op` combines.
 pub trait Combine<Op>: Copy + 'static {
     /// `a op b`.
     fn combine(a: Self, b: Self) -> Self;
+
+    /// Each element of `a` combined with that of `b`.
+    ///
+    /// # Safety
+    /// The machine has the register.
+    #[inline(always)]
+    unsafe fn combine_lanes<V: Vector>(a: V, b: V) -> V {
+        each_lane(a, b, Self::combine)
+    }
 }
 
 /// Number of elements in a register.
@@ -102,7 +131,7 @@ pub const fn lanes<V, T>() -> usize {
 
 /// Each element of `a` combined with that of `b`. The elements are plain data.
 #[inline(always)]
-pub fn combine<V: Vector, T: Combine<Op>, Op>(a: V, b: V) -> V {
+fn each_lane<V: Vector, T: Copy>(a: V, b: V, combine: impl Fn(T, T) -> T) -> V {
     const {
         assert!(size_of::<V>().is_multiple_of(size_of::<T>()));
         assert!(align_of::<V>() >= align_of::<T>());
@@ -113,9 +142,7 @@ pub fn combine<V: Vector, T: Combine<Op>, Op>(a: V, b: V) -> V {
         // SAFETY: registers are plain data that hold so many elements.
         unsafe {
             let (a, b) = (a.cast::<T>().add(lane), b.cast::<T>().add(lane));
-            r.cast::<T>()
-                .add(lane)
-                .write(T::combine(a.read(), b.read()));
+            r.cast::<T>().add(lane).write(combine(a.read(), b.read()));
         }
     }
     result

@@ -215,15 +215,18 @@ operators! {
     and: And, [i8, i16, i32, i64, isize, u8, u16, u32, u64, usize], |a, b| a & b;
     or: Or, [i8, i16, i32, i64, isize, u8, u16, u32, u64, usize], |a, b| a | b;
     xor: Xor, [i8, i16, i32, i64, isize, u8, u16, u32, u64, usize], |a, b| a ^ b;
-    max: Max, [i8, i16, i32, i64, isize, u8, u16, u32, u64, usize], |a, b| if b > a { b } else { a };
-    min: Min, [i8, i16, i32, i64, isize, u8, u16, u32, u64, usize], |a, b| if b < a { b } else { a };
+    max: Max, [i8, i16, i32, i64, isize, u8, u16, u32, u64, usize], |a, b| a.max(b);
+    min: Min, [i8, i16, i32, i64, isize, u8, u16, u32, u64, usize], |a, b| a.min(b);
     sum: Sum, [i8, i16, i32, i64, isize, u8, u16, u32, u64, usize], |a, b| a.wrapping_add(b);
     prod: Prod, [i8, i16, i32, i64, isize, u8, u16, u32, u64, usize], |a, b| a.wrapping_mul(b);
     float_max: Max, [f32, f64], |a, b| if b > a { b } else { a };
     float_min: Min, [f32, f64], |a, b| if b < a { b } else { a };
     float_sum: Sum, [f32, f64], |a, b| a + b;
     float_prod: Prod, [f32, f64], |a, b| a * b;
-    complex_sum: Sum, [Complex<f32>, Complex<f64>], |a, b| Complex { re: a.re + b.re, im: a.im + b.im };
+    complex_sum: Sum, [Complex<f32>, Complex<f64>], |a, b| Complex {
+        re: a.re + b.re,
+        im: a.im + b.im,
+    };
     complex_prod: Prod, [Complex<f32>, Complex<f64>], |a, b| Complex {
         re: a.re * b.re - a.im * b.im,
         im: a.re * b.im + a.im * b.re,

@@ -1,0 +1,166 @@
+//! The registers of x86-64, and their instructions.
+
+#![allow(
+    clippy::missing_transmute_annotations,
+    reason = "the instructions' operands say as what registers are taken"
+)]
+
+use std::arch::x86_64::*;
+use std::mem::transmute;
+
+use super::vector::{Vector, lanes};
+
+pub use std::arch::x86_64::{__m128i as Least, __m256i, __m512i};
+
+/// Implements the functions of a register.
+macro_rules! register {
+    (
+        $register:ty,
+        [$($name:ident: $instruction:ident),*]
+        // Maxima and minima return the second operand if they do not return the first.
+        swapped [$($other:ident: $other_instruction:ident),*]
+        // Multiplication, sum, exclusive or, shuffling within pairs of lanes.
+        complex_f32 [$mul_ps:ident, $add_ps:ident, $xor_ps:ident, $shuffle_ps:ident]
+        // And what is taken of pairs: real parts, imaginary parts, each the other.
+        complex_f64 [
+            $mul_pd:ident, $add_pd:ident, $xor_pd:ident,
+            $shuffle_pd:ident: $real:literal, $imaginary:literal, $swapped:literal
+        ]
+        widen [$convert:ident, $load:ident]
+        stream [$stream:ident]
+    ) => {
+        // SAFETY: registers are plain data, whatever they are taken for.
+        unsafe impl Vector for $register {
+            $(
+                #[inline(always)]
+                unsafe fn $name(a: Self, b: Self) -> Self {
+                    // SAFETY: the caller's promise; all these registers are of one size.
+                    unsafe { transmute($instruction(transmute(a), transmute(b))) }
+                }
+            )*
+
+            $(
+                #[inline(always)]
+                unsafe fn $other(a: Self, b: Self) -> Self {
+                    // SAFETY: as above.
+                    unsafe { transmute($other_instruction(transmute(b), transmute(a))) }
+                }
+            )*
+
+            #[inline(always)]
+            unsafe fn mul_complex_f32(a: Self, b: Self) -> Self {
+                // SAFETY: as above.
+                unsafe {
+                    let (a, b) = (transmute(a), transmute(b));
+                    let real = $shuffle_ps::<0b10_10_00_00>(a, a);
+                    let imaginary = $shuffle_ps::<0b11_11_01_01>(a, a);
+                    let negated = $xor_ps(imaginary, transmute(signs::<Self, f32>(-0.0)));
+                    let swapped = $shuffle_ps::<0b10_11_00_01>(b, b);
+                    transmute($add_ps($mul_ps(real, b), $mul_ps(negated, swapped)))
+                }
+            }
+
+            #[inline(always)]
+            unsafe fn mul_complex_f64(a: Self, b: Self) -> Self {
+                // SAFETY: as above.
+                unsafe {
+                    let (a, b) = (transmute(a), transmute(b));
+                    let real = $shuffle_pd::<$real>(a, a);
+                    let imaginary = $shuffle_pd::<$imaginary>(a, a);
+                    let negated = $xor_pd(imaginary, transmute(signs::<Self, f64>(-0.0)));
+                    let swapped = $shuffle_pd::<$swapped>(b, b);
+                    transmute($add_pd($mul_pd(real, b), $mul_pd(negated, swapped)))
+                }
+            }
+
+            #[inline(always)]
+            unsafe fn widen(from: *const f32) -> Self {
+                // SAFETY: the caller's promise.
+                unsafe { transmute($convert($load(from.cast()))) }
+            }
+
+            #[inline(always)]
+            unsafe fn stream(dest: *mut Self, value: Self) {
+                // SAFETY: the caller's promise.
+                unsafe { $stream(dest, value) }
+            }
+        }
+    };
+}
+
+/// A register with `minus_zero` in all even lanes, and zeros.
+#[inline(always)]
+fn signs<V: Vector, T: Copy>(minus_zero: T) -> V {
+    // SAFETY: zeros are a value of plain data; there are so many lanes.
+    unsafe {
+        let mut signs: V = std::mem::zeroed();
+        for lane in (0..lanes::<V, T>()).step_by(2) {
+            (&raw mut signs).cast::<T>().add(lane).write(minus_zero);
+        }
+        signs
+    }
+}
+
+/// The lesser half of a register of 16 bytes.
+#[inline(always)]
+unsafe fn load_half(from: *const __m128i) -> __m128 {
+    // SAFETY: the caller's promise, of 8 bytes.
+    unsafe { _mm_castsi128_ps(_mm_loadl_epi64(from)) }
+}
+
+register! {
+    Least,
+    [
+        add_f32: _mm_add_ps, add_f64: _mm_add_pd, sub_f64: _mm_sub_pd,
+        mul_f32: _mm_mul_ps, mul_f64: _mm_mul_pd
+    ]
+    swapped [
+        max_f32: _mm_max_ps, max_f64: _mm_max_pd,
+        min_f32: _mm_min_ps, min_f64: _mm_min_pd
+    ]
+    complex_f32 [_mm_mul_ps, _mm_add_ps, _mm_xor_ps, _mm_shuffle_ps]
+    complex_f64 [
+        _mm_mul_pd, _mm_add_pd, _mm_xor_pd,
+        _mm_shuffle_pd: 0, 0b11, 0b01
+    ]
+    widen [_mm_cvtps_pd, load_half]
+    stream [_mm_stream_si128]
+}
+
+register! {
+    __m256i,
+    [
+        add_f32: _mm256_add_ps, add_f64: _mm256_add_pd, sub_f64: _mm256_sub_pd,
+        mul_f32: _mm256_mul_ps, mul_f64: _mm256_mul_pd
+    ]
+    swapped [
+        max_f32: _mm256_max_ps, max_f64: _mm256_max_pd,
+        min_f32: _mm256_min_ps, min_f64: _mm256_min_pd
+    ]
+    complex_f32 [_mm256_mul_ps, _mm256_add_ps, _mm256_xor_ps, _mm256_shuffle_ps]
+    complex_f64 [
+        _mm256_mul_pd, _mm256_add_pd, _mm256_xor_pd,
+        _mm256_shuffle_pd: 0, 0b1111, 0b0101
+    ]
+    widen [_mm256_cvtps_pd, _mm_loadu_ps]
+    stream [_mm256_stream_si256]
+}
+
+register! {
+    __m512i,
+    [
+        add_f32: _mm512_add_ps, add_f64: _mm512_add_pd, sub_f64: _mm512_sub_pd,
+        mul_f32: _mm512_mul_ps, mul_f64: _mm512_mul_pd
+    ]
+    swapped [
+        max_f32: _mm512_max_ps, max_f64: _mm512_max_pd,
+        min_f32: _mm512_min_ps, min_f64: _mm512_min_pd
+    ]
+    complex_f32 [_mm512_mul_ps, _mm512_add_ps, _mm512_xor_ps, _mm512_shuffle_ps]
+    complex_f64 [
+        _mm512_mul_pd, _mm512_add_pd, _mm512_xor_pd,
+        _mm512_shuffle_pd: 0, 0b1111_1111, 0b0101_0101
+    ]
+    widen [_mm512_cvtps_pd, _mm256_loadu_ps]
+    stream [_mm512_stream_si512]
+}
