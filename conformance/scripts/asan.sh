@@ -9,7 +9,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 names=("$@")
 [ $# -gt 0 ] || names=(rma_types rma_sizes globals pointers amo ordering signal wait lock contexts
-    teams collectives reduce active_set memory initialize threads)
+    teams collectives reduce active_set memory initialize threads
+    algorithms/every algorithms/at_once algorithms/many)
 # Leaks are not looked for: the library keeps what it maps until the process ends.
 export ASAN_OPTIONS=detect_leaks=0:halt_on_error=1:exitcode=66
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:exitcode=66
@@ -17,9 +18,10 @@ bad=0
 for compiler in gcc clang; do
     command -v "$compiler" >/dev/null || { echo "skipped: $compiler is not installed"; continue; }
     for name in "${names[@]}"; do
+        program=$work/${name##*/}
         OSHMEM_CC=$compiler "${bin}oshcc" -std=gnu11 -O1 -g -fsanitize=address,undefined -pthread \
-            -I "$here/c" -o "$work/$name" "$here/c/$name.c"
-        if "${bin}oshrun" -n 3 --timeout 120 "$work/$name" >"$work/output" 2>&1; then
+            -I "$here/c" -o "$program" "$here/c/$name.c"
+        if "${bin}oshrun" -n 3 --timeout 120 "$program" >"$work/output" 2>&1; then
             echo "clean $compiler $name"
         else
             echo "FINDING $compiler $name"

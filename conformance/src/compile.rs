@@ -168,9 +168,11 @@ impl Build {
                 .with_context(|| path.display().to_string())?
                 .hash(&mut hash);
         }
-        // Generated programs are in several files.
-        if self.sources.iter().any(|s| s.starts_with("generated/")) {
-            hash_folder(&folder.join("generated")).hash(&mut hash);
+        // Programs in folders of their own may be in several files.
+        for source in &self.sources {
+            if let Some((sub, _)) = source.split_once('/') {
+                hash_folder(&folder.join(sub)).hash(&mut hash);
+            }
         }
         if self.flags.iter().any(|f| f.starts_with("-static")) {
             let library = fs::metadata(prefix.library("libshmem.a"))?;

@@ -4,6 +4,7 @@
 //! differs. The tests in `tests/` say which program runs how: compiler, flags, number of
 //! PEs, environment. Every job runs under a watchdog and must leave no process behind.
 
+pub mod choices;
 pub mod compile;
 pub mod job;
 pub mod leftovers;

@@ -1,0 +1,78 @@
+//! The collectives by every algorithm that can be chosen (`c/algorithms`).
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use ferroshmem_conformance::choices::Choices;
+use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+
+const CHECKED: &[(&str, &str)] = &[("SHMEM_CHECK", "1")];
+const EXACT: &[(&str, &str)] = &[("SHMEM_REPRODUCIBLE", "1")];
+/// On a loaded machine, PEs that outnumber the cores may have to wait long for one.
+const WATCHDOG: Duration = Duration::from_secs(180);
+
+/// Runs a program of `c/algorithms`; `choices` of None are the library's own.
+fn run(
+    s: &Setting,
+    program: &str,
+    pes: usize,
+    choices: Option<Choices>,
+    env: &[(&str, &str)],
+) -> Result<()> {
+    let source = format!("algorithms/{program}.c");
+    let program = Build::new(&source, Compiler::Gcc).run(&s.prefix, &s.cache)?;
+    let mut job = Job::new(pes, &program);
+    job.watchdog = WATCHDOG;
+    for (name, value) in env {
+        job = job.env(name, value);
+    }
+    for (name, value) in choices.into_iter().flat_map(|c| c.environment(pes)) {
+        job = job.env(name, &value);
+    }
+    let environment = format!("{:?}", job.env);
+    let outcome = job.expect_success(&s.prefix, &s.scratch);
+    outcome.map(drop).context(environment)
+}
+
+fn main() {
+    let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
+    let mut add = |program: &'static str,
+                   pes: usize,
+                   choices: Option<Choices>,
+                   env: &'static [(&'static str, &'static str)]| {
+        let chosen = choices.map_or("auto".to_owned(), |c| c.name(pes));
+        let checked = if env == CHECKED { "::checked" } else { "" };
+        let name = format!("{program}::{chosen}::{pes}pe{checked}");
+        suite.add(name, move |s| run(s, program, pes, choices, env));
+    };
+    for choices in Choices::all() {
+        for pes in [1, 2, 3, 4, 5, 8] {
+            add("every", pes, Some(choices), &[]);
+        }
+        add("every", 3, Some(choices), CHECKED);
+        for pes in [3, 4] {
+            add("at_once", pes, Some(choices), &[]);
+        }
+        for pes in [3, 4, 5, 8] {
+            add("exact", pes, Some(choices), EXACT);
+        }
+    }
+    for pes in [1, 2, 3, 4, 5, 8] {
+        add("every", pes, None, &[]);
+        add("at_once", pes, None, &[]);
+    }
+    add("every", 3, None, CHECKED);
+    add("at_once", 3, None, CHECKED);
+    for pes in [1, 2, 3, 5] {
+        add("many", pes, None, &[]);
+    }
+    add("many", 3, None, CHECKED);
+    for (pes, choices) in [2, 3, 4].into_iter().zip(Choices::all().skip(3)) {
+        add("many", pes, Some(choices), &[]);
+    }
+    for pes in [3, 5, 6, 7] {
+        add("exact", pes, None, EXACT);
+    }
+    suite.run();
+}
