@@ -181,6 +181,23 @@ static void back_to_back(shmem_team_t team)
     }
 }
 
+/* The routines return an error for no team; checks would end the job. */
+static void no_team(void)
+{
+    int word[2] = {1, 2};
+    if (getenv("SHMEM_CHECK") != NULL)
+        return;
+    CHECK(shmem_int_broadcast(SHMEM_TEAM_INVALID, &word[0], &word[1], 1, 0) == -1);
+    CHECK(shmem_int_collect(SHMEM_TEAM_INVALID, &word[0], &word[1], 1) == -1);
+    CHECK(shmem_int_fcollect(SHMEM_TEAM_INVALID, &word[0], &word[1], 1) == -1);
+    CHECK(shmem_int_alltoall(SHMEM_TEAM_INVALID, &word[0], &word[1], 1) == -1);
+    CHECK(shmem_int_alltoalls(SHMEM_TEAM_INVALID, &word[0], &word[1], 1, 1, 1) == -1);
+    CHECK(shmem_int_sum_reduce(SHMEM_TEAM_INVALID, &word[0], &word[1], 1) == -1);
+    CHECK(shmem_int_sum_inscan(SHMEM_TEAM_INVALID, &word[0], &word[1], 1) == -1);
+    CHECK(shmem_team_sync(SHMEM_TEAM_INVALID) == -1);
+    CHECK(word[0] == 1 && word[1] == 2);
+}
+
 int main(void)
 {
     shmem_init();
@@ -190,6 +207,7 @@ int main(void)
     dest = checked_malloc((MOST + 1) * sizeof(int) * 3);
     for (int i = 0; i < 3 * (MOST + 1); i++)
         source[i] = dest[i] = 0;
+    no_team();
     int low = (n_pes + 1) / 2;
     /* Three pairs of teams, each pair covering the world: work goes on in both at a time. */
     teams[0] = SHMEM_TEAM_WORLD;

@@ -200,6 +200,92 @@ static void mismatch_free(void)
     now();
     shmem_free(me == 1 ? p : q);
 }
+static void mismatch_nreduce(void)
+{
+    now();
+    shmem_int_sum_reduce(SHMEM_TEAM_WORLD, words, words + 8, me == 1 ? 3 : 2);
+}
+static void mismatch_operator(void)
+{
+    now();
+    if (me == 1)
+        shmem_int_max_reduce(SHMEM_TEAM_WORLD, words, words + 8, 2);
+    else
+        shmem_int_sum_reduce(SHMEM_TEAM_WORLD, words, words + 8, 2);
+}
+static void mismatch_type(void)
+{
+    static unsigned unsigned_words[4];
+    now();
+    if (me == 1)
+        shmem_uint_sum_reduce(SHMEM_TEAM_WORLD, unsigned_words, unsigned_words + 2, 2);
+    else
+        shmem_int_sum_reduce(SHMEM_TEAM_WORLD, words, words + 8, 2);
+}
+static void mismatch_barrier(void)
+{
+    now();
+    if (me == 1)
+        shmem_barrier_all();
+    else
+        shmem_int_sum_reduce(SHMEM_TEAM_WORLD, words, words + 8, 2);
+}
+static void mismatch_on_set(void)
+{
+    static int work[SHMEM_REDUCE_MIN_WRKDATA_SIZE];
+    now();
+    shmem_int_sum_to_all(words, words + 8, me == 1 ? 3 : 2, 0, 0, n, work, sync_words);
+}
+static void mismatch_root_on_set(void)
+{
+    now();
+    shmem_broadcast32(words, words + 8, 2, me, 0, 0, n, sync_words);
+}
+static void invalid_team(void) { shmem_int_sum_reduce(SHMEM_TEAM_INVALID, words, words + 8, 2); }
+static void invalid_team_sync(void) { shmem_team_sync(SHMEM_TEAM_INVALID); }
+
+/* Arrays that are neither the same nor apart. */
+static void overlap_reduce(void)
+{
+    now();
+    shmem_int_sum_reduce(SHMEM_TEAM_WORLD, words, words + 3, 4);
+}
+static void overlap_broadcast(void)
+{
+    now();
+    shmem_int_broadcast(SHMEM_TEAM_WORLD, words + 1, words, 2, 0);
+}
+static void overlap_collect(void)
+{
+    now();
+    shmem_int_collect(SHMEM_TEAM_WORLD, words, words + 3, 2);
+}
+static void overlap_fcollect(void)
+{
+    now();
+    shmem_int_fcollect(SHMEM_TEAM_WORLD, words, words, 2);
+}
+static void overlap_alltoall(void)
+{
+    now();
+    shmem_int_alltoall(SHMEM_TEAM_WORLD, words, words, 2);
+}
+static void overlap_alltoalls(void)
+{
+    now();
+    shmem_int_alltoalls(SHMEM_TEAM_WORLD, words, words + 5, 2, 1, 2);
+}
+static void overlap_scan(void)
+{
+    now();
+    shmem_int_sum_exscan(SHMEM_TEAM_WORLD, words + 1, words, 2);
+}
+static void overlap_on_set(void)
+{
+    static int work[SHMEM_REDUCE_MIN_WRKDATA_SIZE];
+    now();
+    shmem_int_sum_to_all(words, words + 1, 4, 0, 0, n, work, sync_words);
+}
 static void root_out_of_range(void)
 {
     now();
@@ -229,7 +315,13 @@ static const struct {
     TOGETHER(realloc_freed), ALONE(clear_free_lock), TOGETHER(exhausted),
     TOGETHER(after_finalize), TOGETHER(put_after_finalize), TOGETHER(finalize_twice),
     TOGETHER(mismatch_routine), TOGETHER(mismatch_count), TOGETHER(mismatch_root),
-    TOGETHER(mismatch_malloc), TOGETHER(mismatch_free), TOGETHER(root_out_of_range),
+    TOGETHER(mismatch_malloc), TOGETHER(mismatch_free), TOGETHER(mismatch_nreduce),
+    TOGETHER(mismatch_operator), TOGETHER(mismatch_type), TOGETHER(mismatch_barrier),
+    TOGETHER(mismatch_on_set), TOGETHER(mismatch_root_on_set), ALONE(invalid_team),
+    ALONE(invalid_team_sync), TOGETHER(overlap_reduce), TOGETHER(overlap_broadcast),
+    TOGETHER(overlap_collect), TOGETHER(overlap_fcollect), TOGETHER(overlap_alltoall),
+    TOGETHER(overlap_alltoalls), TOGETHER(overlap_scan), TOGETHER(overlap_on_set),
+    TOGETHER(root_out_of_range),
     TOGETHER(active_set_out_of_range),
 };
 

@@ -1,5 +1,6 @@
 //! Misuse and faults: one clear line, the right status, the job gone at once, nothing left.
 
+mod collectives;
 mod ending;
 mod launcher;
 mod series;
@@ -65,6 +66,7 @@ fn main() {
     suite.add("launcher-interrupted".into(), |s| {
         launcher_ends(s, Signal::SIGINT)
     });
+    collectives::add(&mut suite);
     suite.add("hang-report".into(), hang_report);
     suite.add(
         "two-hundred-jobs-leave-the-machine-as-it-was".into(),

@@ -119,6 +119,56 @@ pub const MISUSES: &[Misuse] = &[
         &["PE 0", "PE 1", "shmem_malloc", "100", "200"],
     ),
     checked("mismatch_free", &["PE 0", "PE 1", "shmem_free", "0x"]),
+    checked(
+        "mismatch_nreduce",
+        &["PE 0", "PE 1", "shmem_int_sum_reduce", "nreduce", "2", "3"],
+    ),
+    checked(
+        "mismatch_operator",
+        &[
+            "PE 0",
+            "PE 1",
+            "shmem_int_sum_reduce",
+            "shmem_int_max_reduce",
+        ],
+    ),
+    checked(
+        "mismatch_type",
+        &[
+            "PE 0",
+            "PE 1",
+            "shmem_int_sum_reduce",
+            "shmem_uint_sum_reduce",
+        ],
+    ),
+    checked(
+        "mismatch_barrier",
+        &["PE 0", "PE 1", "shmem_barrier_all", "shmem_int_sum_reduce"],
+    ),
+    checked(
+        "mismatch_on_set",
+        &["PE 0", "PE 1", "shmem_int_sum_to_all", "nreduce", "2", "3"],
+    ),
+    checked(
+        "mismatch_root_on_set",
+        &["PE 0", "PE 1", "shmem_broadcast32", "PE_root", "0", "1"],
+    ),
+    checked(
+        "invalid_team",
+        &["PE 1", "shmem_int_sum_reduce", "SHMEM_TEAM_INVALID"],
+    ),
+    checked(
+        "invalid_team_sync",
+        &["PE 1", "shmem_team_sync", "SHMEM_TEAM_INVALID"],
+    ),
+    checked("overlap_reduce", &["shmem_int_sum_reduce", "overlap"]),
+    checked("overlap_broadcast", &["shmem_int_broadcast", "overlap"]),
+    checked("overlap_collect", &["shmem_int_collect", "overlap"]),
+    checked("overlap_fcollect", &["shmem_int_fcollect", "overlap"]),
+    checked("overlap_alltoall", &["shmem_int_alltoall", "overlap"]),
+    checked("overlap_alltoalls", &["shmem_int_alltoalls", "overlap"]),
+    checked("overlap_scan", &["shmem_int_sum_exscan", "overlap"]),
+    checked("overlap_on_set", &["shmem_int_sum_to_all", "overlap"]),
     always("root_out_of_range", &["shmem_int_broadcast", "2"]),
     always("active_set_out_of_range", &["shmem_barrier", "3"]),
 ];
