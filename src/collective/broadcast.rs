@@ -3,7 +3,7 @@
 use super::{copy, slices_of};
 use crate::choice::{Algorithm, Collective, EAGER};
 use crate::group::{Group, Places};
-use crate::job::region::LANES;
+use crate::job::region::{LANES, STREAM_BYTES};
 
 /// One call.
 struct Broadcast<'a> {
@@ -43,6 +43,7 @@ pub unsafe fn broadcast<'a>(
     unsafe {
         match choice.algorithm {
             _ if group.size == 1 => b.fill(0),
+            Algorithm::Eager if bytes <= STREAM_BYTES => b.stream(),
             Algorithm::Eager if bytes <= EAGER => b.eager(),
             Algorithm::Push => b.push(),
             Algorithm::Slices => b.slices(),
@@ -57,10 +58,24 @@ impl Broadcast<'_> {
         member != self.root || self.to_root
     }
 
-    /// The root shows its source in library memory; nobody touches another's arrays.
+    /// The root leaves its source in library memory, and goes on; the others wait for it alone.
     ///
     /// # Safety
     /// That of [`broadcast`]; for all methods below.
+    unsafe fn stream(&self) {
+        let me = self.group.me;
+        let (dest, source) = (self.dest.of(me), self.source.of(me));
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.group
+                .broadcast_small(self.root, dest, source, self.bytes);
+            if me == self.root && self.to_root {
+                copy(self.group, dest, source, self.bytes);
+            }
+        }
+    }
+
+    /// The root shows its source in library memory; nobody touches another's arrays.
     unsafe fn eager(&self) {
         let (me, epoch) = (self.group.me, self.group.epoch());
         // SAFETY: the caller's promise; the buffer is read after the root has written it.

@@ -10,6 +10,7 @@ mod agreement;
 mod epoch;
 mod places;
 mod sharing;
+mod stream;
 #[cfg(test)]
 pub mod threads;
 mod traffic;
@@ -27,6 +28,7 @@ use crate::wait::{POLICY, What};
 pub use epoch::Epoch;
 pub use places::Places;
 pub use sharing::Work;
+pub use stream::Stream;
 pub use traffic::Traffic;
 pub use work_array::{SYNC_SIZE, WorkArray};
 
@@ -65,6 +67,7 @@ pub struct Slots<'a> {
     stride: isize,
     /// Epochs that this PE has begun.
     epoch: &'a AtomicU32,
+    stream: &'a Stream,
     plan: &'a Plan,
     /// How a wait of this group is reported.
     kind: WaitKind,
@@ -95,6 +98,7 @@ impl<'a> Group<'a> {
             first: NonNull::from(team.slot(rt, 0)),
             stride: team.members.stride as isize,
             epoch: &team.epoch,
+            stream: &team.stream,
             plan: &team.plan,
             kind,
             team: team.id as u32,

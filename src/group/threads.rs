@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
-use super::{Group, Link, Places, Slots, Traffic};
+use super::{Group, Link, Places, Slots, Stream, Traffic};
 use crate::choice::{Algorithm, Collective, Plan};
 use crate::job::region::{TeamSlot, WaitKind};
 use crate::team::Members;
@@ -54,6 +54,7 @@ pub struct Member {
     pub reproducible: bool,
     memory: Arc<Memory>,
     epoch: AtomicU32,
+    stream: Stream,
 }
 
 impl Member {
@@ -66,6 +67,7 @@ impl Member {
             reproducible: false,
             memory: memory.clone(),
             epoch: AtomicU32::new(epoch),
+            stream: Stream::default(),
         })
     }
 
@@ -76,6 +78,7 @@ impl Member {
             first: self.memory.first,
             stride: 1,
             epoch: &self.epoch,
+            stream: &self.stream,
             plan,
             kind: WaitKind::Team,
             team: 0,

@@ -20,7 +20,7 @@ use crate::choice::{EAGER, Tuning};
 /// First word of the region.
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
 /// Changes whenever a type in this module does.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// Most PEs of one node: `MAX_PES` windows of 4 GiB still fit the address space twice.
 pub const MAX_PES: usize = 4096;
 /// Most teams that can be alive at once on one PE, [`ACTIVE_SETS`] included.
@@ -30,6 +30,10 @@ pub const ACTIVE_SETS: usize = 1024;
 /// Lanes of a [`TeamSlot`] per epoch: two per round of an algorithm with log2(`MAX_PES`)
 /// rounds, and a few.
 pub const LANES: usize = 30;
+/// Small broadcasts that may be under way at once in a team, from each root.
+pub const STREAM_ENTRIES: usize = 8;
+/// Bytes of a small broadcast.
+pub const STREAM_BYTES: usize = 440;
 /// Bytes of value that travel in the cache line of a flag.
 pub const LANE_BYTES: usize = 56;
 /// Bytes of the header, and offset of the first [`PeBlock`].
@@ -225,7 +229,42 @@ pub struct TeamSlot {
     pub lanes: [[Lane; LANES]; 2],
     /// What the owner shows to the others.
     pub eager: [EagerBuffer; 2],
+    /// The owner's side of small broadcasts.
+    pub stream: StreamPage,
 }
+
+/// One PE's side of the small broadcasts of a team ([`crate::group::Stream`]).
+#[repr(C, align(4096))]
+pub struct StreamPage {
+    /// How many broadcasts of the team the owner has taken part in: a futex word, for roots
+    /// that wait for room.
+    pub taken: TakenLine,
+    /// What the owner sent as a root, broadcast b in entry b mod [`STREAM_ENTRIES`].
+    pub entries: [StreamEntry; STREAM_ENTRIES],
+}
+
+/// A counter alone on its cache line.
+#[repr(C, align(64))]
+pub struct TakenLine {
+    /// The counter.
+    pub count: AtomicU32,
+}
+
+/// A small broadcast: its number, and what is sent, together in one cache line if it is short.
+#[repr(C, align(64))]
+pub struct StreamEntry {
+    /// Number of the broadcast: a futex word.
+    pub flag: AtomicU32,
+    /// What is sent.
+    pub value: StreamValue,
+}
+
+/// [`STREAM_BYTES`] bytes.
+#[repr(C, align(8))]
+pub struct StreamValue(pub UnsafeCell<[u8; STREAM_BYTES]>);
+
+// SAFETY: as for `LaneValue`.
+unsafe impl Sync for StreamValue {}
 
 /// A flag alone on its cache line, with what its poster has to say.
 #[repr(C, align(64))]
@@ -293,7 +332,8 @@ const _: () = {
     assert!(size_of::<Header>() <= PE_BLOCKS);
     assert!(size_of::<PeBlock>() == 4096);
     assert!(size_of::<Lane>() == 64);
-    assert!(size_of::<TeamSlot>() == 8192);
+    assert!(size_of::<StreamEntry>() == 448);
+    assert!(size_of::<TeamSlot>() == 12_288);
 };
 
 /// Where things are in the file of a job.

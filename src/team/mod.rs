@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::choice::{Plan, Selection};
 use crate::fatal::fatal;
-use crate::group::Group;
+use crate::group::{Group, Stream};
 use crate::handle::Table;
 use crate::job::region::TeamSlot;
 use crate::runtime::Runtime;
@@ -38,6 +38,8 @@ pub struct Team {
     pub num_contexts: i32,
     /// Epochs begun so far (see [`crate::group::Epoch`]).
     pub epoch: AtomicU32,
+    /// Where its small broadcasts are.
+    pub stream: Stream,
     /// Which algorithms its collectives use.
     pub plan: Plan,
     generation: u32,
@@ -56,13 +58,18 @@ impl Team {
         rt.job.control.team_slot(self.id, self.members.pe(index))
     }
 
-    /// Leaves the count of epochs in the slot, for the next team with this id.
+    /// Leaves the slot to the next team with this id, after the last synchronisation: with the
+    /// count of epochs, and without broadcasts.
     pub fn leave(&self, rt: &Runtime) {
+        let slot = self.slot(rt, self.index);
+        if !self.stream.is_unused() {
+            for entry in &slot.stream.entries {
+                entry.flag.store(0, Ordering::Relaxed);
+            }
+            slot.stream.taken.count.store(0, Ordering::Relaxed);
+        }
         let epoch = self.epoch.load(Ordering::Relaxed);
-        self.slot(rt, self.index)
-            .own
-            .epoch
-            .store(epoch, Ordering::Release);
+        slot.own.epoch.store(epoch, Ordering::Release);
     }
 
     /// Notes that this PE enters a collective; returns its number on the team.
@@ -104,6 +111,7 @@ impl Teams {
                 index: rt_me,
                 num_contexts: i32::MAX,
                 epoch: AtomicU32::new(epoch),
+                stream: Stream::default(),
                 plan: selection.plan(n_pes),
                 generation: 0,
             };
@@ -158,6 +166,7 @@ impl Teams {
             index,
             num_contexts,
             epoch: AtomicU32::new(epoch),
+            stream: Stream::default(),
             plan,
             generation,
         };

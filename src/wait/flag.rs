@@ -4,7 +4,7 @@ use super::{Patience, Word};
 use crate::platform::futex::ANY;
 
 /// Bits of a flag's value.
-const VALUE: u32 = u32::MAX >> 1;
+pub const VALUE: u32 = u32::MAX >> 1;
 const ASLEEP: u32 = 1;
 
 /// Whether `value` is `target` or was posted after it (values count up and wrap).
@@ -40,6 +40,13 @@ pub fn wait(word: &impl Word, value: u32, patience: &mut impl Patience) {
 #[inline]
 pub fn wait_beyond(word: &impl Word, old: u32, patience: &mut impl Patience) {
     wait_until(word, patience, |seen| seen != old);
+}
+
+/// Waits until the flag shows `value` or a later one. Acquires what its poster released. For
+/// flags that are never far behind: see [`wait`].
+#[inline]
+pub fn wait_for_at_least(word: &impl Word, value: u32, patience: &mut impl Patience) {
+    wait_until(word, patience, |seen| reached(seen, value));
 }
 
 #[inline]

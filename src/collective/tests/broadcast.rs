@@ -1,9 +1,10 @@
 //! Broadcast.
 
 use super::{Arrays, Call, MOST, UNTOUCHED, calls, data, everywhere, run_patiently};
-use crate::choice::Collective;
+use crate::choice::{Algorithm, Choice, Collective, Plan};
 use crate::collective::broadcast::broadcast;
 use crate::group::Group;
+use crate::group::threads::Array;
 
 pub fn check(arrays: &Arrays, group: &Group<'_>, call: &Call) {
     let me = group.me;
@@ -40,4 +41,35 @@ fn any_member_can_be_the_root() {
             }
         }
     });
+}
+
+/// Roots run ahead of members that are slow, as far as there is room: nothing is overwritten
+/// before all have it, whoever the roots are.
+#[test]
+fn small_broadcasts_do_not_wait_and_do_not_mix() {
+    let plan = Plan::fixed(Collective::Broadcast, Choice::direct(Algorithm::Eager));
+    for size in [2, 3, 5] {
+        let numbers = Array::<u64>::new(size, 55);
+        run_patiently(size, |member| {
+            let me = member.me;
+            for call in 0..3000_usize {
+                // Long runs of one root, then changing ones.
+                let root = if call % 300 < 200 { call / 300 } else { call } % size;
+                let n = [1, 7, 8, 55][call % 4];
+                if me == root {
+                    numbers.of(me)[..n].fill(call as u64);
+                }
+                if (call + me * 37).is_multiple_of(211) {
+                    std::thread::sleep(std::time::Duration::from_micros(300));
+                }
+                let places = numbers.places(me).bytes();
+                // SAFETY: the arrays are long enough; all members call this.
+                unsafe { broadcast(&member.group(&plan), places, places, n * 8, root, true) };
+                assert!(
+                    numbers.of(me)[..n].iter().all(|x| *x == call as u64),
+                    "call {call}"
+                );
+            }
+        });
+    }
 }
