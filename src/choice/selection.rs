@@ -104,7 +104,7 @@ impl Selection {
             self.forced.of(Collective::Barrier),
         );
         let exists = |choice, n| costs.time(collective, choice, n).is_finite();
-        Steps::new(sizes(collective, size).map(|n| {
+        Steps::new(sizes(collective, size).into_iter().map(|n| {
             let chosen = forced
                 .filter(|c| exists(*c, n))
                 .or_else(|| measured?.choose(n).filter(|c| exists(*c, n)));

@@ -8,6 +8,7 @@ pub use parameters::{Parameter, Parameters};
 
 use super::algorithm::{Algorithm, Choice};
 use super::collective::Collective;
+use crate::job::region::{LANE_BYTES, STREAM_BYTES};
 
 /// Bytes of a cache line.
 const LINE: f64 = 64.0;
@@ -17,11 +18,15 @@ const LINE_COST: f64 = 0.17;
 const FIRST_LINE: f64 = 0.5;
 /// Lines that come with the first one: they are asked for before it has arrived.
 const UNDER_WAY: f64 = 4.0;
+/// A place in another's array where PEs share cores, as part of α.
+const COLD: f64 = 0.3;
 /// Turns of all PEs that a flag takes where PEs share cores: some find theirs posted when
 /// their turn comes.
 const TURNS: f64 = 0.7;
 /// What another core adds where PEs share cores: those on it are not all at work at once.
 const SHARED_CORE: f64 = 0.4;
+/// The same where those that run take work on demand.
+const DEMAND_CORE: f64 = 0.8;
 /// Most bytes of arrays that members without cores of their own work on on demand.
 const ON_DEMAND: f64 = 8.0 * 1024.0 * 1024.0;
 /// What working on demand adds to a synchronisation: there is more to wait for.
@@ -215,53 +220,96 @@ impl Costs {
         self.alone(work, misses) * members / self.speed(members, misses)
     }
 
-    /// Nanoseconds to look at `bytes` bytes that each of the other members has just written.
-    fn fetched(&self, bytes: f64) -> f64 {
-        if self.shared {
-            // Those on the same core, and those who ran before, have brought it.
-            return 0.0;
-        }
-        let lines = (self.p - 1.0) * ((bytes / LINE).ceil() - UNDER_WAY).max(0.0);
-        let first = FIRST_LINE * self.parameters.alpha;
-        first + lines * LINE_COST * self.parameters.alpha + self.reached()
-    }
-
-    /// Nanoseconds to get at the arrays of more members than one other.
-    fn reached(&self) -> f64 {
-        if self.shared {
-            return 0.0;
-        }
-        (self.p - 2.0).max(0.0) * LINE_COST * self.parameters.alpha
-    }
-
-    /// Two synchronisations with `work`, the sum of all, shared out in between in `pieces`
-    /// pieces; one synchronisation where members share cores and work on demand.
-    fn shared_out(&self, work: Work, pieces: f64, touched: f64) -> f64 {
-        let members = pieces.clamp(1.0, self.p);
-        let each = work.times(1.0 / members);
-        let time = self.at_once(members, each, touched) + self.reached();
-        if self.has_last && touched <= ON_DEMAND {
-            (1.0 + DEMAND) * self.sync + time
+    /// Nanoseconds for `members` at once to find a place in arrays of `others` each.
+    fn reached(&self, members: f64, others: f64) -> f64 {
+        let lines = if self.shared {
+            // Whoever comes back to a core finds its caches cold.
+            COLD * others * members / self.cores
         } else {
-            2.0 * self.sync + time
+            // The first comes with the flag that says it is ready, more or less.
+            LINE_COST * (others - 1.0).max(0.0) * (members / self.cores).max(1.0)
+        };
+        lines * self.parameters.alpha
+    }
+
+    /// Nanoseconds for `members` at once to look at `bytes` bytes that each of `others` has
+    /// just written.
+    fn fetched(&self, members: f64, others: f64, bytes: f64) -> f64 {
+        let more = others * ((bytes / LINE).ceil() - UNDER_WAY).max(0.0);
+        let lines = if self.shared {
+            0.0
+        } else {
+            FIRST_LINE + more * LINE_COST
+        };
+        lines * self.parameters.alpha + self.reached(members, others)
+    }
+
+    /// All of `work` shared out in `pieces`, for each of which `arrays` arrays are touched, one
+    /// for each member at most: between two synchronisations, or by those that run in one.
+    fn shared_out(&self, work: Work, pieces: Pieces, arrays: f64, touched: f64) -> f64 {
+        if self.has_last && touched <= ON_DEMAND {
+            let misses = self.misses(touched);
+            let cores = pieces.on_demand.min(self.cores);
+            let time = self.alone(work, misses) / (1.0 + (cores - 1.0) * DEMAND_CORE);
+            return (1.0 + DEMAND) * self.sync + time + self.reached(pieces.touching, arrays);
         }
+        let members = pieces.own.clamp(1.0, self.p);
+        let each = work.times(1.0 / members);
+        let time = self.at_once(members, each, touched);
+        2.0 * self.sync + time + self.reached(members, arrays)
     }
 
     /// All `work` done by one member: the last to arrive, or the first between two
     /// synchronisations.
-    fn by_one(&self, work: Work, touched: f64) -> f64 {
+    fn by_one(&self, work: Work, arrays: f64, touched: f64) -> f64 {
         let syncs = if self.has_last { 1.0 } else { 2.0 };
-        syncs * self.sync + self.at_once(1.0, work, touched) + self.reached()
+        syncs * self.sync + self.at_once(1.0, work, touched) + self.reached(1.0, arrays)
     }
 }
 
-/// Bytes at which plans are made: powers of two to 16 MiB, and the limit of eager.
-pub(super) fn sizes(collective: Collective, members: usize) -> impl Iterator<Item = usize> {
-    let limit = collective.eager_limit(members);
-    let powers = (3..=24).map(|k| 1_usize << k);
-    let below = powers.clone().take_while(move |n| *n < limit);
-    let above = powers.skip_while(move |n| *n <= limit);
-    below.chain((limit > 0).then_some(limit)).chain(above)
+/// Into how many pieces work can be shared out.
+#[derive(Debug, Clone, Copy)]
+struct Pieces {
+    /// If each member has its own.
+    own: f64,
+    /// If whoever runs takes the next.
+    on_demand: f64,
+    /// How many of these begin in arrays that nobody was in before.
+    touching: f64,
+}
+
+impl Pieces {
+    /// Arrays of `bytes` bytes: whole lines, and on demand whole pages.
+    fn of(bytes: f64) -> Self {
+        Self {
+            own: (bytes / LINE).ceil(),
+            on_demand: (bytes / 4096.0).ceil().clamp(1.0, 16.0),
+            touching: 1.0,
+        }
+    }
+
+    /// One for each of so many members.
+    fn each(members: f64) -> Self {
+        Self {
+            own: members,
+            on_demand: members,
+            touching: members,
+        }
+    }
+}
+
+/// Bytes at which plans are made, ascending: powers of two to 16 MiB, and where something ends.
+pub(super) fn sizes(collective: Collective, members: usize) -> Vec<usize> {
+    let mut sizes: Vec<usize> = (3..=24).map(|k| 1 << k).collect();
+    sizes.extend(Some(collective.eager_limit(members)).filter(|limit| *limit > 0));
+    match collective {
+        Collective::Reduce => sizes.push(LANE_BYTES),
+        Collective::Broadcast => sizes.push(STREAM_BYTES),
+        _ => {}
+    }
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Costs of collectives that only move data.
 
-use super::{Costs, LINE, Work};
+use super::{Costs, Pieces, Work};
 use crate::choice::algorithm::Algorithm;
+use crate::job::region::{STREAM_BYTES, STREAM_ENTRIES};
 
 impl Costs {
     pub(super) fn broadcast(&self, algorithm: Algorithm, n: f64) -> f64 {
@@ -9,22 +10,34 @@ impl Costs {
         let touched = (p + 1.0) * n;
         let all = Work::copy(p * n);
         match algorithm {
+            Algorithm::Eager if n <= STREAM_BYTES as f64 => self.stream(n),
             Algorithm::Eager => {
                 let shown = self.at_once(1.0, Work::copy(n), touched);
-                // Only the root has written: the others fetch its lines at once.
-                let fetched = self.fetched(n) / (p - 1.0).max(1.0);
-                self.sync + shown + fetched + self.at_once(p, Work::copy(n), touched)
+                let taken = self.fetched(p, 1.0, n) + self.at_once(p, Work::copy(n), touched);
+                self.sync + shown + taken
             }
-            Algorithm::Push => self.by_one(all, touched),
+            Algorithm::Push => self.by_one(all, p, touched),
             Algorithm::Tree => {
                 let rounds = p.log2().ceil();
                 let one = self.at_once(1.0, Work::copy(n), touched);
                 let copies = (rounds * one).max(self.at_once(p, Work::copy(n), touched));
                 self.sync + rounds * self.flag() + copies
             }
-            Algorithm::Pull => self.shared_out(all, p, touched),
-            _ => self.shared_out(all, n / LINE, touched),
+            Algorithm::Pull => self.shared_out(all, Pieces::each(p), 1.0, touched),
+            _ => self.shared_out(all, Pieces::of(n), p, touched),
         }
+    }
+
+    /// A small broadcast as one of many: the root and the others may be some of them apart.
+    fn stream(&self, n: f64) -> f64 {
+        let apart = STREAM_ENTRIES as f64;
+        let lag = if self.shared {
+            self.turn
+        } else {
+            self.parameters.alpha
+        };
+        let seen = self.reached(1.0, self.p);
+        (lag + seen) / apart + self.fetched(1.0, 1.0, n) + self.alone(Work::copy(2.0 * n), 0.0)
     }
 
     /// Each member gets a block of `n` bytes from each other; its own source has `blocks`.
@@ -36,12 +49,13 @@ impl Costs {
             Algorithm::Eager => {
                 let shown = self.at_once(p, Work::copy(blocks * n), touched);
                 let taken = self.at_once(p, Work::copy(p * n), touched);
-                self.sync + shown + self.fetched(n) + taken
+                self.sync + shown + self.fetched(p, p - 1.0, n) + taken
             }
             Algorithm::Push => {
-                2.0 * self.sync + self.at_once(p, Work::copy(p * n), touched) + self.reached()
+                let work = self.at_once(p, Work::copy(p * n), touched);
+                2.0 * self.sync + work + self.reached(p, p)
             }
-            _ => self.shared_out(all, p, touched),
+            _ => self.shared_out(all, Pieces::each(p), p, touched),
         }
     }
 
@@ -52,7 +66,8 @@ impl Costs {
             Algorithm::Eager => self.gather(algorithm, n, 1.0),
             _ => {
                 let work = Work::copy(p * n);
-                2.0 * self.sync + self.at_once(p, work, p * (1.0 + p) * n) + self.reached()
+                let work = self.at_once(p, work, p * (1.0 + p) * n);
+                2.0 * self.sync + work + self.reached(p, p)
             }
         }
     }
@@ -60,6 +75,7 @@ impl Costs {
     /// As an all-to-all; which side of a copy moves makes no difference.
     pub(super) fn exchange_strided(&self, n: f64) -> f64 {
         let p = self.p;
-        self.shared_out(Work::copy(p * p * n), p, 2.0 * p * p * n)
+        let work = Work::copy(p * p * n);
+        self.shared_out(work, Pieces::each(p), p, 2.0 * p * p * n)
     }
 }

@@ -1,6 +1,6 @@
 //! Costs of reductions and scans.
 
-use super::{Costs, LINE, Work};
+use super::{Costs, Pieces, Work};
 use crate::choice::algorithm::{Algorithm, Choice, Form};
 use crate::job::region::LANE_BYTES;
 
@@ -20,7 +20,8 @@ impl Costs {
             (Algorithm::Rabenseifner, form) => self.rabenseifner(form, n),
             _ => {
                 let p = self.p;
-                self.shared_out(Work::combine(p * n, p * n), n / LINE, 2.0 * p * n)
+                let work = Work::combine(p * n, p * n);
+                self.shared_out(work, Pieces::of(n), 2.0 * p, 2.0 * p * n)
             }
         }
     }
@@ -32,25 +33,26 @@ impl Costs {
         if self.has_last {
             // The last to arrive does it for all, who then take it.
             shown
-                + 2.0 * self.fetched(n)
+                + self.fetched(1.0, p - 1.0, n)
                 + self.at_once(1.0, all, touched)
+                + self.fetched(p, 1.0, n)
                 + self.at_once(p, Work::copy(n), touched)
         } else {
-            shown + self.fetched(n) + self.at_once(p, all, touched)
+            shown + self.fetched(p, p - 1.0, n) + self.at_once(p, all, touched)
         }
     }
 
     fn flat(&self, form: Form, n: f64) -> f64 {
         let (p, touched) = (self.p, 2.0 * self.p * n);
         match form {
-            Form::Direct => self.by_one(Work::combine(p * n, p * n), touched),
+            Form::Direct => self.by_one(Work::combine(p * n, p * n), 2.0 * p, touched),
             Form::PutGet => {
                 // Each source is fetched and then combined, each result put.
                 let work = Work {
                     copied: 2.0 * (p - 1.0) * n,
                     ..Work::combine(2.0 * p * n, p * n)
                 };
-                2.0 * self.sync + self.at_once(1.0, work, touched) + self.reached()
+                2.0 * self.sync + self.at_once(1.0, work, touched) + self.reached(1.0, 2.0 * p)
             }
         }
     }
@@ -153,16 +155,16 @@ impl Costs {
         match algorithm {
             Algorithm::Eager => {
                 let shown = self.at_once(p, Work::copy(n), touched);
-                self.sync + shown + self.fetched(n) + own
+                self.sync + shown + self.fetched(p, sources - 1.0, n) + own
             }
-            Algorithm::Pull => 2.0 * self.sync + own,
+            Algorithm::Pull => 2.0 * self.sync + own + self.reached(p, sources),
             // Each partial sum is combined in a buffer, then copied.
             _ => {
                 let work = Work {
                     copied: p * n,
                     ..Work::combine(2.0 * p * n, p * n)
                 };
-                self.shared_out(work, n / LINE, touched)
+                self.shared_out(work, Pieces::of(n), 2.0 * p, touched)
             }
         }
     }

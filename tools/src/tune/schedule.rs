@@ -1,6 +1,7 @@
 //! What is measured: numbers of PEs and sizes.
 
 use ferroshmem::choice::{Algorithm, Choice, Collective, EAGER, Tuning};
+use ferroshmem::job::region::{MAX_PES, STREAM_BYTES};
 
 /// How thorough a measurement is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +73,9 @@ impl Depth {
                     4 << 20,
                 ],
             };
+            if self == Self::Full && collective == Collective::Broadcast {
+                sizes.push(STREAM_BYTES);
+            }
             // Whole elements, as all buffers hold numbers.
             sizes.push(collective.eager_limit(members) / 8 * 8);
             sizes.sort_unstable();
@@ -92,7 +96,7 @@ impl Depth {
             Self::Quick => vec![2, 4],
             Self::Full => vec![2, 4, 16, 64, cores, 4 * cores],
         };
-        counts.retain(|n| (2..=ferroshmem::job::region::MAX_PES).contains(n));
+        counts.retain(|n| (2..=MAX_PES).contains(n));
         counts.sort_unstable();
         counts.dedup();
         debug_assert!(counts.len() <= Tuning::default_for(1).rules.len());
