@@ -100,20 +100,15 @@ impl Broadcast<'_> {
         }
     }
 
-    /// The root writes every destination: its source is read from its own cache. Where the
-    /// barrier has a last member to arrive, that one does it for the root, so that one
-    /// synchronisation is enough.
+    /// The root writes every destination: its source is read from its own cache. Or the last
+    /// to arrive does, if there is one and the arrays are not large.
     unsafe fn push(&self) {
-        // SAFETY: the caller's promise; all members are here, and one alone writes.
-        let work = || (0..self.group.size).for_each(|m| unsafe { self.fill(m) });
-        if self.group.has_last() {
-            return self.group.epoch().synchronise_with(work);
-        }
-        self.group.sync();
-        if self.group.me == self.root {
-            work();
-        }
-        self.group.leave();
+        let size = self.group.size;
+        let bytes = (1 + size) * self.bytes;
+        self.group.have_one_work(self.root, bytes, || {
+            // SAFETY: the caller's promise; all members are here, and one alone writes.
+            (0..size).for_each(|m| unsafe { self.fill(m) });
+        });
     }
 
     /// Each member copies its part of the root's source to every destination: each byte is

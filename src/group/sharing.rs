@@ -17,18 +17,33 @@ pub struct Work {
     pub bytes: usize,
 }
 
+/// Most bytes to work on by whoever happens to run: as any PE may come to do it, each comes to
+/// map all of the pages.
+const ON_DEMAND: usize = 8 << 20;
+
 impl Group<'_> {
+    /// When all members are here, has one of them do `work` on `bytes` bytes of all members'
+    /// arrays; when that is done, all go on. It is the last one to arrive, if there is one and
+    /// the arrays are not large; else `member`, between two synchronisations.
+    pub fn have_one_work(&self, member: usize, bytes: usize, work: impl FnOnce()) {
+        if self.has_last() && bytes <= ON_DEMAND {
+            return self.epoch().synchronise_with(work);
+        }
+        self.sync();
+        if self.me == member {
+            work();
+        }
+        self.leave();
+    }
+
     /// When all members are here, so that all arrays are ready, has all units of `work` done
     /// by calls of `do_part` with parts of them; when that is done, all go on.
     ///
     /// Where each PE has a core, every member does its own units. Where PEs outnumber cores,
     /// those that happen to run take pieces until nothing is left: work done by as many PEs as
-    /// there are cores needs fewer switches between them. But as any PE may do any piece, each
-    /// comes to map all of the arrays' pages, so that large arrays are not worked on like this.
+    /// there are cores needs fewer switches between them. Large arrays are not worked on like
+    /// this ([`ON_DEMAND`]).
     pub fn share_out(&self, work: Work, do_part: impl Fn(Range<usize>)) {
-        /// Most bytes to work on on demand.
-        const ON_DEMAND: usize = 8 << 20;
-
         let Work { total, piece, .. } = work;
         if !self.has_last() || total == 0 || work.bytes > ON_DEMAND {
             self.sync();

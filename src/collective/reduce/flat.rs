@@ -4,27 +4,19 @@
 use super::Reduction;
 use crate::collective::scratch::with_scratch;
 
-/// One member reads every source and writes every destination: member 0 between two
-/// synchronisations; or, where the barrier has a last member to arrive, that one before it
-/// lets the others go, so that one synchronisation is enough.
+/// One member reads every source and writes every destination: the last to arrive if there
+/// is one and the arrays are not large, else member 0.
 ///
 /// # Safety
 /// That of [`super::reduce`].
 pub(super) unsafe fn direct(r: &Reduction<'_>) {
     let size = r.group.size;
-    let work = || {
+    let bytes = 2 * size * r.n * r.op.size;
+    r.group.have_one_work(0, bytes, || {
         let (dest, source) = (|m| r.dest.of(m), |m| r.source.of(m).cast_const());
         // SAFETY: the caller's promise; all members are here, and one alone works.
         unsafe { r.fold((&dest, size), (&source, size), r.n, false) };
-    };
-    if r.group.has_last() {
-        return r.group.epoch().synchronise_with(work);
-    }
-    r.group.sync();
-    if r.group.me == 0 {
-        work();
-    }
-    r.group.leave();
+    });
 }
 
 /// Member 0 gets every source, and puts the result to every destination.
