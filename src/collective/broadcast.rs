@@ -5,6 +5,10 @@ use crate::choice::{Algorithm, Collective, EAGER};
 use crate::group::{Group, Places};
 use crate::job::region::{LANES, STREAM_BYTES};
 
+/// Most members for which a root looks at all of them now and then to see how far they are;
+/// with more, a synchronisation costs less.
+const STREAM_MEMBERS: usize = 256;
+
 /// One call.
 struct Broadcast<'a> {
     group: &'a Group<'a>,
@@ -43,7 +47,7 @@ pub unsafe fn broadcast<'a>(
     unsafe {
         match choice.algorithm {
             _ if group.size == 1 => b.fill(0),
-            Algorithm::Eager if bytes <= STREAM_BYTES => b.stream(),
+            Algorithm::Eager if bytes <= STREAM_BYTES && group.size <= STREAM_MEMBERS => b.stream(),
             Algorithm::Eager if bytes <= EAGER => b.eager(),
             Algorithm::Push => b.push(),
             Algorithm::Slices => b.slices(),
