@@ -14,7 +14,7 @@ use std::mem::MaybeUninit;
 
 use super::fold::spread;
 use super::level::{self, Work};
-use super::ops::{Complex, Dests, Sources};
+use super::ops::{Dests, Sources};
 use super::superaccumulator::{Format, Superaccumulator};
 use super::vector::{Vector, lanes, stream_fence};
 
@@ -27,14 +27,18 @@ const GROUP: usize = 8;
 ///
 /// # Safety
 /// As for `fold_exact`.
-pub unsafe fn sum<T: Term>(dests: Dests<T>, sources: Sources<T>, n: usize, streaming: bool) {
-    let count = sources.1;
+pub unsafe fn sum<T: Term>(
+    dests: Dests<u8>,
+    (source, count): Sources<u8>,
+    n: usize,
+    streaming: bool,
+) {
     let mut partial = Partial::new();
     let mut sums = [const { MaybeUninit::<T>::uninit() }; BLOCK];
     let mut exact = None;
     for start in (0..n).step_by(BLOCK) {
         let n = BLOCK.min(n - start);
-        let source = |k| sources.0(k).wrapping_add(start);
+        let source = |k| source(k).cast::<T>().wrapping_add(start);
         for first in (0..count).step_by(GROUP) {
             let mut terms = [std::ptr::null(); GROUP];
             let terms = &mut terms[..GROUP.min(count - first)];
@@ -67,8 +71,9 @@ pub unsafe fn sum<T: Term>(dests: Dests<T>, sources: Sources<T>, n: usize, strea
                 }
             }
         }
+        let (at, bytes) = (start * size_of::<T>(), size_of_val(sums));
         // SAFETY: the caller's promise; all `n` sums are written.
-        unsafe { spread(sums.as_ptr().cast(), dests, start, n, streaming) };
+        unsafe { spread(sums.as_ptr().cast(), dests, at, bytes, streaming) };
     }
     if streaming {
         stream_fence();
@@ -80,15 +85,13 @@ pub unsafe fn sum<T: Term>(dests: Dests<T>, sources: Sources<T>, n: usize, strea
 /// # Safety
 /// As for `sum`.
 pub unsafe fn complex_sum<T: Term>(
-    dests: Dests<Complex<T>>,
-    sources: Sources<Complex<T>>,
+    dests: Dests<u8>,
+    sources: Sources<u8>,
     n: usize,
     streaming: bool,
 ) {
-    let dest = |k| dests.0(k).cast::<T>();
-    let source = |k| sources.0(k).cast::<T>();
     // SAFETY: the caller's promise; a complex number is two of its parts.
-    unsafe { sum((&dest, dests.1), (&source, sources.1), 2 * n, streaming) }
+    unsafe { sum::<T>(dests, sources, 2 * n, streaming) }
 }
 
 /// A type of terms.

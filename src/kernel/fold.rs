@@ -29,42 +29,37 @@ impl Block {
 
     /// Where it begins.
     #[inline]
-    pub fn start<T>(&mut self) -> *mut T {
+    pub fn start(&mut self) -> *mut u8 {
         self.0.as_mut_ptr().cast()
-    }
-
-    /// Number of elements that it holds.
-    pub const fn room<T>() -> usize {
-        BLOCK / size_of::<T>()
     }
 }
 
-/// [`Reduce::fold`] for a type `T` whose elements are combined as if they were `R`.
+/// [`Reduce::fold`] of elements that are combined as `R`.
 ///
 /// # Safety
 /// As for `fold`.
 #[inline]
-pub unsafe fn fold<T: Copy, R: Combine<Op>, Op>(
-    dests: Dests<T>,
-    sources: Sources<T>,
+pub unsafe fn fold<R: Combine<Op>, Op>(
+    dests: Dests<u8>,
+    sources: Sources<u8>,
     n: usize,
     streaming: bool,
 ) {
-    const { assert!(size_of::<T>() == size_of::<R>() && align_of::<T>() == align_of::<R>()) };
-    // SAFETY: the caller's promise; both types are plain data of the same size.
+    let ((dest, dest_count), (source, count)) = (dests, sources);
+    // SAFETY: the caller's promise.
     unsafe {
         if n == 1 {
-            let mut acc = sources.0(0).cast::<R>().read();
-            for k in 1..sources.1 {
-                acc = R::combine(acc, sources.0(k).cast::<R>().read());
+            let mut acc = source(0).cast::<R>().read();
+            for k in 1..count {
+                acc = R::combine(acc, source(k).cast::<R>().read());
             }
-            for k in 0..dests.1 {
-                dests.0(k).cast::<R>().write(acc);
+            for k in 0..dest_count {
+                dest(k).cast::<R>().write(acc);
             }
-        } else if sources.1 <= GROUP && dests.1 <= FEW && !streaming {
+        } else if count <= GROUP && dest_count <= FEW && !streaming {
             at_once(pass::<R, Op>, dests, sources, n);
         } else {
-            by_blocks(pass::<R, Op>, dests, sources, n, streaming);
+            by_blocks(pass::<R, Op>, size_of::<R>(), dests, sources, n, streaming);
         }
     }
 }
@@ -89,72 +84,78 @@ pub unsafe fn two<R: Combine<Op>, Op>(dest: *mut R, a: *const R, b: *const R, n:
 ///
 /// # Safety
 /// As for `fold`; there are at most [`FEW`] destinations and [`GROUP`] sources.
-unsafe fn at_once<T>(pass: Pass, dests: Dests<T>, sources: Sources<T>, n: usize) {
+unsafe fn at_once(
+    pass: Pass,
+    (dest, dest_count): Dests<u8>,
+    (source, count): Sources<u8>,
+    n: usize,
+) {
     let mut from = [std::ptr::null(); GROUP];
-    for (k, from) in from[..sources.1].iter_mut().enumerate() {
-        *from = sources.0(k).cast();
+    for (k, from) in from[..count].iter_mut().enumerate() {
+        *from = source(k);
     }
     let mut to = [std::ptr::null_mut(); FEW];
-    for (k, to) in to[..dests.1].iter_mut().enumerate() {
-        *to = dests.0(k).cast();
+    for (k, to) in to[..dest_count].iter_mut().enumerate() {
+        *to = dest(k);
     }
     // SAFETY: the caller's promise.
-    unsafe { pass(&to[..dests.1], &from[..sources.1], n) }
+    unsafe { pass(&to[..dest_count], &from[..count], n) }
 }
 
 /// Block by block, with groups of about equally many sources.
 ///
 /// # Safety
-/// As for `fold`.
-unsafe fn by_blocks<T>(
+/// As for `fold`; elements are of `size` bytes.
+unsafe fn by_blocks(
     pass: Pass,
-    dests: Dests<T>,
-    sources: Sources<T>,
+    size: usize,
+    dests: Dests<u8>,
+    (source, count): Sources<u8>,
     n: usize,
     streaming: bool,
 ) {
     let mut block = Block::new();
-    let acc: *mut u8 = block.start();
-    let group = sources.1.div_ceil(sources.1.div_ceil(GROUP));
-    for start in (0..n).step_by(Block::room::<T>()) {
-        let len = Block::room::<T>().min(n - start);
-        for first in (0..sources.1).step_by(group) {
+    let acc = block.start();
+    let group = count.div_ceil(count.div_ceil(GROUP));
+    for start in (0..n).step_by(BLOCK / size) {
+        let len = (BLOCK / size).min(n - start);
+        for first in (0..count).step_by(group) {
             // What earlier groups came to is the first operand.
             let mut from = [acc.cast_const(); 1 + GROUP];
-            let some = group.min(sources.1 - first);
+            let some = group.min(count - first);
             for (k, from) in from[1..=some].iter_mut().enumerate() {
-                *from = sources.0(first + k).wrapping_add(start).cast();
+                *from = source(first + k).wrapping_add(start * size);
             }
             let from = &from[usize::from(first == 0)..=some];
             // SAFETY: the caller's promise; the block has room.
             unsafe { pass(&[acc], from, len) };
         }
         // SAFETY: as above.
-        unsafe { spread(acc.cast(), dests, start, len, streaming) };
+        unsafe { spread(acc, dests, start * size, len * size, streaming) };
     }
     if streaming {
         stream_fence();
     }
 }
 
-/// Copies `len` folded elements to all destinations, from element `start` on. If `streaming`,
-/// a fence must follow.
+/// Copies `len` bytes to all destinations, from byte `start` of those on. If `streaming`, a
+/// fence must follow.
 ///
 /// # Safety
-/// The destinations are valid for `start + len` elements.
-pub unsafe fn spread<T>(
-    folded: *const T,
-    dests: Dests<T>,
+/// The destinations are valid for `start + len` bytes.
+pub unsafe fn spread(
+    folded: *const u8,
+    (dest, dest_count): Dests<u8>,
     start: usize,
     len: usize,
     streaming: bool,
 ) {
-    for k in 0..dests.1 {
+    for k in 0..dest_count {
         // SAFETY: the caller's promise.
         unsafe {
-            let dest = dests.0(k).add(start);
+            let dest = dest(k).add(start);
             if streaming {
-                stream_unordered(dest.cast(), folded.cast(), len * size_of::<T>());
+                stream_unordered(dest, folded, len);
             } else {
                 dest.copy_from_nonoverlapping(folded, len);
             }
@@ -167,26 +168,28 @@ pub unsafe fn spread<T>(
 /// # Safety
 /// As for `fold`.
 pub unsafe fn by_combine<T: Reduce<Op>, Op>(
-    dests: Dests<T>,
-    sources: Sources<T>,
+    dests: Dests<u8>,
+    (source, count): Sources<u8>,
     n: usize,
     streaming: bool,
 ) {
+    let size = size_of::<T>();
     let mut block = Block::new();
-    let acc: *mut T = block.start();
-    for start in (0..n).step_by(Block::room::<T>()) {
-        let len = Block::room::<T>().min(n - start);
+    let acc: *mut T = block.start().cast();
+    for start in (0..n).step_by(BLOCK / size) {
+        let len = (BLOCK / size).min(n - start);
         // SAFETY: the caller's promise; the block has room.
         unsafe {
-            let mut folded = sources.0(0).add(start);
-            for k in 1..sources.1 {
-                T::combine(acc, folded, sources.0(k).add(start), len);
+            let place = |k| source(k).cast::<T>().add(start);
+            let mut folded = place(0);
+            for k in 1..count {
+                T::combine(acc, folded, place(k), len);
                 folded = acc;
             }
-            if sources.1 == 1 {
+            if count == 1 {
                 acc.copy_from_nonoverlapping(folded, len);
             }
-            spread(acc, dests, start, len, streaming);
+            spread(acc.cast(), dests, start * size, len * size, streaming);
         }
     }
     if streaming {

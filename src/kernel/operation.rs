@@ -31,8 +31,8 @@ impl Operation {
                 size: size_of::<T>(),
                 any_order: T::ANY_ORDER,
                 combine: combine::<T, Op>,
-                fold: fold::<T, Op>,
-                fold_exact: fold_exact::<T, Op>,
+                fold: T::fold_bytes,
+                fold_exact: T::fold_exact_bytes,
             }
         }
     }
@@ -43,32 +43,4 @@ impl Operation {
 unsafe fn combine<T: Reduce<Op>, Op>(dest: *mut u8, a: *const u8, b: *const u8, n: usize) {
     // SAFETY: the caller's promise.
     unsafe { T::combine(dest.cast(), a.cast(), b.cast(), n) };
-}
-
-/// # Safety
-/// As for [`Reduce::fold`]; the arrays hold elements of `T`.
-unsafe fn fold<T: Reduce<Op>, Op>(
-    (dest, dests): Dests<'_, u8>,
-    (source, count): Sources<'_, u8>,
-    n: usize,
-    streaming: bool,
-) {
-    let dest = |i| dest(i).cast::<T>();
-    let source = |i| source(i).cast::<T>();
-    // SAFETY: the caller's promise.
-    unsafe { T::fold((&dest, dests), (&source, count), n, streaming) };
-}
-
-/// # Safety
-/// As for [`Reduce::fold_exact`]; the arrays hold elements of `T`.
-unsafe fn fold_exact<T: Reduce<Op>, Op>(
-    (dest, dests): Dests<'_, u8>,
-    (source, count): Sources<'_, u8>,
-    n: usize,
-    streaming: bool,
-) {
-    let dest = |i| dest(i).cast::<T>();
-    let source = |i| source(i).cast::<T>();
-    // SAFETY: the caller's promise.
-    unsafe { T::fold_exact((&dest, dests), (&source, count), n, streaming) };
 }

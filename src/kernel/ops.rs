@@ -56,9 +56,12 @@ pub unsafe trait Reduce<Op>: Copy + 'static {
     /// # Safety
     /// There is at least one source and one destination. All are aligned and valid for `n`
     /// elements. Any destination may be the same as any source; otherwise none overlap.
+    #[inline]
     unsafe fn fold(dests: Dests<Self>, sources: Sources<Self>, n: usize, streaming: bool) {
+        let dest = |k| dests.0(k).cast();
+        let source = |k| sources.0(k).cast();
         // SAFETY: the caller's promise.
-        unsafe { fold::by_combine::<Self, Op>(dests, sources, n, streaming) }
+        unsafe { Self::fold_bytes((&dest, dests.1), (&source, sources.1), n, streaming) }
     }
 
     /// As [`fold`](Self::fold), but the result does not depend on the order of the sources,
@@ -81,9 +84,31 @@ pub unsafe trait Reduce<Op>: Copy + 'static {
     ///
     /// # Safety
     /// As for `fold`.
+    #[inline]
     unsafe fn fold_exact(dests: Dests<Self>, sources: Sources<Self>, n: usize, streaming: bool) {
+        let dest = |k| dests.0(k).cast();
+        let source = |k| sources.0(k).cast();
         // SAFETY: the caller's promise.
-        unsafe { Self::fold(dests, sources, n, streaming) }
+        unsafe { Self::fold_exact_bytes((&dest, dests.1), (&source, sources.1), n, streaming) }
+    }
+
+    /// [`fold`](Self::fold) for callers that do not know the type of the elements, of which
+    /// there are `n` in each array.
+    ///
+    /// # Safety
+    /// As for `fold`.
+    unsafe fn fold_bytes(dests: Dests<u8>, sources: Sources<u8>, n: usize, streaming: bool) {
+        // SAFETY: the caller's promise.
+        unsafe { fold::by_combine::<Self, Op>(dests, sources, n, streaming) }
+    }
+
+    /// [`fold_exact`](Self::fold_exact), as [`fold_bytes`](Self::fold_bytes).
+    ///
+    /// # Safety
+    /// As for `fold_exact`.
+    unsafe fn fold_exact_bytes(dests: Dests<u8>, sources: Sources<u8>, n: usize, streaming: bool) {
+        // SAFETY: the caller's promise.
+        unsafe { Self::fold_bytes(dests, sources, n, streaming) }
     }
 }
 
@@ -185,16 +210,20 @@ macro_rules! reduce {
                 unsafe { fold::two::<$r, $op>(dest.cast(), a.cast(), b.cast(), n) }
             }
 
-            #[inline]
-            unsafe fn fold(dests: Dests<Self>, sources: Sources<Self>, n: usize, streaming: bool) {
+            unsafe fn fold_bytes(
+                dests: Dests<u8>,
+                sources: Sources<u8>,
+                n: usize,
+                streaming: bool,
+            ) {
+                const { assert!(size_of::<$t>() == size_of::<$r>()) };
                 // SAFETY: the caller's promise.
-                unsafe { fold::fold::<Self, $r, $op>(dests, sources, n, streaming) }
+                unsafe { fold::fold::<$r, $op>(dests, sources, n, streaming) }
             }
 
-            #[inline]
-            unsafe fn fold_exact(
-                dests: Dests<Self>,
-                sources: Sources<Self>,
+            unsafe fn fold_exact_bytes(
+                dests: Dests<u8>,
+                sources: Sources<u8>,
                 n: usize,
                 streaming: bool,
             ) {
@@ -209,7 +238,7 @@ macro_rules! reduce {
 /// operation for numbers with and without sign, it is compiled once.
 macro_rules! integers {
     ([$($op:ty),*], $types:tt) => {$(
-        reduce!(true, $op, $types, <Self as Reduce<$op>>::fold);
+        reduce!(true, $op, $types, <Self as Reduce<$op>>::fold_bytes);
     )*};
 }
 
@@ -227,11 +256,13 @@ integers! {
         u8 as u8, u16 as u16, u32 as u32, u64 as u64, usize as u64
     ]
 }
-reduce! { false, Max, [f32 as f32, f64 as f64], fold::fold::<Self, Self, MaxOrNan> }
-reduce! { false, Min, [f32 as f32, f64 as f64], fold::fold::<Self, Self, MinOrNan> }
-reduce! { false, Sum, [f32 as f32, f64 as f64], exact::sum }
-reduce! { false, Prod, [f32 as f32, f64 as f64], <Self as Reduce<Prod>>::fold }
-reduce! { false, Sum, [Complex32 as Complex32, Complex64 as Complex64], exact::complex_sum }
+reduce! { false, Max, [f32 as f32, f64 as f64], fold::fold::<Self, MaxOrNan> }
+reduce! { false, Min, [f32 as f32, f64 as f64], fold::fold::<Self, MinOrNan> }
+reduce! { false, Sum, [f32 as f32, f64 as f64], exact::sum::<Self> }
+reduce! { false, Prod, [f32 as f32, f64 as f64], <Self as Reduce<Prod>>::fold_bytes }
+reduce! { false, Sum, [Complex32 as Complex32], exact::complex_sum::<f32> }
+reduce! { false, Sum, [Complex64 as Complex64], exact::complex_sum::<f64> }
 reduce! {
-    false, Prod, [Complex32 as Complex32, Complex64 as Complex64], <Self as Reduce<Prod>>::fold
+    false, Prod,
+    [Complex32 as Complex32, Complex64 as Complex64], <Self as Reduce<Prod>>::fold_bytes
 }

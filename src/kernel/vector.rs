@@ -101,7 +101,7 @@ pub unsafe trait Vector: Copy + 'static {
 /// Orders streaming stores before all later stores.
 #[inline]
 pub fn stream_fence() {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: part of SSE2, which every x86-64 has.
     unsafe {
         std::arch::x86_64::_mm_sfence();

@@ -1,6 +1,6 @@
 //! Sums that are rounded once: the right ones, whatever the order.
 
-use super::Random;
+use super::{Random, two_to};
 use crate::kernel::exact::Term;
 use crate::kernel::level::forced;
 use crate::kernel::ops::{Complex, Max, Min, Reduce, Sum};
@@ -105,7 +105,7 @@ macro_rules! against_integers {
                         let digits = random.next() as i64 >> (64 - $digits);
                         i128::from(digits) << random.below(60)
                     });
-                    let scale = 2f64.powi(-40);
+                    let scale = two_to(-40);
                     let float = |x: &i128| (*x as f64 * scale) as $t;
                     let floats: Vec<Vec<$t>> = integers
                         .iter()
@@ -207,8 +207,8 @@ fn infinities_and_nans() {
         (&[f64::MAX, f64::MAX], inf),
         (&[-f64::MAX, -f64::MAX, 1.0], -inf),
         // Half a unit in the last place more than the greatest number is a tie.
-        (&[f64::MAX, 2f64.powi(970)], inf),
-        (&[f64::MAX, 2f64.powi(970), -f64::MIN_POSITIVE], f64::MAX),
+        (&[f64::MAX, two_to(970)], inf),
+        (&[f64::MAX, two_to(970), -f64::MIN_POSITIVE], f64::MAX),
         // Only partial sums are too great.
         (&[f64::MAX, f64::MAX, -f64::MAX], f64::MAX),
         (&[f64::MAX, f64::MAX, -f64::MAX, -f64::MAX], 0.0),
@@ -219,8 +219,8 @@ fn infinities_and_nans() {
     for (terms, expected) in [
         (&[max, max][..], f32::INFINITY),
         (&[max, max, -max], f32::MAX),
-        (&[max, 2f64.powi(103)], f32::INFINITY),
-        (&[max, 2f64.powi(103), -2f64.powi(-149)], f32::MAX),
+        (&[max, two_to(103)], f32::INFINITY),
+        (&[max, two_to(103), -two_to(-149)], f32::MAX),
         (&[inf, -inf], f32::NAN),
         (&[nan, 1.0], f32::NAN),
     ] {
@@ -248,7 +248,7 @@ fn ties() {
         }
     }
     // In double precision these are 1 + 2^-24 exactly, or less: rounded twice, they were a tie.
-    let (half, little) = (2f64.powi(-24), 2f64.powi(-80));
+    let (half, little) = (two_to(-24), two_to(-80));
     assert_eq!(sum_of::<f32>(&[1.0, half]), 1.0);
     assert_eq!(sum_of::<f32>(&[1.0, half, little]), 1.0 + f32::EPSILON);
     assert_eq!(sum_of::<f32>(&[1.0, half, -little]), 1.0);

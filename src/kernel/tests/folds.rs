@@ -1,6 +1,6 @@
 //! Every operator on every type against the same written plainly, at every level.
 
-use super::Random;
+use super::{Random, two_to};
 use crate::kernel::level::forced;
 use crate::kernel::ops::{And, Complex, Max, Min, Or, Prod, Reduce, Sum, Xor};
 
@@ -42,7 +42,7 @@ macro_rules! floats {
                     1 => -0.0,
                     2 => Self::INFINITY,
                     3 => Self::NAN,
-                    _ => (bits as i64 as Self) * (2.0 as Self).powi((bits % 100) as i32 - 80),
+                    _ => (bits as i64 as Self) * two_to((bits % 100) as i32 - 80) as Self,
                 }
             }
 
