@@ -47,7 +47,13 @@ impl Options {
 
     /// How long a point is measured.
     pub fn effort(&self) -> Effort {
-        let (block, blocks, budget) = if self.full { (5, 41, 40) } else { (3, 15, 8) };
+        // Long enough for the system to spread the processes of a block over the cores again:
+        // those before it all waited.
+        let (block, blocks, budget) = if self.full {
+            (50, 41, 60)
+        } else {
+            (30, 11, 10)
+        };
         Effort {
             block: Duration::from_millis(block),
             blocks,

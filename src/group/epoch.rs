@@ -125,6 +125,20 @@ impl<'g> Epoch<'g> {
         unsafe { source.copy_to_nonoverlapping(self.eager(self.group.me), bytes) };
     }
 
+    /// Where a member puts [`SMALL`](crate::job::region::SMALL) bytes, aligned to 16, for the last
+    /// to arrive at the central barrier: on a line that it has written to already.
+    #[inline]
+    pub fn given(&self, member: usize) -> *mut u8 {
+        self.slots().of(member).note.given.0.get().cast()
+    }
+
+    /// Where the last to arrive at the central barrier puts as many bytes for all, before it
+    /// lets them go: on the line that they look at.
+    #[inline]
+    pub fn result(&self) -> *mut u8 {
+        self.slots().of(0).release.result.0.get().cast()
+    }
+
     /// Notes a value for the other members to read after this epoch's synchronisation.
     #[inline]
     pub fn publish(&self, value: u64) {

@@ -20,7 +20,7 @@ use crate::choice::{EAGER, Tuning};
 /// First word of the region.
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
 /// Changes whenever a type in this module does.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// Most PEs of one node: `MAX_PES` windows of 4 GiB still fit the address space twice.
 pub const MAX_PES: usize = 4096;
 /// Most teams that can be alive at once on one PE, [`ACTIVE_SETS`] included.
@@ -34,6 +34,8 @@ pub const LANES: usize = 30;
 pub const STREAM_ENTRIES: usize = 8;
 /// Bytes of a small broadcast.
 pub const STREAM_BYTES: usize = 440;
+/// Bytes that the members of a central barrier give to the last to arrive, and it to them.
+pub const SMALL: usize = 48;
 /// Bytes of value that travel in the cache line of a flag.
 pub const LANE_BYTES: usize = 56;
 /// Bytes of the header, and offset of the first [`PeBlock`].
@@ -306,7 +308,16 @@ pub struct OwnLine {
 pub struct NoteLine {
     /// The word, for even and odd epochs.
     pub value: [AtomicU64; 2],
+    /// What the owner has for the last to arrive at the central barrier.
+    pub given: SmallValue,
 }
+
+/// [`SMALL`] bytes.
+#[repr(C, align(16))]
+pub struct SmallValue(pub UnsafeCell<[u8; SMALL]>);
+
+// SAFETY: as for `LaneValue`, in the order of the central barrier.
+unsafe impl Sync for SmallValue {}
 
 /// Counters of the central barrier.
 #[repr(C, align(64))]
@@ -326,12 +337,16 @@ pub struct ReleaseLine {
     pub arrived: AtomicU32,
     /// All tasks are done.
     pub finished: AtomicU32,
+    /// What the last to arrive has for all.
+    pub result: SmallValue,
 }
 
 const _: () = {
     assert!(size_of::<Header>() <= PE_BLOCKS);
     assert!(size_of::<PeBlock>() == 4096);
     assert!(size_of::<Lane>() == 64);
+    assert!(size_of::<NoteLine>() == 64);
+    assert!(size_of::<ReleaseLine>() == 64);
     assert!(size_of::<StreamEntry>() == 448);
     assert!(size_of::<TeamSlot>() == 12_288);
 };
