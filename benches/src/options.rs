@@ -45,14 +45,14 @@ impl Options {
         all.iter().copied().filter(wants).collect()
     }
 
-    /// How long a point is measured.
-    pub fn effort(&self) -> Effort {
-        // Long enough for the system to spread the processes of a block over the cores again:
-        // those before it all waited.
-        let (block, blocks, budget) = if self.full {
-            (50, 41, 60)
-        } else {
-            (30, 11, 10)
+    /// How long a point is measured. Where PEs outnumber cores (`crowded`), blocks are longer: the
+    /// kernel spreads processes that have just woken up over the cores only after a while.
+    pub fn effort(&self, crowded: bool) -> Effort {
+        let (block, blocks, budget) = match (self.full, crowded) {
+            (false, false) => (3, 15, 8),
+            (false, true) => (30, 11, 10),
+            (true, false) => (5, 41, 40),
+            (true, true) => (50, 41, 60),
         };
         Effort {
             block: Duration::from_millis(block),

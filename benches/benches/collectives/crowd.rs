@@ -82,7 +82,7 @@ fn line(
     lanes.extend((2..entrants.len()).map(|job| Lane { job, operation }));
     let name = item(operation, pes);
     let mut contest = Contest::new(field.start(&entrants, pes, ELEMENT), &lanes);
-    let outcome = contest.run(ELEMENT, options.effort(), |block| {
+    let outcome = contest.run(ELEMENT, options.effort(Field::crowded(pes)), |block| {
         sheet::progress(&format!("{name} block {}", block + 1));
     });
 

@@ -60,7 +60,7 @@ fn table(
         let mut contest = Contest::new(jobs, &lanes);
         for bytes in sizes {
             let name = item(operation, pes, *bytes);
-            let outcome = contest.run(*bytes, effort(options), |block| {
+            let outcome = contest.run(*bytes, effort(options, pes), |block| {
                 sheet::progress(&format!("{name} block {}", block + 1));
             });
             let column = |job| outcome.median(part.iter().position(|p| *p == job)?);
@@ -86,8 +86,8 @@ fn table(
 }
 
 /// Nothing is judged: less than elsewhere.
-fn effort(options: &Options) -> Effort {
-    let effort = options.effort();
+fn effort(options: &Options, pes: usize) -> Effort {
+    let effort = options.effort(Field::crowded(pes));
     Effort {
         blocks: effort.blocks * 2 / 3,
         ..effort

@@ -70,9 +70,9 @@ fn measure(options: &Options, (sources, bytes): (usize, usize)) -> Result<()> {
     dest.fill(0.0);
     let sum = (sources * (sources + 1) / 2) as f64;
     for to in [Dest::Whole, Dest::Cached] {
-        let mut machine = Quiet::new(options.effort().budget);
+        let mut machine = Quiet::new(options.effort(false).budget);
         let mut rounds = Vec::new();
-        for round in 0..options.effort().blocks {
+        for round in 0..options.effort(false).blocks {
             sheet::progress(&format!("{} round {}", item((sources, bytes)), round + 1));
             machine.now();
             let bare = time(|| read(black_box(data)));

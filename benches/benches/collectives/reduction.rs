@@ -120,7 +120,7 @@ fn table(
     let mut contest = Contest::new(field.start(&entrants, pes, largest), &lanes);
     for bytes in sizes {
         let name = item(reduction, pes, *bytes);
-        let outcome = contest.run(*bytes, options.effort(), |block| {
+        let outcome = contest.run(*bytes, options.effort(Field::crowded(pes)), |block| {
             sheet::progress(&format!("{name} block {}", block + 1));
         });
         let rest = judge(&outcome, lanes.len(), ours.len(), &entrants, ratios);

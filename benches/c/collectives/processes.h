@@ -1,5 +1,6 @@
 /* No implementation: processes that only let each other run, which is the limit where they
- * outnumber the cores. A first argument is their number. */
+ * outnumber the cores. Each has its core, or its share of one. A first argument is their number. */
+#define _GNU_SOURCE
 #include "implementation.h"
 #include <sched.h>
 #include <stdio.h>
@@ -53,6 +54,19 @@ static const struct operation operations[] = {
     {NULL, NULL, NOTHING, 0},
 };
 
+/* Goes to one of the cores that this process may use, in turn. */
+static void take_core(void)
+{
+    cpu_set_t all, one;
+    sched_getaffinity(0, sizeof all, &all);
+    int turn = me % CPU_COUNT(&all), core = 0;
+    while (!CPU_ISSET(core, &all) || turn-- > 0)
+        core++;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
 static void begin(int *argc, char ***argv)
 {
     pes = *argc == 4 ? atoi((*argv)[1]) : 0;
@@ -70,6 +84,7 @@ static void begin(int *argc, char ***argv)
         if (pid == 0)
             me = other;
     }
+    take_core();
 }
 
 static void *memory(size_t bytes) { return malloc(bytes); }
