@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 options=()
 flags="-Zsanitizer=thread"
 if [ -d "$(rustc +nightly --print sysroot)/lib/rustlib/src/rust/library/std" ]; then
-    options=(-Zbuild-std)
+    options=(-Zbuild-std=std,panic_abort)
 else
     # The precompiled standard library is not instrumented: races inside of it stay unseen.
     flags+=" -Cunsafe-allow-abi-mismatch=sanitizer"
