@@ -31,7 +31,11 @@ impl<'g> Epoch<'g> {
     pub(super) fn begin(group: &'g Group<'_>) -> Self {
         let number = match &group.link {
             Link::Slots(slots) => {
-                let number = slots.epoch.load(Ordering::Relaxed).wrapping_add(1);
+                let mut number = slots.epoch.load(Ordering::Relaxed).wrapping_add(1);
+                if number & flag::VALUE == 0 {
+                    // Flags show that before they are posted for the first time.
+                    number += 2;
+                }
                 slots.epoch.store(number, Ordering::Relaxed);
                 number
             }

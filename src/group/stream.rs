@@ -28,6 +28,15 @@ impl Stream {
         self.number.load(Ordering::Relaxed) == 0
     }
 
+    /// After `number` broadcasts, which all have taken.
+    #[cfg(test)]
+    pub fn after(number: u32) -> Self {
+        Self {
+            number: AtomicU32::new(number),
+            taken_by_all: AtomicU32::new(number),
+        }
+    }
+
     /// Whether all are known to have taken broadcast `number`.
     #[inline]
     fn is_taken(&self, number: u32) -> bool {

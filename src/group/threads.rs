@@ -10,8 +10,9 @@ use std::sync::atomic::AtomicU32;
 
 use super::{Group, Link, Places, Slots, Stream, Traffic};
 use crate::choice::{Algorithm, Collective, Plan};
-use crate::job::region::{TeamSlot, WaitKind};
+use crate::job::region::{STREAM_ENTRIES, TeamSlot, WaitKind};
 use crate::team::Members;
+use crate::wait::flag;
 
 /// The slots of one group.
 struct Memory {
@@ -58,16 +59,25 @@ pub struct Member {
 }
 
 impl Member {
-    /// All members of a new group that has gone through `epoch` epochs.
-    pub fn all(size: usize, epoch: u32) -> impl Iterator<Item = Self> {
+    /// All members of a new group that has gone through so many epochs and small broadcasts.
+    pub fn all(size: usize, count: u32) -> impl Iterator<Item = Self> {
         let memory = Arc::new(Memory::new(size));
-        (0..size).map(move |me| Self {
-            me,
-            size,
-            reproducible: false,
-            memory: memory.clone(),
-            epoch: AtomicU32::new(epoch),
-            stream: Stream::default(),
+        (0..size).map(move |me| {
+            // SAFETY: one of the slots, which live as long as the memory.
+            let slot = unsafe { memory.first.add(me).as_ref() };
+            flag::post(&slot.stream.taken.count, count);
+            for number in (0..=count).rev().take(STREAM_ENTRIES) {
+                let entry = &slot.stream.entries[number as usize % STREAM_ENTRIES];
+                flag::post(&entry.flag, number);
+            }
+            Self {
+                me,
+                size,
+                reproducible: false,
+                memory: memory.clone(),
+                epoch: AtomicU32::new(count),
+                stream: Stream::after(count),
+            }
         })
     }
 

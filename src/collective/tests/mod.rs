@@ -12,15 +12,27 @@ mod traffic;
 
 use std::sync::LazyLock;
 
-use crate::choice::{Choice, Collective, Plan};
+use crate::choice::{Choice, Collective, EAGER, Plan};
 use crate::group::Places;
 use crate::group::threads::{Array, Member, run};
+use crate::job::region::STREAM_BYTES;
 use crate::wait::POLICY;
 
 /// Numbers of members: all small ones, powers of two and their neighbours.
 const SIZES: [usize; 12] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17];
 /// Bytes around the limits of the algorithms.
-const BYTES: [usize; 8] = [0, 1, 7, 8, 2047, 2048, 2049, MOST];
+const BYTES: [usize; 10] = [
+    0,
+    1,
+    7,
+    8,
+    STREAM_BYTES,
+    STREAM_BYTES + 8,
+    EAGER - 1,
+    EAGER,
+    EAGER + 1,
+    MOST,
+];
 /// Most bytes of one member's block.
 const MOST: usize = 40_000;
 /// What nobody may write.

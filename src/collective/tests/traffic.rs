@@ -7,6 +7,7 @@ use super::{Arrays, Call, GUARD, longest, run_patiently};
 use crate::choice::Algorithm::{Central, Dissemination, Eager, Pull, Push, Slices, Tree};
 use crate::choice::{Algorithm, Choice, Collective};
 use crate::collective::tests::collect::contribution;
+use crate::job::region::STREAM_BYTES;
 
 /// Bytes of a block: slices of it for up to 16 members are of one length, in whole lines.
 const BYTES: usize = 2048;
@@ -74,6 +75,14 @@ fn broadcasts() {
         // The root shows its source, then all copy that.
         expect(Eager, &|m| BYTES + if m == 1 { BYTES } else { 0 });
         expect(Pull, &|_| BYTES);
+        // Few bytes go out by the root and in by each other one, with no other words.
+        let few = Call {
+            bytes: STREAM_BYTES,
+            ..call(Collective::Broadcast, Eager, Central, 1)
+        };
+        for (m, moved) in moved(few, p).into_iter().enumerate() {
+            assert_eq!(moved, both(STREAM_BYTES * if m == 1 { 2 } else { 1 }));
+        }
         expect(Push, &|m| if m == 1 { p * BYTES } else { 0 });
         expect(Tree, &|_| BYTES);
         // A part of the root's source, to p destinations.
