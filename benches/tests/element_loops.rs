@@ -6,7 +6,7 @@ use std::process::Command;
 use ferroshmem_benches::Prefix;
 
 /// Registers that a loop takes at a time from a source, each combined by an instruction.
-const BUNDLE: usize = 4;
+const REGISTERS: usize = 4;
 
 /// A level, its registers, and what the loops compiled for it must consist of. Operations that
 /// need several instructions at a level are not listed for it.
@@ -106,14 +106,14 @@ fn of_every_level_are_vector_code() {
             let name = format!("{}{operation}", level.prefix);
             let found = functions
                 .iter()
-                .any(|function| count(function, &name, level.register) >= BUNDLE);
+                .any(|function| count(function, &name, level.register) >= REGISTERS);
             assert!(found, "no loop of {name} for {}", level.name);
         }
         // Sums of doubles, real and complex, consist of nothing else.
         let instruction = |name: &str| format!("{}{name}", level.prefix);
         let sums = functions
             .iter()
-            .filter(|function| count(function, &instruction("addpd"), level.register) >= BUNDLE)
+            .filter(|function| count(function, &instruction("addpd"), level.register) >= REGISTERS)
             .filter(|function| {
                 let other = |name| count(function, &instruction(name), "mm");
                 other("subpd") == 0 && other("mulpd") == 0

@@ -1,16 +1,13 @@
 //! One pass over memory: a few sources folded into a few destinations.
 //!
-//! A bundle of registers is loaded from the first source, combined with the same elements of
-//! the others, and stored to all destinations. So each element is read once and written once,
-//! and nothing is written before all sources of the bundle are read.
+//! Four registers are loaded from the first source, combined with the same elements of the
+//! others, and stored to all destinations. So each element is read once and written once, and
+//! nothing is written before the same elements of all sources are read.
 
 use std::marker::PhantomData;
 
 use super::level::{self, Work};
 use super::vector::{Combine, Least, Vector, lanes};
-
-/// Registers taken at a time from one source.
-const BUNDLE: usize = 4;
 
 /// Folds `n` elements of the sources, in their order, into all destinations.
 ///
@@ -54,15 +51,14 @@ impl<T: Combine<Op>, Op> Work for Fold<'_, T, Op> {
             let last = n - lanes::<V, T>();
             // SAFETY: all registers begin at `last` or before it.
             unsafe {
-                let folded = self.bundle::<V, 1>(last);
-                let step = BUNDLE * lanes::<V, T>();
+                let folded = self.register::<V>(last);
                 let mut at = 0;
-                while at + step <= n {
-                    self.store(at, self.bundle::<V, BUNDLE>(at));
-                    at += step;
+                while at + 4 * lanes::<V, T>() <= n {
+                    self.four_registers::<V>(at);
+                    at += 4 * lanes::<V, T>();
                 }
                 while at < last {
-                    self.store(at, self.bundle::<V, 1>(at));
+                    self.store(at, self.register::<V>(at));
                     at += lanes::<V, T>();
                 }
                 self.store(last, folded);
@@ -71,10 +67,10 @@ impl<T: Combine<Op>, Op> Work for Fold<'_, T, Op> {
             let last = n - lanes::<Least, T>();
             // SAFETY: as above.
             unsafe {
-                let folded = self.bundle::<Least, 1>(last);
+                let folded = self.register::<Least>(last);
                 let mut at = 0;
                 while at < last {
-                    self.store(at, self.bundle::<Least, 1>(at));
+                    self.store(at, self.register::<Least>(at));
                     at += lanes::<Least, T>();
                 }
                 self.store(last, folded);
@@ -89,40 +85,68 @@ impl<T: Combine<Op>, Op> Work for Fold<'_, T, Op> {
 }
 
 impl<T: Combine<Op>, Op> Fold<'_, T, Op> {
-    /// The fold of the `K` registers that begin at element `at`.
+    /// Folds four registers from element `at` on. They are spelled out because compilers put
+    /// arrays of them into memory.
     ///
     /// # Safety
     /// They end within the `n` elements.
     #[inline(always)]
-    unsafe fn bundle<V: Vector, const K: usize>(&self, at: usize) -> [V; K] {
+    unsafe fn four_registers<V: Vector>(&self, at: usize) {
         // SAFETY: the caller's promise, and that of the pass; there is a first source.
         unsafe {
-            let load = |source: &*const u8| source.cast::<T>().add(at).cast::<[V; K]>();
             let (first, others) = self.sources.split_first().unwrap_unchecked();
-            let mut acc = load(first).read_unaligned();
+            let first = first.cast::<T>().add(at).cast::<V>();
+            let mut a = first.read_unaligned();
+            let mut b = first.add(1).read_unaligned();
+            let mut c = first.add(2).read_unaligned();
+            let mut d = first.add(3).read_unaligned();
             for source in others {
-                let values = load(source).read_unaligned();
-                for (acc, value) in acc.iter_mut().zip(values) {
-                    *acc = T::combine_lanes(*acc, value);
-                }
+                let source = source.cast::<T>().add(at).cast::<V>();
+                a = T::combine_lanes(a, source.read_unaligned());
+                b = T::combine_lanes(b, source.add(1).read_unaligned());
+                c = T::combine_lanes(c, source.add(2).read_unaligned());
+                d = T::combine_lanes(d, source.add(3).read_unaligned());
+                keep_rolled();
+            }
+            for dest in self.dests {
+                let dest = dest.cast::<T>().add(at).cast::<V>();
+                dest.write_unaligned(a);
+                dest.add(1).write_unaligned(b);
+                dest.add(2).write_unaligned(c);
+                dest.add(3).write_unaligned(d);
+                keep_rolled();
+            }
+        }
+    }
+
+    /// The fold of the register that begins at element `at`.
+    ///
+    /// # Safety
+    /// It ends within the `n` elements.
+    #[inline(always)]
+    unsafe fn register<V: Vector>(&self, at: usize) -> V {
+        // SAFETY: the caller's promise, and that of the pass; there is a first source.
+        unsafe {
+            let (first, others) = self.sources.split_first().unwrap_unchecked();
+            let mut acc = first.cast::<T>().add(at).cast::<V>().read_unaligned();
+            for source in others {
+                let value = source.cast::<T>().add(at).cast::<V>().read_unaligned();
+                acc = T::combine_lanes(acc, value);
                 keep_rolled();
             }
             acc
         }
     }
 
-    /// Stores registers to all destinations from element `at` on.
+    /// Stores a register to all destinations from element `at` on.
     ///
     /// # Safety
-    /// As for `bundle`.
+    /// As for `register`.
     #[inline(always)]
-    unsafe fn store<V: Vector, const K: usize>(&self, at: usize, values: [V; K]) {
+    unsafe fn store<V: Vector>(&self, at: usize, value: V) {
         for dest in self.dests {
             // SAFETY: the caller's promise, and that of the pass.
-            unsafe {
-                let place = dest.cast::<T>().add(at).cast::<[V; K]>();
-                place.write_unaligned(values);
-            }
+            unsafe { dest.cast::<T>().add(at).cast::<V>().write_unaligned(value) };
             keep_rolled();
         }
     }
