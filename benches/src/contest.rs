@@ -33,7 +33,7 @@ pub struct Lane {
 const TRIALS: usize = 2;
 /// Who takes so many times as long as the fastest takes no part in further blocks.
 const FAR_BEHIND: f64 = 20.0;
-/// Who was far behind so often sits out.
+/// Who was far behind so often sits out, and so does who took a point's time for a block.
 const DEFEATS: u32 = 2;
 
 /// Jobs, and the lanes that they run in. The first job is this library's and is measured however
@@ -73,7 +73,7 @@ impl Contest {
             if block == TRIALS && !effort.patient {
                 self.count_defeats(&times);
             }
-            quiet.push(self.block(block, bytes, effort.block, &mut times, &mut machine));
+            quiet.push(self.block(block, bytes, effort, &mut times, &mut machine));
             enough += usize::from(quiet[block]);
         }
         Outcome::new(times, &quiet)
@@ -85,7 +85,7 @@ impl Contest {
         &mut self,
         block: usize,
         bytes: usize,
-        length: Duration,
+        effort: Effort,
         times: &mut [Times],
         machine: &mut Quiet,
     ) -> bool {
@@ -98,7 +98,11 @@ impl Contest {
             let far_behind = lane.job > 0 && fastest(&times[which]).is_some_and(|t| t > limit);
             if self.defeats[which] < DEFEATS && (block < TRIALS || !far_behind) {
                 quiet &= machine.now();
-                times[which].extend(self.time(lane, bytes, length));
+                let start = Instant::now();
+                times[which].extend(self.time(lane, bytes, effort.block));
+                if lane.job > 0 && start.elapsed() > effort.budget && !effort.patient {
+                    self.defeats[which] = DEFEATS;
+                }
             }
         }
         quiet && machine.now()

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -47,7 +48,9 @@ impl Job {
         let errors = folder.join(format!("errors-{id}"));
         fs::write(&gate, [0; 4096]).with_context(|| gate.display().to_string())?;
         let file = File::create(&errors).with_context(|| errors.display().to_string())?;
+        // What ends this process does not also end the launcher: it sees the end of its input.
         launch
+            .process_group(0)
             .arg(bytes.to_string())
             .arg(&gate)
             .stdin(Stdio::piped())
@@ -86,9 +89,11 @@ impl Job {
             Some(time) => *time,
             None => {
                 let cold = self.order(operation, bytes, 1, true)?;
-                // Several calls, unless one is longer than a block.
-                let calls = (block.as_nanos() as f64 / 3.0 / cold).clamp(1.0, 20.0);
-                self.order(operation, bytes, calls as u64, false)?
+                let calls = block.as_nanos() as f64 / 3.0 / cold;
+                match calls as u64 {
+                    0 => cold,
+                    calls => self.order(operation, bytes, calls.min(20), false)?,
+                }
             }
         };
         let calls = (block.as_nanos() as f64 / expected).clamp(1.0, 1e6);
