@@ -132,10 +132,7 @@ impl Implementation {
         match self {
             Self::FerroShmem => {
                 launch = Command::new(prefix.bin("oshrun"));
-                if !crowded {
-                    launch.args(["--bind-to", "core"]);
-                }
-                launch.args(["-n", &number]).arg(program);
+                launch.args(["--bind-to", "core", "-n", &number]).arg(program);
             }
             Self::OpenShmem | Self::OpenMpi => {
                 launch = Command::new(if self == Self::OpenShmem {

@@ -68,7 +68,6 @@ fn what_cannot_run_is_one_line() {
             2,
             "much",
         ),
-        ("-n 4096 --bind-to core true".to_owned(), 2, "cores"),
         ("-n 2 no-such-program".to_owned(), 127, "no-such-program"),
         ("-n 2 ./no-such-program".to_owned(), 127, "no such file"),
         ("-n 2 /etc/passwd".to_owned(), 126, "executable"),
@@ -225,6 +224,23 @@ fn arguments_pass_untouched() {
 fn pes_can_be_bound() {
     let ended = run(&mut script("-n 1 --bind-to core", "nproc"));
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "1\n"));
+}
+
+#[test]
+fn pes_that_outnumber_cores_are_bound_in_turn() {
+    let cores = std::thread::available_parallelism().unwrap().get();
+    let n_pes = 3 * cores;
+    let ended = run(&mut script(
+        &format!("-n {n_pes} --bind-to core"),
+        "sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status",
+    ));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let mut pes_on = std::collections::BTreeMap::new();
+    for core in ended.stdout.lines() {
+        *pes_on.entry(core).or_insert(0) += 1;
+    }
+    assert_eq!(pes_on.len(), cores, "{pes_on:?}");
+    assert!(pes_on.values().all(|pes| *pes == 3), "{pes_on:?}");
 }
 
 #[test]

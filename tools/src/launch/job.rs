@@ -106,18 +106,13 @@ fn set_by(sections: &[Section], variable: &Variable) -> Option<OsString> {
         .map(|(_, value)| value.clone())
 }
 
-/// A core for each PE, from the affinity mask.
+/// A core for each PE: those of the affinity mask in turn, so that PEs that outnumber them are
+/// spread evenly.
 fn cores(n_pes: usize) -> Result<Vec<usize>, Failure> {
     let mask = sched_getaffinity(Pid::from_raw(0))
         .map_err(|e| Failure::system(format!("cannot read the affinity mask: {}", e.desc())))?;
     let cores: Vec<usize> = (0..CpuSet::count())
         .filter(|c| mask.is_set(*c).unwrap_or(false))
         .collect();
-    if n_pes > cores.len() {
-        return Err(Failure::usage(format!(
-            "--bind-to core: {n_pes} PEs, but only {} cores to bind them to",
-            cores.len()
-        )));
-    }
-    Ok(cores[..n_pes].to_vec())
+    Ok(cores.into_iter().cycle().take(n_pes).collect())
 }

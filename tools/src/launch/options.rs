@@ -22,7 +22,7 @@ ended it); 124 after --timeout, 126 or 127 if a program cannot be run, 2 for a w
 /// Which cores a PE may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Binding {
-    /// One core each, in the order of the affinity mask.
+    /// One core each, in the order of the affinity mask; around again where PEs outnumber cores.
     Core,
     /// Every core that oshrun may use.
     None,
@@ -57,7 +57,7 @@ struct FirstArgs {
     /// Ends the job after this time (fractions allowed), and says what each PE waited for
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     timeout: Option<Duration>,
-    /// Binds each PE to a core
+    /// Binds each PE to a core, in turn where PEs outnumber cores
     #[arg(long, value_name = "WHAT", value_enum, default_value = "none")]
     bind_to: Binding,
     /// Says what is started, and how it ends
