@@ -1,0 +1,93 @@
+//! What one point of one program came to.
+
+use std::fmt::{self, Display};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+/// What was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Quantity {
+    /// Time of one operation, in microseconds.
+    Latency,
+    /// Bytes moved per time by all PEs together, in MB/s (10^6 bytes).
+    Bandwidth,
+    /// Operations per time by all PEs together, in millions per second.
+    Rate,
+}
+
+impl Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Latency => "latency",
+            Self::Bandwidth => "bandwidth",
+            Self::Rate => "rate",
+        })
+    }
+}
+
+/// One measured point, a row of `results.csv`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// `latency`, `bandwidth`, `atomics`, `collectives`, `stream`, `is` or `sp`.
+    pub program: String,
+    /// Who ran it, such as "FerroSHMEM" or "Open MPI".
+    pub implementation: String,
+    /// Such as `put`, `reduce`, `triad`; the program's name where it has but one.
+    pub operation: String,
+    /// How data moved: `call` (a routine of the library), `ptr` (loads and stores through
+    /// `shmem_ptr`), `putget` (a put/get variant), `local` (own memory), `rma`, `sendrecv`,
+    /// `collective` (MPI) or `threads` (OpenMP).
+    pub form: String,
+    /// The algorithm that was forced, empty if the library chose.
+    pub algorithm: String,
+    /// The problem's class, empty where there are none.
+    pub class: String,
+    /// Number of PEs.
+    pub pes: u32,
+    /// Number of pairs of PEs that communicate at once, 0 where they do not come in pairs.
+    pub pairs: u32,
+    /// Bytes of one operation, 0 where that means nothing.
+    pub bytes: u64,
+    /// What is measured.
+    pub quantity: Quantity,
+    /// `us`, `MB/s` or `Mop/s`.
+    pub unit: String,
+    /// Number of samples.
+    pub samples: u32,
+    /// Median of the samples.
+    pub median: f64,
+    /// A tenth of the samples are below; the lowest if they are few.
+    pub low: f64,
+    /// A tenth of the samples are above; the highest if they are few.
+    pub high: f64,
+}
+
+/// Reads measurements from a CSV file.
+///
+/// # Errors
+/// If it cannot be read or a row is not a measurement.
+pub fn read(path: &Path) -> Result<Vec<Measurement>> {
+    let name = || path.display().to_string();
+    let mut reader = csv::Reader::from_path(path).with_context(name)?;
+    reader
+        .deserialize()
+        .collect::<Result<_, _>>()
+        .with_context(name)
+}
+
+/// Writes measurements to a CSV file.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write(path: &Path, measurements: &[Measurement]) -> Result<()> {
+    let mut writer =
+        csv::Writer::from_path(path).with_context(|| path.display().to_string())?;
+    for measurement in measurements {
+        writer.serialize(measurement)?;
+    }
+    writer.flush()?;
+    Ok(())
+}

@@ -1,0 +1,1 @@
+//! Plots and a page of what was measured.
