@@ -1,0 +1,50 @@
+/* Copies between PEs in the two variants of a benchmark, chosen at build time:
+ *
+ *   VARIANT_PUTGET   calls of put and get;
+ *   VARIANT_PTR      loads and stores through the addresses that shmem_ptr gives.
+ *
+ * Neither orders anything: a barrier, or fence and flag, must follow. */
+#ifndef VARIANT_H
+#define VARIANT_H
+
+#include <shmem.h>
+#include <stddef.h>
+#include <string.h>
+
+#if defined(VARIANT_PUTGET)
+#define VARIANT "put/get"
+#elif defined(VARIANT_PTR)
+#define VARIANT "shmem_ptr"
+#else
+#error "define VARIANT_PUTGET or VARIANT_PTR"
+#endif
+
+#ifdef VARIANT_PUTGET
+
+/* To `dest` on PE `pe`, from `source` here. */
+static inline void copy_to(double *dest, const double *source, size_t n, int pe)
+{
+    shmem_double_put(dest, source, n, pe);
+}
+
+/* To `dest` here, from `source` on PE `pe`. */
+static inline void copy_from(double *dest, const double *source, size_t n, int pe)
+{
+    shmem_double_get(dest, source, n, pe);
+}
+
+#else
+
+static inline void copy_to(double *dest, const double *source, size_t n, int pe)
+{
+    memcpy(shmem_ptr(dest, pe), source, n * sizeof *dest);
+}
+
+static inline void copy_from(double *dest, const double *source, size_t n, int pe)
+{
+    memcpy(dest, shmem_ptr(source, pe), n * sizeof *dest);
+}
+
+#endif
+
+#endif
