@@ -33,6 +33,14 @@ static inline void copy_from(double *dest, const double *source, size_t n, int p
     shmem_double_get(dest, source, n, pe);
 }
 
+/* The n integers at `source` on PE `pe`, to read until the next barrier: copied to `room`, or
+ * where they are. */
+static inline const int *view_ints(int *room, const int *source, size_t n, int pe)
+{
+    shmem_int_get(room, source, n, pe);
+    return room;
+}
+
 #else
 
 static inline void copy_to(double *dest, const double *source, size_t n, int pe)
@@ -43,6 +51,13 @@ static inline void copy_to(double *dest, const double *source, size_t n, int pe)
 static inline void copy_from(double *dest, const double *source, size_t n, int pe)
 {
     memcpy(dest, shmem_ptr(source, pe), n * sizeof *dest);
+}
+
+static inline const int *view_ints(int *room, const int *source, size_t n, int pe)
+{
+    (void)room;
+    (void)n;
+    return shmem_ptr(source, pe);
 }
 
 #endif
