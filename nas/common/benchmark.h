@@ -1,11 +1,12 @@
-/* What the benchmarks share: start and refusal, clock, symmetric memory, report.
+/* What the NAS benchmarks share: their argument, report and exit status; and job.h.
  *
  * Every function is called by all PEs with the same arguments, as a collective. */
 #ifndef BENCHMARK_H
 #define BENCHMARK_H
 
 #include <stdbool.h>
-#include <stddef.h>
+
+#include "job.h"
 
 /* The result of one run. */
 typedef struct {
@@ -22,19 +23,6 @@ typedef struct {
 
 /* Initialises OpenSHMEM. The class, which is the only argument and one of `classes`, or a refusal. */
 char benchmark_start(int argc, char **argv, const char *name, const char *classes);
-
-/* Prints one line on standard error by PE 0; the job ends with status 1. */
-_Noreturn void refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* Says how much symmetric() is going to be asked for: refusals tell it. */
-void heap_needed(size_t bytes_per_pe);
-
-/* Symmetric memory, zeroed and aligned to cache lines, or a refusal. Under the shmem_ptr variant
- * also a refusal where a PE cannot reach the memory of another by loads and stores. */
-void *symmetric(size_t bytes, const char *what);
-
-/* A monotonic clock. */
-double seconds(void);
 
 /* Prints the report by PE 0, in the form that is usual for these benchmarks. */
 void report_print(const Report *report);

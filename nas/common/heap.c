@@ -1,5 +1,5 @@
-/* Symmetric memory of a benchmark. */
-#include "benchmark.h"
+/* Symmetric memory of a job. */
+#include "job.h"
 
 #include <shmem.h>
 #include <string.h>
