@@ -1,0 +1,11 @@
+/* The solution that the forcing term is made for, and the field that iterations start from. */
+#ifndef EXACT_H
+#define EXACT_H
+
+#include "problem.h"
+
+/* Both at a point of the global grid; outside of it, the exact solution continued. */
+void exact_solution(const int point[AXES], double u[COMPONENTS]);
+void start_solution(const int point[AXES], double u[COMPONENTS]);
+
+#endif

@@ -1,0 +1,72 @@
+/* The fields of a PE's cells, with ghost points on all sides.
+ *
+ * A line of points along x is contiguous; the components of a line follow each other, then come
+ * the lines along y, the planes along z, the cells. All cells have the size of the largest, so
+ * that a point has the same address on every PE. */
+#ifndef FIELD_H
+#define FIELD_H
+
+#include <stddef.h>
+
+#include "partition.h"
+
+/* What follows from u at a point: the reciprocal of density, velocity, pressure, speed of sound,
+ * half of the squared velocity. */
+enum { SPECIFIC, VELOCITY, PRESSURE = VELOCITY + AXES, SOUND, KINETIC, QUANTITIES };
+
+typedef struct {
+    size_t pitch;    /* from one component of a line to the next */
+    size_t lines;    /* of a plane, planes of a cell */
+    double *u;       /* the solution */
+    double *state;   /* what follows from it */
+    double *forcing; /* makes the exact solution stationary */
+    double *rhs;     /* right-hand side, then change of u: between sweeps */
+} Fields;
+
+extern Fields fields;
+
+/* Symmetric bytes that fields need. */
+size_t fields_size(void);
+
+/* Makes them; the partition must be there. */
+void fields_make(void);
+
+/* The first inner point of a line of a field with `n` components. */
+static inline double *line_of(double *field, int n, int cell, int k, int j)
+{
+    size_t plane = (size_t)cell * fields.lines + (size_t)(k + GHOSTS);
+    size_t line = plane * fields.lines + (size_t)(j + GHOSTS);
+    return field + line * (size_t)n * fields.pitch + GHOSTS;
+}
+
+/* Distances of neighbours along an axis in such a field. */
+static inline ptrdiff_t distance(enum axis axis, int n)
+{
+    size_t line = (size_t)n * fields.pitch;
+    return axis == X ? 1 : (ptrdiff_t)(axis == Y ? line : line * fields.lines);
+}
+
+static inline double *u_line(int cell, int k, int j)
+{
+    return line_of(fields.u, COMPONENTS, cell, k, j);
+}
+
+static inline double *state_line(int cell, int k, int j)
+{
+    return line_of(fields.state, QUANTITIES, cell, k, j);
+}
+
+static inline double *forcing_line(int cell, int k, int j)
+{
+    return line_of(fields.forcing, COMPONENTS, cell, k, j);
+}
+
+static inline double *rhs_line(int cell, int k, int j)
+{
+    return line_of(fields.rhs, COMPONENTS, cell, k, j);
+}
+
+/* Sets u at all points of all cells, ghosts included, by a function of the global point. */
+void fields_fill(void (*solution)(const int point[AXES], double u[COMPONENTS]));
+
+#endif

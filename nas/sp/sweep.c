@@ -1,0 +1,198 @@
+/* Sweeps. Slice by slice, a PE eliminates the rows of its one cell there and hands the last two
+ * rows on to whoever has the next cell; then unknowns come back, two rows of them, in the
+ * opposite order. What is handed on goes to its place beside the rows of the other PE's cell. */
+#include "sweep.h"
+
+#include <string.h>
+
+#include "benchmark.h"
+#include "block.h"
+#include "exchange.h"
+#include "field.h"
+#include "flag.h"
+#include "rhs.h"
+#include "variant.h"
+
+/* What a block needs of the cells before and after it. */
+typedef struct {
+    Row before[GHOSTS];   /* the last eliminated row, the one before */
+    Vector after[GHOSTS]; /* unknowns of the first row, of the second */
+} Beside;
+
+static Beside *beside;   /* [cell][axis][plane][group], symmetric */
+static Row *kept;        /* [slice][plane][group][row], for the way back */
+static const Beside end; /* beyond the boundaries: zero */
+
+static size_t groups(void)
+{
+    return (size_t)(partition.widest + LANES - 1) / LANES;
+}
+
+static size_t blocks_of_cell(void)
+{
+    return (size_t)partition.widest * groups();
+}
+
+static size_t beside_size(void)
+{
+    size_t cells = partition.q > 1 ? (size_t)partition.q : 0;
+    return cells * AXES * blocks_of_cell() * sizeof(Beside);
+}
+
+/* In the last slice the way back follows at once, block by block: the rows of one are enough. */
+static size_t kept_size(void)
+{
+    size_t blocks = (size_t)(partition.q - 1) * blocks_of_cell() + 1;
+    return blocks * (size_t)partition.widest * sizeof(Row);
+}
+
+size_t sweeps_size(void)
+{
+    return beside_size() + kept_size();
+}
+
+void sweeps_make(void)
+{
+    beside = symmetric(beside_size(), "the ends of lines");
+    kept = symmetric(kept_size(), "the eliminated rows");
+}
+
+static Row *rows_of(int slice, int plane, int group)
+{
+    size_t block = (size_t)slice * blocks_of_cell();
+    if (slice < partition.q - 1)
+        block += (size_t)plane * groups() + (size_t)group;
+    return kept + block * (size_t)partition.widest;
+}
+
+static Beside *beside_block(int cell, const Block *b)
+{
+    size_t plane = (size_t)(cell * AXES + (int)b->axis) * (size_t)partition.widest + (size_t)b->plane;
+    return beside + plane * groups() + (size_t)b->group;
+}
+
+static int slice_of(const Block *b)
+{
+    return partition.cells[b->cell].slice[b->axis];
+}
+
+static inline void send_parts(double (*to)[LANES], const double (*from)[LANES], int parts,
+                              int lanes, int pe)
+{
+    for (int p = 0; p < parts; p++)
+        copy_to(to[p], from[p], (size_t)lanes, pe);
+}
+
+/* Hands the last two rows on. */
+static void send_on(const Block *b)
+{
+    Beside *there = beside_block(cell_beside(b->cell, b->axis, HIGH), b);
+    for (int g = 0; g < GHOSTS; g++)
+        send_parts(there->before[g].r, b->rows[b->length - 1 - g].r, ROW_PARTS, b->lanes,
+                   partition.neighbour[b->axis][HIGH]);
+}
+
+/* Hands the unknowns of the first two rows back. */
+static void send_back(const Block *b)
+{
+    Beside *there = beside_block(cell_beside(b->cell, b->axis, LOW), b);
+    for (int g = 0; g < GHOSTS; g++)
+        send_parts(there->after[g], b->rows[g].r, COMPONENTS, b->lanes,
+                   partition.neighbour[b->axis][LOW]);
+}
+
+static void eliminate(const Block *b)
+{
+    static double weights[AXES][MOST_POINTS][STENCIL];
+    const Beside *ends = slice_of(b) > 0 ? beside_block(b->cell, b) : &end;
+    block_start(b);
+    for (int n = 0; n < b->length; n++) {
+        double *w = weights[b->axis][n];
+        dissipation_weights(partition.cells[b->cell].first[b->axis] + n, w);
+        for (int t = 0; t < STENCIL; t++)
+            w[t] *= scheme.dissipation;
+        block_load(b, n);
+        row_eliminate(&b->rows[n], n > 0 ? &b->rows[n - 1] : &ends->before[0],
+                      n > 1 ? &b->rows[n - 2] : &ends->before[1 - n], &b->speeds[n], w, b->lanes);
+    }
+}
+
+static void substitute(const Block *b)
+{
+    int last = b->length - 1;
+    const Beside *ends = slice_of(b) < partition.q - 1 ? beside_block(b->cell, b) : &end;
+    for (int n = last; n >= 0; n--) {
+        row_substitute(&b->rows[n], n < last ? b->rows[n + 1].r : ends->after[0],
+                       n < last - 1 ? b->rows[n + 2].r : ends->after[n + 1 - last], b->lanes);
+        block_store(b, n);
+    }
+    block_finish(b);
+    if (slice_of(b) > 0)
+        send_back(b);
+}
+
+/* One cell on the way to higher slices, and back if it is in the last. */
+static void go_on(enum axis axis, int slice, int cell)
+{
+    static Speeds speeds[MOST_POINTS];
+    if (axis == X) {
+        state_plane(cell, -1);
+        state_plane(cell, 0);
+    }
+    for (int plane = 0; plane < planes_of(cell, axis); plane++) {
+        if (axis == X)
+            state_plane(cell, plane + 1);
+        for (int group = 0; group < groups_of(cell, axis); group++) {
+            Block b = block_at(cell, axis, plane, group, rows_of(slice, plane, group), speeds);
+            eliminate(&b);
+            if (slice < partition.q - 1)
+                send_on(&b);
+            else
+                substitute(&b);
+        }
+    }
+}
+
+static void go_back(enum axis axis, int slice, int cell)
+{
+    for (int plane = 0; plane < planes_of(cell, axis); plane++)
+        for (int group = 0; group < groups_of(cell, axis); group++) {
+            Block b = block_at(cell, axis, plane, group, rows_of(slice, plane, group), NULL);
+            substitute(&b);
+        }
+}
+
+static void raise_beside(enum axis axis, int cell, enum side side, long step)
+{
+    flag_raise(flag_of_lines(cell_beside(cell, axis, side), axis, side == HIGH ? LOW : HIGH), step,
+               partition.neighbour[axis][side]);
+}
+
+static void cell_is_solved(enum axis axis, int slice, int cell, long step)
+{
+    if (slice > 0)
+        raise_beside(axis, cell, LOW, step);
+    if (axis == Z)
+        faces_send(cell);
+}
+
+void sweep(enum axis axis, long step)
+{
+    int last = partition.q - 1;
+    for (int slice = 0; slice <= last; slice++) {
+        int cell = cell_in_slice(axis, slice);
+        if (slice > 0)
+            flag_await(flag_of_lines(cell, axis, LOW), step);
+        go_on(axis, slice, cell);
+        if (slice < last)
+            raise_beside(axis, cell, HIGH, step);
+        else
+            cell_is_solved(axis, slice, cell, step);
+    }
+    for (int slice = last - 1; slice >= 0; slice--) {
+        int cell = cell_in_slice(axis, slice);
+        flag_await(flag_of_lines(cell, axis, HIGH), step);
+        go_back(axis, slice, cell);
+        cell_is_solved(axis, slice, cell, step);
+    }
+}

@@ -1,0 +1,10 @@
+/* Whether a run ended with the values that its class must end with. */
+#ifndef VERIFY_H
+#define VERIFY_H
+
+#include <stdbool.h>
+
+/* Compares norms of residual and error after the last step; PE 0 prints them. */
+bool verify(void);
+
+#endif
