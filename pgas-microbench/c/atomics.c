@@ -1,0 +1,122 @@
+/* Latency of OpenSHMEM's atomic operations on long, and of C11's through shmem_ptr: on a counter
+ * that no other PE uses, and of all PEs on one of PE 0. Those that fetch nothing are followed by
+ * shmem_quiet. */
+#include <shmem.h>
+#include <stdatomic.h>
+
+#include "program.h"
+#include "tally.h"
+
+static bool reachable(const struct transfer *t)
+{
+    return shmem_ptr(t->dest, t->peer) != NULL;
+}
+
+/* Each operation in both forms: `call` and `ptr` give the old value, and then comes `then`. */
+#define FETCHING(name, call, ptr, then)                                 \
+    static void name(const struct transfer *t, long repetitions)        \
+    {                                                                   \
+        long *counter = (long *)t->dest, added = 0, olds = 0;           \
+        for (long r = 0; r < repetitions; r++) {                        \
+            long old = call;                                            \
+            then;                                                       \
+        }                                                               \
+        tally = (struct tally){added, olds};                            \
+    }                                                                   \
+    static void name##_ptr(const struct transfer *t, long repetitions)  \
+    {                                                                   \
+        _Atomic long *counter = shmem_ptr(t->dest, t->peer);            \
+        long added = 0, olds = 0;                                       \
+        for (long r = 0; r < repetitions; r++) {                        \
+            long old = ptr;                                             \
+            then;                                                       \
+        }                                                               \
+        tally = (struct tally){added, olds};                            \
+    }
+
+#define SUM_OLD olds += old - INITIAL
+
+FETCHING(fetch_inc, shmem_long_atomic_fetch_inc(counter, t->peer), atomic_fetch_add(counter, 1),
+         SUM_OLD)
+FETCHING(fetch_add, shmem_long_atomic_fetch_add(counter, STEP, t->peer),
+         atomic_fetch_add(counter, STEP), SUM_OLD)
+FETCHING(fetch, shmem_long_atomic_fetch(counter, t->peer), atomic_load(counter),
+         added += old - INITIAL)
+FETCHING(swap, shmem_long_atomic_swap(counter, r, t->peer), atomic_exchange(counter, r),
+         added += r - old)
+
+/* Each operation in both forms, followed by shmem_quiet; they have added `sum`, each or all. */
+#define NOT_FETCHING(name, call, ptr, sum)                              \
+    static void name(const struct transfer *t, long repetitions)        \
+    {                                                                   \
+        long *counter = (long *)t->dest;                                \
+        for (long r = 0; r < repetitions; r++) {                        \
+            call;                                                       \
+            shmem_quiet();                                              \
+        }                                                               \
+        tally.added = sum;                                              \
+    }                                                                   \
+    static void name##_ptr(const struct transfer *t, long repetitions)  \
+    {                                                                   \
+        _Atomic long *counter = shmem_ptr(t->dest, t->peer);            \
+        for (long r = 0; r < repetitions; r++) {                        \
+            ptr;                                                        \
+            shmem_quiet();                                              \
+        }                                                               \
+        tally.added = sum;                                              \
+    }
+
+NOT_FETCHING(add, shmem_long_atomic_add(counter, 1, t->peer), atomic_fetch_add(counter, 1),
+             repetitions)
+NOT_FETCHING(set, shmem_long_atomic_set(counter, INITIAL + r + 1, t->peer),
+             atomic_store(counter, INITIAL + r + 1), repetitions)
+
+/* Each tries to count up from what it saw last, and succeeds where no other came between. */
+static void compare_swap(const struct transfer *t, long repetitions)
+{
+    long *counter = (long *)t->dest, expected = INITIAL, added = 0;
+    for (long r = 0; r < repetitions; r++) {
+        long old = shmem_long_atomic_compare_swap(counter, expected, expected + 1, t->peer);
+        added += old == expected;
+        expected = old == expected ? old + 1 : old;
+    }
+    tally.added = added;
+}
+
+static void compare_swap_ptr(const struct transfer *t, long repetitions)
+{
+    _Atomic long *counter = shmem_ptr(t->dest, t->peer);
+    long expected = INITIAL, added = 0;
+    for (long r = 0; r < repetitions; r++) {
+        bool swapped = atomic_compare_exchange_strong(counter, &expected, expected + 1);
+        added += swapped;
+        expected += swapped;
+    }
+    tally.added = added;
+}
+
+#define OPERATION(name, data)                                                                 \
+    {#name, "call", OWN_LATENCY, LONG_SIZE, ORIGINS, 1, &data, name, NULL},                   \
+    {#name, "ptr", OWN_LATENCY, LONG_SIZE, ORIGINS, 1, &data, name##_ptr, reachable},         \
+    {#name "_contended", "call", OWN_LATENCY, LONG_SIZE, EVERYONE, 1, &data, name, NULL},     \
+    {#name "_contended", "ptr", OWN_LATENCY, LONG_SIZE, EVERYONE, 1, &data, name##_ptr, reachable}
+
+static const struct operation operations[] = {
+    OPERATION(fetch_inc, step_1_data), OPERATION(fetch_add, step_data), OPERATION(add, sum_data),
+    OPERATION(swap, sum_data), OPERATION(compare_swap, sum_data), OPERATION(fetch, sum_data),
+    OPERATION(set, set_data),
+};
+
+int main(int argc, char **argv)
+{
+    static const struct program program = {
+        .name = "atomics",
+        .what = "time of one atomic operation: between the PEs of a pair, and all PEs on PE 0",
+        .pairs = true,
+        .windows = true,
+        .least = 1,
+        .operations = operations,
+        .count = sizeof operations / sizeof *operations,
+    };
+    return program_run(&program, argc, argv);
+}

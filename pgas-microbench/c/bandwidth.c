@@ -1,0 +1,156 @@
+/* Bandwidth and message rate of OpenSHMEM's one-sided operations, all pairs at once.
+ *
+ * A repetition is a window of operations on the same memory, or one pass over an array by p or g.
+ * One shmem_quiet ends it where something may still be under way: not after blocking loads. For
+ * the rate, messages go to neighbouring elements, each made on its own. */
+#include <shmem.h>
+#include <string.h>
+
+#include "keep.h"
+#include "pair_data.h"
+#include "program.h"
+
+static bool reachable(const struct transfer *t)
+{
+    return shmem_ptr(t->source, t->peer) != NULL && shmem_ptr(t->dest, t->peer) != NULL;
+}
+
+static void spread(long *restrict dest, const long *restrict source, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        dest[STRIDE * i] = source[i];
+}
+
+static void gather(long *restrict dest, const long *restrict source, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        dest[i] = source[STRIDE * i];
+}
+
+#define NOTHING (void)0
+#define TO_PEER void *to = shmem_ptr(t->dest, t->peer)
+#define FROM_PEER const void *from = shmem_ptr(t->source, t->peer)
+#define SOURCE ((const long *)t->source)
+#define DEST ((long *)t->dest)
+#define LONGS (t->bytes / sizeof(long))
+
+/* Windows of `operation`, with the number `w`. */
+#define WINDOWS(name, prepare, operation, finish)                    \
+    static void name(const struct transfer *t, long repetitions)     \
+    {                                                                \
+        prepare;                                                     \
+        for (long r = 0; r < repetitions; r++) {                     \
+            for (int w = 0; w < t->window; w++) {                    \
+                operation;                                           \
+                keep_memory();                                       \
+            }                                                        \
+            finish;                                                  \
+        }                                                            \
+    }
+
+WINDOWS(put, NOTHING, shmem_putmem(t->dest, t->source, t->bytes, t->peer), shmem_quiet())
+WINDOWS(put_nbi, NOTHING, shmem_putmem_nbi(t->dest, t->source, t->bytes, t->peer), shmem_quiet())
+WINDOWS(put_ptr, TO_PEER, memcpy(to, t->source, t->bytes), shmem_quiet())
+WINDOWS(get, NOTHING, shmem_getmem(t->dest, t->source, t->bytes, t->peer), NOTHING)
+WINDOWS(get_nbi, NOTHING, shmem_getmem_nbi(t->dest, t->source, t->bytes, t->peer), shmem_quiet())
+WINDOWS(get_ptr, FROM_PEER, memcpy(t->dest, from, t->bytes), NOTHING)
+WINDOWS(iput, NOTHING, shmem_long_iput(DEST, SOURCE, STRIDE, 1, LONGS, t->peer), shmem_quiet())
+WINDOWS(iput_ptr, TO_PEER, spread(to, SOURCE, LONGS), shmem_quiet())
+WINDOWS(iget, NOTHING, shmem_long_iget(DEST, SOURCE, 1, STRIDE, LONGS, t->peer), NOTHING)
+WINDOWS(iget_ptr, FROM_PEER, gather(DEST, from, LONGS), NOTHING)
+WINDOWS(put_rate, NOTHING, shmem_long_put(DEST + w, SOURCE + w, 1, t->peer), shmem_quiet())
+WINDOWS(put_rate_ptr, TO_PEER, memcpy((long *)to + w, SOURCE + w, sizeof(long)), shmem_quiet())
+WINDOWS(p_rate, NOTHING, shmem_long_p(DEST + w, SOURCE[w], t->peer), shmem_quiet())
+WINDOWS(p_rate_ptr, TO_PEER, ((long *)to)[w] = SOURCE[w], shmem_quiet())
+
+/* Passes over arrays, in loops as programs have them: compilers may make of them what they can. */
+static void p(const struct transfer *t, long repetitions)
+{
+    size_t count = t->bytes / sizeof(double);
+    const double *source = (const double *)t->source;
+    double *dest = (double *)t->dest;
+    for (long r = 0; r < repetitions; r++) {
+        for (size_t i = 0; i < count; i++)
+            shmem_double_p(&dest[i], source[i], t->peer);
+        shmem_quiet();
+        keep_memory();
+    }
+}
+
+static void p_ptr(const struct transfer *t, long repetitions)
+{
+    size_t count = t->bytes / sizeof(double);
+    const double *source = (const double *)t->source;
+    double *there = shmem_ptr(t->dest, t->peer);
+    for (long r = 0; r < repetitions; r++) {
+        for (size_t i = 0; i < count; i++)
+            there[i] = source[i];
+        shmem_quiet();
+        keep_memory();
+    }
+}
+
+static void g(const struct transfer *t, long repetitions)
+{
+    size_t count = t->bytes / sizeof(double);
+    const double *source = (const double *)t->source;
+    double *dest = (double *)t->dest;
+    for (long r = 0; r < repetitions; r++) {
+        for (size_t i = 0; i < count; i++)
+            dest[i] = shmem_double_g(&source[i], t->peer);
+        keep_memory();
+    }
+}
+
+static void g_ptr(const struct transfer *t, long repetitions)
+{
+    size_t count = t->bytes / sizeof(double);
+    const double *there = shmem_ptr(t->source, t->peer);
+    double *dest = (double *)t->dest;
+    for (long r = 0; r < repetitions; r++) {
+        for (size_t i = 0; i < count; i++)
+            dest[i] = there[i];
+        keep_memory();
+    }
+}
+
+#define CALL(name, sizes, window, data) \
+    {#name, "call", BANDWIDTH, sizes, ORIGINS, window, &data, name, NULL}
+#define PTR(name, sizes, window, data) \
+    {#name, "ptr", BANDWIDTH, sizes, ORIGINS, window, &data, name##_ptr, reachable}
+#define RATES(name)                                                                           \
+    {#name, "call", RATE, LONG_SIZE, ORIGINS, WINDOW, &window_data, name##_rate, NULL},       \
+    {#name, "ptr", RATE, LONG_SIZE, ORIGINS, WINDOW, &window_data, name##_rate_ptr, reachable}
+
+static const struct operation operations[] = {
+    CALL(put, BYTE_SIZES, WINDOW, put_data),
+    PTR(put, BYTE_SIZES, WINDOW, put_data),
+    CALL(put_nbi, BYTE_SIZES, WINDOW, put_data),
+    CALL(get, BYTE_SIZES, WINDOW, get_data),
+    PTR(get, BYTE_SIZES, WINDOW, get_data),
+    CALL(get_nbi, BYTE_SIZES, WINDOW, get_data),
+    CALL(iput, WORD_SIZES, WINDOW, iput_data),
+    PTR(iput, WORD_SIZES, WINDOW, iput_data),
+    CALL(iget, WORD_SIZES, WINDOW, iget_data),
+    PTR(iget, WORD_SIZES, WINDOW, iget_data),
+    CALL(p, WORD_SIZES, 1, put_data),
+    PTR(p, WORD_SIZES, 1, put_data),
+    CALL(g, WORD_SIZES, 1, get_data),
+    PTR(g, WORD_SIZES, 1, get_data),
+    RATES(put),
+    RATES(p),
+};
+
+int main(int argc, char **argv)
+{
+    static const struct program program = {
+        .name = "bandwidth",
+        .what = "bytes and messages per second of all pairs, from the first start to the last end",
+        .pairs = true,
+        .windows = true,
+        .least = 1,
+        .operations = operations,
+        .count = sizeof operations / sizeof *operations,
+    };
+    return program_run(&program, argc, argv);
+}

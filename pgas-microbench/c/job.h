@@ -1,0 +1,28 @@
+/* The job as the measuring code sees it: its PEs, a barrier, memory, and an exchange of figures.
+ * One program links one implementation: job_shmem.c over OpenSHMEM or job_mpi.c over MPI. All
+ * functions but the first four are collective. */
+#ifndef JOB_H
+#define JOB_H
+
+#include <stddef.h>
+
+void job_start(int *argc, char ***argv);
+int job_pe(void);
+int job_pes(void);
+void job_library(char *text, size_t length); /* name and level, for a comment */
+
+void job_end(void);
+void job_barrier(void);
+
+/* Memory of the same size on every PE, aligned to pages: one that other PEs reach, and one that
+ * collectives may work on. NULL, on all PEs, where there is not enough. */
+void *job_window(size_t bytes);
+void *job_buffer(size_t bytes);
+
+/* Gives every PE the `count` figures of each: those of PE i from all[i * count]. */
+void job_share(const double *mine, size_t count, double *all);
+
+/* Ends the job with one line on standard error and status 1. */
+_Noreturn void job_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

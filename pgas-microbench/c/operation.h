@@ -1,0 +1,63 @@
+/* What is measured: an operation, in one form, at some sizes. */
+#ifndef OPERATION_H
+#define OPERATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sizes.h"
+
+enum quantity {
+    OWN_LATENCY,  /* time of one operation, the mean of the PEs that count */
+    CALL_LATENCY, /* time of one collective call, from the first PE's start to the last one's end */
+    BANDWIDTH,    /* bytes per second of all pairs, from the first start to the last end */
+    RATE,         /* operations per second, likewise */
+};
+
+/* Who runs the operation. In pairs, PE i belongs with PE i + n/2; the lower one's time counts. */
+enum part { ORIGINS, BOTH, EVERYONE };
+
+/* One operation's view of memory. Offsets are the same on all PEs. */
+struct transfer {
+    enum part part;
+    int me, pes, peer; /* peer: the other one of the pair; for EVERYONE PE 0 */
+    bool origin;       /* in pairs, the lower one */
+    char *source, *dest;
+    size_t bytes;
+    int window; /* operations of one repetition */
+};
+
+/* Contents of the buffers: how much of each is used, what is there before, what must be there
+ * after `repetitions`. `fill` and `check` run on all PEs and may be collective. */
+struct data {
+    size_t (*source_bytes)(size_t bytes, int pes);
+    size_t (*dest_bytes)(size_t bytes, int pes);
+    void (*fill)(const struct transfer *t);
+    bool (*check)(const struct transfer *t, long repetitions);
+};
+
+struct operation {
+    const char *name, *form;
+    enum quantity quantity;
+    enum sizes sizes;
+    enum part part;
+    int window; /* operations of one repetition where they are small */
+    const struct data *data;
+    void (*run)(const struct transfer *t, long repetitions);
+    bool (*available)(const struct transfer *t); /* NULL: always */
+};
+
+enum { WINDOW = 64 };
+
+/* Whether a PE's time counts. */
+static inline bool counts(enum part part, int pe, int pes)
+{
+    return part == EVERYONE || pe < pes / 2;
+}
+
+static inline int peer_of(enum part part, int pe, int pes)
+{
+    return part == EVERYONE ? 0 : (pe + pes / 2) % pes;
+}
+
+#endif

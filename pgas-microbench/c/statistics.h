@@ -1,0 +1,12 @@
+/* What is told about samples. */
+#ifndef STATISTICS_H
+#define STATISTICS_H
+
+struct summary {
+    double median, low, high; /* low and high: a tenth of the samples is below, above */
+};
+
+/* Sorts the samples and sums them up. */
+struct summary summarise(double *samples, int count);
+
+#endif
