@@ -59,6 +59,7 @@ STRIDED(iget, source, IGET)
 static void sendrecv(const struct transfer *t, long repetitions)
 {
     MPI_Request requests[WINDOW];
+    MPI_Status statuses[WINDOW];
     int bytes = (int)t->bytes, ticket = 1;
     for (long r = 0; r < repetitions; r++) {
         for (int w = 0; w < t->window; w++) {
@@ -67,7 +68,7 @@ static void sendrecv(const struct transfer *t, long repetitions)
             else
                 MPI_Irecv(t->dest, bytes, MPI_BYTE, t->peer, 0, MPI_COMM_WORLD, &requests[w]);
         }
-        MPI_Waitall(t->window, requests, MPI_STATUSES_IGNORE);
+        MPI_Waitall(t->window, requests, statuses);
         if (t->origin)
             MPI_Recv(NULL, 0, MPI_BYTE, t->peer, ticket, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         else

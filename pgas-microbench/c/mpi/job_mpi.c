@@ -1,4 +1,6 @@
-/* The job over MPI-3: windows in passive target mode, locked from their making to the end. */
+/* The job over MPI-3: windows in passive target mode, locked from their making to the end. They are
+ * in shared memory where all PEs are on one node, as a program would have it that wants to be fast:
+ * one-sided operations need no help from the target then. */
 #include "job_mpi.h"
 
 #include <stdarg.h>
@@ -56,19 +58,53 @@ void job_end(void)
     MPI_Finalize();
 }
 
-void job_barrier(void)
+/* What PEs load from and store to their own part of a window is ordered with what the others do
+ * there before and after. */
+static void order_windows(void)
 {
-    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < window_count; i++)
+        MPI_Win_sync(windows[i].window);
 }
 
-/* A failed allocation ends the job through MPI's own error handler. */
+void job_barrier(void)
+{
+    order_windows();
+    MPI_Barrier(MPI_COMM_WORLD);
+    order_windows();
+}
+
+static size_t whole_pages(size_t bytes)
+{
+    return (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+static int on_one_node(void)
+{
+    MPI_Comm node;
+    int here;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &here);
+    MPI_Comm_free(&node);
+    return here == job_pes();
+}
+
+/* Whole pages, so that PEs share none. A failed allocation ends the job through MPI's own error
+ * handler. */
 void *job_window(size_t bytes)
 {
     if (window_count == MOST_WINDOWS)
         return NULL;
     void **base = &windows[window_count].base;
     MPI_Win *window = &windows[window_count].window;
-    MPI_Win_allocate((MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, base, window);
+    MPI_Aint size = (MPI_Aint)whole_pages(bytes);
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "alloc_shared_noncontig", "true"); /* each PE's part in its own memory */
+    if (on_one_node())
+        MPI_Win_allocate_shared(size, 1, info, MPI_COMM_WORLD, base, window);
+    else
+        MPI_Win_allocate(size, 1, info, MPI_COMM_WORLD, base, window);
+    MPI_Info_free(&info);
     MPI_Win_lock_all(MPI_MODE_NOCHECK, *window);
     window_count++;
     return *base;
@@ -84,7 +120,7 @@ MPI_Win job_window_at(const void *base)
 
 void *job_buffer(size_t bytes)
 {
-    void *memory = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
+    void *memory = aligned_alloc(PAGE, whole_pages(bytes));
     int mine = memory != NULL, everyone;
     MPI_Allreduce(&mine, &everyone, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     return everyone ? memory : NULL;
