@@ -7,85 +7,85 @@
 #include "program.h"
 #include "tally.h"
 
-static bool reachable(const struct transfer *t)
+static bool reachable(struct transfer t)
 {
-    return shmem_ptr(t->dest, t->peer) != NULL;
+    return shmem_ptr(t.dest, t.peer) != NULL;
 }
 
 /* Each operation in both forms: `call` and `ptr` give the old value, and then comes `then`. */
-#define FETCHING(name, call, ptr, then)                                 \
-    static void name(const struct transfer *t, long repetitions)        \
-    {                                                                   \
-        long *counter = (long *)t->dest, added = 0, olds = 0;           \
-        for (long r = 0; r < repetitions; r++) {                        \
-            long old = call;                                            \
-            then;                                                       \
-        }                                                               \
-        tally = (struct tally){added, olds};                            \
-    }                                                                   \
-    static void name##_ptr(const struct transfer *t, long repetitions)  \
-    {                                                                   \
-        _Atomic long *counter = shmem_ptr(t->dest, t->peer);            \
-        long added = 0, olds = 0;                                       \
-        for (long r = 0; r < repetitions; r++) {                        \
-            long old = ptr;                                             \
-            then;                                                       \
-        }                                                               \
-        tally = (struct tally){added, olds};                            \
+#define FETCHING(name, call, ptr, then)                         \
+    static void name(struct transfer t, long repetitions)       \
+    {                                                           \
+        long *counter = (long *)t.dest, added = 0, olds = 0;    \
+        for (long r = 0; r < repetitions; r++) {                \
+            long old = call;                                    \
+            then;                                               \
+        }                                                       \
+        tally = (struct tally){added, olds};                    \
+    }                                                           \
+    static void name##_ptr(struct transfer t, long repetitions) \
+    {                                                           \
+        _Atomic long *counter = shmem_ptr(t.dest, t.peer);      \
+        long added = 0, olds = 0;                               \
+        for (long r = 0; r < repetitions; r++) {                \
+            long old = ptr;                                     \
+            then;                                               \
+        }                                                       \
+        tally = (struct tally){added, olds};                    \
     }
 
 #define SUM_OLD olds += old - INITIAL
 
-FETCHING(fetch_inc, shmem_long_atomic_fetch_inc(counter, t->peer), atomic_fetch_add(counter, 1),
+FETCHING(fetch_inc, shmem_long_atomic_fetch_inc(counter, t.peer), atomic_fetch_add(counter, 1),
          SUM_OLD)
-FETCHING(fetch_add, shmem_long_atomic_fetch_add(counter, STEP, t->peer),
+FETCHING(fetch_add, shmem_long_atomic_fetch_add(counter, STEP, t.peer),
          atomic_fetch_add(counter, STEP), SUM_OLD)
-FETCHING(fetch, shmem_long_atomic_fetch(counter, t->peer), atomic_load(counter),
+FETCHING(fetch, shmem_long_atomic_fetch(counter, t.peer), atomic_load(counter),
          added += old - INITIAL)
-FETCHING(swap, shmem_long_atomic_swap(counter, r, t->peer), atomic_exchange(counter, r),
+FETCHING(swap, shmem_long_atomic_swap(counter, r, t.peer), atomic_exchange(counter, r),
          added += r - old)
 
 /* Each operation in both forms, followed by shmem_quiet; they have added `sum`, each or all. */
-#define NOT_FETCHING(name, call, ptr, sum)                              \
-    static void name(const struct transfer *t, long repetitions)        \
-    {                                                                   \
-        long *counter = (long *)t->dest;                                \
-        for (long r = 0; r < repetitions; r++) {                        \
-            call;                                                       \
-            shmem_quiet();                                              \
-        }                                                               \
-        tally.added = sum;                                              \
-    }                                                                   \
-    static void name##_ptr(const struct transfer *t, long repetitions)  \
-    {                                                                   \
-        _Atomic long *counter = shmem_ptr(t->dest, t->peer);            \
-        for (long r = 0; r < repetitions; r++) {                        \
-            ptr;                                                        \
-            shmem_quiet();                                              \
-        }                                                               \
-        tally.added = sum;                                              \
+#define NOT_FETCHING(name, call, ptr, sum)                      \
+    static void name(struct transfer t, long repetitions)       \
+    {                                                           \
+        long *counter = (long *)t.dest;                         \
+        for (long r = 0; r < repetitions; r++) {                \
+            call;                                               \
+            shmem_quiet();                                      \
+        }                                                       \
+        tally.added = sum;                                      \
+    }                                                           \
+    static void name##_ptr(struct transfer t, long repetitions) \
+    {                                                           \
+        _Atomic long *counter = shmem_ptr(t.dest, t.peer);      \
+        for (long r = 0; r < repetitions; r++) {                \
+            ptr;                                                \
+            shmem_quiet();                                      \
+        }                                                       \
+        tally.added = sum;                                      \
     }
 
-NOT_FETCHING(add, shmem_long_atomic_add(counter, 1, t->peer), atomic_fetch_add(counter, 1),
+NOT_FETCHING(add, shmem_long_atomic_add(counter, 1, t.peer), atomic_fetch_add(counter, 1),
              repetitions)
-NOT_FETCHING(set, shmem_long_atomic_set(counter, INITIAL + r + 1, t->peer),
+NOT_FETCHING(set, shmem_long_atomic_set(counter, INITIAL + r + 1, t.peer),
              atomic_store(counter, INITIAL + r + 1), repetitions)
 
 /* Each tries to count up from what it saw last, and succeeds where no other came between. */
-static void compare_swap(const struct transfer *t, long repetitions)
+static void compare_swap(struct transfer t, long repetitions)
 {
-    long *counter = (long *)t->dest, expected = INITIAL, added = 0;
+    long *counter = (long *)t.dest, expected = INITIAL, added = 0;
     for (long r = 0; r < repetitions; r++) {
-        long old = shmem_long_atomic_compare_swap(counter, expected, expected + 1, t->peer);
+        long old = shmem_long_atomic_compare_swap(counter, expected, expected + 1, t.peer);
         added += old == expected;
         expected = old == expected ? old + 1 : old;
     }
     tally.added = added;
 }
 
-static void compare_swap_ptr(const struct transfer *t, long repetitions)
+static void compare_swap_ptr(struct transfer t, long repetitions)
 {
-    _Atomic long *counter = shmem_ptr(t->dest, t->peer);
+    _Atomic long *counter = shmem_ptr(t.dest, t.peer);
     long expected = INITIAL, added = 0;
     for (long r = 0; r < repetitions; r++) {
         bool swapped = atomic_compare_exchange_strong(counter, &expected, expected + 1);
@@ -95,10 +95,10 @@ static void compare_swap_ptr(const struct transfer *t, long repetitions)
     tally.added = added;
 }
 
-#define OPERATION(name, data)                                                                 \
-    {#name, "call", OWN_LATENCY, LONG_SIZE, ORIGINS, 1, &data, name, NULL},                   \
-    {#name, "ptr", OWN_LATENCY, LONG_SIZE, ORIGINS, 1, &data, name##_ptr, reachable},         \
-    {#name "_contended", "call", OWN_LATENCY, LONG_SIZE, EVERYONE, 1, &data, name, NULL},     \
+#define OPERATION(name, data)                                                             \
+    {#name, "call", OWN_LATENCY, LONG_SIZE, ORIGINS, 1, &data, name, NULL},               \
+    {#name, "ptr", OWN_LATENCY, LONG_SIZE, ORIGINS, 1, &data, name##_ptr, reachable},     \
+    {#name "_contended", "call", OWN_LATENCY, LONG_SIZE, EVERYONE, 1, &data, name, NULL}, \
     {#name "_contended", "ptr", OWN_LATENCY, LONG_SIZE, EVERYONE, 1, &data, name##_ptr, reachable}
 
 static const struct operation operations[] = {

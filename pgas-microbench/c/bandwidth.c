@@ -10,9 +10,9 @@
 #include "pair_data.h"
 #include "program.h"
 
-static bool reachable(const struct transfer *t)
+static bool reachable(struct transfer t)
 {
-    return shmem_ptr(t->source, t->peer) != NULL && shmem_ptr(t->dest, t->peer) != NULL;
+    return shmem_ptr(t.source, t.peer) != NULL && shmem_ptr(t.dest, t.peer) != NULL;
 }
 
 static void spread(long *restrict dest, const long *restrict source, size_t count)
@@ -28,60 +28,60 @@ static void gather(long *restrict dest, const long *restrict source, size_t coun
 }
 
 #define NOTHING (void)0
-#define TO_PEER void *to = shmem_ptr(t->dest, t->peer)
-#define FROM_PEER const void *from = shmem_ptr(t->source, t->peer)
-#define SOURCE ((const long *)t->source)
-#define DEST ((long *)t->dest)
-#define LONGS (t->bytes / sizeof(long))
+#define TO_PEER void *to = shmem_ptr(t.dest, t.peer)
+#define FROM_PEER const void *from = shmem_ptr(t.source, t.peer)
+#define SOURCE ((const long *)t.source)
+#define DEST ((long *)t.dest)
+#define LONGS (t.bytes / sizeof(long))
 
 /* Windows of `operation`, with the number `w`. */
-#define WINDOWS(name, prepare, operation, finish)                    \
-    static void name(const struct transfer *t, long repetitions)     \
-    {                                                                \
-        prepare;                                                     \
-        for (long r = 0; r < repetitions; r++) {                     \
-            for (int w = 0; w < t->window; w++) {                    \
-                operation;                                           \
-                keep_memory();                                       \
-            }                                                        \
-            finish;                                                  \
-        }                                                            \
+#define WINDOWS(name, prepare, operation, finish)         \
+    static void name(struct transfer t, long repetitions) \
+    {                                                     \
+        prepare;                                          \
+        for (long r = 0; r < repetitions; r++) {          \
+            for (int w = 0; w < t.window; w++) {          \
+                operation;                                \
+                keep_memory();                            \
+            }                                             \
+            finish;                                       \
+        }                                                 \
     }
 
-WINDOWS(put, NOTHING, shmem_putmem(t->dest, t->source, t->bytes, t->peer), shmem_quiet())
-WINDOWS(put_nbi, NOTHING, shmem_putmem_nbi(t->dest, t->source, t->bytes, t->peer), shmem_quiet())
-WINDOWS(put_ptr, TO_PEER, memcpy(to, t->source, t->bytes), shmem_quiet())
-WINDOWS(get, NOTHING, shmem_getmem(t->dest, t->source, t->bytes, t->peer), NOTHING)
-WINDOWS(get_nbi, NOTHING, shmem_getmem_nbi(t->dest, t->source, t->bytes, t->peer), shmem_quiet())
-WINDOWS(get_ptr, FROM_PEER, memcpy(t->dest, from, t->bytes), NOTHING)
-WINDOWS(iput, NOTHING, shmem_long_iput(DEST, SOURCE, STRIDE, 1, LONGS, t->peer), shmem_quiet())
+WINDOWS(put, NOTHING, shmem_putmem(t.dest, t.source, t.bytes, t.peer), shmem_quiet())
+WINDOWS(put_nbi, NOTHING, shmem_putmem_nbi(t.dest, t.source, t.bytes, t.peer), shmem_quiet())
+WINDOWS(put_ptr, TO_PEER, memcpy(to, t.source, t.bytes), shmem_quiet())
+WINDOWS(get, NOTHING, shmem_getmem(t.dest, t.source, t.bytes, t.peer), NOTHING)
+WINDOWS(get_nbi, NOTHING, shmem_getmem_nbi(t.dest, t.source, t.bytes, t.peer), shmem_quiet())
+WINDOWS(get_ptr, FROM_PEER, memcpy(t.dest, from, t.bytes), NOTHING)
+WINDOWS(iput, NOTHING, shmem_long_iput(DEST, SOURCE, STRIDE, 1, LONGS, t.peer), shmem_quiet())
 WINDOWS(iput_ptr, TO_PEER, spread(to, SOURCE, LONGS), shmem_quiet())
-WINDOWS(iget, NOTHING, shmem_long_iget(DEST, SOURCE, 1, STRIDE, LONGS, t->peer), NOTHING)
+WINDOWS(iget, NOTHING, shmem_long_iget(DEST, SOURCE, 1, STRIDE, LONGS, t.peer), NOTHING)
 WINDOWS(iget_ptr, FROM_PEER, gather(DEST, from, LONGS), NOTHING)
-WINDOWS(put_rate, NOTHING, shmem_long_put(DEST + w, SOURCE + w, 1, t->peer), shmem_quiet())
+WINDOWS(put_rate, NOTHING, shmem_long_put(DEST + w, SOURCE + w, 1, t.peer), shmem_quiet())
 WINDOWS(put_rate_ptr, TO_PEER, memcpy((long *)to + w, SOURCE + w, sizeof(long)), shmem_quiet())
-WINDOWS(p_rate, NOTHING, shmem_long_p(DEST + w, SOURCE[w], t->peer), shmem_quiet())
+WINDOWS(p_rate, NOTHING, shmem_long_p(DEST + w, SOURCE[w], t.peer), shmem_quiet())
 WINDOWS(p_rate_ptr, TO_PEER, ((long *)to)[w] = SOURCE[w], shmem_quiet())
 
 /* Passes over arrays, in loops as programs have them: compilers may make of them what they can. */
-static void p(const struct transfer *t, long repetitions)
+static void p(struct transfer t, long repetitions)
 {
-    size_t count = t->bytes / sizeof(double);
-    const double *source = (const double *)t->source;
-    double *dest = (double *)t->dest;
+    size_t count = t.bytes / sizeof(double);
+    const double *source = (const double *)t.source;
+    double *dest = (double *)t.dest;
     for (long r = 0; r < repetitions; r++) {
         for (size_t i = 0; i < count; i++)
-            shmem_double_p(&dest[i], source[i], t->peer);
+            shmem_double_p(&dest[i], source[i], t.peer);
         shmem_quiet();
         keep_memory();
     }
 }
 
-static void p_ptr(const struct transfer *t, long repetitions)
+static void p_ptr(struct transfer t, long repetitions)
 {
-    size_t count = t->bytes / sizeof(double);
-    const double *source = (const double *)t->source;
-    double *there = shmem_ptr(t->dest, t->peer);
+    size_t count = t.bytes / sizeof(double);
+    const double *source = (const double *)t.source;
+    double *there = shmem_ptr(t.dest, t.peer);
     for (long r = 0; r < repetitions; r++) {
         for (size_t i = 0; i < count; i++)
             there[i] = source[i];
@@ -90,23 +90,23 @@ static void p_ptr(const struct transfer *t, long repetitions)
     }
 }
 
-static void g(const struct transfer *t, long repetitions)
+static void g(struct transfer t, long repetitions)
 {
-    size_t count = t->bytes / sizeof(double);
-    const double *source = (const double *)t->source;
-    double *dest = (double *)t->dest;
+    size_t count = t.bytes / sizeof(double);
+    const double *source = (const double *)t.source;
+    double *dest = (double *)t.dest;
     for (long r = 0; r < repetitions; r++) {
         for (size_t i = 0; i < count; i++)
-            dest[i] = shmem_double_g(&source[i], t->peer);
+            dest[i] = shmem_double_g(&source[i], t.peer);
         keep_memory();
     }
 }
 
-static void g_ptr(const struct transfer *t, long repetitions)
+static void g_ptr(struct transfer t, long repetitions)
 {
-    size_t count = t->bytes / sizeof(double);
-    const double *there = shmem_ptr(t->source, t->peer);
-    double *dest = (double *)t->dest;
+    size_t count = t.bytes / sizeof(double);
+    const double *there = shmem_ptr(t.source, t.peer);
+    double *dest = (double *)t.dest;
     for (long r = 0; r < repetitions; r++) {
         for (size_t i = 0; i < count; i++)
             dest[i] = there[i];
@@ -118,8 +118,8 @@ static void g_ptr(const struct transfer *t, long repetitions)
     {#name, "call", BANDWIDTH, sizes, ORIGINS, window, &data, name, NULL}
 #define PTR(name, sizes, window, data) \
     {#name, "ptr", BANDWIDTH, sizes, ORIGINS, window, &data, name##_ptr, reachable}
-#define RATES(name)                                                                           \
-    {#name, "call", RATE, LONG_SIZE, ORIGINS, WINDOW, &window_data, name##_rate, NULL},       \
+#define RATES(name)                                                                     \
+    {#name, "call", RATE, LONG_SIZE, ORIGINS, WINDOW, &window_data, name##_rate, NULL}, \
     {#name, "ptr", RATE, LONG_SIZE, ORIGINS, WINDOW, &window_data, name##_rate_ptr, reachable}
 
 static const struct operation operations[] = {

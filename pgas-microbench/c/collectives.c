@@ -13,18 +13,18 @@
 #include "program.h"
 
 /* A loop of calls on arrays of `type`. */
-#define CALLS(name, type, call)                                        \
-    static void name(const struct transfer *t, long repetitions)       \
-    {                                                                  \
-        const type *source = (const type *)t->source;                  \
-        type *dest = (type *)t->dest;                                  \
-        size_t count = t->bytes / sizeof(type);                        \
-        prepare_calls(t);                                              \
-        for (long r = 0; r < repetitions; r++)                         \
-            call;                                                      \
+#define CALLS(name, type, call)                           \
+    static void name(struct transfer t, long repetitions) \
+    {                                                     \
+        const type *source = (const type *)t.source;      \
+        type *dest = (type *)t.dest;                      \
+        size_t count = t.bytes / sizeof(type);            \
+        prepare_calls(t);                                 \
+        for (long r = 0; r < repetitions; r++)            \
+            call;                                         \
     }
 
-CALLS(broadcast, long, call_broadcast(dest, source, count, next_root(t->pes)))
+CALLS(broadcast, long, call_broadcast(dest, source, count, next_root(t.pes)))
 CALLS(collect, long, call_collect(dest, source, count))
 CALLS(fcollect, long, call_fcollect(dest, source, count))
 CALLS(alltoall, long, call_alltoall(dest, source, count))
@@ -36,14 +36,14 @@ CALLS(sum_inscan, double, shmem_double_sum_inscan(SHMEM_TEAM_WORLD, dest, source
 CALLS(sum_exscan, double, shmem_double_sum_exscan(SHMEM_TEAM_WORLD, dest, source, count))
 #endif
 
-static void barrier_all(const struct transfer *t, long repetitions)
+static void barrier_all(struct transfer t, long repetitions)
 {
     (void)t;
     for (long r = 0; r < repetitions; r++)
         shmem_barrier_all();
 }
 
-static void sync_all(const struct transfer *t, long repetitions)
+static void sync_all(struct transfer t, long repetitions)
 {
     (void)t;
     for (long r = 0; r < repetitions; r++)
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 {
     static const struct program program = {
         .name = "collectives",
-        .what = "time of one call over all PEs; bytes: what each PE has, for each other in alltoall",
+        .what = "time of one call; bytes: what each PE has (in alltoall, alltoalls: for each PE)",
         .least = sizeof(long),
         .memory = COLLECTIVE_MEMORY,
         .operations = operations,

@@ -11,62 +11,62 @@
 #include "pair_data.h"
 #include "program.h"
 
-static bool reachable(const struct transfer *t)
+static bool reachable(struct transfer t)
 {
-    return shmem_ptr(t->source, t->peer) != NULL && shmem_ptr(t->dest, t->peer) != NULL;
+    return shmem_ptr(t.source, t.peer) != NULL && shmem_ptr(t.dest, t.peer) != NULL;
 }
 
-static void put(const struct transfer *t, long repetitions)
+static void put(struct transfer t, long repetitions)
 {
     for (long r = 0; r < repetitions; r++) {
-        shmem_putmem(t->dest, t->source, t->bytes, t->peer);
+        shmem_putmem(t.dest, t.source, t.bytes, t.peer);
         shmem_quiet();
         keep_memory();
     }
 }
 
-static void put_ptr(const struct transfer *t, long repetitions)
+static void put_ptr(struct transfer t, long repetitions)
 {
-    char *there = shmem_ptr(t->dest, t->peer);
+    char *there = shmem_ptr(t.dest, t.peer);
     for (long r = 0; r < repetitions; r++) {
-        memcpy(there, t->source, t->bytes);
+        memcpy(there, t.source, t.bytes);
         shmem_quiet();
         keep_memory();
     }
 }
 
-static void get(const struct transfer *t, long repetitions)
+static void get(struct transfer t, long repetitions)
 {
     for (long r = 0; r < repetitions; r++) {
-        shmem_getmem(t->dest, t->source, t->bytes, t->peer);
+        shmem_getmem(t.dest, t.source, t.bytes, t.peer);
         keep_memory();
     }
 }
 
-static void get_ptr(const struct transfer *t, long repetitions)
+static void get_ptr(struct transfer t, long repetitions)
 {
-    const char *there = shmem_ptr(t->source, t->peer);
+    const char *there = shmem_ptr(t.source, t.peer);
     for (long r = 0; r < repetitions; r++) {
-        memcpy(t->dest, there, t->bytes);
+        memcpy(t.dest, there, t.bytes);
         keep_memory();
     }
 }
 
-static void iput(const struct transfer *t, long repetitions)
+static void iput(struct transfer t, long repetitions)
 {
-    size_t count = t->bytes / sizeof(long);
+    size_t count = t.bytes / sizeof(long);
     for (long r = 0; r < repetitions; r++) {
-        shmem_long_iput((long *)t->dest, (const long *)t->source, STRIDE, 1, count, t->peer);
+        shmem_long_iput((long *)t.dest, (const long *)t.source, STRIDE, 1, count, t.peer);
         shmem_quiet();
         keep_memory();
     }
 }
 
-static void iput_ptr(const struct transfer *t, long repetitions)
+static void iput_ptr(struct transfer t, long repetitions)
 {
-    size_t count = t->bytes / sizeof(long);
-    const long *source = (const long *)t->source;
-    long *there = shmem_ptr(t->dest, t->peer);
+    size_t count = t.bytes / sizeof(long);
+    const long *source = (const long *)t.source;
+    long *there = shmem_ptr(t.dest, t.peer);
     for (long r = 0; r < repetitions; r++) {
         for (size_t i = 0; i < count; i++)
             there[STRIDE * i] = source[i];
@@ -75,20 +75,20 @@ static void iput_ptr(const struct transfer *t, long repetitions)
     }
 }
 
-static void iget(const struct transfer *t, long repetitions)
+static void iget(struct transfer t, long repetitions)
 {
-    size_t count = t->bytes / sizeof(long);
+    size_t count = t.bytes / sizeof(long);
     for (long r = 0; r < repetitions; r++) {
-        shmem_long_iget((long *)t->dest, (const long *)t->source, 1, STRIDE, count, t->peer);
+        shmem_long_iget((long *)t.dest, (const long *)t.source, 1, STRIDE, count, t.peer);
         keep_memory();
     }
 }
 
-static void iget_ptr(const struct transfer *t, long repetitions)
+static void iget_ptr(struct transfer t, long repetitions)
 {
-    size_t count = t->bytes / sizeof(long);
-    const long *there = shmem_ptr(t->source, t->peer);
-    long *dest = (long *)t->dest;
+    size_t count = t.bytes / sizeof(long);
+    const long *there = shmem_ptr(t.source, t.peer);
+    long *dest = (long *)t.dest;
     for (long r = 0; r < repetitions; r++) {
         for (size_t i = 0; i < count; i++)
             dest[i] = there[STRIDE * i];
@@ -97,41 +97,41 @@ static void iget_ptr(const struct transfer *t, long repetitions)
 }
 
 /* p and g, as calls and through shmem_ptr, of one type. */
-#define SCALAR(type)                                                      \
-    static void type##_p(const struct transfer *t, long repetitions)      \
-    {                                                                     \
-        const type value = *(const type *)t->source;                      \
-        for (long r = 0; r < repetitions; r++) {                          \
-            shmem_##type##_p((type *)t->dest, value, t->peer);            \
-            shmem_quiet();                                                \
-            keep_memory();                                                \
-        }                                                                 \
-    }                                                                     \
-    static void type##_p_ptr(const struct transfer *t, long repetitions)  \
-    {                                                                     \
-        const type value = *(const type *)t->source;                      \
-        type *there = shmem_ptr(t->dest, t->peer);                        \
-        for (long r = 0; r < repetitions; r++) {                          \
-            *there = value;                                               \
-            shmem_quiet();                                                \
-            keep_memory();                                                \
-        }                                                                 \
-    }                                                                     \
-    static void type##_g(const struct transfer *t, long repetitions)      \
-    {                                                                     \
-        const type *ring = (const type *)t->source;                       \
-        type at = 0;                                                      \
-        for (long r = 0; r < repetitions; r++)                            \
-            at = shmem_##type##_g(&ring[(size_t)at], t->peer);            \
-        ring_place = at;                                                  \
-    }                                                                     \
-    static void type##_g_ptr(const struct transfer *t, long repetitions)  \
-    {                                                                     \
-        const type *ring = shmem_ptr(t->source, t->peer);                 \
-        type at = 0;                                                      \
-        for (long r = 0; r < repetitions; r++)                            \
-            at = ring[(size_t)at];                                        \
-        ring_place = at;                                                  \
+#define SCALAR(type)                                              \
+    static void type##_p(struct transfer t, long repetitions)     \
+    {                                                             \
+        const type value = *(const type *)t.source;               \
+        for (long r = 0; r < repetitions; r++) {                  \
+            shmem_##type##_p((type *)t.dest, value, t.peer);      \
+            shmem_quiet();                                        \
+            keep_memory();                                        \
+        }                                                         \
+    }                                                             \
+    static void type##_p_ptr(struct transfer t, long repetitions) \
+    {                                                             \
+        const type value = *(const type *)t.source;               \
+        type *there = shmem_ptr(t.dest, t.peer);                  \
+        for (long r = 0; r < repetitions; r++) {                  \
+            *there = value;                                       \
+            shmem_quiet();                                        \
+            keep_memory();                                        \
+        }                                                         \
+    }                                                             \
+    static void type##_g(struct transfer t, long repetitions)     \
+    {                                                             \
+        const type *ring = (const type *)t.source;                \
+        type at = 0;                                              \
+        for (long r = 0; r < repetitions; r++)                    \
+            at = shmem_##type##_g(&ring[(size_t)at], t.peer);     \
+        ring_place = at;                                          \
+    }                                                             \
+    static void type##_g_ptr(struct transfer t, long repetitions) \
+    {                                                             \
+        const type *ring = shmem_ptr(t.source, t.peer);           \
+        type at = 0;                                              \
+        for (long r = 0; r < repetitions; r++)                    \
+            at = ring[(size_t)at];                                \
+        ring_place = at;                                          \
     }
 
 SCALAR(char)
@@ -140,15 +140,15 @@ SCALAR(int)
 SCALAR(long)
 
 /* The function of the type that has the size. */
-#define BY_SIZE(name, suffix)                                                            \
-    static void name(const struct transfer *t, long repetitions)                         \
-    {                                                                                    \
-        switch (t->bytes) {                                                              \
-        case sizeof(char): char_##suffix(t, repetitions); break;                         \
-        case sizeof(short): short_##suffix(t, repetitions); break;                       \
-        case sizeof(int): int_##suffix(t, repetitions); break;                           \
-        default: long_##suffix(t, repetitions);                                          \
-        }                                                                                \
+#define BY_SIZE(name, suffix)                                      \
+    static void name(struct transfer t, long repetitions)          \
+    {                                                              \
+        switch (t.bytes) {                                         \
+        case sizeof(char): char_##suffix(t, repetitions); break;   \
+        case sizeof(short): short_##suffix(t, repetitions); break; \
+        case sizeof(int): int_##suffix(t, repetitions); break;     \
+        default: long_##suffix(t, repetitions);                    \
+        }                                                          \
     }
 
 BY_SIZE(p, p)
@@ -156,8 +156,8 @@ BY_SIZE(p_ptr, p_ptr)
 BY_SIZE(g, g)
 BY_SIZE(g_ptr, g_ptr)
 
-#define FORMS(name, sizes, data)                                                  \
-    {#name, "call", OWN_LATENCY, sizes, ORIGINS, 1, &data, name, NULL},           \
+#define FORMS(name, sizes, data)                                        \
+    {#name, "call", OWN_LATENCY, sizes, ORIGINS, 1, &data, name, NULL}, \
     {#name, "ptr", OWN_LATENCY, sizes, ORIGINS, 1, &data, name##_ptr, reachable}
 
 static const struct operation operations[] = {

@@ -43,8 +43,8 @@ struct operation {
     enum part part;
     int window; /* operations of one repetition where they are small */
     const struct data *data;
-    void (*run)(const struct transfer *t, long repetitions);
-    bool (*available)(const struct transfer *t); /* NULL: always */
+    void (*run)(struct transfer t, long repetitions); /* by value: stores change nothing in it */
+    bool (*available)(struct transfer t);             /* NULL: always */
 };
 
 enum { WINDOW = 64 };

@@ -5,18 +5,18 @@
 #include "job_mpi.h"
 
 /* Operations that give the old value, after which comes `then`. */
-#define FETCHING(name, value, action, then)                                                  \
-    static void name(const struct transfer *t, long repetitions)                             \
-    {                                                                                        \
-        MPI_Win window = job_window_at(t->dest);                                             \
-        long added = 0, olds = 0;                                                            \
-        for (long r = 0; r < repetitions; r++) {                                             \
-            long operand = value, old;                                                       \
-            MPI_Fetch_and_op(&operand, &old, MPI_LONG, t->peer, 0, action, window);          \
-            MPI_Win_flush(t->peer, window);                                                  \
-            then;                                                                            \
-        }                                                                                    \
-        tally = (struct tally){added, olds};                                                 \
+#define FETCHING(name, value, action, then)                                        \
+    static void name(struct transfer t, long repetitions)                          \
+    {                                                                              \
+        MPI_Win window = job_window_at(t.dest);                                    \
+        long added = 0, olds = 0;                                                  \
+        for (long r = 0; r < repetitions; r++) {                                   \
+            long operand = value, old;                                             \
+            MPI_Fetch_and_op(&operand, &old, MPI_LONG, t.peer, 0, action, window); \
+            MPI_Win_flush(t.peer, window);                                         \
+            then;                                                                  \
+        }                                                                          \
+        tally = (struct tally){added, olds};                                       \
     }
 
 FETCHING(fetch_inc, 1, MPI_SUM, olds += old - INITIAL)
@@ -25,38 +25,38 @@ FETCHING(fetch, 0, MPI_NO_OP, added += old - INITIAL)
 FETCHING(swap, r, MPI_REPLACE, added += r - old)
 
 /* Operations that give nothing; they have added `sum`, each or all. */
-#define NOT_FETCHING(name, value, action, sum)                                               \
-    static void name(const struct transfer *t, long repetitions)                             \
-    {                                                                                        \
-        MPI_Win window = job_window_at(t->dest);                                             \
-        for (long r = 0; r < repetitions; r++) {                                             \
-            long operand = value;                                                            \
-            MPI_Accumulate(&operand, 1, MPI_LONG, t->peer, 0, 1, MPI_LONG, action, window);  \
-            MPI_Win_flush(t->peer, window);                                                  \
-        }                                                                                    \
-        tally.added = sum;                                                                   \
+#define NOT_FETCHING(name, value, action, sum)                                             \
+    static void name(struct transfer t, long repetitions)                                  \
+    {                                                                                      \
+        MPI_Win window = job_window_at(t.dest);                                            \
+        for (long r = 0; r < repetitions; r++) {                                           \
+            long operand = value;                                                          \
+            MPI_Accumulate(&operand, 1, MPI_LONG, t.peer, 0, 1, MPI_LONG, action, window); \
+            MPI_Win_flush(t.peer, window);                                                 \
+        }                                                                                  \
+        tally.added = sum;                                                                 \
     }
 
 NOT_FETCHING(add, 1, MPI_SUM, repetitions)
 NOT_FETCHING(set, INITIAL + r + 1, MPI_REPLACE, repetitions)
 
 /* Each tries to count up from what it saw last, and succeeds where no other came between. */
-static void compare_swap(const struct transfer *t, long repetitions)
+static void compare_swap(struct transfer t, long repetitions)
 {
-    MPI_Win window = job_window_at(t->dest);
+    MPI_Win window = job_window_at(t.dest);
     long expected = INITIAL, added = 0;
     for (long r = 0; r < repetitions; r++) {
         long next = expected + 1, old;
-        MPI_Compare_and_swap(&next, &expected, &old, MPI_LONG, t->peer, 0, window);
-        MPI_Win_flush(t->peer, window);
+        MPI_Compare_and_swap(&next, &expected, &old, MPI_LONG, t.peer, 0, window);
+        MPI_Win_flush(t.peer, window);
         added += old == expected;
         expected = old == expected ? next : old;
     }
     tally.added = added;
 }
 
-#define OPERATION(name, data)                                                            \
-    {#name, "rma", OWN_LATENCY, LONG_SIZE, ORIGINS, 1, &data, name, NULL},               \
+#define OPERATION(name, data)                                              \
+    {#name, "rma", OWN_LATENCY, LONG_SIZE, ORIGINS, 1, &data, name, NULL}, \
     {#name "_contended", "rma", OWN_LATENCY, LONG_SIZE, EVERYONE, 1, &data, name, NULL}
 
 static const struct operation operations[] = {

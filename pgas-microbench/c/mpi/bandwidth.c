@@ -8,71 +8,71 @@
 #include "job_mpi.h"
 #include "strided.h"
 
-#define PUT MPI_Put(t->source, bytes, MPI_BYTE, t->peer, 0, bytes, MPI_BYTE, window)
-#define GET MPI_Get(t->dest, bytes, MPI_BYTE, t->peer, 0, bytes, MPI_BYTE, window)
-#define IPUT MPI_Put(t->source, longs, MPI_LONG, t->peer, 0, 1, apart, window)
-#define IGET MPI_Get(t->dest, longs, MPI_LONG, t->peer, 0, 1, apart, window)
-#define MESSAGE                                                                        \
-    MPI_Put((long *)t->source + w, 1, MPI_LONG, t->peer, (MPI_Aint)sizeof(long) * w,   \
+#define PUT MPI_Put(t.source, bytes, MPI_BYTE, t.peer, 0, bytes, MPI_BYTE, window)
+#define GET MPI_Get(t.dest, bytes, MPI_BYTE, t.peer, 0, bytes, MPI_BYTE, window)
+#define IPUT MPI_Put(t.source, longs, MPI_LONG, t.peer, 0, 1, apart, window)
+#define IGET MPI_Get(t.dest, longs, MPI_LONG, t.peer, 0, 1, apart, window)
+#define MESSAGE                                                                    \
+    MPI_Put((long *)t.source + w, 1, MPI_LONG, t.peer, (MPI_Aint)sizeof(long) * w, \
             1, MPI_LONG, window)
 
 /* Windows of `operation`, each followed by `complete`, on the memory that `remote` names. */
-#define WINDOWS(name, remote, operation, complete)                                     \
-    static void name(const struct transfer *t, long repetitions)                       \
-    {                                                                                  \
-        MPI_Win window = job_window_at(t->remote);                                     \
-        int bytes = (int)t->bytes;                                                     \
-        (void)bytes;                                                                   \
-        for (long r = 0; r < repetitions; r++) {                                       \
-            for (int w = 0; w < t->window; w++) {                                      \
-                operation;                                                             \
-                complete;                                                              \
-            }                                                                          \
-            MPI_Win_flush(t->peer, window);                                            \
-        }                                                                              \
+#define WINDOWS(name, remote, operation, complete)        \
+    static void name(struct transfer t, long repetitions) \
+    {                                                     \
+        MPI_Win window = job_window_at(t.remote);         \
+        int bytes = (int)t.bytes;                         \
+        (void)bytes;                                      \
+        for (long r = 0; r < repetitions; r++) {          \
+            for (int w = 0; w < t.window; w++) {          \
+                operation;                                \
+                complete;                                 \
+            }                                             \
+            MPI_Win_flush(t.peer, window);                \
+        }                                                 \
     }
 
 /* The same with longs that lie apart at the other PE. */
-#define STRIDED(name, remote, operation)                                               \
-    static void name(const struct transfer *t, long repetitions)                       \
-    {                                                                                  \
-        MPI_Win window = job_window_at(t->remote);                                     \
-        MPI_Datatype apart = longs_apart(t->bytes);                                    \
-        int longs = (int)(t->bytes / sizeof(long));                                    \
-        for (long r = 0; r < repetitions; r++) {                                       \
-            for (int w = 0; w < t->window; w++)                                        \
-                operation;                                                             \
-            MPI_Win_flush(t->peer, window);                                            \
-        }                                                                              \
-        MPI_Type_free(&apart);                                                         \
+#define STRIDED(name, remote, operation)                  \
+    static void name(struct transfer t, long repetitions) \
+    {                                                     \
+        MPI_Win window = job_window_at(t.remote);         \
+        MPI_Datatype apart = longs_apart(t.bytes);        \
+        int longs = (int)(t.bytes / sizeof(long));        \
+        for (long r = 0; r < repetitions; r++) {          \
+            for (int w = 0; w < t.window; w++)            \
+                operation;                                \
+            MPI_Win_flush(t.peer, window);                \
+        }                                                 \
+        MPI_Type_free(&apart);                            \
     }
 
-WINDOWS(put, dest, PUT, MPI_Win_flush_local(t->peer, window))
+WINDOWS(put, dest, PUT, MPI_Win_flush_local(t.peer, window))
 WINDOWS(put_nbi, dest, PUT, (void)0)
-WINDOWS(get, source, GET, MPI_Win_flush_local(t->peer, window))
+WINDOWS(get, source, GET, MPI_Win_flush_local(t.peer, window))
 WINDOWS(get_nbi, source, GET, (void)0)
 WINDOWS(put_rate, dest, MESSAGE, (void)0)
 STRIDED(iput, dest, IPUT)
 STRIDED(iget, source, IGET)
 
 /* Windows of messages to the peer, each window answered by an empty one. */
-static void sendrecv(const struct transfer *t, long repetitions)
+static void sendrecv(struct transfer t, long repetitions)
 {
     MPI_Request requests[WINDOW];
     MPI_Status statuses[WINDOW];
-    int bytes = (int)t->bytes, ticket = 1;
+    int bytes = (int)t.bytes, ticket = 1;
     for (long r = 0; r < repetitions; r++) {
-        for (int w = 0; w < t->window; w++) {
-            if (t->origin)
-                MPI_Isend(t->source, bytes, MPI_BYTE, t->peer, 0, MPI_COMM_WORLD, &requests[w]);
+        for (int w = 0; w < t.window; w++) {
+            if (t.origin)
+                MPI_Isend(t.source, bytes, MPI_BYTE, t.peer, 0, MPI_COMM_WORLD, &requests[w]);
             else
-                MPI_Irecv(t->dest, bytes, MPI_BYTE, t->peer, 0, MPI_COMM_WORLD, &requests[w]);
+                MPI_Irecv(t.dest, bytes, MPI_BYTE, t.peer, 0, MPI_COMM_WORLD, &requests[w]);
         }
-        MPI_Waitall(t->window, requests, statuses);
-        if (t->origin)
-            MPI_Recv(NULL, 0, MPI_BYTE, t->peer, ticket, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Waitall(t.window, requests, statuses);
+        if (t.origin)
+            MPI_Recv(NULL, 0, MPI_BYTE, t.peer, ticket, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         else
-            MPI_Send(NULL, 0, MPI_BYTE, t->peer, ticket, MPI_COMM_WORLD);
+            MPI_Send(NULL, 0, MPI_BYTE, t.peer, ticket, MPI_COMM_WORLD);
     }
 }
 

@@ -10,14 +10,14 @@
 #define WORLD MPI_COMM_WORLD
 
 /* A loop of calls on arrays of `type`. */
-#define CALLS(name, type, call)                                        \
-    static void name(const struct transfer *t, long repetitions)       \
-    {                                                                  \
-        const type *source = (const type *)t->source;                  \
-        type *dest = (type *)t->dest;                                  \
-        int count = (int)(t->bytes / sizeof(type));                    \
-        for (long r = 0; r < repetitions; r++)                         \
-            call;                                                      \
+#define CALLS(name, type, call)                           \
+    static void name(struct transfer t, long repetitions) \
+    {                                                     \
+        const type *source = (const type *)t.source;      \
+        type *dest = (type *)t.dest;                      \
+        int count = (int)(t.bytes / sizeof(type));        \
+        for (long r = 0; r < repetitions; r++)            \
+            call;                                         \
     }
 
 CALLS(fcollect, long, MPI_Allgather(source, count, MPI_LONG, dest, count, MPI_LONG, WORLD))
@@ -27,7 +27,7 @@ CALLS(reduce_int, int, MPI_Allreduce(source, dest, count, MPI_INT, MPI_SUM, WORL
 CALLS(sum_inscan, double, MPI_Scan(source, dest, count, MPI_DOUBLE, MPI_SUM, WORLD))
 CALLS(sum_exscan, double, MPI_Exscan(source, dest, count, MPI_DOUBLE, MPI_SUM, WORLD))
 
-static void barrier_all(const struct transfer *t, long repetitions)
+static void barrier_all(struct transfer t, long repetitions)
 {
     (void)t;
     for (long r = 0; r < repetitions; r++)
@@ -35,28 +35,28 @@ static void barrier_all(const struct transfer *t, long repetitions)
 }
 
 /* MPI has one array where OpenSHMEM has two. */
-static void broadcast(const struct transfer *t, long repetitions)
+static void broadcast(struct transfer t, long repetitions)
 {
-    int count = (int)(t->bytes / sizeof(long));
+    int count = (int)(t.bytes / sizeof(long));
     for (long r = 0; r < repetitions; r++) {
-        int from = next_root(t->pes);
-        MPI_Bcast(t->me == from ? t->source : t->dest, count, MPI_LONG, from, WORLD);
+        int from = next_root(t.pes);
+        MPI_Bcast(t.me == from ? t.source : t.dest, count, MPI_LONG, from, WORLD);
     }
 }
 
-static void collect(const struct transfer *t, long repetitions)
+static void collect(struct transfer t, long repetitions)
 {
-    int count = (int)(t->bytes / sizeof(long));
-    int *counts = malloc((size_t)t->pes * sizeof *counts);
-    int *places = malloc((size_t)t->pes * sizeof *places);
+    int count = (int)(t.bytes / sizeof(long));
+    int *counts = malloc((size_t)t.pes * sizeof *counts);
+    int *places = malloc((size_t)t.pes * sizeof *places);
     if (counts == NULL || places == NULL)
         abort();
-    for (int pe = 0; pe < t->pes; pe++) {
+    for (int pe = 0; pe < t.pes; pe++) {
         counts[pe] = count;
         places[pe] = pe * count;
     }
     for (long r = 0; r < repetitions; r++)
-        MPI_Allgatherv(t->source, count, MPI_LONG, t->dest, counts, places, MPI_LONG, WORLD);
+        MPI_Allgatherv(t.source, count, MPI_LONG, t.dest, counts, places, MPI_LONG, WORLD);
     free(counts);
     free(places);
 }
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
 {
     static const struct program program = {
         .name = "mpi-collectives",
-        .what = "time of one call over all PEs; bytes: what each PE has, for each other in alltoall",
+        .what = "time of one call; bytes: what each PE has (in alltoall: for each PE)",
         .least = sizeof(long),
         .memory = COLLECTIVE_MEMORY,
         .operations = operations,

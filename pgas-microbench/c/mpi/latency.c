@@ -5,59 +5,59 @@
 #include "job_mpi.h"
 #include "strided.h"
 
-static void put(const struct transfer *t, long repetitions)
+static void put(struct transfer t, long repetitions)
 {
-    MPI_Win window = job_window_at(t->dest);
-    int count = (int)t->bytes;
+    MPI_Win window = job_window_at(t.dest);
+    int count = (int)t.bytes;
     for (long r = 0; r < repetitions; r++) {
-        MPI_Put(t->source, count, MPI_BYTE, t->peer, 0, count, MPI_BYTE, window);
-        MPI_Win_flush(t->peer, window);
+        MPI_Put(t.source, count, MPI_BYTE, t.peer, 0, count, MPI_BYTE, window);
+        MPI_Win_flush(t.peer, window);
     }
 }
 
-static void get(const struct transfer *t, long repetitions)
+static void get(struct transfer t, long repetitions)
 {
-    MPI_Win window = job_window_at(t->source);
-    int count = (int)t->bytes;
+    MPI_Win window = job_window_at(t.source);
+    int count = (int)t.bytes;
     for (long r = 0; r < repetitions; r++) {
-        MPI_Get(t->dest, count, MPI_BYTE, t->peer, 0, count, MPI_BYTE, window);
-        MPI_Win_flush(t->peer, window);
+        MPI_Get(t.dest, count, MPI_BYTE, t.peer, 0, count, MPI_BYTE, window);
+        MPI_Win_flush(t.peer, window);
     }
 }
 
-static void iput(const struct transfer *t, long repetitions)
+static void iput(struct transfer t, long repetitions)
 {
-    MPI_Win window = job_window_at(t->dest);
-    MPI_Datatype apart = longs_apart(t->bytes);
-    int count = (int)(t->bytes / sizeof(long));
+    MPI_Win window = job_window_at(t.dest);
+    MPI_Datatype apart = longs_apart(t.bytes);
+    int count = (int)(t.bytes / sizeof(long));
     for (long r = 0; r < repetitions; r++) {
-        MPI_Put(t->source, count, MPI_LONG, t->peer, 0, 1, apart, window);
-        MPI_Win_flush(t->peer, window);
+        MPI_Put(t.source, count, MPI_LONG, t.peer, 0, 1, apart, window);
+        MPI_Win_flush(t.peer, window);
     }
     MPI_Type_free(&apart);
 }
 
-static void iget(const struct transfer *t, long repetitions)
+static void iget(struct transfer t, long repetitions)
 {
-    MPI_Win window = job_window_at(t->source);
-    MPI_Datatype apart = longs_apart(t->bytes);
-    int count = (int)(t->bytes / sizeof(long));
+    MPI_Win window = job_window_at(t.source);
+    MPI_Datatype apart = longs_apart(t.bytes);
+    int count = (int)(t.bytes / sizeof(long));
     for (long r = 0; r < repetitions; r++) {
-        MPI_Get(t->dest, count, MPI_LONG, t->peer, 0, 1, apart, window);
-        MPI_Win_flush(t->peer, window);
+        MPI_Get(t.dest, count, MPI_LONG, t.peer, 0, 1, apart, window);
+        MPI_Win_flush(t.peer, window);
     }
     MPI_Type_free(&apart);
 }
 
 /* A repetition is one message: the first goes from origin to peer, the next one back. */
-static void sendrecv(const struct transfer *t, long repetitions)
+static void sendrecv(struct transfer t, long repetitions)
 {
-    int count = (int)t->bytes;
+    int count = (int)t.bytes;
     for (long r = 0; r < repetitions; r++) {
-        if ((r % 2 == 0) == t->origin)
-            MPI_Send(t->source, count, MPI_BYTE, t->peer, 0, MPI_COMM_WORLD);
+        if ((r % 2 == 0) == t.origin)
+            MPI_Send(t.source, count, MPI_BYTE, t.peer, 0, MPI_COMM_WORLD);
         else
-            MPI_Recv(t->dest, count, MPI_BYTE, t->peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Recv(t.dest, count, MPI_BYTE, t.peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
 }
 
