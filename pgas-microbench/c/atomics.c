@@ -7,31 +7,33 @@
 #include "program.h"
 #include "tally.h"
 
-static bool reachable(struct transfer t)
+static bool reachable(const struct transfer *t)
 {
-    return shmem_ptr(t.dest, t.peer) != NULL;
+    return shmem_ptr(t->dest, t->peer) != NULL;
 }
 
 /* Each operation in both forms: `call` and `ptr` give the old value, and then comes `then`. */
-#define FETCHING(name, call, ptr, then)                         \
-    static void name(struct transfer t, long repetitions)       \
-    {                                                           \
-        long *counter = (long *)t.dest, added = 0, olds = 0;    \
-        for (long r = 0; r < repetitions; r++) {                \
-            long old = call;                                    \
-            then;                                               \
-        }                                                       \
-        tally = (struct tally){added, olds};                    \
-    }                                                           \
-    static void name##_ptr(struct transfer t, long repetitions) \
-    {                                                           \
-        _Atomic long *counter = shmem_ptr(t.dest, t.peer);      \
-        long added = 0, olds = 0;                               \
-        for (long r = 0; r < repetitions; r++) {                \
-            long old = ptr;                                     \
-            then;                                               \
-        }                                                       \
-        tally = (struct tally){added, olds};                    \
+#define FETCHING(name, call, ptr, then)                                       \
+    static void name(const struct transfer *transfer, long repetitions)       \
+    {                                                                         \
+        const struct transfer t = *transfer;                                  \
+        long *counter = (long *)t.dest, added = 0, olds = 0;                  \
+        for (long r = 0; r < repetitions; r++) {                              \
+            long old = call;                                                  \
+            then;                                                             \
+        }                                                                     \
+        tally = (struct tally){added, olds};                                  \
+    }                                                                         \
+    static void name##_ptr(const struct transfer *transfer, long repetitions) \
+    {                                                                         \
+        const struct transfer t = *transfer;                                  \
+        _Atomic long *counter = shmem_ptr(t.dest, t.peer);                    \
+        long added = 0, olds = 0;                                             \
+        for (long r = 0; r < repetitions; r++) {                              \
+            long old = ptr;                                                   \
+            then;                                                             \
+        }                                                                     \
+        tally = (struct tally){added, olds};                                  \
     }
 
 #define SUM_OLD olds += old - INITIAL
@@ -46,24 +48,26 @@ FETCHING(swap, shmem_long_atomic_swap(counter, r, t.peer), atomic_exchange(count
          added += r - old)
 
 /* Each operation in both forms, followed by shmem_quiet; they have added `sum`, each or all. */
-#define NOT_FETCHING(name, call, ptr, sum)                      \
-    static void name(struct transfer t, long repetitions)       \
-    {                                                           \
-        long *counter = (long *)t.dest;                         \
-        for (long r = 0; r < repetitions; r++) {                \
-            call;                                               \
-            shmem_quiet();                                      \
-        }                                                       \
-        tally.added = sum;                                      \
-    }                                                           \
-    static void name##_ptr(struct transfer t, long repetitions) \
-    {                                                           \
-        _Atomic long *counter = shmem_ptr(t.dest, t.peer);      \
-        for (long r = 0; r < repetitions; r++) {                \
-            ptr;                                                \
-            shmem_quiet();                                      \
-        }                                                       \
-        tally.added = sum;                                      \
+#define NOT_FETCHING(name, call, ptr, sum)                                    \
+    static void name(const struct transfer *transfer, long repetitions)       \
+    {                                                                         \
+        const struct transfer t = *transfer;                                  \
+        long *counter = (long *)t.dest;                                       \
+        for (long r = 0; r < repetitions; r++) {                              \
+            call;                                                             \
+            shmem_quiet();                                                    \
+        }                                                                     \
+        tally.added = sum;                                                    \
+    }                                                                         \
+    static void name##_ptr(const struct transfer *transfer, long repetitions) \
+    {                                                                         \
+        const struct transfer t = *transfer;                                  \
+        _Atomic long *counter = shmem_ptr(t.dest, t.peer);                    \
+        for (long r = 0; r < repetitions; r++) {                              \
+            ptr;                                                              \
+            shmem_quiet();                                                    \
+        }                                                                     \
+        tally.added = sum;                                                    \
     }
 
 NOT_FETCHING(add, shmem_long_atomic_add(counter, 1, t.peer), atomic_fetch_add(counter, 1),
@@ -72,8 +76,9 @@ NOT_FETCHING(set, shmem_long_atomic_set(counter, INITIAL + r + 1, t.peer),
              atomic_store(counter, INITIAL + r + 1), repetitions)
 
 /* Each tries to count up from what it saw last, and succeeds where no other came between. */
-static void compare_swap(struct transfer t, long repetitions)
+static void compare_swap(const struct transfer *transfer, long repetitions)
 {
+    const struct transfer t = *transfer;
     long *counter = (long *)t.dest, expected = INITIAL, added = 0;
     for (long r = 0; r < repetitions; r++) {
         long old = shmem_long_atomic_compare_swap(counter, expected, expected + 1, t.peer);
@@ -83,8 +88,9 @@ static void compare_swap(struct transfer t, long repetitions)
     tally.added = added;
 }
 
-static void compare_swap_ptr(struct transfer t, long repetitions)
+static void compare_swap_ptr(const struct transfer *transfer, long repetitions)
 {
+    const struct transfer t = *transfer;
     _Atomic long *counter = shmem_ptr(t.dest, t.peer);
     long expected = INITIAL, added = 0;
     for (long r = 0; r < repetitions; r++) {

@@ -10,9 +10,9 @@
 #include "pair_data.h"
 #include "program.h"
 
-static bool reachable(struct transfer t)
+static bool reachable(const struct transfer *t)
 {
-    return shmem_ptr(t.source, t.peer) != NULL && shmem_ptr(t.dest, t.peer) != NULL;
+    return shmem_ptr(t->source, t->peer) != NULL && shmem_ptr(t->dest, t->peer) != NULL;
 }
 
 static void spread(long *restrict dest, const long *restrict source, size_t count)
@@ -35,17 +35,18 @@ static void gather(long *restrict dest, const long *restrict source, size_t coun
 #define LONGS (t.bytes / sizeof(long))
 
 /* Windows of `operation`, with the number `w`. */
-#define WINDOWS(name, prepare, operation, finish)         \
-    static void name(struct transfer t, long repetitions) \
-    {                                                     \
-        prepare;                                          \
-        for (long r = 0; r < repetitions; r++) {          \
-            for (int w = 0; w < t.window; w++) {          \
-                operation;                                \
-                keep_memory();                            \
-            }                                             \
-            finish;                                       \
-        }                                                 \
+#define WINDOWS(name, prepare, operation, finish)                       \
+    static void name(const struct transfer *transfer, long repetitions) \
+    {                                                                   \
+        const struct transfer t = *transfer;                            \
+        prepare;                                                        \
+        for (long r = 0; r < repetitions; r++) {                        \
+            for (int w = 0; w < t.window; w++) {                        \
+                operation;                                              \
+                keep_memory();                                          \
+            }                                                           \
+            finish;                                                     \
+        }                                                               \
     }
 
 WINDOWS(put, NOTHING, shmem_putmem(t.dest, t.source, t.bytes, t.peer), shmem_quiet())
@@ -64,8 +65,9 @@ WINDOWS(p_rate, NOTHING, shmem_long_p(DEST + w, SOURCE[w], t.peer), shmem_quiet(
 WINDOWS(p_rate_ptr, TO_PEER, ((long *)to)[w] = SOURCE[w], shmem_quiet())
 
 /* Passes over arrays, in loops as programs have them: compilers may make of them what they can. */
-static void p(struct transfer t, long repetitions)
+static void p(const struct transfer *transfer, long repetitions)
 {
+    const struct transfer t = *transfer;
     size_t count = t.bytes / sizeof(double);
     const double *source = (const double *)t.source;
     double *dest = (double *)t.dest;
@@ -77,8 +79,9 @@ static void p(struct transfer t, long repetitions)
     }
 }
 
-static void p_ptr(struct transfer t, long repetitions)
+static void p_ptr(const struct transfer *transfer, long repetitions)
 {
+    const struct transfer t = *transfer;
     size_t count = t.bytes / sizeof(double);
     const double *source = (const double *)t.source;
     double *there = shmem_ptr(t.dest, t.peer);
@@ -90,8 +93,9 @@ static void p_ptr(struct transfer t, long repetitions)
     }
 }
 
-static void g(struct transfer t, long repetitions)
+static void g(const struct transfer *transfer, long repetitions)
 {
+    const struct transfer t = *transfer;
     size_t count = t.bytes / sizeof(double);
     const double *source = (const double *)t.source;
     double *dest = (double *)t.dest;
@@ -102,8 +106,9 @@ static void g(struct transfer t, long repetitions)
     }
 }
 
-static void g_ptr(struct transfer t, long repetitions)
+static void g_ptr(const struct transfer *transfer, long repetitions)
 {
+    const struct transfer t = *transfer;
     size_t count = t.bytes / sizeof(double);
     const double *there = shmem_ptr(t.source, t.peer);
     double *dest = (double *)t.dest;

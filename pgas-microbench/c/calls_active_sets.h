@@ -22,10 +22,10 @@ static char *work;        /* two arrays for reductions */
 static size_t work_bytes; /* of one */
 
 /* Memory for calls at this size; before a loop of them, by all PEs. */
-static void prepare_calls(struct transfer t)
+static void prepare_calls(const struct transfer *t)
 {
     const size_t least = SHMEM_REDUCE_MIN_WRKDATA_SIZE * sizeof(double);
-    size_t need = t.bytes / 2 + sizeof(double);
+    size_t need = t->bytes / 2 + sizeof(double);
     need = need > least ? need : least;
     if (work_bytes < need) {
         shmem_free(work);
@@ -33,7 +33,7 @@ static void prepare_calls(struct transfer t)
         work_bytes = need;
     }
     if (syncs == NULL) {
-        members = t.pes;
+        members = t->pes;
         size_t length = (size_t)(members + 1) * SYNC_LENGTH;
         syncs = shmem_malloc(length * sizeof *syncs);
         for (size_t i = 0; syncs != NULL && i < length; i++)

@@ -6,7 +6,7 @@
 
 #include "collective_data.h"
 
-static void prepare_calls(struct transfer t)
+static void prepare_calls(const struct transfer *t)
 {
     (void)t; /* teams bring what they need */
 }

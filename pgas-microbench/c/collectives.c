@@ -13,15 +13,16 @@
 #include "program.h"
 
 /* A loop of calls on arrays of `type`. */
-#define CALLS(name, type, call)                           \
-    static void name(struct transfer t, long repetitions) \
-    {                                                     \
-        const type *source = (const type *)t.source;      \
-        type *dest = (type *)t.dest;                      \
-        size_t count = t.bytes / sizeof(type);            \
-        prepare_calls(t);                                 \
-        for (long r = 0; r < repetitions; r++)            \
-            call;                                         \
+#define CALLS(name, type, call)                                         \
+    static void name(const struct transfer *transfer, long repetitions) \
+    {                                                                   \
+        const struct transfer t = *transfer;                            \
+        const type *source = (const type *)t.source;                    \
+        type *dest = (type *)t.dest;                                    \
+        size_t count = t.bytes / sizeof(type);                          \
+        prepare_calls(transfer);                                        \
+        for (long r = 0; r < repetitions; r++)                          \
+            call;                                                       \
     }
 
 CALLS(broadcast, long, call_broadcast(dest, source, count, next_root(t.pes)))
@@ -36,16 +37,16 @@ CALLS(sum_inscan, double, shmem_double_sum_inscan(SHMEM_TEAM_WORLD, dest, source
 CALLS(sum_exscan, double, shmem_double_sum_exscan(SHMEM_TEAM_WORLD, dest, source, count))
 #endif
 
-static void barrier_all(struct transfer t, long repetitions)
+static void barrier_all(const struct transfer *transfer, long repetitions)
 {
-    (void)t;
+    (void)transfer;
     for (long r = 0; r < repetitions; r++)
         shmem_barrier_all();
 }
 
-static void sync_all(struct transfer t, long repetitions)
+static void sync_all(const struct transfer *transfer, long repetitions)
 {
-    (void)t;
+    (void)transfer;
     for (long r = 0; r < repetitions; r++)
         shmem_sync_all();
 }

@@ -11,13 +11,14 @@
 #include "pair_data.h"
 #include "program.h"
 
-static bool reachable(struct transfer t)
+static bool reachable(const struct transfer *t)
 {
-    return shmem_ptr(t.source, t.peer) != NULL && shmem_ptr(t.dest, t.peer) != NULL;
+    return shmem_ptr(t->source, t->peer) != NULL && shmem_ptr(t->dest, t->peer) != NULL;
 }
 
-static void put(struct transfer t, long repetitions)
+static void put(const struct transfer *transfer, long repetitions)
 {
+    const struct transfer t = *transfer;
     for (long r = 0; r < repetitions; r++) {
         shmem_putmem(t.dest, t.source, t.bytes, t.peer);
         shmem_quiet();
@@ -25,8 +26,9 @@ static void put(struct transfer t, long repetitions)
     }
 }
 
-static void put_ptr(struct transfer t, long repetitions)
+static void put_ptr(const struct transfer *transfer, long repetitions)
 {
+    const struct transfer t = *transfer;
     char *there = shmem_ptr(t.dest, t.peer);
     for (long r = 0; r < repetitions; r++) {
         memcpy(there, t.source, t.bytes);
@@ -35,16 +37,18 @@ static void put_ptr(struct transfer t, long repetitions)
     }
 }
 
-static void get(struct transfer t, long repetitions)
+static void get(const struct transfer *transfer, long repetitions)
 {
+    const struct transfer t = *transfer;
     for (long r = 0; r < repetitions; r++) {
         shmem_getmem(t.dest, t.source, t.bytes, t.peer);
         keep_memory();
     }
 }
 
-static void get_ptr(struct transfer t, long repetitions)
+static void get_ptr(const struct transfer *transfer, long repetitions)
 {
+    const struct transfer t = *transfer;
     const char *there = shmem_ptr(t.source, t.peer);
     for (long r = 0; r < repetitions; r++) {
         memcpy(t.dest, there, t.bytes);
@@ -52,8 +56,9 @@ static void get_ptr(struct transfer t, long repetitions)
     }
 }
 
-static void iput(struct transfer t, long repetitions)
+static void iput(const struct transfer *transfer, long repetitions)
 {
+    const struct transfer t = *transfer;
     size_t count = t.bytes / sizeof(long);
     for (long r = 0; r < repetitions; r++) {
         shmem_long_iput((long *)t.dest, (const long *)t.source, STRIDE, 1, count, t.peer);
@@ -62,8 +67,9 @@ static void iput(struct transfer t, long repetitions)
     }
 }
 
-static void iput_ptr(struct transfer t, long repetitions)
+static void iput_ptr(const struct transfer *transfer, long repetitions)
 {
+    const struct transfer t = *transfer;
     size_t count = t.bytes / sizeof(long);
     const long *source = (const long *)t.source;
     long *there = shmem_ptr(t.dest, t.peer);
@@ -75,8 +81,9 @@ static void iput_ptr(struct transfer t, long repetitions)
     }
 }
 
-static void iget(struct transfer t, long repetitions)
+static void iget(const struct transfer *transfer, long repetitions)
 {
+    const struct transfer t = *transfer;
     size_t count = t.bytes / sizeof(long);
     for (long r = 0; r < repetitions; r++) {
         shmem_long_iget((long *)t.dest, (const long *)t.source, 1, STRIDE, count, t.peer);
@@ -84,8 +91,9 @@ static void iget(struct transfer t, long repetitions)
     }
 }
 
-static void iget_ptr(struct transfer t, long repetitions)
+static void iget_ptr(const struct transfer *transfer, long repetitions)
 {
+    const struct transfer t = *transfer;
     size_t count = t.bytes / sizeof(long);
     const long *there = shmem_ptr(t.source, t.peer);
     long *dest = (long *)t.dest;
@@ -97,41 +105,45 @@ static void iget_ptr(struct transfer t, long repetitions)
 }
 
 /* p and g, as calls and through shmem_ptr, of one type. */
-#define SCALAR(type)                                              \
-    static void type##_p(struct transfer t, long repetitions)     \
-    {                                                             \
-        const type value = *(const type *)t.source;               \
-        for (long r = 0; r < repetitions; r++) {                  \
-            shmem_##type##_p((type *)t.dest, value, t.peer);      \
-            shmem_quiet();                                        \
-            keep_memory();                                        \
-        }                                                         \
-    }                                                             \
-    static void type##_p_ptr(struct transfer t, long repetitions) \
-    {                                                             \
-        const type value = *(const type *)t.source;               \
-        type *there = shmem_ptr(t.dest, t.peer);                  \
-        for (long r = 0; r < repetitions; r++) {                  \
-            *there = value;                                       \
-            shmem_quiet();                                        \
-            keep_memory();                                        \
-        }                                                         \
-    }                                                             \
-    static void type##_g(struct transfer t, long repetitions)     \
-    {                                                             \
-        const type *ring = (const type *)t.source;                \
-        type at = 0;                                              \
-        for (long r = 0; r < repetitions; r++)                    \
-            at = shmem_##type##_g(&ring[(size_t)at], t.peer);     \
-        ring_place = at;                                          \
-    }                                                             \
-    static void type##_g_ptr(struct transfer t, long repetitions) \
-    {                                                             \
-        const type *ring = shmem_ptr(t.source, t.peer);           \
-        type at = 0;                                              \
-        for (long r = 0; r < repetitions; r++)                    \
-            at = ring[(size_t)at];                                \
-        ring_place = at;                                          \
+#define SCALAR(type)                                                            \
+    static void type##_p(const struct transfer *transfer, long repetitions)     \
+    {                                                                           \
+        const struct transfer t = *transfer;                                    \
+        const type value = *(const type *)t.source;                             \
+        for (long r = 0; r < repetitions; r++) {                                \
+            shmem_##type##_p((type *)t.dest, value, t.peer);                    \
+            shmem_quiet();                                                      \
+            keep_memory();                                                      \
+        }                                                                       \
+    }                                                                           \
+    static void type##_p_ptr(const struct transfer *transfer, long repetitions) \
+    {                                                                           \
+        const struct transfer t = *transfer;                                    \
+        const type value = *(const type *)t.source;                             \
+        type *there = shmem_ptr(t.dest, t.peer);                                \
+        for (long r = 0; r < repetitions; r++) {                                \
+            *there = value;                                                     \
+            shmem_quiet();                                                      \
+            keep_memory();                                                      \
+        }                                                                       \
+    }                                                                           \
+    static void type##_g(const struct transfer *transfer, long repetitions)     \
+    {                                                                           \
+        const struct transfer t = *transfer;                                    \
+        const type *ring = (const type *)t.source;                              \
+        type at = 0;                                                            \
+        for (long r = 0; r < repetitions; r++)                                  \
+            at = shmem_##type##_g(&ring[(size_t)at], t.peer);                   \
+        ring_place = at;                                                        \
+    }                                                                           \
+    static void type##_g_ptr(const struct transfer *transfer, long repetitions) \
+    {                                                                           \
+        const struct transfer t = *transfer;                                    \
+        const type *ring = shmem_ptr(t.source, t.peer);                         \
+        type at = 0;                                                            \
+        for (long r = 0; r < repetitions; r++)                                  \
+            at = ring[(size_t)at];                                              \
+        ring_place = at;                                                        \
     }
 
 SCALAR(char)
@@ -140,15 +152,15 @@ SCALAR(int)
 SCALAR(long)
 
 /* The function of the type that has the size. */
-#define BY_SIZE(name, suffix)                                      \
-    static void name(struct transfer t, long repetitions)          \
-    {                                                              \
-        switch (t.bytes) {                                         \
-        case sizeof(char): char_##suffix(t, repetitions); break;   \
-        case sizeof(short): short_##suffix(t, repetitions); break; \
-        case sizeof(int): int_##suffix(t, repetitions); break;     \
-        default: long_##suffix(t, repetitions);                    \
-        }                                                          \
+#define BY_SIZE(name, suffix)                                             \
+    static void name(const struct transfer *transfer, long repetitions)   \
+    {                                                                     \
+        switch (transfer->bytes) {                                        \
+        case sizeof(char): char_##suffix(transfer, repetitions); break;   \
+        case sizeof(short): short_##suffix(transfer, repetitions); break; \
+        case sizeof(int): int_##suffix(transfer, repetitions); break;     \
+        default: long_##suffix(transfer, repetitions);                    \
+        }                                                                 \
     }
 
 BY_SIZE(p, p)

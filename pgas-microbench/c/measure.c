@@ -42,7 +42,7 @@ static void take(const struct operation *o, const struct transfer *t, long repet
         job_barrier();
         mine[i].start = clock_now();
         if (run)
-            o->run(*t, repetitions);
+            o->run(t, repetitions);
         mine[i].end = clock_now();
     }
     job_share(&mine->start, 2 * (size_t)runs, &all->start);

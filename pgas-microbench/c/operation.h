@@ -17,7 +17,8 @@ enum quantity {
 /* Who runs the operation. In pairs, PE i belongs with PE i + n/2; the lower one's time counts. */
 enum part { ORIGINS, BOTH, EVERYONE };
 
-/* One operation's view of memory. Offsets are the same on all PEs. */
+/* One operation's view of memory, which is alike on all PEs. What runs it takes a copy, which
+ * compilers keep in registers whatever is stored meanwhile. */
 struct transfer {
     enum part part;
     int me, pes, peer; /* peer: the other one of the pair; for EVERYONE PE 0 */
@@ -43,8 +44,8 @@ struct operation {
     enum part part;
     int window; /* operations of one repetition where they are small */
     const struct data *data;
-    void (*run)(struct transfer t, long repetitions); /* by value: stores change nothing in it */
-    bool (*available)(struct transfer t);             /* NULL: always */
+    void (*run)(const struct transfer *transfer, long repetitions);
+    bool (*available)(const struct transfer *t); /* NULL: always */
 };
 
 enum { WINDOW = 64 };

@@ -92,7 +92,7 @@ static void verify(const struct program *p, const struct operation *o, const str
     o->data->fill(t);
     job_barrier();
     if (o->part != ORIGINS || t->origin)
-        o->run(*t, repetitions);
+        o->run(t, repetitions);
     job_barrier();
     if (!everywhere(o->data->check(t, repetitions)))
         job_refuse("%s: %s (%s) of %zu bytes gives wrong data", p->name, o->name, o->form,
@@ -106,7 +106,7 @@ static void series(const struct program *p, const struct operation *o,
     int sizes = sizes_of(o->sizes, options, list), left_out = 0;
     t.part = o->part;
     t.peer = peer_of(o->part, t.me, t.pes);
-    if (o->available != NULL && !everywhere(o->available(t))) {
+    if (o->available != NULL && !everywhere(o->available(&t))) {
         print_comment("%s,%s: left out, memory of other PEs cannot be reached by load and store",
                       o->name, o->form);
         return;

@@ -6,8 +6,9 @@
 
 /* Operations that give the old value, after which comes `then`. */
 #define FETCHING(name, value, action, then)                                        \
-    static void name(struct transfer t, long repetitions)                          \
+    static void name(const struct transfer *transfer, long repetitions)            \
     {                                                                              \
+        const struct transfer t = *transfer;                                       \
         MPI_Win window = job_window_at(t.dest);                                    \
         long added = 0, olds = 0;                                                  \
         for (long r = 0; r < repetitions; r++) {                                   \
@@ -26,8 +27,9 @@ FETCHING(swap, r, MPI_REPLACE, added += r - old)
 
 /* Operations that give nothing; they have added `sum`, each or all. */
 #define NOT_FETCHING(name, value, action, sum)                                             \
-    static void name(struct transfer t, long repetitions)                                  \
+    static void name(const struct transfer *transfer, long repetitions)                    \
     {                                                                                      \
+        const struct transfer t = *transfer;                                               \
         MPI_Win window = job_window_at(t.dest);                                            \
         for (long r = 0; r < repetitions; r++) {                                           \
             long operand = value;                                                          \
@@ -41,8 +43,9 @@ NOT_FETCHING(add, 1, MPI_SUM, repetitions)
 NOT_FETCHING(set, INITIAL + r + 1, MPI_REPLACE, repetitions)
 
 /* Each tries to count up from what it saw last, and succeeds where no other came between. */
-static void compare_swap(struct transfer t, long repetitions)
+static void compare_swap(const struct transfer *transfer, long repetitions)
 {
+    const struct transfer t = *transfer;
     MPI_Win window = job_window_at(t.dest);
     long expected = INITIAL, added = 0;
     for (long r = 0; r < repetitions; r++) {

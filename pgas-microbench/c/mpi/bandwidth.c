@@ -17,34 +17,36 @@
             1, MPI_LONG, window)
 
 /* Windows of `operation`, each followed by `complete`, on the memory that `remote` names. */
-#define WINDOWS(name, remote, operation, complete)        \
-    static void name(struct transfer t, long repetitions) \
-    {                                                     \
-        MPI_Win window = job_window_at(t.remote);         \
-        int bytes = (int)t.bytes;                         \
-        (void)bytes;                                      \
-        for (long r = 0; r < repetitions; r++) {          \
-            for (int w = 0; w < t.window; w++) {          \
-                operation;                                \
-                complete;                                 \
-            }                                             \
-            MPI_Win_flush(t.peer, window);                \
-        }                                                 \
+#define WINDOWS(name, remote, operation, complete)                      \
+    static void name(const struct transfer *transfer, long repetitions) \
+    {                                                                   \
+        const struct transfer t = *transfer;                            \
+        MPI_Win window = job_window_at(t.remote);                       \
+        int bytes = (int)t.bytes;                                       \
+        (void)bytes;                                                    \
+        for (long r = 0; r < repetitions; r++) {                        \
+            for (int w = 0; w < t.window; w++) {                        \
+                operation;                                              \
+                complete;                                               \
+            }                                                           \
+            MPI_Win_flush(t.peer, window);                              \
+        }                                                               \
     }
 
 /* The same with longs that lie apart at the other PE. */
-#define STRIDED(name, remote, operation)                  \
-    static void name(struct transfer t, long repetitions) \
-    {                                                     \
-        MPI_Win window = job_window_at(t.remote);         \
-        MPI_Datatype apart = longs_apart(t.bytes);        \
-        int longs = (int)(t.bytes / sizeof(long));        \
-        for (long r = 0; r < repetitions; r++) {          \
-            for (int w = 0; w < t.window; w++)            \
-                operation;                                \
-            MPI_Win_flush(t.peer, window);                \
-        }                                                 \
-        MPI_Type_free(&apart);                            \
+#define STRIDED(name, remote, operation)                                \
+    static void name(const struct transfer *transfer, long repetitions) \
+    {                                                                   \
+        const struct transfer t = *transfer;                            \
+        MPI_Win window = job_window_at(t.remote);                       \
+        MPI_Datatype apart = longs_apart(t.bytes);                      \
+        int longs = (int)(t.bytes / sizeof(long));                      \
+        for (long r = 0; r < repetitions; r++) {                        \
+            for (int w = 0; w < t.window; w++)                          \
+                operation;                                              \
+            MPI_Win_flush(t.peer, window);                              \
+        }                                                               \
+        MPI_Type_free(&apart);                                          \
     }
 
 WINDOWS(put, dest, PUT, MPI_Win_flush_local(t.peer, window))
@@ -56,8 +58,9 @@ STRIDED(iput, dest, IPUT)
 STRIDED(iget, source, IGET)
 
 /* Windows of messages to the peer, each window answered by an empty one. */
-static void sendrecv(struct transfer t, long repetitions)
+static void sendrecv(const struct transfer *transfer, long repetitions)
 {
+    const struct transfer t = *transfer;
     MPI_Request requests[WINDOW];
     MPI_Status statuses[WINDOW];
     int bytes = (int)t.bytes, ticket = 1;

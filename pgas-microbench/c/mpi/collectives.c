@@ -10,14 +10,15 @@
 #define WORLD MPI_COMM_WORLD
 
 /* A loop of calls on arrays of `type`. */
-#define CALLS(name, type, call)                           \
-    static void name(struct transfer t, long repetitions) \
-    {                                                     \
-        const type *source = (const type *)t.source;      \
-        type *dest = (type *)t.dest;                      \
-        int count = (int)(t.bytes / sizeof(type));        \
-        for (long r = 0; r < repetitions; r++)            \
-            call;                                         \
+#define CALLS(name, type, call)                                         \
+    static void name(const struct transfer *transfer, long repetitions) \
+    {                                                                   \
+        const struct transfer t = *transfer;                            \
+        const type *source = (const type *)t.source;                    \
+        type *dest = (type *)t.dest;                                    \
+        int count = (int)(t.bytes / sizeof(type));                      \
+        for (long r = 0; r < repetitions; r++)                          \
+            call;                                                       \
     }
 
 CALLS(fcollect, long, MPI_Allgather(source, count, MPI_LONG, dest, count, MPI_LONG, WORLD))
@@ -27,16 +28,17 @@ CALLS(reduce_int, int, MPI_Allreduce(source, dest, count, MPI_INT, MPI_SUM, WORL
 CALLS(sum_inscan, double, MPI_Scan(source, dest, count, MPI_DOUBLE, MPI_SUM, WORLD))
 CALLS(sum_exscan, double, MPI_Exscan(source, dest, count, MPI_DOUBLE, MPI_SUM, WORLD))
 
-static void barrier_all(struct transfer t, long repetitions)
+static void barrier_all(const struct transfer *transfer, long repetitions)
 {
-    (void)t;
+    (void)transfer;
     for (long r = 0; r < repetitions; r++)
         MPI_Barrier(WORLD);
 }
 
 /* MPI has one array where OpenSHMEM has two. */
-static void broadcast(struct transfer t, long repetitions)
+static void broadcast(const struct transfer *transfer, long repetitions)
 {
+    const struct transfer t = *transfer;
     int count = (int)(t.bytes / sizeof(long));
     for (long r = 0; r < repetitions; r++) {
         int from = next_root(t.pes);
@@ -44,8 +46,9 @@ static void broadcast(struct transfer t, long repetitions)
     }
 }
 
-static void collect(struct transfer t, long repetitions)
+static void collect(const struct transfer *transfer, long repetitions)
 {
+    const struct transfer t = *transfer;
     int count = (int)(t.bytes / sizeof(long));
     int *counts = malloc((size_t)t.pes * sizeof *counts);
     int *places = malloc((size_t)t.pes * sizeof *places);

@@ -5,8 +5,9 @@
 #include "job_mpi.h"
 #include "strided.h"
 
-static void put(struct transfer t, long repetitions)
+static void put(const struct transfer *transfer, long repetitions)
 {
+    const struct transfer t = *transfer;
     MPI_Win window = job_window_at(t.dest);
     int count = (int)t.bytes;
     for (long r = 0; r < repetitions; r++) {
@@ -15,8 +16,9 @@ static void put(struct transfer t, long repetitions)
     }
 }
 
-static void get(struct transfer t, long repetitions)
+static void get(const struct transfer *transfer, long repetitions)
 {
+    const struct transfer t = *transfer;
     MPI_Win window = job_window_at(t.source);
     int count = (int)t.bytes;
     for (long r = 0; r < repetitions; r++) {
@@ -25,8 +27,9 @@ static void get(struct transfer t, long repetitions)
     }
 }
 
-static void iput(struct transfer t, long repetitions)
+static void iput(const struct transfer *transfer, long repetitions)
 {
+    const struct transfer t = *transfer;
     MPI_Win window = job_window_at(t.dest);
     MPI_Datatype apart = longs_apart(t.bytes);
     int count = (int)(t.bytes / sizeof(long));
@@ -37,8 +40,9 @@ static void iput(struct transfer t, long repetitions)
     MPI_Type_free(&apart);
 }
 
-static void iget(struct transfer t, long repetitions)
+static void iget(const struct transfer *transfer, long repetitions)
 {
+    const struct transfer t = *transfer;
     MPI_Win window = job_window_at(t.source);
     MPI_Datatype apart = longs_apart(t.bytes);
     int count = (int)(t.bytes / sizeof(long));
@@ -50,8 +54,9 @@ static void iget(struct transfer t, long repetitions)
 }
 
 /* A repetition is one message: the first goes from origin to peer, the next one back. */
-static void sendrecv(struct transfer t, long repetitions)
+static void sendrecv(const struct transfer *transfer, long repetitions)
 {
+    const struct transfer t = *transfer;
     int count = (int)t.bytes;
     for (long r = 0; r < repetitions; r++) {
         if ((r % 2 == 0) == t.origin)
