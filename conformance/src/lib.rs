@@ -8,10 +8,13 @@ pub mod choices;
 pub mod compile;
 pub mod job;
 pub mod leftovers;
+pub mod make;
+pub mod openmpi;
 pub mod prefix;
 pub mod suite;
 
 pub use compile::{Build, Compiler, Language};
 pub use job::{Job, Outcome};
+pub use openmpi::OpenMpi;
 pub use prefix::Prefix;
 pub use suite::Suite;
