@@ -120,7 +120,7 @@ static void store_x(const Block *b)
         double *rhs = rhs_line(b->cell, b->plane, b->first + lane);
         for (int m = 0; m < COMPONENTS; m++)
             for (int n = 0; n < b->length; n++)
-                rhs[(size_t)m * fields.pitch + (size_t)n] = b->rows[n].r[m][lane];
+                rhs[(size_t)m * fields.inner + (size_t)n] = b->rows[n].r[m][lane];
     }
 }
 
@@ -139,7 +139,7 @@ static inline __attribute__((always_inline)) void load_row(const Block *b, int n
 {
     int j = b->axis == Y ? n : b->plane, k = b->axis == Y ? b->plane : n;
     const double *rhs = rhs_line(b->cell, k, j) + b->first;
-    const size_t pitch = fields.pitch;
+    const size_t pitch = fields.inner;
     Row *restrict row = &b->rows[n];
     for (int l = 0; l < b->lanes; l++) {
         double r[COMPONENTS] = {rhs[l], rhs[pitch + l], rhs[2 * pitch + l], rhs[3 * pitch + l],
@@ -155,7 +155,7 @@ static void store_y(const Block *b, int n)
     double *restrict rhs = rhs_line(b->cell, b->plane, n) + b->first;
     for (size_t m = 0; m < COMPONENTS; m++)
         for (int l = 0; l < b->lanes; l++)
-            rhs[m * fields.pitch + l] = b->rows[n].r[m][l];
+            rhs[m * fields.inner + l] = b->rows[n].r[m][l];
 }
 
 /* The end of a step: u changes. */

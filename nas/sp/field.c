@@ -5,24 +5,25 @@
 
 Fields fields;
 
-static size_t size_of(int components)
+static size_t size_of(int components, int ghosts)
 {
-    size_t lines = (size_t)(partition.widest + 2 * GHOSTS);
+    size_t lines = (size_t)(partition.widest + 2 * ghosts);
     return (size_t)partition.q * lines * lines * lines * (size_t)components * sizeof(double);
 }
 
 size_t fields_size(void)
 {
-    return 3 * size_of(COMPONENTS) + size_of(QUANTITIES);
+    return size_of(COMPONENTS, GHOSTS) + size_of(QUANTITIES, GHOSTS) + 2 * size_of(COMPONENTS, 0);
 }
 
 void fields_make(void)
 {
-    fields.pitch = fields.lines = (size_t)(partition.widest + 2 * GHOSTS);
-    fields.u = symmetric(size_of(COMPONENTS), "the solution");
-    fields.state = symmetric(size_of(QUANTITIES), "velocities and pressure");
-    fields.forcing = symmetric(size_of(COMPONENTS), "the forcing term");
-    fields.rhs = symmetric(size_of(COMPONENTS), "the right-hand side");
+    fields.inner = (size_t)partition.widest;
+    fields.pitch = fields.inner + 2 * GHOSTS;
+    fields.u = symmetric(size_of(COMPONENTS, GHOSTS), "the solution");
+    fields.state = symmetric(size_of(QUANTITIES, GHOSTS), "velocities and pressure");
+    fields.forcing = symmetric(size_of(COMPONENTS, 0), "the forcing term");
+    fields.rhs = symmetric(size_of(COMPONENTS, 0), "the right-hand side");
 }
 
 static void fill_line(int c, int k, int j, void (*solution)(const int[AXES], double[COMPONENTS]))

@@ -1,4 +1,4 @@
-/* The fields of a PE's cells, with ghost points on all sides.
+/* The fields of a PE's cells, u and state with ghost points on all sides.
  *
  * A line of points along x is contiguous; the components of a line follow each other, then come
  * the lines along y, the planes along z, the cells. All cells have the size of the largest, so
@@ -15,8 +15,9 @@
 enum { SPECIFIC, VELOCITY, PRESSURE = VELOCITY + AXES, SOUND, KINETIC, QUANTITIES };
 
 typedef struct {
-    size_t pitch;    /* from one component of a line to the next */
-    size_t lines;    /* of a plane, planes of a cell */
+    size_t pitch;    /* from one component of a line to the next, in u and state */
+    size_t inner;    /* in forcing and rhs; both are also the number of lines of a plane, and of
+                        planes of a cell */
     double *u;       /* the solution */
     double *state;   /* what follows from it */
     double *forcing; /* makes the exact solution stationary */
@@ -31,19 +32,25 @@ size_t fields_size(void);
 /* Makes them; the partition must be there. */
 void fields_make(void);
 
-/* The first inner point of a line of a field with `n` components. */
-static inline double *line_of(double *field, int n, int cell, int k, int j)
+/* The first inner point of a line of a field with `n` components, with and without ghosts. */
+static inline double *line_of(double *field, size_t n, int cell, int k, int j)
 {
-    size_t plane = (size_t)cell * fields.lines + (size_t)(k + GHOSTS);
-    size_t line = plane * fields.lines + (size_t)(j + GHOSTS);
-    return field + line * (size_t)n * fields.pitch + GHOSTS;
+    size_t plane = (size_t)cell * fields.pitch + (size_t)(k + GHOSTS);
+    size_t line = plane * fields.pitch + (size_t)(j + GHOSTS);
+    return field + line * n * fields.pitch + GHOSTS;
 }
 
-/* Distances of neighbours along an axis in such a field. */
-static inline ptrdiff_t distance(enum axis axis, int n)
+static inline double *inner_line_of(double *field, size_t n, int cell, int k, int j)
 {
-    size_t line = (size_t)n * fields.pitch;
-    return axis == X ? 1 : (ptrdiff_t)(axis == Y ? line : line * fields.lines);
+    size_t plane = (size_t)cell * fields.inner + (size_t)k;
+    return field + (plane * fields.inner + (size_t)j) * n * fields.inner;
+}
+
+/* Distances of neighbours along an axis in a field with ghosts. */
+static inline ptrdiff_t distance(enum axis axis, size_t n)
+{
+    size_t line = n * fields.pitch;
+    return axis == X ? 1 : (ptrdiff_t)(axis == Y ? line : line * fields.pitch);
 }
 
 static inline double *u_line(int cell, int k, int j)
@@ -58,12 +65,12 @@ static inline double *state_line(int cell, int k, int j)
 
 static inline double *forcing_line(int cell, int k, int j)
 {
-    return line_of(fields.forcing, COMPONENTS, cell, k, j);
+    return inner_line_of(fields.forcing, COMPONENTS, cell, k, j);
 }
 
 static inline double *rhs_line(int cell, int k, int j)
 {
-    return line_of(fields.rhs, COMPONENTS, cell, k, j);
+    return inner_line_of(fields.rhs, COMPONENTS, cell, k, j);
 }
 
 /* Sets u at all points of all cells, ghosts included, by a function of the global point. */

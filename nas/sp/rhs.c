@@ -40,98 +40,154 @@ void state_plane(int cell, int k)
         state_line_compute(state_line(cell, k, j), u_line(cell, k, j), count[X]);
 }
 
-/* A line and its neighbours along an axis. */
+/* Weights of five points for diffusion less dissipation, both linear, times dt. */
 typedef struct {
-    const double *u, *state;
-    ptrdiff_t du, dstate; /* to the next point along the axis */
-    const double (*weights)[MOST_POINTS]; /* of the neighbours, for each point: along x */
-    double weight[STENCIL];               /* or for all points: along y and z */
-    int n;
-} Around;
+    double w[STENCIL];
+} Stencil;
 
-/* Differences of the points before and after, and second differences. */
-#define ACROSS(f, d) ((f)[i + (d)] - (f)[i - (d)])
-#define SECOND(f, d) ((f)[i + (d)] - 2 * (f)[i] + (f)[i - (d)])
-
-/* Diffusion and dissipation, which are linear, minus the central difference of a flux, plus
- * viscous terms. */
-#define ADD(m, flux, viscous)                                                               \
-    do {                                                                                    \
-        double *restrict to = out[m];                                                       \
-        const double *restrict own = a->u + (size_t)(m)*fields.pitch;                       \
-        for (int i = 0; i < a->n; i++)                                                      \
-            to[i] += WEIGHT(0) * own[i - 2 * du] + WEIGHT(1) * own[i - du] + WEIGHT(2) * own[i] \
-                   + WEIGHT(3) * own[i + du] + WEIGHT(4) * own[i + 2 * du]                  \
-                   - scheme.central * (flux) + (viscous);                                   \
-    } while (0)
-#define WEIGHT(t) (axis == X ? a->weights[t][i] : w##t)
-
-INLINED void add_axis(enum axis axis, Line out, const Around *a)
-{
-    const size_t pitch = fields.pitch;
-    const ptrdiff_t du = axis == X ? 1 : a->du, ds = axis == X ? 1 : a->dstate;
-    const double w0 = a->weight[0], w1 = a->weight[1], w2 = a->weight[2], w3 = a->weight[3],
-                 w4 = a->weight[4];
-    const double *normal = a->state + (VELOCITY + axis) * pitch;
-    const double *pressure = a->state + PRESSURE * pitch;
-    const double *momentum = a->u + (1 + axis) * pitch;
-    ADD(0, ACROSS(momentum, du), 0);
-    for (int other = X; other < AXES; other++) {
-        const double *velocity = a->state + (size_t)(VELOCITY + other) * pitch;
-        if (other != (int)axis)
-            ADD(1 + other, own[i + du] * normal[i + ds] - own[i - du] * normal[i - ds],
-                scheme.shear * SECOND(velocity, ds));
-    }
-    ADD(1 + axis,
-        own[i + du] * normal[i + ds] - own[i - du] * normal[i - ds] + ACROSS(pressure, ds),
-        scheme.bulk * SECOND(normal, ds));
-    const double *kinetic = a->state + KINETIC * pitch, *specific = a->state + SPECIFIC * pitch;
-#define SQUARE(at) (normal[at] * normal[at])
-#define PER_MASS(at) (own[i + (at) * du] * specific[i + (at) * ds])
-#define WORK(at) ((own[i + (at) * du] + pressure[i + (at) * ds]) * normal[i + (at) * ds])
-    ADD(4, WORK(1) - WORK(-1),
-        scheme.kinetic * SECOND(kinetic, ds)
-            + scheme.normal_square * (SQUARE(i + ds) - 2 * SQUARE(i) + SQUARE(i - ds))
-            + scheme.heat * (PER_MASS(1) - 2 * PER_MASS(0) + PER_MASS(-1)));
-}
-
-/* Weights of the five points for diffusion less dissipation, times dt. */
-static void linear_weights(enum axis axis, int point, double weight[STENCIL])
+static Stencil stencil_at(enum axis axis, int point)
 {
     static const double second[STENCIL] = {0, 1, -2, 1, 0};
-    dissipation_weights(point, weight);
+    Stencil s;
+    dissipation_weights(point, s.w);
     for (int t = 0; t < STENCIL; t++)
-        weight[t] = scheme.diffusion[axis] * second[t] - scheme.dissipation * weight[t];
+        s.w[t] = scheme.diffusion[axis] * second[t] - scheme.dissipation * s.w[t];
+    return s;
+}
+
+INLINED double linear(const Stencil *s, const double *u, ptrdiff_t d)
+{
+    return s->w[0] * u[-2 * d] + s->w[1] * u[-d] + s->w[2] * u[0] + s->w[3] * u[d]
+         + s->w[4] * u[2 * d];
+}
+
+INLINED double second(const double *f, ptrdiff_t d)
+{
+    return f[d] - 2 * f[0] + f[-d];
+}
+
+/* What a line is among its neighbours along an axis. */
+typedef struct {
+    ptrdiff_t du, ds;     /* to the next point along the axis: in u, in state */
+    const double *normal; /* velocity along the axis */
+    Stencil stencil;
+} Along;
+
+/* Along x with its distances known to the compiler. */
+INLINED Along along_x(const Along a[AXES])
+{
+    return (Along){.du = 1, .ds = 1, .normal = a[X].normal, .stencil = a[X].stencil};
+}
+
+/* What an axis adds at point i to the right-hand side of density, of a momentum and of energy;
+ * `own` is that component of u. */
+INLINED double of_density(const double *own, const double *momentum, const Along *a, int i)
+{
+    return linear(&a->stencil, own + i, a->du)
+         - scheme.central * (momentum[i + a->du] - momentum[i - a->du]);
+}
+
+INLINED double of_tangential(const double *own, const double *velocity, const Along *a, int i)
+{
+    const double flux = own[i + a->du] * a->normal[i + a->ds] - own[i - a->du] * a->normal[i - a->ds];
+    return linear(&a->stencil, own + i, a->du) + scheme.shear * second(velocity + i, a->ds)
+         - scheme.central * flux;
+}
+
+INLINED double of_normal(const double *own, const double *pressure, const Along *a, int i)
+{
+    const double flux = own[i + a->du] * a->normal[i + a->ds] - own[i - a->du] * a->normal[i - a->ds];
+    return linear(&a->stencil, own + i, a->du) + scheme.bulk * second(a->normal + i, a->ds)
+         - scheme.central * (flux + pressure[i + a->ds] - pressure[i - a->ds]);
+}
+
+INLINED double of_energy(const double *own, const double *pressure, const double *specific,
+                         const double *kinetic, const Along *a, int i)
+{
+    const double low = a->normal[i - a->ds], here = a->normal[i], high = a->normal[i + a->ds];
+    const double e_low = own[i - a->du], e_high = own[i + a->du];
+    const double flux = (e_high + pressure[i + a->ds]) * high - (e_low + pressure[i - a->ds]) * low;
+    const double square = low * low - 2 * here * here + high * high;
+    const double per_mass = e_low * specific[i - a->ds] - 2 * own[i] * specific[i]
+                          + e_high * specific[i + a->ds];
+    return linear(&a->stencil, own + i, a->du) + scheme.kinetic * second(kinetic + i, a->ds)
+         + scheme.normal_square * square + scheme.heat * per_mass - scheme.central * flux;
+}
+
+static void set_density(double *restrict out, const double *forcing, const double *u, int n,
+                        const Along a[AXES])
+{
+    const size_t pitch = fields.pitch;
+    const Along x = along_x(a), y = a[Y], z = a[Z];
+    const double *u1 = u + pitch, *u2 = u1 + pitch, *u3 = u2 + pitch;
+    for (int i = 0; i < n; i++)
+        out[i] = forcing[i] + of_density(u, u1, &x, i) + of_density(u, u2, &y, i)
+               + of_density(u, u3, &z, i);
+}
+
+INLINED void set_momentum(enum axis axis, double *restrict out, const double *forcing,
+                          const double *own, const double *pressure, int n, const Along a[AXES])
+{
+    const Along x = along_x(a), y = a[Y], z = a[Z];
+    const double *velocity = a[axis].normal;
+    for (int i = 0; i < n; i++)
+        out[i] = forcing[i]
+               + (axis == X ? of_normal(own, pressure, &x, i) : of_tangential(own, velocity, &x, i))
+               + (axis == Y ? of_normal(own, pressure, &y, i) : of_tangential(own, velocity, &y, i))
+               + (axis == Z ? of_normal(own, pressure, &z, i) : of_tangential(own, velocity, &z, i));
+}
+
+static void set_energy(double *restrict out, const double *forcing, const double *own,
+                       const double *state, int n, const Along a[AXES])
+{
+    const size_t pitch = fields.pitch;
+    const Along x = along_x(a), y = a[Y], z = a[Z];
+    const double *specific = state + SPECIFIC * pitch, *pressure = state + PRESSURE * pitch;
+    const double *kinetic = state + KINETIC * pitch;
+    for (int i = 0; i < n; i++)
+        out[i] = forcing[i] + of_energy(own, pressure, specific, kinetic, &x, i)
+               + of_energy(own, pressure, specific, kinetic, &y, i)
+               + of_energy(own, pressure, specific, kinetic, &z, i);
+}
+
+/* Along x, points next to a boundary were given the stencil of the others. */
+static void correct_ends(const Cell *cell, const double *u, const Stencil *inner, Line out)
+{
+    for (int i = 0; i < cell->count[X]; i++) {
+        int point = cell->first[X] + i;
+        if (point > 2 && point < problem.points - 3)
+            continue;
+        Stencil own = stencil_at(X, point);
+        for (int m = 0; m < COMPONENTS; m++) {
+            const double *at = u + (size_t)m * fields.pitch + i;
+            out[m][i] += linear(&own, at, 1) - linear(inner, at, 1);
+        }
+    }
+}
+
+static Along along(enum axis axis, const double *state, int point)
+{
+    return (Along){.du = distance(axis, COMPONENTS), .ds = distance(axis, QUANTITIES),
+                   .normal = state + (size_t)(VELOCITY + axis) * fields.pitch,
+                   .stencil = stencil_at(axis, point)};
 }
 
 void right_hand_side(int c, int k, int j, Line out)
 {
-    static double weights[STENCIL][MOST_POINTS]; /* along x, of the cell */
-    static int weights_of = -1;
     const Cell *cell = &partition.cells[c];
+    const double *u = u_line(c, k, j), *state = state_line(c, k, j);
+    const Along a[AXES] = {along(X, state, problem.points / 2),
+                           along(Y, state, cell->first[Y] + j),
+                           along(Z, state, cell->first[Z] + k)};
+    const double *forcing = forcing_line(c, k, j), *pressure = state + PRESSURE * fields.pitch;
+    const size_t pitch = fields.pitch, inner = fields.inner;
     const int n = cell->count[X];
-    if (weights_of != c) {
-        for (int i = 0; i < n; i++) {
-            double weight[STENCIL];
-            linear_weights(X, cell->first[X] + i, weight);
-            for (int t = 0; t < STENCIL; t++)
-                weights[t][i] = weight[t];
-        }
-        weights_of = c;
-    }
-    Around a = {.u = u_line(c, k, j), .state = state_line(c, k, j), .weights = weights, .n = n};
-    for (int m = 0; m < COMPONENTS; m++)
-        for (int i = 0; i < n; i++)
-            out[m][i] = forcing_line(c, k, j)[m * fields.pitch + i];
-    add_axis(X, out, &a);
-    linear_weights(Y, cell->first[Y] + j, a.weight);
-    a.du = distance(Y, COMPONENTS);
-    a.dstate = distance(Y, QUANTITIES);
-    add_axis(Y, out, &a);
-    linear_weights(Z, cell->first[Z] + k, a.weight);
-    a.du = distance(Z, COMPONENTS);
-    a.dstate = distance(Z, QUANTITIES);
-    add_axis(Z, out, &a);
+    set_density(out[0], forcing, u, n, a);
+    set_momentum(X, out[1], forcing + inner, u + pitch, pressure, n, a);
+    set_momentum(Y, out[2], forcing + 2 * inner, u + 2 * pitch, pressure, n, a);
+    set_momentum(Z, out[3], forcing + 3 * inner, u + 3 * pitch, pressure, n, a);
+    set_energy(out[4], forcing + 4 * inner, u + 4 * pitch, state, n, a);
+    correct_ends(cell, u, &a[X].stencil, out);
 }
 
 /* The forcing is what the right-hand side of the exact solution lacks to be zero. */
@@ -146,7 +202,7 @@ static void forcing_of_cell(int c)
             right_hand_side(c, k, j, line);
             for (int m = 0; m < COMPONENTS; m++)
                 for (int i = 0; i < count[X]; i++)
-                    forcing_line(c, k, j)[m * fields.pitch + i] = -line[m][i];
+                    forcing_line(c, k, j)[(size_t)m * fields.inner + i] = -line[m][i];
         }
 }
 

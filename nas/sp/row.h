@@ -9,7 +9,7 @@
 
 #include "problem.h"
 
-enum { LANES = 32 };
+enum { LANES = 24 };
 enum { MOST_GROUPS = (MOST_POINTS - 2 + LANES - 1) / LANES };
 enum eigenvalue { CONVECTION, FASTER, SLOWER, EIGENVALUES };
 
