@@ -1,0 +1,180 @@
+//! What the programs print: every point of them, in a format, with figures that can be.
+
+use anyhow::{Context as _, Result, bail, ensure};
+use ferroshmem_conformance::Outcome;
+
+/// Few and small points.
+pub const QUICK: &[&str] = &["-t", "1", "-s", "5", "-M", "4096", "-f", "8"];
+const SAMPLES: usize = 5;
+
+/// The sizes of [`QUICK`].
+const BYTES: &[usize] = &[1, 8, 64, 512, 4096];
+const WORDS: &[usize] = &[8, 64, 512, 4096];
+const SCALARS: &[usize] = &[1, 8];
+const LONG: &[usize] = &[8];
+const NONE: &[usize] = &[0];
+
+pub const HEADER: &str = "operation,form,quantity,pes,pairs,bytes,samples,median,low,high,unit";
+/// What a line of points is: operation, forms, quantity, sizes.
+pub type Series = (
+    &'static str,
+    &'static [&'static str],
+    &'static str,
+    &'static [usize],
+);
+
+const BOTH: &[&str] = &["call", "ptr"];
+const CALL: &[&str] = &["call"];
+const RMA: &[&str] = &["rma"];
+const TWO_SIDED: &[&str] = &["sendrecv"];
+const COLLECTIVE: &[&str] = &["collective"];
+
+const LATENCY: &[Series] = &[
+    ("put", BOTH, "latency", BYTES),
+    ("get", BOTH, "latency", BYTES),
+    ("p", BOTH, "latency", SCALARS),
+    ("g", BOTH, "latency", SCALARS),
+    ("iput", BOTH, "latency", WORDS),
+    ("iget", BOTH, "latency", WORDS),
+];
+
+const BANDWIDTH: &[Series] = &[
+    ("put", BOTH, "bandwidth", BYTES),
+    ("put_nbi", CALL, "bandwidth", BYTES),
+    ("get", BOTH, "bandwidth", BYTES),
+    ("get_nbi", CALL, "bandwidth", BYTES),
+    ("iput", BOTH, "bandwidth", WORDS),
+    ("iget", BOTH, "bandwidth", WORDS),
+    ("p", BOTH, "bandwidth", WORDS),
+    ("g", BOTH, "bandwidth", WORDS),
+    ("put", BOTH, "rate", LONG),
+    ("p", BOTH, "rate", LONG),
+];
+
+const COLLECTIVES: &[Series] = &[
+    ("barrier_all", CALL, "latency", NONE),
+    ("sync_all", CALL, "latency", NONE),
+    ("broadcast", CALL, "latency", WORDS),
+    ("collect", CALL, "latency", WORDS),
+    ("fcollect", CALL, "latency", WORDS),
+    ("alltoall", CALL, "latency", WORDS),
+    ("alltoalls", CALL, "latency", WORDS),
+    ("reduce", CALL, "latency", WORDS),
+    ("reduce_int", CALL, "latency", WORDS),
+    ("sum_inscan", CALL, "latency", WORDS),
+    ("sum_exscan", CALL, "latency", WORDS),
+];
+
+const MPI_LATENCY: &[Series] = &[
+    ("put", RMA, "latency", BYTES),
+    ("get", RMA, "latency", BYTES),
+    ("iput", RMA, "latency", WORDS),
+    ("iget", RMA, "latency", WORDS),
+    ("sendrecv", TWO_SIDED, "latency", BYTES),
+];
+
+const MPI_BANDWIDTH: &[Series] = &[
+    ("put", RMA, "bandwidth", BYTES),
+    ("put_nbi", RMA, "bandwidth", BYTES),
+    ("get", RMA, "bandwidth", BYTES),
+    ("get_nbi", RMA, "bandwidth", BYTES),
+    ("iput", RMA, "bandwidth", WORDS),
+    ("iget", RMA, "bandwidth", WORDS),
+    ("sendrecv", TWO_SIDED, "bandwidth", BYTES),
+    ("put", RMA, "rate", LONG),
+    ("sendrecv", TWO_SIDED, "rate", LONG),
+];
+
+const MPI_COLLECTIVES: &[Series] = &[
+    ("barrier_all", COLLECTIVE, "latency", NONE),
+    ("broadcast", COLLECTIVE, "latency", WORDS),
+    ("collect", COLLECTIVE, "latency", WORDS),
+    ("fcollect", COLLECTIVE, "latency", WORDS),
+    ("alltoall", COLLECTIVE, "latency", WORDS),
+    ("reduce", COLLECTIVE, "latency", WORDS),
+    ("reduce_int", COLLECTIVE, "latency", WORDS),
+    ("sum_inscan", COLLECTIVE, "latency", WORDS),
+    ("sum_exscan", COLLECTIVE, "latency", WORDS),
+];
+
+/// Each on a counter of its own and on one for all.
+const ATOMICS: [[&str; 2]; 7] = [
+    ["fetch_inc", "fetch_inc_contended"],
+    ["fetch_add", "fetch_add_contended"],
+    ["add", "add_contended"],
+    ["swap", "swap_contended"],
+    ["compare_swap", "compare_swap_contended"],
+    ["fetch", "fetch_contended"],
+    ["set", "set_contended"],
+];
+
+/// What a program measures; OpenSHMEM before 1.6 has no scans.
+pub fn series(program: &str, has_scans: bool) -> Vec<Series> {
+    let atomics = |forms| {
+        let names = ATOMICS.into_iter().flatten();
+        names.map(|n| (n, forms, "latency", LONG)).collect()
+    };
+    let mut series: Vec<Series> = match program {
+        "latency" => LATENCY.to_vec(),
+        "bandwidth" => BANDWIDTH.to_vec(),
+        "atomics" => atomics(BOTH),
+        "collectives" => COLLECTIVES.to_vec(),
+        "mpi-latency" => MPI_LATENCY.to_vec(),
+        "mpi-bandwidth" => MPI_BANDWIDTH.to_vec(),
+        "mpi-atomics" => atomics(RMA),
+        "mpi-collectives" => MPI_COLLECTIVES.to_vec(),
+        other => panic!("there is no program {other}"),
+    };
+    series.retain(|(name, ..)| has_scans || !name.ends_with("scan"));
+    series
+}
+
+/// All points of a program, as rows begin, in order: `put,call,latency,2,1,8,5,`, with the unit.
+fn points(series: &[Series], pes: usize) -> Vec<(String, &'static str)> {
+    let mut points = Vec::new();
+    for &(operation, forms, quantity, sizes) in series {
+        let together = operation.ends_with("_contended")
+            || COLLECTIVES.iter().any(|(name, ..)| *name == operation);
+        let pairs = if together { 0 } else { pes / 2 };
+        let unit = match quantity {
+            "latency" => "us",
+            "bandwidth" => "MB/s",
+            _ => "Mop/s",
+        };
+        for form in forms {
+            for bytes in sizes {
+                points.push((
+                    format!("{operation},{form},{quantity},{pes},{pairs},{bytes},{SAMPLES},"),
+                    unit,
+                ));
+            }
+        }
+    }
+    points
+}
+
+/// The output holds these points, no others, and figures that can be.
+pub fn holds(outcome: &Outcome, series: &[Series], pes: usize) -> Result<()> {
+    let mut lines = outcome.stdout.lines().filter(|l| !l.starts_with('#'));
+    ensure!(lines.next() == Some(HEADER), "no header\n{outcome}");
+    let mut lines: Vec<&str> = lines.collect();
+    let mut points = points(series, pes);
+    // Programs may go through forms and sizes in any order.
+    lines.sort_unstable();
+    points.sort_unstable();
+    let missing = points
+        .iter()
+        .find(|(p, _)| !lines.iter().any(|l| l.starts_with(p)));
+    ensure!(missing.is_none(), "no row for {missing:?}\n{outcome}");
+    ensure!(lines.len() == points.len(), "more rows\n{outcome}");
+    for (line, (begin, unit)) in lines.into_iter().zip(points) {
+        let rest = line.strip_prefix(&begin).context("rows are in order")?;
+        let [median, low, high, of] = rest.split(',').collect::<Vec<_>>()[..] else {
+            bail!("not 11 fields: {line}");
+        };
+        let [median, low, high]: [f64; 3] = [median.parse()?, low.parse()?, high.parse()?];
+        let can_be = 0.0 < low && low <= median && median <= high && high.is_finite();
+        ensure!(can_be && of == unit, "cannot be: {line}");
+    }
+    Ok(())
+}
