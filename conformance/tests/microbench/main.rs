@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result, ensure};
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Job, Suite};
 
-use peers::{peers, runs_under};
+use peers::Peer;
 use points::{HEADER, QUICK, holds, series};
 use programs::{program, spoiled_program};
 
@@ -144,15 +144,11 @@ fn main() {
             notices_wrong_data(s, name, operation)
         });
     }
-    for (title, peer) in peers() {
-        let Some(peer) = peer else {
-            eprintln!("{title} is not installed: its microbenchmarks are skipped");
-            continue;
-        };
+    for peer in Peer::installed() {
         for name in PROGRAMS {
             let peer = peer.clone();
-            suite.add(format!("{}::{name}", peer.name), move |s| {
-                runs_under(s, &peer, name)
+            suite.add(format!("{}::{name}", peer.name()), move |s| {
+                peer.runs(s, name)
             });
         }
     }

@@ -1,7 +1,7 @@
 //! Builds the programs: for the library that is tested, with a spoiler, and for others.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
@@ -9,25 +9,41 @@ use anyhow::{Context as _, Result, bail};
 use ferroshmem_conformance::prefix::crate_folder;
 use ferroshmem_conformance::suite::Setting;
 
-pub const CFLAGS: &str = "-O3 -std=gnu11 -Wall -Wextra -Werror";
+const CFLAGS: &str = "-O3 -std=gnu11 -Wall -Wextra -Werror";
 
-fn source_folder() -> PathBuf {
-    crate_folder().with_file_name("pgas-microbench")
+/// A goal of the `Makefile`, and which of its variables names the compiler wrapper.
+#[derive(Debug, Clone, Copy)]
+pub enum Goal {
+    OpenShmem,
+    Mpi,
 }
 
-/// Makes a target with these variables, once in a run of the tests; returns the programs' folder,
-/// which has the name.
-pub fn make(s: &Setting, name: &str, target: &str, variables: &[(&str, &str)]) -> Result<PathBuf> {
+/// Builds a goal once in a run of the tests; returns the programs' folder, which has the name.
+pub fn make(
+    s: &Setting,
+    name: &str,
+    goal: Goal,
+    wrapper: &Path,
+    flags: Option<&str>,
+) -> Result<PathBuf> {
     static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
     let folder = s.cache.join("microbench").join(name);
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     if made.contains(&folder) {
         return Ok(folder);
     }
+    let (goal, variable) = match goal {
+        Goal::OpenShmem => ("all", "OSHCC"),
+        Goal::Mpi => ("mpi", "MPICC"),
+    };
     let mut make = Command::new("make");
-    make.arg("-C").arg(source_folder()).args(["-B", target]);
+    make.arg("-C")
+        .arg(crate_folder().with_file_name("pgas-microbench"));
+    // Whatever is there may have been made with other headers.
+    make.args(["-B", goal]);
+    make.arg(format!("{variable}={}", wrapper.display()));
     make.arg(format!("BUILD={}", folder.display()));
-    make.args(variables.iter().map(|(k, v)| format!("{k}={v}")));
+    make.arg(format!("CFLAGS={CFLAGS} {}", flags.unwrap_or_default()));
     let output = make.output().context("cannot run make")?;
     if !output.status.success() {
         bail!("{make:?}\n{}", String::from_utf8_lossy(&output.stderr));
@@ -39,8 +55,7 @@ pub fn make(s: &Setting, name: &str, target: &str, variables: &[(&str, &str)]) -
 /// A program of the library that is tested.
 pub fn program(s: &Setting, name: &str) -> Result<PathBuf> {
     let oshcc = s.prefix.bin("oshcc");
-    let variables = [("OSHCC", &*oshcc.to_string_lossy()), ("CFLAGS", CFLAGS)];
-    Ok(make(s, "ferroshmem", "all", &variables)?.join(name))
+    Ok(make(s, "ferroshmem", Goal::OpenShmem, &oshcc, None)?.join(name))
 }
 
 /// A tool between program and library that spoils an operation of each kind.
@@ -61,12 +76,11 @@ int shmem_double_sum_reduce(shmem_team_t team, double *dest, const double *sourc
 }
 ";
 
-/// The same, where wrong data come of some operations.
+/// The same program, where wrong data come of some operations.
 pub fn spoiled_program(s: &Setting, name: &str) -> Result<PathBuf> {
     let (oshcc, spoiler) = (s.prefix.bin("oshcc"), s.cache.join("spoiler.c"));
     fs::create_dir_all(&s.cache)?;
     fs::write(&spoiler, SPOILER)?;
-    let flags = format!("{CFLAGS} -DSHMEM_NO_INLINE {}", spoiler.display());
-    let variables = [("OSHCC", &*oshcc.to_string_lossy()), ("CFLAGS", &*flags)];
-    Ok(make(s, "spoiled", "all", &variables)?.join(name))
+    let flags = format!("-DSHMEM_NO_INLINE {}", spoiler.display());
+    Ok(make(s, "spoiled", Goal::OpenShmem, &oshcc, Some(&flags))?.join(name))
 }
