@@ -1,0 +1,284 @@
+//! SP of `nas/`: verified at square numbers of PEs, whoever is late; and one line for what it
+//! cannot do.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use ferroshmem_conformance::job::shell_status;
+use ferroshmem_conformance::make::make;
+use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::{Job, OpenMpi, Outcome, Suite};
+
+/// The variants, as in the names of programs and in reports.
+const PUTGET: Variant = ("putget", "put/get");
+const PTR: Variant = ("ptr", "shmem_ptr");
+type Variant = (&'static str, &'static str);
+
+/// A class: name, points along an axis, iterations.
+type Class = (&'static str, u32, u32);
+const S: Class = ("S", 12, 100);
+const W: Class = ("W", 36, 400);
+const A: Class = ("A", 64, 400);
+
+/// Class A takes seconds, more of them where other tests run at the same time.
+const WATCHDOG: Duration = Duration::from_secs(240);
+
+/// Every 1,000th put has an error in its last number.
+const DAMAGING_TOOL: &str = "#include <stddef.h>
+void pshmem_double_put(double *, const double *, size_t, int);
+static int puts_seen;
+void shmem_double_put(double *dest, const double *source, size_t n, int pe)
+{
+    double copy[n];
+    for (size_t i = 0; i < n; i++)
+        copy[i] = source[i];
+    copy[n - 1] += ++puts_seen % 1000 == 0 ? 1e-3 : 0;
+    pshmem_double_put(dest, copy, n, pe);
+}
+";
+
+/// PEs are late, at other places in every run: what they waited for has come, but they do not
+/// go on. Puts of flags take as long.
+const DELAYING_TOOL: &str = "#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+void pshmem_long_wait_until(long *, int, long);
+void pshmem_long_p(long *, long, int);
+static void be_late(void)
+{
+    static unsigned seed;
+    if (seed == 0)
+        seed = (unsigned)getpid() * 2654435761u + (unsigned)time(NULL) + 1;
+    int draw = rand_r(&seed);
+    if (draw % 8 == 0)
+        usleep(draw / 8 % 500);
+}
+void shmem_long_wait_until(long *object, int comparison, long value)
+{
+    be_late();
+    pshmem_long_wait_until(object, comparison, value);
+    be_late();
+}
+void shmem_long_p(long *dest, long value, int pe)
+{
+    be_late();
+    pshmem_long_p(dest, value, pe);
+}
+";
+
+fn main() {
+    let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
+    let mut add = |class: Class, variant: Variant, pes: usize| {
+        let name = format!("{}::{}::{pes}pe", class.0, variant.0);
+        suite.add(name, move |s| verified(s, class, variant, pes));
+    };
+    for variant in [PUTGET, PTR] {
+        for pes in [1, 4, 9, 16] {
+            add(S, variant, pes);
+            add(W, variant, pes);
+        }
+        add(S, variant, 25);
+    }
+    for (variant, pes) in [(PUTGET, 1), (PTR, 4), (PUTGET, 9), (PTR, 16)] {
+        add(A, variant, pes);
+    }
+    for variant in [PUTGET, PTR] {
+        let name = variant.0;
+        suite.add(format!("S::{name}::without-launcher"), move |s| {
+            verified(s, S, variant, 0)
+        });
+        suite.add(format!("S::{name}::open-mpi"), move |s| {
+            under_open_mpi(s, variant)
+        });
+        suite.add(format!("S::{name}::late"), move |s| late(s, variant));
+        suite.add(format!("refused::{name}::heap-too-small"), move |s| {
+            heap_too_small(s, variant)
+        });
+    }
+    for (name, pes, args, words) in [
+        ("class-X", 4, &["X"][..], &["\"X\"", "SWABC"][..]),
+        ("class-lower-case", 1, &["s"], &["\"s\"", "SWABC"]),
+        ("no-class", 4, &[], &["SWABC"]),
+        ("3-pes", 3, &["S"], &["square", "3"]),
+        ("8-pes", 8, &["W"], &["square", "8"]),
+        ("36-pes", 36, &["S"], &["class S", "at most 25", "36"]),
+    ] {
+        suite.add(format!("refused::{name}"), move |s| {
+            let job = Job::new(pes, &program(s, PUTGET)?).args(args);
+            refused(&job.run(&s.prefix, &s.scratch)?, words).map(drop)
+        });
+    }
+    suite.add("wrong-data-are-noticed".into(), damaged);
+    suite.run();
+}
+
+fn program(s: &Setting, variant: Variant) -> Result<PathBuf> {
+    let build = make("nas", &["sp"], &s.prefix.bin("oshcc"), &s.cache)?;
+    Ok(build.join(format!("sp-{}", variant.0)))
+}
+
+fn job(s: &Setting, class: Class, variant: Variant, pes: usize) -> Result<Job> {
+    let mut job = Job::new(pes, &program(s, variant)?).args(&[class.0]);
+    job.watchdog = WATCHDOG;
+    Ok(job)
+}
+
+fn verified(s: &Setting, class: Class, variant: Variant, pes: usize) -> Result<()> {
+    let outcome = job(s, class, variant, pes)?.expect_success(&s.prefix, &s.scratch)?;
+    reported(&outcome, class, variant, pes.max(1))
+}
+
+/// The value of a line of the report.
+fn fact<'a>(outcome: &'a Outcome, label: &str) -> Result<&'a str> {
+    let mut lines = outcome.stdout.lines().filter_map(|l| l.split_once(" = "));
+    let line = lines.find(|(name, _)| name.trim() == label);
+    let (_, value) = line.with_context(|| format!("no line \"{label}\"\n{outcome}"))?;
+    Ok(value.trim())
+}
+
+fn reported(outcome: &Outcome, class: Class, variant: Variant, pes: usize) -> Result<()> {
+    ensure!(
+        outcome.stdout.contains("SP Benchmark Completed."),
+        "{outcome}"
+    );
+    let (name, points, iterations) = class;
+    let last_step = format!("Time step {iterations:4}");
+    ensure!(
+        outcome.stdout.contains(&last_step),
+        "no {last_step}\n{outcome}"
+    );
+    let size = format!("{points:4}x{points:4}x{points:4}");
+    for (label, expected) in [
+        ("Class", name),
+        ("Size", size.trim()),
+        ("Iterations", &iterations.to_string()),
+        ("Total processes", &pes.to_string()),
+        ("Operation type", "floating point"),
+        ("Verification", "SUCCESSFUL"),
+        ("Version", variant.1),
+    ] {
+        let value = fact(outcome, label)?;
+        ensure!(
+            value == expected,
+            "{label} is {value}, not {expected}\n{outcome}"
+        );
+    }
+    rates_fit(outcome, class)
+}
+
+/// The number of operations is a formula of the benchmark.
+fn rates_fit(outcome: &Outcome, (_, points, iterations): Class) -> Result<()> {
+    let number = |label| -> Result<f64> { Ok(fact(outcome, label)?.parse()?) };
+    let n = f64::from(points);
+    let operations = 881.174 * n.powi(3) - 4683.91 * n.powi(2) + 11484.5 * n - 19272.4;
+    let millions = operations * f64::from(iterations) * 1e-6;
+    let (total, seconds) = (number("Mop/s total")?, number("Time in seconds")?);
+    // Times have four digits after the point, rates two.
+    ensure!(
+        (total * seconds - millions).abs() <= total * 0.0001 + seconds * 0.01,
+        "rate and time do not fit\n{outcome}"
+    );
+    Ok(())
+}
+
+/// Status 1, nothing but one line with these words on standard error; the line.
+fn refused<'a>(outcome: &'a Outcome, words: &[&str]) -> Result<&'a str> {
+    ensure!(!outcome.hung, "hangs\n{outcome}");
+    ensure!(outcome.left == 0, "processes are left\n{outcome}");
+    ensure!(
+        shell_status(outcome.status) == 1,
+        "status is not 1\n{outcome}"
+    );
+    ensure!(outcome.stdout.is_empty(), "output\n{outcome}");
+    let line = outcome.stderr.trim_end();
+    ensure!(
+        line.starts_with("sp: ") && line.lines().count() == 1,
+        "not one line\n{outcome}"
+    );
+    for word in words {
+        ensure!(line.contains(word), "does not say \"{word}\"\n{outcome}");
+    }
+    Ok(line)
+}
+
+/// What the refusal tells to set makes the program run.
+fn heap_too_small(s: &Setting, variant: Variant) -> Result<()> {
+    for (class, small, pes) in [(S, "4k", 1), (S, "256k", 4), (W, "2m", 4)] {
+        let job = job(s, class, variant, pes)?;
+        let limited = job.clone().env("SHMEM_SYMMETRIC_SIZE", small);
+        let outcome = limited.run(&s.prefix, &s.scratch)?;
+        let line = refused(&outcome, &["symmetric heap", "MiB"])?;
+        let enough = line.split("SHMEM_SYMMETRIC_SIZE=").nth(1);
+        let enough = enough.with_context(|| format!("no size to set\n{outcome}"))?;
+        job.env("SHMEM_SYMMETRIC_SIZE", enough)
+            .expect_success(&s.prefix, &s.scratch)
+            .with_context(|| format!("with {enough}"))?;
+    }
+    Ok(())
+}
+
+fn under_open_mpi(s: &Setting, variant: Variant) -> Result<()> {
+    let Some(peer) = OpenMpi::find() else {
+        println!("skipped: Open MPI's OpenSHMEM is not installed");
+        return Ok(());
+    };
+    let build = make("nas", &["sp"], &peer.oshcc(), &s.cache)?;
+    let program = build.join(format!("sp-{}", variant.0));
+    let outcome = peer
+        .job(4, "256M", &program.display().to_string(), &["S"])
+        .expect_success(&s.prefix, &s.scratch)?;
+    reported(&outcome, S, variant, 4)
+}
+
+/// Nothing is overwritten before its last use, and nothing used before it is there, whoever
+/// waits for whom.
+fn late(s: &Setting, variant: Variant) -> Result<()> {
+    let tool = tool(s, &format!("delaying-{}", variant.0), DELAYING_TOOL)?;
+    for pes in [4, 9] {
+        let job = preloaded(job(s, S, variant, pes)?, &tool);
+        let outcome = job.expect_success(&s.prefix, &s.scratch)?;
+        reported(&outcome, S, variant, pes)?;
+    }
+    Ok(())
+}
+
+/// Wrong ghost points and lines make verification fail.
+fn damaged(s: &Setting) -> Result<()> {
+    let tool = tool(s, "damaging-sp", DAMAGING_TOOL)?;
+    let outcome = preloaded(job(s, S, PUTGET, 4)?, &tool).run(&s.prefix, &s.scratch)?;
+    ensure!(!outcome.hung, "hangs\n{outcome}");
+    ensure!(
+        shell_status(outcome.status) == 1,
+        "status is not 1\n{outcome}"
+    );
+    let verification = fact(&outcome, "Verification")?;
+    ensure!(verification == "UNSUCCESSFUL", "{outcome}");
+    ensure!(outcome.stdout.contains("FAILURE:"), "{outcome}");
+    Ok(())
+}
+
+fn preloaded(job: Job, tool: &str) -> Job {
+    let pes = job.pes.to_string();
+    let preload = format!("LD_PRELOAD={tool}");
+    job.options(&["-n", &pes, "-x", &preload])
+}
+
+/// A library made of a C source, which programs are run with.
+fn tool(s: &Setting, name: &str, source: &str) -> Result<String> {
+    fs::create_dir_all(&s.cache)?;
+    let (file, library) = (
+        s.cache.join(format!("{name}.c")),
+        s.cache.join(format!("{name}.so")),
+    );
+    fs::write(&file, source)?;
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-O2", "-shared", "-fPIC", "-o"])
+        .args([&library, &file]);
+    if !gcc.status().context("cannot run gcc")?.success() {
+        bail!("{gcc:?} failed");
+    }
+    Ok(library.display().to_string())
+}
