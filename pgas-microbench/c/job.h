@@ -1,6 +1,6 @@
 /* The job as the measuring code sees it: its PEs, a barrier, memory, and an exchange of figures.
- * One program links one implementation: job_shmem.c over OpenSHMEM or job_mpi.c over MPI. All
- * functions but the first four are collective. */
+ * One program links one implementation: job_shmem.c over OpenSHMEM or job_mpi.c over MPI. job_pe,
+ * job_pes and job_library are local, all others are called by all PEs. */
 #ifndef JOB_H
 #define JOB_H
 

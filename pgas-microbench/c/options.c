@@ -12,7 +12,8 @@
 
 enum { DEFAULT_MILLISECONDS = 200, DEFAULT_SAMPLES = 21, DEFAULT_FACTOR = 2 };
 enum { MOST_MILLISECONDS = 3600 * 1000, MOST_FACTOR = 1 << 20 };
-static const size_t DEFAULT_MOST = (size_t)8 << 20, MOST_BYTES = (size_t)1 << 40;
+/* MPI counts bytes by int. */
+static const size_t DEFAULT_MOST = (size_t)8 << 20, MOST_BYTES = (size_t)1 << 30;
 
 static size_t number(const char *program, int option, size_t low, size_t high)
 {
