@@ -1,0 +1,224 @@
+//! What figures contain.
+
+use pgas_microbench::Measurement;
+use pgas_microbench::report::{Chart, Figure, Unit, figures};
+
+use super::sample;
+
+fn figure(rows: &[Measurement], number: u32) -> Option<Figure> {
+    figures(rows)
+        .into_iter()
+        .find(|figure| figure.number == number)
+}
+
+fn without(
+    mut rows: Vec<Measurement>,
+    left_out: impl Fn(&Measurement) -> bool,
+) -> Vec<Measurement> {
+    rows.retain(|row| !left_out(row));
+    rows
+}
+
+#[test]
+fn full_data_make_all_figures() {
+    let numbers: Vec<u32> = figures(&sample::full())
+        .iter()
+        .map(|figure| figure.number)
+        .collect();
+    assert_eq!(numbers, (3..=32).collect::<Vec<_>>());
+}
+
+#[test]
+fn panels_are_full_and_their_axes_have_labels_ticks_and_units() {
+    for figure in figures(&sample::full()) {
+        let at = format!("figure {}", figure.number);
+        assert!(
+            !figure.panels.is_empty() && !figure.findings.is_empty(),
+            "{at}"
+        );
+        assert!(
+            !figure.title.is_empty() && !figure.caption.is_empty(),
+            "{at}"
+        );
+        for panel in &figure.panels {
+            let at = format!("{at}, {}", panel.title);
+            let (x, y) = panel.chart.axes();
+            assert!(!x.label.is_empty() && !y.label.is_empty(), "{at}");
+            assert!(
+                x.ticks.len() >= 2 && y.ticks.len() >= 2,
+                "{at}: {x:?}, {y:?}"
+            );
+            let suffix: &[&str] = match y.unit {
+                Unit::Time => &["s"],
+                Unit::Bandwidth => &["B/s", "0"],
+                Unit::Rate => &["op/s", "0"],
+                Unit::Ratio => &["×"],
+                Unit::Bytes | Unit::Count => panic!("{at}: {y:?}"),
+            };
+            for (_, text) in &y.ticks {
+                assert!(suffix.iter().any(|end| text.ends_with(end)), "{at}: {text}");
+            }
+            if x.unit == Unit::Bytes {
+                assert!(
+                    x.ticks.iter().all(|(_, text)| text.ends_with('B')),
+                    "{at}: {x:?}"
+                );
+            }
+            let series = panel.chart.series();
+            assert!(
+                (1..=7).contains(&series.len()),
+                "{at}: {} series",
+                series.len()
+            );
+            let filled = match &panel.chart {
+                Chart::Lines(chart) => chart.lines.iter().all(|line| !line.points.is_empty()),
+                Chart::Bars(chart) => chart
+                    .bars
+                    .iter()
+                    .all(|bars| bars.values.iter().any(Option::is_some)),
+            };
+            assert!(filled, "{at}");
+        }
+    }
+}
+
+#[test]
+fn the_legend_names_each_series_once_and_each_looks_different() {
+    for figure in figures(&sample::full()) {
+        let legend = figure.legend();
+        for series in figure.panels.iter().flat_map(|panel| panel.chart.series()) {
+            let entries = legend
+                .iter()
+                .filter(|entry| entry.label == series.label)
+                .count();
+            assert_eq!(entries, 1, "figure {}: {}", figure.number, series.label);
+        }
+        for (place, series) in legend.iter().enumerate() {
+            let same = legend[..place]
+                .iter()
+                .find(|other| other.style == series.style);
+            assert_eq!(same, None, "figure {}: {}", figure.number, series.label);
+        }
+    }
+}
+
+#[test]
+fn values_are_within_their_axes() {
+    for figure in figures(&sample::full()) {
+        for panel in &figure.panels {
+            let (x, y) = panel.chart.axes();
+            if let Chart::Lines(chart) = &panel.chart {
+                for (place, spread) in chart.lines.iter().flat_map(|line| &line.points) {
+                    assert!(x.range.contains(place), "figure {}: {place}", figure.number);
+                    assert!(y.range.contains(&spread.median), "figure {}", figure.number);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_figure_without_rows_is_left_out_and_no_other() {
+    let rows = without(sample::full(), |row| {
+        row.program == "sp" || row.operation == "put"
+    });
+    let numbers: Vec<u32> = figures(&rows).iter().map(|figure| figure.number).collect();
+    let expected: Vec<u32> = (3..=32)
+        .filter(|n| ![3, 9, 17, 18, 22].contains(n))
+        .collect();
+    assert_eq!(numbers, expected);
+    assert_eq!(figures(&[]), []);
+}
+
+#[test]
+fn this_library_alone_makes_all_figures_but_those_of_others() {
+    let rows = without(sample::full(), |row| row.implementation != sample::OURS);
+    let all = figures(&rows);
+    let numbers: Vec<u32> = all.iter().map(|figure| figure.number).collect();
+    assert_eq!(
+        numbers,
+        (3..=32).filter(|number| *number != 22).collect::<Vec<_>>()
+    );
+    for figure in all {
+        assert!(!figure.title.contains("other"), "{}", figure.title);
+    }
+}
+
+#[test]
+fn rows_that_are_no_numbers_are_not_drawn() {
+    let mut rows = sample::full();
+    for row in rows.iter_mut().filter(|row| row.program == "is") {
+        row.median = f64::NAN;
+    }
+    for row in rows.iter_mut().filter(|row| row.program == "sp") {
+        row.median = 0.0;
+    }
+    assert_eq!(figure(&rows, 16), None);
+    assert_eq!(figure(&rows, 17), None);
+}
+
+#[test]
+fn messages_and_findings_say_what_the_rows_say() {
+    let mut rows = sample::full();
+    for row in &mut rows {
+        let slow = row.implementation == sample::OURS && row.form == "call";
+        (row.median, row.low, row.high) = if slow {
+            (3.0, 2.9, 3.1)
+        } else {
+            (1.5, 1.4, 1.6)
+        };
+    }
+    let put = figure(&rows, 3).unwrap();
+    assert_eq!(
+        put.title,
+        "shmem_put takes 2 times the time of a store through shmem_ptr (median of 24 points)"
+    );
+    let first = &put.findings[0];
+    assert_eq!(first.at, "8 B, 1 pair");
+    assert_eq!(
+        (first.ours.as_str(), first.other.as_str()),
+        ("3 µs", "1.5 µs, FerroSHMEM, shmem_ptr")
+    );
+    assert_eq!(
+        first.words,
+        "shmem_put takes 2 times the time of a store through shmem_ptr"
+    );
+    let sizes: Vec<&str> = put
+        .findings
+        .iter()
+        .map(|finding| finding.at.as_str())
+        .collect();
+    for size in ["4 KiB, 1 pair", "8 MiB, 1 pair"] {
+        assert!(sizes.contains(&size), "{sizes:?}");
+    }
+    let bandwidth = figure(&rows, 7).unwrap();
+    assert!(
+        bandwidth
+            .title
+            .starts_with("shmem_put reaches 2 times the bandwidth of memcpy"),
+        "{}",
+        bandwidth.title
+    );
+}
+
+#[test]
+fn of_a_point_measured_twice_the_later_counts() {
+    let mut rows = sample::full();
+    let mut again = rows
+        .iter()
+        .find(|row| row.program == "is" && row.class == "S" && row.form == "putget")
+        .unwrap()
+        .clone();
+    again.median = 12_345.0;
+    rows.push(again);
+    let is = figure(&rows, 16).unwrap();
+    let Chart::Bars(chart) = &is.panels[0].chart else {
+        panic!("no bars")
+    };
+    assert_eq!(chart.bars[0].values[0].unwrap().median, 12_345.0);
+}
+
+#[test]
+fn figures_are_the_same_each_time() {
+    assert_eq!(figures(&sample::full()), figures(&sample::full()));
+}

@@ -1,0 +1,372 @@
+//! Made-up measurements of the shape of real ones.
+
+use pgas_microbench::report::{Context, Run};
+use pgas_microbench::{Measurement, Quantity};
+
+pub const OURS: &str = "FerroSHMEM";
+pub const SHMEM_PEER: &str = "Open MPI OpenSHMEM";
+pub const MPI: [&str; 2] = ["Open MPI", "MPICH"];
+const PAIRS: [u32; 4] = [1, 2, 8, 64];
+const PES: [u32; 4] = [2, 4, 16, 64];
+
+/// Everything that the programs measure.
+pub fn full() -> Vec<Measurement> {
+    let mut rows = Vec::new();
+    latency(&mut rows);
+    bandwidth(&mut rows);
+    atomics(&mut rows);
+    collectives(&mut rows);
+    stream(&mut rows);
+    nas(&mut rows);
+    rows
+}
+
+/// What a page tells beside them.
+pub fn context() -> Context {
+    let run = |command: &str, seconds, outcome: Option<&str>| Run {
+        command: command.to_owned(),
+        seconds,
+        outcome: outcome.map(str::to_owned),
+    };
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    Context {
+        title: "PGAS microbenchmarks".to_owned(),
+        machine: vec![
+            pair("Processor", "A processor (virtual machine)"),
+            pair("Cores", "2"),
+            pair("Caches", "L1 48K, L2 2048K, L3 36864K"),
+            pair("Memory", "31.3 GiB"),
+            pair("System", "Debian GNU/Linux 12, Linux 6.1.0"),
+        ],
+        implementations: vec![
+            pair(OURS, "0.1.0"),
+            pair(SHMEM_PEER, "4.1.4"),
+            pair("Open MPI", "4.1.4"),
+            pair("MPICH", "4.0.2"),
+        ],
+        runs: vec![
+            run("oshrun --bind-to core -n 2 latency -t 20", 12.3, None),
+            run("oshrun --bind-to core -n 128 latency -t 20", 60.0, None),
+            run(
+                "mpiexec.hydra -n 128 mpi-latency",
+                60.0,
+                Some("ended after 60 s"),
+            ),
+        ],
+        mode: "quick".to_owned(),
+        when: "2026-01-02 03:04 UTC".to_owned(),
+        notes: vec!["2 cores: more than 2 PEs take turns.".to_owned()],
+    }
+}
+
+/// A row whose numbers are still to come.
+fn row(program: &str, implementation: &str, operation: &str, form: &str) -> Measurement {
+    Measurement {
+        program: program.to_owned(),
+        implementation: implementation.to_owned(),
+        operation: operation.to_owned(),
+        form: form.to_owned(),
+        algorithm: String::new(),
+        class: String::new(),
+        pes: 2,
+        pairs: 0,
+        bytes: 0,
+        quantity: Quantity::Latency,
+        unit: "us".to_owned(),
+        samples: 21,
+        median: 0.0,
+        low: 0.0,
+        high: 0.0,
+    }
+}
+
+/// The row with a median that is off by some percent, the same each time.
+fn measured(mut row: Measurement, median: f64) -> Measurement {
+    let text = format!("{row:?}");
+    // FNV-1a: numbers that look like noise and are the same everywhere.
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let noise = |shift: u32| (hash >> shift & 0xff) as f64 / 255.0;
+    row.median = median * (0.96 + 0.08 * noise(8));
+    row.low = row.median * (0.99 - 0.06 * noise(16));
+    row.high = row.median * (1.01 + 0.25 * noise(24).powi(3));
+    row
+}
+
+/// Microseconds that some bytes take: latency of the level of caches they fit, and its bandwidth.
+fn copy_time(bytes: u64) -> f64 {
+    let megabytes_per_second = match bytes {
+        0..=0x8000 => 120_000.0,
+        0x8001..=0x10_0000 => 40_000.0,
+        _ => 13_000.0,
+    };
+    0.002 + bytes as f64 / megabytes_per_second
+}
+
+/// How many times as long as loads and stores a form takes, and what it adds.
+fn overhead(implementation: &str, form: &str) -> (f64, f64) {
+    match (implementation, form) {
+        (OURS, "call") => (1.01, 0.0002),
+        (SHMEM_PEER, "call") => (1.03, 0.055),
+        (_, "ptr") => (1.0, 0.0),
+        ("Open MPI", "rma") => (1.05, 0.3),
+        (_, "rma") => (1.1, 0.5),
+        _ => (1.4, 0.35),
+    }
+}
+
+/// Libraries and forms of programs that work in pairs.
+fn makers() -> Vec<(&'static str, &'static str)> {
+    let mut makers = vec![
+        (OURS, "call"),
+        (OURS, "ptr"),
+        (SHMEM_PEER, "call"),
+        (SHMEM_PEER, "ptr"),
+    ];
+    makers.extend(MPI.map(|mpi| (mpi, "rma")));
+    makers
+}
+
+fn sizes(from: u32, to: u32) -> impl Iterator<Item = u64> {
+    (from..=to).map(|exponent| 1 << exponent)
+}
+
+/// How many times as long things take where PEs take turns on two cores.
+fn turns(pes: u32) -> f64 {
+    if pes <= 2 { 1.0 } else { f64::from(pes) / 2.0 }
+}
+
+fn latency(rows: &mut Vec<Measurement>) {
+    for pairs in PAIRS {
+        for (who, form) in makers() {
+            let (factor, more) = overhead(who, form);
+            for operation in ["put", "get", "p", "g", "iput", "iget"] {
+                let strided = operation.starts_with('i');
+                if form == "rma" && operation != "put" && operation != "get" {
+                    continue;
+                }
+                let one = operation.len() == 1;
+                for bytes in sizes(if strided { 3 } else { 0 }, if one { 3 } else { 23 }) {
+                    let elements = bytes as f64 / 8.0;
+                    let time = if strided && who == SHMEM_PEER && form == "call" {
+                        elements * 0.02
+                    } else {
+                        copy_time(bytes) * factor + more
+                    };
+                    let row = Measurement {
+                        pes: 2 * pairs,
+                        pairs,
+                        bytes,
+                        ..row("latency", who, operation, form)
+                    };
+                    rows.push(measured(row, time * turns(2 * pairs)));
+                }
+            }
+        }
+        for mpi in MPI {
+            for bytes in sizes(0, 23) {
+                let row = Measurement {
+                    pes: 2 * pairs,
+                    pairs,
+                    bytes,
+                    ..row("latency", mpi, "put", "sendrecv")
+                };
+                rows.push(measured(
+                    row,
+                    (0.2 + copy_time(bytes) * 2.0) * turns(2 * pairs),
+                ));
+            }
+        }
+    }
+}
+
+fn bandwidth(rows: &mut Vec<Measurement>) {
+    for pairs in PAIRS {
+        for (who, form) in makers() {
+            let (factor, more) = overhead(who, form);
+            let operations = ["put", "get", "put_nbi", "get_nbi", "iput", "iget", "p", "g"];
+            for operation in operations {
+                if form == "rma" && operation != "put" && operation != "get" {
+                    continue;
+                }
+                for bytes in sizes(3, 23) {
+                    let time = copy_time(bytes) * factor + more;
+                    let sum = bytes as f64 / time * f64::from(pairs.min(2));
+                    let row = Measurement {
+                        pes: 2 * pairs,
+                        pairs,
+                        bytes,
+                        quantity: Quantity::Bandwidth,
+                        unit: "MB/s".to_owned(),
+                        ..row("bandwidth", who, operation, form)
+                    };
+                    rows.push(measured(row, sum));
+                }
+            }
+            for operation in ["put", "p"] {
+                if form == "rma" && operation == "p" {
+                    continue;
+                }
+                let row = Measurement {
+                    pes: 2 * pairs,
+                    pairs,
+                    bytes: 8,
+                    quantity: Quantity::Rate,
+                    unit: "Mop/s".to_owned(),
+                    ..row("bandwidth", who, operation, form)
+                };
+                rows.push(measured(row, 1.0 / (copy_time(8) * factor + more)));
+            }
+        }
+    }
+}
+
+fn atomics(rows: &mut Vec<Measurement>) {
+    let operations = [
+        "fetch_inc",
+        "fetch_add",
+        "add",
+        "swap",
+        "compare_swap",
+        "fetch",
+        "set",
+    ];
+    for pairs in PAIRS {
+        for (who, form) in makers() {
+            let (factor, more) = overhead(who, form);
+            for operation in operations {
+                let base = if operation == "fetch" { 0.0008 } else { 0.0054 };
+                let row = |name: &str, pairs| Measurement {
+                    pes: 2 * PAIRS[0].max(pairs),
+                    pairs,
+                    bytes: 8,
+                    ..row("atomics", who, name, form)
+                };
+                let time = (base * factor + more) * turns(2 * pairs);
+                rows.push(measured(row(operation, pairs), time));
+                let crowd = Measurement {
+                    pes: 2 * pairs,
+                    ..row(&format!("{operation}_contended"), 0)
+                };
+                rows.push(measured(crowd, time * 8.0));
+            }
+        }
+    }
+}
+
+fn collectives(rows: &mut Vec<Measurement>) {
+    let operations = [
+        "broadcast",
+        "collect",
+        "fcollect",
+        "alltoall",
+        "alltoalls",
+        "reduce",
+        "reduce_int",
+        "sum_inscan",
+        "sum_exscan",
+    ];
+    for pes in PES {
+        for (who, factor) in [(OURS, 1.0), (SHMEM_PEER, 1.9), (MPI[0], 1.7), (MPI[1], 2.4)] {
+            let form = if MPI.contains(&who) {
+                "collective"
+            } else {
+                "call"
+            };
+            let start = 0.18 * factor * f64::from(pes).log2() * turns(pes);
+            for operation in ["barrier_all", "sync_all"] {
+                let row = Measurement {
+                    pes,
+                    ..row("collectives", who, operation, form)
+                };
+                rows.push(measured(row, start));
+            }
+            for operation in operations {
+                let scan = operation.ends_with("scan");
+                if scan && who == SHMEM_PEER || operation == "alltoalls" && form == "collective" {
+                    continue;
+                }
+                for bytes in sizes(3, 23).filter(|bytes| bytes * u64::from(pes) <= 1 << 28) {
+                    let row = Measurement {
+                        pes,
+                        bytes,
+                        ..row("collectives", who, operation, form)
+                    };
+                    let time = start + copy_time(bytes) * factor * turns(pes);
+                    rows.push(measured(row, time));
+                }
+            }
+        }
+        for (algorithm, rounds) in [("flat", pes - 1), ("rd", 5), ("bruck", 5), ("rsag", 2)] {
+            for (form, factor) in [("putget", 2.2), ("ptr", 1.0)] {
+                for bytes in sizes(3, 23) {
+                    let row = Measurement {
+                        pes,
+                        bytes,
+                        algorithm: algorithm.to_owned(),
+                        ..row("collectives", OURS, "reduce", form)
+                    };
+                    let time = 0.2 * turns(pes) + copy_time(bytes) * f64::from(rounds);
+                    rows.push(measured(row, time * factor));
+                }
+            }
+        }
+    }
+}
+
+fn stream(rows: &mut Vec<Measurement>) {
+    for pes in [1, 2] {
+        let makers = [
+            (OURS, "local", 0.99),
+            (SHMEM_PEER, "local", 0.97),
+            ("OpenMP", "threads", 1.0),
+            (OURS, "putget", 0.6),
+            (OURS, "ptr", 0.97),
+            (SHMEM_PEER, "putget", 0.55),
+            (SHMEM_PEER, "ptr", 0.95),
+        ];
+        for (who, form, factor) in makers {
+            for (kernel, base) in [
+                ("copy", 13_300.0),
+                ("scale", 13_100.0),
+                ("add", 13_800.0),
+                ("triad", 13_900.0),
+            ] {
+                let row = Measurement {
+                    pes,
+                    bytes: 8_000_000 * u64::from(pes),
+                    quantity: Quantity::Bandwidth,
+                    unit: "MB/s".to_owned(),
+                    ..row("stream", who, kernel, form)
+                };
+                rows.push(measured(row, base * factor * f64::from(pes)));
+            }
+        }
+    }
+}
+
+fn nas(rows: &mut Vec<Measurement>) {
+    let programs: [(&str, &[u32], f64); 2] =
+        [("is", &[1, 2, 4, 16], 60.0), ("sp", &[1, 4, 9, 16], 1800.0)];
+    for (program, numbers, base) in programs {
+        for (class, size) in [("S", 0.8), ("W", 1.1), ("A", 1.0)] {
+            for (who, factor) in [(OURS, 1.0), (SHMEM_PEER, 0.7)] {
+                for form in ["putget", "ptr"] {
+                    for pes in numbers {
+                        let row = Measurement {
+                            pes: *pes,
+                            class: class.to_owned(),
+                            samples: 3,
+                            quantity: Quantity::Rate,
+                            unit: "Mop/s".to_owned(),
+                            ..row(program, who, program, form)
+                        };
+                        let cores = f64::from((*pes).min(2));
+                        rows.push(measured(row, base * size * factor * cores));
+                    }
+                }
+            }
+        }
+    }
+}
