@@ -1,0 +1,103 @@
+//! Latency, bandwidth, atomics and collectives.
+
+use std::time::Duration;
+
+use super::{Request, Run, Suite};
+use crate::implementation::Family;
+
+/// Algorithms of reductions and their forms, as `SHMEM_REDUCE_ALGORITHM` names them.
+const ALGORITHMS: [&str; 4] = ["flat", "rd", "bruck", "rsag"];
+const FORMS: [&str; 2] = ["putget", "ptr"];
+
+/// Pairs of PEs that communicate at once.
+const PAIRS: [u32; 4] = [1, 2, 8, 64];
+
+pub fn plan(request: &Request<'_>) -> Vec<Run> {
+    let mut runs = Vec::new();
+    for pairs in PAIRS {
+        for program in ["latency", "bandwidth", "atomics"] {
+            for place in request.those(|family| family != Family::OpenMp) {
+                let ours = request.family(place) == Family::FerroShmem;
+                if request.quick() && !ours && pairs != 1 && (pairs, program) != (8, "bandwidth") {
+                    continue;
+                }
+                runs.push(point(request, program, place, 2 * pairs));
+            }
+        }
+    }
+    let (pes, of_algorithms): (&[u32], &[u32]) = if request.quick() {
+        (&[2, 4, 16], &[4])
+    } else {
+        (&[2, 4, 16, 64], &[2, 4, 16])
+    };
+    for pes in pes {
+        for place in request.those(|family| family != Family::OpenMp) {
+            runs.push(point(request, "collectives", place, *pes));
+        }
+    }
+    for pes in of_algorithms {
+        for place in request.those(|family| family == Family::FerroShmem) {
+            for (algorithm, form) in ALGORITHMS.iter().flat_map(|a| FORMS.map(|f| (*a, f))) {
+                let mut run = point(request, "collectives", place, *pes);
+                run.arguments.push("reduce".to_owned());
+                let choice = format!("{algorithm}:{form}");
+                run.variables
+                    .push(("SHMEM_REDUCE_ALGORITHM".to_owned(), choice));
+                (run.algorithm, run.form) = (algorithm, form);
+                run.expected /= 8.0;
+                runs.push(run);
+            }
+        }
+    }
+    runs
+}
+
+fn point(request: &Request<'_>, program: &str, place: usize, pes: u32) -> Run {
+    // Milliseconds for each point, samples, and the factor from one size to the next.
+    let (time, samples, factor) = match request.quick() {
+        true => (8, 9, 8),
+        false => (50, 21, 2),
+    };
+    let steps = 23.0 / f64::from(factor).log2();
+    let operations = match program {
+        "latency" => 8.0,
+        "bandwidth" => 10.0,
+        "atomics" => 14.0 / steps,
+        _ => 9.0,
+    };
+    let expected = 0.3 + operations * steps * f64::from(time) * 2e-3;
+    let crowd = f64::from(pes.div_ceil(request.cores)).sqrt();
+    let mpi = request.family(place).is_mpi();
+    let mut arguments = vec![
+        format!("-t{time}"),
+        format!("-s{samples}"),
+        format!("-f{factor}"),
+    ];
+    if request.quick() && pes > 4 * request.cores {
+        // 8 MiB from each of many PEs take longer than all other sizes together.
+        arguments.push("-M1048576".to_owned());
+    }
+    Run {
+        suite: Suite::Microbench,
+        program: format!("{}{program}", if mpi { "mpi-" } else { "" }),
+        implementation: place,
+        pes,
+        arguments,
+        variables: Vec::new(),
+        form: "",
+        algorithm: "",
+        class: None,
+        heap: if program == "collectives" {
+            640 << 20
+        } else {
+            128 << 20
+        },
+        limit: Duration::from_secs(match (request.quick(), pes <= request.cores) {
+            (true, true) => 20,
+            // Libraries that never give up their cores would take all the time there is.
+            (true, false) => 6,
+            (false, _) => 600,
+        }),
+        expected: expected * crowd,
+    }
+}
