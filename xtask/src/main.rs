@@ -1,9 +1,10 @@
-//! `cargo xtask`: builds, installs, demonstrates and tests FerroSHMEM.
+//! `cargo xtask`: builds, installs, demonstrates, tests and measures FerroSHMEM.
 
 mod demo;
 mod files;
 mod install;
 mod package;
+mod report;
 mod run;
 mod suite;
 mod workspace;
@@ -12,7 +13,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// Builds, installs, demonstrates and tests FerroSHMEM
+/// Builds, installs, demonstrates, tests and measures FerroSHMEM
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Options {
@@ -28,11 +29,16 @@ enum Task {
     Demo(demo::Options),
     /// Runs all checks and tests that the tools on this machine allow
     Test(suite::Options),
+    /// Measures the library beside every other OpenSHMEM and MPI found, and writes a page of plots
+    Report(report::Options),
 }
+
+/// Environment variable that tells tests and benchmarks which installation to use.
+const PREFIX_VARIABLE: &str = "FERROSHMEM_PREFIX";
 
 fn main() -> ExitCode {
     match perform(Options::parse().task) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("xtask: {error:#}");
             ExitCode::FAILURE
@@ -40,10 +46,12 @@ fn main() -> ExitCode {
     }
 }
 
-fn perform(task: Task) -> Result<()> {
+fn perform(task: Task) -> Result<ExitCode> {
     match task {
-        Task::Install(options) => install::main(&options),
-        Task::Demo(options) => demo::main(&options),
-        Task::Test(options) => suite::main(&options),
+        Task::Install(options) => install::main(&options)?,
+        Task::Demo(options) => demo::main(&options)?,
+        Task::Test(options) => suite::main(&options)?,
+        Task::Report(options) => return report::main(&options),
     }
+    Ok(ExitCode::SUCCESS)
 }

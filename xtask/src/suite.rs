@@ -1,13 +1,10 @@
 //! `cargo xtask test`: all checks and tests, as far as this machine has the tools for them.
 
 use crate::run::{status, works};
-use crate::{install, workspace};
+use crate::{PREFIX_VARIABLE, install, workspace};
 use anyhow::{Result, bail};
 use clap::Args;
 use std::process::Command;
-
-/// Environment variable that tells the tests which installation to use.
-const PREFIX_VARIABLE: &str = "FERROSHMEM_PREFIX";
 
 /// Status by which a script says that it lacks a tool, as in other test harnesses.
 const SKIPPED: i32 = 77;
