@@ -2,7 +2,7 @@
 #ifndef PROBLEM_H
 #define PROBLEM_H
 
-enum { ITERATIONS = 10, TESTS = 5 };
+enum { ITERATIONS = 10, TESTS = 5, MOST_PES = 1024 };
 
 /* A key whose rank is known: that of keys[index] is rank + step * (iteration - since), because
  * each iteration adds a small key and takes a large one away. */

@@ -7,6 +7,7 @@
 
 #include "benchmark.h"
 #include "keys.h"
+#include "line.h"
 #include "reduce.h"
 #include "send.h"
 
@@ -74,11 +75,13 @@ static void count_keys(Ranking *r)
     const int *key = r->key;
     int *count = r->count, shift = r->shift;
     memset(count, 0, (size_t)r->buckets * sizeof *count);
-    for (size_t i = 0; i < r->keys; i++)
-        count[key[i] >> shift]++;
+    for (const int *end = key + r->keys; key < end; key++) {
+        line_to_read((const char *)key + READ_AHEAD);
+        count[(unsigned)*key >> shift]++;
+    }
     for (int t = 0; t < TESTS; t++) {
         size_t at = (size_t)r->problem->tests[t].index - (size_t)r->me * r->keys;
-        count[r->buckets + t] = at < r->keys ? key[at] : 0;
+        count[r->buckets + t] = at < r->keys ? r->key[at] : 0;
     }
 }
 
@@ -131,8 +134,10 @@ static void send_keys(Ranking *r)
     const int *key = r->key;
     Place *place = r->place;
     int shift = r->shift;
-    for (size_t i = 0; i < r->keys; i++)
-        send(&place[key[i] >> shift], key[i]);
+    for (const int *end = key + r->keys; key < end; key++) {
+        line_to_read((const char *)key + READ_AHEAD);
+        send(&place[(unsigned)*key >> shift], *key);
+    }
     shmem_barrier_all();
 }
 
@@ -144,8 +149,10 @@ static void rank_received(Ranking *r)
     for (int b = r->first; b < r->end; b++) {
         int *rank = ranking_rank(r, b << r->shift), smaller = r->start[b];
         memset(rank, 0, (size_t)width * sizeof *rank);
-        for (const int *end = key + (r->start[b + 1] - smaller); key < end; key++)
+        for (const int *end = key + (r->start[b + 1] - smaller); key < end; key++) {
+            line_to_read((const char *)key + READ_AHEAD);
             rank[*key & (width - 1)]++;
+        }
         for (int value = 0; value < width; value++) {
             int same = rank[value];
             rank[value] = smaller;
