@@ -323,6 +323,17 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes) {
 
 /* Ordering and queries */
 
+/* A full fence. As the compilers write it, gcc's locks the word at the top of the stack, and a
+ * load of what is spilled there waits for it (4 of 11 ns of an 8-byte put and quiet); clang's is
+ * mfence, which takes longer than a locked instruction. */
+SHMEMI_INLINE void shmemi_full_fence(void) {
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+    __asm__ __volatile__("lock orl $0, -64(%%rsp)" ::: "memory", "cc");
+#else
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
 #define SHMEMI_FENCE(name)                         \
     SHMEMI_INLINE void name(void) {                \
         if (shmemi_is_ordered()) {                 \
@@ -335,7 +346,7 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes) {
 #define SHMEMI_QUIET(name)                         \
     SHMEMI_INLINE void name(void) {                \
         if (shmemi_is_ordered()) {                 \
-            __atomic_thread_fence(__ATOMIC_SEQ_CST); \
+            shmemi_full_fence();                   \
         } else {                                   \
             SHMEMI_CALL(name);                     \
             call();                                \
@@ -353,7 +364,7 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes) {
 #define SHMEMI_CTX_QUIET(name)                              \
     SHMEMI_INLINE void name(shmem_ctx_t ctx) {              \
         if (shmemi_is_world(ctx) && shmemi_is_ordered()) {  \
-            __atomic_thread_fence(__ATOMIC_SEQ_CST);        \
+            shmemi_full_fence();                            \
         } else {                                            \
             SHMEMI_CALL(name);                              \
             call(ctx);                                      \
