@@ -76,6 +76,14 @@ pub fn name(row: &Measurement) -> String {
     label(&row.implementation, &row.form)
 }
 
+/// The same within a sentence, where a call is what one expects.
+pub fn maker(row: &Measurement) -> String {
+    match row.form.as_str() {
+        "call" => row.implementation.clone(),
+        _ => name(row).replacen(", ", " by ", 1),
+    }
+}
+
 /// The same, of a library and a form.
 pub fn label(implementation: &str, form: &str) -> String {
     let form = match form {

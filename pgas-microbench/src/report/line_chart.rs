@@ -88,7 +88,7 @@ fn draw_spread(plot: &Plot<'_>, line: &Line) -> Result<()> {
         .any(|(_, spread)| spread.low < spread.high)
     {
         let band = lows.chain(highs).collect::<Vec<_>>();
-        plot.draw(&Polygon::new(band, colour.mix(0.2).filled()))?;
+        plot.draw(&Polygon::new(band, colour.mix(0.13).filled()))?;
     }
     Ok(())
 }

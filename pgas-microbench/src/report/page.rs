@@ -78,8 +78,8 @@ fn summary(figures: &[Figure]) -> Markup {
                             td { (figure.title) }
                             @let first = figure.findings.first();
                             td.value { (first.map_or("", |f| f.at.as_str())) }
-                            td.value { (first.map_or("", |f| f.ours.as_str())) }
-                            td { (first.map_or("", |f| f.other.as_str())) }
+                            td.value data-label="FerroSHMEM" { (first.map_or("", |f| f.ours.as_str())) }
+                            td data-label="Beside" { (first.map_or("", |f| f.other.as_str())) }
                         }
                     }
                 }
@@ -163,22 +163,35 @@ fn figure(figure: &Figure) -> Result<Markup> {
 }
 
 fn findings(findings: &[Finding]) -> Markup {
+    /// Rows that are always seen.
+    const SEEN: usize = 8;
+    let (seen, folded) = findings.split_at(findings.len().min(SEEN));
     html! {
-        @if !findings.is_empty() {
-            div.scroll { table.findings {
-                thead { tr { th { "At" } th { "FerroSHMEM" } th { "Beside" } th { "In words" } } }
-                tbody {
-                    @for finding in findings {
-                        tr {
-                            td.value { (finding.at) }
-                            td.value { (finding.ours) }
-                            td { (finding.other) }
-                            td { (finding.words) }
-                        }
+        @if !seen.is_empty() { (findings_table(seen)) }
+        @if !folded.is_empty() {
+            details {
+                summary { (folded.len()) " more" }
+                (findings_table(folded))
+            }
+        }
+    }
+}
+
+fn findings_table(findings: &[Finding]) -> Markup {
+    html! {
+        div.scroll { table.findings {
+            thead { tr { th { "At" } th { "FerroSHMEM" } th { "Beside" } th { "In words" } } }
+            tbody {
+                @for finding in findings {
+                    tr {
+                        td.value { (finding.at) }
+                        td.value data-label="FerroSHMEM" { (finding.ours) }
+                        td data-label="Beside" { (finding.other) }
+                        td { (finding.words) }
                     }
                 }
-            } }
-        }
+            }
+        } }
     }
 }
 

@@ -183,6 +183,12 @@ fn messages_and_findings_say_what_the_rows_say() {
         first.words,
         "shmem_put takes 2 times the time of a store through shmem_ptr"
     );
+    let second = &put.findings[1];
+    assert_eq!(second.other, "1.5 µs, Open MPI OpenSHMEM, call");
+    assert_eq!(
+        second.words,
+        "shmem_put takes 2 times the time of Open MPI OpenSHMEM"
+    );
     let sizes: Vec<&str> = put
         .findings
         .iter()

@@ -170,7 +170,7 @@ fn latency(rows: &mut Vec<Measurement>) {
                     pes: 2 * pairs,
                     pairs,
                     bytes,
-                    ..row("latency", mpi, "put", "sendrecv")
+                    ..row("latency", mpi, "sendrecv", "sendrecv")
                 };
                 rows.push(measured(
                     row,
@@ -183,6 +183,19 @@ fn latency(rows: &mut Vec<Measurement>) {
 
 fn bandwidth(rows: &mut Vec<Measurement>) {
     for pairs in PAIRS {
+        for mpi in MPI {
+            for bytes in sizes(0, 23) {
+                let row = Measurement {
+                    pes: 2 * pairs,
+                    pairs,
+                    bytes,
+                    quantity: Quantity::Bandwidth,
+                    unit: "MB/s".to_owned(),
+                    ..row("bandwidth", mpi, "sendrecv", "sendrecv")
+                };
+                rows.push(measured(row, bytes as f64 / (0.1 + copy_time(bytes) * 2.0)));
+            }
+        }
         for (who, form) in makers() {
             let (factor, more) = overhead(who, form);
             let operations = ["put", "get", "put_nbi", "get_nbi", "iput", "iget", "p", "g"];

@@ -51,7 +51,7 @@ fn of<'a>(data: &Data<'a>, operation: &str) -> Rows<'a> {
 fn by_pes(rows: &Rows<'_>, what: &str, subject: &str) -> Vec<Finding> {
     let finding = |pair: comparison::Pair<'_>| {
         let at = format!("{what}, {}", count_text(pair.ours.pes, "PE"));
-        let object = format!("that of {}", comparison::name(pair.other));
+        let object = comparison::maker(pair.other);
         pair.finding(at, subject, &object)
     };
     beside_best(rows).into_iter().map(finding).collect()

@@ -146,32 +146,41 @@ fn by_pairs(data: &Data<'_>, operation: &str, routine: &str, direct: &str) -> Op
 
 /// A put beside MPI's ways to move the same bytes.
 pub fn mpi(data: &Data<'_>) -> Option<Content> {
-    let all = data
-        .rows
-        .filter(|m| m.program == "latency" && m.quantity == Latency)
-        .pairs(1);
-    let puts = all.filter(|m| m.operation == "put");
-    let (ours, one_sided) = (puts.ours().forms(&["call"]), puts.forms(&["rma"]));
-    let messages = all.forms(&["sendrecv"]);
-    messages.last()?;
-    let rows = all.filter(|m| {
-        [&ours, &one_sided, &messages]
-            .iter()
-            .any(|rows| rows.has(m))
-    });
-    let panels = data.by_bytes(&rows, "1 pair of processes", AXIS);
+    let mut panels = Vec::new();
     let mut findings = Vec::new();
-    for size in telling_sizes(&ours) {
-        let at = format!("{}, 1 pair", size_text(size));
-        let Some(ours) = ours.bytes(size).last() else {
+    let measured = [
+        ("latency", Latency, AXIS),
+        ("bandwidth", Bandwidth, "Bytes per second (log scale)"),
+    ];
+    for (program, quantity, axis) in measured {
+        let all = data
+            .rows
+            .filter(|m| m.program == program && m.quantity == quantity)
+            .pairs(1);
+        let puts = all.filter(|m| m.operation == "put");
+        let (ours, one_sided) = (puts.ours().forms(&["call"]), puts.forms(&["rma"]));
+        let messages = all.forms(&["sendrecv"]);
+        if ours.last().is_none() || messages.last().is_none() {
             continue;
-        };
-        for other in [&one_sided, &messages]
-            .iter()
-            .filter_map(|rows| rows.bytes(size).best())
-        {
-            let object = comparison::name(other);
-            findings.push(Pair { ours, other }.finding(at.clone(), "shmem_put", &object));
+        }
+        let rows = all.filter(|m| {
+            [&ours, &one_sided, &messages]
+                .iter()
+                .any(|rows| rows.has(m))
+        });
+        panels.extend(data.by_bytes(&rows, &format!("{program}, 1 pair of processes"), axis));
+        for size in telling_sizes(&ours) {
+            let at = format!("{}, 1 pair", size_text(size));
+            let Some(ours) = ours.bytes(size).last() else {
+                continue;
+            };
+            for other in [&one_sided, &messages]
+                .iter()
+                .filter_map(|rows| rows.bytes(size).best())
+            {
+                let object = comparison::maker(other);
+                findings.push(Pair { ours, other }.finding(at.clone(), "shmem_put", &object));
+            }
         }
     }
     Some(Content {
@@ -180,11 +189,12 @@ pub fn mpi(data: &Data<'_>) -> Option<Content> {
             Latency,
         ),
         caption: format!(
-            "A put beside what MPI programs do instead: a one-sided transfer with flush, and a \
-             message that the other process receives, half of a round trip. The message also \
-             tells its receiver that data came; a put alone does not. {SAMPLED}"
+            "A put beside what MPI programs do instead: one-sided transfers with flush, and \
+             messages that the other process receives (dotted), of which half a round trip is \
+             counted. A message also tells its receiver that data came; a put alone does not. \
+             {SAMPLED}"
         ),
-        panels: panels.into_iter().collect(),
+        panels,
         findings,
     })
 }

@@ -27,8 +27,8 @@ fn benchmark(data: &Data<'_>, program: &str, name: &str, counted: &str) -> Optio
         let some = rows.filter(|m| m.class == *class);
         findings.extend(pairs_of(&some).iter().map(|pair| {
             let at = format!("class {class}, {}", count_text(pair.ours.pes, "PE"));
-            let subject = comparison::name(pair.ours);
-            pair.finding(at, &subject, &comparison::name(pair.other))
+            let subject = comparison::maker(pair.ours);
+            pair.finding(at, &subject, &comparison::maker(pair.other))
         }));
     }
     for class in &classes {
@@ -81,6 +81,7 @@ fn pairs_of<'a>(rows: &Rows<'a>) -> Vec<Pair<'a>> {
         &rows.ours().forms(&["putget"]),
         &rows.ours().forms(&["ptr"]),
     ));
-    pairs.sort_by_key(|pair| std::cmp::Reverse(pair.ours.pes));
+    // First where this machine does most.
+    pairs.sort_by(|a, b| b.ours.median.total_cmp(&a.ours.median));
     pairs
 }

@@ -273,7 +273,7 @@ pub fn findings_by_size(
             .bytes(size)
             .filter(|m| !is_our_name(&m.implementation) || m.form == form);
         for pair in beside_best(&at_size) {
-            let object = format!("that of {}", comparison::name(pair.other));
+            let object = comparison::maker(pair.other);
             found.push(pair.finding(at.clone(), subject, &object));
         }
     }

@@ -1,10 +1,12 @@
 //! STREAM over own and over a neighbour's memory.
 
+use std::cmp::Reverse;
+
 use super::super::axis::Axis;
 use super::super::comparison::{self, Pair, message};
-use super::super::figure::{Finding, Panel};
+use super::super::figure::Panel;
 use super::super::rows::Rows;
-use super::panels::{count_text, matches, neutral};
+use super::panels::{count_text, neutral};
 use super::{Content, Data};
 use crate::measurement::Quantity::Bandwidth;
 
@@ -34,7 +36,7 @@ pub fn local(data: &Data<'_>) -> Option<Content> {
              lies and how it is mapped. {RULES}"
         ),
         panels: panels(data, &rows),
-        findings: triad_first(findings.collect()),
+        findings: findings.collect(),
     })
 }
 
@@ -54,7 +56,7 @@ pub fn remote(data: &Data<'_>) -> Option<Content> {
         let peers = peers.filter(|m| m.operation == pair.ours.operation);
         if let Some(other) = peers.best() {
             let ours = pair.ours;
-            let object = comparison::name(other);
+            let object = comparison::maker(other);
             findings.push(Pair { ours, other }.finding(at, "put/get", &object));
         }
     }
@@ -70,7 +72,7 @@ pub fn remote(data: &Data<'_>) -> Option<Content> {
              calls, the others read them through shmem_ptr as if they were their own. {RULES}"
         ),
         panels: panels(data, &rows),
-        findings: triad_first(findings),
+        findings,
     })
 }
 
@@ -96,22 +98,16 @@ fn panels(data: &Data<'_>, rows: &Rows<'_>) -> Vec<Panel> {
     numbers.into_iter().filter_map(panel).collect()
 }
 
-/// Pairs that agree in all but the size of arrays: each program chooses its own.
+/// Pairs that agree in all but the size of arrays: each program chooses its own. Those that are
+/// most telling come first.
 fn matches_of_any_size<'a>(ours: &Rows<'a>, others: &Rows<'a>) -> Vec<Pair<'a>> {
-    let exact = matches(ours, others);
-    if !exact.is_empty() {
-        return exact;
-    }
     let pair = |ours: &'a crate::Measurement| {
         let same = |m: &crate::Measurement| m.operation == ours.operation && m.pes == ours.pes;
         let other = others.filter(same).last()?;
         Some(Pair { ours, other })
     };
-    ours.iter().filter_map(pair).collect()
-}
-
-/// Triad is what STREAM is known by.
-fn triad_first(mut findings: Vec<Finding>) -> Vec<Finding> {
-    findings.sort_by_key(|finding| !finding.at.starts_with("triad"));
-    findings
+    let mut pairs: Vec<Pair<'a>> = ours.iter().filter_map(pair).collect();
+    // Triad of all PEs is what STREAM is known by.
+    pairs.sort_by_key(|pair| (pair.ours.operation != "triad", Reverse(pair.ours.pes)));
+    pairs
 }
