@@ -15,6 +15,9 @@
  * and many enough for shares of keys that differ little from PE to PE. */
 enum { FEWEST_LOG2_BUCKETS = 8, MOST_LOG2_BUCKETS = 11, LOG2_BUCKETS_OF_PE = 6 };
 
+/* Every PE has a multiple of these. */
+enum { KEYS_OF_LINE = LINE / (int)sizeof(int) };
+
 static int log2_of(int power_of_two)
 {
     int log2 = 0;
@@ -75,9 +78,11 @@ static void count_keys(Ranking *r)
     const int *key = r->key;
     int *count = r->count, shift = r->shift;
     memset(count, 0, (size_t)r->buckets * sizeof *count);
-    for (const int *end = key + r->keys; key < end; key++) {
+    for (const int *end = key + r->keys; key < end; key += KEYS_OF_LINE) {
         line_to_read((const char *)key + READ_AHEAD);
-        count[(unsigned)*key >> shift]++;
+#pragma GCC unroll 16
+        for (int i = 0; i < KEYS_OF_LINE; i++)
+            count[(unsigned)key[i] >> shift]++;
     }
     for (int t = 0; t < TESTS; t++) {
         size_t at = (size_t)r->problem->tests[t].index - (size_t)r->me * r->keys;
@@ -134,9 +139,11 @@ static void send_keys(Ranking *r)
     const int *key = r->key;
     Place *place = r->place;
     int shift = r->shift;
-    for (const int *end = key + r->keys; key < end; key++) {
+    for (const int *end = key + r->keys; key < end; key += KEYS_OF_LINE) {
         line_to_read((const char *)key + READ_AHEAD);
-        send(&place[(unsigned)*key >> shift], *key);
+#pragma GCC unroll 16
+        for (int i = 0; i < KEYS_OF_LINE; i++)
+            send(&place[(unsigned)key[i] >> shift], key[i]);
     }
     shmem_barrier_all();
 }
