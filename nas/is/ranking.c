@@ -143,7 +143,7 @@ static void send_keys(Ranking *r)
         line_to_read((const char *)key + READ_AHEAD);
 #pragma GCC unroll 16
         for (int i = 0; i < KEYS_OF_LINE; i++)
-            send(&place[(unsigned)key[i] >> shift], key[i]);
+            send(&place[(unsigned)key[i] >> shift], key[i], i % 2 == 0);
     }
     shmem_barrier_all();
 }

@@ -41,17 +41,20 @@ static inline Place place_at(int *symmetric, int pe)
 #endif
 }
 
-static inline void send(Place *place, int key)
+/* `ask` for the next line: it is enough to do so for every other key. */
+static inline void send(Place *place, int key, int ask)
 {
     int *next = place->next;
 #ifdef VARIANT_PUTGET
     int pe = place->pe;
     if (pe < 0 || pe >= MOST_PES)
         __builtin_unreachable(); /* spares an inlined put the same arithmetic for every key */
-    line_to_write((char *)next + place->ahead);
+    if (ask)
+        line_to_write((char *)next + place->ahead);
     shmem_int_p(next, key, pe);
 #else
-    line_to_write((char *)next + LINE);
+    if (ask)
+        line_to_write((char *)next + LINE);
     *next = key;
 #endif
     place->next = next + 1;
