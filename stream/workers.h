@@ -22,7 +22,7 @@ typedef struct {
 } Arrays;
 Arrays workers_arrays(size_t n);
 
-/* Runs the body once by each worker, on its part of the arrays. */
+/* Runs the body once by each worker, on its part of the arrays; frees them. */
 void workers_run(void (*body)(Arrays mine, size_t n), Arrays arrays, size_t n);
 
 /* Ends the program with this status, which all PEs give. */

@@ -42,6 +42,9 @@ Arrays workers_arrays(size_t n)
 void workers_run(void (*body)(Arrays mine, size_t n), Arrays arrays, size_t n)
 {
     body(arrays, n);
+    shmem_free(arrays.a);
+    shmem_free(arrays.b);
+    shmem_free(arrays.c);
 }
 
 int workers_end(int status)

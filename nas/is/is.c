@@ -58,5 +58,6 @@ int main(int argc, char **argv)
         .verified = tests_right && ordered,
     };
     report_print(&report);
+    ranking_end(&r);
     return benchmark_end(&report);
 }

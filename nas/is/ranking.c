@@ -175,3 +175,13 @@ void ranking_run(Ranking *r)
     send_keys(r);
     rank_received(r);
 }
+
+void ranking_end(Ranking *r)
+{
+    void *symmetric[] = {r->key, r->received, r->count, r->total};
+    void *private[] = {r->start, r->before, r->row, r->place, r->rank};
+    for (size_t i = 0; i < sizeof symmetric / sizeof *symmetric; i++)
+        shmem_free(symmetric[i]);
+    for (size_t i = 0; i < sizeof private / sizeof *private; i++)
+        free(private[i]);
+}

@@ -48,6 +48,8 @@ void ranking_start(Ranking *r, const Problem *problem);
 /* Ranks all keys. */
 void ranking_run(Ranking *r);
 
+void ranking_end(Ranking *r);
+
 /* The rank of a key of my buckets. */
 static inline int *ranking_rank(const Ranking *r, int key)
 {
