@@ -58,26 +58,22 @@ static void send_z(int c, const Face *face)
                       (size_t)count[X], face->pe);
 }
 
-void faces_send(int c)
+/* What goes to the high side comes from the low side there. */
+void faces_send(long step)
 {
     static void (*const send[AXES])(int, const Face *) = {send_x, send_y, send_z};
-    for (int axis = X; axis < AXES; axis++)
-        for (int side = LOW; side < SIDES; side++) {
-            Face face;
-            if (face_at(&face, c, axis, side))
-                send[axis](c, &face);
-        }
-}
-
-/* What I send to the high side comes from the low side there. */
-void faces_announce(long step)
-{
     if (partition.q == 1)
         return;
     for (int axis = X; axis < AXES; axis++)
-        for (int side = LOW; side < SIDES; side++)
+        for (int side = LOW; side < SIDES; side++) {
+            for (int c = 0; c < partition.q; c++) {
+                Face face;
+                if (face_at(&face, c, axis, side))
+                    send[axis](c, &face);
+            }
             flag_raise(flag_of_ghosts(axis, side == HIGH ? LOW : HIGH), step,
                        partition.neighbour[axis][side]);
+        }
 }
 
 void faces_await(long step)

@@ -2,11 +2,9 @@
 #ifndef EXCHANGE_H
 #define EXCHANGE_H
 
-/* Sends the outer layers of a cell straight to where they are ghost points. */
-void faces_send(int cell);
-
-/* Tells the neighbours that the faces of all my cells are there, at the end of a step. */
-void faces_announce(long step);
+/* Sends the outer layers of all my cells straight to where they are ghost points, at the end of
+ * a step, and tells the neighbours. */
+void faces_send(long step);
 
 /* Waits for the ghost points of all my cells. */
 void faces_await(long step);

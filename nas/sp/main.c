@@ -29,7 +29,7 @@ static void step(long number)
     faces_await(number - 1);
     for (int axis = X; axis < AXES; axis++)
         sweep(axis, number);
-    faces_announce(number);
+    faces_send(number);
 }
 
 /* Once through everything, so that memory is there, then back to the start. */

@@ -3,11 +3,8 @@
  * opposite order. What is handed on goes to its place beside the rows of the other PE's cell. */
 #include "sweep.h"
 
-#include <string.h>
-
 #include "benchmark.h"
 #include "block.h"
-#include "exchange.h"
 #include "field.h"
 #include "flag.h"
 #include "rhs.h"
@@ -168,14 +165,6 @@ static void raise_beside(enum axis axis, int cell, enum side side, long step)
                partition.neighbour[axis][side]);
 }
 
-static void cell_is_solved(enum axis axis, int slice, int cell, long step)
-{
-    if (slice > 0)
-        raise_beside(axis, cell, LOW, step);
-    if (axis == Z)
-        faces_send(cell);
-}
-
 void sweep(enum axis axis, long step)
 {
     int last = partition.q - 1;
@@ -186,13 +175,14 @@ void sweep(enum axis axis, long step)
         go_on(axis, slice, cell);
         if (slice < last)
             raise_beside(axis, cell, HIGH, step);
-        else
-            cell_is_solved(axis, slice, cell, step);
+        else if (slice > 0)
+            raise_beside(axis, cell, LOW, step);
     }
     for (int slice = last - 1; slice >= 0; slice--) {
         int cell = cell_in_slice(axis, slice);
         flag_await(flag_of_lines(cell, axis, HIGH), step);
         go_back(axis, slice, cell);
-        cell_is_solved(axis, slice, cell, step);
+        if (slice > 0)
+            raise_beside(axis, cell, LOW, step);
     }
 }

@@ -10,7 +10,7 @@
 size_t sweeps_size(void);
 void sweeps_make(void);
 
-/* Solves along an axis. X starts from u, Z ends with a new u and its faces on their way. */
+/* Solves along an axis. X starts from u, Z ends with a new u. */
 void sweep(enum axis axis, long step);
 
 #endif
