@@ -81,11 +81,11 @@ fn perform(options: &Options) -> Result<ExitCode> {
     let mut progress = Progress::new(runs.len(), expected);
     let stop = || STOP.load(Ordering::Relaxed);
     let harvest = campaign.run(&runs, &mut progress, &stop)?;
-    let time = progress.finish();
+    progress.finish();
     if harvest.measurements.is_empty() {
         bail!("nothing could be measured");
     }
-    let context = context(options, &request, &harvest, time.as_secs_f64());
+    let context = context(options, &request, &harvest);
     let written = folder.fill(|fresh| {
         measurement::write(&fresh.join(RESULTS), &harvest.measurements)?;
         fs::write(fresh.join(CONTEXT), serde_json::to_string_pretty(&context)?)?;
@@ -156,7 +156,7 @@ fn list(runs: &[Run], implementations: &[Implementation], expected: f64) {
     println!("{} runs, about {}", runs.len(), minutes(expected));
 }
 
-fn context(options: &Options, request: &Request<'_>, harvest: &Harvest, seconds: f64) -> Context {
+fn context(options: &Options, request: &Request<'_>, harvest: &Harvest) -> Context {
     let mode = match options.mode() {
         Mode::Quick => "quick",
         Mode::Full => "full",
@@ -181,7 +181,7 @@ fn context(options: &Options, request: &Request<'_>, harvest: &Harvest, seconds:
             .map(|one| (one.name.clone(), one.version.clone()))
             .collect(),
         runs: harvest.runs.clone(),
-        mode: format!("{mode}, {}", minutes(seconds)),
+        mode: mode.to_owned(),
         when: jiff::Timestamp::now()
             .strftime("%Y-%m-%d %H:%M UTC")
             .to_string(),

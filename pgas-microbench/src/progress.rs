@@ -1,6 +1,6 @@
 //! How far the runs are, and how long the rest will take.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -74,10 +74,9 @@ impl Progress {
         self.bar.suspend(|| eprintln!("{text}"));
     }
 
-    /// There is no more to come; returns how long all took.
-    pub fn finish(self) -> Duration {
+    /// There is no more to come.
+    pub fn finish(self) {
         self.bar.finish_and_clear();
-        self.start.elapsed()
     }
 }
 

@@ -49,7 +49,7 @@ fn benchmark(data: &Data<'_>, program: &str, name: &str, counted: &str) -> Optio
     let title = message(
         &beside_best(&put_get),
         &format!("{name} by put/get"),
-        "the best other library",
+        "the same source under the best other library",
     )
     .or_else(|| {
         let ours = rows.ours();
