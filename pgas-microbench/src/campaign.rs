@@ -49,7 +49,6 @@ impl Campaign<'_> {
         let mut harvest = Harvest::default();
         for run in runs {
             if interrupted() {
-                harvest.interrupted = true;
                 break;
             }
             let implementation = &self.implementations[run.implementation];
@@ -66,6 +65,8 @@ impl Campaign<'_> {
             harvest.measurements.extend(measured);
             progress.end(run.expected);
         }
+        // Also where it was the last run that was ended.
+        harvest.interrupted = interrupted();
         harvest.measurements = merged(harvest.measurements);
         Ok(harvest)
     }
