@@ -26,17 +26,17 @@ Flag *flag_of_lines(int cell, enum axis axis, enum side side)
     return &flags[((1 + cell) * AXES + (int)axis) * SIDES + (int)side];
 }
 
-void flag_raise(Flag *flag, long step, int pe)
+void flag_raise(Flag *flag, long count, int pe)
 {
 #ifdef VARIANT_PUTGET
     shmem_fence();
-    shmem_long_p(&flag->step, step, pe);
+    shmem_long_p(&flag->count, count, pe);
 #else
-    __atomic_store_n((long *)shmem_ptr(&flag->step, pe), step, __ATOMIC_RELEASE);
+    __atomic_store_n((long *)shmem_ptr(&flag->count, pe), count, __ATOMIC_RELEASE);
 #endif
 }
 
-void flag_await(Flag *flag, long step)
+void flag_await(Flag *flag, long count)
 {
-    shmem_long_wait_until(&flag->step, SHMEM_CMP_GE, step);
+    shmem_long_wait_until(&flag->count, SHMEM_CMP_GE, count);
 }

@@ -1,4 +1,5 @@
-/* Point-to-point synchronisation: a flag holds the number of the last step whose data have come.
+/* Point-to-point synchronisation: a flag counts the steps, or the batches of lines, whose data
+ * have come.
  *
  * Flags need no reset, and data never overtake readers: a PE starts a step with the ghost points
  * that all its neighbours sent at the end of the step before, after their last use of all that
@@ -11,7 +12,7 @@
 #include "partition.h"
 
 typedef struct {
-    long step;
+    long count;
     char rest_of_cache_line[64 - sizeof(long)];
 } Flag;
 
@@ -23,10 +24,10 @@ void flags_make(void);
 Flag *flag_of_ghosts(enum axis axis, enum side side);
 Flag *flag_of_lines(int cell, enum axis axis, enum side side);
 
-/* All data that went to the PE before are there when it sees the flag at `step`. */
-void flag_raise(Flag *flag, long step, int pe);
+/* All data that went to the PE before are there when it sees the flag at `count`. */
+void flag_raise(Flag *flag, long count, int pe);
 
-/* Waits until the flag is at `step` or beyond. */
-void flag_await(Flag *flag, long step);
+/* Waits until the flag is at `count` or beyond. */
+void flag_await(Flag *flag, long count);
 
 #endif

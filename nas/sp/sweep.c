@@ -1,6 +1,9 @@
 /* Sweeps. Slice by slice, a PE eliminates the rows of its one cell there and hands the last two
  * rows on to whoever has the next cell; then unknowns come back, two rows of them, in the
- * opposite order. What is handed on goes to its place beside the rows of the other PE's cell. */
+ * opposite order. What is handed on goes to its place beside the rows of the other PE's cell.
+ *
+ * Eliminated rows are kept for the way back. So that they stay in the cache meanwhile, only some
+ * planes of lines, a batch, go through all slices and back at a time. */
 #include "sweep.h"
 
 #include "benchmark.h"
@@ -17,8 +20,11 @@ typedef struct {
 } Beside;
 
 static Beside *beside;   /* [cell][axis][plane][group], symmetric */
-static Row *kept;        /* [slice][plane][group][row], for the way back */
+static Row *kept;        /* [slice][plane of the batch][group][row] */
+static int batches;      /* of the planes of a cell */
 static const Beside end; /* beyond the boundaries: zero */
+
+enum { KEPT_BYTES = 1024 << 10 }; /* at most, if that is room for one plane */
 
 static size_t groups(void)
 {
@@ -36,11 +42,23 @@ static size_t beside_size(void)
     return cells * AXES * blocks_of_cell() * sizeof(Beside);
 }
 
-/* In the last slice the way back follows at once, block by block: the rows of one are enough. */
+/* Of one plane in all slices but the last, where the way back follows at once, block by block:
+ * the rows of one block are enough there. */
+static size_t kept_of_plane(void)
+{
+    return (size_t)(partition.q - 1) * groups() * (size_t)partition.widest * sizeof(Row);
+}
+
+static size_t planes_of_batch(void)
+{
+    size_t all = (size_t)partition.widest;
+    size_t planes = kept_of_plane() > 0 ? KEPT_BYTES / kept_of_plane() : all;
+    return planes < 1 ? 1 : planes > all ? all : planes;
+}
+
 static size_t kept_size(void)
 {
-    size_t blocks = (size_t)(partition.q - 1) * blocks_of_cell() + 1;
-    return blocks * (size_t)partition.widest * sizeof(Row);
+    return planes_of_batch() * kept_of_plane() + (size_t)partition.widest * sizeof(Row);
 }
 
 size_t sweeps_size(void)
@@ -50,13 +68,22 @@ size_t sweeps_size(void)
 
 void sweeps_make(void)
 {
+    size_t planes = planes_of_batch();
+    batches = (int)(((size_t)partition.widest + planes - 1) / planes);
     beside = symmetric(beside_size(), "the ends of lines");
     kept = symmetric(kept_size(), "the eliminated rows");
 }
 
+/* The first plane of a batch, the end of the one before. */
+static int batch_start(int cell, enum axis axis, int batch)
+{
+    return planes_of(cell, axis) * batch / batches;
+}
+
+/* `plane` counts from the batch's first. */
 static Row *rows_of(int slice, int plane, int group)
 {
-    size_t block = (size_t)slice * blocks_of_cell();
+    size_t block = (size_t)slice * planes_of_batch() * groups();
     if (slice < partition.q - 1)
         block += (size_t)plane * groups() + (size_t)group;
     return kept + block * (size_t)partition.widest;
@@ -128,19 +155,27 @@ static void substitute(const Block *b)
         send_back(b);
 }
 
-/* One cell on the way to higher slices, and back if it is in the last. */
-static void go_on(enum axis axis, int slice, int cell)
+/* State goes ahead of the lines along x, the first to use it. */
+static void state_ahead(int cell, int plane)
 {
-    static Speeds speeds[MOST_POINTS];
-    if (axis == X) {
+    if (plane == 0) {
         state_plane(cell, -1);
         state_plane(cell, 0);
     }
-    for (int plane = 0; plane < planes_of(cell, axis); plane++) {
+    state_plane(cell, plane + 1);
+}
+
+/* One cell on the way to higher slices, and back if it is in the last. */
+static void go_on(enum axis axis, int slice, int cell, int batch)
+{
+    static Speeds speeds[MOST_POINTS];
+    int first = batch_start(cell, axis, batch), past = batch_start(cell, axis, batch + 1);
+    for (int plane = first; plane < past; plane++) {
         if (axis == X)
-            state_plane(cell, plane + 1);
+            state_ahead(cell, plane);
         for (int group = 0; group < groups_of(cell, axis); group++) {
-            Block b = block_at(cell, axis, plane, group, rows_of(slice, plane, group), speeds);
+            Row *rows = rows_of(slice, plane - first, group);
+            Block b = block_at(cell, axis, plane, group, rows, speeds);
             eliminate(&b);
             if (slice < partition.q - 1)
                 send_on(&b);
@@ -150,39 +185,47 @@ static void go_on(enum axis axis, int slice, int cell)
     }
 }
 
-static void go_back(enum axis axis, int slice, int cell)
+static void go_back(enum axis axis, int slice, int cell, int batch)
 {
-    for (int plane = 0; plane < planes_of(cell, axis); plane++)
+    int first = batch_start(cell, axis, batch), past = batch_start(cell, axis, batch + 1);
+    for (int plane = first; plane < past; plane++)
         for (int group = 0; group < groups_of(cell, axis); group++) {
-            Block b = block_at(cell, axis, plane, group, rows_of(slice, plane, group), NULL);
+            Row *rows = rows_of(slice, plane - first, group);
+            Block b = block_at(cell, axis, plane, group, rows, NULL);
             substitute(&b);
         }
 }
 
-static void raise_beside(enum axis axis, int cell, enum side side, long step)
+static void raise_beside(enum axis axis, int cell, enum side side, long count)
 {
-    flag_raise(flag_of_lines(cell_beside(cell, axis, side), axis, side == HIGH ? LOW : HIGH), step,
+    flag_raise(flag_of_lines(cell_beside(cell, axis, side), axis, side == HIGH ? LOW : HIGH), count,
                partition.neighbour[axis][side]);
 }
 
-void sweep(enum axis axis, long step)
+static void sweep_batch(enum axis axis, int batch, long count)
 {
     int last = partition.q - 1;
     for (int slice = 0; slice <= last; slice++) {
         int cell = cell_in_slice(axis, slice);
         if (slice > 0)
-            flag_await(flag_of_lines(cell, axis, LOW), step);
-        go_on(axis, slice, cell);
+            flag_await(flag_of_lines(cell, axis, LOW), count);
+        go_on(axis, slice, cell, batch);
         if (slice < last)
-            raise_beside(axis, cell, HIGH, step);
+            raise_beside(axis, cell, HIGH, count);
         else if (slice > 0)
-            raise_beside(axis, cell, LOW, step);
+            raise_beside(axis, cell, LOW, count);
     }
     for (int slice = last - 1; slice >= 0; slice--) {
         int cell = cell_in_slice(axis, slice);
-        flag_await(flag_of_lines(cell, axis, HIGH), step);
-        go_back(axis, slice, cell);
+        flag_await(flag_of_lines(cell, axis, HIGH), count);
+        go_back(axis, slice, cell, batch);
         if (slice > 0)
-            raise_beside(axis, cell, LOW, step);
+            raise_beside(axis, cell, LOW, count);
     }
+}
+
+void sweep(enum axis axis, long step)
+{
+    for (int batch = 0; batch < batches; batch++)
+        sweep_batch(axis, batch, step * batches + batch);
 }
