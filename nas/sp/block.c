@@ -107,7 +107,7 @@ static void load_x(const Block *b)
         int lines = b->lanes - lane < TILE ? b->lanes - lane : TILE;
         for (int t = 0; t < lines; t++)
             tile_fill(b, b->first + lane + t, tiles[t]);
-        if (lines == TILE)
+        if (lines == TILE) /* usual; compiled apart, with a known length */
             tile_turn(b, tiles, lane, TILE);
         else
             tile_turn(b, tiles, lane, lines);

@@ -87,16 +87,22 @@ INLINED double of_density(const double *own, const double *momentum, const Along
          - scheme.central * (momentum[i + a->du] - momentum[i - a->du]);
 }
 
+/* Difference of what the flow carries, from the point before to the one after. */
+INLINED double carried(const double *own, const Along *a, int i)
+{
+    return own[i + a->du] * a->normal[i + a->ds] - own[i - a->du] * a->normal[i - a->ds];
+}
+
 INLINED double of_tangential(const double *own, const double *velocity, const Along *a, int i)
 {
-    const double flux = own[i + a->du] * a->normal[i + a->ds] - own[i - a->du] * a->normal[i - a->ds];
+    const double flux = carried(own, a, i);
     return linear(&a->stencil, own + i, a->du) + scheme.shear * second(velocity + i, a->ds)
          - scheme.central * flux;
 }
 
 INLINED double of_normal(const double *own, const double *pressure, const Along *a, int i)
 {
-    const double flux = own[i + a->du] * a->normal[i + a->ds] - own[i - a->du] * a->normal[i - a->ds];
+    const double flux = carried(own, a, i);
     return linear(&a->stencil, own + i, a->du) + scheme.bulk * second(a->normal + i, a->ds)
          - scheme.central * (flux + pressure[i + a->ds] - pressure[i - a->ds]);
 }
@@ -130,11 +136,13 @@ INLINED void set_momentum(enum axis axis, double *restrict out, const double *fo
 {
     const Along x = along_x(a), y = a[Y], z = a[Z];
     const double *velocity = a[axis].normal;
-    for (int i = 0; i < n; i++)
-        out[i] = forcing[i]
-               + (axis == X ? of_normal(own, pressure, &x, i) : of_tangential(own, velocity, &x, i))
-               + (axis == Y ? of_normal(own, pressure, &y, i) : of_tangential(own, velocity, &y, i))
-               + (axis == Z ? of_normal(own, pressure, &z, i) : of_tangential(own, velocity, &z, i));
+    for (int i = 0; i < n; i++) {
+        double sum = forcing[i];
+        sum += axis == X ? of_normal(own, pressure, &x, i) : of_tangential(own, velocity, &x, i);
+        sum += axis == Y ? of_normal(own, pressure, &y, i) : of_tangential(own, velocity, &y, i);
+        sum += axis == Z ? of_normal(own, pressure, &z, i) : of_tangential(own, velocity, &z, i);
+        out[i] = sum;
+    }
 }
 
 static void set_energy(double *restrict out, const double *forcing, const double *own,

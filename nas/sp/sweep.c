@@ -91,8 +91,8 @@ static Row *rows_of(int slice, int plane, int group)
 
 static Beside *beside_block(int cell, const Block *b)
 {
-    size_t plane = (size_t)(cell * AXES + (int)b->axis) * (size_t)partition.widest + (size_t)b->plane;
-    return beside + plane * groups() + (size_t)b->group;
+    size_t block = (size_t)(cell * AXES + (int)b->axis) * blocks_of_cell();
+    return beside + block + (size_t)b->plane * groups() + (size_t)b->group;
 }
 
 static int slice_of(const Block *b)
@@ -100,11 +100,13 @@ static int slice_of(const Block *b)
     return partition.cells[b->cell].slice[b->axis];
 }
 
-static inline void send_parts(double (*to)[LANES], const double (*from)[LANES], int parts,
-                              int lanes, int pe)
+/* Of a row or vector, which both are arrays of LANES, the first `lanes` of each. */
+static inline void send_parts(void *to, const void *from, int parts, int lanes, int pe)
 {
+    double *there = to;
+    const double *here = from;
     for (int p = 0; p < parts; p++)
-        copy_to(to[p], from[p], (size_t)lanes, pe);
+        copy_to(there + p * LANES, here + p * LANES, (size_t)lanes, pe);
 }
 
 /* Hands the last two rows on. */
@@ -112,7 +114,7 @@ static void send_on(const Block *b)
 {
     Beside *there = beside_block(cell_beside(b->cell, b->axis, HIGH), b);
     for (int g = 0; g < GHOSTS; g++)
-        send_parts(there->before[g].r, b->rows[b->length - 1 - g].r, ROW_PARTS, b->lanes,
+        send_parts(&there->before[g], &b->rows[b->length - 1 - g], ROW_PARTS, b->lanes,
                    partition.neighbour[b->axis][HIGH]);
 }
 
@@ -127,12 +129,12 @@ static void send_back(const Block *b)
 
 static void eliminate(const Block *b)
 {
-    static double weights[AXES][MOST_POINTS][STENCIL];
+    const int first = partition.cells[b->cell].first[b->axis];
     const Beside *ends = slice_of(b) > 0 ? beside_block(b->cell, b) : &end;
     block_start(b);
     for (int n = 0; n < b->length; n++) {
-        double *w = weights[b->axis][n];
-        dissipation_weights(partition.cells[b->cell].first[b->axis] + n, w);
+        double w[STENCIL];
+        dissipation_weights(first + n, w);
         for (int t = 0; t < STENCIL; t++)
             w[t] *= scheme.dissipation;
         block_load(b, n);
