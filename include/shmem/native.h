@@ -35,8 +35,10 @@ struct shmemi_native {
     struct shmemi_word *ordered; /* 1: CPU fences order all operations; 0: call the library */
     struct shmemi_word *reserved[5];
     /* PE r has element r % SHMEMI_PES of these: */
-    struct shmemi_word *tag[SHMEMI_PES];    /* its number or-ed with SHMEMI_PES - 1; 0: nobody */
-    struct shmemi_word *offset[SHMEMI_PES]; /* bytes from this PE's memory to its memory */
+    /* Low half: its number or-ed with SHMEMI_PES - 1; 0: nobody. High half: that of the offset. */
+    struct shmemi_word *tag[SHMEMI_PES];
+    /* Bytes from this PE's memory to its memory, a multiple of 2^32. */
+    struct shmemi_word *offset[SHMEMI_PES];
 };
 
 extern struct shmemi_native shmemi_native;
@@ -115,8 +117,7 @@ SHMEMI_INLINE int shmemi_is_world(shmem_ctx_t ctx) {
 #define SHMEMI_AFTER(scalar, pe)                                                             \
     do {                                                                                     \
         if (scalar)                                                                          \
-            __asm__ __volatile__("" : : "r"(shmemi_native.tag[(unsigned)pe % SHMEMI_PES]),   \
-                                 "r"(shmemi_native.offset[(unsigned)pe % SHMEMI_PES]));      \
+            __asm__ __volatile__("" : : "r"(shmemi_native.tag[(unsigned)pe % SHMEMI_PES]));  \
     } while (0)
 #endif
 
@@ -124,10 +125,14 @@ SHMEMI_INLINE int shmemi_is_world(shmem_ctx_t ctx) {
  * it vectorizes loops: clang loses a pointer that was an integer, and gcc believes that
  * pointer arithmetic stays within a global. */
 SHMEMI_INLINE void *shmemi_at(const void *p, int pe) {
-#ifdef __clang__
+#if defined(__clang__)
     return (void *)((char *)(uintptr_t)p + (ptrdiff_t)shmemi_offset(pe));
-#else
+#elif defined(SHMEM_NATIVE_ONLY)
     return (void *)((uintptr_t)p + shmemi_offset(pe));
+#else
+    /* One word instead of two where the PE changes from one operation to the next. */
+    return (void *)((uintptr_t)p + (uintptr_t)shmemi_native.tag[(unsigned)pe % SHMEMI_PES]
+                    - ((unsigned)pe | (SHMEMI_PES - 1u)));
 #endif
 }
 

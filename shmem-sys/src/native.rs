@@ -63,11 +63,13 @@ fn enable(native: Native) {
         me,
         log2_stride,
     } = native;
+    assert!(log2_stride >= 32, "a tag's low half is the number");
     for pe in first..first + n {
         let offset = (i64::from(pe) - i64::from(me)) << log2_stride;
         let element = pe as usize % PES;
+        let number = u64::from(pe) | (PES as u64 - 1);
         publish(&WORDS.offset[element], offset as u64);
-        publish(&WORDS.tag[element], u64::from(pe) | (PES as u64 - 1));
+        publish(&WORDS.tag[element], offset as u64 | number);
     }
     publish(&WORDS.my_pe, u64::from(me) + 1);
     let n_pes = setup::n_pes("shmem_init") as u64;
