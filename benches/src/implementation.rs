@@ -132,7 +132,9 @@ impl Implementation {
         match self {
             Self::FerroShmem => {
                 launch = Command::new(prefix.bin("oshrun"));
-                launch.args(["--bind-to", "core", "-n", &number]).arg(program);
+                launch
+                    .args(["--bind-to", "core", "-n", &number])
+                    .arg(program);
             }
             Self::OpenShmem | Self::OpenMpi => {
                 launch = Command::new(if self == Self::OpenShmem {

@@ -83,8 +83,7 @@ pub fn read(path: &Path) -> Result<Vec<Measurement>> {
 /// # Errors
 /// If it cannot be written.
 pub fn write(path: &Path, measurements: &[Measurement]) -> Result<()> {
-    let mut writer =
-        csv::Writer::from_path(path).with_context(|| path.display().to_string())?;
+    let mut writer = csv::Writer::from_path(path).with_context(|| path.display().to_string())?;
     for measurement in measurements {
         writer.serialize(measurement)?;
     }

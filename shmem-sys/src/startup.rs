@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ferroshmem::api::hooks::{self, Hooks};
-use ferroshmem::api::setup;
+use ferroshmem_core::api::hooks::{self, Hooks};
+use ferroshmem_core::api::setup;
 
 use crate::{interposition, native};
 

@@ -420,12 +420,12 @@ fn wrapper_does_not_start_itself() {
 fn info_lists_every_variable() {
     let all = succeed(command(bin("oshmem_info")).env("SHMEM_CHECK", "1"));
     let variables = succeed(command(bin("oshmem_info")).arg("--env"));
-    for variable in ferroshmem::env::TABLE {
+    for variable in ferroshmem_core::env::TABLE {
         assert!(all.contains(variable.name) && variables.contains(variable.name));
     }
     assert!(all.contains("set to \"1\""), "{all}");
     let version = succeed(command(bin("oshmem_info")).arg("--version"));
-    assert_eq!(version.trim_end(), ferroshmem::info::version_line());
+    assert_eq!(version.trim_end(), ferroshmem_core::info::version_line());
 }
 
 #[test]

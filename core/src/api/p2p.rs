@@ -8,6 +8,20 @@ use crate::job::region::WaitKind;
 use crate::point::{Comparison, Set, Values, Word, wait};
 use crate::runtime;
 
+/// Waits until `condition` gives a result: for conditions that C's comparisons cannot say.
+/// `address` is what is waited on, for the report of who waits for what.
+pub fn wait_for<R>(name: &'static str, address: usize, condition: impl FnMut() -> Option<R>) -> R {
+    runtime::get(name);
+    wait(WaitKind::Point, name, address, condition)
+}
+
+/// Lets another PE run where PEs outnumber cores: for callers that look again and again.
+pub fn give_way() {
+    if crate::wait::POLICY.oversubscribed() {
+        std::thread::yield_now();
+    }
+}
+
 /// What the any-forms return if no variable is waited for.
 const NONE: usize = usize::MAX;
 

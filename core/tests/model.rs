@@ -5,8 +5,8 @@
 
 use std::sync::atomic::Ordering;
 
-use ferroshmem::barrier::{central, dissemination, tree};
-use ferroshmem::wait::{Patience, Word, counter, flag, ticket};
+use ferroshmem_core::barrier::{central, dissemination, tree};
+use ferroshmem_core::wait::{Patience, Word, counter, flag, ticket};
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::AtomicU32;
 use loom::sync::{Arc, Condvar, Mutex};

@@ -5,6 +5,7 @@
 //! parameter says elements.
 
 pub mod active;
+pub mod agree;
 pub mod amo;
 pub mod collective;
 pub mod constants;

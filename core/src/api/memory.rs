@@ -88,6 +88,13 @@ pub fn malloc(name: &'static str, size: usize) -> *mut c_void {
     )
 }
 
+/// Free bytes of the symmetric heap, and all of its bytes.
+pub fn room(name: &'static str) -> (u64, u64) {
+    let rt = runtime::get(name);
+    let heap = rt.heap.lock().unwrap_or_else(|e| e.into_inner());
+    (heap.free_bytes(), rt.space.heap_size())
+}
+
 /// As [`malloc`]; on a node all memory serves atomics and signals alike.
 pub fn malloc_with_hints(name: &'static str, size: usize, hints: c_long) -> *mut c_void {
     if hints & !MALLOC_HINTS != 0 {

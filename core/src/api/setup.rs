@@ -87,6 +87,38 @@ pub fn n_pes(name: &'static str) -> c_int {
     runtime::get(name).n_pes as c_int
 }
 
+/// Where the heaps of all PEs are: PE r's copy of an object of the heap is at the address of this
+/// PE's plus `(r - me) << log2_stride`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Windows {
+    /// This PE's number.
+    pub me: usize,
+    /// Number of PEs.
+    pub n_pes: usize,
+    /// log2 of the bytes from one PE's heap to the next.
+    pub log2_stride: u32,
+}
+
+/// Where the heaps are.
+pub fn windows(name: &'static str) -> Windows {
+    let rt = runtime::get(name);
+    Windows {
+        me: rt.me,
+        n_pes: rt.n_pes,
+        log2_stride: rt.space.log2_stride(),
+    }
+}
+
+/// Whether the library is initialised, by whomever.
+pub fn is_initialised() -> bool {
+    runtime::current().is_some()
+}
+
+/// Ends the job with one line over a misuse that a caller has found.
+pub fn misuse(name: &str, message: impl std::fmt::Display) -> ! {
+    fatal(name, message)
+}
+
 /// Level of the standard.
 ///
 /// # Safety

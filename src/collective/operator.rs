@@ -1,0 +1,59 @@
+//! The operators of reductions, as types.
+
+use ferroshmem_core::api::ops;
+
+use crate::plain::Plain;
+
+/// An operator of reductions.
+pub trait Operator: Copy + sealed::Sealed {
+    /// The runtime's name of it.
+    #[doc(hidden)]
+    type Core;
+    /// A number that all PEs know it by.
+    #[doc(hidden)]
+    const NUMBER: u64;
+}
+
+/// Elements that an operator reduces: integers by all, floating-point numbers by [`Sum`], [`Prod`],
+/// [`Min`] and [`Max`].
+///
+/// ```compile_fail,E0277
+/// # use ferroshmem::{Xor, World};
+/// # let world = World::init().unwrap();
+/// world.reduce_value(1.5, Xor);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Op}` does not reduce elements of type `{Self}`",
+    note = "integers are reduced by all operators, `f32` and `f64` by `Sum`, `Prod`, `Min` and `Max`"
+)]
+pub trait Reducible<Op: Operator>: Plain + ops::Reduce<Op::Core> {}
+
+impl<T: Plain + ops::Reduce<Op::Core>, Op: Operator> Reducible<Op> for T {}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! operators {
+    ($($name:ident($number:literal): $doc:literal),*) => {$(
+        #[doc = $doc]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct $name;
+
+        impl sealed::Sealed for $name {}
+        impl Operator for $name {
+            type Core = ops::$name;
+            const NUMBER: u64 = $number;
+        }
+    )*};
+}
+
+operators!(
+    Sum(0): "The sum; integers wrap.",
+    Prod(1): "The product; integers wrap.",
+    Min(2): "The least.",
+    Max(3): "The greatest.",
+    And(4): "Bitwise and.",
+    Or(5): "Bitwise or.",
+    Xor(6): "Bitwise exclusive or."
+);
