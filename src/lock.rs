@@ -7,7 +7,6 @@ use std::ops::{Deref, DerefMut};
 
 use ferroshmem_core::api::lock;
 
-use crate::World;
 use crate::error::AllocError;
 use crate::memory::Block;
 use crate::pe::Pe;
@@ -29,9 +28,8 @@ use crate::step::{self, Step};
 /// # }
 /// ```
 pub struct Locked<'w, T: Plain> {
-    words: Block<i64>,
-    value: Block<T>,
-    world: PhantomData<&'w World>,
+    words: Block<'w, i64>,
+    value: Block<'w, T>,
 }
 
 // SAFETY: the value is used by the holder of the lock only, and tickets of threads are as good as
@@ -51,7 +49,6 @@ impl<T: Plain> Locked<'_, T> {
         let this = Self {
             words: Block::new(1)?,
             value: Block::new(1)?,
-            world: PhantomData,
         };
         // SAFETY: each PE writes its own copy, of which PE 0's is used, after the step.
         unsafe { this.value.mine().write(value) };

@@ -44,6 +44,7 @@ steps! {
     IntoInner = "Atomics::into_inner",
     Split = "Team::split_strided",
     Split2d = "Team::split_2d",
+    Destroy = "drop of a Team",
     Broadcast = "Team::broadcast",
     Reduce = "Team::reduce",
     Scan = "Team::scan",

@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use std::marker::PhantomData;
 use std::ptr;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed, Ordering::SeqCst, fence};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, fence};
 
 use ferroshmem_core::api::team;
 
@@ -39,6 +39,7 @@ use crate::step::{self, Step, WORLD};
 /// ```
 pub struct Team<'p> {
     handle: usize,
+    serial: usize,
     me: usize,
     size: usize,
     /// Collective steps so far; the world's are counted apart, as arrays take them too.
@@ -51,8 +52,18 @@ pub struct Team<'p> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Member {
     number: u32,
-    /// Handle of the team.
+    /// Serial number of the team.
     team: usize,
+}
+
+/// A number that no other team of this process has, or had: members outlive their teams, while
+/// handles are used again. The world is the same in all its lives.
+fn serial_of(handle: usize) -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(1);
+    match handle {
+        WORLD => 0,
+        _ => NEXT.fetch_add(1, Relaxed),
+    }
 }
 
 /// The members of a team, in the order of their numbers.
@@ -99,6 +110,7 @@ impl<'p> Team<'p> {
         let number = |n: i32| usize::try_from(n).expect("the team lives, and has members");
         Self {
             handle,
+            serial: serial_of(handle),
             me: number(team::my_pe("Team", handle)),
             size: number(team::n_pes("Team", handle)),
             taken: AtomicU32::new(0),
@@ -137,7 +149,7 @@ impl<'p> Team<'p> {
     fn numbered(&self, number: usize) -> Member {
         Member {
             number: number as u32,
-            team: self.handle,
+            team: self.serial,
         }
     }
 
@@ -157,12 +169,12 @@ impl<'p> Team<'p> {
     pub fn members(&self) -> Members {
         Members {
             rest: 0..self.size,
-            team: self.handle,
+            team: self.serial,
         }
     }
 
     pub(crate) fn check(&self, member: Member) -> Result<(), TeamError> {
-        if member.team == self.handle {
+        if member.team == self.serial {
             Ok(())
         } else {
             Err(TeamError::OtherTeam)
@@ -289,6 +301,7 @@ pub(crate) fn quiet() {
 impl Drop for Team<'_> {
     fn drop(&mut self) {
         if self.handle != WORLD && !std::thread::panicking() {
+            self.step(Step::Destroy, &[]);
             team::destroy("drop of a Team", self.handle);
         }
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::thread::{self, ThreadId};
 
 use crate::fatal::fatal;
 use crate::job::region::WaitKind;
@@ -21,10 +22,10 @@ fn words<'a>(rt: &Runtime, name: &str, lock: *mut i64) -> &'a Words {
     unsafe { &*there.cast::<Words>() }
 }
 
-/// With `SHMEM_CHECK=1`: the locks that this PE holds.
-static HELD: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+/// With `SHMEM_CHECK=1`: the locks that this PE holds, and the threads that took them.
+static HELD: Mutex<Vec<(usize, ThreadId)>> = Mutex::new(Vec::new());
 
-fn note(rt: &Runtime, change: impl FnOnce(&mut Vec<usize>)) {
+fn note(rt: &Runtime, change: impl FnOnce(&mut Vec<(usize, ThreadId)>)) {
     if rt.settings.check {
         change(&mut HELD.lock().unwrap_or_else(|e| e.into_inner()));
     }
@@ -34,7 +35,8 @@ fn note(rt: &Runtime, change: impl FnOnce(&mut Vec<usize>)) {
 pub fn set(rt: &Runtime, name: &'static str, lock: *mut i64) {
     let words = words(rt, name, lock);
     note(rt, |held| {
-        if held.contains(&lock.addr()) {
+        // Another thread gives it back; this one would wait for itself.
+        if held.contains(&(lock.addr(), thread::current().id())) {
             fatal(
                 name,
                 format_args!("this PE holds the lock {:#x} already", lock.addr()),
@@ -43,13 +45,13 @@ pub fn set(rt: &Runtime, name: &'static str, lock: *mut i64) {
     });
     let what = What::at(WaitKind::Lock, name, lock.addr());
     ticket::acquire(&words.next, &words.serving, || Waiter::new(what));
-    note(rt, |held| held.push(lock.addr()));
+    note(rt, |held| held.push((lock.addr(), thread::current().id())));
 }
 
 /// Gives the lock back, after completing this PE's puts.
 pub fn clear(rt: &Runtime, name: &'static str, lock: *mut i64) {
     note(rt, |held| {
-        match held.iter().position(|l| *l == lock.addr()) {
+        match held.iter().position(|(l, _)| *l == lock.addr()) {
             Some(i) => drop(held.swap_remove(i)),
             None => fatal(
                 name,
@@ -77,7 +79,7 @@ pub fn test(rt: &Runtime, name: &'static str, lock: *mut i64) -> bool {
         .compare_exchange(seen, taken, Ordering::AcqRel, Ordering::Relaxed)
         .is_ok();
     if took {
-        note(rt, |held| held.push(lock.addr()));
+        note(rt, |held| held.push((lock.addr(), thread::current().id())));
     }
     took
 }

@@ -3,7 +3,7 @@
 
 use ferroshmem_core::api::collective;
 
-use super::{Operator, Part, PartMut, Reducible, Sum};
+use super::{Operator, Part, PartMut, Reducible, Sum, reduction};
 use crate::error::TeamError;
 use crate::memory::Symmetric;
 use crate::plain::Plain;
@@ -88,7 +88,10 @@ impl Team<'_> {
     ) -> Result<(), TeamError> {
         let (mut dest, source) = (dest.into(), source.into());
         enough(dest.len(), Some(source.len()))?;
-        self.step(Step::Reduce, &details(&mut dest, source, [Op::NUMBER, 0]));
+        self.step(
+            Step::Reduce,
+            &details(&mut dest, source, [reduction::<T, Op>(), 0]),
+        );
         let (to, from, n) = (dest.start(), source.start(), source.len());
         // SAFETY: as in `broadcast`.
         unsafe { collective::reduce::<T, Op::Core>("Team::reduce", self.handle(), to, from, n) };
@@ -108,12 +111,7 @@ impl Team<'_> {
         let (start, n) = (array.start(), array.len());
         self.step(
             Step::Reduce,
-            &[
-                start.addr() as u64,
-                n as u64,
-                size_of::<T>() as u64,
-                Op::NUMBER,
-            ],
+            &[start.addr() as u64, n as u64, reduction::<T, Op>()],
         );
         // SAFETY: as in `broadcast`; both may be the same.
         unsafe {
@@ -157,7 +155,11 @@ impl Team<'_> {
         enough(dest.len(), Some(source.len()))?;
         self.step(
             Step::Scan,
-            &details(&mut dest, source, [u64::from(inclusive), 0]),
+            &details(
+                &mut dest,
+                source,
+                [u64::from(inclusive), reduction::<T, Sum>()],
+            ),
         );
         let (to, from, n) = (dest.start(), source.start(), source.len());
         // SAFETY: as in `broadcast`.
@@ -255,10 +257,12 @@ impl Team<'_> {
         n: usize,
     ) -> Result<(), TeamError> {
         let (mut dest, source) = (dest.into(), source.into());
-        let extent = |stride: usize| match n.checked_mul(self.size())? {
-            0 => Some(0),
-            all if stride > 0 => (all - 1).checked_mul(stride)?.checked_add(1),
-            _ => None,
+        let extent = |stride: usize| {
+            let stride = isize::try_from(stride).ok().filter(|stride| *stride > 0)?;
+            match n.checked_mul(self.size())? {
+                0 => Some(0),
+                all => (all - 1).checked_mul(stride as usize)?.checked_add(1),
+            }
         };
         enough(dest.len(), extent(strides.0))?;
         enough(source.len(), extent(strides.1))?;

@@ -30,6 +30,14 @@ pub trait Reducible<Op: Operator>: Plain + ops::Reduce<Op::Core> {}
 
 impl<T: Plain + ops::Reduce<Op::Core>, Op: Operator> Reducible<Op> for T {}
 
+/// A reduction as a detail of a step. Types of one size are told apart, too: they are reduced by
+/// algorithms of their own.
+pub(super) fn reduction<T: Reducible<Op>, Op: Operator>() -> u64 {
+    // Reducible types are primitive, whose names all programs agree on.
+    let name = std::any::type_name::<T>().bytes();
+    name.fold(Op::NUMBER + 1, |sum, byte| sum << 8 | u64::from(byte))
+}
+
 mod sealed {
     pub trait Sealed {}
 }

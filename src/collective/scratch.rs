@@ -3,7 +3,7 @@
 
 use std::ffi::c_void;
 
-use ferroshmem_core::api::memory;
+use ferroshmem_core::api::{memory, setup};
 
 use crate::init::windows;
 
@@ -21,10 +21,12 @@ impl Scratch {
     /// Allocates it; collective over the world, in whose initialisation it is.
     pub fn new() -> Self {
         let start = memory::align("World::init", CHUNK, CHUNK * (windows().n_pes + 1));
-        assert!(
-            !start.is_null(),
-            "the symmetric heap has no room for a page for each PE: set SHMEM_SYMMETRIC_SIZE to more"
-        );
+        if start.is_null() {
+            setup::misuse(
+                "World::init",
+                "the symmetric heap has no room for a page for each PE: set SHMEM_SYMMETRIC_SIZE to more",
+            );
+        }
         Self { start }
     }
 

@@ -6,7 +6,7 @@ use std::ptr;
 use ferroshmem_core::api::collective;
 
 use super::scratch::CHUNK;
-use super::{Operator, Reducible, Sum};
+use super::{Operator, Reducible, Sum, reduction};
 use crate::error::TeamError;
 use crate::plain::Plain;
 use crate::step::Step;
@@ -54,7 +54,7 @@ impl Team<'_> {
             // members reduce as many elements of as many bytes, or have ended.
             unsafe {
                 ptr::copy_nonoverlapping(chunk.as_ptr(), source, n);
-                self.step(Step::Reduce, &[SCRATCH, Op::NUMBER, bytes::<T>(1), of_all]);
+                self.step(Step::Reduce, &[SCRATCH, reduction::<T, Op>(), of_all]);
                 collective::reduce::<T, Op::Core>("Team::reduce", self.handle(), dest, source, n);
                 ptr::copy_nonoverlapping(dest, chunk.as_mut_ptr(), n);
             }
@@ -85,7 +85,10 @@ impl Team<'_> {
         // SAFETY: as in `reduce_slice`; a number is shorter than a chunk.
         unsafe {
             source.write(value);
-            self.step(Step::Scan, &[SCRATCH, u64::from(inclusive), bytes::<T>(1)]);
+            self.step(
+                Step::Scan,
+                &[SCRATCH, u64::from(inclusive), reduction::<T, Sum>()],
+            );
             collective::scan("Team::scan", self.handle(), dest, source, 1, inclusive);
             Ok(dest.read())
         }

@@ -2,10 +2,8 @@
 #![allow(unsafe_code)]
 
 use std::fmt;
-use std::marker::PhantomData;
 
 use super::{Block, Symmetric};
-use crate::World;
 use crate::amo::{Amo, AmoInt};
 use crate::error::OutOfBounds;
 use crate::pe::Pe;
@@ -28,8 +26,7 @@ use crate::step::{self, Step};
 /// # }
 /// ```
 pub struct Atomics<'w, T: Amo> {
-    block: Block<T>,
-    world: PhantomData<&'w World>,
+    block: Block<'w, T>,
 }
 
 // SAFETY: threads that share it use atomic operations only. What is collective takes it by value,
@@ -38,11 +35,8 @@ unsafe impl<T: Amo> Sync for Atomics<'_, T> {}
 
 impl<'w, T: Amo> Atomics<'w, T> {
     /// Elements of `block` are used by atomic operations only.
-    pub(super) fn over(block: Block<T>) -> Self {
-        Self {
-            block,
-            world: PhantomData,
-        }
+    pub(super) fn over(block: Block<'w, T>) -> Self {
+        Self { block }
     }
 
     /// Elements of each part.

@@ -8,24 +8,27 @@ use std::ptr::{self, NonNull};
 
 use ferroshmem_core::api::memory;
 
+use crate::World;
 use crate::error::{AllocError, OutOfBounds};
 use crate::init::windows;
 use crate::pe::Pe;
 use crate::plain::Plain;
 use crate::step::{self, Step};
 
-/// An array of symmetric memory; freed, collectively, when it is dropped.
+/// An array of symmetric memory; freed, collectively, when it is dropped: while its world lives. It
+/// is this type that borrows the world, as it is this type's drop that needs it.
 #[derive(Debug)]
-pub(crate) struct Block<T> {
+pub(crate) struct Block<'w, T> {
     /// Address of PE 0's part, which another PE's follows at the stride.
     first: usize,
     log2_stride: u32,
     me: u32,
     len: usize,
     elements: PhantomData<*mut T>,
+    world: PhantomData<&'w World>,
 }
 
-impl<T: Plain> Block<T> {
+impl<T: Plain> Block<'_, T> {
     /// Allocates `len` elements on every PE, all bytes zero.
     pub fn new(len: usize) -> Result<Self, AllocError> {
         const { assert!(size_of::<T>() > 0, "an element must have bytes") };
@@ -56,6 +59,7 @@ impl<T: Plain> Block<T> {
             me: windows.me as u32,
             len,
             elements: PhantomData,
+            world: PhantomData,
         };
         // SAFETY: this PE's part, which nobody else knows of before all are here again.
         unsafe { start.cast::<u8>().write_bytes(0, bytes) };
@@ -67,7 +71,7 @@ impl<T: Plain> Block<T> {
 /// Parts begin on a cache line of their own, so that no two arrays share one.
 const LINE: usize = 64;
 
-impl<T> Block<T> {
+impl<T> Block<'_, T> {
     /// Number of elements of each PE's part.
     #[inline]
     pub fn len(&self) -> usize {
@@ -124,7 +128,7 @@ impl<T> Block<T> {
     }
 }
 
-impl<T> Drop for Block<T> {
+impl<T> Drop for Block<'_, T> {
     fn drop(&mut self) {
         // A PE that panics ends the job; others may be anywhere, so nobody waits for them.
         if std::thread::panicking() {

@@ -1,6 +1,11 @@
 //! Parts of arrays, as arguments of collectives.
+//!
+//! They borrow as slices do, but are pointers: a reference that is an argument says that nobody else
+//! touches the elements during the call, and other PEs do.
 
+use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
+use std::ptr::NonNull;
 
 use super::Symmetric;
 use crate::error::OutOfBounds;
@@ -10,14 +15,18 @@ use crate::plain::Plain;
 /// [`Symmetric::part`].
 #[derive(Debug, Clone, Copy)]
 pub struct Part<'a, T: Plain> {
-    elements: &'a [T],
+    start: NonNull<T>,
+    len: usize,
+    elements: PhantomData<&'a [T]>,
 }
 
 /// Some elements of a [`Symmetric`] array that a collective writes: the array itself, or
 /// [`Symmetric::part_mut`].
 #[derive(Debug)]
 pub struct PartMut<'a, T: Plain> {
-    elements: &'a mut [T],
+    start: NonNull<T>,
+    len: usize,
+    elements: PhantomData<&'a mut [T]>,
 }
 
 impl<T: Plain> Symmetric<'_, T> {
@@ -27,9 +36,7 @@ impl<T: Plain> Symmetric<'_, T> {
     /// If the array does not have them.
     pub fn part(&self, range: impl RangeBounds<usize>) -> Result<Part<'_, T>, OutOfBounds> {
         let (start, end) = self.within(range)?;
-        Ok(Part {
-            elements: &self[start..end],
-        })
+        Ok(Part::of(&self[start..end]))
     }
 
     /// As [`part`](Self::part), to be written.
@@ -41,9 +48,7 @@ impl<T: Plain> Symmetric<'_, T> {
         range: impl RangeBounds<usize>,
     ) -> Result<PartMut<'_, T>, OutOfBounds> {
         let (start, end) = self.within(range)?;
-        Ok(PartMut {
-            elements: &mut self[start..end],
-        })
+        Ok(PartMut::of(&mut self[start..end]))
     }
 
     fn within(&self, range: impl RangeBounds<usize>) -> Result<(usize, usize), OutOfBounds> {
@@ -66,46 +71,62 @@ impl<T: Plain> Symmetric<'_, T> {
 
 impl<'a, T: Plain> From<&'a Symmetric<'_, T>> for Part<'a, T> {
     fn from(array: &'a Symmetric<'_, T>) -> Self {
-        Self { elements: array }
+        Self::of(array)
     }
 }
 
 impl<'a, T: Plain> From<&'a mut Symmetric<'_, T>> for PartMut<'a, T> {
     fn from(array: &'a mut Symmetric<'_, T>) -> Self {
-        Self { elements: array }
+        Self::of(array)
     }
 }
 
-impl<T: Plain> Part<'_, T> {
+impl<'a, T: Plain> Part<'a, T> {
+    fn of(elements: &'a [T]) -> Self {
+        Self {
+            start: NonNull::from(elements).cast(),
+            len: elements.len(),
+            elements: PhantomData,
+        }
+    }
+
     /// Number of elements.
     pub fn len(&self) -> usize {
-        self.elements.len()
+        self.len
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.elements.is_empty()
+        self.len == 0
     }
 
     /// Where they are, on this PE.
     pub(crate) fn start(&self) -> *const T {
-        self.elements.as_ptr()
+        self.start.as_ptr()
     }
 }
 
-impl<T: Plain> PartMut<'_, T> {
+impl<'a, T: Plain> PartMut<'a, T> {
+    fn of(elements: &'a mut [T]) -> Self {
+        Self {
+            len: elements.len(),
+            start: NonNull::from(elements).cast(),
+            elements: PhantomData,
+        }
+    }
+
     /// Number of elements.
     pub fn len(&self) -> usize {
-        self.elements.len()
+        self.len
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.elements.is_empty()
+        self.len == 0
     }
 
     /// Where they are, on this PE.
     pub(crate) fn start(&mut self) -> *mut T {
-        self.elements.as_mut_ptr()
+        self.start.as_ptr()
     }
 }

@@ -2,11 +2,9 @@
 #![allow(unsafe_code)]
 
 use std::fmt;
-use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use super::{Block, Symmetric};
-use crate::World;
 use crate::pe::Pe;
 use crate::plain::Plain;
 use crate::step::{self, Step};
@@ -15,19 +13,15 @@ use crate::step::{self, Step};
 /// [`Symmetric::into_raw`]. Pointers are valid for [`len`](Self::len) elements, which are initialised,
 /// until the array is dropped or taken back; who races with whom is the program's affair.
 pub struct RawSymmetric<'w, T: Plain> {
-    block: Block<T>,
-    world: PhantomData<&'w World>,
+    block: Block<'w, T>,
 }
 
 // SAFETY: it only hands out pointers. What is collective takes it by value, and it cannot be sent.
 unsafe impl<T: Plain> Sync for RawSymmetric<'_, T> {}
 
 impl<'w, T: Plain> RawSymmetric<'w, T> {
-    pub(super) fn over(block: Block<T>) -> Self {
-        Self {
-            block,
-            world: PhantomData,
-        }
+    pub(super) fn over(block: Block<'w, T>) -> Self {
+        Self { block }
     }
 
     /// My own part.

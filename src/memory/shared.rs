@@ -2,11 +2,9 @@
 #![allow(unsafe_code)]
 
 use std::fmt;
-use std::marker::PhantomData;
 use std::slice;
 
 use super::{Block, Symmetric};
-use crate::World;
 use crate::pe::Pe;
 use crate::plain::Plain;
 use crate::step::{self, Step};
@@ -28,8 +26,7 @@ use crate::step::{self, Step};
 /// # }
 /// ```
 pub struct Shared<'w, T: Plain> {
-    block: Block<T>,
-    world: PhantomData<&'w World>,
+    block: Block<'w, T>,
 }
 
 // SAFETY: threads that share it read memory that nobody writes. What is collective takes it by
@@ -38,11 +35,8 @@ unsafe impl<T: Plain + Sync> Sync for Shared<'_, T> {}
 
 impl<'w, T: Plain> Shared<'w, T> {
     /// Nobody writes any part of `block`.
-    pub(super) fn over(block: Block<T>) -> Self {
-        Self {
-            block,
-            world: PhantomData,
-        }
+    pub(super) fn over(block: Block<'w, T>) -> Self {
+        Self { block }
     }
 
     /// The part of a PE, mine included.

@@ -2,12 +2,10 @@
 #![allow(unsafe_code)]
 
 use std::fmt;
-use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::slice;
 
 use super::{Atomics, Block, RawSymmetric, Shared, Window};
-use crate::World;
 use crate::amo::Amo;
 use crate::error::AllocError;
 use crate::plain::Plain;
@@ -38,6 +36,15 @@ use crate::step::{self, Step};
 /// println!("{}", array[0]);
 /// ```
 ///
+/// not even to be dropped, where the order of declarations would have it so:
+///
+/// ```compile_fail,E0597
+/// # use ferroshmem::World;
+/// let mut kept = None;
+/// let world = World::init().unwrap();
+/// kept = Some(world.alloc::<u64>(8).unwrap());
+/// ```
+///
 /// and stays on the thread that makes the world's collective calls:
 ///
 /// ```compile_fail,E0277
@@ -47,8 +54,7 @@ use crate::step::{self, Step};
 /// std::thread::scope(|scope| { scope.spawn(move || drop(array)); });
 /// ```
 pub struct Symmetric<'w, T: Plain> {
-    block: Block<T>,
-    world: PhantomData<&'w World>,
+    block: Block<'w, T>,
 }
 
 impl<'w, T: Plain> Symmetric<'w, T> {
@@ -57,11 +63,8 @@ impl<'w, T: Plain> Symmetric<'w, T> {
     }
 
     /// Each PE is the only user of its part of `block`.
-    pub(super) fn over(block: Block<T>) -> Self {
-        Self {
-            block,
-            world: PhantomData,
-        }
+    pub(super) fn over(block: Block<'w, T>) -> Self {
+        Self { block }
     }
 
     /// Lets every PE read all parts, and none write, until [`Shared::reclaim`]. Collective over
@@ -111,7 +114,7 @@ impl<'w, T: Plain> Symmetric<'w, T> {
         unsafe { slice::from_raw_parts_mut(start.as_ptr(), len) }
     }
 
-    pub(crate) fn block(&self) -> &Block<T> {
+    pub(crate) fn block(&self) -> &Block<'w, T> {
         &self.block
     }
 }

@@ -2,10 +2,8 @@
 #![allow(unsafe_code)]
 
 use std::fmt;
-use std::marker::PhantomData;
 
 use super::{Block, Symmetric, copy};
-use crate::World;
 use crate::error::OutOfBounds;
 use crate::pe::Pe;
 use crate::pending::{Completion, Pending};
@@ -24,8 +22,7 @@ use crate::step::{self, Step};
 /// Errors are of bounds only: a [`Pe`] exists. Methods take `&self` and may be called by several
 /// threads.
 pub struct Window<'w, T: Plain> {
-    block: Block<T>,
-    world: PhantomData<&'w World>,
+    block: Block<'w, T>,
 }
 
 // SAFETY: all that threads that share it do is to copy as if by relaxed atomics. What is collective
@@ -34,11 +31,8 @@ unsafe impl<T: Plain + Sync> Sync for Window<'_, T> {}
 
 impl<'w, T: Plain> Window<'w, T> {
     /// Nobody has references to elements of `block`.
-    pub(super) fn over(block: Block<T>) -> Self {
-        Self {
-            block,
-            world: PhantomData,
-        }
+    pub(super) fn over(block: Block<'w, T>) -> Self {
+        Self { block }
     }
 
     /// Elements of each part.
@@ -167,7 +161,7 @@ impl<'w, T: Plain> Window<'w, T> {
         Symmetric::over(self.block)
     }
 
-    pub(super) fn block(&self) -> &Block<T> {
+    pub(super) fn block(&self) -> &Block<'w, T> {
         &self.block
     }
 }
