@@ -21,6 +21,8 @@ pub struct Native {
 pub struct Hooks {
     /// Turns the inlined fast path on, or off for None.
     pub native_changed: fn(Option<Native>),
+    /// Whether the program cannot run without the fast path.
+    pub native_required: fn() -> bool,
     /// Makes C's `stdout` line buffered if the program has not used it yet.
     pub line_buffer_stdout: fn(),
     /// Whether a tool has put its own functions in place of the library's.

@@ -175,7 +175,5 @@ pub fn ptr(name: &'static str, dest: *const c_void, pe: c_int) -> *mut c_void {
 
 /// Ends the program if it was compiled with `-DSHMEM_NATIVE_ONLY` and cannot run so here.
 pub fn require_native(name: &'static str) {
-    if let Some(reason) = runtime::get(name).native_refusal() {
-        fatal(name, reason);
-    }
+    runtime::get(name).require_native(name);
 }

@@ -1,6 +1,6 @@
 //! Whether programs may use the inlined fast path.
 
-use crate::fatal::debug;
+use crate::fatal::{debug, fatal};
 use crate::hooks::{self, Native};
 use crate::runtime::Runtime;
 
@@ -27,8 +27,14 @@ impl Runtime {
         None
     }
 
-    /// Why a program compiled with `-DSHMEM_NATIVE_ONLY` cannot run here, if so.
-    pub fn native_refusal(&self) -> Option<&'static str> {
+    /// Ends a program that was compiled with `-DSHMEM_NATIVE_ONLY` and cannot run so here.
+    pub fn require_native(&self, name: &str) {
+        if let Some(reason) = self.native_refusal() {
+            fatal(name, reason);
+        }
+    }
+
+    fn native_refusal(&self) -> Option<&'static str> {
         if self.settings.check {
             Some(
                 "SHMEM_CHECK=1 needs calls that this program, compiled with -DSHMEM_NATIVE_ONLY, does not make",

@@ -86,6 +86,9 @@ pub fn initialise(name: &str, level: i32) {
             (hooks.line_buffer_stdout)();
         }
         (hooks.native_changed)(rt.native(hooks));
+        if (hooks.native_required)() {
+            rt.require_native(name);
+        }
     }
     announce(rt);
 }
