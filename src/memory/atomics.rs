@@ -12,8 +12,12 @@ use crate::step::{self, Step};
 /// A symmetric array whose elements every PE reads and updates atomically, on all PEs: made by
 /// [`World::atomics`] or [`Symmetric::into_atomics`]. (Standard, "Atomic Memory Operations")
 ///
-/// All operations are sequentially consistent with each other, whoever issues them, and with those
-/// of [`mine`](Self::mine). Methods take `&self` and may be called by several threads.
+/// Operations that read and write are sequentially consistent with each other, whoever issues them,
+/// and with those of [`mine`](Self::mine). [`set`](Self::set) is a release and
+/// [`fetch`](Self::fetch) an acquire: who fetches what was set sees what the setter did before. A
+/// set that must be seen by all before the setter fetches something else needs
+/// [`quiet`](crate::Team::quiet) between the two. Methods take `&self` and may be called by several
+/// threads.
 ///
 /// ```
 /// # use ferroshmem::World;

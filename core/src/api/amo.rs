@@ -4,7 +4,7 @@
 use std::ffi::c_int;
 use std::sync::atomic::{
     AtomicI32, AtomicI64, AtomicIsize, AtomicU32, AtomicU64, AtomicUsize,
-    Ordering::{Relaxed, SeqCst},
+    Ordering::{Acquire, Relaxed, Release, SeqCst},
 };
 
 use crate::context::world_pe;
@@ -12,13 +12,14 @@ use crate::runtime;
 
 /// A type that can be set, fetched and swapped (standard, "Extended AMO Types").
 pub trait Atomic: Copy + 'static {
-    /// Reads.
+    /// Reads; what is accessed later comes after it.
     ///
     /// # Safety
     /// For this and the other methods: the pointer is valid, aligned, and what it points
     /// to is changed by atomics only.
     unsafe fn fetch(at: *mut Self) -> Self;
-    /// Writes.
+    /// Writes; what was accessed earlier comes before it. A plain store on most CPUs, as in
+    /// `shmem.h`.
     ///
     /// # Safety
     /// As `fetch`.
@@ -68,12 +69,12 @@ macro_rules! integers {
             #[inline]
             unsafe fn fetch(at: *mut Self) -> Self {
                 // SAFETY: see above.
-                unsafe { <$atomic>::from_ptr(at) }.load(SeqCst)
+                unsafe { <$atomic>::from_ptr(at) }.load(Acquire)
             }
             #[inline]
             unsafe fn set(at: *mut Self, value: Self) {
                 // SAFETY: see above.
-                unsafe { <$atomic>::from_ptr(at) }.store(value, SeqCst);
+                unsafe { <$atomic>::from_ptr(at) }.store(value, Release);
             }
             #[inline]
             unsafe fn swap(at: *mut Self, value: Self) -> Self {
