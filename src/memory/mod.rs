@@ -4,10 +4,13 @@ mod atomics;
 mod block;
 mod copy;
 mod part;
+mod prefetch;
 mod raw;
 mod shared;
 mod strided;
 mod symmetric;
+#[cfg(feature = "ndarray")]
+mod views;
 mod window;
 
 pub use atomics::Atomics;
