@@ -56,6 +56,10 @@ impl<'w, T: Plain> Shared<'w, T> {
         self.len() == 0
     }
 
+    pub(super) fn block(&self) -> &Block<'w, T> {
+        &self.block
+    }
+
     /// Ends the reading: each PE has its own part to itself again. Collective over the world, and
     /// a barrier.
     pub fn reclaim(self) -> Symmetric<'w, T> {
