@@ -14,7 +14,7 @@ use crate::plain::Plain;
 use crate::step::{self, Step};
 
 /// A value, one for all PEs, that whoever holds its lock reads and writes: made by
-/// [`World::locked`]. First come, first served.
+/// [`World::locked`](crate::World::locked). First come, first served.
 ///
 /// ```
 /// # use ferroshmem::World;

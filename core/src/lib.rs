@@ -6,6 +6,9 @@
 //! How a put travels: `api::rma` → `context` (which PE) → `symmetric` and `memory::space`
 //! (where its copy is) → a copy. The inlined form in `shmem.h` does the same arithmetic.
 
+// Public are the parts that the two users need, and their descriptions name others.
+#![allow(rustdoc::private_intra_doc_links)]
+
 pub mod api;
 pub mod barrier;
 pub mod choice;

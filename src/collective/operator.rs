@@ -26,9 +26,9 @@ pub trait Operator: Copy + sealed::Sealed {
     message = "`{Op}` does not reduce elements of type `{Self}`",
     note = "integers are reduced by all operators, `f32` and `f64` by `Sum`, `Prod`, `Min` and `Max`"
 )]
-pub trait Reducible<Op: Operator>: Plain + ops::Reduce<Op::Core> {}
+pub trait Reducible<Op: Operator>: Plain + sealed::Reducible<Op> {}
 
-impl<T: Plain + ops::Reduce<Op::Core>, Op: Operator> Reducible<Op> for T {}
+impl<T: Plain + sealed::Reducible<Op>, Op: Operator> Reducible<Op> for T {}
 
 /// A reduction as a detail of a step. Types of one size are told apart, too: they are reduced by
 /// algorithms of their own.
@@ -39,7 +39,14 @@ pub(super) fn reduction<T: Reducible<Op>, Op: Operator>() -> u64 {
 }
 
 mod sealed {
+    use super::{Operator, ops};
+
     pub trait Sealed {}
+
+    /// What the runtime can do, which is no part of the interface.
+    pub trait Reducible<Op: Operator>: ops::Reduce<Op::Core> {}
+
+    impl<T: ops::Reduce<Op::Core>, Op: Operator> Reducible<Op> for T {}
 }
 
 macro_rules! operators {

@@ -10,7 +10,7 @@ use crate::pe::Pe;
 use crate::step::{self, Step};
 
 /// A symmetric array whose elements every PE reads and updates atomically, on all PEs: made by
-/// [`World::atomics`] or [`Symmetric::into_atomics`]. (Standard, "Atomic Memory Operations")
+/// [`World::atomics`](crate::World::atomics) or [`Symmetric::into_atomics`]. (Standard, "Atomic Memory Operations")
 ///
 /// Operations that read and write are sequentially consistent with each other, whoever issues them,
 /// and with those of [`mine`](Self::mine). [`set`](Self::set) is a release and

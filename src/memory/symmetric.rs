@@ -12,7 +12,7 @@ use crate::plain::Plain;
 use crate::step::{self, Step};
 
 /// A symmetric array of which each PE reads and writes its own part, as a slice, and nobody
-/// touches another's: what [`World::alloc`] gives, and what collectives work on.
+/// touches another's: what [`World::alloc`](crate::World::alloc) gives, and what collectives work on.
 ///
 /// [`share`](Self::share), [`open`](Self::open) and [`into_atomics`](Self::into_atomics) let others
 /// in. They take the array, so that nobody has a slice of it then:
