@@ -346,6 +346,7 @@ fn example_programs_compile_cleanly_and_run() {
         ("histogram", "5000"),
         ("heat", "40"),
         ("intsort", "16"),
+        ("stencil", "40"),
     ] {
         for option in ["-DSHMEM_NO_INLINE", "-DSHMEM_NATIVE_ONLY", "-O3"] {
             let program = project.path().join(name);
@@ -353,7 +354,7 @@ fn example_programs_compile_cleanly_and_run() {
                 command(bin("oshcc"))
                     .args(["-O2", "-Wall", "-Wextra", "-Werror", option])
                     .arg(examples.join(format!("{name}.c")))
-                    .arg("-o")
+                    .args(["-lm", "-o"])
                     .arg(&program),
             );
             let mut oshrun = command(bin("oshrun"));
