@@ -1,4 +1,7 @@
 //! What can go wrong, one type for each kind of call.
+//!
+//! `Debug` says the same as `Display`: it is what is seen of an error that `main` returns or that is
+//! unwrapped.
 
 use std::error;
 use std::fmt::{self, Display};
@@ -7,7 +10,7 @@ use std::fmt::{self, Display};
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Any error of this crate, for `?`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// The library could not be initialised.
@@ -23,7 +26,7 @@ pub enum Error {
 }
 
 /// Why the library could not be initialised.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InitError {
     /// There is a [`World`](crate::World) already.
@@ -31,7 +34,7 @@ pub enum InitError {
 }
 
 /// Why symmetric memory could not be allocated. The same on all PEs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AllocError {
     /// The symmetric heap has no room.
@@ -53,7 +56,7 @@ pub enum AllocError {
 }
 
 /// There is no PE or member of that number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct PeOutOfRange {
     /// The number.
     pub number: usize,
@@ -62,7 +65,7 @@ pub struct PeOutOfRange {
 }
 
 /// Elements that an array does not have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct OutOfBounds {
     /// The first element.
     pub start: usize,
@@ -73,7 +76,7 @@ pub struct OutOfBounds {
 }
 
 /// Why a team could not be made or used so.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TeamError {
     /// Members that the parent does not have, or no team left to make.
@@ -167,9 +170,21 @@ impl Display for Error {
     }
 }
 
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Display::fmt(self, f)
+    }
+}
+
 macro_rules! errors {
     ($($kind:ident($error:ty)),*) => {$(
         impl error::Error for $error {}
+
+        impl fmt::Debug for $error {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                Display::fmt(self, f)
+            }
+        }
 
         impl From<$error> for Error {
             fn from(error: $error) -> Self {
@@ -188,3 +203,20 @@ errors!(
 );
 
 impl error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unwrapped_errors_say_what_is_wrong() {
+        let error = OutOfBounds {
+            start: 3,
+            len: 2,
+            array: 4,
+        };
+        let said = "2 elements from 3 on are not within an array of 4 elements";
+        assert_eq!(format!("{error:?}"), said);
+        assert_eq!(format!("{:?}", Error::from(error)), said);
+    }
+}
