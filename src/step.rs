@@ -108,7 +108,7 @@ fn differ(step: Step, mine: u64, other: agree::Difference) -> ! {
         _ => setup::misuse(
             name,
             format_args!(
-                "PE {pe} is elsewhere: it has dropped its World, or is in a C routine that synchronises"
+                "PE {pe} is elsewhere: it has dropped its World, as when its main returns early, or is in a C routine that synchronises"
             ),
         ),
     }

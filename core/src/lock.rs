@@ -23,11 +23,12 @@ fn words<'a>(rt: &Runtime, name: &str, lock: *mut i64) -> &'a Words {
 }
 
 /// With `SHMEM_CHECK=1`: the locks that this PE holds, and the threads that took them.
-static HELD: Mutex<Vec<(usize, ThreadId)>> = Mutex::new(Vec::new());
+#[derive(Debug, Default)]
+pub struct Held(Mutex<Vec<(usize, ThreadId)>>);
 
 fn note(rt: &Runtime, change: impl FnOnce(&mut Vec<(usize, ThreadId)>)) {
     if rt.settings.check {
-        change(&mut HELD.lock().unwrap_or_else(|e| e.into_inner()));
+        change(&mut rt.held.0.lock().unwrap_or_else(|e| e.into_inner()));
     }
 }
 

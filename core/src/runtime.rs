@@ -10,6 +10,7 @@ use crate::env::Settings;
 use crate::fatal::fatal;
 use crate::group::active_set::ActiveSets;
 use crate::job::Attachment;
+use crate::lock::Held;
 use crate::memory::Space;
 use crate::memory::heap::Heap;
 use crate::team::Teams;
@@ -35,6 +36,8 @@ pub struct Runtime {
     pub active_sets: ActiveSets,
     /// Contexts.
     pub contexts: Contexts,
+    /// Locks held.
+    pub held: Held,
     /// What the environment says.
     pub settings: Settings,
     /// Calls of `shmem_init` not yet matched by `shmem_finalize`.

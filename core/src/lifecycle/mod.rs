@@ -16,6 +16,7 @@ use crate::fatal::{debug, fatal};
 use crate::group::Group;
 use crate::group::active_set::ActiveSets;
 use crate::job::region::PeState;
+use crate::lock::Held;
 use crate::memory::Space;
 use crate::memory::heap::Heap;
 use crate::runtime::{self, Runtime};
@@ -73,6 +74,7 @@ pub fn initialise(name: &str, level: i32) {
         selection,
         active_sets: ActiveSets::default(),
         contexts: Contexts::default(),
+        held: Held::default(),
         settings,
         nesting: AtomicU32::new(1),
         thread_level: AtomicI32::new(level),
