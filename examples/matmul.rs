@@ -146,9 +146,5 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
             eprintln!("matmul: {wrong} rows of the product are wrong");
         }
     }
-    Ok(if wrong == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(ExitCode::from(u8::from(wrong > 0)))
 }
