@@ -1,6 +1,8 @@
 //! `World`, `Pe`: who is there, and one world after another.
 
 use std::mem;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 
 use ferroshmem::{Error, InitError, Pe, PeOutOfRange, Sum, World};
@@ -12,6 +14,7 @@ pub const PROGRAMS: &[Program] = &[
     Program::new("worlds/one_after_another", one_after_another),
     Program::new("worlds/on_any_thread", on_any_thread),
     Program::new("worlds/what_is_forgotten", what_is_forgotten),
+    Program::new("worlds/beside_other_threads", beside_other_threads),
 ];
 
 fn numbers() -> Result<(), Error> {
@@ -103,4 +106,34 @@ fn what_is_forgotten() -> Result<(), Error> {
         mem::take(&mut kept);
     }
     Ok(())
+}
+
+/// Other threads use the program's statics while there comes to be a world.
+fn beside_other_threads() -> Result<(), Error> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    static LIST: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let counting = scope.spawn(|| {
+            let mut counted = 0;
+            while !over.load(Relaxed) {
+                COUNT.fetch_add(1, Relaxed);
+                counted += 1;
+                if counted % 64 == 0 {
+                    LIST.lock().unwrap().push(counted);
+                }
+            }
+            counted
+        });
+        while COUNT.load(Relaxed) == 0 {
+            thread::yield_now();
+        }
+        let world = World::init();
+        over.store(true, Relaxed);
+        let counted = counting.join().unwrap();
+        assert_eq!(COUNT.load(Relaxed), counted);
+        assert_eq!(LIST.lock().unwrap().len() as u64, counted / 64);
+        world?.barrier();
+        Ok(())
+    })
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use super::rendezvous::rendezvous;
 use crate::fatal::fatal;
+use crate::hooks;
 use crate::job::Attachment;
 use crate::memory::globals::Globals;
 use crate::memory::{LAYOUTS, Space, SpaceError};
@@ -12,7 +13,9 @@ use crate::memory::{LAYOUTS, Space, SpaceError};
 /// place.
 pub(super) fn map_space(name: &str, job: &'static Attachment) -> Space {
     let header = job.control.header();
-    let globals = Globals::find();
+    // Only C knows symmetric globals. Where there is no C, the program's other threads may go on
+    // with their statics.
+    let globals = hooks::get().and_then(|_| Globals::find());
     if let Some(globals) = &globals {
         publish_image(job, globals.image);
         // SAFETY: other threads that write globals are the program's to keep still during
