@@ -159,7 +159,7 @@ fn threads() -> Result<(), Error> {
         }
     };
     thread::scope(|scope| {
-        let threads = [(); 3].map(|()| scope.spawn(&count));
+        let threads = [(); 3].map(|()| scope.spawn(count));
         // Joined, which thread sanitizers see; the end of a scope they do not.
         for thread in threads {
             thread.join().unwrap();
