@@ -92,3 +92,8 @@ pub use signal::{SignalUpdate, Signals};
 pub use team::{Member, Members, Team};
 pub use wait::Compare;
 pub use world::World;
+
+/// Its programs are compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/rust.md")]
+struct Guide;
