@@ -1,30 +1,99 @@
-//! FerroSHMEM: OpenSHMEM 1.6 for nodes whose PEs share memory.
+//! PGAS programming in Rust: N processes (*PEs*), each with *symmetric memory* that every other PE
+//! can put to, get from and update atomically without its help. This is
+//! [OpenSHMEM](https://openshmem.org) 1.6 with Rust's guarantees: safe code cannot read
+//! uninitialised memory, write out of bounds, keep a reference to memory that is gone, or race.
 //!
-//! The C API is in the crate `ferroshmem-sys` (`libshmem`); this crate is the runtime under it.
-//! How a put travels: `api::rma` → `context` (which PE) → `symmetric` and `memory::space`
-//! (where its copy is) → a copy. The inlined form in `shmem.h` does the same arithmetic.
+//! ```
+//! use ferroshmem::{Sum, World};
+//!
+//! # fn main() -> Result<(), ferroshmem::Error> {
+//! let world = World::init()?;
+//! let mine = world.my_pe().number() as u64;
+//! let sum = world.reduce_value(mine, Sum)?;
+//! println!("PE {mine} of {}: all numbers add up to {sum}", world.n_pes());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `cargo run` runs this as one PE, `oshrun -n 4 target/debug/program` as four.
+//!
+//! # Kinds of symmetric memory
+//!
+//! Every array is allocated on all PEs at once, with the same length. Who may touch which part of
+//! it when is said by its type; an array changes its type in a collective step, at which all
+//! PEs give up their references.
+//!
+//! | Type | Who may do what |
+//! |---|---|
+//! | [`Symmetric`] | each PE reads and writes its own part, as a slice; collectives |
+//! | [`Shared`] | every PE reads all parts, as slices; nobody writes |
+//! | [`Window`] | every PE puts to and gets from all parts; no references |
+//! | [`Atomics`] | every PE updates elements of all parts atomically |
+//! | [`Locked`] | whoever holds the lock reads and writes |
+//! | [`RawSymmetric`] | anything, with `unsafe` and pointers (`shmem_ptr`) |
+//!
+//! ```
+//! use ferroshmem::World;
+//!
+//! # fn main() -> Result<(), ferroshmem::Error> {
+//! let world = World::init()?;
+//! let mut numbers = world.alloc::<u32>(8)?; // zeros, on every PE
+//! numbers.fill(world.my_pe().number() as u32); // my own part is a slice
+//!
+//! let window = numbers.open(); // a barrier: from now on others may put to my part
+//! let next = world.my_pe().next();
+//! window.put(next, 4, &[7, 7, 7, 7])?;
+//! let numbers = window.close(); // a barrier: all puts have arrived
+//!
+//! assert_eq!(numbers[4..], [7; 4]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Collective calls
+//!
+//! Allocating, freeing (dropping an array), changing an array's type, barriers and the collectives
+//! of [`Team`] are made by all PEs of the world or team, in the same order. PEs that call
+//! different ones, or the same with other lengths, are noticed when they meet: the job ends with a
+//! line that names two of them and what each was about. What only one PE can know to be wrong,
+//! such as an index, is a [`Result`].
+//!
+//! A PE that panics ends the job, with its message and exit status 101.
 
-pub mod api;
-pub mod barrier;
-pub mod choice;
-pub mod collective;
+#![warn(missing_docs)]
+#![deny(unsafe_code)]
+
+mod amo;
+mod collective;
 mod context;
-pub mod env;
-mod fatal;
-mod fault;
-mod fork;
-mod group;
-mod handle;
-pub mod hooks;
-pub mod info;
-pub mod job;
-pub mod kernel;
-mod lifecycle;
+mod error;
+mod init;
 mod lock;
 mod memory;
-pub mod platform;
-mod point;
-mod runtime;
-mod symmetric;
+mod pe;
+mod pending;
+mod plain;
+mod signal;
+mod step;
 mod team;
-pub mod wait;
+mod wait;
+mod world;
+
+pub use amo::{Amo, AmoInt};
+pub use collective::{And, Max, Min, Operator, Or, Part, PartMut, Prod, Reducible, Sum, Xor};
+pub use context::Context;
+pub use error::{AllocError, Error, InitError, OutOfBounds, PeOutOfRange, Result, TeamError};
+pub use lock::{Guard, Locked};
+pub use memory::{Atomics, RawSymmetric, Shared, Symmetric, Window};
+pub use pe::{Pe, Pes};
+pub use pending::Pending;
+pub use plain::Plain;
+pub use signal::{SignalUpdate, Signals};
+pub use team::{Member, Members, Team};
+pub use wait::Compare;
+pub use world::World;
+
+/// Its programs are compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/rust.md")]
+struct Guide;

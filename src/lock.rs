@@ -1,83 +1,119 @@
-//! Locks (standard, "Distributed Locking"): a ticket lock in PE 0's copy of the variable.
+//! Memory that belongs to whoever holds its lock (standard, "Distributed Locking Routines").
+#![allow(unsafe_code)]
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
 
-use crate::fatal::fatal;
-use crate::job::region::WaitKind;
-use crate::runtime::Runtime;
-use crate::wait::{Waiter, What, ticket};
+use ferroshmem_core::api::lock;
 
-/// The two halves of a lock, as one 64-bit `long`: tickets drawn, ticket served.
-#[repr(C, align(8))]
-struct Words {
-    next: AtomicU32,
-    serving: AtomicU32,
+use crate::error::AllocError;
+use crate::memory::Block;
+use crate::pe::Pe;
+use crate::plain::Plain;
+use crate::step::{self, Step};
+
+/// A value, one for all PEs, that whoever holds its lock reads and writes: made by
+/// [`World::locked`](crate::World::locked). First come, first served.
+///
+/// ```
+/// # use ferroshmem::World;
+/// # fn main() -> Result<(), ferroshmem::Error> {
+/// # let world = World::init()?;
+/// let total = world.locked(0u64)?;
+/// *total.lock() += 1;
+/// world.barrier();
+/// assert_eq!(*total.lock(), world.n_pes() as u64);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Locked<'w, T: Plain> {
+    words: Block<'w, i64>,
+    value: Block<'w, T>,
 }
 
-fn words<'a>(rt: &Runtime, name: &str, lock: *mut i64) -> &'a Words {
-    let there = rt.remote(name, "lock", lock.cast(), size_of::<i64>(), 0);
-    // SAFETY: a symmetric long, 8-byte aligned as C requires, used by these routines alone.
-    unsafe { &*there.cast::<Words>() }
+// SAFETY: the value is used by the holder of the lock only, and tickets of threads are as good as
+// those of PEs.
+unsafe impl<T: Plain + Send> Sync for Locked<'_, T> {}
+
+/// The right to use a [`Locked`] value; it ends when this is dropped.
+pub struct Guard<'a, T: Plain> {
+    locked: &'a Locked<'a, T>,
+    /// A guard stays on its thread.
+    thread: PhantomData<*mut T>,
 }
 
-/// With `SHMEM_CHECK=1`: the locks that this PE holds.
-static HELD: Mutex<Vec<usize>> = Mutex::new(Vec::new());
-
-fn note(rt: &Runtime, change: impl FnOnce(&mut Vec<usize>)) {
-    if rt.settings.check {
-        change(&mut HELD.lock().unwrap_or_else(|e| e.into_inner()));
+impl<T: Plain> Locked<'_, T> {
+    /// The value that PE 0 gives is the one that counts.
+    pub(crate) fn new(value: T) -> Result<Self, AllocError> {
+        let this = Self {
+            words: Block::new(1)?,
+            value: Block::new(1)?,
+        };
+        // SAFETY: each PE writes its own copy, of which PE 0's is used, after the step.
+        unsafe { this.value.mine().write(value) };
+        step::of_world(Step::Alloc, &[this.value.id(), 1]);
+        Ok(this)
     }
-}
 
-/// Takes the lock, first come, first served.
-pub fn set(rt: &Runtime, name: &'static str, lock: *mut i64) {
-    let words = words(rt, name, lock);
-    note(rt, |held| {
-        if held.contains(&lock.addr()) {
-            fatal(
-                name,
-                format_args!("this PE holds the lock {:#x} already", lock.addr()),
-            );
+    /// Waits for the lock and takes it. A thread that holds it already waits for ever.
+    pub fn lock(&self) -> Guard<'_, T> {
+        // SAFETY: a symmetric long that was zero at first.
+        unsafe { lock::set("Locked::lock", self.words.mine().as_ptr()) };
+        self.guard()
+    }
+
+    /// Takes the lock if it is free.
+    pub fn try_lock(&self) -> Option<Guard<'_, T>> {
+        // SAFETY: as in `lock`.
+        let held = unsafe { lock::test("Locked::try_lock", self.words.mine().as_ptr()) };
+        (held == 0).then(|| self.guard())
+    }
+
+    fn guard(&self) -> Guard<'_, T> {
+        Guard {
+            locked: self,
+            thread: PhantomData,
         }
-    });
-    let what = What::at(WaitKind::Lock, name, lock.addr());
-    ticket::acquire(&words.next, &words.serving, || Waiter::new(what));
-    note(rt, |held| held.push(lock.addr()));
+    }
+
+    /// The value, where it is.
+    fn home(&self) -> *mut T {
+        self.value.on(Pe::new(0)).as_ptr()
+    }
 }
 
-/// Gives the lock back, after completing this PE's puts.
-pub fn clear(rt: &Runtime, name: &'static str, lock: *mut i64) {
-    note(rt, |held| {
-        match held.iter().position(|l| *l == lock.addr()) {
-            Some(i) => drop(held.swap_remove(i)),
-            None => fatal(
-                name,
-                format_args!("this PE does not hold the lock {:#x}", lock.addr()),
-            ),
-        }
-    });
-    let words = words(rt, name, lock);
-    ticket::release(&words.next, &words.serving);
+impl<T: Plain> Deref for Guard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: initialised; the holder of the lock is the only user.
+        unsafe { &*self.locked.home() }
+    }
 }
 
-/// Takes the lock if it is free; whether it did.
-pub fn test(rt: &Runtime, name: &'static str, lock: *mut i64) -> bool {
-    let words = words(rt, name, lock);
-    // Both halves at once: free means that the ticket served is the next to be drawn.
-    // SAFETY: `Words` is one aligned 64-bit object.
-    let both = unsafe { &*std::ptr::from_ref(words).cast::<AtomicU64>() };
-    let seen = both.load(Ordering::Relaxed);
-    let (next, serving) = (seen as u32, (seen >> 32) as u32);
-    if next != serving {
-        return false;
+impl<T: Plain> DerefMut for Guard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as in `deref`.
+        unsafe { &mut *self.locked.home() }
     }
-    let taken = (seen & !0xffff_ffff) | u64::from(next.wrapping_add(1));
-    let took = both
-        .compare_exchange(seen, taken, Ordering::AcqRel, Ordering::Relaxed)
-        .is_ok();
-    if took {
-        note(rt, |held| held.push(lock.addr()));
+}
+
+impl<T: Plain> Drop for Guard<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: this guard holds the lock.
+        unsafe { lock::clear("Guard::drop", self.locked.words.mine().as_ptr()) };
     }
-    took
+}
+
+impl<T: Plain + fmt::Debug> fmt::Debug for Guard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: Plain> fmt::Debug for Locked<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Locked").finish_non_exhaustive()
+    }
 }

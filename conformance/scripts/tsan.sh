@@ -20,7 +20,7 @@ else
     flags+=" -Cunsafe-allow-abi-mismatch=sanitizer"
 fi
 (cd "$here/.." && RUSTFLAGS=$flags CARGO_TARGET_DIR=$work/target cargo +nightly rustc --quiet \
-    -p ferroshmem-sys --lib --crate-type staticlib --target "$target" "${options[@]}")
+    -p ferroshmem-libshmem --lib --crate-type staticlib --target "$target" "${options[@]}")
 gcc -O1 -fno-builtin -c -o "$work/names.o" "$here/scripts/tsan_names.c"
 gcc -std=gnu11 -O1 -g -fsanitize=thread -pthread -I "$here/../include" -I "$here/c" \
     -o "$work/threads" "$here/c/threads.c" "$work/names.o" \

@@ -1,6 +1,6 @@
 //! The algorithms of collectives, as jobs are forced to use them.
 
-use ferroshmem::choice::{Choice, Collective};
+use ferroshmem_core::choice::{Choice, Collective};
 
 /// One choice for each collective.
 #[derive(Debug, Clone, Copy)]

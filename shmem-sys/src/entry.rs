@@ -2,8 +2,8 @@
 
 pub(crate) use std::ffi::{c_char, c_int, c_long, c_void};
 
-pub(crate) use ferroshmem::api::team::TeamConfig;
-pub(crate) use ferroshmem::api::{
+pub(crate) use ferroshmem_core::api::team::TeamConfig;
+pub(crate) use ferroshmem_core::api::{
     Complex, active, amo, collective, context, lock, memory, ops, p2p, rma, setup, signal, team,
 };
 

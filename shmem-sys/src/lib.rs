@@ -13,8 +13,8 @@ mod native;
 mod startup;
 
 const _: () = {
-    use ferroshmem::api::constants as runtime;
-    use ferroshmem::info;
+    use ferroshmem_core::api::constants as runtime;
+    use ferroshmem_core::info;
     use generated::constants::*;
 
     // The table's Rust types are those of LP64.

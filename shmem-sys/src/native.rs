@@ -7,8 +7,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use ferroshmem::api::hooks::Native;
-use ferroshmem::api::setup;
+use ferroshmem_core::api::hooks::Native;
+use ferroshmem_core::api::setup;
 
 /// `SHMEMI_PES`: power of two; most PEs of a node that are described.
 const PES: usize = 4096;

@@ -1,9 +1,9 @@
-//! What happens around the runtime's initialisation: hooks, and `SHMEM_NATIVE_ONLY`.
+//! What the runtime's initialisation needs of the C API: hooks, and `SHMEM_NATIVE_ONLY`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ferroshmem::api::hooks::{self, Hooks};
-use ferroshmem::api::setup;
+use ferroshmem_core::api::hooks::{self, Hooks};
+use ferroshmem_core::api::setup;
 
 use crate::{interposition, native};
 
@@ -19,21 +19,30 @@ fn line_buffer_stdout() {
 /// Set by programs compiled with `SHMEM_NATIVE_ONLY`.
 static NATIVE_REQUIRED: AtomicBool = AtomicBool::new(false);
 
+fn native_required() -> bool {
+    NATIVE_REQUIRED.load(Ordering::Relaxed)
+}
+
 /// Called by every routine that initialises the library, before it does.
-pub(crate) fn prepare() {
+pub(crate) extern "C" fn prepare() {
     hooks::set(Hooks {
         native_changed: native::changed,
+        native_required,
         line_buffer_stdout,
         interposed: interposition::interposed,
     });
 }
 
-/// Called by every routine that initialises the library, after it has.
-pub(crate) fn ready(name: &'static str) {
-    if NATIVE_REQUIRED.load(Ordering::Relaxed) {
-        setup::require_native(name);
-    }
-}
+// In a Rust program with C parts it is Rust that initialises the runtime, which does not know of
+// the C API: so it learns of it before `main`. Linked wherever `shmemi_require_native` is, which
+// is in the same object file, and which rustc keeps as it keeps every exported function.
+std::arch::global_asm!(
+    ".pushsection .init_array,\"aw\"",
+    ".p2align 3",
+    ".quad {prepare}",
+    ".popsection",
+    prepare = sym prepare,
+);
 
 /// Called before `main`, or when it is loaded, by code compiled with `SHMEM_NATIVE_ONLY`.
 #[unsafe(no_mangle)]

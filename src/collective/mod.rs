@@ -1,76 +1,14 @@
-//! Collectives over a [`Group`], each by several algorithms, of which the group's plan chooses
-//! ([`crate::choice`]; `docs/collectives.md` describes them all).
+//! Collective calls of teams (standard, "Collective Routines").
 //!
-//! Most follow one of two patterns. *Eager*: copy the source to library memory, synchronise,
-//! read the others' copies. *Direct*: synchronise (sources are ready, destinations may be
-//! written), move data straight between the users' arrays, synchronise (sources may be
-//! reused). The second is shared out between the members ([`Group::share_out`]), and where PEs
-//! outnumber cores needs but one synchronisation as well. Data is moved such that each destination byte has one writer, and `dest == source`
-//! is safe where the standard allows it.
+//! Each is a step first, at which the members compare what they are about, so that no member can
+//! make another write where it does not expect it.
 
-pub mod alltoall;
-pub mod broadcast;
-pub mod collect;
-mod cube;
-pub mod reduce;
-pub mod scan;
+mod arrays;
+mod operator;
 mod scratch;
-#[cfg(test)]
-mod tests;
+mod values;
 
-use std::ops::Range;
-
-use crate::group::{Group, Work};
-use crate::kernel;
-
-/// Bytes of a cache line: slices of work begin at multiples of it.
-const LINE: usize = 64;
-
-/// Work on `n` elements of `elem` bytes that lie in `arrays` arrays. Each member's part is as
-/// large as the others', in whole cache lines, so that no line has two writers. Pieces taken on
-/// demand are whole pages, so that few PEs touch each.
-fn slices_of(group: &Group<'_>, n: usize, elem: usize, arrays: usize) -> Work {
-    const PAGE: usize = 4096;
-    const LARGEST_PIECE: usize = 64 << 10;
-
-    let per_line = (LINE / elem).max(1);
-    let lines = n.div_ceil(per_line);
-    let share = lines.div_ceil(group.size) * per_line;
-    let start = (group.me * share).min(n);
-    let bytes = n * elem;
-    let piece = (bytes / 16)
-        .next_multiple_of(PAGE)
-        .clamp(PAGE, LARGEST_PIECE);
-    Work {
-        total: n,
-        own: start..(start + share).min(n),
-        piece: piece / elem,
-        bytes: bytes * arrays,
-    }
-}
-
-/// Two halves of a range, the first in whole cache lines.
-fn halves(range: Range<usize>, elem: usize) -> (Range<usize>, Range<usize>) {
-    let per_line = (LINE / elem).max(1);
-    let half = range.len().div_ceil(2).next_multiple_of(per_line);
-    let middle = (range.start + half).min(range.end);
-    (range.start..middle, middle..range.end)
-}
-
-/// The members, beginning with one: so that not all read the same one at once.
-fn from_on(first: usize, size: usize) -> impl Iterator<Item = usize> {
-    (first..size).chain(0..first)
-}
-
-/// Copies `bytes` bytes between places that may be the same, on behalf of `group`.
-///
-/// # Safety
-/// Both places are valid for `bytes` bytes.
-#[inline]
-unsafe fn copy(group: &Group<'_>, dest: *mut u8, source: *const u8, bytes: usize) {
-    if !std::ptr::eq(dest, source) {
-        group.traffic().moved(bytes, bytes);
-        // SAFETY: the caller's promise.
-        unsafe { kernel::copy(dest, source, bytes) };
-    }
-}
+pub use crate::memory::{Part, PartMut};
+use operator::reduction;
+pub use operator::{And, Max, Min, Operator, Or, Prod, Reducible, Sum, Xor};
+pub(crate) use scratch::Scratch;

@@ -1,28 +1,43 @@
-//! A work buffer of a thread: where the put/get forms receive messages.
+//! Symmetric memory for collectives of values that are not in symmetric memory.
+#![allow(unsafe_code)]
 
-use std::cell::RefCell;
-use std::mem::MaybeUninit;
+use std::ffi::c_void;
 
-/// Bytes of the buffer; longer arrays are reduced in parts of this size.
-pub const SCRATCH: usize = 128 << 10;
+use ferroshmem_core::api::{memory, setup};
 
-#[repr(align(64))]
-struct Line {
-    _bytes: MaybeUninit<[u8; 64]>,
+use crate::init::windows;
+
+/// Bytes that a PE gives to one collective call; longer values take several.
+pub(crate) const CHUNK: usize = 4096;
+
+/// A source of [`CHUNK`] bytes, and a destination for as many of each PE. Its pages exist once they
+/// are used.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    start: *mut c_void,
 }
 
-thread_local! {
-    static BUFFER: RefCell<Vec<Line>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Runs `body` with the thread's buffer of [`SCRATCH`] bytes, which begins at a cache line.
-pub fn with_scratch<R>(body: impl FnOnce(*mut u8) -> R) -> R {
-    BUFFER.with_borrow_mut(|buffer| {
-        if buffer.is_empty() {
-            buffer.resize_with(SCRATCH / 64, || Line {
-                _bytes: MaybeUninit::uninit(),
-            });
+impl Scratch {
+    /// Allocates it; collective over the world, in whose initialisation it is.
+    pub fn new() -> Self {
+        let start = memory::align("World::init", CHUNK, CHUNK * (windows().n_pes + 1));
+        if start.is_null() {
+            setup::misuse(
+                "World::init",
+                "the symmetric heap has no room for a page for each PE: set SHMEM_SYMMETRIC_SIZE to more",
+            );
         }
-        body(buffer.as_mut_ptr().cast())
-    })
+        Self { start }
+    }
+
+    /// Where this PE puts what it gives.
+    pub fn source<T>(&self) -> *mut T {
+        self.start.cast()
+    }
+
+    /// Where it finds what it gets.
+    pub fn dest<T>(&self) -> *mut T {
+        // SAFETY: within the block.
+        unsafe { self.start.byte_add(CHUNK) }.cast()
+    }
 }

@@ -1,12 +1,23 @@
-//! Symmetric memory: where the heap and the globals of every PE are in this process.
-//!
-//! Everything symmetric is mapped so that
-//! `address on PE r = address on me + (r - me) * stride`.
+//! Symmetric arrays, one type for each way to share them.
 
-pub mod globals;
-pub mod heap;
-mod layout;
-mod space;
+mod atomics;
+mod block;
+mod copy;
+mod part;
+mod prefetch;
+mod raw;
+mod shared;
+mod strided;
+mod symmetric;
+#[cfg(feature = "ndarray")]
+mod views;
+mod window;
 
-pub use layout::CANDIDATES as LAYOUTS;
-pub use space::{Place, Space, SpaceError};
+pub use atomics::Atomics;
+pub use part::{Part, PartMut};
+pub use raw::RawSymmetric;
+pub use shared::Shared;
+pub use symmetric::Symmetric;
+pub use window::Window;
+
+pub(crate) use block::Block;

@@ -12,8 +12,8 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 use std::thread::sleep;
 use std::time::Duration;
 
-use ferroshmem::job::Attachment;
-use ferroshmem::job::region::{PeBlock, PeState, WaitKind};
+use ferroshmem_core::job::Attachment;
+use ferroshmem_core::job::region::{PeBlock, PeState, WaitKind};
 use nix::sys::resource::{Resource, setrlimit};
 use support::{Ended, Job, oshrun};
 

@@ -54,7 +54,7 @@ pub fn into(root: &Path, debug: bool) -> Result<()> {
     let mut build = workspace::cargo("build");
     build.args([
         "--package",
-        "ferroshmem-sys",
+        "ferroshmem-libshmem",
         "--package",
         "ferroshmem-tools",
     ]);

@@ -14,6 +14,7 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("AddressSanitizer", "asan.sh"),
     ("ThreadSanitizer", "tsan.sh"),
     ("valgrind", "valgrind.sh"),
+    ("the Rust API under both sanitizers", "rust-sanitizers.sh"),
 ];
 
 /// Tools whose tests skip themselves: command, and what is then not tested.

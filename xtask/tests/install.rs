@@ -346,6 +346,7 @@ fn example_programs_compile_cleanly_and_run() {
         ("histogram", "5000"),
         ("heat", "40"),
         ("intsort", "16"),
+        ("stencil", "40"),
     ] {
         for option in ["-DSHMEM_NO_INLINE", "-DSHMEM_NATIVE_ONLY", "-O3"] {
             let program = project.path().join(name);
@@ -353,7 +354,7 @@ fn example_programs_compile_cleanly_and_run() {
                 command(bin("oshcc"))
                     .args(["-O2", "-Wall", "-Wextra", "-Werror", option])
                     .arg(examples.join(format!("{name}.c")))
-                    .arg("-o")
+                    .args(["-lm", "-o"])
                     .arg(&program),
             );
             let mut oshrun = command(bin("oshrun"));
@@ -420,12 +421,12 @@ fn wrapper_does_not_start_itself() {
 fn info_lists_every_variable() {
     let all = succeed(command(bin("oshmem_info")).env("SHMEM_CHECK", "1"));
     let variables = succeed(command(bin("oshmem_info")).arg("--env"));
-    for variable in ferroshmem::env::TABLE {
+    for variable in ferroshmem_core::env::TABLE {
         assert!(all.contains(variable.name) && variables.contains(variable.name));
     }
     assert!(all.contains("set to \"1\""), "{all}");
     let version = succeed(command(bin("oshmem_info")).arg("--version"));
-    assert_eq!(version.trim_end(), ferroshmem::info::version_line());
+    assert_eq!(version.trim_end(), ferroshmem_core::info::version_line());
 }
 
 #[test]

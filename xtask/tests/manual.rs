@@ -1,6 +1,6 @@
 //! The manual pages say what the library does.
 
-use ferroshmem::env::TABLE;
+use ferroshmem_core::env::TABLE;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

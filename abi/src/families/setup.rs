@@ -24,9 +24,9 @@ fn rows(status: Status, rows: &[Row]) -> impl Iterator<Item = Family> {
 #[rustfmt::skip]
 pub fn all() -> Vec<Family> {
     let mut all: Vec<Family> = rows(Status::Current, &[
-        ("shmem_init", "shmem_init", "void", "", "{ startup::prepare(); setup::init({n}); startup::ready({n}) }"),
+        ("shmem_init", "shmem_init", "void", "", "{ startup::prepare(); setup::init({n}) }"),
         ("shmem_init_thread", "shmem_init_thread", "int", "int requested, int *provided",
-         "{ startup::prepare(); let result = setup::init_thread({n}, requested, provided); startup::ready({n}); result }"),
+         "{ startup::prepare(); setup::init_thread({n}, requested, provided) }"),
         ("shmem_finalize", "shmem_finalize", "void", "", "setup::finalize({n})"),
         ("shmem_query_thread", "shmem_query_thread", "void", "int *provided", "setup::query_thread({n}, provided)"),
         ("shmem_query_initialized", "shmem_query_initialized", "void", "int *initialized", "setup::query_initialized({n}, initialized)"),
@@ -44,7 +44,7 @@ pub fn all() -> Vec<Family> {
                "setup::global_exit({n}, status)"),
     ]);
     all.extend(rows(Status::Deprecated, &[
-        ("start_pes", "start_pes", "void", "int npes", "{ startup::prepare(); setup::start_pes({n}, npes); startup::ready({n}) }"),
+        ("start_pes", "start_pes", "void", "int npes", "{ startup::prepare(); setup::start_pes({n}, npes) }"),
         ("backmatter", "_my_pe", "int", "", "setup::my_pe({n})"),
         ("backmatter", "_num_pes", "int", "", "setup::n_pes({n})"),
     ]));

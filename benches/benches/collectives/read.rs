@@ -6,10 +6,10 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::{Result, anyhow, ensure};
-use ferroshmem::kernel::ops::Sum;
-use ferroshmem::kernel::{Reduce, streaming_pays};
 use ferroshmem_benches::sheet::{self, verdict};
 use ferroshmem_benches::{Options, Quiet, Spread};
+use ferroshmem_core::kernel::ops::Sum;
+use ferroshmem_core::kernel::{Reduce, streaming_pays};
 
 /// Numbers of sources, and bytes of each: 128 MiB in all, more than the second-level caches hold.
 const SHAPES: [(usize, usize); 4] = [(2, 64 << 20), (4, 32 << 20), (16, 8 << 20), (64, 2 << 20)];

@@ -2,9 +2,9 @@
 //! some of each other.
 
 use anyhow::{Result, ensure};
-use ferroshmem::choice::Collective;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+use ferroshmem_core::choice::Collective;
 
 use crate::ending::{Status, ended_rightly, expect};
 

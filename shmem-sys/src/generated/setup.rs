@@ -5,8 +5,8 @@
 use crate::entry::*;
 
 c_api! {
-    "shmem_init"() = { startup::prepare(); setup::init("shmem_init"); startup::ready("shmem_init") };
-    "shmem_init_thread"(requested: c_int, provided: *mut c_int) -> c_int = { startup::prepare(); let result = setup::init_thread("shmem_init_thread", requested, provided); startup::ready("shmem_init_thread"); result };
+    "shmem_init"() = { startup::prepare(); setup::init("shmem_init") };
+    "shmem_init_thread"(requested: c_int, provided: *mut c_int) -> c_int = { startup::prepare(); setup::init_thread("shmem_init_thread", requested, provided) };
     "shmem_finalize"() = setup::finalize("shmem_finalize");
     "shmem_query_thread"(provided: *mut c_int) = setup::query_thread("shmem_query_thread", provided);
     "shmem_query_initialized"(initialized: *mut c_int) = setup::query_initialized("shmem_query_initialized", initialized);
@@ -18,7 +18,7 @@ c_api! {
     "shmem_my_pe"() -> c_int = setup::my_pe("shmem_my_pe");
     "shmem_n_pes"() -> c_int = setup::n_pes("shmem_n_pes");
     "shmem_global_exit"(status: c_int) = setup::global_exit("shmem_global_exit", status);
-    "start_pes"(npes: c_int) = { startup::prepare(); setup::start_pes("start_pes", npes); startup::ready("start_pes") };
+    "start_pes"(npes: c_int) = { startup::prepare(); setup::start_pes("start_pes", npes) };
     "_my_pe"() -> c_int = setup::my_pe("_my_pe");
     "_num_pes"() -> c_int = setup::n_pes("_num_pes");
     "shmem_clear_cache_inv"() = {};

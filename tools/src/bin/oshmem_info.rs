@@ -1,7 +1,7 @@
 //! `oshmem_info`: what this OpenSHMEM library is and which environment variables it reads.
 
 use clap::Parser;
-use ferroshmem::{env, info};
+use ferroshmem_core::{env, info};
 use ferroshmem_tools::tune;
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -2,10 +2,10 @@
 
 use std::ffi::{OsStr, OsString};
 
-use ferroshmem::choice::Tuning;
-use ferroshmem::env::{SYMMETRIC_SIZE, TUNING_FILE, Variable};
-use ferroshmem::job::plan::Plan;
-use ferroshmem::platform::Machine;
+use ferroshmem_core::choice::Tuning;
+use ferroshmem_core::env::{SYMMETRIC_SIZE, TUNING_FILE, Variable};
+use ferroshmem_core::job::plan::Plan;
+use ferroshmem_core::platform::Machine;
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 

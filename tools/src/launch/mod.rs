@@ -26,7 +26,7 @@ mod waits;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use ferroshmem::platform::Machine;
+use ferroshmem_core::platform::Machine;
 
 use self::failure::Failure;
 

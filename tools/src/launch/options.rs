@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, CommandFactory, Parser, ValueEnum};
-use ferroshmem::job::region::MAX_PES;
+use ferroshmem_core::job::region::MAX_PES;
 
 use super::failure::Failure;
 

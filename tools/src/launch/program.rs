@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf, absolute};
 
-use ferroshmem::job::JOB_VARIABLE;
+use ferroshmem_core::job::JOB_VARIABLE;
 use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
 

@@ -8,7 +8,7 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::ptr;
 
-use ferroshmem::job::JOB_VARIABLE;
+use ferroshmem_core::job::JOB_VARIABLE;
 use nix::errno::Errno;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::prctl;

@@ -12,7 +12,7 @@
 use std::sync::atomic::Ordering::Acquire;
 use std::time::{Duration, Instant};
 
-use ferroshmem::job::control::Control;
+use ferroshmem_core::job::control::Control;
 
 use super::waits::{Wait, What};
 
@@ -106,7 +106,7 @@ fn missed(control: &Control, wait: &Wait, gone: usize) -> bool {
     else {
         return false;
     };
-    if !wait.needs(gone) || team as usize >= ferroshmem::job::region::MAX_TEAMS {
+    if !wait.needs(gone) || team as usize >= ferroshmem_core::job::region::MAX_TEAMS {
         return false;
     }
     let entered = control
@@ -122,10 +122,10 @@ fn missed(control: &Control, wait: &Wait, gone: usize) -> bool {
 mod tests {
     use std::sync::atomic::Ordering::Relaxed;
 
-    use ferroshmem::choice::Tuning;
-    use ferroshmem::job::plan::Plan;
-    use ferroshmem::job::region::WaitKind;
-    use ferroshmem::platform::Machine;
+    use ferroshmem_core::choice::Tuning;
+    use ferroshmem_core::job::plan::Plan;
+    use ferroshmem_core::job::region::WaitKind;
+    use ferroshmem_core::platform::Machine;
 
     use super::*;
 

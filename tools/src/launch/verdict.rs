@@ -3,7 +3,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-use ferroshmem::job::region::PeState;
+use ferroshmem_core::job::region::PeState;
 
 use super::signals;
 

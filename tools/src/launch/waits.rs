@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
-use ferroshmem::job::control::Control;
-use ferroshmem::job::region::{PeState, WaitKind};
+use ferroshmem_core::job::control::Control;
+use ferroshmem_core::job::region::{PeState, WaitKind};
 use nix::time::{ClockId, clock_gettime};
 
 /// One PE's wait.

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use ferroshmem::choice::{Collective, Parameters};
+use ferroshmem_core::choice::{Collective, Parameters};
 use nix::errno::Errno;
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
@@ -154,7 +154,7 @@ fn run_job(
         });
     }
     let mut child = command
-        .env(ferroshmem::env::TUNING_FILE.name, "")
+        .env(ferroshmem_core::env::TUNING_FILE.name, "")
         .args(["-n", &pes.to_string(), "--bind-to", binding])
         .args(["--timeout", &limit.as_secs().to_string()])
         .arg(&myself)

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
-use ferroshmem::choice::{Collective, Parameter, Parameters, Tuning};
-use ferroshmem::job::region::MAX_PES;
+use ferroshmem_core::choice::{Collective, Parameter, Parameters, Tuning};
+use ferroshmem_core::job::region::MAX_PES;
 
 use super::analysis;
 use super::campaign::{Campaign, Measured};

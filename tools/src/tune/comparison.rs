@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ferroshmem::choice::{Choice, Collective, Costs, Parameters, paper};
+use ferroshmem_core::choice::{Choice, Collective, Costs, Parameters, paper};
 
 use super::analysis::{best, sizes, time};
 use super::measure::Point;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::{fmt, io};
 
-use ferroshmem::choice::{Collective, Parameters, Rules, Steps, Tuning};
+use ferroshmem_core::choice::{Collective, Parameters, Rules, Steps, Tuning};
 use serde::{Deserialize, Serialize};
 
 use super::file::TuningFile;
@@ -80,7 +80,7 @@ impl TuningFile {
         let values = Parameters::TABLE.map(|p| (p.name.to_owned(), *(p.of)(&mut parameters)));
         let document = Document {
             version: VERSION,
-            made_by: ferroshmem::info::VENDOR.to_owned(),
+            made_by: ferroshmem_core::info::VENDOR.to_owned(),
             pes: self.rules.iter().map(|r| r.pes).collect(),
             machine: self.machine.clone(),
             parameters: values.into(),
@@ -207,7 +207,7 @@ fn parse_steps(collective: Collective, texts: &[String]) -> Result<Steps, &Strin
 mod tests {
     use super::super::file::tests::example;
     use super::*;
-    use ferroshmem::choice::{Algorithm, Choice};
+    use ferroshmem_core::choice::{Algorithm, Choice};
 
     fn error(text: &str) -> String {
         let line = TuningFile::parse(text).unwrap_err().to_string();

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use ferroshmem::choice::{Parameters, Rules, Tuning};
+use ferroshmem_core::choice::{Parameters, Rules, Tuning};
 
 use super::document::FileError;
 use super::identity::Identity;
@@ -96,7 +96,7 @@ fn text_of(path: &Path) -> Result<String, FileError> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use ferroshmem::choice::{Collective, Steps};
+    use ferroshmem_core::choice::{Collective, Steps};
 
     /// A file of this machine.
     pub fn example() -> TuningFile {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 
-use ferroshmem::platform::Machine;
+use ferroshmem_core::platform::Machine;
 use serde::{Deserialize, Serialize};
 
 /// The machine that a tuning file is for.

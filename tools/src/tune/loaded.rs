@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use ferroshmem::choice::Tuning;
+use ferroshmem_core::choice::Tuning;
 
 use super::document::FileError;
 use super::file::TuningFile;

@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use ferroshmem::env::TUNING_FILE;
+use ferroshmem_core::env::TUNING_FILE;
 
 /// A place for the tuning file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ferroshmem::choice::{Collective, Forced, Origin, Selection};
+use ferroshmem_core::choice::{Collective, Forced, Origin, Selection};
 
 use super::identity::Identity;
 use super::loaded::{Loaded, Source};
@@ -78,7 +78,7 @@ fn describe(machine: &Identity, loaded: &Loaded, forced: Forced, counts: &[usize
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ferroshmem::choice::{Algorithm, Choice, Steps, Tuning};
+    use ferroshmem_core::choice::{Algorithm, Choice, Steps, Tuning};
 
     #[test]
     fn tells_where_choices_come_from() {

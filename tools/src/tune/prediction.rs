@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ferroshmem::choice::{Choice, Collective, Costs, Form, Parameters, paper};
+use ferroshmem_core::choice::{Choice, Collective, Costs, Form, Parameters, paper};
 
 use super::quantity::{bytes_shown, time_shown};
 

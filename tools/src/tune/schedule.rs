@@ -1,7 +1,7 @@
 //! What is measured: numbers of PEs and sizes.
 
-use ferroshmem::choice::{Algorithm, Choice, Collective, EAGER, Tuning};
-use ferroshmem::job::region::{MAX_PES, STREAM_BYTES};
+use ferroshmem_core::choice::{Algorithm, Choice, Collective, EAGER, Tuning};
+use ferroshmem_core::job::region::{MAX_PES, STREAM_BYTES};
 
 /// How thorough a measurement is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum Depth {
 pub struct Unit {
     /// The collective.
     pub collective: Collective,
-    /// Bytes as [`Plan::choose`](ferroshmem::choice::Plan::choose) counts them.
+    /// Bytes as [`Plan::choose`](ferroshmem_core::choice::Plan::choose) counts them.
     pub bytes: usize,
 }
 

@@ -98,7 +98,7 @@ impl Show {
         let mut arguments = Arguments::read(&user);
         let line = match self {
             Self::Version => {
-                let version = ferroshmem::info::version_line();
+                let version = ferroshmem_core::info::version_line();
                 return Ok(format!("{}: {version}\n", language.wrapper()).into_bytes());
             }
             Self::Help => {

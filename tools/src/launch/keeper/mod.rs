@@ -9,8 +9,8 @@ use std::process::ExitStatus;
 use std::sync::atomic::Ordering::Acquire;
 use std::time::{Duration, Instant};
 
-use ferroshmem::job::control::Control;
-use ferroshmem::job::region::PeState;
+use ferroshmem_core::job::control::Control;
+use ferroshmem_core::job::region::PeState;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl;
 use nix::sys::signal::{Signal, kill, raise};

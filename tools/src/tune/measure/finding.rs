@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ferroshmem::choice::{Choice, Collective};
+use ferroshmem_core::choice::{Choice, Collective};
 
 /// The time of one collective by one choice.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -12,7 +12,7 @@ pub struct Point {
     pub collective: Collective,
     /// The choice.
     pub choice: Choice,
-    /// Bytes as [`Plan::choose`](ferroshmem::choice::Plan::choose) counts them.
+    /// Bytes as [`Plan::choose`](ferroshmem_core::choice::Plan::choose) counts them.
     pub bytes: usize,
     /// Nanoseconds of a call.
     pub time: f64,

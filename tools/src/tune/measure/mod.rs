@@ -9,7 +9,7 @@ mod trial;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use ferroshmem::api::setup;
+use ferroshmem_core::api::setup;
 
 use super::schedule::Depth;
 

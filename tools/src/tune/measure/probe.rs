@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use ferroshmem::api::ops::Sum;
-use ferroshmem::api::{collective, setup};
-use ferroshmem::kernel::{self, Reduce};
+use ferroshmem_core::api::ops::Sum;
+use ferroshmem_core::api::{collective, setup};
+use ferroshmem_core::kernel::{self, Reduce};
 
 use super::buffer::Buffer;
 use super::{Finding, NAME};

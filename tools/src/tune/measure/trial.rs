@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use ferroshmem::api::ops::Sum;
-use ferroshmem::api::{collective, setup};
-use ferroshmem::choice::{Choice, Collective, overriding};
+use ferroshmem_core::api::ops::Sum;
+use ferroshmem_core::api::{collective, setup};
+use ferroshmem_core::choice::{Choice, Collective, overriding};
 
 use super::buffer::Buffer;
 use super::finding::Point;

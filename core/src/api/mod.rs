@@ -1,0 +1,23 @@
+//! The C API's routines without their C names: what `libshmem`'s exported functions call.
+//!
+//! Each takes the C name of the routine first, for messages, then the arguments of the
+//! prototype. Handles are integers (C's opaque pointers), sizes are bytes unless a
+//! parameter says elements.
+
+pub mod active;
+pub mod agree;
+pub mod amo;
+pub mod collective;
+pub mod constants;
+pub mod context;
+pub mod lock;
+pub mod memory;
+mod on_group;
+pub mod p2p;
+pub mod rma;
+pub mod setup;
+pub mod signal;
+pub mod team;
+
+pub use crate::hooks;
+pub use crate::kernel::ops::{self, Complex, Reduce};

@@ -1,0 +1,208 @@
+//! Point-to-point synchronisation routines.
+
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::fatal::fatal;
+use crate::job::region::WaitKind;
+use crate::point::{Comparison, Set, Values, Word, wait};
+use crate::runtime;
+
+/// Waits until `condition` gives a result: for conditions that C's comparisons cannot say.
+/// `address` is what is waited on, for the report of who waits for what.
+pub fn wait_for<R>(name: &'static str, address: usize, condition: impl FnMut() -> Option<R>) -> R {
+    runtime::get(name);
+    wait(WaitKind::Point, name, address, condition)
+}
+
+/// Lets another PE run where PEs outnumber cores: for callers that look again and again.
+pub fn give_way() {
+    if crate::wait::POLICY.oversubscribed() {
+        std::thread::yield_now();
+    }
+}
+
+/// What the any-forms return if no variable is waited for.
+const NONE: usize = usize::MAX;
+
+/// Waits until `*ivar` compares as `cmp` with `value`.
+///
+/// # Safety
+/// For this and all functions below: the arrays are valid for `nelems` elements.
+pub unsafe fn wait_until<T: Word>(name: &'static str, ivar: *mut T, cmp: c_int, value: T) {
+    let set = one(name, ivar, cmp, value);
+    wait(WaitKind::Point, name, ivar.addr(), || {
+        // SAFETY: one variable, which the caller promises to be valid.
+        unsafe { set.all() }.then_some(())
+    });
+}
+
+/// Whether `*ivar` compares as `cmp` with `value`.
+///
+/// # Safety
+/// As [`wait_until`].
+pub unsafe fn test<T: Word>(name: &'static str, ivar: *mut T, cmp: c_int, value: T) -> c_int {
+    let set = one(name, ivar, cmp, value);
+    // SAFETY: as in `wait_until`.
+    poll(unsafe { set.all() }.then_some(1)).unwrap_or(0)
+}
+
+fn one<T: Word>(name: &'static str, ivar: *mut T, cmp: c_int, value: T) -> Set<T> {
+    set(name, ivar, 1, std::ptr::null(), cmp, Values::One(value))
+}
+
+fn set<T: Word>(
+    name: &'static str,
+    vars: *mut T,
+    n: usize,
+    status: *const c_int,
+    cmp: c_int,
+    values: Values<T>,
+) -> Set<T> {
+    let rt = runtime::get(name);
+    let cmp = Comparison::new(name, cmp);
+    if n > 0 && vars.is_null() {
+        fatal(name, "the variable is a null pointer");
+    }
+    if n > 0 && rt.settings.check {
+        rt.remote(name, "ivars", vars.cast(), n * size_of::<T>(), rt.me);
+    }
+    Set {
+        vars,
+        n,
+        status,
+        cmp,
+        values,
+    }
+}
+
+/// A test that fails gives up the core now and then: programs call it in loops that would
+/// otherwise keep the core from the PE they wait for.
+fn poll<R>(result: Option<R>) -> Option<R> {
+    if result.is_none() && crate::wait::POLICY.oversubscribed() {
+        std::thread::yield_now();
+    }
+    result
+}
+
+/// A variable whose condition holds. Where several do, a later call finds another one: the
+/// search goes on where the last one ended (tests of the public suite ask for this).
+///
+/// # Safety
+/// The arrays of the set are valid.
+unsafe fn fair_any<T: Word>(set: &Set<T>) -> Option<usize> {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let from = NEXT.load(Ordering::Relaxed);
+    // SAFETY: the caller's promise.
+    let found = unsafe { set.any(if from < set.n { from } else { 0 }) };
+    if let Some(i) = found {
+        NEXT.store(i + 1, Ordering::Relaxed);
+    }
+    found
+}
+
+macro_rules! forms {
+    ($(($all:ident, $any:ident, $some:ident, $test_all:ident, $test_any:ident, $test_some:ident,
+        $value:ident: $value_type:ty, $values:expr)),*) => {$(
+        /// Waits until all conditions hold.
+        ///
+        /// # Safety
+        /// As [`wait_until`].
+        pub unsafe fn $all<T: Word>(
+            name: &'static str, ivars: *mut T, nelems: usize, status: *const c_int, cmp: c_int,
+            $value: $value_type,
+        ) {
+            let set = set(name, ivars, nelems, status, cmp, $values);
+            // SAFETY: the caller's promise.
+            wait(WaitKind::Point, name, ivars.addr(), || unsafe { set.all() }.then_some(()));
+        }
+
+        /// Waits until some condition holds; the index of such a variable, `SIZE_MAX` if none
+        /// is waited for.
+        ///
+        /// # Safety
+        /// As [`wait_until`].
+        pub unsafe fn $any<T: Word>(
+            name: &'static str, ivars: *mut T, nelems: usize, status: *const c_int, cmp: c_int,
+            $value: $value_type,
+        ) -> usize {
+            let set = set(name, ivars, nelems, status, cmp, $values);
+            // SAFETY: the caller's promise.
+            if unsafe { set.is_empty() } {
+                return NONE;
+            }
+            // SAFETY: the caller's promise.
+            wait(WaitKind::Point, name, ivars.addr(), || unsafe { fair_any(&set) })
+        }
+
+        /// Waits until some conditions hold; writes the indices of such variables and
+        /// returns their number, 0 if none is waited for.
+        ///
+        /// # Safety
+        /// As [`wait_until`]; `indices` is valid for `nelems` elements.
+        pub unsafe fn $some<T: Word>(
+            name: &'static str, ivars: *mut T, nelems: usize, indices: *mut usize,
+            status: *const c_int, cmp: c_int, $value: $value_type,
+        ) -> usize {
+            let set = set(name, ivars, nelems, status, cmp, $values);
+            // SAFETY: the caller's promise.
+            if unsafe { set.is_empty() } {
+                return 0;
+            }
+            wait(WaitKind::Point, name, ivars.addr(), || {
+                // SAFETY: the caller's promise.
+                Some(unsafe { set.some(indices) }).filter(|n| *n > 0)
+            })
+        }
+
+        /// Whether all conditions hold (also if there are none).
+        ///
+        /// # Safety
+        /// As [`wait_until`].
+        pub unsafe fn $test_all<T: Word>(
+            name: &'static str, ivars: *mut T, nelems: usize, status: *const c_int, cmp: c_int,
+            $value: $value_type,
+        ) -> c_int {
+            let set = set(name, ivars, nelems, status, cmp, $values);
+            // SAFETY: the caller's promise.
+            poll(unsafe { set.all() }.then_some(1)).unwrap_or(0)
+        }
+
+        /// The index of a variable whose condition holds, `SIZE_MAX` if there is none.
+        ///
+        /// # Safety
+        /// As [`wait_until`].
+        pub unsafe fn $test_any<T: Word>(
+            name: &'static str, ivars: *mut T, nelems: usize, status: *const c_int, cmp: c_int,
+            $value: $value_type,
+        ) -> usize {
+            let set = set(name, ivars, nelems, status, cmp, $values);
+            // SAFETY: the caller's promise.
+            poll(unsafe { fair_any(&set) }).unwrap_or(NONE)
+        }
+
+        /// Writes the indices of the variables whose condition holds; returns their number.
+        ///
+        /// # Safety
+        /// As [`wait_until`]; `indices` is valid for `nelems` elements.
+        pub unsafe fn $test_some<T: Word>(
+            name: &'static str, ivars: *mut T, nelems: usize, indices: *mut usize,
+            status: *const c_int, cmp: c_int, $value: $value_type,
+        ) -> usize {
+            let set = set(name, ivars, nelems, status, cmp, $values);
+            // SAFETY: the caller's promise.
+            poll(Some(unsafe { set.some(indices) }).filter(|n| *n > 0)).unwrap_or(0)
+        }
+    )*};
+}
+
+forms!(
+    (
+        wait_until_all, wait_until_any, wait_until_some, test_all, test_any, test_some,
+        value: T, Values::One(value)
+    ),
+    (
+        wait_until_all_vector, wait_until_any_vector, wait_until_some_vector, test_all_vector,
+        test_any_vector, test_some_vector, values: *const T, Values::Each(values)
+    )
+);

@@ -1,0 +1,179 @@
+//! Set-up, exit and query routines (standard, "Library Setup, Exit, and Query Routines").
+
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::atomic::Ordering;
+
+use super::constants::{THREAD_MULTIPLE, THREAD_SINGLE};
+use crate::context::{DEFAULT_HANDLE, world_pe};
+use crate::fatal::fatal;
+use crate::info;
+use crate::job::region::PeState;
+use crate::memory::Place;
+use crate::{lifecycle, runtime};
+
+/// Initialises the library.
+pub fn init(name: &'static str) {
+    lifecycle::initialise(name, THREAD_SINGLE);
+}
+
+/// Initialises the library for a thread level; every level is provided.
+///
+/// # Safety
+/// `provided` is valid or null.
+pub unsafe fn init_thread(name: &'static str, requested: c_int, provided: *mut c_int) -> c_int {
+    if !(THREAD_SINGLE..=THREAD_MULTIPLE).contains(&requested) {
+        return -1;
+    }
+    lifecycle::initialise(name, requested);
+    if !provided.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { provided.write(runtime::get(name).thread_level.load(Ordering::Relaxed)) };
+    }
+    0
+}
+
+/// Initialises the library if it is not; the old form without a matching finalize.
+pub fn start_pes(name: &'static str, _n_pes: c_int) {
+    if runtime::current().is_none() {
+        lifecycle::initialise(name, THREAD_SINGLE);
+    }
+}
+
+/// Ends what one `init` began.
+pub fn finalize(name: &'static str) {
+    lifecycle::finalise(name);
+}
+
+/// The thread level provided.
+///
+/// # Safety
+/// `provided` is valid.
+pub unsafe fn query_thread(name: &'static str, provided: *mut c_int) {
+    let level = runtime::get(name).thread_level.load(Ordering::Relaxed);
+    // SAFETY: the caller's promise.
+    unsafe { provided.write(level) };
+}
+
+/// Whether the library is initialised. May be called at any time.
+///
+/// # Safety
+/// `initialized` is valid.
+pub unsafe fn query_initialized(_name: &'static str, initialized: *mut c_int) {
+    // SAFETY: the caller's promise.
+    unsafe { initialized.write(runtime::current().is_some().into()) };
+}
+
+/// Ends the whole job with a status.
+pub fn global_exit(name: &'static str, status: c_int) -> ! {
+    let rt = runtime::get(name);
+    let block = rt.job.control.pe_block(rt.me);
+    block.status.store(status, Ordering::Relaxed);
+    block
+        .state
+        .store(PeState::GlobalExit as u32, Ordering::Release);
+    // SAFETY: exit flushes and runs what the program registered, as the standard asks.
+    unsafe { libc::exit(status) }
+}
+
+/// This PE's number.
+#[inline]
+pub fn my_pe(name: &'static str) -> c_int {
+    runtime::get(name).me as c_int
+}
+
+/// Number of PEs.
+#[inline]
+pub fn n_pes(name: &'static str) -> c_int {
+    runtime::get(name).n_pes as c_int
+}
+
+/// Where the heaps of all PEs are: PE r's copy of an object of the heap is at the address of this
+/// PE's plus `(r - me) << log2_stride`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Windows {
+    /// This PE's number.
+    pub me: usize,
+    /// Number of PEs.
+    pub n_pes: usize,
+    /// log2 of the bytes from one PE's heap to the next.
+    pub log2_stride: u32,
+}
+
+/// Where the heaps are.
+pub fn windows(name: &'static str) -> Windows {
+    let rt = runtime::get(name);
+    Windows {
+        me: rt.me,
+        n_pes: rt.n_pes,
+        log2_stride: rt.space.log2_stride(),
+    }
+}
+
+/// Whether the library is initialised, by whomever.
+pub fn is_initialised() -> bool {
+    runtime::current().is_some()
+}
+
+/// Ends the job with one line over a misuse that a caller has found.
+pub fn misuse(name: &str, message: impl std::fmt::Display) -> ! {
+    fatal(name, message)
+}
+
+/// Level of the standard.
+///
+/// # Safety
+/// The pointers are valid.
+pub unsafe fn info_get_version(_name: &'static str, major: *mut c_int, minor: *mut c_int) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        major.write(info::SPEC_MAJOR);
+        minor.write(info::SPEC_MINOR);
+    }
+}
+
+/// The vendor string.
+///
+/// # Safety
+/// `name` is valid for `SHMEM_MAX_NAME_LEN` bytes.
+pub unsafe fn info_get_name(_name: &'static str, name: *mut c_char) {
+    let bytes = info::VENDOR.as_bytes();
+    debug_assert!(bytes.len() < info::MAX_NAME_LEN);
+    // SAFETY: the caller's promise; the vendor string is shorter than the maximum.
+    unsafe {
+        name.copy_from_nonoverlapping(bytes.as_ptr().cast(), bytes.len());
+        name.add(bytes.len()).write(0);
+    }
+}
+
+/// 1 if there is a PE of this number, else 0.
+pub fn pe_accessible(name: &'static str, pe: c_int) -> c_int {
+    usize::try_from(pe)
+        .is_ok_and(|pe| pe < runtime::get(name).n_pes)
+        .into()
+}
+
+/// 1 if the address is symmetric and its copy on PE `pe` can be reached, else 0.
+pub fn addr_accessible(name: &'static str, addr: *const c_void, pe: c_int) -> c_int {
+    let rt = runtime::get(name);
+    if pe_accessible(name, pe) == 0 || rt.space.place(addr.addr(), 1) == Place::Elsewhere {
+        return 0;
+    }
+    rt.space
+        .translate(addr.expose_provenance(), 1, pe as usize)
+        .is_some()
+        .into()
+}
+
+/// Where PE `pe`'s copy of `dest` can be loaded and stored; null if it is not symmetric.
+pub fn ptr(name: &'static str, dest: *const c_void, pe: c_int) -> *mut c_void {
+    let rt = runtime::get(name);
+    let pe = world_pe(rt, name, DEFAULT_HANDLE, pe);
+    rt.space
+        .translate(dest.expose_provenance(), 1, pe)
+        .map_or(std::ptr::null_mut(), |there| there.cast())
+}
+
+/// Ends the program if it was compiled with `-DSHMEM_NATIVE_ONLY` and cannot run so here.
+pub fn require_native(name: &'static str) {
+    runtime::get(name).require_native(name);
+}

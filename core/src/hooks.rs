@@ -1,0 +1,42 @@
+//! What the C library around this crate lends to it.
+
+use std::sync::OnceLock;
+
+/// The facts behind the inlined fast path: address on PE r = address on me +
+/// (r - me) << log2_stride for every r of `first .. first + n`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Native {
+    /// World number of the first PE of this node.
+    pub first: u32,
+    /// Number of PEs of this node.
+    pub n: u32,
+    /// World number of this PE.
+    pub me: u32,
+    /// log2 of the stride in bytes, 32 or more.
+    pub log2_stride: u32,
+}
+
+/// Functions of the C library.
+#[derive(Debug, Clone, Copy)]
+pub struct Hooks {
+    /// Turns the inlined fast path on, or off for None.
+    pub native_changed: fn(Option<Native>),
+    /// Whether the program cannot run without the fast path.
+    pub native_required: fn() -> bool,
+    /// Makes C's `stdout` line buffered if the program has not used it yet.
+    pub line_buffer_stdout: fn(),
+    /// Whether a tool has put its own functions in place of the library's.
+    pub interposed: fn() -> bool,
+}
+
+static HOOKS: OnceLock<Hooks> = OnceLock::new();
+
+/// Sets the hooks; only the first call counts.
+pub fn set(hooks: Hooks) {
+    // A second initialisation brings the same hooks.
+    let _ = HOOKS.set(hooks);
+}
+
+pub(crate) fn get() -> Option<&'static Hooks> {
+    HOOKS.get()
+}

@@ -1,0 +1,424 @@
+//! The job's shared memory: one sparse file that every PE of the node maps.
+//!
+//! ```text
+//! offset 0          Header                      one page, written by the launcher
+//! PE_BLOCKS         PeBlock × n_pes             who is where, what it waits for
+//! slots_offset      TeamSlot × n_pes × teams    team-major: the world team first
+//! heap(0)           slot_size × n_pes           the symmetric heaps
+//! globals(0)        slot_size × n_pes           the global variables
+//! ```
+//!
+//! Nothing is reserved: the file is sparse, and a page exists once it is touched.
+//! The launcher and the library share this one description; [`VERSION`] keeps a
+//! launcher and a library of different builds apart.
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+
+use crate::choice::{EAGER, Tuning};
+
+/// First word of the region.
+pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
+/// Changes whenever a type in this module does.
+pub const VERSION: u32 = 5;
+/// Most PEs of one node: `MAX_PES` windows of 4 GiB still fit the address space twice.
+pub const MAX_PES: usize = 4096;
+/// Most teams that can be alive at once on one PE, [`ACTIVE_SETS`] included.
+pub const MAX_TEAMS: usize = 8192;
+/// How many of those, the last ones, are kept for active sets.
+pub const ACTIVE_SETS: usize = 1024;
+/// Lanes of a [`TeamSlot`] per epoch: two per round of an algorithm with log2(`MAX_PES`)
+/// rounds, and a few.
+pub const LANES: usize = 30;
+/// Small broadcasts that may be under way at once in a team, from each root.
+pub const STREAM_ENTRIES: usize = 8;
+/// Bytes of a small broadcast.
+pub const STREAM_BYTES: usize = 440;
+/// Bytes that the members of a central barrier give to the last to arrive, and it to them.
+pub const SMALL: usize = 48;
+/// Bytes of value that travel in the cache line of a flag.
+pub const LANE_BYTES: usize = 56;
+/// Bytes of the header, and offset of the first [`PeBlock`].
+pub const PE_BLOCKS: usize = 4096;
+
+/// What the launcher tells all PEs. Written before the first PE starts, then constant
+/// but for the atomics.
+#[repr(C)]
+pub struct Header {
+    /// [`MAGIC`].
+    pub magic: u64,
+    /// [`VERSION`].
+    pub version: u32,
+    /// Number of PEs of the job.
+    pub n_pes: u32,
+    /// Bytes of symmetric heap of each PE, a multiple of the page size.
+    pub heap_size: u64,
+    /// Bytes of the file for each PE's heap, and as many for its globals.
+    pub slot_size: u64,
+    /// Cores that the node's PEs may use.
+    pub cores: u32,
+    /// Process id of the launcher, 0 if there is none.
+    pub launcher_pid: u32,
+    /// Bit k is set by a PE that could not place address layout candidate k.
+    pub layout_failed: AtomicU32,
+    /// Arrivals at the start-up rendezvous.
+    pub start_arrived: AtomicU32,
+    /// Rendezvous completed; a futex word.
+    pub start_epoch: AtomicU32,
+    /// PE + 1 of the PE that first reported an error; the others keep quiet.
+    pub reporter: AtomicU32,
+    /// 1 once a PE found its globals laid out differently from the first PE's.
+    pub images_differ: AtomicU32,
+    /// Digest of the executable whose globals the first PE laid out.
+    pub image: AtomicU64,
+    /// What the first PE's environment forces ([`crate::choice::Forced`]), 0 before.
+    pub forced: AtomicU64,
+    /// What was measured on this machine, for choosing algorithms.
+    pub tuning: Tuning,
+}
+
+/// Life of a PE as [`PeBlock::state`] records it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum PeState {
+    /// Process not started, or not yet in `shmem_init`.
+    Started = 0,
+    /// Inside `shmem_init` … `shmem_finalize`.
+    Initialized = 1,
+    /// Left `shmem_finalize`.
+    Finalized = 2,
+    /// Ended the job with an error line of its own; the launcher need not add one.
+    Reported = 3,
+    /// Called `shmem_global_exit`.
+    GlobalExit = 4,
+}
+
+impl PeState {
+    /// The state that a stored word stands for; unknown words count as `Started`.
+    pub fn from_word(word: u32) -> Self {
+        match word {
+            1 => Self::Initialized,
+            2 => Self::Finalized,
+            3 => Self::Reported,
+            4 => Self::GlobalExit,
+            _ => Self::Started,
+        }
+    }
+}
+
+/// What one PE tells the others and the launcher about itself.
+#[repr(C, align(4096))]
+pub struct PeBlock {
+    /// A [`PeState`].
+    pub state: AtomicU32,
+    /// Exit status given to `shmem_global_exit`.
+    pub status: AtomicI32,
+    /// Process id of the PE.
+    pub pid: AtomicU32,
+    /// Digest of the layout of this PE's globals, 0 if it has none that are symmetric.
+    pub image: AtomicU64,
+    /// What the PE waits for.
+    pub wait: WaitRecord,
+    /// Where the PE sleeps until a signal of its own changes.
+    pub signals: SignalLine,
+    /// Team ids in use on this PE, one bit each; read by the others in a team split.
+    pub team_ids: TeamIds,
+}
+
+/// Where a PE sleeps that waits for any of its signals.
+#[repr(C, align(64))]
+pub struct SignalLine {
+    /// Counts updates that found sleepers; a futex word.
+    pub updates: AtomicU32,
+    /// Threads of the PE that sleep, or are about to.
+    pub sleepers: AtomicU32,
+}
+
+/// Bitmap of team ids in use.
+#[repr(C, align(64))]
+pub struct TeamIds {
+    /// Word i holds ids 64 i to 64 i + 63.
+    pub words: [AtomicU64; MAX_TEAMS / 64],
+}
+
+/// Kinds of waits, as stored in [`WaitRecord::kind`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum WaitKind {
+    /// The PE runs.
+    None = 0,
+    /// A collective on a team (barrier included).
+    Team = 1,
+    /// A collective on an active set.
+    ActiveSet = 2,
+    /// `wait_until` and its kin.
+    Point = 3,
+    /// A lock.
+    Lock = 4,
+    /// A signal.
+    Signal = 5,
+}
+
+/// What a PE that has waited for more than a moment waits for. Written by the waiter
+/// once it stops spinning, so that a short wait costs nothing; read by the launcher.
+#[repr(C)]
+pub struct WaitRecord {
+    /// A [`WaitKind`]; 0 while the PE runs.
+    pub kind: AtomicU32,
+    /// Counts waits, so that a reader can tell one wait from the next.
+    pub serial: AtomicU32,
+    /// C name of the routine, NUL padded.
+    pub routine: [AtomicU64; 6],
+    /// Start of the wait, milliseconds of `CLOCK_MONOTONIC`.
+    pub since_ms: AtomicU64,
+    /// Team id (team collectives).
+    pub team: AtomicU32,
+    /// First world PE of the team or active set.
+    pub start: AtomicI32,
+    /// Stride between its PEs.
+    pub stride: AtomicI32,
+    /// Its number of PEs.
+    pub size: AtomicU32,
+    /// The collective's number on its team (see [`OwnLine::entered`]).
+    pub sequence: AtomicU32,
+    /// Address waited on (point-to-point, lock, signal), as in the waiting PE.
+    pub address: AtomicU64,
+}
+
+impl WaitRecord {
+    /// Stores the routine's name.
+    pub fn set_routine(&self, name: &str) {
+        for (word, value) in self.routine.iter().zip(name_to_words(name)) {
+            word.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// The routine's name as last stored.
+    pub fn routine(&self) -> String {
+        name_from_words(self.routine.each_ref().map(|w| w.load(Ordering::Relaxed)))
+    }
+}
+
+/// The name of a routine as words for shared memory: cut to 48 bytes, NUL padded.
+pub fn name_to_words(name: &str) -> [u64; 6] {
+    let mut bytes = name.as_bytes().iter().copied().chain(std::iter::repeat(0));
+    std::array::from_fn(|_| u64::from_le_bytes(std::array::from_fn(|_| bytes.next().unwrap_or(0))))
+}
+
+/// The name that [`name_to_words`] was given.
+pub fn name_from_words(words: [u64; 6]) -> String {
+    let bytes = words.iter().flat_map(|w| w.to_le_bytes());
+    let bytes: Vec<u8> = bytes.take_while(|b| *b != 0).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// One team's words and buffers on one PE. No cache line has two kinds of writers.
+///
+/// Lanes and eager buffers exist twice, for even and odd epochs. An epoch is completed only
+/// after all members have entered it, so a member that writes for epoch e + 2 knows that all
+/// have left epoch e.
+#[repr(C, align(4096))]
+pub struct TeamSlot {
+    /// Written by the owner: what it does in the team.
+    pub own: OwnLine,
+    /// On the team's first PE: who has come to the central barrier, and what is to do there.
+    pub gathering: GatheringLine,
+    /// On the team's first PE: when to go on.
+    pub release: ReleaseLine,
+    /// Written by the owner: a value for the others, for even and odd epochs.
+    pub note: NoteLine,
+    /// Written by the other members: flags, with a small value each.
+    pub lanes: [[Lane; LANES]; 2],
+    /// What the owner shows to the others.
+    pub eager: [EagerBuffer; 2],
+    /// The owner's side of small broadcasts.
+    pub stream: StreamPage,
+}
+
+/// One PE's side of the small broadcasts of a team ([`crate::group::Stream`]).
+#[repr(C, align(4096))]
+pub struct StreamPage {
+    /// How many broadcasts of the team the owner has taken part in: a futex word, for roots
+    /// that wait for room.
+    pub taken: TakenLine,
+    /// What the owner sent as a root, broadcast b in entry b mod [`STREAM_ENTRIES`].
+    pub entries: [StreamEntry; STREAM_ENTRIES],
+}
+
+/// A counter alone on its cache line.
+#[repr(C, align(64))]
+pub struct TakenLine {
+    /// The counter.
+    pub count: AtomicU32,
+}
+
+/// A small broadcast: its number, and what is sent, together in one cache line if it is short.
+#[repr(C, align(64))]
+pub struct StreamEntry {
+    /// Number of the broadcast: a futex word.
+    pub flag: AtomicU32,
+    /// What is sent.
+    pub value: StreamValue,
+}
+
+/// [`STREAM_BYTES`] bytes.
+#[repr(C, align(8))]
+pub struct StreamValue(pub UnsafeCell<[u8; STREAM_BYTES]>);
+
+// SAFETY: as for `LaneValue`.
+unsafe impl Sync for StreamValue {}
+
+/// A flag alone on its cache line, with what its poster has to say.
+#[repr(C, align(64))]
+pub struct Lane {
+    /// The flag: a futex word.
+    pub flag: AtomicU32,
+    /// The value, written before the flag is posted and read after.
+    pub value: LaneValue,
+}
+
+/// [`LANE_BYTES`] bytes.
+#[repr(C, align(8))]
+pub struct LaneValue(pub UnsafeCell<[u8; LANE_BYTES]>);
+
+// SAFETY: a place in shared memory that is only accessed through raw pointers, in the order
+// that the flag beside it gives.
+unsafe impl Sync for LaneValue {}
+
+/// [`EAGER`] bytes.
+#[repr(C, align(64))]
+pub struct EagerBuffer(pub UnsafeCell<[u8; EAGER]>);
+
+// SAFETY: as for `LaneValue`, in the order of the team's synchronisation.
+unsafe impl Sync for EagerBuffer {}
+
+/// Words that the owner of a slot publishes to the team.
+#[repr(C, align(64))]
+pub struct OwnLine {
+    /// Number of collectives that this PE has entered on the team.
+    pub entered: AtomicU32,
+    /// Synchronisations done in this slot, by all teams that have used it.
+    pub epoch: AtomicU32,
+    /// Digest of the arguments of the collective entered last (`SHMEM_CHECK=1`).
+    pub call: [AtomicU64; 6],
+}
+
+/// A word for the other members (element counts of `collect`, ids of new teams).
+#[repr(C, align(64))]
+pub struct NoteLine {
+    /// The word, for even and odd epochs.
+    pub value: [AtomicU64; 2],
+    /// What the owner has for the last to arrive at the central barrier.
+    pub given: SmallValue,
+}
+
+/// [`SMALL`] bytes.
+#[repr(C, align(16))]
+pub struct SmallValue(pub UnsafeCell<[u8; SMALL]>);
+
+// SAFETY: as for `LaneValue`, in the order of the central barrier.
+unsafe impl Sync for SmallValue {}
+
+/// Counters of the central barrier.
+#[repr(C, align(64))]
+pub struct GatheringLine {
+    /// Members that have arrived.
+    pub arrivals: AtomicU32,
+    /// The next task that nobody has taken.
+    pub next: AtomicU32,
+    /// Tasks done.
+    pub done: AtomicU32,
+}
+
+/// Flags of the central barrier: futex words that show an epoch.
+#[repr(C, align(64))]
+pub struct ReleaseLine {
+    /// All have arrived.
+    pub arrived: AtomicU32,
+    /// All tasks are done.
+    pub finished: AtomicU32,
+    /// What the last to arrive has for all.
+    pub result: SmallValue,
+}
+
+const _: () = {
+    assert!(size_of::<Header>() <= PE_BLOCKS);
+    assert!(size_of::<PeBlock>() == 4096);
+    assert!(size_of::<Lane>() == 64);
+    assert!(size_of::<NoteLine>() == 64);
+    assert!(size_of::<ReleaseLine>() == 64);
+    assert!(size_of::<StreamEntry>() == 448);
+    assert!(size_of::<TeamSlot>() == 12_288);
+};
+
+/// Where things are in the file of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offsets {
+    n_pes: usize,
+    slot_size: u64,
+}
+
+/// Alignment of heaps in the file: the huge page size.
+const HUGE_PAGE: usize = 2 << 20;
+
+impl Offsets {
+    /// Offsets for a job of `n_pes` PEs with `slot_size` bytes of file each.
+    pub fn new(n_pes: usize, slot_size: u64) -> Self {
+        Self { n_pes, slot_size }
+    }
+
+    /// Byte offset of PE `pe`'s block.
+    pub fn pe_block(&self, pe: usize) -> usize {
+        PE_BLOCKS + pe * size_of::<PeBlock>()
+    }
+
+    /// Byte offset of PE `pe`'s slot of team `team`.
+    pub fn team_slot(&self, team: usize, pe: usize) -> usize {
+        self.pe_block(self.n_pes) + (team * self.n_pes + pe) * size_of::<TeamSlot>()
+    }
+
+    /// Bytes of the control part: all that comes before the heaps.
+    pub fn control_size(&self) -> usize {
+        self.team_slot(MAX_TEAMS, 0).next_multiple_of(HUGE_PAGE)
+    }
+
+    /// Byte offset in the file of PE `pe`'s heap.
+    pub fn heap(&self, pe: usize) -> u64 {
+        self.control_size() as u64 + pe as u64 * self.slot_size
+    }
+
+    /// Byte offset in the file of PE `pe`'s globals.
+    pub fn globals(&self, pe: usize) -> u64 {
+        self.heap(self.n_pes + pe)
+    }
+
+    /// Bytes of the whole file.
+    pub fn file_size(&self) -> u64 {
+        self.globals(self.n_pes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_back() {
+        for name in ["", "shmem_put", "eight888"] {
+            assert_eq!(name_from_words(name_to_words(name)), name);
+        }
+        let long = "x".repeat(60);
+        assert_eq!(name_from_words(name_to_words(&long)), long[..48]);
+    }
+
+    #[test]
+    fn parts_of_the_file_do_not_overlap() {
+        let o = Offsets::new(3, 1 << 32);
+        assert_eq!(o.pe_block(0), PE_BLOCKS);
+        assert!(o.team_slot(0, 0) >= o.pe_block(2) + size_of::<PeBlock>());
+        assert!(o.control_size() >= o.team_slot(MAX_TEAMS - 1, 2) + size_of::<TeamSlot>());
+        assert_eq!(o.heap(2) - o.heap(1), 1 << 32);
+        assert_eq!(o.globals(0), o.heap(2) + (1 << 32));
+        assert_eq!(o.file_size(), o.globals(2) + (1 << 32));
+    }
+}

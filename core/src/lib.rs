@@ -1,0 +1,35 @@
+//! The runtime of FerroSHMEM: OpenSHMEM 1.6 for nodes whose PEs share memory.
+//!
+//! It has two users: the crate `ferroshmem-sys`, which is the C API (`libshmem`), and the crate
+//! `ferroshmem`, which is the Rust API. Programs use one of those; this one changes as they need it.
+//!
+//! How a put travels: `api::rma` → `context` (which PE) → `symmetric` and `memory::space`
+//! (where its copy is) → a copy. The inlined form in `shmem.h` does the same arithmetic.
+
+// Public are the parts that the two users need, and their descriptions name others.
+#![allow(rustdoc::private_intra_doc_links)]
+
+pub mod api;
+pub mod barrier;
+pub mod choice;
+pub mod collective;
+mod context;
+pub mod env;
+mod fatal;
+mod fault;
+mod fork;
+mod group;
+mod handle;
+pub mod hooks;
+pub mod info;
+pub mod job;
+pub mod kernel;
+mod lifecycle;
+mod lock;
+mod memory;
+pub mod platform;
+mod point;
+mod runtime;
+mod symmetric;
+mod team;
+pub mod wait;

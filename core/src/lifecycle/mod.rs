@@ -1,0 +1,164 @@
+//! From `shmem_init` to `shmem_finalize`.
+
+mod fast_path;
+mod rendezvous;
+mod windows;
+
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
+
+use self::rendezvous::rendezvous;
+use self::windows::map_space;
+use crate::choice::Selection;
+use crate::context::Contexts;
+use crate::env::{self, Settings};
+use crate::fatal::{debug, fatal};
+use crate::group::Group;
+use crate::group::active_set::ActiveSets;
+use crate::job::region::PeState;
+use crate::lock::Held;
+use crate::memory::Space;
+use crate::memory::heap::Heap;
+use crate::runtime::{self, Runtime};
+use crate::team::Teams;
+use crate::wait::{POLICY, record};
+use crate::{fault, fork, hooks, info, team};
+
+/// The windows. They stay when the library is finalised, for the next initialisation.
+static SPACE: OnceLock<Space> = OnceLock::new();
+
+/// Initialises the library, or notes one more nested initialisation. Collective.
+pub fn initialise(name: &str, level: i32) {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
+    if let Some(rt) = runtime::current() {
+        rt.nesting.fetch_add(1, Ordering::Relaxed);
+        rt.thread_level.fetch_max(level, Ordering::Relaxed);
+        return;
+    }
+    let job = runtime::join().unwrap_or_else(|message| fatal(name, message));
+    let settings = Settings::from_environment().unwrap_or_else(|e| fatal(name, e));
+    let header = job.control.header();
+    let selection = Selection::from_environment(header).unwrap_or_else(|e| fatal(name, e));
+    POLICY.set(job.control.n_pes(), header.cores as usize, settings.spin);
+    let block = job.control.pe_block(job.pe);
+    record::set_record(&block.wait);
+    block.pid.store(std::process::id(), Ordering::Relaxed);
+    if job.launched {
+        die_with_launcher(header.launcher_pid);
+    }
+
+    let space = match SPACE.get() {
+        Some(space) => {
+            rendezvous(name, job);
+            space
+        }
+        None => SPACE.get_or_init(|| map_space(name, job)),
+    };
+    block
+        .state
+        .store(PeState::Initialized as u32, Ordering::Release);
+    let n_pes = job.control.n_pes();
+    let rt = runtime::begin(Runtime {
+        me: job.pe,
+        n_pes,
+        job,
+        heap: Mutex::new(Heap::new(space.heap_size())),
+        space,
+        teams: Teams::new(
+            job.pe,
+            n_pes,
+            |id| job.control.team_slot(id, job.pe),
+            &selection,
+        ),
+        selection,
+        active_sets: ActiveSets::default(),
+        contexts: Contexts::default(),
+        held: Held::default(),
+        settings,
+        nesting: AtomicU32::new(1),
+        thread_level: AtomicI32::new(level),
+    });
+    fault::explain_faults();
+    if let Some(globals) = rt.space.globals() {
+        fork::keep_children_apart(globals, job.control.offsets().globals(job.pe));
+    }
+    if let Some(hooks) = hooks::get() {
+        if job.launched {
+            (hooks.line_buffer_stdout)();
+        }
+        (hooks.native_changed)(rt.native(hooks));
+        if (hooks.native_required)() {
+            rt.require_native(name);
+        }
+    }
+    announce(rt);
+}
+
+/// Prints what the environment asks for.
+fn announce(rt: &Runtime) {
+    if rt.me == 0 {
+        if env::INFO.is_set() {
+            println!("{}", info::describe());
+        } else if env::VERSION.is_set() {
+            println!("{}", info::version_line());
+        }
+    }
+    debug(|| {
+        let globals = rt.space.globals().map_or_else(
+            || "not symmetric (the executable is not linked against libshmem)".to_owned(),
+            |g| format!("{} bytes at {:#x}", g.len, g.start),
+        );
+        format!(
+            "{} PEs, heap of {} bytes at {:#x}, stride 2^{}, globals {globals}",
+            rt.n_pes,
+            rt.space.heap_size(),
+            rt.space.heap_base(),
+            rt.space.log2_stride(),
+        )
+    });
+}
+
+/// Ends the library's part of the program, or one nested initialisation. Collective.
+pub fn finalise(name: &'static str) {
+    let rt = runtime::get(name);
+    let world = rt.teams.world();
+    Group::of_team(rt, name, world).sync();
+    if rt.nesting.fetch_sub(1, Ordering::AcqRel) > 1 {
+        return;
+    }
+    if let Some(hooks) = hooks::get() {
+        (hooks.native_changed)(None);
+    }
+    for id in rt.teams.ids() {
+        if let Some(t) = rt.teams.by_id(id) {
+            t.leave(rt);
+        }
+        if id >= team::PREDEFINED {
+            rt.teams.forget(rt, id);
+        }
+    }
+    rt.job
+        .control
+        .pe_block(rt.me)
+        .state
+        .store(PeState::Finalized as u32, Ordering::Release);
+    runtime::end();
+    // All PEs have entered shmem_finalize, after which heap memory is not used; one that
+    // initialises the library again waits for this PE in `rendezvous`.
+    if rt.heap.lock().unwrap_or_else(|e| e.into_inner()).was_used() {
+        rt.space.give_back_heap(rt.job);
+    }
+}
+
+/// Has the kernel end this process when its parent dies, however that may be.
+fn die_with_launcher(launcher: u32) {
+    // SAFETY: prctl with plain integers.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    // SAFETY: signal 0 only asks whether the process exists.
+    let gone = launcher != 0 && unsafe { libc::kill(launcher as i32, 0) } != 0;
+    if gone && std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH) {
+        // SAFETY: ends this process, whose job has no launcher any more.
+        unsafe { libc::_exit(1) };
+    }
+}

@@ -1,0 +1,322 @@
+//! Every interleaving of the waiting algorithms, by loom: nobody sleeps for ever, nobody
+//! leaves a barrier early, locks exclude. The algorithms are the library's own, over a word
+//! whose futex is modelled by a mutex and a condition variable. A lost wake-up shows as a
+//! deadlock, which loom reports.
+
+use std::sync::atomic::Ordering;
+
+use ferroshmem_core::barrier::{central, dissemination, tree};
+use ferroshmem_core::wait::{Patience, Word, counter, flag, ticket};
+use loom::cell::UnsafeCell;
+use loom::sync::atomic::AtomicU32;
+use loom::sync::{Arc, Condvar, Mutex};
+use loom::thread;
+
+/// A word with a modelled futex: its value, and a count of wake-ups under a lock.
+struct ModelWord {
+    value: AtomicU32,
+    queue: Mutex<u32>,
+    woken: Condvar,
+}
+
+impl ModelWord {
+    fn new() -> Self {
+        Self {
+            value: AtomicU32::new(0),
+            queue: Mutex::new(0),
+            woken: Condvar::new(),
+        }
+    }
+}
+
+impl Word for ModelWord {
+    fn load(&self) -> u32 {
+        self.value.load(Ordering::Acquire)
+    }
+
+    fn swap(&self, value: u32) -> u32 {
+        self.value.swap(value, Ordering::AcqRel)
+    }
+
+    fn replace(&self, old: u32, new: u32) -> bool {
+        self.value
+            .compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    fn fetch_add(&self, value: u32) -> u32 {
+        self.value.fetch_add(value, Ordering::AcqRel)
+    }
+
+    /// As the kernel does: compares under the queue's lock, then sleeps.
+    fn sleep(&self, expected: u32, _bits: u32) {
+        let mut wakes = self.queue.lock().unwrap();
+        // The kernel reads the word itself, not a value that this thread may see late.
+        if self.value.fetch_add(0, Ordering::AcqRel) == expected {
+            let before = *wakes;
+            while *wakes == before {
+                wakes = self.woken.wait(wakes).unwrap();
+            }
+        }
+    }
+
+    fn wake(&self, _bits: u32) {
+        *self.queue.lock().unwrap() += 1;
+        self.woken.notify_all();
+    }
+}
+
+/// Sleeps at once: spinning is only a faster way to the same states.
+struct NoPatience;
+
+impl Patience for NoPatience {
+    fn poll_again(&mut self) -> bool {
+        false
+    }
+}
+
+/// Data written before a synchronisation and read after it: loom reports a race if the
+/// algorithm does not order the two.
+struct Cells([UnsafeCell<u32>; 3]);
+
+// SAFETY: the accesses are ordered by what is tested; loom checks that they are.
+unsafe impl Sync for Cells {}
+// SAFETY: as above.
+unsafe impl Send for Cells {}
+
+impl Cells {
+    fn new() -> Self {
+        Self([UnsafeCell::new(0), UnsafeCell::new(0), UnsafeCell::new(0)])
+    }
+
+    fn write(&self, i: usize, value: u32) {
+        // SAFETY: see the type; loom tracks the access.
+        self.0[i].with_mut(|p| unsafe { *p = value });
+    }
+
+    fn read(&self, i: usize) -> u32 {
+        // SAFETY: see the type; loom tracks the access.
+        self.0[i].with(|p| unsafe { *p })
+    }
+}
+
+fn model(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.check(f);
+}
+
+#[test]
+fn a_posted_flag_wakes_all_waiters() {
+    model(3, || {
+        let word = Arc::new(ModelWord::new());
+        let cells = Arc::new(Cells::new());
+        let waiters: Vec<_> = (0..2)
+            .map(|_| {
+                let (word, cells) = (word.clone(), cells.clone());
+                thread::spawn(move || {
+                    flag::wait(&*word, 1, &mut NoPatience);
+                    assert_eq!(cells.read(0), 7);
+                })
+            })
+            .collect();
+        cells.write(0, 7);
+        flag::post(&*word, 1);
+        for w in waiters {
+            w.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_flag_posted_twice_is_not_missed() {
+    model(4, || {
+        let word = Arc::new(ModelWord::new());
+        let waiter = {
+            let word = word.clone();
+            thread::spawn(move || {
+                flag::wait_beyond(&*word, 0, &mut NoPatience);
+                flag::wait(&*word, 2, &mut NoPatience);
+            })
+        };
+        flag::post(&*word, 1);
+        flag::post(&*word, 2);
+        waiter.join().unwrap();
+    });
+}
+
+#[test]
+fn a_counter_gives_each_post_once_and_returns_to_zero() {
+    model(4, || {
+        let word = Arc::new(ModelWord::new());
+        let poster = {
+            let word = word.clone();
+            thread::spawn(move || {
+                counter::post(&*word);
+                counter::post(&*word);
+            })
+        };
+        counter::take(&*word, &mut NoPatience);
+        counter::take(&*word, &mut NoPatience);
+        poster.join().unwrap();
+        assert_eq!(word.load(), 0);
+    });
+}
+
+#[test]
+fn a_ticket_lock_excludes_and_hands_over() {
+    model(3, || {
+        let lock = Arc::new((ModelWord::new(), ModelWord::new()));
+        let cells = Arc::new(Cells::new());
+        let add = |lock: &(ModelWord, ModelWord), cells: &Cells| {
+            ticket::acquire(&lock.0, &lock.1, || NoPatience);
+            cells.write(0, cells.read(0) + 1);
+            ticket::release(&lock.0, &lock.1);
+        };
+        let others: Vec<_> = (0..2)
+            .map(|_| {
+                let (lock, cells) = (lock.clone(), cells.clone());
+                thread::spawn(move || add(&lock, &cells))
+            })
+            .collect();
+        add(&lock, &cells);
+        for o in others {
+            o.join().unwrap();
+        }
+        assert_eq!(cells.read(0), 3);
+    });
+}
+
+/// Two barriers in a row: `size` members write their cell, synchronise, read all cells,
+/// synchronise, and write again.
+fn barrier_model<B>(size: usize, barrier: impl Fn() -> B + Sync + Send + 'static)
+where
+    B: Fn(usize, u32) + Send + Sync + 'static,
+{
+    model(2, move || {
+        let barrier = Arc::new(barrier());
+        let cells = Arc::new(Cells::new());
+        let member = move |me: usize, barrier: &B, cells: &Cells| {
+            cells.write(me, me as u32 + 1);
+            barrier(me, 1);
+            for i in 0..size {
+                assert_eq!(cells.read(i), i as u32 + 1);
+            }
+            barrier(me, 2);
+            cells.write(me, 0);
+        };
+        let others: Vec<_> = (1..size)
+            .map(|me| {
+                let (barrier, cells) = (barrier.clone(), cells.clone());
+                thread::spawn(move || member(me, &barrier, &cells))
+            })
+            .collect();
+        member(0, &barrier, &cells);
+        for o in others {
+            o.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn the_central_barrier_holds_all_members() {
+    for size in [2, 3] {
+        barrier_model(size, move || {
+            let (arrivals, release) = (ModelWord::new(), ModelWord::new());
+            move |_, epoch| {
+                let all = size as u32;
+                let nothing = || ();
+                central::arrive_and_wait(&arrivals, &release, all, epoch, &mut NoPatience, nothing);
+            }
+        });
+    }
+}
+
+/// Three flags of each member, for even and odd epochs, as the slots of a team have them.
+fn lanes(size: usize) -> Vec<[[ModelWord; 3]; 2]> {
+    let three = || [ModelWord::new(), ModelWord::new(), ModelWord::new()];
+    (0..size).map(|_| [three(), three()]).collect()
+}
+
+#[test]
+fn the_dissemination_barrier_holds_all_members() {
+    for size in [2, 3] {
+        barrier_model(size, move || {
+            let lanes = lanes(size);
+            move |me, epoch| {
+                let lane = |m: usize, k: usize| &lanes[m][epoch as usize % 2][k];
+                let post = |m, k| flag::post(lane(m, k), epoch);
+                let wait = |k| flag::wait(lane(me, k), epoch, &mut NoPatience);
+                dissemination::arrive_and_wait(me, size, post, wait);
+            }
+        });
+    }
+}
+
+#[test]
+fn the_tree_barrier_holds_all_members() {
+    for size in [2, 3] {
+        barrier_model(size, move || {
+            let lanes = lanes(size);
+            move |me, epoch| {
+                // Of three members none is the third child: lane 2 can be the release.
+                let lane = |m: usize, k: usize| &lanes[m][epoch as usize % 2][k.min(2)];
+                let post = |m, k| flag::post(lane(m, k), epoch);
+                let wait = |k| flag::wait(lane(me, k), epoch, &mut NoPatience);
+                tree::arrive_and_wait(me, size, post, wait);
+            }
+        });
+    }
+}
+
+/// The last to arrive works alone, and all see what it did.
+#[test]
+fn the_last_to_arrive_works_for_all() {
+    model(2, || {
+        let words = Arc::new((ModelWord::new(), ModelWord::new()));
+        let cells = Arc::new(Cells::new());
+        let member = |me: usize, words: &(ModelWord, ModelWord), cells: &Cells| {
+            cells.write(me, me as u32 + 1);
+            let work = || cells.write(2, cells.read(0) + cells.read(1));
+            central::arrive_and_wait(&words.0, &words.1, 2, 1, &mut NoPatience, work);
+            assert_eq!(cells.read(2), 3);
+        };
+        let other = {
+            let (words, cells) = (words.clone(), cells.clone());
+            thread::spawn(move || member(1, &words, &cells))
+        };
+        member(0, &words, &cells);
+        other.join().unwrap();
+    });
+}
+
+/// Two tasks, two members, twice: each task is done once, after all have arrived, and all see
+/// both.
+#[test]
+fn shared_tasks_are_done_once_before_anybody_leaves() {
+    model(2, || {
+        let words: Arc<[ModelWord; 5]> = Arc::new(std::array::from_fn(|_| ModelWord::new()));
+        let cells = Arc::new(Cells::new());
+        let member = |me: usize, w: &[ModelWord; 5], cells: &Cells| {
+            let sharing = central::Sharing {
+                arrivals: &w[0],
+                next: &w[1],
+                done: &w[2],
+                arrived: &w[3],
+                finished: &w[4],
+            };
+            cells.write(me, 1);
+            let task = |i: u32| cells.write(i as usize, cells.read(i as usize) + 1);
+            for (epoch, expected) in [(1, 2), (2, 3)] {
+                sharing.arrive_and_share(2, epoch, 2, || NoPatience, task);
+                assert_eq!((cells.read(0), cells.read(1)), (expected, expected));
+            }
+        };
+        let other = {
+            let (words, cells) = (words.clone(), cells.clone());
+            thread::spawn(move || member(1, &words, &cells))
+        };
+        member(0, &words, &cells);
+        other.join().unwrap();
+    });
+}

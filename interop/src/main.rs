@@ -1,0 +1,206 @@
+//! A Rust `main` that calls C: same PEs, same memory, same barriers. Checks its own results; its
+//! test runs it at several numbers of PEs.
+
+use std::ffi::{c_int, c_long};
+use std::slice;
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+
+use ferroshmem::{Error, Pe, Sum, World};
+use ferroshmem_interop::part;
+
+fn main() -> Result<(), Error> {
+    match std::env::args().nth(1).as_deref() {
+        None => {}
+        Some("c-first") => return c_first(),
+        Some(other) => panic!("\"{other}\" is no mode: there is c-first"),
+    }
+    let world = World::init()?;
+    println!("C's puts are {}", inlined());
+    memory_of_rust(&world)?;
+    memory_of_c(&world)?;
+    globals(&world)?;
+    barriers(&world)?;
+    nested(&world)?;
+    drop(world);
+    // The job's next world finds C's part as it was.
+    let world = World::init()?;
+    memory_of_rust(&world)?;
+    Ok(())
+}
+
+fn inlined() -> &'static str {
+    match part::part_is_inlined() {
+        0 => "calls",
+        _ => "stores",
+    }
+}
+
+fn number(pe: Pe) -> c_int {
+    pe.number() as c_int
+}
+
+/// Memory that Rust allocated: C puts to it, sums it and counts in it, Rust updates it atomically
+/// at the same time.
+fn memory_of_rust(world: &World) -> Result<(), Error> {
+    const N: usize = 1000;
+    let me = world.my_pe();
+    let mut source = world.alloc::<i64>(N)?;
+    for (i, element) in source.iter_mut().enumerate() {
+        *element = (me.number() * N + i) as i64;
+    }
+    let source = source.into_raw();
+    let dest = world.alloc::<i64>(N)?.into_raw();
+    // SAFETY: arrays of N elements, which no PE touches between the two collective steps but so.
+    let dest = unsafe {
+        part::part_shift(dest.local().as_ptr(), source.local().as_ptr(), N);
+        dest.into_inner()
+    };
+    let from = me.previous().number() * N;
+    assert!(
+        dest.iter()
+            .enumerate()
+            .all(|(i, got)| *got == (from + i) as i64)
+    );
+
+    let dest = dest.into_raw();
+    // SAFETY: as above.
+    let dest = unsafe {
+        let status = part::part_sum(dest.local().as_ptr(), source.local().as_ptr(), N);
+        assert_eq!(status, 0);
+        dest.into_inner()
+    };
+    for (i, sum) in dest.iter().enumerate() {
+        let want = world.pes().map(|pe| (pe.number() * N + i) as i64).sum();
+        assert_eq!(*sum, want, "element {i}");
+    }
+
+    const TIMES: usize = 1000;
+    let counter = world.alloc::<i64>(1)?.into_raw();
+    let first = world.pe(0)?;
+    let there = counter.remote(first).expect("all PEs are on this node");
+    // SAFETY: only atomic operations use the counter, of Rust here and of C there.
+    unsafe {
+        let in_rust = AtomicI64::from_ptr(there.as_ptr());
+        for _ in 0..TIMES {
+            in_rust.fetch_add(1, Relaxed);
+            part::part_count(counter.local().as_ptr(), 1, number(first));
+        }
+    }
+    // SAFETY: nothing of the above is left on any PE.
+    let counter = unsafe { counter.into_inner() };
+    if me == first {
+        assert_eq!(counter[0], (2 * TIMES * world.n_pes()) as i64);
+    }
+    Ok(())
+}
+
+/// Memory that C allocated: Rust writes it, C gets it from the next PE.
+fn memory_of_c(world: &World) -> Result<(), Error> {
+    const N: usize = 10;
+    let me = world.my_pe();
+    // SAFETY: called by all PEs.
+    let memory = unsafe { part::part_alloc(N) };
+    assert!(!memory.is_null());
+    // SAFETY: N elements, zero; the others read them after the barrier only.
+    unsafe { slice::from_raw_parts_mut(memory, N) }.fill(me.number() as c_long);
+    world.barrier();
+    let next = me.next();
+    for i in 0..N {
+        // SAFETY: an element of symmetric memory that nobody writes now.
+        let got = unsafe { part::part_get(memory.add(i), number(next)) };
+        assert_eq!(got, next.number() as c_long);
+    }
+    // Both allocate from the same heap.
+    let between = world.alloc::<c_long>(N)?;
+    // SAFETY: by all PEs; a barrier for all, after which nobody uses it.
+    unsafe { part::part_free(memory) };
+    assert!(between.iter().all(|element| *element == 0));
+    Ok(())
+}
+
+/// Global variables: C's are symmetric, and so are those of Rust.
+fn globals(world: &World) -> Result<(), Error> {
+    static IN_RUST: AtomicI64 = AtomicI64::new(7);
+    let (me, n) = (world.my_pe(), world.n_pes() as i64);
+    let (before, next) = (part::part_global(), number(me.next()));
+    world.barrier();
+    // SAFETY: C adds atomically to variables that are symmetric.
+    unsafe {
+        part::part_add_to_global(number(me).into(), next);
+        part::part_count(IN_RUST.as_ptr(), 1, 0);
+    }
+    world.barrier();
+    assert_eq!(
+        part::part_global(),
+        before + number(me.previous()) as c_long
+    );
+    let counted = IN_RUST.load(Relaxed);
+    assert_eq!(counted, if me.number() == 0 { 7 + n } else { 7 });
+    assert_eq!(world.reduce_value(counted, Sum)?, 8 * n);
+    Ok(())
+}
+
+/// Barriers of Rust and C in turn: each PE sees what all the others put before it.
+fn barriers(world: &World) -> Result<(), Error> {
+    let round = world.atomics::<i64>(1)?;
+    for i in 1..=50 {
+        round.set(world.my_pe().next(), 0, i)?;
+        if i % 2 == 0 {
+            // SAFETY: called by all PEs.
+            unsafe { part::part_barrier() };
+        } else {
+            world.barrier();
+        }
+        assert_eq!(round.fetch(world.my_pe(), 0)?, i);
+        world.barrier();
+    }
+    Ok(())
+}
+
+/// C that initialises and finalises the library within a world only nests.
+fn nested(world: &World) -> Result<(), Error> {
+    let array = world.alloc::<u64>(4)?;
+    for _ in 0..3 {
+        // SAFETY: called by all PEs.
+        assert_eq!(unsafe { part::part_by_itself() } as usize, world.n_pes());
+    }
+    assert!(array.iter().all(|element| *element == 0));
+    Ok(())
+}
+
+/// A world within what C has initialised.
+fn c_first() -> Result<(), Error> {
+    // SAFETY: called by all PEs.
+    unsafe { part::part_init() };
+    println!("C's puts are {}", inlined());
+    // SAFETY: as above.
+    let memory = unsafe { part::part_alloc(1) };
+    for _ in 0..2 {
+        let world = World::init()?;
+        memory_of_rust(&world)?;
+        globals_move(&world);
+    }
+    // SAFETY: as above; C's memory outlives the worlds.
+    unsafe {
+        assert_eq!(memory.read(), 0);
+        part::part_free(memory);
+        part::part_barrier();
+        part::part_finalize();
+    }
+    Ok(())
+}
+
+/// A global of C is counted up by all PEs, on PE 0.
+fn globals_move(world: &World) {
+    let before = part::part_global();
+    world.barrier();
+    // SAFETY: C adds atomically.
+    unsafe { part::part_add_to_global(1, 0) };
+    world.barrier();
+    let new = if world.my_pe().number() == 0 {
+        world.n_pes() as c_long
+    } else {
+        0
+    };
+    assert_eq!(part::part_global(), before + new);
+}

@@ -1,0 +1,292 @@
+//! Collectives of arrays in symmetric memory, which the members read and write in place.
+#![allow(unsafe_code)]
+
+use ferroshmem_core::api::collective;
+
+use super::{Operator, Part, PartMut, Reducible, Sum, reduction};
+use crate::error::TeamError;
+use crate::memory::Symmetric;
+use crate::plain::Plain;
+use crate::step::Step;
+use crate::team::{Member, Team};
+
+/// Two arrays as details of a step: where they are and how long, which is the same on all PEs.
+fn details<T: Plain>(dest: &mut PartMut<'_, T>, source: Part<'_, T>, more: [u64; 2]) -> [u64; 7] {
+    [
+        dest.start().addr() as u64,
+        dest.len() as u64,
+        source.start().addr() as u64,
+        source.len() as u64,
+        size_of::<T>() as u64,
+        more[0],
+        more[1],
+    ]
+}
+
+/// As [`Result`], for an array that must be so long.
+fn enough(array: usize, needed: Option<usize>) -> Result<(), TeamError> {
+    match needed {
+        Some(needed) if needed <= array => Ok(()),
+        _ => Err(TeamError::TooShort {
+            needed: needed.unwrap_or(usize::MAX),
+            array,
+        }),
+    }
+}
+
+impl Team<'_> {
+    /// Copies the root's `source` to every member's `dest`. Collective. (Standard:
+    /// `shmem_broadcast`)
+    ///
+    /// # Errors
+    /// If `dest` is shorter than `source`, or the root a member of another team.
+    pub fn broadcast<'a, T: Plain>(
+        &self,
+        root: Member,
+        dest: impl Into<PartMut<'a, T>>,
+        source: impl Into<Part<'a, T>>,
+    ) -> Result<(), TeamError> {
+        let (mut dest, source) = (dest.into(), source.into());
+        self.check(root)?;
+        enough(dest.len(), Some(source.len()))?;
+        let number = root.number() as i32;
+        self.step(
+            Step::Broadcast,
+            &details(&mut dest, source, [number as u64, 0]),
+        );
+        let bytes = source.len() * size_of::<T>();
+        let (to, from) = (dest.start().cast(), source.start().cast());
+        // SAFETY: symmetric, of the lengths that the members agreed on; nobody has references to
+        // them but this call. The same holds for the calls below.
+        unsafe { collective::broadcast("Team::broadcast", self.handle(), to, from, bytes, number) };
+        Ok(())
+    }
+
+    /// Reduces every member's `source`, element by element, to every member's `dest`. Collective.
+    /// (Standard: `shmem_sum_reduce` and its like)
+    ///
+    /// ```
+    /// # use ferroshmem::{Max, World};
+    /// # fn main() -> Result<(), ferroshmem::Error> {
+    /// # let world = World::init()?;
+    /// let mut mine = world.alloc::<f64>(1000)?;
+    /// mine.fill(world.my_pe().number() as f64);
+    /// let mut greatest = world.alloc::<f64>(1000)?;
+    /// world.reduce(&mut greatest, &mine, Max)?;
+    /// assert_eq!(greatest[999], (world.n_pes() - 1) as f64);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If `dest` is shorter than `source`.
+    pub fn reduce<'a, T: Reducible<Op>, Op: Operator>(
+        &self,
+        dest: impl Into<PartMut<'a, T>>,
+        source: impl Into<Part<'a, T>>,
+        _: Op,
+    ) -> Result<(), TeamError> {
+        let (mut dest, source) = (dest.into(), source.into());
+        enough(dest.len(), Some(source.len()))?;
+        self.step(
+            Step::Reduce,
+            &details(&mut dest, source, [reduction::<T, Op>(), 0]),
+        );
+        let (to, from, n) = (dest.start(), source.start(), source.len());
+        // SAFETY: as in `broadcast`.
+        unsafe { collective::reduce::<T, Op::Core>("Team::reduce", self.handle(), to, from, n) };
+        Ok(())
+    }
+
+    /// As [`reduce`](Self::reduce), with one array for both.
+    ///
+    /// # Errors
+    /// None so far.
+    pub fn reduce_in_place<'a, T: Reducible<Op>, Op: Operator>(
+        &self,
+        array: impl Into<PartMut<'a, T>>,
+        _: Op,
+    ) -> Result<(), TeamError> {
+        let mut array = array.into();
+        let (start, n) = (array.start(), array.len());
+        self.step(
+            Step::Reduce,
+            &[start.addr() as u64, n as u64, reduction::<T, Op>()],
+        );
+        // SAFETY: as in `broadcast`; both may be the same.
+        unsafe {
+            collective::reduce::<T, Op::Core>("Team::reduce", self.handle(), start, start, n);
+        }
+        Ok(())
+    }
+
+    /// Sums up the members' `source`, element by element, up to this PE's, itself included.
+    /// Collective. (Standard: `shmem_sum_inscan`)
+    ///
+    /// # Errors
+    /// If `dest` is shorter than `source`.
+    pub fn inclusive_scan<'a, T: Reducible<Sum>>(
+        &self,
+        dest: impl Into<PartMut<'a, T>>,
+        source: impl Into<Part<'a, T>>,
+    ) -> Result<(), TeamError> {
+        self.scan(dest.into(), source.into(), true)
+    }
+
+    /// As [`inclusive_scan`](Self::inclusive_scan), this PE's elements left out; zeros for the first
+    /// member. (Standard: `shmem_sum_exscan`)
+    ///
+    /// # Errors
+    /// If `dest` is shorter than `source`.
+    pub fn exclusive_scan<'a, T: Reducible<Sum>>(
+        &self,
+        dest: impl Into<PartMut<'a, T>>,
+        source: impl Into<Part<'a, T>>,
+    ) -> Result<(), TeamError> {
+        self.scan(dest.into(), source.into(), false)
+    }
+
+    fn scan<T: Reducible<Sum>>(
+        &self,
+        mut dest: PartMut<'_, T>,
+        source: Part<'_, T>,
+        inclusive: bool,
+    ) -> Result<(), TeamError> {
+        enough(dest.len(), Some(source.len()))?;
+        self.step(
+            Step::Scan,
+            &details(
+                &mut dest,
+                source,
+                [u64::from(inclusive), reduction::<T, Sum>()],
+            ),
+        );
+        let (to, from, n) = (dest.start(), source.start(), source.len());
+        // SAFETY: as in `broadcast`.
+        unsafe { collective::scan("Team::scan", self.handle(), to, from, n, inclusive) };
+        Ok(())
+    }
+
+    /// Gathers every member's `source`, all of one length, in the order of their numbers, in every
+    /// member's `dest`. Collective. (Standard: `shmem_fcollect`)
+    ///
+    /// # Errors
+    /// If `dest` is too short for all.
+    pub fn fcollect<'a, T: Plain>(
+        &self,
+        dest: impl Into<PartMut<'a, T>>,
+        source: impl Into<Part<'a, T>>,
+    ) -> Result<(), TeamError> {
+        let (mut dest, source) = (dest.into(), source.into());
+        enough(dest.len(), source.len().checked_mul(self.size()))?;
+        self.step(Step::Fcollect, &details(&mut dest, source, [0; 2]));
+        let bytes = source.len() * size_of::<T>();
+        let (to, from) = (dest.start().cast(), source.start().cast());
+        // SAFETY: as in `broadcast`.
+        unsafe { collective::fcollect("Team::fcollect", self.handle(), to, from, bytes) };
+        Ok(())
+    }
+
+    /// Gathers the first `count` elements of every member's `source`, where each member gives as
+    /// many as it likes, in the order of their numbers, in every member's `dest`; returns how many
+    /// there are in all. Collective. (Standard: `shmem_collect`)
+    ///
+    /// # Errors
+    /// If `dest` is too short for all, or a member's `source` for its elements. The same on all
+    /// members.
+    pub fn collect<'a, T: Plain>(
+        &self,
+        dest: impl Into<PartMut<'a, T>>,
+        source: &Symmetric<'_, T>,
+        count: usize,
+    ) -> Result<usize, TeamError> {
+        let mut dest = dest.into();
+        // Who asks for too many says so to all.
+        let mine = if count <= source.len() {
+            count as u64
+        } else {
+            u64::MAX
+        };
+        let counts = self.gather_value(mine)?;
+        let add = |sum: usize, count: &u64| sum.checked_add(usize::try_from(*count).ok()?);
+        let total = counts.iter().try_fold(0, add);
+        enough(dest.len(), total)?;
+        self.step(Step::Collect, &details(&mut dest, source.into(), [0; 2]));
+        let bytes = count * size_of::<T>();
+        let (to, from) = (dest.start().cast(), source.as_ptr().cast());
+        // SAFETY: as in `broadcast`; the destination has room for the elements of all.
+        unsafe { collective::collect("Team::collect", self.handle(), to, from, bytes) };
+        Ok(total.unwrap_or(0))
+    }
+
+    /// Sends block i of `source` to member i, as block j of its `dest` from member j. Arrays are
+    /// divided into as many blocks as there are members; what is left over is not sent. Collective.
+    /// (Standard: `shmem_alltoall`)
+    ///
+    /// # Errors
+    /// If `dest` is shorter than the blocks of `source`.
+    pub fn alltoall<'a, T: Plain>(
+        &self,
+        dest: impl Into<PartMut<'a, T>>,
+        source: impl Into<Part<'a, T>>,
+    ) -> Result<(), TeamError> {
+        let (mut dest, source) = (dest.into(), source.into());
+        let block = source.len() / self.size();
+        enough(dest.len(), Some(block * self.size()))?;
+        self.step(
+            Step::Alltoall,
+            &details(&mut dest, source, [block as u64, 0]),
+        );
+        let bytes = block * size_of::<T>();
+        let (to, from) = (dest.start().cast(), source.start().cast());
+        // SAFETY: as in `broadcast`.
+        unsafe { collective::alltoall("Team::alltoall", self.handle(), to, from, bytes) };
+        Ok(())
+    }
+
+    /// As [`alltoall`](Self::alltoall), with blocks of `n` elements, which are `strides.1` elements
+    /// apart in `source` and `strides.0` in `dest`. (Standard: `shmem_alltoalls`)
+    ///
+    /// # Errors
+    /// If one of the arrays is too short, or a stride is 0.
+    pub fn alltoalls<'a, T: Plain>(
+        &self,
+        dest: impl Into<PartMut<'a, T>>,
+        source: impl Into<Part<'a, T>>,
+        strides: (usize, usize),
+        n: usize,
+    ) -> Result<(), TeamError> {
+        let (mut dest, source) = (dest.into(), source.into());
+        let extent = |stride: usize| {
+            let stride = isize::try_from(stride).ok().filter(|stride| *stride > 0)?;
+            match n.checked_mul(self.size())? {
+                0 => Some(0),
+                all => (all - 1).checked_mul(stride as usize)?.checked_add(1),
+            }
+        };
+        enough(dest.len(), extent(strides.0))?;
+        enough(source.len(), extent(strides.1))?;
+        let packed = (strides.0 as u64) << 32 ^ strides.1 as u64;
+        self.step(
+            Step::Alltoalls,
+            &details(&mut dest, source, [packed, n as u64]),
+        );
+        let (to, from) = (dest.start().cast(), source.start().cast());
+        let (dst, sst) = (strides.0 as isize, strides.1 as isize);
+        let size = size_of::<T>();
+        // SAFETY: as in `broadcast`.
+        unsafe {
+            collective::alltoalls(
+                "Team::alltoalls",
+                self.handle(),
+                to,
+                from,
+                dst,
+                sst,
+                n,
+                size,
+            );
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,74 @@
+//! The operators of reductions, as types.
+
+use ferroshmem_core::api::ops;
+
+use crate::plain::Plain;
+
+/// An operator of reductions.
+pub trait Operator: Copy + sealed::Sealed {
+    /// The runtime's name of it.
+    #[doc(hidden)]
+    type Core;
+    /// A number that all PEs know it by.
+    #[doc(hidden)]
+    const NUMBER: u64;
+}
+
+/// Elements that an operator reduces: integers by all, floating-point numbers by [`Sum`], [`Prod`],
+/// [`Min`] and [`Max`].
+///
+/// ```compile_fail,E0277
+/// # use ferroshmem::{Xor, World};
+/// # let world = World::init().unwrap();
+/// world.reduce_value(1.5, Xor);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Op}` does not reduce elements of type `{Self}`",
+    note = "integers are reduced by all operators, `f32` and `f64` by `Sum`, `Prod`, `Min` and `Max`"
+)]
+pub trait Reducible<Op: Operator>: Plain + sealed::Reducible<Op> {}
+
+impl<T: Plain + sealed::Reducible<Op>, Op: Operator> Reducible<Op> for T {}
+
+/// A reduction as a detail of a step. Types of one size are told apart, too: they are reduced by
+/// algorithms of their own.
+pub(super) fn reduction<T: Reducible<Op>, Op: Operator>() -> u64 {
+    // Reducible types are primitive, whose names all programs agree on.
+    let name = std::any::type_name::<T>().bytes();
+    name.fold(Op::NUMBER + 1, |sum, byte| sum << 8 | u64::from(byte))
+}
+
+mod sealed {
+    use super::{Operator, ops};
+
+    pub trait Sealed {}
+
+    /// What the runtime can do, which is no part of the interface.
+    pub trait Reducible<Op: Operator>: ops::Reduce<Op::Core> {}
+
+    impl<T: ops::Reduce<Op::Core>, Op: Operator> Reducible<Op> for T {}
+}
+
+macro_rules! operators {
+    ($($name:ident($number:literal): $doc:literal),*) => {$(
+        #[doc = $doc]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct $name;
+
+        impl sealed::Sealed for $name {}
+        impl Operator for $name {
+            type Core = ops::$name;
+            const NUMBER: u64 = $number;
+        }
+    )*};
+}
+
+operators!(
+    Sum(0): "The sum; integers wrap.",
+    Prod(1): "The product; integers wrap.",
+    Min(2): "The least.",
+    Max(3): "The greatest.",
+    And(4): "Bitwise and.",
+    Or(5): "Bitwise or.",
+    Xor(6): "Bitwise exclusive or."
+);

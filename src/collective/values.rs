@@ -1,0 +1,159 @@
+//! Collectives of values and slices that are a PE's own, not in symmetric memory.
+#![allow(unsafe_code)]
+
+use std::ptr;
+
+use ferroshmem_core::api::collective;
+
+use super::scratch::CHUNK;
+use super::{Operator, Reducible, Sum, reduction};
+use crate::error::TeamError;
+use crate::plain::Plain;
+use crate::step::Step;
+use crate::team::{Member, Team};
+
+/// Marks steps of this module, whose arrays are the scratch.
+const SCRATCH: u64 = u64::MAX;
+
+/// Bytes of `n` elements, as a detail of a step.
+fn bytes<T>(n: usize) -> u64 {
+    (n * size_of::<T>()) as u64
+}
+
+impl Team<'_> {
+    /// The reduction of every member's `value`. Collective.
+    ///
+    /// # Errors
+    /// None so far.
+    pub fn reduce_value<T: Reducible<Op>, Op: Operator>(
+        &self,
+        value: T,
+        operator: Op,
+    ) -> Result<T, TeamError> {
+        let mut values = [value];
+        self.reduce_slice(&mut values, operator)?;
+        Ok(values[0])
+    }
+
+    /// Replaces each element by the reduction of every member's element there. Collective, with the
+    /// same length; arrays of symmetric memory ([`reduce`](Self::reduce)) are faster for many
+    /// elements.
+    ///
+    /// # Errors
+    /// None so far.
+    pub fn reduce_slice<T: Reducible<Op>, Op: Operator>(
+        &self,
+        values: &mut [T],
+        _: Op,
+    ) -> Result<(), TeamError> {
+        let (source, dest) = (self.scratch().source::<T>(), self.scratch().dest::<T>());
+        let of_all = bytes::<T>(values.len());
+        for chunk in values.chunks_mut(CHUNK / size_of::<T>()) {
+            let n = chunk.len();
+            // SAFETY: the scratch holds a chunk; the step ends all use of it that was before. All
+            // members reduce as many elements of as many bytes, or have ended.
+            unsafe {
+                ptr::copy_nonoverlapping(chunk.as_ptr(), source, n);
+                self.step(Step::Reduce, &[SCRATCH, reduction::<T, Op>(), of_all]);
+                collective::reduce::<T, Op::Core>("Team::reduce", self.handle(), dest, source, n);
+                ptr::copy_nonoverlapping(dest, chunk.as_mut_ptr(), n);
+            }
+        }
+        Ok(())
+    }
+
+    /// The sum of the members' values up to this PE's, itself included. Collective. (Standard:
+    /// `shmem_sum_inscan`)
+    ///
+    /// # Errors
+    /// None so far.
+    pub fn inclusive_scan_value<T: Reducible<Sum>>(&self, value: T) -> Result<T, TeamError> {
+        self.scan_value(value, true)
+    }
+
+    /// The sum of the values of the members before this PE, zero for the first. Collective.
+    /// (Standard: `shmem_sum_exscan`)
+    ///
+    /// # Errors
+    /// None so far.
+    pub fn exclusive_scan_value<T: Reducible<Sum>>(&self, value: T) -> Result<T, TeamError> {
+        self.scan_value(value, false)
+    }
+
+    fn scan_value<T: Reducible<Sum>>(&self, value: T, inclusive: bool) -> Result<T, TeamError> {
+        let (source, dest) = (self.scratch().source::<T>(), self.scratch().dest::<T>());
+        // SAFETY: as in `reduce_slice`; a number is shorter than a chunk.
+        unsafe {
+            source.write(value);
+            self.step(
+                Step::Scan,
+                &[SCRATCH, u64::from(inclusive), reduction::<T, Sum>()],
+            );
+            collective::scan("Team::scan", self.handle(), dest, source, 1, inclusive);
+            Ok(dest.read())
+        }
+    }
+
+    /// The root's value, on every member. Collective.
+    ///
+    /// # Errors
+    /// If the root is a member of another team.
+    pub fn broadcast_value<T: Plain>(&self, root: Member, value: T) -> Result<T, TeamError> {
+        let mut values = [value];
+        self.broadcast_slice(root, &mut values)?;
+        Ok(values[0])
+    }
+
+    /// Copies the root's elements to every member's. Collective, with the same length.
+    ///
+    /// # Errors
+    /// If the root is a member of another team.
+    pub fn broadcast_slice<T: Plain>(
+        &self,
+        root: Member,
+        values: &mut [T],
+    ) -> Result<(), TeamError> {
+        self.check(root)?;
+        let (source, dest) = (self.scratch().source::<u8>(), self.scratch().dest::<u8>());
+        let of_all = bytes::<T>(values.len());
+        let number = root.number() as i32;
+        for chunk in bytemuck::cast_slice_mut::<T, u8>(values).chunks_mut(CHUNK) {
+            let n = chunk.len();
+            // SAFETY: as in `reduce_slice`.
+            unsafe {
+                ptr::copy_nonoverlapping(chunk.as_ptr(), source, n);
+                self.step(Step::Broadcast, &[SCRATCH, number as u64, of_all]);
+                let (to, from) = (dest.cast(), source.cast());
+                collective::broadcast("Team::broadcast", self.handle(), to, from, n, number);
+                ptr::copy_nonoverlapping(dest, chunk.as_mut_ptr(), n);
+            }
+        }
+        Ok(())
+    }
+
+    /// Every member's value, in the order of their numbers. Collective.
+    ///
+    /// # Errors
+    /// None so far.
+    pub fn gather_value<T: Plain>(&self, value: T) -> Result<Vec<T>, TeamError> {
+        let (source, dest) = (self.scratch().source::<u8>(), self.scratch().dest::<u8>());
+        let mut values = vec![T::zeroed(); self.size()];
+        let of_all = bytemuck::bytes_of(&value);
+        for (i, chunk) in of_all.chunks(CHUNK).enumerate() {
+            let n = chunk.len();
+            // SAFETY: as in `reduce_slice`; the destination has a chunk for each PE.
+            unsafe {
+                ptr::copy_nonoverlapping(chunk.as_ptr(), source, n);
+                self.step(Step::Fcollect, &[SCRATCH, bytes::<T>(1)]);
+                let (to, from) = (dest.cast(), source.cast());
+                collective::fcollect("Team::fcollect", self.handle(), to, from, n);
+            }
+            for (member, value) in values.iter_mut().enumerate() {
+                let piece = &mut bytemuck::bytes_of_mut(value)[i * CHUNK..][..n];
+                // SAFETY: the member's piece of the destination.
+                unsafe { ptr::copy_nonoverlapping(dest.add(member * n), piece.as_mut_ptr(), n) };
+            }
+        }
+        Ok(values)
+    }
+}

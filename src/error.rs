@@ -1,0 +1,222 @@
+//! What can go wrong, one type for each kind of call.
+//!
+//! `Debug` says the same as `Display`: it is what is seen of an error that `main` returns or that is
+//! unwrapped.
+
+use std::error;
+use std::fmt::{self, Display};
+
+/// What most functions of this crate return.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Any error of this crate, for `?`.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The library could not be initialised.
+    Init(InitError),
+    /// Symmetric memory could not be allocated.
+    Alloc(AllocError),
+    /// There is no such PE.
+    Pe(PeOutOfRange),
+    /// Elements beyond an array's end.
+    Bounds(OutOfBounds),
+    /// A team could not be made or used so.
+    Team(TeamError),
+}
+
+/// Why the library could not be initialised.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InitError {
+    /// There is a [`World`](crate::World) already.
+    Twice,
+}
+
+/// Why symmetric memory could not be allocated. The same on all PEs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AllocError {
+    /// The symmetric heap has no room.
+    NoRoom {
+        /// Bytes asked for.
+        bytes: usize,
+        /// Bytes that are free, though maybe not in one piece.
+        free: u64,
+        /// Bytes of the heap.
+        heap: u64,
+    },
+    /// More bytes than there are addresses.
+    TooLarge {
+        /// Elements asked for.
+        len: usize,
+        /// Bytes of an element.
+        size: usize,
+    },
+}
+
+/// There is no PE or member of that number.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct PeOutOfRange {
+    /// The number.
+    pub number: usize,
+    /// How many there are.
+    pub n_pes: usize,
+}
+
+/// Elements that an array does not have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct OutOfBounds {
+    /// The first element.
+    pub start: usize,
+    /// The number of elements.
+    pub len: usize,
+    /// The array's length, in elements.
+    pub array: usize,
+}
+
+/// Why a team could not be made or used so.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TeamError {
+    /// Members that the parent does not have, or no team left to make.
+    Split,
+    /// The member is one of another team.
+    OtherTeam,
+    /// The array is too short for a part of every member.
+    TooShort {
+        /// Elements needed.
+        needed: usize,
+        /// Elements there.
+        array: usize,
+    },
+}
+
+impl Display for InitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Twice => f.write_str(
+                "the library is initialised: there can be one World at a time, so pass it on by reference",
+            ),
+        }
+    }
+}
+
+impl Display for AllocError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoRoom { bytes, free, heap } => write!(
+                f,
+                "no room for {bytes} bytes in the symmetric heap of {heap} bytes, of which {free} are \
+                 free: set SHMEM_SYMMETRIC_SIZE to more, or free arrays"
+            ),
+            Self::TooLarge { len, size } => {
+                write!(
+                    f,
+                    "{len} elements of {size} bytes are more than can be addressed"
+                )
+            }
+        }
+    }
+}
+
+impl Display for PeOutOfRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { number, n_pes } = self;
+        write!(
+            f,
+            "PE {number} is out of range: there are PEs 0 to {}",
+            n_pes - 1
+        )
+    }
+}
+
+impl Display for OutOfBounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { start, len, array } = self;
+        write!(
+            f,
+            "{len} elements from {start} on are not within an array of {array} elements"
+        )
+    }
+}
+
+impl Display for TeamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Split => f.write_str(
+                "no team was made: not all members asked for are in the parent, or there are too many teams",
+            ),
+            Self::OtherTeam => f.write_str(
+                "this is a member of another team: translate it by Team::pe and Team::member_of",
+            ),
+            Self::TooShort { needed, array } => write!(
+                f,
+                "an array of {array} elements is too short: the members need {needed}"
+            ),
+        }
+    }
+}
+
+impl Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Init(error) => error.fmt(f),
+            Self::Alloc(error) => error.fmt(f),
+            Self::Pe(error) => error.fmt(f),
+            Self::Bounds(error) => error.fmt(f),
+            Self::Team(error) => error.fmt(f),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Display::fmt(self, f)
+    }
+}
+
+macro_rules! errors {
+    ($($kind:ident($error:ty)),*) => {$(
+        impl error::Error for $error {}
+
+        impl fmt::Debug for $error {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                Display::fmt(self, f)
+            }
+        }
+
+        impl From<$error> for Error {
+            fn from(error: $error) -> Self {
+                Self::$kind(error)
+            }
+        }
+    )*};
+}
+
+errors!(
+    Init(InitError),
+    Alloc(AllocError),
+    Pe(PeOutOfRange),
+    Bounds(OutOfBounds),
+    Team(TeamError)
+);
+
+impl error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unwrapped_errors_say_what_is_wrong() {
+        let error = OutOfBounds {
+            start: 3,
+            len: 2,
+            array: 4,
+        };
+        let said = "2 elements from 3 on are not within an array of 4 elements";
+        assert_eq!(format!("{error:?}"), said);
+        assert_eq!(format!("{:?}", Error::from(error)), said);
+    }
+}

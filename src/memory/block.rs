@@ -1,0 +1,144 @@
+//! A block of the symmetric heap: the same place and length on every PE. The only module that
+//! makes addresses.
+#![allow(unsafe_code)]
+
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::ptr::{self, NonNull};
+
+use ferroshmem_core::api::memory;
+
+use crate::World;
+use crate::error::{AllocError, OutOfBounds};
+use crate::init::windows;
+use crate::pe::Pe;
+use crate::plain::Plain;
+use crate::step::{self, Step};
+
+/// An array of symmetric memory; freed, collectively, when it is dropped: while its world lives. It
+/// is this type that borrows the world, as it is this type's drop that needs it.
+#[derive(Debug)]
+pub(crate) struct Block<'w, T> {
+    /// Address of PE 0's part, which another PE's follows at the stride.
+    first: usize,
+    log2_stride: u32,
+    me: u32,
+    len: usize,
+    elements: PhantomData<*mut T>,
+    world: PhantomData<&'w World>,
+}
+
+impl<T: Plain> Block<'_, T> {
+    /// Allocates `len` elements on every PE, all bytes zero.
+    pub fn new(len: usize) -> Result<Self, AllocError> {
+        const { assert!(size_of::<T>() > 0, "an element must have bytes") };
+        let size = size_of::<T>();
+        let bytes = len
+            .checked_mul(size)
+            .filter(|bytes| isize::try_from(*bytes).is_ok());
+        // All PEs come here, whatever they ask for: one of them alone cannot return.
+        step::of_world(
+            Step::Alloc,
+            &[len as u64, size as u64, align_of::<T>() as u64],
+        );
+        let bytes = bytes.ok_or(AllocError::TooLarge { len, size })?;
+        let start = match bytes {
+            0 => ptr::without_provenance_mut(align_of::<T>()),
+            _ => memory::align("allocation", align_of::<T>().max(LINE), bytes),
+        };
+        if start.is_null() {
+            let (free, heap) = memory::room("allocation");
+            return Err(AllocError::NoRoom { bytes, free, heap });
+        }
+        let windows = windows();
+        let block = Self {
+            first: start
+                .expose_provenance()
+                .wrapping_sub(windows.me << windows.log2_stride),
+            log2_stride: windows.log2_stride,
+            me: windows.me as u32,
+            len,
+            elements: PhantomData,
+            world: PhantomData,
+        };
+        // SAFETY: this PE's part, which nobody else knows of before all are here again.
+        unsafe { start.cast::<u8>().write_bytes(0, bytes) };
+        step::of_world(Step::Alloc, &[block.id()]);
+        Ok(block)
+    }
+}
+
+/// Parts begin on a cache line of their own, so that no two arrays share one.
+const LINE: usize = 64;
+
+impl<T> Block<'_, T> {
+    /// Number of elements of each PE's part.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// A number that all PEs know the block by.
+    pub fn id(&self) -> u64 {
+        // The place in the heap, which is the same on all.
+        self.mine().addr().get() as u64
+    }
+
+    /// This PE's part.
+    #[inline]
+    pub fn mine(&self) -> NonNull<T> {
+        self.part(self.me as usize)
+    }
+
+    /// PE `pe`'s part.
+    #[inline]
+    pub fn on(&self, pe: Pe) -> NonNull<T> {
+        self.part(pe.number())
+    }
+
+    #[inline]
+    fn part(&self, pe: usize) -> NonNull<T> {
+        let address = self.first.wrapping_add(pe << self.log2_stride);
+        // SAFETY: an address in a PE's heap, or of no element: not null.
+        unsafe { NonNull::new_unchecked(ptr::with_exposed_provenance_mut(address)) }
+    }
+
+    /// Where `n` elements from `start` on are on PE `pe`.
+    #[inline]
+    pub fn elements(&self, pe: Pe, start: usize, n: usize) -> Result<NonNull<T>, OutOfBounds> {
+        if start > self.len || n > self.len - start {
+            return Err(self.out_of_bounds(start, n));
+        }
+        // SAFETY: within the part (checked), or one past its end for no elements.
+        Ok(unsafe { self.on(pe).add(start) })
+    }
+
+    #[cold]
+    pub fn out_of_bounds(&self, start: usize, len: usize) -> OutOfBounds {
+        OutOfBounds {
+            start,
+            len,
+            array: self.len,
+        }
+    }
+
+    /// Frees nothing when it goes.
+    pub fn forget(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl<T> Drop for Block<'_, T> {
+    fn drop(&mut self) {
+        // A PE that panics ends the job; others may be anywhere, so nobody waits for them.
+        if std::thread::panicking() {
+            return;
+        }
+        step::of_world(Step::Free, &[self.id()]);
+        if self.len > 0 {
+            let start: *mut c_void = self.mine().as_ptr().cast();
+            // SAFETY: allocated by `new`; all PEs are here, and have given up the block.
+            unsafe { memory::free("drop of an array", start) };
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Parts of arrays, as arguments of collectives.
+//!
+//! They borrow as slices do, but are pointers: a reference that is an argument says that nobody else
+//! touches the elements during the call, and other PEs do.
+
+use std::marker::PhantomData;
+use std::ops::{Bound, RangeBounds};
+use std::ptr::NonNull;
+
+use super::Symmetric;
+use crate::error::OutOfBounds;
+use crate::plain::Plain;
+
+/// Some elements of a [`Symmetric`] array that a collective reads: the array itself, or
+/// [`Symmetric::part`].
+#[derive(Debug, Clone, Copy)]
+pub struct Part<'a, T: Plain> {
+    start: NonNull<T>,
+    len: usize,
+    elements: PhantomData<&'a [T]>,
+}
+
+/// Some elements of a [`Symmetric`] array that a collective writes: the array itself, or
+/// [`Symmetric::part_mut`].
+#[derive(Debug)]
+pub struct PartMut<'a, T: Plain> {
+    start: NonNull<T>,
+    len: usize,
+    elements: PhantomData<&'a mut [T]>,
+}
+
+impl<T: Plain> Symmetric<'_, T> {
+    /// Some of the elements, the same on every PE.
+    ///
+    /// # Errors
+    /// If the array does not have them.
+    pub fn part(&self, range: impl RangeBounds<usize>) -> Result<Part<'_, T>, OutOfBounds> {
+        let (start, end) = self.within(range)?;
+        Ok(Part::of(&self[start..end]))
+    }
+
+    /// As [`part`](Self::part), to be written.
+    ///
+    /// # Errors
+    /// As for [`part`](Self::part).
+    pub fn part_mut(
+        &mut self,
+        range: impl RangeBounds<usize>,
+    ) -> Result<PartMut<'_, T>, OutOfBounds> {
+        let (start, end) = self.within(range)?;
+        Ok(PartMut::of(&mut self[start..end]))
+    }
+
+    fn within(&self, range: impl RangeBounds<usize>) -> Result<(usize, usize), OutOfBounds> {
+        let start = match range.start_bound() {
+            Bound::Included(start) => *start,
+            Bound::Excluded(start) => start.saturating_add(1),
+            Bound::Unbounded => 0,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(end) => end.saturating_add(1),
+            Bound::Excluded(end) => *end,
+            Bound::Unbounded => self.len(),
+        };
+        if start > end || end > self.len() {
+            return Err(self.block().out_of_bounds(start, end.saturating_sub(start)));
+        }
+        Ok((start, end))
+    }
+}
+
+impl<'a, T: Plain> From<&'a Symmetric<'_, T>> for Part<'a, T> {
+    fn from(array: &'a Symmetric<'_, T>) -> Self {
+        Self::of(array)
+    }
+}
+
+impl<'a, T: Plain> From<&'a mut Symmetric<'_, T>> for PartMut<'a, T> {
+    fn from(array: &'a mut Symmetric<'_, T>) -> Self {
+        Self::of(array)
+    }
+}
+
+impl<'a, T: Plain> Part<'a, T> {
+    fn of(elements: &'a [T]) -> Self {
+        Self {
+            start: NonNull::from(elements).cast(),
+            len: elements.len(),
+            elements: PhantomData,
+        }
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Where they are, on this PE.
+    pub(crate) fn start(&self) -> *const T {
+        self.start.as_ptr()
+    }
+}
+
+impl<'a, T: Plain> PartMut<'a, T> {
+    fn of(elements: &'a mut [T]) -> Self {
+        Self {
+            len: elements.len(),
+            start: NonNull::from(elements).cast(),
+            elements: PhantomData,
+        }
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Where they are, on this PE.
+    pub(crate) fn start(&mut self) -> *mut T {
+        self.start.as_ptr()
+    }
+}

@@ -1,0 +1,98 @@
+//! Asking for cache lines before they are used. Hardware foresees what is used in order, but not what
+//! is used here and there, nor, with small pages, beyond the end of a page.
+//!
+//! These are hints: nothing is read or written, and any address will do.
+#![allow(unsafe_code)]
+
+use std::arch::asm;
+
+use super::{Shared, Symmetric, Window};
+use crate::pe::Pe;
+use crate::plain::Plain;
+
+impl<T: Plain> Symmetric<'_, T> {
+    /// Asks for the cache line of an element of this PE's part, which is soon read. A hint, harmless
+    /// where there is no such element.
+    ///
+    /// ```
+    /// # use ferroshmem::World;
+    /// # fn main() -> Result<(), ferroshmem::Error> {
+    /// # let world = World::init()?;
+    /// let keys = world.alloc::<u32>(4096)?;
+    /// let mut counts = [0; 16];
+    /// for (i, line) in keys.chunks(16).enumerate() {
+    ///     keys.prefetch(16 * i + 512); // 2 KiB ahead
+    ///     for key in line {
+    ///         counts[*key as usize % 16] += 1;
+    ///     }
+    /// }
+    /// # assert_eq!(counts[0], 4096);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[inline]
+    pub fn prefetch(&self, index: usize) {
+        to_read(self.block().mine().as_ptr().wrapping_add(index));
+    }
+}
+
+impl<T: Plain> Shared<'_, T> {
+    /// Asks for the cache line of an element of a PE's part, which is soon read. A hint, harmless where
+    /// there is no such element.
+    #[inline]
+    pub fn prefetch(&self, pe: Pe, index: usize) {
+        to_read(self.block().on(pe).as_ptr().wrapping_add(index));
+    }
+}
+
+impl<T: Plain> Window<'_, T> {
+    /// Asks for the cache line of an element of a PE's part, which is soon put to. A hint, harmless
+    /// where there is no such element.
+    ///
+    /// ```
+    /// # use ferroshmem::World;
+    /// # fn main() -> Result<(), ferroshmem::Error> {
+    /// # let world = World::init()?;
+    /// # let (pe, places) = (world.my_pe().next(), [5, 3, 900, 77]);
+    /// let window = world.alloc::<u32>(1000)?.open();
+    /// for (i, place) in places.iter().enumerate() {
+    ///     if let Some(later) = places.get(i + 2) {
+    ///         window.prefetch(pe, *later);
+    ///     }
+    ///     window.p(pe, *place, 1)?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[inline]
+    pub fn prefetch(&self, pe: Pe, index: usize) {
+        to_write(self.block().on(pe).as_ptr().wrapping_add(index));
+    }
+}
+
+macro_rules! hint {
+    ($name:ident = $instruction:literal) => {
+        #[inline(always)]
+        #[cfg_attr(
+            target_arch = "x86_64",
+            expect(clippy::pointers_in_nomem_asm_block, reason = "nothing is read or written there")
+        )]
+        fn $name<T>(address: *const T) {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a hint, which faults nowhere and changes nothing; CPUs that do not know it pass
+            // over it.
+            unsafe {
+                asm!(
+                    concat!($instruction, " [{}]"),
+                    in(reg) address,
+                    options(nomem, nostack, preserves_flags)
+                );
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            let _ = address;
+        }
+    };
+}
+
+hint!(to_read = "prefetcht0");
+hint!(to_write = "prefetchw");

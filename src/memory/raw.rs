@@ -1,0 +1,66 @@
+//! An array without guarantees.
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::ptr::NonNull;
+
+use super::{Block, Symmetric};
+use crate::pe::Pe;
+use crate::plain::Plain;
+use crate::step::{self, Step};
+
+/// A symmetric array that is used through pointers (standard, `shmem_ptr`): made by
+/// [`Symmetric::into_raw`]. Pointers are valid for [`len`](Self::len) elements, which are initialised,
+/// until the array is dropped or taken back; who races with whom is the program's affair.
+pub struct RawSymmetric<'w, T: Plain> {
+    block: Block<'w, T>,
+}
+
+// SAFETY: it only hands out pointers. What is collective takes it by value, and it cannot be sent.
+unsafe impl<T: Plain> Sync for RawSymmetric<'_, T> {}
+
+impl<'w, T: Plain> RawSymmetric<'w, T> {
+    pub(super) fn over(block: Block<'w, T>) -> Self {
+        Self { block }
+    }
+
+    /// My own part.
+    #[inline]
+    pub fn local(&self) -> NonNull<T> {
+        self.block.mine()
+    }
+
+    /// A PE's part, where this PE can load and store it; none if the PE is on another node.
+    #[inline]
+    pub fn remote(&self, pe: Pe) -> Option<NonNull<T>> {
+        Some(self.block.on(pe))
+    }
+
+    /// Elements of each part.
+    pub fn len(&self) -> usize {
+        self.block.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Takes the array back: each PE has its own part to itself. Collective over the world, and a
+    /// barrier.
+    ///
+    /// # Safety
+    /// On no PE is anything left that was made from the pointers and is used later.
+    pub unsafe fn into_inner(self) -> Symmetric<'w, T> {
+        step::of_world(Step::Close, &[self.block.id(), 1]);
+        Symmetric::over(self.block)
+    }
+}
+
+impl<T: Plain> fmt::Debug for RawSymmetric<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawSymmetric")
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,144 @@
+//! An array of which each PE has its own part to itself.
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::slice;
+
+use super::{Atomics, Block, RawSymmetric, Shared, Window};
+use crate::amo::Amo;
+use crate::error::AllocError;
+use crate::plain::Plain;
+use crate::step::{self, Step};
+
+/// A symmetric array of which each PE reads and writes its own part, as a slice, and nobody
+/// touches another's: what [`World::alloc`](crate::World::alloc) gives, and what collectives work on.
+///
+/// [`share`](Self::share), [`open`](Self::open) and [`into_atomics`](Self::into_atomics) let others
+/// in. They take the array, so that nobody has a slice of it then:
+///
+/// ```compile_fail,E0505
+/// # use ferroshmem::World;
+/// # let world = World::init().unwrap();
+/// let array = world.alloc::<u64>(8).unwrap();
+/// let first = &array[0];
+/// let window = array.open(); // others may now write what `first` points to
+/// println!("{first}");
+/// ```
+///
+/// An array cannot outlive its world:
+///
+/// ```compile_fail,E0505
+/// # use ferroshmem::World;
+/// # let world = World::init().unwrap();
+/// let array = world.alloc::<u64>(8).unwrap();
+/// drop(world);
+/// println!("{}", array[0]);
+/// ```
+///
+/// not even to be dropped, where the order of declarations would have it so:
+///
+/// ```compile_fail,E0597
+/// # use ferroshmem::World;
+/// let mut kept = None;
+/// let world = World::init().unwrap();
+/// kept = Some(world.alloc::<u64>(8).unwrap());
+/// ```
+///
+/// and stays on the thread that makes the world's collective calls:
+///
+/// ```compile_fail,E0277
+/// # use ferroshmem::World;
+/// # let world = World::init().unwrap();
+/// let array = world.alloc::<u64>(8).unwrap();
+/// std::thread::scope(|scope| { scope.spawn(move || drop(array)); });
+/// ```
+pub struct Symmetric<'w, T: Plain> {
+    block: Block<'w, T>,
+}
+
+impl<'w, T: Plain> Symmetric<'w, T> {
+    pub(crate) fn new(len: usize) -> Result<Self, AllocError> {
+        Block::new(len).map(Self::over)
+    }
+
+    /// Each PE is the only user of its part of `block`.
+    pub(super) fn over(block: Block<'w, T>) -> Self {
+        Self { block }
+    }
+
+    /// Lets every PE read all parts, and none write, until [`Shared::reclaim`]. Collective over
+    /// the world, and a barrier: what the PEs wrote before is seen by all.
+    pub fn share(self) -> Shared<'w, T> {
+        step::of_world(Step::Share, &[self.block.id()]);
+        Shared::over(self.block)
+    }
+
+    /// Lets every PE put to and get from all parts, until [`Window::close`]. Collective over the
+    /// world, and a barrier: what the PEs wrote before is seen by all.
+    pub fn open(self) -> Window<'w, T> {
+        step::of_world(Step::Open, &[self.block.id()]);
+        Window::over(self.block)
+    }
+
+    /// Lets every PE update elements of all parts atomically, until [`Atomics::into_inner`].
+    /// Collective over the world, and a barrier.
+    pub fn into_atomics(self) -> Atomics<'w, T>
+    where
+        T: Amo,
+    {
+        step::of_world(Step::Atomics, &[self.block.id()]);
+        Atomics::over(self.block)
+    }
+
+    /// Gives up what the types guarantee. Collective over the world, and a barrier.
+    pub fn into_raw(self) -> RawSymmetric<'w, T> {
+        step::of_world(Step::Open, &[self.block.id(), 1]);
+        RawSymmetric::over(self.block)
+    }
+
+    /// Keeps the array until the world is dropped, and gives this PE's part for as long.
+    /// Collective over the world.
+    ///
+    /// ```
+    /// # use ferroshmem::World;
+    /// # let world = World::init().unwrap();
+    /// let table: &mut [u32] = world.alloc(4).unwrap().keep();
+    /// table[0] = 1;
+    /// ```
+    pub fn keep(self) -> &'w mut [T] {
+        step::of_world(Step::Keep, &[self.block.id()]);
+        let (start, len) = (self.block.mine(), self.block.len());
+        self.block.forget();
+        // SAFETY: this PE's part, of which it is the only user, and which is never freed.
+        unsafe { slice::from_raw_parts_mut(start.as_ptr(), len) }
+    }
+
+    pub(crate) fn block(&self) -> &Block<'w, T> {
+        &self.block
+    }
+}
+
+impl<T: Plain> Deref for Symmetric<'_, T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        // SAFETY: initialised by the allocation, and this PE's alone while the array has this type.
+        unsafe { slice::from_raw_parts(self.block.mine().as_ptr(), self.block.len()) }
+    }
+}
+
+impl<T: Plain> DerefMut for Symmetric<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as in `deref`; borrowed mutably for as long as the slice lives.
+        unsafe { slice::from_raw_parts_mut(self.block.mine().as_ptr(), self.block.len()) }
+    }
+}
+
+impl<T: Plain + fmt::Debug> fmt::Debug for Symmetric<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Symmetric").field(&&**self).finish()
+    }
+}

@@ -1,0 +1,78 @@
+//! The processes of a job.
+
+use std::fmt::{self, Display};
+use std::iter::FusedIterator;
+use std::ops::Range;
+
+use crate::init::windows;
+
+/// A process of the job ("processing element"), by its number in the world. One that exists: made
+/// by [`World::pe`](crate::World::pe), which looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Pe(u32);
+
+impl Pe {
+    /// `number` is that of a PE.
+    pub(crate) fn new(number: usize) -> Self {
+        Self(number as u32)
+    }
+
+    /// Its number, from 0.
+    #[inline]
+    pub fn number(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The PE after this one; after the last comes PE 0.
+    pub fn next(self) -> Self {
+        self.shifted(1)
+    }
+
+    /// The PE before this one; before PE 0 comes the last.
+    pub fn previous(self) -> Self {
+        self.shifted(-1)
+    }
+
+    /// The PE `by` further on, going round.
+    pub fn shifted(self, by: isize) -> Self {
+        let n = windows().n_pes as isize;
+        Self::new((self.number() as isize + by % n).rem_euclid(n) as usize)
+    }
+}
+
+impl Display for Pe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PE {}", self.0)
+    }
+}
+
+/// Some PEs, in the order of their numbers.
+#[derive(Debug, Clone)]
+pub struct Pes(Range<usize>);
+
+impl Pes {
+    pub(crate) fn all(n_pes: usize) -> Self {
+        Self(0..n_pes)
+    }
+}
+
+impl Iterator for Pes {
+    type Item = Pe;
+
+    fn next(&mut self) -> Option<Pe> {
+        self.0.next().map(Pe::new)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl DoubleEndedIterator for Pes {
+    fn next_back(&mut self) -> Option<Pe> {
+        self.0.next_back().map(Pe::new)
+    }
+}
+
+impl ExactSizeIterator for Pes {}
+impl FusedIterator for Pes {}

@@ -1,0 +1,127 @@
+//! Signals: words that puts update after their data (standard, "Signaling Operations").
+#![allow(unsafe_code)]
+
+use ferroshmem_core::api::{constants, signal};
+
+use crate::error::OutOfBounds;
+use crate::memory::Atomics;
+use crate::pe::Pe;
+use crate::wait::Compare;
+
+/// What a put does to a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SignalUpdate {
+    /// Sets it.
+    Set(u64),
+    /// Adds to it.
+    Add(u64),
+}
+
+/// Some signals on every PE, all zero at first: made by [`World::signals`](crate::World::signals).
+///
+/// ```
+/// # use ferroshmem::{Compare, SignalUpdate, World};
+/// # fn main() -> Result<(), ferroshmem::Error> {
+/// # let world = World::init()?;
+/// let window = world.alloc::<f64>(100)?.open();
+/// let arrived = world.signals(1)?;
+/// window.put_signal(world.my_pe().next(), 0, &[2.5; 100], &arrived, 0, SignalUpdate::Set(1))?;
+/// arrived.wait_until(0, Compare::Eq(1))?; // from the previous PE
+/// assert_eq!(window.g(world.my_pe(), 99)?, 2.5);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Signals<'w> {
+    words: Atomics<'w, u64>,
+}
+
+impl<'w> Signals<'w> {
+    pub(crate) fn over(words: Atomics<'w, u64>) -> Self {
+        Self { words }
+    }
+
+    /// How many there are on each PE.
+    pub fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    pub(crate) fn check(&self, index: usize) -> Result<(), OutOfBounds> {
+        self.words.own(index).map(drop)
+    }
+
+    /// Updates a signal of a PE, after all puts to it before.
+    ///
+    /// # Errors
+    /// If there is no such signal.
+    pub fn update(&self, pe: Pe, index: usize, update: SignalUpdate) -> Result<(), OutOfBounds> {
+        let mine = self.words.own(index)?;
+        let (value, operation) = match update {
+            SignalUpdate::Set(value) => (value, constants::SIGNAL_SET),
+            SignalUpdate::Add(value) => (value, constants::SIGNAL_ADD),
+        };
+        // SAFETY: a symmetric word; nothing is copied.
+        unsafe {
+            signal::put_signal(
+                "Signals::update",
+                DEFAULT_CONTEXT,
+                mine.cast(),
+                mine.cast(),
+                0,
+                mine,
+                value,
+                operation,
+                pe.number() as i32,
+            );
+        }
+        Ok(())
+    }
+
+    /// A signal of mine as it is now.
+    ///
+    /// # Errors
+    /// If there is no such signal.
+    pub fn fetch(&self, index: usize) -> Result<u64, OutOfBounds> {
+        let mine = self.words.own(index)?;
+        // SAFETY: a symmetric word.
+        Ok(unsafe { signal::signal_fetch("Signals::fetch", mine) })
+    }
+
+    /// Waits until a signal of mine compares so, asleep if that takes long; returns its value then.
+    /// What was put before the update is seen after.
+    ///
+    /// # Errors
+    /// If there is no such signal.
+    pub fn wait_until(&self, index: usize, compare: Compare<u64>) -> Result<u64, OutOfBounds> {
+        let mine = self.words.own(index)?;
+        let (cmp, value) = match compare {
+            Compare::Eq(value) => (constants::CMP_EQ, value),
+            Compare::Ne(value) => (constants::CMP_NE, value),
+            Compare::Lt(value) => (constants::CMP_LT, value),
+            Compare::Le(value) => (constants::CMP_LE, value),
+            Compare::Gt(value) => (constants::CMP_GT, value),
+            Compare::Ge(value) => (constants::CMP_GE, value),
+        };
+        // SAFETY: a symmetric word.
+        Ok(unsafe { signal::signal_wait_until("Signals::wait_until", mine, cmp, value) })
+    }
+
+    /// Sets a signal of mine, such as to zero before the next use.
+    ///
+    /// # Errors
+    /// If there is no such signal.
+    pub fn reset(&self, index: usize, value: u64) -> Result<(), OutOfBounds> {
+        let mine = self.words.own(index)?;
+        // SAFETY: a symmetric word, used by atomics only.
+        unsafe { <u64 as ferroshmem_core::api::amo::Atomic>::set(mine, value) };
+        Ok(())
+    }
+}
+
+/// `SHMEM_CTX_DEFAULT` as the runtime numbers it.
+const DEFAULT_CONTEXT: usize = 1;

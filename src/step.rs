@@ -1,0 +1,141 @@
+//! Collective steps: all PEs of a team meet, and look whether all are about the same.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use ferroshmem_core::api::{agree, setup};
+
+/// Handle of the team of all PEs.
+pub(crate) const WORLD: usize = 1;
+
+/// Steps taken by the world.
+static TAKEN: AtomicU32 = AtomicU32::new(0);
+
+macro_rules! steps {
+    ($($step:ident = $name:literal),* $(,)?) => {
+        /// What a step is about.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(u8)]
+        pub(crate) enum Step {
+            $(#[doc = $name] $step),*
+        }
+
+        const STEPS: &[Step] = &[$(Step::$step),*];
+
+        impl Step {
+            pub(crate) fn name(self) -> &'static str {
+                match self {
+                    $(Self::$step => $name),*
+                }
+            }
+        }
+    };
+}
+
+steps! {
+    Barrier = "Team::barrier",
+    Alloc = "allocation",
+    Free = "drop of an array",
+    Keep = "Symmetric::keep",
+    Share = "Symmetric::share",
+    Reclaim = "Shared::reclaim",
+    Open = "Symmetric::open",
+    Close = "Window::close",
+    Atomics = "Symmetric::into_atomics",
+    IntoInner = "Atomics::into_inner",
+    Split = "Team::split_strided",
+    Split2d = "Team::split_2d",
+    Destroy = "drop of a Team",
+    Broadcast = "Team::broadcast",
+    Reduce = "Team::reduce",
+    Scan = "Team::scan",
+    Collect = "Team::collect",
+    Fcollect = "Team::fcollect",
+    Alltoall = "Team::alltoall",
+    Alltoalls = "Team::alltoalls",
+}
+
+/// A PE's word for a step: what it is about, how many steps came before, and a digest of the
+/// details.
+fn word(step: Step, taken: u32, details: &[u64]) -> u64 {
+    let mix = |sum: u64, value: &u64| {
+        // The finaliser of SplitMix64 spreads each bit over all.
+        let mut x = (sum ^ value).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    };
+    let digest = details.iter().fold(u64::from(taken), mix);
+    // One above the place: a PE that never said anything has said 0.
+    (step as u64 + 1) << 56 | u64::from(taken & 0xffff) << 40 | digest >> 24
+}
+
+/// A step of the world.
+pub(crate) fn of_world(step: Step, details: &[u64]) {
+    of_team(WORLD, &TAKEN, step, details);
+}
+
+/// Meets the other members of a team; what all wrote before it is seen by all after it. Ends the
+/// job if another member is about something else, or about the same with other `details`.
+pub(crate) fn of_team(team: usize, taken: &AtomicU32, step: Step, details: &[u64]) {
+    let number = taken.load(Relaxed).wrapping_add(1);
+    taken.store(number, Relaxed);
+    let said = word(step, number, details);
+    if let Err(other) = agree::agree(step.name(), team, said) {
+        differ(step, said, other);
+    }
+}
+
+#[cold]
+fn differ(step: Step, mine: u64, other: agree::Difference) -> ! {
+    let agree::Difference { pe, said } = other;
+    let theirs = (said >> 56)
+        .checked_sub(1)
+        .and_then(|place| STEPS.get(place as usize));
+    let in_step = (said ^ mine) >> 40 & 0xffff == 0;
+    let name = step.name();
+    match theirs {
+        Some(theirs) if in_step && *theirs != step => setup::misuse(
+            name,
+            format_args!(
+                "PE {pe} calls {} at this point: all PEs must make the same collective calls in the same order",
+                theirs.name()
+            ),
+        ),
+        Some(_) if in_step => setup::misuse(
+            name,
+            format_args!("PE {pe} calls it with another array, length, type, operator or root"),
+        ),
+        _ => setup::misuse(
+            name,
+            format_args!(
+                "PE {pe} is elsewhere: it has dropped its World, as when its main returns early, or is in a C routine that synchronises"
+            ),
+        ),
+    }
+}
+
+/// The steps that the world has taken, for its team.
+pub(crate) fn taken_by_world() -> &'static AtomicU32 {
+    &TAKEN
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_tell_steps_numbers_and_details_apart() {
+        let base = word(Step::Reduce, 7, &[1, 2]);
+        assert_eq!(base, word(Step::Reduce, 7, &[1, 2]));
+        for other in [
+            word(Step::Scan, 7, &[1, 2]),
+            word(Step::Reduce, 8, &[1, 2]),
+            word(Step::Reduce, 7, &[2, 1]),
+            word(Step::Reduce, 7, &[1]),
+            0,
+        ] {
+            assert_ne!(base, other);
+        }
+        assert_eq!(STEPS[(base >> 56) as usize - 1], Step::Reduce);
+    }
+}

@@ -1,0 +1,318 @@
+//! Teams: some PEs of the world, numbered anew (standard, "Team Management Routines").
+#![allow(unsafe_code)]
+
+use std::fmt::{self, Display};
+use std::marker::PhantomData;
+use std::ptr;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, fence};
+
+use ferroshmem_core::api::team;
+
+use crate::collective::Scratch;
+use crate::context::Context;
+use crate::error::{PeOutOfRange, TeamError};
+use crate::pe::Pe;
+use crate::step::{self, Step, WORLD};
+
+/// A set of PEs that make collective calls together. The [`World`](crate::World) is one, of all
+/// PEs; others are split from it. A team is destroyed, collectively over its members, when it is
+/// dropped, and cannot outlive the team that it was split from, nor be outlived by what it gave:
+///
+/// ```compile_fail,E0505
+/// # use ferroshmem::World;
+/// # let world = World::init().unwrap();
+/// let team = world.split_strided(0, 1, world.n_pes()).unwrap().unwrap();
+/// let context = team.context().unwrap();
+/// drop(team);
+/// context.quiet();
+/// ```
+///
+/// Members have numbers of their own, which are no numbers of PEs:
+///
+/// ```compile_fail,E0308
+/// # use ferroshmem::World;
+/// # let world = World::init().unwrap();
+/// let window = world.alloc::<u32>(1).unwrap().open();
+/// let team = world.split_strided(0, 1, 1).unwrap().unwrap();
+/// window.p(team.member(0).unwrap(), 0, 1); // of which numbering?
+/// ```
+pub struct Team<'p> {
+    handle: usize,
+    serial: usize,
+    me: usize,
+    size: usize,
+    /// Collective steps so far; the world's are counted apart, as arrays take them too.
+    taken: AtomicU32,
+    scratch: Rc<Scratch>,
+    parent: PhantomData<&'p Team<'p>>,
+}
+
+/// A member of a team, by its number there: made by [`Team::member`], which looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Member {
+    number: u32,
+    /// Serial number of the team.
+    team: usize,
+}
+
+/// A number that no other team of this process has, or had: members outlive their teams, while
+/// handles are used again. The world is the same in all its lives.
+fn serial_of(handle: usize) -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(1);
+    match handle {
+        WORLD => 0,
+        _ => NEXT.fetch_add(1, Relaxed),
+    }
+}
+
+/// The members of a team, in the order of their numbers.
+#[derive(Debug, Clone)]
+pub struct Members {
+    rest: std::ops::Range<usize>,
+    team: usize,
+}
+
+impl Member {
+    /// Its number in the team, from 0.
+    pub fn number(self) -> usize {
+        self.number as usize
+    }
+}
+
+impl Display for Member {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "member {}", self.number)
+    }
+}
+
+impl Iterator for Members {
+    type Item = Member;
+
+    fn next(&mut self) -> Option<Member> {
+        let number = self.rest.next()? as u32;
+        Some(Member {
+            number,
+            team: self.team,
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.rest.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Members {}
+
+impl<'p> Team<'p> {
+    /// The team of a live handle.
+    pub(crate) fn of_handle(handle: usize, scratch: Rc<Scratch>) -> Self {
+        let number = |n: i32| usize::try_from(n).expect("the team lives, and has members");
+        Self {
+            handle,
+            serial: serial_of(handle),
+            me: number(team::my_pe("Team", handle)),
+            size: number(team::n_pes("Team", handle)),
+            taken: AtomicU32::new(0),
+            scratch,
+            parent: PhantomData,
+        }
+    }
+
+    pub(crate) fn handle(&self) -> usize {
+        self.handle
+    }
+
+    pub(crate) fn scratch(&self) -> &Scratch {
+        &self.scratch
+    }
+
+    /// Meets the other members over a collective call.
+    pub(crate) fn step(&self, step: Step, details: &[u64]) {
+        let taken = match self.handle {
+            WORLD => step::taken_by_world(),
+            _ => &self.taken,
+        };
+        step::of_team(self.handle, taken, step, details);
+    }
+
+    /// This PE, by its number in the team.
+    pub fn me(&self) -> Member {
+        self.numbered(self.me)
+    }
+
+    /// Number of members.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    fn numbered(&self, number: usize) -> Member {
+        Member {
+            number: number as u32,
+            team: self.serial,
+        }
+    }
+
+    /// The member of that number.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn member(&self, number: usize) -> Result<Member, PeOutOfRange> {
+        if number >= self.size {
+            let n_pes = self.size;
+            return Err(PeOutOfRange { number, n_pes });
+        }
+        Ok(self.numbered(number))
+    }
+
+    /// All members.
+    pub fn members(&self) -> Members {
+        Members {
+            rest: 0..self.size,
+            team: self.serial,
+        }
+    }
+
+    pub(crate) fn check(&self, member: Member) -> Result<(), TeamError> {
+        if member.team == self.serial {
+            Ok(())
+        } else {
+            Err(TeamError::OtherTeam)
+        }
+    }
+
+    /// Which PE a member is.
+    ///
+    /// # Errors
+    /// If it is a member of another team.
+    pub fn pe(&self, member: Member) -> Result<Pe, TeamError> {
+        self.check(member)?;
+        let pe = team::translate_pe("Team::pe", self.handle, member.number as i32, WORLD);
+        Ok(Pe::new(usize::try_from(pe).expect("every member is a PE")))
+    }
+
+    /// Which member a PE is, if it is one.
+    pub fn member_of(&self, pe: Pe) -> Option<Member> {
+        let number = team::translate_pe("Team::member_of", WORLD, pe.number() as i32, self.handle);
+        usize::try_from(number).ok().map(|n| self.numbered(n))
+    }
+
+    /// Completes this PE's puts and waits for all members; what any of them wrote before is seen by
+    /// all after. (Standard: `shmem_barrier_all`, `shmem_team_sync`)
+    pub fn barrier(&self) {
+        quiet();
+        self.step(Step::Barrier, &[]);
+    }
+
+    /// Orders this PE's puts, signals and atomics to each PE before its later ones. (Standard:
+    /// `shmem_fence`)
+    pub fn fence(&self) {
+        fence(SeqCst);
+    }
+
+    /// Completes this PE's puts: all PEs see them. (Standard: `shmem_quiet`)
+    pub fn quiet(&self) {
+        quiet();
+    }
+
+    /// A context, whose operations are ordered and completed apart from others'.
+    ///
+    /// # Errors
+    /// If there are too many.
+    pub fn context(&self) -> Result<Context<'_>, TeamError> {
+        Context::new(self)
+    }
+
+    /// Makes a team of `size` members: this team's member `start` and every `stride`-th after it.
+    /// Collective over this team; none on PEs that are not in the new one. (Standard:
+    /// `shmem_team_split_strided`)
+    ///
+    /// # Errors
+    /// If not all are members of this team, or there are too many teams. The same on all members.
+    pub fn split_strided(
+        &self,
+        start: usize,
+        stride: usize,
+        size: usize,
+    ) -> Result<Option<Team<'_>>, TeamError> {
+        self.step(Step::Split, &[start as u64, stride as u64, size as u64]);
+        let number = |n: usize| i32::try_from(n).map_err(|_| TeamError::Split);
+        let (start, stride, size) = (number(start)?, number(stride)?, number(size)?);
+        let mut handle = 0;
+        // SAFETY: no configuration; the result is a variable.
+        let failed = unsafe {
+            team::split_strided(
+                "Team::split_strided",
+                self.handle,
+                start,
+                stride,
+                size,
+                ptr::null(),
+                0,
+                &raw mut handle,
+            )
+        };
+        if failed != 0 {
+            return Err(TeamError::Split);
+        }
+        Ok(self.child(handle))
+    }
+
+    /// Makes teams of rows and of columns, the members seen as rows of `width`: the ones this PE is
+    /// in. Collective over this team. (Standard: `shmem_team_split_2d`)
+    ///
+    /// # Errors
+    /// If `width` is 0, or there are too many teams. The same on all members.
+    pub fn split_2d(&self, width: usize) -> Result<(Team<'_>, Team<'_>), TeamError> {
+        self.step(Step::Split2d, &[width as u64]);
+        let width = i32::try_from(width).ok().filter(|width| *width > 0);
+        let width = width.ok_or(TeamError::Split)?;
+        let (mut row, mut column) = (0, 0);
+        // SAFETY: no configurations; the results are variables.
+        let failed = unsafe {
+            team::split_2d(
+                "Team::split_2d",
+                self.handle,
+                width,
+                ptr::null(),
+                0,
+                &raw mut row,
+                ptr::null(),
+                0,
+                &raw mut column,
+            )
+        };
+        match (failed, self.child(row), self.child(column)) {
+            (0, Some(row), Some(column)) => Ok((row, column)),
+            _ => Err(TeamError::Split),
+        }
+    }
+
+    fn child(&self, handle: usize) -> Option<Team<'_>> {
+        (handle != 0).then(|| Team::of_handle(handle, Rc::clone(&self.scratch)))
+    }
+}
+
+/// Completes this PE's puts.
+pub(crate) fn quiet() {
+    fence(SeqCst);
+}
+
+impl Drop for Team<'_> {
+    fn drop(&mut self) {
+        if self.handle != WORLD && !std::thread::panicking() {
+            self.step(Step::Destroy, &[]);
+            team::destroy("drop of a Team", self.handle);
+        }
+    }
+}
+
+impl fmt::Debug for Team<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Team")
+            .field("me", &self.me)
+            .field("size", &self.size)
+            .field("steps", &self.taken.load(Relaxed))
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,164 @@
+//! The library's life in a program, by ownership.
+
+use std::fmt;
+use std::ops::Deref;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+
+use ferroshmem_core::api::constants::THREAD_MULTIPLE;
+use ferroshmem_core::api::setup;
+
+use crate::amo::Amo;
+use crate::collective::Scratch;
+use crate::error::{AllocError, InitError, PeOutOfRange};
+use crate::init::{self, LIVES, windows};
+use crate::lock::Locked;
+use crate::memory::{Atomics, Symmetric};
+use crate::pe::{Pe, Pes};
+use crate::plain::Plain;
+use crate::signal::Signals;
+use crate::step::WORLD;
+use crate::team::Team;
+
+/// What a shell says of a Rust program that panicked.
+const PANICKED: i32 = 101;
+
+/// All PEs of the job, from [`init`](Self::init) until it is dropped. There is one at a time; it is
+/// passed on by reference, and what it gives cannot outlive it. It is the [`Team`] of all PEs, too.
+///
+/// It stays on its thread, which makes the collective calls:
+///
+/// ```compile_fail,E0277
+/// # use ferroshmem::World;
+/// let world = World::init().unwrap();
+/// std::thread::spawn(move || world.barrier());
+/// ```
+///
+/// Puts, gets and atomics may be made by any thread, on arrays that are lent to it.
+pub struct World {
+    team: Team<'static>,
+}
+
+impl World {
+    /// Joins the job that `oshrun` started, or makes a job of this process alone, and waits for all
+    /// PEs. (Standard: `shmem_init_thread` with `SHMEM_THREAD_MULTIPLE`)
+    ///
+    /// What is wrong with the job or its environment ends it with a line that says so.
+    ///
+    /// # Errors
+    /// If there is a world already.
+    pub fn init() -> Result<Self, InitError> {
+        if LIVES.swap(true, Ordering::AcqRel) {
+            return Err(InitError::Twice);
+        }
+        init::start(THREAD_MULTIPLE);
+        let scratch = Rc::new(Scratch::new());
+        Ok(Self {
+            team: Team::of_handle(WORLD, scratch),
+        })
+    }
+
+    /// This PE.
+    #[inline]
+    pub fn my_pe(&self) -> Pe {
+        Pe::new(windows().me)
+    }
+
+    /// Number of PEs.
+    #[inline]
+    pub fn n_pes(&self) -> usize {
+        windows().n_pes
+    }
+
+    /// The PE of that number.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn pe(&self, number: usize) -> Result<Pe, PeOutOfRange> {
+        let n_pes = self.n_pes();
+        if number >= n_pes {
+            return Err(PeOutOfRange { number, n_pes });
+        }
+        Ok(Pe::new(number))
+    }
+
+    /// All PEs.
+    pub fn pes(&self) -> Pes {
+        Pes::all(self.n_pes())
+    }
+
+    /// All PEs but this one, from the next one on and going round: so that not all turn to PE 0
+    /// first.
+    pub fn others(&self) -> impl ExactSizeIterator<Item = Pe> + use<> {
+        let (me, n_pes) = (self.my_pe().number(), self.n_pes());
+        (1..n_pes).map(move |i| Pe::new((me + i) % n_pes))
+    }
+
+    /// Allocates an array of `len` elements on every PE, all bytes zero. Collective, with the same
+    /// length; freed when it is dropped, which is collective, too.
+    ///
+    /// # Errors
+    /// If the symmetric heap has no room. The same on all PEs.
+    pub fn alloc<T: Plain>(&self, len: usize) -> Result<Symmetric<'_, T>, AllocError> {
+        Symmetric::new(len)
+    }
+
+    /// Allocates an array like [`alloc`](Self::alloc), whose elements all PEs update atomically; zero
+    /// at first.
+    ///
+    /// # Errors
+    /// As for [`alloc`](Self::alloc).
+    pub fn atomics<T: Amo>(&self, len: usize) -> Result<Atomics<'_, T>, AllocError> {
+        Ok(self.alloc(len)?.into_atomics())
+    }
+
+    /// Allocates `len` signals on every PE, zero at first.
+    ///
+    /// # Errors
+    /// As for [`alloc`](Self::alloc).
+    pub fn signals(&self, len: usize) -> Result<Signals<'_>, AllocError> {
+        Ok(Signals::over(self.atomics(len)?))
+    }
+
+    /// Allocates one value for all PEs, with a lock; PE 0's `value` at first. Collective.
+    ///
+    /// # Errors
+    /// As for [`alloc`](Self::alloc).
+    pub fn locked<T: Plain>(&self, value: T) -> Result<Locked<'_, T>, AllocError> {
+        Locked::new(value)
+    }
+
+    /// Ends the whole job at once, with an exit status. (Standard: `shmem_global_exit`)
+    pub fn global_exit(&self, status: i32) -> ! {
+        setup::global_exit("World::global_exit", status)
+    }
+}
+
+impl Deref for World {
+    type Target = Team<'static>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.team
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            // The others would wait for this PE for ever.
+            setup::global_exit("World", PANICKED);
+        }
+        // Nothing that was allocated lives any more, or can be reached: the heap goes as a whole.
+        setup::finalize("drop of World");
+        LIVES.store(false, Ordering::Release);
+    }
+}
+
+impl fmt::Debug for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("World")
+            .field("my_pe", &self.my_pe().number())
+            .field("n_pes", &self.n_pes())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,203 @@
+//! Arrays: allocation, and the types that they change to and back.
+
+use std::mem::align_of;
+
+use ferroshmem::{AllocError, Error, OutOfBounds, Plain, World};
+
+use crate::Program;
+use crate::data::{Page, Particle, elements, same};
+
+pub const PROGRAMS: &[Program] = &[
+    Program::new("arrays/every_type", every_type),
+    Program::new("arrays/transitions", transitions),
+    Program::new("arrays/of_nothing", of_nothing),
+    Program::new("arrays/keep", keep),
+    Program::new("arrays/churn", churn),
+    Program::new("arrays/no_room", no_room).env(&[("SHMEM_SYMMETRIC_SIZE", "1M")]),
+];
+
+fn every_type() -> Result<(), Error> {
+    let world = World::init()?;
+    of_type::<u8>(&world)?;
+    of_type::<[u8; 3]>(&world)?;
+    of_type::<u16>(&world)?;
+    of_type::<f64>(&world)?;
+    of_type::<u128>(&world)?;
+    of_type::<Particle>(&world)?;
+    of_type::<[u64; 125]>(&world)?;
+    of_type::<Page>(&world)
+}
+
+fn of_type<T: Plain>(world: &World) -> Result<(), Error> {
+    let me = world.my_pe();
+    for len in [1, 2, 3, 100] {
+        let mut array = world.alloc::<T>(len)?;
+        assert_eq!(array.len(), len);
+        assert!(same(&array, &vec![T::zeroed(); len]));
+        array.copy_from_slice(&elements(me.number(), len, len));
+        let shared = array.share();
+        for pe in world.pes() {
+            assert_eq!(shared.on(pe).as_ptr().addr() % align_of::<T>().max(64), 0);
+            assert!(same(shared.on(pe), &elements(pe.number(), len, len)));
+        }
+    }
+    Ok(())
+}
+
+fn transitions() -> Result<(), Error> {
+    let world = World::init()?;
+    let (me, next, previous) = (
+        world.my_pe(),
+        world.my_pe().next(),
+        world.my_pe().previous(),
+    );
+    let of = |pe: ferroshmem::Pe| pe.number() as u64;
+    let mut array = world.alloc::<u64>(5)?;
+    array[0] = of(me);
+    assert!(format!("{array:?}").starts_with("Symmetric(["));
+
+    let shared = array.share();
+    assert_eq!((shared.len(), shared.is_empty()), (5, false));
+    assert!(world.pes().all(|pe| shared.on(pe)[0] == of(pe)));
+    let mut array = shared.reclaim();
+    array[0] += 1;
+
+    let window = array.open();
+    assert_eq!((window.len(), window.is_empty()), (5, false));
+    window.p(next, 1, window.g(next, 0)?)?;
+    let mut array = window.close();
+    assert_eq!(array[..2], [of(me) + 1; 2]);
+    array[2] = 10;
+
+    let atomics = array.into_atomics();
+    assert_eq!((atomics.len(), atomics.is_empty()), (5, false));
+    atomics.add(previous, 2, of(me))?;
+    let array = atomics.into_inner();
+    assert_eq!(array[2], 10 + of(next));
+
+    let raw = array.into_raw();
+    assert_eq!((raw.len(), raw.is_empty()), (5, false));
+    assert_eq!(raw.remote(me), Some(raw.local()));
+    let there = raw.remote(next).expect("on this node");
+    // SAFETY: within the part; this PE alone writes it, and nobody reads it.
+    unsafe { there.add(3).write(33) };
+    // SAFETY: the pointer is not used again.
+    let array = unsafe { raw.into_inner() };
+    assert_eq!(array[..], [of(me) + 1, of(me) + 1, 10 + of(next), 33, 0]);
+    Ok(())
+}
+
+fn of_nothing() -> Result<(), Error> {
+    let world = World::init()?;
+    let (me, next) = (world.my_pe(), world.my_pe().next());
+    let array = world.alloc::<Page>(0)?;
+    assert!(array.is_empty());
+    let shared = array.share();
+    assert!(world.pes().all(|pe| shared.on(pe).is_empty()));
+    let window = shared.reclaim().open();
+    window.put(next, 0, &[])?;
+    window.get(next, 0, &mut [])?;
+    let beyond = |start, len| OutOfBounds {
+        start,
+        len,
+        array: 0,
+    };
+    assert_eq!(window.put(next, 1, &[]), Err(beyond(1, 0)));
+    assert_eq!(window.g(me, 0).err(), Some(beyond(0, 1)));
+    drop(window);
+
+    let atomics = world.atomics::<i32>(0)?;
+    assert!(atomics.mine().is_empty());
+    assert_eq!(atomics.add(next, 0, 1), Err(beyond(0, 1)));
+    let raw = atomics.into_inner().into_raw();
+    assert!(raw.is_empty());
+    // SAFETY: no pointers were taken.
+    let mut none = unsafe { raw.into_inner() };
+    let mut dest = world.alloc::<i32>(0)?;
+    world.reduce(&mut dest, &none, ferroshmem::Sum)?;
+    world.reduce_in_place(&mut none, ferroshmem::Max)?;
+    world.fcollect(&mut dest, &none)?;
+    world.alltoall(&mut dest, &none)?;
+    world.broadcast(world.member(0)?, &mut dest, &none)?;
+    assert_eq!(world.collect(&mut dest, &none, 0)?, 0);
+    assert!(world.signals(0)?.is_empty());
+    assert!(dest.keep().is_empty());
+    Ok(())
+}
+
+fn keep() -> Result<(), Error> {
+    let world = World::init()?;
+    let me = world.my_pe().number();
+    let kept = world.alloc::<u32>(1000)?.keep();
+    kept.copy_from_slice(&elements(me, 0, 1000));
+    for round in 1..5 {
+        let mut other = world.alloc::<u32>(1000)?;
+        other.copy_from_slice(&elements(me, round, 1000));
+        world.reduce_in_place(&mut other, ferroshmem::Xor)?;
+    }
+    assert!(same(kept, &elements(me, 0, 1000)));
+    Ok(())
+}
+
+/// Arrays that come and go in no order are zero, and apart from each other.
+fn churn() -> Result<(), Error> {
+    let world = World::init()?;
+    let mut live = Vec::new();
+    for round in 0..60usize {
+        let mut array = world.alloc::<u16>(round * 37 % 500)?;
+        assert!(array.iter().all(|value| *value == 0), "round {round}");
+        array.fill(round as u16);
+        live.push((round as u16, array));
+        if round % 3 == 2 {
+            drop(live.swap_remove(round * 7 % live.len()));
+        }
+        assert!(live.iter().all(|(value, a)| a.iter().all(|v| v == value)));
+    }
+    Ok(())
+}
+
+fn no_room() -> Result<(), Error> {
+    let world = World::init()?;
+    let all_have = |error: AllocError| {
+        let code = match error {
+            AllocError::NoRoom { bytes, free, heap } => [bytes as u64, free, heap],
+            AllocError::TooLarge { len, size } => [len as u64, size as u64, u64::MAX],
+            _ => unreachable!("no other errors"),
+        };
+        let of_all = world.gather_value(code).unwrap();
+        assert!(of_all.iter().all(|other| *other == code), "{of_all:?}");
+    };
+    let too_many = world.alloc::<u8>(1 << 21).unwrap_err();
+    assert!(too_many.to_string().contains("SHMEM_SYMMETRIC_SIZE"));
+    let AllocError::NoRoom { bytes, free, heap } = too_many else {
+        panic!("{too_many}");
+    };
+    assert_eq!(bytes, 1 << 21);
+    assert!(free < heap && (1 << 20..1 << 21).contains(&heap));
+    all_have(too_many);
+    let (len, size) = (usize::MAX, 8);
+    let too_large = AllocError::TooLarge { len, size };
+    assert_eq!(world.alloc::<u64>(usize::MAX).err(), Some(too_large));
+    for len in [usize::MAX / 8, usize::MAX / 16, usize::MAX / 32] {
+        all_have(world.alloc::<u64>(len).unwrap_err());
+    }
+    all_have(world.atomics::<i64>(1 << 18).unwrap_err());
+    all_have(world.signals(1 << 18).unwrap_err());
+    // The lock has room, its value has not.
+    all_have(world.locked([0u8; 1 << 20]).unwrap_err());
+
+    for _ in 0..2 {
+        let mut arrays = Vec::new();
+        let last = loop {
+            match world.alloc::<Page>(10) {
+                Ok(array) => arrays.push(array),
+                Err(error) => break error,
+            }
+        };
+        all_have(last);
+        assert!(!arrays.is_empty());
+    }
+    // All of it came back.
+    assert_eq!(world.alloc::<u8>(1 << 21).err(), Some(too_many));
+    Ok(())
+}

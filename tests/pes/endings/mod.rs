@@ -1,0 +1,90 @@
+//! Programs that do something wrong, and how their jobs must end: soon, with a line that says what
+//! happened, and a status that says so.
+
+mod misuse;
+mod panics;
+mod partings;
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use ferroshmem_conformance::Outcome;
+use ferroshmem_conformance::job::shell_status;
+
+use crate::Program;
+
+/// A job that ends badly must do so before this.
+pub const WITHIN: Duration = Duration::from_secs(10);
+
+/// A program, the number of its PEs, and how the job ends.
+pub struct Ending {
+    pub program: Program,
+    pub pes: usize,
+    pub expect: Expect,
+}
+
+/// How a job ends.
+pub enum Expect {
+    /// With one line of the library, which names two PEs and contains this, and status 1.
+    Misuse(&'static str),
+    /// With the message of a panic, once, and status 101.
+    Panic,
+    /// With a status.
+    Status(i32),
+    /// With status 1, and this on standard error, or a line of the library.
+    Error(&'static str),
+}
+
+/// What programs panic with.
+const MESSAGE: &str = "as the test asks";
+
+impl Expect {
+    /// Compares with what happened.
+    ///
+    /// # Errors
+    /// Where it differs.
+    pub fn verify(&self, outcome: &Outcome) -> Result<()> {
+        let status = shell_status(outcome.status);
+        let lines = outcome.stderr.lines();
+        let reports = Vec::from_iter(lines.filter(|line| line.starts_with("ferroshmem: PE ")));
+        ensure!(!outcome.hung, "hangs\n{outcome}");
+        ensure!(outcome.left == 0, "{} outlived it\n{outcome}", outcome.left);
+        match self {
+            Self::Misuse(part) => {
+                ensure!(status == 1, "status {status}\n{outcome}");
+                let [line] = reports[..] else {
+                    anyhow::bail!("{} lines\n{outcome}", reports.len());
+                };
+                ensure!(line.contains(part), "not about {part}\n{outcome}");
+                ensure!(pes_in(line) == 2, "names other than two PEs\n{outcome}");
+            }
+            Self::Panic => {
+                ensure!(status == 101, "status {status}\n{outcome}");
+                let messages = outcome.stderr.matches(MESSAGE).count();
+                ensure!(messages == 1, "{messages} messages\n{outcome}");
+                ensure!(reports.is_empty(), "reports of others\n{outcome}");
+            }
+            Self::Status(expected) => {
+                ensure!(status == *expected, "status {status}\n{outcome}");
+            }
+            Self::Error(part) => {
+                ensure!(status == 1, "status {status}\n{outcome}");
+                let told = outcome.stderr.contains(part) || reports.len() == 1;
+                ensure!(told, "nothing said\n{outcome}");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Number of PEs that a line names.
+fn pes_in(line: &str) -> usize {
+    let numbers = line.split("PE ").skip(1).filter_map(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_digit())?;
+        rest[..end].parse::<usize>().ok()
+    });
+    std::collections::BTreeSet::from_iter(numbers).len()
+}
+
+/// All of them.
+pub const ENDINGS: &[&[Ending]] = &[misuse::ENDINGS, panics::ENDINGS, partings::ENDINGS];

@@ -1,0 +1,230 @@
+//! Broadcasts, collects and all-to-alls of arrays.
+
+use ferroshmem::{Error, Plain, Team, TeamError, World};
+
+use crate::Program;
+use crate::data::{Particle, elements, same};
+
+pub const PROGRAMS: &[Program] = &[
+    Program::new("exchanges/broadcast", broadcast),
+    Program::new("exchanges/fcollect", fcollect),
+    Program::new("exchanges/collect", collect),
+    Program::new("exchanges/collect_refused", collect_refused),
+    Program::new("exchanges/alltoall", alltoall),
+    Program::new("exchanges/alltoalls", alltoalls),
+    Program::new("exchanges/too_short", too_short),
+    Program::new("exchanges/at_once", at_once),
+];
+
+const LENGTHS: [usize; 5] = [0, 1, 5, 1000, 20_000];
+
+/// Numbers of the PEs of a team.
+fn pes(team: &Team<'_>) -> Vec<usize> {
+    let pe = |member| team.pe(member).expect("its own").number();
+    team.members().map(pe).collect()
+}
+
+/// Runs `$body` for some types and the lengths, with the world and with a team of the first PEs.
+macro_rules! each {
+    ($body:ident) => {{
+        let world = World::init()?;
+        let most = world.n_pes().div_ceil(2);
+        let team = world.split_strided(0, 1, most)?;
+        for len in LENGTHS {
+            for team in [Some(&*world), team.as_ref()] {
+                $body::<u8>(&world, team, len)?;
+                $body::<[u16; 3]>(&world, team, len)?;
+                $body::<f64>(&world, team, len)?;
+            }
+        }
+        $body::<Particle>(&world, Some(&world), 100)
+    }};
+}
+
+fn broadcast() -> Result<(), Error> {
+    fn of_type<T: Plain>(world: &World, team: Option<&Team<'_>>, len: usize) -> Result<(), Error> {
+        let me = world.my_pe().number();
+        let (mut dest, mut source) = (world.alloc::<T>(len + 1)?, world.alloc::<T>(len)?);
+        let Some(team) = team else {
+            return Ok(());
+        };
+        for (root, pe) in team.members().zip(pes(team)) {
+            source.copy_from_slice(&elements(me, pe, len));
+            team.broadcast(root, &mut dest, &source)?;
+            // The source is mine again.
+            source.fill(T::zeroed());
+            assert!(same(&dest[..len], &elements(pe, pe, len)), "root {root}");
+            assert!(same(&dest[len..], &[T::zeroed()]));
+            if len > 1000 && root.number() == 2 {
+                break;
+            }
+        }
+        Ok(())
+    }
+    each!(of_type)
+}
+
+fn fcollect() -> Result<(), Error> {
+    fn of_type<T: Plain>(world: &World, team: Option<&Team<'_>>, len: usize) -> Result<(), Error> {
+        let (me, room) = (world.my_pe().number(), len * world.n_pes());
+        let (mut dest, mut source) = (world.alloc::<T>(room)?, world.alloc::<T>(len)?);
+        let Some(team) = team else {
+            return Ok(());
+        };
+        source.copy_from_slice(&elements(me, 1, len));
+        team.fcollect(&mut dest, &source)?;
+        source.fill(T::zeroed());
+        for (i, pe) in pes(team).into_iter().enumerate() {
+            assert!(same(&dest[i * len..][..len], &elements(pe, 1, len)));
+        }
+        Ok(())
+    }
+    each!(of_type)
+}
+
+/// As many elements of each PE as its number says, none of some.
+fn collect() -> Result<(), Error> {
+    fn of_type<T: Plain>(world: &World, team: Option<&Team<'_>>, len: usize) -> Result<(), Error> {
+        let (me, room) = (world.my_pe().number(), len * world.n_pes());
+        let (mut dest, mut source) = (world.alloc::<T>(room + 1)?, world.alloc::<T>(len)?);
+        let Some(team) = team else {
+            return Ok(());
+        };
+        let count = |pe: usize| len * (pe * 5 % 3) / 2;
+        source.copy_from_slice(&elements(me, 1, len));
+        let total = team.collect(&mut dest, &source, count(me))?;
+        source.fill(T::zeroed());
+        let mut rest = &dest[..total];
+        for pe in pes(team) {
+            let (first, others) = rest.split_at(count(pe));
+            assert!(same(first, &elements::<T>(pe, 1, len)[..count(pe)]));
+            rest = others;
+        }
+        assert!(rest.is_empty());
+        assert!(same(&dest[total..], &vec![T::zeroed(); room + 1 - total]));
+        Ok(())
+    }
+    each!(of_type)
+}
+
+/// One PE has less than it says, or there is too little room: an error everywhere.
+fn collect_refused() -> Result<(), Error> {
+    let world = World::init()?;
+    let (me, n) = (world.my_pe().number(), world.n_pes());
+    let (mut dest, source) = (world.alloc::<u32>(10 * n)?, world.alloc::<u32>(10)?);
+    let refused = |result| matches!(result, Err(TeamError::TooShort { .. }));
+    for beyond in [11, usize::MAX] {
+        let count = if me == n - 1 { beyond } else { 3 };
+        assert!(refused(world.collect(&mut dest, &source, count)));
+    }
+    let little = dest.part_mut(..10 * n - 1)?;
+    let needed = 10 * n;
+    let error = TeamError::TooShort {
+        needed,
+        array: needed - 1,
+    };
+    assert_eq!(world.collect(little, &source, 10), Err(error));
+    assert_eq!(world.collect(&mut dest, &source, 10), Ok(10 * n));
+    Ok(())
+}
+
+fn alltoall() -> Result<(), Error> {
+    fn of_type<T: Plain>(world: &World, team: Option<&Team<'_>>, len: usize) -> Result<(), Error> {
+        let (me, len) = (world.my_pe().number(), len / 10);
+        let room = len * world.n_pes();
+        let (mut dest, mut source) = (world.alloc::<T>(room)?, world.alloc::<T>(room)?);
+        let Some(team) = team else {
+            return Ok(());
+        };
+        // What is left over is not sent.
+        let all = len * team.size();
+        let extra = usize::from(all < room && team.size() > 1);
+        source.copy_from_slice(&elements(me, 1, room));
+        team.alltoall(dest.part_mut(..all)?, source.part(..all + extra)?)?;
+        source.fill(T::zeroed());
+        let mine = team.me().number() * len;
+        for (i, pe) in pes(team).into_iter().enumerate() {
+            let sent = elements::<T>(pe, 1, room);
+            assert!(same(&dest[i * len..][..len], &sent[mine..][..len]));
+        }
+        assert!(same(&dest[all..], &vec![T::zeroed(); room - all]));
+        Ok(())
+    }
+    each!(of_type)
+}
+
+fn alltoalls() -> Result<(), Error> {
+    let world = World::init()?;
+    let (me, n) = (world.my_pe().number(), world.n_pes());
+    for (to, from, count) in [(1, 1, 1), (2, 1, 3), (1, 4, 10), (3, 7, 100), (5, 5, 0)] {
+        let all = count * n;
+        let room = |stride: usize| all * stride;
+        let (mut dest, mut source) = (
+            world.alloc::<u32>(room(to))?,
+            world.alloc::<u32>(room(from))?,
+        );
+        source.copy_from_slice(&elements(me, count, room(from)));
+        world.alltoalls(&mut dest, &source, (to, from), count)?;
+        let mut expected = vec![0; room(to)];
+        for pe in 0..n {
+            let sent = elements::<u32>(pe, count, room(from));
+            for i in 0..count {
+                expected[(pe * count + i) * to] = sent[(me * count + i) * from];
+            }
+        }
+        assert_eq!(dest[..], expected, "strides {to} and {from}");
+    }
+    Ok(())
+}
+
+fn too_short() -> Result<(), Error> {
+    let world = World::init()?;
+    let n = world.n_pes();
+    let (mut dest, source) = (world.alloc::<u64>(4 * n - 1)?, world.alloc::<u64>(4 * n)?);
+    let too_short = |needed, array| Err(TeamError::TooShort { needed, array });
+    assert_eq!(
+        world.alltoall(&mut dest, &source),
+        too_short(4 * n, 4 * n - 1)
+    );
+    let four = source.part(..4)?;
+    assert_eq!(world.fcollect(&mut dest, four), too_short(4 * n, 4 * n - 1));
+    assert!(world.alltoalls(&mut dest, &source, (1, 1), 4).is_err());
+    assert!(world.alltoalls(&mut dest, &source, (4, 1), n).is_err() || n == 1);
+    const HUGE: usize = usize::MAX;
+    for (to, from, count) in [
+        (0, 1, 1),
+        (1, 0, 1),
+        (0, 0, 0),
+        (HUGE, 1, 1),
+        (1, HUGE, 1),
+        (HUGE / 2 + 1, 1, 0),
+        (1, 1, HUGE),
+        (1, 1, HUGE / n.max(2) + 1),
+        (HUGE / 2, HUGE / 2, 3),
+    ] {
+        let strides = (to, from);
+        let refused = world.alltoalls(&mut dest, &source, strides, count);
+        assert!(refused.is_err(), "{strides:?} {count}");
+    }
+    assert!(dest.iter().all(|value| *value == 0));
+    world.barrier();
+    Ok(())
+}
+
+/// Collectives one after another on the same arrays, nothing between them.
+fn at_once() -> Result<(), Error> {
+    let world = World::init()?;
+    let (me, n) = (world.my_pe().number(), world.n_pes());
+    let (mut many, mut one) = (world.alloc::<usize>(n)?, world.alloc::<usize>(1)?);
+    for round in 0..200 {
+        one[0] = me + round;
+        world.fcollect(&mut many, &one)?;
+        assert!(many.iter().zip(0..).all(|(value, pe)| *value == pe + round));
+        many[0] = me + round;
+        let root = world.member(round % n)?;
+        world.broadcast(root, &mut one, many.part(..1)?)?;
+        many[0] = 0;
+        assert_eq!(one[0], round % n + round);
+    }
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! Values with locks.
+
+use std::mem;
+use std::thread;
+
+use ferroshmem::{Error, Sum, World};
+
+use crate::Program;
+use crate::data::Particle;
+
+pub const PROGRAMS: &[Program] = &[
+    Program::new("locks/contended", contended),
+    Program::new("locks/threads", threads),
+    Program::new("locks/try_lock", try_lock),
+    Program::new("locks/several", several),
+];
+
+fn contended() -> Result<(), Error> {
+    const TIMES: u64 = 100;
+    let world = World::init()?;
+    let me = world.my_pe().number();
+    // PE 0's value is the one that counts.
+    let total = world.locked([me as u64; 5])?;
+    for _ in 0..TIMES {
+        let mut values = total.lock();
+        assert!(values.iter().all(|value| *value == values[0]));
+        for value in values.iter_mut() {
+            *value += 1;
+        }
+    }
+    world.barrier();
+    assert_eq!(*total.lock(), [TIMES * world.n_pes() as u64; 5]);
+    assert!(format!("{total:?} {:?}", total.lock()).starts_with("Locked"));
+    Ok(())
+}
+
+fn threads() -> Result<(), Error> {
+    const TIMES: usize = 50;
+    let world = World::init()?;
+    let total = world.locked(0usize)?;
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                for _ in 0..TIMES {
+                    let mut value = total.lock();
+                    let before = *value;
+                    thread::yield_now();
+                    *value = before + 1;
+                }
+            });
+        }
+    });
+    world.barrier();
+    assert_eq!(*total.lock(), 3 * TIMES * world.n_pes());
+    Ok(())
+}
+
+fn try_lock() -> Result<(), Error> {
+    let world = World::init()?;
+    let place = world.locked(0u8)?;
+    let guard = place.try_lock();
+    let holders = world.reduce_value(u32::from(guard.is_some()), Sum)?;
+    assert_eq!(holders, 1);
+    if guard.is_some() {
+        assert!(place.try_lock().is_none());
+    }
+    world.barrier();
+    drop(guard);
+    let mut got = 0;
+    while got < 20 {
+        if let Some(mut value) = place.try_lock() {
+            *value = value.wrapping_add(1);
+            got += 1;
+        }
+    }
+    world.barrier();
+    assert_eq!(*place.lock(), (20 * world.n_pes()) as u8);
+    world.barrier();
+    // A guard that is forgotten holds on, for everybody.
+    if world.my_pe().number() == world.n_pes() - 1 {
+        mem::forget(place.lock());
+    }
+    world.barrier();
+    assert!(place.try_lock().is_none());
+    Ok(())
+}
+
+fn several() -> Result<(), Error> {
+    let world = World::init()?;
+    let particle = Particle {
+        position: [1.0, 2.0, 3.0],
+        charge: -1.0,
+        kind: 7,
+        serial: 0,
+    };
+    let (first, second) = (world.locked(particle)?, world.locked(0i32)?);
+    for _ in 0..30 {
+        let mut outer = first.lock();
+        let mut inner = second.lock();
+        outer.serial += 1;
+        *inner -= 1;
+        assert_eq!(outer.serial as i32, -*inner);
+        // In the order that they were taken, not the other.
+        drop(outer);
+        drop(inner);
+    }
+    world.barrier();
+    let serial = 30 * world.n_pes() as u64;
+    assert_eq!(*first.lock(), Particle { serial, ..particle });
+    Ok(())
+}

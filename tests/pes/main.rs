@@ -1,0 +1,121 @@
+//! Programs that use every method of the crate, run as jobs of several PEs under a watchdog.
+//!
+//! The programs are in this binary, which `oshrun` starts again for each PE with the name of one.
+//! They verify what they do and panic where something differs. `endings` are those that do
+//! something wrong, with how their jobs must end.
+
+mod arrays;
+mod atomics;
+mod data;
+mod endings;
+mod exchanges;
+mod locks;
+mod reductions;
+mod scans;
+mod strided;
+mod teams;
+mod values;
+mod waits;
+mod windows;
+mod worlds;
+
+use std::env;
+
+use ferroshmem::Error;
+use ferroshmem_conformance::{Job, Suite};
+
+/// Tells this binary that it is a PE; a program's name follows.
+const PE: &str = "--as-pe";
+
+/// Numbers of PEs: one, a power of two, none, more than cores.
+const PE_COUNTS: [usize; 4] = [1, 2, 5, 16];
+
+/// A program, as one PE runs it.
+pub struct Program {
+    name: &'static str,
+    run: fn() -> Result<(), Error>,
+    /// Environment of a job of its own, in place of one for each number of PEs.
+    env: &'static [(&'static str, &'static str)],
+}
+
+impl Program {
+    const fn new(name: &'static str, run: fn() -> Result<(), Error>) -> Self {
+        Self {
+            name,
+            run,
+            env: &[],
+        }
+    }
+
+    const fn env(mut self, env: &'static [(&'static str, &'static str)]) -> Self {
+        self.env = env;
+        self
+    }
+}
+
+const PROGRAMS: &[&[Program]] = &[
+    worlds::PROGRAMS,
+    arrays::PROGRAMS,
+    windows::PROGRAMS,
+    strided::PROGRAMS,
+    atomics::PROGRAMS,
+    waits::PROGRAMS,
+    locks::PROGRAMS,
+    teams::PROGRAMS,
+    reductions::PROGRAMS,
+    scans::PROGRAMS,
+    exchanges::PROGRAMS,
+    values::PROGRAMS,
+];
+
+/// A job of a program of this binary.
+fn job(pes: usize, program: &'static str) -> Job {
+    let this = env::current_exe().expect("a program that runs has a file");
+    Job::new(pes, &this).args(&[PE, program])
+}
+
+fn main() -> Result<(), Error> {
+    let mut arguments = env::args().skip(1);
+    if arguments.next().as_deref() == Some(PE) {
+        let name = arguments.next().unwrap_or_default();
+        let endings = endings::ENDINGS.iter().copied().flatten();
+        let endings = endings.map(|ending| &ending.program);
+        let program = PROGRAMS
+            .iter()
+            .copied()
+            .flatten()
+            .chain(endings)
+            .find(|program| program.name == name);
+        return (program.expect("the parent names a program of its own").run)();
+    }
+    let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
+    for program in PROGRAMS.iter().copied().flatten() {
+        let Program { name, env, .. } = *program;
+        let mut add = |pes: usize, suffix: &str, env: &'static [(&str, &str)]| {
+            suite.add(format!("{name}/{pes}{suffix}"), move |setting| {
+                let set = |job: Job, (key, value): &(&str, &str)| job.env(key, value);
+                let job = env.iter().fold(job(pes, name), set);
+                job.expect_success(&setting.prefix, &setting.scratch)?;
+                Ok(())
+            });
+        };
+        for pes in PE_COUNTS {
+            add(pes, "", env);
+        }
+        if env.is_empty() {
+            add(5, "/checked", &[("SHMEM_CHECK", "1")]);
+        }
+    }
+    for ending in endings::ENDINGS.iter().copied().flatten() {
+        suite.add(format!("endings/{}", ending.program.name), |setting| {
+            let watchdog = endings::WITHIN;
+            let job = Job {
+                watchdog,
+                ..job(ending.pes, ending.program.name)
+            };
+            let outcome = job.run(&setting.prefix, &setting.scratch)?;
+            ending.expect.verify(&outcome)
+        });
+    }
+    suite.run()
+}

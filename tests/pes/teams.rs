@@ -1,0 +1,228 @@
+//! Teams and their contexts.
+
+use ferroshmem::{Error, Member, Sum, Team, TeamError, World};
+
+use crate::Program;
+use crate::data::{elements, same};
+
+pub const PROGRAMS: &[Program] = &[
+    Program::new("teams/strided", strided),
+    Program::new("teams/rows_and_columns", rows_and_columns),
+    Program::new("teams/nested", nested),
+    Program::new("teams/of_others", of_others),
+    Program::new("teams/refused", refused),
+    Program::new("teams/many", many),
+    Program::new("teams/contexts", contexts),
+];
+
+/// Members are numbered, known by their PEs, and make collective calls.
+fn verify(world: &World, team: &Team<'_>, pes: &[usize]) -> Result<(), Error> {
+    let me = world.my_pe();
+    assert_eq!(team.size(), pes.len());
+    assert!(team.members().map(Member::number).eq(0..pes.len()));
+    for (member, number) in team.members().zip(pes) {
+        let pe = world.pe(*number)?;
+        assert_eq!(team.pe(member)?, pe);
+        assert_eq!(team.member_of(pe), Some(member));
+        assert_eq!(team.member(member.number())?, member);
+    }
+    let inside = world.pes().filter_map(|pe| team.member_of(pe));
+    assert_eq!(inside.count(), pes.len());
+    assert_eq!(team.pe(team.me())?, me);
+    assert!(team.member(pes.len()).is_err());
+    team.barrier();
+    assert_eq!(team.gather_value(me.number())?, pes);
+    assert_eq!(team.reduce_value(1, Sum)?, pes.len());
+    let last = team.member(pes.len() - 1)?;
+    let root = pes[pes.len() - 1];
+    assert_eq!(team.broadcast_value(last, me.number())?, root);
+    team.fence();
+    team.quiet();
+    Ok(())
+}
+
+fn strided() -> Result<(), Error> {
+    let world = World::init()?;
+    let (me, n) = (world.my_pe().number(), world.n_pes());
+    for (start, stride) in [
+        (0, 1),
+        (0, 2),
+        (1, 2),
+        (1, 1),
+        (n / 2, 1),
+        (n - 1, 5),
+        (0, 0),
+    ] {
+        let rest = n.saturating_sub(start);
+        let size = match stride {
+            0 => 1,
+            _ => rest.div_ceil(stride),
+        };
+        if rest == 0 {
+            continue;
+        }
+        let team = world.split_strided(start, stride, size)?;
+        let pes = Vec::from_iter((0..size).map(|i| start + i * stride));
+        assert_eq!(team.is_some(), pes.contains(&me), "{start} {stride} {size}");
+        if let Some(team) = &team {
+            verify(&world, team, &pes)?;
+            assert!(format!("{team:?}").contains(&format!("size: {size}")));
+        }
+    }
+    Ok(())
+}
+
+fn rows_and_columns() -> Result<(), Error> {
+    let world = World::init()?;
+    let (me, n) = (world.my_pe().number(), world.n_pes());
+    for width in [1, 2, 3, 4, n, n + 1] {
+        let (row, column) = world.split_2d(width)?;
+        let in_row = |pe: &usize| pe / width == me / width;
+        verify(&world, &row, &Vec::from_iter((0..n).filter(in_row)))?;
+        let in_column = |pe: &usize| pe % width == me % width;
+        verify(&world, &column, &Vec::from_iter((0..n).filter(in_column)))?;
+        // Arrays are the world's; teams work on them side by side.
+        let mut sums = world.alloc::<u64>(10)?;
+        sums.fill(1);
+        row.reduce_in_place(&mut sums, Sum)?;
+        column.reduce_in_place(&mut sums, Sum)?;
+        if n.is_multiple_of(width) {
+            assert_eq!(sums[..], [n as u64; 10]);
+        }
+    }
+    Ok(())
+}
+
+fn nested() -> Result<(), Error> {
+    fn halves(world: &World, team: &Team<'_>, pes: &[usize]) -> Result<(), Error> {
+        verify(world, team, pes)?;
+        if pes.len() == 1 {
+            return Ok(());
+        }
+        let (low, high) = pes.split_at(pes.len() / 2);
+        let first = team.split_strided(0, 1, low.len())?;
+        let second = team.split_strided(low.len(), 1, high.len())?;
+        for (half, pes) in [(&first, low), (&second, high)] {
+            if let Some(half) = half {
+                halves(world, half, pes)?;
+            }
+        }
+        verify(world, team, pes)
+    }
+    let world = World::init()?;
+    halves(&world, &world, &Vec::from_iter(0..world.n_pes()))
+}
+
+/// Members of another team are refused, also of one that is gone and of a former world's.
+fn of_others() -> Result<(), Error> {
+    let world = World::init()?;
+    let n = world.n_pes();
+    let other = TeamError::OtherTeam;
+    let stale = {
+        let team = world.split_strided(0, 1, n)?.expect("of all PEs");
+        let stale = team.member(n - 1)?;
+        assert_eq!(Team::pe(&world, stale), Err(other));
+        assert_eq!(team.pe(world.me()), Err(other));
+        assert_ne!(stale, world.member(n - 1)?);
+        stale
+    };
+    let window = world.alloc::<u8>(4)?.open();
+    let team = world.split_strided(0, 1, 1)?;
+    if let Some(team) = &team {
+        assert_eq!(team.pe(stale), Err(other));
+        assert_eq!(team.broadcast_value(stale, 1), Err(other));
+        assert_eq!(team.broadcast_slice(stale, &mut [1]), Err(other));
+        let context = team.context()?;
+        assert_eq!(context.put(&window, stale, 0, &[1]), Err(other.into()));
+        assert_eq!(context.get(&window, stale, 0, &mut [1]), Err(other.into()));
+    }
+    let (mut dest, source) = (world.alloc::<u8>(4)?, window.close());
+    assert_eq!(world.broadcast(stale, &mut dest, &source), Err(other));
+    assert!(other.to_string().contains("member_of"));
+    drop((team, dest, source));
+    drop(world);
+
+    let world = World::init()?;
+    let team = world.split_strided(0, 1, 1)?;
+    if let Some(team) = &team {
+        assert_eq!(team.pe(stale), Err(other));
+    }
+    Ok(())
+}
+
+fn refused() -> Result<(), Error> {
+    let world = World::init()?;
+    let n = world.n_pes();
+    let refused = |start, stride, size| {
+        let split = world.split_strided(start, stride, size);
+        assert_eq!(
+            split.err(),
+            Some(TeamError::Split),
+            "{start} {stride} {size}"
+        );
+    };
+    refused(0, 1, 0);
+    refused(0, 1, n + 1);
+    refused(n, 1, 1);
+    refused(0, n, 2);
+    refused(0, 0, 2);
+    refused(usize::MAX, 1, 1);
+    refused(0, usize::MAX, 2);
+    refused(0, 1 << 32, 2);
+    refused(1 << 32, 1, 1);
+    refused(0, 1, (1 << 32) + 1);
+    assert_eq!(world.split_2d(0).err(), Some(TeamError::Split));
+    assert_eq!(world.split_2d(1 << 32).err(), Some(TeamError::Split));
+    world.barrier();
+    Ok(())
+}
+
+/// Teams as many as there can be, and then again.
+fn many() -> Result<(), Error> {
+    let world = World::init()?;
+    let n = world.n_pes();
+    let mut most = 0;
+    for _ in 0..3 {
+        let mut teams = Vec::new();
+        let error = loop {
+            match world.split_strided(0, 1, n) {
+                Ok(team) => teams.push(team.expect("of all PEs")),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error, TeamError::Split);
+        assert!(teams.len() > 10 && (most == 0 || teams.len() == most));
+        most = teams.len();
+        for team in teams.iter().step_by(7) {
+            assert_eq!(team.reduce_value(1, Sum)?, n);
+        }
+    }
+    Ok(())
+}
+
+fn contexts() -> Result<(), Error> {
+    let world = World::init()?;
+    let (me, n) = (world.my_pe(), world.n_pes());
+    let window = world.alloc::<u32>(20)?.open();
+    let team = world.split_strided(0, 2, n.div_ceil(2))?;
+    if let Some(team) = &team {
+        let (first, second) = (team.context()?, team.context()?);
+        let next = team.member((team.me().number() + 1) % team.size())?;
+        first.put(&window, next, 0, &elements(me.number(), 0, 10))?;
+        first.fence();
+        second.put(&window, next, 10, &elements(me.number(), 1, 10))?;
+        second.quiet();
+        let mut got = vec![0; 20];
+        first.get(&window, next, 0, &mut got)?;
+        assert!(same(&got[..10], &elements(me.number(), 0, 10)));
+        assert!(same(&got[10..], &elements(me.number(), 1, 10)));
+        assert!(first.put(&window, next, 15, &[0; 6]).is_err());
+        assert!(first.get(&window, next, 21, &mut []).is_err());
+        assert!(format!("{first:?}").contains("Team"));
+    }
+    for _ in 0..100 {
+        let contexts = (0..50).map(|_| world.context());
+        assert!(contexts.collect::<Result<Vec<_>, _>>()?.len() == 50);
+    }
+    Ok(())
+}

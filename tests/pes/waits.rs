@@ -1,0 +1,117 @@
+//! Waits for elements of one's own part.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
+
+use ferroshmem::{AmoInt, Compare, Error, Sum, World};
+
+use crate::Program;
+
+pub const PROGRAMS: &[Program] = &[
+    Program::new("waits/every_type", every_type),
+    Program::new("waits/sets", sets),
+    Program::new("waits/conditions", conditions),
+    Program::new("waits/bounds", bounds),
+];
+
+fn every_type() -> Result<(), Error> {
+    let world = World::init()?;
+    macro_rules! types {
+        ($($t:ty),*) => {$(of_type::<$t>(&world, [1, 2, 3, 4, 5, 6])?;)*};
+    }
+    types!(i32, u32, i64, u64, isize, usize);
+    Ok(())
+}
+
+fn of_type<T: AmoInt>(world: &World, [a, b, c, d, e, f]: [T; 6]) -> Result<(), Error> {
+    let next = world.my_pe().next();
+    let words = world.atomics::<T>(1)?;
+    for (value, compare) in [
+        (a, Compare::Ne(T::zeroed())),
+        (b, Compare::Eq(b)),
+        (c, Compare::Gt(b)),
+        (d, Compare::Ge(d)),
+    ] {
+        assert!(!words.test(0, compare)?);
+        world.barrier();
+        words.set(next, 0, value)?;
+        assert!(words.wait_until(0, compare)? == value);
+        assert!(words.test(0, compare)?);
+        world.barrier();
+    }
+    words.set(next, 0, f)?;
+    words.wait(0, |value| value == f)?;
+    world.barrier();
+    words.set(next, 0, a)?;
+    words.wait_until(0, Compare::Lt(b))?;
+    assert!(words.test(0, Compare::Le(a))? && !words.test(0, Compare::Ge(e))?);
+    Ok(())
+}
+
+/// Every PE sets an element of every other.
+fn sets() -> Result<(), Error> {
+    let world = World::init()?;
+    let (me, n) = (world.my_pe().number(), world.n_pes());
+    let words = world.atomics::<u32>(n + 1)?;
+    let all = Vec::from_iter(0..n);
+    for pe in world.others().chain([world.my_pe()]) {
+        words.set(pe, me, 1)?;
+    }
+    let mut left = all.clone();
+    while let Some(index) = words.wait_until_any(&left, Compare::Ne(0))? {
+        left.retain(|other| *other != index);
+        let some = words.wait_until_some(&left, Compare::Ne(0))?;
+        assert!(left.is_empty() || !some.is_empty());
+        left.retain(|other| !some.contains(other));
+    }
+    assert!(left.is_empty());
+    words.wait_until_all(&all, Compare::Eq(1))?;
+    assert_eq!(words.wait_until_some(&all, Compare::Eq(1))?, all);
+    assert_eq!(words.wait_until_any(&[n, n, 0], Compare::Gt(0))?, Some(0));
+    // Of nothing.
+    words.wait_until_all(&[], Compare::Eq(9))?;
+    assert_eq!(words.wait_until_any(&[], Compare::Eq(9))?, None);
+    assert!(words.wait_until_some(&[], Compare::Eq(9))?.is_empty());
+    Ok(())
+}
+
+/// Conditions may do what programs do: call collectives, wait themselves, unwind.
+fn conditions() -> Result<(), Error> {
+    let world = World::init()?;
+    let n = world.n_pes();
+    let words = world.atomics::<usize>(2)?;
+    let next = world.my_pe().next();
+    words.add(next, 1, 1)?;
+    let mut asked = 0;
+    words.wait(0, |value| {
+        asked += 1;
+        assert_eq!(world.reduce_value(1, Sum), Ok(n));
+        words.wait_until(1, Compare::Ge(1)).unwrap();
+        value == 0 && asked == 3
+    })?;
+    let unwound = catch_unwind(AssertUnwindSafe(|| {
+        words.wait(0, |_| std::panic::resume_unwind(Box::new("expected")))
+    }));
+    assert!(unwound.is_err());
+    thread::scope(|scope| {
+        scope.spawn(|| words.wait(0, |value| value == 8).unwrap());
+        scope.spawn(|| words.wait_until(0, Compare::Eq(8)).unwrap());
+        words.set(next, 0, 8).unwrap();
+    });
+    Ok(())
+}
+
+fn bounds() -> Result<(), Error> {
+    let world = World::init()?;
+    let words = world.atomics::<i64>(2)?;
+    let here = Compare::Eq(0);
+    for index in [2, usize::MAX] {
+        assert!(words.wait_until(index, here).is_err());
+        assert!(words.wait(index, |_| true).is_err());
+        assert!(words.test(index, here).is_err());
+        assert!(words.wait_until_all(&[0, index], here).is_err());
+        assert!(words.wait_until_any(&[0, index], here).is_err());
+        assert!(words.wait_until_some(&[0, index], here).is_err());
+    }
+    Ok(())
+}
