@@ -1,6 +1,9 @@
 //! Collective steps: all PEs of a team meet, and look whether all are about the same.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
 
 use ferroshmem_core::api::{agree, setup};
 
@@ -54,6 +57,13 @@ steps! {
     Alltoalls = "Team::alltoalls",
 }
 
+impl Step {
+    /// Whether it is made by a drop, which comes on the way out of a function, too.
+    fn is_drop(self) -> bool {
+        matches!(self, Self::Free | Self::Destroy)
+    }
+}
+
 /// A PE's word for a step: what it is about, how many steps came before, and a digest of the
 /// details.
 fn word(step: Step, taken: u32, details: &[u64]) -> u64 {
@@ -74,9 +84,24 @@ pub(crate) fn of_world(step: Step, details: &[u64]) {
     of_team(WORLD, &TAKEN, step, details);
 }
 
+/// What a drop found. The PE may be on its way out of `main` with an error that it has not told
+/// yet, so this is told by its next step, or when the process ends.
+static PARTED: OnceLock<(&'static str, String)> = OnceLock::new();
+
+/// Before it tells of a PE that leaves, a PE gives that one so long to say why it does.
+const GRACE: Duration = Duration::from_secs(1);
+
 /// Meets the other members of a team; what all wrote before it is seen by all after it. Ends the
 /// job if another member is about something else, or about the same with other `details`.
+///
+/// A drop comes back; then the others are elsewhere, and so are they for all drops after it.
 pub(crate) fn of_team(team: usize, taken: &AtomicU32, step: Step, details: &[u64]) {
+    if let Some((name, found)) = PARTED.get() {
+        match step.is_drop() {
+            true => return,
+            false => setup::misuse(name, found),
+        }
+    }
     let number = taken.load(Relaxed).wrapping_add(1);
     taken.store(number, Relaxed);
     let said = word(step, number, details);
@@ -86,31 +111,51 @@ pub(crate) fn of_team(team: usize, taken: &AtomicU32, step: Step, details: &[u64
 }
 
 #[cold]
-fn differ(step: Step, mine: u64, other: agree::Difference) -> ! {
+fn differ(step: Step, mine: u64, other: agree::Difference) {
     let agree::Difference { pe, said } = other;
     let theirs = (said >> 56)
         .checked_sub(1)
         .and_then(|place| STEPS.get(place as usize));
     let in_step = (said ^ mine) >> 40 & 0xffff == 0;
-    let name = step.name();
-    match theirs {
-        Some(theirs) if in_step && *theirs != step => setup::misuse(
-            name,
-            format_args!(
+    let (leaves, found) = match theirs {
+        Some(theirs) if in_step && *theirs != step => (
+            theirs.is_drop(),
+            format!(
                 "PE {pe} calls {} at this point: all PEs must make the same collective calls in the same order",
                 theirs.name()
             ),
         ),
-        Some(_) if in_step => setup::misuse(
-            name,
-            format_args!("PE {pe} calls it with another array, length, type, operator or root"),
+        Some(_) if in_step => (
+            false,
+            format!("PE {pe} calls it with another array, length, type, operator or root"),
         ),
-        _ => setup::misuse(
-            name,
-            format_args!(
+        _ => (
+            true,
+            format!(
                 "PE {pe} is elsewhere: it has dropped its World, as when its main returns early, or is in a C routine that synchronises"
             ),
         ),
+    };
+    if step.is_drop() {
+        // One thread makes the steps.
+        let _ = PARTED.set((step.name(), found));
+        return;
+    }
+    if leaves {
+        thread::sleep(GRACE);
+    }
+    setup::misuse(step.name(), found)
+}
+
+/// Whether a drop found the other PEs elsewhere: nobody will meet this one any more.
+pub(crate) fn has_parted() -> bool {
+    PARTED.get().is_some()
+}
+
+/// Has what a drop found told when the process ends, if this PE has parted from the others.
+pub(crate) fn tell_at_exit() {
+    if let Some((name, found)) = PARTED.get() {
+        setup::misuse_at_exit(name, found);
     }
 }
 

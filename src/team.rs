@@ -302,7 +302,9 @@ impl Drop for Team<'_> {
     fn drop(&mut self) {
         if self.handle != WORLD && !std::thread::panicking() {
             self.step(Step::Destroy, &[]);
-            team::destroy("drop of a Team", self.handle);
+            if !step::has_parted() {
+                team::destroy("drop of a Team", self.handle);
+            }
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::memory::{Atomics, Symmetric};
 use crate::pe::{Pe, Pes};
 use crate::plain::Plain;
 use crate::signal::Signals;
-use crate::step::WORLD;
+use crate::step::{self, WORLD};
 use crate::team::Team;
 
 /// What a shell says of a Rust program that panicked.
@@ -147,6 +147,10 @@ impl Drop for World {
         if std::thread::panicking() {
             // The others would wait for this PE for ever.
             setup::global_exit("World", PANICKED);
+        }
+        if step::has_parted() {
+            step::tell_at_exit();
+            return;
         }
         // Nothing that was allocated lives any more, or can be reached: the heap goes as a whole.
         setup::finalize("drop of World");

@@ -135,7 +135,7 @@ impl<T> Drop for Block<'_, T> {
             return;
         }
         step::of_world(Step::Free, &[self.id()]);
-        if self.len > 0 {
+        if self.len > 0 && !step::has_parted() {
             let start: *mut c_void = self.mine().as_ptr().cast();
             // SAFETY: allocated by `new`; all PEs are here, and have given up the block.
             unsafe { memory::free("drop of an array", start) };

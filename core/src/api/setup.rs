@@ -1,6 +1,7 @@
 //! Set-up, exit and query routines (standard, "Library Setup, Exit, and Query Routines").
 
 use std::ffi::{c_char, c_int, c_void};
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
 use super::constants::{THREAD_MULTIPLE, THREAD_SINGLE};
@@ -117,6 +118,26 @@ pub fn is_initialised() -> bool {
 /// Ends the job with one line over a misuse that a caller has found.
 pub fn misuse(name: &str, message: impl std::fmt::Display) -> ! {
     fatal(name, message)
+}
+
+/// Ends the process with one line over a misuse when it comes to exit, after all else that it has to
+/// say. Only the first call counts.
+pub fn misuse_at_exit(name: &'static str, message: &'static str) {
+    static FOUND: OnceLock<(&str, &str)> = OnceLock::new();
+
+    extern "C" fn tell() {
+        if let Some((name, message)) = FOUND.get() {
+            fatal(name, message);
+        }
+    }
+
+    if FOUND.set((name, message)).is_ok() {
+        // SAFETY: the function may be called at any time.
+        let refused = unsafe { libc::atexit(tell) } != 0;
+        if refused {
+            tell();
+        }
+    }
 }
 
 /// Level of the standard.

@@ -11,7 +11,7 @@ pub const ENDINGS: &[Ending] = &[
     Ending {
         program: Program::new("partings/with_an_error", with_an_error),
         pes: 5,
-        expect: Expect::Error("Error: Pe("),
+        expect: Expect::Error("PE 99 is out of range"),
     },
     Ending {
         program: Program::new(
@@ -19,7 +19,7 @@ pub const ENDINGS: &[Ending] = &[
             with_an_error_and_arrays,
         ),
         pes: 5,
-        expect: Expect::Error("Error: Pe("),
+        expect: Expect::Error("PE 99 is out of range"),
     },
     Ending {
         program: Program::new("partings/without_the_others", without_the_others),
