@@ -58,7 +58,8 @@
 //! line that names two of them and what each was about. What only one PE can know to be wrong,
 //! such as an index, is a [`Result`].
 //!
-//! A PE that panics ends the job, with its message and exit status 101.
+//! A PE that panics ends the job, with its message and exit status 101 (134 where panics abort). One
+//! whose `main` returns an error while the others go on ends it, too, after it has told the error.
 
 #![warn(missing_docs)]
 #![deny(unsafe_code)]
