@@ -1,5 +1,6 @@
 //! Running what is planned.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
 
@@ -67,7 +68,7 @@ impl Campaign<'_> {
         }
         // Also where it was the last run that was ended.
         harvest.interrupted = interrupted();
-        harvest.measurements = merged(harvest.measurements);
+        harvest.measurements = merged(&harvest.measurements);
         Ok(harvest)
     }
 
@@ -141,17 +142,18 @@ fn shown(command: &Command) -> String {
 }
 
 /// Makes one of measurements of the same thing: the median, the lowest and the highest.
-fn merged(measurements: Vec<Measurement>) -> Vec<Measurement> {
-    let mut groups: Vec<Vec<Measurement>> = Vec::new();
+fn merged(measurements: &[Measurement]) -> Vec<Measurement> {
+    let mut places = HashMap::new();
+    let mut groups: Vec<Vec<&Measurement>> = Vec::new();
     for one in measurements {
-        match groups.iter_mut().find(|group| same(&group[0], &one)) {
+        let place = *places.entry(one.subject()).or_insert(groups.len());
+        match groups.get_mut(place) {
             Some(group) => group.push(one),
             None => groups.push(vec![one]),
         }
     }
-    let merge = |mut group: Vec<Measurement>| {
+    let merge = |mut group: Vec<&Measurement>| {
         group.sort_by(|a, b| a.median.total_cmp(&b.median));
-        let middle = group.len() / 2;
         Measurement {
             samples: group.iter().map(|one| one.samples).sum(),
             low: group
@@ -159,21 +161,10 @@ fn merged(measurements: Vec<Measurement>) -> Vec<Measurement> {
                 .map(|one| one.low)
                 .fold(f64::INFINITY, f64::min),
             high: group.iter().map(|one| one.high).fold(0.0, f64::max),
-            ..group.swap_remove(middle)
+            ..group[group.len() / 2].clone()
         }
     };
     groups.into_iter().map(merge).collect()
-}
-
-fn same(one: &Measurement, other: &Measurement) -> bool {
-    let values = |m: &Measurement| Measurement {
-        samples: 0,
-        median: 0.0,
-        low: 0.0,
-        high: 0.0,
-        ..m.clone()
-    };
-    values(one) == values(other)
 }
 
 #[cfg(test)]
@@ -205,7 +196,7 @@ mod tests {
     fn rounds_of_a_benchmark_are_one_measurement() {
         let rates = [("A", 3.0), ("B", 7.0), ("A", 1.0), ("A", 2.0)];
         let all = rates.map(|(class, rate)| measurement(class, rate));
-        let merged = merged(all.to_vec());
+        let merged = merged(&all);
         assert_eq!(merged.len(), 2);
         let a = &merged[0];
         assert_eq!((a.samples, a.low, a.median, a.high), (3, 1.0, 2.0, 3.0));

@@ -47,8 +47,8 @@ impl Outcome {
         match self.end {
             End::Itself(status) if status.success() => None,
             End::Itself(status) => {
-                let said = self.complaints.lines().map(str::trim);
-                let line = said.filter(|line| !line.is_empty()).take(1).next();
+                let mut said = self.complaints.lines().map(str::trim);
+                let line = said.find(|line| !line.is_empty());
                 Some(line.map_or(status.to_string(), |line| format!("{status}: {line}")))
             }
             End::Limit(limit) => Some(format!("ended after {} s", limit.as_secs())),

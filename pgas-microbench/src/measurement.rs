@@ -1,6 +1,7 @@
 //! What one point of one program came to.
 
 use std::fmt::{self, Display};
+use std::hash::Hash;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -63,6 +64,22 @@ pub struct Measurement {
     pub low: f64,
     /// A tenth of the samples are above; the highest if they are few.
     pub high: f64,
+}
+
+impl Measurement {
+    /// What was measured, and how: all but what came out.
+    pub fn subject(&self) -> impl Eq + Hash + '_ {
+        let words = [
+            &self.program,
+            &self.implementation,
+            &self.operation,
+            &self.form,
+            &self.algorithm,
+            &self.class,
+            &self.unit,
+        ];
+        (words, self.pes, self.pairs, self.bytes, self.quantity)
+    }
 }
 
 /// Reads measurements from a CSV file.
