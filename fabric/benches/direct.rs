@@ -1,0 +1,462 @@
+//! What the engine costs beside the same transfers written straight against libfabric.
+//!
+//!     cargo bench -p ferroshmem-fabric --bench direct
+//!
+//! Two processes over loopback (`SHMEM_FABRIC_INTERFACE` names another interface,
+//! `SHMEM_FABRIC` a provider, `SHMEM_LIBFABRIC` a library), or on two hosts with a file system in
+//! common: there, the program that this builds is run as `direct --socket FILE` and as
+//! `direct --target FILE`. Rounds of both kinds take turns;
+//! the medians are compared, and the spread is the middle half of the rounds. The target polls
+//! in both cases.
+
+use std::ffi::c_void;
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::ptr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use ferroshmem_fabric::endpoint::{BATCH, Completed, Endpoint};
+use ferroshmem_fabric::{Events, Fabric, Op, Remote, Request, Stream, Width, offers, sys};
+
+const LEN: usize = 4 << 20;
+const MIB: usize = 1 << 20;
+const ROUNDS: usize = 31;
+const KEY: u64 = 0x5eed;
+/// Where questions and answers are in the memory, beyond what else is written.
+const QUESTION: usize = LEN - 4096;
+const ANSWER: usize = LEN - 2048;
+
+struct Quiet;
+
+impl Events for Quiet {
+    fn lost(&self, pe: usize, reason: &str) -> ! {
+        eprintln!("lost PE {pe}: {reason}");
+        std::process::exit(1);
+    }
+    fn arrived(&self) {}
+    fn tick(&self) {}
+}
+
+fn request() -> Request {
+    let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    Request {
+        provider: set("SHMEM_FABRIC"),
+        interface: Some(set("SHMEM_FABRIC_INTERFACE").unwrap_or("lo".into())),
+        library: set("SHMEM_LIBFABRIC"),
+        n_pes: 2,
+        ..Request::default()
+    }
+}
+
+/// An endpoint and memory, with nothing around them.
+struct Bare {
+    endpoint: Endpoint,
+    memory: Vec<u8>,
+    mr: *mut sys::fid_mr,
+    /// Where the peer's memory begins, and its key.
+    base: u64,
+    key: u64,
+    peer: sys::fi_addr_t,
+    contexts: [*mut c_void; BATCH],
+    done: usize,
+}
+
+impl Bare {
+    fn open() -> Bare {
+        let library = offers::library(&request()).unwrap();
+        let best = offers::survey(&library, &request(), false)
+            .into_iter()
+            .next();
+        let endpoint = Endpoint::open(library, best.unwrap().info, false).unwrap();
+        let memory = vec![1u8; LEN];
+        let access = sys::FI_REMOTE_READ | sys::FI_REMOTE_WRITE | sys::FI_READ | sys::FI_WRITE;
+        let mut mr = ptr::null_mut();
+        // SAFETY: the memory lives as long as the process.
+        let result = unsafe {
+            let (domain, base) = (endpoint.domain, memory.as_ptr().cast());
+            sys::fi_mr_reg(domain, base, LEN, access.into(), KEY, &mut mr)
+        };
+        assert_eq!(result, 0);
+        Bare {
+            endpoint,
+            memory,
+            mr,
+            base: 0,
+            key: 0,
+            peer: 0,
+            contexts: [ptr::null_mut(); BATCH],
+            done: 0,
+        }
+    }
+
+    fn meet(&mut self, socket: &mut UnixStream) {
+        let virtual_addresses = self.endpoint.info.mr_mode() & sys::FI_MR_VIRT_ADDR != 0;
+        let base = if virtual_addresses {
+            self.memory.as_ptr().addr() as u64
+        } else {
+            0
+        };
+        // SAFETY: registered above.
+        let key = unsafe { (*self.mr).key };
+        let mut mine = [base.to_le_bytes(), key.to_le_bytes()].concat();
+        mine.extend(self.endpoint.name().unwrap());
+        let theirs = swap(socket, &mine);
+        self.base = u64::from_le_bytes(theirs[..8].try_into().unwrap());
+        self.key = u64::from_le_bytes(theirs[8..16].try_into().unwrap());
+        self.peer = self.endpoint.insert(&theirs[16..]).unwrap();
+    }
+
+    fn poll(&mut self) {
+        match self.endpoint.read(&mut self.contexts) {
+            Completed::Some(n) => self.done += n,
+            Completed::Nothing => {}
+            Completed::Failed(failure) => panic!("{}", failure.reason),
+        }
+    }
+
+    fn write(&mut self, len: usize) {
+        // SAFETY: the memory is registered here and there. Contexts are needed where the
+        // provider wants their space; those tested do not.
+        let begin = |bare: &Bare| unsafe {
+            let from = bare.memory.as_ptr().cast();
+            let (ep, desc) = (bare.endpoint.ep, (*bare.mr).mem_desc);
+            let (peer, base, key) = (bare.peer, bare.base, bare.key);
+            sys::fi_write(ep, from, len, desc, peer, base, key, ptr::null_mut())
+        };
+        while begin(self) != 0 {
+            self.poll();
+        }
+    }
+
+    fn read(&mut self, len: usize) {
+        // SAFETY: as for writes.
+        let begin = |bare: &Bare| unsafe {
+            let to = bare.memory.as_ptr().cast_mut().cast();
+            let (ep, desc) = (bare.endpoint.ep, (*bare.mr).mem_desc);
+            let (peer, base, key) = (bare.peer, bare.base, bare.key);
+            sys::fi_read(ep, to, len, desc, peer, base, key, ptr::null_mut())
+        };
+        while begin(self) != 0 {
+            self.poll();
+        }
+    }
+
+    fn fetch_add(&mut self) {
+        // SAFETY: as for writes; the words are apart.
+        let begin = |bare: &Bare| unsafe {
+            let at = bare.memory.as_ptr().cast_mut();
+            let (ep, desc) = (bare.endpoint.ep, (*bare.mr).mem_desc);
+            let (peer, base, key) = (bare.peer, bare.base, bare.key);
+            let (operand, result) = (at.cast(), at.add(64).cast());
+            let (word, add) = (sys::FI_UINT64, sys::FI_SUM);
+            let none = ptr::null_mut();
+            sys::fi_fetch_atomic(ep, operand, result, desc, peer, base, key, word, add, none)
+        };
+        while begin(self) != 0 {
+            self.poll();
+        }
+    }
+
+    /// Writes words that nobody acknowledges.
+    fn tell(&mut self, at: usize, words: &[u64]) {
+        // SAFETY: the memory is registered there, and has room.
+        let begin = |bare: &Bare| unsafe {
+            let (ep, from, len) = (bare.endpoint.ep, words.as_ptr().cast(), size_of_val(words));
+            let (peer, address, key) = (bare.peer, bare.base + at as u64, bare.key);
+            sys::fi_inject_write(ep, from, len, peer, address, key)
+        };
+        while begin(self) != 0 {
+            self.poll();
+        }
+    }
+
+    fn word(&self, at: usize) -> u64 {
+        // SAFETY: an aligned word of the memory, which the peer writes.
+        unsafe { self.memory.as_ptr().add(at).cast::<u64>().read_volatile() }
+    }
+
+    /// Asks the target for an answer: the shortest way there and back.
+    fn ask(&mut self, number: u64) {
+        self.tell(QUESTION, &[1, 2, 3, number]);
+        while self.word(ANSWER + 8) != number {
+            self.poll();
+        }
+    }
+
+    /// Answers what is asked, if it is later than the last.
+    fn answer(&mut self, last: &mut u64) {
+        let number = self.word(QUESTION + 24);
+        if number != *last {
+            *last = number;
+            self.tell(ANSWER, &[7, number]);
+        }
+    }
+
+    fn finish(&mut self, n: usize) {
+        while self.done < n {
+            self.poll();
+        }
+        self.done = 0;
+    }
+}
+
+fn swap(socket: &mut UnixStream, mine: &[u8]) -> Vec<u8> {
+    let len = u32::try_from(mine.len()).unwrap();
+    socket.write_all(&len.to_le_bytes()).unwrap();
+    socket.write_all(mine).unwrap();
+    let mut len = [0; 4];
+    socket.read_exact(&mut len).unwrap();
+    let mut theirs = vec![0; u32::from_le_bytes(len) as usize];
+    socket.read_exact(&mut theirs).unwrap();
+    theirs
+}
+
+/// The engine, with memory of the same size.
+fn open(socket: &mut UnixStream, pe: usize) -> (Fabric, Vec<u8>) {
+    let fabric = Fabric::open(&request(), Arc::new(Quiet)).unwrap();
+    let mut memory = vec![1u8; LEN];
+    // SAFETY: lives as long as the process.
+    unsafe { fabric.share(0, memory.as_mut_ptr(), LEN, LEN).unwrap() };
+    let theirs = swap(socket, &fabric.ticket());
+    let mut ticket = std::iter::once((1 - pe, theirs.as_slice()));
+    fabric.connect(2, &mut ticket).unwrap();
+    (fabric, memory)
+}
+
+/// Polls what the socket says, until it ends: 'b' the bare endpoint, 'e' the engine, 'n'
+/// nothing, as a target that computes.
+fn target(mut socket: UnixStream) {
+    let mut bare = Bare::open();
+    bare.meet(&mut socket);
+    let (fabric, _memory) = open(&mut socket, 1);
+    socket.set_nonblocking(true).unwrap();
+    let mut what = [b'n'];
+    let mut last = bare.word(QUESTION + 24);
+    loop {
+        for _ in 0..64 {
+            match what[0] {
+                b'b' => {
+                    bare.poll();
+                    bare.answer(&mut last);
+                }
+                b'e' => fabric.progress(),
+                _ => {
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                    break;
+                }
+            }
+        }
+        match socket.read(&mut what) {
+            Ok(0) => return,
+            Ok(_) => socket.write_all(b"!").unwrap(),
+            Err(_) => {}
+        }
+    }
+}
+
+#[derive(Default)]
+struct Rounds(Vec<f64>);
+
+impl Rounds {
+    /// Microseconds for each of `n`.
+    fn time(&mut self, n: usize, f: impl FnOnce()) {
+        let begin = Instant::now();
+        f();
+        self.0.push(begin.elapsed().as_secs_f64() * 1e6 / n as f64);
+    }
+
+    fn median(&mut self) -> f64 {
+        self.0.sort_by(f64::total_cmp);
+        self.0[self.0.len() / 2]
+    }
+
+    fn show(&mut self, name: &str) -> f64 {
+        let median = self.median();
+        let n = self.0.len();
+        let (low, high) = (self.0[n / 4], self.0[3 * n / 4]);
+        let least = self.0[0];
+        println!("{name:46} {median:9.3} us   {low:9.3} to {high:9.3}, least {least:.3}");
+        median
+    }
+}
+
+/// The way to the target: a process of its own, or one on another host that finds a socket. None:
+/// this was the target.
+fn meet() -> Option<UnixStream> {
+    let mut words = std::env::args().skip(1).filter(|word| word != "--bench");
+    match (words.next().as_deref(), words.next()) {
+        (Some("--target"), Some(path)) => {
+            let begin = Instant::now();
+            let socket = loop {
+                match UnixStream::connect(&path) {
+                    Ok(socket) => break socket,
+                    Err(error) => assert!(begin.elapsed().as_secs() < 60, "{path}: {error}"),
+                }
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            };
+            target(socket);
+            None
+        }
+        (Some("--socket"), Some(path)) => {
+            let _ = std::fs::remove_file(&path);
+            Some(UnixListener::bind(&path).unwrap().accept().unwrap().0)
+        }
+        _ => {
+            let (socket, other) = UnixStream::pair().unwrap();
+            // SAFETY: no other threads yet.
+            if unsafe { libc::fork() } == 0 {
+                drop(socket);
+                target(other);
+                return None;
+            }
+            Some(socket)
+        }
+    }
+}
+
+fn main() {
+    let Some(mut socket) = meet() else { return };
+    let mut bare = Bare::open();
+    bare.meet(&mut socket);
+    let (fabric, memory) = open(&mut socket, 0);
+    let stream = Stream::default();
+    let to = |offset| Remote {
+        pe: 1,
+        segment: 0,
+        offset,
+    };
+    let mut turn = |what: &[u8]| {
+        socket.write_all(what).unwrap();
+        socket.read_exact(&mut [0]).unwrap();
+    };
+    println!("{}, {ROUNDS} rounds", fabric.name());
+    let from = memory.as_ptr();
+    let mut number = 0;
+    let mut all: [Rounds; 13] = Default::default();
+    let [b8, e8, bm, em, nbi, far, bn, e64, bg, get, bf, fetch, there] = &mut all;
+    for round in 0..=ROUNDS {
+        turn(b"b");
+        b8.time(1000, || {
+            for _ in 0..1000 {
+                bare.write(8);
+                bare.finish(1);
+            }
+        });
+        bg.time(1000, || {
+            for _ in 0..1000 {
+                bare.read(8);
+                bare.finish(1);
+            }
+        });
+        bf.time(1000, || {
+            for _ in 0..1000 {
+                bare.fetch_add();
+                bare.finish(1);
+            }
+        });
+        there.time(1000, || {
+            for _ in 0..1000 {
+                number += 1;
+                bare.ask(number);
+            }
+        });
+        bn.time(10_000, || {
+            for _ in 0..10_000 {
+                bare.write(8);
+            }
+            bare.finish(10_000);
+        });
+        bm.time(20, || {
+            for _ in 0..20 {
+                bare.write(MIB);
+                bare.finish(1);
+            }
+        });
+        turn(b"e");
+        // SAFETY: within both memories; sources live until quiet.
+        unsafe {
+            e8.time(1000, || {
+                for _ in 0..1000 {
+                    fabric.put(&stream, to(0), from, 8);
+                    fabric.quiet(&stream);
+                }
+            });
+            nbi.time(10_000, || {
+                for i in 0..10_000 {
+                    fabric.put_nbi(&stream, to(i * 16), from, 8);
+                }
+                fabric.quiet(&stream);
+            });
+            e64.time(10_000, || {
+                for _ in 0..10_000 {
+                    fabric.put_nbi(&stream, to(0), from, 65);
+                }
+                fabric.quiet(&stream);
+            });
+            em.time(20, || {
+                for _ in 0..20 {
+                    fabric.put(&stream, to(0), from, MIB);
+                    fabric.quiet(&stream);
+                }
+            });
+            get.time(1000, || {
+                for _ in 0..1000 {
+                    fabric.get(&stream, from.cast_mut(), to(0), 8);
+                }
+            });
+            fetch.time(1000, || {
+                for _ in 0..1000 {
+                    fabric.fetch(&stream, to(0), Op::Add, Width::W64, 1, 0);
+                }
+            });
+            turn(b"n");
+            far.time(1000, || {
+                for _ in 0..1000 {
+                    fabric.put(&stream, to(0), from, 8);
+                    fabric.quiet(&stream);
+                }
+            });
+        }
+        if round == 0 {
+            // Connections are made in the first.
+            for rounds in [&mut *b8, e8, bm, em, nbi, far, bn, e64, bg, get, bf, fetch] {
+                rounds.0.clear();
+            }
+        }
+    }
+    let bare8 = b8.show("8 bytes written, libfabric");
+    let engine8 = e8.show("8 bytes put and quiet, engine");
+    let bare_get = bg.show("8 bytes read, libfabric");
+    let engine_get = get.show("8 bytes got, engine");
+    there.show("there and back without completions, libfabric");
+    let bare_fetch = bf.show("fetch and add, libfabric");
+    let engine_fetch = fetch.show("fetch and add, engine");
+    let bare_many = bn.show("8 bytes written, many at a time, libfabric");
+    let many = nbi.show("8 bytes put_nbi, many, engine");
+    e64.show("65 bytes put_nbi, many, engine");
+    let bare_mib = bm.show("1 MiB written, libfabric");
+    let engine_mib = em.show("1 MiB put and quiet, engine");
+    far.show("8 bytes put and quiet, target computes");
+    println!(
+        "8-byte put and quiet over libfabric: {:.3} (at most 1.15)",
+        engine8 / bare8
+    );
+    println!("8-byte get over libfabric: {:.3}", engine_get / bare_get);
+    println!(
+        "fetch and add over libfabric: {:.3}",
+        engine_fetch / bare_fetch
+    );
+    println!(
+        "non-blocking over blocking rate: {:.2} (at least 5)",
+        engine8 / many
+    );
+    println!(
+        "non-blocking rate over libfabric's: {:.2}",
+        bare_many / many
+    );
+    println!(
+        "1 MiB bandwidth over libfabric's: {:.3} (at least 0.95)",
+        bare_mib / engine_mib
+    );
+}

@@ -1,0 +1,226 @@
+//! An endpoint and what belongs to it: fabric, domain, address vector, completion queue.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::Error;
+use crate::info::Info;
+use crate::sys::{self, Library};
+
+/// Completions read at once.
+pub const BATCH: usize = 32;
+
+/// An operation that failed: its context, and why.
+pub struct Failure {
+    pub context: *mut c_void,
+    pub reason: String,
+}
+
+/// What reading the completion queue gave.
+pub enum Completed {
+    /// So many contexts are in the buffer.
+    Some(usize),
+    Nothing,
+    Failed(Failure),
+}
+
+pub struct Endpoint {
+    pub library: Arc<Library>,
+    pub info: Info,
+    stopped: AtomicBool,
+    /// Registering pins memory: only what is there may be registered.
+    pub pins: bool,
+    /// Local buffers must be registered.
+    pub registers: bool,
+    fabric: *mut sys::fid_fabric,
+    pub domain: *mut sys::fid_domain,
+    av: *mut sys::fid_av,
+    cq: *mut sys::fid_cq,
+    pub ep: *mut sys::fid_ep,
+    /// Readable when there is something to do; -1: the provider has nothing to wait for.
+    pub ready: c_int,
+}
+
+// SAFETY: the domain is opened as FI_THREAD_SAFE: all of its objects may be used by any thread.
+unsafe impl Send for Endpoint {}
+// SAFETY: as above.
+unsafe impl Sync for Endpoint {}
+
+impl Endpoint {
+    pub fn open(library: Arc<Library>, info: Info, pinned: bool) -> Result<Endpoint, Error> {
+        let mode = info.mr_mode();
+        let mut this = Endpoint {
+            library,
+            info,
+            stopped: AtomicBool::new(false),
+            pins: pinned || mode & sys::FI_MR_ALLOCATED != 0,
+            registers: pinned || mode & sys::FI_MR_LOCAL != 0,
+            fabric: ptr::null_mut(),
+            domain: ptr::null_mut(),
+            av: ptr::null_mut(),
+            cq: ptr::null_mut(),
+            ep: ptr::null_mut(),
+            ready: -1,
+        };
+        let raw = this.info.as_ptr();
+        // SAFETY: infos have all their parts; the objects are opened in the order in which they
+        // need each other, and closed by drop in the other.
+        unsafe {
+            (*this.info.tx_attr()).op_flags = u64::from(sys::FI_DELIVERY_COMPLETE);
+            let attr = (*raw).fabric_attr;
+            let result = (this.library.fabric)(attr, &mut this.fabric, ptr::null_mut());
+            this.check(result, "open the fabric")?;
+            let result = sys::fi_domain(this.fabric, raw, &mut this.domain);
+            this.check(result, "open the domain")?;
+            let mut attr: sys::fi_av_attr = std::mem::zeroed();
+            attr.type_ = (*this.info.domain_attr()).av_type;
+            let result = sys::fi_av_open(this.domain, &mut attr, &mut this.av);
+            this.check(result, "open an address vector")?;
+            let mut attr: sys::fi_cq_attr = std::mem::zeroed();
+            attr.size = (*this.info.tx_attr()).size;
+            attr.format = sys::FI_CQ_FORMAT_CONTEXT;
+            attr.wait_obj = sys::FI_WAIT_FD;
+            let mut result = sys::fi_cq_open(this.domain, &mut attr, &mut this.cq);
+            if result != 0 {
+                attr.wait_obj = sys::FI_WAIT_NONE;
+                result = sys::fi_cq_open(this.domain, &mut attr, &mut this.cq);
+            }
+            this.check(result, "open a completion queue")?;
+            let result = sys::fi_endpoint(this.domain, raw, &mut this.ep);
+            this.check(result, "open an endpoint")?;
+            let fid = &raw mut (*this.ep).fid;
+            let result = sys::fi_bind(fid, &raw mut (*this.av).fid, 0);
+            this.check(result, "bind the address vector")?;
+            let flags = u64::from(sys::FI_TRANSMIT | sys::FI_RECV);
+            let result = sys::fi_bind(fid, &raw mut (*this.cq).fid, flags);
+            this.check(result, "bind the completion queue")?;
+            let result = sys::fi_control(fid, sys::FI_ENABLE, ptr::null_mut());
+            this.check(result, "enable the endpoint")?;
+            let fd = (&raw mut this.ready).cast();
+            if attr.wait_obj == sys::FI_WAIT_NONE
+                || sys::fi_control(&raw mut (*this.cq).fid, sys::FI_GETWAIT, fd) != 0
+            {
+                this.ready = -1;
+            }
+        }
+        Ok(this)
+    }
+
+    pub fn check(&self, result: c_int, what: &str) -> Result<(), Error> {
+        if result == 0 {
+            return Ok(());
+        }
+        Err(Error::new(format!(
+            "{} on {} cannot {what}: {}; SHMEM_FABRIC chooses another provider",
+            self.info.provider(),
+            self.info.domain(),
+            self.library.words(result as isize)
+        )))
+    }
+
+    /// What peers need to find this endpoint.
+    pub fn name(&self) -> Result<Vec<u8>, Error> {
+        let mut name = vec![0u8; 256];
+        let mut len = name.len();
+        // SAFETY: an open endpoint and room for its name.
+        let result = unsafe { sys::fi_getname(self.ep, name.as_mut_ptr().cast(), &mut len) };
+        self.check(result, "tell its address")?;
+        name.truncate(len);
+        Ok(name)
+    }
+
+    /// Makes a peer known by its name.
+    pub fn insert(&self, name: &[u8]) -> Option<sys::fi_addr_t> {
+        let mut address = sys::ADDR_NOTAVAIL;
+        // SAFETY: a name of an endpoint of the same format.
+        let n = unsafe { sys::fi_av_insert(self.av, name.as_ptr().cast(), 1, &mut address) };
+        (n == 1 && address != sys::ADDR_NOTAVAIL).then_some(address)
+    }
+
+    /// Lets the provider work, and reads what has completed.
+    pub fn read(&self, contexts: &mut [*mut c_void; BATCH]) -> Completed {
+        // SAFETY: with FI_CQ_FORMAT_CONTEXT an entry is the context alone.
+        let n = unsafe { sys::fi_cq_read(self.cq, contexts.as_mut_ptr().cast(), BATCH) };
+        if n > 0 {
+            Completed::Some(n as usize)
+        } else if n == 0 || n == -(sys::FI_EAGAIN as isize) {
+            Completed::Nothing
+        } else if n == -(sys::FI_EAVAIL as isize) {
+            self.failure()
+        } else {
+            Completed::Failed(Failure {
+                context: ptr::null_mut(),
+                reason: format!("the completion queue is broken: {}", self.library.words(n)),
+            })
+        }
+    }
+
+    fn failure(&self) -> Completed {
+        // Later versions write more than the bindings know.
+        #[repr(C)]
+        struct Entry {
+            known: sys::fi_cq_err_entry,
+            more: [u64; 8],
+        }
+        // SAFETY: plain data.
+        let mut entry: Entry = unsafe { std::mem::zeroed() };
+        // SAFETY: an open queue, room for an entry.
+        let n = unsafe { sys::fi_cq_readerr(self.cq, &mut entry.known) };
+        if n <= 0 {
+            return Completed::Nothing; // another thread has read it
+        }
+        let known = &entry.known;
+        let mut reason = self.library.words(known.err as isize);
+        let provider = self.library.words(known.prov_errno as isize);
+        if known.prov_errno != 0 && provider != reason {
+            reason = format!("{reason} ({provider})");
+        }
+        Completed::Failed(Failure {
+            context: known.op_context,
+            reason,
+        })
+    }
+
+    /// Whether it is right to sleep until [`ready`](Self::ready) is readable.
+    pub fn may_sleep(&self) -> bool {
+        // SAFETY: an open queue of this fabric.
+        unsafe {
+            let mut fid = &raw mut (*self.cq).fid;
+            sys::fi_trywait(self.fabric, &mut fid, 1) == 0
+        }
+    }
+}
+
+impl Endpoint {
+    /// Ends what is under way, so that nothing more is written into memory of this process by
+    /// its operations. Memory that is bound to the endpoint must be deregistered before.
+    ///
+    /// # Safety
+    /// Nobody uses the endpoint any more.
+    pub unsafe fn stop(&self) {
+        if !self.stopped.swap(true, Ordering::Relaxed) && !self.ep.is_null() {
+            // SAFETY: open, and used by nobody.
+            unsafe { sys::fi_close(self.ep.cast()) };
+        }
+    }
+}
+
+impl Drop for Endpoint {
+    fn drop(&mut self) {
+        // SAFETY: nobody else has it.
+        unsafe { self.stop() };
+        let close = |fid: *mut sys::fid| {
+            if !fid.is_null() {
+                // SAFETY: open, and what depends on it is closed.
+                unsafe { sys::fi_close(fid) };
+            }
+        };
+        // Each object begins with its fid.
+        close(self.cq.cast());
+        close(self.av.cast());
+        close(self.domain.cast());
+        close(self.fabric.cast());
+    }
+}

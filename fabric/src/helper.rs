@@ -1,0 +1,148 @@
+//! The thread that keeps things moving while the program computes.
+//!
+//! Providers move data only while somebody calls them. If threads of the program do, by
+//! waiting or by beginning operations, this one naps, so that they need not share the
+//! endpoint with it. Otherwise it polls for a moment and then blocks until there is something
+//! to do.
+
+use std::ptr;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::Error;
+use crate::engine::Engine;
+
+/// Naps while the program polls: from the first to the last, each twice as long.
+const NAPS: (Duration, Duration) = (Duration::from_micros(250), Duration::from_micros(500));
+/// How long it may take until the owner is told of writes that nobody tells the helper of.
+const UNTOLD: Duration = Duration::from_millis(2);
+/// So long after a thread has handed over, it is taken to sleep still.
+const SLEEP: Duration = Duration::from_millis(100);
+/// The longest nap where there is nothing to block on and nothing happens.
+const REST: Duration = Duration::from_millis(4);
+/// Polls in vain after there was something to do, and after there was not.
+const POLLS: usize = 32;
+const GLANCES: usize = 2;
+/// Blocks no longer than this: providers have timers of their own, which need a call.
+const BLOCK: Duration = Duration::from_millis(20);
+
+pub struct Helper {
+    engine: Arc<Engine>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Helper {
+    pub fn start(engine: Arc<Engine>) -> Result<Helper, Error> {
+        let its = engine.clone();
+        // Signals are for the program's threads.
+        let thread = with_signals_blocked(|| {
+            std::thread::Builder::new()
+                .name("shmem-fabric".into())
+                .stack_size(256 << 10)
+                .spawn(move || run(&its))
+        })
+        .map_err(|e| Error::new(format!("cannot start the helper thread: {e}")))?;
+        Ok(Helper {
+            engine,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        self.engine.bell.stop();
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread has been reported by itself.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run(engine: &Engine) {
+    let bell = &engine.bell;
+    let mut turns = bell.turns();
+    let mut nap = NAPS.0;
+    let mut ticked = Instant::now();
+    let mut rest = NAPS.0;
+    let mut woken = false;
+    let told = engine.tells_of_writes();
+    let mut untold = None;
+    let blocks = engine.endpoint.ready >= 0;
+    while !bell.stopped() {
+        if ticked.elapsed() >= engine.request.tick {
+            ticked = Instant::now();
+            engine.buffers.sweep();
+            engine.events.tick();
+        }
+        let now = bell.turns();
+        if now != turns && !bell.is_awaited() {
+            turns = now;
+            if bell.nap(nap) {
+                turns = bell.turns();
+            }
+            nap = (nap * 2).min(NAPS.1);
+            continue;
+        }
+        turns = now;
+        nap = NAPS.0;
+        engine.gathers.flush(engine);
+        if !told && bell.was_handed_over() {
+            untold = Some(Instant::now());
+        }
+        let sleeping = untold.is_some_and(|since| since.elapsed() < SLEEP);
+        let mut seen = usize::from(woken);
+        let polls = if woken { POLLS } else { GLANCES };
+        let mut vain = 0;
+        // Not for ever, whatever comes: the tick tells other nodes that this one is alive.
+        while vain < polls && bell.turns() == turns && ticked.elapsed() < engine.request.tick {
+            match engine.harvest() {
+                0 => vain += 1,
+                n => {
+                    seen += n;
+                    vain = 0;
+                    bell.wake();
+                }
+            }
+        }
+        if seen > 0 || sleeping {
+            engine.events.arrived();
+            bell.wake();
+        }
+        woken = false;
+        if !blocks {
+            bell.block(-1, rest);
+            rest = if seen > 0 {
+                NAPS.0
+            } else {
+                (rest * 2).min(if sleeping { UNTOLD } else { REST })
+            };
+        } else if engine.endpoint.may_sleep() {
+            // Something gathered in the meantime must not wait for long.
+            let limit = if engine.gathers.any() {
+                NAPS.0
+            } else if sleeping {
+                UNTOLD
+            } else {
+                BLOCK.min(engine.request.tick)
+            };
+            woken = bell.block(engine.endpoint.ready, limit);
+        } else {
+            std::thread::yield_now();
+        }
+    }
+}
+
+fn with_signals_blocked<T>(f: impl FnOnce() -> T) -> T {
+    // SAFETY: sets of signals that are written before they are read.
+    unsafe {
+        let mut all = std::mem::zeroed();
+        let mut before = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+        let result = f();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &before, ptr::null_mut());
+        result
+    }
+}

@@ -1,0 +1,44 @@
+//! One-sided access to the memory of PEs on other nodes, through libfabric.
+//!
+//! A PE opens a [`Fabric`], [shares](Fabric::share) its segments of memory, and hands its
+//! [ticket](Fabric::ticket) to the others, who [connect](Fabric::connect) with it. From then on
+//! everybody reads and writes everybody's segments; a thread of the engine's own keeps things
+//! moving while the program computes.
+//!
+//! An operation that fails for good does not return: [`Events::lost`] ends the process.
+
+mod atomic;
+mod bell;
+mod blocks;
+mod completion;
+#[doc(hidden)]
+pub mod endpoint;
+mod engine;
+mod error;
+mod fabric;
+mod gather;
+mod helper;
+mod idle;
+mod info;
+mod interface;
+mod local;
+pub mod offers;
+mod operation;
+mod peer;
+mod record;
+pub mod registration;
+mod request;
+mod segment;
+mod source;
+mod stream;
+#[doc(hidden)]
+pub mod sys;
+mod ticket;
+mod transfer;
+
+pub use error::Error;
+pub use fabric::{Events, Fabric};
+pub use idle::offer_core;
+pub use operation::{Op, Remote, Width};
+pub use request::Request;
+pub use stream::Stream;

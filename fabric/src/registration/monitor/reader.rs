@@ -1,0 +1,207 @@
+//! The thread that reads events, and the watches that it tells of them.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst, fence};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use std::{io, mem, process, ptr, thread};
+
+use super::kernel::Userfaultfd;
+use super::slots::{Loss, SLOTS, Slots};
+use crate::registration::span::{PAGE, Span};
+
+/// Lives as long as the process: memory stays armed, and who unmaps it waits for a reader.
+pub(super) struct Reader {
+    kernel: Userfaultfd,
+    pub slots: Slots,
+    /// Free slots. Held while memory is armed and disarmed; never taken to read events.
+    free: Mutex<Vec<usize>>,
+    /// Threads that may have read events and not yet marked what they concern.
+    reading: AtomicUsize,
+    /// The process that all this is of.
+    process: u32,
+}
+
+impl Reader {
+    /// Starts the thread, and unmaps a page to see that it is heard of. Else says what is
+    /// missing.
+    pub fn start() -> Result<&'static Reader, String> {
+        let kernel = Userfaultfd::open().map_err(|error| match error.raw_os_error() {
+            Some(libc::EPERM) => "userfaultfd is forbidden here".to_owned(),
+            Some(libc::EINVAL | libc::ENOSYS) => "userfaultfd of Linux 5.19 is missing".to_owned(),
+            _ => format!("userfaultfd: {error}"),
+        })?;
+        let reader: &'static Reader = Box::leak(Box::new(Reader {
+            kernel,
+            slots: Slots::new(),
+            free: Mutex::new((0..SLOTS).rev().collect()),
+            reading: AtomicUsize::new(0),
+            process: process::id(),
+        }));
+        let page = Page::map().map_err(|error| format!("mmap: {error}"))?;
+        let seen: &'static AtomicBool = Box::leak(Box::default());
+        spawn_without_signals(move || {
+            reader.kernel.wait();
+            // The event of the page is there and unread.
+            seen.store(reader.kernel.changing(), SeqCst);
+            reader.run()
+        })
+        .map_err(|error| format!("no thread to read userfaultfd: {error}"))?;
+        let slot = reader
+            .arm(page.span())
+            .ok_or("userfaultfd does not watch memory here")?;
+        drop(page);
+        let heard = reader.hears_of(slot) && seen.load(SeqCst);
+        reader.disarm(slot);
+        match heard {
+            true => Ok(reader),
+            false => Err("userfaultfd does not tell what it should".to_owned()),
+        }
+    }
+
+    /// Whether a watch is marked whose memory was unmapped before. Where the answer is yes,
+    /// the thread only has to get a core; where it is no, something is amiss with the kernel.
+    fn hears_of(&self, slot: usize) -> bool {
+        let begin = Instant::now();
+        while begin.elapsed() < Duration::from_secs(10) {
+            if self.settle() && self.slots.loss(slot) == Loss::Unmapped {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Nothing in here takes a lock, allocates or frees, or else it could wait for a thread
+    /// that waits for it.
+    fn run(&self) -> ! {
+        loop {
+            self.kernel.wait();
+            self.read();
+        }
+    }
+
+    /// Reads what events there are. Any thread may do so.
+    fn read(&self) {
+        // Raised before an event is taken from the kernel: see `settle`.
+        self.reading.fetch_add(1, SeqCst);
+        self.kernel.read(|event| self.slots.mark(event));
+        self.reading.fetch_sub(1, SeqCst);
+    }
+
+    /// Waits until all slots are marked that concern memory unmapped before: not at all as a
+    /// rule, and no more than some milliseconds where threads unmap without pause.
+    ///
+    /// Whatever was unmapped before this call is, for the kernel, a change under way until the
+    /// event was read. If there is none under way, all such events have been read, so whoever
+    /// read them had raised `reading` by then; and if that is zero, they have been marked.
+    pub fn settle(&self) -> bool {
+        const YIELDS: u32 = 4;
+        const SLEEPS: u32 = 20;
+        for round in 0..1 + YIELDS + SLEEPS {
+            match round {
+                0 => {}
+                1..=YIELDS => thread::yield_now(),
+                _ => thread::sleep(Duration::from_micros(50)),
+            }
+            let changing = self.kernel.changing();
+            fence(SeqCst);
+            if !changing && self.reading.load(SeqCst) == 0 {
+                return true;
+            }
+            if changing {
+                self.read();
+            }
+        }
+        false
+    }
+
+    /// Watches a span; gives its slot.
+    pub fn arm(&self, span: Span) -> Option<usize> {
+        if self.process != process::id() {
+            return None;
+        }
+        let mut free = self.lock();
+        let slot = free.pop()?;
+        self.slots.fill(slot, span);
+        if self.kernel.arm(span).is_ok() {
+            return Some(slot);
+        }
+        // The kernel looks at all of the span before it arms any of it.
+        self.slots.free(slot);
+        free.push(slot);
+        None
+    }
+
+    /// Ends a watch.
+    pub fn disarm(&self, slot: usize) {
+        // A child of fork has the descriptor, but it is of the parent's memory.
+        if self.process != process::id() {
+            return;
+        }
+        let mut free = self.lock();
+        let (span, loss) = (self.slots.span(slot), self.slots.loss(slot));
+        self.slots.free(slot);
+        // Addresses that were unmapped may belong to another userfaultfd of the program by
+        // now, and older kernels would take them from that.
+        if loss < Loss::Unmapped {
+            self.slots.unwatched(span, |bare| self.kernel.disarm(bare));
+        }
+        free.push(slot);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<usize>> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A handler of the program that unmapped memory on this thread would wait for it.
+fn spawn_without_signals(body: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    // SAFETY: sigset_t is plain data that sigfillset initialises; pthread_sigmask changes the
+    // mask of this thread only, and the old one is set again below.
+    let old = unsafe {
+        let mut all: libc::sigset_t = mem::zeroed();
+        let mut old: libc::sigset_t = mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old);
+        old
+    };
+    let spawned = thread::Builder::new()
+        .name("shmem-unmap".into())
+        .stack_size(64 << 10)
+        .spawn(body);
+    // SAFETY: `old` was filled above.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &old, ptr::null_mut()) };
+    spawned.map(drop)
+}
+
+/// A page of memory of its own.
+struct Page(*mut libc::c_void);
+
+impl Page {
+    fn map() -> io::Result<Page> {
+        let (access, kind) = (
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+        );
+        // SAFETY: a new mapping where the kernel likes.
+        let start = unsafe { libc::mmap(ptr::null_mut(), PAGE, access, kind, -1, 0) };
+        if start == libc::MAP_FAILED {
+            Err(io::Error::last_os_error())
+        } else {
+            Ok(Page(start))
+        }
+    }
+
+    fn span(&self) -> Span {
+        Span {
+            start: self.0 as usize,
+            end: self.0 as usize + PAGE,
+        }
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        // SAFETY: the page that `map` mapped, referred to by nobody.
+        unsafe { libc::munmap(self.0, PAGE) };
+    }
+}

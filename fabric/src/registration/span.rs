@@ -1,0 +1,41 @@
+//! A range of whole pages.
+
+use std::io;
+
+/// Size of a page in bytes (x86-64).
+pub(super) const PAGE: usize = 4096;
+
+/// The addresses from `start` up to, but without, `end`: both multiples of [`PAGE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    pub start: usize,
+    pub end: usize,
+}
+
+impl Span {
+    /// The pages that hold the `len` bytes from `start`: at least one. An error if there are
+    /// no such addresses.
+    pub fn of(start: usize, len: usize) -> io::Result<Span> {
+        let end = start
+            .checked_add(len.max(1))
+            .and_then(|end| end.checked_next_multiple_of(PAGE))
+            .ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(Span {
+            start: start / PAGE * PAGE,
+            end,
+        })
+    }
+
+    /// Length in bytes.
+    pub fn len(self) -> usize {
+        self.end - self.start
+    }
+
+    pub fn covers(self, other: Span) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+
+    pub fn overlaps(self, other: Span) -> bool {
+        self.start < other.end && other.start < self.end
+    }
+}

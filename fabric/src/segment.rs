@@ -1,0 +1,269 @@
+//! Memory of this process that peers may reach.
+
+use std::ffi::c_void;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::*};
+
+use crate::Error;
+use crate::endpoint::Endpoint;
+use crate::local::{Region, random};
+use crate::record::lock;
+use crate::sys;
+
+/// Segments of a process at most.
+pub const SEGMENTS: usize = 4;
+/// Chunks of a segment at most: the last ends at 2^63 bytes.
+pub const CHUNKS: usize = 40;
+const FIRST: usize = 16 << 20;
+
+/// How a segment is divided for registration. Where registering pins memory, only what is in
+/// use is registered: in chunks, the first of 16 MiB, each further one as long as all before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Division {
+    Whole,
+    Chunks,
+}
+
+impl Division {
+    /// The chunk of an offset.
+    pub fn chunk(self, offset: usize) -> usize {
+        match self {
+            Division::Whole => 0,
+            Division::Chunks => (usize::BITS - (offset / FIRST).leading_zeros()) as usize,
+        }
+    }
+
+    /// The offset at which a chunk begins.
+    pub fn start(chunk: usize) -> usize {
+        if chunk == 0 { 0 } else { FIRST << (chunk - 1) }
+    }
+
+    /// The offset at which a chunk ends in a segment of `len` bytes.
+    pub fn end(self, chunk: usize, len: usize) -> usize {
+        match self {
+            Division::Whole => len,
+            Division::Chunks => (FIRST << chunk).min(len),
+        }
+    }
+}
+
+/// Deregisters so many bytes of other memory; false if there is nothing to deregister.
+pub type MakeRoom<'a> = &'a dyn Fn(usize) -> bool;
+
+/// Keys of all chunks of all segments, in memory that peers read.
+#[repr(C, align(4096))]
+pub struct Table([[AtomicU64; CHUNKS]; SEGMENTS]);
+
+#[derive(Default)]
+struct Segment {
+    base: usize,
+    len: usize,
+    regions: Vec<Region>,
+}
+
+pub struct Segments {
+    pub division: Division,
+    /// Fields are dropped in this order: the table is deregistered before it is freed.
+    table_region: Option<Region>,
+    table: Box<Table>,
+    segments: Mutex<[Segment; SEGMENTS]>,
+}
+
+/// A segment as peers are told of it.
+pub struct Described {
+    pub base: u64,
+    pub len: u64,
+    /// Of the chunks registered so far.
+    pub keys: Vec<u64>,
+}
+
+impl Segments {
+    pub fn new(endpoint: &Endpoint) -> Result<Segments, Error> {
+        let division = if endpoint.pins {
+            Division::Chunks
+        } else {
+            Division::Whole
+        };
+        let unknown = || [const { AtomicU64::new(sys::KEY_NOTAVAIL) }; CHUNKS];
+        let table = Box::new(Table(std::array::from_fn(|_| unknown())));
+        let mut this = Segments {
+            division,
+            table_region: None,
+            table,
+            segments: Mutex::default(),
+        };
+        if division == Division::Chunks {
+            let base = (&raw const *this.table).cast();
+            // SAFETY: the table lives until its region is gone.
+            let region =
+                unsafe { register(endpoint, base, size_of::<Table>(), false, &|_| false)? };
+            this.table_region = Some(region);
+        }
+        Ok(this)
+    }
+
+    /// Address and key of the table of keys, for peers. None where there are no chunks.
+    pub fn table(&self, virtual_addresses: bool) -> Option<(u64, u64)> {
+        let region = self.table_region.as_ref()?;
+        let base = if virtual_addresses {
+            (&raw const *self.table).expose_provenance()
+        } else {
+            0
+        };
+        Some((base as u64, region.key()))
+    }
+
+    /// Where a key is in the table, in bytes.
+    pub fn entry(segment: usize, chunk: usize) -> usize {
+        (segment * CHUNKS + chunk) * size_of::<u64>()
+    }
+
+    /// # Safety
+    /// The memory stays mapped as long as this.
+    pub unsafe fn share(
+        &self,
+        endpoint: &Endpoint,
+        index: usize,
+        base: *mut u8,
+        len: usize,
+        ready: usize,
+        make_room: MakeRoom,
+    ) -> Result<(), Error> {
+        {
+            let mut segments = lock(&self.segments);
+            let Some(segment) = segments.get_mut(index) else {
+                return Err(Error::new(format!(
+                    "there is no segment {index}: they are 0 to {}",
+                    SEGMENTS - 1
+                )));
+            };
+            segment.regions.clear();
+            segment.base = base.expose_provenance();
+            segment.len = len;
+        }
+        self.extend(endpoint, index, ready, make_room)
+    }
+
+    pub fn extend(
+        &self,
+        endpoint: &Endpoint,
+        index: usize,
+        ready: usize,
+        make_room: MakeRoom,
+    ) -> Result<(), Error> {
+        let mut segments = lock(&self.segments);
+        let segment = &mut segments[index];
+        let ready = ready.min(segment.len);
+        // The first chunk is registered anyway: it is in the ticket.
+        while segment.len > 0 {
+            let chunk = segment.regions.len();
+            let start = if chunk == 0 || self.division == Division::Chunks {
+                Division::start(chunk)
+            } else {
+                break;
+            };
+            if chunk > 0 && start >= ready {
+                break;
+            }
+            let end = self.division.end(chunk, segment.len);
+            if start >= end {
+                break;
+            }
+            let base = std::ptr::with_exposed_provenance(segment.base + start);
+            // SAFETY: part of what was shared.
+            let region = unsafe { register(endpoint, base, end - start, true, make_room)? };
+            self.table.0[index][chunk].store(region.key(), Release);
+            segment.regions.push(region);
+        }
+        Ok(())
+    }
+
+    /// What local operations name this memory by, if all of it lies in one registered chunk.
+    pub fn desc(&self, base: *const u8, len: usize) -> Option<*mut c_void> {
+        let address = base.addr();
+        let segments = lock(&self.segments);
+        let segment = segments
+            .iter()
+            .find(|s| address >= s.base && address - s.base < s.len)?;
+        let offset = address - segment.base;
+        let chunk = self.division.chunk(offset);
+        if len > self.division.end(chunk, segment.len) - offset {
+            return None;
+        }
+        Some(segment.regions.get(chunk)?.desc())
+    }
+
+    pub fn describe(&self) -> Vec<Described> {
+        lock(&self.segments)
+            .iter()
+            .map(|s| Described {
+                base: s.base as u64,
+                len: s.len as u64,
+                keys: s.regions.iter().map(Region::key).collect(),
+            })
+            .collect()
+    }
+}
+
+/// # Safety
+/// The memory stays mapped as long as the region.
+unsafe fn register(
+    endpoint: &Endpoint,
+    base: *const u8,
+    len: usize,
+    writable: bool,
+    make_room: MakeRoom,
+) -> Result<Region, Error> {
+    let remote = if writable {
+        sys::FI_REMOTE_READ | sys::FI_REMOTE_WRITE
+    } else {
+        sys::FI_REMOTE_READ
+    };
+    let access = remote | sys::FI_READ | sys::FI_WRITE;
+    // Chosen keys may collide; there are 2^64 of them (fewer where keys are shorter).
+    let mut tries = 0;
+    loop {
+        let mut key = random()?;
+        // SAFETY: infos have all their parts.
+        let size = unsafe { (*endpoint.info.domain_attr()).mr_key_size };
+        if size < 8 {
+            key &= (1 << (8 * size)) - 1;
+        }
+        // SAFETY: the caller's promise.
+        match unsafe { Region::new(endpoint, base, len, access, key) } {
+            Ok(region) => return Ok(region),
+            Err(error) if error == -(sys::FI_ENOKEY as i32) && tries < 10 => tries += 1,
+            Err(error) if error == -libc::ENOMEM && make_room(len) => {}
+            Err(error) => {
+                return Err(Error::new(format!(
+                    "{} cannot register {len} bytes of symmetric memory: {}; raise the limit of locked memory (ulimit -l) or make the heap smaller",
+                    endpoint.info.provider(),
+                    endpoint.library.words(error as isize)
+                )));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_tile_a_segment() {
+        let len = (1usize << 40) + 12345;
+        let mut start = 0;
+        let mut chunk = 0;
+        while start < len {
+            let end = Division::Chunks.end(chunk, len);
+            assert_eq!(Division::start(chunk), start);
+            assert_eq!(Division::Chunks.chunk(start), chunk);
+            assert_eq!(Division::Chunks.chunk(end - 1), chunk);
+            start = end;
+            chunk += 1;
+        }
+        assert!(chunk < CHUNKS);
+        assert_eq!(Division::Whole.chunk(len - 1), 0);
+        assert_eq!(Division::Whole.end(0, len), len);
+    }
+}

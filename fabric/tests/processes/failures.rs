@@ -1,0 +1,47 @@
+//! A PE that dies is noticed by those who have operations to it.
+
+use ferroshmem_fabric::{Op, Width};
+
+use crate::job::{Case, Job, LOST};
+
+pub fn cases() -> Vec<Case> {
+    let ends = |pe| (pe == 0).then_some(LOST);
+    vec![
+        Case {
+            ends,
+            ..Case::new("killed_while_written_to", 2, |job| killed(job, false))
+        },
+        Case {
+            ends,
+            ..Case::new("killed_while_idle", 2, |job| killed(job, true))
+        },
+    ]
+}
+
+/// PE 1 dies, and PE 0 goes on writing to it.
+fn killed(job: &Job, idle: bool) {
+    let data = vec![1u8; 1 << 20];
+    job.fabric
+        .post(&job.stream, job.at(1, 0), Op::Add, Width::W64, 1);
+    job.fabric.quiet(&job.stream);
+    job.barrier();
+    if job.pe == 1 {
+        if !idle {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        // SAFETY: ends this process.
+        unsafe { libc::raise(libc::SIGKILL) };
+    }
+    if idle {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    loop {
+        // SAFETY: within heap and buffer.
+        unsafe {
+            job.fabric.put(&job.stream, job.at(1, 0), data.as_ptr(), 8);
+            job.fabric
+                .put(&job.stream, job.at(1, 0), data.as_ptr(), data.len());
+        }
+        job.fabric.quiet(&job.stream);
+    }
+}

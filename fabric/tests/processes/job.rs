@@ -1,0 +1,297 @@
+//! Starting the PEs of a case, and what they find when they start.
+
+use std::cell::RefCell;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use ferroshmem_fabric::{Events, Fabric, Remote, Request, Stream};
+use libtest_mimic::Failed;
+
+/// Longest time that a case may take: then its processes are killed.
+const LIMIT: Duration = Duration::from_secs(60);
+/// Exit status of a process that was told of a lost PE.
+pub const LOST: i32 = 77;
+
+#[derive(Clone, Copy)]
+pub struct Case {
+    pub name: &'static str,
+    pub n: usize,
+    /// Bytes of segment 0, which are there once they are touched.
+    pub heap: usize,
+    /// Bytes of it that are said to be in use at first; the others from the start of the case.
+    pub ready: usize,
+    /// Memory is registered as for providers that pin it.
+    pub pinned: bool,
+    pub run: fn(&Job),
+    /// Exit status that each PE should have; None: killed by a signal.
+    pub ends: fn(usize) -> Option<i32>,
+}
+
+impl Case {
+    pub const fn new(name: &'static str, n: usize, run: fn(&Job)) -> Case {
+        Case {
+            name,
+            n,
+            heap: 16 << 20,
+            ready: usize::MAX,
+            pinned: false,
+            run,
+            ends: |_| Some(0),
+        }
+    }
+
+    pub const fn pinned(self) -> Case {
+        Case {
+            pinned: true,
+            ..self
+        }
+    }
+}
+
+/// One process's part.
+pub struct Job {
+    pub pe: usize,
+    pub n: usize,
+    pub fabric: Fabric,
+    pub stream: Stream,
+    pub heap: *mut u8,
+    pub told: Arc<Told>,
+    lines: RefCell<std::io::Lines<std::io::StdinLock<'static>>>,
+}
+
+// SAFETY: cases use the lines from one thread alone; the heap is shared memory.
+unsafe impl Sync for Job {}
+
+#[derive(Default)]
+pub struct Told {
+    pub arrived: AtomicUsize,
+    pub ticks: AtomicUsize,
+}
+
+impl Events for Told {
+    fn lost(&self, pe: usize, reason: &str) -> ! {
+        eprintln!("lost PE {pe}: {reason}");
+        std::process::exit(LOST);
+    }
+
+    fn arrived(&self) {
+        self.arrived.fetch_add(1, Relaxed);
+    }
+
+    fn tick(&self) {
+        self.ticks.fetch_add(1, Relaxed);
+    }
+}
+
+impl Job {
+    /// Byte `offset` of a PE's heap.
+    pub fn at(&self, pe: usize, offset: usize) -> Remote {
+        Remote {
+            pe,
+            segment: 0,
+            offset,
+        }
+    }
+
+    /// A word of the own heap.
+    pub fn word(&self, offset: usize) -> &AtomicU64 {
+        // SAFETY: within the heap, which is aligned to pages; peers write words.
+        unsafe { &*self.heap.add(offset).cast() }
+    }
+
+    pub fn half(&self, offset: usize) -> &AtomicU32 {
+        // SAFETY: as above.
+        unsafe { &*self.heap.add(offset).cast() }
+    }
+
+    /// Bytes of the own heap, copied.
+    pub fn bytes(&self, offset: usize, len: usize) -> Vec<u8> {
+        // SAFETY: within the heap, and no peer writes there at that time.
+        unsafe { std::slice::from_raw_parts(self.heap.add(offset), len).to_vec() }
+    }
+
+    pub fn next(&self) -> usize {
+        (self.pe + 1) % self.n
+    }
+
+    /// Sends a line by way of the parent to all PEs, which all do so; returns them by PE.
+    pub fn exchange(&self, line: &str) -> Vec<String> {
+        println!("{line}");
+        let mut lines = self.lines.borrow_mut();
+        let mut read = || lines.next().expect("the parent's line").expect("a line");
+        (0..self.n).map(|_| read()).collect()
+    }
+
+    pub fn barrier(&self) {
+        self.exchange("-");
+    }
+}
+
+pub fn request(case: &Case) -> Request {
+    let provider = std::env::var("SHMEM_FABRIC").ok();
+    // Providers of one node have no interface.
+    let loopback = (provider.as_deref() != Some("shm")).then(|| "lo".into());
+    Request {
+        interface: std::env::var("SHMEM_FABRIC_INTERFACE").ok().or(loopback),
+        provider,
+        library: std::env::var("SHMEM_LIBFABRIC").ok(),
+        n_pes: case.n,
+        tick: Duration::from_millis(100),
+        patience: Duration::from_secs(5),
+        ..Request::default()
+    }
+}
+
+/// The part of a process.
+pub fn take_part(case: &Case) {
+    let number = |name| std::env::var(name).unwrap().parse::<usize>().unwrap();
+    let (pe, n) = (number("FABRIC_TEST_PE"), case.n);
+    let told = Arc::new(Told::default());
+    let open = if case.pinned {
+        Fabric::open_pinned
+    } else {
+        Fabric::open
+    };
+    let fabric = open(&request(case), told.clone()).unwrap();
+    let heap = map(case.heap);
+    // SAFETY: mapped until the process ends; all accesses are of the case's making.
+    unsafe {
+        fabric
+            .share(0, heap, case.heap, case.heap.min(case.ready))
+            .unwrap()
+    };
+    let ticket = fabric.ticket();
+    assert!(ticket.len() < 1024);
+    let job = Job {
+        pe,
+        n,
+        fabric,
+        stream: Stream::default(),
+        heap,
+        told,
+        lines: RefCell::new(std::io::stdin().lines()),
+    };
+    let hex: String = ticket.iter().map(|b| format!("{b:02x}")).collect();
+    let tickets: Vec<Vec<u8>> = job.exchange(&hex).iter().map(|line| unhex(line)).collect();
+    let mut numbered = tickets.iter().map(Vec::as_slice).enumerate();
+    job.fabric.connect(n, &mut numbered).unwrap();
+    job.fabric.extend(0, case.heap).unwrap();
+    job.barrier();
+    (case.run)(&job);
+    job.fabric.quiet(&job.stream);
+    job.barrier();
+    job.fabric.close();
+}
+
+fn unhex(line: &str) -> Vec<u8> {
+    let digits = line.as_bytes().chunks_exact(2);
+    let byte = |pair: &[u8]| {
+        let text = std::str::from_utf8(pair).unwrap();
+        u8::from_str_radix(text, 16).unwrap()
+    };
+    digits.map(byte).collect()
+}
+
+fn map(len: usize) -> *mut u8 {
+    // SAFETY: a new mapping of a new file without a name.
+    unsafe {
+        let file = libc::memfd_create(c"heap".as_ptr(), libc::MFD_CLOEXEC);
+        assert!(file >= 0);
+        assert_eq!(libc::ftruncate(file, len as i64), 0);
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let heap = libc::mmap(
+            std::ptr::null_mut(),
+            len,
+            access,
+            libc::MAP_SHARED | libc::MAP_NORESERVE,
+            file,
+            0,
+        );
+        assert_ne!(heap, libc::MAP_FAILED);
+        libc::close(file);
+        heap.cast()
+    }
+}
+
+/// The parent's part: passes lines on until all have ended.
+pub fn run(case: &Case) -> Result<(), Failed> {
+    let program = std::env::current_exe()?;
+    let mut children = Vec::new();
+    let (lines, inbox) = mpsc::channel();
+    for pe in 0..case.n {
+        let mut child = Command::new(&program)
+            .env("FABRIC_TEST_CASE", case.name)
+            .env("FABRIC_TEST_PE", pe.to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let out = child.stdout.take().expect("a pipe");
+        let lines = lines.clone();
+        std::thread::spawn(move || relay(pe, out, &lines));
+        children.push(child);
+    }
+    drop(lines);
+    let mut inputs: Vec<Option<ChildStdin>> = children
+        .iter_mut()
+        .map(|child| child.stdin.take())
+        .collect();
+    let outcome = serve(case.n, &inbox, &mut inputs);
+    if outcome.is_err() {
+        for child in &mut children {
+            child.kill()?;
+        }
+    }
+    inputs.clear();
+    let ends: Vec<Option<i32>> = children.iter_mut().map(end).collect::<Result<_, _>>()?;
+    outcome?;
+    for (pe, &end) in ends.iter().enumerate() {
+        if end != (case.ends)(pe) {
+            return Err(format!("PE {pe} ended with {end:?}").into());
+        }
+    }
+    Ok(())
+}
+
+fn relay(pe: usize, out: ChildStdout, lines: &mpsc::Sender<(usize, String)>) {
+    for line in BufReader::new(out).lines() {
+        let Ok(line) = line else { return };
+        if lines.send((pe, line)).is_err() {
+            return;
+        }
+    }
+}
+
+/// Collects a line of each and sends all to all, until there are no more.
+fn serve(
+    n: usize,
+    inbox: &mpsc::Receiver<(usize, String)>,
+    inputs: &mut [Option<ChildStdin>],
+) -> Result<(), Failed> {
+    let end = std::time::Instant::now() + LIMIT;
+    let mut waiting: Vec<Option<String>> = vec![None; n];
+    loop {
+        let left = end.saturating_duration_since(std::time::Instant::now());
+        match inbox.recv_timeout(left) {
+            Ok((pe, line)) => waiting[pe] = Some(line),
+            Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(()),
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                return Err(format!("not done after {LIMIT:?}").into());
+            }
+        }
+        if waiting.iter().all(Option::is_some) {
+            let all: String = waiting.iter().flatten().map(|l| format!("{l}\n")).collect();
+            waiting.fill(None);
+            for input in inputs.iter_mut().flatten() {
+                // One that has ended takes no more.
+                let _ = input.write_all(all.as_bytes());
+            }
+        }
+    }
+}
+
+fn end(child: &mut Child) -> std::io::Result<Option<i32>> {
+    Ok(child.wait()?.code())
+}

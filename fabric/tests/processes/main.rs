@@ -1,0 +1,45 @@
+//! PEs in processes of their own, over loopback. This program is each of them.
+//!
+//! `SHMEM_LIBFABRIC` names another library, `SHMEM_FABRIC` another provider,
+//! `SHMEM_FABRIC_INTERFACE` another interface.
+
+mod atomics;
+mod buffers;
+mod doors;
+mod failures;
+mod job;
+mod order;
+mod progress;
+mod transfers;
+
+use libtest_mimic::{Arguments, Trial};
+
+use job::Case;
+
+fn cases() -> Vec<Case> {
+    [
+        transfers::cases(),
+        buffers::cases(),
+        atomics::cases(),
+        order::cases(),
+        progress::cases(),
+        failures::cases(),
+        doors::cases(),
+    ]
+    .concat()
+}
+
+fn main() {
+    if let Some(name) = std::env::var_os("FABRIC_TEST_CASE") {
+        let all = cases();
+        let case = all.iter().find(|case| name == case.name);
+        job::take_part(case.expect("a case of this program"));
+        return;
+    }
+    let mut arguments = Arguments::from_args();
+    // Each case is several processes already, with a helper thread each.
+    arguments.test_threads = Some(1);
+    let trial = |case: Case| Trial::test(case.name, move || job::run(&case));
+    let trials = cases().into_iter().map(trial).collect();
+    libtest_mimic::run(&arguments, trials).exit();
+}

@@ -1,0 +1,134 @@
+//! What comes after a fence is seen after what came before it.
+
+use std::sync::atomic::Ordering::*;
+
+use ferroshmem_fabric::{Op, Stream, Width};
+
+use crate::job::{Case, Job};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        Case::new("fence_then_post", 2, |job| {
+            order(job, Kind::Put, Kind::Post)
+        }),
+        Case::new("fence_then_put", 2, |job| order(job, Kind::Put, Kind::Put)),
+        Case::new("post_fence_put", 2, |job| order(job, Kind::Post, Kind::Put)),
+        Case::new("long_put_then_post", 2, |job| {
+            order(job, Kind::Long, Kind::Post)
+        }),
+        Case::new("long_put_then_put", 2, |job| {
+            order(job, Kind::Long, Kind::Put)
+        }),
+        Case::new("put_then_told", 2, |job| order(job, Kind::Put, Kind::Told)),
+        Case::new("post_then_told", 2, |job| {
+            order(job, Kind::Post, Kind::Told)
+        }),
+        Case::new("sent_then_told", 2, |job| {
+            order(job, Kind::Sent, Kind::Told)
+        }),
+        Case::new("sent_then_told_pinned", 2, |job| {
+            order(job, Kind::Sent, Kind::Told)
+        })
+        .pinned(),
+        Case::new("dropped_stream_completes", 2, dropped),
+    ]
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Put,
+    Post,
+    Long,
+    /// As `Long`, complete when its source is free.
+    Sent,
+    /// Without a fence before it.
+    Told,
+}
+
+const ROUNDS: u64 = 500;
+const FLAG: usize = 4096;
+const LAST: usize = (1 << 20) - 8;
+
+/// Even PEs write a value and then a flag; odd ones look at the value when they see the flag.
+fn order(job: &Job, first: Kind, second: Kind) {
+    let is_long = matches!(first, Kind::Long | Kind::Sent);
+    let mut long: Vec<u64> = vec![0; (1 << 17) - 1];
+    for round in 1..=ROUNDS {
+        if job.pe == 0 {
+            let write = |kind, offset, data: &[u64]| match kind {
+                // SAFETY: the data lives until quiet, at the end of the round.
+                Kind::Put | Kind::Long => unsafe {
+                    let len = size_of_val(data);
+                    let (from, at) = (data.as_ptr().cast(), job.at(1, offset));
+                    job.fabric.put_nbi(&job.stream, at, from, len);
+                },
+                // SAFETY: as above.
+                Kind::Sent => unsafe {
+                    let len = size_of_val(data);
+                    let (from, at) = (data.as_ptr().cast(), job.at(1, offset));
+                    job.fabric.send(&job.stream, at, from, len);
+                },
+                // SAFETY: as above.
+                Kind::Told => unsafe {
+                    let (from, at) = (data.as_ptr().cast(), job.at(1, offset));
+                    job.fabric.tell(&job.stream, at, from, size_of_val(data));
+                },
+                Kind::Post => {
+                    let (at, op) = (job.at(1, offset), Op::Write);
+                    job.fabric.post(&job.stream, at, op, Width::W64, data[0]);
+                }
+            };
+            if is_long {
+                if round % 10 != 0 {
+                    continue;
+                }
+                *long.last_mut().unwrap() = round;
+                write(first, 8 + FLAG, &long);
+            } else {
+                write(first, 0, &[7]);
+                write(first, LAST, &[round]);
+            }
+            if second != Kind::Told {
+                job.fabric.fence(&job.stream);
+            }
+            write(second, FLAG, &[round]);
+            if round % 3 == 0 || is_long {
+                job.fabric.quiet(&job.stream);
+            }
+            if round == ROUNDS {
+                job.fabric.quiet(&job.stream);
+            }
+        } else {
+            // The helper does the work.
+            if is_long && round % 10 != 0 {
+                continue;
+            }
+            let mut flag = job.word(FLAG).load(Acquire);
+            while flag < round {
+                std::hint::spin_loop();
+                flag = job.word(FLAG).load(Acquire);
+            }
+            let offset = if is_long {
+                8 + FLAG + size_of_val(&*long) - 8
+            } else {
+                LAST
+            };
+            let value = job.word(offset).load(Acquire);
+            assert!(value >= flag, "flag {flag}, value {value}");
+        }
+    }
+}
+
+fn dropped(job: &Job) {
+    for i in 0..100u64 {
+        let stream = Stream::default();
+        for word in 0..10 {
+            let at = job.at(job.next(), word * 8);
+            job.fabric.post(&stream, at, Op::Add, Width::W64, i);
+        }
+    }
+    let expected = 4950;
+    while (0..10).any(|word| job.word(word * 8).load(Acquire) != expected) {
+        job.fabric.progress();
+    }
+}
