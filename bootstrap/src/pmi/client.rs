@@ -1,0 +1,78 @@
+//! A [`Bootstrap`] over either protocol.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
+use super::wire::Sender;
+use super::{Session, Store, mpi, pieces};
+use crate::{Bootstrap, Error};
+
+/// Exchanges of this process so far, over all clients: the server keeps the keys of one that
+/// the process has finalized.
+static ROUND: AtomicU64 = AtomicU64::new(0);
+
+#[derive(Debug)]
+pub struct Client<S> {
+    launcher: String,
+    rank: usize,
+    size: usize,
+    store: Mutex<S>,
+    /// Not under the lock: a job can be ended while a thread waits in an exchange.
+    sender: Sender,
+}
+
+impl<S: Store> Client<S> {
+    pub fn new(session: Session<S>, launcher: &str, protocol: &str) -> Self {
+        Self {
+            launcher: format!("{launcher}, by {protocol}"),
+            rank: session.rank,
+            size: session.size,
+            sender: session.store.wire().sender(),
+            store: Mutex::new(session.store),
+        }
+    }
+
+    fn store(&self) -> MutexGuard<'_, S> {
+        // A thread that panicked in a call leaves answers unread, which the next call notices.
+        self.store.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
+
+impl<S: Store> Bootstrap for Client<S> {
+    fn launcher(&self) -> &str {
+        &self.launcher
+    }
+
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn exchange(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        let mut store = self.store();
+        let round = ROUND.fetch_add(1, Ordering::Relaxed);
+        pieces::exchange(&mut *store, round, self.rank, self.size, mine)
+    }
+
+    fn barrier(&self) -> Result<(), Error> {
+        match S::FENCE_IS_BARRIER {
+            true => self.store().fence(),
+            // One has everybody's value only once everybody has come.
+            false => self.exchange(&[]).map(drop),
+        }
+    }
+
+    fn abort(&self, status: i32, message: &str) {
+        self.sender.send(&S::abort_message(status, message));
+    }
+
+    fn finalize(&self) {
+        if !mpi::is_running() {
+            // A launcher that is gone already needs not be told.
+            let _ = self.store().finalize();
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Clients of PMI-1 and PMI-2: messages on a socket that the launcher left open, or to a port.
+//!
+//! Both keep pairs of key and value, put by each process, there for all once all have called a
+//! fence. From `src/pm/hydra` and `src/pmi` of MPICH and `src/plugins/mpi/pmi2` of Slurm, and
+//! tried with Hydra 4.0 and 5.0 and Slurm 22.05.
+
+mod client;
+mod mpi;
+mod pieces;
+mod pmi1;
+mod pmi2;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::{Bootstrap, Error, Protocol};
+use client::Client;
+use pmi1::Place;
+use wire::Wire;
+
+/// Where the launcher's server is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Server {
+    /// At this open descriptor (`PMI_FD`).
+    Descriptor(i32),
+    /// At this `host:port` (`PMI_PORT`), to which the process says its number (`PMI_ID`).
+    Port { address: String, id: String },
+}
+
+/// Connects to the server and says by which protocol; `launcher` is its name for messages.
+pub fn connect(
+    server: &Server,
+    protocol: Protocol,
+    launcher: &str,
+    deadline: Duration,
+) -> Result<Box<dyn Bootstrap>, Error> {
+    let (wire, place) = match server {
+        Server::Descriptor(fd) => (Wire::inherited(*fd, deadline)?, None),
+        Server::Port { address, id } => (Wire::to_port(address, deadline)?, Some(id)),
+    };
+    Ok(match protocol {
+        Protocol::Pmi2 => Box::new(Client::new(pmi2::start(wire)?, launcher, "PMI-2")),
+        _ => {
+            let place = match place {
+                Some(id) => Place::Asked(id),
+                None => Place::of_environment()?,
+            };
+            Box::new(Client::new(pmi1::start(wire, &place)?, launcher, "PMI-1"))
+        }
+    })
+}
+
+/// A process at a server that has answered.
+struct Session<S> {
+    rank: usize,
+    size: usize,
+    store: S,
+}
+
+/// What the two protocols have in common.
+trait Store: fmt::Debug + Send {
+    /// The most bytes that a value may have.
+    fn longest_value(&self) -> usize;
+    fn put(&mut self, key: &str, value: &str) -> Result<(), Error>;
+    /// Whether nobody returns from a fence before all have called it, on all hosts.
+    const FENCE_IS_BARRIER: bool;
+    /// Once all have called it, what they put before is there.
+    fn fence(&mut self) -> Result<(), Error>;
+    /// A value, possibly after waiting for the other process to come to its fence.
+    fn get(&mut self, key: &str) -> Result<String, Error>;
+    fn finalize(&mut self) -> Result<(), Error>;
+    /// A descriptor of the connection, and the message by which the job is ended with `status`.
+    fn wire(&self) -> &Wire;
+    fn abort_message(status: i32, message: &str) -> Vec<u8>
+    where
+        Self: Sized;
+}

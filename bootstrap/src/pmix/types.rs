@@ -1,0 +1,218 @@
+//! The few types of PMIx's interface that are needed, with the layout of `pmix_common.h`, which
+//! is the same in versions 3 to 5 (a test compares with the installed header).
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+/// `pmix_status_t`: 0 or an error below.
+pub type Status = c_int;
+pub const SUCCESS: Status = 0;
+/// `PMIX_OPERATION_SUCCEEDED`: done at once, the callback will not be called.
+pub const DONE: Status = -157;
+
+const NAMESPACE_LEN: usize = 256;
+const KEY_LEN: usize = 512;
+
+/// `PMIX_RANK_WILDCARD`: the job as a whole.
+pub const ALL_RANKS: u32 = u32::MAX - 1;
+/// `PMIX_GLOBAL`: a value for processes of all nodes.
+pub const GLOBAL: u8 = 3;
+
+const BOOL: u16 = 1;
+const UINT32: u16 = 14;
+const BYTE_OBJECT: u16 = 27;
+
+/// `PMIX_JOB_SIZE`, a `u32`.
+pub const JOB_SIZE: &CStr = c"pmix.job.size";
+/// `PMIX_COLLECT_DATA`: a fence that also collects what was put.
+pub const COLLECT_DATA: &CStr = c"pmix.collect";
+
+/// `pmix_proc_t`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Process {
+    pub namespace: [c_char; NAMESPACE_LEN],
+    pub rank: u32,
+}
+
+impl Process {
+    pub const fn unknown() -> Self {
+        Self {
+            namespace: [0; NAMESPACE_LEN],
+            rank: 0,
+        }
+    }
+
+    /// Another of the same job.
+    pub fn with_rank(self, rank: u32) -> Self {
+        Self { rank, ..self }
+    }
+}
+
+/// `pmix_byte_object_t`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Bytes {
+    start: *const c_void,
+    len: usize,
+}
+
+/// The union in `pmix_value_t`: the members needed, and its size.
+#[repr(C)]
+pub union Data {
+    flag: bool,
+    uint32: u32,
+    bytes: Bytes,
+    /// `pmix_envar_t`, the longest one.
+    _room: [*const c_void; 3],
+}
+
+/// `pmix_value_t`.
+#[repr(C)]
+pub struct Value {
+    kind: u16,
+    data: Data,
+}
+
+impl Value {
+    const fn of(kind: u16) -> Self {
+        let data = Data {
+            _room: [std::ptr::null(); 3],
+        };
+        Self { kind, data }
+    }
+
+    /// For as long as the slice lives.
+    pub fn of_bytes(bytes: &[u8]) -> Self {
+        let mut value = Self::of(BYTE_OBJECT);
+        value.data.bytes = Bytes {
+            start: bytes.as_ptr().cast(),
+            len: bytes.len(),
+        };
+        value
+    }
+
+    /// A copy of the number or the bytes, if it is one of these.
+    ///
+    /// # Safety
+    /// The value is one made by PMIx's library, and alive.
+    pub unsafe fn to_content(&self) -> Option<Content> {
+        match self.kind {
+            // SAFETY: the kind says which member it is.
+            UINT32 => Some(Content::Number(unsafe { self.data.uint32 })),
+            BYTE_OBJECT => {
+                // SAFETY: the kind says which member it is.
+                let Bytes { start, len } = unsafe { self.data.bytes };
+                if start.is_null() || len == 0 {
+                    return Some(Content::Bytes(Vec::new()));
+                }
+                // SAFETY: the library says that there are so many bytes.
+                let bytes = unsafe { std::slice::from_raw_parts(start.cast::<u8>(), len) };
+                Some(Content::Bytes(bytes.to_vec()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What was in a [`Value`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    Number(u32),
+    Bytes(Vec<u8>),
+}
+
+/// `pmix_info_t`: an option of a call.
+#[repr(C)]
+pub struct Info {
+    key: [c_char; KEY_LEN],
+    flags: u32,
+    value: Value,
+}
+
+impl Info {
+    /// The option of this name, switched on.
+    pub fn on(name: &CStr) -> Self {
+        let mut info = Self {
+            key: [0; KEY_LEN],
+            flags: 0,
+            value: Value::of(BOOL),
+        };
+        for (to, from) in info.key.iter_mut().zip(name.to_bytes_with_nul()) {
+            *to = *from as c_char;
+        }
+        info.value.data.flag = true;
+        info
+    }
+}
+
+/// `pmix_op_cbfunc_t`.
+pub type OnDone = extern "C" fn(Status, *mut c_void);
+/// `pmix_value_cbfunc_t`.
+pub type OnValue = extern "C" fn(Status, *mut Value, *mut c_void);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::mem::{offset_of, size_of};
+    use std::process::{Command, Stdio};
+
+    /// Compiles, but does not run, a program that asserts our layout and numbers.
+    #[test]
+    fn layout_is_that_of_the_header() {
+        let mut includes: Vec<String> = Vec::new();
+        for dir in [
+            "/usr/lib/x86_64-linux-gnu/pmix2/include",
+            "/usr/include/pmix",
+        ] {
+            includes.push(format!("-I{dir}"));
+        }
+        let compiler = |program: &str| {
+            let mut child = Command::new("cc")
+                .args(&includes)
+                .args(["-xc", "-std=c11", "-fsyntax-only", "-"])
+                .stdin(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .ok()?;
+            child.stdin.take()?.write_all(program.as_bytes()).ok()?;
+            child.wait_with_output().ok()
+        };
+        let found = compiler("#include <pmix.h>\n").is_some_and(|o| o.status.success());
+        if !found {
+            println!("skipped: no C compiler or no pmix.h (package libpmix-dev)");
+            return;
+        }
+        let mut program =
+            String::from("#include <stddef.h>\n#include <string.h>\n#include <pmix.h>\n");
+        let mut same = |c: &str, ours: usize| {
+            program += &format!("_Static_assert({c} == {ours}, \"{c}\");\n");
+        };
+        same("sizeof(pmix_proc_t)", size_of::<Process>());
+        same("offsetof(pmix_proc_t, rank)", offset_of!(Process, rank));
+        same("sizeof(pmix_byte_object_t)", size_of::<Bytes>());
+        same("offsetof(pmix_byte_object_t, size)", offset_of!(Bytes, len));
+        same("sizeof(pmix_value_t)", size_of::<Value>());
+        same("offsetof(pmix_value_t, data)", offset_of!(Value, data));
+        same("sizeof(pmix_info_t)", size_of::<Info>());
+        same("offsetof(pmix_info_t, flags)", offset_of!(Info, flags));
+        same("offsetof(pmix_info_t, value)", offset_of!(Info, value));
+        same("sizeof(pmix_status_t)", size_of::<Status>());
+        same("sizeof(pmix_scope_t)", size_of::<u8>());
+        same("(size_t)(PMIX_RANK_WILDCARD)", ALL_RANKS as usize);
+        same("PMIX_GLOBAL", GLOBAL.into());
+        same("PMIX_BOOL", BOOL.into());
+        same("PMIX_UINT32", UINT32.into());
+        same("PMIX_BYTE_OBJECT", BYTE_OBJECT.into());
+        same("-PMIX_OPERATION_SUCCEEDED", (-DONE) as usize);
+        same("PMIX_SUCCESS", SUCCESS as usize);
+        for (name, ours) in [("JOB_SIZE", JOB_SIZE), ("COLLECT_DATA", COLLECT_DATA)] {
+            let ours = ours.to_str().unwrap();
+            program +=
+                &format!("char {name}[__builtin_strcmp(PMIX_{name}, \"{ours}\") ? -1 : 1];\n");
+        }
+        let output = compiler(&program).unwrap();
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{message}");
+    }
+}

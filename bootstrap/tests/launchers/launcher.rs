@@ -1,0 +1,149 @@
+//! The launchers, and how each is called.
+
+use std::env;
+use std::process::{Command, Stdio};
+
+/// One way to start a job.
+#[derive(Debug, Clone)]
+pub struct Launcher {
+    pub name: &'static str,
+    program: &'static str,
+    options: &'static [&'static str],
+    pub environment: &'static [(&'static str, &'static str)],
+    /// The protocol to use, if not that which is found.
+    pub protocol: &'static str,
+    /// What the client calls it.
+    pub says: &'static str,
+    /// Whether it ends with the status with which a process aborts.
+    pub hands_status_on: bool,
+}
+
+const AS_ROOT: &[(&str, &str)] = &[
+    ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+    ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+    ("PRTE_ALLOW_RUN_AS_ROOT", "1"),
+    ("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+];
+
+pub fn all() -> Vec<Launcher> {
+    vec![
+        Launcher {
+            name: "mpirun_of_open_mpi",
+            program: "mpirun.openmpi",
+            options: &["--oversubscribe"],
+            environment: AS_ROOT,
+            protocol: "any",
+            says: "Open MPI's mpirun, by PMIx",
+            hands_status_on: true,
+        },
+        Launcher {
+            name: "prterun",
+            program: "prterun",
+            options: &["--map-by", ":OVERSUBSCRIBE"],
+            environment: AS_ROOT,
+            protocol: "any",
+            says: "PRRTE's prterun, by PMIx",
+            hands_status_on: true,
+        },
+        Launcher {
+            name: "hydra_pmi1",
+            program: "mpiexec.hydra",
+            options: &[],
+            environment: &[],
+            protocol: "any",
+            says: "Hydra's mpiexec, by PMI-1",
+            hands_status_on: true,
+        },
+        Launcher {
+            name: "hydra_pmi2",
+            program: "mpiexec.hydra",
+            options: &[],
+            environment: &[],
+            protocol: "pmi2",
+            says: "Hydra's mpiexec, by PMI-2",
+            hands_status_on: false,
+        },
+        Launcher {
+            name: "hydra_pmi_port",
+            program: "mpiexec.hydra",
+            options: &["-pmi-port"],
+            environment: &[],
+            protocol: "any",
+            says: "by PMI-1",
+            hands_status_on: true,
+        },
+        Launcher {
+            name: "srun_pmix",
+            program: "srun",
+            options: &["--mpi=pmix", "--overcommit"],
+            environment: &[],
+            protocol: "any",
+            says: "Slurm's srun, by PMIx",
+            hands_status_on: false,
+        },
+        Launcher {
+            name: "srun_pmi2",
+            program: "srun",
+            options: &["--mpi=pmi2", "--overcommit"],
+            environment: &[],
+            protocol: "any",
+            says: "Slurm's srun, by PMI-2",
+            hands_status_on: false,
+        },
+        Launcher {
+            name: "srun_pmi1",
+            program: "srun",
+            options: &["--mpi=pmi2", "--overcommit"],
+            environment: &[],
+            protocol: "pmi1",
+            says: "Slurm's srun, by PMI-1",
+            hands_status_on: false,
+        },
+    ]
+}
+
+impl Launcher {
+    /// The command before the program to start.
+    pub fn command(&self, n: usize) -> Vec<String> {
+        let mut command = vec![self.program.to_owned()];
+        command.extend(self.options.iter().map(|o| (*o).to_owned()));
+        command.extend(["-n".to_owned(), n.to_string()]);
+        command
+    }
+
+    /// Why it cannot be used here, if so.
+    pub fn missing(&self) -> Option<String> {
+        let path = env::var_os("PATH").unwrap_or_default();
+        if !env::split_paths(&path).any(|dir| dir.join(self.program).is_file()) {
+            return Some(format!("no {}", self.program));
+        }
+        let ready = |program: &str, arguments: &[&str]| {
+            let mut command = Command::new(program);
+            command
+                .args(arguments)
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
+            command.status().is_ok_and(|s| s.success())
+        };
+        if self.program == "srun" && !ready("timeout", &["10", "scontrol", "ping"]) {
+            return Some("no Slurm is running".to_owned());
+        }
+        if self.name == "hydra_pmi_port" {
+            // Versions before 4.2 have the option and set no variable by it.
+            let arguments = [
+                "10",
+                self.program,
+                "-pmi-port",
+                "-n",
+                "1",
+                "sh",
+                "-c",
+                "test -n \"$PMI_PORT\"",
+            ];
+            if !ready("timeout", &arguments) {
+                return Some("this version does not offer a port".to_owned());
+            }
+        }
+        None
+    }
+}
