@@ -1,7 +1,12 @@
 //! Communication contexts (standard, "Communication Contexts").
 //!
-//! On a node a put is complete when the call returns, so contexts need not keep streams of
-//! operations apart; they carry their team's numbering of PEs and their options.
+//! On a node a put is complete when the call returns. Operations to other nodes are under way
+//! for a while, each context's in a stream of its own; beside it a context carries its team's
+//! numbering of PEs and its options.
+
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
+
+use ferroshmem_fabric::Stream;
 
 use crate::api::constants::CTX_NOSTORE;
 use crate::fatal::fatal;
@@ -22,6 +27,8 @@ pub struct Context {
     pub team: usize,
     /// The `SHMEM_CTX_*` options that it was created with.
     pub options: i64,
+    /// Its operations to other nodes.
+    pub stream: Stream,
     generation: usize,
 }
 
@@ -29,7 +36,9 @@ pub struct Context {
 #[derive(Debug, Default)]
 pub struct Contexts {
     table: Table<Context>,
-    generation: std::sync::atomic::AtomicUsize,
+    /// The default context's operations.
+    default: Stream,
+    generation: AtomicUsize,
 }
 
 /// Bits of a handle: 0 numbering, 1 to 31 place in the table, above a count of creations.
@@ -49,14 +58,12 @@ impl Contexts {
 
     /// Creates a context of `team`.
     pub fn create(&self, team: &Team, options: i64) -> Option<usize> {
-        let generation = self
-            .generation
-            .fetch_add(1, std::sync::atomic::Ordering::Relaxed)
-            & 0xffff_ffff;
+        let generation = self.generation.fetch_add(1, Ordering::Relaxed) & 0xffff_ffff;
         let team = team.handle();
         let index = self.table.insert(|_| Context {
             team,
             options,
+            stream: Stream::default(),
             generation,
         })?;
         self.table.get(index).map(|c| handle_of(index, c))
@@ -93,6 +100,38 @@ fn invalid(name: &str, handle: usize) -> ! {
         fatal(name, "the context is SHMEM_CTX_INVALID");
     }
     fatal(name, format_args!("{handle:#x} is not a live context"))
+}
+
+/// The operations of a context, which must be valid, to other nodes.
+pub fn stream<'a>(rt: &'a Runtime, name: &str, handle: usize) -> &'a Stream {
+    if handle == DEFAULT_HANDLE {
+        return &rt.contexts.default;
+    }
+    match rt.contexts.get(handle) {
+        Some(context) => &context.stream,
+        None => invalid(name, handle),
+    }
+}
+
+impl Runtime {
+    /// Completes the puts and atomics of the default context, before a synchronisation.
+    #[inline]
+    pub fn quiet_default(&self) {
+        if let Some(link) = self.link {
+            link.fabric().quiet(&self.contexts.default);
+        }
+        fence(Ordering::Release);
+    }
+
+    /// Completes the operations of all contexts.
+    pub fn quiet_all(&self) {
+        self.quiet_default();
+        if let Some(link) = self.link {
+            for (_, context) in self.contexts.table.iter() {
+                link.fabric().quiet(&context.stream);
+            }
+        }
+    }
 }
 
 /// The world number of PE `pe` of the context's team.
@@ -138,8 +177,14 @@ pub fn destroy(rt: &Runtime, name: &str, handle: usize) {
     match handle {
         INVALID_HANDLE => {}
         DEFAULT_HANDLE => fatal(name, "SHMEM_CTX_DEFAULT cannot be destroyed"),
-        _ if rt.contexts.destroy(handle) => {}
-        _ => invalid(name, handle),
+        _ => {
+            if let Some(link) = rt.link {
+                link.fabric().quiet(stream(rt, name, handle));
+            }
+            if !rt.contexts.destroy(handle) {
+                invalid(name, handle);
+            }
+        }
     }
 }
 
@@ -153,6 +198,6 @@ pub fn destroy_of_team(rt: &Runtime, team: usize) {
         .map(|(i, c)| handle_of(i, c))
         .collect();
     for handle in handles {
-        rt.contexts.destroy(handle);
+        destroy(rt, "shmem_team_destroy", handle);
     }
 }

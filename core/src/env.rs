@@ -1,6 +1,7 @@
 //! The environment variables: one table for reading, `oshmem_info`, `SHMEM_INFO` and docs.
 
 use std::env;
+use std::process::Command;
 
 /// One environment variable of the library or the launcher.
 #[derive(Debug, Clone, Copy)]
@@ -155,6 +156,39 @@ pub const TUNING_FILE: Variable = Variable {
     help: "File that oshtune writes and oshrun reads: which algorithm pays on this machine.",
 };
 
+/// Which provider of libfabric to use.
+pub const FABRIC: Variable = Variable {
+    name: "SHMEM_FABRIC",
+    alias: None,
+    kind: "name of a provider, as oshmem_info --fabric lists them, or auto",
+    default: "auto",
+    help: "How PEs of different nodes reach each other.",
+};
+/// Which network to use.
+pub const FABRIC_INTERFACE: Variable = Variable {
+    name: "SHMEM_FABRIC_INTERFACE",
+    alias: None,
+    kind: "name or address of a network interface",
+    default: "the first that is up and not loopback",
+    help: "Network interface through which PEs of other nodes are reached; this PE listens there alone.",
+};
+/// How soon a PE that is gone must be noticed.
+pub const FABRIC_TIMEOUT: Variable = Variable {
+    name: "SHMEM_FABRIC_TIMEOUT",
+    alias: None,
+    kind: "seconds; 0: never",
+    default: "10",
+    help: "Within this time of a PE's or a node's end, or of a cut of the network, the job ends with a line that says so.",
+};
+/// The library that moves data between nodes.
+pub const LIBFABRIC: Variable = Variable {
+    name: "SHMEM_LIBFABRIC",
+    alias: None,
+    kind: "path",
+    default: "libfabric.so.1, where the system's loader finds it",
+    help: "The libfabric to use between nodes.",
+};
+
 /// All variables, in the order they are printed.
 pub const TABLE: &[Variable] = &[
     VERSION,
@@ -174,6 +208,10 @@ pub const TABLE: &[Variable] = &[
     ALLTOALLS_ALGORITHM,
     SCAN_ALGORITHM,
     TUNING_FILE,
+    FABRIC,
+    FABRIC_INTERFACE,
+    FABRIC_TIMEOUT,
+    LIBFABRIC,
 ];
 
 impl Variable {
@@ -239,6 +277,20 @@ impl Settings {
     }
 }
 
+/// Has `command` inherit no variable of an OpenSHMEM (`SHMEM_*`, `SMA_*`), nor one that begins with
+/// one of `others`: what a user's shell has set must not change what is measured or tested.
+/// Variables that `command` sets itself stay.
+pub fn keep_from(command: &mut Command, others: &[&str]) {
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        let mut prefixes = ["SHMEM_", "SMA_"].iter().chain(others);
+        let meant = prefixes.any(|prefix| text.starts_with(prefix));
+        if meant && !command.get_envs().any(|(set, _)| set == name) {
+            command.env_remove(&name);
+        }
+    }
+}
+
 /// The table as text, with the value in force where one is set.
 pub fn describe() -> String {
     let mut out = String::from("Environment variables\n");
@@ -256,7 +308,30 @@ pub fn describe() -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+
     use super::*;
+
+    #[test]
+    fn commands_inherit_what_is_not_meant() {
+        let mut names = env::vars_os().map(|(name, _)| name);
+        let inherited = names.next().expect("tests have an environment");
+        let set = names.next().expect("of several variables");
+        let mut command = Command::new("true");
+        command.env(&set, "value");
+        let text = inherited.to_string_lossy();
+        keep_from(&mut command, &[&text, &set.to_string_lossy()]);
+        let of = |name: &OsStr| command.get_envs().find(|(n, _)| *n == name).map(|(_, v)| v);
+        assert_eq!(of(&inherited), Some(None));
+        assert_eq!(of(&set), Some(Some(OsStr::new("value"))));
+        let mut command = Command::new("true");
+        keep_from(&mut command, &[]);
+        assert!(
+            command
+                .get_envs()
+                .all(|(name, _)| name.to_string_lossy().starts_with('S'))
+        );
+    }
 
     #[test]
     fn names_are_unique_and_prefixed() {

@@ -26,6 +26,9 @@ pub fn fatal(routine: &str, message: impl Display) -> ! {
             None => format!("ferroshmem: {routine}: {message}"),
         };
         say(&line);
+        if let Some(job) = job {
+            job.abort(STATUS, &line);
+        }
     } else {
         // The launcher ends this PE when it sees the one that reported.
         std::thread::sleep(Duration::from_secs(2));
@@ -38,7 +41,7 @@ pub fn fatal(routine: &str, message: impl Display) -> ! {
 /// its own for a PE that reported. Safe in a signal handler.
 pub fn is_first(job: &Attachment) -> bool {
     let reported = PeState::Reported as u32;
-    let block = job.control.pe_block(job.pe);
+    let block = job.control.pe_block(job.index);
     block.state.store(reported, Ordering::Release);
     let (word, mine) = (&job.control.header().reporter, job.pe as u32 + 1);
     word.compare_exchange(0, mine, Ordering::AcqRel, Ordering::Acquire)

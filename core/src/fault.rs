@@ -72,9 +72,10 @@ fn explain(rt: &Runtime, signal: i32, addr: usize, line: &mut Line) -> Result<bo
         let owner = space
             .origins(addr)
             .find(|(_, own)| space.place(*own, 1) == Place::Heap);
-        let Some((pe, _)) = owner else {
+        let Some((index, _)) = owner else {
             return Ok(false);
         };
+        let pe = rt.job.placement.here()[index];
         writeln!(
             line,
             "ferroshmem: PE {}: bus error at {addr:#x} in the symmetric heap of PE {pe}: this node is out of memory",
@@ -83,7 +84,9 @@ fn explain(rt: &Runtime, signal: i32, addr: usize, line: &mut Line) -> Result<bo
         return Ok(true);
     }
     let advice = "SHMEM_CHECK=1 names the call";
-    for (pe, own) in space.origins(addr) {
+    let world = |index: usize| rt.job.placement.here()[index];
+    for (index, own) in space.origins(addr) {
+        let pe = world(index);
         let past = own.wrapping_sub(space.heap_base() + space.heap_size() as usize);
         if past < 1 << 30 {
             writeln!(
@@ -94,7 +97,7 @@ fn explain(rt: &Runtime, signal: i32, addr: usize, line: &mut Line) -> Result<bo
             )?;
             return Ok(true);
         }
-        if space.is_stranger(pe) && space.place(own, 1) == Place::Globals {
+        if space.is_stranger(index) && space.place(own, 1) == Place::Globals {
             writeln!(
                 line,
                 "ferroshmem: PE {}: segmentation fault at {addr:#x}: PE {pe} runs another program, whose global variables are not symmetric with these; {advice}",
@@ -103,7 +106,11 @@ fn explain(rt: &Runtime, signal: i32, addr: usize, line: &mut Line) -> Result<bo
             return Ok(true);
         }
     }
-    for (pe, own) in space.origins(addr).filter(|(pe, _)| *pe != rt.me) {
+    for (index, own) in space.origins(addr) {
+        if index == rt.job.index {
+            continue;
+        }
+        let pe = world(index);
         let mut kind = [0u8; 64];
         if let Some(kind) = mapped_as(own, &mut kind) {
             writeln!(

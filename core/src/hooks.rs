@@ -2,15 +2,15 @@
 
 use std::sync::OnceLock;
 
-/// The facts behind the inlined fast path: address on PE r = address on me +
-/// (r - me) << log2_stride for every r of `first .. first + n`.
+/// The facts behind the inlined fast path: address on PE `pes[i]` = address on `pes[me]` +
+/// (i - me) << log2_stride.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Native {
-    /// World number of the first PE of this node.
-    pub first: u32,
-    /// Number of PEs of this node.
-    pub n: u32,
-    /// World number of this PE.
+    /// World numbers of the PEs of this node.
+    pub pes: &'static [u32],
+    /// Number of PEs of the job.
+    pub n_pes: u32,
+    /// This PE's place in `pes`.
     pub me: u32,
     /// log2 of the stride in bytes, 32 or more.
     pub log2_stride: u32,

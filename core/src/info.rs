@@ -39,3 +39,9 @@ pub fn describe() -> String {
         machine.huge_pages,
     )
 }
+
+/// What `oshmem_info --fabric` prints: what there is to reach other nodes with. The error is one
+/// line for the user.
+pub fn fabric() -> Result<String, String> {
+    crate::nodes::describe()
+}

@@ -4,7 +4,8 @@
 //! `ferroshmem`, which is the Rust API. Programs use one of those; this one changes as they need it.
 //!
 //! How a put travels: `api::rma` → `context` (which PE) → `symmetric` and `memory::space`
-//! (where its copy is) → a copy. The inlined form in `shmem.h` does the same arithmetic.
+//! (where its copy is) → a copy, or for a PE of another node `nodes` → the crate
+//! `ferroshmem-fabric`. The inlined form in `shmem.h` does the same arithmetic.
 
 // Public are the parts that the two users need, and their descriptions name others.
 #![allow(rustdoc::private_intra_doc_links)]
@@ -27,6 +28,7 @@ pub mod kernel;
 mod lifecycle;
 mod lock;
 mod memory;
+mod nodes;
 pub mod platform;
 mod point;
 mod runtime;

@@ -13,6 +13,7 @@ use crate::job::Attachment;
 use crate::lock::Held;
 use crate::memory::Space;
 use crate::memory::heap::Heap;
+use crate::nodes::Link;
 use crate::team::Teams;
 
 /// All of the library's state while it is initialised.
@@ -26,6 +27,8 @@ pub struct Runtime {
     pub job: &'static Attachment,
     /// The windows.
     pub space: &'static Space,
+    /// What joins this node with the others, if there are any.
+    pub link: Option<&'static Link>,
     /// The symmetric heap's books.
     pub heap: Mutex<Heap>,
     /// Teams.

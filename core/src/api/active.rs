@@ -209,6 +209,7 @@ pub unsafe fn barrier(
     size: c_int,
     psync: *mut c_long,
 ) {
+    runtime::get(name).quiet_default();
     on_set(name, (start, log_stride, size), psync, &[], |call| {
         call.group.sync();
     });

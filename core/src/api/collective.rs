@@ -2,7 +2,6 @@
 //! `SHMEM_TEAM_INVALID`.
 
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{Ordering, fence};
 
 use super::on_group::OnGroup;
 use super::ops::{Reduce, Sum};
@@ -183,7 +182,7 @@ pub unsafe fn sync(name: &'static str, team: usize) -> c_int {
 /// Completes this PE's puts and synchronises all PEs.
 #[inline]
 pub fn barrier_all(name: &'static str) {
-    fence(Ordering::Release);
+    runtime::get(name).quiet_default();
     sync_all(name);
 }
 

@@ -2,6 +2,13 @@
 
 use std::ffi::{c_int, c_long};
 
+use crate::team;
+
+/// `SHMEM_CTX_DEFAULT`.
+pub use crate::context::DEFAULT_HANDLE as CTX_DEFAULT;
+/// `SHMEM_TEAM_WORLD`.
+pub const TEAM_WORLD: usize = team::WORLD + 1;
+
 /// `SHMEM_CMP_EQ`.
 pub const CMP_EQ: c_int = 1;
 /// `SHMEM_CMP_NE`.

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_long, c_void};
 use std::sync::atomic::{Ordering, fence as order};
 
 use super::constants::CTX_OPTIONS;
-use crate::context::{self, INVALID_HANDLE, team_of, world_pe};
+use crate::context::{self, INVALID_HANDLE, stream, team_of, world_pe};
 use crate::runtime::{self, Runtime};
 use crate::team::Team;
 
@@ -81,16 +81,36 @@ fn valid(name: &'static str, ctx: usize) -> bool {
 /// Orders puts and atomics to each PE before later ones.
 #[inline]
 pub fn fence(name: &'static str, ctx: usize) {
-    valid(name, ctx);
+    if valid(name, ctx)
+        && let rt = runtime::get(name)
+        && let Some(link) = rt.link
+    {
+        link.fabric().fence(stream(rt, name, ctx));
+    }
     order(Ordering::Release);
 }
 
-/// Completes all operations of the context.
+/// Completes all operations of the context. One without completion of its stores
+/// (`SHMEM_CTX_NOSTORE`) needs no fence of the CPU.
 #[inline]
 pub fn quiet(name: &'static str, ctx: usize) {
-    if valid(name, ctx) && !context::is_nostore(runtime::get(name), ctx) {
+    if !valid(name, ctx) {
+        return;
+    }
+    let rt = runtime::get(name);
+    if let Some(link) = rt.link {
+        let _shown = rt.show_wait(name);
+        link.fabric().quiet(stream(rt, name, ctx));
+    }
+    if !context::is_nostore(rt, ctx) {
         order(Ordering::SeqCst);
     }
+}
+
+/// Completes the operations of all contexts.
+pub fn quiet_all(name: &'static str) {
+    runtime::get(name).quiet_all();
+    order(Ordering::SeqCst);
 }
 
 /// Completes the operations to some PEs.
@@ -102,7 +122,11 @@ pub unsafe fn pe_quiet(name: &'static str, ctx: usize, pes: *const c_int, n: usi
         let rt = runtime::get(name);
         for i in 0..n {
             // SAFETY: the caller's promise.
-            world_pe(rt, name, ctx, unsafe { *pes.add(i) });
+            let pe = world_pe(rt, name, ctx, unsafe { *pes.add(i) });
+            if let Some(link) = rt.link {
+                let _shown = rt.show_wait(name);
+                link.fabric().quiet_pe(stream(rt, name, ctx), pe);
+            }
         }
     }
     order(Ordering::SeqCst);

@@ -17,7 +17,11 @@ fn world<'a>(rt: &'a Runtime, name: &'static str) -> Group<'a> {
 fn take(rt: &Runtime, name: &str, size: usize, align: usize) -> *mut c_void {
     let mut heap = rt.heap.lock().unwrap_or_else(|e| e.into_inner());
     match heap.allocate(size as u64, align as u64) {
-        Some(offset) => ptr::with_exposed_provenance_mut(rt.space.heap_base() + offset as usize),
+        Some(offset) => {
+            // Before the synchronisation at the end, after which others may write there.
+            open(rt, name, offset + size as u64);
+            ptr::with_exposed_provenance_mut(rt.space.heap_base() + offset as usize)
+        }
         None => {
             let (free, blocks) = (heap.free_bytes(), heap.block_count());
             debug(|| {
@@ -28,6 +32,14 @@ fn take(rt: &Runtime, name: &str, size: usize, align: usize) -> *mut c_void {
             });
             ptr::null_mut()
         }
+    }
+}
+
+/// PEs of other nodes may reach the heap up to `end`.
+fn open(rt: &Runtime, name: &str, end: u64) {
+    if let Some(link) = rt.link {
+        link.open_heap(end as usize)
+            .unwrap_or_else(|e| fatal(name, e));
     }
 }
 
@@ -73,6 +85,7 @@ fn allocate(
         // SAFETY: a block of `size` bytes that this PE was just given.
         unsafe { ptr::write_bytes(at.cast::<u8>(), 0, size) };
     }
+    rt.quiet_default();
     group.sync();
     at
 }
@@ -136,6 +149,7 @@ pub unsafe fn free(name: &'static str, at: *mut c_void) {
     let group = world(rt, name);
     group.check_agreement(rt, &[("ptr", at.addr() as u64)]);
     let (offset, _) = block(rt, name, at);
+    rt.quiet_default();
     group.sync();
     rt.heap
         .lock()
@@ -161,6 +175,7 @@ pub unsafe fn realloc(name: &'static str, at: *mut c_void, size: usize) -> *mut 
     let group = world(rt, name);
     group.check_agreement(rt, &[("ptr", at.addr() as u64), ("size", size as u64)]);
     let (offset, old) = block(rt, name, at);
+    rt.quiet_default();
     group.sync();
     let in_place = rt
         .heap
@@ -168,6 +183,7 @@ pub unsafe fn realloc(name: &'static str, at: *mut c_void, size: usize) -> *mut 
         .unwrap_or_else(|e| e.into_inner())
         .resize_in_place(offset, size as u64);
     let new = if in_place {
+        open(rt, name, offset + size as u64);
         at
     } else {
         let new = take(rt, name, size, BLOCK_ALIGN as usize);

@@ -18,6 +18,7 @@ pub mod rma;
 pub mod setup;
 pub mod signal;
 pub mod team;
+pub mod windows;
 
 pub use crate::hooks;
 pub use crate::kernel::ops::{self, Complex, Reduce};

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 
 use super::ops::{Reduce, Sum};
 use crate::collective::alltoall::Strides;
-use crate::collective::{alltoall, broadcast, collect, reduce, scan};
+use crate::collective::{across, alltoall, broadcast, collect, reduce, scan};
 use crate::fatal::fatal;
 use crate::group::{Group, Places};
 use crate::runtime::Runtime;
@@ -34,6 +34,18 @@ impl<'a> OnGroup<'a> {
         }
         self.rt
             .places(self.group, argument, addr, n * size_of::<T>())
+    }
+
+    /// The same call where the members are not one part of a node. Out of the way of calls
+    /// whose members are: it needs much of the stack.
+    #[cold]
+    #[inline(never)]
+    fn across(&self, body: impl FnOnce(&across::Call<'_>)) {
+        body(&across::Call {
+            rt: self.rt,
+            group: self.group,
+            across: self.group.across(),
+        });
     }
 
     /// With `SHMEM_CHECK=1`: the two arrays, lengths in bytes, do not overlap, unless they are
@@ -78,12 +90,24 @@ impl<'a> OnGroup<'a> {
             ),
         };
         self.apart(dest, bytes, source, bytes, true);
+        if !self.group.is_near() {
+            // SAFETY: the caller's promise.
+            return self.across(|call| unsafe {
+                across::broadcast(call, dest, source, bytes, root, to_root)
+            });
+        }
         let (dest, source) = (self.dest(dest, bytes), self.source(source, bytes));
         // SAFETY: the caller's promise.
         unsafe { broadcast::broadcast(self.group, dest, source, bytes, root, to_root) };
     }
 
     pub unsafe fn collect(&self, dest: *mut u8, source: *const u8, bytes: usize) {
+        if !self.group.is_near() {
+            let check = |total| self.apart(dest, total, source, bytes, false);
+            // SAFETY: the caller's promise.
+            return self
+                .across(|call| unsafe { across::collect(call, dest, source, bytes, check) });
+        }
         let places = |total| {
             self.apart(dest, total, source, bytes, false);
             (self.dest(dest, total), self.source(source, bytes))
@@ -95,6 +119,10 @@ impl<'a> OnGroup<'a> {
     pub unsafe fn fcollect(&self, dest: *mut u8, source: *const u8, bytes: usize) {
         let total = bytes * self.group.size;
         self.apart(dest, total, source, bytes, false);
+        if !self.group.is_near() {
+            // SAFETY: the caller's promise.
+            return self.across(|call| unsafe { across::fcollect(call, dest, source, bytes) });
+        }
         let (dest, source) = (self.dest(dest, total), self.source(source, bytes));
         // SAFETY: the caller's promise.
         unsafe { collect::fcollect(self.group, dest, source, bytes) };
@@ -103,6 +131,10 @@ impl<'a> OnGroup<'a> {
     pub unsafe fn alltoall(&self, dest: *mut u8, source: *const u8, bytes: usize) {
         let total = bytes * self.group.size;
         self.apart(dest, total, source, total, false);
+        if !self.group.is_near() {
+            // SAFETY: the caller's promise.
+            return self.across(|call| unsafe { across::alltoall(call, dest, source, bytes) });
+        }
         let (dest, source) = (self.dest(dest, total), self.source(source, total));
         // SAFETY: the caller's promise.
         unsafe { alltoall::alltoall(self.group, dest, source, bytes) };
@@ -131,6 +163,11 @@ impl<'a> OnGroup<'a> {
         };
         let (to, from) = (extent(strides.dest), extent(strides.source));
         self.apart(dest, to, source, from, false);
+        if !self.group.is_near() {
+            // SAFETY: the caller's promise.
+            return self
+                .across(|call| unsafe { across::alltoalls(call, dest, source, strides, n) });
+        }
         let (dest, source) = (self.dest(dest, to), self.source(source, from));
         // SAFETY: the caller's promise.
         unsafe { alltoall::alltoalls(self.group, dest, source, strides, n) };
@@ -139,6 +176,10 @@ impl<'a> OnGroup<'a> {
     pub unsafe fn reduce<T: Reduce<Op>, Op>(&self, dest: *mut T, source: *const T, n: usize) {
         let bytes = n * size_of::<T>();
         self.apart(dest, bytes, source, bytes, true);
+        if !self.group.is_near() {
+            // SAFETY: the caller's promise.
+            return self.across(|call| unsafe { across::reduce::<T, Op>(call, dest, source, n) });
+        }
         let (dest, source) = (self.dest(dest, n), self.source(source, n));
         // SAFETY: the caller's promise.
         unsafe { reduce::reduce::<T, Op>(self.group, dest, source, n) };
@@ -153,6 +194,10 @@ impl<'a> OnGroup<'a> {
     ) {
         let bytes = n * size_of::<T>();
         self.apart(dest, bytes, source, bytes, true);
+        if !self.group.is_near() {
+            // SAFETY: the caller's promise.
+            return self.across(|call| unsafe { across::scan(call, dest, source, n, inclusive) });
+        }
         let (dest, source) = (self.dest(dest, n), self.source(source, n));
         // SAFETY: the caller's promise.
         unsafe { scan::scan(self.group, dest, source, n, inclusive) };

@@ -65,7 +65,7 @@ fn set<T: Word>(
         fatal(name, "the variable is a null pointer");
     }
     if n > 0 && rt.settings.check {
-        rt.remote(name, "ivars", vars.cast(), n * size_of::<T>(), rt.me);
+        rt.own(name, "ivars", vars.cast(), n * size_of::<T>());
     }
     Set {
         vars,

@@ -1,12 +1,14 @@
-//! Remote memory access (standard, "Remote Memory Access Routines"): a put is a copy into
-//! another PE's window, a get a copy out of it. Both are complete on return, so the
-//! non-blocking forms are the same.
+//! Remote memory access (standard, "Remote Memory Access Routines"): on a node a put is a copy
+//! into another PE's window, a get a copy out of it, both complete on return. To other nodes
+//! they travel over the fabric, where the non-blocking forms are complete after a quiet.
 
 use std::ffi::{c_int, c_void};
+use std::mem::MaybeUninit;
 
-use crate::context::world_pe;
+use crate::context::{stream, world_pe};
 use crate::fatal::fatal;
 use crate::runtime;
+use crate::symmetric::Target;
 
 /// Copies `bytes` bytes from `source` to `dest` on PE `pe`.
 ///
@@ -21,12 +23,58 @@ pub unsafe fn put(
     bytes: usize,
     pe: c_int,
 ) {
+    // SAFETY: the caller's promise.
+    unsafe { transfer_to(name, ctx, dest, source, bytes, pe, true) }
+}
+
+/// Copies as [`put`] does; `source` is not to be changed before a quiet.
+///
+/// # Safety
+/// As [`put`], until then.
+#[inline]
+pub unsafe fn put_nbi(
+    name: &'static str,
+    ctx: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    pe: c_int,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { transfer_to(name, ctx, dest, source, bytes, pe, false) }
+}
+
+/// # Safety
+/// As [`put`]; if not `blocking`, as [`put_nbi`].
+#[inline]
+unsafe fn transfer_to(
+    name: &'static str,
+    ctx: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    pe: c_int,
+    blocking: bool,
+) {
     let rt = runtime::get(name);
     let pe = world_pe(rt, name, ctx, pe);
-    if bytes > 0 {
-        let there = rt.remote(name, "dest", dest, bytes, pe);
-        // SAFETY: `there` is mapped (checked above), `source` by the caller's promise.
-        unsafe { std::ptr::copy(source.cast::<u8>(), there, bytes) };
+    if bytes == 0 {
+        return;
+    }
+    match rt.target(name, "dest", dest, bytes, pe) {
+        // SAFETY: the window is mapped (checked above), `source` by the caller's promise.
+        Target::Here(there) => unsafe { std::ptr::copy(source.cast::<u8>(), there, bytes) },
+        Target::There(there) => {
+            let (fabric, stream) = (rt.link().fabric(), stream(rt, name, ctx));
+            // SAFETY: the caller's promise.
+            unsafe {
+                if blocking {
+                    fabric.put(stream, there, source.cast(), bytes);
+                } else {
+                    fabric.put_nbi(stream, there, source.cast(), bytes);
+                }
+            }
+        }
     }
 }
 
@@ -43,12 +91,59 @@ pub unsafe fn get(
     bytes: usize,
     pe: c_int,
 ) {
+    // SAFETY: the caller's promise.
+    unsafe { transfer_from(name, ctx, dest, source, bytes, pe, true) }
+}
+
+/// Copies as [`get`] does; `dest` has the values after a quiet.
+///
+/// # Safety
+/// As [`get`], until then.
+#[inline]
+pub unsafe fn get_nbi(
+    name: &'static str,
+    ctx: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    pe: c_int,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { transfer_from(name, ctx, dest, source, bytes, pe, false) }
+}
+
+/// # Safety
+/// As [`get`]; if not `blocking`, as [`get_nbi`].
+#[inline]
+unsafe fn transfer_from(
+    name: &'static str,
+    ctx: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    pe: c_int,
+    blocking: bool,
+) {
     let rt = runtime::get(name);
     let pe = world_pe(rt, name, ctx, pe);
-    if bytes > 0 {
-        let there = rt.remote(name, "source", source, bytes, pe);
-        // SAFETY: as in `put`.
-        unsafe { std::ptr::copy(there, dest.cast::<u8>(), bytes) };
+    if bytes == 0 {
+        return;
+    }
+    match rt.target(name, "source", source, bytes, pe) {
+        // SAFETY: as in `transfer_to`.
+        Target::Here(there) => unsafe { std::ptr::copy(there, dest.cast::<u8>(), bytes) },
+        Target::There(there) => {
+            let (fabric, stream) = (rt.link().fabric(), stream(rt, name, ctx));
+            let _shown = blocking.then(|| rt.show_wait(name));
+            // SAFETY: the caller's promise.
+            unsafe {
+                if blocking {
+                    fabric.get(stream, dest.cast(), there, bytes);
+                } else {
+                    fabric.get_nbi(stream, dest.cast(), there, bytes);
+                }
+            }
+        }
     }
 }
 
@@ -60,9 +155,17 @@ pub unsafe fn get(
 pub unsafe fn p<T: Copy>(name: &'static str, ctx: usize, dest: *mut T, value: T, pe: c_int) {
     let rt = runtime::get(name);
     let pe = world_pe(rt, name, ctx, pe);
-    let there = rt.remote(name, "dest", dest.cast(), size_of::<T>(), pe);
-    // SAFETY: mapped (checked above). Volatile: another PE may poll it.
-    unsafe { there.cast::<T>().write_volatile(value) };
+    let bytes = size_of::<T>();
+    match rt.target(name, "dest", dest.cast(), bytes, pe) {
+        // SAFETY: mapped (checked above). Volatile: another PE may poll it.
+        Target::Here(there) => unsafe { there.cast::<T>().write_volatile(value) },
+        Target::There(there) => {
+            let stream = stream(rt, name, ctx);
+            let value = (&raw const value).cast();
+            // SAFETY: `value` is live, and may be reused on return.
+            unsafe { rt.link().fabric().put(stream, there, value, bytes) };
+        }
+    }
 }
 
 /// Loads `source` on PE `pe`.
@@ -73,9 +176,22 @@ pub unsafe fn p<T: Copy>(name: &'static str, ctx: usize, dest: *mut T, value: T,
 pub unsafe fn g<T: Copy>(name: &'static str, ctx: usize, source: *const T, pe: c_int) -> T {
     let rt = runtime::get(name);
     let pe = world_pe(rt, name, ctx, pe);
-    let there = rt.remote(name, "source", source.cast(), size_of::<T>(), pe);
-    // SAFETY: mapped (checked above). Volatile: another PE may change it.
-    unsafe { there.cast::<T>().read_volatile() }
+    let bytes = size_of::<T>();
+    match rt.target(name, "source", source.cast(), bytes, pe) {
+        // SAFETY: mapped (checked above). Volatile: another PE may change it.
+        Target::Here(there) => unsafe { there.cast::<T>().read_volatile() },
+        Target::There(there) => {
+            let mut value = MaybeUninit::<T>::uninit();
+            let stream = stream(rt, name, ctx);
+            let _shown = rt.show_wait(name);
+            // SAFETY: all bytes of `value` are written, from a `T`.
+            unsafe {
+                let to = value.as_mut_ptr().cast();
+                rt.link().fabric().get(stream, to, there, bytes);
+                value.assume_init()
+            }
+        }
+    }
 }
 
 /// The lowest byte and the number of bytes that `n` blocks of `block` elements cover, each
@@ -126,15 +242,45 @@ unsafe fn strided(
         fatal(name, format_args!("the stride of {argument} is 0"));
     }
     let (below, bytes) = extent(shape.n, shape.block, stride, shape.elem);
-    let lowest = rt.remote(name, argument, addr.wrapping_byte_offset(below), bytes, pe);
-    let there = lowest.wrapping_offset(-below);
+    let block = shape.block * shape.elem;
+    let step = |stride: isize| stride * shape.elem as isize;
+    let (to_step, from_step) = (step(shape.dest_stride), step(shape.source_stride));
+    let lowest = addr.wrapping_byte_offset(below);
+    let there = match rt.target(name, argument, lowest, bytes, pe) {
+        Target::Here(lowest) => lowest.wrapping_offset(-below),
+        Target::There(mut there) => {
+            there.offset = there.offset.wrapping_add_signed(-below);
+            let (fabric, stream) = (rt.link().fabric(), stream(rt, name, ctx));
+            // SAFETY: all blocks of both sides are within the extents checked or promised.
+            unsafe {
+                match direction {
+                    Direction::Put => fabric.put_blocks(
+                        stream,
+                        there,
+                        to_step,
+                        source.cast(),
+                        from_step,
+                        block,
+                        shape.n,
+                    ),
+                    Direction::Get => fabric.get_blocks(
+                        stream,
+                        dest.cast(),
+                        to_step,
+                        there,
+                        from_step,
+                        block,
+                        shape.n,
+                    ),
+                }
+            }
+            return;
+        }
+    };
     let (mut to, mut from) = match direction {
         Direction::Put => (there, source.cast::<u8>()),
         Direction::Get => (dest.cast::<u8>(), there.cast_const()),
     };
-    let block = shape.block * shape.elem;
-    let step = |stride: isize| stride * shape.elem as isize;
-    let (to_step, from_step) = (step(shape.dest_stride), step(shape.source_stride));
     for _ in 0..shape.n {
         // SAFETY: block i of both sides, within the extents checked or promised.
         unsafe {

@@ -67,11 +67,14 @@ pub unsafe fn query_initialized(_name: &'static str, initialized: *mut c_int) {
 /// Ends the whole job with a status.
 pub fn global_exit(name: &'static str, status: c_int) -> ! {
     let rt = runtime::get(name);
-    let block = rt.job.control.pe_block(rt.me);
+    let block = rt.job.control.pe_block(rt.job.index);
     block.status.store(status, Ordering::Relaxed);
     block
         .state
         .store(PeState::GlobalExit as u32, Ordering::Release);
+    if let Some(link) = rt.link {
+        link.end_all(status as u8);
+    }
     // SAFETY: exit flushes and runs what the program registered, as the standard asks.
     unsafe { libc::exit(status) }
 }
@@ -86,33 +89,6 @@ pub fn my_pe(name: &'static str) -> c_int {
 #[inline]
 pub fn n_pes(name: &'static str) -> c_int {
     runtime::get(name).n_pes as c_int
-}
-
-/// Where the heaps of all PEs are: PE r's copy of an object of the heap is at the address of this
-/// PE's plus `(r - me) << log2_stride`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Windows {
-    /// This PE's number.
-    pub me: usize,
-    /// Number of PEs.
-    pub n_pes: usize,
-    /// log2 of the bytes from one PE's heap to the next.
-    pub log2_stride: u32,
-}
-
-/// Where the heaps are.
-pub fn windows(name: &'static str) -> Windows {
-    let rt = runtime::get(name);
-    Windows {
-        me: rt.me,
-        n_pes: rt.n_pes,
-        log2_stride: rt.space.log2_stride(),
-    }
-}
-
-/// Whether the library is initialised, by whomever.
-pub fn is_initialised() -> bool {
-    runtime::current().is_some()
 }
 
 /// Ends the job with one line over a misuse that a caller has found.
@@ -176,22 +152,22 @@ pub fn pe_accessible(name: &'static str, pe: c_int) -> c_int {
 /// 1 if the address is symmetric and its copy on PE `pe` can be reached, else 0.
 pub fn addr_accessible(name: &'static str, addr: *const c_void, pe: c_int) -> c_int {
     let rt = runtime::get(name);
-    if pe_accessible(name, pe) == 0 || rt.space.place(addr.addr(), 1) == Place::Elsewhere {
+    if pe_accessible(name, pe) == 0 {
         return 0;
     }
-    rt.space
-        .translate(addr.expose_provenance(), 1, pe as usize)
-        .is_some()
-        .into()
+    match rt.space.place(addr.addr(), 1) {
+        Place::Elsewhere => 0,
+        Place::Globals => (!rt.is_stranger(pe as usize)).into(),
+        Place::Heap => 1,
+    }
 }
 
-/// Where PE `pe`'s copy of `dest` can be loaded and stored; null if it is not symmetric.
+/// Where PE `pe`'s copy of `dest` can be loaded and stored; null if it is not symmetric, or the
+/// PE is on another node.
 pub fn ptr(name: &'static str, dest: *const c_void, pe: c_int) -> *mut c_void {
     let rt = runtime::get(name);
     let pe = world_pe(rt, name, DEFAULT_HANDLE, pe);
-    rt.space
-        .translate(dest.expose_provenance(), 1, pe)
-        .map_or(std::ptr::null_mut(), |there| there.cast())
+    rt.pointer(dest, pe)
 }
 
 /// Ends the program if it was compiled with `-DSHMEM_NATIVE_ONLY` and cannot run so here.

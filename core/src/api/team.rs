@@ -171,7 +171,7 @@ pub fn destroy(name: &'static str, team: usize) {
 }
 
 /// Where the copy of `dest` on PE `pe` of the team can be loaded and stored; null if `dest`
-/// is not symmetric or the team invalid.
+/// is not symmetric, the team invalid, or the PE on another node.
 pub fn ptr(name: &'static str, team: usize, dest: *const c_void, pe: c_int) -> *mut c_void {
     let rt = runtime::get(name);
     let Some(team) = rt.teams.find(name, team) else {
@@ -181,9 +181,7 @@ pub fn ptr(name: &'static str, team: usize, dest: *const c_void, pe: c_int) -> *
         out_of_range(name, pe, team.members.size, team.id);
     }
     let pe = team.members.pe(pe as usize);
-    rt.space
-        .translate(dest.expose_provenance(), 1, pe)
-        .map_or(std::ptr::null_mut(), |there| there.cast())
+    rt.pointer(dest, pe)
 }
 
 /// Makes a context that numbers PEs as the team does.

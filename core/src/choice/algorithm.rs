@@ -50,6 +50,14 @@ pub struct Choice {
 }
 
 impl Algorithm {
+    /// Whether there is a put/get form of it.
+    pub fn has_both_forms(self) -> bool {
+        matches!(
+            self,
+            Self::Flat | Self::RecursiveDoubling | Self::Bruck | Self::Rabenseifner
+        )
+    }
+
     /// All of them, in the order of their numbers.
     pub const ALL: [Self; 11] = [
         Self::Central,

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
+use super::algorithm::Algorithm;
 use super::collective::Collective;
 use super::costs::{Costs, sizes};
 use super::forced::Forced;
@@ -66,6 +67,11 @@ impl Selection {
             cores,
             plans: Mutex::new(Vec::new()),
         }
+    }
+
+    /// What the user forces for a collective.
+    pub fn forced_for(&self, collective: Collective) -> Option<Algorithm> {
+        self.forced.of(collective).map(|choice| choice.algorithm)
     }
 
     /// The plan of a team of `size` members.
@@ -219,7 +225,7 @@ mod tests {
         tuning.rules[0].pes = 3;
         tuning.rules[0].steps[Collective::Alltoalls as usize] = Steps::new([(usize::MAX, push)]);
         let sizes = job::plan::Plan::new(3, &Machine::here(), None).unwrap();
-        let (_file, control) = Control::create(&sizes, 3, 2, tuning, 0).unwrap();
+        let (_file, control) = Control::create(&sizes, 3, 3, 2, tuning, 0).unwrap();
         let pe = |forced| Selection::of_job(control.header(), forced);
         for _ in 0..2 {
             let plan = pe(Forced::default()).unwrap().plan(3);

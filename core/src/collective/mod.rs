@@ -8,6 +8,7 @@
 //! outnumber cores needs but one synchronisation as well. Data is moved such that each destination byte has one writer, and `dest == source`
 //! is safe where the standard allows it.
 
+pub mod across;
 pub mod alltoall;
 pub mod broadcast;
 pub mod collect;

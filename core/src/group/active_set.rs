@@ -59,7 +59,7 @@ impl<'a> Group<'a> {
             work_array: work_array.expose_provenance(),
         };
         if rt.settings.check {
-            rt.remote(name, "pSync", work_array.cast(), SYNC_SIZE * 8, rt.me);
+            rt.own(name, "pSync", work_array.cast(), SYNC_SIZE * 8);
         }
         let id = rt.active_sets.find(&key).unwrap_or_else(|| {
             let first = Self::over_work_array(rt, name, key);

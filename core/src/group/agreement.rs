@@ -1,8 +1,9 @@
 //! With `SHMEM_CHECK=1`: all members call the same routine with the same arguments. A
 //! difference ends the job with a line that names both PEs.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
+use super::mail::Mail;
 use super::{Group, Link};
 use crate::fatal::fatal;
 use crate::job::region::{name_from_words, name_to_words};
@@ -18,9 +19,23 @@ impl Group<'_> {
         }
     }
 
-    fn call_word(&self, member: usize, i: usize) -> &AtomicU64 {
+    /// Shows word `i` of this PE's call.
+    fn show_call_word(&self, i: usize, word: u64) {
         match &self.link {
-            Link::Slots(slots) => &slots.of(member).own.call[i],
+            Link::Slots(slots) => &slots.of(self.me).own.call[i],
+            Link::Mail(Mail { spanning, .. }) | Link::Span(spanning) => spanning.call_word(i),
+            Link::WorkArray(array) => return array.show_call_word(self.me, i, word),
+        }
+        .store(word, Ordering::Release);
+    }
+
+    /// Word `i` of a member's call.
+    fn call_word(&self, member: usize, i: usize) -> u64 {
+        match &self.link {
+            Link::Slots(slots) => slots.of(member).own.call[i].load(Ordering::Acquire),
+            Link::Mail(Mail { spanning, .. }) | Link::Span(spanning) => {
+                spanning.read_call_word(member, i)
+            }
             Link::WorkArray(array) => array.call_word(member, i),
         }
     }
@@ -28,15 +43,15 @@ impl Group<'_> {
     /// The first member whose words differ from those of member 0.
     fn first_difference(&self, words: [u64; 6]) -> Option<(usize, [u64; 6])> {
         for (i, word) in words.into_iter().enumerate() {
-            self.call_word(self.me, i).store(word, Ordering::Release);
+            self.show_call_word(i, word);
         }
         self.sync();
-        let of = |m: usize| std::array::from_fn(|i| self.call_word(m, i).load(Ordering::Acquire));
+        let of = |m: usize| std::array::from_fn(|i| self.call_word(m, i));
         let first = of(0);
         let different = (1..self.size).find(|m| of(*m) != first);
         self.sync();
         for i in 0..words.len() {
-            self.call_word(self.me, i).store(0, Ordering::Release);
+            self.show_call_word(i, 0);
         }
         self.sync();
         different.map(|m| (m, first))

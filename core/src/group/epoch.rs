@@ -9,13 +9,14 @@
 //! have left e: nobody reads the values of e any more, and nobody has still to post a flag of e,
 //! which would set it back behind e + 2.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::mail::Mail;
 use super::{Group, Link, Slots};
 use crate::barrier::central::Sharing;
 use crate::barrier::{central, dissemination, tree};
 use crate::choice::{Algorithm, Collective, EAGER};
-use crate::job::region::{LANE_BYTES, Lane};
+use crate::job::region::Lane;
 use crate::wait::{Waiter, What, flag};
 
 /// An epoch of a group, begun by this PE.
@@ -30,15 +31,9 @@ impl<'g> Epoch<'g> {
     #[inline]
     pub(super) fn begin(group: &'g Group<'_>) -> Self {
         let number = match &group.link {
-            Link::Slots(slots) => {
-                let mut number = slots.epoch.load(Ordering::Relaxed).wrapping_add(1);
-                if number & flag::VALUE == 0 {
-                    // Flags show that before they are posted for the first time.
-                    number += 2;
-                }
-                slots.epoch.store(number, Ordering::Relaxed);
-                number
-            }
+            Link::Slots(slots) => next(slots.epoch),
+            Link::Mail(mail) => next(mail.epoch()),
+            Link::Span(spanning) => next(&spanning.span.notes),
             Link::WorkArray(_) => 0,
         };
         Self {
@@ -59,7 +54,7 @@ impl<'g> Epoch<'g> {
     fn slots(&self) -> &Slots<'_> {
         match &self.group.link {
             Link::Slots(slots) => slots,
-            Link::WorkArray(_) => unreachable!("this group has no slots"),
+            _ => unreachable!("this group has no slots"),
         }
     }
 
@@ -71,23 +66,40 @@ impl<'g> Epoch<'g> {
     /// Posts a lane of a member: releases all earlier writes.
     #[inline]
     pub fn post(&self, member: usize, lane: usize) {
-        flag::post(&self.lane(member, lane).flag, self.number);
+        match &self.group.link {
+            // SAFETY: no value.
+            Link::Mail(mail) => unsafe {
+                let nothing = std::ptr::null();
+                mail.send(member, (self.parity(), lane), self.number, nothing, 0);
+            },
+            _ => flag::post(&self.lane(member, lane).flag, self.number),
+        }
     }
 
     /// Waits until a lane of this PE is posted: acquires what its poster released.
     #[inline]
     pub fn wait(&self, lane: usize) {
-        let flag = &self.lane(self.group.me, lane).flag;
-        flag::wait(flag, self.number, &mut Waiter::new(self.what));
+        match &self.group.link {
+            Link::Mail(mail) => mail.wait((self.parity(), lane), self.number, 0, &self.what),
+            _ => {
+                let flag = &self.lane(self.group.me, lane).flag;
+                flag::wait(flag, self.number, &mut Waiter::new(self.what));
+            }
+        }
     }
 
-    /// Posts a lane of a member with a value of at most [`LANE_BYTES`] bytes.
+    /// Posts a lane of a member with a value of at most [`Group::lane_bytes`] bytes.
     ///
     /// # Safety
     /// `value` is valid for `bytes` bytes.
     #[inline]
     pub unsafe fn send(&self, member: usize, lane: usize, value: *const u8, bytes: usize) {
-        debug_assert!(bytes <= LANE_BYTES);
+        debug_assert!(bytes <= self.group.lane_bytes());
+        if let Link::Mail(mail) = &self.group.link {
+            // SAFETY: as below.
+            unsafe { mail.send(member, (self.parity(), lane), self.number, value, bytes) };
+            return;
+        }
         let to = self.lane(member, lane).value.0.get().cast();
         // SAFETY: the caller's promise; by rule 2 the lane is this PE's to write until it is
         // posted, and by the argument above nobody reads its last value any more.
@@ -101,11 +113,46 @@ impl<'g> Epoch<'g> {
     /// `value` is valid for `bytes` bytes.
     #[inline]
     pub unsafe fn receive(&self, lane: usize, value: *mut u8, bytes: usize) {
-        debug_assert!(bytes <= LANE_BYTES);
+        debug_assert!(bytes <= self.group.lane_bytes());
+        if let Link::Mail(mail) = &self.group.link {
+            let lane = (self.parity(), lane);
+            // SAFETY: the caller's promise.
+            return unsafe { mail.receive(lane, self.number, (value, bytes), &self.what) };
+        }
         self.wait(lane);
         let from = self.lane(self.group.me, lane).value.0.get().cast();
         // SAFETY: the caller's promise; the lane was posted and is not written in this epoch again.
         unsafe { copy_small(value, from, bytes) };
+    }
+
+    /// Sends message `k` of this epoch to a member, and posts a lane there; `from` stays as it is
+    /// until [`settle`](Self::settle). For groups that [have room](Group::has_landing).
+    ///
+    /// # Safety
+    /// `from` is valid for `bytes` bytes, [`LANDING`](crate::job::region::LANDING) at most.
+    pub unsafe fn land(&self, member: usize, k: usize, lane: usize, from: *const u8, bytes: usize) {
+        self.group.traffic.moved(bytes, bytes);
+        // SAFETY: the caller's promise; by the argument above nobody reads the last message.
+        unsafe { self.mail().land(member, (self.parity(), k), from, bytes) };
+        self.post(member, lane);
+    }
+
+    /// Waits for a lane, and with it for message `k` of this epoch.
+    pub fn landed(&self, k: usize, lane: usize) -> *const u8 {
+        self.wait(lane);
+        self.mail().landed((self.parity(), k))
+    }
+
+    /// Completes the messages that this PE has sent.
+    pub fn settle(&self) {
+        self.mail().settle();
+    }
+
+    fn mail(&self) -> &Mail<'_> {
+        match &self.group.link {
+            Link::Mail(mail) => mail,
+            _ => unreachable!("this group has no mail"),
+        }
     }
 
     /// A member's buffer of [`EAGER`] bytes, aligned to a cache line: written by its owner
@@ -149,7 +196,9 @@ impl<'g> Epoch<'g> {
         let me = self.group.me;
         match &self.group.link {
             Link::Slots(slots) => &slots.of(me).note.value[self.parity()],
-            Link::WorkArray(array) => array.value(me),
+            Link::Mail(mail) => mail.spanning.note(self.parity()),
+            Link::Span(spanning) => spanning.note(self.parity()),
+            Link::WorkArray(array) => return array.publish(me, value),
         }
         .store(value, Ordering::Release);
     }
@@ -158,10 +207,14 @@ impl<'g> Epoch<'g> {
     #[inline]
     pub fn published(&self, member: usize) -> u64 {
         match &self.group.link {
-            Link::Slots(slots) => &slots.of(member).note.value[self.parity()],
-            Link::WorkArray(array) => array.value(member),
+            Link::Slots(slots) => {
+                slots.of(member).note.value[self.parity()].load(Ordering::Acquire)
+            }
+            Link::Mail(Mail { spanning, .. }) | Link::Span(spanning) => {
+                spanning.read_note(member, self.parity())
+            }
+            Link::WorkArray(array) => array.published(member),
         }
-        .load(Ordering::Acquire)
     }
 
     /// Waits until all members have come here.
@@ -169,8 +222,9 @@ impl<'g> Epoch<'g> {
     pub fn synchronise(&self) {
         let (me, size) = (self.group.me, self.group.size);
         let array = match &self.group.link {
-            Link::Slots(_) => None,
+            Link::Span(_) => return self.group.sync_parts(),
             Link::WorkArray(array) => Some(array),
+            _ => None,
         };
         match (self.group.choose(Collective::Barrier, 0).algorithm, array) {
             (_, Some(array)) => array.synchronise(me, size, self.what),
@@ -216,6 +270,18 @@ impl<'g> Epoch<'g> {
             |task| work(task as usize),
         );
     }
+}
+
+/// The number after the last epoch's.
+#[inline]
+fn next(epochs: &AtomicU32) -> u32 {
+    let mut number = epochs.load(Ordering::Relaxed).wrapping_add(1);
+    if number & flag::VALUE == 0 {
+        // Flags show that before they are posted for the first time.
+        number += 2;
+    }
+    epochs.store(number, Ordering::Relaxed);
+    number
 }
 
 /// Copies a few bytes; one element of the usual sizes without a call.

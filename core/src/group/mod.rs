@@ -8,8 +8,12 @@
 pub mod active_set;
 mod agreement;
 mod epoch;
+mod mail;
+pub mod note;
 mod places;
+mod reach;
 mod sharing;
+mod span;
 mod stream;
 #[cfg(test)]
 pub mod threads;
@@ -21,13 +25,18 @@ use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 use crate::choice::{Algorithm, Choice, Collective, Form, Plan};
 use crate::job::region::{TeamSlot, WaitKind};
+use crate::kernel;
 use crate::runtime::Runtime;
 use crate::team::{Members, Team};
 use crate::wait::{POLICY, What};
 
+use mail::Mail;
+use span::Spanning;
+
 pub use epoch::Epoch;
 pub use places::Places;
 pub use sharing::Work;
+pub use span::Across;
 pub use stream::Stream;
 pub use traffic::Traffic;
 pub use work_array::{SYNC_SIZE, WorkArray};
@@ -53,8 +62,15 @@ pub struct Group<'a> {
 
 /// How the members reach each other.
 #[derive(Debug)]
+#[repr(u8)] // a tag that is cheap to look at
 enum Link<'a> {
+    /// By slots in shared memory: members of one node.
     Slots(Slots<'a>),
+    /// By mail: some are on other nodes.
+    Mail(Mail<'a>),
+    /// A team of several parts: by slots within them, by mail between them.
+    Span(Spanning<'a>),
+    /// By the caller's work array: an active set that has no team yet.
     WorkArray(WorkArray<'a>),
 }
 
@@ -63,8 +79,8 @@ enum Link<'a> {
 pub struct Slots<'a> {
     /// The slot of member 0.
     first: NonNull<TeamSlot>,
-    /// Slots from one member's to the next's; may be negative.
-    stride: isize,
+    /// The members by their numbers on the node, which are also those of their slots.
+    near: &'a Members,
     /// Epochs that this PE has begun.
     epoch: &'a AtomicU32,
     stream: &'a Stream,
@@ -78,9 +94,13 @@ impl Slots<'_> {
     /// Member `member`'s slot.
     #[inline]
     fn of(&self, member: usize) -> &TeamSlot {
-        // SAFETY: slots lie `stride` apart, one for each member, and are never unmapped; all
+        // SAFETY: slots lie a stride apart, one for each member, and are never unmapped; all
         // that is in them is atomic, or a cell accessed by raw pointers.
-        unsafe { self.first.offset(self.stride * member as isize).as_ref() }
+        unsafe {
+            self.first
+                .offset(self.near.stride as isize * member as isize)
+                .as_ref()
+        }
     }
 }
 
@@ -94,9 +114,18 @@ impl<'a> Group<'a> {
     #[inline]
     fn over_slots(rt: &'a Runtime, name: &'static str, team: &'a Team, kind: WaitKind) -> Self {
         team.enter(rt);
+        match &team.span {
+            None => Self::of_part(rt, name, team, kind),
+            Some(span) => Self::spanning(rt, name, team, span, kind),
+        }
+    }
+
+    /// The PEs of this PE's part of a team.
+    #[inline]
+    fn of_part(rt: &'a Runtime, name: &'static str, team: &'a Team, kind: WaitKind) -> Self {
         let slots = Slots {
             first: NonNull::from(team.slot(rt, 0)),
-            stride: team.members.stride as isize,
+            near: &team.near,
             epoch: &team.epoch,
             stream: &team.stream,
             plan: &team.plan,
@@ -105,11 +134,15 @@ impl<'a> Group<'a> {
         };
         Self {
             name,
-            me: team.index,
-            size: team.members.size,
+            me: team.near_index,
+            size: team.near.size,
             reproducible: rt.settings.reproducible,
             crowded: POLICY.oversubscribed(),
-            members: team.members,
+            members: if team.span.is_none() {
+                team.members
+            } else {
+                team.near
+            },
             link: Link::Slots(slots),
             traffic: Traffic::default(),
         }
@@ -118,6 +151,15 @@ impl<'a> Group<'a> {
     /// Who the members are.
     pub fn members(&self) -> &Members {
         &self.members
+    }
+
+    /// The members by their numbers on the node, if they share it.
+    #[inline]
+    fn near(&self) -> &Members {
+        match &self.link {
+            Link::Slots(slots) => slots.near,
+            _ => &self.members,
+        }
     }
 
     /// World number of a member.
@@ -137,7 +179,8 @@ impl<'a> Group<'a> {
     pub fn choose(&self, collective: Collective, bytes: usize) -> Choice {
         match &self.link {
             Link::Slots(slots) => slots.plan.choose(collective, bytes),
-            Link::WorkArray(_) => Choice {
+            Link::Mail(mail) => mail.choose(self.size, collective, bytes),
+            Link::Span(_) | Link::WorkArray(_) => Choice {
                 algorithm: match collective {
                     Collective::Reduce | Collective::Scan => Algorithm::Slices,
                     Collective::Barrier => Algorithm::Dissemination,
@@ -167,6 +210,8 @@ impl<'a> Group<'a> {
     pub fn sync(&self) {
         if self.size == 1 {
             fence(Ordering::SeqCst);
+        } else if let Link::Span(_) = &self.link {
+            self.sync_parts();
         } else {
             self.epoch().synchronise();
         }
@@ -187,6 +232,73 @@ impl<'a> Group<'a> {
         &self.traffic
     }
 
+    /// Copies `bytes` bytes of member `member`'s copy of `from`.
+    ///
+    /// # Safety
+    /// Both places are valid for `bytes` bytes; they are the same or do not overlap.
+    #[inline]
+    pub unsafe fn get(&self, to: *mut u8, from: &Places<'_, u8>, member: usize, bytes: usize) {
+        self.traffic.moved(bytes, bytes);
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.far(member) {
+                Some((rt, pe)) => rt.copy_from(self.name, to, from.of(self.me), pe, bytes),
+                None => copy_apart(to, from.of(member), bytes),
+            }
+        }
+    }
+
+    /// Copies `bytes` bytes to member `member`'s copy of `to`; seen there by whoever sees what
+    /// this PE posts later.
+    ///
+    /// # Safety
+    /// As for [`get`](Self::get).
+    #[inline]
+    pub unsafe fn put(&self, to: &Places<'_, u8>, member: usize, from: *const u8, bytes: usize) {
+        self.traffic.moved(bytes, bytes);
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.far(member) {
+                Some((rt, pe)) => rt.copy_to(self.name, to.of(self.me), pe, from, bytes),
+                None => copy_apart(to.of(member), from, bytes),
+            }
+        }
+    }
+
+    /// Copies `n` elements of `elem` bytes to member `member`'s copy of `to`, there `to_step` bytes
+    /// apart, here as many bytes as the pair says.
+    ///
+    /// # Safety
+    /// All elements are valid on both sides, and do not overlap.
+    pub unsafe fn put_strided(
+        &self,
+        to: &Places<'_, u8>,
+        to_step: usize,
+        member: usize,
+        (from, from_step): (*const u8, usize),
+        elem: usize,
+        n: usize,
+    ) {
+        let Some((rt, pe)) = self.far(member) else {
+            unreachable!("on a node strided arrays are copied in place");
+        };
+        self.traffic.moved(n * elem, n * elem);
+        let own = to.of(self.me);
+        // SAFETY: the caller's promise.
+        unsafe { rt.copy_strided_to(self.name, own, to_step, pe, (from, from_step), elem, n) };
+    }
+
+    /// How a member's arrays are reached, if not by pointers: as those of a PE.
+    fn far(&self, member: usize) -> Option<(&'a Runtime, usize)> {
+        match &self.link {
+            Link::Mail(mail) => Some((mail.spanning.rt, mail.pe(member))),
+            Link::WorkArray(array) if array.rt.link.is_some() => {
+                Some((array.rt, array.members.pe(member)))
+            }
+            _ => None,
+        }
+    }
+
     /// The wait for other members as it is reported.
     fn what(&self) -> What<'_> {
         let members = (
@@ -199,6 +311,7 @@ impl<'a> Group<'a> {
                 let entered = slots.of(self.me).own.entered.load(Ordering::Relaxed);
                 (slots.kind, 0, slots.team, entered)
             }
+            Link::Mail(Mail { spanning, .. }) | Link::Span(spanning) => spanning.wait(),
             Link::WorkArray(array) => (WaitKind::ActiveSet, array.address, 0, 0),
         };
         What {
@@ -209,5 +322,17 @@ impl<'a> Group<'a> {
             members,
             sequence,
         }
+    }
+}
+
+/// Copies unless both are the same place.
+///
+/// # Safety
+/// Both places are valid for `bytes` bytes; they are the same or do not overlap.
+#[inline]
+unsafe fn copy_apart(to: *mut u8, from: *const u8, bytes: usize) {
+    if !std::ptr::eq(to, from) {
+        // SAFETY: the caller's promise.
+        unsafe { kernel::copy(to, from, bytes) };
     }
 }

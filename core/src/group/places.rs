@@ -61,8 +61,8 @@ impl<'a, T> Places<'a, T> {
         let scattered = Scattered {
             bases,
             offset,
-            first: group.members.start as usize,
-            stride: group.members.stride as isize,
+            first: group.near().start as usize,
+            stride: group.near().stride as isize,
         };
         Self {
             first: std::ptr::null_mut(),
@@ -121,21 +121,25 @@ impl Runtime {
         len: usize,
     ) -> Places<'_, T> {
         let start = addr.cast();
-        let mine = self.remote(group.name, argument, start, len, self.me);
+        let mine = self.own(group.name, argument, start, len);
+        if !group.is_near() {
+            // The others' copies are not for pointers: see `Group::get` and `Group::put`.
+            return Places::at_stride(mine.cast(), 0, group.me);
+        }
         if self.space.at_stride() && !self.space.has_strangers() {
             let stride = 1isize << self.space.log2_stride();
-            let step = group.members.stride as isize * stride;
+            let step = group.near().stride as isize * stride;
             return Places::at_stride(mine.cast(), step, group.me);
         }
         // Rare: every member is looked at.
         for member in 0..group.size {
-            self.remote(group.name, argument, start, len, group.pe(member));
+            self.mate(group.name, argument, start, len, group.near().pe(member));
         }
         match self.space.scattered(addr.addr()) {
             Some((bases, offset)) => Places::scattered(group, bases, offset),
             None => {
                 let stride = 1isize << self.space.log2_stride();
-                let step = group.members.stride as isize * stride;
+                let step = group.near().stride as isize * stride;
                 Places::at_stride(mine.cast(), step, group.me)
             }
         }

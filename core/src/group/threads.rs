@@ -53,6 +53,7 @@ pub struct Member {
     pub size: usize,
     /// Whether sums are those of `SHMEM_REPRODUCIBLE=1`.
     pub reproducible: bool,
+    members: Members,
     memory: Arc<Memory>,
     epoch: AtomicU32,
     stream: Stream,
@@ -73,6 +74,7 @@ impl Member {
             Self {
                 me,
                 size,
+                members: Members::world(size),
                 reproducible: false,
                 memory: memory.clone(),
                 epoch: AtomicU32::new(count),
@@ -86,7 +88,7 @@ impl Member {
     pub fn group<'a>(&'a self, plan: &'a Plan) -> Group<'a> {
         let slots = Slots {
             first: self.memory.first,
-            stride: 1,
+            near: &self.members,
             epoch: &self.epoch,
             stream: &self.stream,
             plan,
@@ -99,7 +101,7 @@ impl Member {
             size: self.size,
             reproducible: self.reproducible,
             crowded: plan.choose(Collective::Barrier, 0).algorithm == Algorithm::Central,
-            members: Members::world(self.size),
+            members: self.members,
             link: Link::Slots(slots),
             traffic: Traffic::default(),
         }

@@ -1,9 +1,13 @@
 //! Synchronising by the caller's work array (`pSync`): how the members of an active set first
 //! reach each other, and the only way if no slots are left for it.
 
+use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use ferroshmem_fabric::{Op, Width};
+
 use crate::runtime::Runtime;
+use crate::symmetric::Target;
 use crate::team::Members;
 use crate::wait::{Waiter, What, counter};
 
@@ -28,44 +32,106 @@ impl WorkArray<'_> {
     pub(super) fn synchronise(&self, me: usize, size: usize, what: What<'_>) {
         let (mut distance, mut k) = (1, 0);
         while distance < size {
-            counter::post(self.counter((me + distance) % size, k));
-            counter::take(self.counter(me, k), &mut Waiter::new(what));
+            self.post((me + distance) % size, k);
+            self.take(me, k, what);
             distance *= 2;
             k += 1;
         }
     }
 
-    fn counter(&self, member: usize, round: usize) -> &AtomicU32 {
+    fn post(&self, member: usize, round: usize) {
         debug_assert!(round < ROUNDS);
-        let word = self.word(member, round).cast::<AtomicU32>();
-        // SAFETY: within the work array (see `word`); its elements are 8-byte aligned, and
-        // during the call only the members' atomics touch it.
-        unsafe { &*word }
+        match self.element(member, round) {
+            Target::Here(word) => {
+                // SAFETY: an element of the work array, 8-byte aligned, and during the call only
+                // the members' atomics touch it.
+                counter::post(unsafe { &*word.cast::<AtomicU32>() });
+                self.rt.announce(self.members.pe(member));
+            }
+            Target::There(at) => {
+                let link = self.rt.link();
+                // What this PE has put before is seen by who sees the post.
+                link.fabric().fence(&link.stream);
+                let one = counter::ONE.into();
+                link.fabric()
+                    .post(&link.stream, at, Op::Add, Width::W32, one);
+            }
+        }
     }
 
-    fn word(&self, member: usize, index: usize) -> *mut u8 {
+    fn take(&self, me: usize, round: usize, what: What<'_>) {
+        let word: &AtomicU32 = self.own(me, round);
+        if self.rt.link.is_some() {
+            // Posters of other nodes wake nobody who sleeps on the counter itself.
+            self.rt.wait_for_mail(&what, || counter::has_post(word));
+        }
+        counter::take(word, &mut Waiter::new(what));
+    }
+
+    /// An element of a member's array.
+    fn element(&self, member: usize, index: usize) -> Target {
+        debug_assert!(index < SYNC_SIZE);
+        let array: *const c_void = std::ptr::with_exposed_provenance(self.address);
         let pe = self.members.pe(member);
-        let array = std::ptr::with_exposed_provenance(self.address);
-        let there = self.rt.remote(self.name, "pSync", array, SYNC_SIZE * 8, pe);
-        // SAFETY: index < SYNC_SIZE, and all of the array was just found to be symmetric.
-        unsafe { there.add(index * 8) }
+        // All of the array is looked at, so that a short one is noticed.
+        match self.rt.target(self.name, "pSync", array, SYNC_SIZE * 8, pe) {
+            // SAFETY: index < SYNC_SIZE, and all of the array was just found to be symmetric.
+            Target::Here(there) => Target::Here(unsafe { there.add(index * 8) }),
+            Target::There(mut at) => {
+                at.offset += index * 8;
+                Target::There(at)
+            }
+        }
     }
 
-    /// The word in which a member publishes a value.
-    pub(super) fn value(&self, member: usize) -> &AtomicU64 {
-        // SAFETY: within the work array, 8-byte aligned, accessed as an atomic only.
-        unsafe { &*self.word(member, VALUE).cast::<AtomicU64>() }
+    /// An element of this PE's own array.
+    fn own<T>(&self, me: usize, index: usize) -> &T {
+        match self.element(me, index) {
+            // SAFETY: as in `post`; callers ask for atomics of at most 8 bytes.
+            Target::Here(word) => unsafe { &*word.cast::<T>() },
+            Target::There(_) => unreachable!("this PE's own array is here"),
+        }
     }
 
-    /// Word `i` of what a member shows of its call; 6 words.
-    pub(super) fn call_word(&self, member: usize, i: usize) -> &AtomicU64 {
-        debug_assert!(CALL + i < SYNC_SIZE);
-        // SAFETY: as for `value`.
-        unsafe { &*self.word(member, CALL + i).cast::<AtomicU64>() }
+    fn read(&self, member: usize, index: usize) -> u64 {
+        match self.element(member, index) {
+            // SAFETY: as in `post`.
+            Target::Here(word) => unsafe { &*word.cast::<AtomicU64>() }.load(Ordering::Acquire),
+            Target::There(at) => {
+                let link = self.rt.link();
+                link.fabric()
+                    .fetch(&link.stream, at, Op::Read, Width::W64, 0, 0)
+            }
+        }
+    }
+
+    fn write(&self, me: usize, index: usize, value: u64) {
+        let word: &AtomicU64 = self.own(me, index);
+        word.store(value, Ordering::Release);
+    }
+
+    /// Shows a value to the other members.
+    pub(super) fn publish(&self, me: usize, value: u64) {
+        self.write(me, VALUE, value);
+    }
+
+    /// The value that a member shows.
+    pub(super) fn published(&self, member: usize) -> u64 {
+        self.read(member, VALUE)
+    }
+
+    /// Shows word `i` of this PE's call; 6 words.
+    pub(super) fn show_call_word(&self, me: usize, i: usize, word: u64) {
+        self.write(me, CALL + i, word);
+    }
+
+    /// Word `i` of what a member shows of its call.
+    pub(super) fn call_word(&self, member: usize, i: usize) -> u64 {
+        self.read(member, CALL + i)
     }
 
     /// Takes the published value back.
     pub(super) fn withdraw(&self, me: usize) {
-        self.value(me).store(0, Ordering::Release);
+        self.publish(me, 0);
     }
 }

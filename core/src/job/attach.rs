@@ -4,10 +4,15 @@ use std::env;
 use std::fs::File;
 use std::os::fd::{FromRawFd, RawFd};
 
+use ferroshmem_bootstrap::{Bootstrap, Settings};
+
+use super::Placement;
 use super::control::Control;
+use super::gathering::{self, Gathering};
 use super::plan::Plan;
 use crate::choice::Tuning;
 use crate::env as variables;
+use crate::fatal::fatal;
 use crate::platform::Machine;
 
 /// Set by `oshrun` for each PE: `<descriptor of the job's memory>:<PE number>`.
@@ -16,33 +21,32 @@ pub const JOB_VARIABLE: &str = "FERROSHMEM_JOB";
 /// This process's place in its job.
 #[derive(Debug)]
 pub struct Attachment {
-    /// The job's memory.
+    /// The memory of the job's PEs on this node.
     pub file: File,
     /// Its control part, mapped.
     pub control: Control,
-    /// This PE's number.
+    /// This PE's number in the job.
     pub pe: usize,
-    /// Whether a launcher started the job (and watches it).
+    /// This PE's number among those of its node.
+    pub index: usize,
+    /// Which PEs are on which node.
+    pub placement: Placement,
+    /// Whether `oshrun` started the job (and watches it).
     pub launched: bool,
+    /// Another launcher's side, and what all PEs have said of themselves.
+    gathering: Option<Gathering>,
 }
 
-/// Variables by which a launcher that this library cannot talk to gives itself away:
-/// (variable with the number of processes, launcher).
-const FOREIGN: &[(&str, &str)] = &[
-    (
-        "PMI_SIZE",
-        "a PMI launcher (mpiexec.hydra, srun --mpi=pmi2)",
-    ),
-    ("OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun"),
-    ("SLURM_STEP_NUM_TASKS", "Slurm's srun"),
-];
-
 impl Attachment {
-    /// Tries `oshrun`, then a job of one PE. The error is one line for the user.
+    /// Tries `oshrun`, then the launchers whose servers can be talked to, then a job of one PE.
+    /// The error is one line for the user.
     pub fn new() -> Result<Self, String> {
-        match env::var(JOB_VARIABLE) {
-            Ok(value) => Self::launched(&value),
-            Err(_) => Self::alone(),
+        if let Ok(value) = env::var(JOB_VARIABLE) {
+            return Self::launched(&value);
+        }
+        match ferroshmem_bootstrap::find(&Settings::default()).map_err(|e| e.to_string())? {
+            Some(bootstrap) if bootstrap.size() > 1 => Self::gathered(bootstrap),
+            started => Self::alone(started),
         }
     }
 
@@ -71,37 +75,90 @@ impl Attachment {
             file,
             control,
             pe,
+            index: pe,
+            placement: Placement::one_node(control.n_pes()),
             launched: true,
+            gathering: None,
         })
     }
 
-    fn alone() -> Result<Self, String> {
-        for (variable, launcher) in FOREIGN {
-            let count = env::var(variable)
-                .ok()
-                .and_then(|v| v.parse::<usize>().ok());
-            if let Some(n) = count.filter(|n| *n > 1) {
-                return Err(format!(
-                    "started as one of {n} processes by {launcher}, which this version cannot join: start the program with oshrun -n {n}"
-                ));
-            }
-        }
+    /// A job of several PEs by another launcher: they find each other through its server.
+    fn gathered(bootstrap: Box<dyn Bootstrap>) -> Result<Self, String> {
+        let (pe, gathering) = (bootstrap.rank(), Gathering::meet(bootstrap)?);
+        let placement = gathering.placement(pe);
+        let index = placement.index_here(pe).unwrap_or(0);
+        let (file, control) = gathering.share_memory(&placement, pe)?;
+        Ok(Self {
+            file,
+            control,
+            pe,
+            index,
+            placement,
+            launched: false,
+            gathering: Some(gathering),
+        })
+    }
+
+    fn alone(started: Option<Box<dyn Bootstrap>>) -> Result<Self, String> {
         let machine = Machine::here();
         let size = variables::SYMMETRIC_SIZE.get();
         let plan = Plan::new(1, &machine, size.as_deref()).map_err(|e| e.to_string())?;
-        let (file, control) = Control::create(
-            &plan,
-            1,
-            machine.cores,
-            Tuning::default_for(machine.cores),
-            0,
-        )
-        .map_err(|e| format!("cannot create the job's memory: {e}"))?;
+        let tuning = Tuning::default_for(machine.cores);
+        let (file, control) = Control::create(&plan, 1, 1, machine.cores, tuning, 0)
+            .map_err(|e| format!("cannot create the job's memory: {e}"))?;
+        let gathering = started.map(Gathering::meet).transpose()?;
         Ok(Self {
             file,
             control,
             pe: 0,
+            index: 0,
+            placement: Placement::one_node(1),
             launched: false,
+            gathering,
         })
+    }
+
+    /// Number of PEs of the job.
+    pub fn n_pes(&self) -> usize {
+        self.placement.n_pes()
+    }
+
+    /// The launcher's side of a job that was not started by `oshrun`; another job that asks for
+    /// it ends.
+    pub fn bootstrap(&self, name: &str) -> &dyn Bootstrap {
+        match &self.gathering {
+            Some(gathering) => gathering.bootstrap(),
+            None => fatal(name, "this job has no launcher that joins nodes"),
+        }
+    }
+
+    /// The name of PE `pe`'s host.
+    pub fn host_of(&self, pe: usize) -> &str {
+        let known = self.gathering.as_ref().and_then(|g| g.host_of(pe));
+        known.unwrap_or("this host")
+    }
+
+    /// Has the launcher end the job, if it is one that must be told.
+    pub fn abort(&self, status: i32, why: &str) {
+        if let Some(gathering) = &self.gathering {
+            gathering.bootstrap().abort(status, why);
+        }
+    }
+
+    /// Tells the launcher that this PE's exit is regular from now on.
+    pub fn part(&self) {
+        if let Some(gathering) = &self.gathering {
+            gathering.part();
+        }
+    }
+
+    /// Votes on the candidates that some PE of any node could not place: bits of all.
+    pub fn any_failed(&self, bits: u32) -> Result<u32, String> {
+        match &self.gathering {
+            Some(gathering) if self.placement.spans_nodes() => {
+                gathering::any(gathering.bootstrap(), bits)
+            }
+            _ => Ok(bits),
+        }
     }
 }

@@ -23,11 +23,12 @@ unsafe impl Send for Control {}
 unsafe impl Sync for Control {}
 
 impl Control {
-    /// Creates the memory of a job of `n_pes` PEs that may use `cores` cores and choose
-    /// algorithms by `tuning`.
+    /// Creates the memory of a node's `n_pes` PEs, of a job whose nodes have at most `widest`
+    /// PEs. They may use `cores` cores and choose algorithms by `tuning`.
     pub fn create(
         plan: &Plan,
         n_pes: usize,
+        widest: usize,
         cores: usize,
         tuning: Tuning,
         launcher_pid: u32,
@@ -43,6 +44,7 @@ impl Control {
             slot_size: plan.stride,
             cores: cores as u32,
             launcher_pid,
+            widest: widest as u32,
             layout_failed: Default::default(),
             start_arrived: Default::default(),
             start_epoch: Default::default(),
@@ -119,7 +121,7 @@ impl Control {
         self.at(self.offsets.team_slot(team, pe))
     }
 
-    /// Number of PEs of the job.
+    /// Number of PEs of the node.
     pub fn n_pes(&self) -> usize {
         self.header().n_pes as usize
     }

@@ -4,7 +4,11 @@ pub mod plan;
 pub mod region;
 
 pub mod control;
+pub mod mailboxes;
 
 mod attach;
+mod gathering;
 
 pub use attach::{Attachment, JOB_VARIABLE};
+pub use ferroshmem_bootstrap::{Placement, Where};
+pub use mailboxes::Mailboxes;

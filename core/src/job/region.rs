@@ -6,7 +6,11 @@
 //! slots_offset      TeamSlot × n_pes × teams    team-major: the world team first
 //! heap(0)           slot_size × n_pes           the symmetric heaps
 //! globals(0)        slot_size × n_pes           the global variables
+//! mailboxes(0)      MAILBOX × n_pes             what PEs of other nodes write
 //! ```
+//!
+//! Numbers of PEs are those among the node's PEs here: of a job on several nodes each has a
+//! file of its own.
 //!
 //! Nothing is reserved: the file is sparse, and a page exists once it is touched.
 //! The launcher and the library share this one description; [`VERSION`] keeps a
@@ -20,7 +24,7 @@ use crate::choice::{EAGER, Tuning};
 /// First word of the region.
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
 /// Changes whenever a type in this module does.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 7;
 /// Most PEs of one node: `MAX_PES` windows of 4 GiB still fit the address space twice.
 pub const MAX_PES: usize = 4096;
 /// Most teams that can be alive at once on one PE, [`ACTIVE_SETS`] included.
@@ -38,6 +42,8 @@ pub const STREAM_BYTES: usize = 440;
 pub const SMALL: usize = 48;
 /// Bytes of value that travel in the cache line of a flag.
 pub const LANE_BYTES: usize = 56;
+/// The same where it comes over the fabric: half of each word says that the other half is there.
+pub const NOTE_BYTES: usize = 32;
 /// Bytes of the header, and offset of the first [`PeBlock`].
 pub const PE_BLOCKS: usize = 4096;
 
@@ -49,7 +55,7 @@ pub struct Header {
     pub magic: u64,
     /// [`VERSION`].
     pub version: u32,
-    /// Number of PEs of the job.
+    /// Number of PEs of the node.
     pub n_pes: u32,
     /// Bytes of symmetric heap of each PE, a multiple of the page size.
     pub heap_size: u64,
@@ -57,8 +63,10 @@ pub struct Header {
     pub slot_size: u64,
     /// Cores that the node's PEs may use.
     pub cores: u32,
-    /// Process id of the launcher, 0 if there is none.
+    /// Process id of the launcher, 0 if there is none on this node or it watches by itself.
     pub launcher_pid: u32,
+    /// Most PEs of any node of the job: where windows are placed depends on it.
+    pub widest: u32,
     /// Bit k is set by a PE that could not place address layout candidate k.
     pub layout_failed: AtomicU32,
     /// Arrivals at the start-up rendezvous.
@@ -157,6 +165,8 @@ pub enum WaitKind {
     Lock = 4,
     /// A signal.
     Signal = 5,
+    /// An operation to another node.
+    Remote = 6,
 }
 
 /// What a PE that has waited for more than a moment waits for. Written by the waiter
@@ -341,10 +351,86 @@ pub struct ReleaseLine {
     pub result: SmallValue,
 }
 
+/// What PEs of other nodes write to one PE, and read of it, over the fabric.
+#[repr(C)]
+pub struct Mailbox {
+    /// About the job.
+    pub board: Board,
+    /// For some team ids: what leaders of parts send each other in reductions.
+    pub landings: [Landings; 2 * LANDING_TEAMS],
+    /// One for each team id.
+    pub teams: [Mail; MAX_TEAMS],
+}
+
+/// So many of the first teams, and of the first active sets, have room for long messages: what is
+/// there is memory that devices may pin.
+pub const LANDING_TEAMS: usize = 4;
+/// Bytes of a long message.
+pub const LANDING: usize = 64 << 10;
+/// Long messages in an epoch: one per round, and one of a guest.
+pub const LANDINGS: usize = MAX_PES.ilog2() as usize + 1;
+
+/// Room for the long messages of a team's even and odd epochs.
+#[repr(C, align(4096))]
+pub struct Landings {
+    /// Message k of an epoch.
+    pub messages: [[LandingBuffer; LANDINGS]; 2],
+}
+
+/// [`LANDING`] bytes.
+#[repr(C, align(64))]
+pub struct LandingBuffer(pub UnsafeCell<[u8; LANDING]>);
+
+// SAFETY: as for `LaneValue`, in the order that the lane of the message gives.
+unsafe impl Sync for LandingBuffer {}
+
+/// Who is alive.
+#[repr(C, align(4096))]
+pub struct Board {
+    /// Counts signs of life from the node before this one in a ring.
+    pub pulse: AtomicU64,
+    /// Who is gone and why, once it is known; 0 before.
+    pub obituary: AtomicU64,
+    /// Team ids in use on this PE, if the job has several nodes.
+    pub team_ids: TeamIds,
+}
+
+/// A team's flags and values on one PE, written by its other members, for even and odd epochs.
+#[repr(C, align(4096))]
+pub struct Mail {
+    /// Between the leaders of the team's parts.
+    pub leaders: MailPage,
+    /// Between all members.
+    pub all: MailPage,
+}
+
+/// What comes over the fabric for one lane of an epoch: see [`crate::group::note`].
+#[repr(C, align(64))]
+pub struct MailLane {
+    /// Half value, half the number of the epoch that it belongs to.
+    pub words: [AtomicU64; 2 * NOTE_BYTES / size_of::<u64>()],
+}
+
+/// Small values, and the owner's count of epochs.
+#[repr(C, align(4096))]
+pub struct MailPage {
+    /// The values.
+    pub lanes: [[MailLane; LANES]; 2],
+    /// Epochs that the owner has begun, by all teams that have used the page.
+    pub epoch: AtomicU32,
+    /// Values for the other members, for even and odd epochs.
+    pub note: [AtomicU64; 2],
+    /// Digest of the arguments of the collective entered last (`SHMEM_CHECK=1`).
+    pub call: [AtomicU64; 6],
+}
+
 const _: () = {
+    assert!(size_of::<Board>() == 4096);
+    assert!(size_of::<Mail>() == 8192);
     assert!(size_of::<Header>() <= PE_BLOCKS);
     assert!(size_of::<PeBlock>() == 4096);
     assert!(size_of::<Lane>() == 64);
+    assert!(size_of::<MailLane>() == 64);
     assert!(size_of::<NoteLine>() == 64);
     assert!(size_of::<ReleaseLine>() == 64);
     assert!(size_of::<StreamEntry>() == 448);
@@ -392,9 +478,14 @@ impl Offsets {
         self.heap(self.n_pes + pe)
     }
 
+    /// Byte offset in the file of PE `pe`'s mailbox.
+    pub fn mailbox(&self, pe: usize) -> u64 {
+        self.globals(self.n_pes) + (pe * size_of::<Mailbox>()) as u64
+    }
+
     /// Bytes of the whole file.
     pub fn file_size(&self) -> u64 {
-        self.globals(self.n_pes)
+        self.mailbox(self.n_pes)
     }
 }
 
@@ -419,6 +510,7 @@ mod tests {
         assert!(o.control_size() >= o.team_slot(MAX_TEAMS - 1, 2) + size_of::<TeamSlot>());
         assert_eq!(o.heap(2) - o.heap(1), 1 << 32);
         assert_eq!(o.globals(0), o.heap(2) + (1 << 32));
-        assert_eq!(o.file_size(), o.globals(2) + (1 << 32));
+        assert_eq!(o.mailbox(0), o.globals(2) + (1 << 32));
+        assert_eq!(o.file_size(), o.mailbox(2) + size_of::<Mailbox>() as u64);
     }
 }

@@ -13,13 +13,15 @@ impl Runtime {
             "SHMEM_FAST_PATH is 0"
         } else if !self.space.at_stride() {
             "the executable's globals could not be placed (link it with -pie)"
+        } else if self.all_atomics() {
+            "this fabric's atomics are not atomic with a CPU's"
         } else if (hooks.interposed)() {
             "a tool interposes library functions"
         } else {
             return Some(Native {
-                first: 0,
-                n: self.n_pes as u32,
-                me: self.me as u32,
+                pes: self.job.placement.here(),
+                n_pes: self.n_pes as u32,
+                me: self.job.index as u32,
                 log2_stride: self.space.log2_stride(),
             });
         };
@@ -42,6 +44,10 @@ impl Runtime {
         } else if !self.space.at_stride() {
             Some(
                 "a program compiled with -DSHMEM_NATIVE_ONLY must be linked as a position-independent executable (-pie)",
+            )
+        } else if self.link.is_some() {
+            Some(
+                "this job has PEs on other nodes, which a program compiled with -DSHMEM_NATIVE_ONLY cannot reach",
             )
         } else if !self.settings.fast_path {
             Some(

@@ -1,5 +1,6 @@
 //! From `shmem_init` to `shmem_finalize`.
 
+mod exit;
 mod fast_path;
 mod rendezvous;
 mod windows;
@@ -19,6 +20,7 @@ use crate::job::region::PeState;
 use crate::lock::Held;
 use crate::memory::Space;
 use crate::memory::heap::Heap;
+use crate::nodes::Link;
 use crate::runtime::{self, Runtime};
 use crate::team::Teams;
 use crate::wait::{POLICY, record};
@@ -41,7 +43,7 @@ pub fn initialise(name: &str, level: i32) {
     let header = job.control.header();
     let selection = Selection::from_environment(header).unwrap_or_else(|e| fatal(name, e));
     POLICY.set(job.control.n_pes(), header.cores as usize, settings.spin);
-    let block = job.control.pe_block(job.pe);
+    let block = job.control.pe_block(job.index);
     record::set_record(&block.wait);
     block.pid.store(std::process::id(), Ordering::Relaxed);
     if job.launched {
@@ -58,19 +60,21 @@ pub fn initialise(name: &str, level: i32) {
     block
         .state
         .store(PeState::Initialized as u32, Ordering::Release);
-    let n_pes = job.control.n_pes();
+    exit::tell_launcher_at_exit(job);
+    let link = job.placement.spans_nodes().then(|| {
+        // A second initialisation is as collective as the first.
+        Link::open(job, space).unwrap_or_else(|e| fatal(name, e))
+    });
+    let n_pes = job.n_pes();
+    let teams = Teams::new(job, link, &selection).unwrap_or_else(|e| fatal(name, e));
     let rt = runtime::begin(Runtime {
         me: job.pe,
         n_pes,
         job,
         heap: Mutex::new(Heap::new(space.heap_size())),
         space,
-        teams: Teams::new(
-            job.pe,
-            n_pes,
-            |id| job.control.team_slot(id, job.pe),
-            &selection,
-        ),
+        link,
+        teams,
         selection,
         active_sets: ActiveSets::default(),
         contexts: Contexts::default(),
@@ -81,7 +85,7 @@ pub fn initialise(name: &str, level: i32) {
     });
     fault::explain_faults();
     if let Some(globals) = rt.space.globals() {
-        fork::keep_children_apart(globals, job.control.offsets().globals(job.pe));
+        fork::keep_children_apart(globals, job.control.offsets().globals(job.index));
     }
     if let Some(hooks) = hooks::get() {
         if job.launched {
@@ -117,12 +121,20 @@ fn announce(rt: &Runtime) {
             rt.space.log2_stride(),
         )
     });
+    if let Some(link) = rt.link {
+        debug(|| {
+            let (nodes, fabric) = (rt.job.placement.nodes(), link.fabric().name());
+            let launcher = rt.job.bootstrap("shmem_init").launcher();
+            format!("{nodes} nodes, started by {launcher}, joined by {fabric}")
+        });
+    }
 }
 
 /// Ends the library's part of the program, or one nested initialisation. Collective.
 pub fn finalise(name: &'static str) {
     let rt = runtime::get(name);
     let world = rt.teams.world();
+    rt.quiet_all();
     Group::of_team(rt, name, world).sync();
     if rt.nesting.fetch_sub(1, Ordering::AcqRel) > 1 {
         return;
@@ -138,15 +150,23 @@ pub fn finalise(name: &'static str) {
             rt.teams.forget(rt, id);
         }
     }
+    if let Some(link) = rt.link {
+        // What is under way must arrive while its target is still there.
+        link.fabric().quiet(&link.stream);
+        link.rest();
+        let bootstrap = rt.job.bootstrap(name);
+        bootstrap.barrier().unwrap_or_else(|e| fatal(name, e));
+    }
     rt.job
         .control
-        .pe_block(rt.me)
+        .pe_block(rt.job.index)
         .state
         .store(PeState::Finalized as u32, Ordering::Release);
     runtime::end();
     // All PEs have entered shmem_finalize, after which heap memory is not used; one that
-    // initialises the library again waits for this PE in `rendezvous`.
-    if rt.heap.lock().unwrap_or_else(|e| e.into_inner()).was_used() {
+    // initialises the library again waits for this PE in `rendezvous`. What a device may have
+    // registered must stay the same memory.
+    if rt.link.is_none() && rt.heap.lock().unwrap_or_else(|e| e.into_inner()).was_used() {
         rt.space.give_back_heap(rt.job);
     }
 }

@@ -13,7 +13,7 @@ use crate::wait::{What, record};
 pub(super) fn rendezvous(name: &str, job: &Attachment) {
     let header = job.control.header();
     let n = job.control.n_pes() as u32;
-    let own = &job.control.team_slot(team::WORLD, job.pe).own;
+    let own = &job.control.team_slot(team::WORLD, job.index).own;
     let sequence = own.entered.fetch_add(1, Ordering::AcqRel).wrapping_add(1);
     let arrival = header.start_arrived.fetch_add(1, Ordering::AcqRel);
     let round = arrival / n + 1;

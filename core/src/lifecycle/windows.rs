@@ -32,12 +32,15 @@ pub(super) fn map_space(name: &str, job: &'static Attachment) -> Space {
             Ok(_) => {}
         }
         rendezvous(name, job);
-        let all_could = header.layout_failed.load(Ordering::Acquire) & 1 << k == 0;
+        // Heaps have the same addresses on all nodes.
+        let failed = header.layout_failed.load(Ordering::Acquire);
+        let failed = job.any_failed(failed).unwrap_or_else(|e| fatal(name, e));
+        let all_could = failed & 1 << k == 0;
         match mapped {
             Ok(mut space) if all_could => {
                 if header.images_differ.load(Ordering::Relaxed) != 0 {
                     let image = |pe: usize| job.control.pe_block(pe).image.load(Ordering::Relaxed);
-                    space.drop_strangers(|pe| image(pe) != image(job.pe));
+                    space.drop_strangers(|pe| image(pe) != image(job.index));
                 }
                 return space;
             }
@@ -53,7 +56,7 @@ pub(super) fn map_space(name: &str, job: &'static Attachment) -> Space {
 fn publish_image(job: &Attachment, image: u64) {
     let header = job.control.header();
     job.control
-        .pe_block(job.pe)
+        .pe_block(job.index)
         .image
         .store(image, Ordering::Relaxed);
     let first = header

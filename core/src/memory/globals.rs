@@ -55,7 +55,7 @@ impl Globals {
         if len > room {
             return Err(SpaceError::GlobalsTooLarge { len, room });
         }
-        let offset = job.control.offsets().globals(job.pe);
+        let offset = job.control.offsets().globals(job.index);
         let page = page_size();
         let touched = touched_pages(self.start, self.len / page, self.in_file.div_ceil(page));
         // In a static executable the allocator's own state is among the globals: between

@@ -18,7 +18,7 @@ pub struct Layout {
 /// Number of candidates; all PEs move to the next one together.
 pub const CANDIDATES: u32 = 2;
 
-/// Candidate `k` for a job of `n_pes` PEs planned with `stride` and `heap_size`.
+/// Candidate `k` for nodes of at most `n_pes` PEs planned with `stride` and `heap_size`.
 ///
 /// Candidate 0 lies from 17 TiB up: above AddressSanitizer's shadow (which ends at 16 TiB
 /// and 2 GiB) and, with at most [`WINDOW_SPACE`] to either side, below the lowest window of

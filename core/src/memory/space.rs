@@ -1,4 +1,5 @@
-//! The windows: every PE's symmetric memory as mapped in this process.
+//! The windows: the symmetric memory of every PE of this node as mapped in this process. PEs
+//! go by their numbers among those of the node here.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -77,9 +78,14 @@ impl Space {
         let header = job.control.header();
         let n_pes = job.control.n_pes();
         let mut this = Self {
-            me: job.pe,
+            me: job.index,
             n_pes,
-            layout: layout::candidate(k, n_pes, header.slot_size, header.heap_size),
+            layout: layout::candidate(
+                k,
+                header.widest as usize,
+                header.slot_size,
+                header.heap_size,
+            ),
             globals,
             scattered: Vec::new(),
             strangers: Vec::new(),
@@ -284,6 +290,17 @@ impl Space {
         } else {
             Place::Elsewhere
         }
+    }
+
+    /// What kind of memory the `len` bytes at `addr` are in, and how many bytes from its start.
+    pub fn position(&self, addr: usize, len: usize) -> (Place, usize) {
+        let place = self.place(addr, len);
+        let start = match (place, &self.globals) {
+            (Place::Heap, _) => self.layout.heap_base,
+            (Place::Globals, Some(globals)) => globals.start,
+            _ => addr,
+        };
+        (place, addr - start)
     }
 
     /// Where PE `pe`'s copy of the `len` bytes at `addr` is, if they are symmetric.

@@ -1,7 +1,12 @@
 //! What the operating system offers, in the few forms the library uses.
 
+pub mod child;
+pub mod cores;
 pub mod futex;
 pub mod machine;
 pub mod mapping;
+pub mod processor;
 
+pub use cores::Cores;
 pub use machine::Machine;
+pub use processor::Processor;

@@ -1,9 +1,13 @@
 //! Teams: ordered sets of PEs that communicate collectively (standard, "Team Management").
 
 mod members;
+mod parts;
+mod span;
 mod split;
 
 pub use members::Members;
+pub use parts::Parts;
+pub use span::Span;
 pub use split::{create_for_active_set, split_2d, split_strided};
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +16,9 @@ use crate::choice::{Plan, Selection};
 use crate::fatal::fatal;
 use crate::group::{Group, Stream};
 use crate::handle::Table;
+use crate::job::Attachment;
 use crate::job::region::TeamSlot;
+use crate::nodes::Link;
 use crate::runtime::Runtime;
 
 /// Id of the world team.
@@ -32,8 +38,15 @@ pub struct Team {
     pub id: usize,
     /// Its PEs.
     pub members: Members,
+    /// The PEs of the team that share this PE's part of it, by their numbers on the node: all
+    /// of them, if they are one part.
+    pub near: Members,
+    /// How its parts reach each other, if there are several.
+    pub span: Option<Span>,
     /// This PE's number in the team.
     pub index: usize,
+    /// This PE's number in its part.
+    pub near_index: usize,
     /// Contexts that its creator asked room for (`shmem_team_config_t`).
     pub num_contexts: i32,
     /// Epochs begun so far (see [`crate::group::Epoch`]).
@@ -52,16 +65,19 @@ impl Team {
         (self.generation as usize) << 16 | (self.id + 1)
     }
 
-    /// Member `index`'s slot.
+    /// The slot of member `index` of this PE's part.
     #[inline]
     pub fn slot(&self, rt: &Runtime, index: usize) -> &'static TeamSlot {
-        rt.job.control.team_slot(self.id, self.members.pe(index))
+        rt.job.control.team_slot(self.id, self.near.pe(index))
     }
 
     /// Leaves the slot to the next team with this id, after the last synchronisation: with the
     /// count of epochs, and without broadcasts.
     pub fn leave(&self, rt: &Runtime) {
-        let slot = self.slot(rt, self.index);
+        let slot = self.slot(rt, self.near_index);
+        if let Some(span) = &self.span {
+            span.leave(rt.link(), rt.job.index, self.id);
+        }
         if !self.stream.is_unused() {
             for entry in &slot.stream.entries {
                 entry.flag.store(0, Ordering::Relaxed);
@@ -75,10 +91,76 @@ impl Team {
     /// Notes that this PE enters a collective; returns its number on the team.
     #[inline]
     pub fn enter(&self, rt: &Runtime) -> u32 {
-        let entered = &self.slot(rt, self.index).own.entered;
+        let entered = &self.slot(rt, self.near_index).own.entered;
         let number = entered.load(Ordering::Relaxed).wrapping_add(1);
         entered.store(number, Ordering::Release);
         number
+    }
+}
+
+/// The PEs whose memory is mapped here, as a team: those of this node, or those around this PE
+/// whose numbers are an arithmetic sequence.
+fn sharers(job: &Attachment) -> Members {
+    let here = job.placement.here();
+    let mut run = Members {
+        start: here[0] as i32,
+        stride: 1,
+        size: 1,
+    };
+    for pair in here.windows(2) {
+        let distance = (pair[1] - pair[0]) as i32;
+        if run.size == 1 {
+            run.stride = distance;
+        }
+        if distance == run.stride {
+            run.size += 1;
+            continue;
+        }
+        if run.index_of(job.pe).is_some() {
+            break;
+        }
+        run = Members {
+            start: pair[1] as i32,
+            stride: 1,
+            size: 1,
+        };
+    }
+    run
+}
+
+/// A team about to be made.
+struct NewTeam {
+    id: usize,
+    members: Members,
+    num_contexts: i32,
+    /// Count of epochs that its slots were left at.
+    epoch: u32,
+    /// The same of its mail.
+    mail: [u32; 2],
+}
+
+impl NewTeam {
+    fn build(self, job: &Attachment, selection: &Selection, generation: u32) -> Team {
+        let index = self
+            .members
+            .index_of(job.pe)
+            .expect("callers pass the team that this PE is in");
+        let parts = Parts::new(&self.members, &job.placement);
+        let (part, near_index) = parts.of(index);
+        let near = parts.all()[part].near;
+        Team {
+            id: self.id,
+            members: self.members,
+            near,
+            span: (!parts.is_whole()).then(|| Span::new(parts, part, self.mail, self.members)),
+            index,
+            near_index,
+            num_contexts: self.num_contexts,
+            epoch: AtomicU32::new(self.epoch),
+            stream: Stream::default(),
+            plan: selection.plan(near.size),
+            generation,
+        }
     }
 }
 
@@ -91,33 +173,35 @@ pub struct Teams {
 
 impl Teams {
     /// The predefined teams. A library initialised again finds the counts that its slots
-    /// of the world team were left at.
+    /// of the world team were left at. The error is one line for the user.
     pub fn new(
-        rt_me: usize,
-        n_pes: usize,
-        slots: impl Fn(usize) -> &'static TeamSlot,
+        job: &Attachment,
+        link: Option<&'static Link>,
         selection: &Selection,
-    ) -> Self {
+    ) -> Result<Self, String> {
         let this = Self {
             table: Table::new(),
             generation: AtomicU32::new(0),
         };
-        for id in [WORLD, SHARED] {
-            let epoch = slots(id).own.epoch.load(Ordering::Relaxed);
-            let members = Members::world(n_pes);
-            let team = Team {
+        let world = Members::world(job.n_pes());
+        for (id, members) in [(WORLD, world), (SHARED, sharers(job))] {
+            let new = NewTeam {
                 id,
                 members,
-                index: rt_me,
                 num_contexts: i32::MAX,
-                epoch: AtomicU32::new(epoch),
-                stream: Stream::default(),
-                plan: selection.plan(n_pes),
-                generation: 0,
+                // Nobody else has used these slots.
+                epoch: job
+                    .control
+                    .team_slot(id, job.index)
+                    .own
+                    .epoch
+                    .load(Ordering::Relaxed),
+                mail: link.map_or([0; 2], |link| span::epochs(link, job.index, id)),
             };
+            let team = new.build(job, selection, 0);
             this.table.insert_at(id, team);
         }
-        this
+        Ok(this)
     }
 
     /// The team that a C handle names, None for `SHMEM_TEAM_INVALID` and for handles of
@@ -147,29 +231,13 @@ impl Teams {
             .expect("the world team is there from the start")
     }
 
-    fn insert(
-        &self,
-        id: usize,
-        members: Members,
-        index: usize,
-        num_contexts: i32,
-        epoch: u32,
-        plan: Plan,
-    ) -> usize {
+    fn insert(&self, rt: &Runtime, new: NewTeam) -> usize {
         let generation = self
             .generation
             .fetch_add(1, Ordering::Relaxed)
             .wrapping_add(1);
-        let team = Team {
-            id,
-            members,
-            index,
-            num_contexts,
-            epoch: AtomicU32::new(epoch),
-            stream: Stream::default(),
-            plan,
-            generation,
-        };
+        let id = new.id;
+        let team = new.build(rt.job, &rt.selection, generation);
         let handle = team.handle();
         self.table.insert_at(id, team);
         handle

@@ -9,22 +9,36 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-use super::{Members, PREDEFINED, Team};
+use super::{Members, NewTeam, PREDEFINED, Team, span};
+use crate::fatal::fatal;
 use crate::group::Group;
-use crate::job::region::{ACTIVE_SETS, MAX_TEAMS, TeamIds};
+use crate::job::mailboxes;
+use crate::job::region::{ACTIVE_SETS, Board, MAX_TEAMS, MailPage, TeamIds};
 use crate::runtime::Runtime;
 use crate::wait::flag::reached;
 
-fn ids_of(rt: &Runtime, pe: usize) -> &'static TeamIds {
-    &rt.job.control.pe_block(pe).team_ids
+/// The ids that this PE uses, where the others of its job can read them.
+fn own_ids(rt: &Runtime) -> &'static TeamIds {
+    match rt.link {
+        Some(link) => &link.mailboxes.board(rt.job.index).team_ids,
+        None => &rt.job.control.pe_block(rt.job.index).team_ids,
+    }
+}
+
+/// Word `w` of the ids that PE `pe` uses.
+fn used_ids(rt: &Runtime, pe: usize, w: usize) -> u64 {
+    if rt.link.is_none() {
+        let ids = &rt.job.control.pe_block(pe).team_ids;
+        return ids.words[w].load(Ordering::Relaxed);
+    }
+    let at = mailboxes::BOARD + std::mem::offset_of!(Board, team_ids);
+    rt.read_mailbox(pe, at + w * size_of::<u64>())
 }
 
 /// The lowest of `ids` that is free on all members of `parent`.
 fn lowest_free_id(rt: &Runtime, parent: &Group<'_>, ids: &Range<usize>) -> Option<usize> {
     (ids.start / 64..ids.end / 64).find_map(|w| {
-        let used = (0..parent.size).fold(0, |used, i| {
-            used | ids_of(rt, parent.pe(i)).words[w].load(Ordering::Relaxed)
-        });
+        let used = (0..parent.size).fold(0, |used, i| used | used_ids(rt, parent.pe(i), w));
         let used = if w == 0 {
             used | ((1 << PREDEFINED) - 1)
         } else {
@@ -47,7 +61,7 @@ fn claim_id(rt: &Runtime, parent: &Group<'_>, ids: Range<usize>, member: bool) -
         // A bitmap that changed during the looking makes members see different ids: the
         // notes hold the id, and agreement is that all notes are the same.
         let bit = id.map_or(0, |id| 1 << (id % 64));
-        let word = id.map(|id| &ids_of(rt, rt.me).words[id / 64]);
+        let word = id.map(|id| &own_ids(rt).words[id / 64]);
         let claimed = match word {
             Some(word) if member => word.fetch_or(bit, Ordering::AcqRel) & bit == 0,
             _ => true,
@@ -76,7 +90,7 @@ fn claim_id(rt: &Runtime, parent: &Group<'_>, ids: Range<usize>, member: bool) -
 
 /// Marks an id as free on this PE.
 pub(super) fn release_id(rt: &Runtime, id: usize) {
-    ids_of(rt, rt.me).words[id / 64].fetch_and(!(1 << (id % 64)), Ordering::Relaxed);
+    own_ids(rt).words[id / 64].fetch_and(!(1 << (id % 64)), Ordering::Relaxed);
 }
 
 /// One new team beside others made by the same call; `members` is None where this PE is
@@ -110,20 +124,37 @@ pub fn create_for_active_set(rt: &Runtime, set: &Group<'_>) -> Option<usize> {
 
 /// Adds the team with the claimed id to this PE's; its handle.
 fn insert(rt: &Runtime, id: usize, members: Members, num_contexts: i32) -> usize {
-    let index = members
-        .index_of(rt.me)
-        .expect("callers pass the team that this PE is in");
+    if let Some(link) = rt.link {
+        link.open_mail(id)
+            .unwrap_or_else(|e| fatal("shmem_team_split", e));
+    }
+    let mut new = NewTeam {
+        id,
+        members,
+        num_contexts,
+        epoch: 0,
+        mail: [0; 2],
+    };
     // The slots keep counting where the last teams with this id stopped, beyond all that the
     // flags in them show. All members compare in the same order: where counts are so far apart
     // that "later" is not transitive, they still find the same one.
-    let slot = |i| &rt.job.control.team_slot(id, members.pe(i)).own;
-    let counts = (0..members.size).map(|i| slot(i).epoch.load(Ordering::Relaxed));
-    let latest = |a, b| if reached(b, a) { b } else { a };
-    let epoch = counts.reduce(latest).unwrap_or(0);
-    slot(index).entered.store(0, Ordering::Relaxed);
-    let plan = rt.selection.plan(members.size);
-    rt.teams
-        .insert(id, members, index, num_contexts, epoch, plan)
+    let latest = |a: u32, b: u32| if reached(b, a) { b } else { a };
+    for member in 0..members.size {
+        let pe = members.pe(member);
+        if let Some(index) = rt.job.placement.index_here(pe) {
+            let own = &rt.job.control.team_slot(id, index).own;
+            new.epoch = latest(new.epoch, own.epoch.load(Ordering::Relaxed));
+        }
+        if rt.link.is_some() {
+            for (page, count) in span::PAGES.into_iter().zip(&mut new.mail) {
+                let at = mailboxes::mail_offset(id) + page + std::mem::offset_of!(MailPage, epoch);
+                *count = latest(*count, rt.read_mailbox(pe, at) as u32);
+            }
+        }
+    }
+    let own = &rt.job.control.team_slot(id, rt.job.index).own;
+    own.entered.store(0, Ordering::Relaxed);
+    rt.teams.insert(rt, new)
 }
 
 /// `shmem_team_split_strided`: the handle for this PE (0 outside the new team), or None if

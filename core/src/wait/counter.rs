@@ -5,7 +5,14 @@ use super::{Patience, Word};
 use crate::platform::futex::ANY;
 
 const ASLEEP: u32 = 1;
-const ONE: u32 = 2;
+/// What a post adds.
+pub const ONE: u32 = 2;
+
+/// Whether there is a post to take.
+#[inline]
+pub fn has_post(word: &impl Word) -> bool {
+    word.load() >= ONE
+}
 
 /// Adds one post and wakes who sleeps on it. Releases all earlier writes.
 #[inline]

@@ -1,6 +1,7 @@
 //! Waiting: the one place where a PE stands still (see `README.md` beside this file).
 
 pub mod counter;
+mod far;
 pub mod flag;
 pub mod patience;
 pub mod record;

@@ -4,7 +4,9 @@ use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
+use super::far::Far;
 use super::record::{Recorder, What};
+use crate::nodes::Link;
 
 /// Decides between looking again and sleeping.
 pub trait Patience {
@@ -63,6 +65,8 @@ impl Policy {
 #[derive(Debug)]
 pub struct Waiter<'a> {
     what: What<'a>,
+    /// What other nodes send, if that is what is waited for.
+    far: Option<Far>,
     looks: u32,
     spins: u32,
     yields: u32,
@@ -75,10 +79,26 @@ impl<'a> Waiter<'a> {
     pub fn new(what: What<'a>) -> Self {
         Self {
             what,
+            far: None,
             looks: 0,
             spins: POLICY.spins.load(Ordering::Relaxed),
             yields: POLICY.yields.load(Ordering::Relaxed),
             recorder: None,
+        }
+    }
+
+    /// A wait for `what`, which PEs of other nodes bring about over `link`, too.
+    #[inline]
+    pub fn across(link: Option<&'static Link>, what: What<'a>) -> Self {
+        let near = Self::new(what);
+        let spins = near.spins;
+        match link {
+            Some(link) => Self {
+                far: Some(Far::new(link, spins)),
+                spins: 0,
+                ..near
+            },
+            None => near,
         }
     }
 
@@ -98,6 +118,34 @@ impl<'a> Waiter<'a> {
             return true;
         }
         false
+    }
+
+    /// What follows the spins. Out of line, so that loops of spins stay short.
+    #[cold]
+    #[inline(never)]
+    fn poll_slowly(&mut self) -> bool {
+        if let Some(far) = &mut self.far
+            && far.look()
+        {
+            return true;
+        }
+        if self.yields > 0 {
+            self.yields -= 1;
+            std::thread::yield_now();
+            return true;
+        }
+        self.record();
+        if let Some(far) = &self.far {
+            far.hand_over();
+        }
+        false
+    }
+
+    /// Something has come after this waiter has slept so long.
+    pub fn hope(&mut self, slept: Duration) {
+        if let Some(far) = &mut self.far {
+            far.hope(slept);
+        }
     }
 
     fn record(&mut self) {
@@ -134,15 +182,6 @@ impl<'a> Waiter<'a> {
 impl Patience for Waiter<'_> {
     #[inline]
     fn poll_again(&mut self) -> bool {
-        if self.spin() {
-            return true;
-        }
-        if self.yields > 0 {
-            self.yields -= 1;
-            std::thread::yield_now();
-            return true;
-        }
-        self.record();
-        false
+        self.spin() || self.poll_slowly()
     }
 }

@@ -8,7 +8,7 @@
 use super::{Reduction, lane};
 use crate::collective::cube::{Cube, Role};
 use crate::collective::scratch::with_scratch;
-use crate::group::Epoch;
+use crate::group::{Epoch, Places};
 
 /// Each reads the other's partial result where it is.
 ///
@@ -22,7 +22,8 @@ pub(super) unsafe fn direct(r: &Reduction<'_>) {
             // What is written must not be what the corner behind reads meanwhile.
             let free = !std::ptr::eq(round.mine, sum);
             let to = if free { sum } else { next };
-            r.combine(to, round.mine, round.theirs, r.n);
+            let theirs = round.theirs.of(round.ahead);
+            r.combine(to, round.mine, theirs, r.n);
             round.finish();
             r.copy(sum, to, r.n);
         });
@@ -37,7 +38,7 @@ pub(super) unsafe fn put_get(r: &Reduction<'_>) {
     // SAFETY: the caller's promise.
     unsafe {
         exchange(r, |round, message| {
-            r.copy(message, round.theirs, r.n);
+            r.get(message, round.theirs, round.ahead, r.n);
             round.finish();
             r.combine(r.dest.of(r.group.me), round.mine, message, r.n);
         });
@@ -50,7 +51,8 @@ struct Round<'a> {
     k: usize,
     ahead: usize,
     mine: *const u8,
-    theirs: *const u8,
+    /// The partial results of which `ahead`'s is to be added.
+    theirs: &'a Places<'a, u8>,
 }
 
 impl Round<'_> {
@@ -81,18 +83,27 @@ unsafe fn exchange(r: &Reduction<'_>, step: impl Fn(Round<'_>, *mut u8)) {
     // post of FOLD or READY until that one's post of DONE or UNFOLD.
     if let Some(guest) = guest {
         epoch.wait(lane::FOLD);
-        let (mine, theirs) = (r.source.of(me), r.source.of(guest));
-        // SAFETY: see the comment above the rounds.
-        unsafe { r.combine(r.dest.of(me), mine, theirs, n) };
+        let (mine, sum) = (r.source.of(me), r.dest.of(me));
+        // SAFETY: see the comment above the rounds; the work buffer has room.
+        unsafe {
+            if r.group.is_near() {
+                r.combine(sum, mine, r.source.of(guest), n);
+            } else {
+                with_scratch(|message| {
+                    r.get(message, &r.source, guest, n);
+                    r.combine(sum, mine, message, n);
+                });
+            }
+        }
     }
     let corners = 1 << cube.rounds;
     with_scratch(|buffer| {
         for k in 0..cube.rounds {
-            let partial = |member: usize, corner| {
+            let partial = |corner| {
                 if k == 0 && !cube.hosts(corner) {
-                    r.source.of(member)
+                    &r.source
                 } else {
-                    r.dest.of(member)
+                    &r.dest
                 }
             };
             let other = (number + (1 << k)) % corners;
@@ -104,15 +115,15 @@ unsafe fn exchange(r: &Reduction<'_>, step: impl Fn(Round<'_>, *mut u8)) {
                 epoch: &epoch,
                 k,
                 ahead,
-                mine: partial(me, number),
-                theirs: partial(ahead, other),
+                mine: partial(number).of(me),
+                theirs: partial(other),
             };
             step(round, buffer);
         }
     });
     if let Some(guest) = guest {
         // SAFETY: see the comment above the rounds.
-        unsafe { r.copy(r.dest.of(guest), r.dest.of(me), n) };
+        unsafe { r.put(&r.dest, guest, r.dest.of(me), n) };
         epoch.post(guest, lane::UNFOLD);
     }
 }

@@ -34,11 +34,11 @@ pub(super) unsafe fn put_get(r: &Reduction<'_>) {
                 unsafe {
                     r.copy(sum, r.source.of(0), n);
                     for member in 1..r.group.size {
-                        r.copy(message, r.source.of(member), n);
+                        r.get(message, &r.source, member, n);
                         r.combine(sum, sum, message, n);
                     }
                     for member in 1..r.group.size {
-                        r.copy(r.dest.of(member), sum, n);
+                        r.put(&r.dest, member, sum, n);
                     }
                 }
             }

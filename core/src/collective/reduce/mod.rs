@@ -12,8 +12,8 @@
 //! `docs/collectives.md` says what each of them reads and writes; the tests count it.
 //!
 //! The put/get forms are the same exchanges as a PE without access to the others' memory does
-//! them: a message is copied to a work buffer before it is used. They are there to be compared
-//! with, and for the paper's sake.
+//! them: a message is copied to a work buffer before it is used. They run between the leaders of
+//! a team's parts, by puts and gets, and on a node to be compared with, for the paper's sake.
 //!
 //! In every algorithm the order in which operands are combined depends on the members' numbers
 //! alone: same inputs, members and algorithm, same bits. In all but bruck all members get the
@@ -34,7 +34,6 @@ use std::ops::Range;
 use super::scratch::SCRATCH;
 use crate::choice::{Algorithm, Collective, EAGER, Form};
 use crate::group::{Group, Places};
-use crate::job::region::LANE_BYTES;
 use crate::kernel::ops::{Dests, Sources};
 use crate::kernel::{Operation, Reduce};
 
@@ -82,7 +81,7 @@ pub unsafe fn reduce<T: Reduce<Op>, Op>(
 ///
 /// # Safety
 /// As for `reduce`.
-unsafe fn reduce_bytes<'a>(
+pub(super) unsafe fn reduce_bytes<'a>(
     group: &'a Group<'a>,
     dest: Places<'a, u8>,
     source: Places<'a, u8>,
@@ -114,10 +113,15 @@ unsafe fn reduce_bytes<'a>(
             _ if pairwise_differs => slices::reduce(&r),
             Algorithm::Flat if is_direct => flat::direct(&r),
             Algorithm::Flat => flat::put_get(&r),
-            Algorithm::RecursiveDoubling if is_direct && bytes <= LANE_BYTES => {
+            Algorithm::RecursiveDoubling
+                if bytes <= group.lane_bytes() && (is_direct || !group.is_near()) =>
+            {
                 recursive_doubling::in_lanes(&r);
             }
             Algorithm::RecursiveDoubling if is_direct => recursive_doubling::direct(&r),
+            Algorithm::RecursiveDoubling if group.has_landing() => {
+                recursive_doubling::in_messages(&r)
+            }
             Algorithm::RecursiveDoubling => r.in_segments(recursive_doubling::put_get),
             Algorithm::Bruck if is_direct => r.in_segments(bruck::direct),
             Algorithm::Bruck => r.in_segments(bruck::put_get),
@@ -142,7 +146,12 @@ impl<'a> Reduction<'a> {
 
     /// Parts of the elements that fit the work buffer.
     fn segments(&self) -> impl Iterator<Item = Self> + '_ {
-        let step = SCRATCH / self.op.size;
+        self.parts_of(SCRATCH)
+    }
+
+    /// Parts of the elements of at most so many bytes.
+    fn parts_of(&self, bytes: usize) -> impl Iterator<Item = Self> + '_ {
+        let step = bytes / self.op.size;
         let starts = (0..self.n).step_by(step);
         starts.map(move |start| self.part(start..self.n.min(start + step)))
     }
@@ -192,6 +201,26 @@ impl<'a> Reduction<'a> {
         };
         // SAFETY: the caller's promise.
         unsafe { fold(dests, sources, n, streaming) };
+    }
+
+    /// Copies `n` elements of a member's copy of `from`.
+    ///
+    /// # Safety
+    /// As for [`copy`](Self::copy).
+    #[inline]
+    unsafe fn get(&self, to: *mut u8, from: &Places<'_, u8>, member: usize, n: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { self.group.get(to, from, member, n * self.op.size) };
+    }
+
+    /// Copies `n` elements to a member's copy of `to`.
+    ///
+    /// # Safety
+    /// As for [`copy`](Self::copy).
+    #[inline]
+    unsafe fn put(&self, to: &Places<'_, u8>, member: usize, from: *const u8, n: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { self.group.put(to, member, from, n * self.op.size) };
     }
 
     /// Copies `n` elements, unless they are there already.

@@ -12,7 +12,7 @@ use super::{Reduction, lane};
 use crate::collective::cube::{Cube, Role};
 use crate::collective::halves;
 use crate::collective::scratch::with_scratch;
-use crate::group::Epoch;
+use crate::group::{Epoch, Places};
 use crate::job::region::MAX_PES;
 
 /// Most rounds of halving.
@@ -63,7 +63,7 @@ pub(super) unsafe fn direct(r: &Reduction<'_>) {
             unsafe {
                 for round in 0..cube.rounds - 1 {
                     let half = corner.halve(round);
-                    half.combine(r, half.theirs);
+                    half.combine(r, half.places.of(half.partner));
                 }
                 corner.middle();
                 corner.gather(cube.rounds - 1);
@@ -99,17 +99,17 @@ pub(super) unsafe fn put_get(r: &Reduction<'_>) {
         unsafe {
             if let Some(guest) = guest {
                 corner.epoch.wait(lane::FOLD);
-                r.copy(message, r.source.of(guest), r.n);
+                r.get(message, &r.source, guest, r.n);
                 r.combine(r.dest.of(me), r.source.of(me), message, r.n);
             }
             for round in 0..cube.rounds {
                 let half = corner.halve(round);
-                r.copy(message, half.theirs, half.n);
+                r.get(message, &half.places, half.partner, half.n);
                 half.combine(r, message);
             }
             corner.gather(cube.rounds);
             if let Some(guest) = guest {
-                r.copy(r.dest.of(guest), r.dest.of(me), r.n);
+                r.put(&r.dest, guest, r.dest.of(me), r.n);
                 corner.epoch.post(guest, lane::UNFOLD);
             }
         }
@@ -128,16 +128,19 @@ unsafe fn fold_part(r: &Reduction<'_>, host: usize, guest: usize, part: Range<us
 }
 
 /// One corner's part of a round of halving.
-struct Half {
+struct Half<'a> {
     dest: *mut u8,
     mine: *const u8,
-    theirs: *const u8,
+    /// The partial results of which the partner's is to be added.
+    places: Places<'a, u8>,
+    /// The other corner's member.
+    partner: usize,
     /// Whether this corner comes before its partner.
     is_left: bool,
     n: usize,
 }
 
-impl Half {
+impl Half<'_> {
     /// Combines what this corner has with what its partner has, which is at `theirs`.
     ///
     /// # Safety
@@ -171,18 +174,16 @@ impl<'a> Corner<'a> {
     }
 
     /// What a corner has before a round: its source, or what it made of it.
-    fn partial(&self, round: usize, number: usize) -> *mut u8 {
-        let r = self.r;
-        let member = self.cube.member(number);
+    fn partial(&self, round: usize, number: usize) -> Places<'a, u8> {
         if round == 0 && !self.cube.hosts(number) {
-            r.source.of(member)
+            self.r.source
         } else {
-            r.dest.of(member)
+            self.r.dest
         }
     }
 
     /// Begins a round of halving: both partners are ready, each for its half.
-    fn halve(&mut self, round: usize) -> Half {
+    fn halve(&mut self, round: usize) -> Half<'a> {
         let partner = self.partner(round);
         let (start, end) = self.ranges[round];
         let (left, right) = halves(start..end, self.r.op.size);
@@ -195,8 +196,12 @@ impl<'a> Corner<'a> {
         let (dest, at) = (self.r.dest.of(self.r.group.me), part.start * self.r.op.size);
         Half {
             dest: dest.wrapping_add(at),
-            mine: self.partial(round, self.number).wrapping_add(at),
-            theirs: self.partial(round, partner).wrapping_add(at),
+            mine: self
+                .partial(round, self.number)
+                .from(at)
+                .of(self.r.group.me),
+            places: self.partial(round, partner).from(at),
+            partner: member,
             is_left,
             n: part.len(),
         }
@@ -213,8 +218,8 @@ impl<'a> Corner<'a> {
         let (start, end) = self.ranges[round];
         let is_left = self.number < partner;
         let (mine, theirs) = (
-            self.partial(round, self.number),
-            self.partial(round, partner),
+            self.partial(round, self.number).of(self.r.group.me),
+            self.partial(round, partner).of(member),
         );
         let pair = Pair {
             is_left,
@@ -241,9 +246,9 @@ impl<'a> Corner<'a> {
             let member = self.cube.member(self.partner(round));
             let (start, end) = self.ranges[round + 1];
             let part = r.part(start..end);
-            let (to, from) = (part.dest.of(member), part.dest.of(r.group.me));
+            let from = part.dest.of(r.group.me);
             // SAFETY: see the module.
-            unsafe { part.copy(to, from, part.n) };
+            unsafe { part.put(&part.dest, member, from, part.n) };
             self.epoch.post(member, lane::DONE + round);
             self.epoch.wait(lane::DONE + round);
         }

@@ -7,7 +7,7 @@ use super::pair::Pair;
 use super::{Reduction, lane};
 use crate::collective::cube::{Cube, Role};
 use crate::collective::scratch::with_scratch;
-use crate::job::region::LANE_BYTES;
+use crate::job::region::{LANDING, LANDINGS, LANE_BYTES};
 
 /// Room for the values of a lane, aligned for any element.
 #[repr(align(16))]
@@ -147,14 +147,14 @@ pub(super) unsafe fn put_get(r: &Reduction<'_>) {
             r.copy(sum, r.source.of(me), n);
             if let Some(guest) = guest {
                 epoch.wait(lane::FOLD);
-                r.copy(message, r.source.of(guest), n);
+                r.get(message, &r.source, guest, n);
                 r.combine(sum, sum, message, n);
             }
             for k in 0..cube.rounds {
                 let partner = cube.member(number ^ 1 << k);
                 epoch.post(partner, lane::READY + k);
                 epoch.wait(lane::READY + k);
-                r.copy(message, r.dest.of(partner), n);
+                r.get(message, &r.dest, partner, n);
                 epoch.post(partner, lane::DONE + k);
                 epoch.wait(lane::DONE + k);
                 if number & 1 << k == 0 {
@@ -164,7 +164,76 @@ pub(super) unsafe fn put_get(r: &Reduction<'_>) {
                 }
             }
             if let Some(guest) = guest {
-                r.copy(r.dest.of(guest), sum, n);
+                r.put(&r.dest, guest, sum, n);
+                epoch.post(guest, lane::UNFOLD);
+            }
+        }
+    });
+}
+
+/// Each sends its partial result to the other, into the other's library memory: a round is one
+/// message each way, and nobody waits for a get.
+///
+/// # Safety
+/// That of [`super::reduce`]; the group has room for long messages.
+pub(super) unsafe fn in_messages(r: &Reduction<'_>) {
+    for part in r.parts_of(LANDING) {
+        // SAFETY: the caller's promise.
+        unsafe { exchange(&part) };
+    }
+}
+
+/// # Safety
+/// That of [`in_messages`]; the elements fit a message.
+unsafe fn exchange(r: &Reduction<'_>) {
+    /// The message of a guest, after those of the rounds.
+    const GUEST: usize = LANDINGS - 1;
+
+    let (me, n, bytes) = (r.group.me, r.n, r.n * r.op.size);
+    let cube = Cube::of(r.group.size);
+    let epoch = r.group.epoch();
+    let (dest, source) = (r.dest.of(me), r.source.of(me).cast_const());
+    let (number, guest) = match cube.role(me) {
+        Role::Guest { host } => {
+            // SAFETY: the caller's promise.
+            unsafe { epoch.land(host, GUEST, lane::FOLD, source, bytes) };
+            epoch.wait(lane::UNFOLD);
+            return epoch.settle();
+        }
+        Role::Corner { number, guest } => (number, guest),
+    };
+    with_scratch(|scratch| {
+        let mut mine = source;
+        // SAFETY: the caller's promise; the work buffer has room. What a round sends is changed by
+        // the round after the next at the earliest, when it has been settled.
+        unsafe {
+            if guest.is_some() {
+                r.combine(dest, mine, epoch.landed(GUEST, lane::FOLD), n);
+                mine = dest;
+            }
+            for k in 0..cube.rounds {
+                let partner = cube.member(number ^ 1 << k);
+                epoch.land(partner, k, lane::READY + k, mine, bytes);
+                let theirs = epoch.landed(k, lane::READY + k);
+                let to = if std::ptr::eq(mine, dest) {
+                    scratch
+                } else {
+                    dest
+                };
+                if k > 0 {
+                    epoch.settle();
+                }
+                if number & 1 << k == 0 {
+                    r.combine(to, mine, theirs, n);
+                } else {
+                    r.combine(to, theirs, mine, n);
+                }
+                mine = to;
+            }
+            epoch.settle();
+            r.copy(dest, mine, n);
+            if let Some(guest) = guest {
+                r.put(&r.dest, guest, dest, n);
                 epoch.post(guest, lane::UNFOLD);
             }
         }

@@ -1,0 +1,80 @@
+//! The mailboxes of a node's PEs, mapped: only where there are other nodes to write to them.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::ptr::NonNull;
+
+use super::region::{
+    ACTIVE_SETS, Board, LANDING, LANDING_TEAMS, LANDINGS, Landings, MAX_TEAMS, Mail, Mailbox,
+    Offsets,
+};
+use crate::platform::mapping::{self, Place};
+
+/// The mapped mailboxes of the node. Live until the process ends.
+#[derive(Debug, Clone, Copy)]
+pub struct Mailboxes {
+    first: NonNull<Mailbox>,
+    n_pes: usize,
+}
+
+// SAFETY: all that is reachable is atomic, or accessed by raw pointers in the order of flags.
+unsafe impl Send for Mailboxes {}
+// SAFETY: as above.
+unsafe impl Sync for Mailboxes {}
+
+impl Mailboxes {
+    /// Maps those of a node of `n_pes` PEs.
+    pub fn map(file: &File, offsets: Offsets, n_pes: usize) -> io::Result<Self> {
+        let len = n_pes * size_of::<Mailbox>();
+        // SAFETY: placed where there is room.
+        let base =
+            unsafe { mapping::map_shared(file.as_fd(), offsets.mailbox(0), len, Place::Anywhere)? };
+        mapping::advise(base as usize, len, libc::MADV_DONTDUMP);
+        let first = NonNull::new(base.cast()).expect("mmap does not return null");
+        Ok(Self { first, n_pes })
+    }
+
+    /// PE `index`'s of the node, as memory.
+    pub fn of(&self, index: usize) -> *mut u8 {
+        assert!(index < self.n_pes);
+        // SAFETY: within the mapping.
+        unsafe { self.first.as_ptr().add(index).cast() }
+    }
+
+    /// PE `index`'s board.
+    pub fn board(&self, index: usize) -> &'static Board {
+        // SAFETY: mapped for good; every bit pattern is valid, and all of it is atomic.
+        unsafe { &*self.of(index).add(BOARD).cast() }
+    }
+
+    /// PE `index`'s mail of team `team`.
+    pub fn mail(&self, index: usize, team: usize) -> &'static Mail {
+        // SAFETY: as in `board`; there is one for each team id.
+        unsafe { &*self.of(index).add(mail_offset(team)).cast() }
+    }
+}
+
+/// Byte offset of the board in a mailbox.
+pub const BOARD: usize = std::mem::offset_of!(Mailbox, board);
+
+/// Byte offset in a mailbox of message `k` of a team's epochs of a parity; None for the teams that
+/// have no room for any.
+pub fn landing_offset(team: usize, parity: usize, k: usize) -> Option<usize> {
+    const SETS: usize = MAX_TEAMS - ACTIVE_SETS;
+    debug_assert!(parity < 2 && k < LANDINGS);
+    let place = match team {
+        0..LANDING_TEAMS => team,
+        SETS.. if team - SETS < LANDING_TEAMS => LANDING_TEAMS + team - SETS,
+        _ => return None,
+    };
+    let number = parity * LANDINGS + k;
+    let landings = std::mem::offset_of!(Mailbox, landings);
+    Some(landings + place * size_of::<Landings>() + number * LANDING)
+}
+
+/// Byte offset of a team's mail in a mailbox.
+pub fn mail_offset(team: usize) -> usize {
+    debug_assert!(team < MAX_TEAMS);
+    std::mem::offset_of!(Mailbox, teams) + team * size_of::<Mail>()
+}

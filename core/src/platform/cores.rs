@@ -1,0 +1,66 @@
+//! Sets of cores: launchers bind PEs, so what a node's PEs may use is what any of them may.
+
+/// A set of cores.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cores([u64; Cores::WORDS]);
+
+impl Cores {
+    /// Cores that can be told apart: 1024, as in `cpu_set_t`.
+    const WORDS: usize = 16;
+    /// Bytes of [`to_bytes`](Self::to_bytes).
+    pub const BYTES: usize = Self::WORDS * 8;
+
+    /// Those in this process's affinity mask.
+    pub fn of_this_process() -> Self {
+        let mut set = Self::default();
+        // SAFETY: the kernel writes at most as many bytes as it is told.
+        unsafe { libc::sched_getaffinity(0, Self::BYTES, set.0.as_mut_ptr().cast()) };
+        set
+    }
+
+    /// Adds those of another set.
+    pub fn add(&mut self, other: &Self) {
+        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
+            *mine |= theirs;
+        }
+    }
+
+    /// How many; at least 1.
+    pub fn count(&self) -> usize {
+        let bits: u32 = self.0.iter().map(|word| word.count_ones()).sum();
+        bits.max(1) as usize
+    }
+
+    /// As bytes.
+    pub fn to_bytes(&self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        for (chunk, word) in bytes.chunks_exact_mut(8).zip(self.0) {
+            chunk.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// From [`to_bytes`](Self::to_bytes).
+    pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
+        let word = |i: usize| {
+            let chunk = bytes[8 * i..].first_chunk().expect("16 words of 8 bytes");
+            u64::from_le_bytes(*chunk)
+        };
+        Self(std::array::from_fn(word))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_add_up() {
+        let (mut a, mut b) = (Cores::default(), Cores::default());
+        (a.0[0], b.0[0], b.0[15]) = (0b0110, 0b1100, 1);
+        a.add(&b);
+        assert_eq!(a.count(), 4);
+        assert_eq!(Cores::from_bytes(&a.to_bytes()), a);
+        assert!(Cores::of_this_process().count() >= 1);
+    }
+}
