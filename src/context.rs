@@ -47,7 +47,8 @@ impl<'t> Context<'t> {
         start: usize,
         source: &[T],
     ) -> Result<(), Error> {
-        Ok(window.put(self.team.pe(to)?, start, source)?)
+        let pe = self.team.pe(to)?;
+        Ok(window.put_through((self.handle, to.number()), pe, start, source)?)
     }
 
     /// As [`Window::get`], from a member of the context's team.
@@ -61,7 +62,8 @@ impl<'t> Context<'t> {
         start: usize,
         dest: &mut [T],
     ) -> Result<(), Error> {
-        Ok(window.get(self.team.pe(from)?, start, dest)?)
+        let pe = self.team.pe(from)?;
+        Ok(window.get_through((self.handle, from.number()), pe, start, dest)?)
     }
 
     /// Orders this context's puts to each PE before its later ones.

@@ -1,8 +1,10 @@
 //! What holds as long as a world is there.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-use ferroshmem_core::api::setup::{self, Windows};
+use ferroshmem_core::api::setup;
+use ferroshmem_core::api::windows::{self, Windows};
 
 /// Whether there is a world.
 pub(crate) static LIVES: AtomicBool = AtomicBool::new(false);
@@ -10,24 +12,31 @@ pub(crate) static LIVES: AtomicBool = AtomicBool::new(false);
 // The facts do not change from one world to the next: a process has its place in its job for good.
 static ME: AtomicUsize = AtomicUsize::new(0);
 static N_PES: AtomicUsize = AtomicUsize::new(1);
-static LOG2_STRIDE: AtomicU32 = AtomicU32::new(0);
+static WINDOWS: OnceLock<Windows> = OnceLock::new();
 
-/// Notes where the heaps are.
-fn note() {
-    let windows = setup::windows("World::init");
-    ME.store(windows.me, Relaxed);
-    N_PES.store(windows.n_pes, Relaxed);
-    LOG2_STRIDE.store(windows.log2_stride, Relaxed);
+/// This PE's number.
+#[inline]
+pub(crate) fn me() -> usize {
+    ME.load(Relaxed)
 }
 
-/// Where the PEs' heaps are. There is, or was, a world: all callers have got something from one.
+/// Number of PEs.
 #[inline]
-pub(crate) fn windows() -> Windows {
-    Windows {
-        me: ME.load(Relaxed),
-        n_pes: N_PES.load(Relaxed),
-        log2_stride: LOG2_STRIDE.load(Relaxed),
-    }
+pub(crate) fn n_pes() -> usize {
+    N_PES.load(Relaxed)
+}
+
+/// Where the PEs' heaps are.
+pub(crate) fn windows() -> &'static Windows {
+    WINDOWS
+        .get()
+        .expect("there is, or was, a world: all callers have got something from one")
+}
+
+/// Whether some PEs are on other nodes.
+#[inline]
+pub(crate) fn spans_nodes() -> bool {
+    WINDOWS.get().is_some_and(|w| !w.memory.is_all())
 }
 
 /// Initialises the library, for threads as `level` says.
@@ -35,5 +44,7 @@ pub(crate) fn windows() -> Windows {
 pub(crate) fn start(level: i32) {
     // SAFETY: a null pointer asks for no answer; every level is provided.
     unsafe { setup::init_thread("World::init", level, std::ptr::null_mut()) };
-    note();
+    let windows = WINDOWS.get_or_init(|| windows::windows("World::init"));
+    ME.store(windows.me, Relaxed);
+    N_PES.store(windows.n_pes, Relaxed);
 }

@@ -1,20 +1,24 @@
 //! Memory that belongs to whoever holds its lock (standard, "Distributed Locking Routines").
 #![allow(unsafe_code)]
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::{fmt, slice};
 
 use ferroshmem_core::api::lock;
 
 use crate::error::AllocError;
-use crate::memory::Block;
+use crate::memory::{Block, Place};
 use crate::pe::Pe;
 use crate::plain::Plain;
 use crate::step::{self, Step};
 
 /// A value, one for all PEs, that whoever holds its lock reads and writes: made by
 /// [`World::locked`](crate::World::locked). First come, first served.
+///
+/// The value is PE 0's. A PE of another node gets it with the lock, and puts it back with the lock if
+/// it was borrowed mutably: large values take that long.
 ///
 /// ```
 /// # use ferroshmem::World;
@@ -39,6 +43,11 @@ unsafe impl<T: Plain + Send> Sync for Locked<'_, T> {}
 /// The right to use a [`Locked`] value; it ends when this is dropped.
 pub struct Guard<'a, T: Plain> {
     locked: &'a Locked<'a, T>,
+    /// The value: where it is, or on another node than PE 0's this PE's copy, got when the lock was
+    /// taken.
+    value: NonNull<T>,
+    /// Whether the value may have been changed.
+    written: bool,
     /// A guard stays on its thread.
     thread: PhantomData<*mut T>,
 }
@@ -71,15 +80,28 @@ impl<T: Plain> Locked<'_, T> {
     }
 
     fn guard(&self) -> Guard<'_, T> {
+        let value = match self.home() {
+            Place::Here(value) => value,
+            Place::There(far) => {
+                let copy = self.value.mine();
+                // SAFETY: the holder of the lock is the only user of the value, and among the
+                // threads of this PE of its copy.
+                unsafe { far.get("Locked::lock", slice::from_mut(&mut *copy.as_ptr())) };
+                copy
+            }
+        };
         Guard {
             locked: self,
+            value,
+            written: false,
             thread: PhantomData,
         }
     }
 
-    /// The value, where it is.
-    fn home(&self) -> *mut T {
-        self.value.on(Pe::new(0)).as_ptr()
+    /// The value that counts.
+    fn home(&self) -> Place<T> {
+        let home = self.value.elements(Pe::new(0), 0, 1);
+        home.expect("there is one value")
     }
 }
 
@@ -88,19 +110,26 @@ impl<T: Plain> Deref for Guard<'_, T> {
 
     fn deref(&self) -> &T {
         // SAFETY: initialised; the holder of the lock is the only user.
-        unsafe { &*self.locked.home() }
+        unsafe { self.value.as_ref() }
     }
 }
 
 impl<T: Plain> DerefMut for Guard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
+        self.written = true;
         // SAFETY: as in `deref`.
-        unsafe { &mut *self.locked.home() }
+        unsafe { self.value.as_mut() }
     }
 }
 
 impl<T: Plain> Drop for Guard<'_, T> {
     fn drop(&mut self) {
+        if self.written
+            && let Place::There(far) = self.locked.home()
+        {
+            // SAFETY: this guard holds the lock. The put is complete before the lock is given back.
+            unsafe { far.put("Guard::drop", slice::from_ref(self.value.as_ref())) };
+        }
         // SAFETY: this guard holds the lock.
         unsafe { lock::clear("Guard::drop", self.locked.words.mine().as_ptr()) };
     }

@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 use std::iter::FusedIterator;
 use std::ops::Range;
 
-use crate::init::windows;
+use crate::init;
 
 /// A process of the job ("processing element"), by its number in the world. One that exists: made
 /// by [`World::pe`](crate::World::pe), which looks.
@@ -35,7 +35,7 @@ impl Pe {
 
     /// The PE `by` further on, going round.
     pub fn shifted(self, by: isize) -> Self {
-        let n = windows().n_pes as isize;
+        let n = init::n_pes() as isize;
         Self::new((self.number() as isize + by % n).rem_euclid(n) as usize)
     }
 }

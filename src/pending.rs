@@ -1,4 +1,5 @@
 //! Puts and gets that are begun now and complete later.
+#![allow(unsafe_code)]
 
 use std::marker::PhantomData;
 
@@ -43,7 +44,8 @@ impl<'scope, 'env, T: Plain> Pending<'scope, 'env, T> {
     /// If the part does not have those elements.
     #[inline]
     pub fn put(&self, pe: Pe, start: usize, source: &'env [T]) -> Result<(), OutOfBounds> {
-        self.window.put(pe, start, source)
+        // SAFETY: borrowed until after the closure, at whose end all is completed.
+        unsafe { self.window.begin_put(pe, start, source) }
     }
 
     /// Begins to copy the elements from `start` on of a PE's part to `dest`. (Standard:
@@ -53,7 +55,8 @@ impl<'scope, 'env, T: Plain> Pending<'scope, 'env, T> {
     /// If the part does not have those elements.
     #[inline]
     pub fn get(&self, pe: Pe, start: usize, dest: &'env mut [T]) -> Result<(), OutOfBounds> {
-        self.window.get(pe, start, dest)
+        // SAFETY: as in `put`.
+        unsafe { self.window.begin_get(pe, start, dest) }
     }
 }
 

@@ -4,6 +4,7 @@
 use ferroshmem_core::api::{constants, signal};
 
 use crate::error::OutOfBounds;
+use crate::init;
 use crate::memory::Atomics;
 use crate::pe::Pe;
 use crate::wait::Compare;
@@ -69,7 +70,7 @@ impl<'w> Signals<'w> {
         unsafe {
             signal::put_signal(
                 "Signals::update",
-                DEFAULT_CONTEXT,
+                constants::CTX_DEFAULT,
                 mine.cast(),
                 mine.cast(),
                 0,
@@ -116,12 +117,6 @@ impl<'w> Signals<'w> {
     /// # Errors
     /// If there is no such signal.
     pub fn reset(&self, index: usize, value: u64) -> Result<(), OutOfBounds> {
-        let mine = self.words.own(index)?;
-        // SAFETY: a symmetric word, used by atomics only.
-        unsafe { <u64 as ferroshmem_core::api::amo::Atomic>::set(mine, value) };
-        Ok(())
+        self.words.set(Pe::new(init::me()), index, value)
     }
 }
-
-/// `SHMEM_CTX_DEFAULT` as the runtime numbers it.
-const DEFAULT_CONTEXT: usize = 1;

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
+use ferroshmem_core::api::constants::TEAM_WORLD;
 use ferroshmem_core::api::{agree, setup};
 
-/// Handle of the team of all PEs.
-pub(crate) const WORLD: usize = 1;
+use crate::memory::complete;
 
 /// Steps taken by the world.
 static TAKEN: AtomicU32 = AtomicU32::new(0);
@@ -81,7 +81,9 @@ fn word(step: Step, taken: u32, details: &[u64]) -> u64 {
 
 /// A step of the world.
 pub(crate) fn of_world(step: Step, details: &[u64]) {
-    of_team(WORLD, &TAKEN, step, details);
+    // They are about arrays, of which nothing is under way after one.
+    complete(step.name());
+    of_team(TEAM_WORLD, &TAKEN, step, details);
 }
 
 /// What a drop found. The PE may be on its way out of `main` with an error that it has not told

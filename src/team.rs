@@ -7,13 +7,15 @@ use std::ptr;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, fence};
 
-use ferroshmem_core::api::team;
+use ferroshmem_core::api::constants::{CTX_DEFAULT, TEAM_WORLD};
+use ferroshmem_core::api::{context, team};
 
 use crate::collective::Scratch;
 use crate::context::Context;
 use crate::error::{PeOutOfRange, TeamError};
+use crate::init;
 use crate::pe::Pe;
-use crate::step::{self, Step, WORLD};
+use crate::step::{self, Step};
 
 /// A set of PEs that make collective calls together. The [`World`](crate::World) is one, of all
 /// PEs; others are split from it. A team is destroyed, collectively over its members, when it is
@@ -61,7 +63,7 @@ pub struct Member {
 fn serial_of(handle: usize) -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(1);
     match handle {
-        WORLD => 0,
+        TEAM_WORLD => 0,
         _ => NEXT.fetch_add(1, Relaxed),
     }
 }
@@ -130,7 +132,7 @@ impl<'p> Team<'p> {
     /// Meets the other members over a collective call.
     pub(crate) fn step(&self, step: Step, details: &[u64]) {
         let taken = match self.handle {
-            WORLD => step::taken_by_world(),
+            TEAM_WORLD => step::taken_by_world(),
             _ => &self.taken,
         };
         step::of_team(self.handle, taken, step, details);
@@ -187,13 +189,18 @@ impl<'p> Team<'p> {
     /// If it is a member of another team.
     pub fn pe(&self, member: Member) -> Result<Pe, TeamError> {
         self.check(member)?;
-        let pe = team::translate_pe("Team::pe", self.handle, member.number as i32, WORLD);
+        let pe = team::translate_pe("Team::pe", self.handle, member.number as i32, TEAM_WORLD);
         Ok(Pe::new(usize::try_from(pe).expect("every member is a PE")))
     }
 
     /// Which member a PE is, if it is one.
     pub fn member_of(&self, pe: Pe) -> Option<Member> {
-        let number = team::translate_pe("Team::member_of", WORLD, pe.number() as i32, self.handle);
+        let number = team::translate_pe(
+            "Team::member_of",
+            TEAM_WORLD,
+            pe.number() as i32,
+            self.handle,
+        );
         usize::try_from(number).ok().map(|n| self.numbered(n))
     }
 
@@ -207,6 +214,9 @@ impl<'p> Team<'p> {
     /// Orders this PE's puts, signals and atomics to each PE before its later ones. (Standard:
     /// `shmem_fence`)
     pub fn fence(&self) {
+        if init::spans_nodes() {
+            context::fence("Team::fence", CTX_DEFAULT);
+        }
         fence(SeqCst);
     }
 
@@ -295,12 +305,15 @@ impl<'p> Team<'p> {
 
 /// Completes this PE's puts.
 pub(crate) fn quiet() {
+    if init::spans_nodes() {
+        context::quiet("Team::quiet", CTX_DEFAULT);
+    }
     fence(SeqCst);
 }
 
 impl Drop for Team<'_> {
     fn drop(&mut self) {
-        if self.handle != WORLD && !std::thread::panicking() {
+        if self.handle != TEAM_WORLD && !std::thread::panicking() {
             self.step(Step::Destroy, &[]);
             if !step::has_parted() {
                 team::destroy("drop of a Team", self.handle);

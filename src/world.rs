@@ -5,19 +5,19 @@ use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
-use ferroshmem_core::api::constants::THREAD_MULTIPLE;
+use ferroshmem_core::api::constants::{TEAM_WORLD, THREAD_MULTIPLE};
 use ferroshmem_core::api::setup;
 
 use crate::amo::Amo;
 use crate::collective::Scratch;
 use crate::error::{AllocError, InitError, PeOutOfRange};
-use crate::init::{self, LIVES, windows};
+use crate::init::{self, LIVES};
 use crate::lock::Locked;
 use crate::memory::{Atomics, Symmetric};
 use crate::pe::{Pe, Pes};
 use crate::plain::Plain;
 use crate::signal::Signals;
-use crate::step::{self, WORLD};
+use crate::step;
 use crate::team::Team;
 
 /// What a shell says of a Rust program that panicked.
@@ -54,20 +54,20 @@ impl World {
         init::start(THREAD_MULTIPLE);
         let scratch = Rc::new(Scratch::new());
         Ok(Self {
-            team: Team::of_handle(WORLD, scratch),
+            team: Team::of_handle(TEAM_WORLD, scratch),
         })
     }
 
     /// This PE.
     #[inline]
     pub fn my_pe(&self) -> Pe {
-        Pe::new(windows().me)
+        Pe::new(init::me())
     }
 
     /// Number of PEs.
     #[inline]
     pub fn n_pes(&self) -> usize {
-        windows().n_pes
+        init::n_pes()
     }
 
     /// The PE of that number.
@@ -80,6 +80,11 @@ impl World {
             return Err(PeOutOfRange { number, n_pes });
         }
         Ok(Pe::new(number))
+    }
+
+    /// Whether a PE is on this node, where it is reached by loads and stores.
+    pub fn is_here(&self, pe: Pe) -> bool {
+        init::windows().memory.index(pe.number()).is_some()
     }
 
     /// All PEs.

@@ -101,6 +101,11 @@ fn main() {
             job.expect_success(&s.prefix, &s.scratch).map(drop)
         });
     }
+    for (number, (name, runs)) in EXAMPLES.iter().enumerate() {
+        suite.add_across(name, number, move |_, pes| {
+            Ok(Job::new(pes, &program(name)?).args(runs[0]))
+        });
+    }
     for (name, arg, said) in REFUSALS {
         suite.add(format!("{name}::{arg}::refused"), move |s| {
             let outcome = Job::new(2, &program(name)?)

@@ -12,7 +12,7 @@ use serde_json::Value;
 fn no_foreign_types() {
     let target = env!("CARGO_TARGET_TMPDIR");
     let status = Command::new(env!("CARGO"))
-        .args(["rustdoc", "--quiet", "--lib", "--all-features", "--offline"])
+        .args(["rustdoc", "--quiet", "--lib", "--all-features"])
         .args([
             "--manifest-path",
             concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),

@@ -136,11 +136,12 @@ SHMEMI_INLINE void *shmemi_at(const void *p, int pe) {
 #endif
 }
 
-/* Objects of 1 to 8 bytes of any type at any address. */
+/* Objects of 1 to 16 bytes of any type at any address. */
 typedef uint8_t __attribute__((__may_alias__)) shmemi_any1;
 typedef uint16_t __attribute__((__may_alias__, __aligned__(1))) shmemi_any2;
 typedef uint32_t __attribute__((__may_alias__, __aligned__(1))) shmemi_any4;
 typedef uint64_t __attribute__((__may_alias__, __aligned__(1))) shmemi_any8;
+typedef uint64_t __attribute__((__vector_size__(16), __may_alias__, __aligned__(1))) shmemi_any16;
 
 /* Scalar accesses. Loads are volatile, so that a program may wait in a loop of gets. Stores
  * may be plain, since the call of the library beside them keeps them in their loop. With
@@ -323,6 +324,101 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes) {
     SHMEMI_GET_SIZE_(name, size, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
 #define SHMEMI_CTX_GET_SIZE(name, size) \
     SHMEMI_GET_SIZE_(name, size, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
+
+/* Strided copies to and from another PE's memory, of elements of a type and of blocks of bytes.
+ * The loop is in the calling function, where strides and numbers may be constants. There are many
+ * such functions, so clang is kept from making several loops of one. */
+#if defined(__clang__)
+#define SHMEMI_SMALL_LOOP _Pragma("clang loop unroll(disable) interleave(disable)")
+#else
+#define SHMEMI_SMALL_LOOP
+#endif
+
+#define SHMEMI_STRIDED(type, to, from, dst, sst, nelems)                        \
+    do {                                                                        \
+        type *const shmemi_to = (type *)(to);                                   \
+        const type *const shmemi_from = (const type *)(from);                   \
+        ptrdiff_t shmemi_i;                                                     \
+        SHMEMI_SMALL_LOOP                                                       \
+        for (shmemi_i = 0; shmemi_i < (ptrdiff_t)(nelems); shmemi_i++)          \
+            shmemi_to[shmemi_i * (dst)] = shmemi_from[shmemi_i * (sst)];        \
+    } while (0)
+
+SHMEMI_INLINE void shmemi_blocks(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
+                                 size_t bytes, size_t nblocks) {
+    ptrdiff_t i;
+    SHMEMI_SMALL_LOOP
+    for (i = 0; i < (ptrdiff_t)nblocks; i++)
+        __builtin_memcpy((char *)dest + i * dst, (const char *)source + i * sst, bytes);
+}
+
+#define SHMEMI_IPUT_(name, type, any, P, A, T)                                                 \
+    SHMEMI_DEFINE(name, void,                                                                  \
+                  (P type *dest, const type *source, ptrdiff_t dst, ptrdiff_t sst,             \
+                   size_t nelems, int pe),                                                     \
+                  (A dest, source, dst, sst, nelems, pe), T,                                   \
+                  SHMEMI_STRIDED(any, shmemi_at(dest, pe), source, dst, sst, nelems);          \
+                  SHMEMI_BARRIER())
+#define SHMEMI_IPUT(name, type) \
+    SHMEMI_IPUT_(name, type, type, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
+#define SHMEMI_CTX_IPUT(name, type) \
+    SHMEMI_IPUT_(name, type, type, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
+#define SHMEMI_IPUT_SIZE(name, size) \
+    SHMEMI_IPUT_(name, void, shmemi_any##size, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
+#define SHMEMI_CTX_IPUT_SIZE(name, size) \
+    SHMEMI_IPUT_(name, void, shmemi_any##size, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
+
+#define SHMEMI_IGET_(name, type, any, P, A, T)                                                 \
+    SHMEMI_DEFINE(name, void,                                                                  \
+                  (P type *dest, const type *source, ptrdiff_t dst, ptrdiff_t sst,             \
+                   size_t nelems, int pe),                                                     \
+                  (A dest, source, dst, sst, nelems, pe), T,                                   \
+                  SHMEMI_BARRIER();                                                            \
+                  SHMEMI_STRIDED(any, dest, shmemi_at(source, pe), dst, sst, nelems);          \
+                  SHMEMI_BARRIER())
+#define SHMEMI_IGET(name, type) \
+    SHMEMI_IGET_(name, type, type, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
+#define SHMEMI_CTX_IGET(name, type) \
+    SHMEMI_IGET_(name, type, type, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
+#define SHMEMI_IGET_SIZE(name, size) \
+    SHMEMI_IGET_(name, void, shmemi_any##size, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
+#define SHMEMI_CTX_IGET_SIZE(name, size) \
+    SHMEMI_IGET_(name, void, shmemi_any##size, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
+
+#define SHMEMI_IBPUT_(name, type, size, P, A, T)                                               \
+    SHMEMI_DEFINE(name, void,                                                                  \
+                  (P type *dest, const type *source, ptrdiff_t dst, ptrdiff_t sst,             \
+                   size_t bsize, size_t nblocks, int pe),                                      \
+                  (A dest, source, dst, sst, bsize, nblocks, pe), T,                           \
+                  shmemi_blocks(shmemi_at(dest, pe), source, dst * (ptrdiff_t)(size),          \
+                                sst * (ptrdiff_t)(size), bsize * (size), nblocks);             \
+                  SHMEMI_BARRIER())
+#define SHMEMI_IBPUT(name, type) \
+    SHMEMI_IBPUT_(name, type, sizeof(type), SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
+#define SHMEMI_CTX_IBPUT(name, type) \
+    SHMEMI_IBPUT_(name, type, sizeof(type), SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
+#define SHMEMI_IBPUT_SIZE(name, size) \
+    SHMEMI_IBPUT_(name, void, size, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
+#define SHMEMI_CTX_IBPUT_SIZE(name, size) \
+    SHMEMI_IBPUT_(name, void, size, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
+
+#define SHMEMI_IBGET_(name, type, size, P, A, T)                                               \
+    SHMEMI_DEFINE(name, void,                                                                  \
+                  (P type *dest, const type *source, ptrdiff_t dst, ptrdiff_t sst,             \
+                   size_t bsize, size_t nblocks, int pe),                                      \
+                  (A dest, source, dst, sst, bsize, nblocks, pe), T,                           \
+                  SHMEMI_BARRIER();                                                            \
+                  shmemi_blocks(dest, shmemi_at(source, pe), dst * (ptrdiff_t)(size),          \
+                                sst * (ptrdiff_t)(size), bsize * (size), nblocks);             \
+                  SHMEMI_BARRIER())
+#define SHMEMI_IBGET(name, type) \
+    SHMEMI_IBGET_(name, type, sizeof(type), SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
+#define SHMEMI_CTX_IBGET(name, type) \
+    SHMEMI_IBGET_(name, type, sizeof(type), SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
+#define SHMEMI_IBGET_SIZE(name, size) \
+    SHMEMI_IBGET_(name, void, size, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
+#define SHMEMI_CTX_IBGET_SIZE(name, size) \
+    SHMEMI_IBGET_(name, void, size, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
 
 #include "native_atomic.h"
 

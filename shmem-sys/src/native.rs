@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use ferroshmem_core::api::hooks::Native;
-use ferroshmem_core::api::setup;
 
 /// `SHMEMI_PES`: power of two; most PEs of a node that are described.
 const PES: usize = 4096;
@@ -45,7 +44,7 @@ static DESCRIBED: Mutex<Option<Native>> = Mutex::new(None);
 
 /// Turns the fast path on or off.
 pub(crate) fn changed(native: Option<Native>) {
-    let native = native.filter(|native| native.n as usize <= PES);
+    let native = native.filter(|native| native.pes.len() <= PES);
     let mut described = DESCRIBED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(old) = described.take() {
         disable(old);
@@ -58,31 +57,30 @@ pub(crate) fn changed(native: Option<Native>) {
 
 fn enable(native: Native) {
     let Native {
-        first,
-        n,
+        pes,
+        n_pes,
         me,
         log2_stride,
     } = native;
     assert!(log2_stride >= 32, "a tag's low half is the number");
-    for pe in first..first + n {
-        let offset = (i64::from(pe) - i64::from(me)) << log2_stride;
+    for (i, &pe) in pes.iter().enumerate() {
+        let offset = (i as i64 - i64::from(me)) << log2_stride;
         let element = pe as usize % PES;
         let number = u64::from(pe) | (PES as u64 - 1);
         publish(&WORDS.offset[element], offset as u64);
         publish(&WORDS.tag[element], offset as u64 | number);
     }
-    publish(&WORDS.my_pe, u64::from(me) + 1);
-    let n_pes = setup::n_pes("shmem_init") as u64;
-    publish(&WORDS.n_pes, n_pes);
+    publish(&WORDS.my_pe, u64::from(pes[me as usize]) + 1);
+    publish(&WORDS.n_pes, n_pes.into());
     // CPU fences are all that is needed only if no PE is elsewhere.
-    publish(&WORDS.ordered, (u64::from(n) == n_pes).into());
+    publish(&WORDS.ordered, (pes.len() == n_pes as usize).into());
 }
 
 fn disable(native: Native) {
     for word in [&WORDS.my_pe, &WORDS.n_pes, &WORDS.ordered] {
         publish(word, 0);
     }
-    for pe in native.first..native.first + native.n {
+    for &pe in native.pes {
         let element = pe as usize % PES;
         publish(&WORDS.tag[element], 0);
         publish(&WORDS.offset[element], NOWHERE);

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 
 use ferroshmem_core::api::{memory, setup};
 
-use crate::init::windows;
+use crate::init;
 
 /// Bytes that a PE gives to one collective call; longer values take several.
 pub(crate) const CHUNK: usize = 4096;
@@ -20,7 +20,7 @@ pub(crate) struct Scratch {
 impl Scratch {
     /// Allocates it; collective over the world, in whose initialisation it is.
     pub fn new() -> Self {
-        let start = memory::align("World::init", CHUNK, CHUNK * (windows().n_pes + 1));
+        let start = memory::align("World::init", CHUNK, CHUNK * (init::n_pes() + 1));
         if start.is_null() {
             setup::misuse(
                 "World::init",

@@ -3,6 +3,11 @@
 
 use std::fmt;
 
+use ferroshmem_core::api::amo;
+use ferroshmem_core::api::constants::CTX_DEFAULT;
+use ferroshmem_core::api::setup::misuse;
+
+use super::far::{Place, beyond};
 use super::{Block, Symmetric};
 use crate::amo::{Amo, AmoInt};
 use crate::error::OutOfBounds;
@@ -18,6 +23,11 @@ use crate::step::{self, Step};
 /// set that must be seen by all before the setter fetches something else needs
 /// [`quiet`](crate::Team::quiet) between the two. Methods take `&self` and may be called by several
 /// threads.
+///
+/// What was done before means stores, and puts and updates to PEs of this node. Puts to other nodes,
+/// and updates there that return nothing, are under way for a while: those that others must see with
+/// an update are completed by [`quiet`](crate::Team::quiet) first, or ordered by
+/// [`fence`](crate::Team::fence) if both go to the same PE.
 ///
 /// ```
 /// # use ferroshmem::World;
@@ -40,7 +50,9 @@ unsafe impl<T: Amo> Sync for Atomics<'_, T> {}
 impl<'w, T: Amo> Atomics<'w, T> {
     /// Elements of `block` are used by atomic operations only.
     pub(super) fn over(block: Block<'w, T>) -> Self {
-        Self { block }
+        Self {
+            block: block.for_atomics(),
+        }
     }
 
     /// Elements of each part.
@@ -57,12 +69,23 @@ impl<'w, T: Amo> Atomics<'w, T> {
     /// barrier.
     pub fn into_inner(self) -> Symmetric<'w, T> {
         step::of_world(Step::IntoInner, &[self.block.id()]);
-        Symmetric::over(self.block)
+        Symmetric::over(self.block.for_all())
     }
 
-    #[inline]
-    pub(crate) fn at(&self, pe: Pe, index: usize) -> Result<*mut T, OutOfBounds> {
-        Ok(self.block.elements(pe, index, 1)?.as_ptr())
+    /// Does something with an element of a PE's part: by `here`, given its address, or by `far`, given
+    /// the address of this PE's own and the PE.
+    #[inline(always)]
+    fn on<R>(
+        &self,
+        pe: Pe,
+        index: usize,
+        here: impl FnOnce(*mut T) -> R,
+        far: impl FnOnce(*mut T, i32) -> R,
+    ) -> Result<R, OutOfBounds> {
+        Ok(match self.block.elements(pe, index, 1)? {
+            Place::Here(at) => here(at.as_ptr()),
+            Place::There(at) => beyond(move || far(at.own(), at.pe())),
+        })
     }
 
     /// The address of an element of mine.
@@ -81,19 +104,25 @@ impl<'w, T: Amo> Atomics<'w, T> {
     /// For this and the methods below: if the part does not have that element.
     #[inline]
     pub fn fetch(&self, pe: Pe, index: usize) -> Result<T, OutOfBounds> {
-        // SAFETY: mapped and aligned; used by atomics only.
-        Ok(unsafe { T::fetch(self.at(pe, index)?) })
+        // SAFETY: mapped and aligned, there as here; used by atomics only.
+        let here = |at| unsafe { T::fetch(at) };
+        // SAFETY: as is its copy on the PE.
+        let far = |at: *mut T, pe| unsafe { amo::fetch("Atomics::fetch", CTX_DEFAULT, at, pe) };
+        self.on(pe, index, here, far)
     }
 
-    /// Writes an element of a PE's part.
+    /// Writes an element of a PE's part: on another node, by the next [`quiet`](crate::Team::quiet) or
+    /// barrier.
     ///
     /// # Errors
     /// As for [`fetch`](Self::fetch).
     #[inline]
     pub fn set(&self, pe: Pe, index: usize, value: T) -> Result<(), OutOfBounds> {
         // SAFETY: as in `fetch`.
-        unsafe { T::set(self.at(pe, index)?, value) };
-        Ok(())
+        let here = |at| unsafe { T::set(at, value) };
+        // SAFETY: as is its copy on the PE.
+        let far = move |at, pe| unsafe { amo::set("Atomics::set", CTX_DEFAULT, at, value, pe) };
+        self.on(pe, index, here, far)
     }
 
     /// Writes an element of a PE's part; returns what was there.
@@ -103,14 +132,27 @@ impl<'w, T: Amo> Atomics<'w, T> {
     #[inline]
     pub fn swap(&self, pe: Pe, index: usize, value: T) -> Result<T, OutOfBounds> {
         // SAFETY: as in `fetch`.
-        Ok(unsafe { T::swap(self.at(pe, index)?, value) })
+        let here = |at| unsafe { T::swap(at, value) };
+        // SAFETY: as is its copy on the PE.
+        let far = move |at, pe| unsafe { amo::swap("Atomics::swap", CTX_DEFAULT, at, value, pe) };
+        self.on(pe, index, here, far)
     }
 }
 
 impl<T: AmoInt> Atomics<'_, T> {
     /// My own part, as the standard library's atomics.
+    ///
+    /// In a job on several nodes joined by a fabric whose atomics are not atomic with a CPU's
+    /// (`oshmem_info --fabric` says so) there is no such view: the call ends the job with a line that
+    /// says what to do.
     #[inline]
     pub fn mine(&self) -> &[T::Std] {
+        if !self.block.is_for_cpu_atomics() {
+            misuse(
+                "Atomics::mine",
+                "this fabric's atomics are not atomic with a CPU's: use the methods that name a PE",
+            );
+        }
         let start = self.block.mine().as_ptr().cast();
         // SAFETY: std's atomics have their integers' layout; used by atomics only.
         unsafe { std::slice::from_raw_parts(start, self.len()) }
@@ -129,7 +171,12 @@ impl<T: AmoInt> Atomics<'_, T> {
         value: T,
     ) -> Result<T, OutOfBounds> {
         // SAFETY: as in `fetch`.
-        Ok(unsafe { T::compare_swap(self.at(pe, index)?, current, value) })
+        let here = |at| unsafe { T::compare_swap(at, current, value) };
+        // SAFETY: as is its copy on the PE.
+        let far = move |at, pe| unsafe {
+            amo::compare_swap("Atomics::compare_swap", CTX_DEFAULT, at, current, value, pe)
+        };
+        self.on(pe, index, here, far)
     }
 }
 
@@ -143,16 +190,27 @@ macro_rules! operations {
             #[inline]
             pub fn $fetching(&self, pe: Pe, index: usize, value: T) -> Result<T, OutOfBounds> {
                 // SAFETY: as in `fetch`.
-                Ok(unsafe { T::$fetching(self.at(pe, index)?, value) })
+                let here = |at| unsafe { T::$fetching(at, value) };
+                let name = concat!("Atomics::", stringify!($fetching));
+                // SAFETY: as is its copy on the PE.
+                let far = move |at, pe| unsafe { amo::$fetching(name, CTX_DEFAULT, at, value, pe) };
+                self.on(pe, index, here, far)
             }
 
-            #[doc = concat!($does, " an element of a PE's part.")]
+            #[doc = concat!($does, " an element of a PE's part: on another node, by the next [`quiet`](crate::Team::quiet) or barrier.")]
             ///
             /// # Errors
             /// As for [`fetch`](Self::fetch).
             #[inline]
             pub fn $plain(&self, pe: Pe, index: usize, value: T) -> Result<(), OutOfBounds> {
-                self.$fetching(pe, index, value).map(drop)
+                // SAFETY: as in `fetch`.
+                let here = |at| unsafe {
+                    T::$fetching(at, value);
+                };
+                let name = concat!("Atomics::", stringify!($plain));
+                // SAFETY: as is its copy on the PE.
+                let far = move |at, pe| unsafe { amo::$plain(name, CTX_DEFAULT, at, value, pe) };
+                self.on(pe, index, here, far)
             }
         )*}
     };

@@ -7,7 +7,9 @@ use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
 use ferroshmem_core::api::memory;
+use ferroshmem_core::api::windows::Reach;
 
+use super::far::{Far, Place};
 use crate::World;
 use crate::error::{AllocError, OutOfBounds};
 use crate::init::windows;
@@ -19,11 +21,14 @@ use crate::step::{self, Step};
 /// is this type that borrows the world, as it is this type's drop that needs it.
 #[derive(Debug)]
 pub(crate) struct Block<'w, T> {
-    /// Address of PE 0's part, which another PE's follows at the stride.
+    /// Address of the part of this node's first PE, which the others' follow at the stride.
     first: usize,
     log2_stride: u32,
-    me: u32,
+    /// This PE's number among those of its node.
+    index: u32,
     len: usize,
+    /// Whose parts are used by loads, stores and CPU atomics.
+    reach: Reach,
     elements: PhantomData<*mut T>,
     world: PhantomData<&'w World>,
 }
@@ -54,10 +59,11 @@ impl<T: Plain> Block<'_, T> {
         let block = Self {
             first: start
                 .expose_provenance()
-                .wrapping_sub(windows.me << windows.log2_stride),
+                .wrapping_sub(windows.index << windows.log2_stride),
             log2_stride: windows.log2_stride,
-            me: windows.me as u32,
+            index: windows.index as u32,
             len,
+            reach: windows.memory,
             elements: PhantomData,
             world: PhantomData,
         };
@@ -87,30 +93,53 @@ impl<T> Block<'_, T> {
     /// This PE's part.
     #[inline]
     pub fn mine(&self) -> NonNull<T> {
-        self.part(self.me as usize)
+        self.part(self.index as usize)
     }
 
-    /// PE `pe`'s part.
+    /// PE `pe`'s part, if it is one to load and store.
     #[inline]
-    pub fn on(&self, pe: Pe) -> NonNull<T> {
-        self.part(pe.number())
+    pub fn here(&self, pe: Pe) -> Option<NonNull<T>> {
+        self.reach.index(pe.number()).map(|index| self.part(index))
     }
 
     #[inline]
-    fn part(&self, pe: usize) -> NonNull<T> {
-        let address = self.first.wrapping_add(pe << self.log2_stride);
+    fn part(&self, index: usize) -> NonNull<T> {
+        let address = self.first.wrapping_add(index << self.log2_stride);
         // SAFETY: an address in a PE's heap, or of no element: not null.
         unsafe { NonNull::new_unchecked(ptr::with_exposed_provenance_mut(address)) }
     }
 
     /// Where `n` elements from `start` on are on PE `pe`.
     #[inline]
-    pub fn elements(&self, pe: Pe, start: usize, n: usize) -> Result<NonNull<T>, OutOfBounds> {
+    pub fn elements(&self, pe: Pe, start: usize, n: usize) -> Result<Place<T>, OutOfBounds> {
         if start > self.len || n > self.len - start {
             return Err(self.out_of_bounds(start, n));
         }
-        // SAFETY: within the part (checked), or one past its end for no elements.
-        Ok(unsafe { self.on(pe).add(start) })
+        // SAFETY (of both): within the part (checked), or one past its end for no elements.
+        Ok(match self.here(pe) {
+            // SAFETY: see above.
+            Some(part) => Place::Here(unsafe { part.add(start) }),
+            // SAFETY: see above.
+            None => Place::There(Far::new(unsafe { self.mine().add(start) }, pe)),
+        })
+    }
+
+    /// From now on used by atomic operations only.
+    pub fn for_atomics(mut self) -> Self {
+        self.reach = windows().atomics;
+        self
+    }
+
+    /// From now on used by loads and stores.
+    pub fn for_all(mut self) -> Self {
+        self.reach = windows().memory;
+        self
+    }
+
+    /// Whether this PE's own part is updated by CPU atomics.
+    #[inline]
+    pub fn is_for_cpu_atomics(&self) -> bool {
+        self.reach.is_any()
     }
 
     #[cold]

@@ -3,6 +3,7 @@
 mod atomics;
 mod block;
 mod copy;
+mod far;
 mod part;
 mod prefetch;
 mod raw;
@@ -21,3 +22,4 @@ pub use symmetric::Symmetric;
 pub use window::Window;
 
 pub(crate) use block::Block;
+pub(crate) use far::{Place, complete};

@@ -38,16 +38,18 @@ impl<T: Plain> Symmetric<'_, T> {
 
 impl<T: Plain> Shared<'_, T> {
     /// Asks for the cache line of an element of a PE's part, which is soon read. A hint, harmless where
-    /// there is no such element.
+    /// there is no such element, and without effect where the PE is on another node.
     #[inline]
     pub fn prefetch(&self, pe: Pe, index: usize) {
-        to_read(self.block().on(pe).as_ptr().wrapping_add(index));
+        if let Some(part) = self.block().here(pe) {
+            to_read(part.as_ptr().wrapping_add(index));
+        }
     }
 }
 
 impl<T: Plain> Window<'_, T> {
     /// Asks for the cache line of an element of a PE's part, which is soon put to. A hint, harmless
-    /// where there is no such element.
+    /// where there is no such element, and without effect where the PE is on another node.
     ///
     /// ```
     /// # use ferroshmem::World;
@@ -66,7 +68,9 @@ impl<T: Plain> Window<'_, T> {
     /// ```
     #[inline]
     pub fn prefetch(&self, pe: Pe, index: usize) {
-        to_write(self.block().on(pe).as_ptr().wrapping_add(index));
+        if let Some(part) = self.block().here(pe) {
+            to_write(part.as_ptr().wrapping_add(index));
+        }
     }
 }
 

@@ -11,7 +11,9 @@ use crate::step::{self, Step};
 
 /// A symmetric array that is used through pointers (standard, `shmem_ptr`): made by
 /// [`Symmetric::into_raw`]. Pointers are valid for [`len`](Self::len) elements, which are initialised,
-/// until the array is dropped or taken back; who races with whom is the program's affair.
+/// until the array is dropped or taken back; who races with whom is the program's affair. Parts of PEs
+/// on other nodes have no pointers ([`remote`](Self::remote)): C's `shmem_put` and its like reach
+/// them.
 pub struct RawSymmetric<'w, T: Plain> {
     block: Block<'w, T>,
 }
@@ -33,7 +35,7 @@ impl<'w, T: Plain> RawSymmetric<'w, T> {
     /// A PE's part, where this PE can load and store it; none if the PE is on another node.
     #[inline]
     pub fn remote(&self, pe: Pe) -> Option<NonNull<T>> {
-        Some(self.block.on(pe))
+        self.block.here(pe)
     }
 
     /// Elements of each part.

@@ -1,16 +1,23 @@
 //! An array that all PEs read.
 #![allow(unsafe_code)]
 
-use std::fmt;
-use std::slice;
+use std::sync::OnceLock;
+use std::{fmt, slice};
 
+use super::far::Place;
 use super::{Block, Symmetric};
+use crate::init;
 use crate::pe::Pe;
 use crate::plain::Plain;
 use crate::step::{self, Step};
 
 /// A symmetric array that every PE reads, all parts of it, in place and without copying, and
 /// nobody writes: made by [`Symmetric::share`].
+///
+/// The part of a PE on another node ([`World::is_here`](crate::World::is_here) tells) is copied to memory
+/// of this process when it is first asked for, as a whole, and kept until the array is reclaimed or
+/// dropped: it takes as many bytes here as there, and one get. Where a few elements are needed of many
+/// parts, a [`Window`](super::Window) gets those alone.
 ///
 /// ```
 /// # use ferroshmem::World;
@@ -27,6 +34,8 @@ use crate::step::{self, Step};
 /// ```
 pub struct Shared<'w, T: Plain> {
     block: Block<'w, T>,
+    /// Copies of the parts of PEs on other nodes; none where all are on this one.
+    copies: Box<[OnceLock<Box<[T]>>]>,
 }
 
 // SAFETY: threads that share it read memory that nobody writes. What is collective takes it by
@@ -36,14 +45,37 @@ unsafe impl<T: Plain + Sync> Sync for Shared<'_, T> {}
 impl<'w, T: Plain> Shared<'w, T> {
     /// Nobody writes any part of `block`.
     pub(super) fn over(block: Block<'w, T>) -> Self {
-        Self { block }
+        let n = if init::spans_nodes() {
+            init::n_pes()
+        } else {
+            0
+        };
+        Self {
+            block,
+            copies: (0..n).map(|_| OnceLock::new()).collect(),
+        }
     }
 
-    /// The part of a PE, mine included.
+    /// The part of a PE, mine included: in place, or a copy if the PE is on another node.
     #[inline]
     pub fn on(&self, pe: Pe) -> &[T] {
-        // SAFETY: initialised by the allocation; nobody writes it while the array has this type.
-        unsafe { slice::from_raw_parts(self.block.on(pe).as_ptr(), self.block.len()) }
+        match self.block.here(pe) {
+            // SAFETY: initialised by the allocation; nobody writes it while the array has this type.
+            Some(part) => unsafe { slice::from_raw_parts(part.as_ptr(), self.block.len()) },
+            None => self.copy_of(pe),
+        }
+    }
+
+    #[cold]
+    fn copy_of(&self, pe: Pe) -> &[T] {
+        self.copies[pe.number()].get_or_init(|| {
+            let mut copy = vec![T::zeroed(); self.len()].into_boxed_slice();
+            if let Ok(Place::There(far)) = self.block.elements(pe, 0, copy.len()) {
+                // SAFETY: all of the part, which nobody writes.
+                unsafe { far.get("Shared::on", &mut copy) };
+            }
+            copy
+        })
     }
 
     /// Elements of each part.

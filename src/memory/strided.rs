@@ -1,6 +1,7 @@
 //! Puts and gets of elements that lie apart (standard, `shmem_iput`, `shmem_ibput` and their gets).
 #![allow(unsafe_code)]
 
+use super::far::{Blocks, Place};
 use super::{Window, copy};
 use crate::error::OutOfBounds;
 use crate::pe::Pe;
@@ -76,15 +77,27 @@ impl<T: Plain> Window<'_, T> {
         block: usize,
     ) -> Result<(), OutOfBounds> {
         let n = self.blocks(start, stride, source.len(), source_stride, block)?;
-        let (there, source) = (self.block().on(pe).as_ptr(), source.as_ptr());
-        for i in 0..n {
-            // SAFETY: block i of both, within the part and the slice (`blocks` has checked).
-            unsafe {
-                copy::store(
-                    there.add(start + i * stride),
-                    source.add(i * source_stride),
+        let source = source.as_ptr();
+        match self.first_of(n, pe, start)? {
+            Place::Here(there) => {
+                for i in 0..n {
+                    // SAFETY: block i of both, within the part and the slice (`blocks` has checked).
+                    unsafe {
+                        let (there, source) =
+                            (there.add(i * stride), source.add(i * source_stride));
+                        copy::store(there.as_ptr(), source, block);
+                    }
+                }
+            }
+            Place::There(far) => {
+                let blocks = Blocks {
+                    stride,
+                    own_stride: source_stride,
                     block,
-                );
+                    n,
+                };
+                // SAFETY: as above.
+                unsafe { far.put_blocks("Window::put_blocks", source, blocks) };
             }
         }
         Ok(())
@@ -104,18 +117,35 @@ impl<T: Plain> Window<'_, T> {
         block: usize,
     ) -> Result<(), OutOfBounds> {
         let n = self.blocks(start, stride, dest.len(), dest_stride, block)?;
-        let (there, dest) = (self.block().on(pe).as_ptr(), dest.as_mut_ptr());
-        for i in 0..n {
-            // SAFETY: as in `put_blocks`.
-            unsafe {
-                copy::load(
-                    dest.add(i * dest_stride),
-                    there.add(start + i * stride),
+        let dest = dest.as_mut_ptr();
+        match self.first_of(n, pe, start)? {
+            Place::Here(there) => {
+                for i in 0..n {
+                    // SAFETY: as in `put_blocks`.
+                    unsafe {
+                        let (dest, there) = (dest.add(i * dest_stride), there.add(i * stride));
+                        copy::load(dest, there.as_ptr(), block);
+                    }
+                }
+            }
+            Place::There(far) => {
+                let blocks = Blocks {
+                    stride,
+                    own_stride: dest_stride,
                     block,
-                );
+                    n,
+                };
+                // SAFETY: as above.
+                unsafe { far.get_blocks("Window::get_blocks", dest, blocks) };
             }
         }
         Ok(())
+    }
+
+    /// Where the first of `n` blocks is; without blocks, any place will do.
+    fn first_of(&self, n: usize, pe: Pe, start: usize) -> Result<Place<T>, OutOfBounds> {
+        let start = if n > 0 { start } else { 0 };
+        self.block().elements(pe, start, 0)
     }
 
     /// The number of whole blocks in a buffer of `len` elements, which fit in a part.

@@ -1,8 +1,9 @@
 //! An array that all PEs put to and get from.
 #![allow(unsafe_code)]
 
-use std::fmt;
+use std::{fmt, slice};
 
+use super::far::{Far, Place};
 use super::{Block, Symmetric, copy};
 use crate::error::OutOfBounds;
 use crate::pe::Pe;
@@ -15,9 +16,9 @@ use crate::step::{self, Step};
 /// [`Symmetric::open`]. There are no references to its elements, only copies.
 ///
 /// Nothing is undefined if one PE puts what another gets: the copy is then partly old and partly
-/// new, element by element where elements have 1, 2, 4 or 8 bytes. Order is made by
-/// [`World::fence`](crate::Team::fence), [`quiet`](crate::Team::quiet), signals, atomics and
-/// barriers.
+/// new, element by element where elements have 1, 2, 4 or 8 bytes and both PEs are on one node. Order is
+/// made by [`World::fence`](crate::Team::fence), [`quiet`](crate::Team::quiet), signals, atomics
+/// and barriers.
 ///
 /// Errors are of bounds only: a [`Pe`] exists. Methods take `&self` and may be called by several
 /// threads.
@@ -45,6 +46,44 @@ impl<'w, T: Plain> Window<'w, T> {
         self.len() == 0
     }
 
+    /// Copies `source` to elements of a PE's part; `far` does so where they are beyond the fabric.
+    #[inline(always)]
+    fn store(
+        &self,
+        pe: Pe,
+        start: usize,
+        source: &[T],
+        far: impl FnOnce(Far<T>),
+    ) -> Result<(), OutOfBounds> {
+        match self.block.elements(pe, start, source.len())? {
+            // SAFETY: within the part (checked); there are no references to windows.
+            Place::Here(there) => unsafe {
+                copy::store(there.as_ptr(), source.as_ptr(), source.len());
+            },
+            Place::There(there) => far(there),
+        }
+        Ok(())
+    }
+
+    /// Copies elements of a PE's part to `dest`; `far` does so where they are beyond the fabric.
+    #[inline(always)]
+    fn load(
+        &self,
+        pe: Pe,
+        start: usize,
+        dest: &mut [T],
+        far: impl FnOnce(Far<T>, &mut [T]),
+    ) -> Result<(), OutOfBounds> {
+        match self.block.elements(pe, start, dest.len())? {
+            // SAFETY: as in `store`; any bytes are elements.
+            Place::Here(there) => unsafe {
+                copy::load(dest.as_mut_ptr(), there.as_ptr(), dest.len());
+            },
+            Place::There(there) => far(there, dest),
+        }
+        Ok(())
+    }
+
     /// Copies `source` to the elements from `start` on of a PE's part. Complete at the target after
     /// the next [`quiet`](crate::Team::quiet) or barrier. (Standard: `shmem_put`)
     ///
@@ -52,10 +91,10 @@ impl<'w, T: Plain> Window<'w, T> {
     /// If the part does not have those elements.
     #[inline]
     pub fn put(&self, pe: Pe, start: usize, source: &[T]) -> Result<(), OutOfBounds> {
-        let there = self.block.elements(pe, start, source.len())?;
-        // SAFETY: within the part (checked); there are no references to windows.
-        unsafe { copy::store(there.as_ptr(), source.as_ptr(), source.len()) };
-        Ok(())
+        self.store(pe, start, source, |far| {
+            // SAFETY: within the part; there are no references to windows.
+            unsafe { far.put("Window::put", source) };
+        })
     }
 
     /// Copies the elements from `start` on of a PE's part to `dest`. (Standard: `shmem_get`)
@@ -64,10 +103,10 @@ impl<'w, T: Plain> Window<'w, T> {
     /// If the part does not have those elements.
     #[inline]
     pub fn get(&self, pe: Pe, start: usize, dest: &mut [T]) -> Result<(), OutOfBounds> {
-        let there = self.block.elements(pe, start, dest.len())?;
-        // SAFETY: as in `put`; any bytes are elements.
-        unsafe { copy::load(dest.as_mut_ptr(), there.as_ptr(), dest.len()) };
-        Ok(())
+        self.load(pe, start, dest, |far, dest| {
+            // SAFETY: as in `put`.
+            unsafe { far.get("Window::get", dest) };
+        })
     }
 
     /// Stores an element of a PE's part. (Standard: `shmem_p`)
@@ -76,10 +115,11 @@ impl<'w, T: Plain> Window<'w, T> {
     /// If the part does not have that element.
     #[inline]
     pub fn p(&self, pe: Pe, index: usize, value: T) -> Result<(), OutOfBounds> {
-        let there = self.block.elements(pe, index, 1)?;
-        // SAFETY: as in `put`.
-        unsafe { copy::store(there.as_ptr(), &raw const value, 1) };
-        Ok(())
+        let source = slice::from_ref(&value);
+        self.store(pe, index, source, |far| {
+            // SAFETY: as in `put`.
+            unsafe { far.put("Window::p", source) };
+        })
     }
 
     /// Loads an element of a PE's part. (Standard: `shmem_g`)
@@ -88,11 +128,74 @@ impl<'w, T: Plain> Window<'w, T> {
     /// If the part does not have that element.
     #[inline]
     pub fn g(&self, pe: Pe, index: usize) -> Result<T, OutOfBounds> {
-        let there = self.block.elements(pe, index, 1)?;
         let mut value = T::zeroed();
-        // SAFETY: as in `get`.
-        unsafe { copy::load(&raw mut value, there.as_ptr(), 1) };
+        self.load(pe, index, slice::from_mut(&mut value), |far, dest| {
+            // SAFETY: as in `put`.
+            unsafe { far.get("Window::g", dest) };
+        })?;
         Ok(value)
+    }
+
+    /// As [`put`](Self::put), complete after a quiet of `context`, in which the PE has that `number`.
+    pub(crate) fn put_through(
+        &self,
+        (context, number): (usize, usize),
+        pe: Pe,
+        start: usize,
+        source: &[T],
+    ) -> Result<(), OutOfBounds> {
+        self.store(pe, start, source, |far| {
+            // SAFETY: as in `put`.
+            unsafe { far.through(context, number).put("Context::put", source) };
+        })
+    }
+
+    /// As [`get`](Self::get), by `context`, in which the PE has that `number`.
+    pub(crate) fn get_through(
+        &self,
+        (context, number): (usize, usize),
+        pe: Pe,
+        start: usize,
+        dest: &mut [T],
+    ) -> Result<(), OutOfBounds> {
+        self.load(pe, start, dest, |far, dest| {
+            // SAFETY: as in `put`.
+            unsafe { far.through(context, number).get("Context::get", dest) };
+        })
+    }
+
+    /// As [`put`](Self::put), complete after a quiet.
+    ///
+    /// # Safety
+    /// Nobody changes `source` before a quiet.
+    #[inline]
+    pub(crate) unsafe fn begin_put(
+        &self,
+        pe: Pe,
+        start: usize,
+        source: &[T],
+    ) -> Result<(), OutOfBounds> {
+        self.store(pe, start, source, |far| {
+            // SAFETY: as in `put`, and the caller's promise.
+            unsafe { far.begin_put("Pending::put", source) };
+        })
+    }
+
+    /// As [`get`](Self::get), complete after a quiet.
+    ///
+    /// # Safety
+    /// Nobody uses `dest` before a quiet.
+    #[inline]
+    pub(crate) unsafe fn begin_get(
+        &self,
+        pe: Pe,
+        start: usize,
+        dest: &mut [T],
+    ) -> Result<(), OutOfBounds> {
+        self.load(pe, start, dest, |far, dest| {
+            // SAFETY: as in `put`, and the caller's promise.
+            unsafe { far.begin_get("Pending::get", dest) };
+        })
     }
 
     /// Puts, then updates a signal of the same PE: who sees the signal sees what was put. (Standard:

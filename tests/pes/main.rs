@@ -106,6 +106,15 @@ fn main() -> Result<(), Error> {
             add(5, "/checked", &[("SHMEM_CHECK", "1")]);
         }
     }
+    for (number, program) in PROGRAMS.iter().copied().flatten().enumerate() {
+        let Program { name, env, .. } = *program;
+        // Thousands of teams, of which each takes some dozen round trips between nodes.
+        let is_short = name != "teams/many";
+        suite.add_one_across(name, number, is_short, move |_, pes| {
+            let set = |job: Job, (key, value): &(&str, &str)| job.env(key, value);
+            Ok(env.iter().fold(job(pes, name), set))
+        });
+    }
     for ending in endings::ENDINGS.iter().copied().flatten() {
         suite.add(format!("endings/{}", ending.program.name), |setting| {
             let watchdog = endings::WITHIN;

@@ -212,6 +212,7 @@ fn contexts() -> Result<(), Error> {
         first.fence();
         second.put(&window, next, 10, &elements(me.number(), 1, 10))?;
         second.quiet();
+        first.quiet();
         let mut got = vec![0; 20];
         first.get(&window, next, 0, &mut got)?;
         assert!(same(&got[..10], &elements(me.number(), 0, 10)));
@@ -220,6 +221,12 @@ fn contexts() -> Result<(), Error> {
         assert!(first.get(&window, next, 21, &mut []).is_err());
         assert!(format!("{first:?}").contains("Team"));
     }
+    // What a context has under way has arrived when the window closes.
+    world.barrier();
+    let context = world.context()?;
+    let next = world.member((me.number() + 1) % n)?;
+    context.put(&window, next, 5, &[7; 10])?;
+    assert_eq!(window.close()[5..15], [7; 10]);
     for _ in 0..100 {
         let contexts = (0..50).map(|_| world.context());
         assert!(contexts.collect::<Result<Vec<_>, _>>()?.len() == 50);

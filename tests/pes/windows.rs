@@ -146,7 +146,7 @@ fn threads() -> Result<(), Error> {
     let window = world.alloc::<u64>(3 * EACH)?.open();
     let next = world.my_pe().next();
     thread::scope(|scope| {
-        for thread in 0..3 {
+        let threads = [0, 1, 2].map(|thread| {
             let window = &window;
             scope.spawn(move || {
                 for round in 1..50 {
@@ -158,7 +158,11 @@ fn threads() -> Result<(), Error> {
                         .unwrap();
                     assert!(seen.iter().all(|value| *value < 50));
                 }
-            });
+            })
+        });
+        // Joined, which thread sanitizers see; the end of a scope they do not.
+        for thread in threads {
+            thread.join().unwrap();
         }
     });
     assert!(window.close().iter().all(|value| *value == 49));

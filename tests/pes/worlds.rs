@@ -28,6 +28,7 @@ fn numbers() -> Result<(), Error> {
     assert!(world.pes().map(Pe::number).eq(0..n));
     assert!(world.pes().rev().map(Pe::number).eq((0..n).rev()));
     assert_eq!(world.pe(me.number())?, me);
+    assert!(world.is_here(me));
     for number in [n, n + 1, usize::MAX] {
         let error = PeOutOfRange { number, n_pes: n };
         assert_eq!(world.pe(number), Err(error));

@@ -4,12 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use ferroshmem_core::env;
+
 fn info(arguments: &[&str], set: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_oshmem_info"));
     command.args(arguments);
-    for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("SHMEM_")) {
-        command.env_remove(name);
-    }
+    env::keep_from(&mut command, &[]);
     command.env("XDG_CONFIG_HOME", "/nonexistent");
     command.envs(set.iter().copied()).output().unwrap()
 }

@@ -59,29 +59,29 @@ pub fn all() -> Vec<Family> {
         op!("fetch_inc", Amo, "TYPE", UNARY, "amo::fetch_inc({n}, {ctx}, dest, pe)", "ATOMIC_FETCH_INC"),
         "shmem_{T}_finc", "shmem_finc"));
     all.extend(with_old_name(
-        op!("inc", Amo, "void", UNARY, "amo::fetch_inc({n}, {ctx}, dest, pe)", "ATOMIC_INC"),
+        op!("inc", Amo, "void", UNARY, "amo::inc({n}, {ctx}, dest, pe)", "ATOMIC_INC"),
         "shmem_{T}_inc", "shmem_inc"));
     all.extend(with_old_name(
         op!("fetch_add", Amo, "TYPE", BINARY, "amo::fetch_add({n}, {ctx}, dest, value, pe)", "ATOMIC_FETCH_ADD"),
         "shmem_{T}_fadd", "shmem_fadd"));
     all.extend(with_old_name(
-        op!("add", Amo, "void", BINARY, "amo::fetch_add({n}, {ctx}, dest, value, pe)", "ATOMIC_ADD"),
+        op!("add", Amo, "void", BINARY, "amo::add({n}, {ctx}, dest, value, pe)", "ATOMIC_ADD"),
         "shmem_{T}_add", "shmem_add"));
     all.extend([
-        op!("and", BitAmo, "void", BINARY, "amo::fetch_and({n}, {ctx}, dest, value, pe)", "ATOMIC_AND"),
-        op!("or", BitAmo, "void", BINARY, "amo::fetch_or({n}, {ctx}, dest, value, pe)", "ATOMIC_OR"),
-        op!("xor", BitAmo, "void", BINARY, "amo::fetch_xor({n}, {ctx}, dest, value, pe)", "ATOMIC_XOR"),
+        op!("and", BitAmo, "void", BINARY, "amo::and({n}, {ctx}, dest, value, pe)", "ATOMIC_AND"),
+        op!("or", BitAmo, "void", BINARY, "amo::or({n}, {ctx}, dest, value, pe)", "ATOMIC_OR"),
+        op!("xor", BitAmo, "void", BINARY, "amo::xor({n}, {ctx}, dest, value, pe)", "ATOMIC_XOR"),
         op!("fetch_and", BitAmo, "TYPE", BINARY, "amo::fetch_and({n}, {ctx}, dest, value, pe)", "ATOMIC_FETCH_AND"),
         op!("fetch_or", BitAmo, "TYPE", BINARY, "amo::fetch_or({n}, {ctx}, dest, value, pe)", "ATOMIC_FETCH_OR"),
         op!("fetch_xor", BitAmo, "TYPE", BINARY, "amo::fetch_xor({n}, {ctx}, dest, value, pe)", "ATOMIC_FETCH_XOR"),
-        op!("fetch_nbi", ExtAmo, "void", FETCH_NBI, "*fetch = amo::fetch({n}, {ctx}, source, pe)", "ATOMIC_FETCH_NBI"),
-        op!("compare_swap_nbi", Amo, "void", CSWAP_NBI, "*fetch = amo::compare_swap({n}, {ctx}, dest, cond, value, pe)", "ATOMIC_COMPARE_SWAP_NBI"),
-        op!("swap_nbi", ExtAmo, "void", BINARY_NBI, "*fetch = amo::swap({n}, {ctx}, dest, value, pe)", "ATOMIC_SWAP_NBI"),
-        op!("fetch_inc_nbi", Amo, "void", UNARY_NBI, "*fetch = amo::fetch_inc({n}, {ctx}, dest, pe)", "ATOMIC_FETCH_INC_NBI"),
-        op!("fetch_add_nbi", Amo, "void", BINARY_NBI, "*fetch = amo::fetch_add({n}, {ctx}, dest, value, pe)", "ATOMIC_FETCH_ADD_NBI"),
-        op!("fetch_and_nbi", BitAmo, "void", BINARY_NBI, "*fetch = amo::fetch_and({n}, {ctx}, dest, value, pe)", "ATOMIC_FETCH_AND_NBI"),
-        op!("fetch_or_nbi", BitAmo, "void", BINARY_NBI, "*fetch = amo::fetch_or({n}, {ctx}, dest, value, pe)", "ATOMIC_FETCH_OR_NBI"),
-        op!("fetch_xor_nbi", BitAmo, "void", BINARY_NBI, "*fetch = amo::fetch_xor({n}, {ctx}, dest, value, pe)", "ATOMIC_FETCH_XOR_NBI"),
+        op!("fetch_nbi", ExtAmo, "void", FETCH_NBI, "amo::fetch_nbi({n}, {ctx}, fetch, source, pe)", "ATOMIC_FETCH_NBI"),
+        op!("compare_swap_nbi", Amo, "void", CSWAP_NBI, "amo::compare_swap_nbi({n}, {ctx}, fetch, dest, cond, value, pe)", "ATOMIC_COMPARE_SWAP_NBI"),
+        op!("swap_nbi", ExtAmo, "void", BINARY_NBI, "amo::swap_nbi({n}, {ctx}, fetch, dest, value, pe)", "ATOMIC_SWAP_NBI"),
+        op!("fetch_inc_nbi", Amo, "void", UNARY_NBI, "amo::fetch_inc_nbi({n}, {ctx}, fetch, dest, pe)", "ATOMIC_FETCH_INC_NBI"),
+        op!("fetch_add_nbi", Amo, "void", BINARY_NBI, "amo::fetch_add_nbi({n}, {ctx}, fetch, dest, value, pe)", "ATOMIC_FETCH_ADD_NBI"),
+        op!("fetch_and_nbi", BitAmo, "void", BINARY_NBI, "amo::fetch_and_nbi({n}, {ctx}, fetch, dest, value, pe)", "ATOMIC_FETCH_AND_NBI"),
+        op!("fetch_or_nbi", BitAmo, "void", BINARY_NBI, "amo::fetch_or_nbi({n}, {ctx}, fetch, dest, value, pe)", "ATOMIC_FETCH_OR_NBI"),
+        op!("fetch_xor_nbi", BitAmo, "void", BINARY_NBI, "amo::fetch_xor_nbi({n}, {ctx}, fetch, dest, value, pe)", "ATOMIC_FETCH_XOR_NBI"),
     ]);
     all
 }

@@ -11,7 +11,11 @@ const P: &str = "TYPE *dest, TYPE value, int pe";
 const G: &str = "const TYPE *source, int pe";
 
 const PUT: &str = "rma::put({n}, {ctx}, dest.cast(), source.cast(), bytes(nelems, {size}), pe)";
+const PUT_NBI: &str =
+    "rma::put_nbi({n}, {ctx}, dest.cast(), source.cast(), bytes(nelems, {size}), pe)";
 const GET: &str = "rma::get({n}, {ctx}, dest.cast(), source.cast(), bytes(nelems, {size}), pe)";
+const GET_NBI: &str =
+    "rma::get_nbi({n}, {ctx}, dest.cast(), source.cast(), bytes(nelems, {size}), pe)";
 const IPUT: &str =
     "rma::iput({n}, {ctx}, dest.cast(), source.cast(), dst, sst, nelems, {size}, pe)";
 const IGET: &str =
@@ -55,6 +59,7 @@ pub fn all() -> Vec<Family> {
             IPUT,
         )
         .generic("shmem_iput")
+        .inline("IPUT")
         .test("IPUT"),
         f(
             "shmem_iput",
@@ -64,6 +69,7 @@ pub fn all() -> Vec<Family> {
             STRIDED,
             IPUT,
         )
+        .inline("IPUT_SIZE")
         .test("IPUT_SIZE"),
         f(
             "shmem_ibput",
@@ -74,6 +80,7 @@ pub fn all() -> Vec<Family> {
             IBPUT,
         )
         .generic("shmem_ibput")
+        .inline("IBPUT")
         .test("IBPUT"),
         f(
             "shmem_ibput",
@@ -83,6 +90,7 @@ pub fn all() -> Vec<Family> {
             BLOCKED,
             IBPUT,
         )
+        .inline("IBPUT_SIZE")
         .test("IBPUT_SIZE"),
         f("shmem_get", "shmem_{ctx}{T}_get", Rma, "void", BLOCK, GET)
             .generic("shmem_get")
@@ -114,6 +122,7 @@ pub fn all() -> Vec<Family> {
             IGET,
         )
         .generic("shmem_iget")
+        .inline("IGET")
         .test("IGET"),
         f(
             "shmem_iget",
@@ -123,6 +132,7 @@ pub fn all() -> Vec<Family> {
             STRIDED,
             IGET,
         )
+        .inline("IGET_SIZE")
         .test("IGET_SIZE"),
         f(
             "shmem_ibget",
@@ -133,6 +143,7 @@ pub fn all() -> Vec<Family> {
             IBGET,
         )
         .generic("shmem_ibget")
+        .inline("IBGET")
         .test("IBGET"),
         f(
             "shmem_ibget",
@@ -142,6 +153,7 @@ pub fn all() -> Vec<Family> {
             BLOCKED,
             IBGET,
         )
+        .inline("IBGET_SIZE")
         .test("IBGET_SIZE"),
         f(
             "shmem_put_nbi",
@@ -149,7 +161,7 @@ pub fn all() -> Vec<Family> {
             Rma,
             "void",
             BLOCK,
-            PUT,
+            PUT_NBI,
         )
         .generic("shmem_put_nbi")
         .inline("PUT")
@@ -160,7 +172,7 @@ pub fn all() -> Vec<Family> {
             Sizes,
             "void",
             BLOCK,
-            PUT,
+            PUT_NBI,
         )
         .inline("PUT_SIZE")
         .test("PUT_SIZE"),
@@ -170,7 +182,7 @@ pub fn all() -> Vec<Family> {
             Mem,
             "void",
             BLOCK,
-            PUT,
+            PUT_NBI,
         )
         .inline("PUT_SIZE")
         .test("PUT_SIZE"),
@@ -180,7 +192,7 @@ pub fn all() -> Vec<Family> {
             Rma,
             "void",
             BLOCK,
-            GET,
+            GET_NBI,
         )
         .generic("shmem_get_nbi")
         .inline("GET")
@@ -191,7 +203,7 @@ pub fn all() -> Vec<Family> {
             Sizes,
             "void",
             BLOCK,
-            GET,
+            GET_NBI,
         )
         .inline("GET_SIZE")
         .test("GET_SIZE"),
@@ -201,7 +213,7 @@ pub fn all() -> Vec<Family> {
             Mem,
             "void",
             BLOCK,
-            GET,
+            GET_NBI,
         )
         .inline("GET_SIZE")
         .test("GET_SIZE"),

@@ -5,6 +5,7 @@ use crate::types::Group::{Mem, Rma, Single, Sizes};
 
 const PUT: &str = "TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe";
 const BODY: &str = "signal::put_signal({n}, {ctx}, dest.cast(), source.cast(), bytes(nelems, {size}), sig_addr, signal, sig_op, pe)";
+const BODY_NBI: &str = "signal::put_signal_nbi({n}, {ctx}, dest.cast(), source.cast(), bytes(nelems, {size}), sig_addr, signal, sig_op, pe)";
 
 /// The families.
 pub fn all() -> Vec<Family> {
@@ -45,7 +46,7 @@ pub fn all() -> Vec<Family> {
             Rma,
             "void",
             PUT,
-            BODY,
+            BODY_NBI,
         )
         .generic("shmem_put_signal_nbi")
         .test("PUT_SIGNAL"),
@@ -55,7 +56,7 @@ pub fn all() -> Vec<Family> {
             Sizes,
             "void",
             PUT,
-            BODY,
+            BODY_NBI,
         )
         .test("PUT_SIGNAL_SIZE"),
         f(
@@ -64,7 +65,7 @@ pub fn all() -> Vec<Family> {
             Mem,
             "void",
             PUT,
-            BODY,
+            BODY_NBI,
         )
         .test("PUT_SIGNAL_SIZE"),
         f(

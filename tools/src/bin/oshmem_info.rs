@@ -23,6 +23,10 @@ struct Options {
     #[arg(short, long, conflicts_with_all = ["version", "env"])]
     collectives: bool,
 
+    /// Only what this machine offers to reach other nodes with, what of it would be chosen, and why
+    #[arg(short, long, conflicts_with_all = ["version", "env", "collectives"])]
+    fabric: bool,
+
     /// Numbers of PEs that --collectives tells about
     #[arg(
         long,
@@ -32,6 +36,11 @@ struct Options {
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     pes: Vec<u32>,
+}
+
+fn fail(line: &dyn std::fmt::Display) -> ExitCode {
+    eprintln!("oshmem_info: {line}");
+    ExitCode::FAILURE
 }
 
 fn main() -> ExitCode {
@@ -44,10 +53,12 @@ fn main() -> ExitCode {
         let counts: Vec<usize> = options.pes.iter().map(|n| *n as usize).collect();
         match tune::overview(&counts) {
             Ok(text) => text,
-            Err(line) => {
-                eprintln!("oshmem_info: {line}");
-                return ExitCode::FAILURE;
-            }
+            Err(line) => return fail(&line),
+        }
+    } else if options.fabric {
+        match info::fabric() {
+            Ok(text) => text,
+            Err(line) => return fail(&line),
         }
     } else {
         info::describe()

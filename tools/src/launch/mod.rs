@@ -1,4 +1,5 @@
-//! `oshrun`: starts the PEs of a job on this node, watches them, and ends with them.
+//! `oshrun`: starts the PEs of a job on this node, watches them, and ends with them; or hands
+//! over to a launcher that starts them on several hosts ([`across`]).
 //!
 //! ```text
 //! oshrun (launcher)      reads the command line, passes signals on
@@ -8,6 +9,7 @@
 //!        └─ …
 //! ```
 
+mod across;
 mod descendants;
 mod ending;
 mod failure;
@@ -38,5 +40,8 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 fn run(arguments: Vec<OsString>) -> Result<u8, Failure> {
     let machine = Machine::here();
     let options = options::parse(arguments, machine.cores)?;
+    if let Some(across) = &options.across {
+        match across::hand_over(&options, across)? {}
+    }
     launcher::run(job::Job::new(options, machine)?)
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::{Args, CommandFactory, Parser, ValueEnum};
 use ferroshmem_core::job::region::MAX_PES;
 
+use super::across::{self, Across, Place};
 use super::failure::Failure;
 
 const USAGE: &str = "oshrun [OPTIONS] PROGRAM [ARGUMENT]... [: [-n N] [-x VAR] [--wdir DIR] PROGRAM [ARGUMENT]...]...";
@@ -15,6 +16,9 @@ const USAGE: &str = "oshrun [OPTIONS] PROGRAM [ARGUMENT]... [: [-n N] [-x VAR] [
 const DETAILS: &str = "\
 Options end at PROGRAM; what follows is its own. Sections that ':' separates run different programs as \
 one job; PEs are numbered through them in order. Standard input goes to PE 0.
+
+With --hosts or --hostfile, or inside an allocation of several of Slurm's nodes, oshrun hands over to a \
+launcher that reaches the hosts: srun, Hydra's mpiexec, or mpirun of Open MPI; --verbose says which and how.
 
 Exit status: 0 if all PEs ended well, else that of the first PE that did not (128 + N if signal N \
 ended it); 124 after --timeout, 126 or 127 if a program cannot be run, 2 for a wrong command line.";
@@ -31,7 +35,7 @@ pub enum Binding {
 /// What can be said of each program.
 #[derive(Debug, Args)]
 struct SectionArgs {
-    /// Number of PEs; without it, one for each core that oshrun may use
+    /// Number of PEs; without it, one for each core that oshrun may use, or each slot of the hosts
     #[arg(short = 'n', long = "np", value_name = "N", value_parser = count, allow_negative_numbers = true)]
     n_pes: Option<usize>,
     /// Sets a variable for the PEs, or checks that it is set: they inherit the whole environment
@@ -42,7 +46,7 @@ struct SectionArgs {
     wdir: Option<PathBuf>,
 }
 
-/// Runs an OpenSHMEM program on the PEs of this node
+/// Runs an OpenSHMEM program on the PEs of this node, or of several hosts
 #[derive(Debug, Parser)]
 #[command(name = "oshrun", version, override_usage = USAGE, after_help = DETAILS)]
 struct FirstArgs {
@@ -63,6 +67,8 @@ struct FirstArgs {
     /// Says what is started, and how it ends
     #[arg(short, long)]
     verbose: bool,
+    #[command(flatten)]
+    across: across::Args,
 }
 
 #[derive(Debug, Parser)]
@@ -102,6 +108,8 @@ pub struct Options {
     pub bind_to: Binding,
     /// `--verbose`.
     pub verbose: bool,
+    /// The other hosts, if there are any.
+    pub across: Option<Across>,
 }
 
 fn count(text: &str) -> Result<usize, String> {
@@ -129,12 +137,20 @@ pub fn parse(arguments: Vec<OsString>, cores: usize) -> Result<Options, Failure>
     if rest.is_empty() && command.is_empty() {
         return Err(Failure::usage("no program given: see oshrun --help"));
     }
-    let default = rest.is_empty().then_some(cores);
+    let place = first.across.place()?;
+    let default = match &place {
+        Place::Here(slots) => Some(slots.unwrap_or(cores)),
+        Place::Across(across) => across.default_pes(),
+    };
+    let default = default.filter(|_| rest.is_empty());
     let mut sections = vec![section(first.section, command, default)?];
     for group in rest {
         let (options, command) = divide::<LaterArgs>(group);
         let later = LaterArgs::try_parse_from(options).map_err(|e| from_clap(&e))?;
         sections.push(section(later.section, command, None)?);
+    }
+    if let Place::Here(Some(slots)) = place {
+        across::check_room(slots, sections.iter().map(|s| s.n_pes).sum())?;
     }
     Ok(Options {
         sections,
@@ -143,6 +159,10 @@ pub fn parse(arguments: Vec<OsString>, cores: usize) -> Result<Options, Failure>
         timeout: first.timeout,
         bind_to: first.bind_to,
         verbose: first.verbose,
+        across: match place {
+            Place::Across(across) => Some(across),
+            Place::Here(_) => None,
+        },
     })
 }
 
@@ -160,10 +180,7 @@ fn section(
             "give each program of several its number of PEs: -n N before \"{name}\""
         )));
     };
-    let variables = args
-        .variables
-        .iter()
-        .filter_map(|v| variable(v).transpose());
+    let variables = args.variables.iter().map(|v| variable(v));
     Ok(Section {
         n_pes,
         program: program.clone(),
@@ -173,8 +190,9 @@ fn section(
     })
 }
 
-/// `VAR=VALUE` is to be set; `VAR` is inherited, if it is there.
-fn variable(text: &OsStr) -> Result<Option<(OsString, OsString)>, Failure> {
+/// `VAR=VALUE` is to be set; `VAR` is inherited, if it is there: with its value, for launchers
+/// that hand no environment on.
+fn variable(text: &OsStr) -> Result<(OsString, OsString), Failure> {
     let bytes = text.as_bytes();
     let name_end = bytes.iter().position(|b| *b == b'=').unwrap_or(bytes.len());
     let name = OsStr::from_bytes(&bytes[..name_end]);
@@ -182,16 +200,14 @@ fn variable(text: &OsStr) -> Result<Option<(OsString, OsString)>, Failure> {
         let text = text.to_string_lossy();
         return Err(Failure::usage(format!("-x \"{text}\" names no variable")));
     }
-    match bytes.get(name_end + 1..) {
-        Some(value) => Ok(Some((name.to_owned(), OsStr::from_bytes(value).to_owned()))),
-        None if std::env::var_os(name).is_some() => Ok(None),
-        None => {
-            let name = name.to_string_lossy();
-            Err(Failure::usage(format!(
-                "-x {name}: the variable is not set; give -x {name}=VALUE"
-            )))
-        }
-    }
+    let given = bytes.get(name_end + 1..).map(OsStr::from_bytes);
+    let value = given.map_or_else(|| std::env::var_os(name), |v| Some(v.to_owned()));
+    value.map(|value| (name.to_owned(), value)).ok_or_else(|| {
+        let name = name.to_string_lossy();
+        Failure::usage(format!(
+            "-x {name}: the variable is not set; give -x {name}=VALUE"
+        ))
+    })
 }
 
 /// Divides a section into its options, in the form that clap reads (a name first, long
@@ -353,7 +369,8 @@ mod tests {
             .iter()
             .map(|(n, v)| (n.to_str(), v.to_str()))
             .collect();
-        let expected = [("A", "1"), ("B", "x=y"), ("E", "")];
+        let path = std::env::var("PATH").unwrap();
+        let expected = [("A", "1"), ("B", "x=y"), ("PATH", &path), ("E", "")];
         assert_eq!(pairs, expected.map(|(n, v)| (Some(n), Some(v))));
         let error = read("-n 1 -x FERROSHMEM_NO_SUCH_VARIABLE a").unwrap_err();
         assert!(error.contains("is not set"), "{error}");

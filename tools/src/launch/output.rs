@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
@@ -66,17 +66,22 @@ const PENDING_LIMIT: usize = 1 << 20;
 /// A line longer than this is cut.
 const LINE_LIMIT: usize = 1 << 20;
 
+/// Makes the directory of `--output`.
+pub fn create(dir: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(dir).map_err(|e| {
+        Failure::usage(format!(
+            "--output \"{}\": cannot create it: {e}",
+            dir.display()
+        ))
+    })
+}
+
 impl Output {
     /// Prepares for `n_pes` PEs.
     pub fn new(options: &Options, n_pes: usize) -> Result<Self, Failure> {
         let mode = match &options.output {
             Some(dir) => {
-                fs::create_dir_all(dir).map_err(|e| {
-                    Failure::usage(format!(
-                        "--output \"{}\": cannot create it: {e}",
-                        dir.display()
-                    ))
-                })?;
+                create(dir)?;
                 Mode::Files {
                     dir: dir.clone(),
                     digits: (n_pes - 1).to_string().len(),

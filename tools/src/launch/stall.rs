@@ -131,7 +131,7 @@ mod tests {
 
     fn job(n: usize) -> Control {
         let plan = Plan::new(n, &Machine::here(), None).unwrap();
-        Control::create(&plan, n, n, Tuning::default_for(n), 0)
+        Control::create(&plan, n, n, n, Tuning::default_for(n), 0)
             .unwrap()
             .1
     }

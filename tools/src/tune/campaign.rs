@@ -1,17 +1,14 @@
 //! Measuring this machine: one job after the other, by the `oshrun` beside this program.
 
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use ferroshmem_core::choice::{Collective, Parameters};
-use nix::errno::Errno;
-use nix::sys::prctl;
-use nix::sys::signal::Signal;
-use nix::unistd::{getpid, getppid};
+use ferroshmem_core::env;
+use ferroshmem_core::platform::child::end_with_parent;
 
 use super::measure::{Finding, Point, Task};
 use super::schedule::Depth;
@@ -132,29 +129,11 @@ fn run_job(
     let myself = std::env::current_exe().context("cannot find this program's file")?;
     let oshrun = beside(&myself)?;
     let mut command = Command::new(&oshrun);
-    for (name, _) in std::env::vars_os() {
-        // What is set for programs must not change what is measured.
-        if name.to_string_lossy().starts_with("SHMEM_")
-            || name.to_string_lossy().starts_with("SMA_")
-        {
-            command.env_remove(name);
-        }
-    }
+    env::keep_from(&mut command, &[]);
     let limit = time * 3 + PATIENCE;
-    let parent = getpid();
-    // SAFETY: between fork and exec this makes two system calls.
-    unsafe {
-        command.pre_exec(move || {
-            prctl::set_pdeathsig(Signal::SIGTERM)?;
-            if getppid() == parent {
-                Ok(())
-            } else {
-                Err(Errno::ECHILD.into())
-            }
-        });
-    }
+    end_with_parent(&mut command);
     let mut child = command
-        .env(ferroshmem_core::env::TUNING_FILE.name, "")
+        .env(env::TUNING_FILE.name, "")
         .args(["-n", &pes.to_string(), "--bind-to", binding])
         .args(["--timeout", &limit.as_secs().to_string()])
         .arg(&myself)

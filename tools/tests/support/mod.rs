@@ -3,6 +3,8 @@
 
 use std::fs;
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle, sleep};
@@ -47,6 +49,12 @@ pub fn script(options: &str, script: &str) -> Command {
         &format!("ulimit -c 0; PE=${{FERROSHMEM_JOB#*:}}; {script}"),
     ]);
     command
+}
+
+/// Writes a script that can be run.
+pub fn executable(path: &Path, text: &str) {
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// Runs to the end.
@@ -113,7 +121,16 @@ impl Job {
     }
 
     /// Waits for the end; no process of the job may be left.
-    pub fn wait(mut self) -> Ended {
+    pub fn wait(self) -> Ended {
+        self.wait_and(false)
+    }
+
+    /// Waits for the end of `oshrun`, and then for that of all processes that it left.
+    pub fn wait_for_all(self) -> Ended {
+        self.wait_and(true)
+    }
+
+    fn wait_and(mut self, others_may_be_later: bool) -> Ended {
         let status = loop {
             match self.child.try_wait().expect("our child") {
                 Some(status) => break status,
@@ -121,7 +138,8 @@ impl Job {
             }
         };
         // Who is killed cannot wait for the others; all others must.
-        if std::os::unix::process::ExitStatusExt::signal(&status).is_some() {
+        let killed = std::os::unix::process::ExitStatusExt::signal(&status).is_some();
+        if killed || others_may_be_later {
             while !processes(&self.mark).is_empty() {
                 self.tick();
             }

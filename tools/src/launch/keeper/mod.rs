@@ -75,9 +75,15 @@ impl Keeper {
         )
         .map_err(system("cannot read signals"))?;
         let pid = getpid().as_raw() as u32;
-        let (memory, control) =
-            Control::create(&job.plan, job.n_pes(), job.machine.cores, job.tuning, pid)
-                .map_err(|e| Failure::system(format!("cannot create the job's memory: {e}")))?;
+        let (memory, control) = Control::create(
+            &job.plan,
+            job.n_pes(),
+            job.n_pes(),
+            job.machine.cores,
+            job.tuning,
+            pid,
+        )
+        .map_err(|e| Failure::system(format!("cannot create the job's memory: {e}")))?;
         let output = Output::new(&job.options, job.n_pes())?;
         let timeout_at = job
             .options

@@ -17,8 +17,6 @@ pub use finding::{Finding, Point};
 
 /// Name of the routines that a misuse would be reported for.
 const NAME: &str = "oshtune";
-/// The handle of the world team, as `SHMEM_TEAM_WORLD`.
-const WORLD: usize = 1;
 
 /// What a measuring job finds out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

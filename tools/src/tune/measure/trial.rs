@@ -2,13 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use ferroshmem_core::api::constants::TEAM_WORLD;
 use ferroshmem_core::api::ops::Sum;
 use ferroshmem_core::api::{collective, setup};
 use ferroshmem_core::choice::{Choice, Collective, overriding};
 
 use super::buffer::Buffer;
 use super::finding::Point;
-use super::{Finding, NAME, WORLD};
+use super::{Finding, NAME};
 use crate::tune::schedule::{Depth, Unit};
 use crate::tune::statistics::lower_quartile;
 
@@ -191,16 +192,18 @@ impl Trial {
                     0
                 }
                 Collective::Reduce => {
-                    collective::reduce::<f64, Sum>(NAME, WORLD, dest, source, len)
+                    collective::reduce::<f64, Sum>(NAME, TEAM_WORLD, dest, source, len)
                 }
-                Collective::Broadcast => collective::broadcast(NAME, WORLD, to, from, bytes, 0),
-                Collective::Collect => collective::collect(NAME, WORLD, to, from, bytes),
-                Collective::Fcollect => collective::fcollect(NAME, WORLD, to, from, bytes),
-                Collective::Alltoall => collective::alltoall(NAME, WORLD, to, from, bytes),
+                Collective::Broadcast => {
+                    collective::broadcast(NAME, TEAM_WORLD, to, from, bytes, 0)
+                }
+                Collective::Collect => collective::collect(NAME, TEAM_WORLD, to, from, bytes),
+                Collective::Fcollect => collective::fcollect(NAME, TEAM_WORLD, to, from, bytes),
+                Collective::Alltoall => collective::alltoall(NAME, TEAM_WORLD, to, from, bytes),
                 Collective::Alltoalls => {
-                    collective::alltoalls(NAME, WORLD, to, from, 1, 1, len, ELEMENT)
+                    collective::alltoalls(NAME, TEAM_WORLD, to, from, 1, 1, len, ELEMENT)
                 }
-                Collective::Scan => collective::scan(NAME, WORLD, dest, source, len, true),
+                Collective::Scan => collective::scan(NAME, TEAM_WORLD, dest, source, len, true),
             }
         };
     }

@@ -1,0 +1,140 @@
+//! The launchers that `oshrun` can hand over to, and which is there.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use clap::ValueEnum;
+use nix::unistd::{AccessFlags, access};
+
+use super::{Across, Target};
+use crate::launch::failure::Failure;
+
+/// Launchers, told apart by their options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// Slurm's srun, inside an allocation
+    Slurm,
+    /// mpiexec.hydra, of MPICH and its relatives
+    Hydra,
+    /// mpirun of Open MPI
+    Openmpi,
+    /// prterun, of PRRTE
+    Prte,
+}
+
+/// A launcher that was found.
+#[derive(Debug)]
+pub struct Starter {
+    pub kind: Kind,
+    pub path: PathBuf,
+    /// Whether it is Open MPI's from version 5 on, whose options are those of PRRTE.
+    pub is_prte: bool,
+}
+
+impl Starter {
+    /// The one that the user wants, else the first that there is: Slurm's own where it knows
+    /// the hosts, then Hydra, which hands the whole environment on, then Open MPI's.
+    pub fn find(across: &Across) -> Result<Self, Failure> {
+        let in_allocation = matches!(across.target, Target::Allocation(_));
+        if let Some(kind) = across.kind {
+            if kind == Kind::Slurm && !in_allocation {
+                return Err(Failure::usage(
+                    "--launcher slurm: Slurm chooses the hosts: run oshrun inside salloc or sbatch, without --hosts",
+                ));
+            }
+            return Self::of(kind).ok_or_else(|| missing(Some(kind)));
+        }
+        let first = in_allocation.then_some(Kind::Slurm);
+        let others = [Kind::Hydra, Kind::Prte, Kind::Openmpi];
+        first
+            .into_iter()
+            .chain(others)
+            .find_map(Self::of)
+            .ok_or_else(|| missing(None))
+    }
+
+    fn of(kind: Kind) -> Option<Self> {
+        let found = |path, is_prte| Self {
+            kind,
+            path,
+            is_prte,
+        };
+        match kind {
+            Kind::Slurm => in_path("srun").map(|path| found(path, false)),
+            Kind::Hydra => in_path("mpiexec.hydra").map(|path| found(path, false)),
+            Kind::Prte => in_path("prterun").map(|path| found(path, true)),
+            Kind::Openmpi => {
+                let names = ["mpirun.openmpi", "orterun", "mpirun"];
+                let mut paths = names.into_iter().filter_map(in_path);
+                paths.find_map(|path| {
+                    let major = openmpi_major(&path)?;
+                    Some(found(path, major >= 5))
+                })
+            }
+        }
+    }
+
+    /// For messages.
+    pub fn name(&self) -> &'static str {
+        match self.kind {
+            Kind::Slurm => "Slurm's srun",
+            Kind::Hydra => "Hydra's mpiexec",
+            Kind::Openmpi => "Open MPI's mpirun",
+            Kind::Prte => "PRRTE's prterun",
+        }
+    }
+}
+
+fn missing(wanted: Option<Kind>) -> Failure {
+    Failure::usage(match wanted {
+        None => {
+            "PEs on other hosts need a launcher that starts them, and none is in PATH: install Hydra's mpiexec.hydra (MPICH; Debian: hydra) or Open MPI (Debian: openmpi-bin), or run inside an allocation of Slurm's"
+        }
+        Some(Kind::Slurm) => "--launcher slurm: no srun in PATH",
+        Some(Kind::Hydra) => {
+            "--launcher hydra: no mpiexec.hydra in PATH: install MPICH (Debian: hydra)"
+        }
+        Some(Kind::Openmpi) => {
+            "--launcher openmpi: no mpirun of Open MPI in PATH: install it (Debian: openmpi-bin)"
+        }
+        Some(Kind::Prte) => "--launcher prte: no prterun in PATH: install PRRTE or Open MPI 5",
+    })
+}
+
+/// A program of `PATH`.
+pub fn in_path(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    let mut files = env::split_paths(&path).map(|dir| dir.join(name));
+    files.find(|file| file.is_file() && access(file, AccessFlags::X_OK).is_ok())
+}
+
+/// The version of an `mpirun`, if it is Open MPI's: others have that name, too.
+fn openmpi_major(program: &Path) -> Option<u32> {
+    let output = Command::new(program)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
+    major_of(&String::from_utf8_lossy(&output.stdout))
+}
+
+/// From `mpirun (Open MPI) 5.0.8`, or `(OpenRTE) 4.1.4` as version 4 may say.
+fn major_of(answer: &str) -> Option<u32> {
+    let after = |mark| answer.split_once(mark).map(|(_, rest)| rest);
+    let version = after("(Open MPI) ").or_else(|| after("(OpenRTE) "))?;
+    version.split('.').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions() {
+        let old = "mpirun.openmpi (OpenRTE) 4.1.4\n\nReport bugs to";
+        assert_eq!(major_of(old), Some(4));
+        assert_eq!(major_of("mpirun (Open MPI) 5.0.8\n"), Some(5));
+        assert_eq!(major_of("HYDRA build details:\n Version: 4.0.2"), None);
+    }
+}

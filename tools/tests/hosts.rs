@@ -1,0 +1,262 @@
+//! `oshrun` on several hosts: which launcher it becomes, with what command line and environment.
+//! The launchers are scripts that tell how they were called.
+
+mod support;
+
+use std::env;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use support::{executable, oshrun, run};
+use tempfile::TempDir;
+
+/// Says how it was called, by words in brackets; as `srun` and `mpirun` it answers questions.
+const FAKE: &str = r#"#!/bin/sh
+case "$1" in
+  --version) echo "mpirun (Open MPI) $OPENMPI_VERSION"; exit 0 ;;
+  --mpi=list) printf 'MPI plugin types are...\n\tnone\n%b' "$SRUN_OFFERS" >&2; exit 0 ;;
+esac
+printf '%s' "${0##*/}"
+for word in "$@"; do printf ' [%s]' "$word"; done
+printf '\nGREETING=%s AGENT=%s JOB=%s\n' "$GREETING" "$HYDRA_LAUNCHER_EXTRA_ARGS" "$FERROSHMEM_JOB"
+exit 42
+"#;
+
+/// A `PATH` with these launchers only, and the few programs that the script needs.
+struct Machine {
+    dir: TempDir,
+}
+
+impl Machine {
+    fn with(launchers: &[&str]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        for launcher in launchers {
+            executable(&dir.path().join(launcher), FAKE);
+        }
+        Self { dir }
+    }
+
+    fn oshrun(&self, line: &str) -> Command {
+        let mut command = oshrun(&line.split_whitespace().collect::<Vec<_>>());
+        let slurm = env::vars_os().map(|(name, _)| name);
+        for name in slurm.filter(|n| n.to_string_lossy().starts_with("SLURM_")) {
+            command.env_remove(name);
+        }
+        for name in ["SHMEM_DEBUG", "LD_LIBRARY_PATH"] {
+            command.env_remove(name);
+        }
+        command
+            .env("PATH", self.dir.path())
+            .env("OPENMPI_VERSION", "4.1.4")
+            .env("SRUN_OFFERS", "\tpmix\n\tpmi2\n");
+        command
+    }
+
+    /// Inside an allocation of two nodes with four cores each.
+    fn oshrun_in_slurm(&self, line: &str) -> Command {
+        let mut command = self.oshrun(line);
+        command
+            .env("SLURM_JOB_ID", "7")
+            .env("SLURM_JOB_NUM_NODES", "2")
+            .env("SLURM_JOB_CPUS_PER_NODE", "4(x2)");
+        command
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+}
+
+/// The first line that a fake launcher printed, which ended the job with its own status.
+fn called(command: &mut Command) -> String {
+    let ended = run(command);
+    assert_eq!(ended.code, Some(42), "{}", ended.stderr);
+    assert_eq!(ended.stderr, "");
+    ended.stdout.lines().next().unwrap().to_owned()
+}
+
+/// The one line by which it refuses.
+fn refused(command: &mut Command) -> String {
+    let ended = run(command);
+    assert_eq!(ended.code, Some(2), "{}{}", ended.stdout, ended.stderr);
+    assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+    ended.stderr
+}
+
+#[test]
+fn hydra_comes_first() {
+    let all = Machine::with(&["mpiexec.hydra", "prterun", "mpirun", "srun"]);
+    assert_eq!(
+        called(&mut all.oshrun("--hosts a:4,b:2 ./a 1 --label")),
+        "mpiexec.hydra [-hosts] [a:4,b:2] [-n] [6] [./a] [1] [--label]"
+    );
+    let options =
+        "-n 3 --hosts a:4 --label --bind-to core --launcher-option -v --wdir /tmp -x V=x,=y";
+    assert_eq!(
+        called(&mut all.oshrun(&format!("{options} a"))),
+        "mpiexec.hydra [-hosts] [a:4] [-bind-to] [core] [-prepend-rank] [-v] [-n] [3] [-env] [V] [x,=y] [-wdir] [/tmp] [a]"
+    );
+    assert_eq!(
+        called(&mut all.oshrun("-n 1 --hosts a:4 ./a 1 : -n 2 -x V=2 ./b")),
+        "mpiexec.hydra [-hosts] [a:4] [-n] [1] [./a] [1] [:] [-n] [2] [-env] [V] [2] [./b]"
+    );
+    let out = all.path("out");
+    let line = format!("--hosts a:2 --output {} a", out.display());
+    let files = called(&mut all.oshrun(&line));
+    assert!(
+        files.contains(&format!("[{}/pe.%r.err]", out.display())),
+        "{files}"
+    );
+    assert!(out.is_dir());
+}
+
+#[test]
+fn agents_and_what_is_inherited() {
+    let hydra = Machine::with(&["mpiexec.hydra"]);
+    let mut command = hydra.oshrun("--hosts a:1");
+    command.args(["--launch-agent", "rsh -p 'x y'", "a"]);
+    command
+        .env("GREETING", "hello")
+        .env("FERROSHMEM_JOB", "5:0");
+    let ended = run(&mut command);
+    assert_eq!(
+        ended.stdout,
+        "mpiexec.hydra [-launcher] [ssh] [-launcher-exec] [rsh] [-hosts] [a:1] [-n] [1] [a]\n\
+         GREETING=hello AGENT=-p x y JOB=\n"
+    );
+}
+
+#[test]
+fn open_mpi_is_told_what_to_hand_on() {
+    let machine = Machine::with(&["mpirun"]);
+    let mut command =
+        machine.oshrun("--hosts a:2,b:2 -x SHMEM_CHECK=1 -x OTHER --label --launch-agent rsh a");
+    command
+        .env("SHMEM_CHECK", "0")
+        .env("SMA_VERSION", "")
+        .env("OTHER", "1");
+    assert_eq!(
+        called(&mut command),
+        "mpirun [--mca] [plm_rsh_agent] [rsh] [--host] [a:2,b:2] [--map-by] [slot] [--bind-to] [none] [--tag-output] [-n] [4] [-x] [SMA_VERSION] [-x] [SHMEM_CHECK=1] [-x] [OTHER=1] [a]"
+    );
+    let mut command = machine.oshrun("--hosts a:2 --label --bind-to core --launch-agent rsh a");
+    command.env("OPENMPI_VERSION", "5.0.8");
+    let of_prte = "[--prtemca] [plm_ssh_agent] [rsh] [--host] [a:2] [--map-by] [slot] [--bind-to] [core:overload-allowed] [--output] [tag] [-n] [2] [a]";
+    assert_eq!(called(&mut command), format!("mpirun {of_prte}"));
+    let both = Machine::with(&["mpirun", "prterun"]);
+    let line = "--hosts a:2 --label --bind-to core --launch-agent rsh a";
+    assert_eq!(called(&mut both.oshrun(line)), format!("prterun {of_prte}"));
+    let forced = called(&mut both.oshrun("--hosts a:2 --launcher openmpi a"));
+    assert!(forced.starts_with("mpirun [--host]"), "{forced}");
+    let line = refused(&mut machine.oshrun("--hosts a:2 --output d a"));
+    assert!(
+        line.contains("--output cannot be had from Open MPI"),
+        "{line}"
+    );
+}
+
+#[test]
+fn slurm_inside_an_allocation() {
+    let machine = Machine::with(&["mpiexec.hydra", "srun"]);
+    let common = "[--kill-on-bad-exit=1] [--input=0]";
+    assert_eq!(
+        called(&mut machine.oshrun_in_slurm("a 1")),
+        format!("srun [--mpi=pmix] [--ntasks=8] {common} [a] [1]")
+    );
+    let mut command = machine.oshrun_in_slurm("-n 3 -x GREETING=a,b --wdir /tmp a");
+    let ended = run(command.env("SRUN_OFFERS", "\\tpmi2\\n"));
+    let line = format!("srun [--mpi=pmi2] [--ntasks=3] {common} [--chdir] [/tmp] [a]");
+    assert_eq!(ended.stdout, format!("{line}\nGREETING=a,b AGENT= JOB=\n"));
+    let mut command = machine.oshrun_in_slurm("a");
+    let neither = refused(command.env("SRUN_OFFERS", ""));
+    assert!(neither.contains("neither PMIx nor PMI-2"), "{neither}");
+    let out = machine.path("out");
+    let line = format!("-n 11 --bind-to core --output {} a", out.display());
+    let files = called(&mut machine.oshrun_in_slurm(&line));
+    let expected = format!("[--output={}/pe.%2t.out]", out.display());
+    assert!(
+        files.contains("[--cpu-bind=cores]") && files.contains(&expected),
+        "{files}"
+    );
+    // Hosts of one's own, or a launcher of one's own.
+    let named = called(&mut machine.oshrun_in_slurm("--hosts a:2 a"));
+    assert_eq!(named, "mpiexec.hydra [-hosts] [a:2] [-n] [2] [a]");
+    let hydra = called(&mut machine.oshrun_in_slurm("--launcher hydra a"));
+    assert_eq!(hydra, "mpiexec.hydra [-n] [8] [a]");
+    let several = refused(&mut machine.oshrun_in_slurm("-n 1 a : -n 1 b"));
+    assert!(several.contains("Slurm's srun"), "{several}");
+    let outside = refused(&mut machine.oshrun("--hosts a:2 --launcher slurm a"));
+    assert!(outside.contains("salloc"), "{outside}");
+}
+
+/// Without other hosts, nothing is handed over.
+#[test]
+fn this_host_alone_is_oshruns_own() {
+    let machine = Machine::with(&["mpiexec.hydra", "srun"]);
+    for line in ["--hosts localhost:2", "-n 2 --hosts localhost:3"] {
+        let mut command = machine.oshrun(&format!("{line} /bin/sh -c"));
+        let ended = run(command.arg("echo pe of ${FERROSHMEM_JOB#*:}"));
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        let mut lines: Vec<&str> = ended.stdout.lines().collect();
+        lines.sort_unstable();
+        assert_eq!(lines, ["pe of 0", "pe of 1"]);
+    }
+    let mut one_node = machine.oshrun_in_slurm("-n 1 /bin/true");
+    assert_eq!(run(one_node.env("SLURM_JOB_NUM_NODES", "1")).code, Some(0));
+    let mut in_a_task = machine.oshrun_in_slurm("-n 1 /bin/true");
+    assert_eq!(run(in_a_task.env("SLURM_STEP_ID", "0")).code, Some(0));
+    let line = refused(&mut machine.oshrun("-n 3 --hosts localhost:2 /bin/true"));
+    assert!(line.contains("have 2 slots"), "{line}");
+}
+
+#[test]
+fn what_cannot_be_is_one_line() {
+    let none = Machine::with(&[]);
+    let line = refused(&mut none.oshrun("--hosts a:2 a"));
+    assert!(
+        line.contains("mpiexec.hydra") && line.contains("openmpi-bin"),
+        "{line}"
+    );
+    let machine = Machine::with(&["mpiexec.hydra"]);
+    let file = machine.path("hosts");
+    fs::write(&file, "a slots=2\nb slots=two\n").unwrap();
+    let file = file.display();
+    for (options, word) in [
+        ("--hosts a:0", "slots from 1"),
+        ("--hosts a:1,,b:1", "without a name"),
+        ("--hosts=-v:1", "an option"),
+        ("--hosts a:1,a:2", "twice"),
+        ("--hosts a:1 --hostfile x", "--hostfile"),
+        ("-n 9 --hosts a:4,b:4", "have 8 slots"),
+        ("--hostfile no-such-file", "No such file"),
+        (&format!("--hostfile {file}"), "line 2"),
+        ("--launcher hydra", "--hosts"),
+        ("--hosts a:1 --launcher openmpi", "openmpi-bin"),
+        ("--hosts a:1 --launcher mpd", "hydra"),
+        ("--hosts a:1 --timeout 3", "coreutils"),
+        ("--hosts a:1 --", "by other launchers"),
+    ] {
+        let program = if options.ends_with("--") { "-a" } else { "a" };
+        let line = refused(&mut machine.oshrun(&format!("{options} {program}")));
+        assert!(line.contains(word), "{options}: {line}");
+    }
+}
+
+#[test]
+fn it_says_what_it_becomes() {
+    let machine = Machine::with(&["mpiexec.hydra"]);
+    let hydra = machine.path("mpiexec.hydra");
+    let line = format!(
+        "oshrun: 2 PEs on a:2 by Hydra's mpiexec: {} -hosts a:2 -n 2 sh -c 'exit 1'\n",
+        hydra.display()
+    );
+    for (options, debug) in [("-v --hosts a:2", false), ("--hosts a:2", true)] {
+        let mut command = machine.oshrun(options);
+        command.args(["sh", "-c", "exit 1"]);
+        if debug {
+            command.env("SHMEM_DEBUG", "1");
+        }
+        assert_eq!(run(&mut command).stderr, line);
+    }
+}
