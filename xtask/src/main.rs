@@ -5,6 +5,7 @@ mod files;
 mod install;
 mod package;
 mod report;
+mod rig;
 mod run;
 mod suite;
 mod workspace;
@@ -31,6 +32,8 @@ enum Task {
     Test(suite::Options),
     /// Measures the library beside every other OpenSHMEM and MPI found, and writes a page of plots
     Report(report::Options),
+    /// Runs jobs across several hosts, which it makes on this machine
+    Rig(rig::Options),
 }
 
 /// Environment variable that tells tests and benchmarks which installation to use.
@@ -51,6 +54,7 @@ fn perform(task: Task) -> Result<ExitCode> {
         Task::Install(options) => install::main(&options)?,
         Task::Demo(options) => demo::main(&options)?,
         Task::Test(options) => suite::main(&options)?,
+        Task::Rig(options) => rig::main(&options)?,
         Task::Report(options) => return report::main(&options),
     }
     Ok(ExitCode::SUCCESS)

@@ -23,6 +23,14 @@ const OPTIONAL: &[(&str, &str)] = &[
     ("cmake", "find_package(FerroSHMEM)"),
     ("pkg-config", "use by pkg-config"),
     ("mandoc", "the form of the manual pages"),
+    ("ip", "jobs across hosts"),
+    ("mpiexec.hydra", "jobs across hosts by Hydra"),
+    ("mpirun.openmpi", "jobs across hosts by Open MPI"),
+    ("srun", "jobs across hosts by Slurm"),
+    (
+        "qemu-system-x86_64",
+        "jobs over RDMA devices, in virtual machines",
+    ),
 ];
 
 /// Options of the task.
@@ -131,7 +139,11 @@ pub fn main(options: &Options) -> Result<()> {
         }
     }
     for (tool, tested) in OPTIONAL {
-        let version = if *tool == "mandoc" { "-h" } else { "--version" };
+        let version = match *tool {
+            "mandoc" => "-h",
+            "ip" => "-V",
+            _ => "--version",
+        };
         let there = Command::new(tool).arg(version).output().is_ok();
         if !there {
             summary.add(tested, Outcome::Skipped(format!("{tool} is not installed")));

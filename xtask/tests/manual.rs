@@ -45,7 +45,7 @@ fn overview_lists_every_environment_variable() {
     }
     assert!(
         page[begin..end] == expected,
-        "the list of variables in ferroshmem.7 differs from the table in src/env.rs: \
+        "the list of variables in ferroshmem.7 differs from the table in core/src/env.rs: \
          run this test with {UPDATE}=1 to write it"
     );
 }

@@ -1,0 +1,194 @@
+//! The first processes of a host: one that holds its namespaces open, and PID 1 in them, which
+//! starts what it is told to and reaps what is orphaned.
+
+use super::wire::{self, Order};
+use super::{NAMES, SHARED, network, roles};
+use anyhow::{Context, Result, ensure};
+use nix::mount::{MsFlags, mount};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+use nix::unistd::{Pid, sethostname, setsid};
+use std::collections::HashMap;
+use std::fs;
+use std::io::{ErrorKind, Write, stdin, stdout};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+/// Makes the namespaces of a host, waits for its link, and runs PID 1 there to its end.
+/// `words`: number of hosts, number of this one.
+pub fn host(words: Vec<String>) -> Result<i32> {
+    unshare(
+        CloneFlags::CLONE_NEWNET
+            | CloneFlags::CLONE_NEWUTS
+            | CloneFlags::CLONE_NEWIPC
+            | CloneFlags::CLONE_NEWNS
+            | CloneFlags::CLONE_NEWPID,
+    )
+    .context("cannot make a host's namespaces")?;
+    println!("made");
+    ensure!(wire::line(stdin())? == "linked", "the rig has ended");
+    let mut init = Command::new("/proc/self/exe")
+        .arg0(roles::INIT)
+        .args(words)
+        .spawn()?;
+    init.wait()?;
+    Ok(0)
+}
+
+/// PID 1.
+pub fn run(words: &[String]) -> Result<i32> {
+    let [hosts, host] = words else {
+        anyhow::bail!("expected the number of hosts and this one's");
+    };
+    let (hosts, host): (usize, usize) = (hosts.parse()?, host.parse()?);
+    let name = NAMES[host];
+    sethostname(name)?;
+    // PEs have large memory; programs that are made to crash must not fill the disk with it.
+    setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
+    arrange_files(name, hosts).context("cannot arrange the files of a host")?;
+    network::configure(host)?;
+
+    let mut wanted = SigSet::empty();
+    wanted.add(Signal::SIGCHLD);
+    wanted.thread_block()?;
+    let signals = SignalFd::with_flags(&wanted, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
+    let listener = UnixListener::bind(format!("{SHARED}/{name}"))?;
+    println!("up");
+    stdout().flush()?;
+
+    let mut running = HashMap::new();
+    loop {
+        let mut events = [
+            PollFd::new(listener.as_fd(), PollFlags::POLLIN),
+            PollFd::new(signals.as_fd(), PollFlags::POLLIN),
+        ];
+        match poll(&mut events, PollTimeout::NONE) {
+            Err(nix::errno::Errno::EINTR) => continue,
+            result => result?,
+        };
+        let [asked, ended] = events.map(|e| e.any() == Some(true));
+        if ended {
+            while let Ok(Some(_)) = signals.read_signal() {}
+            reap(&mut running)?;
+        }
+        if asked {
+            let (client, _) = listener.accept()?;
+            serve(client, &mut running);
+        }
+    }
+}
+
+/// Own `/proc`, `/sys`, `/dev/shm` and `/run`, names of all hosts, and a boot id of its own.
+fn arrange_files(name: &str, hosts: usize) -> Result<()> {
+    let none: Option<&str> = None;
+    let bind = |from: &str, to: &str| mount(Some(from), to, none, MsFlags::MS_BIND, none);
+    mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
+    mount(Some("proc"), "/proc", Some("proc"), MsFlags::empty(), none)?;
+    // What is there of the machine's devices is of no use; a container may forbid this.
+    let _ = mount(Some("sysfs"), "/sys", Some("sysfs"), MsFlags::empty(), none);
+    mount(
+        Some("shm"),
+        "/dev/shm",
+        Some("tmpfs"),
+        MsFlags::empty(),
+        Some("mode=1777"),
+    )?;
+
+    let own = format!("/run/hosts/{name}");
+    for folder in ["run/rig", "run/lock", "tmp"] {
+        fs::create_dir_all(format!("{own}/{folder}"))?;
+    }
+    let boot_id = fs::read_to_string("/proc/sys/kernel/random/uuid")?;
+    for (file, text, place) in [
+        ("hosts", network::hosts_file(hosts), "/etc/hosts"),
+        ("hostname", format!("{name}\n"), "/etc/hostname"),
+        ("boot_id", boot_id, "/proc/sys/kernel/random/boot_id"),
+    ] {
+        let file = format!("{own}/{file}");
+        fs::write(&file, text)?;
+        if Path::new(place).exists() {
+            bind(&file, place).with_context(|| format!("cannot replace {place}"))?;
+        }
+    }
+    bind(SHARED, &format!("{own}/run/rig"))?;
+    mount(
+        Some(format!("{own}/run").as_str()),
+        "/run",
+        none,
+        MsFlags::MS_BIND | MsFlags::MS_REC,
+        none,
+    )?;
+    Ok(())
+}
+
+/// Starts what a client asks for; failures are the client's.
+fn serve(client: UnixStream, running: &mut HashMap<Pid, UnixStream>) {
+    let started = Order::receive(&client).and_then(|(order, files)| start(order, files));
+    let answer = match &started {
+        Ok(pid) => format!("pid {pid}\n"),
+        Err(error) => format!("error {error:#}\n"),
+    };
+    if (&client).write_all(answer.as_bytes()).is_ok()
+        && let Ok(pid) = started
+    {
+        running.insert(pid, client);
+    }
+}
+
+fn start(order: Order, files: Vec<OwnedFd>) -> Result<Pid> {
+    let [input, output, errors] = <[OwnedFd; 3]>::try_from(files)
+        .ok()
+        .context("expected three files")?;
+    let (program, arguments) = order.words.split_first().context("no command")?;
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .current_dir(&order.folder)
+        .stdin(input)
+        .stdout(output)
+        .stderr(errors);
+    if let Some(variables) = order.variables {
+        command.env_clear().envs(variables);
+    }
+    // SAFETY: between fork and exec, it makes two system calls.
+    unsafe {
+        command.pre_exec(|| {
+            setsid()?;
+            SigSet::empty().thread_set_mask()?;
+            Ok(())
+        });
+    }
+    let child = command
+        .spawn()
+        .with_context(|| format!("cannot run {}", program.display()))?;
+    Ok(Pid::from_raw(child.id().cast_signed()))
+}
+
+/// Collects all that have ended and tells who asked for them.
+fn reap(running: &mut HashMap<Pid, UnixStream>) -> Result<()> {
+    loop {
+        let status = match waitid(Id::All, WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG) {
+            Err(nix::errno::Errno::ECHILD) | Ok(WaitStatus::StillAlive) => return Ok(()),
+            status => status?,
+        };
+        let (pid, raw) = match status {
+            WaitStatus::Exited(pid, code) => (pid, code << 8),
+            WaitStatus::Signaled(pid, signal, _) => (pid, signal as i32),
+            _ => continue,
+        };
+        if let Some(client) = running.remove(&pid) {
+            match (&client).write_all(format!("ended {raw}\n").as_bytes()) {
+                // It did not want to know.
+                Err(e) if e.kind() == ErrorKind::BrokenPipe => (),
+                result => result?,
+            }
+        }
+    }
+}

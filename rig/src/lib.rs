@@ -1,0 +1,4 @@
+//! Several hosts on one machine, for tests.
+
+pub mod hosts;
+pub mod machines;

@@ -1,0 +1,116 @@
+//! The PEs on a machine.
+
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
+
+use super::Reports;
+use crate::machines::End;
+use crate::machines::message::{Report, Start};
+
+/// Where programs are.
+pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// The folder of the jobs, which the rig reads.
+const JOBS: &str = "/run/rig";
+/// Status of a PE that could not be started, as shells have it.
+const NOT_STARTED: i32 = 127;
+
+/// The PEs that run.
+pub struct Pes {
+    reports: Reports,
+    /// The groups of processes that they lead.
+    groups: Arc<Mutex<BTreeSet<u32>>>,
+}
+
+impl Pes {
+    pub fn new(reports: Reports) -> Self {
+        Self {
+            reports,
+            groups: Arc::default(),
+        }
+    }
+
+    /// Starts PEs, and reports the end of each.
+    pub fn start(&self, job: u64, starts: Vec<Start>) {
+        for start in starts {
+            let rank = start.rank;
+            let child = {
+                // One that is to be stopped is known.
+                let mut groups = lock(&self.groups);
+                spawn(job, &start).inspect(|child| {
+                    groups.insert(child.id());
+                })
+            };
+            match child {
+                Ok(child) => self.wait_for(job, rank, child),
+                Err(error) => {
+                    let text = format!("rig: {error:#}\n");
+                    // The rig finds the reason where errors are.
+                    let _ = std::fs::write(output(job, rank, "err"), text);
+                    let end = End::Exited(NOT_STARTED);
+                    self.reports.send(&Report::Ended { job, rank, end });
+                }
+            }
+        }
+    }
+
+    fn wait_for(&self, job: u64, rank: usize, mut child: Child) {
+        let groups = self.groups.clone();
+        let reports = self.reports.clone();
+        thread::spawn(move || {
+            let status = child.wait();
+            lock(&groups).remove(&child.id());
+            let end = status.map_or(End::Exited(NOT_STARTED), end);
+            reports.send(&Report::Ended { job, rank, end });
+        });
+    }
+
+    /// Ends the PEs that run, and what they started.
+    pub fn stop(&self) {
+        for group in lock(&self.groups).iter() {
+            // SAFETY: kill with plain integers.
+            unsafe { libc::kill(-group.cast_signed(), libc::SIGKILL) };
+        }
+    }
+}
+
+fn spawn(job: u64, start: &Start) -> Result<Child> {
+    let [program, arguments @ ..] = &start.command[..] else {
+        bail!("the command is empty");
+    };
+    let file = |kind| -> Result<File> {
+        let path = output(job, start.rank, kind);
+        File::create(&path).with_context(|| format!("cannot write {path}"))
+    };
+    Command::new(program)
+        .args(arguments)
+        .env_clear()
+        .env("PATH", PATH)
+        .env("HOME", "/root")
+        .envs(start.environment.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::null())
+        .stdout(file("out")?)
+        .stderr(file("err")?)
+        .process_group(0)
+        .spawn()
+        .with_context(|| format!("cannot run {}", program.display()))
+}
+
+fn output(job: u64, rank: usize, kind: &str) -> String {
+    format!("{JOBS}/{job}/{rank}.{kind}")
+}
+
+fn end(status: ExitStatus) -> End {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => End::Exited(code),
+        (None, signal) => End::Killed(signal.unwrap_or(0)),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|e| e.into_inner())
+}

@@ -1,0 +1,132 @@
+//! Debian's kernel, fetched but not installed.
+
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::modules;
+
+/// Modules of the machines: files and network of QEMU's, the channel to the rig, and the RDMA
+/// device, with the access to it from programs and the checksum that it asks for by name.
+const MODULES: &[&str] = &[
+    "virtio_pci",
+    "virtio_console",
+    "virtio_net",
+    "9pnet_virtio",
+    "9p",
+    "overlay",
+    "crc32_generic",
+    "rdma_rxe",
+    "rdma_ucm",
+];
+
+/// A kernel and the modules to load, in this order.
+#[derive(Debug, Clone)]
+pub struct Kernel {
+    /// The file that QEMU boots.
+    pub image: PathBuf,
+    /// The files of the modules.
+    pub modules: Vec<PathBuf>,
+}
+
+impl Kernel {
+    /// The kernel in the folder `cache`, fetched there (70 MB, of which 15 are kept) if there is none.
+    ///
+    /// # Errors
+    /// If it cannot be fetched.
+    pub fn cached(cache: &Path) -> Result<Self> {
+        let folder = cache.join("kernel");
+        if !folder.join(IMAGE).exists() {
+            fetch(cache, &folder).context("cannot get Debian's kernel")?;
+        }
+        let mut modules: Vec<_> = fs::read_dir(folder.join(MODULE_FOLDER))?
+            .map(|entry| Ok(entry?.path()))
+            .collect::<Result<_>>()?;
+        modules.sort();
+        Ok(Self {
+            image: folder.join(IMAGE),
+            modules,
+        })
+    }
+}
+
+const IMAGE: &str = "vmlinuz";
+const MODULE_FOLDER: &str = "modules";
+
+/// Fills `folder`, last of all by giving it its name: it is complete once it is there.
+fn fetch(cache: &Path, folder: &Path) -> Result<()> {
+    fs::create_dir_all(cache).with_context(|| format!("cannot make {}", cache.display()))?;
+    let work = tempfile::tempdir_in(cache)?;
+    let package = package()?;
+    eprintln!("rig: fetching the package {package}");
+    // Root's apt would download as another user, who may not write here.
+    let mut download = Command::new("apt-get");
+    download.args(["-q", "-o", "APT::Sandbox::User=root", "download", &package]);
+    output(download.current_dir(work.path()))?;
+    let archive = find(work.path(), |name| name.ends_with(".deb"))?;
+    let unpacked = work.path().join("unpacked");
+    output(
+        Command::new("dpkg-deb")
+            .arg("-x")
+            .args([&archive, &unpacked]),
+    )?;
+
+    let complete = work.path().join("complete");
+    let kept = complete.join(MODULE_FOLDER);
+    fs::create_dir_all(&kept)?;
+    for (number, file) in modules::in_order(&unpacked.join("lib/modules"), MODULES)?
+        .iter()
+        .enumerate()
+    {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        fs::copy(file, kept.join(format!("{number:02}-{name}")))?;
+    }
+    let image = find(&unpacked.join("boot"), |name| name.starts_with("vmlinuz"))?;
+    fs::copy(image, complete.join(IMAGE))?;
+    match fs::rename(&complete, folder) {
+        // Another rig was faster.
+        Err(_) if folder.join(IMAGE).exists() => Ok(()),
+        renamed => Ok(renamed?),
+    }
+}
+
+/// Name of the package on which the one with the kernel of the day depends.
+fn package() -> Result<String> {
+    let text = output(Command::new("apt-cache").args(["depends", "linux-image-amd64"]))?;
+    let name = text
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("Depends: "));
+    match name {
+        Some(name) => Ok(name.to_owned()),
+        None => {
+            bail!("apt knows no package linux-image-amd64: is this Debian, after apt-get update?")
+        }
+    }
+}
+
+fn find(folder: &Path, is_it: impl Fn(&str) -> bool) -> Result<PathBuf> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if is_it(&entry.file_name().to_string_lossy()) {
+            return Ok(entry.path());
+        }
+    }
+    bail!(
+        "the package is not as expected: look at {}",
+        folder.display()
+    );
+}
+
+/// What a command prints.
+fn output(command: &mut Command) -> Result<String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .output()
+        .with_context(|| format!("cannot run {program}"))?;
+    if !output.status.success() {
+        let text = String::from_utf8_lossy(&output.stderr);
+        bail!("{program}: {}", text.lines().last().unwrap_or("failed"));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}

@@ -1,0 +1,71 @@
+//! What the rig and the agents in the machines tell each other: lines of JSON on a serial port.
+
+use anyhow::{Context, Result};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::io::{BufRead, Write};
+
+use super::End;
+
+/// From the rig to an agent.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Order {
+    /// You are this one of so many: take your name and address, and make the device.
+    Join { machine: usize, machines: usize },
+    /// Serve PMI-1 for a job of `size` PEs.
+    Serve { job: u64, size: usize },
+    /// Start these PEs.
+    Start { job: u64, pes: Vec<Start> },
+    /// End all PEs that still run.
+    Stop,
+}
+
+/// A PE to start.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Start {
+    pub rank: usize,
+    /// Program and arguments.
+    pub command: Vec<OsString>,
+    /// Variables beside those that every program gets.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+/// From an agent to the rig.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Report {
+    /// The machine has its device and waits for jobs.
+    Joined,
+    /// PMI-1 is served at this port of the machine.
+    Serving { job: u64, port: u16 },
+    /// A PE ended.
+    Ended { job: u64, rank: usize, end: End },
+    /// A PE asked for the end of the job.
+    Aborted { job: u64, rank: usize, status: i32 },
+    /// Something that should work did not.
+    Failed { what: String },
+}
+
+/// Sends a message.
+///
+/// # Errors
+/// If the other side is gone.
+pub fn send(to: &mut impl Write, message: &impl Serialize) -> Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    to.write_all(&line).context("the connection is lost")
+}
+
+/// Receives a message; none if the other side is gone.
+///
+/// # Errors
+/// If what came is no message.
+pub fn receive<T: DeserializeOwned>(from: &mut impl BufRead) -> Result<Option<T>> {
+    let mut line = String::new();
+    match from.read_line(&mut line) {
+        Ok(0) | Err(_) => Ok(None),
+        Ok(_) => serde_json::from_str(&line)
+            .map(Some)
+            .with_context(|| format!("not a message: {line:?}")),
+    }
+}

@@ -1,0 +1,50 @@
+//! What the PEs of a job have told, and who waits for the others.
+
+use std::collections::HashMap;
+use std::mem;
+
+/// Keys and values, and a barrier whose members are reached by `S`.
+pub struct Space<S> {
+    size: usize,
+    pairs: HashMap<String, String>,
+    waiting: Vec<S>,
+}
+
+/// What entering the barrier means.
+pub enum Entered<S> {
+    /// The others are to come.
+    Waits,
+    /// All have come: they may go on.
+    Last(Vec<S>),
+}
+
+impl<S> Space<S> {
+    pub fn new(size: usize) -> Self {
+        Self {
+            size,
+            pairs: HashMap::new(),
+            waiting: Vec::new(),
+        }
+    }
+
+    /// Keeps a value; false if the key has one, which it keeps.
+    pub fn put(&mut self, key: &str, value: &str) -> bool {
+        let new = !self.pairs.contains_key(key);
+        if new {
+            self.pairs.insert(key.to_owned(), value.to_owned());
+        }
+        new
+    }
+
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.pairs.get(key).map(String::as_str)
+    }
+
+    pub fn enter(&mut self, member: S) -> Entered<S> {
+        self.waiting.push(member);
+        match self.waiting.len() == self.size {
+            true => Entered::Last(mem::take(&mut self.waiting)),
+            false => Entered::Waits,
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! A virtual machine: a process of QEMU.
+
+use anyhow::{Context, Result};
+use ferroshmem_core::platform::child;
+use std::fs;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// Bytes of a frame on the cards: messages of RDMA have up to 4096, and headers.
+const FRAME: usize = 4500;
+
+/// After a panic the machine ends. Timers are not compared to each other, which fails where the
+/// machine below is busy. Nobody attacks it.
+const KERNEL_PARAMETERS: &str = "console=ttyS0 quiet panic=-1 no_timer_check mitigations=off";
+
+/// What a machine is made of.
+pub struct Parts<'a> {
+    /// The kernel.
+    pub kernel: &'a Path,
+    /// The archive with its first files.
+    pub image: &'a Path,
+    /// The folder of the jobs, which it may change.
+    pub jobs: &'a Path,
+    /// Where its console goes.
+    pub console: PathBuf,
+    /// MiB.
+    pub memory: usize,
+    /// Which of the machines it is.
+    pub number: usize,
+    /// Its network.
+    pub network: Network,
+}
+
+/// How a machine is joined to the others.
+pub enum Network {
+    /// By a wire to the only other one.
+    Wire(OwnedFd),
+    /// All by frames to a group of UDP's at this port of this machine alone.
+    Group(u16),
+}
+
+/// A machine that runs. It ends when this is dropped, and with the thread that started it.
+pub struct Machine {
+    process: Child,
+    console: PathBuf,
+}
+
+impl Machine {
+    /// Starts a machine; the other result is its serial port.
+    ///
+    /// # Errors
+    /// If QEMU cannot be started.
+    pub fn start(parts: Parts) -> Result<(Self, UnixStream)> {
+        let (port, other_end) = UnixStream::pair()?;
+        let Parts {
+            kernel,
+            image,
+            jobs,
+            console,
+            memory,
+            number,
+            ..
+        } = &parts;
+        let mut command = Command::new("qemu-system-x86_64");
+        let mut inherited = vec![other_end.as_raw_fd()];
+        let network = match &parts.network {
+            Network::Wire(end) => {
+                inherited.push(end.as_raw_fd());
+                format!(
+                    "stream,id=n,server=off,addr.type=fd,addr.str={}",
+                    end.as_raw_fd()
+                )
+            }
+            Network::Group(port) => {
+                format!("socket,id=n,mcast=230.0.0.1:{port},localaddr=127.0.0.1")
+            }
+        };
+        command
+            .args(["-nodefaults", "-no-user-config", "-no-reboot"])
+            .args(["-display", "none", "-machine", "pc", "-smp", "1"])
+            .args(["-accel", accelerator(), "-cpu", "max"])
+            .args(["-m", &memory.to_string()])
+            .arg("-kernel")
+            .arg(kernel)
+            .arg("-initrd")
+            .arg(image)
+            .args(["-append", KERNEL_PARAMETERS])
+            .args(["-serial", &format!("file:{}", console.display())])
+            .args([
+                "-fsdev",
+                "local,id=root,path=/,security_model=none,readonly=on,multidevs=remap",
+            ])
+            .args(["-device", "virtio-9p-pci,fsdev=root,mount_tag=root"])
+            .arg("-fsdev")
+            .arg(format!(
+                "local,id=jobs,path={},security_model=none",
+                jobs.display()
+            ))
+            .args(["-device", "virtio-9p-pci,fsdev=jobs,mount_tag=jobs"])
+            .args(["-netdev", &network, "-device"])
+            .arg(format!(
+                "virtio-net-pci,netdev=n,mac=52:54:00:00:00:{:02x},host_mtu={FRAME}",
+                number + 1
+            ))
+            .args(["-device", "virtio-serial-pci", "-chardev"])
+            .arg(format!("socket,id=rig,fd={}", other_end.as_raw_fd()))
+            .args(["-device", "virtserialport,chardev=rig,name=rig"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(console.with_extension("qemu"))?);
+        child::end_with_parent(&mut command);
+        // SAFETY: between fork and exec this calls fcntl alone.
+        unsafe { command.pre_exec(move || inherit(&inherited)) };
+        let process = command
+            .spawn()
+            .context("cannot run qemu-system-x86_64 (package qemu-system-x86)")?;
+        let machine = Self {
+            process,
+            console: console.clone(),
+        };
+        Ok((machine, port))
+    }
+
+    /// The last lines of its console and of QEMU's own messages.
+    pub fn last_words(&self) -> String {
+        let read = |path: &Path| {
+            let bytes = fs::read(path).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        let text = read(&self.console.with_extension("qemu")) + &read(&self.console);
+        // What follows in a panic says nothing about a program that went wrong.
+        let told = text.lines().take_while(|line| !line.contains("Call Trace"));
+        let lines: Vec<_> = told.map(str::trim_end).collect();
+        let last = &lines[lines.len().saturating_sub(20)..];
+        match last {
+            [] => "(its console is empty)".to_owned(),
+            _ => last.join("\n"),
+        }
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// KVM where the processor offers it (a device file alone says little: inside of some virtual
+/// machines it is there, and a machine on it never comes up), else emulation.
+fn accelerator() -> &'static str {
+    let flags = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let virtual_machines = flags
+        .lines()
+        .find(|line| line.starts_with("flags"))
+        .is_some_and(|line| line.split(' ').any(|flag| flag == "vmx" || flag == "svm"));
+    let device = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/kvm");
+    match virtual_machines && device.is_ok() {
+        true => "kvm",
+        false => "tcg",
+    }
+}
+
+/// Lets what is executed have these descriptors.
+fn inherit(descriptors: &[RawFd]) -> std::io::Result<()> {
+    for fd in descriptors {
+        // SAFETY: fcntl with plain integers.
+        if unsafe { libc::fcntl(*fd, libc::F_SETFD, 0) } != 0 {
+            return Err(std::io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
