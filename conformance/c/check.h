@@ -47,6 +47,14 @@ check_failed(const char *file, int line, const char *condition, const char *form
         }                                                                                          \
     } while (0)
 
+/* How often to do the same, or how much of it: less where a program is compiled with -DBRIEF,
+ * for machines on which all is slow. */
+#ifdef BRIEF
+#define REPEAT(usually, brief) (brief)
+#else
+#define REPEAT(usually, brief) (usually)
+#endif
+
 /* What main returns. */
 __attribute__((unused)) static int check_status(void)
 {

@@ -2,7 +2,7 @@
  * a loop that spins on a get or on its own variable sees the update. */
 #include "check.h"
 
-enum { ROUNDS = 300, WORDS = 130 };
+enum { ROUNDS = REPEAT(300, 4), WORDS = 130 };
 
 static long data[WORDS];
 static long flag;
@@ -100,7 +100,7 @@ static void barrier_orders_stores(void)
 {
     static int words[64];
     int me = shmem_my_pe(), to = right_of(me);
-    for (int round = 0; round < 50; round++) {
+    for (int round = 0; round < REPEAT(50, 4); round++) {
         for (int i = 0; i < 64; i++)
             words[i] = round * 64 + i;
         shmem_barrier_all();
@@ -126,7 +126,7 @@ static void on_contexts(void)
     REQUIRE(shmem_ctx_create(SHMEM_CTX_PRIVATE, &ctx) == 0);
     flag = 0;
     shmem_barrier_all();
-    for (long round = 1; round <= 50; round++) {
+    for (long round = 1; round <= REPEAT(50, 4); round++) {
         long value = round * 10 + me;
         shmem_ctx_long_put_nbi(ctx, data, &value, 1, to);
         shmem_ctx_fence(ctx);

@@ -1,6 +1,6 @@
-/* shmem_ptr and shmem_team_ptr: direct loads and stores on every PE's heap and globals, NULL for
- * what is not symmetric, and the same address for one's own. */
-#include "check.h"
+/* shmem_ptr and shmem_team_ptr: direct loads and stores on heap and globals of the PEs of a node,
+ * NULL for those of other nodes and for what is not symmetric, and the same address for one's own. */
+#include "neighbours.h"
 
 static int global_words[1000];
 static double in_data[3] = {1.0, 2.0, 3.0};
@@ -15,8 +15,21 @@ int main(void)
     REQUIRE(n <= 64);
     for (int i = 0; i < 1000; i++)
         heap[i] = global_words[i] = me * 1000 + i;
-    shmem_barrier_all();
+    find_neighbours();
     for (int pe = 0; pe < n; pe++) {
+        CHECK(shmem_ptr(&on_stack, pe) == NULL);
+        CHECK(shmem_ptr(private_heap, pe) == NULL);
+        CHECK(shmem_ptr(NULL, pe) == NULL);
+        CHECK(shmem_ptr((void *)(uintptr_t)&main, pe) == NULL, "code is not symmetric");
+        CHECK(shmem_addr_accessible(heap, pe) == 1);
+        CHECK(shmem_addr_accessible(&heap[999], pe) == 1);
+        CHECK(shmem_addr_accessible(&on_stack, pe) == 0);
+        if (!is_near(pe)) {
+            CHECK(shmem_ptr(heap, pe) == NULL && shmem_ptr(global_words, pe) == NULL, "PE %d", pe);
+            CHECK(shmem_team_ptr(SHMEM_TEAM_WORLD, heap, pe) == NULL, "PE %d", pe);
+            shmem_int_p(&in_function[me], pe * 100 + me, pe);
+            continue;
+        }
         int *his_heap = shmem_ptr(heap, pe), *his_global = shmem_ptr(global_words, pe);
         double *his_data = shmem_ptr(&in_data[1], pe);
         REQUIRE(his_heap != NULL && his_global != NULL && his_data != NULL, "PE %d", pe);
@@ -34,13 +47,6 @@ int main(void)
         int *his_slot = shmem_ptr(&in_function[me], pe);
         REQUIRE(his_slot != NULL);
         *his_slot = pe * 100 + me;
-        CHECK(shmem_ptr(&on_stack, pe) == NULL);
-        CHECK(shmem_ptr(private_heap, pe) == NULL);
-        CHECK(shmem_ptr(NULL, pe) == NULL);
-        CHECK(shmem_ptr((void *)(uintptr_t)&main, pe) == NULL, "code is not symmetric");
-        CHECK(shmem_addr_accessible(heap, pe) == 1);
-        CHECK(shmem_addr_accessible(&heap[999], pe) == 1);
-        CHECK(shmem_addr_accessible(&on_stack, pe) == 0);
     }
     shmem_barrier_all();
     for (int pe = 0; pe < n; pe++)
@@ -49,7 +55,10 @@ int main(void)
     int partner = n - 1 - me;
     int *theirs = shmem_ptr(heap, partner);
     for (int i = 0; i < 1000; i++)
-        theirs[i] = -me - i;
+        if (is_near(partner))
+            theirs[i] = -me - i;
+        else
+            shmem_int_p(&heap[i], -me - i, partner);
     shmem_barrier_all();
     for (int i = 0; i < 1000; i++)
         CHECK(heap[i] == -partner - i, "element %d: %d", i, heap[i]);

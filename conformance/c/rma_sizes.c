@@ -1,9 +1,9 @@
-/* Contiguous put and get of every size from 0 to 4097 bytes at changing alignments, between
+/* Contiguous put and get of every size from 0 to 4097 bytes (257 with -DBRIEF) at changing alignments, between
  * symmetric heap, globals and private memory, blocking and non-blocking, to self and to others.
  * Blocks lie one after the other with guard bytes between, so that a byte too many is seen. */
 #include "check.h"
 
-enum { MAX_SIZE = 4097, GUARD = 16, FILL = 0xEE };
+enum { MAX_SIZE = REPEAT(4097, 257), GUARD = 16, FILL = 0xEE };
 #define REGION ((size_t)(MAX_SIZE + 1) * (MAX_SIZE / 2 + 2 * GUARD + 16))
 
 static unsigned char global_region[REGION];

@@ -195,6 +195,17 @@ RMA_TYPES(TEST_TYPE)
             for (int i = 0; i < 2 * BYTES; i++)                                                    \
                 CHECK(got[b * 2 * BYTES + i] == source[b * 3 * BYTES + i], "ibget" #bits);         \
         shmem_barrier_all();                                                                       \
+        /* Backwards. */                                                                           \
+        shmem_iput##bits(array + 18 * BYTES, source, -2, 1, 10, to);                               \
+        shmem_barrier_all();                                                                       \
+        for (int i = 0; i < 10 * BYTES; i++)                                                       \
+            CHECK(array[(18 - i / BYTES * 2) * BYTES + i % BYTES] ==                               \
+                      (unsigned char)(from * 41 + i),                                              \
+                  "iput" #bits " backwards: byte %d", i);                                          \
+        shmem_iget##bits(got + 9 * BYTES, array, -1, 2, 10, to);                                   \
+        for (int i = 0; i < 10 * BYTES; i++)                                                       \
+            CHECK(got[i] == source[i], "iget" #bits " backwards: byte %d", i);                     \
+        shmem_barrier_all();                                                                       \
     }
 
 TEST_WIDTH(8)

@@ -1,6 +1,6 @@
 /* Teams: strided and 2D splits, translation, nesting, predefined teams, invalid handles and
  * arguments, configuration, reuse after destruction. */
-#include "check.h"
+#include "neighbours.h"
 
 static int me, n;
 static long word;
@@ -130,8 +130,10 @@ static void predefined(void)
 {
     CHECK(shmem_team_my_pe(SHMEM_TEAM_WORLD) == me);
     CHECK(shmem_team_n_pes(SHMEM_TEAM_WORLD) == n);
-    /* All PEs of a job on one node share memory. */
-    CHECK(shmem_team_n_pes(SHMEM_TEAM_SHARED) == n);
+    find_neighbours();
+    CHECK(shmem_team_n_pes(SHMEM_TEAM_SHARED) == number_near());
+    for (int i = 0; i < shmem_team_n_pes(SHMEM_TEAM_SHARED); i++)
+        CHECK(is_near(shmem_team_translate_pe(SHMEM_TEAM_SHARED, i, SHMEM_TEAM_WORLD)), "%d", i);
     CHECK(shmem_team_translate_pe(SHMEM_TEAM_SHARED, shmem_team_my_pe(SHMEM_TEAM_SHARED),
                                   SHMEM_TEAM_WORLD) == me);
     CHECK(SHMEM_TEAM_WORLD != SHMEM_TEAM_INVALID && SHMEM_TEAM_SHARED != SHMEM_TEAM_INVALID);

@@ -35,6 +35,7 @@ static void *work(void *argument)
         shmem_long_wait_until(&acknowledged[id], SHMEM_CMP_GE, round);
         shmem_ctx_quiet(ctx);
         shmem_int_p(&own_word[id], round, to);
+        shmem_quiet();
         CHECK(shmem_int_g(&own_word[id], to) == round, "thread %d round %d", id, round);
     }
     for (int round = 0; round < 20; round++) {

@@ -3,13 +3,14 @@
 # usage: conformance/scripts/tests-sos.sh DIR [NAME...]
 #   DIR   a checkout of https://github.com/openshmem-org/tests-sos (nothing of it is kept here)
 #   NAME  only programs whose name contains NAME
-# The installation is $FERROSHMEM_PREFIX, or else that of the oshcc on the PATH. Prints one line
-# per program, then what was left out and why; the status is 0 if all programs passed at 2, 3, 4
-# and 8 PEs.
+# The installation is $FERROSHMEM_PREFIX, or else that of the oshcc on the PATH. $LAUNCHER starts
+# a program in place of "oshrun -n": a command whose next argument is the number of PEs; $PES are
+# those numbers in place of "2 3 4 8". Prints one line per program, then what was left out and why;
+# the status is 0 if all programs passed at all numbers.
 set -euo pipefail
 
 if [ $# -lt 1 ] || [ ! -d "$1/test/unit" ]; then
-    sed -n '2,8s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,9s/^# \{0,1\}//p' "$0" >&2
     exit 2
 fi
 suite=$(cd "$1" && pwd)
@@ -18,6 +19,7 @@ bin=${FERROSHMEM_PREFIX:+$FERROSHMEM_PREFIX/bin/}
 for command in oshcc oshc++ oshrun; do
     command -v "$bin$command" >/dev/null || { echo "cannot find $bin$command: set FERROSHMEM_PREFIX" >&2; exit 2; }
 done
+launcher=${LAUNCHER:-${bin}oshrun --timeout 60 -n}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -44,9 +46,10 @@ notes=()
 # run NAME PROGRAM: at every number of PEs; the first failure's last lines are shown.
 run() {
     local name=$1 program=$2 pes status bad=""
-    for pes in 2 3 4 8; do
+    for pes in ${PES:-2 3 4 8}; do
         status=0
-        "${bin}oshrun" -n "$pes" --timeout 60 "$program" >"$work/output" 2>&1 </dev/null || status=$?
+        # shellcheck disable=SC2086
+        timeout -k 5 120 $launcher "$pes" "$program" >"$work/output" 2>&1 </dev/null || status=$?
         if [ "$status" -ne 0 ]; then
             bad+=" $pes PEs: status $status;"
             [ -s "$work/first" ] || tail -n 8 "$work/output" >"$work/first"

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::{env, fs};
 
@@ -54,6 +55,23 @@ impl Compiler {
 pub fn on_path(command: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).any(|dir| dir.join(command).is_file())
+}
+
+/// Whether a compiler finds a header: wrappers of other libraries may be installed without.
+pub fn has_header(compiler: &Path, header: &str) -> bool {
+    let mut command = Command::new(compiler);
+    command.args(["-E", "-x", "c", "-"]);
+    let child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let Ok(mut child) = child else { return false };
+    if let Some(mut input) = child.stdin.take() {
+        // A compiler that ends before it has read all fails.
+        let _ = writeln!(input, "#include <{header}>");
+    }
+    child.wait().is_ok_and(|status| status.success())
 }
 
 /// What is compiled, and by which wrapper.
@@ -162,7 +180,12 @@ impl Build {
         prefix.include().hash(&mut hash);
         self.flags.hash(&mut hash);
         (self.language, self.compiler).hash(&mut hash);
-        for file in self.sources.iter().map(String::as_str).chain(["check.h"]) {
+        for file in self
+            .sources
+            .iter()
+            .map(String::as_str)
+            .chain(["check.h", "neighbours.h"])
+        {
             let path = folder.join(file);
             fs::read(&path)
                 .with_context(|| path.display().to_string())?

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use ferroshmem_core::env;
 use nix::sys::signal::{Signal, kill};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
@@ -95,20 +96,23 @@ impl Job {
 
     /// Runs the job, which must end well.
     pub fn expect_success(&self, prefix: &Prefix, scratch: &Path) -> Result<Outcome> {
-        let outcome = self.run(prefix, scratch)?;
-        if outcome.hung {
-            bail!(
-                "hangs: ended by the watchdog after {:?}\n{outcome}",
-                self.watchdog
-            );
+        self.run(prefix, scratch)?.successful(self.watchdog)
+    }
+}
+
+impl Outcome {
+    /// The same, if the job has ended well.
+    pub fn successful(self, watchdog: Duration) -> Result<Self> {
+        if self.hung {
+            bail!("hangs: ended by the watchdog after {watchdog:?}\n{self}");
         }
-        if !outcome.status.success() {
-            bail!("{}\n{outcome}", outcome.status);
+        if !self.status.success() {
+            bail!("{}\n{self}", self.status);
         }
-        if outcome.left != 0 {
-            bail!("{} processes outlived the job\n{outcome}", outcome.left);
+        if self.left != 0 {
+            bail!("{} processes outlived the job\n{self}", self.left);
         }
-        Ok(outcome)
+        Ok(self)
     }
 }
 
@@ -155,16 +159,7 @@ impl Running {
             oshrun.arg(&job.command[0]);
             oshrun
         };
-        // What the tester's shell has set must not change what is tested.
-        for (name, _) in std::env::vars_os() {
-            let text = name.to_string_lossy();
-            if ["SHMEM_", "SMA_", "FERROSHMEM_"]
-                .iter()
-                .any(|p| text.starts_with(p))
-            {
-                command.env_remove(&name);
-            }
-        }
+        env::keep_from(&mut command, &["FERROSHMEM_"]);
         let child = command
             .args(&job.command[1..])
             .envs(job.env.iter().map(|(k, v)| (k, v)))

@@ -4,13 +4,18 @@
 //! differs. The tests in `tests/` say which program runs how: compiler, flags, number of
 //! PEs, environment. Every job runs under a watchdog and must leave no process behind.
 
+pub mod across;
 pub mod choices;
 pub mod compile;
 pub mod job;
 pub mod leftovers;
 pub mod make;
+pub mod npb;
 pub mod openmpi;
 pub mod prefix;
+pub mod preload;
+pub mod programs;
+pub mod refusal;
 pub mod suite;
 
 pub use compile::{Build, Compiler, Language};

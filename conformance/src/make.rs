@@ -1,7 +1,6 @@
-//! Builds what has a `Makefile` of its own: `nas/`, `stream/`.
+//! Builds what has a `Makefile` of its own: `nas/`, `stream/`, `pgas-microbench/`.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,26 +13,41 @@ use crate::prefix::crate_folder;
 /// What has been built by this process.
 static BUILT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
+/// What the programs are compiled with; they must not cause warnings.
+const CFLAGS: &str = "-O3 -std=gnu11 -Wall -Wextra -Werror";
+
 /// Builds `goals` of a folder of the repository with the compiler wrapper `oshcc`, once per
 /// process; returns the folder with the programs, in `cache`.
 pub fn make(folder: &str, goals: &[&str], oshcc: &Path, cache: &Path) -> Result<PathBuf> {
+    make_with(folder, goals, ("OSHCC", oshcc), "", cache)
+}
+
+/// As [`make`], with a compiler wrapper that another variable names, and with further flags.
+pub fn make_with(
+    folder: &str,
+    goals: &[&str],
+    wrapper: (&str, &Path),
+    flags: &str,
+    cache: &Path,
+) -> Result<PathBuf> {
     let mut hash = DefaultHasher::new();
-    (goals, oshcc).hash(&mut hash);
+    (goals, wrapper, flags).hash(&mut hash);
     let build = cache.join(format!("{folder}-{:016x}", hash.finish()));
     let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
     if built.contains(&build) {
         return Ok(build);
     }
-    let sources = crate_folder().join("..").join(folder);
-    let assign = |name: &str, value: &OsStr| format!("{name}={}", value.display());
+    let (variable, wrapper) = wrapper;
     let mut command = Command::new("make");
     command
         .arg("-C")
-        .arg(sources)
-        .arg(assign("OSHCC", oshcc.as_os_str()))
-        .arg(assign("BUILD", build.as_os_str()))
-        .arg("CFLAGS=-O3 -Werror")
-        .args(goals);
+        .arg(crate_folder().with_file_name(folder))
+        // Whatever is there may have been made with other headers.
+        .arg("-B")
+        .args(goals)
+        .arg(format!("{variable}={}", wrapper.display()))
+        .arg(format!("BUILD={}", build.display()))
+        .arg(format!("CFLAGS={CFLAGS} {flags}"));
     let output = command
         .output()
         .with_context(|| format!("cannot run {command:?}"))?;

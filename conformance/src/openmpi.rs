@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
+use crate::compile::has_header;
 use crate::job::Job;
 
 /// Its commands.
@@ -20,7 +21,10 @@ impl OpenMpi {
         let path = env::var_os("PATH")?;
         env::split_paths(&path)
             .map(|folder| Self { folder })
-            .find(|this| this.oshcc().is_file() && this.is_open_mpi())
+            .find(|this| {
+                let there = this.oshcc().is_file() && this.is_open_mpi();
+                there && has_header(&this.oshcc(), "shmem.h")
+            })
     }
 
     fn is_open_mpi(&self) -> bool {

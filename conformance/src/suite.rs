@@ -4,8 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
+use ferroshmem_rig::hosts::{Launcher, roles};
 use libtest_mimic::{Arguments, Failed, Trial};
 
+use crate::across::{self, Stations, Way};
+use crate::job::Job;
 use crate::prefix::Prefix;
 
 /// The PE counts that every program runs at: one, powers of two and others, more than cores.
@@ -20,6 +23,8 @@ pub struct Setting {
     pub cache: PathBuf,
     /// Folder of output files.
     pub scratch: PathBuf,
+    /// Hosts for jobs across hosts.
+    pub stations: Stations,
 }
 
 /// The trials of one test binary.
@@ -28,11 +33,14 @@ pub struct Suite {
     setting: Option<Arc<Setting>>,
     arguments: Arguments,
     trials: Vec<Trial>,
+    /// What starts jobs across hosts, once that was asked.
+    launchers: Option<Vec<Launcher>>,
 }
 
 impl Suite {
     /// Finds the installation; `folder` is the test binary's `CARGO_TARGET_TMPDIR`.
     pub fn new(folder: &str) -> Self {
+        roles::play();
         let mut arguments = Arguments::from_args();
         // Each trial is a job of several processes already.
         arguments.test_threads.get_or_insert(2);
@@ -47,12 +55,14 @@ impl Suite {
                 prefix,
                 cache: folder.join("programs"),
                 scratch: folder.join(format!("scratch-{}", std::process::id())),
+                stations: Stations::default(),
             })
         });
         Self {
             setting,
             arguments,
             trials: Vec::new(),
+            launchers: None,
         }
     }
 
@@ -61,11 +71,53 @@ impl Suite {
     where
         F: FnOnce(&Setting) -> Result<()> + Send + 'static,
     {
+        let trial = self.trial(name, run);
+        self.trials.push(trial);
+    }
+
+    /// Adds a program's trials across hosts. `number` is the program's among others: the next one
+    /// has other ways. `job` is made for a number of PEs. Most trials are ignored unless asked for
+    /// (`--include-ignored`).
+    pub fn add_across<F>(&mut self, name: &str, number: usize, job: F)
+    where
+        F: Fn(&Setting, usize) -> Result<Job> + Clone + Send + 'static,
+    {
+        for (way, short) in across::ways(number) {
+            let job = job.clone();
+            self.add_way(name, way, short, move |s, way| succeed(s, way, job));
+        }
+    }
+
+    /// The same with one trial; `short` is whether it is not ignored.
+    pub fn add_one_across<F>(&mut self, name: &str, number: usize, short: bool, job: F)
+    where
+        F: Fn(&Setting, usize) -> Result<Job> + Send + 'static,
+    {
+        let way = across::way(number);
+        self.add_way(name, way, short, move |s, way| succeed(s, way, job));
+    }
+
+    /// Adds a trial across hosts that has more to it than to end well.
+    pub fn add_way<F>(&mut self, name: &str, way: Way, short: bool, run: F)
+    where
+        F: FnOnce(&Setting, Way) -> Result<()> + Send + 'static,
+    {
+        let launchers = self.launchers.get_or_insert_with(across::launchers);
+        if launchers.contains(&way.launcher) {
+            let trial = self.trial(format!("{name}::{way}"), move |s| run(s, way));
+            self.trials.push(trial.with_ignored_flag(!short));
+        }
+    }
+
+    fn trial<F>(&self, name: String, run: F) -> Trial
+    where
+        F: FnOnce(&Setting) -> Result<()> + Send + 'static,
+    {
         let setting = self.setting.clone();
-        self.trials.push(Trial::test(name, move || {
+        Trial::test(name, move || {
             let setting = setting.ok_or("only listed")?;
             run(&setting).map_err(|e| Failed::from(format!("{e:#}")))
-        }));
+        })
     }
 
     /// Runs the trials and exits.
@@ -76,4 +128,12 @@ impl Suite {
         }
         conclusion.exit()
     }
+}
+
+fn succeed<F>(s: &Setting, way: Way, job: F) -> Result<()>
+where
+    F: FnOnce(&Setting, usize) -> Result<Job>,
+{
+    let job = job(s, way.place.pes)?;
+    s.stations.expect_success(way, &job).map(drop)
 }

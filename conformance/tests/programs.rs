@@ -1,8 +1,6 @@
 //! Every program of `c/` at every number of PEs, and in every way of compiling and running.
 
-use std::fs;
-
-use ferroshmem_conformance::prefix::crate_folder;
+use ferroshmem_conformance::programs::{programs, stem};
 use ferroshmem_conformance::suite::PE_COUNTS;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
@@ -74,32 +72,6 @@ const VARIANTS: &[Variant] = &[
         env: &[("SHMEM_SYMMETRIC_SIZE", "256m"), ("SHMEM_DEBUG", "1")],
     },
 ];
-
-/// Programs that need a way of running of their own; other tests have them.
-const ELSEWHERE: &[&str] = &["global_exit"];
-
-fn programs() -> Vec<String> {
-    let folder = crate_folder().join("c");
-    let mut names: Vec<String> = ["", "generated/"]
-        .iter()
-        .flat_map(|sub| {
-            let files = fs::read_dir(folder.join(sub))
-                .into_iter()
-                .flatten()
-                .flatten();
-            files.map(move |f| format!("{sub}{}", f.file_name().to_string_lossy()))
-        })
-        .filter(|name| name.ends_with(".c") || name.ends_with(".cpp"))
-        .filter(|name| !ELSEWHERE.contains(&stem(name)))
-        .collect();
-    names.sort();
-    names
-}
-
-fn stem(source: &str) -> &str {
-    let file = source.rsplit('/').next().unwrap_or(source);
-    file.split('.').next().unwrap_or(file)
-}
 
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));

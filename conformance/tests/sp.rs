@@ -1,16 +1,15 @@
 //! SP of `nas/`: verified at square numbers of PEs, whoever is late; and one line for what it
 //! cannot do.
 
-use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
-use ferroshmem_conformance::job::shell_status;
+use anyhow::{Result, ensure};
 use ferroshmem_conformance::make::make;
+use ferroshmem_conformance::preload::{preloaded, tool};
+use ferroshmem_conformance::refusal::{heap_refusal, refusal};
 use ferroshmem_conformance::suite::Setting;
-use ferroshmem_conformance::{Job, OpenMpi, Outcome, Suite};
+use ferroshmem_conformance::{Job, OpenMpi, Outcome, Suite, npb};
 
 /// The variants, as in the names of programs and in reports.
 const PUTGET: Variant = ("putget", "put/get");
@@ -108,7 +107,7 @@ fn main() {
     ] {
         suite.add(format!("refused::{name}"), move |s| {
             let job = Job::new(pes, &program(s, PUTGET)?).args(args);
-            refused(&job.run(&s.prefix, &s.scratch)?, words).map(drop)
+            refusal(&job.run(&s.prefix, &s.scratch)?, "sp", words).map(drop)
         });
     }
     suite.add("wrong-data-are-noticed".into(), damaged);
@@ -131,19 +130,7 @@ fn verified(s: &Setting, class: Class, variant: Variant, pes: usize) -> Result<(
     reported(&outcome, class, variant, pes.max(1))
 }
 
-/// The value of a line of the report.
-fn fact<'a>(outcome: &'a Outcome, label: &str) -> Result<&'a str> {
-    let mut lines = outcome.stdout.lines().filter_map(|l| l.split_once(" = "));
-    let line = lines.find(|(name, _)| name.trim() == label);
-    let (_, value) = line.with_context(|| format!("no line \"{label}\"\n{outcome}"))?;
-    Ok(value.trim())
-}
-
 fn reported(outcome: &Outcome, class: Class, variant: Variant, pes: usize) -> Result<()> {
-    ensure!(
-        outcome.stdout.contains("SP Benchmark Completed."),
-        "{outcome}"
-    );
     let (name, points, iterations) = class;
     let last_step = format!("Time step {iterations:4}");
     ensure!(
@@ -151,71 +138,28 @@ fn reported(outcome: &Outcome, class: Class, variant: Variant, pes: usize) -> Re
         "no {last_step}\n{outcome}"
     );
     let size = format!("{points:4}x{points:4}x{points:4}");
-    for (label, expected) in [
-        ("Class", name),
-        ("Size", size.trim()),
-        ("Iterations", &iterations.to_string()),
-        ("Total processes", &pes.to_string()),
-        ("Operation type", "floating point"),
-        ("Verification", "SUCCESSFUL"),
-        ("Version", variant.1),
-    ] {
-        let value = fact(outcome, label)?;
-        ensure!(
-            value == expected,
-            "{label} is {value}, not {expected}\n{outcome}"
-        );
-    }
-    rates_fit(outcome, class)
-}
-
-/// The number of operations is a formula of the benchmark.
-fn rates_fit(outcome: &Outcome, (_, points, iterations): Class) -> Result<()> {
-    let number = |label| -> Result<f64> { Ok(fact(outcome, label)?.parse()?) };
+    npb::reports(
+        outcome,
+        "SP",
+        &[
+            ("Class", name),
+            ("Size", size.trim()),
+            ("Iterations", &iterations.to_string()),
+            ("Total processes", &pes.to_string()),
+            ("Operation type", "floating point"),
+            ("Verification", "SUCCESSFUL"),
+            ("Version", variant.1),
+        ],
+    )?;
+    // The number of operations is a formula of the benchmark.
     let n = f64::from(points);
     let operations = 881.174 * n.powi(3) - 4683.91 * n.powi(2) + 11484.5 * n - 19272.4;
-    let millions = operations * f64::from(iterations) * 1e-6;
-    let (total, seconds) = (number("Mop/s total")?, number("Time in seconds")?);
-    // Times have four digits after the point, rates two.
-    ensure!(
-        (total * seconds - millions).abs() <= total * 0.0001 + seconds * 0.01,
-        "rate and time do not fit\n{outcome}"
-    );
-    Ok(())
+    npb::rate_fits(outcome, operations * f64::from(iterations) * 1e-6)
 }
 
-/// Status 1, nothing but one line with these words on standard error; the line.
-fn refused<'a>(outcome: &'a Outcome, words: &[&str]) -> Result<&'a str> {
-    ensure!(!outcome.hung, "hangs\n{outcome}");
-    ensure!(outcome.left == 0, "processes are left\n{outcome}");
-    ensure!(
-        shell_status(outcome.status) == 1,
-        "status is not 1\n{outcome}"
-    );
-    ensure!(outcome.stdout.is_empty(), "output\n{outcome}");
-    let line = outcome.stderr.trim_end();
-    ensure!(
-        line.starts_with("sp: ") && line.lines().count() == 1,
-        "not one line\n{outcome}"
-    );
-    for word in words {
-        ensure!(line.contains(word), "does not say \"{word}\"\n{outcome}");
-    }
-    Ok(line)
-}
-
-/// What the refusal tells to set makes the program run.
 fn heap_too_small(s: &Setting, variant: Variant) -> Result<()> {
     for (class, small, pes) in [(S, "4k", 1), (S, "256k", 4), (W, "2m", 4)] {
-        let job = job(s, class, variant, pes)?;
-        let limited = job.clone().env("SHMEM_SYMMETRIC_SIZE", small);
-        let outcome = limited.run(&s.prefix, &s.scratch)?;
-        let line = refused(&outcome, &["symmetric heap", "MiB"])?;
-        let enough = line.split("SHMEM_SYMMETRIC_SIZE=").nth(1);
-        let enough = enough.with_context(|| format!("no size to set\n{outcome}"))?;
-        job.env("SHMEM_SYMMETRIC_SIZE", enough)
-            .expect_success(&s.prefix, &s.scratch)
-            .with_context(|| format!("with {enough}"))?;
+        heap_refusal(s, job(s, class, variant, pes)?, "sp", small)?;
     }
     Ok(())
 }
@@ -236,7 +180,7 @@ fn under_open_mpi(s: &Setting, variant: Variant) -> Result<()> {
 /// Nothing is overwritten before its last use, and nothing used before it is there, whoever
 /// waits for whom.
 fn late(s: &Setting, variant: Variant) -> Result<()> {
-    let tool = tool(s, &format!("delaying-{}", variant.0), DELAYING_TOOL)?;
+    let tool = tool(&s.cache, &format!("delaying-{}", variant.0), DELAYING_TOOL)?;
     for pes in [4, 9] {
         let job = preloaded(job(s, S, variant, pes)?, &tool);
         let outcome = job.expect_success(&s.prefix, &s.scratch)?;
@@ -247,38 +191,9 @@ fn late(s: &Setting, variant: Variant) -> Result<()> {
 
 /// Wrong ghost points and lines make verification fail.
 fn damaged(s: &Setting) -> Result<()> {
-    let tool = tool(s, "damaging-sp", DAMAGING_TOOL)?;
+    let tool = tool(&s.cache, "damaging-sp", DAMAGING_TOOL)?;
     let outcome = preloaded(job(s, S, PUTGET, 4)?, &tool).run(&s.prefix, &s.scratch)?;
-    ensure!(!outcome.hung, "hangs\n{outcome}");
-    ensure!(
-        shell_status(outcome.status) == 1,
-        "status is not 1\n{outcome}"
-    );
-    let verification = fact(&outcome, "Verification")?;
-    ensure!(verification == "UNSUCCESSFUL", "{outcome}");
+    npb::notices(&outcome)?;
     ensure!(outcome.stdout.contains("FAILURE:"), "{outcome}");
     Ok(())
-}
-
-fn preloaded(job: Job, tool: &str) -> Job {
-    let pes = job.pes.to_string();
-    let preload = format!("LD_PRELOAD={tool}");
-    job.options(&["-n", &pes, "-x", &preload])
-}
-
-/// A library made of a C source, which programs are run with.
-fn tool(s: &Setting, name: &str, source: &str) -> Result<String> {
-    fs::create_dir_all(&s.cache)?;
-    let (file, library) = (
-        s.cache.join(format!("{name}.c")),
-        s.cache.join(format!("{name}.so")),
-    );
-    fs::write(&file, source)?;
-    let mut gcc = Command::new("gcc");
-    gcc.args(["-O2", "-shared", "-fPIC", "-o"])
-        .args([&library, &file]);
-    if !gcc.status().context("cannot run gcc")?.success() {
-        bail!("{gcc:?} failed");
-    }
-    Ok(library.display().to_string())
 }

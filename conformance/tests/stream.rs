@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use ferroshmem_conformance::job::shell_status;
 use ferroshmem_conformance::make::make;
+use ferroshmem_conformance::refusal::{heap_refusal, refusal};
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Job, OpenMpi, Outcome, Suite};
 
@@ -71,7 +71,7 @@ fn main() {
                 move |s| {
                     let pes = if variant == "openmp" { 0 } else { 2 };
                     let job = Job::new(pes, &program(s, variant)?).args(args);
-                    refused(&job.run(&s.prefix, &s.scratch)?, words).map(drop)
+                    refusal(&job.run(&s.prefix, &s.scratch)?, "stream", words).map(drop)
                 },
             );
         }
@@ -128,40 +128,10 @@ fn capped(s: &Setting) -> Result<()> {
     Ok(())
 }
 
-/// Status 1, nothing but one line with these words on standard error; the line.
-fn refused<'a>(outcome: &'a Outcome, words: &[&str]) -> Result<&'a str> {
-    ensure!(!outcome.hung, "hangs\n{outcome}");
-    ensure!(outcome.left == 0, "processes are left\n{outcome}");
-    ensure!(
-        shell_status(outcome.status) == 1,
-        "status is not 1\n{outcome}"
-    );
-    ensure!(outcome.stdout.is_empty(), "output\n{outcome}");
-    let line = outcome.stderr.trim_end();
-    ensure!(
-        line.starts_with("stream: ") && line.lines().count() == 1,
-        "not one line\n{outcome}"
-    );
-    for word in words {
-        ensure!(line.contains(word), "does not say \"{word}\"\n{outcome}");
-    }
-    Ok(line)
-}
-
-/// What the refusal tells to set makes the program run.
 fn heap_too_small(s: &Setting) -> Result<()> {
     for variant in VARIANTS {
         let job = Job::new(2, &program(s, variant)?).args(&["-n", "1000000"]);
-        let outcome = job
-            .clone()
-            .env("SHMEM_SYMMETRIC_SIZE", "8m")
-            .run(&s.prefix, &s.scratch)?;
-        let line = refused(&outcome, &["symmetric heap", "MiB"])?;
-        let enough = line.split("SHMEM_SYMMETRIC_SIZE=").nth(1);
-        let enough = enough.with_context(|| format!("no size to set\n{outcome}"))?;
-        job.env("SHMEM_SYMMETRIC_SIZE", enough)
-            .expect_success(&s.prefix, &s.scratch)
-            .with_context(|| format!("with {enough}"))?;
+        heap_refusal(s, job, "stream", "8m")?;
     }
     Ok(())
 }

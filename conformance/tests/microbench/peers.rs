@@ -4,13 +4,14 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
-use ferroshmem_conformance::compile::on_path;
+use ferroshmem_conformance::compile::{has_header, on_path};
+use ferroshmem_conformance::make::{make, make_with};
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Job, OpenMpi};
 
 use crate::job;
 use crate::points::{QUICK, holds, series};
-use crate::programs::{Goal, make};
+use crate::programs::FOLDER;
 
 /// Another library.
 #[derive(Debug, Clone)]
@@ -53,7 +54,8 @@ impl Peer {
             None => skip("Open MPI's OpenSHMEM"),
         }
         for mpi in MPIS {
-            if on_path(mpi.compiler) && on_path(mpi.launcher) {
+            let builds = has_header(Path::new(mpi.compiler), "mpi.h");
+            if builds && on_path(mpi.launcher) {
                 peers.push(Self::Mpi(mpi));
             } else {
                 skip(mpi.compiler);
@@ -74,13 +76,13 @@ impl Peer {
         match self {
             Self::OpenShmem(openmpi) => {
                 let oshcc = openmpi.oshcc();
-                let folder = make(s, self.name(), Goal::OpenShmem, &oshcc, None)?;
+                let folder = make(FOLDER, &["all"], &oshcc, &s.cache)?;
                 let program = folder.join(program);
                 Ok(openmpi.job(2, "512M", &program.display().to_string(), QUICK))
             }
             Self::Mpi(mpi) => {
-                let compiler = Path::new(mpi.compiler);
-                let folder = make(s, self.name(), Goal::Mpi, compiler, None)?;
+                let compiler = ("MPICC", Path::new(mpi.compiler));
+                let folder = make_with(FOLDER, &["mpi"], compiler, "", &s.cache)?;
                 let program = folder.join(program).display().to_string();
                 // No launcher of ours starts the launcher.
                 let job = job(0, Path::new(mpi.launcher))

@@ -1,61 +1,19 @@
 //! Builds the programs: for the library that is tested, with a spoiler, and for others.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, bail};
-use ferroshmem_conformance::prefix::crate_folder;
+use anyhow::Result;
+use ferroshmem_conformance::make::{make, make_with};
 use ferroshmem_conformance::suite::Setting;
 
-const CFLAGS: &str = "-O3 -std=gnu11 -Wall -Wextra -Werror";
-
-/// A goal of the `Makefile`, and which of its variables names the compiler wrapper.
-#[derive(Debug, Clone, Copy)]
-pub enum Goal {
-    OpenShmem,
-    Mpi,
-}
-
-/// Builds a goal once in a run of the tests; returns the programs' folder, which has the name.
-pub fn make(
-    s: &Setting,
-    name: &str,
-    goal: Goal,
-    wrapper: &Path,
-    flags: Option<&str>,
-) -> Result<PathBuf> {
-    static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-    let folder = s.cache.join("microbench").join(name);
-    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    if made.contains(&folder) {
-        return Ok(folder);
-    }
-    let (goal, variable) = match goal {
-        Goal::OpenShmem => ("all", "OSHCC"),
-        Goal::Mpi => ("mpi", "MPICC"),
-    };
-    let mut make = Command::new("make");
-    make.arg("-C")
-        .arg(crate_folder().with_file_name("pgas-microbench"));
-    // Whatever is there may have been made with other headers.
-    make.args(["-B", goal]);
-    make.arg(format!("{variable}={}", wrapper.display()));
-    make.arg(format!("BUILD={}", folder.display()));
-    make.arg(format!("CFLAGS={CFLAGS} {}", flags.unwrap_or_default()));
-    let output = make.output().context("cannot run make")?;
-    if !output.status.success() {
-        bail!("{make:?}\n{}", String::from_utf8_lossy(&output.stderr));
-    }
-    made.push(folder.clone());
-    Ok(folder)
-}
+/// Where they are made.
+pub const FOLDER: &str = "pgas-microbench";
 
 /// A program of the library that is tested.
 pub fn program(s: &Setting, name: &str) -> Result<PathBuf> {
     let oshcc = s.prefix.bin("oshcc");
-    Ok(make(s, "ferroshmem", Goal::OpenShmem, &oshcc, None)?.join(name))
+    Ok(make(FOLDER, &["all"], &oshcc, &s.cache)?.join(name))
 }
 
 /// A tool between program and library that spoils an operation of each kind.
@@ -82,5 +40,5 @@ pub fn spoiled_program(s: &Setting, name: &str) -> Result<PathBuf> {
     fs::create_dir_all(&s.cache)?;
     fs::write(&spoiler, SPOILER)?;
     let flags = format!("-DSHMEM_NO_INLINE {}", spoiler.display());
-    Ok(make(s, "spoiled", Goal::OpenShmem, &oshcc, Some(&flags))?.join(name))
+    Ok(make_with(FOLDER, &["all"], ("OSHCC", &oshcc), &flags, &s.cache)?.join(name))
 }

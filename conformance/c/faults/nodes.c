@@ -1,0 +1,91 @@
+/* What PEs do when something happens to a host or a link. Arguments: what they do, and in how many
+ * rounds, after which all must be right; with 0, until they are ended. */
+#include "check.h"
+
+#include <time.h>
+#include <unistd.h>
+
+enum { BLOCK = 8192 };
+
+static long block[BLOCK];
+static uint64_t count;
+static long turn;
+static long never;
+
+static void put(long round)
+{
+    static long mine[BLOCK];
+    for (long i = 0; i < BLOCK; i++)
+        mine[i] = round * BLOCK + i;
+    shmem_long_put(block, mine, BLOCK, right_of(shmem_my_pe()));
+    shmem_quiet();
+}
+
+static void amo(long round)
+{
+    (void)round;
+    for (int pe = 0; pe < shmem_n_pes(); pe++)
+        shmem_uint64_atomic_fetch_add(&count, 1, pe);
+}
+
+static void barrier(long round)
+{
+    (void)round;
+    shmem_barrier_all();
+}
+
+/* A word goes around; endless waits are for one that never comes. */
+static void wait(long round)
+{
+    int me = shmem_my_pe();
+    if (round < 0)
+        shmem_long_wait_until(&never, SHMEM_CMP_NE, 0);
+    if (me != 0)
+        shmem_long_wait_until(&turn, SHMEM_CMP_EQ, round + 1);
+    shmem_long_p(&turn, round + 1, right_of(me));
+    if (me == 0)
+        shmem_long_wait_until(&turn, SHMEM_CMP_EQ, round + 1);
+}
+
+static void idle(long round)
+{
+    (void)round;
+    nanosleep(&(struct timespec){0, 10000000}, NULL);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(long round);
+} activities[] = {{"put", put}, {"amo", amo}, {"barrier", barrier}, {"wait", wait}, {"idle", idle}};
+
+static void verify(long rounds)
+{
+    if (block[BLOCK - 1] != 0)
+        for (long i = 0; i < BLOCK; i++)
+            CHECK(block[i] == (rounds - 1) * BLOCK + i, "block[%ld] = %ld", i, block[i]);
+    uint64_t all = (uint64_t)rounds * (uint64_t)shmem_n_pes();
+    CHECK(count == 0 || count == all, "count = %llu", (unsigned long long)count);
+}
+
+int main(int argc, char **argv)
+{
+    void (*run)(long) = NULL;
+    for (size_t i = 0; i < sizeof activities / sizeof *activities; i++)
+        if (argc > 2 && strcmp(argv[1], activities[i].name) == 0)
+            run = activities[i].run;
+    shmem_init();
+    REQUIRE(run != NULL, "arguments: put|amo|barrier|wait|idle ROUNDS");
+    long rounds = strtol(argv[2], NULL, 10);
+    shmem_barrier_all();
+    printf("PE %d is %d\n", shmem_my_pe(), (int)getpid());
+    fflush(stdout);
+    if (rounds == 0)
+        for (;;)
+            run(-1);
+    for (long round = 0; round < rounds; round++)
+        run(round);
+    shmem_barrier_all();
+    verify(rounds);
+    shmem_finalize();
+    return check_status();
+}

@@ -1,0 +1,47 @@
+/* All PEs put words to scattered places of all PEs at once, more than any queue between them has
+ * room for: each arrives, and nobody takes a PE for gone that is only busy. */
+#include "check.h"
+
+enum { PUTS = REPEAT(60000, 5000) };
+
+/* A PE's places in the order in which it puts them. */
+static void shuffle(int *order, int pe)
+{
+    unsigned long state = 17 + (unsigned long)pe;
+    for (int i = 0; i < PUTS; i++)
+        order[i] = i;
+    for (int i = PUTS - 1; i > 0; i--) {
+        state = state * 6364136223846793005ul + 1442695040888963407ul;
+        int j = (int)((state >> 33) % (unsigned long)(i + 1)), other = order[j];
+        order[j] = order[i];
+        order[i] = other;
+    }
+}
+
+int main(void)
+{
+    shmem_init();
+    int me = shmem_my_pe(), n = shmem_n_pes();
+    /* PE me's part of everybody's array; every place is put once. */
+    int *words = shmem_calloc((size_t)n * PUTS, sizeof *words);
+    REQUIRE(words != NULL);
+    int *order = malloc(PUTS * sizeof *order);
+    REQUIRE(order != NULL);
+    shuffle(order, me);
+    shmem_barrier_all();
+    for (int i = 0; i < PUTS; i++)
+        shmem_int_p(&words[me * PUTS + order[i]], order[i] + me + 1, (me + 1 + i % n) % n);
+    shmem_barrier_all();
+    long missing = 0;
+    for (int pe = 0; pe < n; pe++) {
+        shuffle(order, pe);
+        for (int i = 0; i < PUTS; i++) {
+            int here = (pe + 1 + i % n) % n == me;
+            missing += words[pe * PUTS + order[i]] != (here ? order[i] + pe + 1 : 0);
+        }
+    }
+    CHECK(missing == 0, "%ld words are wrong", missing);
+    free(order);
+    shmem_finalize();
+    return check_status();
+}
