@@ -81,7 +81,8 @@ impl Implementation {
             .to_owned())
     }
 
-    fn compiler(self, prefix: &Prefix) -> OsString {
+    /// Its compiler wrapper, or the compiler of bare processes.
+    pub fn compiler(self, prefix: &Prefix) -> OsString {
         match self {
             Self::FerroShmem => prefix.bin("oshcc").into(),
             Self::OpenShmem => command("PEER_OSHCC", "/usr/bin/oshcc"),

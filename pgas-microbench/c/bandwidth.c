@@ -9,11 +9,7 @@
 #include "keep.h"
 #include "pair_data.h"
 #include "program.h"
-
-static bool reachable(const struct transfer *t)
-{
-    return shmem_ptr(t->source, t->peer) != NULL && shmem_ptr(t->dest, t->peer) != NULL;
-}
+#include "reachable.h"
 
 static void spread(long *restrict dest, const long *restrict source, size_t count)
 {

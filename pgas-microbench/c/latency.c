@@ -10,11 +10,7 @@
 #include "keep.h"
 #include "pair_data.h"
 #include "program.h"
-
-static bool reachable(const struct transfer *t)
-{
-    return shmem_ptr(t->source, t->peer) != NULL && shmem_ptr(t->dest, t->peer) != NULL;
-}
+#include "reachable.h"
 
 static void put(const struct transfer *transfer, long repetitions)
 {

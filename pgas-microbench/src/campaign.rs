@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
+use ferroshmem_core::env;
 
 use crate::implementation::Implementation;
 use crate::plan::Run;
@@ -91,18 +92,7 @@ impl Campaign<'_> {
         };
         let program = folder.join(&run.program);
         let mut command = implementation.launch(&program, run.pes, self.cores, run.heap);
-        // What is set for other programs must not change what is measured.
-        for (name, _) in std::env::vars_os() {
-            let text = name.to_string_lossy();
-            let set = command.get_envs().any(|(other, _)| other == name);
-            if ["SHMEM_", "SMA_", "OMP_"]
-                .iter()
-                .any(|p| text.starts_with(p))
-                && !set
-            {
-                command.env_remove(&name);
-            }
-        }
+        env::keep_from(&mut command, &["OMP_"]);
         command.args(&run.arguments);
         command.envs(run.variables.iter().map(|(name, value)| (name, value)));
         let line = shown(&command);

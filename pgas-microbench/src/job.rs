@@ -9,10 +9,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use nix::errno::Errno;
-use nix::sys::prctl;
+use ferroshmem_core::platform::child::end_with_parent;
 use nix::sys::signal::{Signal, killpg};
-use nix::unistd::{Pid, getpid, getppid};
+use nix::unistd::Pid;
 
 /// After it is asked to end, a launcher has this long.
 const GRACE: Duration = Duration::from_secs(5);
@@ -69,18 +68,7 @@ pub fn run(
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Outcome> {
     let (out, err) = (scratch.join("out"), scratch.join("err"));
-    let parent = getpid();
-    // SAFETY: between fork and exec this makes two system calls.
-    unsafe {
-        command.pre_exec(move || {
-            prctl::set_pdeathsig(Signal::SIGTERM)?;
-            if getppid() == parent {
-                Ok(())
-            } else {
-                Err(Errno::ECHILD.into())
-            }
-        });
-    }
+    end_with_parent(&mut command);
     let start = Instant::now();
     let mut child = command
         .stdin(Stdio::null())

@@ -4,6 +4,8 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::thread::available_parallelism;
 
+use ferroshmem_core::platform::Processor;
+
 /// Cores that this process may use.
 pub fn cores() -> u32 {
     available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX))
@@ -30,13 +32,11 @@ pub fn facts() -> Vec<(String, String)> {
 }
 
 fn processor() -> String {
-    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let field = |name: &str| {
-        let line = text.lines().find(|line| line.starts_with(name))?;
-        Some(line.split_once(':')?.1.trim().to_owned())
-    };
-    let name = field("model name").unwrap_or_else(|| std::env::consts::ARCH.to_owned());
-    let virtual_machine = field("flags").is_some_and(|flags| flags.contains(" hypervisor"));
+    let Processor {
+        name,
+        virtual_machine,
+    } = Processor::here();
+    let name = name.unwrap_or_else(|| std::env::consts::ARCH.to_owned());
     if virtual_machine {
         format!("{name} (virtual machine)")
     } else {

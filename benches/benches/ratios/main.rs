@@ -3,7 +3,6 @@
 //!
 //! `cargo bench -p ferroshmem-benches -- barrier` measures what has "barrier" in its name.
 
-mod measurement;
 mod programs;
 
 use std::path::Path;
@@ -11,51 +10,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
-use criterion::{BenchmarkGroup, Criterion, SamplingMode};
-use ferroshmem_benches::{Bar, Round, Session, Spread, Start, Table, Workshop};
-use measurement::Ratios;
+use criterion::Criterion;
+use ferroshmem_benches::ratios::{self, Ratios};
+use ferroshmem_benches::{Bar, Session, Start, Table, Workshop};
 use programs::Program;
-
-/// What is measured: its place in the table.
-struct Item<'a> {
-    group: &'a str,
-    name: &'a str,
-    bar: Option<Bar>,
-}
-
-/// Has criterion order rounds from `measure`, and adds them to the table. Asked for no rounds,
-/// `measure` makes itself ready, which is not timed.
-fn sample(
-    group: &mut BenchmarkGroup<'_, Ratios>,
-    table: &mut Table,
-    item: &Item<'_>,
-    mut measure: impl FnMut(usize) -> Result<Vec<Round>>,
-) -> Result<()> {
-    let limit = item.bar.unwrap_or(Bar::Time(f64::INFINITY));
-    let mut all = Vec::new();
-    let mut failure = None;
-    let mut measure = |rounds| {
-        if failure.is_some() {
-            return Vec::new();
-        }
-        measure(rounds).unwrap_or_else(|error| {
-            failure = Some(error);
-            Vec::new()
-        })
-    };
-    group.bench_function(item.name, |bencher| {
-        measure(0);
-        bencher.iter_custom(|iterations| {
-            let rounds = measure(iterations as usize);
-            // The median: a round in which another process had the core says nothing.
-            let ratio = Spread::of(rounds.iter().map(|round| limit.ratio(round)));
-            all.extend(rounds);
-            ratio.map_or(1.0, |ratio| ratio.median) * iterations as f64
-        });
-    });
-    table.add(&format!("{}/{}", item.group, item.name), item.bar, &all);
-    failure.map_or(Ok(()), Err)
-}
 
 /// Measures all series of a program; starts it with the first that the command line asks for.
 fn run(
@@ -70,8 +28,7 @@ fn run(
         options,
         series,
     } = program;
-    let mut group = criterion.benchmark_group(&build.name);
-    group.sampling_mode(SamplingMode::Flat);
+    let mut group = ratios::group(criterion, &build.name);
     if *pes > 2 {
         // Rounds take long and differ much.
         group.warm_up_time(Duration::from_secs(1));
@@ -79,12 +36,7 @@ fn run(
     }
     let mut session = None;
     for (name, bar) in series {
-        let item = Item {
-            group: &build.name,
-            name,
-            bar: *bar,
-        };
-        sample(&mut group, table, &item, |rounds| {
+        let rounds = ratios::sample(&mut group, name, *bar, |rounds| {
             let session = match &mut session {
                 Some(session) => session,
                 None => {
@@ -94,6 +46,7 @@ fn run(
             };
             session.measure(name, rounds)
         })?;
+        table.add(&format!("{}/{name}", build.name), *bar, &rounds);
     }
     group.finish();
     Ok(())
@@ -101,16 +54,12 @@ fn run(
 
 /// Measures starting 64 PEs.
 fn start(criterion: &mut Criterion<Ratios>, table: &mut Table, workshop: &Workshop) -> Result<()> {
-    let mut group = criterion.benchmark_group("64-PEs");
-    group.sampling_mode(SamplingMode::Flat).sample_size(10);
+    let bar = Some(Bar::Time(2.0));
+    let mut group = ratios::group(criterion, "64-PEs");
+    group.sample_size(10);
     group.measurement_time(Duration::from_secs(8));
-    let item = Item {
-        group: "64-PEs",
-        name: "start-up",
-        bar: Some(Bar::Time(2.0)),
-    };
     let mut start = None;
-    sample(&mut group, table, &item, |rounds| {
+    let rounds = ratios::sample(&mut group, "start-up", bar, |rounds| {
         let start = match &mut start {
             Some(start) => start,
             None => start.insert(Start::new(workshop, 64)?),
@@ -119,6 +68,7 @@ fn start(criterion: &mut Criterion<Ratios>, table: &mut Table, workshop: &Worksh
             .map(|round| start.measure(round % 2 == 0))
             .collect()
     })?;
+    table.add("64-PEs/start-up", bar, &rounds);
     group.finish();
     Ok(())
 }
@@ -132,13 +82,7 @@ fn run_all(criterion: &mut Criterion<Ratios>, table: &mut Table) -> Result<()> {
 }
 
 fn main() -> ExitCode {
-    let mut criterion = Criterion::default()
-        .with_measurement(Ratios)
-        .sample_size(20)
-        .nresamples(10_000)
-        .warm_up_time(Duration::from_millis(100))
-        .measurement_time(Duration::from_secs(1))
-        .configure_from_args();
+    let mut criterion = ratios::criterion();
     let mut table = Table::default();
     let result = run_all(&mut criterion, &mut table);
     criterion.final_summary();

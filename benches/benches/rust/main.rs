@@ -5,17 +5,16 @@
 //! (`CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="oshrun -n 2"`) PE 0 puts to PE 1.
 
 mod loops;
-#[path = "../ratios/measurement.rs"]
-mod measurement;
 
+use std::convert::Infallible;
 use std::ffi::c_int;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use criterion::{BenchmarkGroup, Criterion, SamplingMode};
+use criterion::BenchmarkGroup;
 use ferroshmem::{Error, World};
-use ferroshmem_benches::{Bar, Round, Spread, Table};
+use ferroshmem_benches::ratios::{self, Ratios};
+use ferroshmem_benches::{Bar, Round, Table};
 use ferroshmem_interop::loops as c;
-use measurement::Ratios;
 
 /// Elements of the arrays whose elements are put one by one: they stay in the first cache.
 const ELEMENTS: usize = 1024;
@@ -53,35 +52,32 @@ impl Sheet<'_> {
             return;
         };
         let times = if count == ELEMENTS { MANY / count } else { 1 };
-        let mut c = || (0..times).for_each(|_| c());
-        let mut rust = || {
-            let done = (0..times).try_for_each(|_| rust());
-            done.expect("all elements are there");
+        let mut time_c = || time(&mut || (0..times).for_each(|_| c()));
+        let mut time_rust = || {
+            time(&mut || {
+                let done = (0..times).try_for_each(|_| rust());
+                done.expect("all elements are there");
+            })
         };
-        let mut all = Vec::new();
-        group.bench_function(name, |bencher| {
-            c();
-            rust();
-            bencher.iter_custom(|iterations| {
-                let rounds = (0..iterations).map(|i| {
-                    // Who is first finds other things in the caches.
-                    let first = (i % 2 == 0).then(|| time(&mut c));
-                    let ours = time(&mut rust);
-                    let bare = first.unwrap_or_else(|| time(&mut c));
-                    let per_operation = (times * count) as f64;
-                    Round {
-                        bare: bare / per_operation,
-                        ours: ours / per_operation,
-                    }
-                });
-                let rounds = Vec::from_iter(rounds);
-                // The median: a round in which another process had the core says nothing.
-                let ratio = Spread::of(rounds.iter().map(|round| BAR.ratio(round)));
-                all.extend(rounds);
-                ratio.map_or(1.0, |ratio| ratio.median) * iterations as f64
-            });
+        let mut round = |i| {
+            // Who is first finds other things in the caches.
+            let first = (i % 2 == 0).then(&mut time_c);
+            let ours = time_rust();
+            let bare = first.unwrap_or_else(&mut time_c);
+            let per_operation = (times * count) as f64;
+            Round {
+                bare: bare / per_operation,
+                ours: ours / per_operation,
+            }
+        };
+        let rounds = ratios::sample(group, name, Some(BAR), |rounds| {
+            if rounds == 0 {
+                round(0);
+            }
+            Ok::<_, Infallible>((0..rounds).map(&mut round).collect())
         });
-        self.table.add(name, Some(BAR), &all);
+        let Ok(rounds) = rounds;
+        self.table.add(name, Some(BAR), &rounds);
     }
 }
 
@@ -216,15 +212,8 @@ fn main() -> Result<(), Error> {
     if world.my_pe().number() != 0 {
         return measure(None, &world).map(drop);
     }
-    let mut criterion = Criterion::default()
-        .with_measurement(Ratios)
-        .sample_size(20)
-        .nresamples(10_000)
-        .warm_up_time(Duration::from_millis(100))
-        .measurement_time(Duration::from_secs(1))
-        .configure_from_args();
-    let mut group = criterion.benchmark_group("rust-to-c");
-    group.sampling_mode(SamplingMode::Flat);
+    let mut criterion = ratios::criterion();
+    let group = ratios::group(&mut criterion, "rust-to-c");
     let table = measure(Some(group), &world)?;
     criterion.final_summary();
     if !table.is_empty() {
