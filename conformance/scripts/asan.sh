@@ -5,6 +5,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 bin=${FERROSHMEM_PREFIX:+$FERROSHMEM_PREFIX/bin/}
+source "$here/scripts/without_aslr.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 names=("$@")
@@ -14,20 +15,26 @@ names=("$@")
 # Leaks are not looked for: the library keeps what it maps until the process ends.
 export ASAN_OPTIONS=detect_leaks=0:halt_on_error=1:exitcode=66
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:exitcode=66
-bad=0
+
+# check COMPILER NAME: compiles and runs one program.
+check() {
+    local compiler=$1 name=$2 program=$work/$1-${2##*/}
+    OSHMEM_CC=$compiler "${bin}oshcc" -std=gnu11 -O1 -g -fsanitize=address,undefined -pthread \
+        -I "$here/c" -o "$program" "$here/c/$name.c" || return
+    if without_aslr "${bin}oshrun" -n 3 --timeout 120 "$program" >"$program.output" 2>&1; then
+        echo "clean $compiler $name"
+    else
+        printf '%s\n' "FINDING $compiler $name" "$(head -n 30 "$program.output")"
+        return 1
+    fi
+}
+export here bin work
+export -f check without_aslr
+
+jobs=()
 for compiler in gcc clang; do
     command -v "$compiler" >/dev/null || { echo "skipped: $compiler is not installed"; continue; }
-    for name in "${names[@]}"; do
-        program=$work/${name##*/}
-        OSHMEM_CC=$compiler "${bin}oshcc" -std=gnu11 -O1 -g -fsanitize=address,undefined -pthread \
-            -I "$here/c" -o "$program" "$here/c/$name.c"
-        if "${bin}oshrun" -n 3 --timeout 120 "$program" >"$work/output" 2>&1; then
-            echo "clean $compiler $name"
-        else
-            echo "FINDING $compiler $name"
-            head -n 30 "$work/output"
-            bad=1
-        fi
-    done
+    for name in "${names[@]}"; do jobs+=("$compiler" "$name"); done
 done
-exit $bad
+# Compiling takes most of the time: as many at once as there are cores.
+printf '%s\n' "${jobs[@]}" | xargs -n 2 -P "$(nproc)" bash -c 'check "$@"' check

@@ -4,6 +4,7 @@
 # usage: conformance/scripts/rust-sanitizers.sh [address|thread]; fails on any finding.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
+source "$here/scripts/without_aslr.sh"
 bin=${FERROSHMEM_PREFIX:+$FERROSHMEM_PREFIX/bin/}
 host=$(rustc -vV | sed -n 's/^host: //p')
 work=$(mktemp -d)
@@ -32,7 +33,7 @@ check() {
         --target "$host" --target-dir "${CARGO_TARGET_DIR:-target}/sanitizers/$sanitizer" \
         --message-format=json | sed -n 's/.*"executable":"\([^"]*\/pes-[^"]*\)".*/\1/p')
     for name in "$@"; do
-        if "${bin}oshrun" -n "$pes" --timeout 20 "$program" --as-pe "$name" >"$work/output" 2>&1; then
+        if without_aslr "${bin}oshrun" -n "$pes" --timeout 20 "$program" --as-pe "$name" >"$work/output" 2>&1; then
             echo "clean $sanitizer $name"
         else
             echo "FINDING $sanitizer $name"

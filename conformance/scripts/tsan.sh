@@ -6,6 +6,7 @@
 # usage: conformance/scripts/tsan.sh; fails on any finding.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
+source "$here/scripts/without_aslr.sh"
 target=$(rustc -vV | sed -n 's/^host: //p')
 rustup toolchain list | grep -q '^nightly' || { echo "skipped: no nightly toolchain"; exit 0; }
 work=$(mktemp -d)
@@ -27,7 +28,7 @@ gcc -std=gnu11 -O1 -g -fsanitize=thread -pthread -I "$here/../include" -I "$here
     "$work/target/$target/debug/libshmem.a" -ldl -lm
 bad=0
 for round in 1 2 3 4 5; do
-    if TSAN_OPTIONS=exitcode=66 timeout 120 "$work/threads" >"$work/output" 2>&1; then
+    if TSAN_OPTIONS=exitcode=66 without_aslr timeout 120 "$work/threads" >"$work/output" 2>&1; then
         echo "clean threads, round $round"
     else
         echo "FINDING threads, round $round"
