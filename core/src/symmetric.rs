@@ -117,6 +117,8 @@ impl Runtime {
     }
 
     /// With `SHMEM_CHECK=1`: the `len` bytes lie within one live block of the heap.
+    #[cold]
+    #[inline(never)]
     fn check_block(&self, name: &str, argument: &str, addr: usize, len: usize) {
         if self.space.place(addr, 1) != Place::Heap {
             return;

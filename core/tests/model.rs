@@ -115,7 +115,7 @@ fn a_posted_flag_wakes_all_waiters() {
             .map(|_| {
                 let (word, cells) = (word.clone(), cells.clone());
                 thread::spawn(move || {
-                    flag::wait(&*word, 1, &mut NoPatience);
+                    flag::wait(&*word, 1, || NoPatience);
                     assert_eq!(cells.read(0), 7);
                 })
             })
@@ -135,8 +135,8 @@ fn a_flag_posted_twice_is_not_missed() {
         let waiter = {
             let word = word.clone();
             thread::spawn(move || {
-                flag::wait_beyond(&*word, 0, &mut NoPatience);
-                flag::wait(&*word, 2, &mut NoPatience);
+                flag::wait_beyond(&*word, 0, || NoPatience);
+                flag::wait(&*word, 2, || NoPatience);
             })
         };
         flag::post(&*word, 1);
@@ -226,7 +226,7 @@ fn the_central_barrier_holds_all_members() {
             move |_, epoch| {
                 let all = size as u32;
                 let nothing = || ();
-                central::arrive_and_wait(&arrivals, &release, all, epoch, &mut NoPatience, nothing);
+                central::arrive_and_wait(&arrivals, &release, all, epoch, || NoPatience, nothing);
             }
         });
     }
@@ -246,7 +246,7 @@ fn the_dissemination_barrier_holds_all_members() {
             move |me, epoch| {
                 let lane = |m: usize, k: usize| &lanes[m][epoch as usize % 2][k];
                 let post = |m, k| flag::post(lane(m, k), epoch);
-                let wait = |k| flag::wait(lane(me, k), epoch, &mut NoPatience);
+                let wait = |k| flag::wait(lane(me, k), epoch, || NoPatience);
                 dissemination::arrive_and_wait(me, size, post, wait);
             }
         });
@@ -262,7 +262,7 @@ fn the_tree_barrier_holds_all_members() {
                 // Of three members none is the third child: lane 2 can be the release.
                 let lane = |m: usize, k: usize| &lanes[m][epoch as usize % 2][k.min(2)];
                 let post = |m, k| flag::post(lane(m, k), epoch);
-                let wait = |k| flag::wait(lane(me, k), epoch, &mut NoPatience);
+                let wait = |k| flag::wait(lane(me, k), epoch, || NoPatience);
                 tree::arrive_and_wait(me, size, post, wait);
             }
         });
@@ -278,7 +278,7 @@ fn the_last_to_arrive_works_for_all() {
         let member = |me: usize, words: &(ModelWord, ModelWord), cells: &Cells| {
             cells.write(me, me as u32 + 1);
             let work = || cells.write(2, cells.read(0) + cells.read(1));
-            central::arrive_and_wait(&words.0, &words.1, 2, 1, &mut NoPatience, work);
+            central::arrive_and_wait(&words.0, &words.1, 2, 1, || NoPatience, work);
             assert_eq!(cells.read(2), 3);
         };
         let other = {

@@ -13,12 +13,12 @@ use crate::wait::{Patience, Word};
 /// they arrived, and they see what it wrote.
 /// `arrivals` is zero between barriers; `release` shows the last epoch completed.
 #[inline]
-pub fn arrive_and_wait(
+pub fn arrive_and_wait<P: Patience>(
     arrivals: &impl Word,
     release: &impl Word,
     all: u32,
     epoch: u32,
-    patience: &mut impl Patience,
+    patience: impl FnOnce() -> P,
     work: impl FnOnce(),
 ) {
     let before = flag::value(release);
@@ -73,7 +73,7 @@ impl<W: Word> Sharing<'_, W> {
             self.done.swap(0);
             flag::post(self.arrived, epoch);
         } else {
-            flag::wait_beyond(self.arrived, arrived_before, &mut patience());
+            flag::wait_beyond(self.arrived, arrived_before, &patience);
         }
         while self.next.load() < tasks {
             let task = self.next.fetch_add(1);
@@ -86,6 +86,6 @@ impl<W: Word> Sharing<'_, W> {
                 return;
             }
         }
-        flag::wait_beyond(self.finished, finished_before, &mut patience());
+        flag::wait_beyond(self.finished, finished_before, &patience);
     }
 }

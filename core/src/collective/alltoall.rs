@@ -9,6 +9,7 @@ use crate::group::{Group, Places};
 /// # Safety
 /// `dest` and `source` are valid for `bytes * group.size` bytes on every member, and do not
 /// overlap.
+#[inline(always)] // one caller for each kind of group, and small
 pub unsafe fn alltoall(
     group: &Group<'_>,
     dest: Places<'_, u8>,

@@ -9,6 +9,7 @@ use crate::group::{Epoch, Group, Places};
 /// # Safety
 /// `source` is valid for `bytes` bytes and `dest` for `bytes * group.size`, on every member;
 /// they do not overlap.
+#[inline(always)] // one caller for each kind of group, and small
 pub unsafe fn fcollect(
     group: &Group<'_>,
     dest: Places<'_, u8>,

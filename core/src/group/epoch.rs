@@ -17,29 +17,33 @@ use crate::barrier::central::Sharing;
 use crate::barrier::{central, dissemination, tree};
 use crate::choice::{Algorithm, Collective, EAGER};
 use crate::job::region::Lane;
-use crate::wait::{Waiter, What, flag};
+use crate::wait::{Waiter, flag};
 
 /// An epoch of a group, begun by this PE.
 #[derive(Debug)]
 pub struct Epoch<'g> {
     group: &'g Group<'g>,
-    what: What<'g>,
     number: u32,
 }
 
 impl<'g> Epoch<'g> {
-    #[inline]
+    #[inline(always)] // part of what the smallest collectives cost
     pub(super) fn begin(group: &'g Group<'_>) -> Self {
         let number = match &group.link {
+            Link::Slots(slots) => next(slots.epoch),
+            link => Self::begin_elsewhere(link),
+        };
+        Self { group, number }
+    }
+
+    /// The number of the next epoch of members that are not in one part of a node.
+    #[cold]
+    fn begin_elsewhere(link: &Link<'_>) -> u32 {
+        match link {
             Link::Slots(slots) => next(slots.epoch),
             Link::Mail(mail) => next(mail.epoch()),
             Link::Span(spanning) => next(&spanning.span.notes),
             Link::WorkArray(_) => 0,
-        };
-        Self {
-            group,
-            what: group.what(),
-            number,
         }
     }
 
@@ -72,7 +76,7 @@ impl<'g> Epoch<'g> {
                 let nothing = std::ptr::null();
                 mail.send(member, (self.parity(), lane), self.number, nothing, 0);
             },
-            _ => flag::post(&self.lane(member, lane).flag, self.number),
+            _ => self.post_near(self.slots(), member, lane),
         }
     }
 
@@ -80,12 +84,23 @@ impl<'g> Epoch<'g> {
     #[inline]
     pub fn wait(&self, lane: usize) {
         match &self.group.link {
-            Link::Mail(mail) => mail.wait((self.parity(), lane), self.number, 0, &self.what),
-            _ => {
-                let flag = &self.lane(self.group.me, lane).flag;
-                flag::wait(flag, self.number, &mut Waiter::new(self.what));
+            Link::Mail(mail) => {
+                mail.wait((self.parity(), lane), self.number, 0, &self.group.what())
             }
+            _ => self.wait_near(self.slots(), lane),
         }
+    }
+
+    #[inline]
+    fn post_near(&self, slots: &Slots<'_>, member: usize, lane: usize) {
+        let lane = &slots.of(member).lanes[self.parity()][lane];
+        flag::post(&lane.flag, self.number);
+    }
+
+    #[inline]
+    fn wait_near(&self, slots: &Slots<'_>, lane: usize) {
+        let lane = &slots.of(self.group.me).lanes[self.parity()][lane];
+        flag::wait(&lane.flag, self.number, || self.waiter());
     }
 
     /// Posts a lane of a member with a value of at most [`Group::lane_bytes`] bytes.
@@ -117,7 +132,7 @@ impl<'g> Epoch<'g> {
         if let Link::Mail(mail) = &self.group.link {
             let lane = (self.parity(), lane);
             // SAFETY: the caller's promise.
-            return unsafe { mail.receive(lane, self.number, (value, bytes), &self.what) };
+            return unsafe { mail.receive(lane, self.number, (value, bytes), &self.group.what()) };
         }
         self.wait(lane);
         let from = self.lane(self.group.me, lane).value.0.get().cast();
@@ -217,22 +232,32 @@ impl<'g> Epoch<'g> {
         }
     }
 
+    /// Made only by members that have to wait.
+    #[inline]
+    fn waiter(&self) -> Waiter<'_> {
+        Waiter::new(self.group.what())
+    }
+
     /// Waits until all members have come here.
     #[inline]
     pub fn synchronise(&self) {
         let (me, size) = (self.group.me, self.group.size);
-        let array = match &self.group.link {
-            Link::Span(_) => return self.group.sync_parts(),
-            Link::WorkArray(array) => Some(array),
-            _ => None,
-        };
-        match (self.group.choose(Collective::Barrier, 0).algorithm, array) {
-            (_, Some(array)) => array.synchronise(me, size, self.what),
-            (Algorithm::Central, _) => self.synchronise_with(|| ()),
-            (Algorithm::Tree, _) => {
-                tree::arrive_and_wait(me, size, |m, k| self.post(m, k), |k| self.wait(k));
+        match &self.group.link {
+            Link::Slots(slots) => {
+                // Lanes are told apart here, once: this is most of what a small collective costs.
+                let post = |member, lane| self.post_near(slots, member, lane);
+                let wait = |lane| self.wait_near(slots, lane);
+                match slots.plan.choose(Collective::Barrier, 0).algorithm {
+                    Algorithm::Central => self.synchronise_with(|| ()),
+                    Algorithm::Tree => tree::arrive_and_wait(me, size, post, wait),
+                    _ => dissemination::arrive_and_wait(me, size, post, wait),
+                }
             }
-            _ => dissemination::arrive_and_wait(me, size, |m, k| self.post(m, k), |k| self.wait(k)),
+            Link::Mail(_) => {
+                dissemination::arrive_and_wait(me, size, |m, k| self.post(m, k), |k| self.wait(k));
+            }
+            Link::Span(_) => self.group.sync_parts(),
+            Link::WorkArray(array) => array.synchronise(me, size, self.group.what()),
         }
     }
 
@@ -246,7 +271,7 @@ impl<'g> Epoch<'g> {
             &first.release.arrived,
             self.group.size as u32,
             self.number,
-            &mut Waiter::new(self.what),
+            || self.waiter(),
             work,
         );
     }
@@ -266,7 +291,7 @@ impl<'g> Epoch<'g> {
             self.group.size as u32,
             self.number,
             tasks as u32,
-            || Waiter::new(self.what),
+            || self.waiter(),
             |task| work(task as usize),
         );
     }

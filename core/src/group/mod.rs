@@ -79,6 +79,8 @@ enum Link<'a> {
 pub struct Slots<'a> {
     /// The slot of member 0.
     first: NonNull<TeamSlot>,
+    /// Bytes from one member's slot to the next's.
+    step: isize,
     /// The members by their numbers on the node, which are also those of their slots.
     near: &'a Members,
     /// Epochs that this PE has begun.
@@ -96,11 +98,7 @@ impl Slots<'_> {
     fn of(&self, member: usize) -> &TeamSlot {
         // SAFETY: slots lie a stride apart, one for each member, and are never unmapped; all
         // that is in them is atomic, or a cell accessed by raw pointers.
-        unsafe {
-            self.first
-                .offset(self.near.stride as isize * member as isize)
-                .as_ref()
-        }
+        unsafe { self.first.byte_offset(self.step * member as isize).as_ref() }
     }
 }
 
@@ -125,6 +123,7 @@ impl<'a> Group<'a> {
     fn of_part(rt: &'a Runtime, name: &'static str, team: &'a Team, kind: WaitKind) -> Self {
         let slots = Slots {
             first: NonNull::from(team.slot(rt, 0)),
+            step: team.near.stride as isize * size_of::<TeamSlot>() as isize,
             near: &team.near,
             epoch: &team.epoch,
             stream: &team.stream,

@@ -131,7 +131,21 @@ impl Runtime {
             let step = group.near().stride as isize * stride;
             return Places::at_stride(mine.cast(), step, group.me);
         }
-        // Rare: every member is looked at.
+        self.scattered_places(group, argument, addr, len)
+    }
+
+    /// As [`places`](Self::places), where not all that is symmetric obeys the rule of the stride:
+    /// every member is looked at.
+    #[cold]
+    #[inline(never)]
+    fn scattered_places<T>(
+        &self,
+        group: &Group<'_>,
+        argument: &str,
+        addr: *const T,
+        len: usize,
+    ) -> Places<'_, T> {
+        let start = addr.cast();
         for member in 0..group.size {
             self.mate(group.name, argument, start, len, group.near().pe(member));
         }
@@ -140,7 +154,7 @@ impl Runtime {
             None => {
                 let stride = 1isize << self.space.log2_stride();
                 let step = group.near().stride as isize * stride;
-                Places::at_stride(mine.cast(), step, group.me)
+                Places::at_stride(addr.cast_mut(), step, group.me)
             }
         }
     }

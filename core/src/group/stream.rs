@@ -82,7 +82,7 @@ impl Group<'_> {
             unsafe { value.copy_from_nonoverlapping(source, bytes) };
             flag::post(&entry.flag, number);
         } else {
-            flag::wait(&entry.flag, number, &mut Waiter::new(self.what()));
+            flag::wait(&entry.flag, number, || Waiter::new(self.what()));
             // SAFETY: the caller's promise; the root leaves the entry until this is counted.
             unsafe { dest.copy_from_nonoverlapping(value, bytes) };
             // As the root made sure of; said here so that what is known never is far behind.
@@ -103,7 +103,7 @@ impl Group<'_> {
         let mut least = number;
         for member in (0..self.size).filter(|m| *m != self.me) {
             let count = &slots.of(member).stream.taken.count;
-            flag::wait_for_at_least(count, needed, &mut Waiter::new(self.what()));
+            flag::wait_for_at_least(count, needed, || Waiter::new(self.what()));
             let behind = |n: u32| number.wrapping_sub(n) & flag::VALUE;
             let taken = flag::value(count);
             if behind(taken) > behind(least) {

@@ -88,6 +88,7 @@ impl Member {
     pub fn group<'a>(&'a self, plan: &'a Plan) -> Group<'a> {
         let slots = Slots {
             first: self.memory.first,
+            step: size_of::<TeamSlot>() as isize,
             near: &self.members,
             epoch: &self.epoch,
             stream: &self.stream,

@@ -27,40 +27,57 @@ pub fn value(word: &impl Word) -> u32 {
     word.load() >> 1
 }
 
-/// Waits until the flag shows `value`. Acquires what its poster released.
+/// Waits until the flag shows `value`. Acquires what its poster released. `patience` is asked
+/// for only if the flag does not show it yet.
 ///
 /// Not "`value` or a later one": of a flag that was last posted half a round of the counter
 /// ago, nobody can tell whether it shows an old value or one to come.
 #[inline]
-pub fn wait(word: &impl Word, value: u32, patience: &mut impl Patience) {
+pub fn wait<P: Patience>(word: &impl Word, value: u32, patience: impl FnOnce() -> P) {
     wait_until(word, patience, |seen| seen == value & VALUE);
 }
 
 /// Waits until the flag does not show `old` any more. Acquires what its poster released.
 #[inline]
-pub fn wait_beyond(word: &impl Word, old: u32, patience: &mut impl Patience) {
+pub fn wait_beyond<P: Patience>(word: &impl Word, old: u32, patience: impl FnOnce() -> P) {
     wait_until(word, patience, |seen| seen != old);
 }
 
 /// Waits until the flag shows `value` or a later one. Acquires what its poster released. For
 /// flags that are never far behind: see [`wait`].
 #[inline]
-pub fn wait_for_at_least(word: &impl Word, value: u32, patience: &mut impl Patience) {
+pub fn wait_for_at_least<P: Patience>(word: &impl Word, value: u32, patience: impl FnOnce() -> P) {
     wait_until(word, patience, |seen| reached(seen, value));
 }
 
 #[inline]
-fn wait_until(word: &impl Word, patience: &mut impl Patience, is_enough: impl Fn(u32) -> bool) {
+fn wait_until<P: Patience>(
+    word: &impl Word,
+    patience: impl FnOnce() -> P,
+    is_enough: impl Fn(u32) -> bool,
+) {
+    let seen = word.load();
+    if !is_enough(seen >> 1) {
+        wait_longer(word, seen, &mut patience(), is_enough);
+    }
+}
+
+#[inline]
+fn wait_longer(
+    word: &impl Word,
+    mut seen: u32,
+    patience: &mut impl Patience,
+    is_enough: impl Fn(u32) -> bool,
+) {
+    let mut spins = patience.spins();
     loop {
-        let seen = word.load();
+        let looks_again = spins.again() || patience.poll_again();
+        if !looks_again && (seen & ASLEEP != 0 || word.replace(seen, seen | ASLEEP)) {
+            word.sleep(seen | ASLEEP, ANY);
+        }
+        seen = word.load();
         if is_enough(seen >> 1) {
             return;
-        }
-        if patience.poll_again() {
-            continue;
-        }
-        if seen & ASLEEP != 0 || word.replace(seen, seen | ASLEEP) {
-            word.sleep(seen | ASLEEP, ANY);
         }
     }
 }

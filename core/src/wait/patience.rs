@@ -12,6 +12,45 @@ use crate::nodes::Link;
 pub trait Patience {
     /// Called after each unsuccessful look: true to look again at once, false to sleep.
     fn poll_again(&mut self) -> bool;
+
+    /// Hands over the looks that come before all others, if there are such: to loops that keep
+    /// them where they cost nothing, in registers.
+    #[inline]
+    fn spins(&mut self) -> Spins {
+        Spins::default()
+    }
+}
+
+/// Looks in a row, without giving up the core.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Spins {
+    looks: u32,
+    all: u32,
+}
+
+impl Spins {
+    #[inline]
+    fn new(all: u32) -> Self {
+        Self { looks: 0, all }
+    }
+
+    /// One more, if that can still pay.
+    #[inline]
+    pub fn again(&mut self) -> bool {
+        /// Looks in a row before the first rest. A rest (`pause`) is about as long as a cache
+        /// line takes between two cores: in an exchange of single lines it would be a third
+        /// of the time.
+        const RESTLESS: u32 = 500;
+
+        if self.looks < self.all {
+            self.looks += 1;
+            if self.looks > RESTLESS {
+                spin_loop();
+            }
+            return true;
+        }
+        false
+    }
 }
 
 /// The job's way of waiting, set at start-up.
@@ -67,9 +106,10 @@ pub struct Waiter<'a> {
     what: What<'a>,
     /// What other nodes send, if that is what is waited for.
     far: Option<Far>,
-    looks: u32,
-    spins: u32,
+    spins: Spins,
     yields: u32,
+    /// Looks of [`pause`](Self::pause) since the spins.
+    pauses: u32,
     recorder: Option<Recorder>,
 }
 
@@ -80,9 +120,9 @@ impl<'a> Waiter<'a> {
         Self {
             what,
             far: None,
-            looks: 0,
-            spins: POLICY.spins.load(Ordering::Relaxed),
+            spins: Spins::new(POLICY.spins.load(Ordering::Relaxed)),
             yields: POLICY.yields.load(Ordering::Relaxed),
+            pauses: 0,
             recorder: None,
         }
     }
@@ -91,33 +131,15 @@ impl<'a> Waiter<'a> {
     #[inline]
     pub fn across(link: Option<&'static Link>, what: What<'a>) -> Self {
         let near = Self::new(what);
-        let spins = near.spins;
+        let spins = near.spins.all;
         match link {
             Some(link) => Self {
                 far: Some(Far::new(link, spins)),
-                spins: 0,
+                spins: Spins::default(),
                 ..near
             },
             None => near,
         }
-    }
-
-    /// One spin if that can still pay.
-    #[inline]
-    fn spin(&mut self) -> bool {
-        /// Looks in a row before the first rest. A rest (`pause`) is about as long as a cache
-        /// line takes between two cores: in an exchange of single lines it would be a third
-        /// of the time.
-        const RESTLESS: u32 = 500;
-
-        if self.looks < self.spins {
-            self.looks += 1;
-            if self.looks > RESTLESS {
-                spin_loop();
-            }
-            return true;
-        }
-        false
     }
 
     /// What follows the spins. Out of line, so that loops of spins stay short.
@@ -162,19 +184,18 @@ impl<'a> Waiter<'a> {
         /// at most a tenth of the time already waited.
         const DOUBLINGS: u32 = 7;
 
-        if self.spin() {
+        if self.spins.again() {
             return;
         }
         self.record();
-        let beyond = self.looks - self.spins;
-        self.looks += 1;
-        if beyond < YIELDS {
+        if self.pauses < YIELDS {
+            self.pauses += 1;
             std::thread::yield_now();
         } else {
-            let doublings = ((beyond - YIELDS) / 8).min(DOUBLINGS);
+            let doublings = ((self.pauses - YIELDS) / 8).min(DOUBLINGS);
             std::thread::sleep(Duration::from_micros(20 << doublings));
             // Never let the count run around.
-            self.looks = self.looks.min(self.spins + YIELDS + 8 * (DOUBLINGS + 1));
+            self.pauses = (self.pauses + 1).min(YIELDS + 8 * (DOUBLINGS + 1));
         }
     }
 }
@@ -182,6 +203,11 @@ impl<'a> Waiter<'a> {
 impl Patience for Waiter<'_> {
     #[inline]
     fn poll_again(&mut self) -> bool {
-        self.spin() || self.poll_slowly()
+        self.spins.again() || self.poll_slowly()
+    }
+
+    #[inline]
+    fn spins(&mut self) -> Spins {
+        std::mem::take(&mut self.spins)
     }
 }
