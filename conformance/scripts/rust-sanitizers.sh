@@ -14,7 +14,7 @@ export ASAN_OPTIONS=detect_leaks=0:exitcode=66
 export TSAN_OPTIONS=exitcode=66:suppressions=$work/known
 # Copies of many bytes between windows are memcpy, which is not known to be meant as atomic; the
 # precompiled standard library frees what threads share after a fence, which is not seen.
-printf '%s\n' race:ferroshmem::memory::copy 'race:Arc<std::thread' >"$work/known"
+printf '%s\n' race:src/memory/copy.rs 'race:Arc<std::thread' >"$work/known"
 everywhere=(arrays/every_type arrays/transitions arrays/of_nothing arrays/churn atomics/every_operation
     windows/every_length windows/bounds strided/against_a_model strided/far_out locks/several
     teams/rows_and_columns teams/of_others reductions/integers reductions/parts scans/every_type
@@ -27,8 +27,9 @@ bad=0
 check() {
     local sanitizer=$1 pes=$2 program name
     shift 2
-    # The precompiled standard library is not instrumented.
-    program=$(cd "$here/.." && RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=$sanitizer
+    # The precompiled standard library is not instrumented. What is known is found by the names of
+    # functions and files, which need all debug information.
+    program=$(cd "$here/.." && CARGO_PROFILE_DEV_DEBUG=full RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=$sanitizer
         -Cunsafe-allow-abi-mismatch=sanitizer" cargo test --quiet --test pes --no-run \
         --target "$host" --target-dir "${CARGO_TARGET_DIR:-target}/sanitizers/$sanitizer" \
         --message-format=json | sed -n 's/.*"executable":"\([^"]*\/pes-[^"]*\)".*/\1/p')
