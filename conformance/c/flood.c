@@ -1,8 +1,8 @@
-/* All PEs put words to scattered places of all PEs at once, more than any queue between them has
- * room for: each arrives, and nobody takes a PE for gone that is only busy. */
+/* All PEs put words to scattered places of all PEs at once, and then blocks, more than any queue
+ * between them has room for: each arrives, and nobody takes a PE for gone that is only busy. */
 #include "check.h"
 
-enum { PUTS = REPEAT(60000, 5000) };
+enum { PUTS = REPEAT(60000, 5000), BLOCKS = REPEAT(20000, 500), BLOCK = 512 };
 
 /* A PE's places in the order in which it puts them. */
 static void shuffle(int *order, int pe)
@@ -18,10 +18,8 @@ static void shuffle(int *order, int pe)
     }
 }
 
-int main(void)
+static void words_everywhere(int me, int n)
 {
-    shmem_init();
-    int me = shmem_my_pe(), n = shmem_n_pes();
     /* PE me's part of everybody's array; every place is put once. */
     int *words = shmem_calloc((size_t)n * PUTS, sizeof *words);
     REQUIRE(words != NULL);
@@ -42,6 +40,36 @@ int main(void)
     }
     CHECK(missing == 0, "%ld words are wrong", missing);
     free(order);
+    shmem_free(words);
+}
+
+/* Of 2 KiB: longer than what goes with a message, shorter than what is sent from where it is. */
+static void blocks_everywhere(int me, int n)
+{
+    int *blocks = shmem_calloc((size_t)n * BLOCK, sizeof *blocks);
+    REQUIRE(blocks != NULL);
+    int source[BLOCK];
+    for (int round = 1; round <= BLOCKS; round++) {
+        for (int i = 0; i < BLOCK; i++)
+            source[i] = round + me + i;
+        for (int pe = 0; pe < n; pe++)
+            shmem_int_put(&blocks[me * BLOCK], source, BLOCK, pe);
+    }
+    shmem_barrier_all();
+    long missing = 0;
+    for (int pe = 0; pe < n; pe++)
+        for (int i = 0; i < BLOCK; i++)
+            missing += blocks[pe * BLOCK + i] != BLOCKS + pe + i;
+    CHECK(missing == 0, "%ld words of blocks are wrong", missing);
+    shmem_free(blocks);
+}
+
+int main(void)
+{
+    shmem_init();
+    int me = shmem_my_pe(), n = shmem_n_pes();
+    words_everywhere(me, n);
+    blocks_everywhere(me, n);
     shmem_finalize();
     return check_status();
 }

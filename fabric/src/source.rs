@@ -2,8 +2,10 @@
 
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
+use std::time::Instant;
 
 use crate::engine::Engine;
+use crate::idle::Idle;
 use crate::local::{Local, Place};
 use crate::record::{Hold, Record, Scatter};
 use crate::registration::Slot;
@@ -30,17 +32,30 @@ impl Engine {
 
     /// A bounce buffer, and it as local memory.
     pub fn bounce(&self, pe: usize) -> Slot<Local> {
-        let begin = std::time::Instant::now();
+        match self.buffers.slot() {
+            Some(slot) => slot,
+            None => self.wait_for_buffer(pe),
+        }
+    }
+
+    /// Not by giving up the core after each look: a provider may receive one message per look, and
+    /// what was given up may come back after milliseconds.
+    #[cold]
+    fn wait_for_buffer(&self, pe: usize) -> Slot<Local> {
+        let mut since = Instant::now();
+        let mut idle = Idle::new(self.request.spin);
         loop {
+            if self.progress() > 0 {
+                since = Instant::now();
+                idle.reset();
+            }
             if let Some(slot) = self.buffers.slot() {
                 return slot;
             }
-            if self.progress() == 0 {
-                std::thread::yield_now();
-            }
-            if begin.elapsed() > self.request.patience {
+            if since.elapsed() > self.request.patience {
                 self.lost(pe, "no operation completes, and all buffers are in use");
             }
+            idle.pause(&self.bell, &|| false);
         }
     }
 
