@@ -129,8 +129,6 @@ impl Launcher {
             }
             Self::OpenMpi => {
                 add(&["mpirun.openmpi", "--mca", "plm_rsh_agent", AGENT]);
-                // Its files are named by host and process numbers, which other rigs have, too.
-                add(&["--mca", "orte_tmpdir_base", "/run"]);
                 add(&["--mca", "oob_tcp_if_include", SUBNET]);
                 add(&["--mca", "btl_tcp_if_include", SUBNET]);
                 add(&["--bind-to", "none", "--host", &slots(full), "-np", &pes]);

@@ -118,6 +118,8 @@ impl Rig {
         Command::new(self, host, words.into_iter().map(Into::into).collect())
             .env("RIG_HOSTS", names)
             .env("TMPDIR", "/tmp")
+            // Open MPI's files are named by host and process numbers, which other rigs have, too.
+            .env("OMPI_MCA_orte_tmpdir_base", "/run")
     }
 
     pub(super) fn connect(&self, host: &str) -> Result<UnixStream> {
