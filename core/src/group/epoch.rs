@@ -63,8 +63,8 @@ impl<'g> Epoch<'g> {
     }
 
     #[inline]
-    fn lane(&self, member: usize, lane: usize) -> &Lane {
-        &self.slots().of(member).lanes[self.parity()][lane]
+    fn lane<'s>(&self, slots: &'s Slots<'_>, member: usize, lane: usize) -> &'s Lane {
+        &slots.of(member).lanes[self.parity()][lane]
     }
 
     /// Posts a lane of a member: releases all earlier writes.
@@ -93,14 +93,13 @@ impl<'g> Epoch<'g> {
 
     #[inline]
     fn post_near(&self, slots: &Slots<'_>, member: usize, lane: usize) {
-        let lane = &slots.of(member).lanes[self.parity()][lane];
-        flag::post(&lane.flag, self.number);
+        flag::post(&self.lane(slots, member, lane).flag, self.number);
     }
 
     #[inline]
     fn wait_near(&self, slots: &Slots<'_>, lane: usize) {
-        let lane = &slots.of(self.group.me).lanes[self.parity()][lane];
-        flag::wait(&lane.flag, self.number, || self.waiter());
+        let flag = &self.lane(slots, self.group.me, lane).flag;
+        flag::wait(flag, self.number, || self.waiter());
     }
 
     /// Posts a lane of a member with a value of at most [`Group::lane_bytes`] bytes.
@@ -115,7 +114,7 @@ impl<'g> Epoch<'g> {
             unsafe { mail.send(member, (self.parity(), lane), self.number, value, bytes) };
             return;
         }
-        let to = self.lane(member, lane).value.0.get().cast();
+        let to = self.lane(self.slots(), member, lane).value.0.get().cast();
         // SAFETY: the caller's promise; by rule 2 the lane is this PE's to write until it is
         // posted, and by the argument above nobody reads its last value any more.
         unsafe { copy_small(to, value, bytes) };
@@ -135,7 +134,12 @@ impl<'g> Epoch<'g> {
             return unsafe { mail.receive(lane, self.number, (value, bytes), &self.group.what()) };
         }
         self.wait(lane);
-        let from = self.lane(self.group.me, lane).value.0.get().cast();
+        let from = self
+            .lane(self.slots(), self.group.me, lane)
+            .value
+            .0
+            .get()
+            .cast();
         // SAFETY: the caller's promise; the lane was posted and is not written in this epoch again.
         unsafe { copy_small(value, from, bytes) };
     }
