@@ -34,7 +34,14 @@ export -f check without_aslr
 jobs=()
 for compiler in gcc clang; do
     command -v "$compiler" >/dev/null || { echo "skipped: $compiler is not installed"; continue; }
+    # The sanitizers' libraries may be a package by themselves.
+    if ! echo 'int main(void) { return 0; }' |
+        "$compiler" -fsanitize=address,undefined -x c - -o "$work/empty" 2>"$work/why"; then
+        echo "skipped: $compiler does not link with sanitizers here: $(head -n 1 "$work/why")"
+        continue
+    fi
     for name in "${names[@]}"; do jobs+=("$compiler" "$name"); done
 done
+[ ${#jobs[@]} -gt 0 ] || exit 77
 # Compiling takes most of the time: as many at once as there are cores.
 printf '%s\n' "${jobs[@]}" | xargs -n 2 -P "$(nproc)" bash -c 'check "$@"' check
