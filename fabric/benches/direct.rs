@@ -38,12 +38,13 @@ impl Events for Quiet {
     fn tick(&self) {}
 }
 
-fn request() -> Request {
+fn request(pe: usize) -> Request {
     let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     Request {
         provider: set("SHMEM_FABRIC"),
         interface: Some(set("SHMEM_FABRIC_INTERFACE").unwrap_or("lo".into())),
         library: set("SHMEM_LIBFABRIC"),
+        pe,
         n_pes: 2,
         ..Request::default()
     }
@@ -64,8 +65,8 @@ struct Bare {
 
 impl Bare {
     fn open() -> Bare {
-        let library = offers::library(&request()).unwrap();
-        let best = offers::survey(&library, &request(), false)
+        let library = offers::library(&request(0)).unwrap();
+        let best = offers::survey(&library, &request(0), false)
             .into_iter()
             .next();
         let endpoint = Endpoint::open(library, best.unwrap().info, false).unwrap();
@@ -214,7 +215,7 @@ fn swap(socket: &mut UnixStream, mine: &[u8]) -> Vec<u8> {
 
 /// The engine, with memory of the same size.
 fn open(socket: &mut UnixStream, pe: usize) -> (Fabric, Vec<u8>) {
-    let fabric = Fabric::open(&request(), Arc::new(Quiet)).unwrap();
+    let fabric = Fabric::open(&request(pe), Arc::new(Quiet)).unwrap();
     let mut memory = vec![1u8; LEN];
     // SAFETY: lives as long as the process.
     unsafe { fabric.share(0, memory.as_mut_ptr(), LEN, LEN).unwrap() };

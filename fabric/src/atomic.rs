@@ -4,6 +4,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 
 use crate::engine::Engine;
+use crate::question::Question;
 use crate::record::{Record, Scatter, Tally};
 use crate::stream::Counts;
 use crate::transfer::waited;
@@ -91,9 +92,18 @@ impl Engine {
 
     /// Performs an operation and returns what the word was before.
     pub fn fetch(&self, counts: &Counts, atomic: Atomic) -> u64 {
+        self.lane(counts, atomic.at.pe, false);
+        let question = Question::Fetch {
+            op: atomic.op,
+            width: atomic.width,
+            operand: atomic.operand,
+            compare: atomic.compare,
+        };
+        if let Some(answer) = self.ask(atomic.at, question) {
+            return u64::from_ne_bytes(*answer.first_chunk().expect("more than a word"));
+        }
         let left = AtomicUsize::new(0);
         let mut word = 0u64;
-        self.lane(counts, atomic.at.pe, false);
         // SAFETY: the word lives until the operation is complete.
         unsafe { self.begin_fetch(&atomic, (&raw mut word).cast(), waited(&left)) };
         self.wait(|| left.load(Acquire) == 0);

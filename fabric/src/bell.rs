@@ -122,7 +122,7 @@ impl Bell {
     }
 
     /// Sleeps until the helper has seen something happen, or for some milliseconds.
-    pub fn sleep(&self, done: &dyn Fn() -> bool) {
+    pub fn sleep(&self, done: &mut dyn FnMut() -> bool) {
         self.sleepers.fetch_add(1, SeqCst);
         let epoch = self.epoch.load(SeqCst);
         // What completes from here on is completed by the helper or by another thread of the

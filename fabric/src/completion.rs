@@ -51,7 +51,7 @@ impl Engine {
             if self.reap() > 0 {
                 idle.reset();
             } else {
-                idle.pause(&self.bell, &|| peer.answers.load(Relaxed) != answers);
+                idle.pause(&self.bell, &mut || peer.answers.load(Relaxed) != answers);
                 let now = peer.answers.load(Relaxed);
                 if now != answers {
                     answers = now;
@@ -68,7 +68,8 @@ impl Engine {
         peer.queue.leave();
     }
 
-    /// Lets the provider work and completes what has completed; says how many operations.
+    /// Lets the provider work, completes what has completed and answers what is asked; says how
+    /// many operations and questions.
     pub fn reap(&self) -> usize {
         self.bell.moved();
         self.harvest()
@@ -86,13 +87,14 @@ impl Engine {
                     }
                     total += n;
                     if n < BATCH {
-                        return total;
+                        break;
                     }
                 }
-                Completed::Nothing => return total,
+                Completed::Nothing => break,
                 Completed::Failed(failure) => self.fail(&failure),
             }
         }
+        total + self.attend()
     }
 
     fn complete(&self, context: *mut c_void) {
@@ -139,13 +141,13 @@ impl Engine {
     }
 
     /// Returns when `done`.
-    pub fn wait(&self, done: impl Fn() -> bool) {
+    pub fn wait(&self, mut done: impl FnMut() -> bool) {
         let mut idle = Idle::new(self.request.spin);
         while !done() {
             if self.progress() > 0 {
                 idle.reset();
             } else {
-                idle.pause(&self.bell, &done);
+                idle.pause(&self.bell, &mut done);
             }
         }
     }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::*};
 use std::time::{Duration, Instant};
 
 use crate::bell::Bell;
+use crate::desk::Desk;
 use crate::endpoint::Endpoint;
 use crate::gather::Gathers;
 
@@ -24,6 +25,7 @@ pub struct Engine {
     pub records: Records,
     pub buffers: Buffers,
     pub segments: Segments,
+    pub desk: Option<Desk>,
     pub peers: Peers,
     pub gathers: Gathers,
     pub bell: Bell,
@@ -96,6 +98,7 @@ impl Engine {
             records: Records::default(),
             buffers: Buffers::new(&endpoint, request.local_pes)?,
             segments: Segments::new(&endpoint)?,
+            desk: Desk::open(&endpoint, request, inject)?,
             peers: Peers::default(),
             gathers: Gathers::default(),
             bell: Bell::new()?,

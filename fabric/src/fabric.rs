@@ -3,6 +3,7 @@ use std::sync::atomic::Ordering;
 
 use crate::atomic::Atomic;
 use crate::blocks::Blocks;
+use crate::desk::Desk;
 use crate::engine::Engine;
 use crate::helper::Helper;
 use crate::ticket::{SegmentTicket, Ticket};
@@ -125,6 +126,7 @@ impl Fabric {
             format: endpoint.info.format(),
             virtual_addresses,
             table: engine.segments.table(virtual_addresses),
+            desk: engine.desk.as_ref().map(Desk::address),
             segments: segments
                 .map(|s| SegmentTicket {
                     base: s.base,

@@ -131,7 +131,7 @@ fn run(engine: &Engine) {
             } else {
                 (rest * 2).min(if sleeping { UNTOLD } else { REST })
             };
-        } else if engine.endpoint.may_sleep() {
+        } else if engine.endpoint.may_sleep() && engine.attend() == 0 {
             // Something gathered in the meantime must not wait for long.
             let limit = if engine.gathers.any() {
                 NAPS.0

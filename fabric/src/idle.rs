@@ -44,7 +44,7 @@ impl Idle {
     }
 
     /// After a poll in vain; `done` says that there is no need to sleep.
-    pub fn pause(&mut self, bell: &Bell, done: &dyn Fn() -> bool) {
+    pub fn pause(&mut self, bell: &Bell, done: &mut dyn FnMut() -> bool) {
         self.polls += 1;
         if !self.polls.is_multiple_of(8) && !self.spin.is_zero() {
             std::hint::spin_loop();

@@ -11,6 +11,7 @@ mod atomic;
 mod bell;
 mod blocks;
 mod completion;
+mod desk;
 #[doc(hidden)]
 pub mod endpoint;
 mod engine;
@@ -25,10 +26,12 @@ mod local;
 pub mod offers;
 mod operation;
 mod peer;
+mod question;
 mod record;
 pub mod registration;
 mod request;
 mod segment;
+mod slip;
 mod source;
 mod stream;
 #[doc(hidden)]

@@ -19,6 +19,8 @@ pub struct Peer {
     /// Who waits for room to begin an operation.
     pub queue: Queue,
     pub table: Option<(u64, u64)>,
+    /// Where it is asked, address and key.
+    pub desk: Option<(u64, u64)>,
     virtual_addresses: bool,
     segments: Vec<Segment>,
 }
@@ -92,6 +94,7 @@ impl Peer {
             answers: AtomicU32::new(0),
             queue: Queue::default(),
             table: ticket.table,
+            desk: ticket.desk,
             virtual_addresses: ticket.virtual_addresses,
             segments: segments.collect(),
         }

@@ -9,6 +9,8 @@ pub struct Request {
     pub interface: Option<String>,
     /// Path of the library to open instead of `libfabric.so.1`.
     pub library: Option<String>,
+    /// The PE that this is.
+    pub pe: usize,
     /// PEs of the job: some providers size their queues by it.
     pub n_pes: usize,
     /// PEs of this node: they share the memory that may be registered.
@@ -29,6 +31,7 @@ impl Default for Request {
             provider: None,
             interface: None,
             library: None,
+            pe: 0,
             n_pes: 1,
             local_pes: 1,
             spin: Duration::from_micros(50),

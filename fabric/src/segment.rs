@@ -193,6 +193,14 @@ impl Segments {
         Some(segment.regions.get(chunk)?.desc())
     }
 
+    /// Where `len` bytes are that peers may reach.
+    pub fn place(&self, index: usize, offset: usize, len: usize) -> Option<*mut u8> {
+        let segments = lock(&self.segments);
+        let segment = segments.get(index)?;
+        let end = offset.checked_add(len)?;
+        (end <= segment.len).then(|| std::ptr::with_exposed_provenance_mut(segment.base + offset))
+    }
+
     pub fn describe(&self) -> Vec<Described> {
         lock(&self.segments)
             .iter()
@@ -207,7 +215,7 @@ impl Segments {
 
 /// # Safety
 /// The memory stays mapped as long as the region.
-unsafe fn register(
+pub unsafe fn register(
     endpoint: &Endpoint,
     base: *const u8,
     len: usize,

@@ -55,7 +55,7 @@ impl Engine {
             if since.elapsed() > self.request.patience {
                 self.lost(pe, "no operation completes, and all buffers are in use");
             }
-            idle.pause(&self.bell, &|| false);
+            idle.pause(&self.bell, &mut || false);
         }
     }
 

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::segment::SEGMENTS;
 
 /// Changes with the form of tickets.
-const FORM: u8 = 1;
+const FORM: u8 = 2;
 /// Keys of a segment that a ticket holds; peers read the others from the table.
 const KEYS: usize = 8;
 
@@ -18,6 +18,8 @@ pub struct Ticket {
     pub virtual_addresses: bool,
     /// Address and key of the table of keys, where segments are registered in chunks.
     pub table: Option<(u64, u64)>,
+    /// Address and key of the desk, where the PE can be asked.
+    pub desk: Option<(u64, u64)>,
     pub segments: Vec<SegmentTicket>,
 }
 
@@ -39,10 +41,12 @@ impl Ticket {
         text(self.provider.as_bytes());
         text(&self.name);
         out.extend(self.format.to_le_bytes());
-        out.push(u8::from(self.table.is_some()));
-        let (base, key) = self.table.unwrap_or_default();
-        out.extend(base.to_le_bytes());
-        out.extend(key.to_le_bytes());
+        for place in [self.table, self.desk] {
+            out.push(u8::from(place.is_some()));
+            let (base, key) = place.unwrap_or_default();
+            out.extend(base.to_le_bytes());
+            out.extend(key.to_le_bytes());
+        }
         out.push(self.segments.len() as u8);
         for segment in &self.segments {
             out.extend(segment.base.to_le_bytes());
@@ -81,9 +85,14 @@ fn parse(bytes: &[u8]) -> Option<Ticket> {
     let n = take(1)?[0].into();
     let name = take(n)?.to_vec();
     let format = u32::from_le_bytes(take(4)?.try_into().ok()?);
-    let has_table = take(1)? == [1];
-    let base = u64::from_le_bytes(take(8)?.try_into().ok()?);
-    let key = u64::from_le_bytes(take(8)?.try_into().ok()?);
+    let mut places = [None; 2];
+    for place in &mut places {
+        let is_there = take(1)? == [1];
+        let base = u64::from_le_bytes(take(8)?.try_into().ok()?);
+        let key = u64::from_le_bytes(take(8)?.try_into().ok()?);
+        *place = is_there.then_some((base, key));
+    }
+    let [table, desk] = places;
     let n = usize::from(take(1)?[0]);
     if n > SEGMENTS {
         return None;
@@ -104,7 +113,8 @@ fn parse(bytes: &[u8]) -> Option<Ticket> {
         name,
         format,
         virtual_addresses,
-        table: has_table.then_some((base, key)),
+        table,
+        desk,
         segments,
     })
 }
@@ -125,6 +135,7 @@ mod tests {
             format: 2,
             virtual_addresses: true,
             table: Some((0x7fff_0000_0000, 77)),
+            desk: Some((1 << 46, u64::MAX)),
             segments: (0..SEGMENTS as u64).map(segment).collect(),
         }
     }

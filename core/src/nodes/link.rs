@@ -53,6 +53,7 @@ impl Link {
         let timeout = timeout()?;
         let watch = Arc::new(Watch::new(job, timeout));
         let request = Request {
+            pe: job.pe,
             n_pes: job.n_pes(),
             local_pes: job.control.n_pes(),
             spin: spin(),

@@ -130,7 +130,7 @@ impl Job {
     }
 }
 
-pub fn request(case: &Case) -> Request {
+pub fn request(case: &Case, pe: usize) -> Request {
     let provider = std::env::var("SHMEM_FABRIC").ok();
     // Providers of one node have no interface.
     let loopback = (provider.as_deref() != Some("shm")).then(|| "lo".into());
@@ -138,6 +138,7 @@ pub fn request(case: &Case) -> Request {
         interface: std::env::var("SHMEM_FABRIC_INTERFACE").ok().or(loopback),
         provider,
         library: std::env::var("SHMEM_LIBFABRIC").ok(),
+        pe,
         n_pes: case.n,
         tick: Duration::from_millis(100),
         patience: Duration::from_secs(5),
@@ -155,7 +156,7 @@ pub fn take_part(case: &Case) {
     } else {
         Fabric::open
     };
-    let fabric = open(&request(case), told.clone()).unwrap();
+    let fabric = open(&request(case, pe), told.clone()).unwrap();
     let heap = map(case.heap);
     // SAFETY: mapped until the process ends; all accesses are of the case's making.
     unsafe {

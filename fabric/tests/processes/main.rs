@@ -10,6 +10,7 @@ mod failures;
 mod job;
 mod order;
 mod progress;
+mod questions;
 mod transfers;
 
 use libtest_mimic::{Arguments, Trial};
@@ -23,6 +24,7 @@ fn cases() -> Vec<Case> {
         atomics::cases(),
         order::cases(),
         progress::cases(),
+        questions::cases(),
         failures::cases(),
         doors::cases(),
     ]

@@ -1,0 +1,106 @@
+//! Atomics and short reads whose results are waited for, by threads of all PEs at once.
+
+use std::sync::atomic::Ordering::*;
+
+use ferroshmem_fabric::{Op, Stream, Width};
+
+use crate::job::{Case, Job};
+
+const THREADS: usize = 4;
+const ROUNDS: usize = 500;
+/// Where bytes are that nobody writes.
+const STILL: usize = 4096;
+/// Bytes of a read at most: more than an answer holds.
+const LONGEST: usize = 40;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        Case::new("threads_of_all_ask_all", 3, crowd),
+        Case::new("pinned_threads_of_all_ask_all", 3, crowd).pinned(),
+        Case::new("oneself_is_asked", 1, crowd),
+        Case::new("who_computes_is_asked", 2, computing),
+    ]
+}
+
+fn still(offset: usize) -> u8 {
+    (offset * 7 + 3) as u8
+}
+
+fn crowd(job: &Job) {
+    for offset in 0..2 * LONGEST {
+        // SAFETY: within the heap, before anybody reads.
+        unsafe { job.heap.add(STILL + offset).write(still(offset)) };
+    }
+    job.word(0).store(0, Relaxed);
+    job.word(8).store(u64::from(u32::MAX) << 32, Relaxed);
+    job.barrier();
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            scope.spawn(move || ask_all(job, thread));
+        }
+    });
+    job.barrier();
+    let all = (job.n * THREADS * ROUNDS) as u64;
+    assert_eq!(job.word(0).load(Relaxed), 2 * all);
+    assert_eq!(job.half(8).load(Relaxed), all as u32);
+    assert_eq!(job.half(12).load(Relaxed), u32::MAX, "what is beside it");
+    job.barrier();
+}
+
+/// One thread's part: every PE's counters rise by what it asks and by what it posts.
+fn ask_all(job: &Job, thread: usize) {
+    let stream = Stream::default();
+    let mut last = vec![None; job.n];
+    for round in 0..ROUNDS {
+        for (pe, last) in last.iter_mut().enumerate() {
+            let fetch = |offset, width| {
+                let at = job.at(pe, offset);
+                job.fabric.fetch(&stream, at, Op::Add, width, 1, 0)
+            };
+            let now = fetch(0, Width::W64);
+            assert!(Some(now) > *last, "{now} after {last:?}");
+            *last = Some(now);
+            fetch(8, Width::W32);
+            let at = job.at(pe, 0);
+            job.fabric.post(&stream, at, Op::Add, Width::W64, 1);
+            let len = 1 + (round + thread) % LONGEST;
+            let start = (round / 3) % LONGEST;
+            let mut bytes = vec![0; len + 1];
+            // SAFETY: room for as many bytes.
+            unsafe {
+                let from = job.at(pe, STILL + start);
+                job.fabric.get(&stream, bytes.as_mut_ptr(), from, len);
+            }
+            let mut expected: Vec<u8> = (start..start + len).map(still).collect();
+            expected.push(0); // beyond what was read
+            assert_eq!(bytes, expected);
+        }
+    }
+    job.fabric.quiet(&stream);
+}
+
+/// A PE that calls nothing is asked as well.
+fn computing(job: &Job) {
+    let (counter, end) = (0, 8);
+    job.word(counter).store(0, Relaxed);
+    job.word(end).store(0, Relaxed);
+    job.barrier();
+    if job.pe == 0 {
+        for i in 0..ROUNDS as u64 {
+            let fetch = |op| {
+                let at = job.at(1, counter);
+                job.fabric.fetch(&job.stream, at, op, Width::W64, 1, 0)
+            };
+            assert_eq!(fetch(Op::Add), i);
+        }
+        let at = job.at(1, end);
+        job.fabric.post(&job.stream, at, Op::Write, Width::W64, 1);
+        job.fabric.quiet(&job.stream);
+    } else {
+        while job.word(end).load(Acquire) == 0 {
+            std::hint::spin_loop();
+        }
+        assert_eq!(job.word(counter).load(Relaxed), ROUNDS as u64);
+    }
+    job.barrier();
+}
