@@ -92,14 +92,17 @@ impl Engine {
 
     /// Performs an operation and returns what the word was before.
     pub fn fetch(&self, counts: &Counts, atomic: Atomic) -> u64 {
-        self.lane(counts, atomic.at.pe, false);
+        let lane = self.lane(counts, atomic.at.pe, false);
         let question = Question::Fetch {
             op: atomic.op,
             width: atomic.width,
             operand: atomic.operand,
             compare: atomic.compare,
         };
-        if let Some(answer) = self.ask(atomic.at, question) {
+        // A question would overtake what was posted, which rxm keeps in order with its own.
+        if lane.only_writes()
+            && let Some(answer) = self.ask(atomic.at, question)
+        {
             return u64::from_ne_bytes(*answer.first_chunk().expect("more than a word"));
         }
         let left = AtomicUsize::new(0);
