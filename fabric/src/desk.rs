@@ -87,6 +87,17 @@ impl Desk {
         self.asked.len()
     }
 
+    /// The clerk, if it is free. Else it may have passed by the place that has just been written
+    /// to: then whoever has it is told to look again.
+    fn clerk(&self) -> Option<MutexGuard<'_, Clerk>> {
+        let clerk = self.clerk.try_lock().ok().or_else(|| {
+            self.again.store(true, SeqCst);
+            self.clerk.try_lock().ok() // which may have come too late
+        })?;
+        self.again.swap(false, SeqCst);
+        Some(clerk)
+    }
+
     /// Where the place is that this PE writes to at another's desk.
     fn theirs(&self, desk: u64, answers: bool) -> u64 {
         let index = self.me + if answers { self.n() } else { 0 };
@@ -151,13 +162,7 @@ impl Engine {
 
     fn attend_at(&self, desk: &Desk) -> usize {
         let mut total = 0;
-        loop {
-            let Ok(mut clerk) = desk.clerk.try_lock() else {
-                // It may have passed by the place that has just been written to.
-                desk.again.store(true, SeqCst);
-                return total;
-            };
-            desk.again.store(false, SeqCst);
+        while let Some(mut clerk) = desk.clerk() {
             let result = self.answer_all(desk, &mut clerk);
             drop(clerk);
             match result {
@@ -166,16 +171,13 @@ impl Engine {
                 Err((pe, why)) => self.lost(pe, &why),
             }
             if !desk.again.load(SeqCst) {
-                return total;
+                break;
             }
         }
+        total
     }
 
-    fn answer_all(
-        &self,
-        desk: &Desk,
-        clerk: &mut MutexGuard<Clerk>,
-    ) -> Result<usize, (usize, String)> {
+    fn answer_all(&self, desk: &Desk, clerk: &mut Clerk) -> Result<usize, (usize, String)> {
         let mut n = 0;
         if !clerk.unsent.is_empty() {
             for (pe, slip) in std::mem::take(&mut clerk.unsent) {
