@@ -5,6 +5,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 source "$here/scripts/without_aslr.sh"
+source "$here/scripts/tsan_mutex.sh"
 bin=${FERROSHMEM_PREFIX:+$FERROSHMEM_PREFIX/bin/}
 host=$(rustc -vV | sed -n 's/^host: //p')
 work=$(mktemp -d)
@@ -23,14 +24,14 @@ threaded=(atomics/threads locks/threads waits/conditions windows/threads windows
     windows/signals worlds/one_after_another worlds/on_any_thread)
 bad=0
 
-# Runs programs built with a sanitizer, as so many PEs.
+# Runs programs built with a sanitizer and more words for its linker, as so many PEs.
 check() {
-    local sanitizer=$1 pes=$2 program name
-    shift 2
+    local sanitizer=$1 pes=$2 link=$3 program name
+    shift 3
     # The precompiled standard library is not instrumented. What is known is found by the names of
     # functions and files, which need all debug information.
     program=$(cd "$here/.." && CARGO_PROFILE_DEV_DEBUG=full RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=$sanitizer
-        -Cunsafe-allow-abi-mismatch=sanitizer" cargo test --quiet --test pes --no-run \
+        -Cunsafe-allow-abi-mismatch=sanitizer $link" cargo test --quiet --test pes --no-run \
         --target "$host" --target-dir "${CARGO_TARGET_DIR:-target}/sanitizers/$sanitizer" \
         --message-format=json | sed -n 's/.*"executable":"\([^"]*\/pes-[^"]*\)".*/\1/p')
     for name in "$@"; do
@@ -44,6 +45,12 @@ check() {
     done
 }
 
-[ "${1:-address}" != address ] || check address 3 "${everywhere[@]}" "${threaded[@]}"
-[ "${1:-thread}" != thread ] || check thread 1 "${threaded[@]}"
+[ "${1:-address}" != address ] || check address 3 "" "${everywhere[@]}" "${threaded[@]}"
+if [ "${1:-thread}" = thread ]; then
+    # At the same place each time, else cargo would build all again.
+    object=$(realpath "${CARGO_TARGET_DIR:-$here/../target}")/sanitizers/mutex.o
+    mkdir -p "${object%/*}"
+    tsan_mutex "$object" rustc
+    check thread 1 "-Clink-arg=$mutex -Clink-arg=$object" "${threaded[@]}"
+fi
 exit $bad

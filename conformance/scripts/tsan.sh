@@ -7,6 +7,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 source "$here/scripts/without_aslr.sh"
+source "$here/scripts/tsan_mutex.sh"
 target=$(rustc -vV | sed -n 's/^host: //p')
 rustup toolchain list | grep -q '^nightly' || { echo "skipped: no nightly toolchain"; exit 0; }
 work=$(mktemp -d)
@@ -22,9 +23,10 @@ else
 fi
 (cd "$here/.." && RUSTFLAGS=$flags CARGO_TARGET_DIR=$work/target cargo +nightly rustc --quiet \
     -p ferroshmem-libshmem --lib --crate-type staticlib --target "$target" "${options[@]}")
+tsan_mutex "$work/mutex.o" rustc +nightly
 gcc -O1 -fno-builtin -c -o "$work/names.o" "$here/scripts/tsan_names.c"
 gcc -std=gnu11 -O1 -g -fsanitize=thread -pthread -I "$here/../include" -I "$here/c" \
-    -o "$work/threads" "$here/c/threads.c" "$work/names.o" \
+    -o "$work/threads" "$here/c/threads.c" "$work/names.o" "$mutex" "$work/mutex.o" \
     "$work/target/$target/debug/libshmem.a" -ldl -lm
 bad=0
 for round in 1 2 3 4 5; do

@@ -75,6 +75,16 @@ impl Suite {
         self.trials.push(trial);
     }
 
+    /// Adds a trial that is ignored unless asked for (`--include-ignored`), as it takes long and
+    /// others show the same.
+    pub fn add_long<F>(&mut self, name: String, run: F)
+    where
+        F: FnOnce(&Setting) -> Result<()> + Send + 'static,
+    {
+        let trial = self.trial(name, run);
+        self.trials.push(trial.with_ignored_flag(true));
+    }
+
     /// Adds a program's trials across hosts. `number` is the program's among others: the next one
     /// has other ways. `job` is made for a number of PEs. Most trials are ignored unless asked for
     /// (`--include-ignored`).
