@@ -92,12 +92,7 @@ impl Bare {
     }
 
     fn meet(&mut self, socket: &mut UnixStream) {
-        let virtual_addresses = self.endpoint.info.mr_mode() & sys::FI_MR_VIRT_ADDR != 0;
-        let base = if virtual_addresses {
-            self.memory.as_ptr().addr() as u64
-        } else {
-            0
-        };
+        let base = self.endpoint.address_of(self.memory.as_ptr());
         // SAFETY: registered above.
         let key = unsafe { (*self.mr).key };
         let mut mine = [base.to_le_bytes(), key.to_le_bytes()].concat();

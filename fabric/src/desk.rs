@@ -13,7 +13,7 @@ use crate::engine::Engine;
 use crate::local::Region;
 use crate::question::{LONGEST, Question};
 use crate::segment::register;
-use crate::slip::{Place, Slip, Words};
+use crate::slip::{CONTENT, Place, Slip, Words};
 use crate::{Error, Remote, Request, sys};
 
 /// PEs of a job at most: everybody looks through the places of all others.
@@ -59,14 +59,9 @@ impl Desk {
         let base = places.as_ptr().cast();
         // SAFETY: the places live until the region is gone.
         let region = unsafe { register(endpoint, base, size_of_val(&*places), true, &|_| false)? };
-        let virtual_addresses = endpoint.info.mr_mode() & sys::FI_MR_VIRT_ADDR != 0;
         Ok(Some(Desk {
             region,
-            base: if virtual_addresses {
-                base.expose_provenance() as u64
-            } else {
-                0
-            },
+            base: endpoint.address_of(base),
             places,
             me: request.pe,
             asked: (0..n).map(|_| Mutex::new(0)).collect(),
@@ -179,10 +174,8 @@ impl Engine {
 
     fn answer_all(&self, desk: &Desk, clerk: &mut Clerk) -> Result<usize, (usize, String)> {
         let mut n = 0;
-        if !clerk.unsent.is_empty() {
-            for (pe, slip) in std::mem::take(&mut clerk.unsent) {
-                self.reply(desk, clerk, pe, slip)?;
-            }
+        for (pe, slip) in std::mem::take(&mut clerk.unsent) {
+            self.reply(desk, clerk, pe, slip)?;
         }
         for pe in 0..desk.n() {
             let Some(slip) = desk.places[pe].after(clerk.last[pe]) else {
@@ -200,7 +193,7 @@ impl Engine {
         Ok(n + clerk.unsent.len())
     }
 
-    fn answer(&self, slip: Slip) -> Option<[u64; crate::slip::CONTENT]> {
+    fn answer(&self, slip: Slip) -> Option<[u64; CONTENT]> {
         let (question, segment, offset) = Question::from_words(slip.content)?;
         let at = self.segments.place(segment, offset, question.len())?;
         // SAFETY: shared memory, where whoever asks is to have aligned words only.

@@ -120,6 +120,20 @@ impl Endpoint {
         )))
     }
 
+    /// Peers name memory by virtual addresses, not by offsets.
+    pub fn virtual_addresses(&self) -> bool {
+        self.info.mr_mode() & sys::FI_MR_VIRT_ADDR != 0
+    }
+
+    /// What peers call the first byte of memory that is registered from `base` on.
+    pub fn address_of(&self, base: *const u8) -> u64 {
+        if self.virtual_addresses() {
+            base.expose_provenance() as u64
+        } else {
+            0
+        }
+    }
+
     /// What peers need to find this endpoint.
     pub fn name(&self) -> Result<Vec<u8>, Error> {
         let mut name = vec![0u8; 256];

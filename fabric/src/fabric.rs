@@ -7,7 +7,7 @@ use crate::desk::Desk;
 use crate::engine::Engine;
 use crate::helper::Helper;
 use crate::ticket::{SegmentTicket, Ticket};
-use crate::{Error, Op, Remote, Request, Stream, Width, sys};
+use crate::{Error, Op, Remote, Request, Stream, Width};
 
 /// What the engine tells its owner. Called from any thread.
 pub trait Events: Send + Sync {
@@ -118,14 +118,13 @@ impl Fabric {
     pub fn ticket(&self) -> Vec<u8> {
         let engine = &self.engine;
         let endpoint = &engine.endpoint;
-        let virtual_addresses = endpoint.info.mr_mode() & sys::FI_MR_VIRT_ADDR != 0;
         let segments = engine.segments.describe().into_iter();
         let ticket = Ticket {
             provider: endpoint.info.provider(),
             name: endpoint.name().unwrap_or_default(),
             format: endpoint.info.format(),
-            virtual_addresses,
-            table: engine.segments.table(virtual_addresses),
+            virtual_addresses: endpoint.virtual_addresses(),
+            table: engine.segments.table(endpoint),
             desk: engine.desk.as_ref().map(Desk::address),
             segments: segments
                 .map(|s| SegmentTicket {

@@ -13,12 +13,8 @@ use std::time::{Duration, Instant};
 use crate::Error;
 use crate::engine::Engine;
 
-/// The shortest and the longest nap while the program polls; between them, one takes as long as
-/// the program has done nothing else so far. Whoever wakes up takes the core from the program, for
-/// some 12 us: each 500 us that made everything 5% slower.
+/// The shortest and the longest nap while the program polls.
 const NAPS: (Duration, Duration) = (Duration::from_micros(250), Duration::from_millis(2));
-/// A program that does nothing else polls more often than this.
-const POLL: Duration = Duration::from_micros(2);
 /// How long it may take until the owner is told of writes that nobody tells the helper of.
 const UNTOLD: Duration = Duration::from_millis(2);
 /// So long after a thread has handed over, it is taken to sleep still.
@@ -67,8 +63,7 @@ impl Drop for Helper {
 fn run(engine: &Engine) {
     let bell = &engine.bell;
     let mut turns = bell.turns();
-    let mut polling = Duration::ZERO;
-    let mut napped = Instant::now();
+    let mut naps = Naps::new();
     let mut ticked = Instant::now();
     let mut rest = NAPS.0;
     let mut woken = false;
@@ -83,23 +78,15 @@ fn run(engine: &Engine) {
         }
         let now = bell.turns();
         if now != turns && !bell.is_awaited() {
-            let passed = napped.elapsed();
-            let polls = now.wrapping_sub(turns);
-            polling = if passed < POLL.saturating_mul(polls.try_into().unwrap_or(u32::MAX)) {
-                polling + passed
-            } else {
-                Duration::ZERO
-            };
+            let looks = now.wrapping_sub(turns);
             turns = now;
-            napped = Instant::now();
-            if bell.nap(polling.clamp(NAPS.0, NAPS.1)) {
+            if bell.nap(naps.next(looks)) {
                 turns = bell.turns();
             }
             continue;
         }
         turns = now;
-        napped = Instant::now();
-        polling = Duration::ZERO;
+        naps = Naps::new();
         engine.gathers.flush(engine);
         if !told && bell.was_handed_over() {
             untold = Some(Instant::now());
@@ -131,7 +118,7 @@ fn run(engine: &Engine) {
             } else {
                 (rest * 2).min(if sleeping { UNTOLD } else { REST })
             };
-        } else if engine.endpoint.may_sleep() && engine.attend() == 0 {
+        } else if engine.endpoint.may_sleep() {
             // Something gathered in the meantime must not wait for long.
             let limit = if engine.gathers.any() {
                 NAPS.0
@@ -140,10 +127,44 @@ fn run(engine: &Engine) {
             } else {
                 BLOCK.min(engine.request.tick)
             };
-            woken = bell.block(engine.endpoint.ready, limit);
+            // Asking whether it may sleep lets the provider work, too.
+            woken = engine.attend() > 0 || bell.block(engine.endpoint.ready, limit);
         } else {
             std::thread::yield_now();
         }
+    }
+}
+
+/// How long naps take: as long as the program has done nothing but poll. Whoever wakes up takes the
+/// core from the program, for some 12 us: each 500 us that made everything 5% slower.
+struct Naps {
+    polling: Duration,
+    /// When the last one began.
+    since: Instant,
+}
+
+impl Naps {
+    fn new() -> Naps {
+        Naps {
+            polling: Duration::ZERO,
+            since: Instant::now(),
+        }
+    }
+
+    /// The next one, after so many looks of the program since the last.
+    fn next(&mut self, looks: usize) -> Duration {
+        /// A program that does nothing else looks more often than this.
+        const LOOK: Duration = Duration::from_micros(2);
+
+        let passed = self.since.elapsed();
+        let looks = looks.try_into().unwrap_or(u32::MAX);
+        if passed < LOOK.saturating_mul(looks) {
+            self.polling += passed;
+        } else {
+            self.polling = Duration::ZERO;
+        }
+        self.since = Instant::now();
+        self.polling.clamp(NAPS.0, NAPS.1)
     }
 }
 

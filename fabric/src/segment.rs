@@ -103,14 +103,10 @@ impl Segments {
     }
 
     /// Address and key of the table of keys, for peers. None where there are no chunks.
-    pub fn table(&self, virtual_addresses: bool) -> Option<(u64, u64)> {
+    pub fn table(&self, endpoint: &Endpoint) -> Option<(u64, u64)> {
         let region = self.table_region.as_ref()?;
-        let base = if virtual_addresses {
-            (&raw const *self.table).expose_provenance()
-        } else {
-            0
-        };
-        Some((base as u64, region.key()))
+        let base = endpoint.address_of((&raw const *self.table).cast());
+        Some((base, region.key()))
     }
 
     /// Where a key is in the table, in bytes.

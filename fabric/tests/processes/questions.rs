@@ -64,7 +64,6 @@ fn ask_all(job: &Job, thread: usize) {
             assert!(now > *least, "{now}, but {least} and 1 were added");
             *least = now + 1;
             fetch(8, Width::W32);
-            fetch(16, Width::W64);
             let len = 1 + (round + thread) % LONGEST;
             let start = (round / 3) % LONGEST;
             let mut bytes = vec![0; len + 1];
@@ -89,11 +88,9 @@ fn computing(job: &Job) {
     job.barrier();
     if job.pe == 0 {
         for i in 0..ROUNDS as u64 {
-            let fetch = |op| {
-                let at = job.at(1, counter);
-                job.fabric.fetch(&job.stream, at, op, Width::W64, 1, 0)
-            };
-            assert_eq!(fetch(Op::Add), i);
+            let at = job.at(1, counter);
+            let was = job.fabric.fetch(&job.stream, at, Op::Add, Width::W64, 1, 0);
+            assert_eq!(was, i);
         }
         let at = job.at(1, end);
         job.fabric.post(&job.stream, at, Op::Write, Width::W64, 1);
