@@ -1,6 +1,6 @@
 //! OpenSHMEM's C ABI: `libshmem.so` and `libshmem.a`.
 //!
-//! The functions in `generated` come from the table in `abi/`. Each is `pshmem_X`, with the
+//! The functions in `generated` come from the table in `crates/abi/`. Each is `pshmem_X`, with the
 //! weak alias `shmem_X`, so that a tool may define its own `shmem_X`, linked statically or
 //! dynamically, or preloaded (standard, "OpenSHMEM Profiling Interface").
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use ferroshmem_benches::{Implementation, Prefix, Quiet, sheet};
+use ferroshmem_cluster::hosts::{Launcher, Placement, Rig};
 use ferroshmem_conformance::make;
-use ferroshmem_rig::hosts::{Launcher, Placement, Rig};
 
 /// A job that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(600);

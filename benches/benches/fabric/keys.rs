@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use ferroshmem_benches::{Options, Sheet, Spread};
-use ferroshmem_rig::hosts::{Order, Placement};
+use ferroshmem_cluster::hosts::{Order, Placement};
 
 use crate::contenders::{Field, Program};
 

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use contenders::Field;
 use ferroshmem_benches::{Options, Prefix};
-use ferroshmem_rig::hosts::{Rig, roles};
+use ferroshmem_cluster::hosts::{Rig, roles};
 
 const USAGE: &str = "\
 usage: cargo bench -p ferroshmem-benches --bench fabric [-- [--full] [FILTER...]]

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use ferroshmem_benches::microbench::{self, Point};
 use ferroshmem_benches::{Options, Sheet, Spread, sheet};
-use ferroshmem_rig::hosts::{Order, Placement};
+use ferroshmem_cluster::hosts::{Order, Placement};
 
 use crate::contenders::{Field, Program};
 

@@ -10,7 +10,7 @@ use crate::implementation::Family;
 pub enum Suite {
     /// `pgas-microbench/`: rows of CSV.
     Microbench,
-    /// `stream/`: STREAM's table.
+    /// `pgas-microbench/stream/`: STREAM's table.
     Stream,
     /// `nas/`: the NPB's report.
     Nas,
@@ -21,7 +21,7 @@ impl Suite {
     pub fn folder(self) -> &'static str {
         match self {
             Self::Microbench => "pgas-microbench",
-            Self::Stream => "stream",
+            Self::Stream => "pgas-microbench/stream",
             Self::Nas => "nas",
         }
     }

@@ -1,0 +1,116 @@
+//! The Rust side of the C ABI: one module per chapter.
+
+use std::fmt::Write;
+
+use super::RUST_NOTE;
+use crate::family::Symbol;
+use crate::table::Chapter;
+
+/// `shmem-sys/src/generated/<chapter>.rs` and `mod.rs`: (file name, text).
+pub fn files(chapters: &[Chapter]) -> Vec<(String, String)> {
+    let mut files: Vec<_> = chapters
+        .iter()
+        .map(|c| (format!("{}.rs", c.name), module(c)))
+        .collect();
+    let mut names: Vec<_> = chapters.iter().map(|c| c.name).collect();
+    names.extend(["constants", "inlined"]);
+    names.sort_unstable();
+    let mut out =
+        format!("{RUST_NOTE}\n//! The C ABI, generated from the table in `crates/abi/`.\n\n");
+    for name in names {
+        let visibility = if name == "constants" || name == "inlined" {
+            "pub "
+        } else {
+            ""
+        };
+        writeln!(out, "{visibility}mod {name};").unwrap();
+    }
+    files.push(("mod.rs".to_owned(), out));
+    files
+}
+
+fn module(chapter: &Chapter) -> String {
+    let mut out = format!(
+        "{RUST_NOTE}\n//! {}.\n\nuse crate::entry::*;\n\nc_api! {{\n",
+        chapter.title
+    );
+    for symbol in chapter.families.iter().flat_map(|f| f.symbols()) {
+        if !in_c(&symbol) {
+            writeln!(out, "    {}", entry(&symbol)).unwrap();
+        }
+    }
+    out.push_str("}\n");
+    out
+}
+
+/// Whether the function is written in C: variadic, or `long double` by value.
+pub fn in_c(symbol: &Symbol<'_>) -> bool {
+    let by_value =
+        symbol.family.ret == "TYPE" || symbol.params().iter().any(|(ty, _)| ty == "TYPE");
+    symbol.family.body.is_empty() || (symbol.ty.c == "long double" && by_value)
+}
+
+/// One line of `c_api!`.
+fn entry(symbol: &Symbol<'_>) -> String {
+    let rust = |c: &str| rust_type(c, symbol);
+    let params: Vec<String> = symbol
+        .params()
+        .iter()
+        .map(|(ty, name)| format!("{name}: {}", rust(ty)))
+        .collect();
+    let ret = match symbol.family.ret {
+        "void" => String::new(),
+        other => format!(" -> {}", rust(other)),
+    };
+    let name = symbol.name();
+    let body = symbol
+        .family
+        .body
+        .replace("{n}", &format!("\"{name}\""))
+        .replace("{T}", symbol.ty.rust)
+        .replace("{size}", &symbol.ty.size.to_string())
+        .replace(
+            "{ctx}",
+            if symbol.ctx {
+                "ctx"
+            } else {
+                "SHMEM_CTX_DEFAULT"
+            },
+        );
+    let line = format!("\"{name}\"({}){ret} = {body};", params.join(", "));
+    // The standard's capitals are not Rust's.
+    [
+        ("PE_", "pe_"),
+        ("logPE", "log_pe"),
+        ("pSync", "psync"),
+        ("pWrk", "_pwrk"),
+    ]
+    .iter()
+    .fold(line, |line, (from, to)| line.replace(from, to))
+}
+
+/// The Rust type of a C parameter type.
+fn rust_type(c: &str, symbol: &Symbol<'_>) -> String {
+    if let Some(pointee) = c.strip_suffix('*') {
+        let pointee = pointee.trim_end();
+        return match pointee.strip_prefix("const ") {
+            Some(pointee) => format!("*const {}", rust_type(pointee, symbol)),
+            None => format!("*mut {}", rust_type(pointee, symbol)),
+        };
+    }
+    match c {
+        "TYPE" => symbol.ty.rust,
+        "int" => "c_int",
+        "long" => "c_long",
+        "char" => "c_char",
+        "void" => "c_void",
+        "size_t" => "usize",
+        "ptrdiff_t" => "isize",
+        "uint64_t" => "u64",
+        "shmem_team_t" | "shmem_ctx_t" => "usize",
+        "shmem_team_config_t" => "TeamConfig",
+        "shmem_ctx_session_config_t" => "SessionConfig",
+        other => panic!("{}: no Rust type for C type {other}", symbol.name()),
+    }
+    .to_owned()
+}

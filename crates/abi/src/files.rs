@@ -1,0 +1,82 @@
+//! The generated files of the repository.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use crate::emit::{constants, generic, header, inline, interposed, overloads, rust, test_program};
+use crate::table;
+
+/// A generated file: path from the repository's root, and text.
+pub type Generated = (PathBuf, String);
+
+/// All of them.
+pub fn generated() -> Vec<Generated> {
+    let chapters = table::chapters();
+    let mut files = vec![
+        ("include/shmem/constants.h".to_owned(), constants::c()),
+        ("include/shmem/api.h".to_owned(), header::api(&chapters)),
+        (
+            "include/shmem/inline.h".to_owned(),
+            inline::inline(&chapters),
+        ),
+        (
+            "include/shmem/generic.h".to_owned(),
+            generic::generic(&chapters),
+        ),
+        (
+            "include/shmem/overloads.h".to_owned(),
+            overloads::overloads(&chapters),
+        ),
+        ("include/pshmem.h".to_owned(), header::profiling(&chapters)),
+        (
+            "shmem-sys/src/generated/constants.rs".to_owned(),
+            constants::rust(),
+        ),
+        (
+            "shmem-sys/src/generated/inlined.rs".to_owned(),
+            interposed::rust(&chapters),
+        ),
+    ];
+    let sys = rust::files(&chapters);
+    files.extend(
+        sys.into_iter()
+            .map(|(n, t)| (format!("shmem-sys/src/generated/{n}"), t)),
+    );
+    let tests = test_program::files(&chapters);
+    files.extend(
+        tests
+            .into_iter()
+            .map(|(n, t)| (format!("dev/conformance/c/generated/{n}"), t)),
+    );
+    files
+        .into_iter()
+        .map(|(path, text)| (path.into(), text))
+        .collect()
+}
+
+/// The repository's root.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Generated files that are not as committed.
+pub fn outdated() -> Vec<Generated> {
+    let differs = |(path, text): &Generated| {
+        fs::read_to_string(root().join(path)).ok().as_ref() != Some(text)
+    };
+    generated().into_iter().filter(differs).collect()
+}
+
+/// Writes the files that are not as they should be, and returns their paths.
+pub fn write() -> io::Result<Vec<PathBuf>> {
+    let mut written = Vec::new();
+    for (path, text) in outdated() {
+        let target = root().join(&path);
+        if let Some(folder) = target.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(target, text)?;
+        written.push(path);
+    }
+    Ok(written)
+}

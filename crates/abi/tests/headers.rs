@@ -1,0 +1,138 @@
+//! The headers as compilers see them: no warnings in any dialect, and loops of `p` and `g`
+//! that vectorize.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// (compiler, language, dialects)
+const COMPILERS: &[(&str, &str, &[&str])] = &[
+    ("gcc", "c", &["c99", "c11", "gnu2x"]),
+    ("clang", "c", &["c99", "c11", "gnu2x"]),
+    ("g++", "c++", &["c++11", "c++17", "c++20"]),
+    ("clang++", "c++", &["c++11", "c++17", "c++20"]),
+];
+
+const WARNINGS: &[&str] = &[
+    "-Werror",
+    "-Wall",
+    "-Wextra",
+    "-Wpedantic",
+    "-Wshadow",
+    "-Wconversion",
+    "-Wundef",
+];
+
+fn include() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include")
+}
+
+fn source(name: &str, text: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::write(&path, text).expect("the build folder is writable");
+    path
+}
+
+/// None if there is no such compiler here.
+fn compile(compiler: &str, args: &[&str], source: &Path) -> Option<Output> {
+    let command = &mut Command::new(compiler);
+    let output = command
+        .args(args)
+        .arg("-I")
+        .arg(include())
+        .arg(source)
+        .output();
+    if output.is_err() {
+        eprintln!("skipped: {compiler} is not installed");
+    }
+    output.ok()
+}
+
+fn assert_compiles(output: &Output, what: &str) {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{what}:\n{errors}");
+}
+
+#[test]
+fn headers_compile_without_warnings() {
+    let text = "#include <shmem.h>\n#include <pshmem.h>\n#include <shmemx.h>\n#include <mpp/shmem.h>\n#include <mpp/shmemx.h>\nint main(void) { return 0; }\n";
+    let source = source("headers.c", text);
+    for (compiler, language, dialects) in COMPILERS {
+        for dialect in *dialects {
+            for options in [&["-O0"][..], &["-O2"], &["-O2", "-DSHMEM_NATIVE_ONLY"]] {
+                let dialect = format!("-std={dialect}");
+                let mut args = vec!["-x", language, &dialect, "-fsyntax-only"];
+                args.extend(WARNINGS);
+                args.extend(options);
+                let Some(output) = compile(compiler, &args, &source) else {
+                    break;
+                };
+                assert_compiles(&output, &format!("{compiler} {args:?}"));
+            }
+        }
+    }
+}
+
+/// Each pointer-to-pointer loop of doubles must move more than one element at a time.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn native_only_loops_vectorize() {
+    let loops = [
+        "for (size_t i = 0; i < n; i++) shmem_double_p(&d[i], s[i], pe);",
+        "for (size_t i = 0; i < n; i++) d[i] = shmem_double_g(&s[i], pe);",
+        "for (size_t i = 0; i < n; i++) shmem_double_p(&d[i], 1.5, pe);",
+        "for (size_t i = 0; i < n; i++) shmem_double_put(&d[i], &s[i], 1, pe);",
+        "for (size_t i = 0; i < n; i++) shmem_double_p(&to[i], from[i], pe);",
+        "for (size_t i = 0; i < n; i++) to[i] = shmem_double_g(&from[i], pe);",
+    ];
+    for (i, body) in loops.iter().enumerate() {
+        let text = format!(
+            "#include <shmem.h>\ndouble to[1000], from[1000];\nvoid f(double *d, const double *s, size_t n, int pe);\nvoid f(double *d, const double *s, size_t n, int pe) {{ (void)d; (void)s; {body} }}\n"
+        );
+        let source = source(&format!("loop{i}.c"), &text);
+        for (compiler, level) in [("gcc", "-O3"), ("clang", "-O2")] {
+            let args = [level, "-DSHMEM_NATIVE_ONLY", "-fPIE", "-S", "-o", "-"];
+            let Some(output) = compile(compiler, &args, &source) else {
+                continue;
+            };
+            assert_compiles(&output, compiler);
+            let assembly = String::from_utf8_lossy(&output.stdout);
+            let packed = ["movup", "movap", "memcpy", "memmove"];
+            let vector = packed.iter().any(|word| assembly.contains(word));
+            assert!(vector, "{compiler} {level} did not vectorize: {body}");
+        }
+    }
+}
+
+/// The inlined operation is there, and so is the call for a PE that is not on this node.
+#[test]
+fn operations_are_inlined_unless_told_otherwise() {
+    let text = "#include <shmem.h>\nvoid f(long *d, int pe);\nvoid f(long *d, int pe) { shmem_long_p(d, 1, pe); }\n";
+    let source = source("inlined.c", text);
+    for compiler in ["gcc", "clang"] {
+        let options: [(&[&str], bool, bool); 4] = [
+            (&["-O2"], true, true),
+            (&["-O2", "-DSHMEM_NATIVE_ONLY"], true, false),
+            (&["-O2", "-DSHMEM_NO_INLINE"], false, true),
+            (&["-O0"], false, true),
+        ];
+        for (options, inlined, calls) in options {
+            let args = [options, &["-fPIE", "-S", "-o", "-"][..]].concat();
+            let Some(output) = compile(compiler, &args, &source) else {
+                continue;
+            };
+            assert_compiles(&output, compiler);
+            let assembly = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(
+                assembly.contains("shmemi_native"),
+                inlined,
+                "{compiler} {options:?}"
+            );
+            assert_eq!(
+                assembly.contains("shmem_long_p"),
+                calls,
+                "{compiler} {options:?}"
+            );
+        }
+    }
+}

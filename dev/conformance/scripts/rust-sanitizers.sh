@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Runs programs of the Rust API (tests/pes) with AddressSanitizer as three PEs, and those with
+# several threads with ThreadSanitizer as one: rustc instruments API, runtime and program alike.
+# usage: dev/conformance/scripts/rust-sanitizers.sh [address|thread]; fails on any finding.
+set -euo pipefail
+here=$(cd "$(dirname "$0")/.." && pwd)
+source "$here/scripts/without_aslr.sh"
+source "$here/scripts/tsan_mutex.sh"
+bin=${FERROSHMEM_PREFIX:+$FERROSHMEM_PREFIX/bin/}
+host=$(rustc -vV | sed -n 's/^host: //p')
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# Leaks are not looked for: the library keeps what it maps until the process ends.
+export ASAN_OPTIONS=detect_leaks=0:exitcode=66
+export TSAN_OPTIONS=exitcode=66:suppressions=$work/known
+# Copies of many bytes between windows are memcpy, which is not known to be meant as atomic; the
+# precompiled standard library frees what threads share after a fence, which is not seen.
+printf '%s\n' race:src/memory/copy.rs 'race:Arc<std::thread' >"$work/known"
+everywhere=(arrays/every_type arrays/transitions arrays/of_nothing arrays/churn atomics/every_operation
+    windows/every_length windows/bounds strided/against_a_model strided/far_out locks/several
+    teams/rows_and_columns teams/of_others reductions/integers reductions/parts scans/every_type
+    exchanges/collect exchanges/alltoalls values/gather values/broadcast worlds/what_is_forgotten)
+threaded=(atomics/threads locks/threads waits/conditions windows/threads windows/nonblocking
+    windows/signals worlds/one_after_another worlds/on_any_thread)
+bad=0
+
+# Runs programs built with a sanitizer and more words for its linker, as so many PEs.
+check() {
+    local sanitizer=$1 pes=$2 link=$3 program name
+    shift 3
+    # The precompiled standard library is not instrumented. What is known is found by the names of
+    # functions and files, which need all debug information.
+    program=$(cd "$here/../.." && CARGO_PROFILE_DEV_DEBUG=full RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=$sanitizer
+        -Cunsafe-allow-abi-mismatch=sanitizer $link" cargo test --quiet --test pes --no-run \
+        --target "$host" --target-dir "${CARGO_TARGET_DIR:-target}/sanitizers/$sanitizer" \
+        --message-format=json | sed -n 's/.*"executable":"\([^"]*\/pes-[^"]*\)".*/\1/p')
+    for name in "$@"; do
+        if without_aslr "${bin}oshrun" -n "$pes" --timeout 20 "$program" --as-pe "$name" >"$work/output" 2>&1; then
+            echo "clean $sanitizer $name"
+        else
+            echo "FINDING $sanitizer $name"
+            head -n 40 "$work/output"
+            bad=1
+        fi
+    done
+}
+
+[ "${1:-address}" != address ] || check address 3 "" "${everywhere[@]}" "${threaded[@]}"
+if [ "${1:-thread}" = thread ]; then
+    # At the same place each time, else cargo would build all again.
+    object=$(realpath "${CARGO_TARGET_DIR:-$here/../../target}")/sanitizers/mutex.o
+    mkdir -p "${object%/*}"
+    tsan_mutex "$object" rustc
+    check thread 1 "-Clink-arg=$mutex -Clink-arg=$object" "${threaded[@]}"
+fi
+exit $bad

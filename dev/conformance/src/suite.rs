@@ -1,0 +1,149 @@
+//! Collects trials and hands them to the test runner.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Result;
+use ferroshmem_cluster::hosts::{Launcher, roles};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+use crate::across::{self, Stations, Way};
+use crate::job::Job;
+use crate::prefix::Prefix;
+
+/// The PE counts that every program runs at: one, powers of two and others, more than cores.
+pub const PE_COUNTS: [usize; 7] = [1, 2, 3, 4, 7, 8, 16];
+
+/// What trials need: the installation and places to write to.
+#[derive(Debug)]
+pub struct Setting {
+    /// The installation that is tested.
+    pub prefix: Prefix,
+    /// Folder of the compiled programs.
+    pub cache: PathBuf,
+    /// Folder of output files.
+    pub scratch: PathBuf,
+    /// Hosts for jobs across hosts.
+    pub stations: Stations,
+}
+
+/// The trials of one test binary.
+#[derive(Debug)]
+pub struct Suite {
+    setting: Option<Arc<Setting>>,
+    arguments: Arguments,
+    trials: Vec<Trial>,
+    /// What starts jobs across hosts, once that was asked.
+    launchers: Option<Vec<Launcher>>,
+}
+
+impl Suite {
+    /// Finds the installation; `folder` is the test binary's `CARGO_TARGET_TMPDIR`.
+    pub fn new(folder: &str) -> Self {
+        roles::play();
+        let mut arguments = Arguments::from_args();
+        // Each trial is a job of several processes already.
+        arguments.test_threads.get_or_insert(2);
+        // Listing must work before anything is installed.
+        let setting = (!arguments.list).then(|| {
+            let prefix = Prefix::find().unwrap_or_else(|e| {
+                eprintln!("{e:#}");
+                std::process::exit(101);
+            });
+            let folder = Path::new(folder);
+            Arc::new(Setting {
+                prefix,
+                cache: folder.join("programs"),
+                scratch: folder.join(format!("scratch-{}", std::process::id())),
+                stations: Stations::default(),
+            })
+        });
+        Self {
+            setting,
+            arguments,
+            trials: Vec::new(),
+            launchers: None,
+        }
+    }
+
+    /// Adds a trial.
+    pub fn add<F>(&mut self, name: String, run: F)
+    where
+        F: FnOnce(&Setting) -> Result<()> + Send + 'static,
+    {
+        let trial = self.trial(name, run);
+        self.trials.push(trial);
+    }
+
+    /// Adds a trial that is ignored unless asked for (`--include-ignored`), as it takes long and
+    /// others show the same.
+    pub fn add_long<F>(&mut self, name: String, run: F)
+    where
+        F: FnOnce(&Setting) -> Result<()> + Send + 'static,
+    {
+        let trial = self.trial(name, run);
+        self.trials.push(trial.with_ignored_flag(true));
+    }
+
+    /// Adds a program's trials across hosts. `number` is the program's among others: the next one
+    /// has other ways. `job` is made for a number of PEs. Most trials are ignored unless asked for
+    /// (`--include-ignored`).
+    pub fn add_across<F>(&mut self, name: &str, number: usize, job: F)
+    where
+        F: Fn(&Setting, usize) -> Result<Job> + Clone + Send + 'static,
+    {
+        for (way, short) in across::ways(number) {
+            let job = job.clone();
+            self.add_way(name, way, short, move |s, way| succeed(s, way, job));
+        }
+    }
+
+    /// The same with one trial; `short` is whether it is not ignored.
+    pub fn add_one_across<F>(&mut self, name: &str, number: usize, short: bool, job: F)
+    where
+        F: Fn(&Setting, usize) -> Result<Job> + Send + 'static,
+    {
+        let way = across::way(number);
+        self.add_way(name, way, short, move |s, way| succeed(s, way, job));
+    }
+
+    /// Adds a trial across hosts that has more to it than to end well.
+    pub fn add_way<F>(&mut self, name: &str, way: Way, short: bool, run: F)
+    where
+        F: FnOnce(&Setting, Way) -> Result<()> + Send + 'static,
+    {
+        let launchers = self.launchers.get_or_insert_with(across::launchers);
+        if launchers.contains(&way.launcher) {
+            let trial = self.trial(format!("{name}::{way}"), move |s| run(s, way));
+            self.trials.push(trial.with_ignored_flag(!short));
+        }
+    }
+
+    fn trial<F>(&self, name: String, run: F) -> Trial
+    where
+        F: FnOnce(&Setting) -> Result<()> + Send + 'static,
+    {
+        let setting = self.setting.clone();
+        Trial::test(name, move || {
+            let setting = setting.ok_or("only listed")?;
+            run(&setting).map_err(|e| Failed::from(format!("{e:#}")))
+        })
+    }
+
+    /// Runs the trials and exits.
+    pub fn run(self) -> ! {
+        let conclusion = libtest_mimic::run(&self.arguments, self.trials);
+        if let Some(setting) = &self.setting {
+            let _ = std::fs::remove_dir(&setting.scratch);
+        }
+        conclusion.exit()
+    }
+}
+
+fn succeed<F>(s: &Setting, way: Way, job: F) -> Result<()>
+where
+    F: FnOnce(&Setting, usize) -> Result<Job>,
+{
+    let job = job(s, way.place.pes)?;
+    s.stations.expect_success(way, &job).map(drop)
+}

@@ -1,0 +1,113 @@
+//! Programs whose PEs are in virtual machines and reach each other by verbs.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use ferroshmem_cluster::machines::{Job, OnDemand, Setup, guest};
+use ferroshmem_conformance::{Build, Compiler, Prefix};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// The provider to be tried here.
+const PROVIDER: &str = "verbs;ofi_rxm";
+
+/// The machines that there are; PEs are on all of them.
+const MACHINES: usize = 2;
+
+/// Processors are emulated there.
+const WATCHDOG: Duration = Duration::from_secs(240);
+
+/// Programs of `c/`, compiled with `-DBRIEF`, and the numbers of PEs with which they run without
+/// being asked for: few, since all is slow there. With `--include-ignored`, all numbers.
+const PROGRAMS: &[(&str, &[usize])] = &[
+    ("rma_sizes.c", &[2]),
+    ("amo.c", &[2, 4]),
+    ("signal.c", &[2]),
+    ("ordering.c", &[2]),
+    ("reduce.c", &[2]),
+    ("rma_types.c", &[]),
+    ("memory.c", &[]),
+    ("globals.c", &[]),
+    ("collectives.c", &[]),
+    ("lock.c", &[]),
+    ("wait.c", &[]),
+    ("contexts.c", &[]),
+    ("threads.c", &[]),
+    ("teams.c", &[]),
+    ("generated/every_prototype.c", &[]),
+];
+
+/// A program that takes all of the heap: what it takes is pinned for the device, and the machines
+/// have little memory.
+const EXHAUSTS: &str = "memory.c";
+
+/// Numbers of PEs: one on each machine, more on one of them, several on both.
+const PE_COUNTS: [usize; 3] = [2, 3, 4];
+
+fn main() -> ExitCode {
+    if env::args().nth(1).as_deref() == Some(guest::ARGUMENT) {
+        return guest::main();
+    }
+    let mut arguments = Arguments::from_args();
+    if !arguments.list
+        && let Err(error) = Setup::in_target().and_then(|setup| setup.prepare())
+    {
+        println!("skipped: {error:#}");
+        return ExitCode::SUCCESS;
+    }
+    // In this thread, with which the machines end.
+    arguments.test_threads = Some(1);
+    let prefix = match Prefix::find() {
+        Ok(prefix) => prefix,
+        Err(error) => {
+            eprintln!("{error:#}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let setting = Arc::new(Setting {
+        prefix,
+        cache: Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs"),
+        machines: Mutex::default(),
+    });
+    let trials = PROGRAMS.iter().flat_map(|(source, short)| {
+        PE_COUNTS.map(|pes| {
+            let name = Path::new(source).file_stem().unwrap_or_default();
+            let setting = setting.clone();
+            Trial::test(format!("{}::{pes}pe-verbs", name.display()), move || {
+                setting
+                    .run(source, pes)
+                    .map_err(|error| Failed::from(format!("{error:#}")))
+            })
+            .with_ignored_flag(!short.contains(&pes))
+        })
+    });
+    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}
+
+/// What all trials use.
+struct Setting {
+    prefix: Prefix,
+    /// Folder of the compiled programs.
+    cache: PathBuf,
+    machines: Mutex<OnDemand>,
+}
+
+impl Setting {
+    fn run(&self, source: &str, pes: usize) -> Result<()> {
+        let build = Build::new(source, Compiler::Gcc).flags(&["-DBRIEF"]);
+        let program = build.run(&self.prefix, &self.cache)?;
+        let mut job = Job::same(pes, MACHINES, &[program.into()]);
+        job.timeout = WATCHDOG;
+        job.env("SHMEM_FABRIC", PROVIDER);
+        if source == EXHAUSTS {
+            job.env("SHMEM_SYMMETRIC_SIZE", "128m");
+        }
+        let mut machines = self.machines.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcome = machines.run(&job)?;
+        ensure!(outcome.success(), "{outcome}");
+        Ok(())
+    }
+}

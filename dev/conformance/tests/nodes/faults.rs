@@ -1,0 +1,207 @@
+//! What happens to hosts and links while PEs are on several: nothing hangs, nothing is left, and
+//! a line says who is missed.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use ferroshmem_cluster::hosts::{Impairment, Launcher, Order, Placement, Process};
+use ferroshmem_conformance::across::{Station, Way};
+use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+use nix::sys::signal::Signal;
+
+/// What the PEs do meanwhile, and how many rounds of it are some seconds on a bad link.
+const ACTIVITIES: [(&str, u32); 5] = [
+    ("put", 50),
+    ("amo", 100),
+    ("barrier", 100),
+    ("wait", 50),
+    ("idle", 100),
+];
+
+const PLACE: Placement = Placement {
+    pes: 4,
+    hosts: 2,
+    order: Order::Block,
+};
+
+/// What happens happens to this host, and to this PE, which is there.
+const VICTIM_HOST: &str = "b";
+const VICTIM: usize = 3;
+
+/// Seconds within which the library shall notice, and within which all must be over.
+const TIMEOUT: &str = "4";
+const OVER_WITHIN: Duration = Duration::from_secs(10);
+
+/// How long a job may take to start, and a launcher to see that its processes have ended.
+const START: Duration = Duration::from_secs(30);
+const LAUNCHER_SEES: Duration = Duration::from_secs(5);
+
+/// Loses about one packet in a hundred and carries 20 MB/s.
+const BAD_LINK: Impairment = Impairment {
+    delay: Duration::from_millis(2),
+    loss: 0.01,
+    rate: 20_000_000,
+};
+
+/// What happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    PeKilled,
+    HostKilled,
+    LinkCut,
+}
+
+impl Fault {
+    const ALL: [Self; 3] = [Self::PeKilled, Self::HostKilled, Self::LinkCut];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::PeKilled => "pe-killed",
+            Self::HostKilled => "host-killed",
+            Self::LinkCut => "link-cut",
+        }
+    }
+}
+
+/// Adds the trials: each activity with each fault by one launcher, and by the others where all
+/// is asked for.
+pub fn add(suite: &mut Suite) {
+    for (a, (activity, rounds)) in ACTIVITIES.into_iter().enumerate() {
+        for (f, fault) in Fault::ALL.into_iter().enumerate() {
+            for (l, launcher) in Launcher::ALL.into_iter().enumerate() {
+                let short = (a + f) % Launcher::ALL.len() == l;
+                let name = format!("fault::{activity}::{}", fault.name());
+                let way = Way {
+                    launcher,
+                    place: PLACE,
+                };
+                suite.add_way(&name, way, short, move |s, way| {
+                    ends(s, way, activity, fault)
+                });
+            }
+        }
+        let name = format!("fault::{activity}::link-bad");
+        let way = Way {
+            launcher: Launcher::ALL[a % Launcher::ALL.len()],
+            place: PLACE,
+        };
+        suite.add_way(&name, way, true, move |s, way| {
+            goes_on(s, way, activity, rounds)
+        });
+    }
+}
+
+fn job(s: &Setting, activity: &str, rounds: u32) -> Result<Job> {
+    let program = Build::new("faults/nodes.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
+    let job = Job::new(PLACE.pes, &program).args(&[activity, &rounds.to_string()]);
+    Ok(job.env("SHMEM_FABRIC_TIMEOUT", TIMEOUT))
+}
+
+/// On a bad link, the job ends well.
+fn goes_on(s: &Setting, way: Way, activity: &str, rounds: u32) -> Result<()> {
+    let mut station = s.stations.take()?;
+    station.rig.impair(VICTIM_HOST, BAD_LINK)?;
+    let job = job(s, activity, rounds)?;
+    let outcome = station.run(way, &job)?;
+    station.rig.clear(VICTIM_HOST)?;
+    if !outcome.hung {
+        s.stations.give(station);
+    }
+    outcome.successful(job.watchdog).map(drop)
+}
+
+/// A fault ends the job.
+fn ends(s: &Setting, way: Way, activity: &str, fault: Fault) -> Result<()> {
+    let mut station = s.stations.take()?;
+    let job = job(s, activity, 0)?;
+    let mut process = station.command(way, &job)?.spawn()?;
+    for pe in 0..PLACE.pes {
+        process.wait_for(&format!("PE {pe} is "), START)?;
+    }
+    // They are at it.
+    sleep(Duration::from_millis(300));
+    inject(&station, &process, fault)?;
+    let happened = Instant::now();
+    let program = &job.command[0];
+    while pes_left(&station, program)? != 0 {
+        ensure!(
+            happened.elapsed() < OVER_WITHIN,
+            "{} PEs live {OVER_WITHIN:?} after it\n{process}",
+            pes_left(&station, program)?
+        );
+        sleep(Duration::from_millis(20));
+    }
+    let status = process.wait(LAUNCHER_SEES)?;
+    let left = match fault {
+        // Launchers may wait for ever for what they cannot reach.
+        Fault::HostKilled | Fault::LinkCut => Vec::new(),
+        Fault::PeKilled => station.rig.left_after(LAUNCHER_SEES)?,
+    };
+    ensure!(left.is_empty(), "left: {left:?}\n{process}");
+    match status {
+        Some(status) => ensure!(!status.success(), "the launcher ends well\n{process}"),
+        None => ensure!(fault != Fault::PeKilled, "the launcher hangs\n{process}"),
+    }
+    says_who_is_missed(&process, fault)
+}
+
+fn inject(station: &Station, process: &Process, fault: Fault) -> Result<()> {
+    let rig = &station.rig;
+    match fault {
+        Fault::HostKilled => rig.kill_host(VICTIM_HOST),
+        Fault::LinkCut => rig.link_down(VICTIM_HOST),
+        Fault::PeKilled => {
+            let said = process.stdout();
+            let start = format!("PE {VICTIM} is ");
+            let pid = said.lines().find_map(|line| line.split_once(&start));
+            let (_, pid) = pid.context("the PE has told its process id")?;
+            rig.kill(VICTIM_HOST, pid.trim().parse()?, Signal::SIGKILL)
+        }
+    }
+}
+
+/// The PEs that run: launchers have the program in their command lines, too, but not first.
+fn pes_left(station: &Station, program: &str) -> Result<usize> {
+    let mut number = 0;
+    for host in station.rig.hosts() {
+        let processes = station.rig.processes(host)?;
+        number += processes
+            .iter()
+            .filter(|p| p.command.starts_with(program))
+            .count();
+    }
+    Ok(number)
+}
+
+/// The library's lines, one of a node at most, name a PE that is gone and what the other did. For
+/// a PE that ended, the launcher may have been quicker to end the others.
+fn says_who_is_missed(process: &Process, fault: Fault) -> Result<()> {
+    let said = process.stderr();
+    let lines: Vec<&str> = said.lines().filter(|l| l.contains("ferroshmem:")).collect();
+    ensure!(lines.len() <= PLACE.hosts, "too many lines\n{process}");
+    ensure!(
+        fault == Fault::PeKilled || !lines.is_empty(),
+        "no line says what happened\n{process}"
+    );
+    let hosts = PLACE.hosts_of_pes();
+    let missed = (0..PLACE.pes).filter(|pe| match fault {
+        Fault::PeKilled => *pe == VICTIM,
+        _ => hosts[*pe] == hosts[VICTIM],
+    });
+    let missed: Vec<String> = missed
+        .map(|pe| format!(": PE {pe} on {VICTIM_HOST} "))
+        .collect();
+    for line in lines {
+        ensure!(
+            missed.iter().any(|who| line.contains(who)),
+            "this line names another one: {line}\n{process}"
+        );
+        ensure!(
+            line.contains("this PE waited ") || line.contains("this PE did not wait"),
+            "this line does not tell what the PE did: {line}\n{process}"
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! Programs whose PEs are on several hosts: those of `c/`, the examples in C, and what
+//! happens when hosts and links fail.
+
+mod faults;
+
+use anyhow::Result;
+use ferroshmem_conformance::choices::Choices;
+use ferroshmem_conformance::programs::{programs, stem};
+use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+
+/// Programs that stay on one host, and why.
+const ON_ONE_HOST: &[(&str, &str)] = &[];
+
+/// Arguments of programs that would take long: making a team is a message to each member.
+const ARGUMENTS: &[(&str, &[&str])] = &[("teams_many", &["64"])];
+
+/// Examples in C with arguments that make them small.
+const EXAMPLES: &[(&str, &[&str])] = &[
+    ("hello", &[]),
+    ("heat", &[]),
+    ("histogram", &["5000"]),
+    ("intsort", &["16", "2"]),
+    ("ring", &["50"]),
+    ("stencil", &["40", "98"]),
+];
+
+/// A way of compiling and running that differs in what goes to other hosts.
+struct Variant {
+    name: &'static str,
+    flags: &'static [&'static str],
+    env: &'static [(&'static str, &'static str)],
+}
+
+const VARIANTS: &[Variant] = &[
+    Variant {
+        name: "no-inline",
+        flags: &["-DSHMEM_NO_INLINE"],
+        env: &[],
+    },
+    Variant {
+        name: "checked",
+        flags: &[],
+        env: &[("SHMEM_CHECK", "1")],
+    },
+    Variant {
+        name: "slow-path",
+        flags: &[],
+        env: &[("SHMEM_FAST_PATH", "0")],
+    },
+    Variant {
+        name: "small-heap",
+        flags: &[],
+        env: &[("SHMEM_SYMMETRIC_SIZE", "256m")],
+    },
+];
+
+fn job(s: &Setting, pes: usize, source: &str, flags: &[&str]) -> Result<Job> {
+    let build = Build::new(source, Compiler::Gcc).flags(flags);
+    let job = Job::new(pes, &build.run(&s.prefix, &s.cache)?);
+    let arguments = ARGUMENTS.iter().find(|(name, _)| *name == stem(source));
+    Ok(job.args(arguments.map_or(&[], |(_, arguments)| arguments)))
+}
+
+fn main() {
+    let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
+    let stays = |source: &str| ON_ONE_HOST.iter().any(|(name, _)| *name == stem(source));
+    let sources = || programs().into_iter().filter(|source| !stays(source));
+    for (number, source) in sources().enumerate() {
+        suite.add_across(stem(&source.clone()), number, move |s, pes| {
+            job(s, pes, &source, &[])
+        });
+    }
+    for (number, (name, arguments)) in EXAMPLES.iter().enumerate() {
+        suite.add_across(&format!("example::{name}"), number, move |s, pes| {
+            Ok(job(s, pes, &format!("../../../examples/{name}.c"), &["-lm"])?.args(arguments))
+        });
+    }
+    for (v, variant) in VARIANTS.iter().enumerate() {
+        for (number, source) in sources().enumerate() {
+            let trial = format!("{}::{}", stem(&source), variant.name);
+            let short = number % (2 * VARIANTS.len()) == v;
+            suite.add_one_across(&trial, number + v, short, move |s, pes| {
+                let job = job(s, pes, &source, variant.flags)?;
+                Ok(variant
+                    .env
+                    .iter()
+                    .fold(job, |job, (name, value)| job.env(name, value)))
+            });
+        }
+    }
+    for (number, choices) in Choices::all().enumerate() {
+        for (p, program) in ["every", "at_once", "exact"].into_iter().enumerate() {
+            let trial = format!("{program}::{}", choices.name(0));
+            let short = number % 6 == p;
+            suite.add_one_across(&trial, number + p, short, move |s, pes| {
+                let job = job(s, pes, &format!("algorithms/{program}.c"), &[])?;
+                let exact = if program == "exact" { "1" } else { "0" };
+                let choices = choices.environment(pes);
+                let job = job.env("SHMEM_REPRODUCIBLE", exact);
+                Ok(choices.fold(job, |job, (name, value)| job.env(name, &value)))
+            });
+        }
+    }
+    faults::add(&mut suite);
+    suite.run();
+}

@@ -1,0 +1,93 @@
+//! The program in `user/`, outside of this workspace, with cargo as a user runs it: a C part, and
+//! `oshrun` as cargo's runner.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::{Job, Suite};
+
+/// As many PEs as its runner starts.
+const PES: usize = 4;
+
+fn main() {
+    let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
+    suite.add("cargo-run-and-test".into(), run_and_test);
+    suite.add("cargo-test-fails".into(), failing_test);
+    suite.run();
+}
+
+fn run_and_test(s: &Setting) -> Result<()> {
+    let program = copy("works")?;
+    let outcome = cargo(s, &program, "run").expect_success(&s.prefix, &s.scratch)?;
+    for pe in 0..PES {
+        let line = format!("PE {pe} of {PES} got {}", (pe + PES - 1) % PES);
+        ensure!(outcome.stdout.contains(&line), "no \"{line}\"\n{outcome}");
+    }
+    let outcome = cargo(s, &program, "test --test jobs").expect_success(&s.prefix, &s.scratch)?;
+    let passed = outcome.stdout.matches("2 passed; 0 failed").count();
+    ensure!(passed == PES, "tests of {passed} PEs passed\n{outcome}");
+    Ok(())
+}
+
+/// One PE's failure is that of the test, and its message is seen.
+fn failing_test(s: &Setting) -> Result<()> {
+    let program = copy("fails")?;
+    let test = r#"
+#[test]
+fn pe_2_fails() {
+    let world = ferroshmem::World::init().unwrap();
+    assert!(world.my_pe().number() != 2, "PE 2 is the odd one out");
+    world.barrier();
+}
+"#;
+    fs::write(program.join("tests/jobs.rs"), test)?;
+    let outcome = cargo(s, &program, "test --test jobs").run(&s.prefix, &s.scratch)?;
+    ensure!(!outcome.hung && !outcome.status.success(), "{outcome}");
+    let said = outcome.stderr.matches("PE 2 is the odd one out").count();
+    ensure!(said == 1, "the message was shown {said} times\n{outcome}");
+    ensure!(outcome.left == 0, "{} processes are left", outcome.left);
+    Ok(())
+}
+
+/// cargo in a copy of the program. `user`'s own settings shall count, not the tester's.
+fn cargo(s: &Setting, program: &Path, command: &str) -> Job {
+    let script = format!(
+        "unset RUST_TEST_THREADS RUST_TEST_NOCAPTURE CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER
+         cd '{}' && PATH='{}':$PATH cargo {command} --offline --target-dir target",
+        program.display(),
+        s.prefix.bin("").display(),
+    );
+    let mut job = Job::new(0, Path::new("sh")).args(&["-c", &script]);
+    // It compiles the crates.
+    job.watchdog = Duration::from_secs(300);
+    job
+}
+
+/// Copies the program to where it may be built, with the versions of this workspace.
+fn copy(name: &str) -> Result<PathBuf> {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("user");
+    let root = from.ancestors().nth(3).context("it is in the workspace")?;
+    let to = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("user")
+        .join(name);
+    for file in [
+        ".cargo/config.toml",
+        "build.rs",
+        "src/kernel.c",
+        "src/lib.rs",
+        "src/main.rs",
+        "tests/jobs.rs",
+    ] {
+        let place = to.join(file);
+        fs::create_dir_all(place.parent().context("a file is in a folder")?)?;
+        fs::copy(from.join(file), place)?;
+    }
+    let manifest = fs::read_to_string(from.join("Cargo.toml"))?;
+    let manifest = manifest.replace("../../..", &root.display().to_string());
+    fs::write(to.join("Cargo.toml"), manifest)?;
+    fs::copy(root.join("Cargo.lock"), to.join("Cargo.lock"))?;
+    Ok(to)
+}

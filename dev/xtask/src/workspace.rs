@@ -1,0 +1,37 @@
+//! Where the sources are and where cargo puts what it builds.
+
+use anyhow::{Context, Result};
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// Directory of the workspace: the one that cargo runs this program for, which is not always
+/// the one that it was built in, if two checkouts share a target directory.
+pub fn root() -> &'static Path {
+    static ROOT: OnceLock<PathBuf> = OnceLock::new();
+    ROOT.get_or_init(|| {
+        let package = env::var_os("CARGO_MANIFEST_DIR")
+            .map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+        package.ancestors().nth(2).unwrap_or(&package).to_owned()
+    })
+}
+
+/// Cargo's target directory. This program itself was built into it, which holds however the
+/// directory was chosen (option, environment, configuration).
+pub fn target() -> Result<PathBuf> {
+    let program = env::current_exe().context("cannot tell where this program is")?;
+    let profile = program.parent().context("this program has no directory")?;
+    Ok(profile.parent().unwrap_or(profile).to_owned())
+}
+
+/// A cargo command for this workspace, in the directory that the user is in: relative paths in
+/// the environment keep their meaning.
+pub fn cargo(subcommand: &str) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command
+        .arg(subcommand)
+        .arg("--manifest-path")
+        .arg(root().join("Cargo.toml"));
+    command
+}
