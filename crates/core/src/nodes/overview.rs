@@ -4,12 +4,14 @@ use std::fmt::Write;
 
 use ferroshmem_fabric::offers::{self, Offer};
 
-use super::link::wished;
+use super::link;
+use crate::config::FabricSettings;
 
 /// The offers, the best first, and which would be chosen and why. The error is one line for the
 /// user.
 pub fn describe() -> Result<String, String> {
-    let request = wished();
+    let settings = FabricSettings::read().map_err(|e| e.to_string())?;
+    let request = link::request(&settings);
     let offers = offers::offers(&request).map_err(|e| e.to_string())?;
     let mut text = String::from("Ways to PEs of other nodes, the best first\n");
     for offer in &offers {
