@@ -17,7 +17,7 @@ const RESULT: usize = 16;
 
 /// An atomic operation and its words.
 #[derive(Clone, Copy)]
-pub struct Atomic {
+pub(crate) struct Atomic {
     pub at: Remote,
     pub op: Op,
     pub width: Width,
@@ -58,7 +58,7 @@ impl Op {
 
 impl Engine {
     /// Begins an operation whose result nobody wants.
-    pub fn post(&self, counts: &Counts, atomic: Atomic) {
+    pub(crate) fn post(&self, counts: &Counts, atomic: Atomic) {
         assert!(
             !matches!(atomic.op, Op::Read | Op::Swap | Op::CompareSwap),
             "{:?} is an operation with a result",
@@ -91,7 +91,7 @@ impl Engine {
     }
 
     /// Performs an operation and returns what the word was before.
-    pub fn fetch(&self, counts: &Counts, atomic: Atomic) -> u64 {
+    pub(crate) fn fetch(&self, counts: &Counts, atomic: Atomic) -> u64 {
         let lane = self.lane(counts, atomic.at.pe, false);
         let question = Question::Fetch {
             op: atomic.op,
@@ -117,7 +117,7 @@ impl Engine {
 
     /// # Safety
     /// See [`Fabric::fetch_nbi`](crate::Fabric::fetch_nbi).
-    pub unsafe fn fetch_nbi(&self, counts: &Counts, atomic: Atomic, result: *mut u8) {
+    pub(crate) unsafe fn fetch_nbi(&self, counts: &Counts, atomic: Atomic, result: *mut u8) {
         let lane = self.lane(counts, atomic.at.pe, false);
         let tally = Tally::stream(counts, lane, false);
         // SAFETY: the caller's promise.

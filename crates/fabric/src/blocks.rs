@@ -18,7 +18,7 @@ use crate::transfer::{Way, waited};
 
 /// Blocks at regular distances, here and there.
 #[derive(Clone, Copy)]
-pub struct Blocks {
+pub(crate) struct Blocks {
     pub remote: Remote,
     pub remote_step: isize,
     pub local: *mut u8,
@@ -64,7 +64,7 @@ struct Load {
 impl Engine {
     /// # Safety
     /// See [`Fabric::put_blocks`](crate::Fabric::put_blocks).
-    pub unsafe fn put_blocks(&self, counts: &Counts, blocks: Blocks) {
+    pub(crate) unsafe fn put_blocks(&self, counts: &Counts, blocks: Blocks) {
         if blocks.n == 0 || blocks.block == 0 {
             return;
         }
@@ -88,7 +88,7 @@ impl Engine {
 
     /// # Safety
     /// See [`Fabric::get_blocks`](crate::Fabric::get_blocks).
-    pub unsafe fn get_blocks(&self, blocks: Blocks) {
+    pub(crate) unsafe fn get_blocks(&self, blocks: Blocks) {
         if blocks.n == 0 || blocks.block == 0 {
             return;
         }

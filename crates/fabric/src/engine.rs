@@ -20,7 +20,7 @@ use crate::stream::{Counts, Lane};
 use crate::sys;
 use crate::{Error, Events, Remote, Request};
 
-pub struct Engine {
+pub(crate) struct Engine {
     // Dropped in this order: what is registered goes before the domain.
     pub records: Records,
     pub buffers: Buffers,
@@ -55,7 +55,11 @@ impl Drop for Engine {
 }
 
 impl Engine {
-    pub fn open(request: &Request, events: Arc<dyn Events>, pinned: bool) -> Result<Engine, Error> {
+    pub(crate) fn open(
+        request: &Request,
+        events: Arc<dyn Events>,
+        pinned: bool,
+    ) -> Result<Engine, Error> {
         let library = library(request)?;
         let mut candidates = survey(&library, request, false);
         if candidates.first().is_none_or(|c| c.offer.usable.is_err()) {
@@ -114,17 +118,17 @@ impl Engine {
     }
 
     /// Whether the helper thread notices what peers write.
-    pub fn tells_of_writes(&self) -> bool {
+    pub(crate) fn tells_of_writes(&self) -> bool {
         let provider = self.endpoint.info.provider();
         provider.split(';').any(|part| part == "tcp")
     }
 
-    pub fn lost(&self, pe: usize, reason: &str) -> ! {
+    pub(crate) fn lost(&self, pe: usize, reason: &str) -> ! {
         self.events.lost(pe, reason)
     }
 
     #[inline]
-    pub fn peer(&self, pe: usize) -> &Peer {
+    pub(crate) fn peer(&self, pe: usize) -> &Peer {
         match self.peers.get(pe) {
             Some(peer) => peer,
             None => self.lost(pe, "it was never connected"),
@@ -133,7 +137,7 @@ impl Engine {
 
     /// The lane of an operation that a fence may have to hold back.
     #[inline]
-    pub fn lane<'c>(&self, counts: &'c Counts, pe: usize, write: bool) -> &'c Lane {
+    pub(crate) fn lane<'c>(&self, counts: &'c Counts, pe: usize, write: bool) -> &'c Lane {
         let lane = counts.lane(pe, self.peers.n());
         if counts.behind(lane) {
             self.catch_up(counts, lane, write);
@@ -155,7 +159,7 @@ impl Engine {
 
     /// Where remote memory is.
     #[inline]
-    pub fn spot(&self, peer: &Peer, at: Remote) -> Spot {
+    pub(crate) fn spot(&self, peer: &Peer, at: Remote) -> Spot {
         match peer.spot(at) {
             Ok(spot) => spot,
             Err(missing) => self.seek(peer, at, missing),
@@ -223,7 +227,7 @@ impl Engine {
 
     /// A record for an operation that is about to begin; counts it.
     #[inline]
-    pub fn record(&self, pe: usize, tally: Tally) -> NonNull<Record> {
+    pub(crate) fn record(&self, pe: usize, tally: Tally) -> NonNull<Record> {
         let record = match self.records.take(&self.buffers) {
             Ok(record) => record,
             Err(error) => self.lost(pe, &error.to_string()),

@@ -176,7 +176,7 @@ fn share(
 }
 
 /// What the environment says about the fabric.
-pub fn wished() -> Request {
+pub(super) fn wished() -> Request {
     let value = |variable: &env::Variable| variable.get().filter(|v| !v.is_empty());
     Request {
         provider: value(&env::FABRIC).filter(|p| p != "auto"),

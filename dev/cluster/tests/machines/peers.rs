@@ -47,10 +47,10 @@ struct Pe {
 type Step = fn(&Pe) -> Result<()>;
 
 /// The argument by which this program is such a PE.
-pub const ARGUMENT: &str = "--peer";
+pub(crate) const ARGUMENT: &str = "--peer";
 
 /// What a PE does.
-pub fn main() -> Result<()> {
+pub(crate) fn main() -> Result<()> {
     let pe = Pe::start()?;
     let steps: [(&str, Step); 6] = [
         ("sizes", Pe::sizes),
@@ -135,7 +135,7 @@ impl Pe {
         // SAFETY: the place is in the segment; the slice is readable.
         unsafe {
             self.fabric
-                .put(&self.stream, at(to, offset), bytes.as_ptr(), bytes.len())
+                .put(&self.stream, at(to, offset), bytes.as_ptr(), bytes.len());
         };
     }
 
@@ -144,7 +144,7 @@ impl Pe {
         // SAFETY: the place is in the segment; the vector has as many bytes.
         unsafe {
             self.fabric
-                .get(&self.stream, bytes.as_mut_ptr(), at(from, offset), length)
+                .get(&self.stream, bytes.as_mut_ptr(), at(from, offset), length);
         };
         bytes
     }
