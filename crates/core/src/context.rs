@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
 
-use ferroshmem_fabric::Stream;
+use ferroshmem_fabric as fabric;
 
 use crate::api::constants::CTX_NOSTORE;
 use crate::fatal::fatal;
@@ -28,7 +28,7 @@ pub(crate) struct Context {
     /// The `SHMEM_CTX_*` options that it was created with.
     pub options: i64,
     /// Its operations to other nodes.
-    pub stream: Stream,
+    pub stream: fabric::Context,
     generation: usize,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Context {
 pub struct Contexts {
     table: Table<Context>,
     /// The default context's operations.
-    default: Stream,
+    default: fabric::Context,
     generation: AtomicUsize,
 }
 
@@ -63,7 +63,7 @@ impl Contexts {
         let index = self.table.insert(|_| Context {
             team,
             options,
-            stream: Stream::default(),
+            stream: fabric::Context::default(),
             generation,
         })?;
         self.table.get(index).map(|c| handle_of(index, c))
@@ -103,7 +103,7 @@ fn invalid(name: &str, handle: usize) -> ! {
 }
 
 /// The operations of a context, which must be valid, to other nodes.
-pub(crate) fn stream<'a>(rt: &'a Runtime, name: &str, handle: usize) -> &'a Stream {
+pub fn stream<'a>(rt: &'a Runtime, name: &str, handle: usize) -> &'a fabric::Context {
     if handle == DEFAULT_HANDLE {
         return &rt.contexts.default;
     }

@@ -14,7 +14,7 @@ use crate::job::region::{SignalLine, WaitKind};
 use crate::nodes::Link;
 use crate::platform::futex;
 use crate::runtime::{self, Runtime};
-use crate::wait::{Patience, Waiter, What};
+use crate::wait::{WaitReason, WaitStrategy, Waiter};
 
 /// An integer type that PEs synchronise on.
 pub trait Word: Copy + PartialOrd + 'static {
@@ -212,7 +212,7 @@ pub(crate) fn wait<R>(
     if let Some(result) = condition() {
         return result;
     }
-    let what = What::at(kind, name, address);
+    let what = WaitReason::at(kind, name, address);
     if let Some(rt) = runtime::current()
         && rt.link.is_some()
     {
@@ -265,7 +265,7 @@ const SHORT: (Duration, Duration) = (Duration::from_micros(50), Duration::from_m
 /// again after a while.
 pub(crate) fn wait_for_signal<R>(
     signals: &SignalLine,
-    what: &What<'_>,
+    what: &WaitReason<'_>,
     condition: impl FnMut() -> Option<R>,
 ) -> R {
     let link = runtime::current().and_then(|rt| rt.link);
@@ -277,11 +277,11 @@ pub(crate) fn wait_for_signal<R>(
 pub(crate) fn wait_for_news<R>(
     signals: &SignalLine,
     link: Option<&'static Link>,
-    what: &What<'_>,
+    what: &WaitReason<'_>,
     (first, longest): (Duration, Duration),
     mut condition: impl FnMut() -> Option<R>,
 ) -> R {
-    let mut waiter = Waiter::across(link, *what);
+    let mut waiter = Waiter::internode(link, *what);
     let mut sleep = first;
     loop {
         if let Some(result) = condition() {
@@ -299,7 +299,7 @@ pub(crate) fn wait_for_news<R>(
             futex::wait(&signals.updates, updates, futex::ANY, Some(sleep));
             sleep = (sleep * 2).min(longest);
             if link.is_some() && signals.updates.load(Ordering::Relaxed) != updates {
-                waiter.hope(begin.elapsed());
+                waiter.reset(begin.elapsed());
             }
         }
         signals.sleepers.fetch_sub(1, Ordering::Relaxed);
@@ -311,7 +311,7 @@ pub(crate) fn wait_for_news<R>(
 
 impl Runtime {
     /// Waits for a flag that PEs of this node announce, and those of others write.
-    pub fn wait_for_mail(&self, what: &What<'_>, is_there: impl Fn() -> bool) {
+    pub fn wait_for_mail(&self, what: &WaitReason<'_>, is_there: impl Fn() -> bool) {
         wait_for_news(self.signals(), self.link, what, LONG, || {
             is_there().then_some(())
         });

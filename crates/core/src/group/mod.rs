@@ -28,7 +28,7 @@ use crate::job::region::{TeamSlot, WaitKind};
 use crate::kernel;
 use crate::runtime::Runtime;
 use crate::team::{Members, Team};
-use crate::wait::{POLICY, What};
+use crate::wait::{POLICY, WaitReason};
 
 use mail::Mail;
 use span::Spanning;
@@ -299,7 +299,7 @@ impl<'a> Group<'a> {
     }
 
     /// The wait for other members as it is reported.
-    fn what(&self) -> What<'_> {
+    fn what(&self) -> WaitReason<'_> {
         let members = (
             self.members.start,
             self.members.stride,
@@ -313,7 +313,7 @@ impl<'a> Group<'a> {
             Link::Mail(Mail { spanning, .. }) | Link::Span(spanning) => spanning.wait(),
             Link::WorkArray(array) => (WaitKind::ActiveSet, array.address, 0, 0),
         };
-        What {
+        WaitReason {
             kind,
             routine: self.name,
             address,

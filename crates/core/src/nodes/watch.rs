@@ -12,7 +12,7 @@ use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use std::{ptr, thread};
 
-use ferroshmem_fabric::{Events, Stream};
+use ferroshmem_fabric::{Context, Events};
 
 use super::Link;
 use super::departure::{Cause, Departure};
@@ -31,7 +31,7 @@ pub(super) struct Watch {
     /// Null while nobody is missed.
     link: AtomicPtr<Link>,
     ending: AtomicBool,
-    stream: Stream,
+    context: Context,
     pulses: AtomicU64,
     heard: Mutex<Heard>,
     mate: OnceLock<Option<OwnedFd>>,
@@ -55,7 +55,7 @@ impl Watch {
             timeout,
             link: AtomicPtr::new(ptr::null_mut()),
             ending: AtomicBool::new(false),
-            stream: Stream::default(),
+            context: Context::default(),
             pulses: AtomicU64::new(0),
             heard: Mutex::new(Heard {
                 pulse: 0,
@@ -202,7 +202,7 @@ impl Watch {
         let node = placement.of(speaker as usize).node;
         (0..self.job.n_pes())
             .filter(|pe| placement.of(*pe).node == node)
-            .map(|pe| link.fabric().answers(pe))
+            .map(|pe| link.fabric().completed(pe))
             .fold(0, u32::wrapping_add)
     }
 
@@ -210,7 +210,7 @@ impl Watch {
         let at = Link::mailbox(pe, offset);
         let from = (&raw const word).cast();
         // SAFETY: a live word, which may be reused on return; the board is the library's.
-        unsafe { link.fabric().put(&self.stream, at, from, size_of::<u64>()) };
+        unsafe { link.fabric().put(&self.context, at, from, size_of::<u64>()) };
     }
 
     /// Has all PEs of the job end with `status`: this one has called `shmem_global_exit`.
@@ -223,7 +223,7 @@ impl Watch {
         };
         self.tell_here(link, gone);
         self.tell_other_nodes(link, gone);
-        link.fabric().quiet(&self.stream);
+        link.fabric().quiet(&self.context);
     }
 
     fn tell_here(&self, link: &Link, gone: Departure) {
@@ -331,7 +331,7 @@ impl Watch {
 }
 
 impl Events for Watch {
-    fn lost(&self, pe: usize, reason: &str) -> ! {
+    fn peer_failed(&self, pe: usize, reason: &str) -> ! {
         let gone = Departure {
             pe: pe as u32,
             cause: Cause::Unreachable,
@@ -357,7 +357,7 @@ impl Events for Watch {
         }
     }
 
-    fn arrived(&self) {
+    fn memory_changed(&self) {
         point::announce(&self.job.control.pe_block(self.job.index).signals);
     }
 

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use ferroshmem_fabric::offer_core;
+use ferroshmem_fabric::yield_core;
 
 use super::POLICY;
 use crate::nodes::Link;
@@ -62,7 +62,7 @@ impl Far {
                     // The fabric's own thread stays away while others let the fabric work.
                     return false;
                 }
-                self.wanted = offer_core();
+                self.wanted = yield_core();
             }
         }
         self.link.fabric().progress();
@@ -71,7 +71,7 @@ impl Far {
 
     /// Something has come after the waiter has slept so long: what is waited for may be next, so
     /// that it pays to look again as at first.
-    pub(super) fn hope(&mut self, slept: Duration) {
+    pub fn reset(&mut self, slept: Duration) {
         /// What comes so soon is one of many.
         const SOON: Duration = Duration::from_millis(1);
 
@@ -81,7 +81,7 @@ impl Far {
     }
 
     /// The waiter sleeps: the fabric's own thread takes over.
-    pub(super) fn hand_over(&self) {
-        self.link.fabric().hand_over();
+    pub fn hand_over(&self) {
+        self.link.fabric().yield_progress();
     }
 }

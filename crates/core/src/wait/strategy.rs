@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::far::Far;
-use super::record::{Recorder, What};
+use super::record::{Recorder, WaitReason};
 use crate::nodes::Link;
 
 /// Decides between looking again and sleeping.
-pub trait Patience {
+pub trait WaitStrategy {
     /// Called after each unsuccessful look: true to look again at once, false to sleep.
     fn poll_again(&mut self) -> bool;
 
@@ -103,7 +103,7 @@ impl Policy {
 /// A wait under way: counts the looks and records a wait that lasts.
 #[derive(Debug)]
 pub struct Waiter<'a> {
-    what: What<'a>,
+    what: WaitReason<'a>,
     /// What other nodes send, if that is what is waited for.
     far: Option<Far>,
     spins: Spins,
@@ -116,7 +116,7 @@ pub struct Waiter<'a> {
 impl<'a> Waiter<'a> {
     /// A wait for `what`, under the policy in force.
     #[inline]
-    pub fn new(what: What<'a>) -> Self {
+    pub fn new(what: WaitReason<'a>) -> Self {
         Self {
             what,
             far: None,
@@ -129,7 +129,7 @@ impl<'a> Waiter<'a> {
 
     /// A wait for `what`, which PEs of other nodes bring about over `link`, too.
     #[inline]
-    pub fn across(link: Option<&'static Link>, what: What<'a>) -> Self {
+    pub fn internode(link: Option<&'static Link>, what: WaitReason<'a>) -> Self {
         let near = Self::new(what);
         let spins = near.spins.all;
         match link {
@@ -164,9 +164,9 @@ impl<'a> Waiter<'a> {
     }
 
     /// Something has come after this waiter has slept so long.
-    pub fn hope(&mut self, slept: Duration) {
+    pub fn reset(&mut self, slept: Duration) {
         if let Some(far) = &mut self.far {
-            far.hope(slept);
+            far.reset(slept);
         }
     }
 
@@ -200,7 +200,7 @@ impl<'a> Waiter<'a> {
     }
 }
 
-impl Patience for Waiter<'_> {
+impl WaitStrategy for Waiter<'_> {
     #[inline]
     fn poll_again(&mut self) -> bool {
         self.spins.again() || self.poll_slowly()
