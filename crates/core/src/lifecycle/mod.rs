@@ -30,7 +30,7 @@ use crate::{fault, fork, hooks, info, team};
 static SPACE: OnceLock<Space> = OnceLock::new();
 
 /// Initialises the library, or notes one more nested initialisation. Collective.
-pub fn initialise(name: &str, level: i32) {
+pub(crate) fn initialise(name: &str, level: i32) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
     if let Some(rt) = runtime::current() {
@@ -140,7 +140,7 @@ fn announce(rt: &Runtime) {
 }
 
 /// Ends the library's part of the program, or one nested initialisation. Collective.
-pub fn finalise(name: &'static str) {
+pub(crate) fn finalise(name: &'static str) {
     let rt = runtime::get(name);
     let world = rt.teams.world();
     rt.quiet_all();
