@@ -18,7 +18,7 @@ const QUIET: Duration = Duration::from_micros(300);
 
 /// Looks of one waiter at what PEs of other nodes send.
 #[derive(Debug)]
-pub struct Far {
+pub(super) struct Far {
     link: &'static Link,
     looks: u32,
     /// Looks in a row before the core is given up between them.
@@ -32,7 +32,7 @@ pub struct Far {
 
 impl Far {
     /// Looks of a waiter who makes so many `spins` where he waits for PEs of his node.
-    pub fn new(link: &'static Link, spins: u32) -> Self {
+    pub(super) fn new(link: &'static Link, spins: u32) -> Self {
         const SELFISH: u32 = 500;
         Self {
             link,
@@ -47,7 +47,7 @@ impl Far {
     /// Lets the fabric work, and soon others, too: hosts of one machine may know nothing of
     /// each other, and what is waited for may need a core. False: it is time to sleep.
     /// Where PEs outnumber cores it soon is.
-    pub fn look(&mut self) -> bool {
+    pub(super) fn look(&mut self) -> bool {
         /// Looks between two offers of the core that nobody took up.
         const STRIDE: u32 = 32;
 
