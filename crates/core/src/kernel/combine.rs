@@ -4,7 +4,7 @@ use super::ops::{And, Complex, Max, MaxOrNan, Min, MinOrNan, Or, Prod, Sum, Xor}
 use super::vector::{Vector, each_lane};
 
 /// A type whose elements operator `Op` combines.
-pub trait Combine<Op>: Copy + 'static {
+pub(super) trait Combine<Op>: Copy + 'static {
     /// `a op b`.
     fn combine(a: Self, b: Self) -> Self;
 

@@ -37,7 +37,7 @@ pub unsafe fn stream(dest: *mut u8, source: *const u8, bytes: usize) {
 ///
 /// # Safety
 /// As for `stream`.
-pub unsafe fn stream_unordered(dest: *mut u8, source: *const u8, bytes: usize) {
+pub(super) unsafe fn stream_unordered(dest: *mut u8, source: *const u8, bytes: usize) {
     // The first and the last bytes, which do not fill a line, go through the caches.
     let head = dest.align_offset(LINE).min(bytes);
     let whole = (bytes - head) / LINE * LINE;

@@ -29,22 +29,22 @@ const PASS_SOURCES: usize = 16;
 const PASS_DESTS: usize = 4;
 /// Bytes of each source that are folded at a time if there is more than one pass: enough for
 /// prefetchers to pay, and few enough for the first-level cache.
-pub const BLOCK: usize = 8192;
+pub(super) const BLOCK: usize = 8192;
 
 /// Folded elements on their way to the destinations.
 #[repr(C, align(64))]
-pub struct Block([MaybeUninit<u8>; BLOCK]);
+pub(super) struct Block([MaybeUninit<u8>; BLOCK]);
 
 impl Block {
     /// An uninitialised block.
     #[inline]
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self([MaybeUninit::uninit(); BLOCK])
     }
 
     /// The first byte.
     #[inline]
-    pub fn start(&mut self) -> *mut u8 {
+    pub(super) fn start(&mut self) -> *mut u8 {
         self.0.as_mut_ptr().cast()
     }
 }
@@ -54,7 +54,7 @@ impl Block {
 /// # Safety
 /// As for `Reduce::fold`.
 #[inline]
-pub unsafe fn fold<R: Combine<Op>, Op>(
+pub(super) unsafe fn fold<R: Combine<Op>, Op>(
     dests: Dests<u8>,
     sources: Sources<u8>,
     n: usize,
@@ -85,7 +85,7 @@ pub unsafe fn fold<R: Combine<Op>, Op>(
 /// # Safety
 /// As for `Reduce::combine`.
 #[inline]
-pub unsafe fn combine<R: Combine<Op>, Op>(dest: *mut R, a: *const R, b: *const R, n: usize) {
+pub(super) unsafe fn combine<R: Combine<Op>, Op>(dest: *mut R, a: *const R, b: *const R, n: usize) {
     // SAFETY: the caller promises that all arrays are aligned and valid for `n` elements, and
     // that `dest` is the same as `a` or `b` or overlaps neither.
     unsafe {
@@ -163,7 +163,7 @@ unsafe fn by_blocks(
 ///
 /// # Safety
 /// `folded` is readable for `len` bytes, and the destinations are writable for `start + len`.
-pub unsafe fn spread(
+pub(super) unsafe fn spread(
     folded: *const u8,
     (dest, dest_count): Dests<u8>,
     start: usize,

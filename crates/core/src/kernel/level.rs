@@ -58,7 +58,7 @@ impl Level {
 }
 
 /// A loop that is compiled once for each level.
-pub trait Work {
+pub(super) trait Work {
     /// What the loop returns.
     type Output;
 
@@ -69,7 +69,7 @@ pub trait Work {
 
 /// Runs the loop that is compiled for the best level of this machine.
 #[inline]
-pub fn dispatch<W: Work>(work: W) -> W::Output {
+pub(super) fn dispatch<W: Work>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     match Level::detected() {
         // SAFETY: `Level::detect` found these instructions on this machine.

@@ -2,7 +2,7 @@
 //! instructions.
 
 #[cfg(target_arch = "x86_64")]
-pub use x86_64::{__m256i, __m512i, Register128};
+pub(super) use x86_64::{__m256i, __m512i, Register128};
 
 /// The register of 16 bytes, on architectures whose instructions are not named here.
 #[cfg(not(target_arch = "x86_64"))]
@@ -26,7 +26,7 @@ mod x86_64 {
 
     use super::super::vector::{Vector, lanes};
 
-    pub use std::arch::x86_64::{__m128i as Register128, __m256i, __m512i};
+    pub(crate) use std::arch::x86_64::{__m128i as Register128, __m256i, __m512i};
 
     /// Implements the functions of a register.
     macro_rules! register {

@@ -30,7 +30,7 @@ macro_rules! lanewise {
 /// # Safety
 /// Any bytes of the size are a value, and there is no padding. An implementation's functions
 /// return the same bits as the default ones, lane by lane, except that NaNs may differ.
-pub unsafe trait Vector: Copy + 'static {
+pub(super) unsafe trait Vector: Copy + 'static {
     lanewise! {
         /// The sums.
         add_f32: f32, |a, b| a + b;
@@ -88,7 +88,7 @@ pub unsafe trait Vector: Copy + 'static {
 
 /// Orders non-temporal stores before all later stores.
 #[inline]
-pub fn stream_fence() {
+pub(super) fn stream_fence() {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: part of SSE2, which every x86-64 has.
     unsafe {
@@ -98,13 +98,13 @@ pub fn stream_fence() {
 
 /// Number of elements in a register.
 #[inline(always)]
-pub const fn lanes<V, T>() -> usize {
+pub(super) const fn lanes<V, T>() -> usize {
     size_of::<V>() / size_of::<T>()
 }
 
 /// Combines each lane of `a` with the same lane of `b`. The elements are plain data.
 #[inline(always)]
-pub fn each_lane<V: Vector, T: Copy>(a: V, b: V, combine: impl Fn(T, T) -> T) -> V {
+pub(super) fn each_lane<V: Vector, T: Copy>(a: V, b: V, combine: impl Fn(T, T) -> T) -> V {
     const {
         assert!(size_of::<V>().is_multiple_of(size_of::<T>()));
         assert!(align_of::<V>() >= align_of::<T>());
