@@ -1,4 +1,4 @@
-//! Collectives over a [`Group`], each by several algorithms, of which the group's plan chooses
+//! Collectives over a [`Group`], each by several algorithms, of which the group's decision table chooses
 //! ([`crate::choice`]; `docs/collectives.md` describes them all).
 //!
 //! Most follow one of two patterns. *Eager*: copy the source to library memory, synchronise,

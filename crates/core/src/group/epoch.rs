@@ -13,8 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::mail::Mail;
 use super::{Group, Link, Slots};
-use crate::barrier::central::Sharing;
-use crate::barrier::{central, dissemination, tree};
+use crate::barrier::{self, TaskBarrier};
 use crate::choice::{Algorithm, Collective, EAGER};
 use crate::job::region::Lane;
 use crate::wait::{Waiter, flag};
@@ -251,14 +250,14 @@ impl<'g> Epoch<'g> {
                 // Lanes are told apart here, once: this is most of what a small collective costs.
                 let post = |member, lane| self.post_near(slots, member, lane);
                 let wait = |lane| self.wait_near(slots, lane);
-                match slots.plan.choose(Collective::Barrier, 0).algorithm {
+                match slots.decisions.choose(Collective::Barrier, 0).algorithm {
                     Algorithm::Central => self.synchronise_with(|| ()),
-                    Algorithm::Tree => tree::arrive_and_wait(me, size, post, wait),
-                    _ => dissemination::arrive_and_wait(me, size, post, wait),
+                    Algorithm::Tree => barrier::tree(me, size, post, wait),
+                    _ => barrier::dissemination(me, size, post, wait),
                 }
             }
             Link::Mail(_) => {
-                dissemination::arrive_and_wait(me, size, |m, k| self.post(m, k), |k| self.wait(k));
+                barrier::dissemination(me, size, |m, k| self.post(m, k), |k| self.wait(k));
             }
             Link::Span(_) => self.group.sync_parts(),
             Link::WorkArray(array) => array.synchronise(me, size, self.group.what()),
@@ -270,7 +269,7 @@ impl<'g> Epoch<'g> {
     #[inline]
     pub fn synchronise_with(&self, work: impl FnOnce()) {
         let first = self.slots().of(0);
-        central::arrive_and_wait(
+        barrier::central(
             &first.gathering.arrivals,
             &first.release.arrived,
             self.group.size as u32,
@@ -284,14 +283,14 @@ impl<'g> Epoch<'g> {
     /// time have done tasks 0 to `tasks` - 1, of which there is at least one.
     pub fn synchronise_sharing(&self, tasks: usize, work: impl Fn(usize)) {
         let first = self.slots().of(0);
-        let words = Sharing {
+        let barrier = TaskBarrier {
             arrivals: &first.gathering.arrivals,
             next: &first.gathering.next,
             done: &first.gathering.done,
             arrived: &first.release.arrived,
             finished: &first.release.finished,
         };
-        words.arrive_and_share(
+        barrier.arrive(
             self.group.size as u32,
             self.number,
             tasks as u32,

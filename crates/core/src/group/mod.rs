@@ -23,7 +23,7 @@ mod work_array;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
-use crate::choice::{Algorithm, Choice, Collective, Form, Plan};
+use crate::choice::{Algorithm, Choice, Collective, DecisionTable, Form};
 use crate::job::region::{TeamSlot, WaitKind};
 use crate::kernel;
 use crate::runtime::Runtime;
@@ -86,7 +86,7 @@ pub(crate) struct Slots<'a> {
     /// Epochs that this PE has begun.
     epoch: &'a AtomicU32,
     stream: &'a Stream,
-    plan: &'a Plan,
+    decisions: &'a DecisionTable,
     /// How a wait of this group is reported.
     kind: WaitKind,
     team: u32,
@@ -127,7 +127,7 @@ impl<'a> Group<'a> {
             near: &team.near,
             epoch: &team.epoch,
             stream: &team.stream,
-            plan: &team.plan,
+            decisions: &team.decisions,
             kind,
             team: team.id as u32,
         };
@@ -173,11 +173,11 @@ impl<'a> Group<'a> {
         matches!(self.link, Link::Slots(_))
     }
 
-    /// The algorithm for a collective of so many bytes (see [`Plan::choose`]).
+    /// The algorithm for a collective of so many bytes (see [`DecisionTable::choose`]).
     #[inline]
     pub fn choose(&self, collective: Collective, bytes: usize) -> Choice {
         match &self.link {
-            Link::Slots(slots) => slots.plan.choose(collective, bytes),
+            Link::Slots(slots) => slots.decisions.choose(collective, bytes),
             Link::Mail(mail) => mail.choose(self.size, collective, bytes),
             Link::Span(_) | Link::WorkArray(_) => Choice {
                 algorithm: match collective {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use super::{Group, Link, Places, Slots, Stream, Traffic};
-use crate::choice::{Algorithm, Collective, Plan};
+use crate::choice::{Algorithm, Collective, DecisionTable};
 use crate::job::region::{STREAM_ENTRIES, TeamSlot, WaitKind};
 use crate::team::Members;
 use crate::wait::flag;
@@ -83,16 +83,16 @@ impl Member {
         })
     }
 
-    /// A collective call with this plan. Where the barrier is the central one, PEs count as
+    /// A collective call with this decision table. Where the barrier is the central one, PEs count as
     /// outnumbering cores.
-    pub(crate) fn group<'a>(&'a self, plan: &'a Plan) -> Group<'a> {
+    pub(crate) fn group<'a>(&'a self, decisions: &'a DecisionTable) -> Group<'a> {
         let slots = Slots {
             first: self.memory.first,
             step: size_of::<TeamSlot>() as isize,
             near: &self.members,
             epoch: &self.epoch,
             stream: &self.stream,
-            plan,
+            decisions,
             kind: WaitKind::Team,
             team: 0,
         };
@@ -101,7 +101,7 @@ impl Member {
             me: self.me,
             size: self.size,
             reproducible: self.reproducible,
-            crowded: plan.choose(Collective::Barrier, 0).algorithm == Algorithm::Central,
+            crowded: decisions.choose(Collective::Barrier, 0).algorithm == Algorithm::Central,
             members: self.members,
             link: Link::Slots(slots),
             traffic: Traffic::default(),

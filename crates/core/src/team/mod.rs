@@ -12,7 +12,7 @@ pub(crate) use split::{create_for_active_set, split_2d, split_strided};
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::choice::{Plan, Selection};
+use crate::choice::{DecisionTable, Selection};
 use crate::fatal::fatal;
 use crate::group::{Group, Stream};
 use crate::handle::Table;
@@ -54,7 +54,7 @@ pub struct Team {
     /// Where its small broadcasts are.
     pub stream: Stream,
     /// Which algorithms its collectives use.
-    pub plan: Plan,
+    pub decisions: DecisionTable,
     generation: u32,
 }
 
@@ -158,7 +158,7 @@ impl NewTeam {
             num_contexts: self.num_contexts,
             epoch: AtomicU32::new(self.epoch),
             stream: Stream::default(),
-            plan: selection.plan(near.size),
+            decisions: selection.decisions(near.size),
             generation,
         }
     }

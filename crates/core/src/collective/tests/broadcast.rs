@@ -1,7 +1,7 @@
 //! Broadcast.
 
 use super::{Arrays, Call, MOST, UNTOUCHED, calls, data, everywhere, run_patiently};
-use crate::choice::{Algorithm, Choice, Collective, Plan};
+use crate::choice::{Algorithm, Choice, Collective, DecisionTable};
 use crate::collective::broadcast::broadcast;
 use crate::group::Group;
 use crate::group::threads::Array;
@@ -47,7 +47,7 @@ fn any_member_can_be_the_root() {
 /// before all have it, whoever the roots are.
 #[test]
 fn small_broadcasts_do_not_wait_and_do_not_mix() {
-    let plan = Plan::fixed(Collective::Broadcast, Choice::direct(Algorithm::Eager));
+    let decisions = DecisionTable::fixed(Collective::Broadcast, Choice::direct(Algorithm::Eager));
     for size in [2, 3, 5] {
         let numbers = Array::<u64>::new(size, 55);
         run_patiently(size, |member| {
@@ -64,7 +64,7 @@ fn small_broadcasts_do_not_wait_and_do_not_mix() {
                 }
                 let places = numbers.places(me).bytes();
                 // SAFETY: the arrays are long enough; all members call this.
-                unsafe { broadcast(&member.group(&plan), places, places, n * 8, root, true) };
+                unsafe { broadcast(&member.group(&decisions), places, places, n * 8, root, true) };
                 assert!(
                     numbers.of(me)[..n].iter().all(|x| *x == call as u64),
                     "call {call}"

@@ -12,7 +12,7 @@ mod traffic;
 
 use std::sync::LazyLock;
 
-use crate::choice::{Choice, Collective, EAGER, Plan};
+use crate::choice::{Choice, Collective, DecisionTable, EAGER};
 use crate::group::Places;
 use crate::group::threads::{Array, Member, run};
 use crate::job::region::STREAM_BYTES;
@@ -55,14 +55,14 @@ struct Call {
 }
 
 impl Call {
-    fn plan(&self) -> Plan {
-        Plan::fixed(self.collective, self.choice).with(Collective::Barrier, self.barrier)
+    fn decisions(&self) -> DecisionTable {
+        DecisionTable::fixed(self.collective, self.choice).with(Collective::Barrier, self.barrier)
     }
 
     /// Makes the call and checks its result; bytes that it read and wrote for this member.
     fn check(&self, arrays: &Arrays, member: &Member) -> (usize, usize) {
-        let plan = self.plan();
-        let group = member.group(&plan);
+        let decisions = self.decisions();
+        let group = member.group(&decisions);
         match self.collective {
             Collective::Barrier => group.sync(),
             Collective::Reduce => sum::check(arrays, &group, self),
