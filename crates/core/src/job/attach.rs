@@ -3,6 +3,7 @@
 use std::env;
 use std::fs::File;
 use std::os::fd::{FromRawFd, RawFd};
+use std::sync::OnceLock;
 
 use ferroshmem_bootstrap::{Bootstrap, Settings};
 
@@ -12,7 +13,6 @@ use super::gathering::{self, Gathering};
 use super::plan::Plan;
 use crate::choice::Tuning;
 use crate::env as variables;
-use crate::fatal::fatal;
 use crate::platform::Machine;
 
 /// Set by `oshrun` for each PE: `<descriptor of the job's memory>:<PE number>`.
@@ -37,10 +37,25 @@ pub struct Attachment {
     gathering: Option<Gathering>,
 }
 
+static ATTACHMENT: OnceLock<Result<Attachment, String>> = OnceLock::new();
+
+/// Joins this process's job, once. The error is one line for the user.
+pub fn join() -> Result<&'static Attachment, &'static str> {
+    match ATTACHMENT.get_or_init(Attachment::new) {
+        Ok(job) => Ok(job),
+        Err(message) => Err(message),
+    }
+}
+
+/// This process's place in its job, if it has joined one.
+pub fn joined() -> Option<&'static Attachment> {
+    ATTACHMENT.get()?.as_ref().ok()
+}
+
 impl Attachment {
     /// Tries `oshrun`, then the launchers whose servers can be talked to, then a job of one PE.
     /// The error is one line for the user.
-    pub fn new() -> Result<Self, String> {
+    fn new() -> Result<Self, String> {
         if let Ok(value) = env::var(JOB_VARIABLE) {
             return Self::launched(&value);
         }
@@ -123,13 +138,9 @@ impl Attachment {
         self.placement.n_pes()
     }
 
-    /// The launcher's side of a job that was not started by `oshrun`; another job that asks for
-    /// it ends.
-    pub fn bootstrap(&self, name: &str) -> &dyn Bootstrap {
-        match &self.gathering {
-            Some(gathering) => gathering.bootstrap(),
-            None => fatal(name, "this job has no launcher that joins nodes"),
-        }
+    /// The launcher's side of a job that was not started by `oshrun`.
+    pub fn bootstrap(&self) -> Option<&dyn Bootstrap> {
+        self.gathering.as_ref().map(Gathering::bootstrap)
     }
 
     /// The name of PE `pe`'s host.

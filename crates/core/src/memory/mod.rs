@@ -7,6 +7,8 @@ pub mod globals;
 pub mod heap;
 mod layout;
 mod space;
+mod symmetric;
 
 pub use layout::CANDIDATES as LAYOUTS;
 pub use space::{Place, Space, SpaceError};
+pub use symmetric::{Argument, SymmetricMemory};

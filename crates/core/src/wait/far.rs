@@ -3,12 +3,12 @@
 //! What comes meanwhile, also for other PEs than this waits for, is answered in half of the time that
 //! the fabric's own thread takes, which must wake up for it.
 
+use std::fmt;
 use std::time::{Duration, Instant};
 
-use ferroshmem_fabric::offer_core;
+use ferroshmem_fabric::{Fabric, offer_core};
 
 use super::POLICY;
-use crate::nodes::Link;
 
 /// From the first look to the first sleep.
 const FIRST: Duration = Duration::from_millis(3);
@@ -17,9 +17,8 @@ const BUSY: Duration = Duration::from_millis(20);
 const QUIET: Duration = Duration::from_micros(300);
 
 /// Looks of one waiter at what PEs of other nodes send.
-#[derive(Debug)]
 pub struct Far {
-    link: &'static Link,
+    fabric: &'static Fabric,
     looks: u32,
     /// Looks in a row before the core is given up between them.
     selfish: u32,
@@ -30,12 +29,20 @@ pub struct Far {
     wanted: bool,
 }
 
+impl fmt::Debug for Far {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Far")
+            .field("looks", &self.looks)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Far {
     /// Looks of a waiter who makes so many `spins` where he waits for PEs of his node.
-    pub fn new(link: &'static Link, spins: u32) -> Self {
+    pub fn new(fabric: &'static Fabric, spins: u32) -> Self {
         const SELFISH: u32 = 500;
         Self {
-            link,
+            fabric,
             looks: 0,
             selfish: SELFISH.min(spins),
             since: None,
@@ -65,7 +72,7 @@ impl Far {
                 self.wanted = offer_core();
             }
         }
-        self.link.fabric().progress();
+        self.fabric.progress();
         true
     }
 
@@ -82,6 +89,6 @@ impl Far {
 
     /// The waiter sleeps: the fabric's own thread takes over.
     pub fn hand_over(&self) {
-        self.link.fabric().hand_over();
+        self.fabric.hand_over();
     }
 }

@@ -5,6 +5,7 @@ mod far;
 pub mod flag;
 pub mod patience;
 pub mod record;
+pub mod signals;
 pub mod ticket;
 pub mod word;
 

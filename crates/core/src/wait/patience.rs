@@ -4,9 +4,10 @@ use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
+use ferroshmem_fabric::Fabric;
+
 use super::far::Far;
 use super::record::{Recorder, What};
-use crate::nodes::Link;
 
 /// Decides between looking again and sleeping.
 pub trait Patience {
@@ -127,14 +128,14 @@ impl<'a> Waiter<'a> {
         }
     }
 
-    /// A wait for `what`, which PEs of other nodes bring about over `link`, too.
+    /// A wait for `what`, which PEs of other nodes bring about over `fabric`, too.
     #[inline]
-    pub fn across(link: Option<&'static Link>, what: What<'a>) -> Self {
+    pub fn across(fabric: Option<&'static Fabric>, what: What<'a>) -> Self {
         let near = Self::new(what);
         let spins = near.spins.all;
-        match link {
-            Some(link) => Self {
-                far: Some(Far::new(link, spins)),
+        match fabric {
+            Some(fabric) => Self {
+                far: Some(Far::new(fabric, spins)),
                 spins: Spins::default(),
                 ..near
             },

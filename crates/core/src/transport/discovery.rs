@@ -4,12 +4,12 @@ use std::fmt::Write;
 
 use ferroshmem_fabric::offers::{self, Offer};
 
-use super::link::wished;
+use super::internode::configured;
 
 /// The offers, the best first, and which would be chosen and why. The error is one line for the
 /// user.
 pub fn describe() -> Result<String, String> {
-    let request = wished();
+    let request = configured();
     let offers = offers::offers(&request).map_err(|e| e.to_string())?;
     let mut text = String::from("Ways to PEs of other nodes, the best first\n");
     for offer in &offers {
