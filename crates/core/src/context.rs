@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ferroshmem_fabric::Stream;
+use ferroshmem_fabric as fabric;
 
 use crate::constants::{CTX_INVALID, CTX_NOSTORE, TEAM_WORLD};
 use crate::failure::fatal::fatal;
@@ -20,7 +20,7 @@ pub struct Context {
     /// The `SHMEM_CTX_*` options that it was created with.
     options: i64,
     /// Its operations to other nodes.
-    pub stream: Stream,
+    pub stream: fabric::Context,
     generation: usize,
 }
 
@@ -65,7 +65,7 @@ impl Contexts {
         let index = self.table.insert(|_| Context {
             team,
             options,
-            stream: Stream::default(),
+            stream: fabric::Context::default(),
             generation,
         })?;
         self.table.get(index).map(|c| handle_of(index, c))

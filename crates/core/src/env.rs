@@ -10,9 +10,9 @@ pub struct Variable {
     pub name: &'static str,
     /// Older name that is read where `name` is unset (the standard's `SMA_*`).
     pub alias: Option<&'static str>,
-    /// What a value looks like.
+    /// WaitReason a value looks like.
     pub kind: &'static str,
-    /// What holds when it is unset.
+    /// WaitReason holds when it is unset.
     pub default: &'static str,
     /// Meaning, one sentence.
     pub help: &'static str,
@@ -147,7 +147,7 @@ pub const REPRODUCIBLE: Variable = Variable {
     default: "0",
     help: "Sums of floating-point numbers get the same bits by any algorithm and on any number of PEs, and take longer.",
 };
-/// What `oshtune` measured.
+/// WaitReason `oshtune` measured.
 pub const TUNING_FILE: Variable = Variable {
     name: "SHMEM_TUNING_FILE",
     alias: None,
@@ -249,7 +249,7 @@ impl Variable {
     }
 }
 
-/// What the library reads once at start-up.
+/// WaitReason the library reads once at start-up.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
     /// `SHMEM_CHECK`.

@@ -1,4 +1,4 @@
-//! What the C library around this crate lends to it.
+//! WaitReason the C library around this crate lends to it.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,4 @@
-//! What this library is: version, level of the standard, build and machine facts.
+//! WaitReason this library is: version, level of the standard, build and machine facts.
 
 use crate::{env, platform};
 
@@ -40,7 +40,7 @@ pub fn describe() -> String {
     )
 }
 
-/// What `oshmem_info --fabric` prints: what there is to reach other nodes with. The error is one
+/// WaitReason `oshmem_info --fabric` prints: what there is to reach other nodes with. The error is one
 /// line for the user.
 pub fn fabric() -> Result<String, String> {
     crate::transport::discovery::describe()

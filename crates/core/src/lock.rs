@@ -11,7 +11,7 @@ use crate::failure::fatal::fatal;
 use crate::job::region::WaitKind;
 use crate::transport::atomic::{Atomic, AtomicInt, Operation};
 use crate::transport::{Call, Location, Transport};
-use crate::wait::{Waiter, What, ticket};
+use crate::wait::{WaitReason, Waiter, ticket};
 
 /// The two halves of a lock, as one 64-bit `long`: tickets drawn, ticket served.
 #[repr(C, align(8))]
@@ -93,7 +93,7 @@ impl Polled<'_> {
             == seen
     }
 
-    fn acquire(&self, what: What<'_>) {
+    fn acquire(&self, what: WaitReason<'_>) {
         let ticket = self.draw();
         if self.serving() == ticket {
             return;
@@ -180,7 +180,7 @@ impl Locks {
                 );
             }
         });
-        let what = What::at(WaitKind::Lock, routine, lock.addr());
+        let what = WaitReason::at(WaitKind::Lock, routine, lock.addr());
         match &copy {
             Copy::OneNode(words) => {
                 ticket::acquire(&words.next, &words.serving, || Waiter::new(what));

@@ -1,4 +1,4 @@
-//! What this PE knows of its job and its node: the part of the library's state that lower modules use.
+//! WaitReason this PE knows of its job and its node: the part of the library's state that lower modules use.
 
 use crate::choice::Selection;
 use crate::env::Settings;
@@ -18,6 +18,6 @@ pub struct Node {
     pub transport: Transport,
     /// Which algorithms collectives use.
     pub selection: Selection,
-    /// What the environment says.
+    /// WaitReason the environment says.
     pub settings: Settings,
 }

@@ -11,7 +11,7 @@ use crate::constants::{CMP_EQ, CMP_GE, CMP_GT, CMP_LE, CMP_LT, CMP_NE};
 use crate::failure::fatal::fatal;
 use crate::job::region::WaitKind;
 use crate::transport::Transport;
-use crate::wait::{Waiter, What, signals};
+use crate::wait::{WaitReason, Waiter, signals};
 
 /// An integer type that PEs synchronise on.
 pub trait Word: Copy + PartialOrd + 'static {
@@ -129,7 +129,7 @@ pub struct Set<T> {
     pub status: *const c_int,
     /// The comparison.
     pub cmp: Comparison,
-    /// What to compare with.
+    /// WaitReason to compare with.
     pub values: Values<T>,
 }
 
@@ -210,7 +210,7 @@ pub fn wait<R>(
     if let Some(result) = condition() {
         return result;
     }
-    let what = What::at(kind, routine, address);
+    let what = WaitReason::at(kind, routine, address);
     if transport.internode().is_some() {
         // Stores of this node's PEs are not notified.
         return transport.wait(&what, signals::UNNOTIFIED, condition);

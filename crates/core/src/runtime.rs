@@ -3,7 +3,7 @@
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
 
-use ferroshmem_fabric::Stream;
+use ferroshmem_fabric as fabric;
 
 use crate::collective::active_set::ActiveSets;
 use crate::constants::{CTX_DEFAULT, CTX_INVALID};
@@ -119,7 +119,7 @@ impl Runtime {
     }
 
     /// The operations of a context, which must be valid, to other nodes.
-    pub fn context(&self, routine: &str, context: usize) -> &Stream {
+    pub fn context(&self, routine: &str, context: usize) -> &fabric::Context {
         if context == CTX_DEFAULT {
             return &self.node.transport.default_context;
         }

@@ -43,7 +43,7 @@ impl Engine {
         let number = peer.queue.enter();
         let mut answers = peer.answers.load(Relaxed);
         let mut since = Instant::now();
-        let mut idle = Idle::new(self.request.spin);
+        let mut idle = Idle::new(self.config.spin);
         while result != 0 {
             if result != NO_ROOM {
                 self.lost(pe, &self.endpoint.library.words(result));
@@ -57,7 +57,7 @@ impl Engine {
                     answers = now;
                     since = Instant::now();
                     idle.reset();
-                } else if since.elapsed() > self.request.patience {
+                } else if since.elapsed() > self.config.peer_timeout {
                     self.lost(pe, "nothing comes back from it, and nothing can be sent");
                 }
             }
@@ -142,7 +142,7 @@ impl Engine {
 
     /// Returns when `done`.
     pub fn wait(&self, mut done: impl FnMut() -> bool) {
-        let mut idle = Idle::new(self.request.spin);
+        let mut idle = Idle::new(self.config.spin);
         while !done() {
             if self.progress() > 0 {
                 idle.reset();

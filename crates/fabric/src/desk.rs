@@ -14,7 +14,7 @@ use crate::local::Region;
 use crate::question::{LONGEST, Question};
 use crate::segment::register;
 use crate::slip::{CONTENT, Place, Slip, Words};
-use crate::{Error, Remote, Request, sys};
+use crate::{Config, Error, Remote, sys};
 
 /// PEs of a job at most: everybody looks through the places of all others.
 const PES: usize = 64;
@@ -46,13 +46,13 @@ impl Desk {
     /// None: the provider's own operations are better, or there are too many PEs.
     pub fn open(
         endpoint: &Endpoint,
-        request: &Request,
+        config: &Config,
         inject: usize,
     ) -> Result<Option<Desk>, Error> {
-        let n = request.n_pes;
+        let n = config.n_pes;
         let provider = endpoint.info.provider();
         let by_software = provider == "tcp;ofi_rxm" && !endpoint.pins;
-        if !by_software || inject < size_of::<Words>() || n > PES || request.pe >= n {
+        if !by_software || inject < size_of::<Words>() || n > PES || config.pe >= n {
             return Ok(None);
         }
         let places: Box<[Place]> = (0..2 * n).map(|_| Place::default()).collect();
@@ -63,7 +63,7 @@ impl Desk {
             region,
             base: endpoint.address_of(base),
             places,
-            me: request.pe,
+            me: config.pe,
             asked: (0..n).map(|_| Mutex::new(0)).collect(),
             clerk: Mutex::new(Clerk {
                 last: vec![0; n].into(),

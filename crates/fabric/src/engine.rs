@@ -10,15 +10,15 @@ use crate::desk::Desk;
 use crate::endpoint::Endpoint;
 use crate::gather::Gathers;
 
+use crate::context::{Counts, Lane};
+use crate::discovery::{enumerate, open_library};
 use crate::info::{Wish, ask};
 use crate::local::Buffers;
-use crate::offers::{library, survey};
 use crate::peer::{Missing, Peer, Peers, Spot};
 use crate::record::{Record, Records, Tally};
 use crate::segment::Segments;
-use crate::stream::{Counts, Lane};
 use crate::sys;
-use crate::{Error, Events, Remote, Request};
+use crate::{Config, Error, Events, Remote};
 
 pub struct Engine {
     // Dropped in this order: what is registered goes before the domain.
@@ -31,7 +31,7 @@ pub struct Engine {
     pub bell: Bell,
     pub endpoint: Arc<Endpoint>,
     pub events: Arc<dyn Events>,
-    pub request: Request,
+    pub config: Config,
     /// Pieces of remote memory that one operation may be about.
     pub pieces: usize,
     /// Bytes of an operation at most.
@@ -55,11 +55,14 @@ impl Drop for Engine {
 }
 
 impl Engine {
-    pub fn open(request: &Request, events: Arc<dyn Events>, pinned: bool) -> Result<Engine, Error> {
-        let library = library(request)?;
-        let mut candidates = survey(&library, request, false);
-        if candidates.first().is_none_or(|c| c.offer.usable.is_err()) {
-            candidates = survey(&library, request, true); // to say what is there
+    pub fn open(config: &Config, events: Arc<dyn Events>, pinned: bool) -> Result<Engine, Error> {
+        let library = open_library(config)?;
+        let mut candidates = enumerate(&library, config, false);
+        if candidates
+            .first()
+            .is_none_or(|c| c.provider.usable.is_err())
+        {
+            candidates = enumerate(&library, config, true); // to say what is there
         }
         let first = candidates.into_iter().next();
         let Some(first) = first else {
@@ -67,15 +70,15 @@ impl Engine {
                 "libfabric offers nothing here: is there a network interface that is up?",
             ));
         };
-        if let Err(why) = &first.offer.usable {
+        if let Err(why) = &first.provider.usable {
             return Err(Error::new(format!(
                 "libfabric offers nothing that can be used ({} on {}: {why}): see oshmem_info --fabric",
-                first.offer.provider, first.offer.interface
+                first.provider.name, first.provider.interface
             )));
         }
         let ordered = ask(&library, &Wish::Transfers)
             .iter()
-            .find(|info| info.provider() == first.offer.provider)
+            .find(|info| info.provider() == first.provider.name)
             .is_some_and(|info| {
                 // SAFETY: infos have all their parts.
                 let (order, size) = unsafe {
@@ -96,15 +99,15 @@ impl Engine {
         };
         Ok(Engine {
             records: Records::default(),
-            buffers: Buffers::new(&endpoint, request.local_pes)?,
+            buffers: Buffers::new(&endpoint, config.local_pes)?,
             segments: Segments::new(&endpoint)?,
-            desk: Desk::open(&endpoint, request, inject)?,
+            desk: Desk::open(&endpoint, config, inject)?,
             peers: Peers::default(),
             gathers: Gathers::default(),
             bell: Bell::new()?,
             endpoint,
             events,
-            request: request.clone(),
+            config: config.clone(),
             pieces: pieces.clamp(1, crate::gather::PIECES),
             longest: longest.clamp(1, if pinned { 1 << 20 } else { 1 << 30 }),
             inject,
@@ -114,13 +117,13 @@ impl Engine {
     }
 
     /// Whether the helper thread notices what peers write.
-    pub fn tells_of_writes(&self) -> bool {
+    pub fn notifies_writes(&self) -> bool {
         let provider = self.endpoint.info.provider();
         provider.split(';').any(|part| part == "tcp")
     }
 
     pub fn lost(&self, pe: usize, reason: &str) -> ! {
-        self.events.lost(pe, reason)
+        self.events.peer_failed(pe, reason)
     }
 
     #[inline]
@@ -214,7 +217,7 @@ impl Engine {
                     return spot;
                 }
             }
-            if begin.elapsed() > self.request.patience {
+            if begin.elapsed() > self.config.peer_timeout {
                 self.lost(at.pe, "it has not registered the memory that is accessed");
             }
             std::thread::sleep(Duration::from_millis(1));

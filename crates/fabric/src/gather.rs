@@ -9,10 +9,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 
 use crate::Remote;
+use crate::context::Counts;
 use crate::engine::Engine;
 use crate::peer::Spot;
 use crate::record::{INLINE, Record, Tally, lock};
-use crate::stream::Counts;
 use crate::sys;
 
 /// Pieces of remote memory in one operation at most.

@@ -67,11 +67,11 @@ fn run(engine: &Engine) {
     let mut ticked = Instant::now();
     let mut rest = NAPS.0;
     let mut woken = false;
-    let told = engine.tells_of_writes();
+    let told = engine.notifies_writes();
     let mut untold = None;
     let blocks = engine.endpoint.ready >= 0;
     while !bell.stopped() {
-        if ticked.elapsed() >= engine.request.tick {
+        if ticked.elapsed() >= engine.config.tick {
             ticked = Instant::now();
             engine.buffers.sweep();
             engine.events.tick();
@@ -96,7 +96,7 @@ fn run(engine: &Engine) {
         let polls = if woken { POLLS } else { GLANCES };
         let mut vain = 0;
         // Not for ever, whatever comes: the tick tells other nodes that this one is alive.
-        while vain < polls && bell.turns() == turns && ticked.elapsed() < engine.request.tick {
+        while vain < polls && bell.turns() == turns && ticked.elapsed() < engine.config.tick {
             match engine.harvest() {
                 0 => vain += 1,
                 n => {
@@ -107,7 +107,7 @@ fn run(engine: &Engine) {
             }
         }
         if seen > 0 || sleeping {
-            engine.events.arrived();
+            engine.events.memory_changed();
             bell.wake();
         }
         woken = false;
@@ -125,7 +125,7 @@ fn run(engine: &Engine) {
             } else if sleeping {
                 UNTOLD
             } else {
-                BLOCK.min(engine.request.tick)
+                BLOCK.min(engine.config.tick)
             };
             // Asking whether it may sleep lets the provider work, too.
             woken = engine.attend() > 0 || bell.block(engine.endpoint.ready, limit);

@@ -10,7 +10,7 @@ const YIELDS: Duration = Duration::from_millis(2);
 const CROWDED: Duration = Duration::from_micros(100);
 
 /// Gives up the core for a moment; says whether somebody took it.
-pub fn offer_core() -> bool {
+pub fn yield_core() -> bool {
     /// It takes longer only then.
     const TAKEN: Duration = Duration::from_micros(2);
 
@@ -56,7 +56,7 @@ impl Idle {
         if waited < self.spin {
             std::hint::spin_loop();
         } else if waited < self.spin + yields {
-            self.wanted |= offer_core();
+            self.wanted |= yield_core();
         } else {
             bell.sleep(done);
         }

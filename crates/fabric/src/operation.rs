@@ -23,6 +23,55 @@ pub enum Op {
     Xor,
 }
 
+/// An atomic operation on one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtomicOp {
+    pub op: Op,
+    pub width: Width,
+    /// What is stored, added or combined; not used by [`Op::Read`].
+    pub operand: u64,
+    /// What the word must be for [`Op::CompareSwap`] to store; not used by the others.
+    pub compare: u64,
+}
+
+impl AtomicOp {
+    /// An operation with one operand.
+    pub fn new(op: Op, width: Width, operand: u64) -> AtomicOp {
+        AtomicOp {
+            op,
+            width,
+            operand,
+            compare: 0,
+        }
+    }
+
+    /// Returns the word.
+    pub fn read(width: Width) -> AtomicOp {
+        AtomicOp::new(Op::Read, width, 0)
+    }
+
+    /// Stores `new` if the word equals `expected`, and returns what was there.
+    pub fn compare_swap(width: Width, expected: u64, new: u64) -> AtomicOp {
+        AtomicOp {
+            compare: expected,
+            ..AtomicOp::new(Op::CompareSwap, width, new)
+        }
+    }
+}
+
+/// Blocks of equal length at regular distances, in local and in remote memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocks {
+    /// Length of a block in bytes.
+    pub bytes: usize,
+    /// Number of blocks.
+    pub count: usize,
+    /// Bytes from the beginning of a block in local memory to that of the next.
+    pub local_stride: isize,
+    /// The same in remote memory.
+    pub remote_stride: isize,
+}
+
 /// Size of the word that an atomic operation is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {

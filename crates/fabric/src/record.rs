@@ -6,9 +6,9 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
 use crate::Error;
+use crate::context::{Counts, Lane};
 use crate::local::{Buffers, Local, Region};
 use crate::registration::{Lease, Slot};
-use crate::stream::{Counts, Lane};
 use crate::sys;
 
 /// Bytes that an operation can carry within its record.

@@ -43,7 +43,7 @@ impl Engine {
     #[cold]
     fn wait_for_buffer(&self, pe: usize) -> Slot<Local> {
         let mut since = Instant::now();
-        let mut idle = Idle::new(self.request.spin);
+        let mut idle = Idle::new(self.config.spin);
         loop {
             if self.progress() > 0 {
                 since = Instant::now();
@@ -52,7 +52,7 @@ impl Engine {
             if let Some(slot) = self.buffers.slot() {
                 return slot;
             }
-            if since.elapsed() > self.request.patience {
+            if since.elapsed() > self.config.peer_timeout {
                 self.lost(pe, "no operation completes, and all buffers are in use");
             }
             idle.pause(&self.bell, &mut || false);

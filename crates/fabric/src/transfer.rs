@@ -4,13 +4,13 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 
 use crate::Remote;
+use crate::context::Counts;
 use crate::engine::Engine;
 use crate::gather::{Pieces, SMALL};
 use crate::peer::Spot;
 use crate::question::{LONGEST, Question};
 use crate::record::{INLINE, Record, Scatter, Tally};
 use crate::source::Source;
-use crate::stream::Counts;
 use crate::sys;
 
 /// Which way an operation moves data.

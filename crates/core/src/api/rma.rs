@@ -4,9 +4,10 @@
 
 use std::ffi::{c_int, c_void};
 
+use ferroshmem_fabric::Blocks;
+
 use crate::failure::fatal::fatal;
 use crate::runtime::{self, Runtime};
-use crate::transport::rma::Blocks;
 
 /// Copies `bytes` bytes from `source` to `dest` on PE `pe`.
 ///
@@ -108,20 +109,21 @@ pub unsafe fn g<T: Copy>(name: &'static str, ctx: usize, source: *const T, pe: c
     unsafe { rt.node.transport.load(&call, source) }
 }
 
-/// The blocks of a strided call: `n` blocks of `block` elements of `elem` bytes, whose starts are
-/// `strides` elements apart, of the destination and of the source.
-fn blocks(strides: (isize, isize), block: usize, n: usize, elem: usize) -> Blocks {
+/// The blocks of a strided call: `count` blocks of `block` elements of `elem` bytes, whose starts are
+/// so many elements apart in this PE's array and in the symmetric one.
+fn blocks(local: isize, remote: isize, block: usize, count: usize, elem: usize) -> Blocks {
     Blocks {
-        dest_step: strides.0 * elem as isize,
-        source_step: strides.1 * elem as isize,
-        block: block * elem,
-        n,
+        bytes: block * elem,
+        count,
+        local_stride: local * elem as isize,
+        remote_stride: remote * elem as isize,
     }
 }
 
 /// With `SHMEM_CHECK=1`: the blocks of the symmetric argument are not all in one place.
-fn check_stride(rt: &Runtime, name: &str, argument: &str, step: isize, blocks: &Blocks) {
-    if step == 0 && blocks.n > 0 && blocks.block > 0 && rt.node.settings.check {
+fn check_stride(rt: &Runtime, name: &str, argument: &str, blocks: &Blocks) {
+    let is_empty = blocks.count == 0 || blocks.bytes == 0;
+    if blocks.remote_stride == 0 && !is_empty && rt.node.settings.check {
         fatal(name, format_args!("the stride of {argument} is 0"));
     }
 }
@@ -186,10 +188,10 @@ pub unsafe fn ibput(
 ) {
     let rt = runtime::get(name);
     let call = rt.call(name, ctx, pe);
-    let blocks = blocks((dst, sst), bsize, nblocks, elem);
-    check_stride(rt, name, "dest", dst, &blocks);
+    let blocks = blocks(sst, dst, bsize, nblocks, elem);
+    check_stride(rt, name, "dest", &blocks);
     // SAFETY: the caller promises that `source` is valid for all blocks.
-    unsafe { rt.node.transport.put_blocks(&call, dest, source, &blocks) }
+    unsafe { rt.node.transport.put_blocks(&call, dest, source, blocks) }
 }
 
 /// Block-strided get, as [`ibput`].
@@ -211,8 +213,8 @@ pub unsafe fn ibget(
 ) {
     let rt = runtime::get(name);
     let call = rt.call(name, ctx, pe);
-    let blocks = blocks((dst, sst), bsize, nblocks, elem);
-    check_stride(rt, name, "source", sst, &blocks);
+    let blocks = blocks(dst, sst, bsize, nblocks, elem);
+    check_stride(rt, name, "source", &blocks);
     // SAFETY: the caller promises that `dest` is valid for all blocks.
-    unsafe { rt.node.transport.get_blocks(&call, dest, source, &blocks) }
+    unsafe { rt.node.transport.get_blocks(&call, dest, source, blocks) }
 }

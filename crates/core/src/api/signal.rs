@@ -12,7 +12,7 @@ use crate::memory::Argument;
 use crate::point::Comparison;
 use crate::runtime;
 use crate::transport::atomic::Operation;
-use crate::wait::{What, signals};
+use crate::wait::{WaitReason, signals};
 
 /// The update that `sig_op` stands for.
 fn operation(name: &str, sig_op: c_int, signal: u64) -> Operation<u64> {
@@ -148,7 +148,7 @@ pub unsafe fn signal_wait_until(
     }
     // SAFETY: the caller promises that `sig_addr` is valid and aligned.
     let word = unsafe { AtomicU64::from_ptr(sig_addr) };
-    let what = What::at(WaitKind::Signal, name, sig_addr.addr());
+    let what = WaitReason::at(WaitKind::Signal, name, sig_addr.addr());
     transport.wait(&what, signals::NOTIFIED, || {
         Some(word.load(Ordering::Acquire)).filter(|seen| cmp.holds(*seen, value))
     })

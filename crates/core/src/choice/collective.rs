@@ -132,7 +132,7 @@ impl Collective {
         }
     }
 
-    /// What [`Plan::choose`](super::Plan::choose) counts for it; None where size is nothing.
+    /// WaitReason [`Plan::choose`](super::Plan::choose) counts for it; None where size is nothing.
     pub const fn counted(self) -> Option<&'static str> {
         match self {
             Self::Barrier => None,

@@ -1,4 +1,4 @@
-//! What the user forces by `SHMEM_<COLLECTIVE>_ALGORITHM`.
+//! WaitReason the user forces by `SHMEM_<COLLECTIVE>_ALGORITHM`.
 
 use super::algorithm::Choice;
 use super::collective::Collective;
@@ -9,7 +9,7 @@ use crate::env::Variable;
 pub struct Forced([Option<Choice>; Collective::ALL.len()]);
 
 impl Forced {
-    /// What the environment forces. The error is one line for the user, which lists the
+    /// WaitReason the environment forces. The error is one line for the user, which lists the
     /// names that are valid.
     pub fn from_environment() -> Result<Self, String> {
         Self::read(|variable| variable.get())

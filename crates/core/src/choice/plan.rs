@@ -1,4 +1,4 @@
-//! What a team does: for each collective, which choice up to how many bytes.
+//! WaitReason a team does: for each collective, which choice up to how many bytes.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -69,7 +69,7 @@ impl Selection {
         }
     }
 
-    /// What the user forces for a collective.
+    /// WaitReason the user forces for a collective.
     pub fn forced_for(&self, collective: Collective) -> Option<Algorithm> {
         self.forced.of(collective).map(|choice| choice.algorithm)
     }

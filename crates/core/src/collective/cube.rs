@@ -10,7 +10,7 @@ pub struct Cube {
     guests: usize,
 }
 
-/// What a member is.
+/// WaitReason a member is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// A corner, with the member that is its guest.
@@ -38,7 +38,7 @@ impl Cube {
         }
     }
 
-    /// What member `me` is: of the first members, each even one hosts the next.
+    /// WaitReason member `me` is: of the first members, each even one hosts the next.
     #[inline]
     pub fn role(&self, me: usize) -> Role {
         if me >= 2 * self.guests {

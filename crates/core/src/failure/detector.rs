@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use std::{ptr, thread};
 
-use ferroshmem_fabric::{Events, Stream};
+use ferroshmem_fabric::{Context, Events};
 
 use super::fatal;
 use super::notice::{Cause, PeFailure};
@@ -31,7 +31,7 @@ pub struct FailureDetector {
     /// Null while nobody is missed.
     internode: AtomicPtr<Internode>,
     ending: AtomicBool,
-    stream: Stream,
+    stream: Context,
     pulses: AtomicU64,
     heard: Mutex<Heard>,
     mate: OnceLock<Option<OwnedFd>>,
@@ -41,7 +41,7 @@ pub struct FailureDetector {
 #[derive(Debug)]
 struct Heard {
     pulse: u64,
-    /// What that node's PEs have answered, all together.
+    /// WaitReason that node's PEs have answered, all together.
     answers: u32,
     at: Instant,
     sent: Instant,
@@ -56,7 +56,7 @@ impl FailureDetector {
             timeout: timeout()?,
             internode: AtomicPtr::new(ptr::null_mut()),
             ending: AtomicBool::new(false),
-            stream: Stream::default(),
+            stream: Context::default(),
             pulses: AtomicU64::new(0),
             heard: Mutex::new(Heard {
                 pulse: 0,
@@ -68,14 +68,14 @@ impl FailureDetector {
         })
     }
 
-    /// What the fabric calls, and how often.
+    /// WaitReason the fabric calls, and how often.
     pub fn monitor(self: &Arc<Self>) -> Monitor {
         Monitor {
             events: self.clone(),
             // From one look at this node's PEs to the next: short, as launchers end the others of a
             // job when they see one end, and do not say what those waited for.
             tick: Duration::from_millis(20),
-            patience: self.patience(),
+            peer_timeout: self.silence(),
         }
     }
 
@@ -86,7 +86,7 @@ impl FailureDetector {
     }
 
     /// How long a node may be silent: what is left of the timeout is for notifying all.
-    fn patience(&self) -> Duration {
+    fn silence(&self) -> Duration {
         self.timeout
             .map_or(Duration::from_secs(3600), |t| t * 6 / 10)
     }
@@ -179,7 +179,7 @@ impl FailureDetector {
                 (heard.answers, heard.at) = (answers, now);
             }
         }
-        if now - heard.at > self.patience() {
+        if now - heard.at > self.silence() {
             return Some(PeFailure {
                 pe: before,
                 cause: Cause::Silent,
@@ -208,7 +208,7 @@ impl FailureDetector {
         let node = placement.of(speaker as usize).node;
         (0..self.job.n_pes())
             .filter(|pe| placement.of(*pe).node == node)
-            .map(|pe| internode.fabric().answers(pe))
+            .map(|pe| internode.fabric().completed(pe))
             .fold(0, u32::wrapping_add)
     }
 
@@ -285,7 +285,7 @@ impl FailureDetector {
     }
 
     fn tell_other_nodes(&self, internode: &Internode, gone: PeFailure) {
-        /// What is sent has this long to leave, and lines have to be forwarded: launchers that are
+        /// WaitReason is sent has this long to leave, and lines have to be forwarded: launchers that are
         /// told to end a job do it at once.
         const LEAVE: Duration = Duration::from_millis(500);
 
@@ -349,7 +349,7 @@ fn timeout() -> Result<Option<Duration>, String> {
 }
 
 impl Events for FailureDetector {
-    fn lost(&self, pe: usize, reason: &str) -> ! {
+    fn peer_failed(&self, pe: usize, reason: &str) -> ! {
         let gone = PeFailure {
             pe: pe as u32,
             cause: Cause::Unreachable,
@@ -375,7 +375,7 @@ impl Events for FailureDetector {
         }
     }
 
-    fn arrived(&self) {
+    fn memory_changed(&self) {
         signals::notify(&self.job.control.pe_block(self.job.index).signals);
     }
 

@@ -9,7 +9,7 @@ use crate::choice::{Algorithm, Choice, Collective, Form};
 use crate::job::mailboxes;
 use crate::job::region::{LANDING, MailLane, MailPage};
 use crate::transport::internode::Internode;
-use crate::wait::What;
+use crate::wait::WaitReason;
 
 /// Which members write to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl Mail<'_> {
         // SAFETY: live words; the lane has room, and mailboxes are the library's.
         unsafe {
             link.fabric()
-                .tell(&link.context, at, words.as_ptr().cast(), size_of_val(words));
+                .inject(&link.context, at, words.as_ptr().cast(), size_of_val(words));
         }
     }
 
@@ -137,9 +137,12 @@ impl Mail<'_> {
                     .of(index)
                     .add(at)
                     .copy_from_nonoverlapping(from, bytes),
-                None => link
-                    .fabric()
-                    .send(&link.context, Internode::mailbox(pe, at), from, bytes),
+                None => link.fabric().put_local_completion(
+                    &link.context,
+                    Internode::mailbox(pe, at),
+                    from,
+                    bytes,
+                ),
             }
         }
     }
@@ -160,7 +163,7 @@ impl Mail<'_> {
     /// Waits until a lane of this PE shows `number`, with a value of `bytes` bytes.
     #[cold]
     #[inline(never)]
-    pub fn wait(&self, lane: (usize, usize), number: u32, bytes: usize, what: &What<'_>) {
+    pub fn wait(&self, lane: (usize, usize), number: u32, bytes: usize, what: &WaitReason<'_>) {
         let lane = self.lane(lane);
         self.spanning
             .node
@@ -179,7 +182,7 @@ impl Mail<'_> {
         lane: (usize, usize),
         number: u32,
         (value, bytes): (*mut u8, usize),
-        what: &What<'_>,
+        what: &WaitReason<'_>,
     ) {
         self.wait(lane, number, bytes, what);
         // SAFETY: the caller's promise.

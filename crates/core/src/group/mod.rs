@@ -21,14 +21,15 @@ mod work_array;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
+use ferroshmem_fabric::Blocks;
+
 use crate::choice::{Algorithm, Choice, Collective, Form, Plan};
 use crate::job::region::{TeamSlot, WaitKind};
 use crate::kernel;
 use crate::node::Node;
 use crate::team::{Members, Stream, Team};
 use crate::transport::Transport;
-use crate::transport::rma::Blocks;
-use crate::wait::{POLICY, What};
+use crate::wait::{POLICY, WaitReason};
 
 use mail::Mail;
 use span::Spanning;
@@ -239,7 +240,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// What the members have moved so far on behalf of this PE.
+    /// WaitReason the members have moved so far on behalf of this PE.
     #[inline]
     pub fn traffic(&self) -> &Traffic {
         &self.traffic
@@ -305,13 +306,13 @@ impl<'a> Group<'a> {
         let own = to.of(self.me).cast();
         let call = transport.internal_call(self.name, pe);
         let blocks = Blocks {
-            dest_step: to_step as isize,
-            source_step: from_step as isize,
-            block: elem,
-            n,
+            bytes: elem,
+            count: n,
+            local_stride: from_step as isize,
+            remote_stride: to_step as isize,
         };
         // SAFETY: the caller's promise.
-        unsafe { transport.put_blocks(&call, own, from.cast(), &blocks) };
+        unsafe { transport.put_blocks(&call, own, from.cast(), blocks) };
     }
 
     /// How a member's arrays are reached, if not by pointers: as those of a PE.
@@ -326,7 +327,7 @@ impl<'a> Group<'a> {
     }
 
     /// The wait for other members as it is reported.
-    fn what(&self) -> What<'_> {
+    fn what(&self) -> WaitReason<'_> {
         let members = (
             self.members.start,
             self.members.stride,
@@ -340,7 +341,7 @@ impl<'a> Group<'a> {
             Link::Mail(Mail { spanning, .. }) | Link::Span(spanning) => spanning.wait(),
             Link::WorkArray(array) => (WaitKind::ActiveSet, array.address, 0, 0),
         };
-        What {
+        WaitReason {
             kind,
             routine: self.name,
             address,

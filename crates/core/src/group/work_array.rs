@@ -8,7 +8,7 @@ use ferroshmem_fabric::Op;
 use crate::team::Members;
 use crate::transport::atomic::{Atomic, Operation};
 use crate::transport::{Call, Location, Transport};
-use crate::wait::{Waiter, What, counter};
+use crate::wait::{WaitReason, Waiter, counter};
 
 /// Elements of a work array (`SHMEM_SYNC_SIZE`), of which the first [`ROUNDS`] count posts.
 pub const SYNC_SIZE: usize = 32;
@@ -43,7 +43,7 @@ impl<'a> WorkArray<'a> {
     }
 
     /// The dissemination barrier over counters, which leaves the array as it was.
-    pub(super) fn synchronise(&self, me: usize, size: usize, what: What<'_>) {
+    pub(super) fn synchronise(&self, me: usize, size: usize, what: WaitReason<'_>) {
         let (mut distance, mut k) = (1, 0);
         while distance < size {
             self.post((me + distance) % size, k);
@@ -57,7 +57,7 @@ impl<'a> WorkArray<'a> {
         debug_assert!(round < ROUNDS);
         let call = self.call(member);
         let one = Operation::with(Op::Add, counter::ONE);
-        // What this PE has put before is seen by the member that sees the post.
+        // WaitReason this PE has put before is seen by the member that sees the post.
         self.transport.fence(&call);
         let counter = self.element(member, round).cast_const().cast();
         self.transport
@@ -69,7 +69,7 @@ impl<'a> WorkArray<'a> {
             });
     }
 
-    fn take(&self, me: usize, round: usize, what: What<'_>) {
+    fn take(&self, me: usize, round: usize, what: WaitReason<'_>) {
         let word: &AtomicU32 = self.own(me, round);
         if self.transport.internode().is_some() {
             // A post by a PE of another node wakes no thread that sleeps on the counter itself.

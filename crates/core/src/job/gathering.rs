@@ -22,7 +22,7 @@ use crate::platform::{Cores, Machine};
 /// How long the first PE of a node waits for the others, and they for it.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// What a PE says of itself.
+/// WaitReason a PE says of itself.
 #[derive(Debug)]
 struct Introduction {
     /// Of the memory's layout: [`VERSION`].

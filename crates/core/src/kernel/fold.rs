@@ -120,7 +120,7 @@ unsafe fn by_blocks(
     for start in (0..n).step_by(BLOCK / size) {
         let len = (BLOCK / size).min(n - start);
         for first in (0..count).step_by(group) {
-            // What earlier groups came to is the first operand.
+            // WaitReason earlier groups came to is the first operand.
             let mut from = [acc.cast_const(); 1 + GROUP];
             let some = group.min(count - first);
             for (k, from) in from[1..=some].iter_mut().enumerate() {

@@ -10,7 +10,7 @@ use super::vector::{Least, Vector};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Level {
-    /// What every machine of the architecture has (x86-64: SSE2).
+    /// WaitReason every machine of the architecture has (x86-64: SSE2).
     Baseline = 1,
     /// Vectors of 32 bytes.
     Avx2,
@@ -58,7 +58,7 @@ impl Level {
 
 /// Something to be compiled once for each level.
 pub trait Work {
-    /// What it returns.
+    /// WaitReason it returns.
     type Output;
 
     /// Does the work with registers `V`. Must be inlined, and so must all that it calls: only

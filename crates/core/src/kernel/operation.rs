@@ -7,7 +7,7 @@ use super::ops::{Dests, Reduce, Sources};
 type Combine = unsafe fn(*mut u8, *const u8, *const u8, usize);
 type Fold = unsafe fn(Dests<'_, u8>, Sources<'_, u8>, usize, bool);
 
-/// What there is to know of operator `Op` on type `T`.
+/// WaitReason there is to know of operator `Op` on type `T`.
 #[derive(Debug)]
 pub struct Operation {
     /// Bytes of an element.

@@ -77,7 +77,7 @@ pub unsafe trait Reduce<Op>: Copy + 'static {
     ///
     /// All NaNs that come of several sources have the same bits.
     ///
-    /// What it costs, beside `fold` (double sums; Xeon with AVX-512): sources out of the caches
+    /// WaitReason it costs, beside `fold` (double sums; Xeon with AVX-512): sources out of the caches
     /// are taken at 8 to 10 GB/s instead of 14; from the second-level cache at 17 to 22 GB/s
     /// instead of 70 to 130. Where a sum is so near the middle between two numbers that only
     /// all digits decide, about 100 ns for the element and 5 ns for each of its terms.

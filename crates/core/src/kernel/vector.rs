@@ -3,14 +3,14 @@
 //! An operator is written once, on elements. It is applied to all lanes of a register by a
 //! loop of constant length, of which the compiler makes the vector instruction that it is. It
 //! does so for integers; for floating-point numbers it depends on the compiler's version, so
-//! that their instructions are named here. What comes out is a test of the library's object
+//! that their instructions are named here. WaitReason comes out is a test of the library's object
 //! code.
 
 use super::ops::{Complex, Prod};
 #[cfg(target_arch = "x86_64")]
 pub use super::registers::{__m256i, __m512i, Least};
 
-/// What serves as a register where no register type is named.
+/// WaitReason serves as a register where no register type is named.
 #[cfg(not(target_arch = "x86_64"))]
 #[derive(Clone, Copy)]
 #[repr(align(16))]
@@ -59,13 +59,13 @@ pub unsafe trait Vector: Copy + 'static {
         mul_complex_f32: Complex<f32>, |a, b| Combine::<Prod>::combine(a, b);
         /// The products of complex numbers.
         mul_complex_f64: Complex<f64>, |a, b| Combine::<Prod>::combine(a, b);
-        /// What is greater in `b`, the rest from `a`.
+        /// WaitReason is greater in `b`, the rest from `a`.
         max_f32: f32, |a, b| if b > a { b } else { a };
-        /// What is greater in `b`, the rest from `a`.
+        /// WaitReason is greater in `b`, the rest from `a`.
         max_f64: f64, |a, b| if b > a { b } else { a };
-        /// What is less in `b`, the rest from `a`.
+        /// WaitReason is less in `b`, the rest from `a`.
         min_f32: f32, |a, b| if b < a { b } else { a };
-        /// What is less in `b`, the rest from `a`.
+        /// WaitReason is less in `b`, the rest from `a`.
         min_f64: f64, |a, b| if b < a { b } else { a };
     }
 

@@ -180,7 +180,7 @@ pub fn finalise(name: &'static str) {
         }
     }
     if let Some(internode) = node.transport.internode() {
-        // What is under way must arrive while its target is still there.
+        // WaitReason is under way must arrive while its target is still there.
         internode.fabric().quiet(&internode.context);
         if let Some(detector) = rt.failure_detector {
             detector.end();
@@ -197,7 +197,7 @@ pub fn finalise(name: &'static str) {
     runtime::end();
     set_debug(false);
     // All PEs have entered shmem_finalize, after which heap memory is not used; one that
-    // initialises the library again waits for this PE in `rendezvous`. What a device may have
+    // initialises the library again waits for this PE in `rendezvous`. WaitReason a device may have
     // registered must stay the same memory.
     let memory = &node.transport.memory;
     if node.transport.internode().is_none() && memory.heap().was_used() {

@@ -1,4 +1,4 @@
-//! What the operating system offers, in the few forms the library uses.
+//! WaitReason the operating system offers, in the few forms the library uses.
 
 pub mod child;
 pub mod cores;

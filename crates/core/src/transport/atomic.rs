@@ -8,7 +8,7 @@ use std::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release, SeqCst},
 };
 
-use ferroshmem_fabric::{Op, Width};
+use ferroshmem_fabric::{AtomicOp, Op, Width};
 
 use super::{Call, Location, Transport};
 
@@ -178,7 +178,7 @@ const fn width<T>() -> Width {
     }
 }
 
-/// An atomic operation as the fabric takes it.
+/// An atomic operation with operands of their own type.
 #[derive(Debug, Clone, Copy)]
 pub struct Operation<T> {
     op: Op,
@@ -214,10 +214,15 @@ impl<T: Atomic> Operation<T> {
         }
     }
 
-    /// The operand and what to compare with, 0 where there is none.
-    fn bits(&self) -> (u64, u64) {
+    /// As the fabric takes it, 0 where there is no operand.
+    fn for_fabric(self) -> AtomicOp {
         let bits = |value: Option<T>| value.map_or(0, T::to_bits);
-        (bits(self.value), bits(self.compare))
+        AtomicOp {
+            op: self.op,
+            width: width::<T>(),
+            operand: bits(self.value),
+            compare: bits(self.compare),
+        }
     }
 }
 
@@ -238,11 +243,9 @@ impl Transport {
         match self.locate_atomic(call, argument, addr.cast(), size_of::<T>()) {
             Location::Local(at) => local(at.cast()),
             Location::Remote(at) => {
-                let (operand, compare) = operation.bits();
                 let _shown = call.show_wait();
-                let (fabric, op) = (self.remote().fabric(), operation.op);
-                let result = fabric.fetch(call.context, at, op, width::<T>(), operand, compare);
-                T::from_bits(result)
+                let fabric = self.remote().fabric();
+                T::from_bits(fabric.fetch(call.context, at, operation.for_fabric()))
             }
         }
     }
@@ -264,11 +267,9 @@ impl Transport {
             // SAFETY: the caller promises that `result` is writable.
             Location::Local(at) => unsafe { result.write(local(at.cast())) },
             Location::Remote(at) => {
-                let (operand, compare) = operation.bits();
-                let (fabric, op) = (self.remote().fabric(), operation.op);
-                let (context, width, result) = (call.context, width::<T>(), result.cast());
+                let (fabric, operation) = (self.remote().fabric(), operation.for_fabric());
                 // SAFETY: the caller promises that `result` is writable until a quiet.
-                unsafe { fabric.fetch_nbi(context, at, op, width, operand, compare, result) };
+                unsafe { fabric.fetch_nbi(call.context, at, operation, result.cast()) };
             }
         }
     }
@@ -285,9 +286,8 @@ impl Transport {
         match self.locate_atomic(call, argument, addr.cast(), size_of::<T>()) {
             Location::Local(at) => local(at.cast()),
             Location::Remote(at) => {
-                let (operand, _) = operation.bits();
-                let (fabric, op) = (self.remote().fabric(), operation.op);
-                fabric.post(call.context, at, op, width::<T>(), operand);
+                let fabric = self.remote().fabric();
+                fabric.post(call.context, at, operation.for_fabric());
             }
         }
     }
@@ -306,7 +306,7 @@ impl Transport {
         let (addr, bytes) = (signal.cast::<c_void>(), size_of::<u64>());
         match self.locate_atomic(call, "sig_addr", addr, bytes) {
             Location::Local(at) => {
-                let (value, _) = operation.bits();
+                let value = operation.for_fabric().operand;
                 // SAFETY: `locate_atomic` has found a word mapped, which the caller promises to be
                 // aligned.
                 let word = unsafe { AtomicU64::from_ptr(at.cast()) };
@@ -318,10 +318,9 @@ impl Transport {
             }
             Location::Remote(at) => {
                 let fabric = self.remote().fabric();
-                // What the same call has put arrives first.
+                // WaitReason the same call has put arrives first.
                 fabric.fence(call.context);
-                let (value, _) = operation.bits();
-                fabric.post(call.context, at, operation.op, Width::W64, value);
+                fabric.post(call.context, at, operation.for_fabric());
             }
         }
     }

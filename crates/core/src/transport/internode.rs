@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ferroshmem_fabric::{Events, Fabric, Remote, Request, Stream};
+use ferroshmem_fabric::{Config, Context, Events, Fabric, Remote};
 
 use crate::constants::PREDEFINED_TEAMS;
 use crate::env;
@@ -17,7 +17,7 @@ use crate::wait::POLICY;
 pub struct Internode {
     fabric: Fabric,
     /// Operations of the library's own: collectives, locks.
-    pub context: Stream,
+    pub context: Context,
     /// The mailboxes of this node's PEs.
     pub mailboxes: Mailboxes,
     /// Digests of the layouts of all PEs' globals, see [`crate::memory::globals`].
@@ -34,21 +34,21 @@ impl fmt::Debug for Internode {
     }
 }
 
-/// What is called when the fabric has news, and how often.
+/// WaitReason is called when the fabric has news, and how often.
 pub struct Monitor {
     /// Called by the fabric's threads.
     pub events: Arc<dyn Events>,
     /// Time from one [`Events::tick`] to the next.
     pub tick: Duration,
     /// How long a PE may leave an operation unanswered before it counts as failed.
-    pub patience: Duration,
+    pub peer_timeout: Duration,
 }
 
 impl fmt::Debug for Monitor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Monitor")
             .field("tick", &self.tick)
-            .field("patience", &self.patience)
+            .field("peer_timeout", &self.peer_timeout)
             .finish_non_exhaustive()
     }
 }
@@ -61,22 +61,22 @@ impl Internode {
         space: &'static Space,
         monitor: Monitor,
     ) -> Result<Self, String> {
-        let request = Request {
+        let config = Config {
             pe: job.pe,
             n_pes: job.n_pes(),
             local_pes: job.control.n_pes(),
             spin: spin(),
             tick: monitor.tick,
-            patience: monitor.patience,
+            peer_timeout: monitor.peer_timeout,
             ..configured()
         };
-        let fabric = Fabric::open(&request, monitor.events).map_err(|e| e.to_string())?;
+        let fabric = Fabric::open(&config, monitor.events).map_err(|e| e.to_string())?;
         let mailboxes = Mailboxes::map(&job.file, job.control.offsets(), job.control.n_pes())
             .map_err(|e| format!("cannot map the mailboxes: {e}"))?;
         share(&fabric, job, space, &mailboxes).map_err(|e| e.to_string())?;
         let image = space.globals().map_or(0, |globals| globals.image);
         let mut mine = image.to_le_bytes().to_vec();
-        mine.extend(fabric.ticket());
+        mine.extend(fabric.address());
         let bootstrap = job
             .bootstrap()
             .ok_or("this job has no launcher that joins nodes")?;
@@ -99,7 +99,7 @@ impl Internode {
         bootstrap.barrier().map_err(|e| e.to_string())?;
         Ok(Self {
             fabric,
-            context: Stream::default(),
+            context: Context::default(),
             mailboxes,
             images,
             me: job.pe,
@@ -151,7 +151,7 @@ impl Internode {
 const HEAP: usize = 0;
 /// The program's global variables.
 const GLOBALS: usize = 1;
-/// What belongs to the library: [`crate::job::region::Mailbox`].
+/// WaitReason belongs to the library: [`crate::job::region::Mailbox`].
 const MAILBOX: usize = 2;
 
 /// The segment that a kind of symmetric memory is reached as.
@@ -188,14 +188,14 @@ fn share(
     }
 }
 
-/// What the environment says about the fabric.
-pub fn configured() -> Request {
+/// WaitReason the environment says about the fabric.
+pub fn configured() -> Config {
     let value = |variable: &env::Variable| variable.get().filter(|v| !v.is_empty());
-    Request {
+    Config {
         provider: value(&env::FABRIC).filter(|p| p != "auto"),
         interface: value(&env::FABRIC_INTERFACE),
         library: value(&env::LIBFABRIC),
-        ..Request::default()
+        ..Config::default()
     }
 }
 
@@ -204,6 +204,6 @@ fn spin() -> Duration {
     if POLICY.oversubscribed() {
         Duration::ZERO
     } else {
-        Request::default().spin
+        Config::default().spin
     }
 }

@@ -15,13 +15,13 @@ use std::ffi::c_void;
 use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
 
-use ferroshmem_fabric::{Remote, Stream};
+use ferroshmem_fabric::{Context, Remote};
 
 use crate::job::Attachment;
 use crate::job::region::{SignalLine, WaitKind};
 use crate::memory::{Argument, SymmetricMemory};
 use crate::wait::record::Recorder;
-use crate::wait::{What, signals};
+use crate::wait::{WaitReason, signals};
 use internode::Internode;
 
 /// How this PE reaches the memory of all PEs.
@@ -32,16 +32,16 @@ pub struct Transport {
     pub memory: SymmetricMemory,
     internode: Option<&'static Internode>,
     /// Operations of the default context to other nodes.
-    pub default_context: Stream,
+    pub default_context: Context,
 }
 
-/// What an operation needs to know of the call that it belongs to.
+/// WaitReason an operation needs to know of the call that it belongs to.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
     /// C name of the routine.
     pub routine: &'static str,
     /// The communication context.
-    pub context: &'a Stream,
+    pub context: &'a Context,
     /// World number of the PE.
     pub pe: usize,
     /// Whether a wait for a remote PE is recorded as the call's: a call within a collective or a lock
@@ -79,7 +79,7 @@ impl Transport {
             job,
             memory,
             internode,
-            default_context: Stream::default(),
+            default_context: Context::default(),
         }
     }
 
@@ -213,7 +213,7 @@ impl Transport {
     /// the line that says what was waited for when one of them has failed.
     #[inline]
     pub fn show_wait(routine: &str) -> Recorder {
-        Recorder::start(&What::at(WaitKind::Remote, routine, 0))
+        Recorder::start(&WaitReason::at(WaitKind::Remote, routine, 0))
     }
 
     /// Where this PE sleeps until a signal arrives.
@@ -233,7 +233,7 @@ impl Transport {
     /// last, unless the condition's change is notified.
     pub fn wait<R>(
         &self,
-        what: &What<'_>,
+        what: &WaitReason<'_>,
         sleeps: (Duration, Duration),
         condition: impl FnMut() -> Option<R>,
     ) -> R {
@@ -242,7 +242,7 @@ impl Transport {
     }
 
     /// Waits for a word that local PEs write and then notify of, and remote PEs write.
-    pub fn wait_for_flag(&self, what: &What<'_>, is_there: impl Fn() -> bool) {
+    pub fn wait_for_flag(&self, what: &WaitReason<'_>, is_there: impl Fn() -> bool) {
         self.wait(what, signals::NOTIFIED, || is_there().then_some(()));
     }
 }

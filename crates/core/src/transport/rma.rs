@@ -3,53 +3,40 @@
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
+use ferroshmem_fabric::Blocks;
+
 use super::{Call, Location, Transport};
 
-/// Strided blocks: `n` blocks of `block` bytes, whose starts are so many bytes apart on each side.
-#[derive(Debug, Clone, Copy)]
-pub struct Blocks {
-    /// Bytes from one block of the destination to the next; may be negative.
-    pub dest_step: isize,
-    /// Bytes from one block of the source to the next; may be negative.
-    pub source_step: isize,
-    /// Bytes of a block.
-    pub block: usize,
-    /// Number of blocks.
-    pub n: usize,
+/// Where the lowest byte of blocks `stride` bytes apart is, seen from the first, and how many bytes
+/// they reach over from there.
+fn extent(blocks: &Blocks, stride: isize) -> (isize, usize) {
+    let reach = stride * (blocks.count as isize - 1);
+    (reach.min(0), reach.unsigned_abs() + blocks.bytes)
 }
 
-impl Blocks {
-    fn is_empty(&self) -> bool {
-        self.n == 0 || self.block == 0
-    }
-
-    /// Where the lowest byte of blocks `step` bytes apart is, seen from the first, and how many bytes
-    /// they reach over from there.
-    fn extent(&self, step: isize) -> (isize, usize) {
-        let reach = step * (self.n as isize - 1);
-        (reach.min(0), reach.unsigned_abs() + self.block)
-    }
-
-    /// Copies the blocks.
-    ///
-    /// # Safety
-    /// All blocks are readable at `source` and writable at `dest`.
-    unsafe fn copy(&self, mut dest: *mut u8, mut source: *const u8) {
-        for _ in 0..self.n {
-            // SAFETY: one block, which the caller promises to be valid on both sides.
-            unsafe {
-                match self.block {
-                    1 => dest.copy_from(source, 1),
-                    2 => dest.cast::<[u8; 2]>().copy_from(source.cast(), 1),
-                    4 => dest.cast::<[u8; 4]>().copy_from(source.cast(), 1),
-                    8 => dest.cast::<[u8; 8]>().copy_from(source.cast(), 1),
-                    16 => dest.cast::<[u8; 16]>().copy_from(source.cast(), 1),
-                    n => dest.copy_from(source, n),
-                }
+/// Copies blocks between places whose blocks are so many bytes apart.
+///
+/// # Safety
+/// All blocks are writable at `dest` and readable at `source`.
+unsafe fn copy_blocks(
+    blocks: &Blocks,
+    (mut dest, dest_stride): (*mut u8, isize),
+    (mut source, source_stride): (*const u8, isize),
+) {
+    for _ in 0..blocks.count {
+        // SAFETY: one block, which the caller promises to be valid on both sides.
+        unsafe {
+            match blocks.bytes {
+                1 => dest.copy_from(source, 1),
+                2 => dest.cast::<[u8; 2]>().copy_from(source.cast(), 1),
+                4 => dest.cast::<[u8; 4]>().copy_from(source.cast(), 1),
+                8 => dest.cast::<[u8; 8]>().copy_from(source.cast(), 1),
+                16 => dest.cast::<[u8; 16]>().copy_from(source.cast(), 1),
+                n => dest.copy_from(source, n),
             }
-            dest = dest.wrapping_offset(self.dest_step);
-            source = source.wrapping_offset(self.source_step);
         }
+        dest = dest.wrapping_offset(dest_stride);
+        source = source.wrapping_offset(source_stride);
     }
 }
 
@@ -215,22 +202,22 @@ impl Transport {
         call: &Call<'_>,
         dest: *mut c_void,
         source: *const c_void,
-        blocks: &Blocks,
+        blocks: Blocks,
     ) {
-        if blocks.is_empty() {
+        if blocks.count == 0 || blocks.bytes == 0 {
             return;
         }
-        match self.locate_blocks(call, "dest", dest, blocks, blocks.dest_step) {
+        match self.locate_blocks(call, "dest", dest, &blocks) {
             // SAFETY: `locate_blocks` has found all blocks of `dest` mapped; the caller promises that
             // those of `source` are readable.
-            Location::Local(dest) => unsafe { blocks.copy(dest, source.cast()) },
+            Location::Local(dest) => unsafe {
+                let source = (source.cast(), blocks.local_stride);
+                copy_blocks(&blocks, (dest, blocks.remote_stride), source);
+            },
             Location::Remote(dest) => {
-                let (to, from) = (blocks.dest_step, blocks.source_step);
-                let (fabric, source) = (self.remote().fabric(), source.cast());
+                let fabric = self.remote().fabric();
                 // SAFETY: the caller promises that all blocks of `source` are readable.
-                unsafe {
-                    fabric.put_blocks(call.context, dest, to, source, from, blocks.block, blocks.n);
-                }
+                unsafe { fabric.put_blocks(call.context, dest, source.cast(), blocks) };
             }
         }
     }
@@ -244,36 +231,35 @@ impl Transport {
         call: &Call<'_>,
         dest: *mut c_void,
         source: *const c_void,
-        blocks: &Blocks,
+        blocks: Blocks,
     ) {
-        if blocks.is_empty() {
+        if blocks.count == 0 || blocks.bytes == 0 {
             return;
         }
-        match self.locate_blocks(call, "source", source, blocks, blocks.source_step) {
+        match self.locate_blocks(call, "source", source, &blocks) {
             // SAFETY: `locate_blocks` has found all blocks of `source` mapped; the caller promises that
             // those of `dest` are writable.
-            Location::Local(source) => unsafe { blocks.copy(dest.cast(), source) },
+            Location::Local(source) => unsafe {
+                let source = (source.cast_const(), blocks.remote_stride);
+                copy_blocks(&blocks, (dest.cast(), blocks.local_stride), source);
+            },
             Location::Remote(source) => {
-                let (to, from) = (blocks.dest_step, blocks.source_step);
-                let (fabric, dest) = (self.remote().fabric(), dest.cast());
+                let fabric = self.remote().fabric();
                 // SAFETY: the caller promises that all blocks of `dest` are writable.
-                unsafe {
-                    fabric.get_blocks(call.context, dest, to, source, from, blocks.block, blocks.n);
-                }
+                unsafe { fabric.get_blocks(call.context, dest.cast(), source, blocks) };
             }
         }
     }
 
-    /// Where the first of `blocks`, `step` bytes apart, is on PE `call.pe`; all of them are symmetric.
+    /// Where the first of `blocks` is on PE `call.pe`; all of them are symmetric.
     fn locate_blocks(
         &self,
         call: &Call<'_>,
         argument: &str,
         addr: *const c_void,
         blocks: &Blocks,
-        step: isize,
     ) -> Location {
-        let (below, bytes) = blocks.extent(step);
+        let (below, bytes) = extent(blocks, blocks.remote_stride);
         match self.locate(call, argument, addr.wrapping_byte_offset(below), bytes) {
             Location::Local(lowest) => Location::Local(lowest.wrapping_offset(-below)),
             Location::Remote(mut lowest) => {
@@ -286,18 +272,18 @@ impl Transport {
 
 #[cfg(test)]
 mod tests {
-    use super::Blocks;
+    use super::{Blocks, extent};
 
     #[test]
     fn extents_of_blocks() {
-        let extent = |n, block, step| {
+        let extent = |count, bytes, stride| {
             let blocks = Blocks {
-                dest_step: step,
-                source_step: 0,
-                block,
-                n,
+                bytes,
+                count,
+                local_stride: 0,
+                remote_stride: stride,
             };
-            blocks.extent(step)
+            extent(&blocks, stride)
         };
         assert_eq!(extent(4, 8, 24), (0, 80));
         assert_eq!(extent(4, 16, -24), (-72, 88));

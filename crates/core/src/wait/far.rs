@@ -1,12 +1,12 @@
 //! How long a waiter lets the fabric work before it sleeps.
 //!
-//! What comes meanwhile, also for other PEs than this waits for, is answered in half of the time that
+//! WaitReason comes meanwhile, also for other PEs than this waits for, is answered in half of the time that
 //! the fabric's own thread takes, which must wake up for it.
 
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use ferroshmem_fabric::{Fabric, offer_core};
+use ferroshmem_fabric::{Fabric, yield_core};
 
 use super::POLICY;
 
@@ -69,7 +69,7 @@ impl Far {
                     // The fabric's own thread stays away while others let the fabric work.
                     return false;
                 }
-                self.wanted = offer_core();
+                self.wanted = yield_core();
             }
         }
         self.fabric.progress();
@@ -78,8 +78,8 @@ impl Far {
 
     /// Something has come after the waiter has slept so long: what is waited for may be next, so
     /// that it pays to look again as at first.
-    pub fn hope(&mut self, slept: Duration) {
-        /// What comes so soon is one of many.
+    pub fn reset(&mut self, slept: Duration) {
+        /// WaitReason comes so soon is one of many.
         const SOON: Duration = Duration::from_millis(1);
 
         self.limit = if slept < SOON { BUSY } else { QUIET };
@@ -89,6 +89,6 @@ impl Far {
 
     /// The waiter sleeps: the fabric's own thread takes over.
     pub fn hand_over(&self) {
-        self.fabric.hand_over();
+        self.fabric.yield_progress();
     }
 }

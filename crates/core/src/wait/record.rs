@@ -1,4 +1,4 @@
-//! What a PE waits for, written down for the launcher.
+//! WaitReason a PE waits for, written down for the launcher.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -7,7 +7,7 @@ use crate::job::region::{WaitKind, WaitRecord};
 
 /// A wait as it is reported.
 #[derive(Debug, Clone, Copy)]
-pub struct What<'a> {
+pub struct WaitReason<'a> {
     /// Kind of wait.
     pub kind: WaitKind,
     /// C name of the routine.
@@ -22,7 +22,7 @@ pub struct What<'a> {
     pub sequence: u32,
 }
 
-impl<'a> What<'a> {
+impl<'a> WaitReason<'a> {
     /// A wait for one address.
     pub fn at(kind: WaitKind, routine: &'a str, address: usize) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl Recorder {
     }
 
     /// Shows `what` as this PE's wait.
-    pub fn start(what: &What<'_>) -> Self {
+    pub fn start(what: &WaitReason<'_>) -> Self {
         let Some(r) = Self::record() else {
             return Self { serial: 0 };
         };

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use ferroshmem_fabric::Fabric;
 
-use super::patience::{Patience, Waiter};
-use super::record::What;
+use super::record::WaitReason;
+use super::strategy::{WaitStrategy, Waiter};
 use crate::job::region::SignalLine;
 use crate::platform::futex;
 
@@ -32,11 +32,11 @@ pub fn notify(signals: &SignalLine) {
 pub fn wait<R>(
     signals: &SignalLine,
     fabric: Option<&'static Fabric>,
-    what: &What<'_>,
+    what: &WaitReason<'_>,
     (first, longest): (Duration, Duration),
     mut condition: impl FnMut() -> Option<R>,
 ) -> R {
-    let mut waiter = Waiter::across(fabric, *what);
+    let mut waiter = Waiter::internode(fabric, *what);
     let mut sleep = first;
     loop {
         if let Some(result) = condition() {
@@ -54,7 +54,7 @@ pub fn wait<R>(
             futex::wait(&signals.updates, updates, futex::ANY, Some(sleep));
             sleep = (sleep * 2).min(longest);
             if fabric.is_some() && signals.updates.load(Ordering::Relaxed) != updates {
-                waiter.hope(begin.elapsed());
+                waiter.reset(begin.elapsed());
             }
         }
         signals.sleepers.fetch_sub(1, Ordering::Relaxed);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use ferroshmem_fabric::{Events, Fabric, Remote, Request, Stream};
+use ferroshmem_fabric::{Config, Context, Events, Fabric, Remote};
 use libtest_mimic::Failed;
 
 /// Longest time that a case may take: then its processes are killed.
@@ -56,7 +56,7 @@ pub struct Job {
     pub pe: usize,
     pub n: usize,
     pub fabric: Fabric,
-    pub stream: Stream,
+    pub context: Context,
     pub heap: *mut u8,
     pub told: Arc<Told>,
     lines: RefCell<std::io::Lines<std::io::StdinLock<'static>>>,
@@ -72,12 +72,12 @@ pub struct Told {
 }
 
 impl Events for Told {
-    fn lost(&self, pe: usize, reason: &str) -> ! {
+    fn peer_failed(&self, pe: usize, reason: &str) -> ! {
         eprintln!("lost PE {pe}: {reason}");
         std::process::exit(LOST);
     }
 
-    fn arrived(&self) {
+    fn memory_changed(&self) {
         self.arrived.fetch_add(1, Relaxed);
     }
 
@@ -130,19 +130,19 @@ impl Job {
     }
 }
 
-pub fn request(case: &Case, pe: usize) -> Request {
+pub fn config(case: &Case, pe: usize) -> Config {
     let provider = std::env::var("SHMEM_FABRIC").ok();
     // Providers of one node have no interface.
     let loopback = (provider.as_deref() != Some("shm")).then(|| "lo".into());
-    Request {
+    Config {
         interface: std::env::var("SHMEM_FABRIC_INTERFACE").ok().or(loopback),
         provider,
         library: std::env::var("SHMEM_LIBFABRIC").ok(),
         pe,
         n_pes: case.n,
         tick: Duration::from_millis(100),
-        patience: Duration::from_secs(5),
-        ..Request::default()
+        peer_timeout: Duration::from_secs(5),
+        ..Config::default()
     }
 }
 
@@ -156,7 +156,7 @@ pub fn take_part(case: &Case) {
     } else {
         Fabric::open
     };
-    let fabric = open(&request(case, pe), told.clone()).unwrap();
+    let fabric = open(&config(case, pe), told.clone()).unwrap();
     let heap = map(case.heap);
     // SAFETY: mapped until the process ends; all accesses are of the case's making.
     unsafe {
@@ -164,13 +164,13 @@ pub fn take_part(case: &Case) {
             .share(0, heap, case.heap, case.heap.min(case.ready))
             .unwrap()
     };
-    let ticket = fabric.ticket();
+    let ticket = fabric.address();
     assert!(ticket.len() < 1024);
     let job = Job {
         pe,
         n,
         fabric,
-        stream: Stream::default(),
+        context: Context::default(),
         heap,
         told,
         lines: RefCell::new(std::io::stdin().lines()),
@@ -182,7 +182,7 @@ pub fn take_part(case: &Case) {
     job.fabric.extend(0, case.heap).unwrap();
     job.barrier();
     (case.run)(&job);
-    job.fabric.quiet(&job.stream);
+    job.fabric.quiet(&job.context);
     job.barrier();
     job.fabric.close();
 }

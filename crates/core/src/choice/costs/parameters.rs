@@ -1,4 +1,4 @@
-//! What the cost model knows of a machine.
+//! WaitReason the cost model knows of a machine.
 
 use std::fmt;
 

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
 ///
 /// Any number of threads may use one at the same time. What is under way when it is dropped
 /// still completes.
-pub struct Stream(NonNull<Counts>);
+pub struct Context(NonNull<Counts>);
 
 // SAFETY: a box of atomics.
-unsafe impl Send for Stream {}
+unsafe impl Send for Context {}
 // SAFETY: as above.
-unsafe impl Sync for Stream {}
+unsafe impl Sync for Context {}
 
 /// What of a stream is under way.
 #[derive(Default)]
@@ -34,19 +34,19 @@ pub(crate) struct Lane {
     fenced: AtomicU32,
 }
 
-impl Default for Stream {
-    fn default() -> Stream {
-        Stream(NonNull::from(Box::leak(Box::<Counts>::default())))
+impl Default for Context {
+    fn default() -> Context {
+        Context(NonNull::from(Box::leak(Box::<Counts>::default())))
     }
 }
 
-impl std::fmt::Debug for Stream {
+impl std::fmt::Debug for Context {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Stream({} under way)", self.counts().under_way())
+        write!(f, "Context({} under way)", self.counts().under_way())
     }
 }
 
-impl Drop for Stream {
+impl Drop for Context {
     fn drop(&mut self) {
         // Operations under way count themselves down: then the counts stay for them. The last
         // thing an operation does with them is to count down to 0.
@@ -57,7 +57,7 @@ impl Drop for Stream {
     }
 }
 
-impl Stream {
+impl Context {
     pub(crate) fn counts(&self) -> &Counts {
         // SAFETY: lives until drop.
         unsafe { self.0.as_ref() }

@@ -7,10 +7,10 @@ use std::time::Duration;
 use ferroshmem_fabric::Fabric;
 
 use super::far::Far;
-use super::record::{Recorder, What};
+use super::record::{Recorder, WaitReason};
 
 /// Decides between looking again and sleeping.
-pub trait Patience {
+pub trait WaitStrategy {
     /// Called after each unsuccessful look: true to look again at once, false to sleep.
     fn poll_again(&mut self) -> bool;
 
@@ -104,8 +104,8 @@ impl Policy {
 /// A wait under way: counts the looks and records a wait that lasts.
 #[derive(Debug)]
 pub struct Waiter<'a> {
-    what: What<'a>,
-    /// What other nodes send, if that is what is waited for.
+    what: WaitReason<'a>,
+    /// WaitReason other nodes send, if that is what is waited for.
     far: Option<Far>,
     spins: Spins,
     yields: u32,
@@ -117,7 +117,7 @@ pub struct Waiter<'a> {
 impl<'a> Waiter<'a> {
     /// A wait for `what`, under the policy in force.
     #[inline]
-    pub fn new(what: What<'a>) -> Self {
+    pub fn new(what: WaitReason<'a>) -> Self {
         Self {
             what,
             far: None,
@@ -130,7 +130,7 @@ impl<'a> Waiter<'a> {
 
     /// A wait for `what`, which PEs of other nodes bring about over `fabric`, too.
     #[inline]
-    pub fn across(fabric: Option<&'static Fabric>, what: What<'a>) -> Self {
+    pub fn internode(fabric: Option<&'static Fabric>, what: WaitReason<'a>) -> Self {
         let near = Self::new(what);
         let spins = near.spins.all;
         match fabric {
@@ -143,7 +143,7 @@ impl<'a> Waiter<'a> {
         }
     }
 
-    /// What follows the spins. Out of line, so that loops of spins stay short.
+    /// WaitReason follows the spins. Out of line, so that loops of spins stay short.
     #[cold]
     #[inline(never)]
     fn poll_slowly(&mut self) -> bool {
@@ -165,9 +165,9 @@ impl<'a> Waiter<'a> {
     }
 
     /// Something has come after this waiter has slept so long.
-    pub fn hope(&mut self, slept: Duration) {
+    pub fn reset(&mut self, slept: Duration) {
         if let Some(far) = &mut self.far {
-            far.hope(slept);
+            far.reset(slept);
         }
     }
 
@@ -201,7 +201,7 @@ impl<'a> Waiter<'a> {
     }
 }
 
-impl Patience for Waiter<'_> {
+impl WaitStrategy for Waiter<'_> {
     #[inline]
     fn poll_again(&mut self) -> bool {
         self.spins.again() || self.poll_slowly()
