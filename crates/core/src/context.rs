@@ -14,7 +14,7 @@ use crate::handle::Table;
 
 /// A context that the program created.
 #[derive(Debug)]
-pub struct Context {
+pub(crate) struct Context {
     /// Handle of the team that it numbers PEs by.
     pub team: usize,
     /// The `SHMEM_CTX_*` options that it was created with.
@@ -26,14 +26,14 @@ pub struct Context {
 
 impl Context {
     /// Whether it does without completion of its stores (`SHMEM_CTX_NOSTORE`).
-    pub fn is_nostore(&self) -> bool {
+    pub(crate) fn is_nostore(&self) -> bool {
         self.options & CTX_NOSTORE != 0
     }
 }
 
 /// All contexts of this PE but the default context.
 #[derive(Debug, Default)]
-pub struct Contexts {
+pub(crate) struct Contexts {
     table: Table<Context>,
     generation: AtomicUsize,
 }
@@ -51,7 +51,7 @@ fn index_of(handle: usize) -> Option<usize> {
 
 impl Contexts {
     /// The context that a handle names, which must be live.
-    pub fn find(&self, routine: &str, handle: usize) -> &Context {
+    pub(crate) fn find(&self, routine: &str, handle: usize) -> &Context {
         let context = index_of(handle).and_then(|index| {
             let context = self.table.get(index);
             context.filter(|c| handle_of(index, c) == handle)
@@ -60,7 +60,7 @@ impl Contexts {
     }
 
     /// Creates a context of the team with handle `team`; None if there is no room.
-    pub fn create(&self, team: usize, options: i64) -> Option<usize> {
+    pub(crate) fn create(&self, team: usize, options: i64) -> Option<usize> {
         let generation = self.generation.fetch_add(1, Ordering::Relaxed) & 0xffff_ffff;
         let index = self.table.insert(|_| Context {
             team,
@@ -72,7 +72,7 @@ impl Contexts {
     }
 
     /// Destroys a context whose operations are complete.
-    pub fn destroy(&self, routine: &str, handle: usize) {
+    pub(crate) fn destroy(&self, routine: &str, handle: usize) {
         self.find(routine, handle);
         let Some(index) = index_of(handle) else {
             return;
@@ -85,12 +85,12 @@ impl Contexts {
     }
 
     /// All contexts.
-    pub fn iter(&self) -> impl Iterator<Item = &Context> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Context> {
         self.table.iter().map(|(_, context)| context)
     }
 
     /// The handles of the contexts of the team with handle `team`.
-    pub fn of_team(&self, team: usize) -> Vec<usize> {
+    pub(crate) fn of_team(&self, team: usize) -> Vec<usize> {
         let contexts = self.table.iter().filter(|(_, c)| c.team == team);
         contexts.map(|(i, c)| handle_of(i, c)).collect()
     }

@@ -128,14 +128,14 @@ impl Copy<'_> {
 
 /// The locks of this PE.
 #[derive(Debug)]
-pub struct Locks {
+pub(crate) struct Locks {
     /// With `SHMEM_CHECK=1`: the locks that this PE holds, and the threads that took them.
     held: Option<Mutex<Vec<(usize, ThreadId)>>>,
 }
 
 impl Locks {
     /// With none held. Misuse is noticed if `check`.
-    pub fn new(check: bool) -> Self {
+    pub(crate) fn new(check: bool) -> Self {
         Self {
             held: check.then(Mutex::default),
         }
@@ -169,7 +169,7 @@ impl Locks {
     }
 
     /// Takes the lock, first come, first served.
-    pub fn set(&self, transport: &Transport, routine: &'static str, lock: *mut i64) {
+    pub(crate) fn set(&self, transport: &Transport, routine: &'static str, lock: *mut i64) {
         let copy = Self::locate(transport, routine, lock);
         self.note(|held| {
             // Another thread gives it back; this one would wait for itself.
@@ -191,7 +191,7 @@ impl Locks {
     }
 
     /// Gives the lock back, after completing this PE's puts.
-    pub fn clear(&self, transport: &Transport, routine: &'static str, lock: *mut i64) {
+    pub(crate) fn clear(&self, transport: &Transport, routine: &'static str, lock: *mut i64) {
         self.note(
             |held| match held.iter().position(|(l, _)| *l == lock.addr()) {
                 Some(i) => drop(held.swap_remove(i)),
@@ -209,7 +209,12 @@ impl Locks {
     }
 
     /// Takes the lock if it is free; whether it did.
-    pub fn test(&self, transport: &Transport, routine: &'static str, lock: *mut i64) -> bool {
+    pub(crate) fn test(
+        &self,
+        transport: &Transport,
+        routine: &'static str,
+        lock: *mut i64,
+    ) -> bool {
         let copy = Self::locate(transport, routine, lock);
         // Both halves at once: free means that the ticket served is the next to be drawn.
         let seen = copy.both();

@@ -47,7 +47,7 @@ words!(
 
 /// A comparison, one of `SHMEM_CMP_*`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Comparison {
+pub(crate) enum Comparison {
     /// Equal.
     Equal,
     /// Not equal.
@@ -65,7 +65,7 @@ pub enum Comparison {
 impl Comparison {
     /// From the C constant; another value ends the job.
     #[inline]
-    pub fn new(name: &str, cmp: c_int) -> Self {
+    pub(crate) fn new(name: &str, cmp: c_int) -> Self {
         match cmp {
             CMP_EQ => Self::Equal,
             CMP_NE => Self::NotEqual,
@@ -84,7 +84,7 @@ impl Comparison {
 
     /// Whether `a` compares so to `b`.
     #[inline]
-    pub fn holds<T: PartialOrd>(self, a: T, b: T) -> bool {
+    pub(crate) fn holds<T: PartialOrd>(self, a: T, b: T) -> bool {
         match self {
             Self::Equal => a == b,
             Self::NotEqual => a != b,
@@ -98,7 +98,7 @@ impl Comparison {
 
 /// The values to compare with: one for all variables, or one each.
 #[derive(Debug, Clone, Copy)]
-pub enum Values<T> {
+pub(crate) enum Values<T> {
     /// The same for all.
     One(T),
     /// One for each variable.
@@ -120,7 +120,7 @@ impl<T: Copy> Values<T> {
 
 /// A set of variables with the condition they are waited for.
 #[derive(Debug, Clone, Copy)]
-pub struct Set<T> {
+pub(crate) struct Set<T> {
     /// The variables.
     pub vars: *const T,
     /// How many.
@@ -154,7 +154,7 @@ impl<T: Word> Set<T> {
     ///
     /// # Safety
     /// The arrays are valid.
-    pub unsafe fn is_empty(&self) -> bool {
+    pub(crate) unsafe fn is_empty(&self) -> bool {
         // SAFETY: the caller's promise.
         !(0..self.n).any(|i| unsafe { self.included(i) })
     }
@@ -163,7 +163,7 @@ impl<T: Word> Set<T> {
     ///
     /// # Safety
     /// The arrays are valid.
-    pub unsafe fn any(&self, from: usize) -> Option<usize> {
+    pub(crate) unsafe fn any(&self, from: usize) -> Option<usize> {
         // SAFETY: the caller's promise.
         (0..self.n)
             .map(|i| (from + i) % self.n)
@@ -174,7 +174,7 @@ impl<T: Word> Set<T> {
     ///
     /// # Safety
     /// The arrays are valid.
-    pub unsafe fn all(&self) -> bool {
+    pub(crate) unsafe fn all(&self) -> bool {
         // SAFETY: the caller's promise.
         (0..self.n).all(|i| unsafe { !self.included(i) || self.holds(i) })
     }
@@ -183,7 +183,7 @@ impl<T: Word> Set<T> {
     ///
     /// # Safety
     /// The arrays are valid, `indices` for n elements.
-    pub unsafe fn some(&self, indices: *mut usize) -> usize {
+    pub(crate) unsafe fn some(&self, indices: *mut usize) -> usize {
         let mut found = 0;
         for i in 0..self.n {
             // SAFETY: the caller's promise; found <= i < n.
@@ -200,7 +200,7 @@ impl<T: Word> Set<T> {
 
 /// Polls until `condition` gives a result. `address` is what is waited on, for the report.
 #[inline]
-pub fn wait<R>(
+pub(crate) fn wait<R>(
     transport: &Transport,
     kind: WaitKind,
     routine: &'static str,

@@ -18,7 +18,7 @@ use crate::transport::Call;
 
 /// All of the library's state while it is initialised.
 #[derive(Debug)]
-pub struct Runtime {
+pub(crate) struct Runtime {
     /// This PE on its node: what lower modules use.
     pub node: Node,
     /// Teams.
@@ -42,14 +42,14 @@ static WAS_FINALIZED: AtomicBool = AtomicBool::new(false);
 
 /// The runtime, if the library is initialised.
 #[inline]
-pub fn current() -> Option<&'static Runtime> {
+pub(crate) fn current() -> Option<&'static Runtime> {
     // SAFETY: null, or a leaked box.
     unsafe { RUNTIME.load(Ordering::Acquire).as_ref() }
 }
 
 /// The runtime; a call of routine `name` outside init … finalize ends the program.
 #[inline]
-pub fn get(name: &str) -> &'static Runtime {
+pub(crate) fn get(name: &str) -> &'static Runtime {
     current().unwrap_or_else(|| not_initialised(name))
 }
 
@@ -66,7 +66,7 @@ fn not_initialised(name: &str) -> ! {
 }
 
 /// Makes `runtime` the state that all routines use from now on.
-pub fn begin(runtime: Runtime) -> &'static Runtime {
+pub(crate) fn begin(runtime: Runtime) -> &'static Runtime {
     // Never freed: another thread may be about to leave a routine that uses it.
     let runtime = Box::leak(Box::new(runtime));
     RUNTIME.store(runtime, Ordering::Release);
@@ -74,7 +74,7 @@ pub fn begin(runtime: Runtime) -> &'static Runtime {
 }
 
 /// Ends the use of the state.
-pub fn end() {
+pub(crate) fn end() {
     RUNTIME.store(ptr::null_mut(), Ordering::Release);
     WAS_FINALIZED.store(true, Ordering::Relaxed);
 }
@@ -82,7 +82,7 @@ pub fn end() {
 impl Runtime {
     /// The call of `routine` on PE `pe` of a context, both of which must be valid.
     #[inline]
-    pub fn call(&self, routine: &'static str, context: usize, pe: i32) -> Call<'_> {
+    pub(crate) fn call(&self, routine: &'static str, context: usize, pe: i32) -> Call<'_> {
         let node = &self.node;
         if context == CTX_DEFAULT {
             if pe as u32 as usize >= node.n_pes {
@@ -111,7 +111,7 @@ impl Runtime {
     }
 
     /// The team of a context, which must be valid.
-    pub fn team_of_context(&self, routine: &str, context: usize) -> &Team {
+    pub(crate) fn team_of_context(&self, routine: &str, context: usize) -> &Team {
         if context == CTX_DEFAULT {
             return self.teams.world();
         }
@@ -119,7 +119,7 @@ impl Runtime {
     }
 
     /// The operations of a context, which must be valid, to other nodes.
-    pub fn context(&self, routine: &str, context: usize) -> &fabric::Context {
+    pub(crate) fn context(&self, routine: &str, context: usize) -> &fabric::Context {
         if context == CTX_DEFAULT {
             return &self.node.transport.default_context;
         }
@@ -127,7 +127,7 @@ impl Runtime {
     }
 
     /// Completes the operations of all contexts.
-    pub fn quiet_all(&self) {
+    pub(crate) fn quiet_all(&self) {
         let transport = &self.node.transport;
         transport.quiet_default();
         if let Some(internode) = transport.internode() {
@@ -138,7 +138,7 @@ impl Runtime {
     }
 
     /// Destroys a context; the default context cannot be.
-    pub fn destroy_context(&self, routine: &str, context: usize) {
+    pub(crate) fn destroy_context(&self, routine: &str, context: usize) {
         match context {
             CTX_INVALID => {}
             CTX_DEFAULT => fatal(routine, "SHMEM_CTX_DEFAULT cannot be destroyed"),

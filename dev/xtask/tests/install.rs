@@ -55,14 +55,15 @@ fn prefix() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
     PREFIX.get_or_init(|| {
         let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let original = env::var_os("FERROSHMEM_PREFIX")
-            .map(PathBuf::from)
-            .unwrap_or_else(|| {
+        let original = env::var_os("FERROSHMEM_PREFIX").map_or_else(
+            || {
                 let prefix = scratch.join("prefix");
                 let mut install = Command::new(env!("CARGO_BIN_EXE_xtask"));
                 succeed(install.arg("install").arg("--prefix").arg(&prefix));
                 prefix
-            });
+            },
+            PathBuf::from,
+        );
         let moved = scratch.join("moved with spaces");
         if moved.exists() {
             fs::remove_dir_all(&moved).unwrap();

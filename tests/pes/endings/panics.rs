@@ -17,7 +17,7 @@ macro_rules! panics {
             Ok(())
         })*
 
-        pub const ENDINGS: &[Ending] = &[
+        pub(crate) const ENDINGS: &[Ending] = &[
             Ending {
                 program: Program::new("panics/before_init", before_init),
                 pes: 5,

@@ -24,7 +24,7 @@ use crate::wait::{record, signals};
 
 /// The watch of one PE.
 #[derive(Debug)]
-pub struct FailureDetector {
+pub(crate) struct FailureDetector {
     job: &'static Attachment,
     /// Within which a departure is to be noticed; None: not at all.
     timeout: Option<Duration>,
@@ -50,7 +50,7 @@ struct Heard {
 impl FailureDetector {
     /// A detector that does nothing until [`begin`](Self::begin). Where `SHMEM_FABRIC_TIMEOUT` cannot be
     /// read, the error is one line for the user.
-    pub fn new(job: &'static Attachment) -> Result<Self, String> {
+    pub(crate) fn new(job: &'static Attachment) -> Result<Self, String> {
         Ok(Self {
             job,
             timeout: timeout()?,
@@ -69,7 +69,7 @@ impl FailureDetector {
     }
 
     /// WaitReason the fabric calls, and how often.
-    pub fn monitor(self: &Arc<Self>) -> Monitor {
+    pub(crate) fn monitor(self: &Arc<Self>) -> Monitor {
         Monitor {
             events: self.clone(),
             // From one look at this node's PEs to the next: short, as launchers end the others of a
@@ -92,7 +92,7 @@ impl FailureDetector {
     }
 
     /// All PEs are connected: from now on they are missed.
-    pub fn begin(&self, internode: &'static Internode) {
+    pub(crate) fn begin(&self, internode: &'static Internode) {
         let mut heard = self.heard.lock().unwrap_or_else(|e| e.into_inner());
         heard.at = Instant::now();
         self.internode
@@ -100,7 +100,7 @@ impl FailureDetector {
     }
 
     /// All PEs have come to the end.
-    pub fn end(&self) {
+    pub(crate) fn end(&self) {
         self.internode.store(ptr::null_mut(), Ordering::Release);
     }
 
@@ -149,7 +149,7 @@ impl FailureDetector {
             revents: 0,
         };
         // SAFETY: one live entry; returns at once.
-        let ended = unsafe { libc::poll(&mut poll, 1, 0) } > 0;
+        let ended = unsafe { libc::poll(&raw mut poll, 1, 0) } > 0;
         let state = PeState::from_word(block.state.load(Ordering::Acquire));
         (ended && !matches!(state, PeState::Finalized | PeState::GlobalExit)).then_some(PeFailure {
             pe: here[index],
@@ -219,12 +219,12 @@ impl FailureDetector {
         unsafe {
             internode
                 .fabric()
-                .put(&self.stream, at, from, size_of::<u64>())
+                .put(&self.stream, at, from, size_of::<u64>());
         };
     }
 
     /// Has all PEs of the job end with `status`: this one has called `shmem_global_exit`.
-    pub fn end_all(&self, status: u8) {
+    pub(crate) fn end_all(&self, status: u8) {
         let Some(internode) = self.internode() else {
             return;
         };

@@ -8,13 +8,13 @@
 mod agreement;
 mod epoch;
 mod mail;
-pub mod note;
+pub(crate) mod note;
 mod places;
 mod sharing;
 mod span;
 mod stream;
 #[cfg(test)]
-pub mod threads;
+pub(crate) mod threads;
 mod traffic;
 mod work_array;
 
@@ -34,12 +34,12 @@ use crate::wait::{POLICY, WaitReason};
 use mail::Mail;
 use span::Spanning;
 
-pub use epoch::Epoch;
-pub use places::Places;
-pub use sharing::Work;
-pub use span::Across;
-pub use traffic::Traffic;
-pub use work_array::{SYNC_SIZE, WorkArray};
+pub(crate) use epoch::Epoch;
+pub(crate) use places::Places;
+pub(crate) use sharing::Work;
+pub(crate) use span::Across;
+pub(crate) use traffic::Traffic;
+pub(crate) use work_array::{SYNC_SIZE, WorkArray};
 
 /// The PEs of one collective call.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ enum Link<'a> {
 
 /// The slots of a team, one per member.
 #[derive(Debug, Clone, Copy)]
-pub struct Slots<'a> {
+pub(crate) struct Slots<'a> {
     /// The slot of member 0.
     first: NonNull<TeamSlot>,
     /// Bytes from one member's slot to the next's.

@@ -13,7 +13,7 @@ use crate::wait::POLICY;
 
 /// A team of several parts.
 #[derive(Debug, Clone, Copy)]
-pub struct Spanning<'a> {
+pub(super) struct Spanning<'a> {
     pub(super) node: &'a Node,
     pub(super) link: &'static Internode,
     pub(super) team: &'a Team,

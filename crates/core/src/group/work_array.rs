@@ -11,7 +11,7 @@ use crate::transport::{Call, Location, Transport};
 use crate::wait::{WaitReason, Waiter, counter};
 
 /// Elements of a work array (`SHMEM_SYNC_SIZE`), of which the first [`ROUNDS`] count posts.
-pub const SYNC_SIZE: usize = 32;
+pub(crate) const SYNC_SIZE: usize = 32;
 const ROUNDS: usize = 16;
 const VALUE: usize = 16;
 const CALL: usize = 24;

@@ -29,7 +29,7 @@ pub(super) fn native(node: &Node, hooks: &hooks::Hooks) -> Option<Native> {
 }
 
 /// Ends a program that was compiled with `-DSHMEM_NATIVE_ONLY` and cannot run so here.
-pub fn require_native(node: &Node, name: &str) {
+pub(crate) fn require_native(node: &Node, name: &str) {
     if let Some(reason) = native_refusal(node) {
         fatal(name, reason);
     }

@@ -1,7 +1,7 @@
 //! From `shmem_init` to `shmem_finalize`.
 
 mod exit;
-pub mod fast_path;
+pub(crate) mod fast_path;
 mod rendezvous;
 mod windows;
 
@@ -36,7 +36,7 @@ use crate::{fork, hooks, info, job};
 static SPACE: OnceLock<Space> = OnceLock::new();
 
 /// Initialises the library, or notes one more nested initialisation. Collective.
-pub fn initialise(name: &str, level: i32) {
+pub(crate) fn initialise(name: &str, level: i32) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
     if let Some(rt) = runtime::current() {
@@ -157,7 +157,7 @@ fn announce(node: &Node) {
 }
 
 /// Ends the library's part of the program, or one nested initialisation. Collective.
-pub fn finalise(name: &'static str) {
+pub(crate) fn finalise(name: &'static str) {
     let rt = runtime::get(name);
     let node = &rt.node;
     let world = rt.teams.world();

@@ -2,13 +2,13 @@
 
 mod members;
 mod parts;
-pub mod span;
-pub mod stream;
+pub(crate) mod span;
+pub(crate) mod stream;
 
-pub use members::Members;
-pub use parts::Parts;
-pub use span::Span;
-pub use stream::Stream;
+pub(crate) use members::Members;
+pub(crate) use parts::Parts;
+pub(crate) use span::Span;
+pub(crate) use stream::Stream;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -22,9 +22,9 @@ use crate::node::Node;
 use crate::transport::internode::Internode;
 
 /// Id of the world team.
-pub const WORLD: usize = 0;
+pub(crate) const WORLD: usize = 0;
 /// Id of the team of PEs that share memory.
-pub const SHARED: usize = 1;
+pub(crate) const SHARED: usize = 1;
 /// A team as one of its PEs sees it.
 #[derive(Debug)]
 pub struct Team {
@@ -105,7 +105,7 @@ impl Team {
 
 /// Ends the job over a PE number that does not exist in a job or team, `of`, of `size` PEs.
 #[cold]
-pub fn out_of_range(routine: &str, pe: i32, size: usize, of: &str) -> ! {
+pub(crate) fn out_of_range(routine: &str, pe: i32, size: usize, of: &str) -> ! {
     fatal(
         routine,
         format_args!(

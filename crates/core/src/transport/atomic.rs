@@ -88,6 +88,7 @@ macro_rules! integers {
                 unsafe { <$atomic>::from_ptr(at) }.swap(value, SeqCst)
             }
             #[inline]
+            #[allow(clippy::cast_lossless, reason = "for signed types it is none")]
             fn to_bits(self) -> u64 {
                 // Signed numbers are not extended: the fabric looks at the low half alone.
                 const MASK: u64 = u64::MAX >> (64 - 8 * size_of::<$t>());
@@ -228,7 +229,7 @@ impl<T: Atomic> Operation<T> {
 
 /// The symmetric variable that an atomic operation is on: the argument's name in the prototype, and its
 /// address.
-pub type Variable<'a, T> = (&'a str, *const T);
+pub(crate) type Variable<'a, T> = (&'a str, *const T);
 
 impl Transport {
     /// An operation with a result; `local` does it by CPU.

@@ -8,7 +8,7 @@ use super::internode::configured;
 
 /// The providers, the best first, and which would be chosen and why. The error is one line for the
 /// user.
-pub fn describe() -> Result<String, String> {
+pub(crate) fn describe() -> Result<String, String> {
     let config = configured();
     let providers = discovery::providers(&config).map_err(|e| e.to_string())?;
     let mut text = String::from("Ways to PEs of other nodes, the best first\n");

@@ -189,7 +189,7 @@ fn share(
 }
 
 /// WaitReason the environment says about the fabric.
-pub fn configured() -> Config {
+pub(crate) fn configured() -> Config {
     let value = |variable: &env::Variable| variable.get().filter(|v| !v.is_empty());
     Config {
         provider: value(&env::FABRIC).filter(|p| p != "auto"),

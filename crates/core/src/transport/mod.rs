@@ -5,11 +5,11 @@
 //! operation is a copy or a CPU atomic, or *remote*, so that the operation travels over the fabric.
 //! [`Transport::locate`] makes that decision and resolves the address, once.
 
-pub mod atomic;
-pub mod discovery;
-pub mod internode;
+pub(crate) mod atomic;
+pub(crate) mod discovery;
+pub(crate) mod internode;
 mod mailbox;
-pub mod rma;
+pub(crate) mod rma;
 
 use std::ffi::c_void;
 use std::sync::atomic::{Ordering, fence};

@@ -17,7 +17,7 @@ const BUSY: Duration = Duration::from_millis(20);
 const QUIET: Duration = Duration::from_micros(300);
 
 /// Looks of one waiter at what PEs of other nodes send.
-pub struct Far {
+pub(super) struct Far {
     fabric: &'static Fabric,
     looks: u32,
     /// Looks in a row before the core is given up between them.
@@ -39,7 +39,7 @@ impl fmt::Debug for Far {
 
 impl Far {
     /// Looks of a waiter who makes so many `spins` where he waits for PEs of his node.
-    pub fn new(fabric: &'static Fabric, spins: u32) -> Self {
+    pub(super) fn new(fabric: &'static Fabric, spins: u32) -> Self {
         const SELFISH: u32 = 500;
         Self {
             fabric,
@@ -54,7 +54,7 @@ impl Far {
     /// Lets the fabric work, and soon others, too: hosts of one machine may know nothing of
     /// each other, and what is waited for may need a core. False: it is time to sleep.
     /// Where PEs outnumber cores it soon is.
-    pub fn look(&mut self) -> bool {
+    pub(super) fn look(&mut self) -> bool {
         /// Looks between two offers of the core that nobody took up.
         const STRIDE: u32 = 32;
 
@@ -78,7 +78,7 @@ impl Far {
 
     /// Something has come after the waiter has slept so long: what is waited for may be next, so
     /// that it pays to look again as at first.
-    pub fn reset(&mut self, slept: Duration) {
+    pub(super) fn reset(&mut self, slept: Duration) {
         /// WaitReason comes so soon is one of many.
         const SOON: Duration = Duration::from_millis(1);
 
@@ -88,7 +88,7 @@ impl Far {
     }
 
     /// The waiter sleeps: the fabric's own thread takes over.
-    pub fn hand_over(&self) {
+    pub(super) fn hand_over(&self) {
         self.fabric.yield_progress();
     }
 }

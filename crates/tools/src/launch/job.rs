@@ -16,7 +16,7 @@ use crate::tune::Loaded;
 
 /// A job, ready to be started.
 #[derive(Debug)]
-pub struct Job {
+pub(super) struct Job {
     /// What the user asks for.
     pub options: Options,
     /// The program of each section.
@@ -35,7 +35,7 @@ pub struct Job {
 
 impl Job {
     /// Finds programs, sizes and cores.
-    pub fn new(options: Options, machine: Machine) -> Result<Self, Failure> {
+    pub(super) fn new(options: Options, machine: Machine) -> Result<Self, Failure> {
         let programs = options
             .sections
             .iter()
@@ -75,17 +75,17 @@ impl Job {
     }
 
     /// Number of PEs.
-    pub fn n_pes(&self) -> usize {
+    pub(super) fn n_pes(&self) -> usize {
         self.sections.len()
     }
 
     /// The program that PE `pe` runs.
-    pub fn program(&self, pe: usize) -> &Program {
+    pub(super) fn program(&self, pe: usize) -> &Program {
         &self.programs[self.sections[pe]]
     }
 
     /// The affinity mask of PE `pe`, if it is bound.
-    pub fn affinity(&self, pe: usize) -> Option<CpuSet> {
+    pub(super) fn affinity(&self, pe: usize) -> Option<CpuSet> {
         let mut mask = CpuSet::new();
         mask.set(*self.cores.get(pe)?).ok()?;
         Some(mask)

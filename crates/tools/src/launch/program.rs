@@ -16,7 +16,7 @@ use super::options::Section;
 
 /// A program that is ready to be run.
 #[derive(Debug)]
-pub struct Program {
+pub(super) struct Program {
     /// The name that the user gave, for messages.
     pub name: String,
     /// Absolute path of the file.
@@ -32,7 +32,7 @@ pub struct Program {
 impl Program {
     /// Finds the program of a section, as `execvp` would, and makes sure that it can be
     /// run as far as that can be known.
-    pub fn find(section: &Section) -> Result<Self, Failure> {
+    pub(super) fn find(section: &Section) -> Result<Self, Failure> {
         let name = section.program.to_string_lossy().into_owned();
         if let Some(dir) = &section.wdir {
             check_directory(dir)?;
@@ -81,7 +81,7 @@ fn check_directory(dir: &Path) -> Result<(), Failure> {
 }
 
 /// The line for a program that `execve` refuses, or would.
-pub fn cannot_run(name: &str, error: Errno) -> Failure {
+pub(super) fn cannot_run(name: &str, error: Errno) -> Failure {
     let line = |why: &str| format!("cannot run \"{name}\": {why}");
     match error {
         Errno::ENOENT if name.contains('/') => Failure::not_found(line("no such file")),

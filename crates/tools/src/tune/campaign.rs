@@ -15,7 +15,7 @@ use super::schedule::Depth;
 
 /// What to measure.
 #[derive(Debug)]
-pub struct Campaign {
+pub(super) struct Campaign {
     /// How thoroughly.
     pub depth: Depth,
     /// Numbers of PEs.
@@ -28,7 +28,7 @@ pub struct Campaign {
 
 /// What was measured.
 #[derive(Debug)]
-pub struct Measured {
+pub(super) struct Measured {
     /// Parameters of the cost model.
     pub parameters: Parameters,
     /// Times, for each number of PEs.
@@ -40,7 +40,7 @@ impl Campaign {
     ///
     /// # Errors
     /// If a job fails.
-    pub fn run(&self) -> Result<Measured> {
+    pub(super) fn run(&self) -> Result<Measured> {
         let mut progress = Progress::new(self.counts.len() + 1);
         let mut parameters = Parameters::default_for(self.cores);
         // PEs that must share a core measure the scheduler, not the flag.

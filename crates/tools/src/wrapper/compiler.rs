@@ -14,7 +14,7 @@ use std::process::Command;
 
 /// A compiler: program and the arguments that always come with it (`ccache gcc`).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Compiler {
+pub(super) struct Compiler {
     /// Program, then its own arguments; never empty.
     words: Vec<OsString>,
 }
@@ -24,7 +24,7 @@ impl Compiler {
     ///
     /// # Errors
     /// One line, if the variable cannot be read or if no compiler is found.
-    pub fn find(language: Language) -> Result<Self> {
+    pub(super) fn find(language: Language) -> Result<Self> {
         let compiler = match env::var_os(language.variable()) {
             Some(value) if !value.as_bytes().trim_ascii().is_empty() => {
                 Self::parse(&value, language)?
@@ -80,13 +80,20 @@ impl Compiler {
     }
 
     /// The words of a command that gives `arguments` to this compiler.
-    pub fn command<'a>(&'a self, arguments: &'a [OsString]) -> impl Iterator<Item = &'a OsStr> {
+    pub(super) fn command<'a>(
+        &'a self,
+        arguments: &'a [OsString],
+    ) -> impl Iterator<Item = &'a OsStr> {
         self.words.iter().chain(arguments).map(OsString::as_os_str)
     }
 
     /// Becomes the compiler, so that status and signals are the compiler's. Returns only
     /// the error of a failed start, with the status that a shell would give it.
-    pub fn execute(&self, language: Language, arguments: &[OsString]) -> (anyhow::Error, u8) {
+    pub(super) fn execute(
+        &self,
+        language: Language,
+        arguments: &[OsString],
+    ) -> (anyhow::Error, u8) {
         let error = Command::new(&self.words[0])
             .args(&self.words[1..])
             .args(arguments)

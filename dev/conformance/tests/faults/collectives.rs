@@ -31,7 +31,7 @@ fn job(s: &Setting, collective: Collective, choice: &str, pes: usize, way: &str)
 }
 
 /// Adds the trials.
-pub fn add(suite: &mut Suite) {
+pub(crate) fn add(suite: &mut Suite) {
     for collective in Collective::ALL {
         let name = collective.name();
         suite.add(format!("algorithm::{name}"), move |s| {

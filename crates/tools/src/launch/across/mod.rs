@@ -20,9 +20,9 @@ use ferroshmem_core::env::DEBUG;
 use ferroshmem_core::job::JOB_VARIABLE;
 
 use self::allocation::Allocation;
-pub use self::arguments::{Args, Place};
+pub(super) use self::arguments::{Args, Place};
 use self::hosts::Host;
-pub use self::hosts::check_room;
+pub(super) use self::hosts::check_room;
 use self::starter::{Kind, Starter};
 use super::failure::Failure;
 use super::options::Options;
@@ -33,7 +33,7 @@ const GRACE: &str = "10";
 
 /// Where the PEs of a job on several hosts go, and how they are started there.
 #[derive(Debug)]
-pub struct Across {
+pub(super) struct Across {
     target: Target,
     /// The only launcher to use.
     kind: Option<Kind>,
@@ -53,7 +53,7 @@ enum Target {
 
 impl Across {
     /// Number of PEs where the user gives none.
-    pub fn default_pes(&self) -> Option<usize> {
+    pub(super) fn default_pes(&self) -> Option<usize> {
         match &self.target {
             Target::Hosts(hosts) => Some(hosts::slots(hosts)),
             Target::Allocation(allocation) => allocation.default_pes(),
@@ -73,7 +73,7 @@ impl Across {
 }
 
 /// Becomes the launcher; returns only if there is none, or none that can do this job.
-pub fn hand_over(options: &Options, across: &Across) -> Result<Infallible, Failure> {
+pub(super) fn hand_over(options: &Options, across: &Across) -> Result<Infallible, Failure> {
     let n_pes: usize = options.sections.iter().map(|s| s.n_pes).sum();
     if let Target::Hosts(hosts) = &across.target {
         check_room(hosts::slots(hosts), n_pes)?;
