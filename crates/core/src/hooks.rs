@@ -1,4 +1,4 @@
-//! WaitReason the C library around this crate lends to it.
+//! What the C library around this crate lends to it.
 
 use std::sync::OnceLock;
 

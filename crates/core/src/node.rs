@@ -1,7 +1,7 @@
-//! WaitReason this PE knows of its job and its node: the part of the library's state that lower modules use.
+//! What this PE knows of its job and its node: the part of the library's state that lower modules use.
 
 use crate::choice::Selection;
-use crate::env::Settings;
+use crate::config::Settings;
 use crate::job::Attachment;
 use crate::transport::Transport;
 
@@ -18,6 +18,6 @@ pub struct Node {
     pub transport: Transport,
     /// Which algorithms collectives use.
     pub selection: Selection,
-    /// WaitReason the environment says.
+    /// What the environment says.
     pub settings: Settings,
 }

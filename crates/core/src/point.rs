@@ -129,7 +129,7 @@ pub(crate) struct Set<T> {
     pub status: *const c_int,
     /// The comparison.
     pub cmp: Comparison,
-    /// WaitReason to compare with.
+    /// What to compare with.
     pub values: Values<T>,
 }
 

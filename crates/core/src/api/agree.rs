@@ -9,12 +9,12 @@ use crate::runtime;
 pub struct Difference {
     /// World number of the member.
     pub pe: usize,
-    /// WaitReason it said, or what it said two synchronisations ago if it said nothing in this one.
+    /// What it said, or what it said two synchronisations ago if it said nothing in this one.
     pub said: u64,
 }
 
 /// Synchronises the members of a team and their memory, as `shmem_team_sync` does, and compares
-/// what they say. WaitReason they say now should differ from all that they have said before, so that
+/// what they say. What they say now should differ from all that they have said before, so that
 /// a member that synchronises without saying anything is noticed.
 ///
 /// # Errors

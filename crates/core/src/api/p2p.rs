@@ -28,7 +28,7 @@ pub fn give_way() {
     }
 }
 
-/// WaitReason the any-forms return if no variable is waited for.
+/// What the any-forms return if no variable is waited for.
 const NONE: usize = usize::MAX;
 
 /// Waits until `*ivar` compares as `cmp` with `value`.

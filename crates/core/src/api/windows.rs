@@ -78,7 +78,7 @@ pub fn windows(name: &'static str) -> Windows {
     }
 }
 
-// WaitReason is where does not change while the process lives, so that each is made once.
+// What is where does not change while the process lives, so that each is made once.
 
 fn memory(rt: &Runtime) -> Reach {
     static INDICES: OnceLock<Indices> = OnceLock::new();

@@ -30,7 +30,7 @@ pub enum Algorithm {
     Push,
 }
 
-/// WaitReason an algorithm is written over.
+/// What an algorithm is written over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Form {

@@ -1,4 +1,4 @@
-//! WaitReason a team does: for each collective, which choice up to how many bytes.
+//! What a team does: for each collective, which choice up to how many bytes.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};

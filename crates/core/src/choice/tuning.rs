@@ -1,4 +1,4 @@
-//! WaitReason was measured on this machine, as the launcher hands it to the PEs.
+//! What was measured on this machine, as the launcher hands it to the PEs.
 
 use super::collective::Collective;
 use super::costs::Parameters;
@@ -7,7 +7,7 @@ use super::plan::Steps;
 /// Most numbers of PEs that were measured.
 pub(super) const COUNTS: usize = 8;
 
-/// WaitReason pays at one number of PEs.
+/// What pays at one number of PEs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(C)]
 pub struct Rules {

@@ -10,7 +10,7 @@ pub(super) struct Cube {
     guests: usize,
 }
 
-/// WaitReason a member is.
+/// What a member is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// A corner, with the member that is its guest.
@@ -38,7 +38,7 @@ impl Cube {
         }
     }
 
-    /// WaitReason member `me` is: of the first members, each even one hosts the next.
+    /// What member `me` is: of the first members, each even one hosts the next.
     #[inline]
     pub(super) fn role(&self, me: usize) -> Role {
         if me >= 2 * self.guests {

@@ -16,7 +16,6 @@ use ferroshmem_fabric::{Context, Events};
 
 use super::fatal;
 use super::notice::{Cause, PeFailure};
-use crate::env;
 use crate::job::region::{Board, PeState, WaitKind};
 use crate::job::{Attachment, mailboxes};
 use crate::transport::internode::{Internode, Monitor};
@@ -31,7 +30,7 @@ pub(crate) struct FailureDetector {
     /// Null while nobody is missed.
     internode: AtomicPtr<Internode>,
     ending: AtomicBool,
-    stream: Context,
+    context: Context,
     pulses: AtomicU64,
     heard: Mutex<Heard>,
     mate: OnceLock<Option<OwnedFd>>,
@@ -41,22 +40,22 @@ pub(crate) struct FailureDetector {
 #[derive(Debug)]
 struct Heard {
     pulse: u64,
-    /// WaitReason that node's PEs have answered, all together.
+    /// What that node's PEs have answered, all together.
     answers: u32,
     at: Instant,
     sent: Instant,
 }
 
 impl FailureDetector {
-    /// A detector that does nothing until [`begin`](Self::begin). Where `SHMEM_FABRIC_TIMEOUT` cannot be
-    /// read, the error is one line for the user.
-    pub(crate) fn new(job: &'static Attachment) -> Result<Self, String> {
-        Ok(Self {
+    /// A detector that does nothing until [`begin`](Self::begin). A failure is to be noticed within
+    /// `timeout`; None: not at all.
+    pub(crate) fn new(job: &'static Attachment, timeout: Option<Duration>) -> Self {
+        Self {
             job,
-            timeout: timeout()?,
+            timeout,
             internode: AtomicPtr::new(ptr::null_mut()),
             ending: AtomicBool::new(false),
-            stream: Context::default(),
+            context: Context::default(),
             pulses: AtomicU64::new(0),
             heard: Mutex::new(Heard {
                 pulse: 0,
@@ -65,10 +64,10 @@ impl FailureDetector {
                 sent: Instant::now(),
             }),
             mate: OnceLock::new(),
-        })
+        }
     }
 
-    /// WaitReason the fabric calls, and how often.
+    /// What the fabric calls, and how often.
     pub(crate) fn monitor(self: &Arc<Self>) -> Monitor {
         Monitor {
             events: self.clone(),
@@ -219,7 +218,7 @@ impl FailureDetector {
         unsafe {
             internode
                 .fabric()
-                .put(&self.stream, at, from, size_of::<u64>());
+                .put(&self.context, at, from, size_of::<u64>());
         };
     }
 
@@ -235,7 +234,7 @@ impl FailureDetector {
         };
         self.tell_here(internode, gone);
         self.tell_other_nodes(internode, gone);
-        internode.fabric().quiet(&self.stream);
+        internode.fabric().quiet(&self.context);
     }
 
     fn tell_here(&self, internode: &Internode, gone: PeFailure) {
@@ -285,7 +284,7 @@ impl FailureDetector {
     }
 
     fn tell_other_nodes(&self, internode: &Internode, gone: PeFailure) {
-        /// WaitReason is sent has this long to leave, and lines have to be forwarded: launchers that are
+        /// What is sent has this long to leave, and lines have to be forwarded: launchers that are
         /// told to end a job do it at once.
         const LEAVE: Duration = Duration::from_millis(500);
 
@@ -340,12 +339,6 @@ impl FailureDetector {
         // SAFETY: ends the process at once.
         unsafe { libc::_exit(fatal::STATUS) }
     }
-}
-
-/// `SHMEM_FABRIC_TIMEOUT`; None for 0.
-fn timeout() -> Result<Option<Duration>, String> {
-    let seconds = env::FABRIC_TIMEOUT.number()?.unwrap_or(10);
-    Ok((seconds > 0).then(|| Duration::from_secs(seconds.into())))
 }
 
 impl Events for FailureDetector {

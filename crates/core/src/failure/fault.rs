@@ -124,7 +124,7 @@ fn explain(rt: &Runtime, signal: i32, addr: usize, line: &mut Line) -> Result<bo
     Ok(false)
 }
 
-/// WaitReason is mapped at `addr`, by the kernel's list; read without allocating.
+/// What is mapped at `addr`, by the kernel's list; read without allocating.
 fn mapped_as(addr: usize, name: &mut [u8; 64]) -> Option<&str> {
     // SAFETY: open, read and close are async-signal-safe; the buffer is live.
     let fd = unsafe {

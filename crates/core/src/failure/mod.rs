@@ -1,4 +1,4 @@
-//! WaitReason ends a job before its time: misuse that the library sees ([`fatal`]), segmentation faults
+//! What ends a job before its time: misuse that the library sees ([`fatal`]), segmentation faults
 //! ([`fault`]), and PEs that fail ([`detector`], [`notice`]).
 
 pub(crate) mod detector;

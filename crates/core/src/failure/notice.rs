@@ -34,7 +34,7 @@ pub(crate) struct PeFailure {
     pub pe: u32,
     /// Why.
     pub cause: Cause,
-    /// WaitReason it gave to `shmem_global_exit`, 8 bits as of every exit status; else 0.
+    /// What it gave to `shmem_global_exit`, 8 bits as of every exit status; else 0.
     pub status: u8,
 }
 

@@ -240,7 +240,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// WaitReason the members have moved so far on behalf of this PE.
+    /// What the members have moved so far on behalf of this PE.
     #[inline]
     pub fn traffic(&self) -> &Traffic {
         &self.traffic

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Group;
 
-/// WaitReason to do, and how much it is.
+/// What to do, and how much it is.
 #[derive(Debug, Clone)]
 pub struct Work {
     /// Units of work, say elements.

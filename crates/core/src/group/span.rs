@@ -35,7 +35,7 @@ pub struct Across<'a> {
 }
 
 impl<'a> Spanning<'a> {
-    /// WaitReason a wait for other members is reported as.
+    /// What a wait for other members is reported as.
     pub(super) fn wait(&self) -> (WaitKind, usize, u32, u32) {
         let own = &self.team.slot(self.node, self.team.near_index).own;
         let entered = own.entered.load(Ordering::Relaxed);
@@ -60,7 +60,7 @@ impl<'a> Spanning<'a> {
         &self.page().call[i]
     }
 
-    /// WaitReason a member's note says.
+    /// What a member's note says.
     pub(super) fn read_note(&self, member: usize, parity: usize) -> u64 {
         let at = std::mem::offset_of!(MailPage, note) + parity * size_of::<u64>();
         self.read(member, at)

@@ -57,7 +57,7 @@ impl<'a> WorkArray<'a> {
         debug_assert!(round < ROUNDS);
         let call = self.call(member);
         let one = Operation::with(Op::Add, counter::ONE);
-        // WaitReason this PE has put before is seen by the member that sees the post.
+        // What this PE has put before is seen by the member that sees the post.
         self.transport.fence(&call);
         let counter = self.element(member, round).cast_const().cast();
         self.transport

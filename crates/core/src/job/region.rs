@@ -47,7 +47,7 @@ pub const NOTE_BYTES: usize = 32;
 /// Bytes of the header, and offset of the first [`PeBlock`].
 pub const PE_BLOCKS: usize = 4096;
 
-/// WaitReason the launcher tells all PEs. Written before the first PE starts, then constant
+/// What the launcher tells all PEs. Written before the first PE starts, then constant
 /// but for the atomics.
 #[repr(C)]
 pub struct Header {
@@ -79,9 +79,9 @@ pub struct Header {
     pub images_differ: AtomicU32,
     /// Digest of the executable whose globals the first PE laid out.
     pub image: AtomicU64,
-    /// WaitReason the first PE's environment forces ([`crate::choice::Forced`]), 0 before.
+    /// What the first PE's environment forces ([`crate::choice::Forced`]), 0 before.
     pub forced: AtomicU64,
-    /// WaitReason was measured on this machine, for choosing algorithms.
+    /// What was measured on this machine, for choosing algorithms.
     pub tuning: Tuning,
 }
 
@@ -114,7 +114,7 @@ impl PeState {
     }
 }
 
-/// WaitReason one PE tells the others and the launcher about itself.
+/// What one PE tells the others and the launcher about itself.
 #[repr(C, align(4096))]
 pub struct PeBlock {
     /// A [`PeState`].
@@ -125,7 +125,7 @@ pub struct PeBlock {
     pub pid: AtomicU32,
     /// Digest of the layout of this PE's globals, 0 if it has none that are symmetric.
     pub image: AtomicU64,
-    /// WaitReason the PE waits for.
+    /// What the PE waits for.
     pub wait: WaitRecord,
     /// Where the PE sleeps until a signal of its own changes.
     pub signals: SignalLine,
@@ -169,7 +169,7 @@ pub enum WaitKind {
     Remote = 6,
 }
 
-/// WaitReason a PE that has waited for more than a moment waits for. Written by the waiter
+/// What a PE that has waited for more than a moment waits for. Written by the waiter
 /// once it stops spinning, so that a short wait costs nothing; read by the launcher.
 #[repr(C)]
 pub struct WaitRecord {
@@ -239,7 +239,7 @@ pub struct TeamSlot {
     pub note: NoteLine,
     /// Written by the other members: flags, with a small value each.
     pub lanes: [[Lane; LANES]; 2],
-    /// WaitReason the owner shows to the others.
+    /// What the owner shows to the others.
     pub eager: [EagerBuffer; 2],
     /// The owner's side of small broadcasts.
     pub stream: StreamPage,
@@ -251,7 +251,7 @@ pub struct StreamPage {
     /// How many broadcasts of the team the owner has taken part in: a futex word, for roots
     /// that wait for room.
     pub taken: TakenLine,
-    /// WaitReason the owner sent as a root, broadcast b in entry b mod [`STREAM_ENTRIES`].
+    /// What the owner sent as a root, broadcast b in entry b mod [`STREAM_ENTRIES`].
     pub entries: [StreamEntry; STREAM_ENTRIES],
 }
 
@@ -267,7 +267,7 @@ pub struct TakenLine {
 pub struct StreamEntry {
     /// Number of the broadcast: a futex word.
     pub flag: AtomicU32,
-    /// WaitReason is sent.
+    /// What is sent.
     pub value: StreamValue,
 }
 
@@ -318,7 +318,7 @@ pub struct OwnLine {
 pub struct NoteLine {
     /// The word, for even and odd epochs.
     pub value: [AtomicU64; 2],
-    /// WaitReason the owner has for the last to arrive at the central barrier.
+    /// What the owner has for the last to arrive at the central barrier.
     pub given: SmallValue,
 }
 
@@ -347,11 +347,11 @@ pub struct ReleaseLine {
     pub arrived: AtomicU32,
     /// All tasks are done.
     pub finished: AtomicU32,
-    /// WaitReason the last to arrive has for all.
+    /// What the last to arrive has for all.
     pub result: SmallValue,
 }
 
-/// WaitReason PEs of other nodes write to one PE, and read of it, over the fabric.
+/// What PEs of other nodes write to one PE, and read of it, over the fabric.
 #[repr(C)]
 pub struct Mailbox {
     /// About the job.
@@ -404,7 +404,7 @@ pub struct Mail {
     pub all: MailPage,
 }
 
-/// WaitReason comes over the fabric for one lane of an epoch: see [`crate::group::note`].
+/// What comes over the fabric for one lane of an epoch: see [`crate::group::note`].
 #[repr(C, align(64))]
 pub struct MailLane {
     /// Half value, half the number of the epoch that it belongs to.

@@ -1,4 +1,4 @@
-//! WaitReason is to be done when a PE exits that a launcher other than `oshrun` has started: that one
+//! What is to be done when a PE exits that a launcher other than `oshrun` has started: that one
 //! does not look at the PE's state, but must be told whether the end is a regular one.
 
 use std::ffi::{c_int, c_void};

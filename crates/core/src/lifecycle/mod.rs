@@ -10,12 +10,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use self::rendezvous::rendezvous;
 use self::windows::map_space;
-use crate::choice::Selection;
+use crate::choice::{ForcedDiffers, Selection};
 use crate::collective::active_set::ActiveSets;
 use crate::collective::split;
+use crate::config::{self, Settings};
 use crate::constants::PREDEFINED_TEAMS;
 use crate::context::Contexts;
-use crate::env::{self, Settings};
 use crate::failure::detector::FailureDetector;
 use crate::failure::fatal::{debug, fatal, set_debug};
 use crate::failure::fault;
@@ -45,9 +45,10 @@ pub(crate) fn initialise(name: &str, level: i32) {
         return;
     }
     let job = job::join().unwrap_or_else(|message| fatal(name, message));
-    let settings = Settings::from_environment().unwrap_or_else(|e| fatal(name, e));
+    let settings = Settings::read().unwrap_or_else(|e| fatal(name, e));
     let header = job.control.header();
-    let selection = Selection::from_environment(header).unwrap_or_else(|e| fatal(name, e));
+    let selection =
+        Selection::of_job(header, settings.forced).unwrap_or_else(|e| fatal(name, differs(e)));
     POLICY.set(job.control.n_pes(), header.cores as usize, settings.spin);
     let block = job.control.pe_block(job.index);
     record::set_record(&block.wait);
@@ -69,13 +70,15 @@ pub(crate) fn initialise(name: &str, level: i32) {
     exit::tell_launcher_at_exit(job);
     // A second initialisation is as collective as the first.
     let connected = job.placement.spans_nodes().then(|| {
-        let (internode, detector) = connect(job, space).unwrap_or_else(|e| fatal(name, e));
+        let (internode, detector) =
+            connect(job, space, &settings).unwrap_or_else(|e| fatal(name, e));
         detector.begin(internode);
         (internode, &**detector)
     });
     let internode = connected.map(|(internode, _)| internode);
     let teams = Teams::new(job, internode, &selection).unwrap_or_else(|e| fatal(name, e));
-    let memory = SymmetricMemory::new(space, settings.check);
+    let check = settings.check;
+    let memory = SymmetricMemory::new(space, check);
     set_debug(settings.debug);
     let rt = runtime::begin(Runtime {
         node: Node {
@@ -89,7 +92,7 @@ pub(crate) fn initialise(name: &str, level: i32) {
         teams,
         active_sets: ActiveSets::default(),
         contexts: Contexts::default(),
-        locks: Locks::new(settings.check),
+        locks: Locks::new(check),
         failure_detector: connected.map(|(_, detector)| detector),
         nesting: AtomicU32::new(1),
         thread_level: AtomicI32::new(level),
@@ -114,23 +117,32 @@ pub(crate) fn initialise(name: &str, level: i32) {
 fn connect(
     job: &'static Attachment,
     space: &'static Space,
+    settings: &Settings,
 ) -> Result<&'static (Internode, Arc<FailureDetector>), String> {
     static CONNECTED: OnceLock<(Internode, Arc<FailureDetector>)> = OnceLock::new();
     if let Some(connected) = CONNECTED.get() {
         return Ok(connected);
     }
-    let detector = Arc::new(FailureDetector::new(job)?);
-    let internode = Internode::open(job, space, detector.monitor())?;
+    let detector = Arc::new(FailureDetector::new(job, settings.fabric_timeout));
+    let internode = Internode::open(job, space, detector.monitor(), &settings.fabric)?;
     Ok(CONNECTED.get_or_init(|| (internode, detector)))
+}
+
+/// The line for PEs that force different algorithms of a collective.
+fn differs(ForcedDiffers(collective): ForcedDiffers) -> String {
+    let variable = config::algorithm(collective).name;
+    format!(
+        "{variable} is not the same here as on the PE that was first: all PEs must force the same algorithm"
+    )
 }
 
 /// Prints what the environment asks for.
 fn announce(node: &Node) {
     let space = node.transport.memory.space;
     if node.me == 0 {
-        if env::INFO.is_set() {
+        if node.settings.info {
             println!("{}", info::describe());
-        } else if env::VERSION.is_set() {
+        } else if node.settings.version {
             println!("{}", info::version_line());
         }
     }
@@ -180,7 +192,7 @@ pub(crate) fn finalise(name: &'static str) {
         }
     }
     if let Some(internode) = node.transport.internode() {
-        // WaitReason is under way must arrive while its target is still there.
+        // What is under way must arrive while its target is still there.
         internode.fabric().quiet(&internode.context);
         if let Some(detector) = rt.failure_detector {
             detector.end();
@@ -197,7 +209,7 @@ pub(crate) fn finalise(name: &'static str) {
     runtime::end();
     set_debug(false);
     // All PEs have entered shmem_finalize, after which heap memory is not used; one that
-    // initialises the library again waits for this PE in `rendezvous`. WaitReason a device may have
+    // initialises the library again waits for this PE in `rendezvous`. What a device may have
     // registered must stay the same memory.
     let memory = &node.transport.memory;
     if node.transport.internode().is_none() && memory.heap().was_used() {

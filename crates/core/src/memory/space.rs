@@ -30,7 +30,7 @@ struct HeapPart {
     len: usize,
 }
 
-/// WaitReason kind of symmetric memory an address is in.
+/// What kind of symmetric memory an address is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// The symmetric heap.
@@ -126,7 +126,7 @@ impl Space {
         Ok(())
     }
 
-    /// WaitReason to map for the heaps: those below mine, those above, mine. Heaps that fill
+    /// What to map for the heaps: those below mine, those above, mine. Heaps that fill
     /// their windows lie side by side and take one mapping; smaller ones are mapped one by
     /// one, with gaps after each, where a stray access faults.
     fn heap_parts(&self) -> Vec<HeapPart> {
@@ -272,7 +272,7 @@ impl Space {
         }
     }
 
-    /// WaitReason kind of memory the `len` bytes at `addr` are in, on this PE.
+    /// What kind of memory the `len` bytes at `addr` are in, on this PE.
     #[inline]
     pub fn place(&self, addr: usize, len: usize) -> Place {
         let within = |start: usize, size: usize| {
@@ -292,7 +292,7 @@ impl Space {
         }
     }
 
-    /// WaitReason kind of memory the `len` bytes at `addr` are in, and how many bytes from its start.
+    /// What kind of memory the `len` bytes at `addr` are in, and how many bytes from its start.
     pub fn position(&self, addr: usize, len: usize) -> (Place, usize) {
         let place = self.place(addr, len);
         let start = match (place, &self.globals) {

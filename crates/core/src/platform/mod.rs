@@ -1,4 +1,4 @@
-//! WaitReason the operating system offers, in the few forms the library uses.
+//! What the operating system offers, in the few forms the library uses.
 
 pub mod child;
 pub mod cores;

@@ -319,7 +319,7 @@ impl Transport {
             }
             Location::Remote(at) => {
                 let fabric = self.remote().fabric();
-                // WaitReason the same call has put arrives first.
+                // What the same call has put arrives first.
                 fabric.fence(call.context);
                 fabric.post(call.context, at, operation.for_fabric());
             }

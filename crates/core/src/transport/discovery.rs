@@ -1,15 +1,17 @@
-//! WaitReason the machine offers to reach other nodes with, as text: `oshmem_info --fabric`.
+//! What the machine offers to reach other nodes with, as text: `oshmem_info --fabric`.
 
 use std::fmt::Write;
 
 use ferroshmem_fabric::discovery::{self, Provider};
 
-use super::internode::configured;
+use super::internode::fabric_config;
+use crate::config::FabricSettings;
 
 /// The providers, the best first, and which would be chosen and why. The error is one line for the
 /// user.
 pub(crate) fn describe() -> Result<String, String> {
-    let config = configured();
+    let settings = FabricSettings::read().map_err(|e| e.to_string())?;
+    let config = fabric_config(&settings);
     let providers = discovery::providers(&config).map_err(|e| e.to_string())?;
     let mut text = String::from("Ways to PEs of other nodes, the best first\n");
     for provider in &providers {

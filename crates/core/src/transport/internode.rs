@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use ferroshmem_fabric::{Config, Context, Events, Fabric, Remote};
 
+use crate::config::FabricSettings;
 use crate::constants::PREDEFINED_TEAMS;
-use crate::env;
 use crate::job::region::Mail;
 use crate::job::{Attachment, Mailboxes, mailboxes};
 use crate::memory::{Place, Space};
@@ -34,7 +34,7 @@ impl fmt::Debug for Internode {
     }
 }
 
-/// WaitReason is called when the fabric has news, and how often.
+/// What is called when the fabric has news, and how often.
 pub struct Monitor {
     /// Called by the fabric's threads.
     pub events: Arc<dyn Events>,
@@ -60,6 +60,7 @@ impl Internode {
         job: &'static Attachment,
         space: &'static Space,
         monitor: Monitor,
+        settings: &FabricSettings,
     ) -> Result<Self, String> {
         let config = Config {
             pe: job.pe,
@@ -68,7 +69,7 @@ impl Internode {
             spin: spin(),
             tick: monitor.tick,
             peer_timeout: monitor.peer_timeout,
-            ..configured()
+            ..fabric_config(settings)
         };
         let fabric = Fabric::open(&config, monitor.events).map_err(|e| e.to_string())?;
         let mailboxes = Mailboxes::map(&job.file, job.control.offsets(), job.control.n_pes())
@@ -151,7 +152,7 @@ impl Internode {
 const HEAP: usize = 0;
 /// The program's global variables.
 const GLOBALS: usize = 1;
-/// WaitReason belongs to the library: [`crate::job::region::Mailbox`].
+/// What belongs to the library: [`crate::job::region::Mailbox`].
 const MAILBOX: usize = 2;
 
 /// The segment that a kind of symmetric memory is reached as.
@@ -188,13 +189,12 @@ fn share(
     }
 }
 
-/// WaitReason the environment says about the fabric.
-pub(crate) fn configured() -> Config {
-    let value = |variable: &env::Variable| variable.get().filter(|v| !v.is_empty());
+/// What the user asks of the fabric.
+pub(crate) fn fabric_config(settings: &FabricSettings) -> Config {
     Config {
-        provider: value(&env::FABRIC).filter(|p| p != "auto"),
-        interface: value(&env::FABRIC_INTERFACE),
-        library: value(&env::LIBFABRIC),
+        provider: settings.provider.clone(),
+        interface: settings.interface.clone(),
+        library: settings.library.clone(),
         ..Config::default()
     }
 }

@@ -35,7 +35,7 @@ pub struct Transport {
     pub default_context: Context,
 }
 
-/// WaitReason an operation needs to know of the call that it belongs to.
+/// What an operation needs to know of the call that it belongs to.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
     /// C name of the routine.

@@ -5,7 +5,7 @@ use super::{WaitStrategy, Word};
 use crate::platform::futex::ANY;
 
 const ASLEEP: u32 = 1;
-/// WaitReason a post adds.
+/// What a post adds.
 pub const ONE: u32 = 2;
 
 /// Whether there is a post to take.

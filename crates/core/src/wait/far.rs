@@ -1,6 +1,6 @@
 //! How long a waiter lets the fabric work before it sleeps.
 //!
-//! WaitReason comes meanwhile, also for other PEs than this waits for, is answered in half of the time that
+//! What comes meanwhile, also for other PEs than this waits for, is answered in half of the time that
 //! the fabric's own thread takes, which must wake up for it.
 
 use std::fmt;
@@ -79,7 +79,7 @@ impl Far {
     /// Something has come after the waiter has slept so long: what is waited for may be next, so
     /// that it pays to look again as at first.
     pub(super) fn reset(&mut self, slept: Duration) {
-        /// WaitReason comes so soon is one of many.
+        /// What comes so soon is one of many.
         const SOON: Duration = Duration::from_millis(1);
 
         self.limit = if slept < SOON { BUSY } else { QUIET };

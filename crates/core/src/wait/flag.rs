@@ -21,7 +21,7 @@ pub fn post(word: &impl Word, value: u32) {
     }
 }
 
-/// WaitReason the flag shows.
+/// What the flag shows.
 #[inline]
 pub fn value(word: &impl Word) -> u32 {
     word.load() >> 1

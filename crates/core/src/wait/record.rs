@@ -1,4 +1,4 @@
-//! WaitReason a PE waits for, written down for the launcher.
+//! What a PE waits for, written down for the launcher.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};

@@ -8,6 +8,7 @@ use ferroshmem_fabric::Fabric;
 
 use super::far::Far;
 use super::record::{Recorder, WaitReason};
+use crate::config::SPIN;
 
 /// Decides between looking again and sleeping.
 pub trait WaitStrategy {
@@ -64,7 +65,7 @@ pub struct Policy {
 
 /// The policy in force.
 pub static POLICY: Policy = Policy {
-    spins: AtomicU32::new(2000),
+    spins: AtomicU32::new(SPIN.value.default),
     yields: AtomicU32::new(0),
     oversubscribed: AtomicBool::new(false),
 };
@@ -82,7 +83,7 @@ impl Policy {
         const SCHEDULINGS: usize = 256;
 
         let oversubscribed = n_pes > cores;
-        let default = if oversubscribed { 20 } else { 2000 };
+        let default = SPIN.value.default_for(oversubscribed);
         let yields = if oversubscribed {
             (SCHEDULINGS * cores / n_pes).clamp(4, 64) as u32
         } else {
@@ -105,7 +106,7 @@ impl Policy {
 #[derive(Debug)]
 pub struct Waiter<'a> {
     what: WaitReason<'a>,
-    /// WaitReason other nodes send, if that is what is waited for.
+    /// What other nodes send, if that is what is waited for.
     far: Option<Far>,
     spins: Spins,
     yields: u32,
@@ -143,7 +144,7 @@ impl<'a> Waiter<'a> {
         }
     }
 
-    /// WaitReason follows the spins. Out of line, so that loops of spins stay short.
+    /// What follows the spins. Out of line, so that loops of spins stay short.
     #[cold]
     #[inline(never)]
     fn poll_slowly(&mut self) -> bool {

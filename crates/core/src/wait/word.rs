@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::platform::futex;
 
-/// WaitReason the waiting algorithms need of a word. The real one is an `AtomicU32` in shared
+/// What the waiting algorithms need of a word. The real one is an `AtomicU32` in shared
 /// memory; the model checker brings its own.
 pub trait Word {
     /// Reads with acquire order.

@@ -23,13 +23,13 @@ const COLD: f64 = 0.3;
 /// Turns of all PEs that a flag takes where PEs share cores: some find theirs posted when
 /// their turn comes.
 const TURNS: f64 = 0.7;
-/// WaitReason another core adds where PEs share cores: those on it are not all at work at once.
+/// What another core adds where PEs share cores: those on it are not all at work at once.
 const SHARED_CORE: f64 = 0.4;
 /// The same where those that run take work on demand.
 const DEMAND_CORE: f64 = 0.8;
 /// Most bytes of arrays that members without cores of their own work on on demand.
 const ON_DEMAND: f64 = 8.0 * 1024.0 * 1024.0;
-/// WaitReason working on demand adds to a synchronisation: there is more to wait for.
+/// What working on demand adds to a synchronisation: there is more to wait for.
 const DEMAND: f64 = 0.05;
 
 /// The costs of collectives of one team.
@@ -50,7 +50,7 @@ pub struct Costs {
     has_last: bool,
 }
 
-/// WaitReason one member does in a step of an algorithm, in bytes.
+/// What one member does in a step of an algorithm, in bytes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Work {
     /// Copied.

@@ -1,4 +1,4 @@
-//! WaitReason the cost model knows of a machine.
+//! What the cost model knows of a machine.
 
 use std::fmt;
 

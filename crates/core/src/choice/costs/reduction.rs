@@ -57,7 +57,7 @@ impl Costs {
         }
     }
 
-    /// WaitReason the members beyond a power of two add: they are taken in before and told after.
+    /// What the members beyond a power of two add: they are taken in before and told after.
     fn guests(&self, n: f64) -> f64 {
         if !self.has_guests() {
             return 0.0;
@@ -122,7 +122,7 @@ impl Costs {
 
     fn rabenseifner(&self, form: Form, n: f64) -> f64 {
         let (p, k, touched) = (self.p, self.rounds(), 2.0 * self.p * n);
-        // WaitReason is left after all rounds of halving, and the sum of the halves before.
+        // What is left after all rounds of halving, and the sum of the halves before.
         let last = n / k.exp2();
         let flags = 2.0 * k * self.flag();
         let (rounds, work, middle) = match form {

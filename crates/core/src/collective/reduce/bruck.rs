@@ -19,7 +19,7 @@ pub(super) unsafe fn direct(r: &Reduction<'_>) {
     unsafe {
         exchange(r, |round, next| {
             let sum = r.dest.of(r.group.me);
-            // WaitReason is written must not be what the corner behind reads meanwhile.
+            // What is written must not be what the corner behind reads meanwhile.
             let free = !std::ptr::eq(round.mine, sum);
             let to = if free { sum } else { next };
             let theirs = round.theirs.of(round.ahead);

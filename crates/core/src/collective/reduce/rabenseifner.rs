@@ -173,7 +173,7 @@ impl<'a> Corner<'a> {
         self.number ^ 1 << (self.cube.rounds - 1 - round)
     }
 
-    /// WaitReason a corner has before a round: its source, or what it made of it.
+    /// What a corner has before a round: its source, or what it made of it.
     fn partial(&self, round: usize, number: usize) -> Places<'a, u8> {
         if round == 0 && !self.cube.hosts(number) {
             self.r.source

@@ -93,7 +93,7 @@ pub(super) unsafe fn direct(r: &Reduction<'_>) {
     for k in 0..cube.rounds {
         let other = number ^ 1 << k;
         let partner = cube.member(other);
-        // WaitReason a corner has before round 0 is its source, unless it took in a guest's.
+        // What a corner has before round 0 is its source, unless it took in a guest's.
         let partial = |member, corner| {
             if k == 0 && !cube.hosts(corner) {
                 r.source.of(member)
@@ -204,7 +204,7 @@ unsafe fn exchange(r: &Reduction<'_>) {
     };
     with_scratch(|scratch| {
         let mut mine = source;
-        // SAFETY: the caller's promise; the work buffer has room. WaitReason a round sends is changed by
+        // SAFETY: the caller's promise; the work buffer has room. What a round sends is changed by
         // the round after the next at the earliest, when it has been settled.
         unsafe {
             if guest.is_some() {

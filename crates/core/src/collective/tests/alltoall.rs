@@ -5,12 +5,12 @@ use crate::choice::{Collective, EAGER};
 use crate::collective::alltoall::{Strides, alltoall, alltoalls};
 use crate::group::Group;
 
-/// WaitReason member `from` has for member `to`.
+/// What member `from` has for member `to`.
 fn block(call: &Call, from: usize, to: usize, bytes: usize) -> &'static [u8] {
     data(call, from * 100 + to, bytes)
 }
 
-/// WaitReason a member has for all, and what it gets from all.
+/// What a member has for all, and what it gets from all.
 fn blocks(call: &Call, group: &Group<'_>, bytes: usize) -> (Vec<u8>, Vec<u8>) {
     let (me, members) = (group.me, 0..group.size);
     let mine: Vec<_> = members.clone().map(|m| block(call, me, m, bytes)).collect();

@@ -35,7 +35,7 @@ const BYTES: [usize; 10] = [
 ];
 /// Most bytes of one member's block.
 const MOST: usize = 40_000;
-/// WaitReason nobody may write.
+/// What nobody may write.
 const UNTOUCHED: u8 = 0xA5;
 /// Bytes behind each array that are looked at.
 const GUARD: usize = 64;
