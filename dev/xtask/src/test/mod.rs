@@ -48,7 +48,7 @@ const SLOWEST: usize = 10;
 
 /// Options of the task.
 #[derive(Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// Leaves out the sanitizers and valgrind
     #[arg(long)]
     quick: bool,
@@ -71,6 +71,9 @@ pub struct Options {
     verbose: bool,
 }
 
+/// Cargo locks the folder of a profile while it builds: such steps would wait for each other.
+const DEBUG_FOLDER: &str = "target/debug";
+
 /// The step of the documentation's examples.
 const EXAMPLES: &str = "doc-tests";
 
@@ -78,7 +81,7 @@ const EXAMPLES: &str = "doc-tests";
 ///
 /// # Errors
 /// If a step fails.
-pub fn main(options: &Options) -> Result<()> {
+pub(crate) fn main(options: &Options) -> Result<()> {
     let begin = Instant::now();
     let prefix = workspace::target()?.join("test-prefix");
     let mut steps = steps(&prefix)?;
@@ -103,7 +106,10 @@ pub fn main(options: &Options) -> Result<()> {
             step.work = Work::Skip("--quick".to_owned());
         }
     }
-    for step in steps.iter_mut().filter(|s| options.without.contains(&s.name)) {
+    for step in steps
+        .iter_mut()
+        .filter(|s| options.without.contains(&s.name))
+    {
         step.work = Work::Skip("--without".to_owned());
     }
     let all = options.step.is_empty() || chosen.iter().any(|name| name == BUILD);
@@ -147,10 +153,9 @@ fn steps(prefix: &Path) -> Result<Vec<Step>> {
         Step::new("formatting", 1, component("fmt", format)),
         Step::new("dependencies", 1, dependencies()),
         Step::new(INSTALLATION, cores, Work::Run(install)),
-        Step::new(BUILD, cores, Work::BuildTests(build)),
-        // Its results are in the same folder as those of the step before: one waits for the other.
-        Step::new("lints", cores, component("clippy", lints)).needs(&[BUILD]),
-        Step::new(EXAMPLES, 2, Work::Run(examples)).needs(&[BUILD]),
+        Step::new(BUILD, cores, Work::BuildTests(build)).resource(DEBUG_FOLDER),
+        Step::new("lints", cores, component("clippy", lints)).resource(DEBUG_FOLDER),
+        Step::new(EXAMPLES, 2, Work::Run(examples)).resource(DEBUG_FOLDER),
     ];
     for (name, script, threads) in SCRIPTS {
         let path = workspace::root()
@@ -241,7 +246,10 @@ fn conclude(ended: &[Ended], elapsed: Duration, cores: usize) -> Result<()> {
         );
     }
     let processor: Duration = ended.iter().map(|step| step.times.processor).sum();
-    let passed = ended.iter().filter(|s| s.outcome == Outcome::Passed).count();
+    let passed = ended
+        .iter()
+        .filter(|s| s.outcome == Outcome::Passed)
+        .count();
     println!("\ncargo xtask test:");
     println!("  passed   {passed} steps");
     for step in ended {
@@ -285,6 +293,6 @@ mod tests {
         assert_eq!(chosen(&["formatting"], false), ["formatting"]);
         assert_eq!(chosen(&["asan"], false), [INSTALLATION, "asan"]);
         assert_eq!(chosen(&[], true), [INSTALLATION, BUILD]);
-        assert_eq!(chosen(&[EXAMPLES], false), [BUILD, EXAMPLES]);
+        assert_eq!(chosen(&[EXAMPLES], false), [EXAMPLES]);
     }
 }

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The step that installs the library.
-pub const INSTALLATION: &str = "installation";
+pub(super) const INSTALLATION: &str = "installation";
 
 /// The step that builds the test programs.
-pub const BUILD: &str = "test-programs";
+pub(super) const BUILD: &str = "test-programs";
 
 /// What is known of a test program before it runs.
 struct Hint {
@@ -112,7 +112,11 @@ fn package_name(id: &str) -> &str {
 ///
 /// # Errors
 /// If this program cannot tell where cargo puts what it builds.
-pub fn steps(messages: &str, wanted: &dyn Fn(&str) -> bool, prefix: &Path) -> Result<Vec<Step>> {
+pub(super) fn steps(
+    messages: &str,
+    wanted: &dyn Fn(&str) -> bool,
+    prefix: &Path,
+) -> Result<Vec<Step>> {
     let mut programs: Vec<Program> = messages.lines().filter_map(program).collect();
     programs.retain(|program| wanted(&program.name));
     let rank = |program: &Program| HINTS.iter().position(|hint| hint.name == program.name);
@@ -178,14 +182,23 @@ mod tests {
             .replace(r#"["test"]"#, r#"["lib"]"#)
             .replace("linkage\"", "ferroshmem_conformance\"");
         assert_eq!(program(&unit).unwrap().name, "conformance/unit");
-        assert_eq!(program(r#"{"reason":"build-finished","success":true}"#), None);
+        assert_eq!(
+            program(r#"{"reason":"build-finished","success":true}"#),
+            None
+        );
         assert_eq!(program("warning: not JSON"), None);
     }
 
     #[test]
     fn packages_have_names_with_and_without_version() {
-        assert_eq!(package_name("path+file:///a/b#ferroshmem-core@0.1.0"), "ferroshmem-core");
-        assert_eq!(package_name("path+file:///a/pgas-microbench#0.1.0"), "pgas-microbench");
+        assert_eq!(
+            package_name("path+file:///a/b#ferroshmem-core@0.1.0"),
+            "ferroshmem-core"
+        );
+        assert_eq!(
+            package_name("path+file:///a/pgas-microbench#0.1.0"),
+            "pgas-microbench"
+        );
     }
 
     #[test]

@@ -14,14 +14,14 @@ const WIDTH: usize = 100;
 
 /// Shows which steps run: by a live line on a terminal, else by a line from time to time.
 #[derive(Debug)]
-pub struct Progress {
+pub(super) struct Progress {
     terminal: bool,
     last_line: Instant,
     live: bool,
 }
 
 impl Progress {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             terminal: stderr().is_terminal(),
             last_line: Instant::now(),
@@ -30,7 +30,7 @@ impl Progress {
     }
 
     /// Shows the steps that run, each with the time since it started.
-    pub fn show(&mut self, ended: usize, all: usize, running: &[(&str, Duration)]) {
+    pub(super) fn show(&mut self, ended: usize, all: usize, running: &[(&str, Duration)]) {
         let line = line(ended, all, running, LONG);
         let due = self.last_line.elapsed() >= BETWEEN_LINES;
         match (self.terminal, line) {
@@ -49,7 +49,7 @@ impl Progress {
     }
 
     /// Removes the live line: other output follows.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         if self.live {
             eprint!("\r\x1b[K");
             self.live = false;
@@ -71,7 +71,7 @@ fn line(ended: usize, all: usize, running: &[(&str, Duration)], long: Duration) 
 }
 
 /// `[ 3/17]`.
-pub fn counter(ended: usize, all: usize) -> String {
+pub(super) fn counter(ended: usize, all: usize) -> String {
     let width = all.to_string().len();
     format!("[{ended:width$}/{all}]")
 }

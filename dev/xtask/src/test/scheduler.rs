@@ -18,25 +18,25 @@ const NOTES: [&str; 3] = ["skipped", "note:", "warning:"];
 
 /// A step that has ended.
 #[derive(Debug)]
-pub struct Ended {
-    pub name: String,
-    pub outcome: Outcome,
-    pub times: Times,
+pub(super) struct Ended {
+    pub(super) name: String,
+    pub(super) outcome: Outcome,
+    pub(super) times: Times,
 }
 
 /// What the scheduler needs to know of the run.
-pub struct Plan<'a> {
-    pub steps: Vec<Step>,
+pub(super) struct Plan<'a> {
+    pub(super) steps: Vec<Step>,
     /// Threads that may compute at the same time.
-    pub capacity: usize,
+    pub(super) capacity: usize,
     /// The folder of the files that keep the output of steps.
-    pub folder: PathBuf,
+    pub(super) folder: PathBuf,
     /// Whether to run the test program of this name.
-    pub wanted: &'a dyn Fn(&str) -> bool,
+    pub(super) wanted: &'a dyn Fn(&str) -> bool,
     /// The installation under test.
-    pub prefix: PathBuf,
+    pub(super) prefix: PathBuf,
     /// Whether to show the output of steps that pass.
-    pub verbose: bool,
+    pub(super) verbose: bool,
 }
 
 /// A step that runs.
@@ -60,7 +60,7 @@ struct Report {
 ///
 /// # Errors
 /// If the files for output cannot be written.
-pub fn run(plan: Plan) -> Result<Vec<Ended>> {
+pub(super) fn run(plan: Plan) -> Result<Vec<Ended>> {
     fs::create_dir_all(&plan.folder)
         .with_context(|| format!("cannot make the folder {}", plan.folder.display()))?;
     let mut waiting = plan.steps;
@@ -88,7 +88,12 @@ pub fn run(plan: Plan) -> Result<Vec<Ended>> {
             Ok(report) => {
                 running.retain(|step| step.name != report.name);
                 progress.clear();
-                show(&report, &counter(ended.len() + 1, all), &plan.folder, plan.verbose);
+                show(
+                    &report,
+                    &counter(ended.len() + 1, all),
+                    &plan.folder,
+                    plan.verbose,
+                );
                 if let Some(messages) = &report.messages
                     && report.outcome == Outcome::Passed
                 {
@@ -151,8 +156,8 @@ fn next_ready(
     let used: usize = running.iter().map(|step| step.threads).sum();
     waiting.iter().position(|step| {
         let fits = used + step.threads <= capacity || running.is_empty();
-        let free = step.resource.is_none()
-            || running.iter().all(|other| other.resource != step.resource);
+        let free =
+            step.resource.is_none() || running.iter().all(|other| other.resource != step.resource);
         let ready = step.needs.iter().all(|need| {
             ended
                 .iter()
@@ -223,12 +228,18 @@ fn show(report: &Report, counter: &str, folder: &Path, verbose: bool) {
     let text = String::from_utf8_lossy(&text);
     match &report.outcome {
         Outcome::Failed => {
-            println!("{counter} FAILED  {} ({seconds:.1} s); its output:", report.name);
+            println!(
+                "{counter} FAILED  {} ({seconds:.1} s); its output:",
+                report.name
+            );
             println!("{}", text.trim_end());
             println!("{counter} end of the output of {}", report.name);
         }
         Outcome::Passed if verbose => {
-            println!("{counter} passed  {} ({seconds:.1} s); its output:", report.name);
+            println!(
+                "{counter} passed  {} ({seconds:.1} s); its output:",
+                report.name
+            );
             println!("{}", text.trim_end());
         }
         outcome => {
@@ -237,7 +248,10 @@ fn show(report: &Report, counter: &str, folder: &Path, verbose: bool) {
                 _ => "skipped",
             };
             println!("{counter} {word} {} ({seconds:.1} s)", report.name);
-            for line in text.lines().filter(|l| NOTES.iter().any(|n| l.starts_with(n))) {
+            for line in text
+                .lines()
+                .filter(|l| NOTES.iter().any(|n| l.starts_with(n)))
+            {
                 println!("    {line}");
             }
         }
@@ -310,6 +324,9 @@ mod tests {
     fn a_step_larger_than_the_machine_runs_alone() {
         let mut large = shell("large", "exit 0");
         large.threads = 100;
-        assert_eq!(outcomes(vec![large], 2), [("large".into(), Outcome::Passed)]);
+        assert_eq!(
+            outcomes(vec![large], 2),
+            [("large".into(), Outcome::Passed)]
+        );
     }
 }

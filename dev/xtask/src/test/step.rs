@@ -13,20 +13,20 @@ const SKIPPED: i32 = 77;
 
 /// A command to run once the steps that it needs have passed.
 #[derive(Debug)]
-pub struct Step {
-    pub name: String,
+pub(super) struct Step {
+    pub(super) name: String,
     /// Names of the steps that must have passed before.
-    pub needs: Vec<&'static str>,
+    pub(super) needs: Vec<&'static str>,
     /// Share of the machine that the step uses: threads that compute at the same time.
-    pub threads: usize,
+    pub(super) threads: usize,
     /// No two steps that have the same resource run at the same time.
-    pub resource: Option<&'static str>,
-    pub work: Work,
+    pub(super) resource: Option<&'static str>,
+    pub(super) work: Work,
 }
 
 /// What a step does.
 #[derive(Debug)]
-pub enum Work {
+pub(super) enum Work {
     Run(Command),
     /// `cargo test --no-run --message-format=json`: each program that it builds is a further step.
     BuildTests(Command),
@@ -36,7 +36,7 @@ pub enum Work {
 
 impl Step {
     /// A step that needs no other one.
-    pub fn new(name: &str, threads: usize, work: Work) -> Self {
+    pub(super) fn new(name: &str, threads: usize, work: Work) -> Self {
         Self {
             name: name.to_owned(),
             needs: Vec::new(),
@@ -47,15 +47,21 @@ impl Step {
     }
 
     /// The same with steps that must have passed before.
-    pub fn needs(mut self, steps: &[&'static str]) -> Self {
+    pub(super) fn needs(mut self, steps: &[&'static str]) -> Self {
         self.needs.extend(steps);
+        self
+    }
+
+    /// The same with a resource that it has for itself.
+    pub(super) fn resource(mut self, resource: &'static str) -> Self {
+        self.resource = Some(resource);
         self
     }
 }
 
 /// How a step ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub(super) enum Outcome {
     Passed,
     Failed,
     Skipped(String),
@@ -73,17 +79,21 @@ impl From<ExitStatus> for Outcome {
 
 /// The time that a command took.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Times {
-    pub elapsed: Duration,
+pub(super) struct Times {
+    pub(super) elapsed: Duration,
     /// Processor time of the command and of all its descendants that were waited for.
-    pub processor: Duration,
+    pub(super) processor: Duration,
 }
 
 /// Runs a command to its end, with standard output to `stdout` and standard error to `stderr`.
 ///
 /// # Errors
 /// If it cannot be started.
-pub fn run(command: &mut Command, stdout: File, stderr: File) -> Result<(ExitStatus, Times)> {
+pub(super) fn run(
+    command: &mut Command,
+    stdout: File,
+    stderr: File,
+) -> Result<(ExitStatus, Times)> {
     let begin = Instant::now();
     let program = command.get_program().to_owned();
     let mut child = command
@@ -122,7 +132,7 @@ fn ticks(stat: &str) -> Option<u64> {
 }
 
 /// The name of the file that keeps a step's output.
-pub fn output_file(folder: &Path, step: &str) -> std::path::PathBuf {
+pub(super) fn output_file(folder: &Path, step: &str) -> std::path::PathBuf {
     folder.join(format!("{}.txt", step.replace(['/', ' '], "-")))
 }
 
@@ -139,7 +149,7 @@ mod tests {
     #[test]
     fn statuses_are_told_apart() {
         let scratch = tempfile::tempdir().unwrap();
-        let mut outcome = |script: &str| {
+        let outcome = |script: &str| {
             let file = || File::create(scratch.path().join("output")).unwrap();
             let mut command = Command::new("sh");
             let (status, times) = run(command.args(["-c", script]), file(), file()).unwrap();
