@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use crate::choice::Selection;
+use crate::config::Settings;
 use crate::context::Contexts;
-use crate::env::Settings;
 use crate::fatal::fatal;
 use crate::group::active_set::ActiveSets;
 use crate::job::Attachment;
@@ -41,7 +41,7 @@ pub struct Runtime {
     pub contexts: Contexts,
     /// Locks held.
     pub held: Held,
-    /// What the environment says.
+    /// The environment variables.
     pub settings: Settings,
     /// Calls of `shmem_init` not yet matched by `shmem_finalize`.
     pub nesting: AtomicU32,

@@ -39,6 +39,9 @@ pub mod sys;
 mod ticket;
 mod transfer;
 
+/// The library that is opened where no other is named: as the system's loader finds it.
+pub const LIBFABRIC: &str = "libfabric.so.1";
+
 pub use config::Config;
 pub use context::Context;
 pub use error::Error;

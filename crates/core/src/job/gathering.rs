@@ -16,7 +16,7 @@ use super::control::Control;
 use super::plan::Plan;
 use super::region::VERSION;
 use crate::choice::Tuning;
-use crate::env;
+use crate::config::HeapSettings;
 use crate::platform::{Cores, Machine};
 
 /// How long the first PE of a node waits for the others, and they for it.
@@ -133,8 +133,8 @@ impl Gathering {
             address_space: limits.filter(|limit| *limit > 0).min(),
             ..Machine::here()
         };
-        let size = env::SYMMETRIC_SIZE.get();
-        Plan::new(widest, &machine, size.as_deref()).map_err(|e| e.to_string())
+        let heap = HeapSettings::read().map_err(|e| e.to_string())?;
+        Plan::new(widest, &machine, heap).map_err(|e| e.to_string())
     }
 
     /// The memory of this node's PEs: made by the first of them, handed to the others.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::far::Far;
 use super::record::{Recorder, WaitReason};
+use crate::config::SPIN;
 use crate::nodes::Link;
 
 /// Decides between looking again and sleeping.
@@ -63,7 +64,7 @@ pub struct Policy {
 
 /// The policy in force.
 pub static POLICY: Policy = Policy {
-    spins: AtomicU32::new(2000),
+    spins: AtomicU32::new(SPIN.value.default),
     yields: AtomicU32::new(0),
     oversubscribed: AtomicBool::new(false),
 };
@@ -81,7 +82,7 @@ impl Policy {
         const SCHEDULINGS: usize = 256;
 
         let oversubscribed = n_pes > cores;
-        let default = if oversubscribed { 20 } else { 2000 };
+        let default = SPIN.value.default_for(oversubscribed);
         let yields = if oversubscribed {
             (SCHEDULINGS * cores / n_pes).clamp(4, 64) as u32
         } else {

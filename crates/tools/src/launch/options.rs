@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, CommandFactory, Parser, ValueEnum};
+use ferroshmem_core::config;
 use ferroshmem_core::job::region::MAX_PES;
 
 use super::across::{self, Across, Place};
@@ -201,7 +202,7 @@ fn variable(text: &OsStr) -> Result<(OsString, OsString), Failure> {
         return Err(Failure::usage(format!("-x \"{text}\" names no variable")));
     }
     let given = bytes.get(name_end + 1..).map(OsStr::from_bytes);
-    let value = given.map_or_else(|| std::env::var_os(name), |v| Some(v.to_owned()));
+    let value = given.map_or_else(|| config::inherited(name), |v| Some(v.to_owned()));
     value.map(|value| (name.to_owned(), value)).ok_or_else(|| {
         let name = name.to_string_lossy();
         Failure::usage(format!(

@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf, absolute};
 
-use ferroshmem_core::job::JOB_VARIABLE;
+use ferroshmem_core::config::{self, JOB};
 use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
 
@@ -23,7 +23,7 @@ pub(super) struct Program {
     pub path: CString,
     /// Its arguments, from the name of the program on.
     pub arguments: Vec<CString>,
-    /// Its environment as `NAME=VALUE`, without [`JOB_VARIABLE`].
+    /// Its environment as `NAME=VALUE`, without [`JOB`].
     pub environment: Vec<CString>,
     /// Directory to run it in, if not the present one.
     pub wdir: Option<CString>,
@@ -39,9 +39,9 @@ impl Program {
         }
         let path =
             locate(&section.program, section.wdir.as_deref()).map_err(|e| cannot_run(&name, e))?;
-        let mut environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+        let mut environment: BTreeMap<OsString, OsString> = config::inherited_all().collect();
         environment.extend(section.variables.iter().cloned());
-        environment.remove(OsStr::new(JOB_VARIABLE));
+        environment.remove(OsStr::new(JOB.name));
         let mut arguments = vec![c_string(section.program.clone())];
         arguments.extend(section.arguments.iter().cloned().map(c_string));
         Ok(Self {
@@ -102,7 +102,7 @@ fn locate(program: &OsStr, wdir: Option<&Path>) -> Result<PathBuf, Errno> {
     if program.as_bytes().contains(&b'/') {
         return runnable(&here.join(program));
     }
-    let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+    let path = config::search_path().unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
     let mut reason = Errno::ENOENT;
     for dir in std::env::split_paths(&path).filter(|_| !program.is_empty()) {
         match runnable(&here.join(dir).join(program)) {

@@ -8,7 +8,7 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::ptr;
 
-use ferroshmem_core::job::JOB_VARIABLE;
+use ferroshmem_core::config::JOB;
 use nix::errno::Errno;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::prctl;
@@ -91,7 +91,7 @@ impl Spawner {
         streams: &Streams<'_>,
         core: Option<&CpuSet>,
     ) -> Result<Pid, SpawnError> {
-        let job = format!("{JOB_VARIABLE}={}:{pe}", self.common.memory);
+        let job = format!("{}={}:{pe}", JOB.name, self.common.memory);
         let job = CString::new(job).expect("digits and a colon");
         let argv = pointers(&program.arguments, None);
         let envp = pointers(&program.environment, Some(&job));

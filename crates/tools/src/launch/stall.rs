@@ -128,9 +128,10 @@ mod tests {
     use ferroshmem_core::platform::Machine;
 
     use super::*;
+    use ferroshmem_core::config::HeapSettings;
 
     fn job(n: usize) -> Control {
-        let plan = Plan::new(n, &Machine::here(), None).unwrap();
+        let plan = Plan::new(n, &Machine::here(), HeapSettings::default()).unwrap();
         Control::create(&plan, n, n, n, Tuning::default_for(n), 0)
             .unwrap()
             .1

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use ferroshmem_core::choice::{Collective, Parameters};
-use ferroshmem_core::env;
+use ferroshmem_core::config::{self, TUNING_FILE};
 use ferroshmem_core::platform::child::end_with_parent;
 
 use super::measure::{Finding, Point, Task};
@@ -129,11 +129,11 @@ fn run_job(
     let myself = std::env::current_exe().context("cannot find this program's file")?;
     let oshrun = beside(&myself)?;
     let mut command = Command::new(&oshrun);
-    env::keep_from(&mut command, &[]);
+    config::isolate(&mut command, &[]);
     let limit = time * 3 + PATIENCE;
     end_with_parent(&mut command);
     let mut child = command
-        .env(env::TUNING_FILE.name, "")
+        .env(TUNING_FILE.name, "")
         .args(["-n", &pes.to_string(), "--bind-to", binding])
         .args(["--timeout", &limit.as_secs().to_string()])
         .arg(&myself)

@@ -10,14 +10,12 @@ mod slurm;
 mod starter;
 
 use std::convert::Infallible;
-use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use ferroshmem_core::env::DEBUG;
-use ferroshmem_core::job::JOB_VARIABLE;
+use ferroshmem_core::config::{self, JOB};
 
 use self::allocation::Allocation;
 pub(super) use self::arguments::{Args, Place};
@@ -96,7 +94,7 @@ pub(super) fn hand_over(options: &Options, across: &Across) -> Result<Infallible
         Kind::Openmpi | Kind::Prte => openmpi::command(options, across, &starter)?,
     };
     let line = within(options, line)?;
-    if options.verbose || DEBUG.is_set() {
+    if options.verbose || config::debug() {
         let place = across.host_list();
         let place = place.as_deref().unwrap_or("the hosts of this allocation");
         let words = line.iter().map(|w| w.to_string_lossy());
@@ -108,7 +106,7 @@ pub(super) fn hand_over(options: &Options, across: &Across) -> Result<Infallible
         );
     }
     let mut command = Command::new(&line[0]);
-    command.args(&line[1..]).env_remove(JOB_VARIABLE);
+    command.args(&line[1..]).env_remove(JOB.name);
     match starter.kind {
         // It hands its own environment on; the form for single variables cannot hold commas.
         Kind::Slurm => {
@@ -153,7 +151,7 @@ fn forwarded() -> Vec<OsString> {
         let is = |prefix: &&str| name.as_bytes().starts_with(prefix.as_bytes());
         PREFIXES.iter().any(is) || name == "LD_LIBRARY_PATH"
     };
-    let mut names: Vec<OsString> = env::vars_os().map(|(name, _)| name).collect();
+    let mut names: Vec<OsString> = config::inherited_all().map(|(name, _)| name).collect();
     names.retain(|name| wanted(name));
     names.sort();
     names

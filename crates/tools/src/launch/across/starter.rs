@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use clap::ValueEnum;
+use ferroshmem_core::config;
 use nix::unistd::{AccessFlags, access};
 
 use super::{Across, Target};
@@ -104,7 +105,7 @@ fn missing(wanted: Option<Kind>) -> Failure {
 
 /// A program of `PATH`.
 pub(super) fn in_path(name: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
+    let path = config::search_path()?;
     let mut files = env::split_paths(&path).map(|dir| dir.join(name));
     files.find(|file| file.is_file() && access(file, AccessFlags::X_OK).is_ok())
 }
