@@ -3,12 +3,12 @@
 //! What comes meanwhile, also for other PEs than this waits for, is answered in half of the time that
 //! the fabric's own thread takes, which must wake up for it.
 
+use std::fmt;
 use std::time::{Duration, Instant};
 
-use ferroshmem_fabric::yield_core;
+use ferroshmem_fabric::{Fabric, yield_core};
 
 use super::POLICY;
-use crate::nodes::Link;
 
 /// From the first look to the first sleep.
 const FIRST: Duration = Duration::from_millis(3);
@@ -17,9 +17,8 @@ const BUSY: Duration = Duration::from_millis(20);
 const QUIET: Duration = Duration::from_micros(300);
 
 /// Looks of one waiter at what PEs of other nodes send.
-#[derive(Debug)]
 pub(super) struct Far {
-    link: &'static Link,
+    fabric: &'static Fabric,
     looks: u32,
     /// Looks in a row before the core is given up between them.
     selfish: u32,
@@ -30,12 +29,20 @@ pub(super) struct Far {
     wanted: bool,
 }
 
+impl fmt::Debug for Far {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Far")
+            .field("looks", &self.looks)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Far {
     /// Looks of a waiter who makes so many `spins` where he waits for PEs of his node.
-    pub(super) fn new(link: &'static Link, spins: u32) -> Self {
+    pub(super) fn new(fabric: &'static Fabric, spins: u32) -> Self {
         const SELFISH: u32 = 500;
         Self {
-            link,
+            fabric,
             looks: 0,
             selfish: SELFISH.min(spins),
             since: None,
@@ -65,13 +72,13 @@ impl Far {
                 self.wanted = yield_core();
             }
         }
-        self.link.fabric().progress();
+        self.fabric.progress();
         true
     }
 
     /// Something has come after the waiter has slept so long: what is waited for may be next, so
     /// that it pays to look again as at first.
-    pub fn reset(&mut self, slept: Duration) {
+    pub(super) fn reset(&mut self, slept: Duration) {
         /// What comes so soon is one of many.
         const SOON: Duration = Duration::from_millis(1);
 
@@ -81,7 +88,7 @@ impl Far {
     }
 
     /// The waiter sleeps: the fabric's own thread takes over.
-    pub fn hand_over(&self) {
-        self.link.fabric().yield_progress();
+    pub(super) fn hand_over(&self) {
+        self.fabric.yield_progress();
     }
 }

@@ -4,6 +4,7 @@ pub mod counter;
 mod far;
 pub mod flag;
 pub mod record;
+pub mod signals;
 pub mod strategy;
 pub mod ticket;
 pub mod word;

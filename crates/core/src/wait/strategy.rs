@@ -4,10 +4,11 @@ use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
+use ferroshmem_fabric::Fabric;
+
 use super::far::Far;
 use super::record::{Recorder, WaitReason};
 use crate::config::SPIN;
-use crate::nodes::Link;
 
 /// Decides between looking again and sleeping.
 pub trait WaitStrategy {
@@ -128,14 +129,14 @@ impl<'a> Waiter<'a> {
         }
     }
 
-    /// A wait for `what`, which PEs of other nodes bring about over `link`, too.
+    /// A wait for `what`, which PEs of other nodes bring about over `fabric`, too.
     #[inline]
-    pub fn internode(link: Option<&'static Link>, what: WaitReason<'a>) -> Self {
+    pub fn internode(fabric: Option<&'static Fabric>, what: WaitReason<'a>) -> Self {
         let near = Self::new(what);
         let spins = near.spins.all;
-        match link {
-            Some(link) => Self {
-                far: Some(Far::new(link, spins)),
+        match fabric {
+            Some(fabric) => Self {
+                far: Some(Far::new(fabric, spins)),
                 spins: Spins::default(),
                 ..near
             },
