@@ -30,8 +30,8 @@ fn check<T, Op>(
     unsafe {
         reduce::<T, Op>(
             &member.group(decisions),
-            dest.places(me),
-            source.places(me),
+            dest.addresses(me),
+            source.addresses(me),
             n,
         )
     };
@@ -135,8 +135,8 @@ fn same_algorithm_same_bits_on_every_member_and_in_every_run() {
                         unsafe {
                             reduce::<f64, Sum>(
                                 &member.group(&decisions),
-                                b.places(me),
-                                a.places(me),
+                                b.addresses(me),
+                                a.addresses(me),
                                 n,
                             );
                         }
@@ -164,7 +164,7 @@ fn traffic(size: usize, n: usize, choice: Choice, barrier: Algorithm) -> Vec<(us
         let decisions = decisions(choice, Choice::direct(barrier));
         let group = member.group(&decisions);
         // SAFETY: the arrays are long enough; all members call this.
-        unsafe { reduce::<f64, Sum>(&group, b.places(member.me), a.places(member.me), n) };
+        unsafe { reduce::<f64, Sum>(&group, b.addresses(member.me), a.addresses(member.me), n) };
         *counted[member.me].lock().unwrap() = group.traffic().total();
     });
     counted

@@ -13,7 +13,7 @@ mod traffic;
 use std::sync::LazyLock;
 
 use crate::choice::{Choice, Collective, DecisionTable, EAGER};
-use crate::group::Places;
+use crate::group::MemberAddresses;
 use crate::group::threads::{Array, Member, run};
 use crate::job::region::STREAM_BYTES;
 use crate::wait::POLICY;
@@ -120,11 +120,15 @@ impl Arrays {
     }
 
     /// Destinations and sources as elements.
-    fn places<T>(&self, call: &Call, me: usize) -> (Places<'static, T>, Places<'static, T>) {
+    fn addresses<T>(
+        &self,
+        call: &Call,
+        me: usize,
+    ) -> (MemberAddresses<'static, T>, MemberAddresses<'static, T>) {
         let cast = |array: &Array<u64>| {
-            let places = array.places(me);
-            let step = places.of(1).addr() - places.of(0).addr();
-            Places::at_stride(places.of(me).cast(), step as isize, me)
+            let addresses = array.addresses(me);
+            let step = addresses.of(1).addr() - addresses.of(0).addr();
+            MemberAddresses::at_stride(addresses.of(me).cast(), step as isize, me)
         };
         (cast(self.array(call)), cast(&self.source))
     }

@@ -88,7 +88,7 @@ fn sums<T: Float>(bits: u32) {
                     for n in [1, 7, 100, N] {
                         // SAFETY: the arrays are long enough; all members call this.
                         unsafe {
-                            let (dest, source) = (dest.places(me), source.places(me));
+                            let (dest, source) = (dest.addresses(me), source.addresses(me));
                             reduce::<T, Sum>(&member.group(&decisions), dest, source, n);
                         }
                         for (i, (x, (_, sum))) in
