@@ -1,6 +1,6 @@
 //! The operators of reductions, as types.
 
-use ferroshmem_core::api::ops;
+use ferroshmem_core::api::{Reduce, ops};
 
 use crate::plain::Plain;
 
@@ -39,14 +39,14 @@ pub(super) fn reduction<T: Reducible<Op>, Op: Operator>() -> u64 {
 }
 
 mod sealed {
-    use super::{Operator, ops};
+    use super::{Operator, Reduce};
 
     pub trait Sealed {}
 
     /// What the runtime can do, which is no part of the interface.
-    pub trait Reducible<Op: Operator>: ops::Reduce<Op::Core> {}
+    pub trait Reducible<Op: Operator>: Reduce<Op::Core> {}
 
-    impl<T: ops::Reduce<Op::Core>, Op: Operator> Reducible<Op> for T {}
+    impl<T: Reduce<Op::Core>, Op: Operator> Reducible<Op> for T {}
 }
 
 macro_rules! operators {

@@ -4,14 +4,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread::{self, ThreadId};
 
-use ferroshmem_fabric::{Op, Remote, Width};
+use ferroshmem_fabric::{AtomicOp, Op, Remote, Width};
 
 use crate::fatal::fatal;
 use crate::job::region::WaitKind;
 use crate::nodes::Link;
 use crate::runtime::Runtime;
 use crate::symmetric::Target;
-use crate::wait::{Waiter, What, ticket};
+use crate::wait::{WaitReason, Waiter, ticket};
 
 /// The two halves of a lock, as one 64-bit `long`: tickets drawn, ticket served.
 #[repr(C, align(8))]
@@ -65,7 +65,7 @@ impl Ends<'_> {
             Self::Far(link, at) => {
                 let next = Self::half(at, std::mem::offset_of!(Words, next));
                 let fabric = link.fabric();
-                fabric.fetch(&link.stream, next, Op::Add, Width::W32, 1, 0) as u32
+                fabric.fetch(&link.stream, next, AtomicOp::new(Op::Add, Width::W32, 1)) as u32
             }
         }
     }
@@ -77,7 +77,7 @@ impl Ends<'_> {
             Self::Far(link, at) => {
                 let serving = Self::half(at, std::mem::offset_of!(Words, serving));
                 let fabric = link.fabric();
-                fabric.fetch(&link.stream, serving, Op::Read, Width::W32, 0, 0) as u32
+                fabric.fetch(&link.stream, serving, AtomicOp::read(Width::W32)) as u32
             }
         }
     }
@@ -89,7 +89,7 @@ impl Ends<'_> {
             Self::Far(link, at) => {
                 let serving = Self::half(at, std::mem::offset_of!(Words, serving));
                 let fabric = link.fabric();
-                fabric.post(&link.stream, serving, Op::Add, Width::W32, 1);
+                fabric.post(&link.stream, serving, AtomicOp::new(Op::Add, Width::W32, 1));
             }
         }
     }
@@ -100,7 +100,7 @@ impl Ends<'_> {
             Self::Near(words) => words.both().load(Ordering::Relaxed),
             Self::Far(link, at) => {
                 let fabric = link.fabric();
-                fabric.fetch(&link.stream, *at, Op::Read, Width::W64, 0, 0)
+                fabric.fetch(&link.stream, *at, AtomicOp::read(Width::W64))
             }
         }
     }
@@ -111,12 +111,16 @@ impl Ends<'_> {
             Self::Near(words) => words.replace(seen, new),
             Self::Far(link, at) => {
                 let fabric = link.fabric();
-                fabric.fetch(&link.stream, *at, Op::CompareSwap, Width::W64, new, seen) == seen
+                fabric.fetch(
+                    &link.stream,
+                    *at,
+                    AtomicOp::compare_swap(Width::W64, seen, new),
+                ) == seen
             }
         }
     }
 
-    fn acquire(&self, what: What<'_>) {
+    fn acquire(&self, what: WaitReason<'_>) {
         let ticket = self.draw();
         if self.serving() == ticket {
             return;
@@ -152,7 +156,7 @@ fn note(rt: &Runtime, change: impl FnOnce(&mut Vec<(usize, ThreadId)>)) {
 }
 
 /// Takes the lock, first come, first served.
-pub fn set(rt: &Runtime, name: &'static str, lock: *mut i64) {
+pub(crate) fn set(rt: &Runtime, name: &'static str, lock: *mut i64) {
     let place = place(rt, name, lock);
     note(rt, |held| {
         // Another thread gives it back; this one would wait for itself.
@@ -163,7 +167,7 @@ pub fn set(rt: &Runtime, name: &'static str, lock: *mut i64) {
             );
         }
     });
-    let what = What::at(WaitKind::Lock, name, lock.addr());
+    let what = WaitReason::at(WaitKind::Lock, name, lock.addr());
     match &place {
         Place::Here(words) => ticket::acquire(&words.next, &words.serving, || Waiter::new(what)),
         Place::Across(ends) => ends.acquire(what),
@@ -172,7 +176,7 @@ pub fn set(rt: &Runtime, name: &'static str, lock: *mut i64) {
 }
 
 /// Gives the lock back, after completing this PE's puts.
-pub fn clear(rt: &Runtime, name: &'static str, lock: *mut i64) {
+pub(crate) fn clear(rt: &Runtime, name: &'static str, lock: *mut i64) {
     note(rt, |held| {
         match held.iter().position(|(l, _)| *l == lock.addr()) {
             Some(i) => drop(held.swap_remove(i)),
@@ -190,7 +194,7 @@ pub fn clear(rt: &Runtime, name: &'static str, lock: *mut i64) {
 }
 
 /// Takes the lock if it is free; whether it did.
-pub fn test(rt: &Runtime, name: &'static str, lock: *mut i64) -> bool {
+pub(crate) fn test(rt: &Runtime, name: &'static str, lock: *mut i64) -> bool {
     let place = place(rt, name, lock);
     // Both halves at once: free means that the ticket served is the next to be drawn.
     let seen = match &place {

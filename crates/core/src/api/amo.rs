@@ -9,7 +9,7 @@ use std::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release, SeqCst},
 };
 
-use ferroshmem_fabric::{Op, Remote, Stream, Width};
+use ferroshmem_fabric::{AtomicOp, Context, Op, Remote, Width};
 
 use crate::context::{stream, world_pe};
 use crate::nodes::Link;
@@ -92,6 +92,7 @@ macro_rules! integers {
                 unsafe { <$atomic>::from_ptr(at) }.swap(value, SeqCst)
             }
             #[inline]
+            #[allow(clippy::cast_lossless, reason = "for signed types it is none")]
             fn to_bits(self) -> u64 {
                 // Signed numbers are not extended: the fabric looks at the low half alone.
                 const MASK: u64 = u64::MAX >> (64 - 8 * size_of::<$t>());
@@ -178,7 +179,7 @@ floats!(f32 as u32, f64 as u64);
 /// An operation's place: in a window, or over the fabric.
 enum Place<T> {
     Here(*mut T),
-    There(&'static Link, &'static Stream, Remote),
+    There(&'static Link, &'static Context, Remote),
 }
 
 /// Where the operation is to happen.
@@ -221,7 +222,16 @@ fn fetching<T: Atomic>(
             let (operand, compare) = (bits(value), bits(cond));
             let fabric = link.fabric();
             let _shown = runtime::get(name).show_wait(name);
-            T::from_bits(fabric.fetch(stream, there, op, width::<T>(), operand, compare))
+            T::from_bits(fabric.fetch(
+                stream,
+                there,
+                AtomicOp {
+                    op,
+                    width: width::<T>(),
+                    operand,
+                    compare,
+                },
+            ))
         }
     }
 }
@@ -314,7 +324,8 @@ fn posting<T: Atomic>(
         Place::Here(there) => here(there),
         Place::There(link, stream, there) => {
             let operand = value.to_bits();
-            link.fabric().post(stream, there, op, width::<T>(), operand);
+            link.fabric()
+                .post(stream, there, AtomicOp::new(op, width::<T>(), operand));
         }
     }
 }
@@ -391,7 +402,17 @@ fn fetching_nbi<T: Atomic>(
             let (fabric, result) = (link.fabric(), result.cast());
             // SAFETY: callers promise that `result` is valid until a quiet.
             unsafe {
-                fabric.fetch_nbi(stream, there, op, width::<T>(), operand, compare, result);
+                fabric.fetch_nbi(
+                    stream,
+                    there,
+                    AtomicOp {
+                        op,
+                        width: width::<T>(),
+                        operand,
+                        compare,
+                    },
+                    result,
+                );
             }
         }
     }

@@ -5,6 +5,8 @@
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 
+use ferroshmem_fabric as fabric;
+
 use crate::context::{stream, world_pe};
 use crate::fatal::fatal;
 use crate::runtime;
@@ -251,27 +253,21 @@ unsafe fn strided(
         Target::There(mut there) => {
             there.offset = there.offset.wrapping_add_signed(-below);
             let (fabric, stream) = (rt.link().fabric(), stream(rt, name, ctx));
+            let (local_stride, remote_stride) = match direction {
+                Direction::Put => (from_step, to_step),
+                Direction::Get => (to_step, from_step),
+            };
+            let blocks = fabric::Blocks {
+                bytes: block,
+                count: shape.n,
+                local_stride,
+                remote_stride,
+            };
             // SAFETY: all blocks of both sides are within the extents checked or promised.
             unsafe {
                 match direction {
-                    Direction::Put => fabric.put_blocks(
-                        stream,
-                        there,
-                        to_step,
-                        source.cast(),
-                        from_step,
-                        block,
-                        shape.n,
-                    ),
-                    Direction::Get => fabric.get_blocks(
-                        stream,
-                        dest.cast(),
-                        to_step,
-                        there,
-                        from_step,
-                        block,
-                        shape.n,
-                    ),
+                    Direction::Put => fabric.put_blocks(stream, there, source.cast(), blocks),
+                    Direction::Get => fabric.get_blocks(stream, dest.cast(), there, blocks),
                 }
             }
             return;

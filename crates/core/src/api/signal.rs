@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::constants::{SIGNAL_ADD, SIGNAL_SET};
-use ferroshmem_fabric::{Op, Width};
+use ferroshmem_fabric::{AtomicOp, Op, Width};
 
 use crate::context::{stream, world_pe};
 use crate::fatal::fatal;
@@ -12,7 +12,7 @@ use crate::job::region::WaitKind;
 use crate::point::{Comparison, wait_for_signal};
 use crate::runtime;
 use crate::symmetric::Target;
-use crate::wait::What;
+use crate::wait::WaitReason;
 
 /// # Safety
 /// `sig_addr` is a symmetric, aligned address.
@@ -50,7 +50,7 @@ unsafe fn update(
     let (fabric, stream) = (rt.link().fabric(), stream(rt, name, ctx));
     // What the same call put before is there first.
     fabric.fence(stream);
-    fabric.post(stream, there, op, Width::W64, signal);
+    fabric.post(stream, there, AtomicOp::new(op, Width::W64, signal));
 }
 
 /// Copies `bytes` bytes to `dest` on PE `pe`, then updates the signal there.
@@ -156,7 +156,7 @@ pub unsafe fn signal_wait_until(
     }
     // SAFETY: the caller's promise.
     let word = unsafe { AtomicU64::from_ptr(sig_addr) };
-    let what = What::at(WaitKind::Signal, name, sig_addr.addr());
+    let what = WaitReason::at(WaitKind::Signal, name, sig_addr.addr());
     wait_for_signal(rt.signals(), &what, || {
         Some(word.load(Ordering::Acquire)).filter(|seen| cmp.holds(*seen, value))
     })

@@ -5,18 +5,18 @@
 //! ([`crate::job::region::TeamSlot`]); all use of them goes through an [`Epoch`]. Where the
 //! members' data are is told by [`Places`].
 
-pub mod active_set;
+pub(crate) mod active_set;
 mod agreement;
 mod epoch;
 mod mail;
-pub mod note;
+pub(crate) mod note;
 mod places;
 mod reach;
 mod sharing;
 mod span;
 mod stream;
 #[cfg(test)]
-pub mod threads;
+pub(crate) mod threads;
 mod traffic;
 mod work_array;
 
@@ -28,18 +28,18 @@ use crate::job::region::{TeamSlot, WaitKind};
 use crate::kernel;
 use crate::runtime::Runtime;
 use crate::team::{Members, Team};
-use crate::wait::{POLICY, What};
+use crate::wait::{POLICY, WaitReason};
 
 use mail::Mail;
 use span::Spanning;
 
-pub use epoch::Epoch;
-pub use places::Places;
-pub use sharing::Work;
-pub use span::Across;
-pub use stream::Stream;
-pub use traffic::Traffic;
-pub use work_array::{SYNC_SIZE, WorkArray};
+pub(crate) use epoch::Epoch;
+pub(crate) use places::Places;
+pub(crate) use sharing::Work;
+pub(crate) use span::Across;
+pub(crate) use stream::Stream;
+pub(crate) use traffic::Traffic;
+pub(crate) use work_array::{SYNC_SIZE, WorkArray};
 
 /// The PEs of one collective call.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ enum Link<'a> {
 
 /// The slots of a team, one per member.
 #[derive(Debug, Clone, Copy)]
-pub struct Slots<'a> {
+pub(crate) struct Slots<'a> {
     /// The slot of member 0.
     first: NonNull<TeamSlot>,
     /// Bytes from one member's slot to the next's.
@@ -299,7 +299,7 @@ impl<'a> Group<'a> {
     }
 
     /// The wait for other members as it is reported.
-    fn what(&self) -> What<'_> {
+    fn what(&self) -> WaitReason<'_> {
         let members = (
             self.members.start,
             self.members.stride,
@@ -313,7 +313,7 @@ impl<'a> Group<'a> {
             Link::Mail(Mail { spanning, .. }) | Link::Span(spanning) => spanning.wait(),
             Link::WorkArray(array) => (WaitKind::ActiveSet, array.address, 0, 0),
         };
-        What {
+        WaitReason {
             kind,
             routine: self.name,
             address,

@@ -11,7 +11,7 @@ const WORDS: usize = NOTE_BYTES / HALF;
 
 /// A note as it is written.
 #[derive(Debug)]
-pub struct Note {
+pub(crate) struct Note {
     words: [u64; WORDS],
     n: usize,
 }
@@ -24,7 +24,7 @@ fn words(bytes: usize) -> usize {
 impl Note {
     /// # Safety
     /// `value` is valid for `bytes` bytes, [`NOTE_BYTES`] at most.
-    pub unsafe fn new(number: u32, value: *const u8, bytes: usize) -> Self {
+    pub(crate) unsafe fn new(number: u32, value: *const u8, bytes: usize) -> Self {
         let mut halves = [0u32; WORDS];
         let n = words(bytes);
         assert!(n <= WORDS);
@@ -37,12 +37,12 @@ impl Note {
     }
 
     /// Its words.
-    pub fn words(&self) -> &[u64] {
+    pub(crate) fn words(&self) -> &[u64] {
         &self.words[..self.n]
     }
 
     /// Writes it into a lane of this node. Releases all earlier writes.
-    pub fn show(&self, lane: &MailLane) {
+    pub(crate) fn show(&self, lane: &MailLane) {
         for (to, word) in lane.words.iter().zip(self.words()) {
             to.store(*word, Ordering::Release);
         }
@@ -50,7 +50,7 @@ impl Note {
 }
 
 /// Whether all of a note of `bytes` bytes is there. Acquires what its writer released.
-pub fn is_there(lane: &MailLane, number: u32, bytes: usize) -> bool {
+pub(crate) fn is_there(lane: &MailLane, number: u32, bytes: usize) -> bool {
     let shows = |word: &AtomicU64| word.load(Ordering::Acquire) as u32 == number;
     lane.words[..words(bytes)].iter().all(shows)
 }
@@ -59,7 +59,7 @@ pub fn is_there(lane: &MailLane, number: u32, bytes: usize) -> bool {
 ///
 /// # Safety
 /// `value` is valid for `bytes` bytes, [`NOTE_BYTES`] at most.
-pub unsafe fn read(lane: &MailLane, value: *mut u8, bytes: usize) {
+pub(crate) unsafe fn read(lane: &MailLane, value: *mut u8, bytes: usize) {
     let mut halves = [0u32; WORDS];
     for (half, word) in halves.iter_mut().zip(&lane.words) {
         *half = (word.load(Ordering::Relaxed) >> 32) as u32;

@@ -1,6 +1,8 @@
 //! Copying from and to other members' arrays, wherever they are.
 
 use super::copy_apart;
+use ferroshmem_fabric::Blocks;
+
 use crate::runtime::Runtime;
 use crate::symmetric::Target;
 
@@ -90,9 +92,13 @@ impl Runtime {
                 }
                 Target::There(to) => {
                     let link = self.link();
-                    let (to_step, from_step) = (to_step as isize, from_step as isize);
-                    link.fabric()
-                        .put_blocks(&link.stream, to, to_step, from, from_step, elem, n);
+                    let blocks = Blocks {
+                        bytes: elem,
+                        count: n,
+                        local_stride: from_step as isize,
+                        remote_stride: to_step as isize,
+                    };
+                    link.fabric().put_blocks(&link.stream, to, from, blocks);
                 }
             }
         }

@@ -4,15 +4,15 @@
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use ferroshmem_fabric::{Op, Width};
+use ferroshmem_fabric::{AtomicOp, Op, Width};
 
 use crate::runtime::Runtime;
 use crate::symmetric::Target;
 use crate::team::Members;
-use crate::wait::{Waiter, What, counter};
+use crate::wait::{WaitReason, Waiter, counter};
 
 /// Elements of a work array (`SHMEM_SYNC_SIZE`), of which the first [`ROUNDS`] count posts.
-pub const SYNC_SIZE: usize = 32;
+pub(crate) const SYNC_SIZE: usize = 32;
 const ROUNDS: usize = 16;
 const VALUE: usize = 16;
 const CALL: usize = 24;
@@ -20,7 +20,7 @@ const CALL: usize = 24;
 /// The work array of a collective on an active set: symmetric, 64-bit elements, and to be left
 /// as it was found.
 #[derive(Debug, Clone, Copy)]
-pub struct WorkArray<'a> {
+pub(crate) struct WorkArray<'a> {
     pub(super) rt: &'a Runtime,
     pub(super) name: &'static str,
     pub(super) members: Members,
@@ -29,7 +29,7 @@ pub struct WorkArray<'a> {
 
 impl WorkArray<'_> {
     /// The dissemination barrier over counters, which leaves the array as it was.
-    pub(super) fn synchronise(&self, me: usize, size: usize, what: What<'_>) {
+    pub(super) fn synchronise(&self, me: usize, size: usize, what: WaitReason<'_>) {
         let (mut distance, mut k) = (1, 0);
         while distance < size {
             self.post((me + distance) % size, k);
@@ -54,12 +54,12 @@ impl WorkArray<'_> {
                 link.fabric().fence(&link.stream);
                 let one = counter::ONE.into();
                 link.fabric()
-                    .post(&link.stream, at, Op::Add, Width::W32, one);
+                    .post(&link.stream, at, AtomicOp::new(Op::Add, Width::W32, one));
             }
         }
     }
 
-    fn take(&self, me: usize, round: usize, what: What<'_>) {
+    fn take(&self, me: usize, round: usize, what: WaitReason<'_>) {
         let word: &AtomicU32 = self.own(me, round);
         if self.rt.link.is_some() {
             // Posters of other nodes wake nobody who sleeps on the counter itself.
@@ -100,7 +100,7 @@ impl WorkArray<'_> {
             Target::There(at) => {
                 let link = self.rt.link();
                 link.fabric()
-                    .fetch(&link.stream, at, Op::Read, Width::W64, 0, 0)
+                    .fetch(&link.stream, at, AtomicOp::read(Width::W64))
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::job::Attachment;
 use crate::job::region::WaitKind;
 use crate::platform::futex;
 use crate::team;
-use crate::wait::{What, record};
+use crate::wait::{WaitReason, record};
 
 /// Waits until all PEs are here.
 pub(super) fn rendezvous(name: &str, job: &Attachment) {
@@ -24,7 +24,7 @@ pub(super) fn rendezvous(name: &str, job: &Attachment) {
     }
     // Counts as a collective of the world team, so that the launcher notices a PE that ended
     // without ever coming here.
-    let what = What {
+    let what = WaitReason {
         kind: WaitKind::Team,
         routine: name,
         address: 0,

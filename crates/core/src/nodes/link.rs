@@ -4,24 +4,24 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use ferroshmem_fabric::{Fabric, Remote, Request, Stream};
+use ferroshmem_fabric::{Config, Context, Fabric, Remote};
 
 use super::segment;
 use super::watch::Watch;
-use crate::env;
+use crate::config::{FabricSettings, Settings};
 use crate::job::region::{Mail, WaitKind};
 use crate::job::{Attachment, Mailboxes, mailboxes};
 use crate::memory::Space;
 use crate::runtime::Runtime;
 use crate::team;
 use crate::wait::record::Recorder;
-use crate::wait::{POLICY, What};
+use crate::wait::{POLICY, WaitReason};
 
 /// The fabric, connected.
 pub struct Link {
     fabric: Fabric,
     /// Operations of the library's own: collectives, locks.
-    pub stream: Stream,
+    pub stream: Context,
     /// The mailboxes of this node's PEs.
     pub mailboxes: Mailboxes,
     watch: Arc<Watch>,
@@ -45,29 +45,32 @@ static LINK: OnceLock<Link> = OnceLock::new();
 impl Link {
     /// Connects this PE with those of other nodes. Collective. The error is one line for the
     /// user.
-    pub fn open(job: &'static Attachment, space: &'static Space) -> Result<&'static Self, String> {
+    pub fn open(
+        job: &'static Attachment,
+        space: &'static Space,
+        settings: &Settings,
+    ) -> Result<&'static Self, String> {
         if let Some(link) = LINK.get() {
             link.watch.begin(link);
             return Ok(link);
         }
-        let timeout = timeout()?;
-        let watch = Arc::new(Watch::new(job, timeout));
-        let request = Request {
+        let watch = Arc::new(Watch::new(job, settings.fabric_timeout));
+        let config = Config {
             pe: job.pe,
             n_pes: job.n_pes(),
             local_pes: job.control.n_pes(),
             spin: spin(),
             tick: watch.interval(),
-            patience: watch.patience(),
-            ..wished()
+            peer_timeout: watch.patience(),
+            ..fabric_config(&settings.fabric)
         };
-        let fabric = Fabric::open(&request, watch.clone()).map_err(|e| e.to_string())?;
+        let fabric = Fabric::open(&config, watch.clone()).map_err(|e| e.to_string())?;
         let mailboxes = Mailboxes::map(&job.file, job.control.offsets(), job.control.n_pes())
             .map_err(|e| format!("cannot map the mailboxes: {e}"))?;
         share(&fabric, job, space, &mailboxes).map_err(|e| e.to_string())?;
         let image = space.globals().map_or(0, |globals| globals.image);
         let mut mine = image.to_le_bytes().to_vec();
-        mine.extend(fabric.ticket());
+        mine.extend(fabric.address());
         let bootstrap = job.bootstrap("shmem_init");
         let all = bootstrap.exchange(&mine).map_err(|e| e.to_string())?;
         let mut images = Vec::with_capacity(all.len());
@@ -79,16 +82,16 @@ impl Link {
         }
         let by_cpu = fabric.atomics_by_cpu();
         let is_far = |pe: usize| !by_cpu || job.placement.index_here(pe).is_none();
-        let tickets = all.iter().enumerate().filter(|(pe, _)| is_far(*pe));
-        let mut tickets = tickets.map(|(pe, blob)| (pe, &blob[size_of::<u64>()..]));
+        let addresses = all.iter().enumerate().filter(|(pe, _)| is_far(*pe));
+        let mut addresses = addresses.map(|(pe, blob)| (pe, &blob[size_of::<u64>()..]));
         fabric
-            .connect(job.n_pes(), &mut tickets)
+            .connect(job.n_pes(), &mut addresses)
             .map_err(|e| e.to_string())?;
         // Nobody writes before all have connected.
         bootstrap.barrier().map_err(|e| e.to_string())?;
         let link = LINK.get_or_init(|| Self {
             fabric,
-            stream: Stream::default(),
+            stream: Context::default(),
             mailboxes,
             watch,
             images,
@@ -175,14 +178,13 @@ fn share(
     }
 }
 
-/// What the environment says about the fabric.
-pub fn wished() -> Request {
-    let value = |variable: &env::Variable| variable.get().filter(|v| !v.is_empty());
-    Request {
-        provider: value(&env::FABRIC).filter(|p| p != "auto"),
-        interface: value(&env::FABRIC_INTERFACE),
-        library: value(&env::LIBFABRIC),
-        ..Request::default()
+/// What the user asks of the fabric.
+pub fn fabric_config(settings: &FabricSettings) -> Config {
+    Config {
+        provider: settings.provider.clone(),
+        interface: settings.interface.clone(),
+        library: settings.library.clone(),
+        ..Config::default()
     }
 }
 
@@ -191,14 +193,8 @@ fn spin() -> Duration {
     if POLICY.oversubscribed() {
         Duration::ZERO
     } else {
-        Request::default().spin
+        Config::default().spin
     }
-}
-
-/// `SHMEM_FABRIC_TIMEOUT`; None for 0.
-fn timeout() -> Result<Option<Duration>, String> {
-    let seconds = env::FABRIC_TIMEOUT.number()?.unwrap_or(10);
-    Ok((seconds > 0).then(|| Duration::from_secs(seconds.into())))
 }
 
 impl Runtime {
@@ -206,7 +202,7 @@ impl Runtime {
     /// `name`: for the line that says what was waited for when one of them is gone.
     #[inline]
     pub fn show_wait(&self, name: &str) -> Recorder {
-        Recorder::start(&What::at(WaitKind::Remote, name, 0))
+        Recorder::start(&WaitReason::at(WaitKind::Remote, name, 0))
     }
 
     /// What joins this node with the others: there are others.

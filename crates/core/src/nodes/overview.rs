@@ -2,59 +2,59 @@
 
 use std::fmt::Write;
 
-use ferroshmem_fabric::offers::{self, Offer};
+use ferroshmem_fabric::discovery::{self, Provider};
 
-use super::link::wished;
+use super::link;
+use crate::config::FabricSettings;
 
-/// The offers, the best first, and which would be chosen and why. The error is one line for the
+/// The providers, the best first, and which would be chosen and why. The error is one line for the
 /// user.
 pub fn describe() -> Result<String, String> {
-    let request = wished();
-    let offers = offers::offers(&request).map_err(|e| e.to_string())?;
+    let settings = FabricSettings::read().map_err(|e| e.to_string())?;
+    let config = link::fabric_config(&settings);
+    let providers = discovery::providers(&config).map_err(|e| e.to_string())?;
     let mut text = String::from("Ways to PEs of other nodes, the best first\n");
-    for offer in &offers {
-        text += &line(offer);
+    for provider in &providers {
+        text += &line(provider);
     }
-    if offers.is_empty() {
+    if providers.is_empty() {
         text += "  none: libfabric has no provider for this machine's networks\n";
     }
-    text += &verdict(&offers, request.provider.as_deref());
+    text += &verdict(&providers, config.provider.as_deref());
     Ok(text)
 }
 
-fn line(offer: &Offer) -> String {
-    let Offer {
-        provider,
+fn line(provider: &Provider) -> String {
+    let Provider {
+        name,
         interface,
         address,
         ..
-    } = offer;
-    let mut text = format!("  {provider} on {interface}");
+    } = provider;
+    let mut text = format!("  {name} on {interface}");
     if !address.is_empty() {
         text += &format!(" ({address})");
     }
-    text += &match &offer.usable {
-        Ok(()) => format!("\n      {}\n", offer.capabilities.join(", ")),
+    text += &match &provider.usable {
+        Ok(()) => format!("\n      {}\n", provider.capabilities.join(", ")),
         Err(why) => format!("\n      not usable: {why}\n"),
     };
     text
 }
 
-fn verdict(offers: &[Offer], forced: Option<&str>) -> String {
+fn verdict(providers: &[Provider], forced: Option<&str>) -> String {
     let mut text = String::new();
     let why = match forced {
         Some(provider) => format!("SHMEM_FABRIC asks for {provider}"),
         None => "the first that can be used; SHMEM_FABRIC and SHMEM_FABRIC_INTERFACE force another"
             .to_owned(),
     };
-    match offers.iter().find(|offer| offer.usable.is_ok()) {
-        Some(Offer {
-            provider,
-            interface,
-            ..
+    match providers.iter().find(|provider| provider.usable.is_ok()) {
+        Some(Provider {
+            name, interface, ..
         }) => {
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "Chosen: {provider} on {interface}: {why}");
+            let _ = writeln!(text, "Chosen: {name} on {interface}: {why}");
         }
         None => {
             let _ = writeln!(

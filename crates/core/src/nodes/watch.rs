@@ -12,7 +12,7 @@ use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use std::{ptr, thread};
 
-use ferroshmem_fabric::{Events, Stream};
+use ferroshmem_fabric::{Context, Events};
 
 use super::Link;
 use super::departure::{Cause, Departure};
@@ -24,14 +24,14 @@ use crate::wait::record;
 
 /// The watch of one PE.
 #[derive(Debug)]
-pub struct Watch {
+pub(super) struct Watch {
     job: &'static Attachment,
     /// Within which a departure is to be noticed; None: not at all.
     timeout: Option<Duration>,
     /// Null while nobody is missed.
     link: AtomicPtr<Link>,
     ending: AtomicBool,
-    stream: Stream,
+    context: Context,
     pulses: AtomicU64,
     heard: Mutex<Heard>,
     mate: OnceLock<Option<OwnedFd>>,
@@ -49,13 +49,13 @@ struct Heard {
 
 impl Watch {
     /// A watch that sleeps until [`begin`](Self::begin).
-    pub fn new(job: &'static Attachment, timeout: Option<Duration>) -> Self {
+    pub(super) fn new(job: &'static Attachment, timeout: Option<Duration>) -> Self {
         Self {
             job,
             timeout,
             link: AtomicPtr::new(ptr::null_mut()),
             ending: AtomicBool::new(false),
-            stream: Stream::default(),
+            context: Context::default(),
             pulses: AtomicU64::new(0),
             heard: Mutex::new(Heard {
                 pulse: 0,
@@ -69,7 +69,7 @@ impl Watch {
 
     /// Time from one look at this node's PEs to the next: short, as launchers end the others of
     /// a job when they see one end, and do not say what those waited for.
-    pub fn interval(&self) -> Duration {
+    pub(super) fn interval(&self) -> Duration {
         Duration::from_millis(20)
     }
 
@@ -80,13 +80,13 @@ impl Watch {
     }
 
     /// How long a node may be silent: what is left of the timeout is for telling all.
-    pub fn patience(&self) -> Duration {
+    pub(super) fn patience(&self) -> Duration {
         self.timeout
             .map_or(Duration::from_secs(3600), |t| t * 6 / 10)
     }
 
     /// All PEs are connected: from now on they are missed.
-    pub fn begin(&self, link: &'static Link) {
+    pub(super) fn begin(&self, link: &'static Link) {
         let mut heard = self.heard.lock().unwrap_or_else(|e| e.into_inner());
         heard.at = Instant::now();
         self.link
@@ -94,7 +94,7 @@ impl Watch {
     }
 
     /// All PEs have come to the end.
-    pub fn end(&self) {
+    pub(super) fn end(&self) {
         self.link.store(ptr::null_mut(), Ordering::Release);
     }
 
@@ -143,7 +143,7 @@ impl Watch {
             revents: 0,
         };
         // SAFETY: one live entry; returns at once.
-        let ended = unsafe { libc::poll(&mut poll, 1, 0) } > 0;
+        let ended = unsafe { libc::poll(&raw mut poll, 1, 0) } > 0;
         let state = PeState::from_word(block.state.load(Ordering::Acquire));
         (ended && !matches!(state, PeState::Finalized | PeState::GlobalExit)).then_some(Departure {
             pe: here[index],
@@ -202,7 +202,7 @@ impl Watch {
         let node = placement.of(speaker as usize).node;
         (0..self.job.n_pes())
             .filter(|pe| placement.of(*pe).node == node)
-            .map(|pe| link.fabric().answers(pe))
+            .map(|pe| link.fabric().completed(pe))
             .fold(0, u32::wrapping_add)
     }
 
@@ -210,11 +210,11 @@ impl Watch {
         let at = Link::mailbox(pe, offset);
         let from = (&raw const word).cast();
         // SAFETY: a live word, which may be reused on return; the board is the library's.
-        unsafe { link.fabric().put(&self.stream, at, from, size_of::<u64>()) };
+        unsafe { link.fabric().put(&self.context, at, from, size_of::<u64>()) };
     }
 
     /// Has all PEs of the job end with `status`: this one has called `shmem_global_exit`.
-    pub fn end_all(&self, status: u8) {
+    pub(super) fn end_all(&self, status: u8) {
         let Some(link) = self.link() else { return };
         let gone = Departure {
             pe: self.job.pe as u32,
@@ -223,7 +223,7 @@ impl Watch {
         };
         self.tell_here(link, gone);
         self.tell_other_nodes(link, gone);
-        link.fabric().quiet(&self.stream);
+        link.fabric().quiet(&self.context);
     }
 
     fn tell_here(&self, link: &Link, gone: Departure) {
@@ -331,7 +331,7 @@ impl Watch {
 }
 
 impl Events for Watch {
-    fn lost(&self, pe: usize, reason: &str) -> ! {
+    fn peer_failed(&self, pe: usize, reason: &str) -> ! {
         let gone = Departure {
             pe: pe as u32,
             cause: Cause::Unreachable,
@@ -357,7 +357,7 @@ impl Events for Watch {
         }
     }
 
-    fn arrived(&self) {
+    fn memory_changed(&self) {
         point::announce(&self.job.control.pe_block(self.job.index).signals);
     }
 

@@ -12,7 +12,7 @@ pub fn wait(word: &AtomicU32, expected: u32, bits: u32, timeout: Option<Duration
             tv_nsec: 0,
         };
         // SAFETY: the pointer is to a live timespec.
-        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
         let nanos = now.tv_nsec as u64 + u64::from(t.subsec_nanos());
         libc::timespec {
             tv_sec: now.tv_sec + t.as_secs() as i64 + (nanos / 1_000_000_000) as i64,

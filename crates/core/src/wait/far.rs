@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use ferroshmem_fabric::offer_core;
+use ferroshmem_fabric::yield_core;
 
 use super::POLICY;
 use crate::nodes::Link;
@@ -18,7 +18,7 @@ const QUIET: Duration = Duration::from_micros(300);
 
 /// Looks of one waiter at what PEs of other nodes send.
 #[derive(Debug)]
-pub struct Far {
+pub(super) struct Far {
     link: &'static Link,
     looks: u32,
     /// Looks in a row before the core is given up between them.
@@ -32,7 +32,7 @@ pub struct Far {
 
 impl Far {
     /// Looks of a waiter who makes so many `spins` where he waits for PEs of his node.
-    pub fn new(link: &'static Link, spins: u32) -> Self {
+    pub(super) fn new(link: &'static Link, spins: u32) -> Self {
         const SELFISH: u32 = 500;
         Self {
             link,
@@ -47,7 +47,7 @@ impl Far {
     /// Lets the fabric work, and soon others, too: hosts of one machine may know nothing of
     /// each other, and what is waited for may need a core. False: it is time to sleep.
     /// Where PEs outnumber cores it soon is.
-    pub fn look(&mut self) -> bool {
+    pub(super) fn look(&mut self) -> bool {
         /// Looks between two offers of the core that nobody took up.
         const STRIDE: u32 = 32;
 
@@ -62,7 +62,7 @@ impl Far {
                     // The fabric's own thread stays away while others let the fabric work.
                     return false;
                 }
-                self.wanted = offer_core();
+                self.wanted = yield_core();
             }
         }
         self.link.fabric().progress();
@@ -71,7 +71,7 @@ impl Far {
 
     /// Something has come after the waiter has slept so long: what is waited for may be next, so
     /// that it pays to look again as at first.
-    pub fn hope(&mut self, slept: Duration) {
+    pub fn reset(&mut self, slept: Duration) {
         /// What comes so soon is one of many.
         const SOON: Duration = Duration::from_millis(1);
 
@@ -82,6 +82,6 @@ impl Far {
 
     /// The waiter sleeps: the fabric's own thread takes over.
     pub fn hand_over(&self) {
-        self.link.fabric().hand_over();
+        self.link.fabric().yield_progress();
     }
 }

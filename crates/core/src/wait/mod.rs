@@ -3,11 +3,11 @@
 pub mod counter;
 mod far;
 pub mod flag;
-pub mod patience;
 pub mod record;
+pub mod strategy;
 pub mod ticket;
 pub mod word;
 
-pub use patience::{POLICY, Patience, Policy, Waiter};
-pub use record::What;
+pub use record::WaitReason;
+pub use strategy::{POLICY, Policy, WaitStrategy, Waiter};
 pub use word::Word;

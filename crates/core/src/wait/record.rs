@@ -7,7 +7,7 @@ use crate::job::region::{WaitKind, WaitRecord};
 
 /// A wait as it is reported.
 #[derive(Debug, Clone, Copy)]
-pub struct What<'a> {
+pub struct WaitReason<'a> {
     /// Kind of wait.
     pub kind: WaitKind,
     /// C name of the routine.
@@ -22,7 +22,7 @@ pub struct What<'a> {
     pub sequence: u32,
 }
 
-impl<'a> What<'a> {
+impl<'a> WaitReason<'a> {
     /// A wait for one address.
     pub fn at(kind: WaitKind, routine: &'a str, address: usize) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl Recorder {
     }
 
     /// Shows `what` as this PE's wait.
-    pub fn start(what: &What<'_>) -> Self {
+    pub fn start(what: &WaitReason<'_>) -> Self {
         let Some(r) = Self::record() else {
             return Self { serial: 0 };
         };
@@ -94,6 +94,6 @@ pub fn now_ms() -> u64 {
         tv_nsec: 0,
     };
     // SAFETY: the pointer is to a live timespec.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
     now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000
 }

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
 ///
 /// Any number of threads may use one at the same time. What is under way when it is dropped
 /// still completes.
-pub struct Stream(NonNull<Counts>);
+pub struct Context(NonNull<Counts>);
 
 // SAFETY: a box of atomics.
-unsafe impl Send for Stream {}
+unsafe impl Send for Context {}
 // SAFETY: as above.
-unsafe impl Sync for Stream {}
+unsafe impl Sync for Context {}
 
 /// What of a stream is under way.
 #[derive(Default)]
@@ -34,19 +34,19 @@ pub(crate) struct Lane {
     fenced: AtomicU32,
 }
 
-impl Default for Stream {
-    fn default() -> Stream {
-        Stream(NonNull::from(Box::leak(Box::<Counts>::default())))
+impl Default for Context {
+    fn default() -> Context {
+        Context(NonNull::from(Box::leak(Box::<Counts>::default())))
     }
 }
 
-impl std::fmt::Debug for Stream {
+impl std::fmt::Debug for Context {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Stream({} under way)", self.counts().under_way())
+        write!(f, "Context({} under way)", self.counts().under_way())
     }
 }
 
-impl Drop for Stream {
+impl Drop for Context {
     fn drop(&mut self) {
         // Operations under way count themselves down: then the counts stay for them. The last
         // thing an operation does with them is to count down to 0.
@@ -57,7 +57,7 @@ impl Drop for Stream {
     }
 }
 
-impl Stream {
+impl Context {
     pub(crate) fn counts(&self) -> &Counts {
         // SAFETY: lives until drop.
         unsafe { self.0.as_ref() }
@@ -65,11 +65,11 @@ impl Stream {
 }
 
 impl Counts {
-    pub fn under_way(&self) -> usize {
+    pub(crate) fn under_way(&self) -> usize {
         self.all.load(Acquire)
     }
 
-    pub fn lane(&self, pe: usize, n_pes: usize) -> &Lane {
+    pub(crate) fn lane(&self, pe: usize, n_pes: usize) -> &Lane {
         let lanes = self
             .lanes
             .get_or_init(|| (0..n_pes).map(|_| Lane::default()).collect());
@@ -77,15 +77,15 @@ impl Counts {
     }
 
     /// The operations to this PE, if there ever were any to any.
-    pub fn existing(&self, pe: usize) -> Option<&Lane> {
+    pub(crate) fn existing(&self, pe: usize) -> Option<&Lane> {
         self.lanes.get()?.get(pe)
     }
 
-    pub fn fence(&self) {
+    pub(crate) fn fence(&self) {
         self.fences.fetch_add(1, Relaxed);
     }
 
-    pub fn begin(&self, lane: &Lane, write: bool) {
+    pub(crate) fn begin(&self, lane: &Lane, write: bool) {
         self.all.fetch_add(1, Relaxed);
         lane.out.fetch_add(1, Relaxed);
         if !write {
@@ -94,7 +94,7 @@ impl Counts {
     }
 
     /// The operation is complete. Nothing of the stream may be touched afterwards.
-    pub fn end(&self, lane: &Lane, write: bool) {
+    pub(crate) fn end(&self, lane: &Lane, write: bool) {
         if !write {
             lane.others.fetch_sub(1, Relaxed);
         }
@@ -103,27 +103,27 @@ impl Counts {
     }
 
     /// Whether a fence came after operations of the lane that may still be under way.
-    pub fn behind(&self, lane: &Lane) -> bool {
+    pub(crate) fn behind(&self, lane: &Lane) -> bool {
         lane.fenced.load(Relaxed) != self.fences.load(Relaxed)
     }
 
     /// All operations of the lane that came before the fences so far are complete.
-    pub fn caught_up(&self, lane: &Lane, fences: u32) {
+    pub(crate) fn caught_up(&self, lane: &Lane, fences: u32) {
         lane.fenced.store(fences, Relaxed);
     }
 
-    pub fn fences(&self) -> u32 {
+    pub(crate) fn fences(&self) -> u32 {
         self.fences.load(Relaxed)
     }
 }
 
 impl Lane {
-    pub fn under_way(&self) -> u32 {
+    pub(crate) fn under_way(&self) -> u32 {
         self.out.load(Acquire)
     }
 
     /// Whether all that is under way are writes.
-    pub fn only_writes(&self) -> bool {
+    pub(crate) fn only_writes(&self) -> bool {
         self.others.load(Relaxed) == 0
     }
 }

@@ -1,4 +1,4 @@
-//! What the machine offers to go across nodes with, and which of it is chosen.
+//! The providers that can reach other nodes, and which of them is chosen.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -6,13 +6,13 @@ use std::sync::Arc;
 use crate::info::{Info, Wish, ask};
 use crate::interface::{Interface, interfaces};
 use crate::sys::{self, Library};
-use crate::{Error, Request};
+use crate::{Config, Error};
 
 /// A provider on an interface.
 #[derive(Clone, Debug)]
-pub struct Offer {
+pub struct Provider {
     /// As libfabric names it: "tcp;ofi_rxm".
-    pub provider: String,
+    pub name: String,
     /// libfabric's name of the network: "192.0.2.0/24".
     pub fabric: String,
     /// Name of the network interface or device: "eth0", "mlx5_0".
@@ -29,38 +29,38 @@ pub struct Offer {
 
 #[doc(hidden)]
 pub struct Candidate {
-    pub offer: Offer,
+    pub provider: Provider,
     pub info: Info,
 }
 
-/// All offers, the best first: if the first is usable, it is what is chosen.
+/// All providers, the best first: if the first is usable, it is what is chosen.
 ///
 /// # Errors
 /// The library cannot be opened.
-pub fn offers(request: &Request) -> Result<Vec<Offer>, Error> {
-    let library = library(request)?;
-    Ok(survey(&library, request, true)
+pub fn providers(config: &Config) -> Result<Vec<Provider>, Error> {
+    let library = open_library(config)?;
+    Ok(enumerate(&library, config, true)
         .into_iter()
-        .map(|candidate| candidate.offer)
+        .map(|candidate| candidate.provider)
         .collect())
 }
 
 #[doc(hidden)]
-pub fn library(request: &Request) -> Result<Arc<Library>, Error> {
+pub fn open_library(config: &Config) -> Result<Arc<Library>, Error> {
     // rxm makes queues for this many peers, and devices refuse those for the usual 1,024.
     if std::env::var_os("FI_UNIVERSE_SIZE").is_none() {
-        let peers = request.n_pes.clamp(16, 1024);
+        let peers = config.n_pes.clamp(16, 1024);
         // SAFETY: as for every change of the environment: the owner opens the fabric before its
         // program has other threads that read it.
         unsafe { std::env::set_var("FI_UNIVERSE_SIZE", peers.to_string()) };
     }
-    Ok(Arc::new(Library::open(request.library.as_deref())?))
+    Ok(Arc::new(Library::open(config.library.as_deref())?))
 }
 
 /// Offers with what libfabric needs to take them, the best first; with `all`, also those that
 /// lack something.
 #[doc(hidden)]
-pub fn survey(library: &Arc<Library>, request: &Request, all: bool) -> Vec<Candidate> {
+pub fn enumerate(library: &Arc<Library>, config: &Config, all: bool) -> Vec<Candidate> {
     let interfaces = interfaces();
     let fit = ask(library, &Wish::All);
     let rest = if all {
@@ -69,69 +69,69 @@ pub fn survey(library: &Arc<Library>, request: &Request, all: bool) -> Vec<Candi
         Vec::new()
     };
     let mut candidates: Vec<Candidate> = Vec::new();
-    let offers = fit
+    let found = fit
         .into_iter()
         .map(|info| (info, true))
         .chain(rest.into_iter().map(|info| (info, false)));
-    for (info, fits) in offers {
-        let offer = judge(&info, fits, &interfaces, request);
+    for (info, fits) in found {
+        let provider = describe(&info, fits, &interfaces, config);
         let known = candidates.iter().any(|known| {
-            known.offer.provider == offer.provider
-                && known.offer.interface == offer.interface
-                && known.offer.address == offer.address
+            known.provider.name == provider.name
+                && known.provider.interface == provider.interface
+                && known.provider.address == provider.address
         });
         if !known {
-            candidates.push(Candidate { offer, info });
+            candidates.push(Candidate { provider, info });
         }
     }
     // Stable: otherwise libfabric's order, which has the fastest first.
-    candidates.sort_by_key(|c| (c.offer.usable.is_err(), c.offer.rank));
+    candidates.sort_by_key(|c| (c.provider.usable.is_err(), c.provider.rank));
     candidates
 }
 
-fn judge(info: &Info, fits: bool, interfaces: &[Interface], request: &Request) -> Offer {
+fn describe(info: &Info, fits: bool, interfaces: &[Interface], config: &Config) -> Provider {
     let provider = info.provider();
     let address = info.address();
     let device = info.domain();
     let interface = interfaces.iter().find(|i| Some(i.address) == address);
-    let name = interface.map_or(device.as_str(), |i| i.name.as_str());
+    let device_name = interface.map_or(device.as_str(), |i| i.name.as_str());
     let usable = if fits {
-        admit(&provider, &device, address, interface, request)
+        filter(&provider, &device, address, interface, config)
     } else {
         Err(lacking(info))
     };
-    Offer {
+    Provider {
         rank: rank(&provider, address, interface),
         fabric: info.fabric(),
-        interface: name.to_owned(),
+        interface: device_name.to_owned(),
         address: address.map_or_else(String::new, |a| a.to_string()),
         capabilities: capabilities(info),
         usable,
-        provider,
+        name: provider,
     }
 }
 
-fn admit(
+fn filter(
     provider: &str,
     device: &str,
     address: Option<IpAddr>,
     interface: Option<&Interface>,
-    request: &Request,
+    config: &Config,
 ) -> Result<(), String> {
-    let asked = request.provider.as_deref() == Some(provider);
+    let asked = config.provider.as_deref() == Some(provider);
     if provider.split(';').any(|part| part == "shm") && !asked {
         return Err("reaches only PEs of its own node".into());
     }
     if provider.split(';').any(|part| part == "net") && !asked {
         return Err("an experiment in libfabric 1.17, which tcp came out of".into());
     }
-    if let Some(wanted) = &request.provider
+    if let Some(wanted) = &config.provider
         && !asked
         && provider.split(';').next() != Some(wanted)
     {
         return Err(format!("SHMEM_FABRIC asks for {wanted}"));
     }
-    if let Some(wanted) = &request.interface {
+    if let Some(wanted) = &config.interface {
         let named = device == wanted
             || interface.is_some_and(|i| &i.name == wanted)
             || address.is_some_and(|a| Ok(a) == wanted.parse());
@@ -147,7 +147,7 @@ fn admit(
     match (address, interface) {
         (Some(_), None) => Err("no interface has its address".into()),
         (_, Some(i)) if !i.up => Err(format!("{} is down", i.name)),
-        (_, Some(i)) if i.loopback && request.interface.is_none() => {
+        (_, Some(i)) if i.loopback && config.interface.is_none() => {
             Err("loopback: only if SHMEM_FABRIC_INTERFACE asks for it".into())
         }
         _ => Ok(()),

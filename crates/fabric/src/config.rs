@@ -2,12 +2,12 @@ use std::time::Duration;
 
 /// What the owner of a [`Fabric`](crate::Fabric) wants of it.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct Config {
     /// Name of the provider, as `fi_info` prints it ("tcp;ofi_rxm"); `None`: the best one there is.
     pub provider: Option<String>,
     /// Name or address of the network interface; `None`: the first that is up and is not loopback.
     pub interface: Option<String>,
-    /// Path of the library to open instead of `libfabric.so.1`.
+    /// Path of the library to open instead of [`LIBFABRIC`](crate::LIBFABRIC).
     pub library: Option<String>,
     /// The PE that this is.
     pub pe: usize,
@@ -22,12 +22,12 @@ pub struct Request {
     pub tick: Duration,
     /// How long a provider may refuse an operation to a PE from which nothing comes back,
     /// before that PE counts as lost.
-    pub patience: Duration,
+    pub peer_timeout: Duration,
 }
 
-impl Default for Request {
-    fn default() -> Request {
-        Request {
+impl Default for Config {
+    fn default() -> Config {
+        Config {
             provider: None,
             interface: None,
             library: None,
@@ -36,7 +36,7 @@ impl Default for Request {
             local_pes: 1,
             spin: Duration::from_micros(50),
             tick: Duration::from_millis(500),
-            patience: Duration::from_secs(10),
+            peer_timeout: Duration::from_secs(10),
         }
     }
 }

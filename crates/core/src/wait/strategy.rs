@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::far::Far;
-use super::record::{Recorder, What};
+use super::record::{Recorder, WaitReason};
+use crate::config::SPIN;
 use crate::nodes::Link;
 
 /// Decides between looking again and sleeping.
-pub trait Patience {
+pub trait WaitStrategy {
     /// Called after each unsuccessful look: true to look again at once, false to sleep.
     fn poll_again(&mut self) -> bool;
 
@@ -63,7 +64,7 @@ pub struct Policy {
 
 /// The policy in force.
 pub static POLICY: Policy = Policy {
-    spins: AtomicU32::new(2000),
+    spins: AtomicU32::new(SPIN.value.default),
     yields: AtomicU32::new(0),
     oversubscribed: AtomicBool::new(false),
 };
@@ -81,7 +82,7 @@ impl Policy {
         const SCHEDULINGS: usize = 256;
 
         let oversubscribed = n_pes > cores;
-        let default = if oversubscribed { 20 } else { 2000 };
+        let default = SPIN.value.default_for(oversubscribed);
         let yields = if oversubscribed {
             (SCHEDULINGS * cores / n_pes).clamp(4, 64) as u32
         } else {
@@ -103,7 +104,7 @@ impl Policy {
 /// A wait under way: counts the looks and records a wait that lasts.
 #[derive(Debug)]
 pub struct Waiter<'a> {
-    what: What<'a>,
+    what: WaitReason<'a>,
     /// What other nodes send, if that is what is waited for.
     far: Option<Far>,
     spins: Spins,
@@ -116,7 +117,7 @@ pub struct Waiter<'a> {
 impl<'a> Waiter<'a> {
     /// A wait for `what`, under the policy in force.
     #[inline]
-    pub fn new(what: What<'a>) -> Self {
+    pub fn new(what: WaitReason<'a>) -> Self {
         Self {
             what,
             far: None,
@@ -129,7 +130,7 @@ impl<'a> Waiter<'a> {
 
     /// A wait for `what`, which PEs of other nodes bring about over `link`, too.
     #[inline]
-    pub fn across(link: Option<&'static Link>, what: What<'a>) -> Self {
+    pub fn internode(link: Option<&'static Link>, what: WaitReason<'a>) -> Self {
         let near = Self::new(what);
         let spins = near.spins.all;
         match link {
@@ -164,9 +165,9 @@ impl<'a> Waiter<'a> {
     }
 
     /// Something has come after this waiter has slept so long.
-    pub fn hope(&mut self, slept: Duration) {
+    pub fn reset(&mut self, slept: Duration) {
         if let Some(far) = &mut self.far {
-            far.hope(slept);
+            far.reset(slept);
         }
     }
 
@@ -200,7 +201,7 @@ impl<'a> Waiter<'a> {
     }
 }
 
-impl Patience for Waiter<'_> {
+impl WaitStrategy for Waiter<'_> {
     #[inline]
     fn poll_again(&mut self) -> bool {
         self.spins.again() || self.poll_slowly()
