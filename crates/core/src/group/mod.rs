@@ -9,7 +9,6 @@ pub mod active_set;
 mod agreement;
 mod epoch;
 mod mail;
-pub mod note;
 mod places;
 mod reach;
 mod sharing;
