@@ -61,7 +61,6 @@
 //! A PE that panics ends the job, with its message and exit status 101 (134 where panics abort). One
 //! whose `main` returns an error while the others go on ends it, too, after it has told the error.
 
-#![warn(missing_docs)]
 #![deny(unsafe_code)]
 
 mod amo;

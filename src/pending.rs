@@ -29,7 +29,7 @@ pub struct Pending<'scope, 'env: 'scope, T: Plain> {
     scope: PhantomData<&'scope mut &'scope ()>,
 }
 
-impl<'scope, 'env, T: Plain> Pending<'scope, 'env, T> {
+impl<'env, T: Plain> Pending<'_, 'env, T> {
     pub(crate) fn new(window: &'env Window<'_, T>) -> Self {
         Self {
             window,

@@ -106,7 +106,7 @@ impl Iterator for Members {
 
 impl ExactSizeIterator for Members {}
 
-impl<'p> Team<'p> {
+impl Team<'_> {
     /// The team of a live handle.
     pub(crate) fn of_handle(handle: usize, scratch: Rc<Scratch>) -> Self {
         let number = |n: i32| usize::try_from(n).expect("the team lives, and has members");

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
-use ferroshmem_core::env;
+use ferroshmem_core::config;
 
 use crate::implementation::Implementation;
 use crate::plan::Run;
@@ -92,7 +92,7 @@ impl Campaign<'_> {
         };
         let program = folder.join(&run.program);
         let mut command = implementation.launch(&program, run.pes, self.cores, run.heap);
-        env::keep_from(&mut command, &["OMP_"]);
+        config::isolate(&mut command, &["OMP_"]);
         command.args(&run.arguments);
         command.envs(run.variables.iter().map(|(name, value)| (name, value)));
         let line = shown(&command);

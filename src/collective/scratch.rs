@@ -19,7 +19,7 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     /// Allocates it; collective over the world, in whose initialisation it is.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let start = memory::align("World::init", CHUNK, CHUNK * (init::n_pes() + 1));
         if start.is_null() {
             setup::misuse(
@@ -31,12 +31,12 @@ impl Scratch {
     }
 
     /// Where this PE puts what it gives.
-    pub fn source<T>(&self) -> *mut T {
+    pub(crate) fn source<T>(&self) -> *mut T {
         self.start.cast()
     }
 
     /// Where it finds what it gets.
-    pub fn dest<T>(&self) -> *mut T {
+    pub(crate) fn dest<T>(&self) -> *mut T {
         // SAFETY: within the block.
         unsafe { self.start.byte_add(CHUNK) }.cast()
     }

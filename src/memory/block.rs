@@ -35,7 +35,7 @@ pub(crate) struct Block<'w, T> {
 
 impl<T: Plain> Block<'_, T> {
     /// Allocates `len` elements on every PE, all bytes zero.
-    pub fn new(len: usize) -> Result<Self, AllocError> {
+    pub(crate) fn new(len: usize) -> Result<Self, AllocError> {
         const { assert!(size_of::<T>() > 0, "an element must have bytes") };
         let size = size_of::<T>();
         let bytes = len
@@ -80,25 +80,25 @@ const LINE: usize = 64;
 impl<T> Block<'_, T> {
     /// Number of elements of each PE's part.
     #[inline]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     /// A number that all PEs know the block by.
-    pub fn id(&self) -> u64 {
+    pub(crate) fn id(&self) -> u64 {
         // The place in the heap, which is the same on all.
         self.mine().addr().get() as u64
     }
 
     /// This PE's part.
     #[inline]
-    pub fn mine(&self) -> NonNull<T> {
+    pub(crate) fn mine(&self) -> NonNull<T> {
         self.part(self.index as usize)
     }
 
     /// PE `pe`'s part, if it is one to load and store.
     #[inline]
-    pub fn here(&self, pe: Pe) -> Option<NonNull<T>> {
+    pub(crate) fn here(&self, pe: Pe) -> Option<NonNull<T>> {
         self.reach.index(pe.number()).map(|index| self.part(index))
     }
 
@@ -111,7 +111,7 @@ impl<T> Block<'_, T> {
 
     /// Where `n` elements from `start` on are on PE `pe`.
     #[inline]
-    pub fn elements(&self, pe: Pe, start: usize, n: usize) -> Result<Place<T>, OutOfBounds> {
+    pub(crate) fn elements(&self, pe: Pe, start: usize, n: usize) -> Result<Place<T>, OutOfBounds> {
         if start > self.len || n > self.len - start {
             return Err(self.out_of_bounds(start, n));
         }
@@ -125,25 +125,25 @@ impl<T> Block<'_, T> {
     }
 
     /// From now on used by atomic operations only.
-    pub fn for_atomics(mut self) -> Self {
+    pub(crate) fn for_atomics(mut self) -> Self {
         self.reach = windows().atomics;
         self
     }
 
     /// From now on used by loads and stores.
-    pub fn for_all(mut self) -> Self {
+    pub(crate) fn for_all(mut self) -> Self {
         self.reach = windows().memory;
         self
     }
 
     /// Whether this PE's own part is updated by CPU atomics.
     #[inline]
-    pub fn is_for_cpu_atomics(&self) -> bool {
+    pub(crate) fn is_for_cpu_atomics(&self) -> bool {
         self.reach.is_any()
     }
 
     #[cold]
-    pub fn out_of_bounds(&self, start: usize, len: usize) -> OutOfBounds {
+    pub(crate) fn out_of_bounds(&self, start: usize, len: usize) -> OutOfBounds {
         OutOfBounds {
             start,
             len,
@@ -152,7 +152,7 @@ impl<T> Block<'_, T> {
     }
 
     /// Frees nothing when it goes.
-    pub fn forget(self) {
+    pub(crate) fn forget(self) {
         std::mem::forget(self);
     }
 }

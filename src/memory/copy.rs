@@ -31,7 +31,7 @@ fn opaque_memcpy() -> Memcpy {
     let mut function: Memcpy = memcpy;
     // SAFETY: no instruction.
     unsafe {
-        asm!("/* {0} */", inout(reg) function, options(pure, nomem, nostack, preserves_flags))
+        asm!("/* {0} */", inout(reg) function, options(pure, nomem, nostack, preserves_flags));
     };
     function
 }

@@ -50,7 +50,7 @@ pub(super) fn beyond<R>(operation: impl FnOnce() -> R) -> R {
 
 impl<T> Far<T> {
     /// PE `pe`'s copies of the elements of this PE at `own`.
-    pub fn new(own: NonNull<T>, pe: Pe) -> Self {
+    pub(crate) fn new(own: NonNull<T>, pe: Pe) -> Self {
         Self {
             own,
             context: CTX_DEFAULT,
@@ -59,7 +59,7 @@ impl<T> Far<T> {
     }
 
     /// The same by a context, which has its own number for the PE.
-    pub fn through(self, context: usize, number: usize) -> Self {
+    pub(crate) fn through(self, context: usize, number: usize) -> Self {
         Self {
             context,
             pe: number as i32,
@@ -68,12 +68,12 @@ impl<T> Far<T> {
     }
 
     /// This PE's elements, which stand for the others'.
-    pub fn own(&self) -> *mut T {
+    pub(crate) fn own(&self) -> *mut T {
         self.own.as_ptr()
     }
 
     /// The PE, by its number in the world, if no context has another one.
-    pub fn pe(&self) -> i32 {
+    pub(crate) fn pe(&self) -> i32 {
         self.pe
     }
 }
@@ -85,7 +85,7 @@ impl<T: Plain> Far<T> {
     /// See [`Far`].
     #[cold]
     #[inline(never)]
-    pub unsafe fn put(self, name: &'static str, source: &[T]) {
+    pub(crate) unsafe fn put(self, name: &'static str, source: &[T]) {
         let (to, from) = (self.own().cast(), source.as_ptr().cast());
         // SAFETY: the caller's promise.
         unsafe { rma::put(name, self.context, to, from, size_of_val(source), self.pe) }
@@ -97,7 +97,7 @@ impl<T: Plain> Far<T> {
     /// See [`Far`]; the source stays as it is until the next quiet.
     #[cold]
     #[inline(never)]
-    pub unsafe fn begin_put(self, name: &'static str, source: &[T]) {
+    pub(crate) unsafe fn begin_put(self, name: &'static str, source: &[T]) {
         let (to, from) = (self.own().cast(), source.as_ptr().cast());
         // SAFETY: the caller's promise.
         unsafe { rma::put_nbi(name, self.context, to, from, size_of_val(source), self.pe) }
@@ -109,7 +109,7 @@ impl<T: Plain> Far<T> {
     /// See [`Far`].
     #[cold]
     #[inline(never)]
-    pub unsafe fn get(self, name: &'static str, dest: &mut [T]) {
+    pub(crate) unsafe fn get(self, name: &'static str, dest: &mut [T]) {
         let (to, from) = (dest.as_mut_ptr().cast(), self.own().cast());
         // SAFETY: the caller's promise.
         unsafe { rma::get(name, self.context, to, from, size_of_val(dest), self.pe) }
@@ -121,7 +121,7 @@ impl<T: Plain> Far<T> {
     /// See [`Far`]; nobody uses the destination until the next quiet.
     #[cold]
     #[inline(never)]
-    pub unsafe fn begin_get(self, name: &'static str, dest: &mut [T]) {
+    pub(crate) unsafe fn begin_get(self, name: &'static str, dest: &mut [T]) {
         let (to, from) = (dest.as_mut_ptr().cast(), self.own().cast());
         // SAFETY: the caller's promise.
         unsafe { rma::get_nbi(name, self.context, to, from, size_of_val(dest), self.pe) }
@@ -133,7 +133,7 @@ impl<T: Plain> Far<T> {
     /// See [`Far`]; the source has the blocks.
     #[cold]
     #[inline(never)]
-    pub unsafe fn put_blocks(self, name: &'static str, source: *const T, blocks: Blocks) {
+    pub(crate) unsafe fn put_blocks(self, name: &'static str, source: *const T, blocks: Blocks) {
         let (to, from) = (self.own().cast(), source.cast());
         let (to_stride, from_stride) = (blocks.stride as isize, blocks.own_stride as isize);
         let (block, n, size) = (blocks.block, blocks.n, size_of::<T>());
@@ -160,7 +160,7 @@ impl<T: Plain> Far<T> {
     /// See [`Far`]; the destination has the blocks.
     #[cold]
     #[inline(never)]
-    pub unsafe fn get_blocks(self, name: &'static str, dest: *mut T, blocks: Blocks) {
+    pub(crate) unsafe fn get_blocks(self, name: &'static str, dest: *mut T, blocks: Blocks) {
         let (to, from) = (dest.cast(), self.own().cast());
         let (to_stride, from_stride) = (blocks.own_stride as isize, blocks.stride as isize);
         let (block, n, size) = (blocks.block, blocks.n, size_of::<T>());

@@ -22,7 +22,7 @@ const ELEMENT: usize = 8;
 ///
 /// # Errors
 /// If this library's job fails.
-pub fn run(field: &Field, options: &Options) -> Result<()> {
+pub(crate) fn run(field: &Field, options: &Options) -> Result<()> {
     for (operation, title, linear) in OPERATIONS {
         let wanted = options.wanted(&PES, |(pes, _)| item(operation, pes));
         if wanted.is_empty() {

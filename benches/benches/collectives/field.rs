@@ -9,7 +9,7 @@ use ferroshmem_benches::{Implementation, Job, Prefix, Setting};
 
 /// An implementation as it takes part.
 #[derive(Debug, Clone)]
-pub struct Entrant {
+pub(crate) struct Entrant {
     /// Name in tables.
     pub label: String,
     /// Whose program runs.
@@ -22,7 +22,7 @@ pub struct Entrant {
 
 impl Entrant {
     /// An implementation in its ordinary setting.
-    pub fn new(label: &str, implementation: Implementation) -> Self {
+    pub(crate) fn new(label: &str, implementation: Implementation) -> Self {
         Self {
             label: label.to_owned(),
             implementation,
@@ -39,7 +39,7 @@ impl Entrant {
 
 /// Everybody who may take part.
 #[derive(Debug)]
-pub struct Field {
+pub(crate) struct Field {
     /// The installation of this library.
     pub prefix: Prefix,
     folder: PathBuf,
@@ -52,7 +52,7 @@ impl Field {
     ///
     /// # Errors
     /// If this library's, or the bare one, cannot be built.
-    pub fn open(prefix: Prefix, folder: &Path) -> Result<Self> {
+    pub(crate) fn open(prefix: Prefix, folder: &Path) -> Result<Self> {
         let mut programs = BTreeMap::new();
         for own in [Implementation::FerroShmem, Implementation::Processes] {
             programs.insert(own, own.build(&prefix, folder)?);
@@ -78,14 +78,14 @@ impl Field {
     }
 
     /// Whether there are more PEs than cores.
-    pub fn crowded(pes: usize) -> bool {
+    pub(crate) fn crowded(pes: usize) -> bool {
         pes > available_parallelism().map_or(1, usize::from)
     }
 
     /// The peers that are there, as they take part in jobs of `pes` PEs. Where PEs outnumber
     /// cores, Open MPI's take part bound to cores and free, as neither is always faster, and
     /// those in `linear` by linear reductions too.
-    pub fn peers(&self, pes: usize, linear: &[Implementation]) -> Vec<Entrant> {
+    pub(crate) fn peers(&self, pes: usize, linear: &[Implementation]) -> Vec<Entrant> {
         let mut entrants = Vec::new();
         for (peer, label) in Implementation::PEERS
             .into_iter()
@@ -107,7 +107,7 @@ impl Field {
     }
 
     /// Starts jobs of `pes` PEs with arrays of up to `bytes` bytes, one for each entrant.
-    pub fn start(&self, entrants: &[Entrant], pes: usize, bytes: usize) -> Vec<Result<Job>> {
+    pub(crate) fn start(&self, entrants: &[Entrant], pes: usize, bytes: usize) -> Vec<Result<Job>> {
         let start = |entrant: &Entrant| {
             let program = self
                 .programs

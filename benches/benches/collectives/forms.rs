@@ -85,7 +85,7 @@ impl Claim {
 ///
 /// # Errors
 /// If the library does not run at all.
-pub fn run(field: &Field, options: &Options) -> Result<()> {
+pub(crate) fn run(field: &Field, options: &Options) -> Result<()> {
     let mut claims = [
         Claim::new("the direct form is no slower than put/get"),
         Claim::new("the library's choice is no slower than the best algorithm"),

@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_secs(2);
 
 /// A program that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Program {
+pub(crate) enum Program {
     /// One of `pgas-microbench/`.
     Micro(&'static str),
     /// `c/overlap.c`.
@@ -40,7 +40,7 @@ impl fmt::Display for Program {
 
 /// An implementation, and its programs.
 #[derive(Debug)]
-pub struct Contender {
+pub(crate) struct Contender {
     /// Name in tables.
     pub label: &'static str,
     implementation: Implementation,
@@ -52,7 +52,7 @@ pub struct Contender {
 
 /// All contenders, this library first.
 #[derive(Debug)]
-pub struct Field<'r> {
+pub(crate) struct Field<'r> {
     rig: &'r Rig,
     /// Who takes part.
     pub contenders: Vec<Contender>,
@@ -64,7 +64,7 @@ impl<'r> Field<'r> {
     ///
     /// # Errors
     /// If Open MPI's launcher, which starts all jobs, is missing.
-    pub fn open(rig: &'r Rig, prefix: &Prefix, folder: &Path) -> Result<Self> {
+    pub(crate) fn open(rig: &'r Rig, prefix: &Prefix, folder: &Path) -> Result<Self> {
         Launcher::OpenMpi.check()?;
         let new = |label, implementation: Implementation| Contender {
             label,
@@ -87,7 +87,7 @@ impl<'r> Field<'r> {
 
     /// Runs a program of a contender; returns what it printed. None if it takes no part, or has
     /// just failed and will take no more.
-    pub fn run(
+    pub(crate) fn run(
         &mut self,
         contender: usize,
         program: Program,
@@ -111,7 +111,7 @@ impl<'r> Field<'r> {
     }
 
     /// Says who failed and why; whether this library did not.
-    pub fn report(&self) -> bool {
+    pub(crate) fn report(&self) -> bool {
         sheet::clear();
         for contender in &self.contenders {
             if let Some(failure) = &contender.failure {

@@ -13,7 +13,7 @@ const PES: usize = 4;
 ///
 /// # Errors
 /// If the program prints what it should not.
-pub fn run(field: &mut Field<'_>, options: &Options) -> Result<()> {
+pub(crate) fn run(field: &mut Field<'_>, options: &Options) -> Result<()> {
     let turns = if options.full { 7 } else { 3 };
     let places = [1, 2].map(|hosts| Placement {
         pes: PES,

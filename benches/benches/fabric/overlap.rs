@@ -62,7 +62,7 @@ impl Row {
 ///
 /// # Errors
 /// If the program prints what it should not.
-pub fn run(field: &mut Field<'_>, options: &Options) -> Result<()> {
+pub(crate) fn run(field: &mut Field<'_>, options: &Options) -> Result<()> {
     for (bytes, factors) in PUTS {
         let name = format!("overlap/{}", sheet::size(bytes));
         if options.wants(&name) {

@@ -71,7 +71,7 @@ type Times = Vec<Vec<Vec<f64>>>;
 ///
 /// # Errors
 /// If a program prints what it should not.
-pub fn run(field: &mut Field<'_>, options: &Options) -> Result<()> {
+pub(crate) fn run(field: &mut Field<'_>, options: &Options) -> Result<()> {
     let wanted: Vec<_> = ITEMS.iter().filter(|i| options.wants(i.name)).collect();
     if wanted.is_empty() {
         return Ok(());

@@ -15,14 +15,14 @@ use crate::runtime::Runtime;
 use crate::team::{self, Team};
 
 /// `SHMEM_CTX_INVALID` as an integer.
-pub const INVALID_HANDLE: usize = 0;
+pub(crate) const INVALID_HANDLE: usize = 0;
 /// `SHMEM_CTX_DEFAULT` as an integer. As in every handle of a context that numbers PEs as
 /// the world does, the lowest bit is 1: the inlined fast path looks at it.
 pub const DEFAULT_HANDLE: usize = 1;
 
 /// A context that the program created.
 #[derive(Debug)]
-pub struct Context {
+pub(crate) struct Context {
     /// Handle of the team that it numbers PEs by.
     pub team: usize,
     /// The `SHMEM_CTX_*` options that it was created with.
@@ -84,7 +84,7 @@ impl Contexts {
 
 /// The team of a context, which must be valid.
 #[inline]
-pub fn team_of<'a>(rt: &'a Runtime, name: &str, handle: usize) -> &'a Team {
+pub(crate) fn team_of<'a>(rt: &'a Runtime, name: &str, handle: usize) -> &'a Team {
     if handle == DEFAULT_HANDLE {
         return rt.teams.world();
     }
@@ -136,7 +136,7 @@ impl Runtime {
 
 /// The world number of PE `pe` of the context's team.
 #[inline]
-pub fn world_pe(rt: &Runtime, name: &str, handle: usize, pe: i32) -> usize {
+pub(crate) fn world_pe(rt: &Runtime, name: &str, handle: usize, pe: i32) -> usize {
     if handle & 1 == 1 && (pe as u32 as usize) < rt.n_pes {
         if handle != DEFAULT_HANDLE {
             team_of(rt, name, handle);
@@ -152,7 +152,7 @@ pub fn world_pe(rt: &Runtime, name: &str, handle: usize, pe: i32) -> usize {
 
 /// Ends the job over a PE number that does not exist.
 #[cold]
-pub fn out_of_range(name: &str, pe: i32, size: usize, team: usize) -> ! {
+pub(crate) fn out_of_range(name: &str, pe: i32, size: usize, team: usize) -> ! {
     let of = if team == team::WORLD { "job" } else { "team" };
     fatal(
         name,
@@ -164,7 +164,7 @@ pub fn out_of_range(name: &str, pe: i32, size: usize, team: usize) -> ! {
 }
 
 /// Whether a context does without completion of its stores (`SHMEM_CTX_NOSTORE`).
-pub fn is_nostore(rt: &Runtime, handle: usize) -> bool {
+pub(crate) fn is_nostore(rt: &Runtime, handle: usize) -> bool {
     handle != DEFAULT_HANDLE
         && rt
             .contexts
@@ -173,7 +173,7 @@ pub fn is_nostore(rt: &Runtime, handle: usize) -> bool {
 }
 
 /// Destroys a context; the default context cannot be.
-pub fn destroy(rt: &Runtime, name: &str, handle: usize) {
+pub(crate) fn destroy(rt: &Runtime, name: &str, handle: usize) {
     match handle {
         INVALID_HANDLE => {}
         DEFAULT_HANDLE => fatal(name, "SHMEM_CTX_DEFAULT cannot be destroyed"),
@@ -189,7 +189,7 @@ pub fn destroy(rt: &Runtime, name: &str, handle: usize) {
 }
 
 /// Destroys all contexts of a team that is about to be destroyed.
-pub fn destroy_of_team(rt: &Runtime, team: usize) {
+pub(crate) fn destroy_of_team(rt: &Runtime, team: usize) {
     let handles: Vec<usize> = rt
         .contexts
         .table

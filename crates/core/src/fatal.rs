@@ -11,12 +11,12 @@ use crate::job::region::PeState;
 use crate::runtime;
 
 /// Exit status of a PE that ends the job over a misuse.
-pub const STATUS: c_int = 1;
+pub(crate) const STATUS: c_int = 1;
 
 /// Ends the job: prints `ferroshmem: PE 3: <routine>: <message>` unless another PE has
 /// reported already, flushes the program's own output, and exits. `oshrun` ends the others.
 #[cold]
-pub fn fatal(routine: &str, message: impl Display) -> ! {
+pub(crate) fn fatal(routine: &str, message: impl Display) -> ! {
     let job = runtime::attachment();
     let first = job.is_none_or(is_first);
     flush_program_output();
@@ -39,7 +39,7 @@ pub fn fatal(routine: &str, message: impl Display) -> ! {
 
 /// Whether this PE is the first of its job to report a misuse; the launcher adds no line of
 /// its own for a PE that reported. Safe in a signal handler.
-pub fn is_first(job: &Attachment) -> bool {
+pub(crate) fn is_first(job: &Attachment) -> bool {
     let reported = PeState::Reported as u32;
     let block = job.control.pe_block(job.index);
     block.state.store(reported, Ordering::Release);
@@ -55,13 +55,13 @@ fn flush_program_output() {
 }
 
 /// Prints a line on standard error in one write, so that lines of several PEs do not mix.
-pub fn say(line: &str) {
+pub(crate) fn say(line: &str) {
     // Nobody is left to tell if standard error is closed.
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 /// Prints a line if `SHMEM_DEBUG` is set.
-pub fn debug(message: impl FnOnce() -> String) {
+pub(crate) fn debug(message: impl FnOnce() -> String) {
     if let Some(rt) = runtime::current()
         && rt.settings.debug
     {

@@ -12,21 +12,21 @@ use crate::memory::Place;
 use crate::runtime::{self, Runtime};
 
 /// Installs the handlers, for signals that the program has not taken itself.
-pub fn explain_faults() {
+pub(crate) fn explain_faults() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
         for signal in [libc::SIGSEGV, libc::SIGBUS] {
             // SAFETY: zeroed sigactions are valid; the handler below is async-signal-safe.
             unsafe {
                 let mut old: libc::sigaction = std::mem::zeroed();
-                libc::sigaction(signal, std::ptr::null(), &mut old);
+                libc::sigaction(signal, std::ptr::null(), &raw mut old);
                 if old.sa_sigaction != libc::SIG_DFL {
                     continue;
                 }
                 let mut new: libc::sigaction = std::mem::zeroed();
                 new.sa_sigaction = handler as *const () as usize;
                 new.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESETHAND;
-                libc::sigaction(signal, &new, std::ptr::null_mut());
+                libc::sigaction(signal, &raw const new, std::ptr::null_mut());
             }
         }
     });

@@ -156,7 +156,7 @@ fn note(rt: &Runtime, change: impl FnOnce(&mut Vec<(usize, ThreadId)>)) {
 }
 
 /// Takes the lock, first come, first served.
-pub fn set(rt: &Runtime, name: &'static str, lock: *mut i64) {
+pub(crate) fn set(rt: &Runtime, name: &'static str, lock: *mut i64) {
     let place = place(rt, name, lock);
     note(rt, |held| {
         // Another thread gives it back; this one would wait for itself.
@@ -176,7 +176,7 @@ pub fn set(rt: &Runtime, name: &'static str, lock: *mut i64) {
 }
 
 /// Gives the lock back, after completing this PE's puts.
-pub fn clear(rt: &Runtime, name: &'static str, lock: *mut i64) {
+pub(crate) fn clear(rt: &Runtime, name: &'static str, lock: *mut i64) {
     note(rt, |held| {
         match held.iter().position(|(l, _)| *l == lock.addr()) {
             Some(i) => drop(held.swap_remove(i)),
@@ -194,7 +194,7 @@ pub fn clear(rt: &Runtime, name: &'static str, lock: *mut i64) {
 }
 
 /// Takes the lock if it is free; whether it did.
-pub fn test(rt: &Runtime, name: &'static str, lock: *mut i64) -> bool {
+pub(crate) fn test(rt: &Runtime, name: &'static str, lock: *mut i64) -> bool {
     let place = place(rt, name, lock);
     // Both halves at once: free means that the ticket served is the next to be drawn.
     let seen = match &place {

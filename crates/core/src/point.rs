@@ -50,7 +50,7 @@ words!(
 
 /// A comparison, one of `SHMEM_CMP_*`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Comparison {
+pub(crate) enum Comparison {
     /// Equal.
     Equal,
     /// Not equal.
@@ -68,7 +68,7 @@ pub enum Comparison {
 impl Comparison {
     /// From the C constant; another value ends the job.
     #[inline]
-    pub fn new(name: &str, cmp: c_int) -> Self {
+    pub(crate) fn new(name: &str, cmp: c_int) -> Self {
         match cmp {
             CMP_EQ => Self::Equal,
             CMP_NE => Self::NotEqual,
@@ -87,7 +87,7 @@ impl Comparison {
 
     /// Whether `a` compares so to `b`.
     #[inline]
-    pub fn holds<T: PartialOrd>(self, a: T, b: T) -> bool {
+    pub(crate) fn holds<T: PartialOrd>(self, a: T, b: T) -> bool {
         match self {
             Self::Equal => a == b,
             Self::NotEqual => a != b,
@@ -101,7 +101,7 @@ impl Comparison {
 
 /// The values to compare with: one for all variables, or one each.
 #[derive(Debug, Clone, Copy)]
-pub enum Values<T> {
+pub(crate) enum Values<T> {
     /// The same for all.
     One(T),
     /// One for each variable.
@@ -123,7 +123,7 @@ impl<T: Copy> Values<T> {
 
 /// A set of variables with the condition they are waited for.
 #[derive(Debug, Clone, Copy)]
-pub struct Set<T> {
+pub(crate) struct Set<T> {
     /// The variables.
     pub vars: *const T,
     /// How many.
@@ -157,7 +157,7 @@ impl<T: Word> Set<T> {
     ///
     /// # Safety
     /// The arrays are valid.
-    pub unsafe fn is_empty(&self) -> bool {
+    pub(crate) unsafe fn is_empty(&self) -> bool {
         // SAFETY: the caller's promise.
         !(0..self.n).any(|i| unsafe { self.included(i) })
     }
@@ -166,7 +166,7 @@ impl<T: Word> Set<T> {
     ///
     /// # Safety
     /// The arrays are valid.
-    pub unsafe fn any(&self, from: usize) -> Option<usize> {
+    pub(crate) unsafe fn any(&self, from: usize) -> Option<usize> {
         // SAFETY: the caller's promise.
         (0..self.n)
             .map(|i| (from + i) % self.n)
@@ -177,7 +177,7 @@ impl<T: Word> Set<T> {
     ///
     /// # Safety
     /// The arrays are valid.
-    pub unsafe fn all(&self) -> bool {
+    pub(crate) unsafe fn all(&self) -> bool {
         // SAFETY: the caller's promise.
         (0..self.n).all(|i| unsafe { !self.included(i) || self.holds(i) })
     }
@@ -186,7 +186,7 @@ impl<T: Word> Set<T> {
     ///
     /// # Safety
     /// The arrays are valid, `indices` for n elements.
-    pub unsafe fn some(&self, indices: *mut usize) -> usize {
+    pub(crate) unsafe fn some(&self, indices: *mut usize) -> usize {
         let mut found = 0;
         for i in 0..self.n {
             // SAFETY: the caller's promise; found <= i < n.
@@ -203,7 +203,7 @@ impl<T: Word> Set<T> {
 
 /// Polls until `condition` gives a result. `address` is what is waited on, for the report.
 #[inline]
-pub fn wait<R>(
+pub(crate) fn wait<R>(
     kind: WaitKind,
     name: &'static str,
     address: usize,
@@ -245,7 +245,7 @@ impl Runtime {
 
 /// Wakes the threads that sleep until a signal of their PE changes. Called after the update.
 #[inline]
-pub fn announce(signals: &SignalLine) {
+pub(crate) fn announce(signals: &SignalLine) {
     // With the fence in `wait_for_signal`: either this sees the sleeper, or the sleeper's
     // last look sees the update.
     fence(Ordering::SeqCst);
@@ -263,7 +263,7 @@ const SHORT: (Duration, Duration) = (Duration::from_micros(50), Duration::from_m
 /// Waits until `condition` gives a result, asleep if it takes long. Signals are announced
 /// by their updates; programs that change one by another routine are noticed by looking
 /// again after a while.
-pub fn wait_for_signal<R>(
+pub(crate) fn wait_for_signal<R>(
     signals: &SignalLine,
     what: &WaitReason<'_>,
     condition: impl FnMut() -> Option<R>,
@@ -274,7 +274,7 @@ pub fn wait_for_signal<R>(
 
 /// Waits until `condition` gives a result, asleep if it takes long: until somebody announces an
 /// update of `signals`, something arrives from another node, or time has come to look again.
-pub fn wait_for_news<R>(
+pub(crate) fn wait_for_news<R>(
     signals: &SignalLine,
     link: Option<&'static Link>,
     what: &WaitReason<'_>,

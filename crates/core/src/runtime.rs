@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use crate::choice::Selection;
+use crate::config::Settings;
 use crate::context::Contexts;
-use crate::env::Settings;
 use crate::fatal::fatal;
 use crate::group::active_set::ActiveSets;
 use crate::job::Attachment;
@@ -41,7 +41,7 @@ pub struct Runtime {
     pub contexts: Contexts,
     /// Locks held.
     pub held: Held,
-    /// What the environment says.
+    /// The environment variables.
     pub settings: Settings,
     /// Calls of `shmem_init` not yet matched by `shmem_finalize`.
     pub nesting: AtomicU32,
@@ -55,14 +55,14 @@ static ATTACHMENT: OnceLock<Result<Attachment, String>> = OnceLock::new();
 
 /// The runtime, if the library is initialised.
 #[inline]
-pub fn current() -> Option<&'static Runtime> {
+pub(crate) fn current() -> Option<&'static Runtime> {
     // SAFETY: null, or a leaked box.
     unsafe { RUNTIME.load(Ordering::Acquire).as_ref() }
 }
 
 /// The runtime; a call of routine `name` outside init … finalize ends the program.
 #[inline]
-pub fn get(name: &str) -> &'static Runtime {
+pub(crate) fn get(name: &str) -> &'static Runtime {
     current().unwrap_or_else(|| not_initialised(name))
 }
 
@@ -79,7 +79,7 @@ fn not_initialised(name: &str) -> ! {
 }
 
 /// Joins this process's job, once. The error is one line for the user.
-pub fn join() -> Result<&'static Attachment, &'static str> {
+pub(crate) fn join() -> Result<&'static Attachment, &'static str> {
     match ATTACHMENT.get_or_init(Attachment::new) {
         Ok(job) => Ok(job),
         Err(message) => Err(message),
@@ -87,7 +87,7 @@ pub fn join() -> Result<&'static Attachment, &'static str> {
 }
 
 /// Makes `runtime` the state that all routines use from now on.
-pub fn begin(runtime: Runtime) -> &'static Runtime {
+pub(crate) fn begin(runtime: Runtime) -> &'static Runtime {
     // Never freed: another thread may be about to leave a routine that uses it.
     let runtime = Box::leak(Box::new(runtime));
     RUNTIME.store(runtime, Ordering::Release);
@@ -95,12 +95,12 @@ pub fn begin(runtime: Runtime) -> &'static Runtime {
 }
 
 /// Ends the use of the state.
-pub fn end() {
+pub(crate) fn end() {
     RUNTIME.store(ptr::null_mut(), Ordering::Release);
     WAS_FINALIZED.store(true, Ordering::Relaxed);
 }
 
 /// This process's place in its job, if it has joined one.
-pub fn attachment() -> Option<&'static Attachment> {
+pub(crate) fn attachment() -> Option<&'static Attachment> {
     ATTACHMENT.get()?.as_ref().ok()
 }

@@ -78,7 +78,7 @@ impl Bare {
         // SAFETY: the memory lives as long as the process.
         let result = unsafe {
             let (domain, base) = (endpoint.domain, memory.as_ptr().cast());
-            sys::fi_mr_reg(domain, base, LEN, access.into(), KEY, &mut mr)
+            sys::fi_mr_reg(domain, base, LEN, access.into(), KEY, &raw mut mr)
         };
         assert_eq!(result, 0);
         Bare {

@@ -20,7 +20,7 @@ const NO_ROOM: isize = -(sys::FI_EAGAIN as isize);
 impl Engine {
     /// Begins an operation by calling libfabric, again and again where it has no room.
     #[inline]
-    pub fn submit(&self, pe: usize, call: impl Fn() -> isize) {
+    pub(crate) fn submit(&self, pe: usize, call: impl Fn() -> isize) {
         // The helper thread is to leave the provider's lock, which is not a fair one.
         self.bell.moved();
         let mut result = NO_ROOM;
@@ -70,13 +70,13 @@ impl Engine {
 
     /// Lets the provider work, completes what has completed and answers what is asked; says how
     /// many operations and questions.
-    pub fn reap(&self) -> usize {
+    pub(crate) fn reap(&self) -> usize {
         self.bell.moved();
         self.harvest()
     }
 
     /// As `reap`, for the helper thread.
-    pub fn harvest(&self) -> usize {
+    pub(crate) fn harvest(&self) -> usize {
         let mut contexts = [ptr::null_mut(); BATCH];
         let mut total = 0;
         loop {
@@ -135,7 +135,7 @@ impl Engine {
     }
 
     /// Lets the provider work once, for a thread that waits.
-    pub fn progress(&self) -> usize {
+    pub(crate) fn progress(&self) -> usize {
         self.gathers.flush(self);
         self.reap()
     }

@@ -7,7 +7,7 @@ pub struct Config {
     pub provider: Option<String>,
     /// Name or address of the network interface; `None`: the first that is up and is not loopback.
     pub interface: Option<String>,
-    /// Path of the library to open instead of `libfabric.so.1`.
+    /// Path of the library to open instead of [`LIBFABRIC`](crate::LIBFABRIC).
     pub library: Option<String>,
     /// The PE that this is.
     pub pe: usize,

@@ -65,11 +65,11 @@ impl Context {
 }
 
 impl Counts {
-    pub fn under_way(&self) -> usize {
+    pub(crate) fn under_way(&self) -> usize {
         self.all.load(Acquire)
     }
 
-    pub fn lane(&self, pe: usize, n_pes: usize) -> &Lane {
+    pub(crate) fn lane(&self, pe: usize, n_pes: usize) -> &Lane {
         let lanes = self
             .lanes
             .get_or_init(|| (0..n_pes).map(|_| Lane::default()).collect());
@@ -77,15 +77,15 @@ impl Counts {
     }
 
     /// The operations to this PE, if there ever were any to any.
-    pub fn existing(&self, pe: usize) -> Option<&Lane> {
+    pub(crate) fn existing(&self, pe: usize) -> Option<&Lane> {
         self.lanes.get()?.get(pe)
     }
 
-    pub fn fence(&self) {
+    pub(crate) fn fence(&self) {
         self.fences.fetch_add(1, Relaxed);
     }
 
-    pub fn begin(&self, lane: &Lane, write: bool) {
+    pub(crate) fn begin(&self, lane: &Lane, write: bool) {
         self.all.fetch_add(1, Relaxed);
         lane.out.fetch_add(1, Relaxed);
         if !write {
@@ -94,7 +94,7 @@ impl Counts {
     }
 
     /// The operation is complete. Nothing of the stream may be touched afterwards.
-    pub fn end(&self, lane: &Lane, write: bool) {
+    pub(crate) fn end(&self, lane: &Lane, write: bool) {
         if !write {
             lane.others.fetch_sub(1, Relaxed);
         }
@@ -103,27 +103,27 @@ impl Counts {
     }
 
     /// Whether a fence came after operations of the lane that may still be under way.
-    pub fn behind(&self, lane: &Lane) -> bool {
+    pub(crate) fn behind(&self, lane: &Lane) -> bool {
         lane.fenced.load(Relaxed) != self.fences.load(Relaxed)
     }
 
     /// All operations of the lane that came before the fences so far are complete.
-    pub fn caught_up(&self, lane: &Lane, fences: u32) {
+    pub(crate) fn caught_up(&self, lane: &Lane, fences: u32) {
         lane.fenced.store(fences, Relaxed);
     }
 
-    pub fn fences(&self) -> u32 {
+    pub(crate) fn fences(&self) -> u32 {
         self.fences.load(Relaxed)
     }
 }
 
 impl Lane {
-    pub fn under_way(&self) -> u32 {
+    pub(crate) fn under_way(&self) -> u32 {
         self.out.load(Acquire)
     }
 
     /// Whether all that is under way are writes.
-    pub fn only_writes(&self) -> bool {
+    pub(crate) fn only_writes(&self) -> bool {
         self.others.load(Relaxed) == 0
     }
 }

@@ -19,7 +19,7 @@ use crate::{Config, Error, Remote, sys};
 /// PEs of a job at most: everybody looks through the places of all others.
 const PES: usize = 64;
 
-pub struct Desk {
+pub(crate) struct Desk {
     /// Dropped before the memory.
     region: Region,
     /// Where the places begin, as peers name it.
@@ -44,7 +44,7 @@ struct Clerk {
 
 impl Desk {
     /// None: the provider's own operations are better, or there are too many PEs.
-    pub fn open(
+    pub(crate) fn open(
         endpoint: &Endpoint,
         config: &Config,
         inject: usize,
@@ -74,7 +74,7 @@ impl Desk {
     }
 
     /// Address and key, for peers.
-    pub fn address(&self) -> (u64, u64) {
+    pub(crate) fn address(&self) -> (u64, u64) {
         (self.base, self.region.key())
     }
 
@@ -102,7 +102,7 @@ impl Desk {
 
 impl Engine {
     /// Asks the target and waits for what it answers. None: libfabric is to do it.
-    pub fn ask(&self, at: Remote, question: Question) -> Option<[u8; LONGEST]> {
+    pub(crate) fn ask(&self, at: Remote, question: Question) -> Option<[u8; LONGEST]> {
         let desk = self.desk.as_ref()?;
         let len = question.len();
         let aligned = matches!(question, Question::Read(_)) || at.offset.is_multiple_of(len);
@@ -148,7 +148,7 @@ impl Engine {
 
     /// Answers what has been asked; says how many questions were or are to be answered.
     #[inline]
-    pub fn attend(&self) -> usize {
+    pub(crate) fn attend(&self) -> usize {
         match &self.desk {
             Some(desk) => self.attend_at(desk),
             None => 0,

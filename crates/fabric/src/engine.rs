@@ -20,7 +20,7 @@ use crate::segment::Segments;
 use crate::sys;
 use crate::{Config, Error, Events, Remote};
 
-pub struct Engine {
+pub(crate) struct Engine {
     // Dropped in this order: what is registered goes before the domain.
     pub records: Records,
     pub buffers: Buffers,
@@ -127,7 +127,7 @@ impl Engine {
     }
 
     #[inline]
-    pub fn peer(&self, pe: usize) -> &Peer {
+    pub(crate) fn peer(&self, pe: usize) -> &Peer {
         match self.peers.get(pe) {
             Some(peer) => peer,
             None => self.lost(pe, "it was never connected"),
@@ -136,7 +136,7 @@ impl Engine {
 
     /// The lane of an operation that a fence may have to hold back.
     #[inline]
-    pub fn lane<'c>(&self, counts: &'c Counts, pe: usize, write: bool) -> &'c Lane {
+    pub(crate) fn lane<'c>(&self, counts: &'c Counts, pe: usize, write: bool) -> &'c Lane {
         let lane = counts.lane(pe, self.peers.n());
         if counts.behind(lane) {
             self.catch_up(counts, lane, write);
@@ -158,7 +158,7 @@ impl Engine {
 
     /// Where remote memory is.
     #[inline]
-    pub fn spot(&self, peer: &Peer, at: Remote) -> Spot {
+    pub(crate) fn spot(&self, peer: &Peer, at: Remote) -> Spot {
         match peer.spot(at) {
             Ok(spot) => spot,
             Err(missing) => self.seek(peer, at, missing),
@@ -226,7 +226,7 @@ impl Engine {
 
     /// A record for an operation that is about to begin; counts it.
     #[inline]
-    pub fn record(&self, pe: usize, tally: Tally) -> NonNull<Record> {
+    pub(crate) fn record(&self, pe: usize, tally: Tally) -> NonNull<Record> {
         let record = match self.records.take(&self.buffers) {
             Ok(record) => record,
             Err(error) => self.lost(pe, &error.to_string()),

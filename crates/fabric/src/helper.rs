@@ -27,13 +27,13 @@ const GLANCES: usize = 2;
 /// Blocks no longer than this: providers have timers of their own, which need a call.
 const BLOCK: Duration = Duration::from_millis(20);
 
-pub struct Helper {
+pub(crate) struct Helper {
     engine: Arc<Engine>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Helper {
-    pub fn start(engine: Arc<Engine>) -> Result<Helper, Error> {
+    pub(crate) fn start(engine: Arc<Engine>) -> Result<Helper, Error> {
         let its = engine.clone();
         // Signals are for the program's threads.
         let thread = with_signals_blocked(|| {
@@ -173,10 +173,10 @@ fn with_signals_blocked<T>(f: impl FnOnce() -> T) -> T {
     unsafe {
         let mut all = std::mem::zeroed();
         let mut before = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
         let result = f();
-        libc::pthread_sigmask(libc::SIG_SETMASK, &before, ptr::null_mut());
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut());
         result
     }
 }

@@ -20,7 +20,7 @@ pub fn yield_core() -> bool {
 }
 
 /// A wait since something happened last.
-pub struct Idle {
+pub(crate) struct Idle {
     spin: Duration,
     polls: u32,
     since: Option<Instant>,
@@ -29,7 +29,7 @@ pub struct Idle {
 
 impl Idle {
     /// Polls for as long as `spin` before anything else.
-    pub fn new(spin: Duration) -> Idle {
+    pub(crate) fn new(spin: Duration) -> Idle {
         Idle {
             spin,
             polls: 0,
@@ -39,12 +39,12 @@ impl Idle {
     }
 
     /// Something has happened.
-    pub fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         *self = Idle::new(self.spin);
     }
 
     /// After a poll in vain; `done` says that there is no need to sleep.
-    pub fn pause(&mut self, bell: &Bell, done: &mut dyn FnMut() -> bool) {
+    pub(crate) fn pause(&mut self, bell: &Bell, done: &mut dyn FnMut() -> bool) {
         self.polls += 1;
         if !self.polls.is_multiple_of(8) && !self.spin.is_zero() {
             std::hint::spin_loop();

@@ -40,6 +40,9 @@ mod tagged;
 mod ticket;
 mod transfer;
 
+/// The library that is opened where no other is named: as the system's loader finds it.
+pub const LIBFABRIC: &str = "libfabric.so.1";
+
 pub use config::Config;
 pub use context::Context;
 pub use error::Error;

@@ -6,7 +6,7 @@ use crate::slip::CONTENT;
 use crate::{AtomicOp, Op, Width};
 
 /// Bytes that an answer holds at most.
-pub const LONGEST: usize = CONTENT * size_of::<u64>();
+pub(crate) const LONGEST: usize = CONTENT * size_of::<u64>();
 
 /// What is asked of some memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ const OPS: [Op; 8] = [
 
 impl Question {
     /// Bytes of memory that it is about.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match *self {
             Question::Fetch(atomic) => atomic.width.bytes(),
             Question::Read(len) => len,
@@ -38,7 +38,7 @@ impl Question {
     }
 
     /// As a slip's content, about memory of a segment.
-    pub fn to_words(self, segment: usize, offset: usize) -> [u64; CONTENT] {
+    pub(crate) fn to_words(self, segment: usize, offset: usize) -> [u64; CONTENT] {
         let (what, operand, compare) = match self {
             Question::Fetch(atomic) => {
                 let op = OPS.iter().position(|op| *op == atomic.op);
@@ -52,7 +52,7 @@ impl Question {
     }
 
     /// A question, and the segment and offset that it is about. None: these words are none.
-    pub fn from_words(words: [u64; CONTENT]) -> Option<(Question, usize, usize)> {
+    pub(crate) fn from_words(words: [u64; CONTENT]) -> Option<(Question, usize, usize)> {
         let [head, offset, operand, compare] = words;
         let (what, len, segment) = (head & 0xff, head >> 8 & 0xff, head >> 16);
         let question = match OPS.get(what as usize) {
@@ -77,7 +77,7 @@ impl Question {
     /// # Safety
     /// As many bytes as it is about are there, and words are aligned to their size. Whoever else
     /// uses them meanwhile does so by atomic operations.
-    pub unsafe fn answer(&self, at: *mut u8) -> [u64; CONTENT] {
+    pub(crate) unsafe fn answer(&self, at: *mut u8) -> [u64; CONTENT] {
         let mut words = [0; CONTENT];
         match *self {
             Question::Fetch(AtomicOp {

@@ -6,8 +6,6 @@
 //! `ferroshmem-fabric` for the completion of its operations. Both wait by the same [`Backoff`],
 //! whose [`Limits`] are in one table.
 
-#![warn(missing_docs, unreachable_pub)]
-
 mod backoff;
 pub mod futex;
 

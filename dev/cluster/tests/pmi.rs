@@ -48,7 +48,7 @@ fn start(size: usize, task: &str) -> (Vec<Child>, mpsc::Receiver<(usize, i32)>) 
     let address = listener.local_addr().unwrap().to_string();
     let (sender, aborts) = mpsc::channel();
     let server = Server::new(size, move |rank, status| {
-        sender.send((rank, status)).unwrap()
+        sender.send((rank, status)).unwrap();
     });
     thread::spawn(move || server.listen(&listener));
     let start = |rank: usize| {

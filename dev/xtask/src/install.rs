@@ -13,7 +13,7 @@ const CXX_NAMES: &[&str] = &["bin/oshc++", "bin/oshCC", "bin/oshcxx"];
 
 /// Options of the task.
 #[derive(Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// Directory to install into; it gets bin/, include/, lib/ and share/
     #[arg(long, value_name = "DIR")]
     prefix: PathBuf,
@@ -31,7 +31,7 @@ pub struct Options {
 ///
 /// # Errors
 /// If something cannot be built or written.
-pub fn main(options: &Options) -> Result<()> {
+pub(crate) fn main(options: &Options) -> Result<()> {
     let prefix = path::absolute(&options.prefix)
         .with_context(|| format!("--prefix {}", options.prefix.display()))?;
     let root = match &options.destdir {
@@ -50,7 +50,7 @@ pub fn main(options: &Options) -> Result<()> {
 ///
 /// # Errors
 /// If something cannot be built or written.
-pub fn into(root: &Path, debug: bool) -> Result<()> {
+pub(crate) fn into(root: &Path, debug: bool) -> Result<()> {
     let mut build = workspace::cargo("build");
     build.args([
         "--package",

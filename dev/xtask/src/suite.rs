@@ -35,7 +35,7 @@ const OPTIONAL: &[(&str, &str)] = &[
 
 /// Options of the task.
 #[derive(Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// Leaves out the sanitizers and valgrind
     #[arg(long)]
     quick: bool,
@@ -108,7 +108,7 @@ impl Summary {
 ///
 /// # Errors
 /// If a step fails, or if the library cannot be installed.
-pub fn main(options: &Options) -> Result<()> {
+pub(crate) fn main(options: &Options) -> Result<()> {
     let mut summary = Summary::default();
     let mut format = workspace::cargo("fmt");
     format.args(["--all", "--check"]);

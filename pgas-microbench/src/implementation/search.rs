@@ -10,7 +10,7 @@ use anyhow::{Result, ensure};
 use super::{Family, Implementation};
 
 /// Names the prefix of this library, if it is not the first on the path.
-pub const PREFIX_VARIABLE: &str = "FERROSHMEM_PREFIX";
+pub(super) const PREFIX_VARIABLE: &str = "FERROSHMEM_PREFIX";
 
 /// Compiler wrappers of MPI, and the launchers that go with them. Debian's alternatives have
 /// names of their own.

@@ -22,7 +22,7 @@ struct Row {
     unit: String,
 }
 
-pub fn read(text: &str) -> Result<Vec<Measurement>> {
+pub(super) fn read(text: &str) -> Result<Vec<Measurement>> {
     // A program that was ended may have been printing a line.
     let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
     let mut reader = csv::ReaderBuilder::new()

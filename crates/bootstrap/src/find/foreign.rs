@@ -28,7 +28,7 @@ const LAUNCHERS: &[(&str, &str, &str)] = &[
 ];
 
 /// N processes must not become N jobs of one.
-pub fn refuse() -> Result<(), Error> {
+pub(super) fn refuse() -> Result<(), Error> {
     refuse_by(|name| std::env::var(name).ok())
 }
 

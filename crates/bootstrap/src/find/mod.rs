@@ -124,7 +124,7 @@ fn is_socket(fd: RawFd) -> bool {
     // SAFETY: all zero is a valid stat.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };
     // SAFETY: pointer to a live stat; any number may be asked for.
-    let known = unsafe { libc::fstat(fd, &mut stat) } == 0;
+    let known = unsafe { libc::fstat(fd, &raw mut stat) } == 0;
     known && stat.st_mode & libc::S_IFMT == libc::S_IFSOCK
 }
 

@@ -12,7 +12,7 @@ use crate::{Bootstrap, Error};
 static ROUND: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Debug)]
-pub struct Client<S> {
+pub(super) struct Client<S> {
     launcher: String,
     rank: usize,
     size: usize,
@@ -22,7 +22,7 @@ pub struct Client<S> {
 }
 
 impl<S: Store> Client<S> {
-    pub fn new(session: Session<S>, launcher: &str, protocol: &str) -> Self {
+    pub(super) fn new(session: Session<S>, launcher: &str, protocol: &str) -> Self {
         Self {
             launcher: format!("{launcher}, by {protocol}"),
             rank: session.rank,

@@ -23,7 +23,7 @@ use wire::Wire;
 
 /// Where the launcher's server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Server {
+pub(crate) enum Server {
     /// At this open descriptor (`PMI_FD`).
     Descriptor(i32),
     /// At this `host:port` (`PMI_PORT`), to which the process says its number (`PMI_ID`).
@@ -31,7 +31,7 @@ pub enum Server {
 }
 
 /// Connects to the server and says by which protocol; `launcher` is its name for messages.
-pub fn connect(
+pub(crate) fn connect(
     server: &Server,
     protocol: Protocol,
     launcher: &str,

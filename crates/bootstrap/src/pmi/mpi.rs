@@ -4,7 +4,7 @@
 use std::ffi::{CStr, c_int};
 
 /// Whether an MPI is between its initialisation and its end: it will finalize the connection.
-pub fn is_running() -> bool {
+pub(super) fn is_running() -> bool {
     is(c"MPI_Initialized") && !is(c"MPI_Finalized")
 }
 
@@ -23,5 +23,5 @@ fn is(question: &CStr) -> bool {
     };
     let mut answer = 0;
     // SAFETY: a pointer to a live int.
-    unsafe { ask(&mut answer) == 0 && answer != 0 }
+    unsafe { ask(&raw mut answer) == 0 && answer != 0 }
 }

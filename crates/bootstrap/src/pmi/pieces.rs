@@ -11,7 +11,7 @@ const HEADER: usize = 8;
 
 /// Gives `mine` to all and returns everybody's, by rank. `round` numbers the exchanges of the
 /// job: a key is put once only.
-pub fn exchange(
+pub(super) fn exchange(
     store: &mut impl Store,
     round: u64,
     rank: usize,

@@ -7,7 +7,7 @@ use super::{Session, Store};
 use crate::Error;
 
 #[derive(Debug)]
-pub struct Pmi1 {
+pub(super) struct Pmi1 {
     wire: Wire,
     /// The name of the job's keys and values.
     space: String,
@@ -37,7 +37,7 @@ impl Answer {
 }
 
 /// How a process learns which one it is.
-pub enum Place<'a> {
+pub(super) enum Place<'a> {
     /// The launcher said so in its environment: rank and size.
     Known(usize, usize),
     /// The server says so to one that names itself by `PMI_ID`.
@@ -46,13 +46,13 @@ pub enum Place<'a> {
 
 impl Place<'_> {
     /// Of a process with a descriptor.
-    pub fn of_environment() -> Result<Self, Error> {
+    pub(super) fn of_environment() -> Result<Self, Error> {
         Ok(Self::Known(variable("PMI_RANK")?, variable("PMI_SIZE")?))
     }
 }
 
 /// Says hello.
-pub fn start(mut wire: Wire, place: &Place) -> Result<Session<Pmi1>, Error> {
+pub(super) fn start(mut wire: Wire, place: &Place) -> Result<Session<Pmi1>, Error> {
     let (rank, size) = match *place {
         Place::Asked(id) => introduce(&mut wire, id)?,
         Place::Known(rank, size) => (rank, size),

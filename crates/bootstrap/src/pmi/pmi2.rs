@@ -9,7 +9,7 @@ use crate::Error;
 const LONGEST_VALUE: usize = 1023;
 
 #[derive(Debug)]
-pub struct Pmi2 {
+pub(super) struct Pmi2 {
     wire: Wire,
     /// The server's name of the job.
     job: String,
@@ -38,7 +38,7 @@ impl Answer {
 }
 
 /// Says hello: which protocol, as a line of PMI-1, and then who I am.
-pub fn start(mut wire: Wire) -> Result<Session<Pmi2>, Error> {
+pub(super) fn start(mut wire: Wire) -> Result<Session<Pmi2>, Error> {
     wire.send(b"cmd=init pmi_version=2 pmi_subversion=0\n")?;
     let line = wire.line()?;
     let mut words = line.split_whitespace();

@@ -16,7 +16,7 @@ use crate::Error;
 /// A connection. It stays open until the process ends: a launcher takes its end for the
 /// process's, and an MPI in the same process may use the same descriptor.
 #[derive(Debug)]
-pub struct Wire {
+pub(super) struct Wire {
     file: Arc<ManuallyDrop<File>>,
     deadline: Duration,
     /// Read, but not taken yet.
@@ -25,7 +25,7 @@ pub struct Wire {
 
 impl Wire {
     /// Takes the descriptor that the launcher left open for this process.
-    pub fn inherited(fd: RawFd, deadline: Duration) -> Result<Self, Error> {
+    pub(super) fn inherited(fd: RawFd, deadline: Duration) -> Result<Self, Error> {
         // Programs that this process starts are not this process.
         // SAFETY: fcntl on any number is harmless; it fails if no such descriptor is open.
         if unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) } != 0 {
@@ -38,7 +38,7 @@ impl Wire {
     }
 
     /// Connects to `host:port`.
-    pub fn to_port(address: &str, deadline: Duration) -> Result<Self, Error> {
+    pub(super) fn to_port(address: &str, deadline: Duration) -> Result<Self, Error> {
         let failed = |why: String| {
             Error::new(format!(
                 "the launcher set PMI_PORT={address}, where nobody answers: {why}"
@@ -60,7 +60,7 @@ impl Wire {
     }
 
     /// Over a connection that is there.
-    pub fn over(fd: OwnedFd, deadline: Duration) -> Self {
+    pub(super) fn over(fd: OwnedFd, deadline: Duration) -> Self {
         Self {
             file: Arc::new(ManuallyDrop::new(fd.into())),
             deadline,
@@ -69,11 +69,11 @@ impl Wire {
     }
 
     /// The same connection for a thread that only sends.
-    pub fn sender(&self) -> Sender {
+    pub(super) fn sender(&self) -> Sender {
         Sender(self.file.clone())
     }
 
-    pub fn send(&self, bytes: &[u8]) -> Result<(), Error> {
+    pub(super) fn send(&self, bytes: &[u8]) -> Result<(), Error> {
         let mut rest = bytes;
         while !rest.is_empty() {
             match send(&self.file, rest) {
@@ -86,7 +86,7 @@ impl Wire {
     }
 
     /// Up to and without the next newline.
-    pub fn line(&mut self) -> Result<String, Error> {
+    pub(super) fn line(&mut self) -> Result<String, Error> {
         let end = Instant::now() + self.deadline;
         loop {
             if let Some(at) = self.read.iter().position(|b| *b == b'\n') {
@@ -98,7 +98,7 @@ impl Wire {
     }
 
     /// The next `n` bytes.
-    pub fn bytes(&mut self, n: usize) -> Result<Vec<u8>, Error> {
+    pub(super) fn bytes(&mut self, n: usize) -> Result<Vec<u8>, Error> {
         let end = Instant::now() + self.deadline;
         while self.read.len() < n {
             self.more(end)?;
@@ -138,12 +138,12 @@ impl Wire {
 
 /// The sending half of a [`Wire`].
 #[derive(Debug)]
-pub struct Sender(Arc<ManuallyDrop<File>>);
+pub(super) struct Sender(Arc<ManuallyDrop<File>>);
 
 impl Sender {
     /// In one write, so that it does not mix with what another thread sends. Whether it arrives
     /// is not known: the launcher may be gone.
-    pub fn send(&self, bytes: &[u8]) {
+    pub(super) fn send(&self, bytes: &[u8]) {
         let _ = send(&self.0, bytes);
     }
 }

@@ -31,7 +31,7 @@ struct Client {
 }
 
 /// Connects to the server; `launcher` is its name for messages.
-pub fn connect(
+pub(crate) fn connect(
     file: Option<&Path>,
     launcher: &str,
     deadline: Duration,
@@ -41,7 +41,7 @@ pub fn connect(
     let (me, status) = within(deadline, move || {
         let mut me = Process::unknown();
         // SAFETY: pointer to a live process, no options.
-        let status = unsafe { (library.init)(&mut me, std::ptr::null(), 0) };
+        let status = unsafe { (library.init)(&raw mut me, std::ptr::null(), 0) };
         (me, status)
     })
     .ok_or_else(|| no_answer(launcher, deadline))?;
@@ -106,7 +106,7 @@ impl Client {
     fn put(&self, key: &CStr, value: &[u8]) -> Result<(), Error> {
         let value = Value::of_bytes(value);
         // SAFETY: key and value live until the call returns, and are copied by it.
-        let status = unsafe { (self.library.put)(GLOBAL, key.as_ptr(), &value) };
+        let status = unsafe { (self.library.put)(GLOBAL, key.as_ptr(), &raw const value) };
         self.check("PMIx_Put", status)?;
         // SAFETY: initialised.
         let status = unsafe { (self.library.commit)() };
@@ -119,7 +119,9 @@ impl Client {
         let kept = Box::new((all, Info::on(COLLECT_DATA)));
         let outcome = pending::done(self.deadline, |callback, data| {
             // SAFETY: one process and one option, which live until the callback.
-            unsafe { (self.library.fence)(&kept.0, 1, &kept.1, 1, callback, data) }
+            unsafe {
+                (self.library.fence)(&raw const kept.0, 1, &raw const kept.1, 1, callback, data)
+            }
         });
         let Some((status, _)) = outcome else {
             // PMIx may still read them.
@@ -134,7 +136,14 @@ impl Client {
         let outcome = pending::value(self.deadline, |callback, data| {
             // SAFETY: process and key are copied before the call returns; no options.
             unsafe {
-                (self.library.get)(&process, key.as_ptr(), std::ptr::null(), 0, callback, data)
+                (self.library.get)(
+                    &raw const process,
+                    key.as_ptr(),
+                    std::ptr::null(),
+                    0,
+                    callback,
+                    data,
+                )
             }
         });
         let (status, content) = outcome.ok_or_else(|| no_answer(&self.launcher, self.deadline))?;

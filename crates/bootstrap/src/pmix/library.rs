@@ -13,7 +13,7 @@ use crate::Error;
 const NAME: &str = "libpmix.so.2";
 
 /// The functions that are needed, as `pmix.h` declares them.
-pub struct Library {
+pub(super) struct Library {
     pub init: unsafe extern "C" fn(*mut Process, *const Info, usize) -> Status,
     pub finalize: unsafe extern "C" fn(*const Info, usize) -> Status,
     pub abort: unsafe extern "C" fn(c_int, *const c_char, *const Process, usize) -> Status,
@@ -40,7 +40,7 @@ pub struct Library {
 
 impl Library {
     /// Opens the library, for good: its threads may run until the process ends.
-    pub fn open(file: Option<&Path>) -> Result<Self, Error> {
+    pub(super) fn open(file: Option<&Path>) -> Result<Self, Error> {
         let file = file.unwrap_or(Path::new(NAME));
         let failed = |e: libloading::Error| {
             Error::new(format!(
@@ -68,7 +68,7 @@ impl Library {
     }
 
     /// PMIx's name of a status.
-    pub fn name_of(&self, status: Status) -> String {
+    pub(super) fn name_of(&self, status: Status) -> String {
         // SAFETY: any number may be asked for; the text is static.
         let name = unsafe { (self.error)(status) };
         if name.is_null() {

@@ -18,7 +18,7 @@ struct Slot {
 
 /// Starts a call by `start`, which passes its arguments to PMIx as callback and its data, and
 /// waits. None if it was not over by the deadline; the callback may come later, to nobody.
-pub fn done(
+pub(super) fn done(
     deadline: Duration,
     start: impl FnOnce(OnDone, *mut c_void) -> Status,
 ) -> Option<Outcome> {
@@ -26,7 +26,7 @@ pub fn done(
 }
 
 /// The same for a call that ends with a value.
-pub fn value(
+pub(super) fn value(
     deadline: Duration,
     start: impl FnOnce(OnValue, *mut c_void) -> Status,
 ) -> Option<Outcome> {
@@ -106,7 +106,7 @@ mod tests {
     fn values_are_copied() {
         let got = value(NEVER, |callback, data| {
             let mut value = Value::of_bytes(b"blob");
-            callback(SUCCESS, &mut value, data);
+            callback(SUCCESS, &raw mut value, data);
             SUCCESS
         });
         assert_eq!(got, Some((SUCCESS, Some(Content::Bytes(b"blob".to_vec())))));

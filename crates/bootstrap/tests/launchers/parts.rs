@@ -14,17 +14,17 @@ use ferroshmem_bootstrap::{Bootstrap, Protocol, Settings, find, passing};
 
 /// The argument before the part to play and the protocol to use. Not variables: some launchers
 /// hand none on to other hosts.
-pub const PLAY: &str = "--play";
+pub(crate) const PLAY: &str = "--play";
 /// What a process says at its regular end.
-pub const THROUGH: &str = "has come through";
+pub(crate) const THROUGH: &str = "has come through";
 /// What a process says before a part that does not end well.
-pub const THERE: &str = "is there";
+pub(crate) const THERE: &str = "is there";
 /// The status with which a job is aborted.
-pub const STATUS: i32 = 41;
+pub(crate) const STATUS: i32 = 41;
 
 const DEADLINE: Duration = Duration::from_secs(20);
 
-pub fn play(part: &str, protocol: &str) -> ExitCode {
+pub(crate) fn play(part: &str, protocol: &str) -> ExitCode {
     let protocol = match protocol {
         "pmi1" => Some(Protocol::Pmi1),
         "pmi2" => Some(Protocol::Pmi2),

@@ -92,6 +92,7 @@ macro_rules! integers {
                 unsafe { <$atomic>::from_ptr(at) }.swap(value, SeqCst)
             }
             #[inline]
+            #[allow(clippy::cast_lossless, reason = "for signed types it is none")]
             fn to_bits(self) -> u64 {
                 // Signed numbers are not extended: the fabric looks at the low half alone.
                 const MASK: u64 = u64::MAX >> (64 - 8 * size_of::<$t>());

@@ -190,7 +190,7 @@ pub unsafe fn realloc(name: &'static str, at: *mut c_void, size: usize) -> *mut 
         if !new.is_null() {
             // SAFETY: two live blocks of this PE, of at least as many bytes each.
             unsafe {
-                ptr::copy_nonoverlapping(at.cast::<u8>(), new.cast(), size.min(old as usize))
+                ptr::copy_nonoverlapping(at.cast::<u8>(), new.cast(), size.min(old as usize));
             };
             rt.heap
                 .lock()

@@ -14,7 +14,7 @@ use crate::wait::WaitReason;
 
 /// Which members write to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Page {
+pub(super) enum Page {
     /// The leaders of a team's parts.
     Leaders,
     /// All members of a team.
@@ -23,14 +23,14 @@ pub enum Page {
 
 /// The mail between some members of a team.
 #[derive(Debug, Clone, Copy)]
-pub struct Mail<'a> {
+pub(super) struct Mail<'a> {
     pub(super) spanning: Spanning<'a>,
     pub(super) page: Page,
 }
 
 impl Mail<'_> {
     /// World number of a member.
-    pub fn pe(&self, member: usize) -> usize {
+    pub(super) fn pe(&self, member: usize) -> usize {
         match self.page {
             Page::Leaders => self.spanning.span.leaders[member] as usize,
             Page::All => self.spanning.team.members.pe(member),
@@ -38,7 +38,7 @@ impl Mail<'_> {
     }
 
     /// Epochs begun.
-    pub fn epoch(&self) -> &AtomicU32 {
+    pub(super) fn epoch(&self) -> &AtomicU32 {
         let [leaders, all] = &self.spanning.span.epochs;
         match self.page {
             Page::Leaders => leaders,
@@ -79,7 +79,7 @@ impl Mail<'_> {
     /// and nobody reads the lane's last value any more.
     #[cold]
     #[inline(never)]
-    pub unsafe fn send(
+    pub(super) unsafe fn send(
         &self,
         member: usize,
         (parity, lane): (usize, usize),
@@ -105,7 +105,7 @@ impl Mail<'_> {
     }
 
     /// Whether there is room for long messages.
-    pub fn has_landing(&self) -> bool {
+    pub(super) fn has_landing(&self) -> bool {
         self.page == Page::Leaders && self.landing((0, 0)).is_some()
     }
 
@@ -119,7 +119,7 @@ impl Mail<'_> {
     /// # Safety
     /// `from` is valid for `bytes` bytes until then, and nobody reads the last message of
     /// this parity and number any more.
-    pub unsafe fn land(
+    pub(super) unsafe fn land(
         &self,
         member: usize,
         message: (usize, usize),
@@ -149,14 +149,14 @@ impl Mail<'_> {
     }
 
     /// A message that has come: its lane is posted.
-    pub fn landed(&self, message: (usize, usize)) -> *const u8 {
+    pub(super) fn landed(&self, message: (usize, usize)) -> *const u8 {
         let Spanning { rt, link, .. } = self.spanning;
         let at = self.landing(message).expect("the team has room");
         link.mailboxes.of(rt.job.index).wrapping_add(at)
     }
 
     /// Completes the messages started: what they were sent from may be changed.
-    pub fn settle(&self) {
+    pub(super) fn settle(&self) {
         let link = self.spanning.link;
         link.fabric().quiet(&link.stream);
     }
@@ -177,7 +177,7 @@ impl Mail<'_> {
     /// `value` is valid for `bytes` bytes.
     #[cold]
     #[inline(never)]
-    pub unsafe fn receive(
+    pub(super) unsafe fn receive(
         &self,
         lane: (usize, usize),
         number: u32,
@@ -190,7 +190,7 @@ impl Mail<'_> {
     }
 
     /// The algorithm between so many members: the user's, or by length.
-    pub fn choose(&self, size: usize, collective: Collective, bytes: usize) -> Choice {
+    pub(super) fn choose(&self, size: usize, collective: Collective, bytes: usize) -> Choice {
         /// Longer reductions move less by Rabenseifner's algorithm.
         const LONG: usize = 16 << 10;
 

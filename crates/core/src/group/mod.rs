@@ -5,7 +5,7 @@
 //! ([`crate::job::region::TeamSlot`]); all use of them goes through an [`Epoch`]. Where the
 //! members' data are is told by [`Places`].
 
-pub mod active_set;
+pub(crate) mod active_set;
 mod agreement;
 mod epoch;
 mod mail;
@@ -15,7 +15,7 @@ mod sharing;
 mod span;
 mod stream;
 #[cfg(test)]
-pub mod threads;
+pub(crate) mod threads;
 mod traffic;
 mod work_array;
 
@@ -32,13 +32,13 @@ use crate::wait::{POLICY, WaitReason};
 use mail::Mail;
 use span::Spanning;
 
-pub use epoch::Epoch;
-pub use places::Places;
-pub use sharing::Work;
-pub use span::Across;
-pub use stream::Stream;
-pub use traffic::Traffic;
-pub use work_array::{SYNC_SIZE, WorkArray};
+pub(crate) use epoch::Epoch;
+pub(crate) use places::Places;
+pub(crate) use sharing::Work;
+pub(crate) use span::Across;
+pub(crate) use stream::Stream;
+pub(crate) use traffic::Traffic;
+pub(crate) use work_array::{SYNC_SIZE, WorkArray};
 
 /// The PEs of one collective call.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ enum Link<'a> {
 
 /// The slots of a team, one per member.
 #[derive(Debug, Clone, Copy)]
-pub struct Slots<'a> {
+pub(crate) struct Slots<'a> {
     /// The slot of member 0.
     first: NonNull<TeamSlot>,
     /// Bytes from one member's slot to the next's.

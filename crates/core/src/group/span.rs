@@ -13,7 +13,7 @@ use crate::wait::POLICY;
 
 /// A team of several parts.
 #[derive(Debug, Clone, Copy)]
-pub struct Spanning<'a> {
+pub(super) struct Spanning<'a> {
     pub(super) rt: &'a Runtime,
     pub(super) link: &'static nodes::Link,
     pub(super) team: &'a Team,

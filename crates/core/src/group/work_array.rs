@@ -12,7 +12,7 @@ use crate::team::Members;
 use crate::wait::{WaitReason, Waiter, counter};
 
 /// Elements of a work array (`SHMEM_SYNC_SIZE`), of which the first [`ROUNDS`] count posts.
-pub const SYNC_SIZE: usize = 32;
+pub(crate) const SYNC_SIZE: usize = 32;
 const ROUNDS: usize = 16;
 const VALUE: usize = 16;
 const CALL: usize = 24;
@@ -20,7 +20,7 @@ const CALL: usize = 24;
 /// The work array of a collective on an active set: symmetric, 64-bit elements, and to be left
 /// as it was found.
 #[derive(Debug, Clone, Copy)]
-pub struct WorkArray<'a> {
+pub(crate) struct WorkArray<'a> {
     pub(super) rt: &'a Runtime,
     pub(super) name: &'static str,
     pub(super) members: Members,

@@ -35,7 +35,7 @@ pub unsafe fn stream(dest: *mut u8, source: *const u8, bytes: usize) {
 ///
 /// # Safety
 /// As for `stream`.
-pub unsafe fn stream_unordered(dest: *mut u8, source: *const u8, bytes: usize) {
+pub(super) unsafe fn stream_unordered(dest: *mut u8, source: *const u8, bytes: usize) {
     // The lines at the ends, which are not filled whole, go through the caches.
     let head = dest.align_offset(LINE).min(bytes);
     let whole = (bytes - head) / LINE * LINE;

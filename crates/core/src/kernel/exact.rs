@@ -27,7 +27,7 @@ const GROUP: usize = 8;
 ///
 /// # Safety
 /// As for `fold_exact`.
-pub unsafe fn sum<T: Term>(
+pub(super) unsafe fn sum<T: Term>(
     dests: Dests<u8>,
     (source, count): Sources<u8>,
     n: usize,
@@ -84,7 +84,7 @@ pub unsafe fn sum<T: Term>(
 ///
 /// # Safety
 /// As for `sum`.
-pub unsafe fn complex_sum<T: Term>(
+pub(super) unsafe fn complex_sum<T: Term>(
     dests: Dests<u8>,
     sources: Sources<u8>,
     n: usize,
@@ -95,7 +95,7 @@ pub unsafe fn complex_sum<T: Term>(
 }
 
 /// A type of terms.
-pub trait Term: Format {
+pub(super) trait Term: Format {
     /// The same number in double precision.
     fn widen(self) -> f64;
 

@@ -18,18 +18,18 @@ const BLOCK: usize = 8192;
 
 /// Where folded elements are kept until they are stored.
 #[repr(C, align(64))]
-pub struct Block([MaybeUninit<u8>; BLOCK]);
+pub(super) struct Block([MaybeUninit<u8>; BLOCK]);
 
 impl Block {
     /// One that holds nothing.
     #[inline]
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self([MaybeUninit::uninit(); BLOCK])
     }
 
     /// Where it begins.
     #[inline]
-    pub fn start(&mut self) -> *mut u8 {
+    pub(super) fn start(&mut self) -> *mut u8 {
         self.0.as_mut_ptr().cast()
     }
 }
@@ -39,7 +39,7 @@ impl Block {
 /// # Safety
 /// As for `fold`.
 #[inline]
-pub unsafe fn fold<R: Combine<Op>, Op>(
+pub(super) unsafe fn fold<R: Combine<Op>, Op>(
     dests: Dests<u8>,
     sources: Sources<u8>,
     n: usize,
@@ -69,7 +69,7 @@ pub unsafe fn fold<R: Combine<Op>, Op>(
 /// # Safety
 /// As for `combine`.
 #[inline]
-pub unsafe fn two<R: Combine<Op>, Op>(dest: *mut R, a: *const R, b: *const R, n: usize) {
+pub(super) unsafe fn two<R: Combine<Op>, Op>(dest: *mut R, a: *const R, b: *const R, n: usize) {
     // SAFETY: the caller's promise.
     unsafe {
         if n == 1 {
@@ -143,7 +143,7 @@ unsafe fn by_blocks(
 ///
 /// # Safety
 /// The destinations are valid for `start + len` bytes.
-pub unsafe fn spread(
+pub(super) unsafe fn spread(
     folded: *const u8,
     (dest, dest_count): Dests<u8>,
     start: usize,
@@ -167,7 +167,7 @@ pub unsafe fn spread(
 ///
 /// # Safety
 /// As for `fold`.
-pub unsafe fn by_combine<T: Reduce<Op>, Op>(
+pub(super) unsafe fn by_combine<T: Reduce<Op>, Op>(
     dests: Dests<u8>,
     (source, count): Sources<u8>,
     n: usize,

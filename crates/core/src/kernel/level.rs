@@ -57,7 +57,7 @@ impl Level {
 }
 
 /// Something to be compiled once for each level.
-pub trait Work {
+pub(super) trait Work {
     /// What it returns.
     type Output;
 
@@ -68,7 +68,7 @@ pub trait Work {
 
 /// Does the work at the best level of this machine.
 #[inline]
-pub fn run<W: Work>(work: W) -> W::Output {
+pub(super) fn run<W: Work>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     match Level::here() {
         // SAFETY: the machine has the instructions.
@@ -99,7 +99,7 @@ fn avx512<W: Work>(work: W) -> W::Output {
 
 /// Levels set by tests, for their thread.
 #[cfg(test)]
-pub mod forced {
+pub(super) mod forced {
     use std::cell::Cell;
 
     use super::Level;
@@ -109,7 +109,7 @@ pub mod forced {
     }
 
     /// Runs `test` once at each level that this machine has.
-    pub fn each(test: impl Fn(Level)) {
+    pub(crate) fn each(test: impl Fn(Level)) {
         let best = Level::here();
         for level in [Level::Baseline, Level::Avx2, Level::Avx512] {
             if level <= best {

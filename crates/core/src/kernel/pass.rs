@@ -14,13 +14,13 @@ use super::vector::{Combine, Least, Vector, lanes};
 /// # Safety
 /// There is a source. All are valid for `n` elements. Any destination may be the same as any
 /// source, otherwise none overlap.
-pub type Pass = unsafe fn(dests: &[*mut u8], sources: &[*const u8], n: usize);
+pub(super) type Pass = unsafe fn(dests: &[*mut u8], sources: &[*const u8], n: usize);
 
 /// The pass of an operator on a type.
 ///
 /// # Safety
 /// See [`Pass`].
-pub unsafe fn pass<T: Combine<Op>, Op>(dests: &[*mut u8], sources: &[*const u8], n: usize) {
+pub(super) unsafe fn pass<T: Combine<Op>, Op>(dests: &[*mut u8], sources: &[*const u8], n: usize) {
     let pass = Fold::<T, Op> {
         dests,
         sources,

@@ -10,7 +10,7 @@ use std::mem::transmute;
 
 use super::vector::{Vector, lanes};
 
-pub use std::arch::x86_64::{__m128i as Least, __m256i, __m512i};
+pub(super) use std::arch::x86_64::{__m128i as Least, __m256i, __m512i};
 
 /// Implements the functions of a register.
 macro_rules! register {

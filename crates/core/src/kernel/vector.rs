@@ -8,7 +8,7 @@
 
 use super::ops::{Complex, Prod};
 #[cfg(target_arch = "x86_64")]
-pub use super::registers::{__m256i, __m512i, Least};
+pub(super) use super::registers::{__m256i, __m512i, Least};
 
 /// What serves as a register where no register type is named.
 #[cfg(not(target_arch = "x86_64"))]
@@ -43,7 +43,7 @@ macro_rules! lanewise {
 /// # Safety
 /// Any bytes of the size are a value, and there is no padding. The functions do what they do
 /// here: for each lane, with the same bits unless they are a NaN.
-pub unsafe trait Vector: Copy + 'static {
+pub(super) unsafe trait Vector: Copy + 'static {
     lanewise! {
         /// The sums.
         add_f32: f32, |a, b| a + b;
@@ -100,7 +100,7 @@ pub unsafe trait Vector: Copy + 'static {
 
 /// Orders streaming stores before all later stores.
 #[inline]
-pub fn stream_fence() {
+pub(super) fn stream_fence() {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: part of SSE2, which every x86-64 has.
     unsafe {
@@ -109,7 +109,7 @@ pub fn stream_fence() {
 }
 
 /// A type whose elements operator `Op` combines.
-pub trait Combine<Op>: Copy + 'static {
+pub(super) trait Combine<Op>: Copy + 'static {
     /// `a op b`.
     fn combine(a: Self, b: Self) -> Self;
 
@@ -125,7 +125,7 @@ pub trait Combine<Op>: Copy + 'static {
 
 /// Number of elements in a register.
 #[inline(always)]
-pub const fn lanes<V, T>() -> usize {
+pub(super) const fn lanes<V, T>() -> usize {
     size_of::<V>() / size_of::<T>()
 }
 

@@ -10,9 +10,9 @@ use std::sync::{Mutex, OnceLock};
 
 use self::rendezvous::rendezvous;
 use self::windows::map_space;
-use crate::choice::Selection;
+use crate::choice::{ForcedDiffers, Selection};
+use crate::config::{self, Settings};
 use crate::context::Contexts;
-use crate::env::{self, Settings};
 use crate::fatal::{debug, fatal};
 use crate::group::Group;
 use crate::group::active_set::ActiveSets;
@@ -30,7 +30,7 @@ use crate::{fault, fork, hooks, info, team};
 static SPACE: OnceLock<Space> = OnceLock::new();
 
 /// Initialises the library, or notes one more nested initialisation. Collective.
-pub fn initialise(name: &str, level: i32) {
+pub(crate) fn initialise(name: &str, level: i32) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
     if let Some(rt) = runtime::current() {
@@ -39,9 +39,10 @@ pub fn initialise(name: &str, level: i32) {
         return;
     }
     let job = runtime::join().unwrap_or_else(|message| fatal(name, message));
-    let settings = Settings::from_environment().unwrap_or_else(|e| fatal(name, e));
+    let settings = Settings::read().unwrap_or_else(|e| fatal(name, e));
     let header = job.control.header();
-    let selection = Selection::from_environment(header).unwrap_or_else(|e| fatal(name, e));
+    let selection =
+        Selection::of_job(header, settings.forced).unwrap_or_else(|e| fatal(name, differs(e)));
     POLICY.set(job.control.n_pes(), header.cores as usize, settings.spin);
     let block = job.control.pe_block(job.index);
     record::set_record(&block.wait);
@@ -63,7 +64,7 @@ pub fn initialise(name: &str, level: i32) {
     exit::tell_launcher_at_exit(job);
     let link = job.placement.spans_nodes().then(|| {
         // A second initialisation is as collective as the first.
-        Link::open(job, space).unwrap_or_else(|e| fatal(name, e))
+        Link::open(job, space, &settings).unwrap_or_else(|e| fatal(name, e))
     });
     let n_pes = job.n_pes();
     let teams = Teams::new(job, link, &selection).unwrap_or_else(|e| fatal(name, e));
@@ -99,12 +100,20 @@ pub fn initialise(name: &str, level: i32) {
     announce(rt);
 }
 
+/// The line for PEs that force different algorithms of a collective.
+fn differs(ForcedDiffers(collective): ForcedDiffers) -> String {
+    let variable = config::algorithm(collective).name;
+    format!(
+        "{variable} is not the same here as on the PE that was first: all PEs must force the same algorithm"
+    )
+}
+
 /// Prints what the environment asks for.
 fn announce(rt: &Runtime) {
     if rt.me == 0 {
-        if env::INFO.is_set() {
+        if rt.settings.info {
             println!("{}", info::describe());
-        } else if env::VERSION.is_set() {
+        } else if rt.settings.version {
             println!("{}", info::version_line());
         }
     }
@@ -131,7 +140,7 @@ fn announce(rt: &Runtime) {
 }
 
 /// Ends the library's part of the program, or one nested initialisation. Collective.
-pub fn finalise(name: &'static str) {
+pub(crate) fn finalise(name: &'static str) {
     let rt = runtime::get(name);
     let world = rt.teams.world();
     rt.quiet_all();

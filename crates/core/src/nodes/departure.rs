@@ -5,7 +5,7 @@ use std::fmt;
 /// Why a PE counts as gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
-pub enum Cause {
+pub(super) enum Cause {
     /// Its process ended without `shmem_finalize`.
     Ended = 1,
     /// Nothing was heard of its node.
@@ -29,7 +29,7 @@ impl fmt::Display for Cause {
 
 /// A PE that is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Departure {
+pub(super) struct Departure {
     /// Its world number.
     pub pe: u32,
     /// Why.
@@ -40,12 +40,12 @@ pub struct Departure {
 
 impl Departure {
     /// As a word of a board; never 0.
-    pub fn to_word(self) -> u64 {
+    pub(super) fn to_word(self) -> u64 {
         u64::from(self.pe) << 32 | u64::from(self.status) << 8 | self.cause as u64
     }
 
     /// From a word of a board; None for 0.
-    pub fn from_word(word: u64) -> Option<Self> {
+    pub(super) fn from_word(word: u64) -> Option<Self> {
         let cause = match word as u8 {
             0 => return None,
             1 => Cause::Ended,

@@ -8,7 +8,7 @@ use ferroshmem_fabric::{Config, Context, Fabric, Remote};
 
 use super::segment;
 use super::watch::Watch;
-use crate::env;
+use crate::config::{FabricSettings, Settings};
 use crate::job::region::{Mail, WaitKind};
 use crate::job::{Attachment, Mailboxes, mailboxes};
 use crate::memory::Space;
@@ -45,13 +45,16 @@ static LINK: OnceLock<Link> = OnceLock::new();
 impl Link {
     /// Connects this PE with those of other nodes. Collective. The error is one line for the
     /// user.
-    pub fn open(job: &'static Attachment, space: &'static Space) -> Result<&'static Self, String> {
+    pub fn open(
+        job: &'static Attachment,
+        space: &'static Space,
+        settings: &Settings,
+    ) -> Result<&'static Self, String> {
         if let Some(link) = LINK.get() {
             link.watch.begin(link);
             return Ok(link);
         }
-        let timeout = timeout()?;
-        let watch = Arc::new(Watch::new(job, timeout));
+        let watch = Arc::new(Watch::new(job, settings.fabric_timeout));
         let config = Config {
             pe: job.pe,
             n_pes: job.n_pes(),
@@ -59,7 +62,7 @@ impl Link {
             spin: spin(),
             tick: watch.interval(),
             peer_timeout: watch.patience(),
-            ..wished()
+            ..fabric_config(&settings.fabric)
         };
         let fabric = Fabric::open(&config, watch.clone()).map_err(|e| e.to_string())?;
         let mailboxes = Mailboxes::map(&job.file, job.control.offsets(), job.control.n_pes())
@@ -175,13 +178,12 @@ fn share(
     }
 }
 
-/// What the environment says about the fabric.
-pub fn wished() -> Config {
-    let value = |variable: &env::Variable| variable.get().filter(|v| !v.is_empty());
+/// What the user asks of the fabric.
+pub fn fabric_config(settings: &FabricSettings) -> Config {
     Config {
-        provider: value(&env::FABRIC).filter(|p| p != "auto"),
-        interface: value(&env::FABRIC_INTERFACE),
-        library: value(&env::LIBFABRIC),
+        provider: settings.provider.clone(),
+        interface: settings.interface.clone(),
+        library: settings.library.clone(),
         ..Config::default()
     }
 }
@@ -193,12 +195,6 @@ fn spin() -> Duration {
     } else {
         Config::default().spin
     }
-}
-
-/// `SHMEM_FABRIC_TIMEOUT`; None for 0.
-fn timeout() -> Result<Option<Duration>, String> {
-    let seconds = env::FABRIC_TIMEOUT.number()?.unwrap_or(10);
-    Ok((seconds > 0).then(|| Duration::from_secs(seconds.into())))
 }
 
 impl Runtime {

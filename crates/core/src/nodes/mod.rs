@@ -7,8 +7,8 @@
 mod departure;
 mod link;
 mod overview;
-pub mod segment;
+pub(crate) mod segment;
 mod watch;
 
-pub use link::Link;
-pub use overview::describe;
+pub(crate) use link::Link;
+pub(crate) use overview::describe;

@@ -1,8 +1,8 @@
 //! The parts of a PE's memory that PEs of other nodes reach.
 
 /// The symmetric heap.
-pub const HEAP: usize = 0;
+pub(crate) const HEAP: usize = 0;
 /// The program's global variables.
-pub const GLOBALS: usize = 1;
+pub(crate) const GLOBALS: usize = 1;
 /// What belongs to the library: [`crate::job::region::Mailbox`].
-pub const MAILBOX: usize = 2;
+pub(crate) const MAILBOX: usize = 2;

@@ -24,7 +24,7 @@ use crate::wait::record;
 
 /// The watch of one PE.
 #[derive(Debug)]
-pub struct Watch {
+pub(super) struct Watch {
     job: &'static Attachment,
     /// Within which a departure is to be noticed; None: not at all.
     timeout: Option<Duration>,
@@ -49,7 +49,7 @@ struct Heard {
 
 impl Watch {
     /// A watch that sleeps until [`begin`](Self::begin).
-    pub fn new(job: &'static Attachment, timeout: Option<Duration>) -> Self {
+    pub(super) fn new(job: &'static Attachment, timeout: Option<Duration>) -> Self {
         Self {
             job,
             timeout,
@@ -69,7 +69,7 @@ impl Watch {
 
     /// Time from one look at this node's PEs to the next: short, as launchers end the others of
     /// a job when they see one end, and do not say what those waited for.
-    pub fn interval(&self) -> Duration {
+    pub(super) fn interval(&self) -> Duration {
         Duration::from_millis(20)
     }
 
@@ -80,13 +80,13 @@ impl Watch {
     }
 
     /// How long a node may be silent: what is left of the timeout is for telling all.
-    pub fn patience(&self) -> Duration {
+    pub(super) fn patience(&self) -> Duration {
         self.timeout
             .map_or(Duration::from_secs(3600), |t| t * 6 / 10)
     }
 
     /// All PEs are connected: from now on they are missed.
-    pub fn begin(&self, link: &'static Link) {
+    pub(super) fn begin(&self, link: &'static Link) {
         let mut heard = self.heard.lock().unwrap_or_else(|e| e.into_inner());
         heard.at = Instant::now();
         self.link
@@ -94,7 +94,7 @@ impl Watch {
     }
 
     /// All PEs have come to the end.
-    pub fn end(&self) {
+    pub(super) fn end(&self) {
         self.link.store(ptr::null_mut(), Ordering::Release);
     }
 
@@ -143,7 +143,7 @@ impl Watch {
             revents: 0,
         };
         // SAFETY: one live entry; returns at once.
-        let ended = unsafe { libc::poll(&mut poll, 1, 0) } > 0;
+        let ended = unsafe { libc::poll(&raw mut poll, 1, 0) } > 0;
         let state = PeState::from_word(block.state.load(Ordering::Acquire));
         (ended && !matches!(state, PeState::Finalized | PeState::GlobalExit)).then_some(Departure {
             pe: here[index],
@@ -214,7 +214,7 @@ impl Watch {
     }
 
     /// Has all PEs of the job end with `status`: this one has called `shmem_global_exit`.
-    pub fn end_all(&self, status: u8) {
+    pub(super) fn end_all(&self, status: u8) {
         let Some(link) = self.link() else { return };
         let gone = Departure {
             pe: self.job.pe as u32,

@@ -5,10 +5,10 @@ mod parts;
 mod span;
 mod split;
 
-pub use members::Members;
-pub use parts::Parts;
-pub use span::Span;
-pub use split::{create_for_active_set, split_2d, split_strided};
+pub(crate) use members::Members;
+pub(crate) use parts::Parts;
+pub(crate) use span::Span;
+pub(crate) use split::{create_for_active_set, split_2d, split_strided};
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -22,14 +22,14 @@ use crate::nodes::Link;
 use crate::runtime::Runtime;
 
 /// Id of the world team.
-pub const WORLD: usize = 0;
+pub(crate) const WORLD: usize = 0;
 /// Id of the team of PEs that share memory.
-pub const SHARED: usize = 1;
+pub(crate) const SHARED: usize = 1;
 /// Team ids that exist from the start.
-pub const PREDEFINED: usize = 2;
+pub(crate) const PREDEFINED: usize = 2;
 
 /// `SHMEM_TEAM_INVALID` as an integer.
-pub const INVALID_HANDLE: usize = 0;
+pub(crate) const INVALID_HANDLE: usize = 0;
 
 /// A team as one of its PEs sees it.
 #[derive(Debug)]
@@ -265,7 +265,7 @@ impl Teams {
 }
 
 /// Destroys a team: collective over its members.
-pub fn destroy(rt: &Runtime, name: &'static str, handle: usize) {
+pub(crate) fn destroy(rt: &Runtime, name: &'static str, handle: usize) {
     let Some(team) = rt.teams.find(name, handle) else {
         return;
     };

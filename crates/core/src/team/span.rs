@@ -53,13 +53,13 @@ impl Span {
 }
 
 /// Where the pages of a team's mail are in it.
-pub const PAGES: [usize; 2] = [
+pub(super) const PAGES: [usize; 2] = [
     std::mem::offset_of!(Mail, leaders),
     std::mem::offset_of!(Mail, all),
 ];
 
 /// The counts that PE `index` of this node has left the mail of team `id` at.
-pub fn epochs(link: &Link, index: usize, id: usize) -> [u32; 2] {
+pub(super) fn epochs(link: &Link, index: usize, id: usize) -> [u32; 2] {
     let mail = link.mailboxes.mail(index, id);
     [&mail.leaders, &mail.all].map(|page| page.epoch.load(Ordering::Acquire))
 }

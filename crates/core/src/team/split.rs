@@ -111,7 +111,7 @@ fn create(
 
 /// The team that serves an active set, made by the first call on the set: its id, or None if
 /// no id is left.
-pub fn create_for_active_set(rt: &Runtime, set: &Group<'_>) -> Option<usize> {
+pub(crate) fn create_for_active_set(rt: &Runtime, set: &Group<'_>) -> Option<usize> {
     if set.size == 1 {
         return None;
     }
@@ -159,7 +159,7 @@ fn insert(rt: &Runtime, id: usize, members: Members, num_contexts: i32) -> usize
 
 /// `shmem_team_split_strided`: the handle for this PE (0 outside the new team), or None if
 /// the members asked for are not all in the parent or no id is left.
-pub fn split_strided(
+pub(crate) fn split_strided(
     rt: &Runtime,
     name: &'static str,
     parent: &Team,
@@ -181,7 +181,7 @@ pub fn split_strided(
 }
 
 /// `shmem_team_split_2d`: this PE's row and column teams, or None.
-pub fn split_2d(
+pub(crate) fn split_2d(
     rt: &Runtime,
     name: &'static str,
     parent: &Team,

@@ -94,6 +94,6 @@ pub fn now_ms() -> u64 {
         tv_nsec: 0,
     };
     // SAFETY: the pointer is to a live timespec.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
     now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000
 }

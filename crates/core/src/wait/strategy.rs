@@ -7,6 +7,7 @@ pub use ferroshmem_platform::Spins;
 use ferroshmem_platform::{Backoff, Limits, Step};
 
 use super::record::{Recorder, WaitReason};
+use crate::config::SPIN;
 use crate::nodes::Link;
 
 /// Decides between polling again and sleeping.
@@ -32,7 +33,7 @@ pub struct Policy {
 
 /// The policy in force.
 pub static POLICY: Policy = Policy {
-    spins: AtomicU32::new(2000),
+    spins: AtomicU32::new(SPIN.value.default),
     yields: AtomicU32::new(0),
     oversubscribed: AtomicBool::new(false),
 };
@@ -50,7 +51,7 @@ impl Policy {
         const SCHEDULINGS: usize = 256;
 
         let oversubscribed = n_pes > cores;
-        let default = if oversubscribed { 20 } else { 2000 };
+        let default = SPIN.value.default_for(oversubscribed);
         let yields = if oversubscribed {
             (SCHEDULINGS * cores / n_pes).clamp(4, 64) as u32
         } else {

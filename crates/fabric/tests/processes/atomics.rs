@@ -8,7 +8,7 @@ use ferroshmem_fabric::{AtomicOp, Op, Width};
 
 use crate::job::{Case, Job};
 
-pub fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     vec![
         Case::new("atomics_of_both_widths", 2, every),
         Case::new("pinned_atomics", 2, every).pinned(),

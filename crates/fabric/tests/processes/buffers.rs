@@ -8,7 +8,7 @@ use ferroshmem_fabric::Context;
 
 use crate::job::{Case, Job};
 
-pub fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     vec![
         Case::new("buffers_mapped_and_unmapped", 2, remapped).pinned(),
         Case::new("buffers_of_several_threads", 2, shared).pinned(),

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use crate::job::{Case, Job};
 
-pub fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     vec![Case::new(
         "listens_on_the_chosen_interface_only",
         2,

@@ -4,7 +4,7 @@ use ferroshmem_fabric::{AtomicOp, Op, Width};
 
 use crate::job::{Case, Job, LOST};
 
-pub fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     let ends = |pe| (pe == 0).then_some(LOST);
     vec![
         Case {

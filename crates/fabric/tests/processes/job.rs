@@ -13,10 +13,10 @@ use libtest_mimic::Failed;
 /// Longest time that a case may take: then its processes are killed.
 const LIMIT: Duration = Duration::from_secs(60);
 /// Exit status of a process that was told of a lost PE.
-pub const LOST: i32 = 77;
+pub(crate) const LOST: i32 = 77;
 
 #[derive(Clone, Copy)]
-pub struct Case {
+pub(crate) struct Case {
     pub name: &'static str,
     pub n: usize,
     /// Bytes of segment 0, which are there once they are touched.
@@ -31,7 +31,7 @@ pub struct Case {
 }
 
 impl Case {
-    pub const fn new(name: &'static str, n: usize, run: fn(&Job)) -> Case {
+    pub(crate) const fn new(name: &'static str, n: usize, run: fn(&Job)) -> Case {
         Case {
             name,
             n,
@@ -43,7 +43,7 @@ impl Case {
         }
     }
 
-    pub const fn pinned(self) -> Case {
+    pub(crate) const fn pinned(self) -> Case {
         Case {
             pinned: true,
             ..self
@@ -52,7 +52,7 @@ impl Case {
 }
 
 /// One process's part.
-pub struct Job {
+pub(crate) struct Job {
     pub pe: usize,
     pub n: usize,
     pub fabric: Fabric,
@@ -66,7 +66,7 @@ pub struct Job {
 unsafe impl Sync for Job {}
 
 #[derive(Default)]
-pub struct Told {
+pub(crate) struct Told {
     pub arrived: AtomicUsize,
     pub ticks: AtomicUsize,
 }
@@ -88,7 +88,7 @@ impl Events for Told {
 
 impl Job {
     /// Byte `offset` of a PE's heap.
-    pub fn at(&self, pe: usize, offset: usize) -> Remote {
+    pub(crate) fn at(&self, pe: usize, offset: usize) -> Remote {
         Remote {
             pe,
             segment: 0,
@@ -97,35 +97,35 @@ impl Job {
     }
 
     /// A word of the own heap.
-    pub fn word(&self, offset: usize) -> &AtomicU64 {
+    pub(crate) fn word(&self, offset: usize) -> &AtomicU64 {
         // SAFETY: within the heap, which is aligned to pages; peers write words.
         unsafe { &*self.heap.add(offset).cast() }
     }
 
-    pub fn half(&self, offset: usize) -> &AtomicU32 {
+    pub(crate) fn half(&self, offset: usize) -> &AtomicU32 {
         // SAFETY: as above.
         unsafe { &*self.heap.add(offset).cast() }
     }
 
     /// Bytes of the own heap, copied.
-    pub fn bytes(&self, offset: usize, len: usize) -> Vec<u8> {
+    pub(crate) fn bytes(&self, offset: usize, len: usize) -> Vec<u8> {
         // SAFETY: within the heap, and no peer writes there at that time.
         unsafe { std::slice::from_raw_parts(self.heap.add(offset), len).to_vec() }
     }
 
-    pub fn next(&self) -> usize {
+    pub(crate) fn next(&self) -> usize {
         (self.pe + 1) % self.n
     }
 
     /// Sends a line by way of the parent to all PEs, which all do so; returns them by PE.
-    pub fn exchange(&self, line: &str) -> Vec<String> {
+    pub(crate) fn exchange(&self, line: &str) -> Vec<String> {
         println!("{line}");
         let mut lines = self.lines.borrow_mut();
         let mut read = || lines.next().expect("the parent's line").expect("a line");
         (0..self.n).map(|_| read()).collect()
     }
 
-    pub fn barrier(&self) {
+    pub(crate) fn barrier(&self) {
         self.exchange("-");
     }
 }
@@ -147,7 +147,7 @@ pub fn config(case: &Case, pe: usize) -> Config {
 }
 
 /// The part of a process.
-pub fn take_part(case: &Case) {
+pub(crate) fn take_part(case: &Case) {
     let number = |name| std::env::var(name).unwrap().parse::<usize>().unwrap();
     let (pe, n) = (number("FABRIC_TEST_PE"), case.n);
     let told = Arc::new(Told::default());
@@ -162,7 +162,7 @@ pub fn take_part(case: &Case) {
     unsafe {
         fabric
             .share(0, heap, case.heap, case.heap.min(case.ready))
-            .unwrap()
+            .unwrap();
     };
     let ticket = fabric.address();
     assert!(ticket.len() < 1024);
@@ -218,7 +218,7 @@ fn map(len: usize) -> *mut u8 {
 }
 
 /// The parent's part: passes lines on until all have ended.
-pub fn run(case: &Case) -> Result<(), Failed> {
+pub(crate) fn run(case: &Case) -> Result<(), Failed> {
     let program = std::env::current_exe()?;
     let mut children = Vec::new();
     let (lines, inbox) = mpsc::channel();

@@ -6,28 +6,28 @@ use ferroshmem_fabric::{AtomicOp, Context, Op, Width};
 
 use crate::job::{Case, Job};
 
-pub fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     vec![
         Case::new("fence_then_post", 2, |job| {
-            order(job, Kind::Put, Kind::Post)
+            order(job, Kind::Put, Kind::Post);
         }),
         Case::new("fence_then_put", 2, |job| order(job, Kind::Put, Kind::Put)),
         Case::new("post_fence_put", 2, |job| order(job, Kind::Post, Kind::Put)),
         Case::new("long_put_then_post", 2, |job| {
-            order(job, Kind::Long, Kind::Post)
+            order(job, Kind::Long, Kind::Post);
         }),
         Case::new("long_put_then_put", 2, |job| {
-            order(job, Kind::Long, Kind::Put)
+            order(job, Kind::Long, Kind::Put);
         }),
         Case::new("put_then_told", 2, |job| order(job, Kind::Put, Kind::Told)),
         Case::new("post_then_told", 2, |job| {
-            order(job, Kind::Post, Kind::Told)
+            order(job, Kind::Post, Kind::Told);
         }),
         Case::new("sent_then_told", 2, |job| {
-            order(job, Kind::Sent, Kind::Told)
+            order(job, Kind::Sent, Kind::Told);
         }),
         Case::new("sent_then_told_pinned", 2, |job| {
-            order(job, Kind::Sent, Kind::Told)
+            order(job, Kind::Sent, Kind::Told);
         })
         .pinned(),
         Case::new("dropped_stream_completes", 2, dropped),

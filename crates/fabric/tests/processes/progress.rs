@@ -7,7 +7,7 @@ use ferroshmem_fabric::{AtomicOp, Op, Width};
 
 use crate::job::{Case, Job};
 
-pub fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     vec![
         Case::new("target_computes", 2, computes),
         Case::new("idle_costs_nothing", 2, idle),
@@ -71,7 +71,7 @@ fn used() -> Duration {
     // SAFETY: room for what is filled in.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
         usage
     };
     let time = |t: libc::timeval| {

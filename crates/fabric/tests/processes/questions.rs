@@ -13,7 +13,7 @@ const STILL: usize = 4096;
 /// Bytes of a read at most: more than an answer holds.
 const LONGEST: usize = 40;
 
-pub fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     vec![
         Case::new("threads_of_all_ask_all", 3, crowd),
         Case::new("pinned_threads_of_all_ask_all", 3, crowd).pinned(),

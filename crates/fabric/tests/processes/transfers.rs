@@ -8,7 +8,7 @@ const MIB: usize = 1 << 20;
 /// Where a PE's part of the target's heap begins.
 const PART: usize = 6 * MIB;
 
-pub fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     vec![
         Case::new("put_and_get_of_every_size", 2, sizes),
         Case::new("put_and_get_to_oneself", 1, sizes),

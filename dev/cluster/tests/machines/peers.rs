@@ -47,10 +47,10 @@ struct Pe {
 type Step = fn(&Pe) -> Result<()>;
 
 /// The argument by which this program is such a PE.
-pub const ARGUMENT: &str = "--peer";
+pub(crate) const ARGUMENT: &str = "--peer";
 
 /// What a PE does.
-pub fn main() -> Result<()> {
+pub(crate) fn main() -> Result<()> {
     let pe = Pe::start()?;
     let steps: [(&str, Step); 6] = [
         ("sizes", Pe::sizes),
