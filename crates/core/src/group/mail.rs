@@ -164,7 +164,13 @@ impl Mail<'_> {
     /// Waits until a lane of this PE shows `number`, with a value of `bytes` bytes.
     #[cold]
     #[inline(never)]
-    pub fn wait(&self, lane: (usize, usize), number: u32, bytes: usize, what: &WaitReason<'_>) {
+    pub(super) fn wait(
+        &self,
+        lane: (usize, usize),
+        number: u32,
+        bytes: usize,
+        what: &WaitReason<'_>,
+    ) {
         let lane = self.lane(lane);
         self.spanning.rt.wait_for_mail(what, || {
             TaggedMessage::has_arrived(&lane.words, number, bytes)
