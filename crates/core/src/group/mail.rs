@@ -1,9 +1,10 @@
-//! How members that may be on different nodes reach each other: notes and long messages in their
+//! How members that may be on different nodes reach each other: tagged and long messages in their
 //! mailboxes, written by stores on a node and over the fabric between nodes.
 
 use std::sync::atomic::AtomicU32;
 
-use super::note::{self, Note};
+use ferroshmem_fabric::TaggedMessage;
+
 use super::span::Spanning;
 use crate::choice::{Algorithm, Choice, Collective, Form};
 use crate::job::mailboxes;
@@ -89,13 +90,13 @@ impl Mail<'_> {
         let Spanning { node, link, .. } = self.spanning;
         let pe = self.pe(member);
         // SAFETY: the caller's promise.
-        let note = unsafe { Note::new(number, value, bytes) };
+        let message = unsafe { TaggedMessage::from_raw(number, value, bytes) };
         if let Some(index) = node.job.placement.index_here(pe) {
-            note.show(&self.page_of(index).lanes[parity][lane]);
+            message.store(&self.page_of(index).lanes[parity][lane].words);
             return node.transport.notify(pe);
         }
         let at = Internode::mailbox(pe, self.offset(parity, lane));
-        let words = note.words();
+        let words = message.words();
         // SAFETY: live words; the lane has room, and mailboxes are the library's.
         unsafe {
             link.fabric()
@@ -171,10 +172,9 @@ impl Mail<'_> {
         what: &WaitReason<'_>,
     ) {
         let lane = self.lane(lane);
-        self.spanning
-            .node
-            .transport
-            .wait_for_flag(what, || note::is_there(lane, number, bytes));
+        self.spanning.node.transport.wait_for_flag(what, || {
+            TaggedMessage::has_arrived(&lane.words, number, bytes)
+        });
     }
 
     /// As [`wait`](Self::wait), and copies the value.
@@ -192,7 +192,7 @@ impl Mail<'_> {
     ) {
         self.wait(lane, number, bytes, what);
         // SAFETY: the caller's promise.
-        unsafe { note::read(self.lane(lane), value, bytes) };
+        unsafe { TaggedMessage::read(&self.lane(lane).words, value, bytes) };
     }
 
     /// The algorithm between so many members: the user's, or by length.

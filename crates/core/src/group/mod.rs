@@ -8,7 +8,6 @@
 mod agreement;
 mod epoch;
 mod mail;
-pub(crate) mod note;
 mod places;
 mod sharing;
 mod span;
