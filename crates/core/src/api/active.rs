@@ -3,8 +3,8 @@
 
 use std::ffi::{c_int, c_long, c_void};
 
+use super::Reduce;
 use super::on_group::OnGroup;
-use super::ops::Reduce;
 use crate::fatal::fatal;
 use crate::group::Group;
 use crate::runtime;

@@ -4,7 +4,7 @@
 use std::ffi::{c_int, c_void};
 
 use super::on_group::OnGroup;
-use super::ops::{Reduce, Sum};
+use super::{Reduce, ops::Sum};
 use crate::fatal::fatal;
 use crate::group::Group;
 use crate::runtime;

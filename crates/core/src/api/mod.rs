@@ -21,4 +21,4 @@ pub mod team;
 pub mod windows;
 
 pub use crate::hooks;
-pub use crate::kernel::ops::{self, Complex, Reduce};
+pub use crate::kernel::{Complex, Reduce, ops};

@@ -3,7 +3,7 @@
 
 use std::ffi::c_int;
 
-use super::ops::{Reduce, Sum};
+use super::{Reduce, ops::Sum};
 use crate::collective::alltoall::Strides;
 use crate::collective::{across, alltoall, broadcast, collect, reduce, scan};
 use crate::fatal::fatal;

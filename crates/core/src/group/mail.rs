@@ -1,9 +1,10 @@
-//! How members that may be on different nodes reach each other: notes and long messages in their
+//! How members that may be on different nodes reach each other: tagged and long messages in their
 //! mailboxes, written by stores on a node and over the fabric between nodes.
 
 use std::sync::atomic::AtomicU32;
 
-use super::note::{self, Note};
+use ferroshmem_fabric::TaggedMessage;
+
 use super::span::Spanning;
 use crate::choice::{Algorithm, Choice, Collective, Form};
 use crate::job::mailboxes;
@@ -89,13 +90,13 @@ impl Mail<'_> {
         let Spanning { rt, link, .. } = self.spanning;
         let pe = self.pe(member);
         // SAFETY: the caller's promise.
-        let note = unsafe { Note::new(number, value, bytes) };
+        let message = unsafe { TaggedMessage::from_raw(number, value, bytes) };
         if let Some(index) = rt.job.placement.index_here(pe) {
-            note.show(&self.page_of(index).lanes[parity][lane]);
+            message.store(&self.page_of(index).lanes[parity][lane].words);
             return rt.announce(pe);
         }
         let at = Link::mailbox(pe, self.offset(parity, lane));
-        let words = note.words();
+        let words = message.words();
         // SAFETY: live words; the lane has room, and mailboxes are the library's.
         unsafe {
             link.fabric()
@@ -163,11 +164,17 @@ impl Mail<'_> {
     /// Waits until a lane of this PE shows `number`, with a value of `bytes` bytes.
     #[cold]
     #[inline(never)]
-    pub fn wait(&self, lane: (usize, usize), number: u32, bytes: usize, what: &WaitReason<'_>) {
+    pub(super) fn wait(
+        &self,
+        lane: (usize, usize),
+        number: u32,
+        bytes: usize,
+        what: &WaitReason<'_>,
+    ) {
         let lane = self.lane(lane);
-        self.spanning
-            .rt
-            .wait_for_mail(what, || note::is_there(lane, number, bytes));
+        self.spanning.rt.wait_for_mail(what, || {
+            TaggedMessage::has_arrived(&lane.words, number, bytes)
+        });
     }
 
     /// As [`wait`](Self::wait), and copies the value.
@@ -185,7 +192,7 @@ impl Mail<'_> {
     ) {
         self.wait(lane, number, bytes, what);
         // SAFETY: the caller's promise.
-        unsafe { note::read(self.lane(lane), value, bytes) };
+        unsafe { TaggedMessage::read(&self.lane(lane).words, value, bytes) };
     }
 
     /// The algorithm between so many members: the user's, or by length.

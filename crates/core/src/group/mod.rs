@@ -9,7 +9,6 @@ pub(crate) mod active_set;
 mod agreement;
 mod epoch;
 mod mail;
-pub(crate) mod note;
 mod places;
 mod reach;
 mod sharing;

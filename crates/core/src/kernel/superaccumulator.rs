@@ -35,7 +35,7 @@ impl Superaccumulator {
         }
     }
 
-    /// Makes it the sum of no numbers again.
+    /// Resets it to the sum of no numbers.
     pub(super) fn clear(&mut self) {
         if self.low < self.high {
             self.limbs[self.low..self.high].fill(0);

@@ -34,7 +34,7 @@ use std::ops::Range;
 use super::scratch::SCRATCH;
 use crate::choice::{Algorithm, Collective, EAGER, Form};
 use crate::group::{Group, Places};
-use crate::kernel::ops::{Dests, Sources};
+use crate::kernel::{Dests, Sources};
 use crate::kernel::{Operation, Reduce};
 
 /// Lanes of a reduction: one per round and purpose (see [`crate::group::Epoch`]).
