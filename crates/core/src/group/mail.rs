@@ -9,7 +9,7 @@ use super::span::Spanning;
 use crate::choice::{Algorithm, Choice, Collective, Form};
 use crate::job::mailboxes;
 use crate::job::region::{LANDING, MailLane, MailPage};
-use crate::nodes::Link;
+use crate::transport::internode::Internode;
 use crate::wait::WaitReason;
 
 /// Which members write to each other.
@@ -57,7 +57,7 @@ impl Mail<'_> {
 
     /// This PE's own lane.
     fn lane(&self, (parity, lane): (usize, usize)) -> &'static MailLane {
-        &self.page_of(self.spanning.rt.job.index).lanes[parity][lane]
+        &self.page_of(self.spanning.node.job.index).lanes[parity][lane]
     }
 
     /// Where a lane is in every PE's mailbox.
@@ -87,20 +87,20 @@ impl Mail<'_> {
         value: *const u8,
         bytes: usize,
     ) {
-        let Spanning { rt, link, .. } = self.spanning;
+        let Spanning { node, link, .. } = self.spanning;
         let pe = self.pe(member);
         // SAFETY: the caller's promise.
         let message = unsafe { TaggedMessage::from_raw(number, value, bytes) };
-        if let Some(index) = rt.job.placement.index_here(pe) {
+        if let Some(index) = node.job.placement.index_here(pe) {
             message.store(&self.page_of(index).lanes[parity][lane].words);
-            return rt.announce(pe);
+            return node.transport.notify(pe);
         }
-        let at = Link::mailbox(pe, self.offset(parity, lane));
+        let at = Internode::mailbox(pe, self.offset(parity, lane));
         let words = message.words();
         // SAFETY: live words; the lane has room, and mailboxes are the library's.
         unsafe {
             link.fabric()
-                .inject(&link.stream, at, words.as_ptr().cast(), size_of_val(words));
+                .inject(&link.context, at, words.as_ptr().cast(), size_of_val(words));
         }
     }
 
@@ -127,20 +127,20 @@ impl Mail<'_> {
         bytes: usize,
     ) {
         debug_assert!(bytes <= LANDING);
-        let Spanning { rt, link, .. } = self.spanning;
+        let Spanning { node, link, .. } = self.spanning;
         let pe = self.pe(member);
         let at = self.landing(message).expect("the team has room");
         // SAFETY: the caller's promise; mailboxes are the library's.
         unsafe {
-            match rt.job.placement.index_here(pe) {
+            match node.job.placement.index_here(pe) {
                 Some(index) => link
                     .mailboxes
                     .of(index)
                     .add(at)
                     .copy_from_nonoverlapping(from, bytes),
                 None => link.fabric().put_local_completion(
-                    &link.stream,
-                    Link::mailbox(pe, at),
+                    &link.context,
+                    Internode::mailbox(pe, at),
                     from,
                     bytes,
                 ),
@@ -150,15 +150,15 @@ impl Mail<'_> {
 
     /// A message that has come: its lane is posted.
     pub(super) fn landed(&self, message: (usize, usize)) -> *const u8 {
-        let Spanning { rt, link, .. } = self.spanning;
+        let Spanning { node, link, .. } = self.spanning;
         let at = self.landing(message).expect("the team has room");
-        link.mailboxes.of(rt.job.index).wrapping_add(at)
+        link.mailboxes.of(node.job.index).wrapping_add(at)
     }
 
     /// Completes the messages started: what they were sent from may be changed.
     pub(super) fn settle(&self) {
         let link = self.spanning.link;
-        link.fabric().quiet(&link.stream);
+        link.fabric().quiet(&link.context);
     }
 
     /// Waits until a lane of this PE shows `number`, with a value of `bytes` bytes.
@@ -172,7 +172,7 @@ impl Mail<'_> {
         what: &WaitReason<'_>,
     ) {
         let lane = self.lane(lane);
-        self.spanning.rt.wait_for_mail(what, || {
+        self.spanning.node.transport.wait_for_flag(what, || {
             TaggedMessage::has_arrived(&lane.words, number, bytes)
         });
     }
@@ -200,7 +200,7 @@ impl Mail<'_> {
         /// Longer reductions move less by Rabenseifner's algorithm.
         const LONG: usize = 16 << 10;
 
-        let forced = self.spanning.rt.selection.forced_for(collective);
+        let forced = self.spanning.node.selection.forced_for(collective);
         let algorithm = match (collective, forced) {
             (Collective::Reduce, Some(forced)) if forced.has_both_forms() => forced,
             (Collective::Reduce, _) if bytes > LONG && size > 2 => Algorithm::Rabenseifner,

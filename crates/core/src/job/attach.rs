@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::os::fd::{FromRawFd, RawFd};
+use std::sync::OnceLock;
 
 use ferroshmem_bootstrap::{Bootstrap, Config};
 
@@ -11,7 +12,6 @@ use super::gathering::{self, Gathering};
 use super::plan::Plan;
 use crate::choice::Tuning;
 use crate::config::{self, HeapSettings, JOB};
-use crate::fatal::fatal;
 use crate::platform::Machine;
 
 /// This process's place in its job.
@@ -31,6 +31,21 @@ pub struct Attachment {
     pub launched: bool,
     /// Another launcher's side, and what all PEs have said of themselves.
     gathering: Option<Gathering>,
+}
+
+static ATTACHMENT: OnceLock<Result<Attachment, String>> = OnceLock::new();
+
+/// Joins this process's job, once. The error is one line for the user.
+pub fn join() -> Result<&'static Attachment, &'static str> {
+    match ATTACHMENT.get_or_init(Attachment::new) {
+        Ok(job) => Ok(job),
+        Err(message) => Err(message),
+    }
+}
+
+/// This process's place in its job, if it has joined one.
+pub fn joined() -> Option<&'static Attachment> {
+    ATTACHMENT.get()?.as_ref().ok()
 }
 
 impl Attachment {
@@ -120,13 +135,9 @@ impl Attachment {
         self.placement.n_pes()
     }
 
-    /// The launcher's side of a job that was not started by `oshrun`; another job that asks for
-    /// it ends.
-    pub fn bootstrap(&self, name: &str) -> &dyn Bootstrap {
-        match &self.gathering {
-            Some(gathering) => gathering.bootstrap(),
-            None => fatal(name, "this job has no launcher that joins nodes"),
-        }
+    /// The launcher's side of a job that was not started by `oshrun`.
+    pub fn bootstrap(&self) -> Option<&dyn Bootstrap> {
+        self.gathering.as_ref().map(Gathering::bootstrap)
     }
 
     /// The name of PE `pe`'s host.
