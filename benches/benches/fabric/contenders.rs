@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use ferroshmem_benches::{Implementation, Prefix, Quiet, sheet};
-use ferroshmem_cluster::hosts::{Launcher, Placement, Rig};
+use ferroshmem_cluster::hosts::{Cluster, Launcher, Placement};
 use ferroshmem_conformance::make;
 
 /// A job that takes longer hangs.
@@ -53,18 +53,18 @@ pub(crate) struct Contender {
 /// All contenders, this library first.
 #[derive(Debug)]
 pub(crate) struct Field<'r> {
-    rig: &'r Rig,
+    cluster: &'r Cluster,
     /// Who takes part.
     pub contenders: Vec<Contender>,
 }
 
 impl<'r> Field<'r> {
-    /// The implementations that are there, on the hosts of `rig`; prints which are. Programs are
+    /// The implementations that are there, on the hosts of `cluster`; prints which are. Programs are
     /// built in `folder`.
     ///
     /// # Errors
     /// If Open MPI's launcher, which starts all jobs, is missing.
-    pub(crate) fn open(rig: &'r Rig, prefix: &Prefix, folder: &Path) -> Result<Self> {
+    pub(crate) fn open(cluster: &'r Cluster, prefix: &Prefix, folder: &Path) -> Result<Self> {
         Launcher::OpenMpi.check()?;
         let new = |label, implementation: Implementation| Contender {
             label,
@@ -82,7 +82,10 @@ impl<'r> Field<'r> {
             }
             Err(error) => println!("{} is missing: {error:#}", peer.name()),
         }
-        Ok(Self { rig, contenders })
+        Ok(Self {
+            cluster,
+            contenders,
+        })
     }
 
     /// Runs a program of a contender; returns what it printed. None if it takes no part, or has
@@ -101,7 +104,7 @@ impl<'r> Field<'r> {
         sheet::progress(&format!("{}: {program} {arguments} {place}", one.label));
         let result = one
             .build(program)
-            .and_then(|path| one.job(self.rig, &path, arguments, place));
+            .and_then(|path| one.job(self.cluster, &path, arguments, place));
         result
             .map_err(|error| {
                 let what = format!("{program} {arguments}, {place}");
@@ -166,11 +169,17 @@ impl Contender {
         words
     }
 
-    fn job(&self, rig: &Rig, program: &Path, arguments: &str, place: &Placement) -> Result<String> {
+    fn job(
+        &self,
+        cluster: &Cluster,
+        program: &Path,
+        arguments: &str,
+        place: &Placement,
+    ) -> Result<String> {
         let mut command = vec![program.display().to_string()];
         command.extend(arguments.split_whitespace().map(str::to_owned));
-        let host = rig.hosts().next().context("a rig has hosts")?;
-        let mut launch = rig.command(host, self.words(place, command));
+        let host = cluster.hosts().next().context("a cluster has hosts")?;
+        let mut launch = cluster.command(host, self.words(place, command));
         for (name, value) in Launcher::OpenMpi.variables() {
             launch = launch.env(name, value);
         }
@@ -183,10 +192,10 @@ impl Contender {
         let mut process = launch.spawn()?;
         let ended = process.wait(PATIENCE)?;
         let left = match ended {
-            Some(_) => rig.left_after(FAREWELL)?,
+            Some(_) => cluster.remaining_after(FAREWELL)?,
             None => Vec::new(),
         };
-        rig.sweep()?;
+        cluster.sweep()?;
         let said = process.stderr();
         let complaint = || {
             let wordy = |line: &&str| line.contains(char::is_alphanumeric);

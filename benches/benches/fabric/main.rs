@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use contenders::Field;
 use ferroshmem_benches::{Options, Prefix};
-use ferroshmem_cluster::hosts::{Rig, roles};
+use ferroshmem_cluster::hosts::{Cluster, applets};
 
 const USAGE: &str = "\
 usage: cargo bench -p ferroshmem-benches --bench fabric [-- [--full] [FILTER...]]
@@ -24,8 +24,8 @@ PEs on two hosts made of namespaces (which takes root). --full takes more turns,
 
 fn run(options: &Options) -> Result<bool> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let rig = Rig::new(2)?;
-    let mut field = Field::open(&rig, &Prefix::find()?, folder)?;
+    let cluster = Cluster::new(2)?;
+    let mut field = Field::open(&cluster, &Prefix::find()?, folder)?;
     transfers::run(&mut field, options)?;
     overlap::run(&mut field, options)?;
     keys::run(&mut field, options)?;
@@ -33,7 +33,7 @@ fn run(options: &Options) -> Result<bool> {
 }
 
 fn main() -> ExitCode {
-    roles::play();
+    applets::dispatch();
     let Some(options) = Options::parse(env::args().skip(1)) else {
         println!("{USAGE}");
         return ExitCode::SUCCESS;

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use ferroshmem_benches::{Options, Sheet, Spread, sheet};
-use ferroshmem_cluster::hosts::{Order, Placement};
+use ferroshmem_cluster::hosts::{Distribution, Placement};
 
 use crate::contenders::{Field, Program};
 
@@ -15,7 +15,7 @@ const COMPARABLE: f64 = 10.0;
 const PLACE: Placement = Placement {
     pes: 2,
     hosts: 2,
-    order: Order::Block,
+    distribution: Distribution::Block,
 };
 
 /// A line of the program: times in nanoseconds.

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use ferroshmem_benches::microbench::{self, Point};
 use ferroshmem_benches::{Options, Sheet, Spread, sheet};
-use ferroshmem_cluster::hosts::{Order, Placement};
+use ferroshmem_cluster::hosts::{Distribution, Placement};
 
 use crate::contenders::{Field, Program};
 
@@ -61,7 +61,7 @@ const NON_BLOCKING: f64 = 5.0;
 const PLACE: Placement = Placement {
     pes: 2,
     hosts: 2,
-    order: Order::Block,
+    distribution: Distribution::Block,
 };
 
 /// Nanoseconds of each item (index), contender and turn.

@@ -4,8 +4,9 @@
 
 use std::sync::atomic::AtomicU32;
 
+use ferroshmem_fabric::TaggedMessage;
+
 use super::hierarchy::HierarchicalTeam;
-use super::note::{self, Note};
 use crate::choice::{Algorithm, Choice, Collective, Form};
 use crate::job::mailboxes;
 use crate::job::region::{LANDING, MailLane, MailPage};
@@ -95,13 +96,13 @@ impl MailboxChannel<'_> {
         } = self.team;
         let pe = self.pe(member);
         // SAFETY: the caller promises `bytes` readable bytes, at most those of a message.
-        let note = unsafe { Note::new(number, value, bytes) };
+        let message = unsafe { TaggedMessage::from_raw(number, value, bytes) };
         if let Some(index) = node.job.placement.index_here(pe) {
-            note.show(&self.page(index).lanes[parity][lane]);
+            message.store(&self.page(index).lanes[parity][lane].words);
             return node.transport.notify(pe);
         }
         let at = Internode::mailbox(pe, self.offset(parity, lane));
-        let words = note.words();
+        let words = message.words();
         // SAFETY: `words` lives until the call returns; the lane has room for a message; the
         // program has no references to mailboxes.
         unsafe {
@@ -192,10 +193,9 @@ impl MailboxChannel<'_> {
         reason: &WaitReason<'_>,
     ) {
         let lane = self.lane(lane);
-        self.team
-            .node
-            .transport
-            .wait_for_flag(reason, || note::is_there(lane, number, bytes));
+        self.team.node.transport.wait_for_flag(reason, || {
+            TaggedMessage::has_arrived(&lane.words, number, bytes)
+        });
     }
 
     /// As [`wait`](Self::wait), and copies the value.
@@ -213,7 +213,7 @@ impl MailboxChannel<'_> {
     ) {
         self.wait(lane, number, bytes, reason);
         // SAFETY: the caller promises that `value` is writable for `bytes` bytes.
-        unsafe { note::read(self.lane(lane), value, bytes) };
+        unsafe { TaggedMessage::read(&self.lane(lane).words, value, bytes) };
     }
 
     /// The algorithm among `size` members: the one that the user forces, or by length.

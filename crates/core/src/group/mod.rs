@@ -11,7 +11,6 @@ mod epoch;
 mod hierarchy;
 mod mailbox;
 mod member_addresses;
-pub(crate) mod note;
 mod small_broadcast;
 #[cfg(test)]
 pub(crate) mod threads;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::fd::{FromRawFd, RawFd};
 use std::sync::OnceLock;
 
-use ferroshmem_bootstrap::{Bootstrap, Settings};
+use ferroshmem_bootstrap::{Bootstrap, Config};
 
 use super::Placement;
 use super::control::Control;
@@ -55,7 +55,7 @@ impl Attachment {
         if let Some(value) = config::handover() {
             return Self::launched(&value);
         }
-        match ferroshmem_bootstrap::find(&Settings::default()).map_err(|e| e.to_string())? {
+        match ferroshmem_bootstrap::detect(&Config::default()).map_err(|e| e.to_string())? {
             Some(bootstrap) if bootstrap.size() > 1 => Self::gathered(bootstrap),
             started => Self::alone(started),
         }

@@ -10,5 +10,5 @@ mod attach;
 mod gathering;
 
 pub use attach::{Attachment, join, joined};
-pub use ferroshmem_bootstrap::{Placement, Where};
+pub use ferroshmem_bootstrap::{NodeRank, Placement};
 pub use mailboxes::Mailboxes;

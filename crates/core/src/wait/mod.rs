@@ -1,7 +1,6 @@
-//! Waiting: the one place where a PE stands still (see `README.md` beside this file).
+//! Waiting for PEs of this node and for what other nodes send (see `README.md` beside this file).
 
 pub mod counter;
-mod far;
 pub mod flag;
 pub mod record;
 pub mod signals;
