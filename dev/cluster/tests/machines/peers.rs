@@ -2,7 +2,7 @@
 //! does between nodes, without the library.
 
 use anyhow::{Result, anyhow, ensure};
-use ferroshmem_bootstrap::{Bootstrap, Settings, find};
+use ferroshmem_bootstrap::{Bootstrap, detect};
 use ferroshmem_fabric::{AtomicOp, Blocks, Config, Context, Events, Fabric, Op, Remote, Width};
 use std::env;
 use std::ptr;
@@ -79,7 +79,8 @@ fn byte(from: usize, to: usize, at: usize) -> u8 {
 
 impl Pe {
     fn start() -> Result<Self> {
-        let client = find(&Settings::default())?.ok_or_else(|| anyhow!("no launcher"))?;
+        let client = detect(&ferroshmem_bootstrap::Config::default())?
+            .ok_or_else(|| anyhow!("no launcher"))?;
         let (me, n) = (client.rank(), client.size());
         ensure!(n * PART <= COUNTER, "at most {} PEs", COUNTER / PART);
         let config = Config {

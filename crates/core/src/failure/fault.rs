@@ -7,7 +7,7 @@
 use std::fmt::{self, Write};
 use std::sync::Once;
 
-use crate::fatal;
+use super::fatal;
 use crate::memory::Place;
 use crate::runtime::{self, Runtime};
 
@@ -60,14 +60,14 @@ unsafe extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, _: *mut li
         bytes: [0; 512],
         len: 0,
     };
-    if explain(rt, signal, addr, &mut line).is_ok_and(|said| said) && fatal::is_first(rt.job) {
+    if explain(rt, signal, addr, &mut line).is_ok_and(|said| said) && fatal::is_first(rt.node.job) {
         // SAFETY: write is async-signal-safe; the buffer is live.
         unsafe { libc::write(2, line.bytes.as_ptr().cast(), line.len) };
     }
 }
 
 fn explain(rt: &Runtime, signal: i32, addr: usize, line: &mut Line) -> Result<bool, fmt::Error> {
-    let space = &rt.space;
+    let space = rt.node.transport.memory.space;
     if signal == libc::SIGBUS {
         let owner = space
             .origins(addr)
@@ -75,16 +75,16 @@ fn explain(rt: &Runtime, signal: i32, addr: usize, line: &mut Line) -> Result<bo
         let Some((index, _)) = owner else {
             return Ok(false);
         };
-        let pe = rt.job.placement.here()[index];
+        let pe = rt.node.job.placement.here()[index];
         writeln!(
             line,
             "ferroshmem: PE {}: bus error at {addr:#x} in the symmetric heap of PE {pe}: this node is out of memory",
-            rt.me
+            rt.node.me
         )?;
         return Ok(true);
     }
     let advice = "SHMEM_CHECK=1 names the call";
-    let world = |index: usize| rt.job.placement.here()[index];
+    let world = |index: usize| rt.node.job.placement.here()[index];
     for (index, own) in space.origins(addr) {
         let pe = world(index);
         let past = own.wrapping_sub(space.heap_base() + space.heap_size() as usize);
@@ -92,22 +92,22 @@ fn explain(rt: &Runtime, signal: i32, addr: usize, line: &mut Line) -> Result<bo
             writeln!(
                 line,
                 "ferroshmem: PE {}: segmentation fault at {addr:#x}: {past} bytes past the end of PE {pe}'s symmetric heap of {} bytes; {advice}",
-                rt.me,
+                rt.node.me,
                 space.heap_size()
             )?;
             return Ok(true);
         }
-        if space.is_stranger(index) && space.place(own, 1) == Place::Globals {
+        if space.runs_other_program(index) && space.place(own, 1) == Place::Globals {
             writeln!(
                 line,
                 "ferroshmem: PE {}: segmentation fault at {addr:#x}: PE {pe} runs another program, whose global variables are not symmetric with these; {advice}",
-                rt.me
+                rt.node.me
             )?;
             return Ok(true);
         }
     }
     for (index, own) in space.origins(addr) {
-        if index == rt.job.index {
+        if index == rt.node.job.index {
             continue;
         }
         let pe = world(index);
@@ -116,7 +116,7 @@ fn explain(rt: &Runtime, signal: i32, addr: usize, line: &mut Line) -> Result<bo
             writeln!(
                 line,
                 "ferroshmem: PE {}: segmentation fault at {addr:#x}: the address {own:#x} ({kind}) used for PE {pe} is not symmetric: use shmem_malloc or a global variable; {advice}",
-                rt.me
+                rt.node.me
             )?;
             return Ok(true);
         }

@@ -2,12 +2,17 @@
 
 use std::ffi::{c_int, c_long};
 
-use crate::team;
-
-/// `SHMEM_CTX_DEFAULT`.
-pub use crate::context::DEFAULT_HANDLE as CTX_DEFAULT;
-/// `SHMEM_TEAM_WORLD`.
-pub const TEAM_WORLD: usize = team::WORLD + 1;
+/// `SHMEM_CTX_DEFAULT`. As in every handle of a context that numbers PEs as the world does, the
+/// lowest bit is 1: the inlined fast path looks at it.
+pub const CTX_DEFAULT: usize = 1;
+/// `SHMEM_CTX_INVALID`.
+pub const CTX_INVALID: usize = 0;
+/// `SHMEM_TEAM_INVALID`.
+pub const TEAM_INVALID: usize = 0;
+/// `SHMEM_TEAM_WORLD`: the first team's id plus 1, as every handle's low bits.
+pub const TEAM_WORLD: usize = 1;
+/// Team ids that exist from the start: those of `SHMEM_TEAM_WORLD` and `SHMEM_TEAM_SHARED`.
+pub const PREDEFINED_TEAMS: usize = 2;
 
 /// `SHMEM_CMP_EQ`.
 pub const CMP_EQ: c_int = 1;

@@ -1,15 +1,20 @@
-//! Those who belong here get the files, whoever else comes.
+//! The processes of the job get the files, whatever else connects.
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::{AsFd, FromRawFd};
+use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::thread;
 use std::time::Duration;
 
-use super::{Server, fetch, request};
+use super::{Request, Server, fetch};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::io::{FdFlags, fcntl_getfd};
+use rustix::process::geteuid;
+use zerocopy::IntoBytes;
+
 use crate::secret::Secret;
 
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -18,8 +23,7 @@ const SHORT: Duration = Duration::from_millis(50);
 const NOBODY: u32 = 65534;
 
 fn file(text: &str) -> File {
-    // SAFETY: a C string, and a new descriptor that nobody else owns.
-    let mut file = unsafe { File::from_raw_fd(libc::memfd_create(c"test".as_ptr(), 0)) };
+    let mut file = File::from(memfd_create(c"test", MemfdFlags::empty()).unwrap());
     file.write_all(text.as_bytes()).unwrap();
     file
 }
@@ -30,7 +34,7 @@ fn text(file: File) -> String {
     String::from_utf8_lossy(&text[..n]).into_owned()
 }
 
-fn stranger(name: &[u8]) -> UnixStream {
+fn connection(name: &[u8]) -> UnixStream {
     UnixStream::connect_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap()
 }
 
@@ -52,7 +56,7 @@ fn become_nobody() {
 }
 
 fn is_root() -> bool {
-    let root = nix::unistd::geteuid().is_root();
+    let root = geteuid().is_root();
     if !root {
         println!("skipped: only root can be another user");
     }
@@ -72,8 +76,7 @@ fn many_come_at_once() {
             scope.spawn(move || {
                 let files = fetch(name, secret, rank, 2, DEADLINE).unwrap();
                 for file in &files {
-                    let flags = nix::fcntl::fcntl(file, nix::fcntl::FcntlArg::F_GETFD).unwrap();
-                    assert_eq!(flags, libc::FD_CLOEXEC);
+                    assert_eq!(fcntl_getfd(file).unwrap(), FdFlags::CLOEXEC);
                 }
                 let texts: Vec<String> = files.into_iter().map(|f| text(f.into())).collect();
                 assert_eq!(texts, ["heaps", "globals"]);
@@ -86,21 +89,27 @@ fn many_come_at_once() {
 }
 
 #[test]
-fn strangers_get_nothing_and_block_nobody() {
+fn other_connections_get_nothing_and_do_not_block() {
     let secret = Secret::random().unwrap();
     let server = Server::open().unwrap();
     let name = server.name().to_vec();
-    // More silent ones than may wait, one of whom says half of the right thing.
-    let silent: Vec<UnixStream> = (0..100).map(|_| stranger(&name)).collect();
-    (&silent[99]).write_all(&request(&secret, 1)[..9]).unwrap();
-    let noisy = stranger(&name);
+    // More silent connections than may be open, one with half of the right request.
+    let silent: Vec<UnixStream> = (0..100).map(|_| connection(&name)).collect();
+    (&silent[99])
+        .write_all(&Request::new(&secret, 1).as_bytes()[..9])
+        .unwrap();
+    let noisy = connection(&name);
     (&noisy).write_all(&[b'x'; 4096]).unwrap();
-    let other = stranger(&name);
+    let other = connection(&name);
     let others = Secret::random().unwrap();
-    (&other).write_all(&request(&others, 1)).unwrap();
-    // Right secret, rank of nobody here.
-    let lost = stranger(&name);
-    (&lost).write_all(&request(&secret, 2)).unwrap();
+    (&other)
+        .write_all(Request::new(&others, 1).as_bytes())
+        .unwrap();
+    // Right secret, rank of another node.
+    let lost = connection(&name);
+    (&lost)
+        .write_all(Request::new(&secret, 2).as_bytes())
+        .unwrap();
     let refused = thread::scope(|scope| {
         let client = scope.spawn(|| fetch(&name, &secret, 1, 1, DEADLINE).unwrap());
         let refused = scope.spawn(|| fetch(&name, &others, 3, 1, SHORT).unwrap_err());
@@ -131,9 +140,9 @@ fn another_user_gets_nothing() {
     thread::scope(|scope| {
         let spy = scope.spawn(|| {
             become_nobody();
-            let stream = stranger(&name);
+            let stream = connection(&name);
             // Knowing the secret does not help.
-            let _ = (&stream).write_all(&request(&secret, 1));
+            let _ = (&stream).write_all(Request::new(&secret, 1).as_bytes());
             assert!(is_dropped(&stream));
         });
         let memory = file("memory");
@@ -184,7 +193,7 @@ fn a_server_of_another_job_is_noticed() {
 }
 
 #[test]
-fn who_does_not_come_is_named() {
+fn absent_processes_are_named() {
     let secret = Secret::random().unwrap();
     let server = Server::open().unwrap();
     let name = server.name().to_vec();

@@ -4,14 +4,14 @@ use std::fmt::Write;
 
 use ferroshmem_fabric::discovery::{self, Provider};
 
-use super::link;
+use super::internode::fabric_config;
 use crate::config::FabricSettings;
 
 /// The providers, the best first, and which would be chosen and why. The error is one line for the
 /// user.
-pub fn describe() -> Result<String, String> {
+pub(crate) fn describe() -> Result<String, String> {
     let settings = FabricSettings::read().map_err(|e| e.to_string())?;
-    let config = link::fabric_config(&settings);
+    let config = fabric_config(&settings);
     let providers = discovery::providers(&config).map_err(|e| e.to_string())?;
     let mut text = String::from("Ways to PEs of other nodes, the best first\n");
     for provider in &providers {

@@ -3,12 +3,11 @@
 use std::ffi::c_int;
 use std::fmt::Display;
 use std::io::Write;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::job::Attachment;
 use crate::job::region::PeState;
-use crate::runtime;
+use crate::job::{self, Attachment};
 
 /// Exit status of a PE that ends the job over a misuse.
 pub(crate) const STATUS: c_int = 1;
@@ -17,7 +16,7 @@ pub(crate) const STATUS: c_int = 1;
 /// reported already, flushes the program's own output, and exits. `oshrun` ends the others.
 #[cold]
 pub(crate) fn fatal(routine: &str, message: impl Display) -> ! {
-    let job = runtime::attachment();
+    let job = job::joined();
     let first = job.is_none_or(is_first);
     flush_program_output();
     if first {
@@ -60,11 +59,18 @@ pub(crate) fn say(line: &str) {
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
+static DEBUG: AtomicBool = AtomicBool::new(false);
+
+/// Sets whether [`debug`] prints: `SHMEM_DEBUG` is set, and the library is initialised.
+pub(crate) fn set_debug(on: bool) {
+    DEBUG.store(on, Ordering::Relaxed);
+}
+
 /// Prints a line if `SHMEM_DEBUG` is set.
 pub(crate) fn debug(message: impl FnOnce() -> String) {
-    if let Some(rt) = runtime::current()
-        && rt.settings.debug
+    if DEBUG.load(Ordering::Relaxed)
+        && let Some(job) = job::joined()
     {
-        say(&format!("ferroshmem: PE {}: debug: {}", rt.me, message()));
+        say(&format!("ferroshmem: PE {}: debug: {}", job.pe, message()));
     }
 }

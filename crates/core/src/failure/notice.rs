@@ -5,7 +5,7 @@ use std::fmt;
 /// Why a PE counts as gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
-pub(super) enum Cause {
+pub(crate) enum Cause {
     /// Its process ended without `shmem_finalize`.
     Ended = 1,
     /// Nothing was heard of its node.
@@ -29,7 +29,7 @@ impl fmt::Display for Cause {
 
 /// A PE that is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Departure {
+pub(crate) struct PeFailure {
     /// Its world number.
     pub pe: u32,
     /// Why.
@@ -38,14 +38,14 @@ pub(super) struct Departure {
     pub status: u8,
 }
 
-impl Departure {
+impl PeFailure {
     /// As a word of a board; never 0.
-    pub(super) fn to_word(self) -> u64 {
+    pub(crate) fn to_word(self) -> u64 {
         u64::from(self.pe) << 32 | u64::from(self.status) << 8 | self.cause as u64
     }
 
     /// From a word of a board; None for 0.
-    pub(super) fn from_word(word: u64) -> Option<Self> {
+    pub(crate) fn from_word(word: u64) -> Option<Self> {
         let cause = match word as u8 {
             0 => return None,
             1 => Cause::Ended,
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn words_come_back() {
-        assert_eq!(Departure::from_word(0), None);
+        assert_eq!(PeFailure::from_word(0), None);
         for cause in [
             Cause::Ended,
             Cause::Silent,
@@ -75,12 +75,12 @@ mod tests {
             Cause::GlobalExit,
         ] {
             for pe in [0, 7, u32::MAX] {
-                let gone = Departure {
+                let gone = PeFailure {
                     pe,
                     cause,
                     status: 41,
                 };
-                assert_eq!(Departure::from_word(gone.to_word()), Some(gone));
+                assert_eq!(PeFailure::from_word(gone.to_word()), Some(gone));
             }
         }
     }
