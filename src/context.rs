@@ -11,12 +11,12 @@ use crate::memory::Window;
 use crate::plain::Plain;
 use crate::team::{Member, Team};
 
-/// A stream of puts and gets to the members of a team, which is ordered and completed apart from
-/// others: made by [`Team::context`].
+/// A communication context: puts and gets to the members of a team that are ordered and completed
+/// apart from those of other contexts. Made by [`Team::context`].
 pub struct Context<'t> {
     handle: usize,
     team: &'t Team<'t>,
-    /// Of one thread (`SHMEM_CTX_PRIVATE`).
+    /// Belongs to the thread that made it (`SHMEM_CTX_PRIVATE`).
     thread: PhantomData<*mut ()>,
 }
 
@@ -48,7 +48,7 @@ impl<'t> Context<'t> {
         source: &[T],
     ) -> Result<(), Error> {
         let pe = self.team.pe(to)?;
-        Ok(window.put_through((self.handle, to.number()), pe, start, source)?)
+        Ok(window.put_on((self.handle, to.number()), pe, start, source)?)
     }
 
     /// As [`Window::get`], from a member of the context's team.
@@ -63,7 +63,7 @@ impl<'t> Context<'t> {
         dest: &mut [T],
     ) -> Result<(), Error> {
         let pe = self.team.pe(from)?;
-        Ok(window.get_through((self.handle, from.number()), pe, start, dest)?)
+        Ok(window.get_on((self.handle, from.number()), pe, start, dest)?)
     }
 
     /// Orders this context's puts to each PE before its later ones.

@@ -1,7 +1,7 @@
 //! What can go wrong, one type for each kind of call.
 //!
-//! `Debug` says the same as `Display`: it is what is seen of an error that `main` returns or that is
-//! unwrapped.
+//! `Debug` prints the same as `Display`, because a program shows an error by `Debug` when `main`
+//! returns or unwraps it.
 
 use std::error;
 use std::fmt::{self, Display};
@@ -17,7 +17,7 @@ pub enum Error {
     Init(InitError),
     /// Symmetric memory could not be allocated.
     Alloc(AllocError),
-    /// There is no such PE.
+    /// The number is not that of a PE.
     Pe(PeOutOfRange),
     /// Elements beyond an array's end.
     Bounds(OutOfBounds),
@@ -29,7 +29,7 @@ pub enum Error {
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InitError {
-    /// There is a [`World`](crate::World) already.
+    /// The process has a [`World`](crate::World) already.
     Twice,
 }
 
@@ -39,28 +39,28 @@ pub enum InitError {
 pub enum AllocError {
     /// The symmetric heap has no room.
     NoRoom {
-        /// Bytes asked for.
+        /// Bytes requested.
         bytes: usize,
         /// Bytes that are free, though maybe not in one piece.
         free: u64,
         /// Bytes of the heap.
         heap: u64,
     },
-    /// More bytes than there are addresses.
+    /// The bytes exceed the address space.
     TooLarge {
-        /// Elements asked for.
+        /// Elements requested.
         len: usize,
         /// Bytes of an element.
         size: usize,
     },
 }
 
-/// There is no PE or member of that number.
+/// A number that is not that of a PE or a member.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct PeOutOfRange {
     /// The number.
     pub number: usize,
-    /// How many there are.
+    /// Number of PEs, or of members.
     pub n_pes: usize,
 }
 
@@ -87,7 +87,7 @@ pub enum TeamError {
     TooShort {
         /// Elements needed.
         needed: usize,
-        /// Elements there.
+        /// Elements of the array.
         array: usize,
     },
 }

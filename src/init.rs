@@ -1,4 +1,4 @@
-//! What holds as long as a world is there.
+//! Facts about the job that hold while a world exists.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use ferroshmem_core::api::setup;
 use ferroshmem_core::api::windows::{self, Windows};
 
-/// Whether there is a world.
+/// Whether a world exists.
 pub(crate) static LIVES: AtomicBool = AtomicBool::new(false);
 
-// The facts do not change from one world to the next: a process has its place in its job for good.
+// These are the same for all worlds of a process: its number in its job never changes.
 static ME: AtomicUsize = AtomicUsize::new(0);
 static N_PES: AtomicUsize = AtomicUsize::new(1);
 static WINDOWS: OnceLock<Windows> = OnceLock::new();
@@ -30,7 +30,7 @@ pub(crate) fn n_pes() -> usize {
 pub(crate) fn windows() -> &'static Windows {
     WINDOWS
         .get()
-        .expect("there is, or was, a world: all callers have got something from one")
+        .expect("a world exists or existed: all callers hold what one gave them")
 }
 
 /// Whether some PEs are on other nodes.
@@ -42,7 +42,7 @@ pub(crate) fn spans_nodes() -> bool {
 /// Initialises the library, for threads as `level` says.
 #[allow(unsafe_code)]
 pub(crate) fn start(level: i32) {
-    // SAFETY: a null pointer asks for no answer; every level is provided.
+    // SAFETY: the pointer is null, so the runtime does not write the level that it provides.
     unsafe { setup::init_thread("World::init", level, std::ptr::null_mut()) };
     let windows = WINDOWS.get_or_init(|| windows::windows("World::init"));
     ME.store(windows.me, Relaxed);

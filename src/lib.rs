@@ -19,17 +19,17 @@
 //!
 //! # Kinds of symmetric memory
 //!
-//! Every array is allocated on all PEs at once, with the same length. Who may touch which part of
-//! it when is said by its type; an array changes its type in a collective step, at which all
+//! Every array is allocated on all PEs at once, with the same length. Its type determines which PEs
+//! may access which parts of it, and how; an array changes its type in a collective step, at which all
 //! PEs give up their references.
 //!
-//! | Type | Who may do what |
+//! | Type | Access |
 //! |---|---|
 //! | [`Symmetric`] | each PE reads and writes its own part, as a slice; collectives |
-//! | [`Shared`] | every PE reads all parts, as slices; nobody writes |
+//! | [`Shared`] | every PE reads all parts, as slices; no PE writes |
 //! | [`Window`] | every PE puts to and gets from all parts; no references |
 //! | [`Atomics`] | every PE updates elements of all parts atomically |
-//! | [`Locked`] | whoever holds the lock reads and writes |
+//! | [`Locked`] | the holder of the lock reads and writes |
 //! | [`RawSymmetric`] | anything, with `unsafe` and pointers (`shmem_ptr`) |
 //!
 //! ```
@@ -53,15 +53,13 @@
 //! # Collective calls
 //!
 //! Allocating, freeing (dropping an array), changing an array's type, barriers and the collectives
-//! of [`Team`] are made by all PEs of the world or team, in the same order. PEs that call
-//! different ones, or the same with other lengths, are noticed when they meet: the job ends with a
-//! line that names two of them and what each was about. What only one PE can know to be wrong,
-//! such as an index, is a [`Result`].
+//! of [`Team`] are collective: all PEs of the world or team make the same calls in the same order. If
+//! PEs make different calls, or the same with other lengths, the job ends with a line that names two of
+//! these PEs and their calls. Errors that concern one PE alone, such as a bad index, are a [`Result`].
 //!
-//! A PE that panics ends the job, with its message and exit status 101 (134 where panics abort). One
-//! whose `main` returns an error while the others go on ends it, too, after it has told the error.
+//! A PE that panics ends the job, with its message and exit status 101 (134 where panics abort). So
+//! does a PE whose `main` returns an error while the others go on, after it has printed the error.
 
-#![warn(missing_docs)]
 #![deny(unsafe_code)]
 
 mod amo;
@@ -94,7 +92,7 @@ pub use team::{Member, Members, Team};
 pub use wait::Compare;
 pub use world::World;
 
-/// Its programs are compiled and run.
+/// The guide; its programs are compiled and run as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/rust.md")]
 struct Guide;

@@ -1,4 +1,4 @@
-//! Memory that belongs to whoever holds its lock (standard, "Distributed Locking Routines").
+//! Values of which only the holder of a lock has the use (standard, "Distributed Locking Routines").
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;
@@ -9,16 +9,16 @@ use std::{fmt, slice};
 use ferroshmem_core::api::lock;
 
 use crate::error::AllocError;
-use crate::memory::{Block, Place};
+use crate::memory::{Block, Location};
 use crate::pe::Pe;
 use crate::plain::Plain;
 use crate::step::{self, Step};
 
-/// A value, one for all PEs, that whoever holds its lock reads and writes: made by
-/// [`World::locked`](crate::World::locked). First come, first served.
+/// A value, one for all PEs, that the holder of its lock reads and writes: made by
+/// [`World::locked`](crate::World::locked). PEs get the lock in the order in which they ask for it.
 ///
-/// The value is PE 0's. A PE of another node gets it with the lock, and puts it back with the lock if
-/// it was borrowed mutably: large values take that long.
+/// The value is in PE 0's memory. A PE of another node gets a copy when it takes the lock, and puts it
+/// back before it releases the lock if it borrowed the value mutably: so a large value makes the lock slow.
 ///
 /// ```
 /// # use ferroshmem::World;
@@ -36,14 +36,14 @@ pub struct Locked<'w, T: Plain> {
     value: Block<'w, T>,
 }
 
-// SAFETY: the value is used by the holder of the lock only, and tickets of threads are as good as
-// those of PEs.
+// SAFETY: only the holder of the lock uses the value, and the lock's tickets exclude threads of one PE
+// from each other as they do PEs.
 unsafe impl<T: Plain + Send> Sync for Locked<'_, T> {}
 
 /// The right to use a [`Locked`] value; it ends when this is dropped.
 pub struct Guard<'a, T: Plain> {
     locked: &'a Locked<'a, T>,
-    /// The value: where it is, or on another node than PE 0's this PE's copy, got when the lock was
+    /// The value in PE 0's memory, or on another node this PE's copy of it, got when the lock was
     /// taken.
     value: NonNull<T>,
     /// Whether the value may have been changed.
@@ -53,13 +53,13 @@ pub struct Guard<'a, T: Plain> {
 }
 
 impl<T: Plain> Locked<'_, T> {
-    /// The value that PE 0 gives is the one that counts.
+    /// The lock protects the value that PE 0 passes.
     pub(crate) fn new(value: T) -> Result<Self, AllocError> {
         let this = Self {
             words: Block::new(1)?,
             value: Block::new(1)?,
         };
-        // SAFETY: each PE writes its own copy, of which PE 0's is used, after the step.
+        // SAFETY: each PE writes its own element; no other PE reads it before the step.
         unsafe { this.value.mine().write(value) };
         step::of_world(Step::Alloc, &[this.value.id(), 1]);
         Ok(this)
@@ -67,7 +67,7 @@ impl<T: Plain> Locked<'_, T> {
 
     /// Waits for the lock and takes it. A thread that holds it already waits for ever.
     pub fn lock(&self) -> Guard<'_, T> {
-        // SAFETY: a symmetric long that was zero at first.
+        // SAFETY: a symmetric word, zero at first, that only lock routines use.
         unsafe { lock::set("Locked::lock", self.words.mine().as_ptr()) };
         self.guard()
     }
@@ -81,12 +81,11 @@ impl<T: Plain> Locked<'_, T> {
 
     fn guard(&self) -> Guard<'_, T> {
         let value = match self.home() {
-            Place::Here(value) => value,
-            Place::There(far) => {
+            Location::Local(value) => value,
+            Location::Remote(remote) => {
                 let copy = self.value.mine();
-                // SAFETY: the holder of the lock is the only user of the value, and among the
-                // threads of this PE of its copy.
-                unsafe { far.get("Locked::lock", slice::from_mut(&mut *copy.as_ptr())) };
+                // SAFETY: this thread holds the lock, so no other uses the value or this PE's copy.
+                unsafe { remote.get("Locked::lock", slice::from_mut(&mut *copy.as_ptr())) };
                 copy
             }
         };
@@ -98,8 +97,8 @@ impl<T: Plain> Locked<'_, T> {
         }
     }
 
-    /// The value that counts.
-    fn home(&self) -> Place<T> {
+    /// The value in PE 0's part.
+    fn home(&self) -> Location<T> {
         let home = self.value.elements(Pe::new(0), 0, 1);
         home.expect("there is one value")
     }
@@ -109,7 +108,7 @@ impl<T: Plain> Deref for Guard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: initialised; the holder of the lock is the only user.
+        // SAFETY: initialised; this guard holds the lock, so no other thread or PE uses the value.
         unsafe { self.value.as_ref() }
     }
 }
@@ -125,10 +124,10 @@ impl<T: Plain> DerefMut for Guard<'_, T> {
 impl<T: Plain> Drop for Guard<'_, T> {
     fn drop(&mut self) {
         if self.written
-            && let Place::There(far) = self.locked.home()
+            && let Location::Remote(remote) = self.locked.home()
         {
-            // SAFETY: this guard holds the lock. The put is complete before the lock is given back.
-            unsafe { far.put("Guard::drop", slice::from_ref(self.value.as_ref())) };
+            // SAFETY: this guard holds the lock, and releasing the lock completes the put first.
+            unsafe { remote.put("Guard::drop", slice::from_ref(self.value.as_ref())) };
         }
         // SAFETY: this guard holds the lock.
         unsafe { lock::clear("Guard::drop", self.locked.words.mine().as_ptr()) };

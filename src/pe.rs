@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use crate::init;
 
-/// A process of the job ("processing element"), by its number in the world. One that exists: made
-/// by [`World::pe`](crate::World::pe), which looks.
+/// A process of the job ("processing element"), by its number in the world. It exists:
+/// [`World::pe`](crate::World::pe) checks the number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Pe(u32);
 
@@ -33,7 +33,7 @@ impl Pe {
         self.shifted(-1)
     }
 
-    /// The PE `by` further on, going round.
+    /// The PE whose number is `by` more, wrapping around.
     pub fn shifted(self, by: isize) -> Self {
         let n = init::n_pes() as isize;
         Self::new((self.number() as isize + by % n).rem_euclid(n) as usize)

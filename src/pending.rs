@@ -1,4 +1,4 @@
-//! Puts and gets that are begun now and complete later.
+//! Non-blocking puts and gets.
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;
@@ -8,8 +8,8 @@ use crate::memory::Window;
 use crate::pe::Pe;
 use crate::plain::Plain;
 
-/// Puts and gets under way, whose buffers are in use until they are complete: what
-/// [`Window::nonblocking`] gives its closure.
+/// Puts and gets under way, whose buffers are in use until the operations are complete: what
+/// [`Window::nonblocking`] passes to its closure.
 ///
 /// A buffer that does not live long enough is refused:
 ///
@@ -25,11 +25,11 @@ use crate::plain::Plain;
 #[derive(Debug)]
 pub struct Pending<'scope, 'env: 'scope, T: Plain> {
     window: &'env Window<'env, T>,
-    /// Invariant: nobody may make the scope shorter.
+    /// Makes `'scope` invariant, so that no coercion shortens it.
     scope: PhantomData<&'scope mut &'scope ()>,
 }
 
-impl<'scope, 'env, T: Plain> Pending<'scope, 'env, T> {
+impl<'env, T: Plain> Pending<'_, 'env, T> {
     pub(crate) fn new(window: &'env Window<'_, T>) -> Self {
         Self {
             window,
@@ -44,7 +44,8 @@ impl<'scope, 'env, T: Plain> Pending<'scope, 'env, T> {
     /// If the part does not have those elements.
     #[inline]
     pub fn put(&self, pe: Pe, start: usize, source: &'env [T]) -> Result<(), OutOfBounds> {
-        // SAFETY: borrowed until after the closure, at whose end all is completed.
+        // SAFETY: `source` is borrowed for longer than the closure runs, and `Completion` completes the
+        // put when the closure ends.
         unsafe { self.window.begin_put(pe, start, source) }
     }
 
@@ -55,13 +56,14 @@ impl<'scope, 'env, T: Plain> Pending<'scope, 'env, T> {
     /// If the part does not have those elements.
     #[inline]
     pub fn get(&self, pe: Pe, start: usize, dest: &'env mut [T]) -> Result<(), OutOfBounds> {
-        // SAFETY: as in `put`.
+        // SAFETY: `dest` is borrowed mutably for longer than the closure runs, and `Completion`
+        // completes the get when the closure ends.
         unsafe { self.window.begin_get(pe, start, dest) }
     }
 }
 
-/// Completes what is under way when it goes, also where the closure panics: the buffers may be gone
-/// after that.
+/// Completes all operations under way when it is dropped, also if the closure panics: the buffers may
+/// be gone after that.
 pub(crate) struct Completion;
 
 impl Drop for Completion {

@@ -42,7 +42,7 @@ impl<'w> Signals<'w> {
         Self { words }
     }
 
-    /// How many there are on each PE.
+    /// Number of signals on each PE.
     pub fn len(&self) -> usize {
         self.words.len()
     }
@@ -59,14 +59,14 @@ impl<'w> Signals<'w> {
     /// Updates a signal of a PE, after all puts to it before.
     ///
     /// # Errors
-    /// If there is no such signal.
+    /// If the index is not that of a signal.
     pub fn update(&self, pe: Pe, index: usize, update: SignalUpdate) -> Result<(), OutOfBounds> {
         let mine = self.words.own(index)?;
         let (value, operation) = match update {
             SignalUpdate::Set(value) => (value, constants::SIGNAL_SET),
             SignalUpdate::Add(value) => (value, constants::SIGNAL_ADD),
         };
-        // SAFETY: a symmetric word; nothing is copied.
+        // SAFETY: a word of a symmetric array, used by atomics only; 0 bytes are copied.
         unsafe {
             signal::put_signal(
                 "Signals::update",
@@ -86,18 +86,18 @@ impl<'w> Signals<'w> {
     /// A signal of mine as it is now.
     ///
     /// # Errors
-    /// If there is no such signal.
+    /// If the index is not that of a signal.
     pub fn fetch(&self, index: usize) -> Result<u64, OutOfBounds> {
         let mine = self.words.own(index)?;
-        // SAFETY: a symmetric word.
+        // SAFETY: a word of this PE's part, used by atomics only.
         Ok(unsafe { signal::signal_fetch("Signals::fetch", mine) })
     }
 
     /// Waits until a signal of mine compares so, asleep if that takes long; returns its value then.
-    /// What was put before the update is seen after.
+    /// After it, this PE sees what was put before the update.
     ///
     /// # Errors
-    /// If there is no such signal.
+    /// If the index is not that of a signal.
     pub fn wait_until(&self, index: usize, compare: Compare<u64>) -> Result<u64, OutOfBounds> {
         let mine = self.words.own(index)?;
         let (cmp, value) = match compare {
@@ -108,14 +108,14 @@ impl<'w> Signals<'w> {
             Compare::Gt(value) => (constants::CMP_GT, value),
             Compare::Ge(value) => (constants::CMP_GE, value),
         };
-        // SAFETY: a symmetric word.
+        // SAFETY: a word of this PE's part, used by atomics only.
         Ok(unsafe { signal::signal_wait_until("Signals::wait_until", mine, cmp, value) })
     }
 
     /// Sets a signal of mine, such as to zero before the next use.
     ///
     /// # Errors
-    /// If there is no such signal.
+    /// If the index is not that of a signal.
     pub fn reset(&self, index: usize, value: u64) -> Result<(), OutOfBounds> {
         self.words.set(Pe::new(init::me()), index, value)
     }

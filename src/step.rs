@@ -1,4 +1,4 @@
-//! Collective steps: all PEs of a team meet, and look whether all are about the same.
+//! Collective steps: all PEs of a team synchronise, and compare which call each of them makes.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -8,14 +8,14 @@ use std::time::Duration;
 use ferroshmem_core::api::constants::TEAM_WORLD;
 use ferroshmem_core::api::{agree, setup};
 
-use crate::memory::complete;
+use crate::memory::quiet_all;
 
 /// Steps taken by the world.
 static TAKEN: AtomicU32 = AtomicU32::new(0);
 
 macro_rules! steps {
     ($($step:ident = $name:literal),* $(,)?) => {
-        /// What a step is about.
+        /// The call that a step belongs to.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[repr(u8)]
         pub(crate) enum Step {
@@ -58,14 +58,14 @@ steps! {
 }
 
 impl Step {
-    /// Whether it is made by a drop, which comes on the way out of a function, too.
+    /// Whether a drop makes the step: drops also run when a function returns early.
     fn is_drop(self) -> bool {
         matches!(self, Self::Free | Self::Destroy)
     }
 }
 
-/// A PE's word for a step: what it is about, how many steps came before, and a digest of the
-/// details.
+/// The word that a PE contributes to a step: the call, the number of steps before, and a digest of the
+/// call's details.
 fn word(step: Step, taken: u32, details: &[u64]) -> u64 {
     let mix = |sum: u64, value: &u64| {
         // The finaliser of SplitMix64 spreads each bit over all.
@@ -75,30 +75,31 @@ fn word(step: Step, taken: u32, details: &[u64]) -> u64 {
         x ^ (x >> 31)
     };
     let digest = details.iter().fold(u64::from(taken), mix);
-    // One above the place: a PE that never said anything has said 0.
+    // The index plus one: 0 is the word of a PE that has taken no step.
     (step as u64 + 1) << 56 | u64::from(taken & 0xffff) << 40 | digest >> 24
 }
 
 /// A step of the world.
 pub(crate) fn of_world(step: Step, details: &[u64]) {
-    // They are about arrays, of which nothing is under way after one.
-    complete(step.name());
+    // The step may change an array's type: no operation on its elements may be under way then.
+    quiet_all(step.name());
     of_team(TEAM_WORLD, &TAKEN, step, details);
 }
 
-/// What a drop found. The PE may be on its way out of `main` with an error that it has not told
-/// yet, so this is told by its next step, or when the process ends.
-static PARTED: OnceLock<(&'static str, String)> = OnceLock::new();
+/// The mismatch that a drop has found: routine and message. `main` may be returning an error that is
+/// still to be printed, so the mismatch is reported by this PE's next step, or when the process exits.
+static DIVERGED: OnceLock<(&'static str, String)> = OnceLock::new();
 
-/// Before it tells of a PE that leaves, a PE gives that one so long to say why it does.
+/// Time that a PE which has left gets to print its reason before another PE reports that it left.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Meets the other members of a team; what all wrote before it is seen by all after it. Ends the
-/// job if another member is about something else, or about the same with other `details`.
+/// Synchronises with the other members of a team: after it, all see what each wrote before. Ends the
+/// job if another member makes a different call, or the same with other `details`.
 ///
-/// A drop comes back; then the others are elsewhere, and so are they for all drops after it.
+/// A drop that finds a difference returns: it may run because `main` returns early. From then on this PE
+/// has diverged, and later drops do not synchronise.
 pub(crate) fn of_team(team: usize, taken: &AtomicU32, step: Step, details: &[u64]) {
-    if let Some((name, found)) = PARTED.get() {
+    if let Some((name, found)) = DIVERGED.get() {
         match step.is_drop() {
             true => return,
             false => setup::misuse(name, found),
@@ -118,16 +119,16 @@ fn differ(step: Step, mine: u64, other: agree::Difference) {
     let theirs = (said >> 56)
         .checked_sub(1)
         .and_then(|place| STEPS.get(place as usize));
-    let in_step = (said ^ mine) >> 40 & 0xffff == 0;
-    let (leaves, found) = match theirs {
-        Some(theirs) if in_step && *theirs != step => (
+    let same_step = (said ^ mine) >> 40 & 0xffff == 0;
+    let (left, found) = match theirs {
+        Some(theirs) if same_step && *theirs != step => (
             theirs.is_drop(),
             format!(
                 "PE {pe} calls {} at this point: all PEs must make the same collective calls in the same order",
                 theirs.name()
             ),
         ),
-        Some(_) if in_step => (
+        Some(_) if same_step => (
             false,
             format!("PE {pe} calls it with another array, length, type, operator or root"),
         ),
@@ -139,24 +140,24 @@ fn differ(step: Step, mine: u64, other: agree::Difference) {
         ),
     };
     if step.is_drop() {
-        // One thread makes the steps.
-        let _ = PARTED.set((step.name(), found));
+        // Only one thread makes steps, so the cell is empty.
+        let _ = DIVERGED.set((step.name(), found));
         return;
     }
-    if leaves {
+    if left {
         thread::sleep(GRACE);
     }
     setup::misuse(step.name(), found)
 }
 
-/// Whether a drop found the other PEs elsewhere: nobody will meet this one any more.
-pub(crate) fn has_parted() -> bool {
-    PARTED.get().is_some()
+/// Whether a drop has found a difference: no other PE will synchronise with this one any more.
+pub(crate) fn has_diverged() -> bool {
+    DIVERGED.get().is_some()
 }
 
-/// Has what a drop found told when the process ends, if this PE has parted from the others.
-pub(crate) fn tell_at_exit() {
-    if let Some((name, found)) = PARTED.get() {
+/// If this PE has diverged, has the difference reported when the process exits.
+pub(crate) fn report_at_exit() {
+    if let Some((name, found)) = DIVERGED.get() {
         setup::misuse_at_exit(name, found);
     }
 }
@@ -171,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_tell_steps_numbers_and_details_apart() {
+    fn words_differ_by_step_number_and_details() {
         let base = word(Step::Reduce, 7, &[1, 2]);
         assert_eq!(base, word(Step::Reduce, 7, &[1, 2]));
         for other in [

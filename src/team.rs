@@ -19,7 +19,7 @@ use crate::step::{self, Step};
 
 /// A set of PEs that make collective calls together. The [`World`](crate::World) is one, of all
 /// PEs; others are split from it. A team is destroyed, collectively over its members, when it is
-/// dropped, and cannot outlive the team that it was split from, nor be outlived by what it gave:
+/// dropped. It cannot outlive the team that it was split from, nor its contexts outlive it:
 ///
 /// ```compile_fail,E0505
 /// # use ferroshmem::World;
@@ -30,7 +30,7 @@ use crate::step::{self, Step};
 /// context.quiet();
 /// ```
 ///
-/// Members have numbers of their own, which are no numbers of PEs:
+/// Members are numbered within their team; these numbers are no numbers of PEs:
 ///
 /// ```compile_fail,E0308
 /// # use ferroshmem::World;
@@ -44,13 +44,13 @@ pub struct Team<'p> {
     serial: usize,
     me: usize,
     size: usize,
-    /// Collective steps so far; the world's are counted apart, as arrays take them too.
+    /// Collective steps so far. The world's are counted in `step`, because arrays take them too.
     taken: AtomicU32,
     scratch: Rc<Scratch>,
     parent: PhantomData<&'p Team<'p>>,
 }
 
-/// A member of a team, by its number there: made by [`Team::member`], which looks.
+/// A member of a team, by its number in the team. It exists: [`Team::member`] checks the number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Member {
     number: u32,
@@ -58,8 +58,8 @@ pub struct Member {
     team: usize,
 }
 
-/// A number that no other team of this process has, or had: members outlive their teams, while
-/// handles are used again. The world is the same in all its lives.
+/// A number that no other team of this process has or had: a [`Member`] can outlive its team, and
+/// handles are reused. The world has number 0 each time it is initialised.
 fn serial_of(handle: usize) -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(1);
     match handle {
@@ -106,7 +106,7 @@ impl Iterator for Members {
 
 impl ExactSizeIterator for Members {}
 
-impl<'p> Team<'p> {
+impl Team<'_> {
     /// The team of a live handle.
     pub(crate) fn of_handle(handle: usize, scratch: Rc<Scratch>) -> Self {
         let number = |n: i32| usize::try_from(n).expect("the team lives, and has members");
@@ -129,7 +129,7 @@ impl<'p> Team<'p> {
         &self.scratch
     }
 
-    /// Meets the other members over a collective call.
+    /// Synchronises with the other members and compares their calls with this one.
     pub(crate) fn step(&self, step: Step, details: &[u64]) {
         let taken = match self.handle {
             TEAM_WORLD => step::taken_by_world(),
@@ -158,7 +158,7 @@ impl<'p> Team<'p> {
     /// The member of that number.
     ///
     /// # Errors
-    /// If there is none.
+    /// If the team has no such member.
     pub fn member(&self, number: usize) -> Result<Member, PeOutOfRange> {
         if number >= self.size {
             let n_pes = self.size;
@@ -183,7 +183,7 @@ impl<'p> Team<'p> {
         }
     }
 
-    /// Which PE a member is.
+    /// The PE that a member is.
     ///
     /// # Errors
     /// If it is a member of another team.
@@ -193,7 +193,7 @@ impl<'p> Team<'p> {
         Ok(Pe::new(usize::try_from(pe).expect("every member is a PE")))
     }
 
-    /// Which member a PE is, if it is one.
+    /// The member that a PE is, if it is in the team.
     pub fn member_of(&self, pe: Pe) -> Option<Member> {
         let number = team::translate_pe(
             "Team::member_of",
@@ -204,8 +204,8 @@ impl<'p> Team<'p> {
         usize::try_from(number).ok().map(|n| self.numbered(n))
     }
 
-    /// Completes this PE's puts and waits for all members; what any of them wrote before is seen by
-    /// all after. (Standard: `shmem_barrier_all`, `shmem_team_sync`)
+    /// Completes this PE's puts and waits for all members; after it, all see what each wrote before.
+    /// (Standard: `shmem_barrier_all`, `shmem_team_sync`)
     pub fn barrier(&self) {
         quiet();
         self.step(Step::Barrier, &[]);
@@ -225,7 +225,7 @@ impl<'p> Team<'p> {
         quiet();
     }
 
-    /// A context, whose operations are ordered and completed apart from others'.
+    /// A context, whose operations are ordered and completed apart from those of others.
     ///
     /// # Errors
     /// If there are too many.
@@ -234,7 +234,7 @@ impl<'p> Team<'p> {
     }
 
     /// Makes a team of `size` members: this team's member `start` and every `stride`-th after it.
-    /// Collective over this team; none on PEs that are not in the new one. (Standard:
+    /// Collective over this team; `None` on PEs that are not in the new team. (Standard:
     /// `shmem_team_split_strided`)
     ///
     /// # Errors
@@ -315,7 +315,7 @@ impl Drop for Team<'_> {
     fn drop(&mut self) {
         if self.handle != TEAM_WORLD && !std::thread::panicking() {
             self.step(Step::Destroy, &[]);
-            if !step::has_parted() {
+            if !step::has_diverged() {
                 team::destroy("drop of a Team", self.handle);
             }
         }

@@ -53,16 +53,16 @@ impl<T: AmoInt> Atomics<'_, T> {
     /// ```
     ///
     /// # Errors
-    /// If there is no such element.
+    /// If the index is not that of an element.
     pub fn wait_until(&self, index: usize, compare: Compare<T>) -> Result<T, OutOfBounds> {
         self.wait(index, |value| compare.holds(&value))
     }
 
-    /// Waits until `condition` holds of an element of mine; returns its value then. The condition is
-    /// asked again and again, and should be quick.
+    /// Waits until `condition` holds of an element of mine; returns its value then. It is
+    /// evaluated again and again, and should be quick.
     ///
     /// # Errors
-    /// If there is no such element.
+    /// If the index is not that of an element.
     pub fn wait(
         &self,
         index: usize,
@@ -70,7 +70,7 @@ impl<T: AmoInt> Atomics<'_, T> {
     ) -> Result<T, OutOfBounds> {
         let at = self.own(index)?;
         Ok(p2p::wait_for("Atomics::wait", at.addr(), || {
-            // SAFETY: an element; used by atomics only.
+            // SAFETY: an element of this PE's part, which only atomic operations use.
             let value = unsafe { T::fetch(at) };
             condition(value).then_some(value)
         }))
@@ -79,10 +79,10 @@ impl<T: AmoInt> Atomics<'_, T> {
     /// Whether an element of mine compares so now.
     ///
     /// # Errors
-    /// If there is no such element.
+    /// If the index is not that of an element.
     pub fn test(&self, index: usize, compare: Compare<T>) -> Result<bool, OutOfBounds> {
         let at = self.own(index)?;
-        // SAFETY: an element; used by atomics only.
+        // SAFETY: an element of this PE's part, which only atomic operations use.
         let holds = compare.holds(&unsafe { T::fetch(at) });
         if !holds {
             // Programs call this in loops, which must not keep the core from the PE that they wait
@@ -95,7 +95,7 @@ impl<T: AmoInt> Atomics<'_, T> {
     /// Waits until all of some elements of mine compare so.
     ///
     /// # Errors
-    /// If one of them is not there.
+    /// If one of the indices is not that of an element.
     pub fn wait_until_all(
         &self,
         indices: &[usize],
@@ -108,11 +108,11 @@ impl<T: AmoInt> Atomics<'_, T> {
         Ok(())
     }
 
-    /// Waits until one of some elements of mine compares so; returns its index. None if there are no
-    /// elements to wait for.
+    /// Waits until one of some elements of mine compares so; returns its index, or `None` if
+    /// `indices` is empty.
     ///
     /// # Errors
-    /// If one of them is not there.
+    /// If one of the indices is not that of an element.
     pub fn wait_until_any(
         &self,
         indices: &[usize],
@@ -122,10 +122,10 @@ impl<T: AmoInt> Atomics<'_, T> {
     }
 
     /// Waits until at least one of some elements of mine compares so; returns the indices of all
-    /// that do then. None of none.
+    /// that do then, none if `indices` is empty.
     ///
     /// # Errors
-    /// If one of them is not there.
+    /// If one of the indices is not that of an element.
     pub fn wait_until_some(
         &self,
         indices: &[usize],
@@ -140,7 +140,7 @@ impl<T: AmoInt> Atomics<'_, T> {
     fn wait_for_some(&self, indices: &[usize], compare: Compare<T>, n: usize) -> Vec<usize> {
         let holds = |index: &&usize| {
             self.own(**index)
-                // SAFETY: an element; used by atomics only.
+                // SAFETY: an element of this PE's part, which only atomic operations use.
                 .is_ok_and(|at| compare.holds(&unsafe { T::fetch(at) }))
         };
         let address = indices.first().and_then(|index| self.own(*index).ok());

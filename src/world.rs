@@ -1,4 +1,4 @@
-//! The library's life in a program, by ownership.
+//! Initialising and finalising the library, by ownership.
 
 use std::fmt;
 use std::ops::Deref;
@@ -20,13 +20,14 @@ use crate::signal::Signals;
 use crate::step;
 use crate::team::Team;
 
-/// What a shell says of a Rust program that panicked.
+/// Exit status of a Rust program that panicked.
 const PANICKED: i32 = 101;
 
-/// All PEs of the job, from [`init`](Self::init) until it is dropped. There is one at a time; it is
-/// passed on by reference, and what it gives cannot outlive it. It is the [`Team`] of all PEs, too.
+/// All PEs of the job, from [`init`](Self::init) until it is dropped. A process has one `World` at a
+/// time; it is passed on by reference, and arrays and teams cannot outlive it. It is also the [`Team`]
+/// of all PEs.
 ///
-/// It stays on its thread, which makes the collective calls:
+/// It stays on the thread that made it, which makes the collective calls:
 ///
 /// ```compile_fail,E0277
 /// # use ferroshmem::World;
@@ -34,7 +35,7 @@ const PANICKED: i32 = 101;
 /// std::thread::spawn(move || world.barrier());
 /// ```
 ///
-/// Puts, gets and atomics may be made by any thread, on arrays that are lent to it.
+/// Any thread may put, get and update atomically, on arrays that it borrows.
 pub struct World {
     team: Team<'static>,
 }
@@ -43,10 +44,10 @@ impl World {
     /// Joins the job that `oshrun` started, or makes a job of this process alone, and waits for all
     /// PEs. (Standard: `shmem_init_thread` with `SHMEM_THREAD_MULTIPLE`)
     ///
-    /// What is wrong with the job or its environment ends it with a line that says so.
+    /// An error of the job or its environment ends the job with a line that describes it.
     ///
     /// # Errors
-    /// If there is a world already.
+    /// If the process has a world already.
     pub fn init() -> Result<Self, InitError> {
         if LIVES.swap(true, Ordering::AcqRel) {
             return Err(InitError::Twice);
@@ -73,7 +74,7 @@ impl World {
     /// The PE of that number.
     ///
     /// # Errors
-    /// If there is none.
+    /// If the job has no such PE.
     pub fn pe(&self, number: usize) -> Result<Pe, PeOutOfRange> {
         let n_pes = self.n_pes();
         if number >= n_pes {
@@ -82,7 +83,7 @@ impl World {
         Ok(Pe::new(number))
     }
 
-    /// Whether a PE is on this node, where it is reached by loads and stores.
+    /// Whether a PE is local: on this node, so that loads and stores reach its memory.
     pub fn is_here(&self, pe: Pe) -> bool {
         init::windows().memory.index(pe.number()).is_some()
     }
@@ -92,15 +93,15 @@ impl World {
         Pes::all(self.n_pes())
     }
 
-    /// All PEs but this one, from the next one on and going round: so that not all turn to PE 0
-    /// first.
+    /// All PEs but this one, beginning with the next and wrapping around, so that not all PEs access
+    /// PE 0 first.
     pub fn others(&self) -> impl ExactSizeIterator<Item = Pe> + use<> {
         let (me, n_pes) = (self.my_pe().number(), self.n_pes());
         (1..n_pes).map(move |i| Pe::new((me + i) % n_pes))
     }
 
     /// Allocates an array of `len` elements on every PE, all bytes zero. Collective, with the same
-    /// length; freed when it is dropped, which is collective, too.
+    /// length on all PEs; dropping the array frees it and is collective, too.
     ///
     /// # Errors
     /// If the symmetric heap has no room. The same on all PEs.
@@ -150,14 +151,14 @@ impl Deref for World {
 impl Drop for World {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            // The others would wait for this PE for ever.
+            // The other PEs would wait for this one for ever.
             setup::global_exit("World", PANICKED);
         }
-        if step::has_parted() {
-            step::tell_at_exit();
+        if step::has_diverged() {
+            step::report_at_exit();
             return;
         }
-        // Nothing that was allocated lives any more, or can be reached: the heap goes as a whole.
+        // All arrays have been dropped or forgotten: the heap is released as a whole.
         setup::finalize("drop of World");
         LIVES.store(false, Ordering::Release);
     }

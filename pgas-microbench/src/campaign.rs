@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
-use ferroshmem_core::env;
+use ferroshmem_core::config;
 
 use crate::build::Builder;
 use crate::implementation::{Implementation, Launch};
@@ -94,7 +94,7 @@ impl Campaign<'_> {
             options: &[],
         };
         let mut command = implementation.launch(&program, launch);
-        env::keep_from(&mut command, &["OMP_"]);
+        config::isolate(&mut command, &["OMP_"]);
         command.args(&run.arguments);
         command.envs(run.variables.iter().map(|(name, value)| (name, value)));
         let line = shown(&command);

@@ -47,7 +47,7 @@ fn is_stub(function: unsafe extern "C" fn()) -> bool {
     let mut symbol = std::ptr::null_mut();
     let address = function as *const libc::c_void;
     // SAFETY: both places are valid for what is written to them.
-    let found = unsafe { libc::dladdr1(address, info.as_mut_ptr(), &mut symbol, SYMBOL) } != 0;
+    let found = unsafe { libc::dladdr1(address, info.as_mut_ptr(), &raw mut symbol, SYMBOL) } != 0;
     // SAFETY: with this flag, the symbol is null or an element of a loaded symbol table.
     let symbol = unsafe { symbol.cast::<libc::Elf64_Sym>().as_ref() };
     found && symbol.is_some_and(|symbol| symbol.st_shndx == UNDEFINED)

@@ -54,7 +54,7 @@ extern "C" fn shmemi_require_native() {
     native::fault_without_test();
     let mut initialized = 0;
     // SAFETY: a place for the answer.
-    unsafe { setup::query_initialized("shmem_query_initialized", &mut initialized) };
+    unsafe { setup::query_initialized("shmem_query_initialized", &raw mut initialized) };
     if initialized != 0 {
         setup::require_native("dlopen of code compiled with -DSHMEM_NATIVE_ONLY");
     }

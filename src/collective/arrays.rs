@@ -56,8 +56,8 @@ impl Team<'_> {
         );
         let bytes = source.len() * size_of::<T>();
         let (to, from) = (dest.start().cast(), source.start().cast());
-        // SAFETY: symmetric, of the lengths that the members agreed on; nobody has references to
-        // them but this call. The same holds for the calls below.
+        // SAFETY: symmetric memory, of the lengths that the members have compared in the step; this
+        // call has the only borrow of it. The same holds for the calls below.
         unsafe { collective::broadcast("Team::broadcast", self.handle(), to, from, bytes, number) };
         Ok(())
     }
@@ -101,7 +101,7 @@ impl Team<'_> {
     /// As [`reduce`](Self::reduce), with one array for both.
     ///
     /// # Errors
-    /// None so far.
+    /// None today.
     pub fn reduce_in_place<'a, T: Reducible<Op>, Op: Operator>(
         &self,
         array: impl Into<PartMut<'a, T>>,
@@ -113,7 +113,7 @@ impl Team<'_> {
             Step::Reduce,
             &[start.addr() as u64, n as u64, reduction::<T, Op>()],
         );
-        // SAFETY: as in `broadcast`; both may be the same.
+        // SAFETY: as in `broadcast`; `dest` and `source` may be the same.
         unsafe {
             collective::reduce::<T, Op::Core>("Team::reduce", self.handle(), start, start, n);
         }
@@ -201,7 +201,7 @@ impl Team<'_> {
         count: usize,
     ) -> Result<usize, TeamError> {
         let mut dest = dest.into();
-        // Who asks for too many says so to all.
+        // A member whose source is too short passes this to all, so that all return the error.
         let mine = if count <= source.len() {
             count as u64
         } else {

@@ -1,7 +1,7 @@
 //! Collective calls of teams (standard, "Collective Routines").
 //!
-//! Each is a step first, at which the members compare what they are about, so that no member can
-//! make another write where it does not expect it.
+//! Each begins with a step, at which the members compare their calls, so that no member can make
+//! another write outside of its arrays.
 
 mod arrays;
 mod operator;

@@ -1,15 +1,15 @@
 //! The operators of reductions, as types.
 
-use ferroshmem_core::api::ops;
+use ferroshmem_core::api::{Reduce, ops};
 
 use crate::plain::Plain;
 
 /// An operator of reductions.
 pub trait Operator: Copy + sealed::Sealed {
-    /// The runtime's name of it.
+    /// The runtime's type for it.
     #[doc(hidden)]
     type Core;
-    /// A number that all PEs know it by.
+    /// A number that identifies it on all PEs.
     #[doc(hidden)]
     const NUMBER: u64;
 }
@@ -30,23 +30,23 @@ pub trait Reducible<Op: Operator>: Plain + sealed::Reducible<Op> {}
 
 impl<T: Plain + sealed::Reducible<Op>, Op: Operator> Reducible<Op> for T {}
 
-/// A reduction as a detail of a step. Types of one size are told apart, too: they are reduced by
-/// algorithms of their own.
+/// A reduction as a detail of a step. Types of one size differ, too: each has algorithms of its
+/// own.
 pub(super) fn reduction<T: Reducible<Op>, Op: Operator>() -> u64 {
-    // Reducible types are primitive, whose names all programs agree on.
+    // Reducible types are primitive types, whose names are the same in all programs.
     let name = std::any::type_name::<T>().bytes();
     name.fold(Op::NUMBER + 1, |sum, byte| sum << 8 | u64::from(byte))
 }
 
 mod sealed {
-    use super::{Operator, ops};
+    use super::{Operator, Reduce};
 
     pub trait Sealed {}
 
-    /// What the runtime can do, which is no part of the interface.
-    pub trait Reducible<Op: Operator>: ops::Reduce<Op::Core> {}
+    /// The runtime's reductions, which are not part of the interface.
+    pub trait Reducible<Op: Operator>: Reduce<Op::Core> {}
 
-    impl<T: ops::Reduce<Op::Core>, Op: Operator> Reducible<Op> for T {}
+    impl<T: Reduce<Op::Core>, Op: Operator> Reducible<Op> for T {}
 }
 
 macro_rules! operators {

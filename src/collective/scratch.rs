@@ -1,4 +1,4 @@
-//! Symmetric memory for collectives of values that are not in symmetric memory.
+//! Symmetric memory for collectives of values in private memory.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
@@ -7,19 +7,19 @@ use ferroshmem_core::api::{memory, setup};
 
 use crate::init;
 
-/// Bytes that a PE gives to one collective call; longer values take several.
+/// Most bytes that a PE contributes to one collective call; longer values take several calls.
 pub(crate) const CHUNK: usize = 4096;
 
-/// A source of [`CHUNK`] bytes, and a destination for as many of each PE. Its pages exist once they
-/// are used.
+/// A source of [`CHUNK`] bytes, and a destination of [`CHUNK`] bytes for each PE. Its pages are
+/// allocated at their first use.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     start: *mut c_void,
 }
 
 impl Scratch {
-    /// Allocates it; collective over the world, in whose initialisation it is.
-    pub fn new() -> Self {
+    /// Allocates it; collective over the world, and part of its initialisation.
+    pub(crate) fn new() -> Self {
         let start = memory::align("World::init", CHUNK, CHUNK * (init::n_pes() + 1));
         if start.is_null() {
             setup::misuse(
@@ -30,14 +30,14 @@ impl Scratch {
         Self { start }
     }
 
-    /// Where this PE puts what it gives.
-    pub fn source<T>(&self) -> *mut T {
+    /// Address of what this PE contributes.
+    pub(crate) fn source<T>(&self) -> *mut T {
         self.start.cast()
     }
 
-    /// Where it finds what it gets.
-    pub fn dest<T>(&self) -> *mut T {
-        // SAFETY: within the block.
+    /// Address of the result.
+    pub(crate) fn dest<T>(&self) -> *mut T {
+        // SAFETY: within the block, which has `CHUNK` bytes more for each PE.
         unsafe { self.start.byte_add(CHUNK) }.cast()
     }
 }

@@ -1,4 +1,4 @@
-//! Collectives of values and slices that are a PE's own, not in symmetric memory.
+//! Collectives of values and slices in private memory.
 #![allow(unsafe_code)]
 
 use std::ptr;
@@ -12,7 +12,7 @@ use crate::plain::Plain;
 use crate::step::Step;
 use crate::team::{Member, Team};
 
-/// Marks steps of this module, whose arrays are the scratch.
+/// Marks the steps of this module, which work on the scratch instead of an array.
 const SCRATCH: u64 = u64::MAX;
 
 /// Bytes of `n` elements, as a detail of a step.
@@ -24,7 +24,7 @@ impl Team<'_> {
     /// The reduction of every member's `value`. Collective.
     ///
     /// # Errors
-    /// None so far.
+    /// None today.
     pub fn reduce_value<T: Reducible<Op>, Op: Operator>(
         &self,
         value: T,
@@ -40,7 +40,7 @@ impl Team<'_> {
     /// elements.
     ///
     /// # Errors
-    /// None so far.
+    /// None today.
     pub fn reduce_slice<T: Reducible<Op>, Op: Operator>(
         &self,
         values: &mut [T],
@@ -50,8 +50,8 @@ impl Team<'_> {
         let of_all = bytes::<T>(values.len());
         for chunk in values.chunks_mut(CHUNK / size_of::<T>()) {
             let n = chunk.len();
-            // SAFETY: the scratch holds a chunk; the step ends all use of it that was before. All
-            // members reduce as many elements of as many bytes, or have ended.
+            // SAFETY: the scratch has room for a chunk, and the step orders all earlier use of it before
+            // this one. The step ends the job unless all members pass the same type and length.
             unsafe {
                 ptr::copy_nonoverlapping(chunk.as_ptr(), source, n);
                 self.step(Step::Reduce, &[SCRATCH, reduction::<T, Op>(), of_all]);
@@ -66,7 +66,7 @@ impl Team<'_> {
     /// `shmem_sum_inscan`)
     ///
     /// # Errors
-    /// None so far.
+    /// None today.
     pub fn inclusive_scan_value<T: Reducible<Sum>>(&self, value: T) -> Result<T, TeamError> {
         self.scan_value(value, true)
     }
@@ -75,7 +75,7 @@ impl Team<'_> {
     /// (Standard: `shmem_sum_exscan`)
     ///
     /// # Errors
-    /// None so far.
+    /// None today.
     pub fn exclusive_scan_value<T: Reducible<Sum>>(&self, value: T) -> Result<T, TeamError> {
         self.scan_value(value, false)
     }
@@ -134,7 +134,7 @@ impl Team<'_> {
     /// Every member's value, in the order of their numbers. Collective.
     ///
     /// # Errors
-    /// None so far.
+    /// None today.
     pub fn gather_value<T: Plain>(&self, value: T) -> Result<Vec<T>, TeamError> {
         let (source, dest) = (self.scratch().source::<u8>(), self.scratch().dest::<u8>());
         let mut values = vec![T::zeroed(); self.size()];
@@ -150,7 +150,7 @@ impl Team<'_> {
             }
             for (member, value) in values.iter_mut().enumerate() {
                 let piece = &mut bytemuck::bytes_of_mut(value)[i * CHUNK..][..n];
-                // SAFETY: the member's piece of the destination.
+                // SAFETY: the member's block of the destination, which has one for each PE.
                 unsafe { ptr::copy_nonoverlapping(dest.add(member * n), piece.as_mut_ptr(), n) };
             }
         }

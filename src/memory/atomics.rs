@@ -7,7 +7,7 @@ use ferroshmem_core::api::amo;
 use ferroshmem_core::api::constants::CTX_DEFAULT;
 use ferroshmem_core::api::setup::misuse;
 
-use super::far::{Place, beyond};
+use super::remote::{Location, out_of_line};
 use super::{Block, Symmetric};
 use crate::amo::{Amo, AmoInt};
 use crate::error::OutOfBounds;
@@ -17,17 +17,17 @@ use crate::step::{self, Step};
 /// A symmetric array whose elements every PE reads and updates atomically, on all PEs: made by
 /// [`World::atomics`](crate::World::atomics) or [`Symmetric::into_atomics`]. (Standard, "Atomic Memory Operations")
 ///
-/// Operations that read and write are sequentially consistent with each other, whoever issues them,
-/// and with those of [`mine`](Self::mine). [`set`](Self::set) is a release and
-/// [`fetch`](Self::fetch) an acquire: who fetches what was set sees what the setter did before. A
-/// set that must be seen by all before the setter fetches something else needs
-/// [`quiet`](crate::Team::quiet) between the two. Methods take `&self` and may be called by several
-/// threads.
+/// Operations that read and write are sequentially consistent with each other, whichever PE issues
+/// them, and with those of [`mine`](Self::mine). [`set`](Self::set) is a release and
+/// [`fetch`](Self::fetch) an acquire: a PE that fetches the value of a set sees all that the setting PE
+/// did before. Where a set must be visible to all PEs before the setting PE fetches another element, it
+/// calls [`quiet`](crate::Team::quiet) between the two. Methods take `&self` and may be called by
+/// several threads.
 ///
-/// What was done before means stores, and puts and updates to PEs of this node. Puts to other nodes,
-/// and updates there that return nothing, are under way for a while: those that others must see with
-/// an update are completed by [`quiet`](crate::Team::quiet) first, or ordered by
-/// [`fence`](crate::Team::fence) if both go to the same PE.
+/// "All that the PE did before" means stores, and puts and updates to PEs of its node. Puts to other
+/// nodes, and updates there that return nothing, complete later: where they must be visible together
+/// with an update, [`quiet`](crate::Team::quiet) completes them first, or
+/// [`fence`](crate::Team::fence) orders them if both go to the same PE.
 ///
 /// ```
 /// # use ferroshmem::World;
@@ -43,8 +43,8 @@ pub struct Atomics<'w, T: Amo> {
     block: Block<'w, T>,
 }
 
-// SAFETY: threads that share it use atomic operations only. What is collective takes it by value,
-// and it cannot be sent.
+// SAFETY: threads that share it use atomic operations only. Collective methods take it by value, and
+// it cannot be sent.
 unsafe impl<T: Amo> Sync for Atomics<'_, T> {}
 
 impl<'w, T: Amo> Atomics<'w, T> {
@@ -72,19 +72,21 @@ impl<'w, T: Amo> Atomics<'w, T> {
         Symmetric::over(self.block.for_all())
     }
 
-    /// Does something with an element of a PE's part: by `here`, given its address, or by `far`, given
-    /// the address of this PE's own and the PE.
+    /// Operates on an element of a PE's part: by `local`, given its address, or if the PE is on another
+    /// node by `remote`, given the address of the same element of this PE and the PE's number.
     #[inline(always)]
     fn on<R>(
         &self,
         pe: Pe,
         index: usize,
-        here: impl FnOnce(*mut T) -> R,
-        far: impl FnOnce(*mut T, i32) -> R,
+        local: impl FnOnce(*mut T) -> R,
+        remote: impl FnOnce(*mut T, i32) -> R,
     ) -> Result<R, OutOfBounds> {
         Ok(match self.block.elements(pe, index, 1)? {
-            Place::Here(at) => here(at.as_ptr()),
-            Place::There(at) => beyond(move || far(at.own(), at.pe())),
+            Location::Local(element) => local(element.as_ptr()),
+            Location::Remote(element) => {
+                out_of_line(move || remote(element.symmetric(), element.pe()))
+            }
         })
     }
 
@@ -104,11 +106,11 @@ impl<'w, T: Amo> Atomics<'w, T> {
     /// For this and the methods below: if the part does not have that element.
     #[inline]
     pub fn fetch(&self, pe: Pe, index: usize) -> Result<T, OutOfBounds> {
-        // SAFETY: mapped and aligned, there as here; used by atomics only.
-        let here = |at| unsafe { T::fetch(at) };
-        // SAFETY: as is its copy on the PE.
-        let far = |at: *mut T, pe| unsafe { amo::fetch("Atomics::fetch", CTX_DEFAULT, at, pe) };
-        self.on(pe, index, here, far)
+        // SAFETY: an element within the PE's part, aligned, which only atomic operations use.
+        let local = |at| unsafe { T::fetch(at) };
+        // SAFETY: the same element of this PE's part, so the runtime finds the PE's.
+        let remote = |at: *mut T, pe| unsafe { amo::fetch("Atomics::fetch", CTX_DEFAULT, at, pe) };
+        self.on(pe, index, local, remote)
     }
 
     /// Writes an element of a PE's part: on another node, by the next [`quiet`](crate::Team::quiet) or
@@ -119,23 +121,24 @@ impl<'w, T: Amo> Atomics<'w, T> {
     #[inline]
     pub fn set(&self, pe: Pe, index: usize, value: T) -> Result<(), OutOfBounds> {
         // SAFETY: as in `fetch`.
-        let here = |at| unsafe { T::set(at, value) };
-        // SAFETY: as is its copy on the PE.
-        let far = move |at, pe| unsafe { amo::set("Atomics::set", CTX_DEFAULT, at, value, pe) };
-        self.on(pe, index, here, far)
+        let local = |at| unsafe { T::set(at, value) };
+        // SAFETY: the same element of this PE's part, so the runtime finds the PE's.
+        let remote = move |at, pe| unsafe { amo::set("Atomics::set", CTX_DEFAULT, at, value, pe) };
+        self.on(pe, index, local, remote)
     }
 
-    /// Writes an element of a PE's part; returns what was there.
+    /// Writes an element of a PE's part; returns the element's old value.
     ///
     /// # Errors
     /// As for [`fetch`](Self::fetch).
     #[inline]
     pub fn swap(&self, pe: Pe, index: usize, value: T) -> Result<T, OutOfBounds> {
         // SAFETY: as in `fetch`.
-        let here = |at| unsafe { T::swap(at, value) };
-        // SAFETY: as is its copy on the PE.
-        let far = move |at, pe| unsafe { amo::swap("Atomics::swap", CTX_DEFAULT, at, value, pe) };
-        self.on(pe, index, here, far)
+        let local = |at| unsafe { T::swap(at, value) };
+        // SAFETY: the same element of this PE's part, so the runtime finds the PE's.
+        let remote =
+            move |at, pe| unsafe { amo::swap("Atomics::swap", CTX_DEFAULT, at, value, pe) };
+        self.on(pe, index, local, remote)
     }
 }
 
@@ -143,8 +146,8 @@ impl<T: AmoInt> Atomics<'_, T> {
     /// My own part, as the standard library's atomics.
     ///
     /// In a job on several nodes joined by a fabric whose atomics are not atomic with a CPU's
-    /// (`oshmem_info --fabric` says so) there is no such view: the call ends the job with a line that
-    /// says what to do.
+    /// (`oshmem_info --fabric` shows it) there is no such view: the call ends the job with a line that
+    /// names the remedy.
     #[inline]
     pub fn mine(&self) -> &[T::Std] {
         if !self.block.is_for_cpu_atomics() {
@@ -154,11 +157,12 @@ impl<T: AmoInt> Atomics<'_, T> {
             );
         }
         let start = self.block.mine().as_ptr().cast();
-        // SAFETY: std's atomics have their integers' layout; used by atomics only.
+        // SAFETY: this PE's part, which only atomic operations use; std's atomics have the layout of
+        // their integers.
         unsafe { std::slice::from_raw_parts(start, self.len()) }
     }
 
-    /// Writes `value` to an element of a PE's part if `current` is there; returns what was there.
+    /// Writes `value` to an element of a PE's part if its value is `current`; returns its old value.
     ///
     /// # Errors
     /// As for [`fetch`](Self::fetch).
@@ -171,30 +175,30 @@ impl<T: AmoInt> Atomics<'_, T> {
         value: T,
     ) -> Result<T, OutOfBounds> {
         // SAFETY: as in `fetch`.
-        let here = |at| unsafe { T::compare_swap(at, current, value) };
-        // SAFETY: as is its copy on the PE.
-        let far = move |at, pe| unsafe {
+        let local = |at| unsafe { T::compare_swap(at, current, value) };
+        // SAFETY: the same element of this PE's part, so the runtime finds the PE's.
+        let remote = move |at, pe| unsafe {
             amo::compare_swap("Atomics::compare_swap", CTX_DEFAULT, at, current, value, pe)
         };
-        self.on(pe, index, here, far)
+        self.on(pe, index, local, remote)
     }
 }
 
 macro_rules! operations {
     ($($fetching:ident, $plain:ident: $does:literal),*) => {
         impl<T: AmoInt> Atomics<'_, T> {$(
-            #[doc = concat!($does, " an element of a PE's part; returns what was there.")]
+            #[doc = concat!($does, " an element of a PE's part; returns the element's old value.")]
             ///
             /// # Errors
             /// As for [`fetch`](Self::fetch).
             #[inline]
             pub fn $fetching(&self, pe: Pe, index: usize, value: T) -> Result<T, OutOfBounds> {
                 // SAFETY: as in `fetch`.
-                let here = |at| unsafe { T::$fetching(at, value) };
+                let local = |at| unsafe { T::$fetching(at, value) };
                 let name = concat!("Atomics::", stringify!($fetching));
-                // SAFETY: as is its copy on the PE.
-                let far = move |at, pe| unsafe { amo::$fetching(name, CTX_DEFAULT, at, value, pe) };
-                self.on(pe, index, here, far)
+                // SAFETY: the same element of this PE's part, so the runtime finds the PE's.
+                let remote = move |at, pe| unsafe { amo::$fetching(name, CTX_DEFAULT, at, value, pe) };
+                self.on(pe, index, local, remote)
             }
 
             #[doc = concat!($does, " an element of a PE's part: on another node, by the next [`quiet`](crate::Team::quiet) or barrier.")]
@@ -204,13 +208,13 @@ macro_rules! operations {
             #[inline]
             pub fn $plain(&self, pe: Pe, index: usize, value: T) -> Result<(), OutOfBounds> {
                 // SAFETY: as in `fetch`.
-                let here = |at| unsafe {
+                let local = |at| unsafe {
                     T::$fetching(at, value);
                 };
                 let name = concat!("Atomics::", stringify!($plain));
-                // SAFETY: as is its copy on the PE.
-                let far = move |at, pe| unsafe { amo::$plain(name, CTX_DEFAULT, at, value, pe) };
-                self.on(pe, index, here, far)
+                // SAFETY: the same element of this PE's part, so the runtime finds the PE's.
+                let remote = move |at, pe| unsafe { amo::$plain(name, CTX_DEFAULT, at, value, pe) };
+                self.on(pe, index, local, remote)
             }
         )*}
     };

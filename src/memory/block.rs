@@ -1,5 +1,5 @@
-//! A block of the symmetric heap: the same place and length on every PE. The only module that
-//! makes addresses.
+//! A block of the symmetric heap: the same offset and length on every PE. The only module that
+//! computes addresses.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
@@ -9,7 +9,7 @@ use std::ptr::{self, NonNull};
 use ferroshmem_core::api::memory;
 use ferroshmem_core::api::windows::Reach;
 
-use super::far::{Far, Place};
+use super::remote::{Location, Remote};
 use crate::World;
 use crate::error::{AllocError, OutOfBounds};
 use crate::init::windows;
@@ -17,17 +17,17 @@ use crate::pe::Pe;
 use crate::plain::Plain;
 use crate::step::{self, Step};
 
-/// An array of symmetric memory; freed, collectively, when it is dropped: while its world lives. It
-/// is this type that borrows the world, as it is this type's drop that needs it.
+/// An array of symmetric memory; freed, collectively, when it is dropped. This type borrows the world,
+/// because its drop needs the world to live.
 #[derive(Debug)]
 pub(crate) struct Block<'w, T> {
-    /// Address of the part of this node's first PE, which the others' follow at the stride.
+    /// Address of the part of this node's first PE; the other parts follow at the stride.
     first: usize,
     log2_stride: u32,
-    /// This PE's number among those of its node.
+    /// This PE's number on its node.
     index: u32,
     len: usize,
-    /// Whose parts are used by loads, stores and CPU atomics.
+    /// The PEs whose parts this PE uses by loads, stores and CPU atomics.
     reach: Reach,
     elements: PhantomData<*mut T>,
     world: PhantomData<&'w World>,
@@ -35,13 +35,13 @@ pub(crate) struct Block<'w, T> {
 
 impl<T: Plain> Block<'_, T> {
     /// Allocates `len` elements on every PE, all bytes zero.
-    pub fn new(len: usize) -> Result<Self, AllocError> {
+    pub(crate) fn new(len: usize) -> Result<Self, AllocError> {
         const { assert!(size_of::<T>() > 0, "an element must have bytes") };
         let size = size_of::<T>();
         let bytes = len
             .checked_mul(size)
             .filter(|bytes| isize::try_from(*bytes).is_ok());
-        // All PEs come here, whatever they ask for: one of them alone cannot return.
+        // All PEs must meet before any returns an error: one PE alone cannot return.
         step::of_world(
             Step::Alloc,
             &[len as u64, size as u64, align_of::<T>() as u64],
@@ -67,7 +67,7 @@ impl<T: Plain> Block<'_, T> {
             elements: PhantomData,
             world: PhantomData,
         };
-        // SAFETY: this PE's part, which nobody else knows of before all are here again.
+        // SAFETY: this PE's part, `bytes` bytes long, which no other PE uses before the next step.
         unsafe { start.cast::<u8>().write_bytes(0, bytes) };
         step::of_world(Step::Alloc, &[block.id()]);
         Ok(block)
@@ -80,70 +80,74 @@ const LINE: usize = 64;
 impl<T> Block<'_, T> {
     /// Number of elements of each PE's part.
     #[inline]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// A number that all PEs know the block by.
-    pub fn id(&self) -> u64 {
-        // The place in the heap, which is the same on all.
+    /// A number that identifies the block on all PEs.
+    pub(crate) fn id(&self) -> u64 {
+        // The block's address, which is the same on all PEs.
         self.mine().addr().get() as u64
     }
 
     /// This PE's part.
     #[inline]
-    pub fn mine(&self) -> NonNull<T> {
+    pub(crate) fn mine(&self) -> NonNull<T> {
         self.part(self.index as usize)
     }
 
-    /// PE `pe`'s part, if it is one to load and store.
+    /// PE `pe`'s part, if this PE reaches it by loads and stores.
     #[inline]
-    pub fn here(&self, pe: Pe) -> Option<NonNull<T>> {
+    pub(crate) fn local(&self, pe: Pe) -> Option<NonNull<T>> {
         self.reach.index(pe.number()).map(|index| self.part(index))
     }
 
     #[inline]
     fn part(&self, index: usize) -> NonNull<T> {
         let address = self.first.wrapping_add(index << self.log2_stride);
-        // SAFETY: an address in a PE's heap, or of no element: not null.
+        // SAFETY: an address in a PE's heap, or of an array without elements: not null.
         unsafe { NonNull::new_unchecked(ptr::with_exposed_provenance_mut(address)) }
     }
 
-    /// Where `n` elements from `start` on are on PE `pe`.
+    /// Where PE `pe` has the `n` elements from `start` on.
     #[inline]
-    pub fn elements(&self, pe: Pe, start: usize, n: usize) -> Result<Place<T>, OutOfBounds> {
+    pub(crate) fn elements(
+        &self,
+        pe: Pe,
+        start: usize,
+        n: usize,
+    ) -> Result<Location<T>, OutOfBounds> {
         if start > self.len || n > self.len - start {
             return Err(self.out_of_bounds(start, n));
         }
-        // SAFETY (of both): within the part (checked), or one past its end for no elements.
-        Ok(match self.here(pe) {
-            // SAFETY: see above.
-            Some(part) => Place::Here(unsafe { part.add(start) }),
-            // SAFETY: see above.
-            None => Place::There(Far::new(unsafe { self.mine().add(start) }, pe)),
+        Ok(match self.local(pe) {
+            // SAFETY: `start` is at most the part's length, as checked.
+            Some(part) => Location::Local(unsafe { part.add(start) }),
+            // SAFETY: `start` is at most the length of this PE's part, too.
+            None => Location::Remote(Remote::new(unsafe { self.mine().add(start) }, pe)),
         })
     }
 
     /// From now on used by atomic operations only.
-    pub fn for_atomics(mut self) -> Self {
+    pub(crate) fn for_atomics(mut self) -> Self {
         self.reach = windows().atomics;
         self
     }
 
     /// From now on used by loads and stores.
-    pub fn for_all(mut self) -> Self {
+    pub(crate) fn for_all(mut self) -> Self {
         self.reach = windows().memory;
         self
     }
 
     /// Whether this PE's own part is updated by CPU atomics.
     #[inline]
-    pub fn is_for_cpu_atomics(&self) -> bool {
+    pub(crate) fn is_for_cpu_atomics(&self) -> bool {
         self.reach.is_any()
     }
 
     #[cold]
-    pub fn out_of_bounds(&self, start: usize, len: usize) -> OutOfBounds {
+    pub(crate) fn out_of_bounds(&self, start: usize, len: usize) -> OutOfBounds {
         OutOfBounds {
             start,
             len,
@@ -151,22 +155,22 @@ impl<T> Block<'_, T> {
         }
     }
 
-    /// Frees nothing when it goes.
-    pub fn forget(self) {
+    /// Drops the array without freeing its memory.
+    pub(crate) fn forget(self) {
         std::mem::forget(self);
     }
 }
 
 impl<T> Drop for Block<'_, T> {
     fn drop(&mut self) {
-        // A PE that panics ends the job; others may be anywhere, so nobody waits for them.
+        // A PE that panics ends the job: it must not wait for the others, which may never come.
         if std::thread::panicking() {
             return;
         }
         step::of_world(Step::Free, &[self.id()]);
-        if self.len > 0 && !step::has_parted() {
+        if self.len > 0 && !step::has_diverged() {
             let start: *mut c_void = self.mine().as_ptr().cast();
-            // SAFETY: allocated by `new`; all PEs are here, and have given up the block.
+            // SAFETY: allocated by `new`; all PEs have entered this step, so none uses the block.
             unsafe { memory::free("drop of an array", start) };
         }
     }

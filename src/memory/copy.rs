@@ -1,18 +1,18 @@
-//! Copying between memory that is this thread's alone and memory that others may read and write
-//! at the same time.
+//! Copying between private memory of a thread and memory that other threads and PEs may read and
+//! write at the same time.
 //!
-//! Such copies are as if each byte were read or written by a relaxed atomic operation: they race
-//! with nobody, and what is read may be partly old and partly new, which is a value all the
-//! same as all elements are plain data. Few words are copied by atomics of their size, which
-//! makes each whole; many bytes by the C library's `memcpy`, called through a pointer that the
-//! compiler cannot see through, so that it knows no more of it than of another PE's stores.
+//! Such a copy is as if each byte were read or written by a relaxed atomic operation: it is no data
+//! race. What it reads may be partly old and partly new, which is a valid value, because elements are
+//! plain data. Up to [`FEW`] bytes are copied by atomics of the elements' size, so that each element is
+//! whole; more by the C library's `memcpy`, called through a function pointer that is opaque to the
+//! compiler, which therefore assumes as little of the copy as of another PE's stores.
 #![allow(unsafe_code)]
 
 use std::arch::asm;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Bytes up to which words are copied one by one.
+/// Most bytes that are copied word by word.
 const FEW: usize = 64;
 
 type Memcpy = unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> *mut c_void;
@@ -21,17 +21,17 @@ unsafe extern "C" {
     fn memcpy(dest: *mut c_void, source: *const c_void, bytes: usize) -> *mut c_void;
 }
 
-/// The C library's function, of which the compiler forgets which one it is.
+/// The C library's `memcpy`, as a pointer whose value the compiler does not know.
 #[inline(always)]
 #[expect(
     clippy::pointers_in_nomem_asm_block,
-    reason = "nothing is read through it here"
+    reason = "the asm does not read through the pointer"
 )]
 fn opaque_memcpy() -> Memcpy {
     let mut function: Memcpy = memcpy;
-    // SAFETY: no instruction.
+    // SAFETY: the asm is a comment: it has no instruction.
     unsafe {
-        asm!("/* {0} */", inout(reg) function, options(pure, nomem, nostack, preserves_flags))
+        asm!("/* {0} */", inout(reg) function, options(pure, nomem, nostack, preserves_flags));
     };
     function
 }
@@ -39,11 +39,12 @@ fn opaque_memcpy() -> Memcpy {
 /// Stores `n` elements to memory that others may use at the same time.
 ///
 /// # Safety
-/// `source` is valid for reads of `n` elements, which nobody writes; `shared` is mapped and
-/// aligned for as many, and nobody in this process has a reference to it.
+/// `source` is valid for reads of `n` elements, which no other thread writes; `shared` is mapped and
+/// aligned for `n` elements, and no thread of this process has a reference to them.
 #[inline(always)]
 pub(crate) unsafe fn store<T>(shared: *mut T, source: *const T, n: usize) {
-    // SAFETY: the caller's promise, for each of the macro's and the call's accesses.
+    // SAFETY: the caller promises that `source` is readable and `shared` writable for `n` elements,
+    // which covers each access of `words` and of `memcpy`.
     unsafe {
         if !words(
             shared.cast(),
@@ -60,11 +61,12 @@ pub(crate) unsafe fn store<T>(shared: *mut T, source: *const T, n: usize) {
 /// Loads `n` elements from memory that others may use at the same time.
 ///
 /// # Safety
-/// `dest` is valid for writes of `n` elements, which nobody else uses; `shared` is as for
+/// `dest` is valid for writes of `n` elements, which no other thread uses; `shared` is as for
 /// [`store`].
 #[inline(always)]
 pub(crate) unsafe fn load<T>(dest: *mut T, shared: *const T, n: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `dest` is writable and `shared` readable for `n` elements,
+    // which covers each access of `words` and of `memcpy`.
     unsafe {
         let bytes = size_of::<T>() * n;
         if !words(
@@ -85,8 +87,8 @@ enum Direction {
     In,
 }
 
-/// Copies few bytes by atomics of the elements' alignment; whether it did. After inlining, all but
-/// the copies themselves is known to the compiler for a number of elements that is.
+/// Copies up to [`FEW`] bytes by atomics of the elements' alignment; returns whether it did. Where the
+/// number of elements is a constant, inlining leaves only the copies.
 ///
 /// # Safety
 /// As for [`store`] and [`load`]; `own` is written if the direction is in.
@@ -102,13 +104,14 @@ unsafe fn words(
         ($word:ty, $atomic:ty) => {{
             const SIZE: usize = size_of::<$word>();
             if bytes == SIZE {
-                // SAFETY: the caller's promise; aligned as the elements are.
+                // SAFETY: the caller promises `bytes` bytes at both addresses; elements, and so words,
+                // are aligned to their size.
                 unsafe { one::<$word, $atomic>(shared, own, direction) };
                 return true;
             }
             if bytes <= FEW && bytes.is_multiple_of(SIZE) {
                 for at in (0..bytes).step_by(SIZE) {
-                    // SAFETY: as above, within the elements.
+                    // SAFETY: as above; `at` is less than `bytes`.
                     unsafe { one::<$word, $atomic>(shared.add(at), own.add(at), direction) };
                 }
                 return true;
@@ -125,7 +128,7 @@ unsafe fn words(
     false
 }
 
-/// A type of std's atomics.
+/// An atomic type of the standard library.
 trait Word<W> {
     /// # Safety
     /// As for [`words`].
@@ -137,7 +140,8 @@ macro_rules! word {
         impl Word<$word> for $atomic {
             #[inline(always)]
             unsafe fn copy(shared: *mut $word, own: *mut $word, direction: Direction) {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller promises that `shared` is mapped and aligned for a word, and
+                // `own` valid for one.
                 unsafe {
                     let shared = <$atomic>::from_ptr(shared);
                     match direction {
@@ -161,7 +165,7 @@ word!(
 /// As for [`words`].
 #[inline(always)]
 unsafe fn one<W, A: Word<W>>(shared: *mut u8, own: *const u8, direction: Direction) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a word at both addresses, as `copy` requires.
     unsafe { A::copy(shared.cast(), own.cast_mut().cast(), direction) }
 }
 
@@ -171,14 +175,14 @@ mod tests {
 
     fn round_trip<T: Copy + PartialEq + std::fmt::Debug>(values: &[T], zero: T) {
         for n in 0..=values.len() {
-            let mut there = vec![zero; values.len()];
-            let mut back = there.clone();
-            // SAFETY: vectors of at least n elements.
+            let mut shared = vec![zero; values.len()];
+            let mut back = shared.clone();
+            // SAFETY: vectors of at least `n` elements, which only this thread uses.
             unsafe {
-                store(there.as_mut_ptr(), values.as_ptr(), n);
-                load(back.as_mut_ptr(), there.as_ptr(), n);
+                store(shared.as_mut_ptr(), values.as_ptr(), n);
+                load(back.as_mut_ptr(), shared.as_ptr(), n);
             }
-            assert_eq!(there[..n], values[..n]);
+            assert_eq!(shared[..n], values[..n]);
             assert_eq!(back[..n], values[..n]);
             assert!(
                 back[n..].iter().all(|value| *value == zero),

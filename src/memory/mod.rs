@@ -3,10 +3,10 @@
 mod atomics;
 mod block;
 mod copy;
-mod far;
 mod part;
 mod prefetch;
 mod raw;
+mod remote;
 mod shared;
 mod strided;
 mod symmetric;
@@ -22,4 +22,4 @@ pub use symmetric::Symmetric;
 pub use window::Window;
 
 pub(crate) use block::Block;
-pub(crate) use far::{Place, complete};
+pub(crate) use remote::{Location, quiet_all};

@@ -1,7 +1,7 @@
 //! Parts of arrays, as arguments of collectives.
 //!
-//! They borrow as slices do, but are pointers: a reference that is an argument says that nobody else
-//! touches the elements during the call, and other PEs do.
+//! They borrow as slices do, but are pointers: a reference passed as an argument asserts that nothing else
+//! accesses the elements during the call, while in a collective other PEs do.
 
 use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
@@ -100,7 +100,7 @@ impl<'a, T: Plain> Part<'a, T> {
         self.len == 0
     }
 
-    /// Where they are, on this PE.
+    /// Address of the first element on this PE.
     pub(crate) fn start(&self) -> *const T {
         self.start.as_ptr()
     }
@@ -125,7 +125,7 @@ impl<'a, T: Plain> PartMut<'a, T> {
         self.len == 0
     }
 
-    /// Where they are, on this PE.
+    /// Address of the first element on this PE.
     pub(crate) fn start(&mut self) -> *mut T {
         self.start.as_ptr()
     }

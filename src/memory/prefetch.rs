@@ -1,7 +1,7 @@
-//! Asking for cache lines before they are used. Hardware foresees what is used in order, but not what
-//! is used here and there, nor, with small pages, beyond the end of a page.
+//! Prefetching cache lines. Hardware foresees accesses in order, but neither irregular ones nor, with
+//! small pages, those past the end of a page.
 //!
-//! These are hints: nothing is read or written, and any address will do.
+//! These are hints: they read and write nothing, and any address is valid.
 #![allow(unsafe_code)]
 
 use std::arch::asm;
@@ -11,7 +11,7 @@ use crate::pe::Pe;
 use crate::plain::Plain;
 
 impl<T: Plain> Symmetric<'_, T> {
-    /// Asks for the cache line of an element of this PE's part, which is soon read. A hint, harmless
+    /// Prefetches the cache line of an element of this PE's part, which is soon read. A hint, harmless
     /// where there is no such element.
     ///
     /// ```
@@ -37,18 +37,18 @@ impl<T: Plain> Symmetric<'_, T> {
 }
 
 impl<T: Plain> Shared<'_, T> {
-    /// Asks for the cache line of an element of a PE's part, which is soon read. A hint, harmless where
+    /// Prefetches the cache line of an element of a PE's part, which is soon read. A hint, harmless where
     /// there is no such element, and without effect where the PE is on another node.
     #[inline]
     pub fn prefetch(&self, pe: Pe, index: usize) {
-        if let Some(part) = self.block().here(pe) {
+        if let Some(part) = self.block().local(pe) {
             to_read(part.as_ptr().wrapping_add(index));
         }
     }
 }
 
 impl<T: Plain> Window<'_, T> {
-    /// Asks for the cache line of an element of a PE's part, which is soon put to. A hint, harmless
+    /// Prefetches the cache line of an element of a PE's part, which is soon put to. A hint, harmless
     /// where there is no such element, and without effect where the PE is on another node.
     ///
     /// ```
@@ -68,7 +68,7 @@ impl<T: Plain> Window<'_, T> {
     /// ```
     #[inline]
     pub fn prefetch(&self, pe: Pe, index: usize) {
-        if let Some(part) = self.block().here(pe) {
+        if let Some(part) = self.block().local(pe) {
             to_write(part.as_ptr().wrapping_add(index));
         }
     }
@@ -83,8 +83,8 @@ macro_rules! hint {
         )]
         fn $name<T>(address: *const T) {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: a hint, which faults nowhere and changes nothing; CPUs that do not know it pass
-            // over it.
+            // SAFETY: a hint, which faults nowhere and changes nothing; CPUs without the
+            // instruction treat it as a no-op.
             unsafe {
                 asm!(
                     concat!($instruction, " [{}]"),

@@ -11,14 +11,13 @@ use crate::step::{self, Step};
 
 /// A symmetric array that is used through pointers (standard, `shmem_ptr`): made by
 /// [`Symmetric::into_raw`]. Pointers are valid for [`len`](Self::len) elements, which are initialised,
-/// until the array is dropped or taken back; who races with whom is the program's affair. Parts of PEs
-/// on other nodes have no pointers ([`remote`](Self::remote)): C's `shmem_put` and its like reach
-/// them.
+/// until the array is dropped or taken back; the program must prevent data races. Parts of PEs on other
+/// nodes have no pointers ([`remote`](Self::remote)): `shmem_put` and the other routines of C reach them.
 pub struct RawSymmetric<'w, T: Plain> {
     block: Block<'w, T>,
 }
 
-// SAFETY: it only hands out pointers. What is collective takes it by value, and it cannot be sent.
+// SAFETY: it only hands out pointers. Collective methods take it by value, and it cannot be sent.
 unsafe impl<T: Plain> Sync for RawSymmetric<'_, T> {}
 
 impl<'w, T: Plain> RawSymmetric<'w, T> {
@@ -35,7 +34,7 @@ impl<'w, T: Plain> RawSymmetric<'w, T> {
     /// A PE's part, where this PE can load and store it; none if the PE is on another node.
     #[inline]
     pub fn remote(&self, pe: Pe) -> Option<NonNull<T>> {
-        self.block.here(pe)
+        self.block.local(pe)
     }
 
     /// Elements of each part.

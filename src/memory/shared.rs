@@ -4,20 +4,20 @@
 use std::sync::OnceLock;
 use std::{fmt, slice};
 
-use super::far::Place;
+use super::remote::Location;
 use super::{Block, Symmetric};
 use crate::init;
 use crate::pe::Pe;
 use crate::plain::Plain;
 use crate::step::{self, Step};
 
-/// A symmetric array that every PE reads, all parts of it, in place and without copying, and
-/// nobody writes: made by [`Symmetric::share`].
+/// A symmetric array that every PE reads, all parts of it, in place and without copying, and no PE
+/// writes: made by [`Symmetric::share`].
 ///
-/// The part of a PE on another node ([`World::is_here`](crate::World::is_here) tells) is copied to memory
-/// of this process when it is first asked for, as a whole, and kept until the array is reclaimed or
-/// dropped: it takes as many bytes here as there, and one get. Where a few elements are needed of many
-/// parts, a [`Window`](super::Window) gets those alone.
+/// The part of a PE on another node (for which [`World::is_here`](crate::World::is_here) is false) is
+/// copied to memory of this process at its first use, as a whole and by one get, and kept until the array
+/// is reclaimed or dropped. Where a few elements of many parts are needed, a
+/// [`Window`](super::Window) gets those alone.
 ///
 /// ```
 /// # use ferroshmem::World;
@@ -34,16 +34,16 @@ use crate::step::{self, Step};
 /// ```
 pub struct Shared<'w, T: Plain> {
     block: Block<'w, T>,
-    /// Copies of the parts of PEs on other nodes; none where all are on this one.
+    /// Copies of the parts of PEs on other nodes; empty where all PEs are on this one.
     copies: Box<[OnceLock<Box<[T]>>]>,
 }
 
-// SAFETY: threads that share it read memory that nobody writes. What is collective takes it by
-// value, and it cannot be sent.
+// SAFETY: threads that share it read memory that no PE writes. Collective methods take it by value,
+// and it cannot be sent.
 unsafe impl<T: Plain + Sync> Sync for Shared<'_, T> {}
 
 impl<'w, T: Plain> Shared<'w, T> {
-    /// Nobody writes any part of `block`.
+    /// No PE writes any part of `block`.
     pub(super) fn over(block: Block<'w, T>) -> Self {
         let n = if init::spans_nodes() {
             init::n_pes()
@@ -59,8 +59,8 @@ impl<'w, T: Plain> Shared<'w, T> {
     /// The part of a PE, mine included: in place, or a copy if the PE is on another node.
     #[inline]
     pub fn on(&self, pe: Pe) -> &[T] {
-        match self.block.here(pe) {
-            // SAFETY: initialised by the allocation; nobody writes it while the array has this type.
+        match self.block.local(pe) {
+            // SAFETY: initialised by the allocation; no PE writes it while the array has this type.
             Some(part) => unsafe { slice::from_raw_parts(part.as_ptr(), self.block.len()) },
             None => self.copy_of(pe),
         }
@@ -70,9 +70,9 @@ impl<'w, T: Plain> Shared<'w, T> {
     fn copy_of(&self, pe: Pe) -> &[T] {
         self.copies[pe.number()].get_or_init(|| {
             let mut copy = vec![T::zeroed(); self.len()].into_boxed_slice();
-            if let Ok(Place::There(far)) = self.block.elements(pe, 0, copy.len()) {
-                // SAFETY: all of the part, which nobody writes.
-                unsafe { far.get("Shared::on", &mut copy) };
+            if let Ok(Location::Remote(elements)) = self.block.elements(pe, 0, copy.len()) {
+                // SAFETY: all elements of the part, which no PE writes.
+                unsafe { elements.get("Shared::on", &mut copy) };
             }
             copy
         })

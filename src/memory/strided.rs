@@ -1,14 +1,14 @@
 //! Puts and gets of elements that lie apart (standard, `shmem_iput`, `shmem_ibput` and their gets).
 #![allow(unsafe_code)]
 
-use super::far::{Blocks, Place};
+use super::remote::{Blocks, Location};
 use super::{Window, copy};
 use crate::error::OutOfBounds;
 use crate::pe::Pe;
 use crate::plain::Plain;
 
 /// Elements from the first of the first to the last of the last of `n` blocks of `block` elements,
-/// each `stride` after the one before; none if there are more than can be counted.
+/// each `stride` after the one before; `None` if the number exceeds `usize`.
 fn extent(n: usize, block: usize, stride: usize) -> Option<usize> {
     match n {
         0 => Some(0),
@@ -79,31 +79,32 @@ impl<T: Plain> Window<'_, T> {
         let n = self.blocks(start, stride, source.len(), source_stride, block)?;
         let source = source.as_ptr();
         match self.first_of(n, pe, start)? {
-            Place::Here(there) => {
+            Location::Local(part) => {
                 for i in 0..n {
-                    // SAFETY: block i of both, within the part and the slice (`blocks` has checked).
+                    // SAFETY: block i of the part and of the slice, both of which have it, as `blocks`
+                    // has checked; no PE has references to elements of a window.
                     unsafe {
-                        let (there, source) =
-                            (there.add(i * stride), source.add(i * source_stride));
-                        copy::store(there.as_ptr(), source, block);
+                        let (dest, source) = (part.add(i * stride), source.add(i * source_stride));
+                        copy::store(dest.as_ptr(), source, block);
                     }
                 }
             }
-            Place::There(far) => {
+            Location::Remote(elements) => {
                 let blocks = Blocks {
                     stride,
-                    own_stride: source_stride,
+                    local_stride: source_stride,
                     block,
                     n,
                 };
-                // SAFETY: as above.
-                unsafe { far.put_blocks("Window::put_blocks", source, blocks) };
+                // SAFETY: as for local parts.
+                unsafe { elements.put_blocks("Window::put_blocks", source, blocks) };
             }
         }
         Ok(())
     }
 
-    /// As [`put_blocks`](Self::put_blocks), the other way. (Standard: `shmem_ibget`)
+    /// Copies blocks of a PE's part to `dest`, as [`put_blocks`](Self::put_blocks) does from `source`.
+    /// (Standard: `shmem_ibget`)
     ///
     /// # Errors
     /// As for [`put_blocks`](Self::put_blocks).
@@ -119,52 +120,52 @@ impl<T: Plain> Window<'_, T> {
         let n = self.blocks(start, stride, dest.len(), dest_stride, block)?;
         let dest = dest.as_mut_ptr();
         match self.first_of(n, pe, start)? {
-            Place::Here(there) => {
+            Location::Local(part) => {
                 for i in 0..n {
                     // SAFETY: as in `put_blocks`.
                     unsafe {
-                        let (dest, there) = (dest.add(i * dest_stride), there.add(i * stride));
-                        copy::load(dest, there.as_ptr(), block);
+                        let (dest, source) = (dest.add(i * dest_stride), part.add(i * stride));
+                        copy::load(dest, source.as_ptr(), block);
                     }
                 }
             }
-            Place::There(far) => {
+            Location::Remote(elements) => {
                 let blocks = Blocks {
                     stride,
-                    own_stride: dest_stride,
+                    local_stride: dest_stride,
                     block,
                     n,
                 };
-                // SAFETY: as above.
-                unsafe { far.get_blocks("Window::get_blocks", dest, blocks) };
+                // SAFETY: as for local parts.
+                unsafe { elements.get_blocks("Window::get_blocks", dest, blocks) };
             }
         }
         Ok(())
     }
 
-    /// Where the first of `n` blocks is; without blocks, any place will do.
-    fn first_of(&self, n: usize, pe: Pe, start: usize) -> Result<Place<T>, OutOfBounds> {
+    /// Where the first of `n` blocks is; if `n` is 0, any valid location.
+    fn first_of(&self, n: usize, pe: Pe, start: usize) -> Result<Location<T>, OutOfBounds> {
         let start = if n > 0 { start } else { 0 };
         self.block().elements(pe, start, 0)
     }
 
-    /// The number of whole blocks in a buffer of `len` elements, which fit in a part.
+    /// Number of whole blocks in a buffer of `len` elements; an error if a part has no room for them.
     fn blocks(
         &self,
         start: usize,
         stride: usize,
         len: usize,
-        own_stride: usize,
+        local_stride: usize,
         block: usize,
     ) -> Result<usize, OutOfBounds> {
         if block == 0 || len < block {
             return Ok(0);
         }
         let bad = || self.block().out_of_bounds(start, len);
-        if stride < block || own_stride < block {
+        if stride < block || local_stride < block {
             return Err(bad());
         }
-        let n = (len - block) / own_stride + 1;
+        let n = (len - block) / local_stride + 1;
         let extent = extent(n, block, stride).ok_or_else(bad)?;
         if start > self.len() || extent > self.len() - start {
             return Err(self.block().out_of_bounds(start, extent));

@@ -1,4 +1,4 @@
-//! An array of which each PE has its own part to itself.
+//! An array of which each PE has exclusive use of its own part.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -11,11 +11,11 @@ use crate::error::AllocError;
 use crate::plain::Plain;
 use crate::step::{self, Step};
 
-/// A symmetric array of which each PE reads and writes its own part, as a slice, and nobody
-/// touches another's: what [`World::alloc`](crate::World::alloc) gives, and what collectives work on.
+/// A symmetric array of which each PE reads and writes its own part, as a slice, and touches
+/// no other PE's: what [`World::alloc`](crate::World::alloc) gives, and what collectives work on.
 ///
-/// [`share`](Self::share), [`open`](Self::open) and [`into_atomics`](Self::into_atomics) let others
-/// in. They take the array, so that nobody has a slice of it then:
+/// [`share`](Self::share), [`open`](Self::open) and [`into_atomics`](Self::into_atomics) give
+/// other PEs access. They take the array, so that no slice of it is left:
 ///
 /// ```compile_fail,E0505
 /// # use ferroshmem::World;
@@ -36,7 +36,7 @@ use crate::step::{self, Step};
 /// println!("{}", array[0]);
 /// ```
 ///
-/// not even to be dropped, where the order of declarations would have it so:
+/// nor be dropped after it, as it would be if declared before it:
 ///
 /// ```compile_fail,E0597
 /// # use ferroshmem::World;
@@ -67,15 +67,15 @@ impl<'w, T: Plain> Symmetric<'w, T> {
         Self { block }
     }
 
-    /// Lets every PE read all parts, and none write, until [`Shared::reclaim`]. Collective over
-    /// the world, and a barrier: what the PEs wrote before is seen by all.
+    /// Lets every PE read all parts, and no PE write, until [`Shared::reclaim`]. Collective over
+    /// the world, and a barrier: all PEs see what each wrote before.
     pub fn share(self) -> Shared<'w, T> {
         step::of_world(Step::Share, &[self.block.id()]);
         Shared::over(self.block)
     }
 
     /// Lets every PE put to and get from all parts, until [`Window::close`]. Collective over the
-    /// world, and a barrier: what the PEs wrote before is seen by all.
+    /// world, and a barrier: all PEs see what each wrote before.
     pub fn open(self) -> Window<'w, T> {
         step::of_world(Step::Open, &[self.block.id()]);
         Window::over(self.block)
@@ -110,7 +110,8 @@ impl<'w, T: Plain> Symmetric<'w, T> {
         step::of_world(Step::Keep, &[self.block.id()]);
         let (start, len) = (self.block.mine(), self.block.len());
         self.block.forget();
-        // SAFETY: this PE's part, of which it is the only user, and which is never freed.
+        // SAFETY: this PE's part, which no other PE uses while the array has this type, and which is not
+        // freed before the world is dropped.
         unsafe { slice::from_raw_parts_mut(start.as_ptr(), len) }
     }
 
@@ -124,7 +125,7 @@ impl<T: Plain> Deref for Symmetric<'_, T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        // SAFETY: initialised by the allocation, and this PE's alone while the array has this type.
+        // SAFETY: initialised by the allocation; no other PE uses this part while the array has this type.
         unsafe { slice::from_raw_parts(self.block.mine().as_ptr(), self.block.len()) }
     }
 }
@@ -132,7 +133,7 @@ impl<T: Plain> Deref for Symmetric<'_, T> {
 impl<T: Plain> DerefMut for Symmetric<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as in `deref`; borrowed mutably for as long as the slice lives.
+        // SAFETY: as in `deref`; the array is borrowed mutably for as long as the slice lives.
         unsafe { slice::from_raw_parts_mut(self.block.mine().as_ptr(), self.block.len()) }
     }
 }

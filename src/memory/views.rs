@@ -7,7 +7,7 @@ use crate::error::OutOfBounds;
 use crate::pe::Pe;
 use crate::plain::Plain;
 
-/// The elements of a slice that a shape is filled by.
+/// Number of elements that a shape takes, if the array has that many.
 fn fill<D: Dimension>(shape: &Shape<D>, array: usize) -> Result<usize, OutOfBounds> {
     let size = shape.raw_dim().size_checked();
     size.filter(|size| *size <= array)

@@ -3,7 +3,7 @@
 
 use std::{fmt, slice};
 
-use super::far::{Far, Place};
+use super::remote::{Location, Remote};
 use super::{Block, Symmetric, copy};
 use crate::error::OutOfBounds;
 use crate::pe::Pe;
@@ -26,12 +26,12 @@ pub struct Window<'w, T: Plain> {
     block: Block<'w, T>,
 }
 
-// SAFETY: all that threads that share it do is to copy as if by relaxed atomics. What is collective
-// takes it by value, and it cannot be sent.
+// SAFETY: threads that share a window only copy elements, as if by relaxed atomics. Collective methods
+// take it by value, and it cannot be sent.
 unsafe impl<T: Plain + Sync> Sync for Window<'_, T> {}
 
 impl<'w, T: Plain> Window<'w, T> {
-    /// Nobody has references to elements of `block`.
+    /// No PE has references to elements of `block`.
     pub(super) fn over(block: Block<'w, T>) -> Self {
         Self { block }
     }
@@ -46,40 +46,42 @@ impl<'w, T: Plain> Window<'w, T> {
         self.len() == 0
     }
 
-    /// Copies `source` to elements of a PE's part; `far` does so where they are beyond the fabric.
+    /// Copies `source` to elements of a PE's part; `remote` does so if the PE is on another node.
     #[inline(always)]
     fn store(
         &self,
         pe: Pe,
         start: usize,
         source: &[T],
-        far: impl FnOnce(Far<T>),
+        remote: impl FnOnce(Remote<T>),
     ) -> Result<(), OutOfBounds> {
         match self.block.elements(pe, start, source.len())? {
-            // SAFETY: within the part (checked); there are no references to windows.
-            Place::Here(there) => unsafe {
-                copy::store(there.as_ptr(), source.as_ptr(), source.len());
+            // SAFETY: `source.len()` elements within the part, as `elements` has checked; no PE has
+            // references to elements of a window.
+            Location::Local(elements) => unsafe {
+                copy::store(elements.as_ptr(), source.as_ptr(), source.len());
             },
-            Place::There(there) => far(there),
+            Location::Remote(elements) => remote(elements),
         }
         Ok(())
     }
 
-    /// Copies elements of a PE's part to `dest`; `far` does so where they are beyond the fabric.
+    /// Copies elements of a PE's part to `dest`; `remote` does so if the PE is on another node.
     #[inline(always)]
     fn load(
         &self,
         pe: Pe,
         start: usize,
         dest: &mut [T],
-        far: impl FnOnce(Far<T>, &mut [T]),
+        remote: impl FnOnce(Remote<T>, &mut [T]),
     ) -> Result<(), OutOfBounds> {
         match self.block.elements(pe, start, dest.len())? {
-            // SAFETY: as in `store`; any bytes are elements.
-            Place::Here(there) => unsafe {
-                copy::load(dest.as_mut_ptr(), there.as_ptr(), dest.len());
+            // SAFETY: `dest.len()` elements within the part, as `elements` has checked; no PE has
+            // references to elements of a window, and any bytes are elements.
+            Location::Local(elements) => unsafe {
+                copy::load(dest.as_mut_ptr(), elements.as_ptr(), dest.len());
             },
-            Place::There(there) => far(there, dest),
+            Location::Remote(elements) => remote(elements, dest),
         }
         Ok(())
     }
@@ -91,9 +93,10 @@ impl<'w, T: Plain> Window<'w, T> {
     /// If the part does not have those elements.
     #[inline]
     pub fn put(&self, pe: Pe, start: usize, source: &[T]) -> Result<(), OutOfBounds> {
-        self.store(pe, start, source, |far| {
-            // SAFETY: within the part; there are no references to windows.
-            unsafe { far.put("Window::put", source) };
+        self.store(pe, start, source, |remote| {
+            // SAFETY: within the part, as `store` has checked; no PE has references to a window's
+            // elements.
+            unsafe { remote.put("Window::put", source) };
         })
     }
 
@@ -103,9 +106,9 @@ impl<'w, T: Plain> Window<'w, T> {
     /// If the part does not have those elements.
     #[inline]
     pub fn get(&self, pe: Pe, start: usize, dest: &mut [T]) -> Result<(), OutOfBounds> {
-        self.load(pe, start, dest, |far, dest| {
+        self.load(pe, start, dest, |remote, dest| {
             // SAFETY: as in `put`.
-            unsafe { far.get("Window::get", dest) };
+            unsafe { remote.get("Window::get", dest) };
         })
     }
 
@@ -116,9 +119,9 @@ impl<'w, T: Plain> Window<'w, T> {
     #[inline]
     pub fn p(&self, pe: Pe, index: usize, value: T) -> Result<(), OutOfBounds> {
         let source = slice::from_ref(&value);
-        self.store(pe, index, source, |far| {
+        self.store(pe, index, source, |remote| {
             // SAFETY: as in `put`.
-            unsafe { far.put("Window::p", source) };
+            unsafe { remote.put("Window::p", source) };
         })
     }
 
@@ -129,45 +132,50 @@ impl<'w, T: Plain> Window<'w, T> {
     #[inline]
     pub fn g(&self, pe: Pe, index: usize) -> Result<T, OutOfBounds> {
         let mut value = T::zeroed();
-        self.load(pe, index, slice::from_mut(&mut value), |far, dest| {
+        self.load(pe, index, slice::from_mut(&mut value), |remote, dest| {
             // SAFETY: as in `put`.
-            unsafe { far.get("Window::g", dest) };
+            unsafe { remote.get("Window::g", dest) };
         })?;
         Ok(value)
     }
 
-    /// As [`put`](Self::put), complete after a quiet of `context`, in which the PE has that `number`.
-    pub(crate) fn put_through(
+    /// As [`put`](Self::put), complete after a quiet of `context`, in whose team the PE has the number
+    /// `number`.
+    pub(crate) fn put_on(
         &self,
         (context, number): (usize, usize),
         pe: Pe,
         start: usize,
         source: &[T],
     ) -> Result<(), OutOfBounds> {
-        self.store(pe, start, source, |far| {
+        self.store(pe, start, source, |remote| {
             // SAFETY: as in `put`.
-            unsafe { far.through(context, number).put("Context::put", source) };
+            unsafe {
+                remote
+                    .on_context(context, number)
+                    .put("Context::put", source)
+            };
         })
     }
 
-    /// As [`get`](Self::get), by `context`, in which the PE has that `number`.
-    pub(crate) fn get_through(
+    /// As [`get`](Self::get), by `context`, in whose team the PE has the number `number`.
+    pub(crate) fn get_on(
         &self,
         (context, number): (usize, usize),
         pe: Pe,
         start: usize,
         dest: &mut [T],
     ) -> Result<(), OutOfBounds> {
-        self.load(pe, start, dest, |far, dest| {
+        self.load(pe, start, dest, |remote, dest| {
             // SAFETY: as in `put`.
-            unsafe { far.through(context, number).get("Context::get", dest) };
+            unsafe { remote.on_context(context, number).get("Context::get", dest) };
         })
     }
 
     /// As [`put`](Self::put), complete after a quiet.
     ///
     /// # Safety
-    /// Nobody changes `source` before a quiet.
+    /// `source` lives, and does not change, until a quiet.
     #[inline]
     pub(crate) unsafe fn begin_put(
         &self,
@@ -175,16 +183,16 @@ impl<'w, T: Plain> Window<'w, T> {
         start: usize,
         source: &[T],
     ) -> Result<(), OutOfBounds> {
-        self.store(pe, start, source, |far| {
-            // SAFETY: as in `put`, and the caller's promise.
-            unsafe { far.begin_put("Pending::put", source) };
+        self.store(pe, start, source, |remote| {
+            // SAFETY: as in `put`; the caller promises that `source` lives unchanged until a quiet.
+            unsafe { remote.begin_put("Pending::put", source) };
         })
     }
 
     /// As [`get`](Self::get), complete after a quiet.
     ///
     /// # Safety
-    /// Nobody uses `dest` before a quiet.
+    /// `dest` lives, and is neither read nor written, until a quiet.
     #[inline]
     pub(crate) unsafe fn begin_get(
         &self,
@@ -192,14 +200,14 @@ impl<'w, T: Plain> Window<'w, T> {
         start: usize,
         dest: &mut [T],
     ) -> Result<(), OutOfBounds> {
-        self.load(pe, start, dest, |far, dest| {
-            // SAFETY: as in `put`, and the caller's promise.
-            unsafe { far.begin_get("Pending::get", dest) };
+        self.load(pe, start, dest, |remote, dest| {
+            // SAFETY: as in `put`; the caller promises that `dest` lives unused until a quiet.
+            unsafe { remote.begin_get("Pending::get", dest) };
         })
     }
 
-    /// Puts, then updates a signal of the same PE: who sees the signal sees what was put. (Standard:
-    /// `shmem_put_signal`)
+    /// Puts, then updates a signal of the same PE: a PE that sees the update sees what was put.
+    /// (Standard: `shmem_put_signal`)
     ///
     /// # Errors
     /// If the part does not have those elements, or there is no such signal.
@@ -218,8 +226,8 @@ impl<'w, T: Plain> Window<'w, T> {
         signals.update(pe, signal, update)
     }
 
-    /// Runs `body`, which may begin puts and gets whose buffers are in use until they are complete,
-    /// and completes them.
+    /// Runs `body`, which may begin puts and gets, and completes them. Their buffers are in use until
+    /// then.
     ///
     /// ```
     /// # use ferroshmem::World;

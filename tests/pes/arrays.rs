@@ -8,7 +8,7 @@ use ferroshmem::{AllocError, Error, OutOfBounds, Plain, World};
 use crate::Program;
 use crate::data::{Page, Particle, elements, same};
 
-pub const PROGRAMS: &[Program] = &[
+pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("arrays/every_type", every_type),
     Program::new("arrays/transitions", transitions),
     Program::new("arrays/of_nothing", of_nothing),

@@ -8,7 +8,7 @@ use ferroshmem::{Amo, AmoInt, Error, OutOfBounds, World};
 
 use crate::Program;
 
-pub const PROGRAMS: &[Program] = &[
+pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("atomics/every_operation", every_operation),
     Program::new("atomics/contended", contended),
     Program::new("atomics/bits", bits),

@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 use ferroshmem::Plain;
 
 /// Bytes that depend on who gives them, what for, and their place.
-pub fn scramble(pe: usize, round: usize, place: usize) -> u64 {
+pub(crate) fn scramble(pe: usize, round: usize, place: usize) -> u64 {
     let mut x = (pe as u64 + 1) << 40 ^ (round as u64 + 1) << 20 ^ place as u64;
     x = x.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x = (x ^ x >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -12,7 +12,7 @@ pub fn scramble(pe: usize, round: usize, place: usize) -> u64 {
 }
 
 /// `n` elements of any type, of which no byte is zero.
-pub fn elements<T: Plain>(pe: usize, round: usize, n: usize) -> Vec<T> {
+pub(crate) fn elements<T: Plain>(pe: usize, round: usize, n: usize) -> Vec<T> {
     let mut all = vec![T::zeroed(); n];
     let bytes = bytemuck::cast_slice_mut::<T, u8>(&mut all);
     for (place, byte) in bytes.iter_mut().enumerate() {
@@ -22,14 +22,14 @@ pub fn elements<T: Plain>(pe: usize, round: usize, n: usize) -> Vec<T> {
 }
 
 /// Whether elements have the same bytes.
-pub fn same<T: Plain>(a: &[T], b: &[T]) -> bool {
+pub(crate) fn same<T: Plain>(a: &[T], b: &[T]) -> bool {
     bytemuck::cast_slice::<T, u8>(a) == bytemuck::cast_slice::<T, u8>(b)
 }
 
 /// A struct as users have them: 40 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 #[repr(C)]
-pub struct Particle {
+pub(crate) struct Particle {
     pub position: [f64; 3],
     pub charge: f32,
     pub kind: u32,
@@ -39,4 +39,4 @@ pub struct Particle {
 /// More than an array is aligned to anyway.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(4096))]
-pub struct Page(pub [u8; 4096]);
+pub(crate) struct Page(pub [u8; 4096]);

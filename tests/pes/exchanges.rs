@@ -5,7 +5,7 @@ use ferroshmem::{Error, Plain, Team, TeamError, World};
 use crate::Program;
 use crate::data::{Particle, elements, same};
 
-pub const PROGRAMS: &[Program] = &[
+pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("exchanges/broadcast", broadcast),
     Program::new("exchanges/fcollect", fcollect),
     Program::new("exchanges/collect", collect),

@@ -8,7 +8,7 @@ use ferroshmem::{Error, Sum, World};
 use crate::Program;
 use crate::data::Particle;
 
-pub const PROGRAMS: &[Program] = &[
+pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("locks/contended", contended),
     Program::new("locks/threads", threads),
     Program::new("locks/try_lock", try_lock),

@@ -9,7 +9,7 @@ use ferroshmem::{
 use crate::Program;
 use crate::data::scramble;
 
-pub const PROGRAMS: &[Program] = &[
+pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("reductions/integers", integers),
     Program::new("reductions/floats", floats),
     Program::new("reductions/long", long),

@@ -7,7 +7,7 @@ use ferroshmem::{Error, Reducible, Sum, Team, World};
 use crate::Program;
 use crate::data::scramble;
 
-pub const PROGRAMS: &[Program] = &[
+pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("scans/every_type", every_type),
     Program::new("scans/of_a_team", of_a_team),
     Program::new("scans/long", long),

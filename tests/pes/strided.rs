@@ -5,7 +5,7 @@ use ferroshmem::{Error, Plain, World};
 use crate::Program;
 use crate::data::{Particle, elements, same, scramble};
 
-pub const PROGRAMS: &[Program] = &[
+pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("strided/against_a_model", against_a_model),
     Program::new("strided/far_out", far_out),
     Program::new("strided/columns", columns),

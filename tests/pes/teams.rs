@@ -5,7 +5,7 @@ use ferroshmem::{Error, Member, Sum, Team, TeamError, World};
 use crate::Program;
 use crate::data::{elements, same};
 
-pub const PROGRAMS: &[Program] = &[
+pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("teams/strided", strided),
     Program::new("teams/rows_and_columns", rows_and_columns),
     Program::new("teams/nested", nested),

@@ -5,7 +5,7 @@ use ferroshmem::{Error, Max, Sum, World};
 use crate::Program;
 use crate::data::{Particle, elements, same};
 
-pub const PROGRAMS: &[Program] = &[
+pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("values/gather", gather),
     Program::new("values/broadcast", broadcast),
     Program::new("values/slices", slices),

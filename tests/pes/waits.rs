@@ -7,7 +7,7 @@ use ferroshmem::{AmoInt, Compare, Error, Sum, World};
 
 use crate::Program;
 
-pub const PROGRAMS: &[Program] = &[
+pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("waits/every_type", every_type),
     Program::new("waits/sets", sets),
     Program::new("waits/conditions", conditions),

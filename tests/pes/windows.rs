@@ -9,7 +9,7 @@ use ferroshmem::{Compare, Error, OutOfBounds, Plain, SignalUpdate, World};
 use crate::Program;
 use crate::data::{Page, Particle, elements, same};
 
-pub const PROGRAMS: &[Program] = &[
+pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("windows/every_length", every_length),
     Program::new("windows/long", long),
     Program::new("windows/bounds", bounds),

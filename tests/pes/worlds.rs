@@ -9,7 +9,7 @@ use ferroshmem::{Error, InitError, Pe, PeOutOfRange, Sum, World};
 
 use crate::Program;
 
-pub const PROGRAMS: &[Program] = &[
+pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("worlds/numbers", numbers),
     Program::new("worlds/one_after_another", one_after_another),
     Program::new("worlds/on_any_thread", on_any_thread),

@@ -23,7 +23,7 @@ const ELEMENT: usize = 8;
 ///
 /// # Errors
 /// If this library's job fails.
-pub fn run(testbed: &Testbed, options: &Options) -> Result<()> {
+pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
     for (operation, title, linear) in OPERATIONS {
         let wanted = options.wanted(&PES, |(pes, _)| item(operation, pes));
         if wanted.is_empty() {

@@ -87,7 +87,7 @@ impl Claim {
 ///
 /// # Errors
 /// If the library does not run at all.
-pub fn run(testbed: &Testbed, options: &Options) -> Result<()> {
+pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
     let mut claims = [
         Claim::new("the direct form is no slower than put/get"),
         Claim::new("the library's choice is no slower than the best algorithm"),

@@ -15,7 +15,7 @@ const SIZES: [usize; 4] = [8, 1 << 10, 64 << 10, 1 << 20];
 ///
 /// # Errors
 /// If this library's job fails.
-pub fn run(testbed: &Testbed, options: &Options) -> Result<()> {
+pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
     for pes in PES {
         let wanted = |operation| options.wanted(&SIZES, |bytes| item(operation, pes, bytes));
         let all = OPERATIONS.map(|operation| (operation, wanted(operation)));

@@ -36,7 +36,7 @@ enum Dest {
 ///
 /// # Errors
 /// If there is no memory.
-pub fn run(options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     let wanted = options.wanted(&SHAPES, item);
     if wanted.is_empty() {
         return Ok(());
@@ -197,7 +197,7 @@ fn stay_here() -> Result<()> {
     let done = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         libc::CPU_SET(libc::sched_getcpu() as usize, &mut set);
-        libc::sched_setaffinity(0, size_of_val(&set), &set)
+        libc::sched_setaffinity(0, size_of_val(&set), &raw const set)
     };
     ensure!(
         done == 0,

@@ -10,10 +10,10 @@ use pgas_microbench::implementation::Family;
 use crate::testbed::{Setting, Testbed, Variant, measure, report_failures};
 
 /// Numbers of PEs.
-pub const PES: [usize; 4] = [2, 4, 16, 64];
+pub(crate) const PES: [usize; 4] = [2, 4, 16, 64];
 
 /// Sizes of the reduced array, in bytes.
-pub fn sizes(full: bool) -> Vec<usize> {
+pub(crate) fn sizes(full: bool) -> Vec<usize> {
     let every: Vec<usize> = (3..=23).map(|k| 1 << k).collect();
     let some = [3, 6, 9, 12, 15, 18, 21, 23].map(|k| 1 << k);
     if full { every } else { some.to_vec() }
@@ -21,7 +21,7 @@ pub fn sizes(full: bool) -> Vec<usize> {
 
 /// Which reduction is measured.
 #[derive(Debug, Clone, Copy)]
-pub struct Reduction {
+pub(crate) struct Reduction {
     /// First part of the names of its items.
     pub name: &'static str,
     /// Its name in words.
@@ -33,7 +33,7 @@ pub struct Reduction {
 }
 
 /// From a source to a dest.
-pub const SUM: Reduction = Reduction {
+pub(crate) const SUM: Reduction = Reduction {
     name: "reduction",
     title: "double sum, source to dest, on all PEs",
     ours: &["sum", "sum_to_all"],
@@ -41,7 +41,7 @@ pub const SUM: Reduction = Reduction {
 };
 
 /// In place.
-pub const IN_PLACE: Reduction = Reduction {
+pub(crate) const IN_PLACE: Reduction = Reduction {
     name: "in-place",
     title: "double sum, dest to dest (MPI_IN_PLACE), on all PEs",
     ours: &["sum_in_place"],
@@ -62,7 +62,7 @@ struct Ratios {
 ///
 /// # Errors
 /// If this library's job fails.
-pub fn run(testbed: &Testbed, options: &Options, reduction: Reduction) -> Result<()> {
+pub(crate) fn run(testbed: &Testbed, options: &Options, reduction: Reduction) -> Result<()> {
     let mut ratios = Ratios::default();
     for pes in PES {
         let name = |bytes| item(reduction, pes, bytes);

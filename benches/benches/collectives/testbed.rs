@@ -20,7 +20,7 @@ const HEAP: u64 = 128 << 20;
 
 /// How jobs of an implementation run. Only Open MPI's differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Setting {
+pub(crate) enum Setting {
     /// PEs are bound to cores, round robin.
     Bound,
     /// PEs are not bound, the default where they outnumber cores.
@@ -45,7 +45,7 @@ impl Setting {
 
 /// An implementation in a setting.
 #[derive(Debug, Clone)]
-pub struct Variant {
+pub(crate) struct Variant {
     /// Name in tables.
     pub label: String,
     /// The implementation.
@@ -58,7 +58,7 @@ pub struct Variant {
 
 impl Variant {
     /// An implementation in its ordinary setting.
-    pub fn new(label: &str, family: Family) -> Self {
+    pub(crate) fn new(label: &str, family: Family) -> Self {
         Self {
             label: label.to_owned(),
             family,
@@ -75,7 +75,7 @@ impl Variant {
 
 /// The installed implementations, with the measuring program of each.
 #[derive(Debug)]
-pub struct Testbed {
+pub(crate) struct Testbed {
     /// The installation of this library.
     pub prefix: Prefix,
     folder: PathBuf,
@@ -88,7 +88,7 @@ impl Testbed {
     ///
     /// # Errors
     /// If this library's program, or that of bare processes, cannot be built.
-    pub fn open(prefix: Prefix, folder: &Path) -> Result<Self> {
+    pub(crate) fn open(prefix: Prefix, folder: &Path) -> Result<Self> {
         let search = Search {
             prefix: Some(prefix.root().to_owned()),
             ..Search::from_environment()
@@ -127,14 +127,14 @@ impl Testbed {
     }
 
     /// How much is measured at a point of jobs of `pes` PEs.
-    pub fn effort(options: &Options, pes: usize) -> Effort {
+    pub(crate) fn effort(options: &Options, pes: usize) -> Effort {
         options.effort(is_oversubscribed(pes))
     }
 
     /// The installed peers, as they run in jobs of `pes` PEs. Where PEs outnumber cores, Open MPI's
     /// run bound to cores and free, as neither is always faster, and those in `linear` with
     /// linear reductions too.
-    pub fn peers(&self, pes: usize, linear: &[Family]) -> Vec<Variant> {
+    pub(crate) fn peers(&self, pes: usize, linear: &[Family]) -> Vec<Variant> {
         let mut variants = Vec::new();
         for (family, label) in PEERS {
             if !self.programs.contains_key(&family) {
@@ -153,7 +153,7 @@ impl Testbed {
     }
 
     /// Starts jobs of `pes` PEs with arrays of up to `bytes` bytes, one for each variant.
-    pub fn start(&self, variants: &[Variant], pes: usize, bytes: usize) -> Vec<Result<Job>> {
+    pub(crate) fn start(&self, variants: &[Variant], pes: usize, bytes: usize) -> Vec<Result<Job>> {
         let start = |variant: &Variant| {
             let (implementation, program) = self
                 .programs
@@ -174,7 +174,7 @@ impl Testbed {
 }
 
 /// Measures a point, with progress on the terminal.
-pub fn measure(comparison: &mut Comparison, name: &str, bytes: usize, effort: Effort) -> Outcome {
+pub(crate) fn measure(comparison: &mut Comparison, name: &str, bytes: usize, effort: Effort) -> Outcome {
     comparison.run(bytes, effort, |block| {
         table::progress(&format!("{name} block {}", block + 1));
     })
@@ -184,7 +184,7 @@ pub fn measure(comparison: &mut Comparison, name: &str, bytes: usize, effort: Ef
 ///
 /// # Errors
 /// If the first job, which is this library's, failed.
-pub fn report_failures<'a>(
+pub(crate) fn report_failures<'a>(
     failures: impl Iterator<Item = (usize, &'a anyhow::Error)>,
     label: impl Fn(usize) -> String,
 ) -> Result<()> {

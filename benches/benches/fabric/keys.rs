@@ -14,7 +14,7 @@ const PES: usize = 4;
 ///
 /// # Errors
 /// If the output of the program has another format.
-pub fn run(testbed: &mut Testbed<'_>, options: &Options) -> Result<()> {
+pub(crate) fn run(testbed: &mut Testbed<'_>, options: &Options) -> Result<()> {
     let turns = if options.full { 7 } else { 3 };
     let places = [1, 2].map(|hosts| Placement {
         pes: PES,

@@ -63,7 +63,7 @@ impl Row {
 ///
 /// # Errors
 /// If the output of the program has another format.
-pub fn run(testbed: &mut Testbed<'_>, options: &Options) -> Result<()> {
+pub(crate) fn run(testbed: &mut Testbed<'_>, options: &Options) -> Result<()> {
     for (bytes, factors) in PUTS {
         let name = format!("overlap/{}", table::size(bytes));
         if options.wants(&name) {

@@ -22,7 +22,7 @@ const IDLE: Duration = Duration::from_secs(2);
 
 /// A program that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Program {
+pub(crate) enum Program {
     /// One of `pgas-microbench/`.
     Micro(&'static str),
     /// `c/overlap.c`.
@@ -43,7 +43,7 @@ impl fmt::Display for Program {
 
 /// An implementation, and its programs.
 #[derive(Debug)]
-pub struct Variant {
+pub(crate) struct Variant {
     /// Name in tables.
     pub label: &'static str,
     implementation: Implementation,
@@ -54,7 +54,7 @@ pub struct Variant {
 
 /// The implementations on the hosts.
 #[derive(Debug)]
-pub struct Testbed<'r> {
+pub(crate) struct Testbed<'r> {
     rig: &'r Rig,
     /// All implementations, this library first.
     pub variants: Vec<Variant>,
@@ -66,7 +66,7 @@ impl<'r> Testbed<'r> {
     ///
     /// # Errors
     /// If Open MPI's launcher, which starts all jobs, is missing.
-    pub fn open(rig: &'r Rig, prefix: &Prefix, folder: &Path) -> Result<Self> {
+    pub(crate) fn open(rig: &'r Rig, prefix: &Prefix, folder: &Path) -> Result<Self> {
         Launcher::OpenMpi.check()?;
         let search = Search {
             prefix: Some(prefix.root().to_owned()),
@@ -94,7 +94,7 @@ impl<'r> Testbed<'r> {
     }
 
     /// Runs a program of a variant; returns its output. None if this run or an earlier one failed.
-    pub fn run(
+    pub(crate) fn run(
         &mut self,
         variant: usize,
         program: Program,
@@ -118,7 +118,7 @@ impl<'r> Testbed<'r> {
     }
 
     /// Prints which variants failed, and why; returns whether this library succeeded.
-    pub fn report(&self) -> bool {
+    pub(crate) fn report(&self) -> bool {
         table::clear();
         for variant in &self.variants {
             if let Some(failure) = &variant.failure {

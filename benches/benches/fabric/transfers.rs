@@ -78,7 +78,7 @@ type Times = Vec<Vec<Vec<f64>>>;
 ///
 /// # Errors
 /// If the output of a program has another format.
-pub fn run(testbed: &mut Testbed<'_>, options: &Options) -> Result<()> {
+pub(crate) fn run(testbed: &mut Testbed<'_>, options: &Options) -> Result<()> {
     let wanted: Vec<_> = ITEMS.iter().filter(|i| options.wants(i.name)).collect();
     if wanted.is_empty() {
         return Ok(());

@@ -4,7 +4,7 @@ use ferroshmem_benches::{Bar, Build, Compiler, Source};
 
 /// A program and its series.
 #[derive(Debug)]
-pub struct Program {
+pub(crate) struct Program {
     /// How it is built.
     pub build: Build,
     /// Number of PEs.
@@ -35,7 +35,7 @@ impl Program {
 }
 
 /// All programs.
-pub fn all() -> Vec<Program> {
+pub(crate) fn all() -> Vec<Program> {
     let mut programs = Vec::new();
     for compiler in Compiler::installed() {
         for native_only in [false, true] {

@@ -7,7 +7,7 @@ use ferroshmem::{Atomics, Error, Pe, Window};
 type Done = Result<(), Error>;
 
 #[inline(never)]
-pub fn p(dest: &Window<'_, i64>, source: &[i64], pe: Pe) -> Done {
+pub(crate) fn p(dest: &Window<'_, i64>, source: &[i64], pe: Pe) -> Done {
     for (i, value) in source.iter().enumerate() {
         dest.p(pe, i, *value)?;
     }
@@ -15,7 +15,7 @@ pub fn p(dest: &Window<'_, i64>, source: &[i64], pe: Pe) -> Done {
 }
 
 #[inline(never)]
-pub fn g(dest: &mut [i64], source: &Window<'_, i64>, pe: Pe) -> Done {
+pub(crate) fn g(dest: &mut [i64], source: &Window<'_, i64>, pe: Pe) -> Done {
     for (i, value) in dest.iter_mut().enumerate() {
         *value = source.g(pe, i)?;
     }
@@ -23,7 +23,7 @@ pub fn g(dest: &mut [i64], source: &Window<'_, i64>, pe: Pe) -> Done {
 }
 
 #[inline(never)]
-pub fn put(dest: &Window<'_, i64>, source: &[i64], pe: Pe) -> Done {
+pub(crate) fn put(dest: &Window<'_, i64>, source: &[i64], pe: Pe) -> Done {
     for i in 0..source.len() {
         dest.put(pe, i, &source[i..=i])?;
     }
@@ -31,7 +31,7 @@ pub fn put(dest: &Window<'_, i64>, source: &[i64], pe: Pe) -> Done {
 }
 
 #[inline(never)]
-pub fn get(dest: &mut [i64], source: &Window<'_, i64>, pe: Pe) -> Done {
+pub(crate) fn get(dest: &mut [i64], source: &Window<'_, i64>, pe: Pe) -> Done {
     for i in 0..dest.len() {
         source.get(pe, i, &mut dest[i..=i])?;
     }
@@ -39,7 +39,7 @@ pub fn get(dest: &mut [i64], source: &Window<'_, i64>, pe: Pe) -> Done {
 }
 
 #[inline(never)]
-pub fn put_many(dest: &Window<'_, i64>, source: &[i64], n: usize, pe: Pe) -> Done {
+pub(crate) fn put_many(dest: &Window<'_, i64>, source: &[i64], n: usize, pe: Pe) -> Done {
     for _ in 0..n {
         dest.put(pe, 0, source)?;
     }
@@ -47,7 +47,7 @@ pub fn put_many(dest: &Window<'_, i64>, source: &[i64], n: usize, pe: Pe) -> Don
 }
 
 #[inline(never)]
-pub fn get_many(dest: &mut [i64], source: &Window<'_, i64>, n: usize, pe: Pe) -> Done {
+pub(crate) fn get_many(dest: &mut [i64], source: &Window<'_, i64>, n: usize, pe: Pe) -> Done {
     for _ in 0..n {
         source.get(pe, 0, dest)?;
     }
@@ -55,7 +55,7 @@ pub fn get_many(dest: &mut [i64], source: &Window<'_, i64>, n: usize, pe: Pe) ->
 }
 
 #[inline(never)]
-pub fn fetch_add(dest: &Atomics<'_, i64>, old: &mut [i64], pe: Pe) -> Done {
+pub(crate) fn fetch_add(dest: &Atomics<'_, i64>, old: &mut [i64], pe: Pe) -> Done {
     for (i, old) in old.iter_mut().enumerate() {
         *old = dest.fetch_add(pe, i, 3)?;
     }
@@ -63,7 +63,7 @@ pub fn fetch_add(dest: &Atomics<'_, i64>, old: &mut [i64], pe: Pe) -> Done {
 }
 
 #[inline(never)]
-pub fn swap(dest: &Atomics<'_, i64>, old: &mut [i64], pe: Pe) -> Done {
+pub(crate) fn swap(dest: &Atomics<'_, i64>, old: &mut [i64], pe: Pe) -> Done {
     for (i, old) in old.iter_mut().enumerate() {
         *old = dest.swap(pe, i, *old)?;
     }
@@ -71,7 +71,7 @@ pub fn swap(dest: &Atomics<'_, i64>, old: &mut [i64], pe: Pe) -> Done {
 }
 
 #[inline(never)]
-pub fn fetch(dest: &mut [i64], source: &Atomics<'_, i64>, pe: Pe) -> Done {
+pub(crate) fn fetch(dest: &mut [i64], source: &Atomics<'_, i64>, pe: Pe) -> Done {
     for (i, value) in dest.iter_mut().enumerate() {
         *value = source.fetch(pe, i)?;
     }
@@ -79,7 +79,7 @@ pub fn fetch(dest: &mut [i64], source: &Atomics<'_, i64>, pe: Pe) -> Done {
 }
 
 #[inline(never)]
-pub fn set(dest: &Atomics<'_, i64>, source: &[i64], pe: Pe) -> Done {
+pub(crate) fn set(dest: &Atomics<'_, i64>, source: &[i64], pe: Pe) -> Done {
     for (i, value) in source.iter().enumerate() {
         dest.set(pe, i, *value)?;
     }

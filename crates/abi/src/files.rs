@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use crate::emit::{constants, generic, header, inline, interposed, overloads, rust, test_program};
+use crate::emit::{
+    constants, generic, header, inline, interposed, overloads, rust, test_program, variables,
+};
 use crate::table;
 
 /// A generated file: path from the repository's root, and text.
@@ -37,6 +39,8 @@ pub fn generated() -> Vec<Generated> {
             interposed::rust(&chapters),
         ),
     ];
+    files.push(("include/shmemx.h".to_owned(), variables::header()));
+    files.extend(variables::pages());
     let sys = rust::files(&chapters);
     files.extend(
         sys.into_iter()

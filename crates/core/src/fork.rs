@@ -2,15 +2,15 @@
 
 use std::sync::OnceLock;
 
-use crate::fatal::say;
+use crate::failure::fatal::say;
+use crate::job;
 use crate::memory::globals::Globals;
-use crate::runtime;
 
 static SHARED: OnceLock<(Globals, u64)> = OnceLock::new();
 
 /// Notes that `globals` are backed by the job's memory at `offset` from now on, which is
 /// what a child must undo.
-pub fn keep_children_apart(globals: &Globals, offset: u64) {
+pub(crate) fn keep_children_apart(globals: &Globals, offset: u64) {
     if SHARED.set((globals.clone(), offset)).is_ok() {
         // SAFETY: the handler is a plain function of this library, which stays loaded.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
@@ -18,7 +18,7 @@ pub fn keep_children_apart(globals: &Globals, offset: u64) {
 }
 
 unsafe extern "C" fn in_child() {
-    let (Some((globals, offset)), Some(job)) = (SHARED.get(), runtime::attachment()) else {
+    let (Some((globals, offset)), Some(job)) = (SHARED.get(), job::joined()) else {
         return;
     };
     // SAFETY: a child of fork has one thread, this one.

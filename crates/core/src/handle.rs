@@ -11,7 +11,7 @@ const CHUNKS: usize = 20;
 
 /// A growing table of objects that is read without locks.
 #[derive(Debug)]
-pub struct Table<T> {
+pub(crate) struct Table<T> {
     chunks: [OnceLock<Box<[AtomicPtr<T>]>>; CHUNKS],
     free: Mutex<Free>,
 }
@@ -29,7 +29,7 @@ fn locate(index: usize) -> (usize, usize) {
 
 impl<T> Table<T> {
     /// An empty table.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             chunks: [const { OnceLock::new() }; CHUNKS],
             free: Mutex::new(Free {
@@ -46,7 +46,7 @@ impl<T> Table<T> {
 
     /// Puts the object that `make` builds from its index into a free place; None if there
     /// is none. Indices that were given back are used again.
-    pub fn insert(&self, make: impl FnOnce(usize) -> T) -> Option<usize> {
+    pub(crate) fn insert(&self, make: impl FnOnce(usize) -> T) -> Option<usize> {
         let index = {
             let mut free = self.free.lock().unwrap_or_else(|e| e.into_inner());
             free.returned.pop().unwrap_or_else(|| {
@@ -58,7 +58,7 @@ impl<T> Table<T> {
     }
 
     /// Puts an object at `index`, which the caller chose; false if the table cannot grow so far.
-    pub fn insert_at(&self, index: usize, object: T) -> bool {
+    pub(crate) fn insert_at(&self, index: usize, object: T) -> bool {
         let (chunk, offset) = locate(index);
         let Some(cell) = self.chunks.get(chunk) else {
             return false;
@@ -75,7 +75,7 @@ impl<T> Table<T> {
 
     /// The object at `index`.
     #[inline]
-    pub fn get(&self, index: usize) -> Option<&T> {
+    pub(crate) fn get(&self, index: usize) -> Option<&T> {
         let object = self.place(index)?.load(Ordering::Acquire);
         // SAFETY: null, or a box that `remove` has not taken; the standard makes use of a
         // handle that another thread destroys the caller's error.
@@ -83,7 +83,7 @@ impl<T> Table<T> {
     }
 
     /// Takes the object at `index` out.
-    pub fn remove(&self, index: usize) -> Option<Box<T>> {
+    pub(crate) fn remove(&self, index: usize) -> Option<Box<T>> {
         let object = self.place(index)?.swap(ptr::null_mut(), Ordering::AcqRel);
         if object.is_null() {
             return None;
@@ -93,7 +93,7 @@ impl<T> Table<T> {
     }
 
     /// Gives an index that `insert` chose back.
-    pub fn give_back(&self, index: usize) {
+    pub(crate) fn give_back(&self, index: usize) {
         self.free
             .lock()
             .unwrap_or_else(|e| e.into_inner())
@@ -102,7 +102,7 @@ impl<T> Table<T> {
     }
 
     /// All objects with their indices.
-    pub fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
         let ends = self.chunks.iter().enumerate();
         let end = ends
             .filter_map(|(k, chunk)| chunk.get().map(|c| FIRST * ((1 << k) - 1) + c.len()))

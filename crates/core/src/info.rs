@@ -1,6 +1,6 @@
 //! What this library is: version, level of the standard, build and machine facts.
 
-use crate::{env, platform};
+use crate::{config, platform};
 
 /// `SHMEM_MAJOR_VERSION` of the standard implemented.
 pub const SPEC_MAJOR: i32 = 1;
@@ -24,7 +24,7 @@ pub fn describe() -> String {
     format!(
         "{}\n\n{}\nBuild\n  target: {}-{}\n  profile: {}\n  Rust: {} or later\n\nMachine\n  cores this process may use: {}\n  memory: {} MiB\n  page size: {} bytes\n  huge pages for shared memory: {}\n",
         version_line(),
-        env::describe(),
+        config::describe(),
         std::env::consts::ARCH,
         std::env::consts::OS,
         if cfg!(debug_assertions) {
@@ -43,5 +43,5 @@ pub fn describe() -> String {
 /// What `oshmem_info --fabric` prints: what there is to reach other nodes with. The error is one
 /// line for the user.
 pub fn fabric() -> Result<String, String> {
-    crate::nodes::describe()
+    crate::transport::discovery::describe()
 }

@@ -4,17 +4,14 @@
 use std::ffi::c_int;
 use std::sync::atomic::{
     AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU16, AtomicU32, AtomicU64, AtomicUsize,
-    Ordering, fence,
+    Ordering,
 };
-use std::time::{Duration, Instant};
 
-use crate::api::constants::{CMP_EQ, CMP_GE, CMP_GT, CMP_LE, CMP_LT, CMP_NE};
-use crate::fatal::fatal;
-use crate::job::region::{SignalLine, WaitKind};
-use crate::nodes::Link;
-use crate::platform::futex;
-use crate::runtime::{self, Runtime};
-use crate::wait::{Patience, Waiter, What};
+use crate::constants::{CMP_EQ, CMP_GE, CMP_GT, CMP_LE, CMP_LT, CMP_NE};
+use crate::failure::fatal::fatal;
+use crate::job::region::WaitKind;
+use crate::transport::Transport;
+use crate::wait::{WaitReason, Waiter, signals};
 
 /// An integer type that PEs synchronise on.
 pub trait Word: Copy + PartialOrd + 'static {
@@ -50,7 +47,7 @@ words!(
 
 /// A comparison, one of `SHMEM_CMP_*`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Comparison {
+pub(crate) enum Comparison {
     /// Equal.
     Equal,
     /// Not equal.
@@ -68,7 +65,7 @@ pub enum Comparison {
 impl Comparison {
     /// From the C constant; another value ends the job.
     #[inline]
-    pub fn new(name: &str, cmp: c_int) -> Self {
+    pub(crate) fn new(name: &str, cmp: c_int) -> Self {
         match cmp {
             CMP_EQ => Self::Equal,
             CMP_NE => Self::NotEqual,
@@ -87,7 +84,7 @@ impl Comparison {
 
     /// Whether `a` compares so to `b`.
     #[inline]
-    pub fn holds<T: PartialOrd>(self, a: T, b: T) -> bool {
+    pub(crate) fn holds<T: PartialOrd>(self, a: T, b: T) -> bool {
         match self {
             Self::Equal => a == b,
             Self::NotEqual => a != b,
@@ -101,7 +98,7 @@ impl Comparison {
 
 /// The values to compare with: one for all variables, or one each.
 #[derive(Debug, Clone, Copy)]
-pub enum Values<T> {
+pub(crate) enum Values<T> {
     /// The same for all.
     One(T),
     /// One for each variable.
@@ -123,7 +120,7 @@ impl<T: Copy> Values<T> {
 
 /// A set of variables with the condition they are waited for.
 #[derive(Debug, Clone, Copy)]
-pub struct Set<T> {
+pub(crate) struct Set<T> {
     /// The variables.
     pub vars: *const T,
     /// How many.
@@ -157,7 +154,7 @@ impl<T: Word> Set<T> {
     ///
     /// # Safety
     /// The arrays are valid.
-    pub unsafe fn is_empty(&self) -> bool {
+    pub(crate) unsafe fn is_empty(&self) -> bool {
         // SAFETY: the caller's promise.
         !(0..self.n).any(|i| unsafe { self.included(i) })
     }
@@ -166,7 +163,7 @@ impl<T: Word> Set<T> {
     ///
     /// # Safety
     /// The arrays are valid.
-    pub unsafe fn any(&self, from: usize) -> Option<usize> {
+    pub(crate) unsafe fn any(&self, from: usize) -> Option<usize> {
         // SAFETY: the caller's promise.
         (0..self.n)
             .map(|i| (from + i) % self.n)
@@ -177,7 +174,7 @@ impl<T: Word> Set<T> {
     ///
     /// # Safety
     /// The arrays are valid.
-    pub unsafe fn all(&self) -> bool {
+    pub(crate) unsafe fn all(&self) -> bool {
         // SAFETY: the caller's promise.
         (0..self.n).all(|i| unsafe { !self.included(i) || self.holds(i) })
     }
@@ -186,7 +183,7 @@ impl<T: Word> Set<T> {
     ///
     /// # Safety
     /// The arrays are valid, `indices` for n elements.
-    pub unsafe fn some(&self, indices: *mut usize) -> usize {
+    pub(crate) unsafe fn some(&self, indices: *mut usize) -> usize {
         let mut found = 0;
         for i in 0..self.n {
             // SAFETY: the caller's promise; found <= i < n.
@@ -203,21 +200,20 @@ impl<T: Word> Set<T> {
 
 /// Polls until `condition` gives a result. `address` is what is waited on, for the report.
 #[inline]
-pub fn wait<R>(
+pub(crate) fn wait<R>(
+    transport: &Transport,
     kind: WaitKind,
-    name: &'static str,
+    routine: &'static str,
     address: usize,
     mut condition: impl FnMut() -> Option<R>,
 ) -> R {
     if let Some(result) = condition() {
         return result;
     }
-    let what = What::at(kind, name, address);
-    if let Some(rt) = runtime::current()
-        && rt.link.is_some()
-    {
-        // Stores of this node's PEs are not announced.
-        return wait_for_news(rt.signals(), rt.link, &what, SHORT, condition);
+    let what = WaitReason::at(kind, routine, address);
+    if transport.internode().is_some() {
+        // Stores of this node's PEs are not notified.
+        return transport.wait(&what, signals::UNNOTIFIED, condition);
     }
     let mut waiter = Waiter::new(what);
     loop {
@@ -225,95 +221,5 @@ pub fn wait<R>(
             return result;
         }
         waiter.pause();
-    }
-}
-
-impl Runtime {
-    /// Where this PE sleeps until something arrives.
-    pub fn signals(&self) -> &'static SignalLine {
-        &self.job.control.pe_block(self.job.index).signals
-    }
-
-    /// Wakes the threads of PE `pe`, of this node, that wait for a signal: after the update.
-    #[inline]
-    pub fn announce(&self, pe: usize) {
-        if let Some(index) = self.job.placement.index_here(pe) {
-            announce(&self.job.control.pe_block(index).signals);
-        }
-    }
-}
-
-/// Wakes the threads that sleep until a signal of their PE changes. Called after the update.
-#[inline]
-pub fn announce(signals: &SignalLine) {
-    // With the fence in `wait_for_signal`: either this sees the sleeper, or the sleeper's
-    // last look sees the update.
-    fence(Ordering::SeqCst);
-    if signals.sleepers.load(Ordering::Relaxed) != 0 {
-        signals.updates.fetch_add(1, Ordering::Relaxed);
-        futex::wake(&signals.updates, futex::ANY);
-    }
-}
-
-/// First and longest time between looks of a sleeper who will mostly be woken.
-const LONG: (Duration, Duration) = (Duration::from_micros(500), Duration::from_millis(16));
-/// The same for one who may not.
-const SHORT: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(1));
-
-/// Waits until `condition` gives a result, asleep if it takes long. Signals are announced
-/// by their updates; programs that change one by another routine are noticed by looking
-/// again after a while.
-pub fn wait_for_signal<R>(
-    signals: &SignalLine,
-    what: &What<'_>,
-    condition: impl FnMut() -> Option<R>,
-) -> R {
-    let link = runtime::current().and_then(|rt| rt.link);
-    wait_for_news(signals, link, what, LONG, condition)
-}
-
-/// Waits until `condition` gives a result, asleep if it takes long: until somebody announces an
-/// update of `signals`, something arrives from another node, or time has come to look again.
-pub fn wait_for_news<R>(
-    signals: &SignalLine,
-    link: Option<&'static Link>,
-    what: &What<'_>,
-    (first, longest): (Duration, Duration),
-    mut condition: impl FnMut() -> Option<R>,
-) -> R {
-    let mut waiter = Waiter::across(link, *what);
-    let mut sleep = first;
-    loop {
-        if let Some(result) = condition() {
-            return result;
-        }
-        if waiter.poll_again() {
-            continue;
-        }
-        signals.sleepers.fetch_add(1, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
-        let updates = signals.updates.load(Ordering::Relaxed);
-        let result = condition();
-        if result.is_none() {
-            let begin = Instant::now();
-            futex::wait(&signals.updates, updates, futex::ANY, Some(sleep));
-            sleep = (sleep * 2).min(longest);
-            if link.is_some() && signals.updates.load(Ordering::Relaxed) != updates {
-                waiter.hope(begin.elapsed());
-            }
-        }
-        signals.sleepers.fetch_sub(1, Ordering::Relaxed);
-        if let Some(result) = result {
-            return result;
-        }
-    }
-}
-
-impl Runtime {
-    /// Waits for a flag that PEs of this node announce, and those of others write.
-    pub fn wait_for_mail(&self, what: &What<'_>, is_there: impl Fn() -> bool) {
-        wait_for_news(self.signals(), self.link, what, LONG, || {
-            is_there().then_some(())
-        });
     }
 }

@@ -17,7 +17,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ferroshmem_fabric::endpoint::{BATCH, Completed, Endpoint};
-use ferroshmem_fabric::{Events, Fabric, Op, Remote, Request, Stream, Width, offers, sys};
+use ferroshmem_fabric::{
+    AtomicOp, Config, Context, Events, Fabric, Op, Remote, Width, discovery, sys,
+};
 
 const LEN: usize = 4 << 20;
 const MIB: usize = 1 << 20;
@@ -30,23 +32,23 @@ const ANSWER: usize = LEN - 2048;
 struct Quiet;
 
 impl Events for Quiet {
-    fn lost(&self, pe: usize, reason: &str) -> ! {
+    fn peer_failed(&self, pe: usize, reason: &str) -> ! {
         eprintln!("lost PE {pe}: {reason}");
         std::process::exit(1);
     }
-    fn arrived(&self) {}
+    fn memory_changed(&self) {}
     fn tick(&self) {}
 }
 
-fn request(pe: usize) -> Request {
+fn config(pe: usize) -> Config {
     let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    Request {
+    Config {
         provider: set("SHMEM_FABRIC"),
         interface: Some(set("SHMEM_FABRIC_INTERFACE").unwrap_or("lo".into())),
         library: set("SHMEM_LIBFABRIC"),
         pe,
         n_pes: 2,
-        ..Request::default()
+        ..Config::default()
     }
 }
 
@@ -65,8 +67,8 @@ struct Bare {
 
 impl Bare {
     fn open() -> Bare {
-        let library = offers::library(&request(0)).unwrap();
-        let best = offers::survey(&library, &request(0), false)
+        let library = discovery::open_library(&config(0)).unwrap();
+        let best = discovery::enumerate(&library, &config(0), false)
             .into_iter()
             .next();
         let endpoint = Endpoint::open(library, best.unwrap().info, false).unwrap();
@@ -76,7 +78,7 @@ impl Bare {
         // SAFETY: the memory lives as long as the process.
         let result = unsafe {
             let (domain, base) = (endpoint.domain, memory.as_ptr().cast());
-            sys::fi_mr_reg(domain, base, LEN, access.into(), KEY, &mut mr)
+            sys::fi_mr_reg(domain, base, LEN, access.into(), KEY, &raw mut mr)
         };
         assert_eq!(result, 0);
         Bare {
@@ -210,11 +212,11 @@ fn swap(socket: &mut UnixStream, mine: &[u8]) -> Vec<u8> {
 
 /// The engine, with memory of the same size.
 fn open(socket: &mut UnixStream, pe: usize) -> (Fabric, Vec<u8>) {
-    let fabric = Fabric::open(&request(pe), Arc::new(Quiet)).unwrap();
+    let fabric = Fabric::open(&config(pe), Arc::new(Quiet)).unwrap();
     let mut memory = vec![1u8; LEN];
     // SAFETY: lives as long as the process.
     unsafe { fabric.share(0, memory.as_mut_ptr(), LEN, LEN).unwrap() };
-    let theirs = swap(socket, &fabric.ticket());
+    let theirs = swap(socket, &fabric.address());
     let mut ticket = std::iter::once((1 - pe, theirs.as_slice()));
     fabric.connect(2, &mut ticket).unwrap();
     (fabric, memory)
@@ -316,7 +318,7 @@ fn main() {
     let mut bare = Bare::open();
     bare.meet(&mut socket);
     let (fabric, memory) = open(&mut socket, 0);
-    let stream = Stream::default();
+    let context = Context::default();
     let to = |offset| Remote {
         pe: 1,
         segment: 0,
@@ -374,43 +376,43 @@ fn main() {
         unsafe {
             e8.time(1000, || {
                 for _ in 0..1000 {
-                    fabric.put(&stream, to(0), from, 8);
-                    fabric.quiet(&stream);
+                    fabric.put(&context, to(0), from, 8);
+                    fabric.quiet(&context);
                 }
             });
             nbi.time(10_000, || {
                 for i in 0..10_000 {
-                    fabric.put_nbi(&stream, to(i * 16), from, 8);
+                    fabric.put_nbi(&context, to(i * 16), from, 8);
                 }
-                fabric.quiet(&stream);
+                fabric.quiet(&context);
             });
             e64.time(10_000, || {
                 for _ in 0..10_000 {
-                    fabric.put_nbi(&stream, to(0), from, 65);
+                    fabric.put_nbi(&context, to(0), from, 65);
                 }
-                fabric.quiet(&stream);
+                fabric.quiet(&context);
             });
             em.time(20, || {
                 for _ in 0..20 {
-                    fabric.put(&stream, to(0), from, MIB);
-                    fabric.quiet(&stream);
+                    fabric.put(&context, to(0), from, MIB);
+                    fabric.quiet(&context);
                 }
             });
             get.time(1000, || {
                 for _ in 0..1000 {
-                    fabric.get(&stream, from.cast_mut(), to(0), 8);
+                    fabric.get(&context, from.cast_mut(), to(0), 8);
                 }
             });
             fetch.time(1000, || {
                 for _ in 0..1000 {
-                    fabric.fetch(&stream, to(0), Op::Add, Width::W64, 1, 0);
+                    fabric.fetch(&context, to(0), AtomicOp::new(Op::Add, Width::W64, 1));
                 }
             });
             turn(b"n");
             far.time(1000, || {
                 for _ in 0..1000 {
-                    fabric.put(&stream, to(0), from, 8);
-                    fabric.quiet(&stream);
+                    fabric.put(&context, to(0), from, 8);
+                    fabric.quiet(&context);
                 }
             });
         }

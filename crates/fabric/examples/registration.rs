@@ -131,7 +131,7 @@ fn bounced() -> io::Result<()> {
                 source
                     .as_ptr()
                     .add(from)
-                    .copy_to_nonoverlapping(slot.as_ptr(), len)
+                    .copy_to_nonoverlapping(slot.as_ptr(), len);
             };
             black_box(slot.as_ptr());
         };

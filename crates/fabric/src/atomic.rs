@@ -1,29 +1,19 @@
-//! Atomic operations on remote words.
+//! AtomicOp operations on remote words.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 
+use crate::context::Counts;
 use crate::engine::Engine;
 use crate::question::Question;
 use crate::record::{Record, Scatter, Tally};
-use crate::stream::Counts;
 use crate::transfer::waited;
-use crate::{Op, Remote, Width, sys};
+use crate::{AtomicOp, Op, Remote, Width, sys};
 
 /// Where in a record's data the words of an operation are.
 const OPERAND: usize = 0;
 const COMPARE: usize = 8;
 const RESULT: usize = 16;
-
-/// An atomic operation and its words.
-#[derive(Clone, Copy)]
-pub struct Atomic {
-    pub at: Remote,
-    pub op: Op,
-    pub width: Width,
-    pub operand: u64,
-    pub compare: u64,
-}
 
 impl Width {
     /// Bytes of the word.
@@ -58,18 +48,18 @@ impl Op {
 
 impl Engine {
     /// Begins an operation whose result nobody wants.
-    pub fn post(&self, counts: &Counts, atomic: Atomic) {
+    pub fn post(&self, counts: &Counts, at: Remote, atomic: AtomicOp) {
         assert!(
             !matches!(atomic.op, Op::Read | Op::Swap | Op::CompareSwap),
             "{:?} is an operation with a result",
             atomic.op
         );
-        let pe = atomic.at.pe;
+        let pe = at.pe;
         let lane = self.lane(counts, pe, false);
         let record = self.record(pe, Tally::stream(counts, lane, false));
         let data = self.words(record, &atomic);
         let peer = self.peer(pe);
-        let spot = self.spot(peer, atomic.at);
+        let spot = self.spot(peer, at);
         let datatype = atomic.width.datatype();
         // SAFETY: the record's data lives until the operation is complete.
         unsafe {
@@ -91,24 +81,18 @@ impl Engine {
     }
 
     /// Performs an operation and returns what the word was before.
-    pub fn fetch(&self, counts: &Counts, atomic: Atomic) -> u64 {
-        let lane = self.lane(counts, atomic.at.pe, false);
-        let question = Question::Fetch {
-            op: atomic.op,
-            width: atomic.width,
-            operand: atomic.operand,
-            compare: atomic.compare,
-        };
+    pub fn fetch(&self, counts: &Counts, at: Remote, atomic: AtomicOp) -> u64 {
+        let lane = self.lane(counts, at.pe, false);
         // A question would overtake what was posted, which rxm keeps in order with its own.
         if lane.only_writes()
-            && let Some(answer) = self.ask(atomic.at, question)
+            && let Some(answer) = self.ask(at, Question::Fetch(atomic))
         {
             return u64::from_ne_bytes(*answer.first_chunk().expect("more than a word"));
         }
         let left = AtomicUsize::new(0);
         let mut word = 0u64;
         // SAFETY: the word lives until the operation is complete.
-        unsafe { self.begin_fetch(&atomic, (&raw mut word).cast(), waited(&left)) };
+        unsafe { self.begin_fetch(at, &atomic, (&raw mut word).cast(), waited(&left)) };
         self.wait(|| left.load(Acquire) == 0);
         // A 32-bit result is the lower half on the little-endian machines that this runs on.
         // SAFETY: written through a pointer.
@@ -117,21 +101,21 @@ impl Engine {
 
     /// # Safety
     /// See [`Fabric::fetch_nbi`](crate::Fabric::fetch_nbi).
-    pub unsafe fn fetch_nbi(&self, counts: &Counts, atomic: Atomic, result: *mut u8) {
-        let lane = self.lane(counts, atomic.at.pe, false);
+    pub unsafe fn fetch_nbi(&self, counts: &Counts, at: Remote, atomic: AtomicOp, result: *mut u8) {
+        let lane = self.lane(counts, at.pe, false);
         let tally = Tally::stream(counts, lane, false);
         // SAFETY: the caller's promise.
-        unsafe { self.begin_fetch(&atomic, result, tally) };
+        unsafe { self.begin_fetch(at, &atomic, result, tally) };
     }
 
     /// # Safety
     /// The result is writable until the operation is complete.
-    unsafe fn begin_fetch(&self, atomic: &Atomic, result: *mut u8, tally: Tally) {
-        let pe = atomic.at.pe;
+    unsafe fn begin_fetch(&self, at: Remote, atomic: &AtomicOp, result: *mut u8, tally: Tally) {
+        let pe = at.pe;
         let record = self.record(pe, tally);
         let data = self.words(record, atomic);
         let peer = self.peer(pe);
-        let spot = self.spot(peer, atomic.at);
+        let spot = self.spot(peer, at);
         let datatype = atomic.width.datatype();
         let ep = self.endpoint.ep;
         let context = Record::context(record);
@@ -162,7 +146,7 @@ impl Engine {
     }
 
     /// Writes operand and compare value into the record's data.
-    fn words(&self, record: NonNull<Record>, atomic: &Atomic) -> *mut u8 {
+    fn words(&self, record: NonNull<Record>, atomic: &AtomicOp) -> *mut u8 {
         let data = Record::data(record);
         // SAFETY: room for all three; the data is aligned to 64 bytes. The lower half comes
         // first, so this is right for both widths.

@@ -6,7 +6,7 @@ use std::{io, ptr};
 
 use crate::Error;
 
-pub struct Bell {
+pub(crate) struct Bell {
     /// An eventfd that wakes the helper.
     fd: i32,
     stop: AtomicBool,
@@ -22,7 +22,7 @@ pub struct Bell {
 }
 
 impl Bell {
-    pub fn new() -> Result<Bell, Error> {
+    pub(crate) fn new() -> Result<Bell, Error> {
         // SAFETY: no pointers.
         let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
         if fd < 0 {
@@ -42,34 +42,34 @@ impl Bell {
 
     /// A thread of the program lets the provider work.
     #[inline]
-    pub fn moved(&self) {
+    pub(crate) fn moved(&self) {
         // Not atomic as a whole: all that matters is that it moves.
         self.turns
             .store(self.turns.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
     /// What `moved` moves.
-    pub fn turns(&self) -> usize {
+    pub(crate) fn turns(&self) -> usize {
         self.turns.load(Relaxed)
     }
 
     /// Threads sleep until the helper wakes them.
-    pub fn is_awaited(&self) -> bool {
+    pub(crate) fn is_awaited(&self) -> bool {
         self.sleepers.load(SeqCst) != 0
     }
 
     /// Whether somebody has handed over since the last call.
-    pub fn was_handed_over(&self) -> bool {
+    pub(crate) fn was_handed_over(&self) -> bool {
         self.handed.swap(false, Relaxed)
     }
 
     /// The helper is to end.
-    pub fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.stop.store(true, SeqCst);
         self.ring();
     }
 
-    pub fn stopped(&self) -> bool {
+    pub(crate) fn stopped(&self) -> bool {
         self.stop.load(Relaxed)
     }
 
@@ -80,7 +80,7 @@ impl Bell {
     }
 
     /// A thread of the program stops letting the provider work: the helper's nap ends.
-    pub fn hand_over(&self) {
+    pub(crate) fn hand_over(&self) {
         self.handed.store(true, Relaxed);
         if self.napping.swap(false, Relaxed) {
             self.ring();
@@ -88,7 +88,7 @@ impl Bell {
     }
 
     /// The helper naps; says whether it was called to take over.
-    pub fn nap(&self, limit: Duration) -> bool {
+    pub(crate) fn nap(&self, limit: Duration) -> bool {
         self.napping.store(true, Relaxed);
         self.block(-1, limit);
         !self.napping.swap(false, Relaxed)
@@ -96,7 +96,7 @@ impl Bell {
 
     /// The helper blocks until it is called or `fd` is readable, if that is a descriptor;
     /// says whether `fd` is.
-    pub fn block(&self, fd: i32, limit: Duration) -> bool {
+    pub(crate) fn block(&self, fd: i32, limit: Duration) -> bool {
         let wanted = |fd| libc::pollfd {
             fd,
             events: libc::POLLIN,
@@ -108,7 +108,7 @@ impl Bell {
             tv_nsec: limit.subsec_nanos().into(),
         };
         // SAFETY: as many entries as are said; negative descriptors are passed over.
-        unsafe { libc::ppoll(list.as_mut_ptr(), 2, &limit, ptr::null()) };
+        unsafe { libc::ppoll(list.as_mut_ptr(), 2, &raw const limit, ptr::null()) };
         if list[1].revents != 0 {
             self.quiet_down();
         }
@@ -122,7 +122,7 @@ impl Bell {
     }
 
     /// Sleeps until the helper has seen something happen, or for some milliseconds.
-    pub fn sleep(&self, done: &mut dyn FnMut() -> bool) {
+    pub(crate) fn sleep(&self, done: &mut dyn FnMut() -> bool) {
         self.sleepers.fetch_add(1, SeqCst);
         let epoch = self.epoch.load(SeqCst);
         // What completes from here on is completed by the helper or by another thread of the
@@ -148,7 +148,7 @@ impl Bell {
     }
 
     /// Wakes all who sleep.
-    pub fn wake(&self) {
+    pub(crate) fn wake(&self) {
         if self.sleepers.load(SeqCst) == 0 {
             return;
         }

@@ -7,46 +7,48 @@
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 
-use crate::Remote;
+use crate::context::Counts;
 use crate::engine::Engine;
 use crate::gather::Pieces;
 use crate::peer::Spot;
 use crate::record::{INLINE, Record, Scatter, Tally};
 use crate::source::Source;
-use crate::stream::Counts;
 use crate::transfer::{Way, waited};
+use crate::{Blocks, Remote};
 
-/// Blocks at regular distances, here and there.
+/// Blocks, and where the first one is.
 #[derive(Clone, Copy)]
-pub struct Blocks {
-    pub remote: Remote,
-    pub remote_step: isize,
-    pub local: *mut u8,
-    pub local_step: isize,
-    /// Bytes of a block.
-    pub block: usize,
-    pub n: usize,
+struct Strided {
+    remote: Remote,
+    local: *mut u8,
+    blocks: Blocks,
 }
 
-impl Blocks {
+impl Strided {
     /// # Safety
     /// There is such a block.
     unsafe fn local(&self, i: usize) -> *mut u8 {
-        // SAFETY: the caller's promise.
-        unsafe { self.local.offset(self.local_step * i as isize) }
+        // SAFETY: the caller promises that block `i` lies in the local memory.
+        unsafe { self.local.offset(self.blocks.local_stride * i as isize) }
     }
 
     fn remote(&self, i: usize) -> Remote {
-        let offset = self.remote_step.wrapping_mul(i as isize);
+        let offset = self.blocks.remote_stride.wrapping_mul(i as isize);
         Remote {
             offset: self.remote.offset.wrapping_add_signed(offset),
             ..self.remote
         }
     }
+}
+
+impl Blocks {
+    fn is_empty(&self) -> bool {
+        self.count == 0 || self.bytes == 0
+    }
 
     fn contiguous(&self) -> bool {
-        let step = self.block as isize;
-        self.n == 1 || self.remote_step == step && self.local_step == step
+        let stride = self.bytes as isize;
+        self.count == 1 || self.remote_stride == stride && self.local_stride == stride
     }
 }
 
@@ -64,44 +66,54 @@ struct Load {
 impl Engine {
     /// # Safety
     /// See [`Fabric::put_blocks`](crate::Fabric::put_blocks).
-    pub unsafe fn put_blocks(&self, counts: &Counts, blocks: Blocks) {
-        if blocks.n == 0 || blocks.block == 0 {
+    pub unsafe fn put_blocks(&self, counts: &Counts, to: Remote, from: *mut u8, blocks: Blocks) {
+        if blocks.is_empty() {
             return;
         }
         if blocks.contiguous() {
-            let len = blocks.block * blocks.n;
+            let len = blocks.bytes * blocks.count;
             // SAFETY: the caller's promise.
-            unsafe { self.put(counts, blocks.remote, blocks.local, len, false) };
+            unsafe { self.put(counts, to, from, len, false) };
             return;
         }
-        let lane = self.lane(counts, blocks.remote.pe, true);
+        let strided = Strided {
+            remote: to,
+            local: from,
+            blocks,
+        };
+        let lane = self.lane(counts, to.pe, true);
         // SAFETY: the caller's promise.
         unsafe {
-            if blocks.block > self.buffers.slot_len().min(self.longest) {
-                self.each_direct(Way::Write, &blocks);
+            if blocks.bytes > self.buffers.slot_len().min(self.longest) {
+                self.each_direct(Way::Write, &strided);
             } else {
                 let tally = || Tally::stream(counts, lane, true);
-                self.each_loaded(Way::Write, &blocks, &tally);
+                self.each_loaded(Way::Write, &strided, &tally);
             }
         }
     }
 
     /// # Safety
     /// See [`Fabric::get_blocks`](crate::Fabric::get_blocks).
-    pub unsafe fn get_blocks(&self, blocks: Blocks) {
-        if blocks.n == 0 || blocks.block == 0 {
+    pub unsafe fn get_blocks(&self, from: Remote, to: *mut u8, blocks: Blocks) {
+        if blocks.is_empty() {
             return;
         }
+        let strided = Strided {
+            remote: from,
+            local: to,
+            blocks,
+        };
         // SAFETY: the caller's promise.
         unsafe {
             if blocks.contiguous() {
-                let len = blocks.block * blocks.n;
-                self.get(None, blocks.local, blocks.remote, len);
-            } else if blocks.block > self.buffers.slot_len().min(self.longest) {
-                self.each_direct(Way::Read, &blocks);
+                let len = blocks.bytes * blocks.count;
+                self.get(None, to, from, len);
+            } else if blocks.bytes > self.buffers.slot_len().min(self.longest) {
+                self.each_direct(Way::Read, &strided);
             } else {
                 let left = AtomicUsize::new(0);
-                self.each_loaded(Way::Read, &blocks, &|| waited(&left));
+                self.each_loaded(Way::Read, &strided, &|| waited(&left));
                 self.wait(|| left.load(Acquire) == 0);
             }
         }
@@ -111,14 +123,14 @@ impl Engine {
     ///
     /// # Safety
     /// The blocks are there.
-    unsafe fn each_direct(&self, way: Way, blocks: &Blocks) {
+    unsafe fn each_direct(&self, way: Way, strided: &Strided) {
         let left = AtomicUsize::new(0);
-        for i in 0..blocks.n {
+        for i in 0..strided.blocks.count {
             // SAFETY: the caller's promise; the operations are complete on return.
             unsafe {
-                let local = blocks.local(i);
+                let local = strided.local(i);
                 let tally = || waited(&left);
-                self.move_direct(way, blocks.remote(i), local, blocks.block, &tally);
+                self.move_direct(way, strided.remote(i), local, strided.blocks.bytes, &tally);
             }
         }
         self.wait(|| left.load(Acquire) == 0);
@@ -128,45 +140,45 @@ impl Engine {
     ///
     /// # Safety
     /// The blocks are there, and stay until the operations are complete.
-    unsafe fn each_loaded(&self, way: Way, blocks: &Blocks, tally: &dyn Fn() -> Tally) {
+    unsafe fn each_loaded(&self, way: Way, strided: &Strided, tally: &dyn Fn() -> Tally) {
         let mut load: Option<Load> = None;
         let mut i = 0;
-        while i < blocks.n {
-            let remote = blocks.remote(i);
+        while i < strided.blocks.count {
+            let remote = strided.remote(i);
             let spot = self.spot(self.peer(remote.pe), remote);
             if let Some(current) = &mut load {
                 // SAFETY: the caller's promise.
-                if unsafe { self.add(way, current, blocks, i, spot) } {
+                if unsafe { self.add(way, current, strided, i, spot) } {
                     i += 1;
                     continue;
                 }
                 // SAFETY: as above.
-                unsafe { self.leave(way, load.take(), blocks) };
+                unsafe { self.leave(way, load.take(), strided) };
             }
-            if spot.run < blocks.block.min(self.longest) {
+            if spot.run < strided.blocks.bytes.min(self.longest) {
                 // It crosses the end of what a key is good for.
                 // SAFETY: as above.
                 unsafe {
-                    self.move_copied(way, remote, blocks.local(i), blocks.block, tally);
+                    self.move_copied(way, remote, strided.local(i), strided.blocks.bytes, tally);
                 }
                 i += 1;
             } else {
-                load = Some(self.load(blocks, i, tally));
+                load = Some(self.load(strided, i, tally));
             }
         }
         // SAFETY: as above.
-        unsafe { self.leave(way, load, blocks) };
+        unsafe { self.leave(way, load, strided) };
     }
 
-    fn load(&self, blocks: &Blocks, first: usize, tally: &dyn Fn() -> Tally) -> Load {
-        let adjacent = blocks.remote_step == blocks.block as isize;
+    fn load(&self, strided: &Strided, first: usize, tally: &dyn Fn() -> Tally) -> Load {
+        let adjacent = strided.blocks.remote_stride == strided.blocks.bytes as isize;
         let useful = if adjacent {
-            blocks.block * (blocks.n - first)
+            strided.blocks.bytes * (strided.blocks.count - first)
         } else {
-            blocks.block * self.pieces.min(blocks.n - first)
+            strided.blocks.bytes * self.pieces.min(strided.blocks.count - first)
         };
-        let slot = (useful > INLINE).then(|| self.bounce(blocks.remote.pe));
-        let record = self.record(blocks.remote.pe, tally());
+        let slot = (useful > INLINE).then(|| self.bounce(strided.remote.pe));
+        let record = self.record(strided.remote.pe, tally());
         let (source, capacity) = match slot {
             Some(slot) => {
                 let capacity = slot.capacity();
@@ -188,17 +200,24 @@ impl Engine {
     ///
     /// # Safety
     /// The block is there.
-    unsafe fn add(&self, way: Way, load: &mut Load, blocks: &Blocks, i: usize, spot: Spot) -> bool {
+    unsafe fn add(
+        &self,
+        way: Way,
+        load: &mut Load,
+        strided: &Strided,
+        i: usize,
+        spot: Spot,
+    ) -> bool {
         let at = load.pieces.bytes;
-        let fits = at + blocks.block <= load.capacity && blocks.block <= spot.run;
-        if !fits || !load.pieces.add(spot, blocks.block, self.pieces) {
+        let fits = at + strided.blocks.bytes <= load.capacity && strided.blocks.bytes <= spot.run;
+        if !fits || !load.pieces.add(spot, strided.blocks.bytes, self.pieces) {
             return false;
         }
         if way == Way::Write {
             // SAFETY: room was checked; the caller's promise.
             unsafe {
                 let to = load.source.base.add(at);
-                std::ptr::copy_nonoverlapping(blocks.local(i), to, blocks.block);
+                std::ptr::copy_nonoverlapping(strided.local(i), to, strided.blocks.bytes);
             }
         }
         load.n += 1;
@@ -207,19 +226,19 @@ impl Engine {
 
     /// # Safety
     /// As for `each_loaded`.
-    unsafe fn leave(&self, way: Way, load: Option<Load>, blocks: &Blocks) {
+    unsafe fn leave(&self, way: Way, load: Option<Load>, strided: &Strided) {
         let Some(mut load) = load else { return };
         if way == Way::Read {
             load.source.scatter = Some(Scatter {
                 from: load.source.base,
                 // SAFETY: a block of the caller's.
-                to: unsafe { blocks.local(load.first) },
-                step: blocks.local_step,
-                block: blocks.block,
+                to: unsafe { strided.local(load.first) },
+                step: strided.blocks.local_stride,
+                block: strided.blocks.bytes,
                 n: load.n,
             });
         }
-        let pe = blocks.remote.pe;
+        let pe = strided.remote.pe;
         // SAFETY: the buffer is kept by the operation.
         unsafe { self.begin(load.record, pe, way, load.source, &load.pieces) };
     }

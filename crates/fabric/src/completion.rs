@@ -20,7 +20,7 @@ const NO_ROOM: isize = -(sys::FI_EAGAIN as isize);
 impl Engine {
     /// Begins an operation by calling libfabric, again and again where it has no room.
     #[inline]
-    pub fn submit(&self, pe: usize, call: impl Fn() -> isize) {
+    pub(crate) fn submit(&self, pe: usize, call: impl Fn() -> isize) {
         // The helper thread is to leave the provider's lock, which is not a fair one.
         self.bell.moved();
         let mut result = NO_ROOM;
@@ -43,7 +43,7 @@ impl Engine {
         let number = peer.queue.enter();
         let mut answers = peer.answers.load(Relaxed);
         let mut since = Instant::now();
-        let mut idle = Idle::new(self.request.spin);
+        let mut idle = Idle::new(self.config.spin);
         while result != 0 {
             if result != NO_ROOM {
                 self.lost(pe, &self.endpoint.library.words(result));
@@ -57,7 +57,7 @@ impl Engine {
                     answers = now;
                     since = Instant::now();
                     idle.reset();
-                } else if since.elapsed() > self.request.patience {
+                } else if since.elapsed() > self.config.peer_timeout {
                     self.lost(pe, "nothing comes back from it, and nothing can be sent");
                 }
             }
@@ -70,13 +70,13 @@ impl Engine {
 
     /// Lets the provider work, completes what has completed and answers what is asked; says how
     /// many operations and questions.
-    pub fn reap(&self) -> usize {
+    pub(crate) fn reap(&self) -> usize {
         self.bell.moved();
         self.harvest()
     }
 
     /// As `reap`, for the helper thread.
-    pub fn harvest(&self) -> usize {
+    pub(crate) fn harvest(&self) -> usize {
         let mut contexts = [ptr::null_mut(); BATCH];
         let mut total = 0;
         loop {
@@ -135,14 +135,14 @@ impl Engine {
     }
 
     /// Lets the provider work once, for a thread that waits.
-    pub fn progress(&self) -> usize {
+    pub(crate) fn progress(&self) -> usize {
         self.gathers.flush(self);
         self.reap()
     }
 
     /// Returns when `done`.
     pub fn wait(&self, mut done: impl FnMut() -> bool) {
-        let mut idle = Idle::new(self.request.spin);
+        let mut idle = Idle::new(self.config.spin);
         while !done() {
             if self.progress() > 0 {
                 idle.reset();

@@ -14,12 +14,12 @@ use crate::local::Region;
 use crate::question::{LONGEST, Question};
 use crate::segment::register;
 use crate::slip::{CONTENT, Place, Slip, Words};
-use crate::{Error, Remote, Request, sys};
+use crate::{Config, Error, Remote, sys};
 
 /// PEs of a job at most: everybody looks through the places of all others.
 const PES: usize = 64;
 
-pub struct Desk {
+pub(crate) struct Desk {
     /// Dropped before the memory.
     region: Region,
     /// Where the places begin, as peers name it.
@@ -44,15 +44,15 @@ struct Clerk {
 
 impl Desk {
     /// None: the provider's own operations are better, or there are too many PEs.
-    pub fn open(
+    pub(crate) fn open(
         endpoint: &Endpoint,
-        request: &Request,
+        config: &Config,
         inject: usize,
     ) -> Result<Option<Desk>, Error> {
-        let n = request.n_pes;
+        let n = config.n_pes;
         let provider = endpoint.info.provider();
         let by_software = provider == "tcp;ofi_rxm" && !endpoint.pins;
-        if !by_software || inject < size_of::<Words>() || n > PES || request.pe >= n {
+        if !by_software || inject < size_of::<Words>() || n > PES || config.pe >= n {
             return Ok(None);
         }
         let places: Box<[Place]> = (0..2 * n).map(|_| Place::default()).collect();
@@ -63,7 +63,7 @@ impl Desk {
             region,
             base: endpoint.address_of(base),
             places,
-            me: request.pe,
+            me: config.pe,
             asked: (0..n).map(|_| Mutex::new(0)).collect(),
             clerk: Mutex::new(Clerk {
                 last: vec![0; n].into(),
@@ -74,7 +74,7 @@ impl Desk {
     }
 
     /// Address and key, for peers.
-    pub fn address(&self) -> (u64, u64) {
+    pub(crate) fn address(&self) -> (u64, u64) {
         (self.base, self.region.key())
     }
 
@@ -102,7 +102,7 @@ impl Desk {
 
 impl Engine {
     /// Asks the target and waits for what it answers. None: libfabric is to do it.
-    pub fn ask(&self, at: Remote, question: Question) -> Option<[u8; LONGEST]> {
+    pub(crate) fn ask(&self, at: Remote, question: Question) -> Option<[u8; LONGEST]> {
         let desk = self.desk.as_ref()?;
         let len = question.len();
         let aligned = matches!(question, Question::Read(_)) || at.offset.is_multiple_of(len);
@@ -148,7 +148,7 @@ impl Engine {
 
     /// Answers what has been asked; says how many questions were or are to be answered.
     #[inline]
-    pub fn attend(&self) -> usize {
+    pub(crate) fn attend(&self) -> usize {
         match &self.desk {
             Some(desk) => self.attend_at(desk),
             None => 0,

@@ -70,25 +70,25 @@ impl Endpoint {
         unsafe {
             (*this.info.tx_attr()).op_flags = u64::from(sys::FI_DELIVERY_COMPLETE);
             let attr = (*raw).fabric_attr;
-            let result = (this.library.fabric)(attr, &mut this.fabric, ptr::null_mut());
+            let result = (this.library.fabric)(attr, &raw mut this.fabric, ptr::null_mut());
             this.check(result, "open the fabric")?;
-            let result = sys::fi_domain(this.fabric, raw, &mut this.domain);
+            let result = sys::fi_domain(this.fabric, raw, &raw mut this.domain);
             this.check(result, "open the domain")?;
             let mut attr: sys::fi_av_attr = std::mem::zeroed();
             attr.type_ = (*this.info.domain_attr()).av_type;
-            let result = sys::fi_av_open(this.domain, &mut attr, &mut this.av);
+            let result = sys::fi_av_open(this.domain, &raw mut attr, &raw mut this.av);
             this.check(result, "open an address vector")?;
             let mut attr: sys::fi_cq_attr = std::mem::zeroed();
             attr.size = (*this.info.tx_attr()).size;
             attr.format = sys::FI_CQ_FORMAT_CONTEXT;
             attr.wait_obj = sys::FI_WAIT_FD;
-            let mut result = sys::fi_cq_open(this.domain, &mut attr, &mut this.cq);
+            let mut result = sys::fi_cq_open(this.domain, &raw mut attr, &raw mut this.cq);
             if result != 0 {
                 attr.wait_obj = sys::FI_WAIT_NONE;
-                result = sys::fi_cq_open(this.domain, &mut attr, &mut this.cq);
+                result = sys::fi_cq_open(this.domain, &raw mut attr, &raw mut this.cq);
             }
             this.check(result, "open a completion queue")?;
-            let result = sys::fi_endpoint(this.domain, raw, &mut this.ep);
+            let result = sys::fi_endpoint(this.domain, raw, &raw mut this.ep);
             this.check(result, "open an endpoint")?;
             let fid = &raw mut (*this.ep).fid;
             let result = sys::fi_bind(fid, &raw mut (*this.av).fid, 0);
@@ -139,7 +139,7 @@ impl Endpoint {
         let mut name = vec![0u8; 256];
         let mut len = name.len();
         // SAFETY: an open endpoint and room for its name.
-        let result = unsafe { sys::fi_getname(self.ep, name.as_mut_ptr().cast(), &mut len) };
+        let result = unsafe { sys::fi_getname(self.ep, name.as_mut_ptr().cast(), &raw mut len) };
         self.check(result, "tell its address")?;
         name.truncate(len);
         Ok(name)
@@ -149,7 +149,7 @@ impl Endpoint {
     pub fn insert(&self, name: &[u8]) -> Option<sys::fi_addr_t> {
         let mut address = sys::ADDR_NOTAVAIL;
         // SAFETY: a name of an endpoint of the same format.
-        let n = unsafe { sys::fi_av_insert(self.av, name.as_ptr().cast(), 1, &mut address) };
+        let n = unsafe { sys::fi_av_insert(self.av, name.as_ptr().cast(), 1, &raw mut address) };
         (n == 1 && address != sys::ADDR_NOTAVAIL).then_some(address)
     }
 
@@ -181,7 +181,7 @@ impl Endpoint {
         // SAFETY: plain data.
         let mut entry: Entry = unsafe { std::mem::zeroed() };
         // SAFETY: an open queue, room for an entry.
-        let n = unsafe { sys::fi_cq_readerr(self.cq, &mut entry.known) };
+        let n = unsafe { sys::fi_cq_readerr(self.cq, &raw mut entry.known) };
         if n <= 0 {
             return Completed::Nothing; // another thread has read it
         }
@@ -202,7 +202,7 @@ impl Endpoint {
         // SAFETY: an open queue of this fabric.
         unsafe {
             let mut fid = &raw mut (*self.cq).fid;
-            sys::fi_trywait(self.fabric, &mut fid, 1) == 0
+            sys::fi_trywait(self.fabric, &raw mut fid, 1) == 0
         }
     }
 }

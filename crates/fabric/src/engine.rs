@@ -10,17 +10,17 @@ use crate::desk::Desk;
 use crate::endpoint::Endpoint;
 use crate::gather::Gathers;
 
+use crate::context::{Counts, Lane};
+use crate::discovery::{enumerate, open_library};
 use crate::info::{Wish, ask};
 use crate::local::Buffers;
-use crate::offers::{library, survey};
 use crate::peer::{Missing, Peer, Peers, Spot};
 use crate::record::{Record, Records, Tally};
 use crate::segment::Segments;
-use crate::stream::{Counts, Lane};
 use crate::sys;
-use crate::{Error, Events, Remote, Request};
+use crate::{Config, Error, Events, Remote};
 
-pub struct Engine {
+pub(crate) struct Engine {
     // Dropped in this order: what is registered goes before the domain.
     pub records: Records,
     pub buffers: Buffers,
@@ -31,7 +31,7 @@ pub struct Engine {
     pub bell: Bell,
     pub endpoint: Arc<Endpoint>,
     pub events: Arc<dyn Events>,
-    pub request: Request,
+    pub config: Config,
     /// Pieces of remote memory that one operation may be about.
     pub pieces: usize,
     /// Bytes of an operation at most.
@@ -55,11 +55,14 @@ impl Drop for Engine {
 }
 
 impl Engine {
-    pub fn open(request: &Request, events: Arc<dyn Events>, pinned: bool) -> Result<Engine, Error> {
-        let library = library(request)?;
-        let mut candidates = survey(&library, request, false);
-        if candidates.first().is_none_or(|c| c.offer.usable.is_err()) {
-            candidates = survey(&library, request, true); // to say what is there
+    pub fn open(config: &Config, events: Arc<dyn Events>, pinned: bool) -> Result<Engine, Error> {
+        let library = open_library(config)?;
+        let mut candidates = enumerate(&library, config, false);
+        if candidates
+            .first()
+            .is_none_or(|c| c.provider.usable.is_err())
+        {
+            candidates = enumerate(&library, config, true); // to say what is there
         }
         let first = candidates.into_iter().next();
         let Some(first) = first else {
@@ -67,15 +70,15 @@ impl Engine {
                 "libfabric offers nothing here: is there a network interface that is up?",
             ));
         };
-        if let Err(why) = &first.offer.usable {
+        if let Err(why) = &first.provider.usable {
             return Err(Error::new(format!(
                 "libfabric offers nothing that can be used ({} on {}: {why}): see oshmem_info --fabric",
-                first.offer.provider, first.offer.interface
+                first.provider.name, first.provider.interface
             )));
         }
         let ordered = ask(&library, &Wish::Transfers)
             .iter()
-            .find(|info| info.provider() == first.offer.provider)
+            .find(|info| info.provider() == first.provider.name)
             .is_some_and(|info| {
                 // SAFETY: infos have all their parts.
                 let (order, size) = unsafe {
@@ -96,15 +99,15 @@ impl Engine {
         };
         Ok(Engine {
             records: Records::default(),
-            buffers: Buffers::new(&endpoint, request.local_pes)?,
+            buffers: Buffers::new(&endpoint, config.local_pes)?,
             segments: Segments::new(&endpoint)?,
-            desk: Desk::open(&endpoint, request, inject)?,
+            desk: Desk::open(&endpoint, config, inject)?,
             peers: Peers::default(),
             gathers: Gathers::default(),
             bell: Bell::new()?,
             endpoint,
             events,
-            request: request.clone(),
+            config: config.clone(),
             pieces: pieces.clamp(1, crate::gather::PIECES),
             longest: longest.clamp(1, if pinned { 1 << 20 } else { 1 << 30 }),
             inject,
@@ -114,17 +117,17 @@ impl Engine {
     }
 
     /// Whether the helper thread notices what peers write.
-    pub fn tells_of_writes(&self) -> bool {
+    pub fn notifies_writes(&self) -> bool {
         let provider = self.endpoint.info.provider();
         provider.split(';').any(|part| part == "tcp")
     }
 
     pub fn lost(&self, pe: usize, reason: &str) -> ! {
-        self.events.lost(pe, reason)
+        self.events.peer_failed(pe, reason)
     }
 
     #[inline]
-    pub fn peer(&self, pe: usize) -> &Peer {
+    pub(crate) fn peer(&self, pe: usize) -> &Peer {
         match self.peers.get(pe) {
             Some(peer) => peer,
             None => self.lost(pe, "it was never connected"),
@@ -133,7 +136,7 @@ impl Engine {
 
     /// The lane of an operation that a fence may have to hold back.
     #[inline]
-    pub fn lane<'c>(&self, counts: &'c Counts, pe: usize, write: bool) -> &'c Lane {
+    pub(crate) fn lane<'c>(&self, counts: &'c Counts, pe: usize, write: bool) -> &'c Lane {
         let lane = counts.lane(pe, self.peers.n());
         if counts.behind(lane) {
             self.catch_up(counts, lane, write);
@@ -155,7 +158,7 @@ impl Engine {
 
     /// Where remote memory is.
     #[inline]
-    pub fn spot(&self, peer: &Peer, at: Remote) -> Spot {
+    pub(crate) fn spot(&self, peer: &Peer, at: Remote) -> Spot {
         match peer.spot(at) {
             Ok(spot) => spot,
             Err(missing) => self.seek(peer, at, missing),
@@ -214,7 +217,7 @@ impl Engine {
                     return spot;
                 }
             }
-            if begin.elapsed() > self.request.patience {
+            if begin.elapsed() > self.config.peer_timeout {
                 self.lost(at.pe, "it has not registered the memory that is accessed");
             }
             std::thread::sleep(Duration::from_millis(1));
@@ -223,7 +226,7 @@ impl Engine {
 
     /// A record for an operation that is about to begin; counts it.
     #[inline]
-    pub fn record(&self, pe: usize, tally: Tally) -> NonNull<Record> {
+    pub(crate) fn record(&self, pe: usize, tally: Tally) -> NonNull<Record> {
         let record = match self.records.take(&self.buffers) {
             Ok(record) => record,
             Err(error) => self.lost(pe, &error.to_string()),

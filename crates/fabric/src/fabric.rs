@@ -1,24 +1,22 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::atomic::Atomic;
-use crate::blocks::Blocks;
 use crate::desk::Desk;
 use crate::engine::Engine;
 use crate::helper::Helper;
 use crate::ticket::{SegmentTicket, Ticket};
-use crate::{Error, Op, Remote, Request, Stream, Width};
+use crate::{AtomicOp, Blocks, Config, Context, Error, Remote};
 
 /// What the engine tells its owner. Called from any thread.
 pub trait Events: Send + Sync {
     /// An operation to this PE failed for good; if libfabric does not say which, to a PE that
     /// had operations under way. Ends the process. It may put to others before that.
-    fn lost(&self, pe: usize, reason: &str) -> !;
+    fn peer_failed(&self, pe: usize, reason: &str) -> !;
     /// The helper thread has handled traffic: memory of this process may have changed. What
     /// else calls into the engine handles traffic as well, without this call; and it may be
-    /// called without need, see [`Fabric::tells_of_writes`].
-    fn arrived(&self);
-    /// Called by the helper thread every [`Request::tick`] or more often.
+    /// called without need, see [`Fabric::notifies_writes`].
+    fn memory_changed(&self);
+    /// Called by the helper thread every [`Config::tick`] or more often.
     fn tick(&self);
 }
 
@@ -29,21 +27,27 @@ pub struct Fabric {
     _helper: Helper,
 }
 
+impl std::fmt::Debug for Fabric {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Fabric").field(&self.name()).finish()
+    }
+}
+
 impl Fabric {
     /// Opens the library, chooses a provider and starts the helper thread.
     ///
     /// # Errors
     /// There is no library, or nothing in it that does what is needed.
-    pub fn open(request: &Request, events: Arc<dyn Events>) -> Result<Fabric, Error> {
-        Fabric::start(Engine::open(request, events, false)?)
+    pub fn open(config: &Config, events: Arc<dyn Events>) -> Result<Fabric, Error> {
+        Fabric::start(Engine::open(config, events, false)?)
     }
 
     /// As [`open`](Self::open), but registers memory as for a provider that pins what is
     /// registered: the part in use only, and local buffers too; and operations move at most
     /// 1 MiB. For tests.
     #[doc(hidden)]
-    pub fn open_pinned(request: &Request, events: Arc<dyn Events>) -> Result<Fabric, Error> {
-        Fabric::start(Engine::open(request, events, true)?)
+    pub fn open_pinned(config: &Config, events: Arc<dyn Events>) -> Result<Fabric, Error> {
+        Fabric::start(Engine::open(config, events, true)?)
     }
 
     fn start(engine: Engine) -> Result<Fabric, Error> {
@@ -69,15 +73,15 @@ impl Fabric {
         provider.split(';').any(|part| part == "ofi_rxm")
     }
 
-    /// Whether writes of peers wake the helper thread, so that [`Events::arrived`] follows
+    /// Whether writes of peers wake the helper thread, so that [`Events::memory_changed`] follows
     /// each at once. Where a device writes by itself, nobody is told: then it is called every
-    /// two milliseconds for a while after each [`hand_over`](Self::hand_over).
-    pub fn tells_of_writes(&self) -> bool {
-        self.engine.tells_of_writes()
+    /// two milliseconds for a while after each [`yield_progress`](Self::yield_progress).
+    pub fn notifies_writes(&self) -> bool {
+        self.engine.notifies_writes()
     }
 
     /// Makes the `len` bytes from `base` reachable as segment `index` (0 to 3), of which the
-    /// first `ready` are in use. Before [`ticket`](Self::ticket).
+    /// first `ready` are in use. Before [`ticket`](Self::address).
     ///
     /// # Errors
     /// The provider cannot register the memory.
@@ -115,7 +119,7 @@ impl Fabric {
     }
 
     /// All that a peer needs to reach this PE. Less than 1 KiB.
-    pub fn ticket(&self) -> Vec<u8> {
+    pub fn address(&self) -> Vec<u8> {
         let engine = &self.engine;
         let endpoint = &engine.endpoint;
         let segments = engine.segments.describe().into_iter();
@@ -154,7 +158,7 @@ impl Fabric {
     ///
     /// # Safety
     /// The source is readable, the target is shared memory of a connected PE.
-    pub unsafe fn put(&self, s: &Stream, to: Remote, from: *const u8, len: usize) {
+    pub unsafe fn put(&self, s: &Context, to: Remote, from: *const u8, len: usize) {
         // SAFETY: the caller's promise.
         unsafe { self.engine.put(s.counts(), to, from, len, false) }
     }
@@ -163,7 +167,7 @@ impl Fabric {
     ///
     /// # Safety
     /// As for [`put`](Self::put), until quiet.
-    pub unsafe fn put_nbi(&self, s: &Stream, to: Remote, from: *const u8, len: usize) {
+    pub unsafe fn put_nbi(&self, s: &Context, to: Remote, from: *const u8, len: usize) {
         // SAFETY: the caller's promise.
         unsafe { self.engine.put(s.counts(), to, from, len, true) }
     }
@@ -173,7 +177,13 @@ impl Fabric {
     ///
     /// # Safety
     /// As for [`put_nbi`](Self::put_nbi).
-    pub unsafe fn send(&self, s: &Stream, to: Remote, from: *const u8, len: usize) {
+    pub unsafe fn put_local_completion(
+        &self,
+        s: &Context,
+        to: Remote,
+        from: *const u8,
+        len: usize,
+    ) {
         // SAFETY: the caller's promise.
         unsafe { self.engine.send(s.counts(), to, from, len) }
     }
@@ -184,7 +194,7 @@ impl Fabric {
     ///
     /// # Safety
     /// As for [`put`](Self::put).
-    pub unsafe fn tell(&self, s: &Stream, to: Remote, from: *const u8, len: usize) {
+    pub unsafe fn inject(&self, s: &Context, to: Remote, from: *const u8, len: usize) {
         // SAFETY: the caller's promise.
         unsafe { self.engine.tell(s.counts(), to, from, len) }
     }
@@ -193,8 +203,7 @@ impl Fabric {
     ///
     /// # Safety
     /// The destination is writable, the source is shared memory of a connected PE.
-    pub unsafe fn get(&self, s: &Stream, to: *mut u8, from: Remote, len: usize) {
-        let _ = s;
+    pub unsafe fn get(&self, _: &Context, to: *mut u8, from: Remote, len: usize) {
         // SAFETY: the caller's promise.
         unsafe { self.engine.get(None, to, from, len) }
     }
@@ -203,143 +212,68 @@ impl Fabric {
     ///
     /// # Safety
     /// As for [`get`](Self::get), until quiet.
-    pub unsafe fn get_nbi(&self, s: &Stream, to: *mut u8, from: Remote, len: usize) {
+    pub unsafe fn get_nbi(&self, s: &Context, to: *mut u8, from: Remote, len: usize) {
         // SAFETY: the caller's promise.
         unsafe { self.engine.get(Some(s.counts()), to, from, len) }
     }
 
-    /// Writes `n` blocks of `block` bytes, whose beginnings are `from_step` bytes apart here
-    /// and `to_step` bytes there. The source may be changed on return; complete at quiet.
+    /// Writes blocks from `from` on to `to` on. The source may be changed on return; complete at
+    /// quiet.
     ///
     /// # Safety
     /// As for [`put`](Self::put), for each block.
-    #[allow(clippy::too_many_arguments)]
-    pub unsafe fn put_blocks(
-        &self,
-        s: &Stream,
-        to: Remote,
-        to_step: isize,
-        from: *const u8,
-        from_step: isize,
-        block: usize,
-        n: usize,
-    ) {
-        let blocks = Blocks {
-            remote: to,
-            remote_step: to_step,
-            local: from.cast_mut(),
-            local_step: from_step,
-            block,
-            n,
-        };
-        // SAFETY: the caller's promise.
-        unsafe { self.engine.put_blocks(s.counts(), blocks) }
+    pub unsafe fn put_blocks(&self, s: &Context, to: Remote, from: *const u8, blocks: Blocks) {
+        // SAFETY: the caller promises that each block is readable and within shared memory.
+        unsafe {
+            self.engine
+                .put_blocks(s.counts(), to, from.cast_mut(), blocks)
+        }
     }
 
-    /// Reads `n` blocks of `block` bytes, whose beginnings are `from_step` bytes apart there
-    /// and `to_step` bytes here; they are there on return.
+    /// Reads blocks from `from` on to `to` on; they are there on return.
     ///
     /// # Safety
     /// As for [`get`](Self::get), for each block.
-    #[allow(clippy::too_many_arguments)]
-    pub unsafe fn get_blocks(
-        &self,
-        s: &Stream,
-        to: *mut u8,
-        to_step: isize,
-        from: Remote,
-        from_step: isize,
-        block: usize,
-        n: usize,
-    ) {
-        let _ = s;
-        let blocks = Blocks {
-            remote: from,
-            remote_step: from_step,
-            local: to,
-            local_step: to_step,
-            block,
-            n,
-        };
-        // SAFETY: the caller's promise.
-        unsafe { self.engine.get_blocks(blocks) }
+    pub unsafe fn get_blocks(&self, _: &Context, to: *mut u8, from: Remote, blocks: Blocks) {
+        // SAFETY: the caller promises that each block is writable and within shared memory.
+        unsafe { self.engine.get_blocks(from, to, blocks) }
     }
 
-    /// An atomic operation without result: [`Op::Write`], `Add`, `And`, `Or` or `Xor`.
-    /// Complete at quiet.
-    pub fn post(&self, s: &Stream, at: Remote, op: Op, width: Width, operand: u64) {
-        let atomic = Atomic {
-            at,
-            op,
-            width,
-            operand,
-            compare: 0,
-        };
-        self.engine.post(s.counts(), atomic);
+    /// An atomic operation without result: [`Op::Write`](crate::Op::Write), `Add`, `And`, `Or` or
+    /// `Xor`. Complete at quiet.
+    pub fn post(&self, s: &Context, at: Remote, atomic: AtomicOp) {
+        self.engine.post(s.counts(), at, atomic);
     }
 
-    /// An atomic operation that returns what the word was before. `compare` is for
-    /// [`Op::CompareSwap`] alone.
-    pub fn fetch(
-        &self,
-        s: &Stream,
-        at: Remote,
-        op: Op,
-        width: Width,
-        operand: u64,
-        compare: u64,
-    ) -> u64 {
-        let atomic = Atomic {
-            at,
-            op,
-            width,
-            operand,
-            compare,
-        };
-        self.engine.fetch(s.counts(), atomic)
+    /// An atomic operation that returns what the word was before.
+    pub fn fetch(&self, s: &Context, at: Remote, atomic: AtomicOp) -> u64 {
+        self.engine.fetch(s.counts(), at, atomic)
     }
 
-    /// As [`fetch`](Self::fetch); what the word was is at `result`, 4 or 8 bytes by `width`,
+    /// As [`fetch`](Self::fetch); what the word was is at `result`, 4 or 8 bytes by its width,
     /// after quiet.
     ///
     /// # Safety
     /// The result is writable until quiet.
-    #[allow(clippy::too_many_arguments)]
-    pub unsafe fn fetch_nbi(
-        &self,
-        s: &Stream,
-        at: Remote,
-        op: Op,
-        width: Width,
-        operand: u64,
-        compare: u64,
-        result: *mut u8,
-    ) {
-        let atomic = Atomic {
-            at,
-            op,
-            width,
-            operand,
-            compare,
-        };
-        // SAFETY: the caller's promise.
-        unsafe { self.engine.fetch_nbi(s.counts(), atomic, result) }
+    pub unsafe fn fetch_nbi(&self, s: &Context, at: Remote, atomic: AtomicOp, result: *mut u8) {
+        // SAFETY: the caller promises that the result is writable until quiet.
+        unsafe { self.engine.fetch_nbi(s.counts(), at, atomic, result) }
     }
 
     /// What was put and posted before is delivered, on each PE, before what comes after.
-    pub fn fence(&self, s: &Stream) {
+    pub fn fence(&self, s: &Context) {
         self.engine.gathers.settle(&self.engine);
         s.counts().fence();
     }
 
     /// Returns when all operations of the stream are complete.
-    pub fn quiet(&self, s: &Stream) {
+    pub fn quiet(&self, s: &Context) {
         let counts = s.counts();
         self.engine.wait(|| counts.under_way() == 0);
     }
 
     /// Returns when all operations of the stream to this PE are complete.
-    pub fn quiet_pe(&self, s: &Stream, pe: usize) {
+    pub fn quiet_pe(&self, s: &Context, pe: usize) {
         if let Some(lane) = s.counts().existing(pe) {
             self.engine.wait(|| lane.under_way() == 0);
         }
@@ -347,7 +281,7 @@ impl Fabric {
 
     /// How many operations to a PE have been completed so far, modulo 2^32: while that moves, the PE
     /// is there.
-    pub fn answers(&self, pe: usize) -> u32 {
+    pub fn completed(&self, pe: usize) -> u32 {
         let peer = self.engine.peers.get(pe);
         peer.map_or(0, |peer| peer.answers.load(Ordering::Relaxed))
     }
@@ -358,9 +292,9 @@ impl Fabric {
     }
 
     /// For a thread that has called [`progress`](Self::progress) and is about to sleep until
-    /// [`Events::arrived`]: the helper thread, which stays out of the way of threads that
+    /// [`Events::memory_changed`]: the helper thread, which stays out of the way of threads that
     /// poll, takes over at once instead of half a millisecond later.
-    pub fn hand_over(&self) {
+    pub fn yield_progress(&self) {
         self.engine.bell.hand_over();
     }
 

@@ -9,28 +9,28 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 
 use crate::Remote;
+use crate::context::Counts;
 use crate::engine::Engine;
 use crate::peer::Spot;
 use crate::record::{INLINE, Record, Tally, lock};
-use crate::stream::Counts;
 use crate::sys;
 
 /// Pieces of remote memory in one operation at most.
-pub const PIECES: usize = 4;
+pub(crate) const PIECES: usize = 4;
 /// Writes up to this length in bytes are gathered.
-pub const SMALL: usize = 64;
+pub(crate) const SMALL: usize = 64;
 const SLOTS: usize = 16;
 
 /// Remote memory of one PE, piece by piece.
 #[derive(Clone, Copy)]
-pub struct Pieces {
+pub(crate) struct Pieces {
     pub list: [sys::fi_rma_iov; PIECES],
     pub n: usize,
     pub bytes: usize,
 }
 
 impl Pieces {
-    pub const NONE: Pieces = Pieces {
+    pub(crate) const NONE: Pieces = Pieces {
         list: [sys::fi_rma_iov {
             addr: 0,
             len: 0,
@@ -41,7 +41,7 @@ impl Pieces {
     };
 
     /// Adds `len` bytes at a spot, to the last piece if they follow it. False: no room.
-    pub fn add(&mut self, spot: Spot, len: usize, limit: usize) -> bool {
+    pub(crate) fn add(&mut self, spot: Spot, len: usize, limit: usize) -> bool {
         if let Some(last) = self.n.checked_sub(1).map(|i| &mut self.list[i])
             && last.key == spot.key
             && last.addr.wrapping_add(last.len as u64) == spot.address
@@ -83,7 +83,7 @@ struct Small<'c> {
 unsafe impl Send for Kept {}
 
 #[derive(Default)]
-pub struct Gathers {
+pub(crate) struct Gathers {
     slots: [Mutex<Option<Kept>>; SLOTS],
     /// Slots that have something.
     kept: AtomicUsize,
@@ -92,18 +92,18 @@ pub struct Gathers {
 impl Gathers {
     /// Begins what was kept back, of all streams.
     #[inline]
-    pub fn flush(&self, engine: &Engine) {
+    pub(crate) fn flush(&self, engine: &Engine) {
         if self.kept.load(Relaxed) != 0 {
             self.flush_all(engine);
         }
     }
 
-    pub fn any(&self) -> bool {
+    pub(crate) fn any(&self) -> bool {
         self.kept.load(Acquire) != 0
     }
 
     /// Returns when nothing is kept back that was put before, by no thread.
-    pub fn settle(&self, engine: &Engine) {
+    pub(crate) fn settle(&self, engine: &Engine) {
         while self.any() {
             // What another thread has taken, it is about to begin.
             self.flush_all(engine);
@@ -154,7 +154,7 @@ impl Gathers {
     ///
     /// # Safety
     /// The source is readable.
-    pub unsafe fn put(
+    pub(crate) unsafe fn put(
         &self,
         engine: &Engine,
         counts: &Counts,

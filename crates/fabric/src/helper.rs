@@ -27,13 +27,13 @@ const GLANCES: usize = 2;
 /// Blocks no longer than this: providers have timers of their own, which need a call.
 const BLOCK: Duration = Duration::from_millis(20);
 
-pub struct Helper {
+pub(crate) struct Helper {
     engine: Arc<Engine>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Helper {
-    pub fn start(engine: Arc<Engine>) -> Result<Helper, Error> {
+    pub(crate) fn start(engine: Arc<Engine>) -> Result<Helper, Error> {
         let its = engine.clone();
         // Signals are for the program's threads.
         let thread = with_signals_blocked(|| {
@@ -67,11 +67,11 @@ fn run(engine: &Engine) {
     let mut ticked = Instant::now();
     let mut rest = NAPS.0;
     let mut woken = false;
-    let told = engine.tells_of_writes();
+    let told = engine.notifies_writes();
     let mut untold = None;
     let blocks = engine.endpoint.ready >= 0;
     while !bell.stopped() {
-        if ticked.elapsed() >= engine.request.tick {
+        if ticked.elapsed() >= engine.config.tick {
             ticked = Instant::now();
             engine.buffers.sweep();
             engine.events.tick();
@@ -96,7 +96,7 @@ fn run(engine: &Engine) {
         let polls = if woken { POLLS } else { GLANCES };
         let mut vain = 0;
         // Not for ever, whatever comes: the tick tells other nodes that this one is alive.
-        while vain < polls && bell.turns() == turns && ticked.elapsed() < engine.request.tick {
+        while vain < polls && bell.turns() == turns && ticked.elapsed() < engine.config.tick {
             match engine.harvest() {
                 0 => vain += 1,
                 n => {
@@ -107,7 +107,7 @@ fn run(engine: &Engine) {
             }
         }
         if seen > 0 || sleeping {
-            engine.events.arrived();
+            engine.events.memory_changed();
             bell.wake();
         }
         woken = false;
@@ -125,7 +125,7 @@ fn run(engine: &Engine) {
             } else if sleeping {
                 UNTOLD
             } else {
-                BLOCK.min(engine.request.tick)
+                BLOCK.min(engine.config.tick)
             };
             // Asking whether it may sleep lets the provider work, too.
             woken = engine.attend() > 0 || bell.block(engine.endpoint.ready, limit);
@@ -173,10 +173,10 @@ fn with_signals_blocked<T>(f: impl FnOnce() -> T) -> T {
     unsafe {
         let mut all = std::mem::zeroed();
         let mut before = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
         let result = f();
-        libc::pthread_sigmask(libc::SIG_SETMASK, &before, ptr::null_mut());
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut());
         result
     }
 }

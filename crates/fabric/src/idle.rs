@@ -10,7 +10,7 @@ const YIELDS: Duration = Duration::from_millis(2);
 const CROWDED: Duration = Duration::from_micros(100);
 
 /// Gives up the core for a moment; says whether somebody took it.
-pub fn offer_core() -> bool {
+pub fn yield_core() -> bool {
     /// It takes longer only then.
     const TAKEN: Duration = Duration::from_micros(2);
 
@@ -20,7 +20,7 @@ pub fn offer_core() -> bool {
 }
 
 /// A wait since something happened last.
-pub struct Idle {
+pub(crate) struct Idle {
     spin: Duration,
     polls: u32,
     since: Option<Instant>,
@@ -29,7 +29,7 @@ pub struct Idle {
 
 impl Idle {
     /// Polls for as long as `spin` before anything else.
-    pub fn new(spin: Duration) -> Idle {
+    pub(crate) fn new(spin: Duration) -> Idle {
         Idle {
             spin,
             polls: 0,
@@ -39,12 +39,12 @@ impl Idle {
     }
 
     /// Something has happened.
-    pub fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         *self = Idle::new(self.spin);
     }
 
     /// After a poll in vain; `done` says that there is no need to sleep.
-    pub fn pause(&mut self, bell: &Bell, done: &mut dyn FnMut() -> bool) {
+    pub(crate) fn pause(&mut self, bell: &Bell, done: &mut dyn FnMut() -> bool) {
         self.polls += 1;
         if !self.polls.is_multiple_of(8) && !self.spin.is_zero() {
             std::hint::spin_loop();
@@ -56,7 +56,7 @@ impl Idle {
         if waited < self.spin {
             std::hint::spin_loop();
         } else if waited < self.spin + yields {
-            self.wanted |= offer_core();
+            self.wanted |= yield_core();
         } else {
             bell.sleep(done);
         }

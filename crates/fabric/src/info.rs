@@ -103,7 +103,7 @@ impl Drop for Info {
 }
 
 /// What is asked of a provider.
-pub enum Wish {
+pub(crate) enum Wish {
     /// All that is needed.
     All,
     /// The same without atomics: some providers tell only so in what order writes arrive.
@@ -113,7 +113,7 @@ pub enum Wish {
 }
 
 /// libfabric's offers, in its order: the fastest first.
-pub fn ask(library: &Arc<Library>, wish: &Wish) -> Vec<Info> {
+pub(crate) fn ask(library: &Arc<Library>, wish: &Wish) -> Vec<Info> {
     // SAFETY: null makes an empty one.
     let Some(hints) = (unsafe { Info::copy(library, ptr::null()) }) else {
         return Vec::new();
@@ -150,7 +150,7 @@ pub fn ask(library: &Arc<Library>, wish: &Wish) -> Vec<Info> {
             ptr::null(),
             0,
             hints.as_ptr(),
-            &mut list,
+            &raw mut list,
         )
     };
     if result != 0 {

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use crate::sys;
 
 /// An address of an interface.
-pub struct Interface {
+pub(crate) struct Interface {
     pub name: String,
     pub address: IpAddr,
     pub up: bool,
@@ -17,11 +17,11 @@ pub struct Interface {
 }
 
 /// All interfaces that have an Internet address, one entry for each address.
-pub fn interfaces() -> Vec<Interface> {
+pub(crate) fn interfaces() -> Vec<Interface> {
     let routed = routed();
     let mut list = std::ptr::null_mut();
     // SAFETY: a place for the list's beginning.
-    if unsafe { libc::getifaddrs(&mut list) } != 0 {
+    if unsafe { libc::getifaddrs(&raw mut list) } != 0 {
         return Vec::new();
     }
     let mut found = Vec::new();
@@ -56,7 +56,7 @@ pub fn interfaces() -> Vec<Interface> {
 ///
 /// # Safety
 /// Null, or a socket address as long as its family says.
-pub unsafe fn ip(address: *const libc::sockaddr) -> Option<IpAddr> {
+pub(crate) unsafe fn ip(address: *const libc::sockaddr) -> Option<IpAddr> {
     if address.is_null() {
         return None;
     }
@@ -77,7 +77,7 @@ pub unsafe fn ip(address: *const libc::sockaddr) -> Option<IpAddr> {
 }
 
 /// The socket address that libfabric calls an endpoint's name, if it is one.
-pub fn address_in(format: u32, name: &[u8]) -> Option<IpAddr> {
+pub(crate) fn address_in(format: u32, name: &[u8]) -> Option<IpAddr> {
     let needed = match format {
         sys::FI_SOCKADDR_IN => size_of::<libc::sockaddr_in>(),
         sys::FI_SOCKADDR_IN6 => size_of::<libc::sockaddr_in6>(),

@@ -1,17 +1,20 @@
 //! One-sided access to the memory of PEs on other nodes, through libfabric.
 //!
 //! A PE opens a [`Fabric`], [shares](Fabric::share) its segments of memory, and hands its
-//! [ticket](Fabric::ticket) to the others, who [connect](Fabric::connect) with it. From then on
+//! [ticket](Fabric::address) to the others, who [connect](Fabric::connect) with it. From then on
 //! everybody reads and writes everybody's segments; a thread of the engine's own keeps things
 //! moving while the program computes.
 //!
-//! An operation that fails for good does not return: [`Events::lost`] ends the process.
+//! An operation that fails for good does not return: [`Events::peer_failed`] ends the process.
 
 mod atomic;
 mod bell;
 mod blocks;
 mod completion;
+mod config;
+mod context;
 mod desk;
+pub mod discovery;
 #[doc(hidden)]
 pub mod endpoint;
 mod engine;
@@ -23,25 +26,27 @@ mod idle;
 mod info;
 mod interface;
 mod local;
-pub mod offers;
 mod operation;
 mod peer;
 mod question;
 mod record;
 pub mod registration;
-mod request;
 mod segment;
 mod slip;
 mod source;
-mod stream;
 #[doc(hidden)]
 pub mod sys;
+mod tagged;
 mod ticket;
 mod transfer;
 
+/// The library that is opened where no other is named: as the system's loader finds it.
+pub const LIBFABRIC: &str = "libfabric.so.1";
+
+pub use config::Config;
+pub use context::Context;
 pub use error::Error;
 pub use fabric::{Events, Fabric};
-pub use idle::offer_core;
-pub use operation::{Op, Remote, Width};
-pub use request::Request;
-pub use stream::Stream;
+pub use idle::yield_core;
+pub use operation::{AtomicOp, Blocks, Op, Remote, Width};
+pub use tagged::TaggedMessage;

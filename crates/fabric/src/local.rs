@@ -11,7 +11,7 @@ use crate::registration::{Cache, Lease, Limits, Monitor, Pool, Registrar, Shape,
 use crate::sys;
 
 /// Memory that is registered until this is dropped.
-pub struct Region(*mut sys::fid_mr);
+pub(crate) struct Region(*mut sys::fid_mr);
 
 // SAFETY: registrations may be closed by any thread (FI_THREAD_SAFE).
 unsafe impl Send for Region {}
@@ -20,13 +20,13 @@ unsafe impl Sync for Region {}
 
 impl Region {
     /// Memory for a provider that needs no registration.
-    pub const NONE: Region = Region(ptr::null_mut());
+    pub(crate) const NONE: Region = Region(ptr::null_mut());
 
     /// Registers memory for `access`, with this key if the provider lets us choose.
     ///
     /// # Safety
     /// The memory stays mapped for as long as the region.
-    pub unsafe fn new(
+    pub(crate) unsafe fn new(
         endpoint: &Endpoint,
         base: *const u8,
         len: usize,
@@ -37,7 +37,8 @@ impl Region {
         // SAFETY: an open domain; the caller's promise.
         unsafe {
             let access = u64::from(access);
-            let result = sys::fi_mr_reg(endpoint.domain, base.cast(), len, access, key, &mut mr);
+            let result =
+                sys::fi_mr_reg(endpoint.domain, base.cast(), len, access, key, &raw mut mr);
             if result != 0 {
                 return Err(result);
             }
@@ -57,7 +58,7 @@ impl Region {
     }
 
     /// What operations name the region by, in this process.
-    pub fn desc(&self) -> *mut c_void {
+    pub(crate) fn desc(&self) -> *mut c_void {
         if self.0.is_null() {
             return ptr::null_mut();
         }
@@ -66,7 +67,7 @@ impl Region {
     }
 
     /// What peers name the region by.
-    pub fn key(&self) -> u64 {
+    pub(crate) fn key(&self) -> u64 {
         // SAFETY: as above.
         unsafe { (*self.0).key }
     }
@@ -83,7 +84,7 @@ impl Drop for Region {
 
 /// Registers local memory where the provider needs that.
 #[derive(Clone)]
-pub struct Local(Arc<Endpoint>);
+pub(crate) struct Local(Arc<Endpoint>);
 
 impl Local {
     fn needed(&self) -> bool {
@@ -117,14 +118,14 @@ impl Registrar for Local {
 }
 
 /// The ways to get at registered memory.
-pub struct Buffers {
+pub(crate) struct Buffers {
     local: Local,
     pool: Pool<Local>,
     cache: Option<Cache<Local>>,
 }
 
 /// Local memory as an operation needs it.
-pub enum Place {
+pub(crate) enum Place {
     /// Nothing is needed, or it is known to be registered.
     Ready(*mut c_void),
     Leased(Lease<Region>),
@@ -133,7 +134,7 @@ pub enum Place {
 }
 
 impl Buffers {
-    pub fn new(endpoint: &Arc<Endpoint>, local_pes: usize) -> Result<Buffers, Error> {
+    pub(crate) fn new(endpoint: &Arc<Endpoint>, local_pes: usize) -> Result<Buffers, Error> {
         let local = Local(endpoint.clone());
         let shape = Shape {
             slot: 16 << 10,
@@ -150,7 +151,7 @@ impl Buffers {
     }
 
     /// Registers memory that is the engine's own.
-    pub fn register(&self, base: *const u8, len: usize) -> Result<Region, Error> {
+    pub(crate) fn register(&self, base: *const u8, len: usize) -> Result<Region, Error> {
         let start = base.expose_provenance();
         let mut result = self.local.register(start, len);
         while result
@@ -164,34 +165,34 @@ impl Buffers {
     }
 
     /// Gives up memory that is registered but not in use; false if there is none.
-    pub fn give_up(&self, bytes: usize) -> bool {
+    pub(crate) fn give_up(&self, bytes: usize) -> bool {
         self.cache
             .as_ref()
             .is_some_and(|cache| cache.give_up(bytes))
     }
 
     /// Gives up what is registered of memory that is gone.
-    pub fn sweep(&self) {
+    pub(crate) fn sweep(&self) {
         if let Some(cache) = &self.cache {
             cache.sweep();
         }
     }
 
     /// Whether local memory must be registered at all.
-    pub fn needed(&self) -> bool {
+    pub(crate) fn needed(&self) -> bool {
         self.cache.is_some()
     }
 
-    pub fn slot(&self) -> Option<Slot<Local>> {
+    pub(crate) fn slot(&self) -> Option<Slot<Local>> {
         self.pool.take()
     }
 
-    pub fn slot_len(&self) -> usize {
+    pub(crate) fn slot_len(&self) -> usize {
         self.pool.slot_len()
     }
 
     /// The program's memory, to be used where it is.
-    pub fn place(&self, base: *const u8, len: usize) -> Place {
+    pub(crate) fn place(&self, base: *const u8, len: usize) -> Place {
         let Some(cache) = &self.cache else {
             return Place::Ready(ptr::null_mut());
         };
@@ -203,7 +204,7 @@ impl Buffers {
 }
 
 /// A number that nobody can guess.
-pub fn random() -> Result<u64, Error> {
+pub(crate) fn random() -> Result<u64, Error> {
     let mut bytes = [0u8; 8];
     // SAFETY: room for as many bytes as are asked for; so few come at once.
     let n = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };

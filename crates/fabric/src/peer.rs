@@ -11,7 +11,7 @@ use crate::sys;
 use crate::ticket::Ticket;
 use crate::{Error, Remote};
 
-pub struct Peer {
+pub(crate) struct Peer {
     pub address: sys::fi_addr_t,
     /// Operations to it that were begun, and how many of them are complete.
     pub begun: AtomicU32,
@@ -28,28 +28,28 @@ pub struct Peer {
 /// Threads that wait for room, first come, first served: without it, a thread that begins one
 /// operation after the other would keep the helper thread from its signs of life.
 #[derive(Default)]
-pub struct Queue {
+pub(crate) struct Queue {
     next: AtomicU32,
     served: AtomicU32,
 }
 
 impl Queue {
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.served.load(Relaxed) == self.next.load(Relaxed)
     }
 
     /// The number of a thread that comes.
-    pub fn enter(&self) -> u32 {
+    pub(crate) fn enter(&self) -> u32 {
         self.next.fetch_add(1, Relaxed)
     }
 
-    pub fn is_first(&self, number: u32) -> bool {
+    pub(crate) fn is_first(&self, number: u32) -> bool {
         self.served.load(Acquire) == number
     }
 
     /// The first goes.
-    pub fn leave(&self) {
+    pub(crate) fn leave(&self) {
         self.served.fetch_add(1, Release);
     }
 }
@@ -62,7 +62,7 @@ struct Segment {
 
 /// Remote memory as an operation names it.
 #[derive(Clone, Copy, Debug)]
-pub struct Spot {
+pub(crate) struct Spot {
     pub address: u64,
     pub key: u64,
     /// Bytes from here on that the key is good for.
@@ -70,7 +70,7 @@ pub struct Spot {
 }
 
 /// Why there is no spot.
-pub enum Missing {
+pub(crate) enum Missing {
     /// The peer shares no such memory.
     Nowhere,
     /// The key of this chunk is still to be read from the peer's table.
@@ -78,7 +78,7 @@ pub enum Missing {
 }
 
 impl Peer {
-    pub fn new(address: sys::fi_addr_t, ticket: Ticket) -> Peer {
+    pub(crate) fn new(address: sys::fi_addr_t, ticket: Ticket) -> Peer {
         let chunks = if ticket.table.is_some() { CHUNKS } else { 1 };
         let segments = ticket.segments.into_iter().map(|segment| {
             let key = |i| segment.keys.get(i).copied().unwrap_or(sys::KEY_NOTAVAIL);
@@ -101,7 +101,7 @@ impl Peer {
     }
 
     #[inline]
-    pub fn spot(&self, at: Remote) -> Result<Spot, Missing> {
+    pub(crate) fn spot(&self, at: Remote) -> Result<Spot, Missing> {
         let segment = self.segments.get(at.segment).ok_or(Missing::Nowhere)?;
         if at.offset >= segment.len {
             return Err(Missing::Nowhere);
@@ -133,27 +133,27 @@ impl Peer {
         })
     }
 
-    pub fn learn(&self, segment: usize, chunk: usize, key: u64) {
+    pub(crate) fn learn(&self, segment: usize, chunk: usize, key: u64) {
         self.segments[segment].keys[chunk].store(key, Relaxed);
     }
 }
 
 #[derive(Default)]
-pub struct Peers(OnceLock<Box<[OnceLock<Peer>]>>);
+pub(crate) struct Peers(OnceLock<Box<[OnceLock<Peer>]>>);
 
 impl Peers {
     /// How many there are, known or not.
-    pub fn n(&self) -> usize {
+    pub(crate) fn n(&self) -> usize {
         self.0.get().map_or(0, |all| all.len())
     }
 
     #[inline]
-    pub fn get(&self, pe: usize) -> Option<&Peer> {
+    pub(crate) fn get(&self, pe: usize) -> Option<&Peer> {
         self.0.get()?.get(pe)?.get()
     }
 
     /// A PE that has operations under way, else any that is known.
-    pub fn suspect(&self) -> usize {
+    pub(crate) fn suspect(&self) -> usize {
         let all = self.0.get().map_or(&[][..], |all| all);
         let is_busy = |place: &OnceLock<Peer>| {
             let busy = |peer: &Peer| peer.begun.load(Relaxed) != peer.answers.load(Relaxed);
@@ -163,7 +163,7 @@ impl Peers {
         all.iter().position(is_busy).or_else(known).unwrap_or(0)
     }
 
-    pub fn connect(
+    pub(crate) fn connect(
         &self,
         endpoint: &Endpoint,
         n_pes: usize,

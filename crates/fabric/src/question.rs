@@ -3,20 +3,15 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 
 use crate::slip::CONTENT;
-use crate::{Op, Width};
+use crate::{AtomicOp, Op, Width};
 
 /// Bytes that an answer holds at most.
-pub const LONGEST: usize = CONTENT * size_of::<u64>();
+pub(crate) const LONGEST: usize = CONTENT * size_of::<u64>();
 
 /// What is asked of some memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
-    Fetch {
-        op: Op,
-        width: Width,
-        operand: u64,
-        compare: u64,
-    },
+    Fetch(AtomicOp),
     /// So many bytes as they are.
     Read(usize),
 }
@@ -35,22 +30,20 @@ const OPS: [Op; 8] = [
 
 impl Question {
     /// Bytes of memory that it is about.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match *self {
-            Question::Fetch { width, .. } => width.bytes(),
+            Question::Fetch(atomic) => atomic.width.bytes(),
             Question::Read(len) => len,
         }
     }
 
     /// As a slip's content, about memory of a segment.
-    pub fn to_words(self, segment: usize, offset: usize) -> [u64; CONTENT] {
+    pub(crate) fn to_words(self, segment: usize, offset: usize) -> [u64; CONTENT] {
         let (what, operand, compare) = match self {
-            Question::Fetch {
-                op,
-                operand,
-                compare,
-                ..
-            } => (OPS.iter().position(|o| *o == op), operand, compare),
+            Question::Fetch(atomic) => {
+                let op = OPS.iter().position(|op| *op == atomic.op);
+                (op, atomic.operand, atomic.compare)
+            }
             Question::Read(_) => (None, 0, 0),
         };
         let what = what.unwrap_or(OPS.len()) as u64;
@@ -59,11 +52,11 @@ impl Question {
     }
 
     /// A question, and the segment and offset that it is about. None: these words are none.
-    pub fn from_words(words: [u64; CONTENT]) -> Option<(Question, usize, usize)> {
+    pub(crate) fn from_words(words: [u64; CONTENT]) -> Option<(Question, usize, usize)> {
         let [head, offset, operand, compare] = words;
         let (what, len, segment) = (head & 0xff, head >> 8 & 0xff, head >> 16);
         let question = match OPS.get(what as usize) {
-            Some(&op) => Question::Fetch {
+            Some(&op) => Question::Fetch(AtomicOp {
                 op,
                 width: match len {
                     4 => Width::W32,
@@ -72,7 +65,7 @@ impl Question {
                 },
                 operand,
                 compare,
-            },
+            }),
             None if what as usize == OPS.len() && len as usize <= LONGEST => {
                 Question::Read(len as usize)
             }
@@ -84,25 +77,25 @@ impl Question {
     /// # Safety
     /// As many bytes as it is about are there, and words are aligned to their size. Whoever else
     /// uses them meanwhile does so by atomic operations.
-    pub unsafe fn answer(&self, at: *mut u8) -> [u64; CONTENT] {
+    pub(crate) unsafe fn answer(&self, at: *mut u8) -> [u64; CONTENT] {
         let mut words = [0; CONTENT];
         match *self {
-            Question::Fetch {
+            Question::Fetch(AtomicOp {
                 op,
                 width: Width::W64,
                 operand,
                 compare,
-            } => {
+            }) => {
                 // SAFETY: the caller's promise.
                 let word = unsafe { AtomicU64::from_ptr(at.cast()) };
                 words[0] = wide(word, op, operand, compare);
             }
-            Question::Fetch {
+            Question::Fetch(AtomicOp {
                 op,
                 width: Width::W32,
                 operand,
                 compare,
-            } => {
+            }) => {
                 // SAFETY: the caller's promise.
                 let word = unsafe { AtomicU32::from_ptr(at.cast()) };
                 words[0] = narrow(word, op, operand as u32, compare as u32).into();
@@ -145,11 +138,13 @@ mod tests {
     fn comes_as_it_was_asked() {
         let widths = [Width::W32, Width::W64];
         let fetches = OPS.iter().flat_map(|&op| {
-            widths.map(|width| Question::Fetch {
-                op,
-                width,
-                operand: u64::MAX,
-                compare: 1 << 63,
+            widths.map(|width| {
+                Question::Fetch(AtomicOp {
+                    op,
+                    width,
+                    operand: u64::MAX,
+                    compare: 1 << 63,
+                })
             })
         });
         for question in fetches.chain((1..=LONGEST).map(Question::Read)) {

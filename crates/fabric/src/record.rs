@@ -6,19 +6,19 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
 use crate::Error;
+use crate::context::{Counts, Lane};
 use crate::local::{Buffers, Local, Region};
 use crate::registration::{Lease, Slot};
-use crate::stream::{Counts, Lane};
 use crate::sys;
 
 /// Bytes that an operation can carry within its record.
-pub const INLINE: usize = 256;
+pub(crate) const INLINE: usize = 256;
 /// Records made at once.
 const SLAB: usize = 64;
 
 /// What keeps memory registered until the operation is complete.
 #[derive(Default)]
-pub enum Hold {
+pub(crate) enum Hold {
     #[default]
     Nothing,
     Slot(#[allow(dead_code, reason = "kept, not read")] Slot<Local>),
@@ -27,7 +27,7 @@ pub enum Hold {
 
 /// Where data that has been read goes from the buffer that it was read into.
 #[derive(Clone, Copy)]
-pub struct Scatter {
+pub(crate) struct Scatter {
     pub from: *const u8,
     pub to: *mut u8,
     /// Bytes from one block's beginning to the next, at `to`.
@@ -52,7 +52,7 @@ impl Scatter {
 
 /// Who waits for an operation.
 #[derive(Clone, Copy)]
-pub struct Tally {
+pub(crate) struct Tally {
     /// The stream and its lane, and whether the operation is a write.
     pub stream: Option<(NonNull<Counts>, NonNull<Lane>, bool)>,
     /// Operations that a thread waits for; on its stack.
@@ -60,19 +60,19 @@ pub struct Tally {
 }
 
 impl Tally {
-    pub const NOBODY: Tally = Tally {
+    pub(crate) const NOBODY: Tally = Tally {
         stream: None,
         waiter: ptr::null(),
     };
 
-    pub fn stream(counts: &Counts, lane: &Lane, write: bool) -> Tally {
+    pub(crate) fn stream(counts: &Counts, lane: &Lane, write: bool) -> Tally {
         Tally {
             stream: Some((counts.into(), lane.into(), write)),
             waiter: ptr::null(),
         }
     }
 
-    pub fn waiter(left: &AtomicUsize) -> Tally {
+    pub(crate) fn waiter(left: &AtomicUsize) -> Tally {
         Tally {
             stream: None,
             waiter: left,
@@ -81,7 +81,7 @@ impl Tally {
 }
 
 #[repr(C)]
-pub struct Record {
+pub(crate) struct Record {
     /// The provider's, while the operation is under way; first, as the record's address is the
     /// operation's context.
     context: sys::fi_context2,
@@ -95,15 +95,15 @@ pub struct Record {
 }
 
 #[repr(C, align(64))]
-pub struct Data(pub [u8; INLINE]);
+pub(crate) struct Data(pub [u8; INLINE]);
 
 impl Record {
-    pub fn data(this: NonNull<Record>) -> *mut u8 {
+    pub(crate) fn data(this: NonNull<Record>) -> *mut u8 {
         // SAFETY: a record of the pool; no reference is made.
         unsafe { (&raw mut (*this.as_ptr()).data).cast() }
     }
 
-    pub fn context(this: NonNull<Record>) -> *mut c_void {
+    pub(crate) fn context(this: NonNull<Record>) -> *mut c_void {
         this.as_ptr().cast()
     }
 
@@ -111,7 +111,7 @@ impl Record {
     ///
     /// # Safety
     /// The operation is complete.
-    pub unsafe fn finish(this: NonNull<Record>) {
+    pub(crate) unsafe fn finish(this: NonNull<Record>) {
         // SAFETY: nobody else has the record, and the provider is done with it.
         let record = unsafe { &mut *this.as_ptr() };
         if let Some(scatter) = record.scatter.take() {
@@ -124,7 +124,7 @@ impl Record {
 
 /// The records that are free.
 #[derive(Default)]
-pub struct Records {
+pub(crate) struct Records {
     free: Mutex<Vec<NonNull<Record>>>,
     slabs: Mutex<Vec<(Box<[Record]>, Region)>>,
 }
@@ -139,14 +139,14 @@ impl Records {
     ///
     /// # Errors
     /// There is no memory to be registered.
-    pub fn take(&self, buffers: &Buffers) -> Result<NonNull<Record>, Error> {
+    pub(crate) fn take(&self, buffers: &Buffers) -> Result<NonNull<Record>, Error> {
         if let Some(record) = lock(&self.free).pop() {
             return Ok(record);
         }
         self.grow(buffers)
     }
 
-    pub fn give(&self, record: NonNull<Record>) {
+    pub(crate) fn give(&self, record: NonNull<Record>) {
         lock(&self.free).push(record);
     }
 
@@ -177,7 +177,7 @@ impl Records {
     }
 }
 
-pub fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner)

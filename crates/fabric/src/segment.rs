@@ -11,22 +11,22 @@ use crate::record::lock;
 use crate::sys;
 
 /// Segments of a process at most.
-pub const SEGMENTS: usize = 4;
+pub(crate) const SEGMENTS: usize = 4;
 /// Chunks of a segment at most: the last ends at 2^63 bytes.
-pub const CHUNKS: usize = 40;
+pub(crate) const CHUNKS: usize = 40;
 const FIRST: usize = 16 << 20;
 
 /// How a segment is divided for registration. Where registering pins memory, only what is in
 /// use is registered: in chunks, the first of 16 MiB, each further one as long as all before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Division {
+pub(crate) enum Division {
     Whole,
     Chunks,
 }
 
 impl Division {
     /// The chunk of an offset.
-    pub fn chunk(self, offset: usize) -> usize {
+    pub(crate) fn chunk(self, offset: usize) -> usize {
         match self {
             Division::Whole => 0,
             Division::Chunks => (usize::BITS - (offset / FIRST).leading_zeros()) as usize,
@@ -34,12 +34,12 @@ impl Division {
     }
 
     /// The offset at which a chunk begins.
-    pub fn start(chunk: usize) -> usize {
+    pub(crate) fn start(chunk: usize) -> usize {
         if chunk == 0 { 0 } else { FIRST << (chunk - 1) }
     }
 
     /// The offset at which a chunk ends in a segment of `len` bytes.
-    pub fn end(self, chunk: usize, len: usize) -> usize {
+    pub(crate) fn end(self, chunk: usize, len: usize) -> usize {
         match self {
             Division::Whole => len,
             Division::Chunks => (FIRST << chunk).min(len),
@@ -48,11 +48,11 @@ impl Division {
 }
 
 /// Deregisters so many bytes of other memory; false if there is nothing to deregister.
-pub type MakeRoom<'a> = &'a dyn Fn(usize) -> bool;
+pub(crate) type MakeRoom<'a> = &'a dyn Fn(usize) -> bool;
 
 /// Keys of all chunks of all segments, in memory that peers read.
 #[repr(C, align(4096))]
-pub struct Table([[AtomicU64; CHUNKS]; SEGMENTS]);
+pub(crate) struct Table([[AtomicU64; CHUNKS]; SEGMENTS]);
 
 #[derive(Default)]
 struct Segment {
@@ -61,7 +61,7 @@ struct Segment {
     regions: Vec<Region>,
 }
 
-pub struct Segments {
+pub(crate) struct Segments {
     pub division: Division,
     /// Fields are dropped in this order: the table is deregistered before it is freed.
     table_region: Option<Region>,
@@ -70,7 +70,7 @@ pub struct Segments {
 }
 
 /// A segment as peers are told of it.
-pub struct Described {
+pub(crate) struct Described {
     pub base: u64,
     pub len: u64,
     /// Of the chunks registered so far.
@@ -78,7 +78,7 @@ pub struct Described {
 }
 
 impl Segments {
-    pub fn new(endpoint: &Endpoint) -> Result<Segments, Error> {
+    pub(crate) fn new(endpoint: &Endpoint) -> Result<Segments, Error> {
         let division = if endpoint.pins {
             Division::Chunks
         } else {
@@ -103,20 +103,20 @@ impl Segments {
     }
 
     /// Address and key of the table of keys, for peers. None where there are no chunks.
-    pub fn table(&self, endpoint: &Endpoint) -> Option<(u64, u64)> {
+    pub(crate) fn table(&self, endpoint: &Endpoint) -> Option<(u64, u64)> {
         let region = self.table_region.as_ref()?;
         let base = endpoint.address_of((&raw const *self.table).cast());
         Some((base, region.key()))
     }
 
     /// Where a key is in the table, in bytes.
-    pub fn entry(segment: usize, chunk: usize) -> usize {
+    pub(crate) fn entry(segment: usize, chunk: usize) -> usize {
         (segment * CHUNKS + chunk) * size_of::<u64>()
     }
 
     /// # Safety
     /// The memory stays mapped as long as this.
-    pub unsafe fn share(
+    pub(crate) unsafe fn share(
         &self,
         endpoint: &Endpoint,
         index: usize,
@@ -140,7 +140,7 @@ impl Segments {
         self.extend(endpoint, index, ready, make_room)
     }
 
-    pub fn extend(
+    pub(crate) fn extend(
         &self,
         endpoint: &Endpoint,
         index: usize,
@@ -175,7 +175,7 @@ impl Segments {
     }
 
     /// What local operations name this memory by, if all of it lies in one registered chunk.
-    pub fn desc(&self, base: *const u8, len: usize) -> Option<*mut c_void> {
+    pub(crate) fn desc(&self, base: *const u8, len: usize) -> Option<*mut c_void> {
         let address = base.addr();
         let segments = lock(&self.segments);
         let segment = segments
@@ -190,14 +190,14 @@ impl Segments {
     }
 
     /// Where `len` bytes are that peers may reach.
-    pub fn place(&self, index: usize, offset: usize, len: usize) -> Option<*mut u8> {
+    pub(crate) fn place(&self, index: usize, offset: usize, len: usize) -> Option<*mut u8> {
         let segments = lock(&self.segments);
         let segment = segments.get(index)?;
         let end = offset.checked_add(len)?;
         (end <= segment.len).then(|| std::ptr::with_exposed_provenance_mut(segment.base + offset))
     }
 
-    pub fn describe(&self) -> Vec<Described> {
+    pub(crate) fn describe(&self) -> Vec<Described> {
         lock(&self.segments)
             .iter()
             .map(|s| Described {
@@ -211,7 +211,7 @@ impl Segments {
 
 /// # Safety
 /// The memory stays mapped as long as the region.
-pub unsafe fn register(
+pub(crate) unsafe fn register(
     endpoint: &Endpoint,
     base: *const u8,
     len: usize,

@@ -3,22 +3,22 @@
 use std::sync::atomic::{AtomicU64, Ordering::*, fence};
 
 /// Words of content.
-pub const CONTENT: usize = 4;
+pub(crate) const CONTENT: usize = 4;
 /// A number before it, a digest after it.
 const WORDS: usize = CONTENT + 2;
 
 /// A question or an answer; the answer has the question's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slip {
+pub(crate) struct Slip {
     pub number: u64,
     pub content: [u64; CONTENT],
 }
 
 /// As it travels.
-pub type Words = [u64; WORDS];
+pub(crate) type Words = [u64; WORDS];
 
 impl Slip {
-    pub fn to_words(self) -> Words {
+    pub(crate) fn to_words(self) -> Words {
         let mut words = [self.number; WORDS];
         words[1..=CONTENT].copy_from_slice(&self.content);
         words[WORDS - 1] = digest(&words[..WORDS - 1]);
@@ -36,13 +36,13 @@ fn digest(words: &[u64]) -> u64 {
 /// Where a peer writes slips, each over the one before.
 #[repr(C, align(64))]
 #[derive(Default)]
-pub struct Place([AtomicU64; WORDS]);
+pub(crate) struct Place([AtomicU64; WORDS]);
 
 impl Place {
     /// The slip here, if it is another one than number `last`. A slip arrives word by word, in any
     /// order, while another thread receives it: it is here when its digest is right.
     #[inline]
-    pub fn after(&self, last: u64) -> Option<Slip> {
+    pub(crate) fn after(&self, last: u64) -> Option<Slip> {
         let number = self.0[0].load(Relaxed);
         if number == last {
             return None;

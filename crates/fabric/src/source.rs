@@ -11,7 +11,7 @@ use crate::record::{Hold, Record, Scatter};
 use crate::registration::Slot;
 
 /// Local memory of an operation, and what keeps it.
-pub struct Source {
+pub(crate) struct Source {
     pub base: *mut u8,
     pub desc: *mut c_void,
     pub hold: Hold,
@@ -20,7 +20,7 @@ pub struct Source {
 
 impl Engine {
     /// A record's own data as local memory.
-    pub fn inline(&self, record: NonNull<Record>, scatter: Option<Scatter>) -> Source {
+    pub(crate) fn inline(&self, record: NonNull<Record>, scatter: Option<Scatter>) -> Source {
         Source {
             base: Record::data(record),
             // SAFETY: a record that has not begun.
@@ -31,7 +31,7 @@ impl Engine {
     }
 
     /// A bounce buffer, and it as local memory.
-    pub fn bounce(&self, pe: usize) -> Slot<Local> {
+    pub(crate) fn bounce(&self, pe: usize) -> Slot<Local> {
         match self.buffers.slot() {
             Some(slot) => slot,
             None => self.wait_for_buffer(pe),
@@ -43,7 +43,7 @@ impl Engine {
     #[cold]
     fn wait_for_buffer(&self, pe: usize) -> Slot<Local> {
         let mut since = Instant::now();
-        let mut idle = Idle::new(self.request.spin);
+        let mut idle = Idle::new(self.config.spin);
         loop {
             if self.progress() > 0 {
                 since = Instant::now();
@@ -52,7 +52,7 @@ impl Engine {
             if let Some(slot) = self.buffers.slot() {
                 return slot;
             }
-            if since.elapsed() > self.request.patience {
+            if since.elapsed() > self.config.peer_timeout {
                 self.lost(pe, "no operation completes, and all buffers are in use");
             }
             idle.pause(&self.bell, &mut || false);
@@ -60,7 +60,7 @@ impl Engine {
     }
 
     /// A bounce buffer as local memory.
-    pub fn slot_source(slot: Slot<Local>, scatter: Option<Scatter>) -> Source {
+    pub(crate) fn slot_source(slot: Slot<Local>, scatter: Option<Scatter>) -> Source {
         Source {
             base: slot.as_ptr(),
             desc: slot.region().desc(),
@@ -70,7 +70,7 @@ impl Engine {
     }
 
     /// The program's memory, where it is. None: it cannot be registered.
-    pub fn direct(&self, base: *mut u8, len: usize) -> Option<Source> {
+    pub(crate) fn direct(&self, base: *mut u8, len: usize) -> Option<Source> {
         let source = |desc, hold| Source {
             base,
             desc,

@@ -9,7 +9,7 @@ const FORM: u8 = 2;
 const KEYS: usize = 8;
 
 #[derive(Debug, PartialEq, Eq, Default)]
-pub struct Ticket {
+pub(crate) struct Ticket {
     pub provider: String,
     /// The endpoint's address in libfabric's form, and which form it is.
     pub name: Vec<u8>,
@@ -24,14 +24,14 @@ pub struct Ticket {
 }
 
 #[derive(Debug, PartialEq, Eq, Default)]
-pub struct SegmentTicket {
+pub(crate) struct SegmentTicket {
     pub base: u64,
     pub len: u64,
     pub keys: Vec<u64>,
 }
 
 impl Ticket {
-    pub fn to_bytes(&self) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut out = vec![FORM, u8::from(self.virtual_addresses)];
         let mut text = |bytes: &[u8]| {
             let len = bytes.len().min(255);
@@ -62,7 +62,7 @@ impl Ticket {
 
     /// # Errors
     /// These are not the bytes of a ticket of this version.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Ticket, Error> {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Ticket, Error> {
         parse(bytes).ok_or_else(|| {
             Error::new("a PE's address is not understood: do all nodes have the same FerroSHMEM?")
         })

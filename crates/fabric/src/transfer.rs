@@ -4,18 +4,18 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 
 use crate::Remote;
+use crate::context::Counts;
 use crate::engine::Engine;
 use crate::gather::{Pieces, SMALL};
 use crate::peer::Spot;
 use crate::question::{LONGEST, Question};
 use crate::record::{INLINE, Record, Scatter, Tally};
 use crate::source::Source;
-use crate::stream::Counts;
 use crate::sys;
 
 /// Which way an operation moves data.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub(crate) enum Way {
     Write,
     /// A write that is complete when the source may be changed, delivered or not.
     Send,
@@ -27,7 +27,7 @@ impl Engine {
     ///
     /// # Safety
     /// The local memory is there, and stays until the operation is complete.
-    pub unsafe fn begin(
+    pub(crate) unsafe fn begin(
         &self,
         record: NonNull<Record>,
         pe: usize,
@@ -61,8 +61,8 @@ impl Engine {
                 iov_len: pieces.bytes,
             };
             let message = sys::fi_msg_rma {
-                msg_iov: &iov,
-                desc: &mut desc,
+                msg_iov: &raw const iov,
+                desc: &raw mut desc,
                 iov_count: 1,
                 addr: peer,
                 rma_iov: pieces.list.as_ptr(),
@@ -73,15 +73,15 @@ impl Engine {
             match way {
                 Way::Write => {
                     let flags = u64::from(sys::FI_DELIVERY_COMPLETE | sys::FI_COMPLETION);
-                    self.submit(pe, || sys::fi_writemsg(ep, &message, flags));
+                    self.submit(pe, || sys::fi_writemsg(ep, &raw const message, flags));
                 }
                 Way::Send => {
                     let flags = u64::from(sys::FI_INJECT_COMPLETE | sys::FI_COMPLETION);
-                    self.submit(pe, || sys::fi_writemsg(ep, &message, flags));
+                    self.submit(pe, || sys::fi_writemsg(ep, &raw const message, flags));
                 }
                 Way::Read => {
                     let flags = u64::from(sys::FI_COMPLETION);
-                    self.submit(pe, || sys::fi_readmsg(ep, &message, flags));
+                    self.submit(pe, || sys::fi_readmsg(ep, &raw const message, flags));
                 }
             }
         }
@@ -91,7 +91,7 @@ impl Engine {
     ///
     /// # Safety
     /// It is as long as the pieces.
-    pub unsafe fn write_record(&self, record: NonNull<Record>, pe: usize, pieces: &Pieces) {
+    pub(crate) unsafe fn write_record(&self, record: NonNull<Record>, pe: usize, pieces: &Pieces) {
         // SAFETY: the record's data lives as long as the record.
         unsafe {
             let source = self.inline(record, None);
@@ -102,7 +102,7 @@ impl Engine {
     /// Calls `f` for each part of `len` remote bytes that one operation may be about: where
     /// it is there, how many bytes precede it, how long it is.
     #[inline]
-    pub fn parts(
+    pub(crate) fn parts(
         &self,
         at: Remote,
         len: usize,
@@ -125,7 +125,7 @@ impl Engine {
     ///
     /// # Safety
     /// The memory is there until the operations are complete.
-    pub unsafe fn move_direct(
+    pub(crate) unsafe fn move_direct(
         &self,
         way: Way,
         at: Remote,
@@ -154,7 +154,7 @@ impl Engine {
     ///
     /// # Safety
     /// The memory is there; what is read into, until the operations are complete.
-    pub unsafe fn move_copied(
+    pub(crate) unsafe fn move_copied(
         &self,
         way: Way,
         at: Remote,
@@ -174,7 +174,7 @@ impl Engine {
             match way {
                 // SAFETY: the buffer has room for a part.
                 Way::Write | Way::Send => unsafe {
-                    ptr::copy_nonoverlapping(to, source.base, part)
+                    ptr::copy_nonoverlapping(to, source.base, part);
                 },
                 Way::Read => {
                     source.scatter = Some(Scatter {
@@ -195,7 +195,14 @@ impl Engine {
 
     /// # Safety
     /// See [`Fabric::put`](crate::Fabric::put).
-    pub unsafe fn put(&self, counts: &Counts, to: Remote, from: *const u8, len: usize, keep: bool) {
+    pub(crate) unsafe fn put(
+        &self,
+        counts: &Counts,
+        to: Remote,
+        from: *const u8,
+        len: usize,
+        keep: bool,
+    ) {
         if len == 0 {
             return;
         }
@@ -228,7 +235,7 @@ impl Engine {
 
     /// # Safety
     /// See [`Fabric::send`](crate::Fabric::send).
-    pub unsafe fn send(&self, counts: &Counts, to: Remote, from: *const u8, len: usize) {
+    pub(crate) unsafe fn send(&self, counts: &Counts, to: Remote, from: *const u8, len: usize) {
         let lane = self.lane(counts, to.pe, true);
         let tally = || Tally::stream(counts, lane, true);
         // SAFETY: the caller's promise.
@@ -237,7 +244,7 @@ impl Engine {
 
     /// # Safety
     /// See [`Fabric::tell`](crate::Fabric::tell).
-    pub unsafe fn tell(&self, counts: &Counts, to: Remote, from: *const u8, len: usize) {
+    pub(crate) unsafe fn tell(&self, counts: &Counts, to: Remote, from: *const u8, len: usize) {
         self.gathers.settle(self);
         let peer = self.peer(to.pe);
         let spot = self.spot(peer, to);
@@ -259,7 +266,13 @@ impl Engine {
 
     /// # Safety
     /// See [`Fabric::get`](crate::Fabric::get).
-    pub unsafe fn get(&self, counts: Option<&Counts>, to: *mut u8, from: Remote, len: usize) {
+    pub(crate) unsafe fn get(
+        &self,
+        counts: Option<&Counts>,
+        to: *mut u8,
+        from: Remote,
+        len: usize,
+    ) {
         if len == 0 {
             return;
         }
@@ -292,7 +305,7 @@ impl Engine {
 }
 
 /// One more operation for a waiter.
-pub fn waited(left: &AtomicUsize) -> Tally {
+pub(crate) fn waited(left: &AtomicUsize) -> Tally {
     left.fetch_add(1, Relaxed);
     Tally::waiter(left)
 }

@@ -4,12 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use ferroshmem_core::env;
+use ferroshmem_core::config;
 
 fn info(arguments: &[&str], set: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_oshmem_info"));
     command.args(arguments);
-    env::keep_from(&mut command, &[]);
+    config::isolate(&mut command, &[]);
     command.env("XDG_CONFIG_HOME", "/nonexistent");
     command.envs(set.iter().copied()).output().unwrap()
 }

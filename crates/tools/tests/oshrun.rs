@@ -52,7 +52,7 @@ fn what_cannot_run_is_one_line() {
         ("-n 100000 true".to_owned(), 2, "'100000'"),
         ("-n many true".to_owned(), 2, "'many'"),
         ("-n 4000 true : -n 4000 true".to_owned(), 2, "8000"),
-        ("".to_owned(), 2, "no program"),
+        (String::new(), 2, "no program"),
         (
             "-n 2 --no-such-option true".to_owned(),
             2,

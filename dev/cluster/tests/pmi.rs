@@ -1,6 +1,6 @@
 //! The machines' PMI-1 server with the library's own client, in processes of this machine.
 
-use ferroshmem_bootstrap::{Settings, find};
+use ferroshmem_bootstrap::{Config, detect};
 use ferroshmem_cluster::machines::pmi::Server;
 use std::env;
 use std::net::TcpListener;
@@ -18,11 +18,11 @@ const TASK: &str = "FERROSHMEM_RIG_TEST";
 #[test]
 #[ignore = "a PE of the other tests"]
 fn pe() {
-    let settings = Settings {
+    let config = Config {
         deadline: Duration::from_secs(20),
-        ..Settings::default()
+        ..Config::default()
     };
-    let client = find(&settings).unwrap().unwrap();
+    let client = detect(&config).unwrap().unwrap();
     let (rank, size) = (client.rank(), client.size());
     if env::var(TASK).unwrap() == "abort" {
         if rank == size - 1 {
@@ -48,7 +48,7 @@ fn start(size: usize, task: &str) -> (Vec<Child>, mpsc::Receiver<(usize, i32)>) 
     let address = listener.local_addr().unwrap().to_string();
     let (sender, aborts) = mpsc::channel();
     let server = Server::new(size, move |rank, status| {
-        sender.send((rank, status)).unwrap()
+        sender.send((rank, status)).unwrap();
     });
     thread::spawn(move || server.listen(&listener));
     let start = |rank: usize| {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use ferroshmem_cluster::hosts::{Command, Launcher, MOST_HOSTS, Order, Placement, Rig, Slurm};
-use ferroshmem_core::env::keep_from;
+use ferroshmem_core::config::isolate;
 
 use crate::job::{Job, Outcome, now_ms};
 
@@ -87,7 +87,7 @@ impl Station {
         Ok(self.rig.command("a", words).change(|command| {
             command.envs(job.env.iter().map(|(name, value)| (name, value)));
             command.envs(own.iter().copied());
-            keep_from(command, &["FERROSHMEM_"]);
+            isolate(command, &["FERROSHMEM_"]);
         }))
     }
 

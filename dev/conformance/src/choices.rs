@@ -1,6 +1,7 @@
 //! The algorithms of collectives, as jobs are forced to use them.
 
 use ferroshmem_core::choice::{Choice, Collective};
+use ferroshmem_core::config;
 
 /// One choice for each collective.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +30,7 @@ impl Choices {
 
     /// The environment that forces them at a number of PEs.
     pub fn environment(self, pes: usize) -> impl Iterator<Item = (&'static str, String)> {
-        let force = move |c: Collective| (c.variable().name, self.of(c, pes).to_string());
+        let force = move |c: Collective| (config::algorithm(c).name, self.of(c, pes).to_string());
         Collective::ALL.into_iter().map(force)
     }
 

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use ferroshmem_core::env;
+use ferroshmem_core::config;
 use nix::sys::signal::{Signal, kill};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
@@ -159,7 +159,7 @@ impl Running {
             oshrun.arg(&job.command[0]);
             oshrun
         };
-        env::keep_from(&mut command, &["FERROSHMEM_"]);
+        config::isolate(&mut command, &["FERROSHMEM_"]);
         let child = command
             .args(&job.command[1..])
             .envs(job.env.iter().map(|(k, v)| (k, v)))

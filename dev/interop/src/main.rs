@@ -132,7 +132,7 @@ fn globals(world: &World) -> Result<(), Error> {
     world.barrier();
     assert_eq!(
         part::part_global(),
-        before + number(me.previous()) as c_long
+        before + c_long::from(number(me.previous()))
     );
     let counted = IN_RUST.load(Relaxed);
     assert_eq!(counted, if me.number() == 0 { 7 + n } else { 7 });

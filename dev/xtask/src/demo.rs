@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// Options of the task.
 #[derive(Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// Number of PEs
     #[arg(short, default_value_t = 4, value_name = "PES")]
     n: usize,
@@ -22,7 +22,7 @@ pub struct Options {
 ///
 /// # Errors
 /// If something cannot be built, or if the keys are not sorted.
-pub fn main(options: &Options) -> Result<()> {
+pub(crate) fn main(options: &Options) -> Result<()> {
     let target = workspace::target()?;
     let prefix = target.join("ferroshmem");
     install::into(&prefix, false)?;

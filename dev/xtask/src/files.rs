@@ -7,23 +7,23 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 /// Mode of programs and shared libraries.
-pub const PROGRAM: u32 = 0o755;
+pub(crate) const PROGRAM: u32 = 0o755;
 /// Mode of other files.
-pub const DATA: u32 = 0o644;
+pub(crate) const DATA: u32 = 0o644;
 
 /// A directory that files are installed into.
 ///
 /// A file takes its place by a rename, so that processes which run an older copy keep it, and
 /// nobody sees half a file.
 #[derive(Debug)]
-pub struct Tree {
+pub(crate) struct Tree {
     root: PathBuf,
     installed: Vec<PathBuf>,
 }
 
 impl Tree {
     /// Installs below `root`, which need not exist.
-    pub fn new(root: PathBuf) -> Self {
+    pub(crate) fn new(root: PathBuf) -> Self {
         Self {
             root,
             installed: Vec::new(),
@@ -31,7 +31,7 @@ impl Tree {
     }
 
     /// Copies a file to `to`, a path below the root; `change` may alter the copy.
-    pub fn copy(
+    pub(crate) fn copy(
         &mut self,
         from: &Path,
         to: &str,
@@ -48,7 +48,7 @@ impl Tree {
     }
 
     /// Writes a text file to `to`.
-    pub fn write(&mut self, to: &str, text: &str) -> Result<()> {
+    pub(crate) fn write(&mut self, to: &str, text: &str) -> Result<()> {
         self.place(to, |file| {
             fs::write(file, text)?;
             Ok(fs::set_permissions(file, Permissions::from_mode(DATA))?)
@@ -56,12 +56,12 @@ impl Tree {
     }
 
     /// Makes `to` a link to `target`, a path relative to the link's directory.
-    pub fn link(&mut self, target: &str, to: &str) -> Result<()> {
+    pub(crate) fn link(&mut self, target: &str, to: &str) -> Result<()> {
         self.place(to, |link| Ok(symlink(target, link)?))
     }
 
     /// All files and links installed so far, in order.
-    pub fn installed(&self) -> &[PathBuf] {
+    pub(crate) fn installed(&self) -> &[PathBuf] {
         &self.installed
     }
 
@@ -92,7 +92,7 @@ fn remove(file: &Path) -> Result<()> {
 }
 
 /// Files below `directory` whose name ends in `ending`, as paths relative to it, sorted.
-pub fn below(directory: &Path, ending: &str) -> Result<Vec<String>> {
+pub(crate) fn below(directory: &Path, ending: &str) -> Result<Vec<String>> {
     let mut found = Vec::new();
     let entries = fs::read_dir(directory)
         .with_context(|| format!("cannot read the directory {}", directory.display()))?;

@@ -13,7 +13,7 @@ const CXX_NAMES: &[&str] = &["bin/oshc++", "bin/oshCC", "bin/oshcxx"];
 
 /// Options of the task.
 #[derive(Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// Directory to install into; it gets bin/, include/, lib/ and share/
     #[arg(long, value_name = "DIR")]
     prefix: PathBuf,
@@ -31,7 +31,7 @@ pub struct Options {
 ///
 /// # Errors
 /// If something cannot be built or written.
-pub fn main(options: &Options) -> Result<()> {
+pub(crate) fn main(options: &Options) -> Result<()> {
     let prefix = path::absolute(&options.prefix)
         .with_context(|| format!("--prefix {}", options.prefix.display()))?;
     let root = match &options.destdir {
@@ -50,19 +50,13 @@ pub fn main(options: &Options) -> Result<()> {
 ///
 /// # Errors
 /// If something cannot be built or written.
-pub fn into(root: &Path, debug: bool) -> Result<()> {
-    let mut build = workspace::cargo("build");
-    build.args([
-        "--package",
-        "ferroshmem-libshmem",
-        "--package",
-        "ferroshmem-tools",
-    ]);
-    if !debug {
-        build.arg("--release");
-    }
-    run(&mut build)?;
-    let built = workspace::target()?.join(if debug { "debug" } else { "release" });
+pub(crate) fn into(root: &Path, debug: bool) -> Result<()> {
+    let [commands, library] = match debug {
+        true => ["dev", "dev"],
+        false => ["commands", "release"],
+    };
+    let commands = build("ferroshmem-tools", commands)?;
+    let library = build("ferroshmem-libshmem", library)?;
 
     let strip = !debug && works(Command::new("strip").arg("--version"));
     if !debug && !strip {
@@ -78,12 +72,17 @@ pub fn into(root: &Path, debug: bool) -> Result<()> {
     let mut tree = Tree::new(root.to_owned());
     for program in ["oshrun", "oshcc", "oshmem_info", "oshtune"] {
         let to = format!("bin/{program}");
-        tree.copy(&built.join(program), &to, PROGRAM, stripped("--strip-all"))?;
+        tree.copy(
+            &commands.join(program),
+            &to,
+            PROGRAM,
+            stripped("--strip-all"),
+        )?;
     }
     for name in CXX_NAMES {
         tree.link("oshcc", name)?;
     }
-    let shared = built.join("libshmem.so");
+    let shared = library.join("libshmem.so");
     tree.copy(
         &shared,
         "lib/libshmem.so.1",
@@ -91,7 +90,7 @@ pub fn into(root: &Path, debug: bool) -> Result<()> {
         stripped("--strip-unneeded"),
     )?;
     tree.link("libshmem.so.1", "lib/libshmem.so")?;
-    let archive = built.join("libshmem.a");
+    let archive = library.join("libshmem.a");
     tree.copy(&archive, "lib/libshmem.a", DATA, stripped("--strip-debug"))?;
 
     let headers = workspace::root().join("include");
@@ -110,6 +109,15 @@ pub fn into(root: &Path, debug: bool) -> Result<()> {
         shown(root).display()
     );
     Ok(())
+}
+
+/// Builds a package; returns the folder that cargo puts the results in.
+fn build(package: &str, profile: &str) -> Result<PathBuf> {
+    let mut build = workspace::cargo("build");
+    build.args(["--package", package, "--profile", profile]);
+    run(&mut build)?;
+    let folder = if profile == "dev" { "debug" } else { profile };
+    Ok(workspace::target()?.join(folder))
 }
 
 fn run_quietly(command: &mut Command) -> Result<()> {

@@ -7,7 +7,7 @@ mod package;
 mod report;
 mod rig;
 mod run;
-mod suite;
+mod test;
 mod workspace;
 
 use anyhow::Result;
@@ -29,7 +29,7 @@ enum Task {
     /// Compiles and runs an integer sort, with an installation of its own in target/
     Demo(demo::Options),
     /// Runs all checks and tests that the tools on this machine allow
-    Test(suite::Options),
+    Test(test::Options),
     /// Measures the library beside every other OpenSHMEM and MPI found, and writes a page of plots
     Report(report::Options),
     /// Runs jobs across several hosts, which it makes on this machine
@@ -53,7 +53,7 @@ fn perform(task: Task) -> Result<ExitCode> {
     match task {
         Task::Install(options) => install::main(&options)?,
         Task::Demo(options) => demo::main(&options)?,
-        Task::Test(options) => suite::main(&options)?,
+        Task::Test(options) => test::main(&options)?,
         Task::Rig(options) => rig::main(&options)?,
         Task::Report(options) => return report::main(&options),
     }

@@ -34,7 +34,7 @@ const LINKS: &[(&str, &str)] = &[
 ];
 
 /// Installs the files.
-pub fn install(tree: &mut Tree) -> Result<()> {
+pub(crate) fn install(tree: &mut Tree) -> Result<()> {
     for (template, to) in FILES {
         let path = workspace::root().join("packaging").join(template);
         let text =

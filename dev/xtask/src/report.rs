@@ -9,7 +9,7 @@ use std::process::ExitCode;
 /// Options of the task.
 #[derive(Args)]
 #[command(disable_help_flag = true)]
-pub struct Options {
+pub(crate) struct Options {
     /// Options of pgas-microbench; --help lists them
     #[arg(
         trailing_var_arg = true,
@@ -23,7 +23,7 @@ pub struct Options {
 ///
 /// # Errors
 /// If something cannot be built or started.
-pub fn main(options: &Options) -> Result<ExitCode> {
+pub(crate) fn main(options: &Options) -> Result<ExitCode> {
     let prefix = workspace::target()?.join("ferroshmem");
     install::into(&prefix, false)?;
     let mut report = workspace::cargo("run");

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 
 /// Options of the task.
 #[derive(Args)]
-pub struct Options {
+pub(crate) struct Options {
     #[command(subcommand)]
     rig: Rig,
 }
@@ -36,7 +36,7 @@ enum Rig {
 ///
 /// # Errors
 /// If one fails.
-pub fn main(options: &Options) -> Result<()> {
+pub(crate) fn main(options: &Options) -> Result<()> {
     let prefix = workspace::target()?.join("test-prefix");
     install::into(&prefix, false)?;
     let (suite, tests, full, filter) = match &options.rig {

@@ -10,7 +10,7 @@ use std::process::{Command, ExitStatus, Stdio};
 ///
 /// # Errors
 /// If it cannot be started.
-pub fn status(command: &mut Command) -> Result<ExitStatus> {
+pub(crate) fn status(command: &mut Command) -> Result<ExitStatus> {
     eprintln!("+ {}", line(command));
     let program = command.get_program().to_owned();
     command
@@ -22,7 +22,7 @@ pub fn status(command: &mut Command) -> Result<ExitStatus> {
 ///
 /// # Errors
 /// If it cannot be started or does not end well.
-pub fn run(command: &mut Command) -> Result<()> {
+pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = status(command)?;
     if !status.success() {
         bail!("failed ({status}): {}", line(command));
@@ -31,7 +31,7 @@ pub fn run(command: &mut Command) -> Result<()> {
 }
 
 /// Whether a command can be started and ends well; it prints nothing.
-pub fn works(command: &mut Command) -> bool {
+pub(crate) fn works(command: &mut Command) -> bool {
     let quiet = command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -40,7 +40,7 @@ pub fn works(command: &mut Command) -> bool {
 }
 
 /// A path as the user would write it: relative where it is below the current directory.
-pub fn shown(path: &Path) -> &Path {
+pub(crate) fn shown(path: &Path) -> &Path {
     let here = env::current_dir().unwrap_or_default();
     match path.strip_prefix(here) {
         Ok(below) if !below.as_os_str().is_empty() => below,

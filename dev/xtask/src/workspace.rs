@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 /// Directory of the workspace: the one that cargo runs this program for, which is not always
 /// the one that it was built in, if two checkouts share a target directory.
-pub fn root() -> &'static Path {
+pub(crate) fn root() -> &'static Path {
     static ROOT: OnceLock<PathBuf> = OnceLock::new();
     ROOT.get_or_init(|| {
         let package = env::var_os("CARGO_MANIFEST_DIR")
@@ -19,7 +19,7 @@ pub fn root() -> &'static Path {
 
 /// Cargo's target directory. This program itself was built into it, which holds however the
 /// directory was chosen (option, environment, configuration).
-pub fn target() -> Result<PathBuf> {
+pub(crate) fn target() -> Result<PathBuf> {
     let program = env::current_exe().context("cannot tell where this program is")?;
     let profile = program.parent().context("this program has no directory")?;
     Ok(profile.parent().unwrap_or(profile).to_owned())
@@ -27,7 +27,7 @@ pub fn target() -> Result<PathBuf> {
 
 /// A cargo command for this workspace, in the directory that the user is in: relative paths in
 /// the environment keep their meaning.
-pub fn cargo(subcommand: &str) -> Command {
+pub(crate) fn cargo(subcommand: &str) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command
         .arg(subcommand)

@@ -27,7 +27,7 @@ fn state_after(mut steps: u64) -> u64 {
 }
 
 /// The sequence of keys from the one of index `first` on, each below 2^`log2_max_key`.
-pub fn from(first: usize, log2_max_key: u32) -> impl Iterator<Item = u32> {
+pub(crate) fn from(first: usize, log2_max_key: u32) -> impl Iterator<Item = u32> {
     let mut state = state_after(NUMBERS_OF_KEY * first as u64);
     std::iter::repeat_with(move || {
         let mut sum = 0; // below 2^48

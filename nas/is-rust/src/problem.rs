@@ -2,10 +2,10 @@
 //! (NAS reports RNR-94-007 and NAS-95-020, and their successors).
 
 /// Rankings that are timed.
-pub const ITERATIONS: u32 = 10;
+pub(crate) const ITERATIONS: u32 = 10;
 
 /// Keys whose ranks are known.
-pub const TESTS: usize = 5;
+pub(crate) const TESTS: usize = 5;
 
 /// PEs that a class is defined for, unless it says otherwise.
 const MOST_PES: usize = 1024;
@@ -13,7 +13,7 @@ const MOST_PES: usize = 1024;
 /// A key whose rank is known: that of `keys[index]` is `rank + step * (iteration - since)`, because
 /// each iteration adds a small key and takes a large one away.
 #[derive(Debug, Clone, Copy)]
-pub struct Test {
+pub(crate) struct Test {
     pub index: usize,
     rank: i64,
     step: i64,
@@ -22,14 +22,14 @@ pub struct Test {
 
 impl Test {
     /// The key's rank in an iteration.
-    pub fn rank(&self, iteration: u32) -> i64 {
+    pub(crate) fn rank(&self, iteration: u32) -> i64 {
         self.rank + self.step * (i64::from(iteration) - self.since)
     }
 }
 
 /// A class.
 #[derive(Debug)]
-pub struct Problem {
+pub(crate) struct Problem {
     pub class: char,
     /// Of the number of keys.
     pub log2_keys: u32,
@@ -89,18 +89,18 @@ const PROBLEMS: &[Problem] = &[
 
 impl Problem {
     /// The problem of a class, if there is one of this name.
-    pub fn of_class(name: &str) -> Option<&'static Self> {
+    pub(crate) fn of_class(name: &str) -> Option<&'static Self> {
         PROBLEMS
             .iter()
             .find(|problem| name == problem.class.encode_utf8(&mut [0; 4]))
     }
 
     /// The classes that there are.
-    pub fn classes() -> String {
+    pub(crate) fn classes() -> String {
         PROBLEMS.iter().map(|problem| problem.class).collect()
     }
 
-    pub fn keys(&self) -> usize {
+    pub(crate) fn keys(&self) -> usize {
         1 << self.log2_keys
     }
 }

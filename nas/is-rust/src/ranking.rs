@@ -69,7 +69,7 @@ fn count_values(keys: &Symmetric<'_, u32>, range: Range<usize>, counts: &mut [u3
 }
 
 /// My part of the ranking of a problem's keys.
-pub struct Ranking<'w> {
+pub(crate) struct Ranking<'w> {
     world: &'w World,
     pub problem: &'static Problem,
     /// My part of the sequence.
@@ -98,7 +98,7 @@ fn log2_buckets(problem: &Problem, n_pes: usize) -> u32 {
 
 impl<'w> Ranking<'w> {
     /// The keys of a problem, and room for those that come from other PEs.
-    pub fn new(
+    pub(crate) fn new(
         world: &'w World,
         problem: &'static Problem,
     ) -> Result<(Self, Symmetric<'w, u32>), Error> {
@@ -136,7 +136,10 @@ impl<'w> Ranking<'w> {
     }
 
     /// Ranks all keys; returns those of my buckets, bucket by bucket.
-    pub fn run(&mut self, received: Symmetric<'w, u32>) -> Result<Symmetric<'w, u32>, Error> {
+    pub(crate) fn run(
+        &mut self,
+        received: Symmetric<'w, u32>,
+    ) -> Result<Symmetric<'w, u32>, Error> {
         self.count();
         self.plan()?;
         let received = self.send(received)?;
@@ -228,24 +231,24 @@ impl<'w> Ranking<'w> {
     }
 
     /// The rank of a key, if it is in one of my buckets.
-    pub fn rank_of(&mut self, key: u32) -> Option<&mut u32> {
+    pub(crate) fn rank_of(&mut self, key: u32) -> Option<&mut u32> {
         let first = self.mine.start << self.shift;
         let is_mine = self.mine.contains(&((key >> self.shift) as usize));
         is_mine.then(|| &mut self.ranks[key as usize - first])
     }
 
     /// The keys that are tested.
-    pub fn test_keys(&self) -> [u32; TESTS] {
+    pub(crate) fn test_keys(&self) -> [u32; TESTS] {
         std::array::from_fn(|test| self.totals[self.buckets + test])
     }
 
     /// Ranks of the keys in my buckets.
-    pub fn my_ranks(&self) -> Range<usize> {
+    pub(crate) fn my_ranks(&self) -> Range<usize> {
         self.starts[self.mine.start]..self.starts[self.mine.end]
     }
 
     /// Values that keys in my buckets can have.
-    pub fn my_values(&self) -> Range<u32> {
+    pub(crate) fn my_values(&self) -> Range<u32> {
         (self.mine.start << self.shift) as u32..(self.mine.end << self.shift) as u32
     }
 }

@@ -6,7 +6,7 @@ use std::fmt::{self, Display};
 use crate::problem::{ITERATIONS, Problem};
 
 /// The result of one run.
-pub struct Report {
+pub(crate) struct Report {
     pub problem: &'static Problem,
     pub n_pes: usize,
     /// Of the timed iterations, on the slowest PE.

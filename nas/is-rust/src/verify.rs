@@ -6,7 +6,7 @@ use ferroshmem::{Error, Sum, World};
 use crate::ranking::Ranking;
 
 /// How many of the test keys are mine and have the rank they should have in an iteration.
-pub fn tests(ranking: &mut Ranking<'_>, iteration: u32) -> u64 {
+pub(crate) fn tests(ranking: &mut Ranking<'_>, iteration: u32) -> u64 {
     let tests = ranking.problem.tests;
     let keys = ranking.test_keys();
     let right = tests.iter().zip(keys).filter(|(test, key)| {
@@ -39,7 +39,11 @@ fn at_their_ranks(ranking: &mut Ranking<'_>, received: &[u32]) -> Option<Vec<u32
 
 /// Whether the ranks put all keys of all PEs in order; uses the ranks up. `received` are the keys of
 /// my buckets.
-pub fn order(world: &World, ranking: &mut Ranking<'_>, received: &[u32]) -> Result<bool, Error> {
+pub(crate) fn order(
+    world: &World,
+    ranking: &mut Ranking<'_>,
+    received: &[u32],
+) -> Result<bool, Error> {
     let sorted = at_their_ranks(ranking, &received[..ranking.my_ranks().len()]);
     let values = ranking.my_values();
     // Buckets keep PEs apart: what is mine is above all of the PEs before me.

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, ensure};
 use super::blank;
 use crate::{Measurement, Quantity};
 
-pub fn read(text: &str) -> Result<Measurement> {
+pub(super) fn read(text: &str) -> Result<Measurement> {
     let field = |name: &str| {
         let lines = text.lines().filter_map(|line| line.split_once('='));
         let mut named = lines.filter(|(left, _)| left.trim() == name);

@@ -9,7 +9,7 @@ const KERNELS: [&str; 4] = ["copy", "scale", "add", "triad"];
 
 /// Rates from lines such as `Copy:  12345.6  0.1  0.1  0.2`: best rate in MB/s, then average,
 /// least and greatest time in seconds.
-pub fn read(text: &str) -> Result<Vec<Measurement>> {
+pub(super) fn read(text: &str) -> Result<Vec<Measurement>> {
     ensure!(
         text.contains("Solution Validates"),
         "the results are not validated"

@@ -12,7 +12,7 @@ const FORMS: [&str; 2] = ["putget", "ptr"];
 /// Pairs of PEs that communicate at once.
 const PAIRS: [u32; 4] = [1, 2, 8, 64];
 
-pub fn plan(request: &Request<'_>) -> Vec<Run> {
+pub(super) fn plan(request: &Request<'_>) -> Vec<Run> {
     let mut runs = Vec::new();
     for pairs in PAIRS {
         for program in ["latency", "bandwidth", "atomics"] {

@@ -14,7 +14,7 @@ struct Program {
     pes: &'static [u32],
 }
 
-pub fn plan(request: &Request<'_>) -> Vec<Run> {
+pub(super) fn plan(request: &Request<'_>) -> Vec<Run> {
     use Class::{A, B, S, W};
     let programs = if request.quick() {
         [

@@ -17,7 +17,7 @@ const PROGRAMS: [(&str, &str, bool); 4] = [
 /// already a few times as large as a core's share of a last-level cache.
 const QUICK_CAP: u32 = 1536;
 
-pub fn plan(request: &Request<'_>) -> Vec<Run> {
+pub(super) fn plan(request: &Request<'_>) -> Vec<Run> {
     let mut runs = Vec::new();
     let arguments = match request.quick() {
         true => vec![format!("--cap={QUICK_CAP}")],

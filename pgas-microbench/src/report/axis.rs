@@ -61,7 +61,7 @@ fn scaled(mut value: f64, step: f64, units: &[&str]) -> String {
 }
 
 /// A number to three digits, without zeros at the end of a fraction.
-pub fn digits(value: f64) -> String {
+pub(super) fn digits(value: f64) -> String {
     if value <= 0.0 {
         return "0".to_owned();
     }

@@ -14,7 +14,7 @@ use crate::Spread;
 ///
 /// # Errors
 /// If it cannot be drawn.
-pub fn draw(plot: &Plot<'_>, chart: &BarChart) -> Result<()> {
+pub(super) fn draw(plot: &Plot<'_>, chart: &BarChart) -> Result<()> {
     /// The part of a name's stretch that its bars fill.
     const FILLED: f64 = 0.8;
     let width = FILLED / chart.bars.len().max(1) as f64;
@@ -45,7 +45,7 @@ pub fn draw(plot: &Plot<'_>, chart: &BarChart) -> Result<()> {
 ///
 /// # Errors
 /// If it cannot be drawn.
-pub fn rectangle<C: CoordTranslate>(
+pub(super) fn rectangle<C: CoordTranslate>(
     area: &DrawingArea<SVGBackend<'_>, C>,
     corners: [C::From; 2],
     style: Style,

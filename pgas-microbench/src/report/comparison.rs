@@ -19,7 +19,7 @@ impl From<&Measurement> for Spread {
 
 /// One thing measured in two ways.
 #[derive(Debug, Clone, Copy)]
-pub struct Pair<'a> {
+pub(super) struct Pair<'a> {
     /// What is judged.
     pub ours: &'a Measurement,
     /// What it is judged by.
@@ -28,12 +28,12 @@ pub struct Pair<'a> {
 
 impl Pair<'_> {
     /// Our value divided by the other.
-    pub fn ratio(&self) -> f64 {
+    pub(super) fn ratio(&self) -> f64 {
         self.ours.median / self.other.median
     }
 
     /// A row of a figure's table: at `at`, `subject` beside `object`.
-    pub fn finding(&self, at: String, subject: &str, object: &str) -> Finding {
+    pub(super) fn finding(&self, at: String, subject: &str, object: &str) -> Finding {
         let unit = Unit::of(self.ours.quantity);
         let mut words = sentence(subject, self.ratio(), self.ours.quantity, object);
         if Spread::from(self.ours).overlaps(self.other.into()) {
@@ -49,7 +49,7 @@ impl Pair<'_> {
 }
 
 /// The message of many pairs: their median ratio. `None` without pairs.
-pub fn message(pairs: &[Pair<'_>], subject: &str, object: &str) -> Option<String> {
+pub(super) fn message(pairs: &[Pair<'_>], subject: &str, object: &str) -> Option<String> {
     let quantity = pairs.first()?.ours.quantity;
     let mut ratios: Vec<f64> = pairs.iter().map(Pair::ratio).collect();
     let words = sentence(subject, median(&mut ratios), quantity, object);
@@ -60,12 +60,12 @@ pub fn message(pairs: &[Pair<'_>], subject: &str, object: &str) -> Option<String
 }
 
 /// Who made a measurement and how.
-pub fn name(row: &Measurement) -> String {
+pub(super) fn name(row: &Measurement) -> String {
     label(&row.implementation, &row.form)
 }
 
 /// The same within a sentence, where a call is what one expects.
-pub fn maker(row: &Measurement) -> String {
+pub(super) fn maker(row: &Measurement) -> String {
     match row.form.as_str() {
         "call" => row.implementation.clone(),
         _ => name(row).replacen(", ", " by ", 1),
@@ -73,7 +73,7 @@ pub fn maker(row: &Measurement) -> String {
 }
 
 /// The same, of a library and a form.
-pub fn label(implementation: &str, form: &str) -> String {
+pub(super) fn label(implementation: &str, form: &str) -> String {
     let form = match form {
         "call" => "call",
         "ptr" => "shmem_ptr",

@@ -13,7 +13,7 @@ use super::sheet::{Plot, draw_mark};
 ///
 /// # Errors
 /// If it cannot be drawn.
-pub fn draw(plot: &Plot<'_>, chart: &LineChart) -> Result<()> {
+pub(super) fn draw(plot: &Plot<'_>, chart: &LineChart) -> Result<()> {
     if let Some(value) = chart.reference {
         let ends = vec![(chart.x.range.start, value), (chart.x.range.end, value)];
         plot.draw(&PathElement::new(ends, MUTED.stroke_width(3)))?;
@@ -45,7 +45,7 @@ pub fn draw(plot: &Plot<'_>, chart: &LineChart) -> Result<()> {
 ///
 /// # Errors
 /// If it cannot be drawn.
-pub fn stroke<C: CoordTranslate>(
+pub(super) fn stroke<C: CoordTranslate>(
     area: &DrawingArea<SVGBackend<'_>, C>,
     points: Vec<C::From>,
     style: Style,

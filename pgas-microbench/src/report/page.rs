@@ -12,7 +12,7 @@ use super::{Context, RunRecord, sheet};
 ///
 /// # Errors
 /// If a figure cannot be drawn.
-pub fn render(context: &Context, figures: &[Figure], missing: &[Missing]) -> Result<String> {
+pub(super) fn render(context: &Context, figures: &[Figure], missing: &[Missing]) -> Result<String> {
     let drawn = figures
         .iter()
         .map(figure)

@@ -6,13 +6,13 @@ use plotters::style::RGBColor;
 use super::rows::{Rows, is_our_name};
 
 /// Text.
-pub const INK: RGBColor = RGBColor(0x1A, 0x1A, 0x1A);
+pub(super) const INK: RGBColor = RGBColor(0x1A, 0x1A, 0x1A);
 /// Text of less weight, and axes.
-pub const MUTED: RGBColor = RGBColor(0x5A, 0x5A, 0x5A);
+pub(super) const MUTED: RGBColor = RGBColor(0x5A, 0x5A, 0x5A);
 /// Lines behind the data.
-pub const GRID: RGBColor = RGBColor(0xDD, 0xDD, 0xDD);
+pub(super) const GRID: RGBColor = RGBColor(0xDD, 0xDD, 0xDD);
 /// Behind all.
-pub const PAPER: RGBColor = RGBColor(0xFF, 0xFF, 0xFF);
+pub(super) const PAPER: RGBColor = RGBColor(0xFF, 0xFF, 0xFF);
 
 /// A colour, its deep shade, and what stands for both on dark paper.
 struct Hue {
@@ -44,7 +44,7 @@ const HUES: [Hue; 8] = [
 ];
 
 /// Hues for numbers of PEs where all lines belong to one library.
-pub const COUNT_HUES: [usize; 3] = [0, 4, 3];
+pub(super) const COUNT_HUES: [usize; 3] = [0, 4, 3];
 
 /// The shape of a mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,11 +124,11 @@ impl Style {
 
 /// Which library has which colour, the same in all figures of a report.
 #[derive(Debug, Clone)]
-pub struct Palette<'a>(Vec<&'a str>);
+pub(super) struct Palette<'a>(Vec<&'a str>);
 
 impl<'a> Palette<'a> {
     /// This library's colour comes first, others follow as they were measured.
-    pub fn new(rows: &Rows<'a>) -> Self {
+    pub(super) fn new(rows: &Rows<'a>) -> Self {
         let mut names: Vec<&str> = Vec::new();
         for row in rows.iter() {
             if !names.contains(&row.implementation.as_str()) {
@@ -140,14 +140,14 @@ impl<'a> Palette<'a> {
     }
 
     /// The colour of a library.
-    pub fn hue(&self, implementation: &str) -> usize {
+    pub(super) fn hue(&self, implementation: &str) -> usize {
         let place = self.0.iter().position(|name| *name == implementation);
         place.unwrap_or(self.0.len())
     }
 }
 
 /// Rules of a style sheet that give pictures within `scope` the colours of dark paper.
-pub fn dark_rules(scope: &str) -> String {
+pub(super) fn dark_rules(scope: &str) -> String {
     let plain = [
         (INK, "#E8E8E8"),
         (MUTED, "#A9B0B7"),

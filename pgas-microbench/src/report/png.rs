@@ -11,7 +11,7 @@ use resvg::usvg::{Options, Tree};
 const SCALE: f32 = 0.65;
 
 /// Makes PNGs with the fonts of this system.
-pub struct Painter {
+pub(super) struct Painter {
     options: Options<'static>,
 }
 
@@ -20,7 +20,7 @@ impl Painter {
     ///
     /// # Errors
     /// If there are none: pictures would have no words.
-    pub fn new() -> Result<Self> {
+    pub(super) fn new() -> Result<Self> {
         let mut fonts = Database::new();
         fonts.load_system_fonts();
         ensure!(!fonts.is_empty(), "no fonts found on this system");
@@ -37,7 +37,7 @@ impl Painter {
     ///
     /// # Errors
     /// If it is no SVG, or too large.
-    pub fn png(&self, svg: &str) -> Result<Vec<u8>> {
+    pub(super) fn png(&self, svg: &str) -> Result<Vec<u8>> {
         let tree = Tree::from_str(svg, &self.options)?;
         let size = tree
             .size()

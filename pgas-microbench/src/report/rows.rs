@@ -7,22 +7,22 @@ const OURS: &str = "FerroSHMEM";
 
 /// Rows in the order in which they were measured.
 #[derive(Debug, Clone)]
-pub struct Rows<'a>(Vec<&'a Measurement>);
+pub(super) struct Rows<'a>(Vec<&'a Measurement>);
 
 impl<'a> Rows<'a> {
     /// All rows that can be drawn: medians that are positive numbers.
-    pub fn new(measurements: &'a [Measurement]) -> Self {
+    pub(super) fn new(measurements: &'a [Measurement]) -> Self {
         let drawable = |m: &&Measurement| m.median.is_finite() && m.median > 0.0;
         Self(measurements.iter().filter(drawable).collect())
     }
 
     /// Those that fulfil a condition.
-    pub fn filter(&self, condition: impl Fn(&Measurement) -> bool) -> Self {
+    pub(super) fn filter(&self, condition: impl Fn(&Measurement) -> bool) -> Self {
         Self(self.0.iter().copied().filter(|m| condition(m)).collect())
     }
 
     /// Those of one program and operation, in which the library chose the algorithm.
-    pub fn of(&self, program: &str, operation: &str, quantity: Quantity) -> Self {
+    pub(super) fn of(&self, program: &str, operation: &str, quantity: Quantity) -> Self {
         self.filter(|m| {
             m.program == program
                 && m.operation == operation
@@ -32,52 +32,52 @@ impl<'a> Rows<'a> {
     }
 
     /// Those of one number of pairs.
-    pub fn pairs(&self, pairs: u32) -> Self {
+    pub(super) fn pairs(&self, pairs: u32) -> Self {
         self.filter(|m| m.pairs == pairs)
     }
 
     /// Those of one number of PEs.
-    pub fn pes(&self, pes: u32) -> Self {
+    pub(super) fn pes(&self, pes: u32) -> Self {
         self.filter(|m| m.pes == pes)
     }
 
     /// Those of some bytes.
-    pub fn bytes(&self, bytes: u64) -> Self {
+    pub(super) fn bytes(&self, bytes: u64) -> Self {
         self.filter(|m| m.bytes == bytes)
     }
 
     /// Those of some forms.
-    pub fn forms(&self, forms: &[&str]) -> Self {
+    pub(super) fn forms(&self, forms: &[&str]) -> Self {
         self.filter(|m| forms.contains(&m.form.as_str()))
     }
 
     /// Those of this library.
-    pub fn ours(&self) -> Self {
+    pub(super) fn ours(&self) -> Self {
         self.filter(is_ours)
     }
 
     /// Those of the other libraries.
-    pub fn peers(&self) -> Self {
+    pub(super) fn peers(&self) -> Self {
         self.filter(|m| !is_ours(m))
     }
 
     /// Whether a row is among them.
-    pub fn has(&self, row: &Measurement) -> bool {
+    pub(super) fn has(&self, row: &Measurement) -> bool {
         self.0.iter().any(|m| std::ptr::eq(*m, row))
     }
 
     /// The rows themselves.
-    pub fn iter(&self) -> impl Iterator<Item = &'a Measurement> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &'a Measurement> {
         self.0.iter().copied()
     }
 
     /// The last row: where something was measured twice, the second time counts.
-    pub fn last(&self) -> Option<&'a Measurement> {
+    pub(super) fn last(&self) -> Option<&'a Measurement> {
         self.0.last().copied()
     }
 
     /// The row of the shortest time or the highest rate.
-    pub fn best(&self) -> Option<&'a Measurement> {
+    pub(super) fn best(&self) -> Option<&'a Measurement> {
         self.iter().min_by(|a, b| match a.quantity {
             Quantity::Latency => a.median.total_cmp(&b.median),
             Quantity::Bandwidth | Quantity::Rate => b.median.total_cmp(&a.median),
@@ -85,7 +85,7 @@ impl<'a> Rows<'a> {
     }
 
     /// The values of a column, ascending, each once.
-    pub fn values<T: Ord>(&self, column: impl Fn(&'a Measurement) -> T) -> Vec<T> {
+    pub(super) fn values<T: Ord>(&self, column: impl Fn(&'a Measurement) -> T) -> Vec<T> {
         let mut values: Vec<T> = self.iter().map(column).collect();
         values.sort();
         values.dedup();
@@ -94,7 +94,7 @@ impl<'a> Rows<'a> {
 
     /// Who did it and how, each once: this library first, and library calls before loads and
     /// stores.
-    pub fn makers(&self) -> Vec<(&'a str, &'a str)> {
+    pub(super) fn makers(&self) -> Vec<(&'a str, &'a str)> {
         let mut makers: Vec<(&str, &str)> = Vec::new();
         for row in self.iter() {
             let maker = (row.implementation.as_str(), row.form.as_str());
@@ -111,17 +111,17 @@ impl<'a> Rows<'a> {
     }
 
     /// The rows of one maker.
-    pub fn maker(&self, (implementation, form): (&str, &str)) -> Self {
+    pub(super) fn maker(&self, (implementation, form): (&str, &str)) -> Self {
         self.filter(|m| m.implementation == implementation && m.form == form)
     }
 }
 
 /// Whether a row is of this library.
-pub fn is_ours(row: &Measurement) -> bool {
+pub(super) fn is_ours(row: &Measurement) -> bool {
     is_our_name(&row.implementation)
 }
 
 /// Whether a name is this library's; a version may follow.
-pub fn is_our_name(implementation: &str) -> bool {
+pub(super) fn is_our_name(implementation: &str) -> bool {
     implementation.starts_with(OURS)
 }

@@ -14,12 +14,12 @@ use super::{bar_chart, line_chart};
 
 /// A part of a picture. Its points are integers: sizes here are twice those seen, so that
 /// lines are smooth.
-pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 /// The part of a panel between its axes.
-pub type Plot<'a> = DrawingArea<SVGBackend<'a>, Cartesian2d<Axis, Axis>>;
+pub(super) type Plot<'a> = DrawingArea<SVGBackend<'a>, Cartesian2d<Axis, Axis>>;
 
 /// Size of a panel.
-pub const PANEL: (u32, u32) = (880, 620);
+pub(super) const PANEL: (u32, u32) = (880, 620);
 
 const TEXT: f64 = 25.0;
 const HEADING: f64 = 38.0;
@@ -30,7 +30,7 @@ const SWATCH: i32 = 76;
 ///
 /// # Errors
 /// If it cannot be drawn.
-pub fn panel(panel: &Panel) -> Result<String> {
+pub(super) fn panel(panel: &Panel) -> Result<String> {
     picture(PANEL, |area| draw_panel(area, panel))
 }
 
@@ -38,7 +38,7 @@ pub fn panel(panel: &Panel) -> Result<String> {
 ///
 /// # Errors
 /// If it cannot be drawn.
-pub fn swatch(series: &Series, bars: bool) -> Result<String> {
+pub(super) fn swatch(series: &Series, bars: bool) -> Result<String> {
     picture((SWATCH as u32, 32), |area| {
         draw_swatch(area, (0, 16), series.style, bars)
     })
@@ -48,7 +48,7 @@ pub fn swatch(series: &Series, bars: bool) -> Result<String> {
 ///
 /// # Errors
 /// If it cannot be drawn.
-pub fn figure(figure: &Figure) -> Result<String> {
+pub(super) fn figure(figure: &Figure) -> Result<String> {
     let columns = figure.panels.len().clamp(1, 2) as u32;
     // One panel alone leaves room enough for the title.
     let width = PANEL.0 * columns.max(2) + 2 * MARGIN as u32;
@@ -90,7 +90,7 @@ pub fn figure(figure: &Figure) -> Result<String> {
 }
 
 /// Whether a figure's legend shows bars instead of lines.
-pub fn has_bars(figure: &Figure) -> bool {
+pub(super) fn has_bars(figure: &Figure) -> bool {
     let is_bars = |panel: &Panel| matches!(&panel.chart, Chart::Bars(chart) if chart.y.scale == Scale::Linear);
     figure.panels.iter().all(is_bars)
 }
@@ -233,7 +233,7 @@ fn draw_swatch(area: &Area<'_>, (x, y): (i32, i32), style: Style, bars: bool) ->
 ///
 /// # Errors
 /// If it cannot be drawn.
-pub fn draw_mark<C: CoordTranslate>(
+pub(super) fn draw_mark<C: CoordTranslate>(
     area: &DrawingArea<SVGBackend<'_>, C>,
     at: C::From,
     style: Style,

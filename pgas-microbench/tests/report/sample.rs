@@ -3,14 +3,14 @@
 use pgas_microbench::report::{Context, RunRecord};
 use pgas_microbench::{Measurement, Quantity};
 
-pub const OURS: &str = "FerroSHMEM";
-pub const SHMEM_PEER: &str = "Open MPI OpenSHMEM";
-pub const MPI: [&str; 2] = ["Open MPI", "MPICH"];
+pub(crate) const OURS: &str = "FerroSHMEM";
+pub(crate) const SHMEM_PEER: &str = "Open MPI OpenSHMEM";
+pub(crate) const MPI: [&str; 2] = ["Open MPI", "MPICH"];
 const PAIRS: [u32; 4] = [1, 2, 8, 64];
 const PES: [u32; 4] = [2, 4, 16, 64];
 
 /// Everything that the programs measure.
-pub fn full() -> Vec<Measurement> {
+pub(crate) fn full() -> Vec<Measurement> {
     let mut rows = Vec::new();
     latency(&mut rows);
     bandwidth(&mut rows);
@@ -22,7 +22,7 @@ pub fn full() -> Vec<Measurement> {
 }
 
 /// What a page tells beside them.
-pub fn context() -> Context {
+pub(crate) fn context() -> Context {
     let run = |command: &str, seconds, failure: Option<&str>| RunRecord {
         command: command.to_owned(),
         seconds,

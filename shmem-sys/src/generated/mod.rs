@@ -5,9 +5,9 @@
 mod active_sets;
 mod amo;
 mod collectives;
-pub mod constants;
+pub(crate) mod constants;
 mod contexts;
-pub mod inlined;
+pub(crate) mod inlined;
 mod memory;
 mod ordering;
 mod p2p;

@@ -18,7 +18,7 @@ macro_rules! misuse {
             Ok(())
         })*
 
-        pub const ENDINGS: &[Ending] = &[$(Ending {
+        pub(crate) const ENDINGS: &[Ending] = &[$(Ending {
             program: Program::new(concat!("misuse/", stringify!($name)), $name),
             pes: $pes,
             expect: Expect::Misuse($part),

@@ -14,17 +14,17 @@ use ferroshmem_conformance::job::shell_status;
 use crate::Program;
 
 /// A job that ends badly must do so before this.
-pub const WITHIN: Duration = Duration::from_secs(10);
+pub(crate) const WITHIN: Duration = Duration::from_secs(10);
 
 /// A program, the number of its PEs, and how the job ends.
-pub struct Ending {
+pub(crate) struct Ending {
     pub program: Program,
     pub pes: usize,
     pub expect: Expect,
 }
 
 /// How a job ends.
-pub enum Expect {
+pub(crate) enum Expect {
     /// With one line of the library, which names two PEs and contains this, and status 1.
     Misuse(&'static str),
     /// With the message of a panic, once, and status 101.
@@ -43,7 +43,7 @@ impl Expect {
     ///
     /// # Errors
     /// Where it differs.
-    pub fn verify(&self, outcome: &Outcome) -> Result<()> {
+    pub(crate) fn verify(&self, outcome: &Outcome) -> Result<()> {
         let status = shell_status(outcome.status);
         let lines = outcome.stderr.lines();
         let reports = Vec::from_iter(lines.filter(|line| line.starts_with("ferroshmem: PE ")));
@@ -87,4 +87,4 @@ fn pes_in(line: &str) -> usize {
 }
 
 /// All of them.
-pub const ENDINGS: &[&[Ending]] = &[misuse::ENDINGS, panics::ENDINGS, partings::ENDINGS];
+pub(crate) const ENDINGS: &[&[Ending]] = &[misuse::ENDINGS, panics::ENDINGS, partings::ENDINGS];

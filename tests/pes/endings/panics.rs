@@ -17,7 +17,7 @@ macro_rules! panics {
             Ok(())
         })*
 
-        pub const ENDINGS: &[Ending] = &[
+        pub(crate) const ENDINGS: &[Ending] = &[
             Ending {
                 program: Program::new("panics/before_init", before_init),
                 pes: 5,
@@ -35,7 +35,7 @@ macro_rules! panics {
 /// One PE panics before it is in the job, for which the others wait.
 fn before_init() -> Result<(), Error> {
     // Which PE this is, before there is a world to say so.
-    let job = std::env::var(ferroshmem_core::job::JOB_VARIABLE).unwrap_or_default();
+    let job = std::env::var(ferroshmem_core::config::JOB.name).unwrap_or_default();
     assert!(!job.ends_with(":1"), "{MESSAGE}");
     World::init()?.barrier();
     Ok(())

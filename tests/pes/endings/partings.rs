@@ -7,7 +7,7 @@ use ferroshmem::{Error, World};
 use super::{Ending, Expect};
 use crate::Program;
 
-pub const ENDINGS: &[Ending] = &[
+pub(super) const ENDINGS: &[Ending] = &[
     Ending {
         program: Program::new("partings/with_an_error", with_an_error),
         pes: 5,

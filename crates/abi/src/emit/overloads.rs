@@ -135,7 +135,7 @@ fn complex(out: &mut String, chapters: &[Chapter], generics: &[Generic<'_>]) {
     }
 }
 
-const BY_COUNT: &str = r#"
+const BY_COUNT: &str = r"
 SHMEMI_OVERLOAD int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }
 SHMEMI_OVERLOAD void shmem_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe) {
     shmem_ctx_signal_set(ctx, sig_addr, signal, pe);
@@ -143,4 +143,4 @@ SHMEMI_OVERLOAD void shmem_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint6
 SHMEMI_OVERLOAD void shmem_signal_add(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe) {
     shmem_ctx_signal_add(ctx, sig_addr, signal, pe);
 }
-"#;
+";

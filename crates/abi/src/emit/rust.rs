@@ -19,7 +19,7 @@ pub fn files(chapters: &[Chapter]) -> Vec<(String, String)> {
         format!("{RUST_NOTE}\n//! The C ABI, generated from the table in `crates/abi/`.\n\n");
     for name in names {
         let visibility = if name == "constants" || name == "inlined" {
-            "pub "
+            "pub(crate) "
         } else {
             ""
         };

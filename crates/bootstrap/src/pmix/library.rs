@@ -13,7 +13,7 @@ use crate::Error;
 const NAME: &str = "libpmix.so.2";
 
 /// The functions that are needed, as `pmix.h` declares them.
-pub struct Library {
+pub(super) struct Library {
     pub init: unsafe extern "C" fn(*mut Process, *const Info, usize) -> Status,
     pub finalize: unsafe extern "C" fn(*const Info, usize) -> Status,
     pub abort: unsafe extern "C" fn(c_int, *const c_char, *const Process, usize) -> Status,
@@ -40,19 +40,14 @@ pub struct Library {
 
 impl Library {
     /// Opens the library, for good: its threads may run until the process ends.
-    pub fn open(file: Option<&Path>) -> Result<Self, Error> {
+    pub(super) fn open(file: Option<&Path>) -> Result<Self, Error> {
         let file = file.unwrap_or(Path::new(NAME));
-        let failed = |e: libloading::Error| {
-            Error::new(format!(
-                "the launcher talks PMIx, but its library cannot be used: {}: install PMIx (Debian: libpmix2), or name the directory of libpmix.so.2 in LD_LIBRARY_PATH",
-                text(&e)
-            ))
-        };
-        // Global: plugins of some versions take the library's functions without asking for it.
+        let failed = |e: libloading::Error| Error::PmixLibrary(text(&e));
+        // Global: plugins of some versions use the library's functions without linking it.
         // SAFETY: PMIx's initialisers have no preconditions.
         let handle = unsafe { Handle::open(Some(file), RTLD_NOW | RTLD_GLOBAL) }.map_err(failed)?;
         let handle = std::mem::ManuallyDrop::new(handle);
-        // SAFETY: the types are those of pmix.h.
+        // SAFETY: the types of the fields are those that pmix.h declares for these names.
         unsafe {
             Ok(Self {
                 init: *handle.get(b"PMIx_Init").map_err(failed)?,
@@ -68,7 +63,7 @@ impl Library {
     }
 
     /// PMIx's name of a status.
-    pub fn name_of(&self, status: Status) -> String {
+    pub(super) fn name_of(&self, status: Status) -> String {
         // SAFETY: any number may be asked for; the text is static.
         let name = unsafe { (self.error)(status) };
         if name.is_null() {

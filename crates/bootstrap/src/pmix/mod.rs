@@ -9,4 +9,4 @@ mod library;
 mod pending;
 mod types;
 
-pub use client::connect;
+pub(crate) use client::connect;

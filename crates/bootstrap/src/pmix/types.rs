@@ -4,38 +4,38 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// `pmix_status_t`: 0 or an error below.
-pub type Status = c_int;
-pub const SUCCESS: Status = 0;
+pub(super) type Status = c_int;
+pub(super) const SUCCESS: Status = 0;
 /// `PMIX_OPERATION_SUCCEEDED`: done at once, the callback will not be called.
-pub const DONE: Status = -157;
+pub(super) const DONE: Status = -157;
 
 const NAMESPACE_LEN: usize = 256;
 const KEY_LEN: usize = 512;
 
 /// `PMIX_RANK_WILDCARD`: the job as a whole.
-pub const ALL_RANKS: u32 = u32::MAX - 1;
+pub(super) const ALL_RANKS: u32 = u32::MAX - 1;
 /// `PMIX_GLOBAL`: a value for processes of all nodes.
-pub const GLOBAL: u8 = 3;
+pub(super) const GLOBAL: u8 = 3;
 
 const BOOL: u16 = 1;
 const UINT32: u16 = 14;
 const BYTE_OBJECT: u16 = 27;
 
 /// `PMIX_JOB_SIZE`, a `u32`.
-pub const JOB_SIZE: &CStr = c"pmix.job.size";
+pub(super) const JOB_SIZE: &CStr = c"pmix.job.size";
 /// `PMIX_COLLECT_DATA`: a fence that also collects what was put.
-pub const COLLECT_DATA: &CStr = c"pmix.collect";
+pub(super) const COLLECT_DATA: &CStr = c"pmix.collect";
 
 /// `pmix_proc_t`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct Process {
+pub(super) struct Process {
     pub namespace: [c_char; NAMESPACE_LEN],
     pub rank: u32,
 }
 
 impl Process {
-    pub const fn unknown() -> Self {
+    pub(super) const fn unknown() -> Self {
         Self {
             namespace: [0; NAMESPACE_LEN],
             rank: 0,
@@ -43,7 +43,7 @@ impl Process {
     }
 
     /// Another of the same job.
-    pub fn with_rank(self, rank: u32) -> Self {
+    pub(super) fn with_rank(self, rank: u32) -> Self {
         Self { rank, ..self }
     }
 }
@@ -51,14 +51,14 @@ impl Process {
 /// `pmix_byte_object_t`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct Bytes {
+pub(super) struct Bytes {
     start: *const c_void,
     len: usize,
 }
 
 /// The union in `pmix_value_t`: the members needed, and its size.
 #[repr(C)]
-pub union Data {
+pub(super) union Data {
     flag: bool,
     uint32: u32,
     bytes: Bytes,
@@ -68,7 +68,7 @@ pub union Data {
 
 /// `pmix_value_t`.
 #[repr(C)]
-pub struct Value {
+pub(super) struct Value {
     kind: u16,
     data: Data,
 }
@@ -82,7 +82,7 @@ impl Value {
     }
 
     /// For as long as the slice lives.
-    pub fn of_bytes(bytes: &[u8]) -> Self {
+    pub(super) fn of_bytes(bytes: &[u8]) -> Self {
         let mut value = Self::of(BYTE_OBJECT);
         value.data.bytes = Bytes {
             start: bytes.as_ptr().cast(),
@@ -94,8 +94,8 @@ impl Value {
     /// A copy of the number or the bytes, if it is one of these.
     ///
     /// # Safety
-    /// The value is one made by PMIx's library, and alive.
-    pub unsafe fn to_content(&self) -> Option<Content> {
+    /// The value was made by PMIx's library, and is alive.
+    pub(super) unsafe fn to_content(&self) -> Option<Content> {
         match self.kind {
             // SAFETY: the kind says which member it is.
             UINT32 => Some(Content::Number(unsafe { self.data.uint32 })),
@@ -105,7 +105,8 @@ impl Value {
                 if start.is_null() || len == 0 {
                     return Some(Content::Bytes(Vec::new()));
                 }
-                // SAFETY: the library says that there are so many bytes.
+                // SAFETY: the caller promises that PMIx's library made the value, whose object has
+                // `len` bytes at `start`.
                 let bytes = unsafe { std::slice::from_raw_parts(start.cast::<u8>(), len) };
                 Some(Content::Bytes(bytes.to_vec()))
             }
@@ -116,14 +117,14 @@ impl Value {
 
 /// What was in a [`Value`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
+pub(super) enum Content {
     Number(u32),
     Bytes(Vec<u8>),
 }
 
 /// `pmix_info_t`: an option of a call.
 #[repr(C)]
-pub struct Info {
+pub(super) struct Info {
     key: [c_char; KEY_LEN],
     flags: u32,
     value: Value,
@@ -131,7 +132,7 @@ pub struct Info {
 
 impl Info {
     /// The option of this name, switched on.
-    pub fn on(name: &CStr) -> Self {
+    pub(super) fn on(name: &CStr) -> Self {
         let mut info = Self {
             key: [0; KEY_LEN],
             flags: 0,
@@ -146,9 +147,9 @@ impl Info {
 }
 
 /// `pmix_op_cbfunc_t`.
-pub type OnDone = extern "C" fn(Status, *mut c_void);
+pub(super) type OnDone = extern "C" fn(Status, *mut c_void);
 /// `pmix_value_cbfunc_t`.
-pub type OnValue = extern "C" fn(Status, *mut Value, *mut c_void);
+pub(super) type OnValue = extern "C" fn(Status, *mut Value, *mut c_void);
 
 #[cfg(test)]
 mod tests {

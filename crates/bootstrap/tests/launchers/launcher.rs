@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 /// One way to start a job.
 #[derive(Debug, Clone)]
-pub struct Launcher {
+pub(crate) struct Launcher {
     pub name: &'static str,
     program: &'static str,
     options: &'static [&'static str],
@@ -25,7 +25,7 @@ const AS_ROOT: &[(&str, &str)] = &[
     ("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
 ];
 
-pub fn all() -> Vec<Launcher> {
+pub(crate) fn all() -> Vec<Launcher> {
     vec![
         Launcher {
             name: "mpirun_of_open_mpi",
@@ -104,7 +104,7 @@ pub fn all() -> Vec<Launcher> {
 
 impl Launcher {
     /// The command before the program to start.
-    pub fn command(&self, n: usize) -> Vec<String> {
+    pub(crate) fn command(&self, n: usize) -> Vec<String> {
         let mut command = vec![self.program.to_owned()];
         command.extend(self.options.iter().map(|o| (*o).to_owned()));
         command.extend(["-n".to_owned(), n.to_string()]);
@@ -112,7 +112,7 @@ impl Launcher {
     }
 
     /// Why it cannot be used here, if so.
-    pub fn missing(&self) -> Option<String> {
+    pub(crate) fn missing(&self) -> Option<String> {
         let path = env::var_os("PATH").unwrap_or_default();
         if !env::split_paths(&path).any(|dir| dir.join(self.program).is_file()) {
             return Some(format!("no {}", self.program));

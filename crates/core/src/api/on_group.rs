@@ -3,17 +3,17 @@
 
 use std::ffi::c_int;
 
-use super::ops::{Reduce, Sum};
+use super::{Reduce, ops::Sum};
 use crate::collective::alltoall::Strides;
 use crate::collective::{across, alltoall, broadcast, collect, reduce, scan};
-use crate::fatal::fatal;
+use crate::failure::fatal::fatal;
 use crate::group::{Group, Places};
-use crate::runtime::Runtime;
+use crate::node::Node;
 
 /// A call under way. The safety of its methods is that of the C routines: `dest` and `source`
 /// are symmetric and valid for the lengths that the standard demands.
 pub(super) struct OnGroup<'a> {
-    pub rt: &'a Runtime,
+    pub node: &'a Node,
     pub group: &'a Group<'a>,
 }
 
@@ -32,8 +32,8 @@ impl<'a> OnGroup<'a> {
         if n == 0 {
             return Places::at_stride(addr.cast_mut(), 0, self.group.me);
         }
-        self.rt
-            .places(self.group, argument, addr, n * size_of::<T>())
+        let memory = &self.node.transport.memory;
+        Places::resolve(memory, self.group, argument, addr, n * size_of::<T>())
     }
 
     /// The same call where the members are not one part of a node. Out of the way of calls
@@ -42,7 +42,7 @@ impl<'a> OnGroup<'a> {
     #[inline(never)]
     fn across(&self, body: impl FnOnce(&across::Call<'_>)) {
         body(&across::Call {
-            rt: self.rt,
+            node: self.node,
             group: self.group,
             across: self.group.across(),
         });
@@ -51,7 +51,7 @@ impl<'a> OnGroup<'a> {
     /// With `SHMEM_CHECK=1`: the two arrays, lengths in bytes, do not overlap, unless they are
     /// the same and may be.
     fn apart<T>(&self, dest: *mut T, to: usize, source: *const T, from: usize, may_be_same: bool) {
-        if !self.rt.settings.check || to == 0 || from == 0 {
+        if !self.node.settings.check || to == 0 || from == 0 {
             return;
         }
         let (d, s) = (dest.addr(), source.addr());
@@ -71,7 +71,7 @@ impl<'a> OnGroup<'a> {
         );
     }
 
-    pub unsafe fn broadcast(
+    pub(super) unsafe fn broadcast(
         &self,
         dest: *mut u8,
         source: *const u8,
@@ -93,7 +93,7 @@ impl<'a> OnGroup<'a> {
         if !self.group.is_near() {
             // SAFETY: the caller's promise.
             return self.across(|call| unsafe {
-                across::broadcast(call, dest, source, bytes, root, to_root)
+                across::broadcast(call, dest, source, bytes, root, to_root);
             });
         }
         let (dest, source) = (self.dest(dest, bytes), self.source(source, bytes));
@@ -101,7 +101,7 @@ impl<'a> OnGroup<'a> {
         unsafe { broadcast::broadcast(self.group, dest, source, bytes, root, to_root) };
     }
 
-    pub unsafe fn collect(&self, dest: *mut u8, source: *const u8, bytes: usize) {
+    pub(super) unsafe fn collect(&self, dest: *mut u8, source: *const u8, bytes: usize) {
         if !self.group.is_near() {
             let check = |total| self.apart(dest, total, source, bytes, false);
             // SAFETY: the caller's promise.
@@ -116,7 +116,7 @@ impl<'a> OnGroup<'a> {
         unsafe { collect::collect(self.group, source, bytes, places) };
     }
 
-    pub unsafe fn fcollect(&self, dest: *mut u8, source: *const u8, bytes: usize) {
+    pub(super) unsafe fn fcollect(&self, dest: *mut u8, source: *const u8, bytes: usize) {
         let total = bytes * self.group.size;
         self.apart(dest, total, source, bytes, false);
         if !self.group.is_near() {
@@ -128,7 +128,7 @@ impl<'a> OnGroup<'a> {
         unsafe { collect::fcollect(self.group, dest, source, bytes) };
     }
 
-    pub unsafe fn alltoall(&self, dest: *mut u8, source: *const u8, bytes: usize) {
+    pub(super) unsafe fn alltoall(&self, dest: *mut u8, source: *const u8, bytes: usize) {
         let total = bytes * self.group.size;
         self.apart(dest, total, source, total, false);
         if !self.group.is_near() {
@@ -140,7 +140,7 @@ impl<'a> OnGroup<'a> {
         unsafe { alltoall::alltoall(self.group, dest, source, bytes) };
     }
 
-    pub unsafe fn alltoalls(
+    pub(super) unsafe fn alltoalls(
         &self,
         dest: *mut u8,
         source: *const u8,
@@ -173,7 +173,12 @@ impl<'a> OnGroup<'a> {
         unsafe { alltoall::alltoalls(self.group, dest, source, strides, n) };
     }
 
-    pub unsafe fn reduce<T: Reduce<Op>, Op>(&self, dest: *mut T, source: *const T, n: usize) {
+    pub(super) unsafe fn reduce<T: Reduce<Op>, Op>(
+        &self,
+        dest: *mut T,
+        source: *const T,
+        n: usize,
+    ) {
         let bytes = n * size_of::<T>();
         self.apart(dest, bytes, source, bytes, true);
         if !self.group.is_near() {
@@ -185,7 +190,7 @@ impl<'a> OnGroup<'a> {
         unsafe { reduce::reduce::<T, Op>(self.group, dest, source, n) };
     }
 
-    pub unsafe fn scan<T: Reduce<Sum>>(
+    pub(super) unsafe fn scan<T: Reduce<Sum>>(
         &self,
         dest: *mut T,
         source: *const T,

@@ -6,19 +6,19 @@
 //! next team with the same slots before a late waiter looks.
 
 use crate::wait::flag;
-use crate::wait::{Patience, Word};
+use crate::wait::{WaitStrategy, Word};
 
 /// Arrives for epoch `epoch` at a barrier of `all` members and waits for the others. The
 /// last to arrive does `work` before it lets the others go: it sees what all wrote before
 /// they arrived, and they see what it wrote.
 /// `arrivals` is zero between barriers; `release` shows the last epoch completed.
 #[inline]
-pub fn arrive_and_wait<P: Patience>(
+pub fn arrive_and_wait<P: WaitStrategy>(
     arrivals: &impl Word,
     release: &impl Word,
     all: u32,
     epoch: u32,
-    patience: impl FnOnce() -> P,
+    strategy: impl FnOnce() -> P,
     work: impl FnOnce(),
 ) {
     let before = flag::value(release);
@@ -28,7 +28,7 @@ pub fn arrive_and_wait<P: Patience>(
         arrivals.swap(0);
         flag::post(release, epoch);
     } else {
-        flag::wait_beyond(release, before, patience);
+        flag::wait_beyond(release, before, strategy);
     }
 }
 
@@ -54,14 +54,14 @@ impl<W: Word> Sharing<'_, W> {
     /// running do everything, and each PE is scheduled once.
     ///
     /// Each task is done once; it sees what all wrote before they arrived, and all see what it
-    /// wrote. `patience` makes the patience for each of two waits.
+    /// wrote. `strategy` makes the strategy for each of two waits.
     #[inline]
-    pub fn arrive_and_share<P: Patience>(
+    pub fn arrive_and_share<P: WaitStrategy>(
         &self,
         all: u32,
         epoch: u32,
         tasks: u32,
-        patience: impl Fn() -> P,
+        strategy: impl Fn() -> P,
         work: impl Fn(u32),
     ) {
         let arrived_before = flag::value(self.arrived);
@@ -73,7 +73,7 @@ impl<W: Word> Sharing<'_, W> {
             self.done.swap(0);
             flag::post(self.arrived, epoch);
         } else {
-            flag::wait_beyond(self.arrived, arrived_before, &patience);
+            flag::wait_beyond(self.arrived, arrived_before, &strategy);
         }
         while self.next.load() < tasks {
             let task = self.next.fetch_add(1);
@@ -86,6 +86,6 @@ impl<W: Word> Sharing<'_, W> {
                 return;
             }
         }
-        flag::wait_beyond(self.finished, finished_before, &patience);
+        flag::wait_beyond(self.finished, finished_before, &strategy);
     }
 }

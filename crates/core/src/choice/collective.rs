@@ -6,7 +6,6 @@ use super::algorithm::Algorithm::{
     Slices, Tree,
 };
 use super::algorithm::Choice;
-use crate::env::{self, Variable};
 
 /// A kind of collective: the routines that share algorithms and choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -118,20 +117,6 @@ impl Collective {
         }
     }
 
-    /// The environment variable that forces its algorithm.
-    pub const fn variable(self) -> Variable {
-        match self {
-            Self::Barrier => env::BARRIER_ALGORITHM,
-            Self::Reduce => env::REDUCE_ALGORITHM,
-            Self::Broadcast => env::BROADCAST_ALGORITHM,
-            Self::Collect => env::COLLECT_ALGORITHM,
-            Self::Fcollect => env::FCOLLECT_ALGORITHM,
-            Self::Alltoall => env::ALLTOALL_ALGORITHM,
-            Self::Alltoalls => env::ALLTOALLS_ALGORITHM,
-            Self::Scan => env::SCAN_ALGORITHM,
-        }
-    }
-
     /// What [`Plan::choose`](super::Plan::choose) counts for it; None where size is nothing.
     pub const fn counted(self) -> Option<&'static str> {
         match self {
@@ -187,8 +172,6 @@ mod tests {
             for choice in c.choices() {
                 assert_eq!(c.choice(&choice.to_string()), Some(*choice));
             }
-            let upper = c.name().to_uppercase();
-            assert_eq!(c.variable().name, format!("SHMEM_{upper}_ALGORITHM"));
         }
         assert_eq!(Collective::named("gather"), None);
     }
@@ -203,23 +186,5 @@ mod tests {
             assert_eq!(reduce(wrong), None, "{wrong}");
         }
         assert_eq!(Collective::Barrier.choice("tree").unwrap().algorithm, Tree);
-    }
-
-    #[test]
-    fn every_variable_lists_what_it_takes() {
-        for c in Collective::ALL {
-            let mut names: Vec<&str> = vec!["auto"];
-            for choice in c.choices() {
-                if !names.contains(&choice.algorithm.name()) {
-                    names.push(choice.algorithm.name());
-                }
-            }
-            let mut kind = names[..names.len() - 1].join(", ");
-            kind += &format!(" or {}", names[names.len() - 1]);
-            if c == Collective::Reduce {
-                kind += "; with :ptr or :putget after flat, rd, bruck or rsag";
-            }
-            assert_eq!(c.variable().kind, kind);
-        }
     }
 }

@@ -24,7 +24,7 @@ pub use collective::Collective;
 pub use costs::{Costs, Parameter, Parameters};
 pub use forced::Forced;
 pub use plan::{Plan, Steps, overriding};
-pub use selection::{Origin, Selection};
+pub use selection::{ForcedDiffers, Origin, Selection};
 pub use tuning::{Rules, Tuning};
 
 /// Bytes of source that the eager algorithms copy into library memory for each member.

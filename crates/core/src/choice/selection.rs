@@ -22,6 +22,10 @@ pub enum Origin {
     Model,
 }
 
+/// PEs of one job force different algorithms of this collective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForcedDiffers(pub Collective);
+
 /// The facts that all choices of a job follow from.
 #[derive(Debug)]
 pub struct Selection {
@@ -36,23 +40,16 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// The selection of the job with this header, and with what the environment forces, which
-    /// must be the same on all PEs. The error is one line for the user.
-    pub fn from_environment(header: &Header) -> Result<Self, String> {
-        Self::of_job(header, Forced::from_environment()?)
-    }
-
-    fn of_job(header: &Header, forced: Forced) -> Result<Self, String> {
+    /// The selection of the job with this header, and with what the user forces, which must be
+    /// the same on all PEs.
+    pub fn of_job(header: &Header, forced: Forced) -> Result<Self, ForcedDiffers> {
         let (word, first) = (forced.word(), &header.forced);
         let agreed = first.compare_exchange(0, word, Ordering::AcqRel, Ordering::Acquire);
         let differs = agreed
             .err()
             .and_then(|other| Forced::difference(word, other));
         if let Some(collective) = differs {
-            return Err(format!(
-                "{} is not the same here as on the PE that was first: all PEs must force the same algorithm",
-                collective.variable().name
-            ));
+            return Err(ForcedDiffers(collective));
         }
         let (pes, cores) = (header.n_pes as usize, header.cores as usize);
         Ok(Self::new(forced, header.tuning, pes, cores))
@@ -124,6 +121,7 @@ mod tests {
     use super::super::EAGER;
     use super::super::algorithm::{Algorithm, Choice};
     use super::*;
+    use crate::config::HeapSettings;
     use crate::job::{self, control::Control};
     use crate::platform::Machine;
 
@@ -224,7 +222,7 @@ mod tests {
         let push = Choice::direct(Algorithm::Push);
         tuning.rules[0].pes = 3;
         tuning.rules[0].steps[Collective::Alltoalls as usize] = Steps::new([(usize::MAX, push)]);
-        let sizes = job::plan::Plan::new(3, &Machine::here(), None).unwrap();
+        let sizes = job::plan::Plan::new(3, &Machine::here(), HeapSettings::default()).unwrap();
         let (_file, control) = Control::create(&sizes, 3, 3, 2, tuning, 0).unwrap();
         let pe = |forced| Selection::of_job(control.header(), forced);
         for _ in 0..2 {
@@ -232,11 +230,7 @@ mod tests {
             assert_eq!(plan.choose(Collective::Alltoalls, 8), push);
         }
         let other = Forced::default().with(Collective::Scan, Choice::direct(Algorithm::Pull));
-        assert_eq!(
-            pe(other).unwrap_err(),
-            "SHMEM_SCAN_ALGORITHM is not the same here as on the PE that was first: \
-             all PEs must force the same algorithm"
-        );
+        assert_eq!(pe(other).unwrap_err(), ForcedDiffers(Collective::Scan));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::costs::Parameters;
 use super::plan::Steps;
 
 /// Most numbers of PEs that were measured.
-pub const COUNTS: usize = 8;
+pub(super) const COUNTS: usize = 8;
 
 /// What pays at one number of PEs.
 #[derive(Debug, Clone, Copy, PartialEq)]

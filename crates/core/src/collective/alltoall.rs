@@ -108,7 +108,7 @@ unsafe fn copy_strided(
         // SAFETY: the caller's promise.
         unsafe {
             to.cast::<[u8; SIZE]>()
-                .write(from.cast::<[u8; SIZE]>().read())
+                .write(from.cast::<[u8; SIZE]>().read());
         };
     }
     // SAFETY: the caller's promise.

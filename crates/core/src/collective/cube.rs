@@ -4,7 +4,7 @@
 
 /// The hypercube of a group.
 #[derive(Debug, Clone, Copy)]
-pub struct Cube {
+pub(super) struct Cube {
     /// Dimensions: rounds of an exchange with every corner.
     pub rounds: usize,
     guests: usize,
@@ -12,7 +12,7 @@ pub struct Cube {
 
 /// What a member is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub(super) enum Role {
     /// A corner, with the member that is its guest.
     Corner {
         /// Number of the corner, whose bits are its coordinates.
@@ -30,7 +30,7 @@ pub enum Role {
 impl Cube {
     /// The cube of a group of `size` members.
     #[inline]
-    pub fn of(size: usize) -> Self {
+    pub(super) fn of(size: usize) -> Self {
         let rounds = size.ilog2() as usize;
         Self {
             rounds,
@@ -40,7 +40,7 @@ impl Cube {
 
     /// What member `me` is: of the first members, each even one hosts the next.
     #[inline]
-    pub fn role(&self, me: usize) -> Role {
+    pub(super) fn role(&self, me: usize) -> Role {
         if me >= 2 * self.guests {
             Role::Corner {
                 number: me - self.guests,
@@ -58,7 +58,7 @@ impl Cube {
 
     /// The member at corner `number`.
     #[inline]
-    pub fn member(&self, number: usize) -> usize {
+    pub(super) fn member(&self, number: usize) -> usize {
         if self.hosts(number) {
             2 * number
         } else {
@@ -68,7 +68,7 @@ impl Cube {
 
     /// Whether the member at corner `number` has a guest.
     #[inline]
-    pub fn hosts(&self, number: usize) -> bool {
+    pub(super) fn hosts(&self, number: usize) -> bool {
         number < self.guests
     }
 }

@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use super::slices_of;
 use crate::choice::{Algorithm, Collective, EAGER};
 use crate::group::{Group, Places};
-use crate::kernel::ops::{Reduce, Sum};
+use crate::kernel::{Reduce, ops::Sum};
 
 /// One call.
 struct Scan<'a, T> {

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::mem::MaybeUninit;
 
 /// Bytes of the buffer; longer arrays are reduced in parts of this size.
-pub const SCRATCH: usize = 128 << 10;
+pub(super) const SCRATCH: usize = 128 << 10;
 
 #[repr(align(64))]
 struct Line {
@@ -16,7 +16,7 @@ thread_local! {
 }
 
 /// Runs `body` with the thread's buffer of [`SCRATCH`] bytes, which begins at a cache line.
-pub fn with_scratch<R>(body: impl FnOnce(*mut u8) -> R) -> R {
+pub(super) fn with_scratch<R>(body: impl FnOnce(*mut u8) -> R) -> R {
     BUFFER.with_borrow_mut(|buffer| {
         if buffer.is_empty() {
             buffer.resize_with(SCRATCH / 64, || Line {

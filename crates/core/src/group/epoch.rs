@@ -85,7 +85,7 @@ impl<'g> Epoch<'g> {
     pub fn wait(&self, lane: usize) {
         match &self.group.link {
             Link::Mail(mail) => {
-                mail.wait((self.parity(), lane), self.number, 0, &self.group.what())
+                mail.wait((self.parity(), lane), self.number, 0, &self.group.what());
             }
             _ => self.wait_near(self.slots(), lane),
         }

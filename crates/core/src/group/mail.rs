@@ -1,19 +1,20 @@
-//! How members that may be on different nodes reach each other: notes and long messages in their
+//! How members that may be on different nodes reach each other: tagged and long messages in their
 //! mailboxes, written by stores on a node and over the fabric between nodes.
 
 use std::sync::atomic::AtomicU32;
 
-use super::note::{self, Note};
+use ferroshmem_fabric::TaggedMessage;
+
 use super::span::Spanning;
 use crate::choice::{Algorithm, Choice, Collective, Form};
 use crate::job::mailboxes;
 use crate::job::region::{LANDING, MailLane, MailPage};
-use crate::nodes::Link;
-use crate::wait::What;
+use crate::transport::internode::Internode;
+use crate::wait::WaitReason;
 
 /// Which members write to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Page {
+pub(super) enum Page {
     /// The leaders of a team's parts.
     Leaders,
     /// All members of a team.
@@ -22,14 +23,14 @@ pub enum Page {
 
 /// The mail between some members of a team.
 #[derive(Debug, Clone, Copy)]
-pub struct Mail<'a> {
+pub(super) struct Mail<'a> {
     pub(super) spanning: Spanning<'a>,
     pub(super) page: Page,
 }
 
 impl Mail<'_> {
     /// World number of a member.
-    pub fn pe(&self, member: usize) -> usize {
+    pub(super) fn pe(&self, member: usize) -> usize {
         match self.page {
             Page::Leaders => self.spanning.span.leaders[member] as usize,
             Page::All => self.spanning.team.members.pe(member),
@@ -37,7 +38,7 @@ impl Mail<'_> {
     }
 
     /// Epochs begun.
-    pub fn epoch(&self) -> &AtomicU32 {
+    pub(super) fn epoch(&self) -> &AtomicU32 {
         let [leaders, all] = &self.spanning.span.epochs;
         match self.page {
             Page::Leaders => leaders,
@@ -56,7 +57,7 @@ impl Mail<'_> {
 
     /// This PE's own lane.
     fn lane(&self, (parity, lane): (usize, usize)) -> &'static MailLane {
-        &self.page_of(self.spanning.rt.job.index).lanes[parity][lane]
+        &self.page_of(self.spanning.node.job.index).lanes[parity][lane]
     }
 
     /// Where a lane is in every PE's mailbox.
@@ -78,7 +79,7 @@ impl Mail<'_> {
     /// and nobody reads the lane's last value any more.
     #[cold]
     #[inline(never)]
-    pub unsafe fn send(
+    pub(super) unsafe fn send(
         &self,
         member: usize,
         (parity, lane): (usize, usize),
@@ -86,25 +87,25 @@ impl Mail<'_> {
         value: *const u8,
         bytes: usize,
     ) {
-        let Spanning { rt, link, .. } = self.spanning;
+        let Spanning { node, link, .. } = self.spanning;
         let pe = self.pe(member);
         // SAFETY: the caller's promise.
-        let note = unsafe { Note::new(number, value, bytes) };
-        if let Some(index) = rt.job.placement.index_here(pe) {
-            note.show(&self.page_of(index).lanes[parity][lane]);
-            return rt.announce(pe);
+        let message = unsafe { TaggedMessage::from_raw(number, value, bytes) };
+        if let Some(index) = node.job.placement.index_here(pe) {
+            message.store(&self.page_of(index).lanes[parity][lane].words);
+            return node.transport.notify(pe);
         }
-        let at = Link::mailbox(pe, self.offset(parity, lane));
-        let words = note.words();
+        let at = Internode::mailbox(pe, self.offset(parity, lane));
+        let words = message.words();
         // SAFETY: live words; the lane has room, and mailboxes are the library's.
         unsafe {
             link.fabric()
-                .tell(&link.stream, at, words.as_ptr().cast(), size_of_val(words));
+                .inject(&link.context, at, words.as_ptr().cast(), size_of_val(words));
         }
     }
 
     /// Whether there is room for long messages.
-    pub fn has_landing(&self) -> bool {
+    pub(super) fn has_landing(&self) -> bool {
         self.page == Page::Leaders && self.landing((0, 0)).is_some()
     }
 
@@ -118,7 +119,7 @@ impl Mail<'_> {
     /// # Safety
     /// `from` is valid for `bytes` bytes until then, and nobody reads the last message of
     /// this parity and number any more.
-    pub unsafe fn land(
+    pub(super) unsafe fn land(
         &self,
         member: usize,
         message: (usize, usize),
@@ -126,45 +127,54 @@ impl Mail<'_> {
         bytes: usize,
     ) {
         debug_assert!(bytes <= LANDING);
-        let Spanning { rt, link, .. } = self.spanning;
+        let Spanning { node, link, .. } = self.spanning;
         let pe = self.pe(member);
         let at = self.landing(message).expect("the team has room");
         // SAFETY: the caller's promise; mailboxes are the library's.
         unsafe {
-            match rt.job.placement.index_here(pe) {
+            match node.job.placement.index_here(pe) {
                 Some(index) => link
                     .mailboxes
                     .of(index)
                     .add(at)
                     .copy_from_nonoverlapping(from, bytes),
-                None => link
-                    .fabric()
-                    .send(&link.stream, Link::mailbox(pe, at), from, bytes),
+                None => link.fabric().put_local_completion(
+                    &link.context,
+                    Internode::mailbox(pe, at),
+                    from,
+                    bytes,
+                ),
             }
         }
     }
 
     /// A message that has come: its lane is posted.
-    pub fn landed(&self, message: (usize, usize)) -> *const u8 {
-        let Spanning { rt, link, .. } = self.spanning;
+    pub(super) fn landed(&self, message: (usize, usize)) -> *const u8 {
+        let Spanning { node, link, .. } = self.spanning;
         let at = self.landing(message).expect("the team has room");
-        link.mailboxes.of(rt.job.index).wrapping_add(at)
+        link.mailboxes.of(node.job.index).wrapping_add(at)
     }
 
     /// Completes the messages started: what they were sent from may be changed.
-    pub fn settle(&self) {
+    pub(super) fn settle(&self) {
         let link = self.spanning.link;
-        link.fabric().quiet(&link.stream);
+        link.fabric().quiet(&link.context);
     }
 
     /// Waits until a lane of this PE shows `number`, with a value of `bytes` bytes.
     #[cold]
     #[inline(never)]
-    pub fn wait(&self, lane: (usize, usize), number: u32, bytes: usize, what: &What<'_>) {
+    pub(super) fn wait(
+        &self,
+        lane: (usize, usize),
+        number: u32,
+        bytes: usize,
+        what: &WaitReason<'_>,
+    ) {
         let lane = self.lane(lane);
-        self.spanning
-            .rt
-            .wait_for_mail(what, || note::is_there(lane, number, bytes));
+        self.spanning.node.transport.wait_for_flag(what, || {
+            TaggedMessage::has_arrived(&lane.words, number, bytes)
+        });
     }
 
     /// As [`wait`](Self::wait), and copies the value.
@@ -173,24 +183,24 @@ impl Mail<'_> {
     /// `value` is valid for `bytes` bytes.
     #[cold]
     #[inline(never)]
-    pub unsafe fn receive(
+    pub(super) unsafe fn receive(
         &self,
         lane: (usize, usize),
         number: u32,
         (value, bytes): (*mut u8, usize),
-        what: &What<'_>,
+        what: &WaitReason<'_>,
     ) {
         self.wait(lane, number, bytes, what);
         // SAFETY: the caller's promise.
-        unsafe { note::read(self.lane(lane), value, bytes) };
+        unsafe { TaggedMessage::read(&self.lane(lane).words, value, bytes) };
     }
 
     /// The algorithm between so many members: the user's, or by length.
-    pub fn choose(&self, size: usize, collective: Collective, bytes: usize) -> Choice {
+    pub(super) fn choose(&self, size: usize, collective: Collective, bytes: usize) -> Choice {
         /// Longer reductions move less by Rabenseifner's algorithm.
         const LONG: usize = 16 << 10;
 
-        let forced = self.spanning.rt.selection.forced_for(collective);
+        let forced = self.spanning.node.selection.forced_for(collective);
         let algorithm = match (collective, forced) {
             (Collective::Reduce, Some(forced)) if forced.has_both_forms() => forced,
             (Collective::Reduce, _) if bytes > LONG && size > 2 => Algorithm::Rabenseifner,

@@ -8,10 +8,10 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
-use super::{Group, Link, Places, Slots, Stream, Traffic};
+use super::{Group, Link, Places, Slots, Traffic};
 use crate::choice::{Algorithm, Collective, Plan};
 use crate::job::region::{STREAM_ENTRIES, TeamSlot, WaitKind};
-use crate::team::Members;
+use crate::team::{Members, Stream};
 use crate::wait::flag;
 
 /// The slots of one group.
@@ -46,7 +46,7 @@ impl Drop for Memory {
 }
 
 /// One thread as a member.
-pub struct Member {
+pub(crate) struct Member {
     /// Its number.
     pub me: usize,
     /// Number of members.
@@ -61,7 +61,7 @@ pub struct Member {
 
 impl Member {
     /// All members of a new group that has gone through so many epochs and small broadcasts.
-    pub fn all(size: usize, count: u32) -> impl Iterator<Item = Self> {
+    pub(crate) fn all(size: usize, count: u32) -> impl Iterator<Item = Self> {
         let memory = Arc::new(Memory::new(size));
         (0..size).map(move |me| {
             // SAFETY: one of the slots, which live as long as the memory.
@@ -85,7 +85,7 @@ impl Member {
 
     /// A collective call with this plan. Where the barrier is the central one, PEs count as
     /// outnumbering cores.
-    pub fn group<'a>(&'a self, plan: &'a Plan) -> Group<'a> {
+    pub(crate) fn group<'a>(&'a self, plan: &'a Plan) -> Group<'a> {
         let slots = Slots {
             first: self.memory.first,
             step: size_of::<TeamSlot>() as isize,
@@ -111,7 +111,7 @@ impl Member {
 
 /// Runs `body` on each of `members` in a thread of its own. A panic of one ends the process,
 /// since the others would wait for it.
-pub fn each<M: Send>(members: impl IntoIterator<Item = M>, body: impl Fn(M) + Sync) {
+pub(crate) fn each<M: Send>(members: impl IntoIterator<Item = M>, body: impl Fn(M) + Sync) {
     std::thread::scope(|scope| {
         for member in members {
             let body = &body;
@@ -129,12 +129,12 @@ pub fn each<M: Send>(members: impl IntoIterator<Item = M>, body: impl Fn(M) + Sy
 }
 
 /// Runs `body` on `size` threads that are the members of one group.
-pub fn run(size: usize, body: impl Fn(Member) + Sync) {
+pub(crate) fn run(size: usize, body: impl Fn(Member) + Sync) {
     each(Member::all(size, 0), body);
 }
 
 /// A symmetric array: `n` elements for each of the members.
-pub struct Array<T> {
+pub(crate) struct Array<T> {
     all: NonNull<T>,
     n: usize,
     members: usize,
@@ -146,7 +146,7 @@ unsafe impl<T: Send> Sync for Array<T> {}
 
 impl<T: Copy + Default> Array<T> {
     /// Defaults everywhere; one cache line more than needed between two members' parts.
-    pub fn new(members: usize, n: usize) -> Self {
+    pub(crate) fn new(members: usize, n: usize) -> Self {
         let layout = Self::layout(members, n);
         // SAFETY: not empty.
         let all = NonNull::new(unsafe { alloc_zeroed(layout) })
@@ -181,13 +181,13 @@ impl<T: Copy + Default> Array<T> {
     }
 
     /// Where the members' parts are, as member `me` sees it.
-    pub fn places(&self, me: usize) -> Places<'static, T> {
+    pub(crate) fn places(&self, me: usize) -> Places<'static, T> {
         Places::at_stride(self.part(me), Self::step(self.n) as isize, me)
     }
 
     /// A member's own part, while nobody else uses it.
     #[allow(clippy::mut_from_ref)]
-    pub fn of(&self, member: usize) -> &mut [T] {
+    pub(crate) fn of(&self, member: usize) -> &mut [T] {
         // SAFETY: the tests touch a part outside collectives only by its owner.
         unsafe { std::slice::from_raw_parts_mut(self.part(member), self.n) }
     }

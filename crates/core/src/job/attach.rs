@@ -1,22 +1,18 @@
 //! How this process learns which PE of which job it is.
 
-use std::env;
 use std::fs::File;
 use std::os::fd::{FromRawFd, RawFd};
+use std::sync::OnceLock;
 
-use ferroshmem_bootstrap::{Bootstrap, Settings};
+use ferroshmem_bootstrap::{Bootstrap, Config};
 
 use super::Placement;
 use super::control::Control;
 use super::gathering::{self, Gathering};
 use super::plan::Plan;
 use crate::choice::Tuning;
-use crate::env as variables;
-use crate::fatal::fatal;
+use crate::config::{self, HeapSettings, JOB};
 use crate::platform::Machine;
-
-/// Set by `oshrun` for each PE: `<descriptor of the job's memory>:<PE number>`.
-pub const JOB_VARIABLE: &str = "FERROSHMEM_JOB";
 
 /// This process's place in its job.
 #[derive(Debug)]
@@ -37,28 +33,44 @@ pub struct Attachment {
     gathering: Option<Gathering>,
 }
 
+static ATTACHMENT: OnceLock<Result<Attachment, String>> = OnceLock::new();
+
+/// Joins this process's job, once. The error is one line for the user.
+pub fn join() -> Result<&'static Attachment, &'static str> {
+    match ATTACHMENT.get_or_init(Attachment::new) {
+        Ok(job) => Ok(job),
+        Err(message) => Err(message),
+    }
+}
+
+/// This process's place in its job, if it has joined one.
+pub fn joined() -> Option<&'static Attachment> {
+    ATTACHMENT.get()?.as_ref().ok()
+}
+
 impl Attachment {
     /// Tries `oshrun`, then the launchers whose servers can be talked to, then a job of one PE.
     /// The error is one line for the user.
     pub fn new() -> Result<Self, String> {
-        if let Ok(value) = env::var(JOB_VARIABLE) {
+        if let Some(value) = config::handover() {
             return Self::launched(&value);
         }
-        match ferroshmem_bootstrap::find(&Settings::default()).map_err(|e| e.to_string())? {
+        match ferroshmem_bootstrap::detect(&Config::default()).map_err(|e| e.to_string())? {
             Some(bootstrap) if bootstrap.size() > 1 => Self::gathered(bootstrap),
             started => Self::alone(started),
         }
     }
 
     fn launched(value: &str) -> Result<Self, String> {
-        let bad = || format!("{JOB_VARIABLE}=\"{value}\" was not set by oshrun for this process");
+        let variable = JOB.name;
+        let bad = || format!("{variable}=\"{value}\" was not set by oshrun for this process");
         let (fd, pe) = value.split_once(':').ok_or_else(bad)?;
         let fd: RawFd = fd.parse().map_err(|_| bad())?;
         let pe: usize = pe.parse().map_err(|_| bad())?;
         // SAFETY: fcntl on any number is harmless; it fails if no such descriptor is open.
         if unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) } != 0 {
             return Err(format!(
-                "{JOB_VARIABLE} is set, but its descriptor {fd} is closed: start the program by oshrun itself, not by a program that closes descriptors"
+                "{variable} is set, but its descriptor {fd} is closed: start the program by oshrun itself, not by a program that closes descriptors"
             ));
         }
         // SAFETY: oshrun opened the descriptor for this library; removing the variable
@@ -70,7 +82,7 @@ impl Attachment {
         }
         // A program that this PE starts is not this PE.
         // SAFETY: shmem_init is called before other threads use the environment.
-        unsafe { env::remove_var(JOB_VARIABLE) };
+        unsafe { config::forget_handover() };
         Ok(Self {
             file,
             control,
@@ -101,8 +113,8 @@ impl Attachment {
 
     fn alone(started: Option<Box<dyn Bootstrap>>) -> Result<Self, String> {
         let machine = Machine::here();
-        let size = variables::SYMMETRIC_SIZE.get();
-        let plan = Plan::new(1, &machine, size.as_deref()).map_err(|e| e.to_string())?;
+        let heap = HeapSettings::read().map_err(|e| e.to_string())?;
+        let plan = Plan::new(1, &machine, heap).map_err(|e| e.to_string())?;
         let tuning = Tuning::default_for(machine.cores);
         let (file, control) = Control::create(&plan, 1, 1, machine.cores, tuning, 0)
             .map_err(|e| format!("cannot create the job's memory: {e}"))?;
@@ -123,13 +135,9 @@ impl Attachment {
         self.placement.n_pes()
     }
 
-    /// The launcher's side of a job that was not started by `oshrun`; another job that asks for
-    /// it ends.
-    pub fn bootstrap(&self, name: &str) -> &dyn Bootstrap {
-        match &self.gathering {
-            Some(gathering) => gathering.bootstrap(),
-            None => fatal(name, "this job has no launcher that joins nodes"),
-        }
+    /// The launcher's side of a job that was not started by `oshrun`.
+    pub fn bootstrap(&self) -> Option<&dyn Bootstrap> {
+        self.gathering.as_ref().map(Gathering::bootstrap)
     }
 
     /// The name of PE `pe`'s host.

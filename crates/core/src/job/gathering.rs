@@ -6,8 +6,8 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use ferroshmem_bootstrap::fdpass::{self, Server};
 use ferroshmem_bootstrap::node::Identity;
-use ferroshmem_bootstrap::passing::{self, Server};
 use ferroshmem_bootstrap::secret::Secret;
 use ferroshmem_bootstrap::{Bootstrap, Error};
 
@@ -16,7 +16,7 @@ use super::control::Control;
 use super::plan::Plan;
 use super::region::VERSION;
 use crate::choice::Tuning;
-use crate::env;
+use crate::config::HeapSettings;
 use crate::platform::{Cores, Machine};
 
 /// How long the first PE of a node waits for the others, and they for it.
@@ -77,7 +77,7 @@ impl Introduction {
 
 /// The PEs of a job, met through a launcher's server.
 #[derive(Debug)]
-pub struct Gathering {
+pub(super) struct Gathering {
     bootstrap: Box<dyn Bootstrap>,
     secret: Secret,
     all: Vec<Introduction>,
@@ -86,7 +86,7 @@ pub struct Gathering {
 
 impl Gathering {
     /// Introduces this PE and hears of the others. Collective.
-    pub fn meet(bootstrap: Box<dyn Bootstrap>) -> Result<Self, String> {
+    pub(super) fn meet(bootstrap: Box<dyn Bootstrap>) -> Result<Self, String> {
         let secret = Secret::agree(&*bootstrap).map_err(|e| e.to_string())?;
         let mine = Introduction::of_this_process().map_err(|e| e.to_string())?;
         let blobs = bootstrap
@@ -109,18 +109,18 @@ impl Gathering {
     }
 
     /// The launcher's side.
-    pub fn bootstrap(&self) -> &dyn Bootstrap {
+    pub(super) fn bootstrap(&self) -> &dyn Bootstrap {
         &*self.bootstrap
     }
 
     /// Which PEs are on which node, as PE `me` sees it.
-    pub fn placement(&self, me: usize) -> Placement {
+    pub(super) fn placement(&self, me: usize) -> Placement {
         let identities: Vec<&Identity> = self.all.iter().map(|i| &i.identity).collect();
         Placement::new(&identities, me)
     }
 
     /// The name of PE `pe`'s host.
-    pub fn host_of(&self, pe: usize) -> Option<&str> {
+    pub(super) fn host_of(&self, pe: usize) -> Option<&str> {
         self.all.get(pe).map(|i| i.identity.host())
     }
 
@@ -133,12 +133,12 @@ impl Gathering {
             address_space: limits.filter(|limit| *limit > 0).min(),
             ..Machine::here()
         };
-        let size = env::SYMMETRIC_SIZE.get();
-        Plan::new(widest, &machine, size.as_deref()).map_err(|e| e.to_string())
+        let heap = HeapSettings::read().map_err(|e| e.to_string())?;
+        Plan::new(widest, &machine, heap).map_err(|e| e.to_string())
     }
 
     /// The memory of this node's PEs: made by the first of them, handed to the others.
-    pub fn share_memory(
+    pub(super) fn share_memory(
         &self,
         placement: &Placement,
         me: usize,
@@ -173,7 +173,7 @@ impl Gathering {
         if name.is_empty() {
             return Err(format!("PE {} has no memory for this node", here[0]));
         }
-        let files = passing::fetch(name, &self.secret, me, 1, DEADLINE);
+        let files = fdpass::fetch(name, &self.secret, me, 1, DEADLINE);
         let mut files = files.map_err(|e| e.to_string())?;
         let file = File::from(files.remove(0));
         let control = Control::open(&file).map_err(|e| format!("cannot join the job: {e}"))?;
@@ -185,7 +185,7 @@ impl Gathering {
     }
 
     /// Tells the launcher that this PE's exit is regular from now on.
-    pub fn part(&self) {
+    pub(super) fn part(&self) {
         if !self.parted.swap(true, Ordering::AcqRel) {
             self.bootstrap.finalize();
         }
@@ -193,7 +193,7 @@ impl Gathering {
 }
 
 /// The bits that any PE sets. Collective.
-pub fn any(bootstrap: &dyn Bootstrap, bits: u32) -> Result<u32, String> {
+pub(super) fn any(bootstrap: &dyn Bootstrap, bits: u32) -> Result<u32, String> {
     let all = bootstrap
         .exchange(&bits.to_le_bytes())
         .map_err(|e| e.to_string())?;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::region::MAX_PES;
+use crate::config::HeapSettings;
 use crate::platform::Machine;
 
 /// Smallest distance between the windows of two PEs: the fast path keeps the number of
@@ -26,8 +27,6 @@ pub struct Plan {
 /// Why no plan exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlanError {
-    /// The value of `SHMEM_SYMMETRIC_SIZE` cannot be read.
-    Malformed(String),
     /// The heap asked for is larger than the node's memory.
     LargerThanMemory {
         /// Bytes asked for.
@@ -60,10 +59,6 @@ pub enum PlanError {
 impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Malformed(v) => write!(
-                f,
-                "SHMEM_SYMMETRIC_SIZE: cannot read \"{v}\" as a size: give bytes, or a number with k, m, g or t (512m, 1.5g)"
-            ),
             Self::LargerThanMemory { asked, memory } => write!(
                 f,
                 "SHMEM_SYMMETRIC_SIZE: {asked} bytes per PE is more than this node's memory of {memory} bytes"
@@ -91,43 +86,13 @@ impl fmt::Display for PlanError {
 
 impl std::error::Error for PlanError {}
 
-/// Reads a size as the standard defines `SHMEM_SYMMETRIC_SIZE` (section "Environment
-/// Variables"): a non-negative integer or floating-point number, then optionally one of
-/// k, m, g, t in either case; what follows the suffix is ignored. Result in bytes, rounded up.
-pub fn parse_size(text: &str) -> Result<u64, PlanError> {
-    let bad = || PlanError::Malformed(text.to_owned());
-    let t = text.trim();
-    let digits = t
-        .find(|c: char| !(c.is_ascii_digit() || c == '.'))
-        .unwrap_or(t.len());
-    let (number, suffix) = t.split_at(digits);
-    let factor: u64 = match suffix.chars().next().map(|c| c.to_ascii_lowercase()) {
-        None => 1,
-        Some('k') => 1 << 10,
-        Some('m') => 1 << 20,
-        Some('g') => 1 << 30,
-        Some('t') => 1 << 40,
-        Some(_) => return Err(bad()),
-    };
-    if let Ok(whole) = number.parse::<u64>() {
-        return whole.checked_mul(factor).ok_or_else(bad);
-    }
-    let value: f64 = number.parse().map_err(|_| bad())?;
-    let bytes = (value * factor as f64).ceil();
-    if bytes.is_finite() && bytes < u64::MAX as f64 {
-        Ok(bytes as u64)
-    } else {
-        Err(bad())
-    }
-}
-
 impl Plan {
-    /// Sizes for `n_pes` PEs on `machine`, with `SHMEM_SYMMETRIC_SIZE` set to `size` or unset.
+    /// Sizes for `n_pes` PEs on `machine`, with heaps of `heap.size` bytes.
     ///
-    /// Unset means the node's memory, rounded up to the whole window, so that the heaps lie
+    /// No size means the node's memory, rounded up to the whole window, so that the heaps lie
     /// side by side and one mapping holds them all; nothing is reserved until it is touched.
     /// Where the address space is limited, the heaps of all PEs take half of it.
-    pub fn new(n_pes: usize, machine: &Machine, size: Option<&str>) -> Result<Self, PlanError> {
+    pub fn new(n_pes: usize, machine: &Machine, heap: HeapSettings) -> Result<Self, PlanError> {
         if n_pes == 0 || n_pes > MAX_PES {
             return Err(PlanError::BadCount(n_pes));
         }
@@ -135,13 +100,12 @@ impl Plan {
         let largest = prev_power_of_two(WINDOW_SPACE / n_pes as u64);
         let stride = memory.next_power_of_two().clamp(MIN_STRIDE, largest);
         let share = |limit: u64| limit / 2 / n_pes as u64 / PAGE * PAGE;
-        let Some(text) = size else {
+        let Some(asked) = heap.size else {
             let heap_size = machine
                 .address_space
                 .map_or(stride, |limit| share(limit).min(stride));
             return Ok(Self { heap_size, stride });
         };
-        let asked = parse_size(text)?;
         if asked > memory {
             return Err(PlanError::LargerThanMemory { asked, memory });
         }
@@ -172,27 +136,8 @@ fn prev_power_of_two(n: u64) -> u64 {
 mod tests {
     use super::*;
 
-    #[test]
-    fn sizes_of_the_standard() {
-        assert_eq!(parse_size("20m"), Ok(20_971_520));
-        assert_eq!(parse_size("3.1M"), Ok(3_250_586));
-        assert_eq!(parse_size(".5m"), parse_size("0.5m"));
-        assert_eq!(parse_size("20kk"), Ok(20 << 10));
-        assert_eq!(parse_size("0"), Ok(0));
-        assert_eq!(parse_size("2T"), Ok(2 << 40));
-        for bad in [
-            "",
-            "m",
-            "-1",
-            "ten",
-            "1x",
-            "1.2.3",
-            "99999999999t",
-            "0x10",
-            "nan",
-        ] {
-            assert!(parse_size(bad).is_err(), "{bad}");
-        }
+    fn of(bytes: u64) -> HeapSettings {
+        HeapSettings { size: Some(bytes) }
     }
 
     fn machine(memory: u64, address_space: Option<u64>) -> Machine {
@@ -206,9 +151,9 @@ mod tests {
     #[test]
     fn default_heap_is_the_memory() {
         let node = machine(24 << 30, None);
-        let p = Plan::new(64, &node, None).unwrap();
+        let p = Plan::new(64, &node, HeapSettings::default()).unwrap();
         assert_eq!((p.heap_size, p.stride), (32 << 30, 32 << 30));
-        let p = Plan::new(64, &node, Some("1m")).unwrap();
+        let p = Plan::new(64, &node, of(1 << 20)).unwrap();
         assert_eq!((p.heap_size, p.stride), (1 << 20, 32 << 30));
         assert!(p.stride * 64 <= WINDOW_SPACE);
     }
@@ -217,30 +162,33 @@ mod tests {
     fn every_count_fits_the_address_space() {
         let node = machine(2 << 40, None);
         for n in 1..=MAX_PES {
-            let p = Plan::new(n, &node, None).unwrap();
+            let p = Plan::new(n, &node, HeapSettings::default()).unwrap();
             assert!(p.stride >= MIN_STRIDE);
             assert!(p.stride * n as u64 <= WINDOW_SPACE);
             assert!(p.heap_size <= p.stride);
         }
         for n in [0, MAX_PES + 1] {
-            assert_eq!(Plan::new(n, &node, None), Err(PlanError::BadCount(n)));
+            assert_eq!(
+                Plan::new(n, &node, HeapSettings::default()),
+                Err(PlanError::BadCount(n))
+            );
         }
     }
 
     #[test]
     fn limited_address_space_is_shared() {
         let node = machine(24 << 30, Some(4 << 30));
-        let p = Plan::new(4, &node, None).unwrap();
+        let p = Plan::new(4, &node, HeapSettings::default()).unwrap();
         assert_eq!(p.heap_size, 512 << 20);
-        let refused = Plan::new(4, &node, Some("1g"));
+        let refused = Plan::new(4, &node, of(1 << 30));
         assert!(matches!(refused, Err(PlanError::AddressSpaceLimit { .. })));
     }
 
     #[test]
     fn too_large_is_refused() {
-        let small = Plan::new(1, &machine(1 << 30, None), Some("2g"));
+        let small = Plan::new(1, &machine(1 << 30, None), of(2 << 30));
         assert!(matches!(small, Err(PlanError::LargerThanMemory { .. })));
-        let crowded = Plan::new(4096, &machine(8 << 40, None), Some("1t"));
+        let crowded = Plan::new(4096, &machine(8 << 40, None), of(1 << 40));
         assert!(matches!(crowded, Err(PlanError::NoRoom { .. })));
     }
 }

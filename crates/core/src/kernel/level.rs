@@ -2,9 +2,10 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use super::registers::Register128;
 #[cfg(target_arch = "x86_64")]
-use super::vector::{__m256i, __m512i};
-use super::vector::{Least, Vector};
+use super::registers::{__m256i, __m512i};
+use super::vector::Vector;
 
 /// Instruction sets that the element loops are compiled for, least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,18 +19,18 @@ pub enum Level {
     Avx512,
 }
 
-/// The level, or zero before it was looked for.
-static FOUND: AtomicU8 = AtomicU8::new(0);
+/// The level of this machine, or zero before it is detected.
+static DETECTED: AtomicU8 = AtomicU8::new(0);
 
 impl Level {
-    /// The best one of this machine, found out once.
+    /// The best level of this machine, detected once.
     #[inline]
-    pub fn here() -> Self {
+    pub fn detected() -> Self {
         #[cfg(test)]
         if let Some(level) = forced::LEVEL.get() {
             return level;
         }
-        match FOUND.load(Ordering::Relaxed) {
+        match DETECTED.load(Ordering::Relaxed) {
             0 => Self::detect(),
             1 => Self::Baseline,
             2 => Self::Avx2,
@@ -51,29 +52,29 @@ impl Level {
                 level = Self::Avx512;
             }
         }
-        FOUND.store(level as u8, Ordering::Relaxed);
+        DETECTED.store(level as u8, Ordering::Relaxed);
         level
     }
 }
 
-/// Something to be compiled once for each level.
-pub trait Work {
-    /// What it returns.
+/// A loop that is compiled once for each level.
+pub(super) trait Work {
+    /// What the loop returns.
     type Output;
 
-    /// Does the work with registers `V`. Must be inlined, and so must all that it calls: only
-    /// then is it compiled with the instructions for them.
+    /// Runs the loop with registers `V`. This method and all that it calls must be inlined: only
+    /// then are they compiled with the instructions of the level.
     fn run<V: Vector>(self) -> Self::Output;
 }
 
-/// Does the work at the best level of this machine.
+/// Runs the loop that is compiled for the best level of this machine.
 #[inline]
-pub fn run<W: Work>(work: W) -> W::Output {
+pub(super) fn dispatch<W: Work>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
-    match Level::here() {
-        // SAFETY: the machine has the instructions.
+    match Level::detected() {
+        // SAFETY: `Level::detect` found these instructions on this machine.
         Level::Avx512 => return unsafe { avx512(work) },
-        // SAFETY: as above.
+        // SAFETY: `Level::detect` found these instructions on this machine.
         Level::Avx2 => return unsafe { avx2(work) },
         Level::Baseline => {}
     }
@@ -82,7 +83,7 @@ pub fn run<W: Work>(work: W) -> W::Output {
 
 #[inline(never)]
 fn baseline<W: Work>(work: W) -> W::Output {
-    work.run::<Least>()
+    work.run::<Register128>()
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -97,7 +98,7 @@ fn avx512<W: Work>(work: W) -> W::Output {
     work.run::<__m512i>()
 }
 
-/// Levels set by tests, for their thread.
+/// Levels that tests set for their thread.
 #[cfg(test)]
 pub mod forced {
     use std::cell::Cell;
@@ -110,7 +111,7 @@ pub mod forced {
 
     /// Runs `test` once at each level that this machine has.
     pub fn each(test: impl Fn(Level)) {
-        let best = Level::here();
+        let best = Level::detected();
         for level in [Level::Baseline, Level::Avx2, Level::Avx512] {
             if level <= best {
                 LEVEL.set(Some(level));

@@ -1,20 +1,22 @@
 //! The element loops of collectives: folding arrays with an operator, and copying.
 //!
-//! [`Reduce::fold`] reads each source once. It takes as many at a time as the processor's
-//! prefetchers follow, and keeps what it has so far in the first-level cache (`fold`). A pass
-//! over so many sources is written once for all types and operators (`pass`) and compiled for
-//! each kind of vector registers, of which the best are chosen at run time (`level`, `vector`,
-//! `registers`).
-//! [`Reduce::fold_exact`] adds without rounding errors (`exact`, `superaccumulator`).
+//! From the bottom: operators ([`ops`]), vector registers (`vector`, and those of x86-64 in
+//! `registers`), the choice of registers at run time (`level`), copies past the caches (`copy`),
+//! what an operator computes of two registers (`combine`), folds of many arrays (`fold`), sums
+//! without rounding errors (`exact`, `superaccumulator`), and at the top which types an operator
+//! reduces (`reduce`).
+//!
+//! [`Reduce::fold`] reads each source once. It takes as many sources at a time as the processor's
+//! prefetchers follow, and keeps partial results in the first-level cache. The loop is written
+//! once for all types and operators, and compiled for each kind of vector registers.
 
+mod combine;
 mod copy;
 mod exact;
 mod fold;
 mod level;
-mod operation;
 pub mod ops;
-mod pass;
-#[cfg(target_arch = "x86_64")]
+mod reduce;
 mod registers;
 mod superaccumulator;
 #[cfg(test)]
@@ -22,6 +24,7 @@ mod tests;
 mod vector;
 
 pub use copy::{copy, stream, streaming_pays};
+pub use fold::{Dests, Sources};
 pub use level::Level;
-pub use operation::Operation;
-pub use ops::Reduce;
+pub use ops::Complex;
+pub use reduce::{Operation, Reduce};

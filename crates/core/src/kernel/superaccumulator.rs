@@ -11,7 +11,7 @@ const LOWEST: usize = 1074;
 
 /// The exact sum of up to 2^30 numbers.
 #[derive(Debug)]
-pub struct Superaccumulator {
+pub(super) struct Superaccumulator {
     /// Limb `i` counts `2^(32 i - 1074)`.
     limbs: [i64; LIMBS],
     /// Limbs from `low` to before `high` may not be zero.
@@ -25,7 +25,7 @@ pub struct Superaccumulator {
 
 impl Superaccumulator {
     /// The sum of no numbers.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             limbs: [0; LIMBS],
             low: LIMBS,
@@ -35,8 +35,8 @@ impl Superaccumulator {
         }
     }
 
-    /// Makes it the sum of no numbers again.
-    pub fn clear(&mut self) {
+    /// Resets it to the sum of no numbers.
+    pub(super) fn clear(&mut self) {
         if self.low < self.high {
             self.limbs[self.low..self.high].fill(0);
         }
@@ -46,7 +46,7 @@ impl Superaccumulator {
     }
 
     /// Adds a number.
-    pub fn add(&mut self, x: f64) {
+    pub(super) fn add(&mut self, x: f64) {
         if !x.is_finite() {
             self.special = Some(self.special.unwrap_or(0.0) + x);
             return;
@@ -76,7 +76,7 @@ impl Superaccumulator {
     /// The sum, rounded once, to nearest, ties to even. An infinity if it is too great, or if
     /// there was one; NaN, always the same one, if there was one or infinities of both signs;
     /// -0 only if all numbers were.
-    pub fn round<F: Format>(&self) -> F {
+    pub(super) fn round<F: Format>(&self) -> F {
         if let Some(special) = self.special {
             return F::of_special(special);
         }
@@ -131,7 +131,7 @@ fn bits_at(digits: &[u32; LIMBS], lowest: usize) -> u64 {
 }
 
 /// A binary interchange format (IEEE 754-2019, 3.4).
-pub trait Format: Copy {
+pub(super) trait Format: Copy {
     /// Bits of precision, with the hidden one.
     const PRECISION: usize;
     /// The least positive number is 2 to the minus this.

@@ -1,30 +1,17 @@
-//! Registers as bundles of elements.
+//! Vector registers: several elements of one type side by side, the lanes.
 //!
-//! An operator is written once, on elements. It is applied to all lanes of a register by a
-//! loop of constant length, of which the compiler makes the vector instruction that it is. It
-//! does so for integers; for floating-point numbers it depends on the compiler's version, so
-//! that their instructions are named here. What comes out is a test of the library's object
-//! code.
+//! An operator is written once, on elements. A loop of constant length applies it to all lanes
+//! of a register, and the compiler turns this loop into one vector instruction. It does so for
+//! integers. For floating-point numbers it depends on the compiler's version, so this trait names
+//! their instructions. A test of the library's object code checks the result.
 
-use super::ops::{Complex, Prod};
-#[cfg(target_arch = "x86_64")]
-pub use super::registers::{__m256i, __m512i, Least};
+use super::ops::Complex;
 
-/// What serves as a register where no register type is named.
-#[cfg(not(target_arch = "x86_64"))]
-#[derive(Clone, Copy)]
-#[repr(align(16))]
-pub struct Least(#[allow(dead_code, reason = "read as elements")] [u64; 2]);
-
-#[cfg(not(target_arch = "x86_64"))]
-// SAFETY: plain data; the functions are those of the trait.
-unsafe impl Vector for Least {}
-
-// A single double, for the rest that fills no register.
+// A single double, for the last elements, which do not fill a register.
 // SAFETY: plain data; the functions are those of the trait.
 unsafe impl Vector for f64 {}
 
-/// A function of the lanes of two registers, for those that have no instruction.
+/// Default functions of the lanes of two registers, for registers without the instruction.
 macro_rules! lanewise {
     ($($(#[$doc:meta])* $name:ident: $t:ty, |$a:ident, $b:ident| $value:expr;)*) => {$(
         $(#[$doc])*
@@ -38,12 +25,12 @@ macro_rules! lanewise {
     )*};
 }
 
-/// A register: plain data of its size, and what is done with it.
+/// A vector register, and the operations on its lanes.
 ///
 /// # Safety
-/// Any bytes of the size are a value, and there is no padding. The functions do what they do
-/// here: for each lane, with the same bits unless they are a NaN.
-pub unsafe trait Vector: Copy + 'static {
+/// Any bytes of the size are a value, and there is no padding. An implementation's functions
+/// return the same bits as the default ones, lane by lane, except that NaNs may differ.
+pub(super) unsafe trait Vector: Copy + 'static {
     lanewise! {
         /// The sums.
         add_f32: f32, |a, b| a + b;
@@ -56,26 +43,27 @@ pub unsafe trait Vector: Copy + 'static {
         /// The products.
         mul_f64: f64, |a, b| a * b;
         /// The products of complex numbers.
-        mul_complex_f32: Complex<f32>, |a, b| Combine::<Prod>::combine(a, b);
+        mul_complex_f32: Complex<f32>, |a, b| a.times(b);
         /// The products of complex numbers.
-        mul_complex_f64: Complex<f64>, |a, b| Combine::<Prod>::combine(a, b);
-        /// What is greater in `b`, the rest from `a`.
+        mul_complex_f64: Complex<f64>, |a, b| a.times(b);
+        /// The lanes of `b` that are greater, the others of `a`.
         max_f32: f32, |a, b| if b > a { b } else { a };
-        /// What is greater in `b`, the rest from `a`.
+        /// The lanes of `b` that are greater, the others of `a`.
         max_f64: f64, |a, b| if b > a { b } else { a };
-        /// What is less in `b`, the rest from `a`.
+        /// The lanes of `b` that are less, the others of `a`.
         min_f32: f32, |a, b| if b < a { b } else { a };
-        /// What is less in `b`, the rest from `a`.
+        /// The lanes of `b` that are less, the others of `a`.
         min_f64: f64, |a, b| if b < a { b } else { a };
     }
 
-    /// Numbers in double precision, as many as fit.
+    /// Loads as many numbers as the register has lanes of double precision, and widens them.
     ///
     /// # Safety
-    /// `from` is valid for so many numbers. The machine has the register.
+    /// `from` is readable for that many numbers. The machine has the register.
     #[inline(always)]
     unsafe fn widen(from: *const f32) -> Self {
-        // SAFETY: zeros are a value of plain data; the caller's promise.
+        // SAFETY: all bytes zero are a value of plain data; the caller promises that `from` is
+        // readable for as many numbers as there are lanes.
         unsafe {
             let mut wide: Self = std::mem::zeroed();
             for lane in 0..lanes::<Self, f64>() {
@@ -86,21 +74,21 @@ pub unsafe trait Vector: Copy + 'static {
         }
     }
 
-    /// Stores past the caches if the machine can. Not ordered before later stores until
-    /// [`stream_fence`].
+    /// Stores a register with a non-temporal store where the machine has one. Other processors
+    /// may see later stores earlier, until [`stream_fence`].
     ///
     /// # Safety
-    /// `dest` is valid for a register, and aligned to its size. The machine has the register.
+    /// `dest` is writable for a register, and aligned to its size. The machine has the register.
     #[inline(always)]
     unsafe fn stream(dest: *mut Self, value: Self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `dest` is writable for a register and aligned.
         unsafe { dest.write(value) }
     }
 }
 
-/// Orders streaming stores before all later stores.
+/// Orders non-temporal stores before all later stores.
 #[inline]
-pub fn stream_fence() {
+pub(super) fn stream_fence() {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: part of SSE2, which every x86-64 has.
     unsafe {
@@ -108,30 +96,15 @@ pub fn stream_fence() {
     }
 }
 
-/// A type whose elements operator `Op` combines.
-pub trait Combine<Op>: Copy + 'static {
-    /// `a op b`.
-    fn combine(a: Self, b: Self) -> Self;
-
-    /// Each element of `a` combined with that of `b`.
-    ///
-    /// # Safety
-    /// The machine has the register.
-    #[inline(always)]
-    unsafe fn combine_lanes<V: Vector>(a: V, b: V) -> V {
-        each_lane(a, b, Self::combine)
-    }
-}
-
 /// Number of elements in a register.
 #[inline(always)]
-pub const fn lanes<V, T>() -> usize {
+pub(super) const fn lanes<V, T>() -> usize {
     size_of::<V>() / size_of::<T>()
 }
 
-/// Each element of `a` combined with that of `b`. The elements are plain data.
+/// Combines each lane of `a` with the same lane of `b`. The elements are plain data.
 #[inline(always)]
-fn each_lane<V: Vector, T: Copy>(a: V, b: V, combine: impl Fn(T, T) -> T) -> V {
+pub(super) fn each_lane<V: Vector, T: Copy>(a: V, b: V, combine: impl Fn(T, T) -> T) -> V {
     const {
         assert!(size_of::<V>().is_multiple_of(size_of::<T>()));
         assert!(align_of::<V>() >= align_of::<T>());
@@ -139,7 +112,7 @@ fn each_lane<V: Vector, T: Copy>(a: V, b: V, combine: impl Fn(T, T) -> T) -> V {
     let mut result = a;
     let (a, b, r) = (&raw const a, &raw const b, &raw mut result);
     for lane in 0..lanes::<V, T>() {
-        // SAFETY: registers are plain data that hold so many elements.
+        // SAFETY: a register is plain data and holds `lanes` elements; `lane` is less.
         unsafe {
             let (a, b) = (a.cast::<T>().add(lane), b.cast::<T>().add(lane));
             r.cast::<T>().add(lane).write(combine(a.read(), b.read()));

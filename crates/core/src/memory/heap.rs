@@ -10,7 +10,7 @@ use range_alloc::RangeAllocator;
 
 /// Alignment of every block, which suits any C type and keeps blocks of different PEs'
 /// writers on different cache lines.
-pub const BLOCK_ALIGN: u64 = 64;
+pub(crate) const BLOCK_ALIGN: u64 = 64;
 
 /// The books of one heap; addresses are offsets from its start, in bytes.
 #[derive(Debug)]

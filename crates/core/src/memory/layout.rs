@@ -4,7 +4,7 @@ use crate::job::plan::{MIN_STRIDE, WINDOW_SPACE};
 
 /// One choice of addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layout {
+pub(super) struct Layout {
     /// Address of every PE's own heap.
     pub heap_base: usize,
     /// Bytes from one PE's window to the next.
@@ -16,7 +16,7 @@ pub struct Layout {
 }
 
 /// Number of candidates; all PEs move to the next one together.
-pub const CANDIDATES: u32 = 2;
+pub(crate) const CANDIDATES: u32 = 2;
 
 /// Candidate `k` for nodes of at most `n_pes` PEs planned with `stride` and `heap_size`.
 ///
@@ -24,7 +24,7 @@ pub const CANDIDATES: u32 = 2;
 /// and 2 GiB) and, with at most [`WINDOW_SPACE`] to either side, below the lowest window of
 /// the globals (executables are loaded from 85 TiB up). Candidate 1 lies in the lowest
 /// 512 GiB, where ThreadSanitizer and valgrind leave room, with small windows.
-pub fn candidate(k: u32, n_pes: usize, stride: u64, heap_size: u64) -> Layout {
+pub(super) fn candidate(k: u32, n_pes: usize, stride: u64, heap_size: u64) -> Layout {
     let n = n_pes as u64;
     match k {
         0 => Layout {

@@ -3,10 +3,12 @@
 //! Everything symmetric is mapped so that
 //! `address on PE r = address on me + (r - me) * stride`.
 
-pub mod globals;
-pub mod heap;
+pub(crate) mod globals;
+pub(crate) mod heap;
 mod layout;
 mod space;
+mod symmetric;
 
-pub use layout::CANDIDATES as LAYOUTS;
-pub use space::{Place, Space, SpaceError};
+pub(crate) use layout::CANDIDATES as LAYOUTS;
+pub(crate) use space::{Place, Space, SpaceError};
+pub(crate) use symmetric::{Argument, SymmetricMemory};

@@ -82,7 +82,7 @@ fn address_space_limit() -> Option<u64> {
         rlim_max: 0,
     };
     // SAFETY: the pointer is to a live rlimit.
-    let done = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) } == 0;
+    let done = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) } == 0;
     (done && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 

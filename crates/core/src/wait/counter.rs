@@ -1,7 +1,7 @@
 //! A counter of posts that returns to zero: the work arrays (`pSync`) of active sets,
 //! which a collective must leave as it found them.
 
-use super::{Patience, Word};
+use super::{WaitStrategy, Word};
 use crate::platform::futex::ANY;
 
 const ASLEEP: u32 = 1;
@@ -14,7 +14,7 @@ pub fn has_post(word: &impl Word) -> bool {
     word.load() >= ONE
 }
 
-/// Adds one post and wakes who sleeps on it. Releases all earlier writes.
+/// Adds one post and wakes the waiter if it sleeps. Releases all earlier writes.
 #[inline]
 pub fn post(word: &impl Word) {
     if word.fetch_add(ONE) & ASLEEP != 0 {
@@ -24,14 +24,14 @@ pub fn post(word: &impl Word) {
 
 /// Waits for a post and takes it away. Only one thread waits on a counter at a time.
 #[inline]
-pub fn take(word: &impl Word, patience: &mut impl Patience) {
+pub fn take(word: &impl Word, strategy: &mut impl WaitStrategy) {
     loop {
         let seen = word.load();
         if seen >= ONE {
             if word.replace(seen, (seen - ONE) & !ASLEEP) {
                 return;
             }
-        } else if patience.poll_again() {
+        } else if strategy.poll_again() {
             continue;
         } else if seen & ASLEEP != 0 || word.replace(seen, seen | ASLEEP) {
             word.sleep(seen | ASLEEP, ANY);

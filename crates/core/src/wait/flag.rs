@@ -1,6 +1,6 @@
 //! A flag: a 31-bit value that one PE posts and others wait for.
 
-use super::{Patience, Word};
+use super::{WaitStrategy, Word};
 use crate::platform::futex::ANY;
 
 /// Bits of a flag's value.
@@ -13,7 +13,7 @@ pub fn reached(value: u32, target: u32) -> bool {
     value.wrapping_sub(target) & VALUE <= VALUE / 2
 }
 
-/// Sets the flag to `value` and wakes who sleeps on it. Releases all earlier writes.
+/// Sets the flag to `value` and wakes the PEs that sleep on it. Releases all earlier writes.
 #[inline]
 pub fn post(word: &impl Word, value: u32) {
     if word.swap(value << 1) & ASLEEP != 0 {
@@ -27,38 +27,42 @@ pub fn value(word: &impl Word) -> u32 {
     word.load() >> 1
 }
 
-/// Waits until the flag shows `value`. Acquires what its poster released. `patience` is asked
-/// for only if the flag does not show it yet.
+/// Waits until the flag shows `value`. Acquires what its poster released. `strategy` is
+/// called only if the flag does not show it yet.
 ///
-/// Not "`value` or a later one": of a flag that was last posted half a round of the counter
-/// ago, nobody can tell whether it shows an old value or one to come.
+/// Not "`value` or a later one": values wrap, so a flag that was last posted half a round of the
+/// counter ago could show an old value or one to come.
 #[inline]
-pub fn wait<P: Patience>(word: &impl Word, value: u32, patience: impl FnOnce() -> P) {
-    wait_until(word, patience, |seen| seen == value & VALUE);
+pub fn wait<P: WaitStrategy>(word: &impl Word, value: u32, strategy: impl FnOnce() -> P) {
+    wait_until(word, strategy, |seen| seen == value & VALUE);
 }
 
 /// Waits until the flag does not show `old` any more. Acquires what its poster released.
 #[inline]
-pub fn wait_beyond<P: Patience>(word: &impl Word, old: u32, patience: impl FnOnce() -> P) {
-    wait_until(word, patience, |seen| seen != old);
+pub fn wait_beyond<P: WaitStrategy>(word: &impl Word, old: u32, strategy: impl FnOnce() -> P) {
+    wait_until(word, strategy, |seen| seen != old);
 }
 
 /// Waits until the flag shows `value` or a later one. Acquires what its poster released. For
 /// flags that are never far behind: see [`wait`].
 #[inline]
-pub fn wait_for_at_least<P: Patience>(word: &impl Word, value: u32, patience: impl FnOnce() -> P) {
-    wait_until(word, patience, |seen| reached(seen, value));
+pub fn wait_for_at_least<P: WaitStrategy>(
+    word: &impl Word,
+    value: u32,
+    strategy: impl FnOnce() -> P,
+) {
+    wait_until(word, strategy, |seen| reached(seen, value));
 }
 
 #[inline]
-fn wait_until<P: Patience>(
+fn wait_until<P: WaitStrategy>(
     word: &impl Word,
-    patience: impl FnOnce() -> P,
+    strategy: impl FnOnce() -> P,
     is_enough: impl Fn(u32) -> bool,
 ) {
     let seen = word.load();
     if !is_enough(seen >> 1) {
-        wait_longer(word, seen, &mut patience(), is_enough);
+        wait_longer(word, seen, &mut strategy(), is_enough);
     }
 }
 
@@ -66,13 +70,13 @@ fn wait_until<P: Patience>(
 fn wait_longer(
     word: &impl Word,
     mut seen: u32,
-    patience: &mut impl Patience,
+    strategy: &mut impl WaitStrategy,
     is_enough: impl Fn(u32) -> bool,
 ) {
-    let mut spins = patience.spins();
+    let mut spins = strategy.spins();
     loop {
-        let looks_again = spins.again() || patience.poll_again();
-        if !looks_again && (seen & ASLEEP != 0 || word.replace(seen, seen | ASLEEP)) {
+        let polls_again = spins.again() || strategy.poll_again();
+        if !polls_again && (seen & ASLEEP != 0 || word.replace(seen, seen | ASLEEP)) {
             word.sleep(seen | ASLEEP, ANY);
         }
         seen = word.load();

@@ -59,6 +59,8 @@ pub struct Counts {
 }
 
 impl<R: Registrar> Cache<R> {
+    /// An empty cache of regions that `registrar` makes, kept within `limits`, from which `monitor`
+    /// removes what is unmapped.
     pub fn new(registrar: R, limits: Limits, monitor: Monitor) -> Self {
         Cache {
             registrar,
@@ -142,6 +144,7 @@ impl<R: Registrar> Cache<R> {
         freed > 0
     }
 
+    /// What the cache has done since it was made, and what it holds now.
     pub fn counts(&self) -> Counts {
         let events = &self.events;
         Counts {

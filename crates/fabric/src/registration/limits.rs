@@ -46,7 +46,7 @@ fn lockable() -> Option<usize> {
         rlim_max: 0,
     };
     // SAFETY: the pointer is to a live rlimit.
-    let known = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut limit) } == 0;
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) } == 0;
     let limited = known && limit.rlim_cur != libc::RLIM_INFINITY;
     let exempt = effective_capabilities().is_some_and(|set| set >> CAP_IPC_LOCK & 1 == 1);
     (limited && !exempt).then(|| usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX))

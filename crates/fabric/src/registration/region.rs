@@ -21,7 +21,7 @@ pub(super) struct Share {
 }
 
 impl Share {
-    pub fn take(account: &Arc<Account>, bytes: usize) -> Share {
+    pub(super) fn take(account: &Arc<Account>, bytes: usize) -> Share {
         account.bytes.fetch_add(bytes, Relaxed);
         account.regions.fetch_add(1, Relaxed);
         Share {
@@ -53,7 +53,7 @@ pub(super) struct Entry<G> {
 impl<G> Entry<G> {
     /// Whether the region leads to the pages that have been at its addresses since it was
     /// registered, as far as the monitor has heard.
-    pub fn intact(&self) -> bool {
+    pub(super) fn intact(&self) -> bool {
         self.watch.as_ref().is_some_and(Watch::intact)
     }
 }

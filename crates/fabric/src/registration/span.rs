@@ -15,7 +15,7 @@ pub(super) struct Span {
 impl Span {
     /// The pages that hold the `len` bytes from `start`: at least one. An error if there are
     /// no such addresses.
-    pub fn of(start: usize, len: usize) -> io::Result<Span> {
+    pub(super) fn of(start: usize, len: usize) -> io::Result<Span> {
         let end = start
             .checked_add(len.max(1))
             .and_then(|end| end.checked_next_multiple_of(PAGE))
@@ -27,15 +27,15 @@ impl Span {
     }
 
     /// Length in bytes.
-    pub fn len(self) -> usize {
+    pub(super) fn len(self) -> usize {
         self.end - self.start
     }
 
-    pub fn covers(self, other: Span) -> bool {
+    pub(super) fn covers(self, other: Span) -> bool {
         self.start <= other.start && other.end <= self.end
     }
 
-    pub fn overlaps(self, other: Span) -> bool {
+    pub(super) fn overlaps(self, other: Span) -> bool {
         self.start < other.end && other.start < self.end
     }
 }

@@ -26,7 +26,7 @@ impl<G> Default for Table<G> {
 
 impl<G> Table<G> {
     /// The regions that cover `span`.
-    pub fn covering(&self, span: Span) -> impl Iterator<Item = &Arc<Entry<G>>> {
+    pub(super) fn covering(&self, span: Span) -> impl Iterator<Item = &Arc<Entry<G>>> {
         let before = self
             .regions
             .range(..=span.start)
@@ -36,7 +36,7 @@ impl<G> Table<G> {
     }
 
     /// Takes out those that cover `span` and those that it covers.
-    pub fn take_related(&mut self, span: Span) -> Vec<Arc<Entry<G>>> {
+    pub(super) fn take_related(&mut self, span: Span) -> Vec<Arc<Entry<G>>> {
         let within = self
             .regions
             .range(span.start..span.end)
@@ -53,7 +53,7 @@ impl<G> Table<G> {
             .collect()
     }
 
-    pub fn take_lost(&mut self) -> Vec<Arc<Entry<G>>> {
+    pub(super) fn take_lost(&mut self) -> Vec<Arc<Entry<G>>> {
         let mut lost = Vec::new();
         self.regions.retain(|_, entry| {
             let intact = entry.intact();
@@ -67,7 +67,7 @@ impl<G> Table<G> {
 
     /// Takes out the region that is in no use and was not used for longest. Nobody but the
     /// table gives out references, so a count of one is not about to rise.
-    pub fn take_oldest(&mut self) -> Option<Arc<Entry<G>>> {
+    pub(super) fn take_oldest(&mut self) -> Option<Arc<Entry<G>>> {
         let idle = self
             .regions
             .values()

@@ -28,12 +28,12 @@ pub struct Library {
 }
 
 impl Library {
-    /// Opens `path`, or what the loader finds as `libfabric.so.1`.
+    /// Opens `path`, or what the loader finds as [`LIBFABRIC`](crate::LIBFABRIC).
     ///
     /// # Errors
     /// There is no such library, or it lacks a function.
     pub fn open(path: Option<&str>) -> Result<Library, Error> {
-        let name = path.unwrap_or("libfabric.so.1");
+        let name = path.unwrap_or(crate::LIBFABRIC);
         let file = CString::new(name).map_err(|_| Error::new("SHMEM_LIBFABRIC has a NUL in it"))?;
         let actions = Actions::now();
         // SAFETY: a NUL-terminated name. The library's initialisers are libfabric's.

@@ -8,11 +8,11 @@ use std::mem::MaybeUninit;
 const SIGNALS: std::ops::Range<libc::c_int> = 1..32;
 
 /// The actions on all signals. Dropped, they are in force again.
-pub struct Actions(Vec<(libc::c_int, libc::sigaction)>);
+pub(super) struct Actions(Vec<(libc::c_int, libc::sigaction)>);
 
 impl Actions {
     /// Those in force.
-    pub fn now() -> Actions {
+    pub(super) fn now() -> Actions {
         Actions(SIGNALS.filter_map(|n| Some((n, action(n)?))).collect())
     }
 }

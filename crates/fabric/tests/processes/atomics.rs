@@ -4,11 +4,11 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::*;
 use std::time::{Duration, Instant};
 
-use ferroshmem_fabric::{Op, Width};
+use ferroshmem_fabric::{AtomicOp, Op, Width};
 
 use crate::job::{Case, Job};
 
-pub fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     vec![
         Case::new("atomics_of_both_widths", 2, every),
         Case::new("pinned_atomics", 2, every).pinned(),
@@ -22,8 +22,16 @@ fn every(job: &Job) {
     for (width, mask) in [(Width::W64, u64::MAX), (Width::W32, u64::from(u32::MAX))] {
         let fetch = |op, operand, compare| {
             let at = job.at(next, 64);
-            job.fabric
-                .fetch(&job.stream, at, op, width, operand, compare)
+            job.fabric.fetch(
+                &job.context,
+                at,
+                AtomicOp {
+                    op,
+                    width,
+                    operand,
+                    compare,
+                },
+            )
         };
         let beside = job.word(72);
         beside.store(0x5555_5555_5555_5555, Relaxed);
@@ -69,8 +77,11 @@ fn posted(job: &Job) {
         for round in 0..100 {
             for pe in 0..n {
                 let post = |offset, op, operand| {
-                    job.fabric
-                        .post(&job.stream, job.at(pe, offset), op, width, operand);
+                    job.fabric.post(
+                        &job.context,
+                        job.at(pe, offset),
+                        AtomicOp::new(op, width, operand),
+                    );
                 };
                 post(0, Op::Add, 3);
                 post(8, Op::And, !(1 << me));
@@ -80,12 +91,13 @@ fn posted(job: &Job) {
                 let at = job.at(pe, 32);
                 // SAFETY: the results live until quiet.
                 unsafe {
-                    let (op, stream) = (Op::Add, &job.stream);
-                    job.fabric.fetch_nbi(stream, at, op, width, 1, 0, result);
+                    let (op, context) = (Op::Add, &job.context);
+                    job.fabric
+                        .fetch_nbi(context, at, AtomicOp::new(op, width, 1), result);
                 }
             }
         }
-        job.fabric.quiet(&job.stream);
+        job.fabric.quiet(&job.context);
         // What one PE fetched from one counter rises.
         for pe in 0..n {
             let column: Vec<u64> = (0..100).map(|round| results[round * n + pe]).collect();
@@ -104,9 +116,12 @@ fn posted(job: &Job) {
         assert_eq!(word(24), 0); // an even number of times
         assert_eq!(word(32), 100 * n as u64);
         job.barrier();
-        job.fabric
-            .post(&job.stream, job.at(job.next(), 0), Op::Write, width, 9);
-        job.fabric.quiet_pe(&job.stream, job.next());
+        job.fabric.post(
+            &job.context,
+            job.at(job.next(), 0),
+            AtomicOp::new(Op::Write, width, 9),
+        );
+        job.fabric.quiet_pe(&job.context, job.next());
         job.barrier();
         assert_eq!(word(0), 9);
         job.barrier();
@@ -135,7 +150,8 @@ fn mixed(job: &Job) {
         });
         let post = |offset, op, width, operand| {
             let at = job.at(next, offset);
-            job.fabric.post(&job.stream, at, op, width, operand);
+            job.fabric
+                .post(&job.context, at, AtomicOp::new(op, width, operand));
         };
         let begin = Instant::now();
         let mut sent = 0;
@@ -148,7 +164,7 @@ fn mixed(job: &Job) {
             increase(job, 16);
             sent += 50;
         }
-        job.fabric.quiet(&job.stream);
+        job.fabric.quiet(&job.context);
         done.store(true, Relaxed);
         (cpu.join().unwrap(), sent)
     });
@@ -164,8 +180,16 @@ fn mixed(job: &Job) {
 fn increase(job: &Job, offset: usize) {
     let at = job.at(job.next(), offset);
     let fetch = |op, operand, compare| {
-        job.fabric
-            .fetch(&job.stream, at, op, Width::W64, operand, compare)
+        job.fabric.fetch(
+            &job.context,
+            at,
+            AtomicOp {
+                op,
+                width: Width::W64,
+                operand,
+                compare,
+            },
+        )
     };
     let mut seen = fetch(Op::Read, 0, 0);
     loop {

@@ -4,11 +4,11 @@
 use std::ptr;
 use std::slice;
 
-use ferroshmem_fabric::Stream;
+use ferroshmem_fabric::Context;
 
 use crate::job::{Case, Job};
 
-pub fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     vec![
         Case::new("buffers_mapped_and_unmapped", 2, remapped).pinned(),
         Case::new("buffers_of_several_threads", 2, shared).pinned(),
@@ -44,7 +44,7 @@ impl Drop for Buffer {
 }
 
 /// Puts what nobody has put before and gets it back into other new memory.
-fn there_and_back(job: &Job, stream: &Stream, offset: usize, len: usize, mark: u64) {
+fn there_and_back(job: &Job, context: &Context, offset: usize, len: usize, mark: u64) {
     let at = job.at(job.next(), offset);
     let mut from = Buffer::new(len);
     for word in from.bytes().chunks_exact_mut(8) {
@@ -52,12 +52,12 @@ fn there_and_back(job: &Job, stream: &Stream, offset: usize, len: usize, mark: u
     }
     // SAFETY: the buffers live until quiet.
     unsafe {
-        job.fabric.put_nbi(stream, at, from.0, len);
-        job.fabric.quiet(stream);
+        job.fabric.put_nbi(context, at, from.0, len);
+        job.fabric.quiet(context);
         drop(from);
         let mut to = Buffer::new(len);
-        job.fabric.get_nbi(stream, to.0, at, len);
-        job.fabric.quiet(stream);
+        job.fabric.get_nbi(context, to.0, at, len);
+        job.fabric.quiet(context);
         for word in to.bytes().chunks_exact(8) {
             assert_eq!(word, mark.to_ne_bytes(), "{len} bytes, round {mark}");
         }
@@ -67,7 +67,7 @@ fn there_and_back(job: &Job, stream: &Stream, offset: usize, len: usize, mark: u
 fn remapped(job: &Job) {
     for mark in 0..60 {
         let len = [32 << 10, 64 << 10, 256 << 10][mark as usize % 3];
-        there_and_back(job, &job.stream, 0, len, mark);
+        there_and_back(job, &job.context, 0, len, mark);
     }
 }
 
@@ -75,11 +75,11 @@ fn shared(job: &Job) {
     std::thread::scope(|scope| {
         for thread in 0..4 {
             scope.spawn(move || {
-                let stream = Stream::default();
+                let context = Context::default();
                 for round in 0..40 {
                     there_and_back(
                         job,
-                        &stream,
+                        &context,
                         thread << 20,
                         64 << 10,
                         (thread as u64) << 32 | round,

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use crate::job::{Case, Job};
 
-pub fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     vec![Case::new(
         "listens_on_the_chosen_interface_only",
         2,
@@ -22,9 +22,9 @@ fn listens(job: &Job) {
     // SAFETY: within the heap.
     unsafe {
         job.fabric
-            .put(&job.stream, job.at(job.next(), 0), value.as_ptr(), 8)
+            .put(&job.context, job.at(job.next(), 0), value.as_ptr(), 8)
     };
-    job.fabric.quiet(&job.stream);
+    job.fabric.quiet(&job.context);
     let own: HashSet<String> = std::fs::read_dir("/proc/self/fd")
         .unwrap()
         .filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok())

@@ -1,10 +1,10 @@
 //! A PE that dies is noticed by those who have operations to it.
 
-use ferroshmem_fabric::{Op, Width};
+use ferroshmem_fabric::{AtomicOp, Op, Width};
 
 use crate::job::{Case, Job, LOST};
 
-pub fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     let ends = |pe| (pe == 0).then_some(LOST);
     vec![
         Case {
@@ -21,9 +21,12 @@ pub fn cases() -> Vec<Case> {
 /// PE 1 dies, and PE 0 goes on writing to it.
 fn killed(job: &Job, idle: bool) {
     let data = vec![1u8; 1 << 20];
-    job.fabric
-        .post(&job.stream, job.at(1, 0), Op::Add, Width::W64, 1);
-    job.fabric.quiet(&job.stream);
+    job.fabric.post(
+        &job.context,
+        job.at(1, 0),
+        AtomicOp::new(Op::Add, Width::W64, 1),
+    );
+    job.fabric.quiet(&job.context);
     job.barrier();
     if job.pe == 1 {
         if !idle {
@@ -38,10 +41,10 @@ fn killed(job: &Job, idle: bool) {
     loop {
         // SAFETY: within heap and buffer.
         unsafe {
-            job.fabric.put(&job.stream, job.at(1, 0), data.as_ptr(), 8);
+            job.fabric.put(&job.context, job.at(1, 0), data.as_ptr(), 8);
             job.fabric
-                .put(&job.stream, job.at(1, 0), data.as_ptr(), data.len());
+                .put(&job.context, job.at(1, 0), data.as_ptr(), data.len());
         }
-        job.fabric.quiet(&job.stream);
+        job.fabric.quiet(&job.context);
     }
 }

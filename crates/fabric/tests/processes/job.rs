@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use ferroshmem_fabric::{Events, Fabric, Remote, Request, Stream};
+use ferroshmem_fabric::{Config, Context, Events, Fabric, Remote};
 use libtest_mimic::Failed;
 
 /// Longest time that a case may take: then its processes are killed.
 const LIMIT: Duration = Duration::from_secs(60);
 /// Exit status of a process that was told of a lost PE.
-pub const LOST: i32 = 77;
+pub(crate) const LOST: i32 = 77;
 
 #[derive(Clone, Copy)]
-pub struct Case {
+pub(crate) struct Case {
     pub name: &'static str,
     pub n: usize,
     /// Bytes of segment 0, which are there once they are touched.
@@ -31,7 +31,7 @@ pub struct Case {
 }
 
 impl Case {
-    pub const fn new(name: &'static str, n: usize, run: fn(&Job)) -> Case {
+    pub(crate) const fn new(name: &'static str, n: usize, run: fn(&Job)) -> Case {
         Case {
             name,
             n,
@@ -43,7 +43,7 @@ impl Case {
         }
     }
 
-    pub const fn pinned(self) -> Case {
+    pub(crate) const fn pinned(self) -> Case {
         Case {
             pinned: true,
             ..self
@@ -52,11 +52,11 @@ impl Case {
 }
 
 /// One process's part.
-pub struct Job {
+pub(crate) struct Job {
     pub pe: usize,
     pub n: usize,
     pub fabric: Fabric,
-    pub stream: Stream,
+    pub context: Context,
     pub heap: *mut u8,
     pub told: Arc<Told>,
     lines: RefCell<std::io::Lines<std::io::StdinLock<'static>>>,
@@ -66,18 +66,18 @@ pub struct Job {
 unsafe impl Sync for Job {}
 
 #[derive(Default)]
-pub struct Told {
+pub(crate) struct Told {
     pub arrived: AtomicUsize,
     pub ticks: AtomicUsize,
 }
 
 impl Events for Told {
-    fn lost(&self, pe: usize, reason: &str) -> ! {
+    fn peer_failed(&self, pe: usize, reason: &str) -> ! {
         eprintln!("lost PE {pe}: {reason}");
         std::process::exit(LOST);
     }
 
-    fn arrived(&self) {
+    fn memory_changed(&self) {
         self.arrived.fetch_add(1, Relaxed);
     }
 
@@ -88,7 +88,7 @@ impl Events for Told {
 
 impl Job {
     /// Byte `offset` of a PE's heap.
-    pub fn at(&self, pe: usize, offset: usize) -> Remote {
+    pub(crate) fn at(&self, pe: usize, offset: usize) -> Remote {
         Remote {
             pe,
             segment: 0,
@@ -97,57 +97,57 @@ impl Job {
     }
 
     /// A word of the own heap.
-    pub fn word(&self, offset: usize) -> &AtomicU64 {
+    pub(crate) fn word(&self, offset: usize) -> &AtomicU64 {
         // SAFETY: within the heap, which is aligned to pages; peers write words.
         unsafe { &*self.heap.add(offset).cast() }
     }
 
-    pub fn half(&self, offset: usize) -> &AtomicU32 {
+    pub(crate) fn half(&self, offset: usize) -> &AtomicU32 {
         // SAFETY: as above.
         unsafe { &*self.heap.add(offset).cast() }
     }
 
     /// Bytes of the own heap, copied.
-    pub fn bytes(&self, offset: usize, len: usize) -> Vec<u8> {
+    pub(crate) fn bytes(&self, offset: usize, len: usize) -> Vec<u8> {
         // SAFETY: within the heap, and no peer writes there at that time.
         unsafe { std::slice::from_raw_parts(self.heap.add(offset), len).to_vec() }
     }
 
-    pub fn next(&self) -> usize {
+    pub(crate) fn next(&self) -> usize {
         (self.pe + 1) % self.n
     }
 
     /// Sends a line by way of the parent to all PEs, which all do so; returns them by PE.
-    pub fn exchange(&self, line: &str) -> Vec<String> {
+    pub(crate) fn exchange(&self, line: &str) -> Vec<String> {
         println!("{line}");
         let mut lines = self.lines.borrow_mut();
         let mut read = || lines.next().expect("the parent's line").expect("a line");
         (0..self.n).map(|_| read()).collect()
     }
 
-    pub fn barrier(&self) {
+    pub(crate) fn barrier(&self) {
         self.exchange("-");
     }
 }
 
-pub fn request(case: &Case, pe: usize) -> Request {
+pub fn config(case: &Case, pe: usize) -> Config {
     let provider = std::env::var("SHMEM_FABRIC").ok();
     // Providers of one node have no interface.
     let loopback = (provider.as_deref() != Some("shm")).then(|| "lo".into());
-    Request {
+    Config {
         interface: std::env::var("SHMEM_FABRIC_INTERFACE").ok().or(loopback),
         provider,
         library: std::env::var("SHMEM_LIBFABRIC").ok(),
         pe,
         n_pes: case.n,
         tick: Duration::from_millis(100),
-        patience: Duration::from_secs(5),
-        ..Request::default()
+        peer_timeout: Duration::from_secs(5),
+        ..Config::default()
     }
 }
 
 /// The part of a process.
-pub fn take_part(case: &Case) {
+pub(crate) fn take_part(case: &Case) {
     let number = |name| std::env::var(name).unwrap().parse::<usize>().unwrap();
     let (pe, n) = (number("FABRIC_TEST_PE"), case.n);
     let told = Arc::new(Told::default());
@@ -156,21 +156,21 @@ pub fn take_part(case: &Case) {
     } else {
         Fabric::open
     };
-    let fabric = open(&request(case, pe), told.clone()).unwrap();
+    let fabric = open(&config(case, pe), told.clone()).unwrap();
     let heap = map(case.heap);
     // SAFETY: mapped until the process ends; all accesses are of the case's making.
     unsafe {
         fabric
             .share(0, heap, case.heap, case.heap.min(case.ready))
-            .unwrap()
+            .unwrap();
     };
-    let ticket = fabric.ticket();
+    let ticket = fabric.address();
     assert!(ticket.len() < 1024);
     let job = Job {
         pe,
         n,
         fabric,
-        stream: Stream::default(),
+        context: Context::default(),
         heap,
         told,
         lines: RefCell::new(std::io::stdin().lines()),
@@ -182,7 +182,7 @@ pub fn take_part(case: &Case) {
     job.fabric.extend(0, case.heap).unwrap();
     job.barrier();
     (case.run)(&job);
-    job.fabric.quiet(&job.stream);
+    job.fabric.quiet(&job.context);
     job.barrier();
     job.fabric.close();
 }
@@ -218,7 +218,7 @@ fn map(len: usize) -> *mut u8 {
 }
 
 /// The parent's part: passes lines on until all have ended.
-pub fn run(case: &Case) -> Result<(), Failed> {
+pub(crate) fn run(case: &Case) -> Result<(), Failed> {
     let program = std::env::current_exe()?;
     let mut children = Vec::new();
     let (lines, inbox) = mpsc::channel();

@@ -2,32 +2,32 @@
 
 use std::sync::atomic::Ordering::*;
 
-use ferroshmem_fabric::{Op, Stream, Width};
+use ferroshmem_fabric::{AtomicOp, Context, Op, Width};
 
 use crate::job::{Case, Job};
 
-pub fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     vec![
         Case::new("fence_then_post", 2, |job| {
-            order(job, Kind::Put, Kind::Post)
+            order(job, Kind::Put, Kind::Post);
         }),
         Case::new("fence_then_put", 2, |job| order(job, Kind::Put, Kind::Put)),
         Case::new("post_fence_put", 2, |job| order(job, Kind::Post, Kind::Put)),
         Case::new("long_put_then_post", 2, |job| {
-            order(job, Kind::Long, Kind::Post)
+            order(job, Kind::Long, Kind::Post);
         }),
         Case::new("long_put_then_put", 2, |job| {
-            order(job, Kind::Long, Kind::Put)
+            order(job, Kind::Long, Kind::Put);
         }),
         Case::new("put_then_told", 2, |job| order(job, Kind::Put, Kind::Told)),
         Case::new("post_then_told", 2, |job| {
-            order(job, Kind::Post, Kind::Told)
+            order(job, Kind::Post, Kind::Told);
         }),
         Case::new("sent_then_told", 2, |job| {
-            order(job, Kind::Sent, Kind::Told)
+            order(job, Kind::Sent, Kind::Told);
         }),
         Case::new("sent_then_told_pinned", 2, |job| {
-            order(job, Kind::Sent, Kind::Told)
+            order(job, Kind::Sent, Kind::Told);
         })
         .pinned(),
         Case::new("dropped_stream_completes", 2, dropped),
@@ -60,22 +60,23 @@ fn order(job: &Job, first: Kind, second: Kind) {
                 Kind::Put | Kind::Long => unsafe {
                     let len = size_of_val(data);
                     let (from, at) = (data.as_ptr().cast(), job.at(1, offset));
-                    job.fabric.put_nbi(&job.stream, at, from, len);
+                    job.fabric.put_nbi(&job.context, at, from, len);
                 },
                 // SAFETY: as above.
                 Kind::Sent => unsafe {
                     let len = size_of_val(data);
                     let (from, at) = (data.as_ptr().cast(), job.at(1, offset));
-                    job.fabric.send(&job.stream, at, from, len);
+                    job.fabric.put_local_completion(&job.context, at, from, len);
                 },
                 // SAFETY: as above.
                 Kind::Told => unsafe {
                     let (from, at) = (data.as_ptr().cast(), job.at(1, offset));
-                    job.fabric.tell(&job.stream, at, from, size_of_val(data));
+                    job.fabric.inject(&job.context, at, from, size_of_val(data));
                 },
                 Kind::Post => {
                     let (at, op) = (job.at(1, offset), Op::Write);
-                    job.fabric.post(&job.stream, at, op, Width::W64, data[0]);
+                    job.fabric
+                        .post(&job.context, at, AtomicOp::new(op, Width::W64, data[0]));
                 }
             };
             if is_long {
@@ -89,14 +90,14 @@ fn order(job: &Job, first: Kind, second: Kind) {
                 write(first, LAST, &[round]);
             }
             if second != Kind::Told {
-                job.fabric.fence(&job.stream);
+                job.fabric.fence(&job.context);
             }
             write(second, FLAG, &[round]);
             if round % 3 == 0 || is_long {
-                job.fabric.quiet(&job.stream);
+                job.fabric.quiet(&job.context);
             }
             if round == ROUNDS {
-                job.fabric.quiet(&job.stream);
+                job.fabric.quiet(&job.context);
             }
         } else {
             // The helper does the work.
@@ -121,10 +122,11 @@ fn order(job: &Job, first: Kind, second: Kind) {
 
 fn dropped(job: &Job) {
     for i in 0..100u64 {
-        let stream = Stream::default();
+        let context = Context::default();
         for word in 0..10 {
             let at = job.at(job.next(), word * 8);
-            job.fabric.post(&stream, at, Op::Add, Width::W64, i);
+            job.fabric
+                .post(&context, at, AtomicOp::new(Op::Add, Width::W64, i));
         }
     }
     let expected = 4950;

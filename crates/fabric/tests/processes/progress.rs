@@ -3,11 +3,11 @@
 use std::sync::atomic::Ordering::*;
 use std::time::{Duration, Instant};
 
-use ferroshmem_fabric::{Op, Width};
+use ferroshmem_fabric::{AtomicOp, Op, Width};
 
 use crate::job::{Case, Job};
 
-pub fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     vec![
         Case::new("target_computes", 2, computes),
         Case::new("idle_costs_nothing", 2, idle),
@@ -22,33 +22,41 @@ fn computes(job: &Job) {
             std::hint::spin_loop();
         }
         assert_eq!(job.word(8).load(Acquire), 5);
-        assert!(!job.fabric.tells_of_writes() || job.told.arrived.load(Relaxed) > 0);
+        assert!(!job.fabric.notifies_writes() || job.told.arrived.load(Relaxed) > 0);
         return;
     }
     let mut back = vec![0u8; 3 << 20];
     // SAFETY: within heap and buffer.
     unsafe {
         let (at, len) = (job.at(1, 4096), back.len());
-        job.fabric.put(&job.stream, at, back.as_ptr(), len);
-        job.fabric.quiet(&job.stream);
-        job.fabric.get(&job.stream, back.as_mut_ptr(), at, len);
+        job.fabric.put(&job.context, at, back.as_ptr(), len);
+        job.fabric.quiet(&job.context);
+        job.fabric.get(&job.context, back.as_mut_ptr(), at, len);
     }
     for i in 0..5 {
-        let was = job
-            .fabric
-            .fetch(&job.stream, job.at(1, 8), Op::Add, Width::W64, 1, 0);
+        let was = job.fabric.fetch(
+            &job.context,
+            job.at(1, 8),
+            AtomicOp::new(Op::Add, Width::W64, 1),
+        );
         assert_eq!(was, i);
     }
-    job.fabric
-        .post(&job.stream, job.at(1, 0), Op::Write, Width::W64, 1);
-    job.fabric.quiet(&job.stream);
+    job.fabric.post(
+        &job.context,
+        job.at(1, 0),
+        AtomicOp::new(Op::Write, Width::W64, 1),
+    );
+    job.fabric.quiet(&job.context);
 }
 
 fn idle(job: &Job) {
     // Connected and quiet.
-    job.fabric
-        .post(&job.stream, job.at(job.next(), 0), Op::Add, Width::W64, 1);
-    job.fabric.quiet(&job.stream);
+    job.fabric.post(
+        &job.context,
+        job.at(job.next(), 0),
+        AtomicOp::new(Op::Add, Width::W64, 1),
+    );
+    job.fabric.quiet(&job.context);
     job.barrier();
     let (before, begin) = (used(), Instant::now());
     std::thread::sleep(Duration::from_secs(2));
@@ -63,7 +71,7 @@ fn used() -> Duration {
     // SAFETY: room for what is filled in.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
         usage
     };
     let time = |t: libc::timeval| {
@@ -78,7 +86,7 @@ fn eventually(job: &Job) {
             let value = (word + 1).to_ne_bytes();
             let at = job.at(1, word as usize * 16);
             // SAFETY: within the heap; put copies.
-            unsafe { job.fabric.put(&job.stream, at, value.as_ptr(), 8) };
+            unsafe { job.fabric.put(&job.context, at, value.as_ptr(), 8) };
         }
     } else {
         for word in 0..100 {

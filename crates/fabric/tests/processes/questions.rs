@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::*;
 
-use ferroshmem_fabric::{Op, Stream, Width};
+use ferroshmem_fabric::{AtomicOp, Context, Op, Width};
 
 use crate::job::{Case, Job};
 
@@ -13,7 +13,7 @@ const STILL: usize = 4096;
 /// Bytes of a read at most: more than an answer holds.
 const LONGEST: usize = 40;
 
-pub fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     vec![
         Case::new("threads_of_all_ask_all", 3, crowd),
         Case::new("pinned_threads_of_all_ask_all", 3, crowd).pinned(),
@@ -49,16 +49,18 @@ fn crowd(job: &Job) {
 
 /// One thread's part: every PE's counters rise by what it asks and by what it posts.
 fn ask_all(job: &Job, thread: usize) {
-    let stream = Stream::default();
+    let context = Context::default();
     let mut least = vec![0; job.n];
     for round in 0..ROUNDS {
         for (pe, least) in least.iter_mut().enumerate() {
             let fetch = |offset, width| {
                 let at = job.at(pe, offset);
-                job.fabric.fetch(&stream, at, Op::Add, width, 1, 0)
+                job.fabric
+                    .fetch(&context, at, AtomicOp::new(Op::Add, width, 1))
             };
             let at = job.at(pe, 0);
-            job.fabric.post(&stream, at, Op::Add, Width::W64, 1);
+            job.fabric
+                .post(&context, at, AtomicOp::new(Op::Add, Width::W64, 1));
             let now = fetch(0, Width::W64);
             // What was posted before is there, as programs expect without a fence.
             assert!(now > *least, "{now}, but {least} and 1 were added");
@@ -70,14 +72,14 @@ fn ask_all(job: &Job, thread: usize) {
             // SAFETY: room for as many bytes.
             unsafe {
                 let from = job.at(pe, STILL + start);
-                job.fabric.get(&stream, bytes.as_mut_ptr(), from, len);
+                job.fabric.get(&context, bytes.as_mut_ptr(), from, len);
             }
             let mut expected: Vec<u8> = (start..start + len).map(still).collect();
             expected.push(0); // beyond what was read
             assert_eq!(bytes, expected);
         }
     }
-    job.fabric.quiet(&stream);
+    job.fabric.quiet(&context);
 }
 
 /// A PE that calls nothing is asked as well.
@@ -89,12 +91,15 @@ fn computing(job: &Job) {
     if job.pe == 0 {
         for i in 0..ROUNDS as u64 {
             let at = job.at(1, counter);
-            let was = job.fabric.fetch(&job.stream, at, Op::Add, Width::W64, 1, 0);
+            let was = job
+                .fabric
+                .fetch(&job.context, at, AtomicOp::new(Op::Add, Width::W64, 1));
             assert_eq!(was, i);
         }
         let at = job.at(1, end);
-        job.fabric.post(&job.stream, at, Op::Write, Width::W64, 1);
-        job.fabric.quiet(&job.stream);
+        job.fabric
+            .post(&job.context, at, AtomicOp::new(Op::Write, Width::W64, 1));
+        job.fabric.quiet(&job.context);
     } else {
         while job.word(end).load(Acquire) == 0 {
             std::hint::spin_loop();

@@ -1,12 +1,14 @@
 //! Contiguous transfers and blocks, of all sizes and to every PE, oneself included.
 
+use ferroshmem_fabric::Blocks;
+
 use crate::job::{Case, Job};
 
 const MIB: usize = 1 << 20;
 /// Where a PE's part of the target's heap begins.
 const PART: usize = 6 * MIB;
 
-pub fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     vec![
         Case::new("put_and_get_of_every_size", 2, sizes),
         Case::new("put_and_get_to_oneself", 1, sizes),
@@ -43,9 +45,9 @@ fn across(job: &Job) {
             let mut back = vec![0; len];
             // SAFETY: within the heap.
             unsafe {
-                job.fabric.put(&job.stream, at, data.as_ptr(), len);
-                job.fabric.quiet(&job.stream);
-                job.fabric.get(&job.stream, back.as_mut_ptr(), at, len);
+                job.fabric.put(&job.context, at, data.as_ptr(), len);
+                job.fabric.quiet(&job.context);
+                job.fabric.get(&job.context, back.as_mut_ptr(), at, len);
             }
             assert!(back == data, "{len} bytes at {edge}");
         }
@@ -58,11 +60,29 @@ fn across(job: &Job) {
             // SAFETY: within the heap.
             unsafe {
                 let (from, to) = (data.as_ptr(), back.as_mut_ptr());
-                job.fabric
-                    .put_blocks(&job.stream, at, step, from, dense, block, n);
-                job.fabric.quiet(&job.stream);
-                job.fabric
-                    .get_blocks(&job.stream, to, dense, at, step, block, n);
+                job.fabric.put_blocks(
+                    &job.context,
+                    at,
+                    from,
+                    Blocks {
+                        bytes: block,
+                        count: n,
+                        local_stride: dense,
+                        remote_stride: step,
+                    },
+                );
+                job.fabric.quiet(&job.context);
+                job.fabric.get_blocks(
+                    &job.context,
+                    to,
+                    at,
+                    Blocks {
+                        bytes: block,
+                        count: n,
+                        local_stride: dense,
+                        remote_stride: step,
+                    },
+                );
             }
             assert!(back == data, "blocks of {block} at {edge}");
         }
@@ -90,14 +110,14 @@ fn sizes(job: &Job) {
             // SAFETY: all within buffers that live until quiet.
             unsafe {
                 if nbi {
-                    job.fabric.put_nbi(&job.stream, at, data.as_ptr(), len);
-                    job.fabric.quiet_pe(&job.stream, next);
-                    job.fabric.get_nbi(&job.stream, back.as_mut_ptr(), at, len);
-                    job.fabric.quiet(&job.stream);
+                    job.fabric.put_nbi(&job.context, at, data.as_ptr(), len);
+                    job.fabric.quiet_pe(&job.context, next);
+                    job.fabric.get_nbi(&job.context, back.as_mut_ptr(), at, len);
+                    job.fabric.quiet(&job.context);
                 } else {
-                    job.fabric.put(&job.stream, at, data.as_ptr(), len);
-                    job.fabric.quiet(&job.stream);
-                    job.fabric.get(&job.stream, back.as_mut_ptr(), at, len);
+                    job.fabric.put(&job.context, at, data.as_ptr(), len);
+                    job.fabric.quiet(&job.context);
+                    job.fabric.get(&job.context, back.as_mut_ptr(), at, len);
                 }
             }
             assert!(back == data, "{len} bytes, nbi: {nbi}");
@@ -116,13 +136,13 @@ fn source(job: &Job) {
         // SAFETY: the source lives until put returns.
         unsafe {
             job.fabric
-                .put(&job.stream, job.at(job.next(), 0), data.as_ptr(), len);
+                .put(&job.context, job.at(job.next(), 0), data.as_ptr(), len);
             data.fill(2);
             job.fabric
-                .put(&job.stream, job.at(job.next(), len), data.as_ptr(), len);
+                .put(&job.context, job.at(job.next(), len), data.as_ptr(), len);
             data.fill(3);
         }
-        job.fabric.quiet(&job.stream);
+        job.fabric.quiet(&job.context);
         job.barrier();
         assert!(job.bytes(0, len).iter().all(|&b| b == 1), "{len} bytes");
         assert!(job.bytes(len, len).iter().all(|&b| b == 2), "{len} bytes");
@@ -157,13 +177,31 @@ fn blocks(job: &Job) {
             job.barrier();
             let to = job.at(next, begin(there));
             let from = data.as_ptr().add(begin(here));
-            job.fabric
-                .put_blocks(&job.stream, to, there, from, here, block, n);
-            job.fabric.quiet(&job.stream);
+            job.fabric.put_blocks(
+                &job.context,
+                to,
+                from,
+                Blocks {
+                    bytes: block,
+                    count: n,
+                    local_stride: here,
+                    remote_stride: there,
+                },
+            );
+            job.fabric.quiet(&job.context);
             let from = to;
             let to = back.as_mut_ptr().add(begin(here));
-            job.fabric
-                .get_blocks(&job.stream, to, here, from, there, block, n);
+            job.fabric.get_blocks(
+                &job.context,
+                to,
+                from,
+                Blocks {
+                    bytes: block,
+                    count: n,
+                    local_stride: here,
+                    remote_stride: there,
+                },
+            );
         }
         job.barrier();
         let sent = pattern(round + (job.pe + job.n - 1) % job.n, span(here));
@@ -192,10 +230,10 @@ fn beyond(job: &Job) {
         let mut back = vec![0u8; data.len()];
         // SAFETY: within the heap.
         unsafe {
-            job.fabric.put(&job.stream, at, data.as_ptr(), data.len());
-            job.fabric.quiet(&job.stream);
+            job.fabric.put(&job.context, at, data.as_ptr(), data.len());
+            job.fabric.quiet(&job.context);
             job.fabric
-                .get(&job.stream, back.as_mut_ptr(), at, back.len());
+                .get(&job.context, back.as_mut_ptr(), at, back.len());
         }
         assert!(back == data);
     }
@@ -209,10 +247,10 @@ fn scatter(job: &Job) {
             let value = ((job.pe * ROWS + i) as u64).to_ne_bytes();
             let at = job.at(pe, (i * job.n + job.pe) * 8);
             // SAFETY: within the heap; put copies.
-            unsafe { job.fabric.put(&job.stream, at, value.as_ptr(), 8) };
+            unsafe { job.fabric.put(&job.context, at, value.as_ptr(), 8) };
         }
     }
-    job.fabric.quiet(&job.stream);
+    job.fabric.quiet(&job.context);
     job.barrier();
     for i in 0..ROWS {
         for pe in 0..job.n {
@@ -237,10 +275,10 @@ fn threads(job: &Job) {
                     let mut back = [0u8; 8];
                     // SAFETY: within the heap.
                     unsafe {
-                        job.fabric.put(&job.stream, at, value.as_ptr(), 8);
+                        job.fabric.put(&job.context, at, value.as_ptr(), 8);
                         if i % 7 == thread {
-                            job.fabric.quiet(&job.stream);
-                            job.fabric.get(&job.stream, back.as_mut_ptr(), at, 8);
+                            job.fabric.quiet(&job.context);
+                            job.fabric.get(&job.context, back.as_mut_ptr(), at, 8);
                             assert_eq!(back, value);
                         }
                     }
@@ -248,7 +286,7 @@ fn threads(job: &Job) {
             });
         }
     });
-    job.fabric.quiet(&job.stream);
+    job.fabric.quiet(&job.context);
     job.barrier();
     for slot in (0..THREADS * EACH).map(|i| i * 16) {
         let got = job.word(slot).load(std::sync::atomic::Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! `oshmem_info`: what this OpenSHMEM library is and which environment variables it reads.
 
 use clap::Parser;
-use ferroshmem_core::{env, info};
+use ferroshmem_core::{config, info};
 use ferroshmem_tools::tune;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     let text = if options.version {
         info::version_line() + "\n"
     } else if options.env {
-        env::describe()
+        config::describe()
     } else if options.collectives {
         let counts: Vec<usize> = options.pes.iter().map(|n| *n as usize).collect();
         match tune::overview(&counts) {

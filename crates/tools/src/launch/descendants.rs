@@ -14,13 +14,13 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getpid};
 
 /// How long a process may take to follow SIGTERM.
-pub const GRACE: Duration = Duration::from_millis(300);
+pub(super) const GRACE: Duration = Duration::from_millis(300);
 /// How long a process may take to follow SIGKILL: longer only if the kernel is stuck.
 const STUCK: Duration = Duration::from_secs(5);
 
 /// A look for children that have ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reaped {
+pub(super) enum Reaped {
     /// This one has.
     Child(Pid, ExitStatus),
     /// None has, but there are some.
@@ -31,11 +31,11 @@ pub enum Reaped {
 
 /// Looks for one child that has ended. (nix's `waitpid` loses children that a real-time
 /// signal killed.)
-pub fn reap() -> Reaped {
+pub(super) fn reap() -> Reaped {
     let mut status = 0;
     loop {
         // SAFETY: the pointer is to a live integer.
-        match unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) } {
+        match unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) } {
             0 => return Reaped::NoneYet,
             -1 if Errno::last() == Errno::EINTR => {}
             -1 => return Reaped::NoneLeft,
@@ -46,7 +46,7 @@ pub fn reap() -> Reaped {
 
 /// Ends all descendants: politely first if `grace` says so, then by SIGKILL. Returns the
 /// number of those that even SIGKILL does not end.
-pub fn end_all(grace: Option<Duration>) -> usize {
+pub(super) fn end_all(grace: Option<Duration>) -> usize {
     let begin = Instant::now();
     let mut asked = Vec::new();
     let mut pause = Duration::from_micros(200);

@@ -16,7 +16,7 @@ const REPEATED: Duration = Duration::from_millis(500);
 
 /// A job that is being ended.
 #[derive(Debug)]
-pub struct Ending {
+pub(super) struct Ending {
     /// The job's exit status.
     pub status: u8,
     begun: Instant,
@@ -39,33 +39,33 @@ impl Ending {
     }
 
     /// SIGTERM now, SIGKILL shortly after.
-    pub fn now(status: u8) -> Self {
+    pub(super) fn now(status: u8) -> Self {
         Self::new(status, Some(Duration::ZERO), GRACE)
     }
 
     /// The same, but PEs that are about to leave may do so first.
-    pub fn soon(status: u8) -> Self {
+    pub(super) fn soon(status: u8) -> Self {
         Self::new(status, Some(LEAVE), LEAVE + GRACE)
     }
 
     /// The PEs have got a signal to end: SIGKILL for those that do not.
-    pub fn after_signal(status: u8) -> Self {
+    pub(super) fn after_signal(status: u8) -> Self {
         Self::new(status, None, GRACE_AFTER_SIGNAL)
     }
 
     /// SIGKILL now.
-    pub fn at_once(status: u8) -> Self {
+    pub(super) fn at_once(status: u8) -> Self {
         Self::new(status, None, Duration::ZERO)
     }
 
     /// Whether the PEs have been told to end.
-    pub fn has_begun(&self) -> bool {
+    pub(super) fn has_begun(&self) -> bool {
         self.terminate_at.is_none()
     }
 
     /// Another reason to end: no step later than that asks for, and on a second signal
     /// no more patience. The status stays.
-    pub fn hasten(&mut self, other: &Self) {
+    pub(super) fn hasten(&mut self, other: &Self) {
         if let Some(at) = self.terminate_at {
             self.terminate_at = Some(other.terminate_at.map_or(at, |o| o.min(at)));
         }
@@ -75,7 +75,7 @@ impl Ending {
     }
 
     /// When the next step is due.
-    pub fn next_deadline(&self) -> Option<Instant> {
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
         // Once SIGKILL is sent, it is sent again to what may have slipped through.
         let again = Instant::now() + Duration::from_millis(100);
         Some(if self.kills {
@@ -86,7 +86,7 @@ impl Ending {
     }
 
     /// The signal that all PEs are to get now.
-    pub fn due(&mut self, now: Instant) -> Option<Signal> {
+    pub(super) fn due(&mut self, now: Instant) -> Option<Signal> {
         if now >= self.kill_at {
             self.kills = true;
             self.terminate_at = None;

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// What to say and which status to leave with where no job runs.
 #[derive(Debug)]
-pub enum Failure {
+pub(super) enum Failure {
     /// `--help` or `--version`: text for standard output, status 0.
     Answer(String),
     /// One line for standard error.
@@ -18,7 +18,7 @@ pub enum Failure {
 
 impl Failure {
     /// A command line that asks for what cannot be: status 2.
-    pub fn usage(line: impl Into<String>) -> Self {
+    pub(super) fn usage(line: impl Into<String>) -> Self {
         Self::Error {
             line: line.into(),
             status: 2,
@@ -26,7 +26,7 @@ impl Failure {
     }
 
     /// The machine refuses: status 1.
-    pub fn system(line: impl Into<String>) -> Self {
+    pub(super) fn system(line: impl Into<String>) -> Self {
         Self::Error {
             line: line.into(),
             status: 1,
@@ -34,7 +34,7 @@ impl Failure {
     }
 
     /// A program that is not there: status 127, as shells have it.
-    pub fn not_found(line: impl Into<String>) -> Self {
+    pub(super) fn not_found(line: impl Into<String>) -> Self {
         Self::Error {
             line: line.into(),
             status: 127,
@@ -42,7 +42,7 @@ impl Failure {
     }
 
     /// A program that is there but cannot be run: status 126, as shells have it.
-    pub fn not_runnable(line: impl Into<String>) -> Self {
+    pub(super) fn not_runnable(line: impl Into<String>) -> Self {
         Self::Error {
             line: line.into(),
             status: 126,
@@ -50,7 +50,7 @@ impl Failure {
     }
 
     /// Says it, and gives the status to leave with.
-    pub fn tell(&self) -> u8 {
+    pub(super) fn tell(&self) -> u8 {
         match self {
             Self::Answer(text) => {
                 print!("{text}");

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 
 use ferroshmem_core::choice::Tuning;
-use ferroshmem_core::env::{SYMMETRIC_SIZE, TUNING_FILE, Variable};
+use ferroshmem_core::config::{Environment, JobSettings};
 use ferroshmem_core::job::plan::Plan;
 use ferroshmem_core::platform::Machine;
 use nix::sched::{CpuSet, sched_getaffinity};
@@ -16,7 +16,7 @@ use crate::tune::Loaded;
 
 /// A job, ready to be started.
 #[derive(Debug)]
-pub struct Job {
+pub(super) struct Job {
     /// What the user asks for.
     pub options: Options,
     /// The program of each section.
@@ -35,7 +35,7 @@ pub struct Job {
 
 impl Job {
     /// Finds programs, sizes and cores.
-    pub fn new(options: Options, machine: Machine) -> Result<Self, Failure> {
+    pub(super) fn new(options: Options, machine: Machine) -> Result<Self, Failure> {
         let programs = options
             .sections
             .iter()
@@ -46,11 +46,11 @@ impl Job {
             .iter()
             .map(|s| s.n_pes)
             .fold(0, usize::saturating_add);
-        let size = set_by(&options.sections, &SYMMETRIC_SIZE)
-            .map(|value| value.to_string_lossy().into_owned())
-            .or_else(|| SYMMETRIC_SIZE.get());
-        let plan = Plan::new(n_pes, &machine, size.as_deref())
+        let set = |name: &str| set_by(&options.sections, name);
+        let settings = JobSettings::read(&Environment::process_after(&set))
             .map_err(|e| Failure::usage(e.to_string()))?;
+        let plan =
+            Plan::new(n_pes, &machine, settings.heap).map_err(|e| Failure::usage(e.to_string()))?;
         let sections = options.sections.iter().enumerate();
         let sections = sections
             .flat_map(|(i, s)| std::iter::repeat_n(i, s.n_pes))
@@ -59,7 +59,7 @@ impl Job {
             Binding::None => Vec::new(),
             Binding::Core => cores(n_pes)?,
         };
-        let loaded = Loaded::find(set_by(&options.sections, &TUNING_FILE), machine.cores);
+        let loaded = Loaded::find(settings.tuning_file, machine.cores);
         if let Some(line) = loaded.complaint() {
             eprintln!("oshrun: {line}");
         }
@@ -75,17 +75,17 @@ impl Job {
     }
 
     /// Number of PEs.
-    pub fn n_pes(&self) -> usize {
+    pub(super) fn n_pes(&self) -> usize {
         self.sections.len()
     }
 
     /// The program that PE `pe` runs.
-    pub fn program(&self, pe: usize) -> &Program {
+    pub(super) fn program(&self, pe: usize) -> &Program {
         &self.programs[self.sections[pe]]
     }
 
     /// The affinity mask of PE `pe`, if it is bound.
-    pub fn affinity(&self, pe: usize) -> Option<CpuSet> {
+    pub(super) fn affinity(&self, pe: usize) -> Option<CpuSet> {
         let mut mask = CpuSet::new();
         mask.set(*self.cores.get(pe)?).ok()?;
         Some(mask)
@@ -94,16 +94,10 @@ impl Job {
 
 /// The value of a variable that holds for the whole job, if a section sets it: the first that
 /// does decides.
-fn set_by(sections: &[Section], variable: &Variable) -> Option<OsString> {
-    let names = [Some(variable.name), variable.alias];
-    names
-        .into_iter()
-        .flatten()
-        .find_map(|name| {
-            let mut set = sections.iter().flat_map(|s| s.variables.iter().rev());
-            set.find(|(n, _)| n == OsStr::new(name))
-        })
-        .map(|(_, value)| value.clone())
+fn set_by(sections: &[Section], name: &str) -> Option<OsString> {
+    let mut set = sections.iter().flat_map(|s| s.variables.iter().rev());
+    let (_, value) = set.find(|(n, _)| n == OsStr::new(name))?;
+    Some(value.clone())
 }
 
 /// A core for each PE: those of the affinity mask in turn, so that PEs that outnumber them are

@@ -20,7 +20,7 @@ use super::keeper;
 use super::signals::{self, Signals};
 
 /// Runs the job; the exit status of `oshrun`.
-pub fn run(job: Job) -> Result<u8, Failure> {
+pub(super) fn run(job: Job) -> Result<u8, Failure> {
     let failed = |what: &str| {
         let what = what.to_owned();
         move |e: io::Error| Failure::system(format!("{what}: {e}"))

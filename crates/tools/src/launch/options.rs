@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, CommandFactory, Parser, ValueEnum};
+use ferroshmem_core::config;
 use ferroshmem_core::job::region::MAX_PES;
 
 use super::across::{self, Across, Place};
@@ -25,7 +26,7 @@ ended it); 124 after --timeout, 126 or 127 if a program cannot be run, 2 for a w
 
 /// Which cores a PE may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Binding {
+pub(super) enum Binding {
     /// One core each, in the order of the affinity mask; around again where PEs outnumber cores.
     Core,
     /// Every core that oshrun may use.
@@ -80,7 +81,7 @@ struct LaterArgs {
 
 /// One program of the job.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Section {
+pub(super) struct Section {
     /// Number of PEs that run it, at least 1.
     pub n_pes: usize,
     /// The program as the user names it.
@@ -95,7 +96,7 @@ pub struct Section {
 
 /// What the user asks for.
 #[derive(Debug)]
-pub struct Options {
+pub(super) struct Options {
     /// The programs, at least one.
     pub sections: Vec<Section>,
     /// `--label`.
@@ -129,7 +130,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 /// Reads the command line, without the name of `oshrun` itself. `cores` is the number of
 /// PEs where none is given.
-pub fn parse(arguments: Vec<OsString>, cores: usize) -> Result<Options, Failure> {
+pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<Options, Failure> {
     let mut groups = arguments.split(|a| a == ":");
     let (options, command) = divide::<FirstArgs>(groups.next().unwrap_or_default());
     let first = FirstArgs::try_parse_from(options).map_err(|e| from_clap(&e))?;
@@ -201,7 +202,7 @@ fn variable(text: &OsStr) -> Result<(OsString, OsString), Failure> {
         return Err(Failure::usage(format!("-x \"{text}\" names no variable")));
     }
     let given = bytes.get(name_end + 1..).map(OsStr::from_bytes);
-    let value = given.map_or_else(|| std::env::var_os(name), |v| Some(v.to_owned()));
+    let value = given.map_or_else(|| config::inherited(name), |v| Some(v.to_owned()));
     value.map(|value| (name.to_owned(), value)).ok_or_else(|| {
         let name = name.to_string_lossy();
         Failure::usage(format!(

@@ -27,7 +27,7 @@ enum Mode {
 
 /// The output of all PEs, and the lines of the launcher itself.
 #[derive(Debug)]
-pub struct Output {
+pub(super) struct Output {
     mode: Mode,
     sources: Vec<Source>,
     /// Standard output and standard error of the launcher.
@@ -54,7 +54,7 @@ struct Sink {
 
 /// Something that [`Output::serve`] does when its descriptor is ready.
 #[derive(Debug, Clone, Copy)]
-pub enum Task {
+pub(super) enum Task {
     /// Write to this sink.
     Write(usize),
     /// Read from this source.
@@ -67,7 +67,7 @@ const PENDING_LIMIT: usize = 1 << 20;
 const LINE_LIMIT: usize = 1 << 20;
 
 /// Makes the directory of `--output`.
-pub fn create(dir: &Path) -> Result<(), Failure> {
+pub(super) fn create(dir: &Path) -> Result<(), Failure> {
     fs::create_dir_all(dir).map_err(|e| {
         Failure::usage(format!(
             "--output \"{}\": cannot create it: {e}",
@@ -78,7 +78,7 @@ pub fn create(dir: &Path) -> Result<(), Failure> {
 
 impl Output {
     /// Prepares for `n_pes` PEs.
-    pub fn new(options: &Options, n_pes: usize) -> Result<Self, Failure> {
+    pub(super) fn new(options: &Options, n_pes: usize) -> Result<Self, Failure> {
         let mode = match &options.output {
             Some(dir) => {
                 create(dir)?;
@@ -98,7 +98,7 @@ impl Output {
     }
 
     /// Descriptors that the launcher will hold for `n_pes` PEs.
-    pub fn descriptors(&self, n_pes: usize) -> u64 {
+    pub(super) fn descriptors(&self, n_pes: usize) -> u64 {
         if matches!(self.mode, Mode::Label) {
             2 * n_pes as u64
         } else {
@@ -107,7 +107,7 @@ impl Output {
     }
 
     /// Standard output and error of PE `pe`; `None` is the launcher's own.
-    pub fn streams(&mut self, pe: usize) -> io::Result<[Option<OwnedFd>; 2]> {
+    pub(super) fn streams(&mut self, pe: usize) -> io::Result<[Option<OwnedFd>; 2]> {
         match &self.mode {
             Mode::Direct => Ok([None, None]),
             Mode::Label => Ok([Some(self.pipe(pe, 0)?), Some(self.pipe(pe, 1)?)]),
@@ -138,12 +138,12 @@ impl Output {
     }
 
     /// A line of the launcher itself, to standard error.
-    pub fn say(&mut self, line: &str) {
+    pub(super) fn say(&mut self, line: &str) {
         self.sinks[1].push(format_args!("oshrun: {line}\n").to_string().as_bytes());
     }
 
     /// What to wait for.
-    pub fn tasks(&self) -> impl Iterator<Item = (Task, BorrowedFd<'_>, PollFlags)> {
+    pub(super) fn tasks(&self) -> impl Iterator<Item = (Task, BorrowedFd<'_>, PollFlags)> {
         let writes = self
             .sinks
             .iter()
@@ -161,7 +161,7 @@ impl Output {
 
     /// Does tasks whose descriptors are ready: all that [`Self::tasks`] gave since the
     /// last call, or some of them.
-    pub fn serve(&mut self, tasks: impl IntoIterator<Item = Task>) {
+    pub(super) fn serve(&mut self, tasks: impl IntoIterator<Item = Task>) {
         for task in tasks {
             match task {
                 Task::Write(i) => {
@@ -183,7 +183,7 @@ impl Output {
     }
 
     /// Takes what is left in the pipes once no PE is. Also ends a line that has no end.
-    pub fn drain(&mut self) {
+    pub(super) fn drain(&mut self) {
         for source in &mut self.sources {
             let sink = &mut self.sinks[source.sink];
             while source.read(sink) {}

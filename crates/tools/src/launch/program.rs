@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf, absolute};
 
-use ferroshmem_core::job::JOB_VARIABLE;
+use ferroshmem_core::config::{self, JOB};
 use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
 
@@ -16,14 +16,14 @@ use super::options::Section;
 
 /// A program that is ready to be run.
 #[derive(Debug)]
-pub struct Program {
+pub(super) struct Program {
     /// The name that the user gave, for messages.
     pub name: String,
     /// Absolute path of the file.
     pub path: CString,
     /// Its arguments, from the name of the program on.
     pub arguments: Vec<CString>,
-    /// Its environment as `NAME=VALUE`, without [`JOB_VARIABLE`].
+    /// Its environment as `NAME=VALUE`, without [`JOB`].
     pub environment: Vec<CString>,
     /// Directory to run it in, if not the present one.
     pub wdir: Option<CString>,
@@ -32,16 +32,16 @@ pub struct Program {
 impl Program {
     /// Finds the program of a section, as `execvp` would, and makes sure that it can be
     /// run as far as that can be known.
-    pub fn find(section: &Section) -> Result<Self, Failure> {
+    pub(super) fn find(section: &Section) -> Result<Self, Failure> {
         let name = section.program.to_string_lossy().into_owned();
         if let Some(dir) = &section.wdir {
             check_directory(dir)?;
         }
         let path =
             locate(&section.program, section.wdir.as_deref()).map_err(|e| cannot_run(&name, e))?;
-        let mut environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+        let mut environment: BTreeMap<OsString, OsString> = config::inherited_all().collect();
         environment.extend(section.variables.iter().cloned());
-        environment.remove(OsStr::new(JOB_VARIABLE));
+        environment.remove(OsStr::new(JOB.name));
         let mut arguments = vec![c_string(section.program.clone())];
         arguments.extend(section.arguments.iter().cloned().map(c_string));
         Ok(Self {
@@ -81,7 +81,7 @@ fn check_directory(dir: &Path) -> Result<(), Failure> {
 }
 
 /// The line for a program that `execve` refuses, or would.
-pub fn cannot_run(name: &str, error: Errno) -> Failure {
+pub(super) fn cannot_run(name: &str, error: Errno) -> Failure {
     let line = |why: &str| format!("cannot run \"{name}\": {why}");
     match error {
         Errno::ENOENT if name.contains('/') => Failure::not_found(line("no such file")),
@@ -102,7 +102,7 @@ fn locate(program: &OsStr, wdir: Option<&Path>) -> Result<PathBuf, Errno> {
     if program.as_bytes().contains(&b'/') {
         return runnable(&here.join(program));
     }
-    let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+    let path = config::search_path().unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
     let mut reason = Errno::ENOENT;
     for dir in std::env::split_paths(&path).filter(|_| !program.is_empty()) {
         match runnable(&here.join(dir).join(program)) {

@@ -20,10 +20,10 @@ const FORWARDED: [Signal; 9] = [
 
 /// Tells the keeper that the launcher is gone. Nobody else sends it: it is the signal of
 /// a failing power supply.
-pub const LAUNCHER_GONE: Signal = Signal::SIGPWR;
+pub(super) const LAUNCHER_GONE: Signal = Signal::SIGPWR;
 
 /// Whether `signal` asks the job to end.
-pub fn ends_job(signal: Signal) -> bool {
+pub(super) fn ends_job(signal: Signal) -> bool {
     matches!(
         signal,
         Signal::SIGHUP | Signal::SIGINT | Signal::SIGQUIT | Signal::SIGTERM
@@ -32,7 +32,7 @@ pub fn ends_job(signal: Signal) -> bool {
 
 /// The signals that are read from a descriptor rather than handled.
 #[derive(Debug)]
-pub struct Signals {
+pub(super) struct Signals {
     /// What is blocked and read.
     pub taken: SigSet,
     /// What was blocked when `oshrun` started: the PEs get this back.
@@ -42,7 +42,7 @@ pub struct Signals {
 impl Signals {
     /// Blocks the signals that matter here. One that whoever started `oshrun` had set to
     /// be ignored (`nohup`) stays so.
-    pub fn take() -> io::Result<Self> {
+    pub(super) fn take() -> io::Result<Self> {
         let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
         // An inherited "ignore" would hide the ends of children.
         // SAFETY: no handler is installed.
@@ -58,23 +58,23 @@ fn is_ignored(signal: Signal) -> bool {
     // SAFETY: an all-zero sigaction is a value that the call below overwrites.
     let mut now: libc::sigaction = unsafe { std::mem::zeroed() };
     // SAFETY: with no new action this only reads.
-    let read = unsafe { libc::sigaction(signal as i32, std::ptr::null(), &mut now) } == 0;
+    let read = unsafe { libc::sigaction(signal as i32, std::ptr::null(), &raw mut now) } == 0;
     read && now.sa_sigaction == libc::SIG_IGN
 }
 
 /// Which signal was read; `None` for one that nix has no name for.
-pub fn signal_of(info: &siginfo) -> Option<Signal> {
+pub(super) fn signal_of(info: &siginfo) -> Option<Signal> {
     Signal::try_from(info.ssi_signo as i32).ok()
 }
 
 /// Whether the terminal sent the signal: then every process of the job has it already.
-pub fn from_terminal(info: &siginfo) -> bool {
+pub(super) fn from_terminal(info: &siginfo) -> bool {
     const SI_KERNEL: i32 = 0x80;
     info.ssi_code == SI_KERNEL
 }
 
 /// A signal's name: `SIGSEGV`.
-pub fn name(number: i32) -> String {
+pub(super) fn name(number: i32) -> String {
     match Signal::try_from(number) {
         Ok(signal) => signal.as_str().to_owned(),
         Err(_) if number >= libc::SIGRTMIN() => format!("SIGRTMIN+{}", number - libc::SIGRTMIN()),

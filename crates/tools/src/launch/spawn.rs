@@ -8,7 +8,7 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::ptr;
 
-use ferroshmem_core::job::JOB_VARIABLE;
+use ferroshmem_core::config::JOB;
 use nix::errno::Errno;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::prctl;
@@ -20,14 +20,14 @@ use super::program::Program;
 
 /// Where a PE's standard streams go; `None` is where the launcher's go.
 #[derive(Debug, Default)]
-pub struct Streams<'a> {
+pub(super) struct Streams<'a> {
     /// Standard input, output and error.
     pub fds: [Option<BorrowedFd<'a>>; 3],
 }
 
 /// What the launcher has changed for itself and every PE gets back, and what all PEs share.
 #[derive(Debug)]
-pub struct Common {
+pub(super) struct Common {
     /// The job's memory, which PEs inherit.
     pub memory: RawFd,
     /// Signals to block.
@@ -38,7 +38,7 @@ pub struct Common {
 
 /// Why a PE could not be started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SpawnError {
+pub(super) enum SpawnError {
     /// No process could be had.
     NoProcess(Errno),
     /// The process could not be prepared.
@@ -49,7 +49,7 @@ pub enum SpawnError {
 
 /// Starts processes; keeps the stack that they begin on.
 #[derive(Debug)]
-pub struct Spawner {
+pub(super) struct Spawner {
     common: Common,
     parent: Pid,
     stack: Vec<u128>,
@@ -74,7 +74,7 @@ impl Spawner {
     const STACK: usize = 64 << 10;
 
     /// A spawner for the PEs of one job.
-    pub fn new(common: Common) -> Self {
+    pub(super) fn new(common: Common) -> Self {
         let stack = vec![0; Self::STACK / size_of::<u128>()];
         Self {
             common,
@@ -84,14 +84,14 @@ impl Spawner {
     }
 
     /// Starts PE `pe`. It is killed when the thread that calls this ends.
-    pub fn spawn(
+    pub(super) fn spawn(
         &mut self,
         pe: usize,
         program: &Program,
         streams: &Streams<'_>,
         core: Option<&CpuSet>,
     ) -> Result<Pid, SpawnError> {
-        let job = format!("{JOB_VARIABLE}={}:{pe}", self.common.memory);
+        let job = format!("{}={}:{pe}", JOB.name, self.common.memory);
         let job = CString::new(job).expect("digits and a colon");
         let argv = pointers(&program.arguments, None);
         let envp = pointers(&program.environment, Some(&job));

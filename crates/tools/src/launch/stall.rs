@@ -23,7 +23,7 @@ const SILENCE: Duration = Duration::from_secs(1);
 
 /// A wait that nothing will end.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Hopeless {
+pub(super) struct Hopeless {
     /// The PE that left.
     pub departed: usize,
     /// The PE that waits.
@@ -34,19 +34,19 @@ pub struct Hopeless {
 
 /// The waits last seen.
 #[derive(Debug, Default)]
-pub struct Stall {
+pub(super) struct Stall {
     seen: Vec<Option<(Wait, Instant)>>,
     looked: Option<Instant>,
 }
 
 impl Stall {
     /// When to look next; `None` means now.
-    pub fn next_look(&self) -> Option<Instant> {
+    pub(super) fn next_look(&self) -> Option<Instant> {
         self.looked.map(|at| at + PERIOD)
     }
 
     /// Looks at the `living` PEs, given those that `departed`.
-    pub fn look(
+    pub(super) fn look(
         &mut self,
         now: Instant,
         control: &Control,
@@ -81,7 +81,7 @@ impl Stall {
     }
 
     /// Starts anew: the PEs could not run for a while.
-    pub fn reset(&mut self) {
+    pub(super) fn reset(&mut self) {
         self.seen.clear();
     }
 }
@@ -128,9 +128,10 @@ mod tests {
     use ferroshmem_core::platform::Machine;
 
     use super::*;
+    use ferroshmem_core::config::HeapSettings;
 
     fn job(n: usize) -> Control {
-        let plan = Plan::new(n, &Machine::here(), None).unwrap();
+        let plan = Plan::new(n, &Machine::here(), HeapSettings::default()).unwrap();
         Control::create(&plan, n, n, n, Tuning::default_for(n), 0)
             .unwrap()
             .1

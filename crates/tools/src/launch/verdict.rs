@@ -9,7 +9,7 @@ use super::signals;
 
 /// Meaning of a PE's end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub(super) enum Verdict {
     /// It has done its part.
     Done,
     /// Status 0, but not from `shmem_finalize`: fine unless the others wait for it.
@@ -27,7 +27,7 @@ pub enum Verdict {
 
 /// Judges PE `pe`, which ran `program` and left `state` and `global_status` (the argument
 /// of `shmem_global_exit`) in its block.
-pub fn judge(
+pub(super) fn judge(
     pe: usize,
     program: &str,
     status: ExitStatus,

@@ -9,7 +9,7 @@ use nix::time::{ClockId, clock_gettime};
 
 /// One PE's wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wait {
+pub(super) struct Wait {
     /// Tells one wait of the PE from the next.
     pub serial: u32,
     /// C name of the routine.
@@ -22,7 +22,7 @@ pub struct Wait {
 
 /// What a PE waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub(super) enum What {
     /// The others in a collective.
     Collective {
         /// Id of the team, if it is one and not an active set.
@@ -42,7 +42,7 @@ pub enum What {
 
 impl Wait {
     /// Reads PE `pe`'s record; `None` while it waits for nothing, or is just changing it.
-    pub fn read(control: &Control, pe: usize) -> Option<Self> {
+    pub(super) fn read(control: &Control, pe: usize) -> Option<Self> {
         let record = &control.pe_block(pe).wait;
         let serial = record.serial.load(Acquire);
         let team = record.team.load(Relaxed);
@@ -72,7 +72,7 @@ impl Wait {
     }
 
     /// Whether PE `pe` is one of those that this wait needs.
-    pub fn needs(&self, pe: usize) -> bool {
+    pub(super) fn needs(&self, pe: usize) -> bool {
         let What::Collective {
             start,
             stride,
@@ -129,7 +129,7 @@ impl fmt::Display for Wait {
 }
 
 /// The hang report: a line for each of `alive` that waits, and one for those that do not.
-pub fn report(control: &Control, alive: impl Iterator<Item = usize>) -> Vec<String> {
+pub(super) fn report(control: &Control, alive: impl Iterator<Item = usize>) -> Vec<String> {
     let mut lines = Vec::new();
     let (mut running, mut outside) = (Vec::new(), Vec::new());
     for pe in alive {

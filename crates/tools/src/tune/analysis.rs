@@ -9,7 +9,7 @@ use super::measure::Point;
 const WORTH: f64 = 0.1;
 
 /// The rules that follow from the times of a job of `pes` PEs.
-pub fn rules(pes: usize, points: &[Point]) -> Rules {
+pub(super) fn rules(pes: usize, points: &[Point]) -> Rules {
     let mut rules = Rules::NONE;
     rules.pes = pes.try_into().unwrap_or(u32::MAX);
     for collective in Collective::ALL {
@@ -22,7 +22,7 @@ pub fn rules(pes: usize, points: &[Point]) -> Rules {
 }
 
 /// The sizes of `points`, ascending.
-pub fn sizes(points: &[Point]) -> Vec<usize> {
+pub(super) fn sizes(points: &[Point]) -> Vec<usize> {
     let mut sizes: Vec<usize> = points.iter().map(|p| p.bytes).collect();
     sizes.sort_unstable();
     sizes.dedup();
@@ -30,7 +30,7 @@ pub fn sizes(points: &[Point]) -> Vec<usize> {
 }
 
 /// The time of `choice` at `bytes`.
-pub fn time(points: &[Point], choice: Choice, bytes: usize) -> Option<f64> {
+pub(super) fn time(points: &[Point], choice: Choice, bytes: usize) -> Option<f64> {
     let found = points
         .iter()
         .find(|p| p.choice == choice && p.bytes == bytes)?;
@@ -38,7 +38,7 @@ pub fn time(points: &[Point], choice: Choice, bytes: usize) -> Option<f64> {
 }
 
 /// The fastest at `bytes`.
-pub fn best(points: &[Point], bytes: usize) -> Option<&Point> {
+pub(super) fn best(points: &[Point], bytes: usize) -> Option<&Point> {
     let here = points.iter().filter(|p| p.bytes == bytes);
     here.min_by(|a, b| a.time.total_cmp(&b.time))
 }

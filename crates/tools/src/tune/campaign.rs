@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use ferroshmem_core::choice::{Collective, Parameters};
-use ferroshmem_core::env;
+use ferroshmem_core::config::{self, TUNING_FILE};
 use ferroshmem_core::platform::child::end_with_parent;
 
 use super::measure::{Finding, Point, Task};
@@ -15,7 +15,7 @@ use super::schedule::Depth;
 
 /// What to measure.
 #[derive(Debug)]
-pub struct Campaign {
+pub(super) struct Campaign {
     /// How thoroughly.
     pub depth: Depth,
     /// Numbers of PEs.
@@ -28,7 +28,7 @@ pub struct Campaign {
 
 /// What was measured.
 #[derive(Debug)]
-pub struct Measured {
+pub(super) struct Measured {
     /// Parameters of the cost model.
     pub parameters: Parameters,
     /// Times, for each number of PEs.
@@ -40,7 +40,7 @@ impl Campaign {
     ///
     /// # Errors
     /// If a job fails.
-    pub fn run(&self) -> Result<Measured> {
+    pub(super) fn run(&self) -> Result<Measured> {
         let mut progress = Progress::new(self.counts.len() + 1);
         let mut parameters = Parameters::default_for(self.cores);
         // PEs that must share a core measure the scheduler, not the flag.
@@ -129,11 +129,11 @@ fn run_job(
     let myself = std::env::current_exe().context("cannot find this program's file")?;
     let oshrun = beside(&myself)?;
     let mut command = Command::new(&oshrun);
-    env::keep_from(&mut command, &[]);
+    config::isolate(&mut command, &[]);
     let limit = time * 3 + PATIENCE;
     end_with_parent(&mut command);
     let mut child = command
-        .env(env::TUNING_FILE.name, "")
+        .env(TUNING_FILE.name, "")
         .args(["-n", &pes.to_string(), "--bind-to", binding])
         .args(["--timeout", &limit.as_secs().to_string()])
         .arg(&myself)

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 use ferroshmem_core::choice::{Collective, Parameter, Parameters, Tuning};
+use ferroshmem_core::config;
 use ferroshmem_core::job::region::MAX_PES;
 
 use super::analysis;
@@ -15,7 +16,6 @@ use super::comparison::Comparison;
 use super::file::TuningFile;
 use super::identity::Identity;
 use super::loaded::Loaded;
-use super::location::Location;
 use super::measure;
 use super::options::Options;
 use super::prediction::Prediction;
@@ -50,7 +50,7 @@ fn run(options: &Options) -> Result<()> {
 
 fn predict(options: &Options) -> String {
     let machine = Identity::here();
-    let loaded = Loaded::find(None, machine.cores as usize);
+    let loaded = Loaded::find(config::tuning_file(), machine.cores as usize);
     if let Some(line) = loaded.complaint() {
         eprintln!("oshtune: {line}");
     }
@@ -79,7 +79,7 @@ fn tune(options: &Options, depth: Depth) -> Result<()> {
     let output = match (&options.output, options.dry_run) {
         (_, true) => None,
         (Some(path), _) => Some(path.clone()),
-        (None, _) => match Location::find(None) {
+        (None, _) => match config::tuning_file() {
             Some(location) => Some(location.path),
             None => bail!("no place for the tuning file: give --output FILE"),
         },

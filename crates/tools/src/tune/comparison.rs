@@ -11,7 +11,7 @@ use super::statistics::geometric_mean;
 
 /// Measured times of one number of PEs, and the model that they are held against.
 #[derive(Debug)]
-pub struct Comparison<'a> {
+pub(super) struct Comparison<'a> {
     parameters: &'a Parameters,
     pes: usize,
     costs: Costs,
@@ -20,7 +20,12 @@ pub struct Comparison<'a> {
 
 impl<'a> Comparison<'a> {
     /// Holds the `points` of a job of `pes` PEs against the model with `parameters`.
-    pub fn new(parameters: &'a Parameters, cores: usize, pes: usize, points: &'a [Point]) -> Self {
+    pub(super) fn new(
+        parameters: &'a Parameters,
+        cores: usize,
+        pes: usize,
+        points: &'a [Point],
+    ) -> Self {
         Self {
             parameters,
             pes,
@@ -36,7 +41,7 @@ impl<'a> Comparison<'a> {
 
     /// For each collective and size the fastest choice, or every one if `all`: its time
     /// measured, by the model of the literature where that covers it, and by ours.
-    pub fn table(&self, all: bool) -> String {
+    pub(super) fn table(&self, all: bool) -> String {
         let mut out = format!(
             "\n{} PEs\n{:<10} {:>8}  {:<14} {:>10} {:>10} {:>10} {:>6}\n",
             self.pes, "collective", "bytes", "choice", "measured", "paper", "model", "ratio"
@@ -77,7 +82,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// One line: how far the model is off, and what relying on it would cost.
-    pub fn verdict(&self) -> String {
+    pub(super) fn verdict(&self) -> String {
         let ratios: Vec<f64> = (self.points.iter())
             .map(|p| p.time / self.costs.time(p.collective, p.choice, p.bytes))
             .filter(|r| r.is_finite() && *r > 0.0)

@@ -99,7 +99,7 @@ pub(super) mod tests {
     use ferroshmem_core::choice::{Collective, Steps};
 
     /// A file of this machine.
-    pub fn example() -> TuningFile {
+    pub(crate) fn example() -> TuningFile {
         let rules = |pes| {
             let mut rules = Rules::NONE;
             rules.pes = pes;

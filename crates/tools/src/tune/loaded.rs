@@ -1,14 +1,13 @@
 //! The tuning that a job runs with.
 
-use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use ferroshmem_core::choice::Tuning;
+use ferroshmem_core::config::TuningFilePath;
 
 use super::document::FileError;
 use super::file::TuningFile;
-use super::location::Location;
 
 /// The tuning in force, and where it comes from.
 #[derive(Debug)]
@@ -31,14 +30,13 @@ pub enum Source {
 }
 
 impl Loaded {
-    /// Looks for the tuning file, which `variable` names in place of the environment if it is
-    /// given. `cores`: cores of this machine that a job may use.
-    pub fn find(variable: Option<OsString>, cores: usize) -> Self {
+    /// Reads `file` if there is such a file. `cores`: cores of this machine that a job may use.
+    pub fn find(file: Option<TuningFilePath>, cores: usize) -> Self {
         let defaults = |source| Self {
             tuning: Tuning::default_for(cores),
             source,
         };
-        let Some(Location { path, named }) = Location::find(variable) else {
+        let Some(TuningFilePath { path, named }) = file else {
             return defaults(Source::Defaults);
         };
         match TuningFile::read(&path) {

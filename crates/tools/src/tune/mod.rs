@@ -7,7 +7,7 @@
 //!             ├─ analysis                from times to rules
 //!             ├─ comparison, prediction  the cost model in tables
 //!             └─ file ─ document, identity   what is written
-//! oshrun    loaded ─ location            what is read
+//! oshrun    loaded                       what is read
 //! ```
 
 mod analysis;
@@ -18,7 +18,6 @@ mod document;
 mod file;
 mod identity;
 mod loaded;
-mod location;
 mod measure;
 mod options;
 mod overview;
@@ -32,5 +31,4 @@ pub use document::FileError;
 pub use file::TuningFile;
 pub use identity::Identity;
 pub use loaded::{Loaded, Source};
-pub use location::Location;
 pub use overview::overview;

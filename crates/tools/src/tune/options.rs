@@ -14,7 +14,7 @@ use super::quantity::bytes_read;
 /// that oshrun reads
 #[derive(Debug, Parser)]
 #[command(name = "oshtune", version)]
-pub struct Options {
+pub(super) struct Options {
     /// File to write; without it $SHMEM_TUNING_FILE, else ferroshmem/tuning.toml below
     /// $XDG_CONFIG_HOME or ~/.config
     #[arg(short, long, value_name = "FILE", conflicts_with = "predict")]
@@ -55,7 +55,7 @@ pub struct Options {
 /// What `--predict` predicts, and for which machine.
 #[derive(Debug, Args)]
 #[group(requires = "predict", multiple = true)]
-pub struct PredictionArgs {
+pub(super) struct PredictionArgs {
     /// With --predict, sizes in bytes, perhaps with k, m or g
     #[arg(long, value_name = "BYTES,...", value_delimiter = ',', value_parser = bytes_read)]
     pub sizes: Vec<usize>,
@@ -100,7 +100,7 @@ pub struct PredictionArgs {
 
 impl PredictionArgs {
     /// `parameters` with those replaced that are given.
-    pub fn change(&self, parameters: Parameters) -> Parameters {
+    pub(super) fn change(&self, parameters: Parameters) -> Parameters {
         Parameters {
             alpha: self.alpha.unwrap_or(parameters.alpha),
             beta: self.beta.unwrap_or(parameters.beta),
@@ -115,7 +115,7 @@ impl PredictionArgs {
 
 impl Task {
     /// Its name in `--measure`.
-    pub fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Parameters => "parameters",
             Self::Collectives => "collectives",

@@ -3,17 +3,18 @@
 use std::fmt::Write;
 
 use ferroshmem_core::choice::{Collective, Forced, Origin, Selection};
+use ferroshmem_core::config::{self, ConfigError, Environment};
 
 use super::identity::Identity;
 use super::loaded::{Loaded, Source};
 
 /// The overview for jobs of `counts` PEs; several usual numbers if there are none. The error
 /// is one line about an environment variable.
-pub fn overview(counts: &[usize]) -> Result<String, String> {
+pub fn overview(counts: &[usize]) -> Result<String, ConfigError> {
     let machine = Identity::here();
     let cores = machine.cores as usize;
-    let loaded = Loaded::find(None, cores);
-    let forced = Forced::from_environment()?;
+    let loaded = Loaded::find(config::tuning_file(), cores);
+    let forced = config::forced(&Environment::process())?;
     Ok(describe(
         &machine,
         &loaded,
@@ -64,7 +65,7 @@ fn describe(machine: &Identity, loaded: &Loaded, forced: Forced, counts: &[usize
         );
         for (n, selection) in &selections {
             let origin = match selection.origin(collective, *n) {
-                Origin::Forced => format!("forced by {}", collective.variable().name),
+                Origin::Forced => format!("forced by {}", config::algorithm(collective).name),
                 Origin::Measured(pes) => format!("measured with {pes} PEs"),
                 Origin::Model => "cost model".to_owned(),
             };

@@ -8,7 +8,7 @@ use super::quantity::{bytes_shown, time_shown};
 
 /// A machine, and what to predict for it.
 #[derive(Debug)]
-pub struct Prediction {
+pub(super) struct Prediction {
     /// The machine's parameters.
     pub parameters: Parameters,
     /// Cores of the machine that the parameters are of, if memory bandwidth is to grow with
@@ -26,12 +26,12 @@ pub struct Prediction {
 
 impl Prediction {
     /// The numbers of PEs that are predicted if none are asked for: 64 to 65,536.
-    pub const COUNTS: [usize; 6] = [64, 256, 1024, 4096, 16_384, 65_536];
+    pub(super) const COUNTS: [usize; 6] = [64, 256, 1024, 4096, 16_384, 65_536];
     /// The sizes that are predicted if none are asked for.
-    pub const SIZES: [usize; 6] = [8, 1 << 10, 16 << 10, 256 << 10, 1 << 20, 8 << 20];
+    pub(super) const SIZES: [usize; 6] = [8, 1 << 10, 16 << 10, 256 << 10, 1 << 20, 8 << 20];
 
     /// The tables.
-    pub fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let cores = match self.cores {
             Some(cores) => format!("{cores} cores"),
             None => "a core for each PE".to_owned(),

@@ -1,7 +1,7 @@
 //! Times and sizes as people read them.
 
 /// A time in nanoseconds, with three digits and a unit.
-pub fn time_shown(nanoseconds: f64) -> String {
+pub(super) fn time_shown(nanoseconds: f64) -> String {
     let (value, unit) = match nanoseconds {
         t if t < 1e3 => (t, "ns"),
         t if t < 1e6 => (t / 1e3, "us"),
@@ -17,7 +17,7 @@ pub fn time_shown(nanoseconds: f64) -> String {
 }
 
 /// A number of bytes, in whole KiB or MiB if it is.
-pub fn bytes_shown(bytes: usize) -> String {
+pub(super) fn bytes_shown(bytes: usize) -> String {
     match bytes {
         n if n >= 1 << 20 && n % (1 << 20) == 0 => format!("{} MiB", n >> 20),
         n if n >= 1 << 10 && n % (1 << 10) == 0 => format!("{} KiB", n >> 10),
@@ -26,7 +26,7 @@ pub fn bytes_shown(bytes: usize) -> String {
 }
 
 /// Reads a number of bytes: digits, perhaps with k, m or g for powers of 1024.
-pub fn bytes_read(text: &str) -> Result<usize, String> {
+pub(super) fn bytes_read(text: &str) -> Result<usize, String> {
     let (digits, shift) = match text.to_ascii_lowercase() {
         t if t.ends_with('k') => (t[..t.len() - 1].to_owned(), 10),
         t if t.ends_with('m') => (t[..t.len() - 1].to_owned(), 20),

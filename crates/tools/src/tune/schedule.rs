@@ -5,7 +5,7 @@ use ferroshmem_core::job::region::{MAX_PES, STREAM_BYTES};
 
 /// How thorough a measurement is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Depth {
+pub(super) enum Depth {
     /// A few sizes, to try things out.
     Quick,
     /// What a tuning file deserves.
@@ -14,7 +14,7 @@ pub enum Depth {
 
 /// One comparison: a collective and a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unit {
+pub(super) struct Unit {
     /// The collective.
     pub collective: Collective,
     /// Bytes as [`Plan::choose`](ferroshmem_core::choice::Plan::choose) counts them.
@@ -23,7 +23,7 @@ pub struct Unit {
 
 impl Unit {
     /// Bytes of each member's source and destination.
-    pub fn buffers(&self, members: usize) -> (usize, usize) {
+    pub(super) fn buffers(&self, members: usize) -> (usize, usize) {
         let n = self.bytes;
         match self.collective {
             Collective::Barrier => (0, 0),
@@ -34,7 +34,7 @@ impl Unit {
     }
 
     /// The choices that exist at this size.
-    pub fn choices(&self, members: usize) -> impl Iterator<Item = Choice> + use<> {
+    pub(super) fn choices(&self, members: usize) -> impl Iterator<Item = Choice> + use<> {
         let eager = self.bytes <= self.collective.eager_limit(members);
         let choices = self.collective.choices().iter().copied();
         choices.filter(move |c| eager || c.algorithm != Algorithm::Eager)
@@ -51,7 +51,7 @@ impl Depth {
     }
 
     /// What is measured with so many members, small sizes first.
-    pub fn units(self, members: usize) -> Vec<Unit> {
+    pub(super) fn units(self, members: usize) -> Vec<Unit> {
         let mut units = vec![Unit {
             collective: Collective::Barrier,
             bytes: 0,
@@ -91,7 +91,7 @@ impl Depth {
 
     /// The numbers of PEs to measure on a machine with so many cores: pairs and powers of
     /// four, one PE on each core, and four on each. The tuning file has room for all.
-    pub fn counts(self, cores: usize) -> Vec<usize> {
+    pub(super) fn counts(self, cores: usize) -> Vec<usize> {
         let mut counts = match self {
             Self::Quick => vec![2, 4],
             Self::Full => vec![2, 4, 16, 64, cores, 4 * cores],

@@ -2,13 +2,13 @@
 
 /// The lower quartile, of times that other work on the machine may have lengthened: it is
 /// disturbed less than the median; NaN of nothing.
-pub fn lower_quartile(values: &mut [f64]) -> f64 {
+pub(super) fn lower_quartile(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 4).copied().unwrap_or(f64::NAN)
 }
 
 /// The geometric mean; NaN of nothing.
-pub fn geometric_mean(values: &[f64]) -> f64 {
+pub(super) fn geometric_mean(values: &[f64]) -> f64 {
     let logarithms: f64 = values.iter().map(|v| v.ln()).sum();
     (logarithms / values.len() as f64).exp()
 }

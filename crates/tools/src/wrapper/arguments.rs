@@ -77,7 +77,7 @@ const RESPONSE_DEPTH: usize = 8;
 
 /// Whether the code of the user's own choice can be part of a position-independent executable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CodeModel {
+pub(super) enum CodeModel {
     /// `-fPIC`, `-fPIE` and the like.
     Independent,
     /// `-fno-pie` and the like.
@@ -86,7 +86,7 @@ pub enum CodeModel {
 
 /// What the arguments say.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// There is something to compile or to link; else the compiler is only asked about itself.
     pub inputs: bool,
     /// The compiler is told to stop before linking.
@@ -105,7 +105,7 @@ pub struct Arguments {
 
 impl Arguments {
     /// Reads the arguments, and those in response files (`@FILE`).
-    pub fn read(arguments: &[OsString]) -> Self {
+    pub(super) fn read(arguments: &[OsString]) -> Self {
         let mut this = Self::default();
         this.add(arguments, 0);
         this
@@ -158,7 +158,7 @@ impl Arguments {
     }
 
     /// Whether the compiler will run the linker for a program or a shared library.
-    pub fn links(&self) -> bool {
+    pub(super) fn links(&self) -> bool {
         !self.stops_early && !self.relocatable
     }
 }

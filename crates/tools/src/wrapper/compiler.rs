@@ -2,6 +2,7 @@
 
 use super::language::Language;
 use anyhow::{Result, anyhow, bail};
+use ferroshmem_core::config;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -14,7 +15,7 @@ use std::process::Command;
 
 /// A compiler: program and the arguments that always come with it (`ccache gcc`).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Compiler {
+pub(super) struct Compiler {
     /// Program, then its own arguments; never empty.
     words: Vec<OsString>,
 }
@@ -24,12 +25,10 @@ impl Compiler {
     ///
     /// # Errors
     /// One line, if the variable cannot be read or if no compiler is found.
-    pub fn find(language: Language) -> Result<Self> {
-        let compiler = match env::var_os(language.variable()) {
-            Some(value) if !value.as_bytes().trim_ascii().is_empty() => {
-                Self::parse(&value, language)?
-            }
-            _ => Self::default_of(language)?,
+    pub(super) fn find(language: Language) -> Result<Self> {
+        let compiler = match config::compiler(language.variable()) {
+            Some(value) => Self::parse(&value, language)?,
+            None => Self::default_of(language)?,
         };
         compiler.refuse_self(language)?;
         Ok(compiler)
@@ -37,10 +36,14 @@ impl Compiler {
 
     /// Splits a variable's value as a shell would.
     fn parse(value: &OsStr, language: Language) -> Result<Self> {
-        let words = shlex::bytes::split(value.as_bytes())
-            .ok_or_else(|| anyhow!("{}: unbalanced quotes in {value:?}", language.variable()))?;
+        let words = shlex::bytes::split(value.as_bytes()).ok_or_else(|| {
+            anyhow!(
+                "{}: unbalanced quotes in {value:?}",
+                language.variable().name
+            )
+        })?;
         if words.is_empty() {
-            bail!("{}: no program in {value:?}", language.variable());
+            bail!("{}: no program in {value:?}", language.variable().name);
         }
         Ok(Self {
             words: words.into_iter().map(OsString::from_vec).collect(),
@@ -48,8 +51,8 @@ impl Compiler {
     }
 
     fn default_of(language: Language) -> Result<Self> {
-        let name = language
-            .defaults()
+        let candidates = language.variable().value.candidates;
+        let name = candidates
             .iter()
             .find(|name| on_path(OsStr::new(name)).is_some());
         match name {
@@ -59,8 +62,8 @@ impl Compiler {
             None => bail!(
                 "no {} compiler found (tried {}): install one or name it in {}",
                 language.name(),
-                language.defaults().join(", "),
-                language.variable()
+                candidates.join(", "),
+                language.variable().name
             ),
         }
     }
@@ -73,20 +76,27 @@ impl Compiler {
             bail!(
                 "the compiler {:?} is this wrapper itself: name the real one in {}",
                 self.words[0],
-                language.variable()
+                language.variable().name
             );
         }
         Ok(())
     }
 
     /// The words of a command that gives `arguments` to this compiler.
-    pub fn command<'a>(&'a self, arguments: &'a [OsString]) -> impl Iterator<Item = &'a OsStr> {
+    pub(super) fn command<'a>(
+        &'a self,
+        arguments: &'a [OsString],
+    ) -> impl Iterator<Item = &'a OsStr> {
         self.words.iter().chain(arguments).map(OsString::as_os_str)
     }
 
     /// Becomes the compiler, so that status and signals are the compiler's. Returns only
     /// the error of a failed start, with the status that a shell would give it.
-    pub fn execute(&self, language: Language, arguments: &[OsString]) -> (anyhow::Error, u8) {
+    pub(super) fn execute(
+        &self,
+        language: Language,
+        arguments: &[OsString],
+    ) -> (anyhow::Error, u8) {
         let error = Command::new(&self.words[0])
             .args(&self.words[1..])
             .args(arguments)
@@ -104,7 +114,7 @@ impl Compiler {
             _ => error.to_string(),
         };
         let program = Path::new(&self.words[0]).display();
-        let variable = language.variable();
+        let variable = language.variable().name;
         (
             anyhow!("cannot run the compiler \"{program}\": {reason} ({variable} names it)"),
             status,
@@ -117,7 +127,7 @@ fn on_path(program: &OsStr) -> Option<PathBuf> {
     if program.as_bytes().contains(&b'/') {
         return Some(program.into());
     }
-    env::split_paths(&env::var_os("PATH")?)
+    env::split_paths(&config::search_path()?)
         .map(|dir| dir.join(program))
         .find(|file| {
             fs::metadata(file).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)

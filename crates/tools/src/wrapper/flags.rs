@@ -13,7 +13,7 @@ const STATIC_NEEDS: &[&str] = &["-lpthread", "-ldl", "-lrt", "-lm"];
 /// Directories go first, so that this installation's header and library win over another
 /// one's; the library goes last, as linkers want it after the objects that use it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Flags {
+pub(super) struct Flags {
     /// For the compiler proper, before the user's arguments.
     pub compile: Vec<OsString>,
     /// For the linker, before the user's arguments.
@@ -24,7 +24,7 @@ pub struct Flags {
 
 impl Flags {
     /// The flags for a compiler that gets `arguments`.
-    pub fn new(prefix: &Prefix, arguments: &Arguments) -> Self {
+    pub(super) fn new(prefix: &Prefix, arguments: &Arguments) -> Self {
         let mut flags = Self {
             compile: vec![joined("-I", &prefix.include())],
             ..Self::default()
@@ -53,7 +53,7 @@ impl Flags {
     }
 
     /// All arguments of the compiler: the flags around the user's.
-    pub fn around(self, user: Vec<OsString>) -> Vec<OsString> {
+    pub(super) fn around(self, user: Vec<OsString>) -> Vec<OsString> {
         [self.compile, self.link, user, self.libraries].concat()
     }
 }

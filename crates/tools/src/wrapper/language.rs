@@ -3,6 +3,8 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use ferroshmem_core::config::{self, Command, Variable};
+
 /// A language that has a wrapper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
@@ -34,18 +36,10 @@ impl Language {
     }
 
     /// Environment variable that names the real compiler.
-    pub fn variable(self) -> &'static str {
+    pub fn variable(self) -> &'static Variable<Command> {
         match self {
-            Self::C => "OSHMEM_CC",
-            Self::Cxx => "OSHMEM_CXX",
-        }
-    }
-
-    /// Compilers to look for where the variable is unset, best first.
-    pub fn defaults(self) -> &'static [&'static str] {
-        match self {
-            Self::C => &["cc", "gcc", "clang"],
-            Self::Cxx => &["c++", "g++", "clang++"],
+            Self::C => &config::CC,
+            Self::Cxx => &config::CXX,
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// An installation: `bin/` (this program), `include/` and `lib/` side by side.
 #[derive(Debug, Clone)]
-pub struct Prefix {
+pub(super) struct Prefix {
     root: PathBuf,
 }
 
@@ -16,7 +16,7 @@ impl Prefix {
     ///
     /// # Errors
     /// If there is no `include/shmem.h` next to that `bin/`.
-    pub fn of_this_program() -> Result<Self> {
+    pub(super) fn of_this_program() -> Result<Self> {
         let program = env::current_exe().context("cannot tell where this program is")?;
         Self::of_program(&program)
     }
@@ -41,12 +41,12 @@ impl Prefix {
     }
 
     /// Directory of the headers.
-    pub fn include(&self) -> PathBuf {
+    pub(super) fn include(&self) -> PathBuf {
         self.root.join("include")
     }
 
     /// Directory of the libraries.
-    pub fn lib(&self) -> PathBuf {
+    pub(super) fn lib(&self) -> PathBuf {
         self.root.join("lib")
     }
 

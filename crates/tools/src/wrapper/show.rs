@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 
 /// What to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Show {
+pub(super) enum Show {
     /// The whole command.
     All,
     /// The compiler and its own arguments.
@@ -56,7 +56,7 @@ impl Show {
     ///
     /// # Errors
     /// One line, for `--showme:` with an unknown word.
-    pub fn take(arguments: &mut Vec<OsString>) -> Result<Option<Self>> {
+    pub(super) fn take(arguments: &mut Vec<OsString>) -> Result<Option<Self>> {
         let mut show = None;
         let mut unknown = None;
         arguments.retain(|argument| {
@@ -94,7 +94,7 @@ impl Show {
     ///
     /// # Errors
     /// One line, if the compiler or the installation is not found.
-    pub fn text(self, language: Language, user: Vec<OsString>) -> Result<Vec<u8>> {
+    pub(super) fn text(self, language: Language, user: Vec<OsString>) -> Result<Vec<u8>> {
         let mut arguments = Arguments::read(&user);
         let line = match self {
             Self::Version => {

@@ -16,7 +16,7 @@ const WATCHDOG: Duration = Duration::from_secs(60);
 const MARK: &str = "FERROSHMEM_TEST_JOB";
 
 /// A running job.
-pub struct Job {
+pub(crate) struct Job {
     child: Child,
     mark: String,
     stdout: Option<JoinHandle<String>>,
@@ -26,7 +26,7 @@ pub struct Job {
 
 /// How a job ended.
 #[derive(Debug)]
-pub struct Ended {
+pub(crate) struct Ended {
     pub code: Option<i32>,
     pub status: ExitStatus,
     pub stdout: String,
@@ -34,14 +34,14 @@ pub struct Ended {
 }
 
 /// `oshrun` with these arguments.
-pub fn oshrun<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Command {
+pub(crate) fn oshrun<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_oshrun"));
     command.args(arguments);
     command
 }
 
 /// `oshrun` with `options`, running a shell script on each PE; in it, `$PE` is the PE.
-pub fn script(options: &str, script: &str) -> Command {
+pub(crate) fn script(options: &str, script: &str) -> Command {
     let mut command = oshrun(&options.split_whitespace().collect::<Vec<_>>());
     command.args([
         "sh",
@@ -52,19 +52,19 @@ pub fn script(options: &str, script: &str) -> Command {
 }
 
 /// Writes a script that can be run.
-pub fn executable(path: &Path, text: &str) {
+pub(crate) fn executable(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// Runs to the end.
-pub fn run(command: &mut Command) -> Ended {
+pub(crate) fn run(command: &mut Command) -> Ended {
     Job::start(command, "").wait()
 }
 
 impl Job {
     /// Starts it, with `input` as standard input.
-    pub fn start(command: &mut Command, input: &str) -> Self {
+    pub(crate) fn start(command: &mut Command, input: &str) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let mark = format!(
             "{}-{}",
@@ -95,22 +95,22 @@ impl Job {
     }
 
     /// Process id of `oshrun`.
-    pub fn pid(&self) -> i32 {
+    pub(crate) fn pid(&self) -> i32 {
         self.child.id() as i32
     }
 
     /// Sends a signal to `oshrun`.
-    pub fn signal(&self, signal: i32) {
+    pub(crate) fn signal(&self, signal: i32) {
         kill(self.pid(), signal);
     }
 
     /// Waits until a process of the job has made `path`.
-    pub fn wait_for(&mut self, path: &std::path::Path) {
+    pub(crate) fn wait_for(&mut self, path: &std::path::Path) {
         self.wait_until(|| path.exists());
     }
 
     /// Waits until something is so, while the job runs.
-    pub fn wait_until(&mut self, is_so: impl Fn() -> bool) {
+    pub(crate) fn wait_until(&mut self, is_so: impl Fn() -> bool) {
         while !is_so() {
             assert!(
                 self.child.try_wait().unwrap().is_none(),
@@ -121,12 +121,12 @@ impl Job {
     }
 
     /// Waits for the end; no process of the job may be left.
-    pub fn wait(self) -> Ended {
+    pub(crate) fn wait(self) -> Ended {
         self.wait_and(false)
     }
 
     /// Waits for the end of `oshrun`, and then for that of all processes that it left.
-    pub fn wait_for_all(self) -> Ended {
+    pub(crate) fn wait_for_all(self) -> Ended {
         self.wait_and(true)
     }
 
@@ -162,7 +162,9 @@ impl Job {
     fn tick(&mut self) {
         if Instant::now() > self.end {
             let left = processes(&self.mark);
-            left.iter().for_each(|pid| kill(*pid, libc::SIGKILL));
+            for pid in &left {
+                kill(*pid, libc::SIGKILL);
+            }
             let output = self
                 .stderr
                 .take()
@@ -175,7 +177,7 @@ impl Job {
 }
 
 /// Sends a signal to a process of ours.
-pub fn kill(pid: i32, signal: i32) {
+pub(crate) fn kill(pid: i32, signal: i32) {
     // SAFETY: kill takes numbers.
     unsafe { libc::kill(pid, signal) };
 }

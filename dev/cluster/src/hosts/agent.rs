@@ -14,7 +14,7 @@ const WITH_VALUE: &[&str] = &["-l", "-o", "-p", "-F", "-i"];
 
 /// `rig-agent [ssh's options] HOST COMMAND...`: has a shell of the host run the words, as
 /// `ssh` does, with the host's environment in the folder `/`.
-pub fn remote_shell(words: Vec<String>) -> Result<i32> {
+pub(super) fn remote_shell(words: Vec<String>) -> Result<i32> {
     let mut words = words.into_iter().peekable();
     while let Some(option) = words.next_if(|w| w.starts_with('-')) {
         if WITH_VALUE.contains(&option.as_str()) {
@@ -49,7 +49,7 @@ pub fn remote_shell(words: Vec<String>) -> Result<i32> {
 }
 
 /// `rig-fault HOST up|down|clear|DELAY_US,LOSS,RATE`.
-pub fn fault(words: &[String]) -> Result<i32> {
+pub(super) fn fault(words: &[String]) -> Result<i32> {
     let [host, what] = words else {
         bail!(
             "usage: rig-fault HOST up|down|clear|DELAY_MICROSECONDS,LOSS,BYTES_PER_SECOND (in {})",

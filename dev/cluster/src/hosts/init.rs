@@ -23,7 +23,7 @@ use std::process::Command;
 
 /// Makes the namespaces of a host, waits for its link, and runs PID 1 there to its end.
 /// `words`: number of hosts, number of this one.
-pub fn host(words: Vec<String>) -> Result<i32> {
+pub(super) fn host(words: Vec<String>) -> Result<i32> {
     unshare(
         CloneFlags::CLONE_NEWNET
             | CloneFlags::CLONE_NEWUTS
@@ -43,7 +43,7 @@ pub fn host(words: Vec<String>) -> Result<i32> {
 }
 
 /// PID 1.
-pub fn run(words: &[String]) -> Result<i32> {
+pub(super) fn run(words: &[String]) -> Result<i32> {
     let [hosts, host] = words else {
         anyhow::bail!("expected the number of hosts and this one's");
     };

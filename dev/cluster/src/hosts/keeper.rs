@@ -26,7 +26,7 @@ const SOCKET: &str = "keeper";
 
 /// Makes the rig's namespaces and runs the keeper in them. Standard input is the connection to
 /// the process that wants the rig.
-pub fn start(words: Vec<String>) -> Result<i32> {
+pub(super) fn start(words: Vec<String>) -> Result<i32> {
     let control = control()?;
     let run = || -> Result<i32> {
         make_namespaces()?;
@@ -40,7 +40,7 @@ pub fn start(words: Vec<String>) -> Result<i32> {
 }
 
 /// The keeper: `words` has the number of hosts. It ends with whoever wanted the rig.
-pub fn keep(words: &[String]) -> Result<i32> {
+pub(super) fn keep(words: &[String]) -> Result<i32> {
     set_pdeathsig(Signal::SIGKILL)?;
     let control = control()?;
     match make(words) {
@@ -142,7 +142,7 @@ fn make_host(hosts: usize, host: usize) -> Result<Child> {
 }
 
 /// Has the keeper of the rig in `folder` change a link: `HOST up|down|clear|IMPAIRMENT`.
-pub fn ask(folder: &Path, what: &str) -> Result<()> {
+pub(super) fn ask(folder: &Path, what: &str) -> Result<()> {
     let keeper = UnixStream::connect(folder.join(SOCKET)).context("there is no rig here")?;
     (&keeper).write_all(format!("{what}\n").as_bytes())?;
     match wire::line(&keeper)?.as_str() {

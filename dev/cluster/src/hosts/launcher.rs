@@ -133,7 +133,9 @@ impl Launcher {
                 add(&["--mca", "btl_tcp_if_include", SUBNET]);
                 add(&["--bind-to", "none", "--host", &slots(full), "-np", &pes]);
                 add(&["--map-by", if block { "slot" } else { "node" }]);
-                variables.iter().for_each(|v| add(&["-x", v]));
+                for variable in variables {
+                    add(&["-x", variable]);
+                }
             }
             Self::SlurmPmi2 | Self::SlurmPmix => {
                 let interface = if self == Self::SlurmPmi2 {

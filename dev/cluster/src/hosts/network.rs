@@ -49,12 +49,12 @@ impl std::fmt::Display for Impairment {
 }
 
 /// Address of a host.
-pub fn address(host: usize) -> String {
+pub(super) fn address(host: usize) -> String {
     format!("10.75.0.{}", host + 1)
 }
 
 /// Content of the hosts' `/etc/hosts`.
-pub fn hosts_file(hosts: usize) -> String {
+pub(super) fn hosts_file(hosts: usize) -> String {
     let mut text = "127.0.0.1 localhost\n".to_owned();
     for (host, name) in NAMES[..hosts].iter().enumerate() {
         let _ = writeln!(text, "{} {name}", address(host));
@@ -63,12 +63,12 @@ pub fn hosts_file(hosts: usize) -> String {
 }
 
 /// The keeper's end of a host's link.
-pub fn port(host: &str) -> String {
+pub(super) fn port(host: &str) -> String {
     format!("to-{host}")
 }
 
 /// Makes the bridge in this network namespace.
-pub fn make_bridge() -> Result<()> {
+pub(super) fn make_bridge() -> Result<()> {
     without_ipv6();
     ip(&format!(
         "link set lo up\nlink add {BRIDGE} type bridge\nlink set {BRIDGE} up\n"
@@ -76,7 +76,7 @@ pub fn make_bridge() -> Result<()> {
 }
 
 /// Makes the link of a host, whose network namespace is that of a process.
-pub fn make_link(host: &str, process: u32) -> Result<()> {
+pub(super) fn make_link(host: &str, process: u32) -> Result<()> {
     let port = port(host);
     ip(&format!(
         "link add {port} type veth peer name eth0 netns {process}\nlink set {port} master {BRIDGE} up\n"
@@ -84,7 +84,7 @@ pub fn make_link(host: &str, process: u32) -> Result<()> {
 }
 
 /// Gives this network namespace, which has a link, its address.
-pub fn configure(host: usize) -> Result<()> {
+pub(super) fn configure(host: usize) -> Result<()> {
     without_ipv6();
     let address = address(host);
     ip(&format!(
@@ -93,14 +93,14 @@ pub fn configure(host: usize) -> Result<()> {
 }
 
 /// Cuts a host's link or mends it.
-pub fn set_link(host: &str, up: bool) -> Result<()> {
+pub(super) fn set_link(host: &str, up: bool) -> Result<()> {
     let state = if up { "up" } else { "down" };
     ip(&format!("link set {} {state}\n", port(host)))
 }
 
 /// Takes a host's link off the bridge and makes another port in its place, for what goes
 /// between the two; returns the name of that port's other end.
-pub fn detach(host: &str) -> Result<String> {
+pub(super) fn detach(host: &str) -> Result<String> {
     let (port, bridged, free) = (port(host), format!("via-{host}"), format!("by-{host}"));
     ip(&format!(
         "link set {port} nomaster\nlink add {bridged} type veth peer name {free}\n\
@@ -110,7 +110,7 @@ pub fn detach(host: &str) -> Result<String> {
 }
 
 /// Undoes [`detach`].
-pub fn attach(host: &str) -> Result<()> {
+pub(super) fn attach(host: &str) -> Result<()> {
     ip(&format!(
         "link delete via-{host}\nlink set {} master {BRIDGE}\n",
         port(host)

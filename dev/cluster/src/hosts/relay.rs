@@ -25,7 +25,7 @@ const FRAME: usize = 70_000;
 const TICK: Duration = Duration::from_millis(20);
 
 /// A relay that runs. Dropped, it stops.
-pub struct Relay {
+pub(super) struct Relay {
     state: Arc<State>,
     thread: Option<JoinHandle<()>>,
 }
@@ -37,7 +37,7 @@ struct State {
 
 impl Relay {
     /// Carries frames between two interfaces of this network namespace.
-    pub fn between(interfaces: [&str; 2], impairment: Impairment) -> Result<Self> {
+    pub(super) fn between(interfaces: [&str; 2], impairment: Impairment) -> Result<Self> {
         let [one, other] = interfaces.map(open);
         let (one, other) = (File::from(one?), File::from(other?));
         let state = Arc::new(State {
@@ -53,7 +53,7 @@ impl Relay {
     }
 
     /// Changes what happens to frames from now on.
-    pub fn set(&self, impairment: Impairment) {
+    pub(super) fn set(&self, impairment: Impairment) {
         *self
             .state
             .impairment

@@ -11,7 +11,7 @@ use std::os::unix::net::UnixStream;
 
 /// A command for a host.
 #[derive(Debug, Default)]
-pub struct Order {
+pub(super) struct Order {
     pub folder: OsString,
     /// All variables, or none to have the host's.
     pub variables: Option<Vec<(OsString, OsString)>>,
@@ -20,7 +20,7 @@ pub struct Order {
 
 impl Order {
     /// Sends the command and its standard input, output and error.
-    pub fn send(&self, host: &UnixStream, streams: [BorrowedFd; 3]) -> Result<()> {
+    pub(super) fn send(&self, host: &UnixStream, streams: [BorrowedFd; 3]) -> Result<()> {
         let mut text = Vec::new();
         let mut field = |bytes: &[u8]| {
             text.extend_from_slice(bytes);
@@ -44,7 +44,7 @@ impl Order {
     }
 
     /// Receives a command with its streams.
-    pub fn receive(host: &UnixStream) -> Result<(Self, Vec<OwnedFd>)> {
+    pub(super) fn receive(host: &UnixStream) -> Result<(Self, Vec<OwnedFd>)> {
         let (files, length) = receive_files(host)?;
         let mut text = vec![0; length];
         (&mut &*host).read_exact(&mut text)?;
@@ -76,7 +76,7 @@ impl Order {
 }
 
 /// Sends files with a number.
-pub fn send_files(socket: &UnixStream, files: &[BorrowedFd], number: usize) -> Result<()> {
+pub(super) fn send_files(socket: &UnixStream, files: &[BorrowedFd], number: usize) -> Result<()> {
     let raw: Vec<RawFd> = files.iter().map(AsRawFd::as_raw_fd).collect();
     let number = u32::try_from(number)?.to_ne_bytes();
     sendmsg::<()>(
@@ -90,7 +90,7 @@ pub fn send_files(socket: &UnixStream, files: &[BorrowedFd], number: usize) -> R
 }
 
 /// Receives up to three files with a number.
-pub fn receive_files(socket: &UnixStream) -> Result<(Vec<OwnedFd>, usize)> {
+pub(super) fn receive_files(socket: &UnixStream) -> Result<(Vec<OwnedFd>, usize)> {
     let mut number = [0; 4];
     let mut parts = [IoSliceMut::new(&mut number)];
     let mut space = cmsg_space!([RawFd; 3]);
@@ -114,7 +114,7 @@ pub fn receive_files(socket: &UnixStream) -> Result<(Vec<OwnedFd>, usize)> {
 }
 
 /// Reads a line; empty at the end of the stream.
-pub fn line(from: impl Read) -> Result<String> {
+pub(super) fn line(from: impl Read) -> Result<String> {
     let mut text = String::new();
     BufReader::with_capacity(1, from).read_line(&mut text)?;
     Ok(text.trim_end().to_owned())

@@ -67,7 +67,7 @@ impl Setup {
 }
 
 /// Starts the machines of `setup`, with their files in `folder`; each with its serial port.
-pub fn start(setup: &Setup, folder: &Path) -> Result<Vec<(Machine, UnixStream)>> {
+pub(super) fn start(setup: &Setup, folder: &Path) -> Result<Vec<(Machine, UnixStream)>> {
     if !(2..=MOST).contains(&setup.machines) {
         bail!("there can be 2 to {MOST} machines, not {}", setup.machines);
     }

@@ -15,7 +15,7 @@ use super::qemu::Machine;
 use super::{End, Ended, Job, Outcome, Setup, boot, needs};
 
 /// Folder of the jobs' output, below the machines' folder.
-pub const JOBS: &str = "jobs";
+pub(super) const JOBS: &str = "jobs";
 
 /// What comes from a machine; none when it has ended.
 type Event = (usize, Option<Report>);

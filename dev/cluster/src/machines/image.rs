@@ -18,7 +18,7 @@ const PROGRAM: u32 = 0o100_755;
 ///
 /// # Errors
 /// If a file cannot be read.
-pub fn build(kernel: &Kernel, agent: &Path) -> Result<Vec<u8>> {
+pub(super) fn build(kernel: &Kernel, agent: &Path) -> Result<Vec<u8>> {
     let mut archive = Archive::default();
     archive.add("modules", FOLDER, &[]);
     archive.add("bin", FOLDER, &[]);

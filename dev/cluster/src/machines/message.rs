@@ -10,7 +10,7 @@ use super::End;
 
 /// From the rig to an agent.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Order {
+pub(super) enum Order {
     /// You are this one of so many: take your name and address, and make the device.
     Join { machine: usize, machines: usize },
     /// Serve PMI-1 for a job of `size` PEs.
@@ -23,7 +23,7 @@ pub enum Order {
 
 /// A PE to start.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Start {
+pub(super) struct Start {
     pub rank: usize,
     /// Program and arguments.
     pub command: Vec<OsString>,
@@ -33,7 +33,7 @@ pub struct Start {
 
 /// From an agent to the rig.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Report {
+pub(super) enum Report {
     /// The machine has its device and waits for jobs.
     Joined,
     /// PMI-1 is served at this port of the machine.
@@ -50,7 +50,7 @@ pub enum Report {
 ///
 /// # Errors
 /// If the other side is gone.
-pub fn send(to: &mut impl Write, message: &impl Serialize) -> Result<()> {
+pub(super) fn send(to: &mut impl Write, message: &impl Serialize) -> Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     to.write_all(&line).context("the connection is lost")
@@ -60,7 +60,7 @@ pub fn send(to: &mut impl Write, message: &impl Serialize) -> Result<()> {
 ///
 /// # Errors
 /// If what came is no message.
-pub fn receive<T: DeserializeOwned>(from: &mut impl BufRead) -> Result<Option<T>> {
+pub(super) fn receive<T: DeserializeOwned>(from: &mut impl BufRead) -> Result<Option<T>> {
     let mut line = String::new();
     match from.read_line(&mut line) {
         Ok(0) | Err(_) => Ok(None),

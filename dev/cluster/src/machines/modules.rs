@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// If one is not below `folder`, or is compressed.
-pub fn in_order(folder: &Path, wanted: &[&str]) -> Result<Vec<PathBuf>> {
+pub(super) fn in_order(folder: &Path, wanted: &[&str]) -> Result<Vec<PathBuf>> {
     let mut files = BTreeMap::new();
     collect(folder, &mut files).with_context(|| format!("cannot read {}", folder.display()))?;
     let mut order = Vec::new();

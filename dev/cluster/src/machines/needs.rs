@@ -23,7 +23,7 @@ const NEEDS: &[(&str, &str)] = &[
 ///
 /// # Errors
 /// Names the packages to install.
-pub fn check() -> Result<()> {
+pub(super) fn check() -> Result<()> {
     let mut missing: Vec<&str> = NEEDS
         .iter()
         .filter(|(what, _)| !is_there(what))

@@ -17,7 +17,7 @@ const FRAME: usize = 4500;
 const KERNEL_PARAMETERS: &str = "console=ttyS0 quiet panic=-1 no_timer_check mitigations=off";
 
 /// What a machine is made of.
-pub struct Parts<'a> {
+pub(super) struct Parts<'a> {
     /// The kernel.
     pub kernel: &'a Path,
     /// The archive with its first files.
@@ -35,7 +35,7 @@ pub struct Parts<'a> {
 }
 
 /// How a machine is joined to the others.
-pub enum Network {
+pub(super) enum Network {
     /// By a wire to the only other one.
     Wire(OwnedFd),
     /// All by frames to a group of UDP's at this port of this machine alone.
@@ -43,7 +43,7 @@ pub enum Network {
 }
 
 /// A machine that runs. It ends when this is dropped, and with the thread that started it.
-pub struct Machine {
+pub(super) struct Machine {
     process: Child,
     console: PathBuf,
 }
@@ -53,7 +53,7 @@ impl Machine {
     ///
     /// # Errors
     /// If QEMU cannot be started.
-    pub fn start(parts: Parts) -> Result<(Self, UnixStream)> {
+    pub(super) fn start(parts: Parts) -> Result<(Self, UnixStream)> {
         let (port, other_end) = UnixStream::pair()?;
         let Parts {
             kernel,
@@ -125,7 +125,7 @@ impl Machine {
     }
 
     /// The last lines of its console and of QEMU's own messages.
-    pub fn last_words(&self) -> String {
+    pub(super) fn last_words(&self) -> String {
         let read = |path: &Path| {
             let bytes = fs::read(path).unwrap_or_default();
             String::from_utf8_lossy(&bytes).into_owned()

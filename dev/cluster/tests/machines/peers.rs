@@ -2,8 +2,8 @@
 //! does between nodes, without the library.
 
 use anyhow::{Result, anyhow, ensure};
-use ferroshmem_bootstrap::{Bootstrap, Settings, find};
-use ferroshmem_fabric::{Events, Fabric, Op, Remote, Request, Stream, Width};
+use ferroshmem_bootstrap::{Bootstrap, detect};
+use ferroshmem_fabric::{AtomicOp, Blocks, Config, Context, Events, Fabric, Op, Remote, Width};
 use std::env;
 use std::ptr;
 use std::sync::Arc;
@@ -25,18 +25,18 @@ const SIZES: [usize; 9] = [0, 1, 8, 63, 1000, 8192, 8193, 65_536, MIB + 5];
 struct Watch;
 
 impl Events for Watch {
-    fn lost(&self, pe: usize, reason: &str) -> ! {
+    fn peer_failed(&self, pe: usize, reason: &str) -> ! {
         eprintln!("PE {pe} is lost: {reason}");
         std::process::exit(3);
     }
-    fn arrived(&self) {}
+    fn memory_changed(&self) {}
     fn tick(&self) {}
 }
 
 struct Pe {
     client: Box<dyn Bootstrap>,
     fabric: Fabric,
-    stream: Stream,
+    context: Context,
     /// The segment of this PE.
     base: *mut u8,
     me: usize,
@@ -47,10 +47,10 @@ struct Pe {
 type Step = fn(&Pe) -> Result<()>;
 
 /// The argument by which this program is such a PE.
-pub const ARGUMENT: &str = "--peer";
+pub(crate) const ARGUMENT: &str = "--peer";
 
 /// What a PE does.
-pub fn main() -> Result<()> {
+pub(crate) fn main() -> Result<()> {
     let pe = Pe::start()?;
     let steps: [(&str, Step); 6] = [
         ("sizes", Pe::sizes),
@@ -79,16 +79,17 @@ fn byte(from: usize, to: usize, at: usize) -> u8 {
 
 impl Pe {
     fn start() -> Result<Self> {
-        let client = find(&Settings::default())?.ok_or_else(|| anyhow!("no launcher"))?;
+        let client = detect(&ferroshmem_bootstrap::Config::default())?
+            .ok_or_else(|| anyhow!("no launcher"))?;
         let (me, n) = (client.rank(), client.size());
         ensure!(n * PART <= COUNTER, "at most {} PEs", COUNTER / PART);
-        let request = Request {
+        let config = Config {
             provider: env::var("SHMEM_FABRIC").ok(),
             n_pes: n,
             spin: Duration::ZERO,
-            ..Request::default()
+            ..Config::default()
         };
-        let fabric = Fabric::open(&request, Arc::new(Watch))?;
+        let fabric = Fabric::open(&config, Arc::new(Watch))?;
         // SAFETY: new memory, of which nothing is there until it is touched.
         let base = unsafe {
             libc::mmap(
@@ -104,18 +105,18 @@ impl Pe {
         let base = base.cast();
         // SAFETY: it stays mapped until the process ends.
         unsafe { fabric.share(0, base, LENGTH, READY[0])? };
-        let tickets = client.exchange(&fabric.ticket())?;
+        let tickets = client.exchange(&fabric.address())?;
         let mut tickets = tickets.iter().map(Vec::as_slice).enumerate();
         fabric.connect(n, &mut tickets)?;
         if me == 0 {
             println!("{} by {}", fabric.name(), client.launcher());
         }
         client.barrier()?;
-        let stream = Stream::default();
+        let context = Context::default();
         Ok(Self {
             client,
             fabric,
-            stream,
+            context,
             base,
             me,
             n,
@@ -135,7 +136,7 @@ impl Pe {
         // SAFETY: the place is in the segment; the slice is readable.
         unsafe {
             self.fabric
-                .put(&self.stream, at(to, offset), bytes.as_ptr(), bytes.len())
+                .put(&self.context, at(to, offset), bytes.as_ptr(), bytes.len())
         };
     }
 
@@ -144,14 +145,22 @@ impl Pe {
         // SAFETY: the place is in the segment; the vector has as many bytes.
         unsafe {
             self.fabric
-                .get(&self.stream, bytes.as_mut_ptr(), at(from, offset), length)
+                .get(&self.context, bytes.as_mut_ptr(), at(from, offset), length)
         };
         bytes
     }
 
     fn fetch(&self, place: Remote, op: Op, width: Width, operand: u64, compare: u64) -> u64 {
-        self.fabric
-            .fetch(&self.stream, place, op, width, operand, compare)
+        self.fabric.fetch(
+            &self.context,
+            place,
+            AtomicOp {
+                op,
+                width,
+                operand,
+                compare,
+            },
+        )
     }
 
     /// A word of this PE's segment, which others change.
@@ -169,7 +178,7 @@ impl Pe {
                 let start = self.me * PART + 3;
                 let bytes: Vec<_> = (0..length).map(|i| byte(self.me, to, i)).collect();
                 self.put(to, start, &bytes);
-                self.fabric.quiet(&self.stream);
+                self.fabric.quiet(&self.context);
                 ensure!(
                     self.get(to, start, length) == bytes,
                     "{length} bytes to PE {to}"
@@ -199,12 +208,30 @@ impl Pe {
             let mut back = vec![0_u64; N];
             // SAFETY: N blocks of 8 bytes are in the part, in the vector, and in the other one.
             unsafe {
-                let s = &self.stream;
-                self.fabric
-                    .put_blocks(s, place, 24, from.as_ptr().cast(), 16, 8, N);
+                let s = &self.context;
+                self.fabric.put_blocks(
+                    s,
+                    place,
+                    from.as_ptr().cast(),
+                    Blocks {
+                        bytes: 8,
+                        count: N,
+                        local_stride: 16,
+                        remote_stride: 24,
+                    },
+                );
                 self.fabric.quiet(s);
-                self.fabric
-                    .get_blocks(s, back.as_mut_ptr().cast(), 8, place, 24, 8, N);
+                self.fabric.get_blocks(
+                    s,
+                    back.as_mut_ptr().cast(),
+                    place,
+                    Blocks {
+                        bytes: 8,
+                        count: N,
+                        local_stride: 8,
+                        remote_stride: 24,
+                    },
+                );
             }
             let right = back.iter().zip(from.iter().step_by(2)).all(|(a, b)| a == b);
             ensure!(right, "blocks at PE {to}");
@@ -223,7 +250,7 @@ impl Pe {
                 let start = edge - 4096 + self.me * 512;
                 let bytes: Vec<_> = (0..512).map(|i| byte(self.me, to, i)).collect();
                 self.put(to, start, &bytes);
-                self.fabric.quiet(&self.stream);
+                self.fabric.quiet(&self.context);
                 ensure!(
                     self.get(to, start, 512) == bytes,
                     "bytes at {edge} of PE {to}"
@@ -245,8 +272,9 @@ impl Pe {
         for width in [Width::W64, Width::W32] {
             for to in self.others() {
                 let place = at(to, self.me * PART);
-                self.fabric.post(&self.stream, place, Op::Write, width, 12);
-                self.fabric.quiet(&self.stream);
+                self.fabric
+                    .post(&self.context, place, AtomicOp::new(Op::Write, width, 12));
+                self.fabric.quiet(&self.context);
                 let steps = [
                     (Op::Add, 5, 0, 12),
                     (Op::And, 0x1e, 0, 17),
@@ -278,12 +306,15 @@ impl Pe {
                 if pe == self.me && here {
                     self.word(COUNTER).fetch_add(1, Ordering::Relaxed);
                 } else {
-                    self.fabric
-                        .post(&self.stream, at(pe, COUNTER), Op::Add, Width::W64, 1);
+                    self.fabric.post(
+                        &self.context,
+                        at(pe, COUNTER),
+                        AtomicOp::new(Op::Add, Width::W64, 1),
+                    );
                 }
             }
         }
-        self.fabric.quiet(&self.stream);
+        self.fabric.quiet(&self.context);
         self.barrier()?;
         let count = self.fetch(at(self.me, COUNTER), Op::Read, Width::W64, 0, 0);
         ensure!(count == TIMES * self.n as u64, "counted to {count}");
@@ -297,10 +328,13 @@ impl Pe {
             for to in self.others() {
                 let bytes = [byte(self.me, to, round); 9000];
                 self.put(to, self.me * PART, &bytes);
-                self.fabric.fence(&self.stream);
+                self.fabric.fence(&self.context);
                 let place = at(to, signal(self.me));
-                self.fabric
-                    .post(&self.stream, place, Op::Write, Width::W64, round as u64);
+                self.fabric.post(
+                    &self.context,
+                    place,
+                    AtomicOp::new(Op::Write, Width::W64, round as u64),
+                );
             }
             for from in self.others() {
                 while self.word(signal(from)).load(Ordering::Acquire) < round as u64 {
@@ -313,7 +347,7 @@ impl Pe {
                     "round {round} from PE {from}"
                 );
             }
-            self.fabric.quiet(&self.stream);
+            self.fabric.quiet(&self.context);
             self.barrier()?;
         }
         Ok(())

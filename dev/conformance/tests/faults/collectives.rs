@@ -5,6 +5,7 @@ use anyhow::{Result, ensure};
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 use ferroshmem_core::choice::Collective;
+use ferroshmem_core::config;
 
 use crate::ending::{Status, ended_rightly, expect};
 
@@ -27,11 +28,11 @@ fn job(s: &Setting, collective: Collective, choice: &str, pes: usize, way: &str)
     let build = Build::new("faults/collective.c", Compiler::Gcc);
     let job = Job::new(pes, &build.run(&s.prefix, &s.cache)?);
     let job = job.args(&[collective.name(), way]);
-    Ok(job.env(collective.variable().name, choice))
+    Ok(job.env(config::algorithm(collective).name, choice))
 }
 
 /// Adds the trials.
-pub fn add(suite: &mut Suite) {
+pub(crate) fn add(suite: &mut Suite) {
     for collective in Collective::ALL {
         let name = collective.name();
         suite.add(format!("algorithm::{name}"), move |s| {
@@ -77,7 +78,7 @@ fn unknown_algorithm(s: &Setting, collective: Collective) -> Result<()> {
             .iter()
             .map(ToString::to_string)
             .collect();
-        let mut words = vec![collective.variable().name, value, "auto"];
+        let mut words = vec![config::algorithm(collective).name, value, "auto"];
         words.extend(names.iter().map(String::as_str));
         ended_rightly(&outcome, Status::Is(1), &words)?;
     }

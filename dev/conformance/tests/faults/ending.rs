@@ -7,18 +7,18 @@ use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Job, Outcome};
 
 /// From the fault to the end of the job.
-pub const GONE_WITHIN_MS: u64 = 1000;
+pub(crate) const GONE_WITHIN_MS: u64 = 1000;
 /// A loaded machine may take longer than [`GONE_WITHIN_MS`] once, not this often.
-pub const ATTEMPTS: usize = 4;
+pub(crate) const ATTEMPTS: usize = 4;
 /// The status a job must end with.
 #[derive(Debug, Clone, Copy)]
-pub enum Status {
+pub(crate) enum Status {
     Is(i32),
     NonZero,
 }
 
 /// Runs the job until it has ended fast enough once; it must end rightly every time.
-pub fn expect(s: &Setting, job: &Job, status: Status, words: &[&str]) -> Result<()> {
+pub(crate) fn expect(s: &Setting, job: &Job, status: Status, words: &[&str]) -> Result<()> {
     let before = Machine::now();
     let mut took = 0;
     for _ in 0..ATTEMPTS {
@@ -36,7 +36,7 @@ pub fn expect(s: &Setting, job: &Job, status: Status, words: &[&str]) -> Result<
 }
 
 /// Status, one line with the words (or none), no process left.
-pub fn ended_rightly(outcome: &Outcome, status: Status, words: &[&str]) -> Result<()> {
+pub(crate) fn ended_rightly(outcome: &Outcome, status: Status, words: &[&str]) -> Result<()> {
     ensure!(!outcome.hung, "hangs\n{outcome}");
     let got = shell_status(outcome.status);
     match status {
@@ -51,7 +51,7 @@ pub fn ended_rightly(outcome: &Outcome, status: Status, words: &[&str]) -> Resul
     one_line(outcome, words)
 }
 
-pub fn one_line(outcome: &Outcome, words: &[&str]) -> Result<()> {
+pub(crate) fn one_line(outcome: &Outcome, words: &[&str]) -> Result<()> {
     let lines: Vec<&str> = outcome.stderr.lines().collect();
     let want = usize::from(!words.is_empty());
     ensure!(
@@ -69,7 +69,7 @@ pub fn one_line(outcome: &Outcome, words: &[&str]) -> Result<()> {
 }
 
 /// When the PE at fault came to its fault (the last to say so).
-pub fn fault_time(outcome: &Outcome) -> Option<u64> {
+pub(crate) fn fault_time(outcome: &Outcome) -> Option<u64> {
     let times = outcome
         .stdout
         .lines()

@@ -14,7 +14,7 @@ use nix::sys::signal::{Signal, kill};
 use crate::death_program;
 use crate::ending::{ATTEMPTS, GONE_WITHIN_MS, Status, ended_rightly};
 
-pub fn bad_program(s: &Setting, kind: &str) -> Result<()> {
+pub(crate) fn bad_program(s: &Setting, kind: &str) -> Result<()> {
     let path = s.scratch.join(format!("bad-{kind}"));
     fs::create_dir_all(&s.scratch)?;
     match kind {
@@ -37,7 +37,7 @@ pub fn bad_program(s: &Setting, kind: &str) -> Result<()> {
     result
 }
 
-pub fn bad_options(s: &Setting, options: &[&str]) -> Result<()> {
+pub(crate) fn bad_options(s: &Setting, options: &[&str]) -> Result<()> {
     let job = Job::new(1, &death_program(s)?)
         .args(&["well"])
         .options(options);
@@ -46,7 +46,7 @@ pub fn bad_options(s: &Setting, options: &[&str]) -> Result<()> {
 }
 
 /// Starts PEs that never end and waits until they run.
-pub fn start_busy(s: &Setting, pes: usize) -> Result<Running> {
+pub(crate) fn start_busy(s: &Setting, pes: usize) -> Result<Running> {
     let job = Job::new(pes, &death_program(s)?).args(&["busy"]);
     let running = Running::start(&job, &s.prefix, &s.scratch)?;
     let start = Instant::now();
@@ -61,7 +61,7 @@ pub fn start_busy(s: &Setting, pes: usize) -> Result<Running> {
 }
 
 /// The launcher gets a signal: all its PEs end with it.
-pub fn launcher_ends(s: &Setting, signal: Signal) -> Result<()> {
+pub(crate) fn launcher_ends(s: &Setting, signal: Signal) -> Result<()> {
     let mut took = 0;
     for _ in 0..ATTEMPTS {
         let running = start_busy(s, 4)?;
@@ -89,7 +89,7 @@ pub fn launcher_ends(s: &Setting, signal: Signal) -> Result<()> {
 }
 
 /// The watchdog of these tests relies on it: SIGQUIT makes the launcher say who waits.
-pub fn hang_report(s: &Setting) -> Result<()> {
+pub(crate) fn hang_report(s: &Setting) -> Result<()> {
     let running = start_busy(s, 3)?;
     // A wait is recorded once it has lasted a moment.
     thread::sleep(Duration::from_millis(500));

@@ -16,7 +16,7 @@ use crate::{death_program, misuse_job};
 
 /// Jobs of all kinds, one after the other; each PE touches megabytes of shared memory, so
 /// what a job left would add up to far more than other programs' changes.
-pub fn two_hundred_jobs(s: &Setting) -> Result<()> {
+pub(crate) fn two_hundred_jobs(s: &Setting) -> Result<()> {
     const JOBS: usize = 200;
     const TOLERANCE_KIB: u64 = 256 << 10;
     let program = death_program(s)?;

@@ -3,16 +3,16 @@
 use crate::ending::Status;
 
 /// `SHMEM_CHECK=1`.
-pub const CHECKED: &[(&str, &str)] = &[("SHMEM_CHECK", "1")];
+pub(crate) const CHECKED: &[(&str, &str)] = &[("SHMEM_CHECK", "1")];
 
 /// A misuse by PE 1 of 2, and the words that its one line must have.
-pub struct Misuse {
+pub(crate) struct Misuse {
     pub case: &'static str,
     pub env: &'static [(&'static str, &'static str)],
     pub words: &'static [&'static str],
 }
 
-pub const fn always(case: &'static str, words: &'static [&'static str]) -> Misuse {
+pub(crate) const fn always(case: &'static str, words: &'static [&'static str]) -> Misuse {
     Misuse {
         case,
         env: &[],
@@ -20,7 +20,7 @@ pub const fn always(case: &'static str, words: &'static [&'static str]) -> Misus
     }
 }
 
-pub const fn checked(case: &'static str, words: &'static [&'static str]) -> Misuse {
+pub(crate) const fn checked(case: &'static str, words: &'static [&'static str]) -> Misuse {
     Misuse {
         case,
         env: CHECKED,
@@ -28,7 +28,7 @@ pub const fn checked(case: &'static str, words: &'static [&'static str]) -> Misu
     }
 }
 
-pub const MISUSES: &[Misuse] = &[
+pub(crate) const MISUSES: &[Misuse] = &[
     always("put_pe", &["PE 1", "shmem_int_put", "PE 2"]),
     always("put_negative_pe", &["PE 1", "shmem_int_put", "-1"]),
     always("put_far_pe", &["PE 1", "shmem_putmem", "1073741824"]),
@@ -175,13 +175,13 @@ pub const MISUSES: &[Misuse] = &[
 
 /// A way for PE 1 of 3 to end while others wait: status of the job, words of its line.
 /// No words: nothing is to be said.
-pub struct Death {
+pub(crate) struct Death {
     pub way: &'static str,
     pub status: Status,
     pub words: &'static [&'static str],
 }
 
-pub const DEATHS: &[Death] = &[
+pub(crate) const DEATHS: &[Death] = &[
     Death {
         way: "segfault",
         status: Status::Is(139),
@@ -230,7 +230,7 @@ pub const DEATHS: &[Death] = &[
 ];
 
 /// A value of `SHMEM_SYMMETRIC_SIZE` that is refused.
-pub const BAD_SIZES: &[&str] = &[
+pub(crate) const BAD_SIZES: &[&str] = &[
     "",
     "ten",
     "10x",
@@ -243,7 +243,7 @@ pub const BAD_SIZES: &[&str] = &[
 ];
 
 /// Name, and the options given to the launcher.
-pub const BAD_OPTIONS: &[(&str, &[&str])] = &[
+pub(crate) const BAD_OPTIONS: &[(&str, &[&str])] = &[
     ("no-pes", &["-n", "0"]),
     ("too-many-pes", &["-n", "100000"]),
     ("far-too-many-pes", &["-n", "99999999999999999999"]),

@@ -15,14 +15,14 @@ use crate::programs::FOLDER;
 
 /// Another library.
 #[derive(Debug, Clone)]
-pub enum Peer {
+pub(crate) enum Peer {
     OpenShmem(OpenMpi),
     Mpi(Mpi),
 }
 
 /// How an MPI builds programs and runs them.
 #[derive(Debug, Clone, Copy)]
-pub struct Mpi {
+pub(crate) struct Mpi {
     name: &'static str,
     compiler: &'static str,
     launcher: &'static str,
@@ -46,7 +46,7 @@ const MPIS: [Mpi; 2] = [
 
 impl Peer {
     /// Those that are installed; says which are not.
-    pub fn installed() -> Vec<Self> {
+    pub(crate) fn installed() -> Vec<Self> {
         let skip = |name| eprintln!("{name} is not installed: its microbenchmarks are skipped");
         let mut peers = Vec::new();
         match OpenMpi::find() {
@@ -65,7 +65,7 @@ impl Peer {
     }
 
     /// Name in test names.
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::OpenShmem(_) => "openmpi-shmem",
             Self::Mpi(mpi) => mpi.name,
@@ -94,7 +94,7 @@ impl Peer {
     }
 
     /// A program prints all its points.
-    pub fn runs(&self, s: &Setting, program: &str) -> Result<()> {
+    pub(crate) fn runs(&self, s: &Setting, program: &str) -> Result<()> {
         // One job at a time: PEs that wait without giving up their core would wait for minutes.
         static ALONE: Mutex<()> = Mutex::new(());
         let (program, has_scans) = match self {

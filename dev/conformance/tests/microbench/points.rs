@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use ferroshmem_conformance::Outcome;
 
 /// Few and small points.
-pub const QUICK: &[&str] = &["-t", "1", "-s", "5", "-M", "4096", "-f", "8"];
+pub(crate) const QUICK: &[&str] = &["-t", "1", "-s", "5", "-M", "4096", "-f", "8"];
 const SAMPLES: usize = 5;
 
 /// The sizes of [`QUICK`].
@@ -14,9 +14,10 @@ const SCALARS: &[usize] = &[1, 8];
 const LONG: &[usize] = &[8];
 const NONE: &[usize] = &[0];
 
-pub const HEADER: &str = "operation,form,quantity,pes,pairs,bytes,samples,median,low,high,unit";
+pub(crate) const HEADER: &str =
+    "operation,form,quantity,pes,pairs,bytes,samples,median,low,high,unit";
 /// What a line of points is: operation, forms, quantity, sizes.
-pub type Series = (
+pub(crate) type Series = (
     &'static str,
     &'static [&'static str],
     &'static str,
@@ -109,7 +110,7 @@ const ATOMICS: [[&str; 2]; 7] = [
 ];
 
 /// What a program measures; OpenSHMEM before 1.6 has no scans.
-pub fn series(program: &str, has_scans: bool) -> Vec<Series> {
+pub(crate) fn series(program: &str, has_scans: bool) -> Vec<Series> {
     let atomics = |forms| {
         let names = ATOMICS.into_iter().flatten();
         names.map(|n| (n, forms, "latency", LONG)).collect()
@@ -154,7 +155,7 @@ fn points(series: &[Series], pes: usize) -> Vec<(String, &'static str)> {
 }
 
 /// The output holds these points, no others, and figures that can be.
-pub fn holds(outcome: &Outcome, series: &[Series], pes: usize) -> Result<()> {
+pub(crate) fn holds(outcome: &Outcome, series: &[Series], pes: usize) -> Result<()> {
     let mut lines = outcome.stdout.lines().filter(|l| !l.starts_with('#'));
     ensure!(lines.next() == Some(HEADER), "no header\n{outcome}");
     let mut lines: Vec<&str> = lines.collect();

@@ -8,10 +8,10 @@ use ferroshmem_conformance::make::{make, make_with};
 use ferroshmem_conformance::suite::Setting;
 
 /// Where they are made.
-pub const FOLDER: &str = "pgas-microbench";
+pub(crate) const FOLDER: &str = "pgas-microbench";
 
 /// A program of the library that is tested.
-pub fn program(s: &Setting, name: &str) -> Result<PathBuf> {
+pub(crate) fn program(s: &Setting, name: &str) -> Result<PathBuf> {
     let oshcc = s.prefix.bin("oshcc");
     Ok(make(FOLDER, &["all"], &oshcc, &s.cache)?.join(name))
 }
@@ -35,7 +35,7 @@ int shmem_double_sum_reduce(shmem_team_t team, double *dest, const double *sourc
 ";
 
 /// The same program, where wrong data come of some operations.
-pub fn spoiled_program(s: &Setting, name: &str) -> Result<PathBuf> {
+pub(crate) fn spoiled_program(s: &Setting, name: &str) -> Result<PathBuf> {
     let (oshcc, spoiler) = (s.prefix.bin("oshcc"), s.cache.join("spoiler.c"));
     fs::create_dir_all(&s.cache)?;
     fs::write(&spoiler, SPOILER)?;

@@ -67,7 +67,7 @@ impl Fault {
 
 /// Adds the trials: each activity with each fault by one launcher, and by the others where all
 /// is asked for.
-pub fn add(suite: &mut Suite) {
+pub(crate) fn add(suite: &mut Suite) {
     for (a, (activity, rounds)) in ACTIVITIES.into_iter().enumerate() {
         for (f, fault) in Fault::ALL.into_iter().enumerate() {
             for (l, launcher) in Launcher::ALL.into_iter().enumerate() {

@@ -14,17 +14,17 @@ const MARKS: &str = "Marks are medians of the samples, whiskers reach from a ten
                      of them.";
 
 /// The panel of all operations between two PEs.
-pub fn of_one_pair(data: &Data<'_>) -> Option<Panel> {
+pub(super) fn of_one_pair(data: &Data<'_>) -> Option<Panel> {
     let rows = apart(data).pairs(1);
     panel(data, &rows, "Atomic operations on long, 1 pair of PEs")
 }
 
 /// Its main numbers.
-pub fn findings_of_one_pair(data: &Data<'_>) -> Vec<Finding> {
+pub(super) fn findings_of_one_pair(data: &Data<'_>) -> Vec<Finding> {
     findings(&apart(data).pairs(1), "1 pair")
 }
 
-pub fn by_pairs(data: &Data<'_>) -> Option<Content> {
+pub(super) fn by_pairs(data: &Data<'_>) -> Option<Content> {
     let rows = apart(data);
     let numbers = rows.values(|m| m.pairs);
     // One pair alone is part of Figure 15.
@@ -54,7 +54,7 @@ pub fn by_pairs(data: &Data<'_>) -> Option<Content> {
     })
 }
 
-pub fn contended(data: &Data<'_>) -> Option<Content> {
+pub(super) fn contended(data: &Data<'_>) -> Option<Content> {
     let rows = main_forms(&all(data).filter(|m| m.operation.ends_with(CONTENDED)));
     let mut panels = Vec::new();
     let mut found = Vec::new();

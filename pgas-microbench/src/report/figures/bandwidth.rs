@@ -12,7 +12,7 @@ const AXIS: &str = "Bytes per second (log scale)";
 const QUOTIENT: &str = "Bandwidth of calls ÷ bandwidth through shmem_ptr";
 const COPY: &str = "memcpy through shmem_ptr";
 
-pub fn put(data: &Data<'_>) -> Option<Content> {
+pub(super) fn put(data: &Data<'_>) -> Option<Content> {
     between_two(
         data,
         &[
@@ -22,7 +22,7 @@ pub fn put(data: &Data<'_>) -> Option<Content> {
     )
 }
 
-pub fn get(data: &Data<'_>) -> Option<Content> {
+pub(super) fn get(data: &Data<'_>) -> Option<Content> {
     between_two(
         data,
         &[
@@ -32,7 +32,7 @@ pub fn get(data: &Data<'_>) -> Option<Content> {
     )
 }
 
-pub fn strided(data: &Data<'_>) -> Option<Content> {
+pub(super) fn strided(data: &Data<'_>) -> Option<Content> {
     let stores = "loops of stores through shmem_ptr";
     let loads = "loops of loads through shmem_ptr";
     between_two(
@@ -79,11 +79,11 @@ fn between_two(data: &Data<'_>, operations: &[(&str, &str, &str)]) -> Option<Con
     })
 }
 
-pub fn put_by_pairs(data: &Data<'_>) -> Option<Content> {
+pub(super) fn put_by_pairs(data: &Data<'_>) -> Option<Content> {
     by_pairs(data, "put")
 }
 
-pub fn get_by_pairs(data: &Data<'_>) -> Option<Content> {
+pub(super) fn get_by_pairs(data: &Data<'_>) -> Option<Content> {
     by_pairs(data, "get")
 }
 
@@ -112,7 +112,7 @@ fn by_pairs(data: &Data<'_>, operation: &str) -> Option<Content> {
     })
 }
 
-pub fn messages(data: &Data<'_>) -> Option<Content> {
+pub(super) fn messages(data: &Data<'_>) -> Option<Content> {
     let all = data
         .rows
         .filter(|m| m.program == "bandwidth" && m.quantity == Rate);

@@ -9,7 +9,7 @@ use crate::measurement::Quantity::Latency;
 
 const AXIS: &str = "Time of one call (log scale)";
 
-pub fn small(data: &Data<'_>) -> Option<Content> {
+pub(super) fn small(data: &Data<'_>) -> Option<Content> {
     const BARRIERS: [&str; 2] = ["barrier_all", "sync_all"];
     const OTHERS: [&str; 5] = ["broadcast", "reduce", "fcollect", "collect", "alltoall"];
     let mut panels = Vec::new();
@@ -57,11 +57,11 @@ fn by_pes(rows: &Rows<'_>, what: &str, subject: &str) -> Vec<Finding> {
     beside_best(rows).into_iter().map(finding).collect()
 }
 
-pub fn broadcast(data: &Data<'_>) -> Option<Content> {
+pub(super) fn broadcast(data: &Data<'_>) -> Option<Content> {
     by_bytes(data, "broadcast", "what the root sends")
 }
 
-pub fn collect(data: &Data<'_>) -> Option<Content> {
+pub(super) fn collect(data: &Data<'_>) -> Option<Content> {
     by_bytes(
         data,
         "collect",
@@ -69,7 +69,7 @@ pub fn collect(data: &Data<'_>) -> Option<Content> {
     )
 }
 
-pub fn fcollect(data: &Data<'_>) -> Option<Content> {
+pub(super) fn fcollect(data: &Data<'_>) -> Option<Content> {
     by_bytes(
         data,
         "fcollect",
@@ -77,11 +77,11 @@ pub fn fcollect(data: &Data<'_>) -> Option<Content> {
     )
 }
 
-pub fn alltoall(data: &Data<'_>) -> Option<Content> {
+pub(super) fn alltoall(data: &Data<'_>) -> Option<Content> {
     by_bytes(data, "alltoall", "what each PE sends to each other")
 }
 
-pub fn alltoalls(data: &Data<'_>) -> Option<Content> {
+pub(super) fn alltoalls(data: &Data<'_>) -> Option<Content> {
     by_bytes(
         data,
         "alltoalls",
@@ -89,7 +89,7 @@ pub fn alltoalls(data: &Data<'_>) -> Option<Content> {
     )
 }
 
-pub fn reduce_int(data: &Data<'_>) -> Option<Content> {
+pub(super) fn reduce_int(data: &Data<'_>) -> Option<Content> {
     by_bytes(
         data,
         "reduce_int",
@@ -97,7 +97,7 @@ pub fn reduce_int(data: &Data<'_>) -> Option<Content> {
     )
 }
 
-pub fn inscan(data: &Data<'_>) -> Option<Content> {
+pub(super) fn inscan(data: &Data<'_>) -> Option<Content> {
     by_bytes(
         data,
         "sum_inscan",
@@ -105,7 +105,7 @@ pub fn inscan(data: &Data<'_>) -> Option<Content> {
     )
 }
 
-pub fn exscan(data: &Data<'_>) -> Option<Content> {
+pub(super) fn exscan(data: &Data<'_>) -> Option<Content> {
     by_bytes(
         data,
         "sum_exscan",

@@ -15,11 +15,11 @@ const LOAD: &str = "a load through shmem_ptr";
 const AXIS: &str = "Time of one operation (log scale)";
 const QUOTIENT: &str = "Time of the call ÷ time through shmem_ptr";
 
-pub fn put(data: &Data<'_>) -> Option<Content> {
+pub(super) fn put(data: &Data<'_>) -> Option<Content> {
     one_operation(data, "put", "shmem_put", STORE)
 }
 
-pub fn get(data: &Data<'_>) -> Option<Content> {
+pub(super) fn get(data: &Data<'_>) -> Option<Content> {
     one_operation(data, "get", "shmem_get", LOAD)
 }
 
@@ -45,7 +45,7 @@ fn one_operation(data: &Data<'_>, operation: &str, routine: &str, direct: &str) 
     })
 }
 
-pub fn strided(data: &Data<'_>) -> Option<Content> {
+pub(super) fn strided(data: &Data<'_>) -> Option<Content> {
     const LOOPS: [(&str, &str); 2] = [
         ("iput", "a loop of stores through shmem_ptr"),
         ("iget", "a loop of loads through shmem_ptr"),
@@ -74,7 +74,7 @@ pub fn strided(data: &Data<'_>) -> Option<Content> {
     })
 }
 
-pub fn scalars(data: &Data<'_>) -> Option<Content> {
+pub(super) fn scalars(data: &Data<'_>) -> Option<Content> {
     let mut panels: Vec<Panel> = Vec::new();
     let mut findings: Vec<Finding> = Vec::new();
     let mut title = None;
@@ -106,11 +106,11 @@ pub fn scalars(data: &Data<'_>) -> Option<Content> {
     })
 }
 
-pub fn put_by_pairs(data: &Data<'_>) -> Option<Content> {
+pub(super) fn put_by_pairs(data: &Data<'_>) -> Option<Content> {
     by_pairs(data, "put", "shmem_put", STORE)
 }
 
-pub fn get_by_pairs(data: &Data<'_>) -> Option<Content> {
+pub(super) fn get_by_pairs(data: &Data<'_>) -> Option<Content> {
     by_pairs(data, "get", "shmem_get", LOAD)
 }
 
@@ -145,7 +145,7 @@ fn by_pairs(data: &Data<'_>, operation: &str, routine: &str, direct: &str) -> Op
 }
 
 /// A put beside MPI's ways to move the same bytes.
-pub fn mpi(data: &Data<'_>) -> Option<Content> {
+pub(super) fn mpi(data: &Data<'_>) -> Option<Content> {
     let mut panels = Vec::new();
     let mut findings = Vec::new();
     let measured = [

@@ -50,7 +50,7 @@ struct Plan {
 
 /// A figure that was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Missing {
+pub(super) struct Missing {
     /// Its number.
     pub number: u32,
     /// What it would have shown.
@@ -60,7 +60,7 @@ pub struct Missing {
 }
 
 /// The figures for which there are rows, and what is left out.
-pub fn all(measurements: &[Measurement]) -> (Vec<Figure>, Vec<Missing>) {
+pub(super) fn all(measurements: &[Measurement]) -> (Vec<Figure>, Vec<Missing>) {
     let rows = Rows::new(measurements);
     let palette = Palette::new(&rows);
     let data = Data { rows, palette };

@@ -7,11 +7,11 @@ use super::panels::{beside_best, count_text, matches, neutral};
 use super::{Content, Data};
 use crate::measurement::Quantity::Rate;
 
-pub fn is(data: &Data<'_>) -> Option<Content> {
+pub(super) fn is(data: &Data<'_>) -> Option<Content> {
     benchmark(data, "is", "IS", "keys ranked")
 }
 
-pub fn sp(data: &Data<'_>) -> Option<Content> {
+pub(super) fn sp(data: &Data<'_>) -> Option<Content> {
     benchmark(data, "sp", "SP", "floating-point operations")
 }
 

@@ -12,23 +12,23 @@ use crate::Spread;
 use crate::measurement::{Measurement, Quantity};
 
 /// A row's number of bytes.
-pub fn bytes(row: &Measurement) -> u64 {
+pub(super) fn bytes(row: &Measurement) -> u64 {
     row.bytes
 }
 
 /// A row's number of PEs.
-pub fn pes(row: &Measurement) -> u64 {
+pub(super) fn pes(row: &Measurement) -> u64 {
     row.pes.into()
 }
 
 /// A row's number of pairs.
-pub fn pairs(row: &Measurement) -> u64 {
+pub(super) fn pairs(row: &Measurement) -> u64 {
     row.pairs.into()
 }
 
 impl Data<'_> {
     /// The legend's entry of a library and a form.
-    pub fn series(&self, (implementation, form): (&str, &str)) -> Series {
+    pub(super) fn series(&self, (implementation, form): (&str, &str)) -> Series {
         Series {
             label: comparison::label(implementation, form),
             style: Style {
@@ -39,7 +39,7 @@ impl Data<'_> {
     }
 
     /// A line for each library and form.
-    pub fn lines(&self, rows: &Rows<'_>, x: impl Fn(&Measurement) -> u64) -> Vec<Line> {
+    pub(super) fn lines(&self, rows: &Rows<'_>, x: impl Fn(&Measurement) -> u64) -> Vec<Line> {
         let line = |maker| Line {
             series: self.series(maker),
             points: points(&rows.maker(maker), &x),
@@ -49,7 +49,7 @@ impl Data<'_> {
     }
 
     /// Lines over bytes.
-    pub fn by_bytes(&self, rows: &Rows<'_>, title: &str, label: &str) -> Option<Panel> {
+    pub(super) fn by_bytes(&self, rows: &Rows<'_>, title: &str, label: &str) -> Option<Panel> {
         let unit = unit(rows)?;
         line_panel(
             title,
@@ -62,7 +62,7 @@ impl Data<'_> {
     }
 
     /// Lines over numbers of PEs.
-    pub fn by_pes(&self, rows: &Rows<'_>, title: &str, label: &str) -> Option<Panel> {
+    pub(super) fn by_pes(&self, rows: &Rows<'_>, title: &str, label: &str) -> Option<Panel> {
         let unit = unit(rows)?;
         line_panel(
             title,
@@ -75,14 +75,14 @@ impl Data<'_> {
     }
 
     /// Lines over numbers of pairs.
-    pub fn by_pairs(&self, rows: &Rows<'_>, title: &str, label: &str) -> Option<Panel> {
+    pub(super) fn by_pairs(&self, rows: &Rows<'_>, title: &str, label: &str) -> Option<Panel> {
         let unit = unit(rows)?;
         let x = "Pairs of PEs (log scale)";
         line_panel(title, counts, x, label, unit, self.lines(rows, pairs))
     }
 
     /// Of each library that has both forms, `call` divided by `direct`, over bytes.
-    pub fn call_to_direct(&self, rows: &Rows<'_>, title: &str, label: &str) -> Option<Panel> {
+    pub(super) fn call_to_direct(&self, rows: &Rows<'_>, title: &str, label: &str) -> Option<Panel> {
         let lines = rows
             .forms(&["call"])
             .makers()
@@ -111,7 +111,7 @@ impl Data<'_> {
     }
 
     /// Bars, or marks on a logarithmic axis, over names: one group per name, a column of the rows.
-    pub fn bars(
+    pub(super) fn bars(
         &self,
         rows: &Rows<'_>,
         title: &str,
@@ -152,7 +152,7 @@ fn counts(label: &str, values: Vec<f64>) -> Axis {
 }
 
 /// A panel of lines, if there are any.
-pub fn line_panel(
+pub(super) fn line_panel(
     title: &str,
     x: impl Fn(&str, Vec<f64>) -> Axis,
     x_label: &str,
@@ -177,7 +177,7 @@ pub fn line_panel(
 }
 
 /// Gives panels of lines one vertical axis, so that they can be compared.
-pub fn share_axis(panels: &mut [Panel]) {
+pub(super) fn share_axis(panels: &mut [Panel]) {
     let values: Vec<f64> = panels
         .iter()
         .filter_map(|panel| match &panel.chart {
@@ -202,7 +202,7 @@ fn extremes(lines: &[Line]) -> Vec<f64> {
 }
 
 /// The points of a line; of two at one place, the later.
-pub fn points(rows: &Rows<'_>, x: impl Fn(&Measurement) -> u64) -> Vec<(f64, Spread)> {
+pub(super) fn points(rows: &Rows<'_>, x: impl Fn(&Measurement) -> u64) -> Vec<(f64, Spread)> {
     let points: BTreeMap<u64, Spread> =
         rows.iter().map(|row| (x(row), Spread::from(row))).collect();
     let drawable = points.into_iter().filter(|point| point.0 > 0);
@@ -211,7 +211,7 @@ pub fn points(rows: &Rows<'_>, x: impl Fn(&Measurement) -> u64) -> Vec<(f64, Spr
 
 /// What was measured twice, in two ways: the rows that agree in operation, class, sizes and numbers
 /// of PEs.
-pub fn matches<'a>(ours: &Rows<'a>, others: &Rows<'a>) -> Vec<Pair<'a>> {
+pub(super) fn matches<'a>(ours: &Rows<'a>, others: &Rows<'a>) -> Vec<Pair<'a>> {
     let key = |m: &'a Measurement| (&m.operation, &m.class, m.pes, m.pairs, m.bytes);
     let others: BTreeMap<_, _> = others.iter().map(|m| (key(m), m)).collect();
     let ours: BTreeMap<_, _> = ours.iter().map(|m| (key(m), m)).collect();
@@ -220,7 +220,7 @@ pub fn matches<'a>(ours: &Rows<'a>, others: &Rows<'a>) -> Vec<Pair<'a>> {
 }
 
 /// Beside each row of this library the best of the other libraries.
-pub fn beside_best<'a>(rows: &Rows<'a>) -> Vec<Pair<'a>> {
+pub(super) fn beside_best<'a>(rows: &Rows<'a>) -> Vec<Pair<'a>> {
     let best = |(operation, class, pes, pairs, bytes): (&str, &str, u32, u32, u64)| {
         let same = rows.peers().filter(|m| {
             m.operation == operation
@@ -243,7 +243,7 @@ pub fn beside_best<'a>(rows: &Rows<'a>) -> Vec<Pair<'a>> {
 }
 
 /// The sizes that tables name: near 8 B, 4 KiB and 8 MiB.
-pub fn telling_sizes(rows: &Rows<'_>) -> Vec<u64> {
+pub(super) fn telling_sizes(rows: &Rows<'_>) -> Vec<u64> {
     let sizes = rows.values(bytes);
     let nearest = |wanted: f64| {
         let distance = |size: u64| (size.max(1) as f64 / wanted).ln().abs();
@@ -258,7 +258,7 @@ pub fn telling_sizes(rows: &Rows<'_>) -> Vec<u64> {
 
 /// Findings for each telling size: this library's rows of `form` beside those by `direct` loads and
 /// stores, and beside the best of the others.
-pub fn findings_by_size(
+pub(super) fn findings_by_size(
     rows: &Rows<'_>,
     where_: &str,
     form: &str,
@@ -285,12 +285,12 @@ pub fn findings_by_size(
 }
 
 /// A number of bytes in words.
-pub fn size_text(bytes: u64) -> String {
+pub(super) fn size_text(bytes: u64) -> String {
     Unit::Bytes.text(bytes as f64)
 }
 
 /// A number with its noun.
-pub fn count_text(number: u32, noun: &str) -> String {
+pub(super) fn count_text(number: u32, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{plural}")
 }
@@ -302,7 +302,7 @@ fn unit(rows: &Rows<'_>) -> Option<Unit> {
 
 /// At most the seven lines that matter most are in a panel: this library's two forms, the calls of
 /// other OpenSHMEMs, and one way of each MPI.
-pub fn main_forms<'a>(rows: &Rows<'a>) -> Rows<'a> {
+pub(super) fn main_forms<'a>(rows: &Rows<'a>) -> Rows<'a> {
     const MOST: usize = 7;
     let main = rows.filter(|m| match m.form.as_str() {
         "ptr" => is_our_name(&m.implementation),
@@ -315,7 +315,7 @@ pub fn main_forms<'a>(rows: &Rows<'a>) -> Rows<'a> {
 }
 
 /// The title of a figure whose rows allow no message.
-pub fn neutral(noun: &str, quantity: Quantity) -> String {
+pub(super) fn neutral(noun: &str, quantity: Quantity) -> String {
     let what = match quantity {
         Quantity::Latency => "Time",
         Quantity::Bandwidth => "Bandwidth",

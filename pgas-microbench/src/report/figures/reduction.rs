@@ -19,7 +19,7 @@ const ALGORITHMS: [(&str, &str); 4] = [
 ];
 const AXIS: &str = "Time of one reduction (log scale)";
 
-pub fn algorithms(data: &Data<'_>) -> Option<Content> {
+pub(super) fn algorithms(data: &Data<'_>) -> Option<Content> {
     let forced = data.rows.ours().filter(|m| {
         m.program == "collectives"
             && m.operation == "reduce"
@@ -90,7 +90,7 @@ fn some_of(numbers: Vec<u32>) -> Vec<u32> {
     }
 }
 
-pub fn peers(data: &Data<'_>) -> Option<Content> {
+pub(super) fn peers(data: &Data<'_>) -> Option<Content> {
     let rows = data.rows.of("collectives", "reduce", Latency);
     let mut panels = Vec::new();
     let mut findings = Vec::new();

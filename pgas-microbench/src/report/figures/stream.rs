@@ -15,7 +15,7 @@ const RULES: &str = "Arrays are larger than caches; bytes are counted as STREAM 
                      all PEs together. Bars are medians of the repetitions, whiskers reach from a \
                      tenth to nine tenths of them.";
 
-pub fn local(data: &Data<'_>) -> Option<Content> {
+pub(super) fn local(data: &Data<'_>) -> Option<Content> {
     let rows = kernels(data).forms(&["local", "threads"]);
     let (ours, threads) = (rows.ours().forms(&["local"]), rows.forms(&["threads"]));
     let pairs = matches_of_any_size(&ours, &threads);
@@ -40,7 +40,7 @@ pub fn local(data: &Data<'_>) -> Option<Content> {
     })
 }
 
-pub fn remote(data: &Data<'_>) -> Option<Content> {
+pub(super) fn remote(data: &Data<'_>) -> Option<Content> {
     let rows = kernels(data).forms(&["putget", "ptr"]);
     let ours = rows.ours();
     let pairs = matches_of_any_size(&ours.forms(&["putget"]), &ours.forms(&["ptr"]));

@@ -34,21 +34,21 @@ use std::ops::Range;
 use super::scratch::SCRATCH;
 use crate::choice::{Algorithm, Collective, EAGER, Form};
 use crate::group::{Group, Places};
-use crate::kernel::ops::{Dests, Sources};
+use crate::kernel::{Dests, Sources};
 use crate::kernel::{Operation, Reduce};
 
 /// Lanes of a reduction: one per round and purpose (see [`crate::group::Epoch`]).
 mod lane {
     /// Round k: "my values are ready".
-    pub const READY: usize = 0;
+    pub(super) const READY: usize = 0;
     /// Round k: "I have done my part with yours".
-    pub const DONE: usize = 12;
+    pub(super) const DONE: usize = 12;
     /// To and from a guest: "my values are ready".
-    pub const FOLD: usize = 24;
+    pub(super) const FOLD: usize = 24;
     /// From a guest: "my part of the folding is done".
-    pub const FOLDED: usize = 25;
+    pub(super) const FOLDED: usize = 25;
     /// To a guest: "the result is there".
-    pub const UNFOLD: usize = 26;
+    pub(super) const UNFOLD: usize = 26;
 }
 
 /// One call, or a part of its elements. Arrays are bytes here, counts are elements.
@@ -120,7 +120,7 @@ pub(super) unsafe fn reduce_bytes<'a>(
             }
             Algorithm::RecursiveDoubling if is_direct => recursive_doubling::direct(&r),
             Algorithm::RecursiveDoubling if group.has_landing() => {
-                recursive_doubling::in_messages(&r)
+                recursive_doubling::in_messages(&r);
             }
             Algorithm::RecursiveDoubling => r.in_segments(recursive_doubling::put_get),
             Algorithm::Bruck if is_direct => r.in_segments(bruck::direct),

@@ -27,7 +27,7 @@ impl Pair {
     /// # Safety
     /// Sources and destinations are valid for the elements, and nobody else uses them until
     /// both members are through.
-    pub unsafe fn reduce(
+    pub(super) unsafe fn reduce(
         &self,
         r: &Reduction<'_>,
         epoch: &Epoch<'_>,

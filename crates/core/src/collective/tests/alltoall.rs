@@ -18,7 +18,7 @@ fn blocks(call: &Call, group: &Group<'_>, bytes: usize) -> (Vec<u8>, Vec<u8>) {
     (mine.concat(), others.concat())
 }
 
-pub fn check(arrays: &Arrays, group: &Group<'_>, call: &Call) {
+pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &Call) {
     let (mine, result) = blocks(call, group, call.bytes);
     arrays.prepare(call, group.me, &mine);
     let (dest, source) = arrays.places(call, group.me);
@@ -46,7 +46,7 @@ fn spread(elements: &[u8], elem: usize, stride: usize) -> Vec<u8> {
     all
 }
 
-pub fn check_strided(arrays: &Arrays, group: &Group<'_>, call: &Call) {
+pub(super) fn check_strided(arrays: &Arrays, group: &Group<'_>, call: &Call) {
     /// Most bytes of a block: with strides it takes up to thrice as many.
     const LONGEST: usize = MOST / 8;
 

@@ -6,7 +6,7 @@ use crate::collective::broadcast::broadcast;
 use crate::group::Group;
 use crate::group::threads::Array;
 
-pub fn check(arrays: &Arrays, group: &Group<'_>, call: &Call) {
+pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &Call) {
     let me = group.me;
     // Active sets leave the root's destination alone.
     let to_root = !call.salt.is_multiple_of(3);

@@ -7,7 +7,7 @@ use crate::choice::Collective;
 use crate::collective::collect::{collect, fcollect};
 use crate::group::{Group, Places};
 
-pub fn check_fcollect(arrays: &Arrays, group: &Group<'_>, call: &Call) {
+pub(super) fn check_fcollect(arrays: &Arrays, group: &Group<'_>, call: &Call) {
     let me = group.me;
     let mine = data(call, me, call.bytes);
     arrays.prepare(call, me, mine);
@@ -20,7 +20,7 @@ pub fn check_fcollect(arrays: &Arrays, group: &Group<'_>, call: &Call) {
 }
 
 /// How many bytes a member contributes.
-pub fn contribution(call: &Call, size: usize, m: usize) -> usize {
+pub(super) fn contribution(call: &Call, size: usize, m: usize) -> usize {
     match call.salt % 6 {
         0 => call.bytes,
         // One has all: the mean may be short where this is long.
@@ -32,7 +32,7 @@ pub fn contribution(call: &Call, size: usize, m: usize) -> usize {
     }
 }
 
-pub fn check_collect(arrays: &Arrays, group: &Group<'_>, call: &Call) {
+pub(super) fn check_collect(arrays: &Arrays, group: &Group<'_>, call: &Call) {
     let (me, size) = (group.me, group.size);
     let bytes = |m| contribution(call, size, m);
     let mine = data(call, me, bytes(me));

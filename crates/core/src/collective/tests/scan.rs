@@ -38,7 +38,7 @@ macro_rules! numbers {
 fn float(random: u64) -> f64 {
     match random % 11 {
         0 => -0.0,
-        _ => (random as i32 as f64) * 2f64.powi((random >> 32) as i32 % 40),
+        _ => f64::from(random as i32) * 2f64.powi((random >> 32) as i32 % 40),
     }
 }
 
@@ -73,7 +73,7 @@ fn check_type<T: Number>(arrays: &Arrays, group: &Group<'_>, call: &Call) {
     arrays.check(call, me, &mine, &result);
 }
 
-pub fn check(arrays: &Arrays, group: &Group<'_>, call: &Call) {
+pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &Call) {
     match call.salt % 5 {
         0 => check_type::<u8>(arrays, group, call),
         1 => check_type::<i16>(arrays, group, call),

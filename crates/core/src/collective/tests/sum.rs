@@ -5,7 +5,7 @@ use crate::collective::reduce::reduce;
 use crate::group::Group;
 use crate::kernel::ops::Sum;
 
-pub fn check(arrays: &Arrays, group: &Group<'_>, call: &Call) {
+pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &Call) {
     let me = group.me;
     let n = call.bytes / 8;
     let bytes =

@@ -3,8 +3,9 @@
 use super::{Random, two_to};
 use crate::kernel::exact::Term;
 use crate::kernel::level::forced;
-use crate::kernel::ops::{Complex, Max, Min, Reduce, Sum};
+use crate::kernel::ops::{Max, Min, Sum};
 use crate::kernel::superaccumulator::Superaccumulator;
+use crate::kernel::{Complex, Reduce};
 
 /// The exact fold of rows of equal length.
 fn fold_exact<T: Reduce<Op>, Op>(rows: &[Vec<T>]) -> Vec<T> {

@@ -2,7 +2,8 @@
 
 use super::{Random, two_to};
 use crate::kernel::level::forced;
-use crate::kernel::ops::{And, Complex, Max, Min, Or, Prod, Reduce, Sum, Xor};
+use crate::kernel::ops::{And, Max, Min, Or, Prod, Sum, Xor};
+use crate::kernel::{Complex, Reduce};
 
 /// Plain data whose values can be made from random bits.
 trait Sample: Copy + 'static {

@@ -95,7 +95,7 @@ impl Message {
 pub(super) struct Userfaultfd(OwnedFd);
 
 impl Userfaultfd {
-    pub fn open() -> io::Result<Self> {
+    pub(super) fn open() -> io::Result<Self> {
         let flags = libc::O_CLOEXEC | libc::O_NONBLOCK | USER_MODE_ONLY;
         // SAFETY: the call takes flags only.
         let fd = unsafe { libc::syscall(libc::SYS_userfaultfd, flags) };
@@ -120,7 +120,7 @@ impl Userfaultfd {
 
     /// Has events of this memory sent. An error where there is memory of a kind whose events
     /// the kernel does not send: files, System V segments.
-    pub fn arm(&self, span: Span) -> io::Result<()> {
+    pub(super) fn arm(&self, span: Span) -> io::Result<()> {
         self.call(
             0x00,
             3,
@@ -133,7 +133,7 @@ impl Userfaultfd {
     }
 
     /// Has no more events of it sent. Not an error if it is no longer mapped.
-    pub fn disarm(&self, span: Span) {
+    pub(super) fn disarm(&self, span: Span) {
         let _ = self.call(0x01, 2, &mut range(span));
     }
 
@@ -143,7 +143,7 @@ impl Userfaultfd {
     /// The kernel refuses write protection with EAGAIN in that time, which it looks at before
     /// anything else, so asking for it with an empty range, which is an error otherwise, is a
     /// system call that does nothing and takes no lock.
-    pub fn changing(&self) -> bool {
+    pub(super) fn changing(&self) -> bool {
         let nothing = Range { start: 0, len: 0 };
         let refused = self.call(
             0x06,
@@ -157,7 +157,7 @@ impl Userfaultfd {
     }
 
     /// Reads the events that are there and hands each to `heard`. Allocates nothing.
-    pub fn read(&self, mut heard: impl FnMut(Event)) {
+    pub(super) fn read(&self, mut heard: impl FnMut(Event)) {
         loop {
             let mut messages = [Message::default(); 16];
             // SAFETY: the pointer and length are those of a live array of integers.
@@ -182,20 +182,26 @@ impl Userfaultfd {
     }
 
     /// Sleeps until there may be an event.
-    pub fn wait(&self) {
+    pub(super) fn wait(&self) {
         let mut poll = libc::pollfd {
             fd: self.0.as_raw_fd(),
             events: libc::POLLIN,
             revents: 0,
         };
         // SAFETY: one live pollfd.
-        unsafe { libc::poll(&mut poll, 1, -1) };
+        unsafe { libc::poll(&raw mut poll, 1, -1) };
     }
 
     fn call<T>(&self, number: u64, dir: u64, argument: &mut T) -> io::Result<()> {
         let request = request(dir, number, size_of::<T>());
         // SAFETY: T is the structure that the request encodes the size of, alive and writable.
-        match unsafe { libc::ioctl(self.0.as_raw_fd(), request, argument as *mut T) } {
+        match unsafe {
+            libc::ioctl(
+                self.0.as_raw_fd(),
+                request,
+                std::ptr::from_mut::<T>(argument),
+            )
+        } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }

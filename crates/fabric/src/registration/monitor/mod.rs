@@ -29,6 +29,7 @@ enum State {
 /// What a [`Monitor`] is; printed in the words of `oshmem_info`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// The kernel reports changes by a userfaultfd.
     Userfaultfd,
     /// Nothing is heard, for this reason.
     Off(Arc<str>),
@@ -62,6 +63,7 @@ impl Monitor {
         Monitor(State::Off(reason.into()))
     }
 
+    /// Whether the monitor is on, and if not, why.
     pub fn kind(&self) -> Kind {
         match &self.0 {
             State::On(_) => Kind::Userfaultfd,
@@ -104,7 +106,7 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Whether all memory of the span is still the same, as far as has been heard.
-    pub fn intact(&self) -> bool {
+    pub(super) fn intact(&self) -> bool {
         self.reader.slots.loss(self.slot) == Loss::None
     }
 }

@@ -24,7 +24,7 @@ pub(super) struct Reader {
 impl Reader {
     /// Starts the thread, and unmaps a page to see that it is heard of. Else says what is
     /// missing.
-    pub fn start() -> Result<&'static Reader, String> {
+    pub(super) fn start() -> Result<&'static Reader, String> {
         let kernel = Userfaultfd::open().map_err(|error| match error.raw_os_error() {
             Some(libc::EPERM) => "userfaultfd is forbidden here".to_owned(),
             Some(libc::EINVAL | libc::ENOSYS) => "userfaultfd of Linux 5.19 is missing".to_owned(),
@@ -93,7 +93,7 @@ impl Reader {
     /// Whatever was unmapped before this call is, for the kernel, a change under way until the
     /// event was read. If there is none under way, all such events have been read, so whoever
     /// read them had raised `reading` by then; and if that is zero, they have been marked.
-    pub fn settle(&self) -> bool {
+    pub(super) fn settle(&self) -> bool {
         const YIELDS: u32 = 4;
         const SLEEPS: u32 = 20;
         for round in 0..1 + YIELDS + SLEEPS {
@@ -115,7 +115,7 @@ impl Reader {
     }
 
     /// Watches a span; gives its slot.
-    pub fn arm(&self, span: Span) -> Option<usize> {
+    pub(super) fn arm(&self, span: Span) -> Option<usize> {
         if self.process != process::id() {
             return None;
         }
@@ -132,7 +132,7 @@ impl Reader {
     }
 
     /// Ends a watch.
-    pub fn disarm(&self, slot: usize) {
+    pub(super) fn disarm(&self, slot: usize) {
         // A child of fork has the descriptor, but it is of the parent's memory.
         if self.process != process::id() {
             return;
@@ -160,8 +160,8 @@ fn spawn_without_signals(body: impl FnOnce() + Send + 'static) -> io::Result<()>
     let old = unsafe {
         let mut all: libc::sigset_t = mem::zeroed();
         let mut old: libc::sigset_t = mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old);
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut old);
         old
     };
     let spawned = thread::Builder::new()
@@ -169,7 +169,7 @@ fn spawn_without_signals(body: impl FnOnce() + Send + 'static) -> io::Result<()>
         .stack_size(64 << 10)
         .spawn(body);
     // SAFETY: `old` was filled above.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &old, ptr::null_mut()) };
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const old, ptr::null_mut()) };
     spawned.map(drop)
 }
 

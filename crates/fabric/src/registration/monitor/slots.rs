@@ -40,7 +40,7 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Slots {
             slots: (0..SLOTS).map(|_| Slot::default()).collect(),
             top: AtomicUsize::new(0),
@@ -48,7 +48,7 @@ impl Slots {
         }
     }
 
-    pub fn fill(&self, index: usize, span: Span) {
+    pub(super) fn fill(&self, index: usize, span: Span) {
         let slot = &self.slots[index];
         slot.start.store(span.start, Relaxed);
         slot.end.store(span.end, Relaxed);
@@ -56,16 +56,16 @@ impl Slots {
         self.top.fetch_max(index + 1, Release);
     }
 
-    pub fn free(&self, index: usize) {
+    pub(super) fn free(&self, index: usize) {
         self.slots[index].state.store(FREE, Release);
     }
 
-    pub fn span(&self, index: usize) -> Span {
+    pub(super) fn span(&self, index: usize) -> Span {
         self.slots[index].span()
     }
 
     /// What the span of a slot in use has lost.
-    pub fn loss(&self, index: usize) -> Loss {
+    pub(super) fn loss(&self, index: usize) -> Loss {
         match self.slots[index].state.load(Acquire) {
             1 => Loss::None,
             2 => Loss::Discarded,
@@ -74,12 +74,12 @@ impl Slots {
     }
 
     /// How often a span lost something for the first time.
-    pub fn losses(&self) -> u64 {
+    pub(super) fn losses(&self) -> u64 {
         self.losses.load(Acquire)
     }
 
     /// Marks the slots that an event concerns. Wait-free, and allocates nothing.
-    pub fn mark(&self, event: Event) {
+    pub(super) fn mark(&self, event: Event) {
         let (span, loss) = match event {
             Event::Unmapped(span) => (span, Loss::Unmapped),
             Event::Discarded(span) => (span, Loss::Discarded),
@@ -94,7 +94,7 @@ impl Slots {
 
     /// Hands the parts of `span` that no slot in use watches to `bare`. Who calls this keeps
     /// slots from being filled.
-    pub fn unwatched(&self, span: Span, mut bare: impl FnMut(Span)) {
+    pub(super) fn unwatched(&self, span: Span, mut bare: impl FnMut(Span)) {
         let mut from = span.start;
         while from < span.end {
             let rest = Span {

@@ -54,7 +54,7 @@ fn a_child_does_not_disturb() {
             child => {
                 let mut status = -1;
                 // SAFETY: a child of this process, and a live integer.
-                assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+                assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
                 assert_eq!(status, 0);
                 assert_eq!(number(cache, at), 1, "{:?}", cache.counts());
                 drop(memory);

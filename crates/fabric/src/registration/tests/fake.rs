@@ -7,7 +7,7 @@ use crate::registration::Registrar;
 
 /// Registers nothing, but knows what would be registered. Clones share the books.
 #[derive(Clone, Default)]
-pub struct Fake(Arc<Mutex<Books>>);
+pub(super) struct Fake(Arc<Mutex<Books>>);
 
 #[derive(Default)]
 struct Books {
@@ -20,31 +20,31 @@ struct Books {
     error: Option<i32>,
 }
 
-pub struct Region {
+pub(super) struct Region {
     books: Arc<Mutex<Books>>,
     /// The how-manieth of its registrar, from 1.
     pub number: u64,
 }
 
 impl Fake {
-    pub fn limited(bytes: usize) -> Fake {
+    pub(super) fn limited(bytes: usize) -> Fake {
         let fake = Fake::default();
         fake.0.lock().unwrap().limit = Some(bytes);
         fake
     }
 
     /// From now on, registering fails with this.
-    pub fn fail(&self, error: Option<i32>) {
+    pub(super) fn fail(&self, error: Option<i32>) {
         self.0.lock().unwrap().error = error;
     }
 
     /// Regions made so far.
-    pub fn made(&self) -> u64 {
+    pub(super) fn made(&self) -> u64 {
         self.0.lock().unwrap().made
     }
 
     /// `start, len` of those that are registered, oldest first.
-    pub fn live(&self) -> Vec<(usize, usize)> {
+    pub(super) fn live(&self) -> Vec<(usize, usize)> {
         self.0
             .lock()
             .unwrap()
@@ -54,7 +54,7 @@ impl Fake {
             .collect()
     }
 
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.live().iter().map(|&(_, len)| len).sum()
     }
 }

@@ -5,7 +5,7 @@ use super::{Mapping, PAGE, PLENTY, eventually, monitor, watched_over};
 use crate::registration::Cache;
 
 /// Runs `body` with 16 pages of which pages 4 to 12 are registered.
-pub fn with_registered(body: impl FnOnce(&Cache<Fake>, &Fake, Mapping) + Send + 'static) {
+pub(super) fn with_registered(body: impl FnOnce(&Cache<Fake>, &Fake, Mapping) + Send + 'static) {
     let Some((monitor, _alone)) = monitor() else {
         return;
     };
@@ -22,12 +22,12 @@ pub fn with_registered(body: impl FnOnce(&Cache<Fake>, &Fake, Mapping) + Send + 
 }
 
 /// The number of the region for the pages that are registered at first.
-pub fn number(cache: &Cache<Fake>, address: usize) -> u64 {
+pub(super) fn number(cache: &Cache<Fake>, address: usize) -> u64 {
     cache.acquire(address + 4 * PAGE, 8 * PAGE).unwrap().number
 }
 
 /// Sweeps until nothing is registered.
-pub fn all_is_given_up(cache: &Cache<Fake>, fake: &Fake) {
+pub(super) fn all_is_given_up(cache: &Cache<Fake>, fake: &Fake) {
     eventually(|| {
         cache.sweep();
         fake.live().is_empty()

@@ -5,7 +5,7 @@ use std::{ptr, slice};
 use super::PAGE;
 
 /// Pages of anonymous memory, unmapped when dropped.
-pub struct Mapping {
+pub(super) struct Mapping {
     start: *mut u8,
     pub len: usize,
 }
@@ -14,7 +14,7 @@ pub struct Mapping {
 unsafe impl Send for Mapping {}
 
 impl Mapping {
-    pub fn new(pages: usize) -> Mapping {
+    pub(super) fn new(pages: usize) -> Mapping {
         Mapping::with(
             ptr::null_mut(),
             pages,
@@ -23,7 +23,7 @@ impl Mapping {
         )
     }
 
-    pub fn shared(pages: usize) -> Mapping {
+    pub(super) fn shared(pages: usize) -> Mapping {
         Mapping::with(
             ptr::null_mut(),
             pages,
@@ -33,7 +33,7 @@ impl Mapping {
     }
 
     /// The first page of a file.
-    pub fn of_file(fd: libc::c_int) -> Mapping {
+    pub(super) fn of_file(fd: libc::c_int) -> Mapping {
         Mapping::with(ptr::null_mut(), 1, libc::MAP_PRIVATE, fd)
     }
 
@@ -48,18 +48,18 @@ impl Mapping {
         }
     }
 
-    pub fn address(&self) -> usize {
+    pub(super) fn address(&self) -> usize {
         self.start as usize
     }
 
-    pub fn bytes(&mut self) -> &mut [u8] {
+    pub(super) fn bytes(&mut self) -> &mut [u8] {
         // SAFETY: mapped, owned and borrowed as a whole.
         unsafe { slice::from_raw_parts_mut(self.start, self.len) }
     }
 
     /// Has other memory at the same addresses: what unmapping and mapping come to if nobody
     /// else maps in between.
-    pub fn replace(self) -> Mapping {
+    pub(super) fn replace(self) -> Mapping {
         let (start, pages) = (self.start, self.len / PAGE);
         std::mem::forget(self);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
@@ -67,14 +67,14 @@ impl Mapping {
     }
 
     /// The pages become zeros.
-    pub fn discard(&mut self, from: usize, len: usize) {
+    pub(super) fn discard(&mut self, from: usize, len: usize) {
         // SAFETY: within the mapping.
         let done = unsafe { libc::madvise(self.start.add(from).cast(), len, libc::MADV_DONTNEED) };
         assert_eq!(done, 0);
     }
 
     /// Moves it to other addresses, or shortens or lengthens it.
-    pub fn resize(self, pages: usize) -> Mapping {
+    pub(super) fn resize(self, pages: usize) -> Mapping {
         let (start, len) = (self.start, self.len);
         std::mem::forget(self);
         // SAFETY: the caller gave up the old mapping.
@@ -87,7 +87,7 @@ impl Mapping {
     }
 
     /// Unmaps the last pages.
-    pub fn cut(&mut self, pages: usize) {
+    pub(super) fn cut(&mut self, pages: usize) {
         self.len -= pages * PAGE;
         // SAFETY: the end of what was mapped, which is no longer used.
         let done = unsafe { libc::munmap(self.start.add(self.len).cast(), pages * PAGE) };
@@ -95,7 +95,7 @@ impl Mapping {
     }
 
     /// Moves the pages elsewhere over other memory, as a program that knows where it wants it.
-    pub fn move_onto(self, target: Mapping) -> Mapping {
+    pub(super) fn move_onto(self, target: Mapping) -> Mapping {
         assert_eq!(self.len, target.len);
         let (from, to, len) = (self.start, target.start, self.len);
         std::mem::forget((self, target));

@@ -10,9 +10,9 @@ use std::ptr;
 use super::PAGE;
 use crate::registration::Registrar;
 
-pub struct Pipes;
+pub(super) struct Pipes;
 
-pub struct Pages {
+pub(super) struct Pages {
     start: usize,
     len: usize,
     reader: PipeReader,
@@ -29,8 +29,14 @@ impl Registrar for Pipes {
             iov_len: len,
         };
         // SAFETY: the kernel checks the addresses; it writes nothing.
-        let taken =
-            unsafe { libc::vmsplice(writer.as_raw_fd(), &memory, 1, libc::SPLICE_F_NONBLOCK) };
+        let taken = unsafe {
+            libc::vmsplice(
+                writer.as_raw_fd(),
+                &raw const memory,
+                1,
+                libc::SPLICE_F_NONBLOCK,
+            )
+        };
         match usize::try_from(taken) {
             Ok(taken) if taken == len => Ok(Pages {
                 start,
@@ -46,7 +52,7 @@ impl Registrar for Pipes {
 
 impl Pages {
     /// What a device would read at `len` bytes from address `start`.
-    pub fn read(&self, start: usize, len: usize) -> Vec<u8> {
+    pub(super) fn read(&self, start: usize, len: usize) -> Vec<u8> {
         let (copy, writer) = pipe(self.len).unwrap();
         tee(self.reader.as_raw_fd(), writer.as_raw_fd(), self.len);
         let mut bytes = vec![0; self.len];

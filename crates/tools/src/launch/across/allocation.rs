@@ -2,7 +2,7 @@
 
 /// Nodes and places for tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Allocation {
+pub(super) struct Allocation {
     pub nodes: usize,
     /// Tasks that the user asked for.
     tasks: Option<usize>,
@@ -15,7 +15,7 @@ const FIRST_SPECIAL_STEP: u32 = 0xffff_fff0;
 
 impl Allocation {
     /// The one that these variables are of; none inside of a task, whose own job is running.
-    pub fn around(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
+    pub(super) fn around(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let number = |name: &str| variable(name)?.parse::<usize>().ok();
         variable("SLURM_JOB_ID")?;
         let step = variable("SLURM_STEP_ID").and_then(|s| s.parse::<u32>().ok());
@@ -30,7 +30,7 @@ impl Allocation {
     }
 
     /// One PE for each task that the user asked for, else for each core.
-    pub fn default_pes(&self) -> Option<usize> {
+    pub(super) fn default_pes(&self) -> Option<usize> {
         self.tasks.or(self.cores)
     }
 }

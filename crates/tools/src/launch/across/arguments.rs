@@ -12,7 +12,7 @@ use crate::launch::failure::Failure;
 /// Several hosts.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Other hosts")]
-pub struct Args {
+pub(crate) struct Args {
     /// Runs the PEs on these hosts, at most so many on each (1 if it is not said)
     #[arg(long, value_name = "HOST[:SLOTS],...", conflicts_with = "hostfile")]
     hosts: Option<String>,
@@ -33,7 +33,7 @@ pub struct Args {
 
 /// Where a job runs.
 #[derive(Debug)]
-pub enum Place {
+pub(crate) enum Place {
     /// On this host, and if its slots were given, with at most so many PEs.
     Here(Option<usize>),
     Across(Across),
@@ -41,7 +41,7 @@ pub enum Place {
 
 impl Args {
     /// What was asked for, in an environment that may be that of an allocation.
-    pub fn place(self) -> Result<Place, Failure> {
+    pub(crate) fn place(self) -> Result<Place, Failure> {
         let agent = match &self.launch_agent {
             None => Vec::new(),
             Some(text) => shlex::split(text)

@@ -11,7 +11,7 @@ use crate::launch::failure::Failure;
 
 /// A host and the number of PEs that it takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Host {
+pub(super) struct Host {
     pub name: String,
     pub slots: usize,
 }
@@ -24,7 +24,7 @@ impl fmt::Display for Host {
 
 impl Host {
     /// Whether this is the host on which this runs, by one of its usual names.
-    pub fn is_here(&self) -> bool {
+    pub(super) fn is_here(&self) -> bool {
         let here = nix::unistd::gethostname().unwrap_or_default();
         let here = here.to_string_lossy();
         let short = here.split('.').next();
@@ -70,7 +70,7 @@ fn number(slots: &str, whole: &str) -> Result<usize, String> {
 }
 
 /// From `--hosts`.
-pub fn from_list(text: &str) -> Result<Vec<Host>, Failure> {
+pub(super) fn from_list(text: &str) -> Result<Vec<Host>, Failure> {
     let named = |why: String| Failure::usage(format!("--hosts {text}: {why}"));
     let hosts: Result<Vec<Host>, String> = text.split(',').map(Host::parse).collect();
     let hosts = hosts.map_err(named)?;
@@ -79,7 +79,7 @@ pub fn from_list(text: &str) -> Result<Vec<Host>, Failure> {
 }
 
 /// From `--hostfile`.
-pub fn from_file(file: &Path) -> Result<Vec<Host>, Failure> {
+pub(super) fn from_file(file: &Path) -> Result<Vec<Host>, Failure> {
     let shown = file.display();
     let named = |why: String| Failure::usage(format!("--hostfile {shown}: {why}"));
     let text = fs::read_to_string(file).map_err(|e| named(e.to_string()))?;
@@ -116,12 +116,12 @@ fn check(hosts: &[Host]) -> Result<(), String> {
 }
 
 /// The number of PEs that all take.
-pub fn slots(hosts: &[Host]) -> usize {
+pub(super) fn slots(hosts: &[Host]) -> usize {
     hosts.iter().map(|h| h.slots).sum()
 }
 
 /// Whether so many slots take so many PEs.
-pub fn check_room(slots: usize, n_pes: usize) -> Result<(), Failure> {
+pub(crate) fn check_room(slots: usize, n_pes: usize) -> Result<(), Failure> {
     if n_pes <= slots {
         return Ok(());
     }

@@ -8,10 +8,10 @@ use crate::launch::failure::Failure;
 use crate::launch::options::{Binding, Options};
 
 /// Arguments of the agent, by an environment variable: the option takes its name only.
-pub const AGENT_ARGUMENTS: &str = "HYDRA_LAUNCHER_EXTRA_ARGS";
+pub(super) const AGENT_ARGUMENTS: &str = "HYDRA_LAUNCHER_EXTRA_ARGS";
 
 /// The command line.
-pub fn command(
+pub(super) fn command(
     options: &Options,
     across: &Across,
     starter: &Starter,

@@ -10,19 +10,17 @@ mod slurm;
 mod starter;
 
 use std::convert::Infallible;
-use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use ferroshmem_core::env::DEBUG;
-use ferroshmem_core::job::JOB_VARIABLE;
+use ferroshmem_core::config::{self, JOB};
 
 use self::allocation::Allocation;
-pub use self::arguments::{Args, Place};
+pub(super) use self::arguments::{Args, Place};
 use self::hosts::Host;
-pub use self::hosts::check_room;
+pub(super) use self::hosts::check_room;
 use self::starter::{Kind, Starter};
 use super::failure::Failure;
 use super::options::Options;
@@ -33,7 +31,7 @@ const GRACE: &str = "10";
 
 /// Where the PEs of a job on several hosts go, and how they are started there.
 #[derive(Debug)]
-pub struct Across {
+pub(super) struct Across {
     target: Target,
     /// The only launcher to use.
     kind: Option<Kind>,
@@ -53,7 +51,7 @@ enum Target {
 
 impl Across {
     /// Number of PEs where the user gives none.
-    pub fn default_pes(&self) -> Option<usize> {
+    pub(super) fn default_pes(&self) -> Option<usize> {
         match &self.target {
             Target::Hosts(hosts) => Some(hosts::slots(hosts)),
             Target::Allocation(allocation) => allocation.default_pes(),
@@ -73,7 +71,7 @@ impl Across {
 }
 
 /// Becomes the launcher; returns only if there is none, or none that can do this job.
-pub fn hand_over(options: &Options, across: &Across) -> Result<Infallible, Failure> {
+pub(super) fn hand_over(options: &Options, across: &Across) -> Result<Infallible, Failure> {
     let n_pes: usize = options.sections.iter().map(|s| s.n_pes).sum();
     if let Target::Hosts(hosts) = &across.target {
         check_room(hosts::slots(hosts), n_pes)?;
@@ -96,7 +94,7 @@ pub fn hand_over(options: &Options, across: &Across) -> Result<Infallible, Failu
         Kind::Openmpi | Kind::Prte => openmpi::command(options, across, &starter)?,
     };
     let line = within(options, line)?;
-    if options.verbose || DEBUG.is_set() {
+    if options.verbose || config::debug() {
         let place = across.host_list();
         let place = place.as_deref().unwrap_or("the hosts of this allocation");
         let words = line.iter().map(|w| w.to_string_lossy());
@@ -108,7 +106,7 @@ pub fn hand_over(options: &Options, across: &Across) -> Result<Infallible, Failu
         );
     }
     let mut command = Command::new(&line[0]);
-    command.args(&line[1..]).env_remove(JOB_VARIABLE);
+    command.args(&line[1..]).env_remove(JOB.name);
     match starter.kind {
         // It hands its own environment on; the form for single variables cannot hold commas.
         Kind::Slurm => {
@@ -153,7 +151,7 @@ fn forwarded() -> Vec<OsString> {
         let is = |prefix: &&str| name.as_bytes().starts_with(prefix.as_bytes());
         PREFIXES.iter().any(is) || name == "LD_LIBRARY_PATH"
     };
-    let mut names: Vec<OsString> = env::vars_os().map(|(name, _)| name).collect();
+    let mut names: Vec<OsString> = config::inherited_all().map(|(name, _)| name).collect();
     names.retain(|name| wanted(name));
     names.sort();
     names

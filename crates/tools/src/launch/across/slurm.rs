@@ -10,7 +10,7 @@ use crate::launch::failure::Failure;
 use crate::launch::options::{Binding, Options};
 
 /// The command line.
-pub fn command(
+pub(super) fn command(
     options: &Options,
     across: &Across,
     starter: &Starter,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use clap::ValueEnum;
+use ferroshmem_core::config;
 use nix::unistd::{AccessFlags, access};
 
 use super::{Across, Target};
@@ -12,7 +13,7 @@ use crate::launch::failure::Failure;
 
 /// Launchers, told apart by their options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Kind {
+pub(super) enum Kind {
     /// Slurm's srun, inside an allocation
     Slurm,
     /// mpiexec.hydra, of MPICH and its relatives
@@ -25,7 +26,7 @@ pub enum Kind {
 
 /// A launcher that was found.
 #[derive(Debug)]
-pub struct Starter {
+pub(super) struct Starter {
     pub kind: Kind,
     pub path: PathBuf,
     /// Whether it is Open MPI's from version 5 on, whose options are those of PRRTE.
@@ -35,7 +36,7 @@ pub struct Starter {
 impl Starter {
     /// The one that the user wants, else the first that there is: Slurm's own where it knows
     /// the hosts, then Hydra, which hands the whole environment on, then Open MPI's.
-    pub fn find(across: &Across) -> Result<Self, Failure> {
+    pub(super) fn find(across: &Across) -> Result<Self, Failure> {
         let in_allocation = matches!(across.target, Target::Allocation(_));
         if let Some(kind) = across.kind {
             if kind == Kind::Slurm && !in_allocation {
@@ -76,7 +77,7 @@ impl Starter {
     }
 
     /// For messages.
-    pub fn name(&self) -> &'static str {
+    pub(super) fn name(&self) -> &'static str {
         match self.kind {
             Kind::Slurm => "Slurm's srun",
             Kind::Hydra => "Hydra's mpiexec",
@@ -103,8 +104,8 @@ fn missing(wanted: Option<Kind>) -> Failure {
 }
 
 /// A program of `PATH`.
-pub fn in_path(name: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
+pub(super) fn in_path(name: &str) -> Option<PathBuf> {
+    let path = config::search_path()?;
     let mut files = env::split_paths(&path).map(|dir| dir.join(name));
     files.find(|file| file.is_file() && access(file, AccessFlags::X_OK).is_ok())
 }

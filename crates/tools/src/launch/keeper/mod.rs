@@ -31,7 +31,7 @@ use super::waits;
 const TIMED_OUT: u8 = 124;
 
 /// Runs the job for the process `launcher`; the exit status of the job.
-pub fn run(job: Job, signals: Signals, launcher: Pid) -> u8 {
+pub(super) fn run(job: Job, signals: Signals, launcher: Pid) -> u8 {
     let kept = Keeper::new(job, signals, launcher).and_then(|mut keeper| {
         keeper.start()?;
         Ok(keeper.keep())

@@ -6,14 +6,14 @@ use super::NAME;
 
 /// A symmetric array of `f64`, on every PE.
 #[derive(Debug)]
-pub struct Buffer {
+pub(super) struct Buffer {
     start: *mut f64,
     len: usize,
 }
 
 impl Buffer {
     /// Allocates `len` elements, all `value`. Collective. A heap without room ends the job.
-    pub fn new(len: usize, value: f64) -> Self {
+    pub(super) fn new(len: usize, value: f64) -> Self {
         let start: *mut f64 = memory::malloc(NAME, len.max(1) * size_of::<f64>()).cast();
         if start.is_null() {
             eprintln!("{NAME}: the symmetric heap has no room for {len} numbers");
@@ -25,7 +25,7 @@ impl Buffer {
     }
 
     /// Writes `value` to all elements.
-    pub fn fill(&mut self, value: f64) {
+    pub(super) fn fill(&mut self, value: f64) {
         for i in 0..self.len {
             // SAFETY: within the allocation. Volatile: other processes are to find it.
             unsafe { self.start.add(i).write_volatile(value) };
@@ -33,12 +33,12 @@ impl Buffer {
     }
 
     /// This PE's copy.
-    pub fn mine(&self) -> *mut f64 {
+    pub(super) fn mine(&self) -> *mut f64 {
         self.start
     }
 
     /// The copy of PE `pe`.
-    pub fn of(&self, pe: usize) -> *mut f64 {
+    pub(super) fn of(&self, pe: usize) -> *mut f64 {
         setup::ptr(NAME, self.start.cast(), pe as i32).cast()
     }
 }

@@ -7,7 +7,7 @@ use ferroshmem_core::choice::{Choice, Collective};
 
 /// The time of one collective by one choice.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
+pub(crate) struct Point {
     /// The collective.
     pub collective: Collective,
     /// The choice.
@@ -20,7 +20,7 @@ pub struct Point {
 
 /// One thing that was found out.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Finding {
+pub(crate) enum Finding {
     /// A parameter of the cost model.
     Parameter(String, f64),
     /// A time.

@@ -13,14 +13,14 @@ use ferroshmem_core::api::setup;
 
 use super::schedule::Depth;
 
-pub use finding::{Finding, Point};
+pub(super) use finding::{Finding, Point};
 
 /// Name of the routines that a misuse would be reported for.
 const NAME: &str = "oshtune";
 
 /// What a measuring job finds out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Task {
+pub(super) enum Task {
     /// Parameters of the cost model that need a core for each PE.
     Parameters,
     /// Times of collectives.
@@ -28,7 +28,7 @@ pub enum Task {
 }
 
 /// Runs this PE of a measuring job that should take `time`.
-pub fn run(task: Task, depth: Depth, time: Duration) {
+pub(super) fn run(task: Task, depth: Depth, time: Duration) {
     setup::init(NAME);
     let me = setup::my_pe(NAME);
     let mut out = io::stdout().lock();

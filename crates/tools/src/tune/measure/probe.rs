@@ -18,7 +18,7 @@ const CACHED: usize = 64 << 10;
 const SOURCES: usize = 4;
 
 /// Measures, and has PE 0 report.
-pub fn run(depth: Depth, mut report: impl FnMut(Finding)) {
+pub(super) fn run(depth: Depth, mut report: impl FnMut(Finding)) {
     let (samples, exchanges, large) = match depth {
         Depth::Quick => (5, 1000, 8 << 20),
         Depth::Full => (51, 2000, 16 << 20),

@@ -36,7 +36,7 @@ struct Trial {
 }
 
 /// Measures all units of `depth` in about `time`, and has PE 0 report.
-pub fn run(depth: Depth, time: Duration, mut report: impl FnMut(Finding)) {
+pub(super) fn run(depth: Depth, time: Duration, mut report: impl FnMut(Finding)) {
     let members = setup::n_pes(NAME) as usize;
     let units = depth.units(members);
     let most = |part: fn((usize, usize)) -> usize| {

@@ -12,7 +12,7 @@ use super::{address, name};
 const GID: &str = "/sys/class/infiniband/rxe0/ports/1/gids/1";
 
 /// Gives this machine its place among so many.
-pub fn bring_up(machine: usize, machines: usize) -> Result<()> {
+pub(super) fn bring_up(machine: usize, machines: usize) -> Result<()> {
     fs::write("/proc/sys/kernel/hostname", name(machine)).context("cannot set the host name")?;
     let hosts: String = (0..machines)
         .map(|machine| format!("{} {}\n", address(machine), name(machine)))

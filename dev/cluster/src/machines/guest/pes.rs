@@ -13,21 +13,21 @@ use crate::machines::End;
 use crate::machines::message::{Report, Start};
 
 /// Where programs are.
-pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// The folder of the jobs, which the rig reads.
 const JOBS: &str = "/run/rig";
 /// Status of a PE that could not be started, as shells have it.
 const NOT_STARTED: i32 = 127;
 
 /// The PEs that run.
-pub struct Pes {
+pub(super) struct Pes {
     reports: Reports,
     /// The groups of processes that they lead.
     groups: Arc<Mutex<BTreeSet<u32>>>,
 }
 
 impl Pes {
-    pub fn new(reports: Reports) -> Self {
+    pub(super) fn new(reports: Reports) -> Self {
         Self {
             reports,
             groups: Arc::default(),
@@ -35,7 +35,7 @@ impl Pes {
     }
 
     /// Starts PEs, and reports the end of each.
-    pub fn start(&self, job: u64, starts: Vec<Start>) {
+    pub(super) fn start(&self, job: u64, starts: Vec<Start>) {
         for start in starts {
             let rank = start.rank;
             let child = {
@@ -70,7 +70,7 @@ impl Pes {
     }
 
     /// Ends the PEs that run, and what they started.
-    pub fn stop(&self) {
+    pub(super) fn stop(&self) {
         for group in lock(&self.groups).iter() {
             // SAFETY: kill with plain integers.
             unsafe { libc::kill(-group.cast_signed(), libc::SIGKILL) };

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::mem;
 
 /// Keys and values, and a barrier whose members are reached by `S`.
-pub struct Space<S> {
+pub(super) struct Space<S> {
     size: usize,
     pairs: HashMap<String, String>,
     waiting: Vec<S>,
 }
 
 /// What entering the barrier means.
-pub enum Entered<S> {
+pub(super) enum Entered<S> {
     /// The others are to come.
     Waits,
     /// All have come: they may go on.
@@ -19,7 +19,7 @@ pub enum Entered<S> {
 }
 
 impl<S> Space<S> {
-    pub fn new(size: usize) -> Self {
+    pub(super) fn new(size: usize) -> Self {
         Self {
             size,
             pairs: HashMap::new(),
@@ -28,7 +28,7 @@ impl<S> Space<S> {
     }
 
     /// Keeps a value; false if the key has one, which it keeps.
-    pub fn put(&mut self, key: &str, value: &str) -> bool {
+    pub(super) fn put(&mut self, key: &str, value: &str) -> bool {
         let new = !self.pairs.contains_key(key);
         if new {
             self.pairs.insert(key.to_owned(), value.to_owned());
@@ -36,11 +36,11 @@ impl<S> Space<S> {
         new
     }
 
-    pub fn get(&self, key: &str) -> Option<&str> {
+    pub(super) fn get(&self, key: &str) -> Option<&str> {
         self.pairs.get(key).map(String::as_str)
     }
 
-    pub fn enter(&mut self, member: S) -> Entered<S> {
+    pub(super) fn enter(&mut self, member: S) -> Entered<S> {
         self.waiting.push(member);
         match self.waiting.len() == self.size {
             true => Entered::Last(mem::take(&mut self.waiting)),

@@ -1,0 +1,186 @@
+//! Configuration: the environment variables of FerroSHMEM.
+//!
+//! ```text
+//! table         every variable: name, type, default, text
+//! variable      what an entry of the table is
+//! value         the types: how a value is read, what it accepts, its default
+//! environment   the environment of this process, which no other module reads
+//! text          the table for oshmem_info, the manual pages and the C header
+//! ```
+//!
+//! A variable is read once: by the library into [`Settings`] at start-up (and into
+//! [`HeapSettings`] when it joins its job), by `oshrun` into [`JobSettings`], by a compiler wrapper
+//! into [`compiler`].
+//!
+//! Variables of launchers (`PMI_RANK` and the like) have a table of their own in the crate
+//! `ferroshmem-bootstrap`, next to what they mean.
+
+mod environment;
+mod table;
+mod text;
+mod value;
+mod variable;
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use crate::choice::{Collective, Forced};
+
+pub use self::environment::{Environment, Lookup, inherited, inherited_all, isolate, search_path};
+pub(crate) use self::environment::{forget_handover, handover};
+pub use self::table::*;
+pub use self::text::{c_comment, describe, manual_list};
+pub use self::value::{Command, ConfigError, TuningFilePath, ValueType};
+pub use self::variable::{Entry, Program, Variable};
+
+/// What the library reads at start-up.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// `SHMEM_VERSION`.
+    pub version: bool,
+    /// `SHMEM_INFO`.
+    pub info: bool,
+    /// `SHMEM_DEBUG`.
+    pub debug: bool,
+    /// `SHMEM_CHECK`.
+    pub check: bool,
+    /// `SHMEM_FAST_PATH`.
+    pub fast_path: bool,
+    /// `SHMEM_SPIN`; None: the default.
+    pub spin: Option<u32>,
+    /// `SHMEM_REPRODUCIBLE`.
+    pub reproducible: bool,
+    /// `SHMEM_*_ALGORITHM`.
+    pub forced: Forced,
+    /// `SHMEM_FABRIC_TIMEOUT`; None: never.
+    pub fabric_timeout: Option<Duration>,
+    /// `SHMEM_FABRIC`, `SHMEM_FABRIC_INTERFACE` and `SHMEM_LIBFABRIC`.
+    pub fabric: FabricSettings,
+}
+
+impl Settings {
+    /// Reads the environment of this process.
+    ///
+    /// # Errors
+    /// A value cannot be read: one line that names variable and value.
+    pub fn read() -> Result<Self, ConfigError> {
+        let environment = Environment::process();
+        Ok(Self {
+            version: VERSION.read(&environment)?,
+            info: INFO.read(&environment)?,
+            debug: DEBUG.read(&environment)?,
+            check: CHECK.read(&environment)?,
+            fast_path: FAST_PATH.read(&environment)?,
+            spin: SPIN.read(&environment)?,
+            reproducible: REPRODUCIBLE.read(&environment)?,
+            forced: forced(&environment)?,
+            fabric_timeout: FABRIC_TIMEOUT.read(&environment)?,
+            fabric: FabricSettings::of(&environment)?,
+        })
+    }
+}
+
+/// The algorithms that `environment` forces.
+///
+/// # Errors
+/// A value names no algorithm of its collective.
+pub fn forced(environment: &Environment<'_>) -> Result<Forced, ConfigError> {
+    let mut forced = Forced::default();
+    for collective in Collective::ALL {
+        if let Some(choice) = algorithm(collective).read(environment)? {
+            forced = forced.with(collective, choice);
+        }
+    }
+    Ok(forced)
+}
+
+/// How other nodes are to be reached.
+#[derive(Debug, Clone)]
+pub struct FabricSettings {
+    /// Provider; None: the best.
+    pub provider: Option<String>,
+    /// Name or address of the network interface; None: the first that is usable.
+    pub interface: Option<String>,
+    /// File of libfabric.
+    pub library: Option<String>,
+}
+
+impl FabricSettings {
+    /// Reads the environment of this process.
+    ///
+    /// # Errors
+    /// A value cannot be read.
+    pub fn read() -> Result<Self, ConfigError> {
+        Self::of(&Environment::process())
+    }
+
+    fn of(environment: &Environment<'_>) -> Result<Self, ConfigError> {
+        Ok(Self {
+            provider: FABRIC.read(environment)?.filter(|p| p != "auto"),
+            interface: FABRIC_INTERFACE.read(environment)?,
+            library: LIBFABRIC.read(environment)?,
+        })
+    }
+}
+
+/// What decides the size of the symmetric heaps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HeapSettings {
+    /// `SHMEM_SYMMETRIC_SIZE` in bytes; None: the node's memory.
+    pub size: Option<u64>,
+}
+
+impl HeapSettings {
+    /// Reads the environment of this process.
+    ///
+    /// # Errors
+    /// The size cannot be read.
+    pub fn read() -> Result<Self, ConfigError> {
+        Self::of(&Environment::process())
+    }
+
+    fn of(environment: &Environment<'_>) -> Result<Self, ConfigError> {
+        Ok(Self {
+            size: SYMMETRIC_SIZE.read(environment)?,
+        })
+    }
+}
+
+/// What `oshrun` reads to start a job.
+#[derive(Debug, Clone)]
+pub struct JobSettings {
+    /// Size of the heaps.
+    pub heap: HeapSettings,
+    /// `SHMEM_TUNING_FILE`, or the user's own file; None: no file.
+    pub tuning_file: Option<TuningFilePath>,
+}
+
+impl JobSettings {
+    /// Reads `environment`.
+    ///
+    /// # Errors
+    /// A value cannot be read.
+    pub fn read(environment: &Environment<'_>) -> Result<Self, ConfigError> {
+        Ok(Self {
+            heap: HeapSettings::of(environment)?,
+            tuning_file: TUNING_FILE.read(environment)?,
+        })
+    }
+}
+
+/// Where the tuning file of this user is; None: there is no place for it.
+pub fn tuning_file() -> Option<TuningFilePath> {
+    // A path is never malformed.
+    TUNING_FILE.read(&Environment::process()).ok().flatten()
+}
+
+/// Whether `SHMEM_DEBUG` is set.
+pub fn debug() -> bool {
+    DEBUG.read(&Environment::process()) == Ok(true)
+}
+
+/// The command that `OSHMEM_CC` or `OSHMEM_CXX` names; None: the first candidate that is installed.
+pub fn compiler(variable: &Variable<Command>) -> Option<OsString> {
+    // A command is never malformed here: the wrapper splits it into words.
+    variable.read(&Environment::process()).ok().flatten()
+}

@@ -1,0 +1,306 @@
+//! The table: every environment variable of FerroSHMEM, with type, default and text.
+
+use super::value::{
+    AlgorithmChoice, Command, Flag, Polls, Seconds, Size, Switch, Text, TuningPath,
+};
+use super::variable::{Entry, Program, Variable};
+use crate::choice::Collective;
+
+use Program::{Library, Oshcc, Oshcxx, OshmemInfo, Oshrun, Oshtune};
+
+/// Prints the version at start-up (standard, "Environment Variables").
+pub static VERSION: Variable<Switch> = Variable {
+    name: "SHMEM_VERSION",
+    alias: Some("SMA_VERSION"),
+    readers: &[Library],
+    help: "PE 0 prints the library version at start-up.",
+    value: Switch,
+};
+/// Prints this table at start-up (standard).
+pub static INFO: Variable<Switch> = Variable {
+    name: "SHMEM_INFO",
+    alias: Some("SMA_INFO"),
+    readers: &[Library],
+    help: "PE 0 prints what oshmem_info prints: version, environment variables, build and machine.",
+    value: Switch,
+};
+/// Size of the symmetric heap (standard).
+pub static SYMMETRIC_SIZE: Variable<Size> = Variable {
+    name: "SHMEM_SYMMETRIC_SIZE",
+    alias: Some("SMA_SYMMETRIC_SIZE"),
+    readers: &[Library, Oshrun],
+    help: "Size of each PE's symmetric heap. Memory is used only once it is touched.",
+    value: Size {
+        unset: "the node's memory",
+    },
+};
+/// Debugging messages (standard).
+pub static DEBUG: Variable<Switch> = Variable {
+    name: "SHMEM_DEBUG",
+    alias: Some("SMA_DEBUG"),
+    readers: &[Library, Oshrun],
+    help: "Prints debugging messages: memory layout, fast path, failed allocations.",
+    value: Switch,
+};
+/// Checks every argument.
+pub static CHECK: Variable<Flag> = Variable {
+    name: "SHMEM_CHECK",
+    alias: None,
+    readers: &[Library],
+    help: "Checks every argument of every call, and that the PEs agree on collective calls; turns the fast path off.",
+    value: Flag { default: false },
+};
+/// Turns the inlined fast path off.
+pub static FAST_PATH: Variable<Flag> = Variable {
+    name: "SHMEM_FAST_PATH",
+    alias: None,
+    readers: &[Library],
+    help: "0 sends every call through the library, as profiling tools need it (a tool that interposes is noticed by itself).",
+    value: Flag { default: true },
+};
+/// Polls before a waiting PE yields its core.
+pub static SPIN: Variable<Polls> = Variable {
+    name: "SHMEM_SPIN",
+    alias: None,
+    readers: &[Library],
+    help: "How often a waiting PE polls before it yields its core.",
+    value: Polls {
+        default: 2000,
+        oversubscribed: 20,
+    },
+};
+/// Makes results independent of the algorithm and the number of PEs.
+pub static REPRODUCIBLE: Variable<Flag> = Variable {
+    name: "SHMEM_REPRODUCIBLE",
+    alias: None,
+    readers: &[Library],
+    help: "Sums of floating-point numbers get the same bits by any algorithm and on any number of PEs, and take longer.",
+    value: Flag { default: false },
+};
+
+/// Forces the algorithm of barriers and syncs, also of those inside other collectives.
+pub static BARRIER_ALGORITHM: Variable<AlgorithmChoice> = Variable {
+    name: "SHMEM_BARRIER_ALGORITHM",
+    alias: None,
+    readers: &[Library, OshmemInfo],
+    help: "Algorithm of barriers and syncs, also of those inside other collectives.",
+    value: AlgorithmChoice(Collective::Barrier),
+};
+/// Forces the algorithm of reductions.
+pub static REDUCE_ALGORITHM: Variable<AlgorithmChoice> = Variable {
+    name: "SHMEM_REDUCE_ALGORITHM",
+    alias: None,
+    readers: &[Library, OshmemInfo],
+    help: "Algorithm of reductions.",
+    value: AlgorithmChoice(Collective::Reduce),
+};
+/// Forces the algorithm of broadcasts.
+pub static BROADCAST_ALGORITHM: Variable<AlgorithmChoice> = Variable {
+    name: "SHMEM_BROADCAST_ALGORITHM",
+    alias: None,
+    readers: &[Library, OshmemInfo],
+    help: "Algorithm of broadcasts.",
+    value: AlgorithmChoice(Collective::Broadcast),
+};
+/// Forces the algorithm of collects.
+pub static COLLECT_ALGORITHM: Variable<AlgorithmChoice> = Variable {
+    name: "SHMEM_COLLECT_ALGORITHM",
+    alias: None,
+    readers: &[Library, OshmemInfo],
+    help: "Algorithm of collects.",
+    value: AlgorithmChoice(Collective::Collect),
+};
+/// Forces the algorithm of fcollects.
+pub static FCOLLECT_ALGORITHM: Variable<AlgorithmChoice> = Variable {
+    name: "SHMEM_FCOLLECT_ALGORITHM",
+    alias: None,
+    readers: &[Library, OshmemInfo],
+    help: "Algorithm of fcollects.",
+    value: AlgorithmChoice(Collective::Fcollect),
+};
+/// Forces the algorithm of alltoalls of blocks.
+pub static ALLTOALL_ALGORITHM: Variable<AlgorithmChoice> = Variable {
+    name: "SHMEM_ALLTOALL_ALGORITHM",
+    alias: None,
+    readers: &[Library, OshmemInfo],
+    help: "Algorithm of alltoalls of blocks.",
+    value: AlgorithmChoice(Collective::Alltoall),
+};
+/// Forces the algorithm of alltoalls of strided elements.
+pub static ALLTOALLS_ALGORITHM: Variable<AlgorithmChoice> = Variable {
+    name: "SHMEM_ALLTOALLS_ALGORITHM",
+    alias: None,
+    readers: &[Library, OshmemInfo],
+    help: "Algorithm of alltoalls of strided elements.",
+    value: AlgorithmChoice(Collective::Alltoalls),
+};
+/// Forces the algorithm of prefix sums.
+pub static SCAN_ALGORITHM: Variable<AlgorithmChoice> = Variable {
+    name: "SHMEM_SCAN_ALGORITHM",
+    alias: None,
+    readers: &[Library, OshmemInfo],
+    help: "Algorithm of prefix sums.",
+    value: AlgorithmChoice(Collective::Scan),
+};
+
+/// The tuning file.
+pub static TUNING_FILE: Variable<TuningPath> = Variable {
+    name: "SHMEM_TUNING_FILE",
+    alias: None,
+    readers: &[Oshrun, Oshtune, OshmemInfo],
+    help: "File that oshtune writes and oshrun reads: which algorithm pays on this machine.",
+    value: TuningPath {
+        default: "ferroshmem/tuning.toml",
+    },
+};
+
+/// Which provider of libfabric to use.
+pub static FABRIC: Variable<Text> = Variable {
+    name: "SHMEM_FABRIC",
+    alias: None,
+    readers: &[Library, OshmemInfo],
+    help: "How PEs of different nodes reach each other.",
+    value: Text {
+        accepts: "name of a provider, as oshmem_info --fabric lists them, or auto",
+        default: Some("auto"),
+        unset: "",
+    },
+};
+/// Which network to use.
+pub static FABRIC_INTERFACE: Variable<Text> = Variable {
+    name: "SHMEM_FABRIC_INTERFACE",
+    alias: None,
+    readers: &[Library, OshmemInfo],
+    help: "Network interface through which PEs of other nodes are reached; this PE listens there alone.",
+    value: Text {
+        accepts: "name or address of a network interface",
+        default: None,
+        unset: "the first that is up and not loopback",
+    },
+};
+/// How soon a failed PE must be noticed.
+pub static FABRIC_TIMEOUT: Variable<Seconds> = Variable {
+    name: "SHMEM_FABRIC_TIMEOUT",
+    alias: None,
+    readers: &[Library],
+    help: "Within this time of a PE's or a node's end, or of a cut of the network, the job ends with a line that says so.",
+    value: Seconds { default: 10 },
+};
+/// The library that moves data between nodes.
+pub static LIBFABRIC: Variable<Text> = Variable {
+    name: "SHMEM_LIBFABRIC",
+    alias: None,
+    readers: &[Library, OshmemInfo],
+    help: "The libfabric to use between nodes.",
+    value: Text {
+        accepts: "path",
+        default: Some(ferroshmem_fabric::LIBFABRIC),
+        unset: "where the system's loader finds it",
+    },
+};
+
+/// The C compiler behind `oshcc`.
+pub static CC: Variable<Command> = Variable {
+    name: "OSHMEM_CC",
+    alias: None,
+    readers: &[Oshcc],
+    help: "The compiler that oshcc runs.",
+    value: Command {
+        candidates: &["cc", "gcc", "clang"],
+    },
+};
+/// The C++ compiler behind `oshc++`.
+pub static CXX: Variable<Command> = Variable {
+    name: "OSHMEM_CXX",
+    alias: None,
+    readers: &[Oshcxx],
+    help: "The compiler that oshc++ runs.",
+    value: Command {
+        candidates: &["c++", "g++", "clang++"],
+    },
+};
+
+/// Internal: by it `oshrun` hands each PE its place in the job.
+pub static JOB: Variable<Text> = Variable {
+    name: "FERROSHMEM_JOB",
+    alias: None,
+    readers: &[Library],
+    help: "Set by oshrun for each PE.",
+    value: Text {
+        accepts: "<descriptor of the job's memory>:<PE number>",
+        default: None,
+        unset: "not a PE of oshrun's",
+    },
+};
+
+/// All variables that users set, in the order they are printed.
+pub static TABLE: &[&dyn Entry] = &[
+    &VERSION,
+    &INFO,
+    &SYMMETRIC_SIZE,
+    &DEBUG,
+    &CHECK,
+    &FAST_PATH,
+    &SPIN,
+    &REPRODUCIBLE,
+    &BARRIER_ALGORITHM,
+    &REDUCE_ALGORITHM,
+    &BROADCAST_ALGORITHM,
+    &COLLECT_ALGORITHM,
+    &FCOLLECT_ALGORITHM,
+    &ALLTOALL_ALGORITHM,
+    &ALLTOALLS_ALGORITHM,
+    &SCAN_ALGORITHM,
+    &TUNING_FILE,
+    &FABRIC,
+    &FABRIC_INTERFACE,
+    &FABRIC_TIMEOUT,
+    &LIBFABRIC,
+    &CC,
+    &CXX,
+];
+
+/// Variables that one part of FerroSHMEM sets for another: never printed.
+pub static INTERNAL: &[&dyn Entry] = &[&JOB];
+
+/// The variable that forces the algorithm of `collective`.
+pub fn algorithm(collective: Collective) -> &'static Variable<AlgorithmChoice> {
+    match collective {
+        Collective::Barrier => &BARRIER_ALGORITHM,
+        Collective::Reduce => &REDUCE_ALGORITHM,
+        Collective::Broadcast => &BROADCAST_ALGORITHM,
+        Collective::Collect => &COLLECT_ALGORITHM,
+        Collective::Fcollect => &FCOLLECT_ALGORITHM,
+        Collective::Alltoall => &ALLTOALL_ALGORITHM,
+        Collective::Alltoalls => &ALLTOALLS_ALGORITHM,
+        Collective::Scan => &SCAN_ALGORITHM,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_prefixed() {
+        let all: Vec<_> = TABLE.iter().chain(INTERNAL).collect();
+        for (i, entry) in all.iter().enumerate() {
+            let name = entry.name();
+            let prefixes = ["SHMEM_", "OSHMEM_", "FERROSHMEM_"];
+            assert!(prefixes.iter().any(|prefix| name.starts_with(prefix)));
+            assert!(!entry.help().is_empty() && !entry.readers().is_empty());
+            assert!(!entry.default().is_empty() && !entry.accepts().is_empty());
+            assert!(all[..i].iter().all(|e| e.name() != name), "{name} twice");
+        }
+    }
+
+    #[test]
+    fn algorithms_are_named_after_their_collectives() {
+        for collective in Collective::ALL {
+            let variable = algorithm(collective);
+            let upper = collective.name().to_uppercase();
+            assert_eq!(variable.name, format!("SHMEM_{upper}_ALGORITHM"));
+            assert_eq!(variable.value.0, collective);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The table as text: for `oshmem_info`, the manual pages and the C header.
+
+use super::environment::Environment;
+use super::table::TABLE;
+use super::variable::{Entry, Program};
+
+/// The variables of jobs, with the values that are set in this process: what `oshmem_info` prints.
+pub fn describe() -> String {
+    let environment = Environment::process();
+    let mut out = String::from("Environment variables\n");
+    for entry in of_jobs() {
+        let alias = entry.alias().map(|a| format!(" (or {a})"));
+        out += &format!("  {}{}\n", entry.name(), alias.unwrap_or_default());
+        out += &format!("      {}\n      {}", entry.help(), values(entry));
+        if let Some(value) = entry.raw(&environment) {
+            out += &format!("; set to \"{}\"", value.to_string_lossy());
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// The variables that one of `readers` reads, or all variables of jobs, as a list of mdoc.
+pub fn manual_list(readers: Option<&[Program]>) -> String {
+    let mut text = String::from(".Bl -tag -width Ds\n");
+    for entry in TABLE {
+        let listed = match readers {
+            None => entry.is_of_jobs(),
+            Some(readers) => readers.iter().any(|r| entry.readers().contains(r)),
+        };
+        if !listed {
+            continue;
+        }
+        text += &format!(".It Ev {}", entry.name());
+        if let Some(alias) = entry.alias() {
+            text += &format!(" Pq Ev {alias}");
+        }
+        // One line for each sentence, as roff wants it.
+        text += &format!("\n{}\n", entry.help().replace(". ", ".\n"));
+        let mut values = values(*entry);
+        values[..1].make_ascii_uppercase();
+        text += &format!("{values}.\n");
+    }
+    text + ".El\n"
+}
+
+/// The variables of jobs as the lines of a C comment, without its delimiters.
+pub fn c_comment() -> String {
+    let mut text = String::new();
+    for entry in of_jobs() {
+        let alias = entry.alias().map(|a| format!(" (or {a})"));
+        text += &format!(" *\n * {}{}\n", entry.name(), alias.unwrap_or_default());
+        for line in [entry.help().to_owned(), values(entry) + "."] {
+            for line in wrapped(&line, 90) {
+                text += &format!(" *     {line}\n");
+            }
+        }
+    }
+    text
+}
+
+fn of_jobs() -> impl Iterator<Item = &'static dyn Entry> {
+    TABLE.iter().copied().filter(|entry| entry.is_of_jobs())
+}
+
+fn values(entry: &dyn Entry) -> String {
+    format!("value: {}; default: {}", entry.accepts(), entry.default())
+}
+
+/// The words of `text` in lines of at most `width` characters.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.len() + 1 + word.len() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_variable_has_its_page() {
+        let overview = manual_list(None);
+        assert!(overview.contains(".It Ev SHMEM_INFO Pq Ev SMA_INFO\n"));
+        assert!(!overview.contains("OSHMEM_CC") && !overview.contains("FERROSHMEM_JOB"));
+        let wrappers = manual_list(Some(&[Program::Oshcc, Program::Oshcxx]));
+        for entry in TABLE {
+            let item = format!(".It Ev {}", entry.name());
+            assert!(overview.contains(&item) != wrappers.contains(&item));
+        }
+    }
+
+    #[test]
+    fn comments_keep_their_width() {
+        let text = c_comment();
+        assert!(text.lines().all(|line| line.len() <= 100), "{text}");
+        assert!(!text.contains("*/"));
+    }
+}

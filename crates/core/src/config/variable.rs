@@ -1,0 +1,106 @@
+//! What an entry of the table is.
+
+use std::ffi::OsString;
+
+use super::environment::Environment;
+use super::value::{ConfigError, ValueType};
+
+/// A program, or the library, that reads variables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// `libshmem` and the crate `ferroshmem`.
+    Library,
+    /// `oshrun`.
+    Oshrun,
+    /// `oshtune`.
+    Oshtune,
+    /// `oshmem_info`, beyond printing the table.
+    OshmemInfo,
+    /// `oshcc`.
+    Oshcc,
+    /// `oshc++`.
+    Oshcxx,
+}
+
+/// One environment variable, whose value has the type `T`.
+#[derive(Debug)]
+pub struct Variable<T> {
+    /// Name as in the standard, or with the same prefix.
+    pub name: &'static str,
+    /// Older name that is read where `name` is unset (the standard's `SMA_*`).
+    pub alias: Option<&'static str>,
+    /// What reads it.
+    pub readers: &'static [Program],
+    /// Meaning, one or two sentences.
+    pub help: &'static str,
+    /// Type of the value, with the default.
+    pub value: T,
+}
+
+impl<T: ValueType> Variable<T> {
+    /// The variable's value in `environment`, or the default.
+    ///
+    /// # Errors
+    /// The value cannot be read: one line that names variable and value.
+    pub fn read(&self, environment: &Environment<'_>) -> Result<T::Value, ConfigError> {
+        let given = environment.raw(self.name, self.alias);
+        self.value.read(self.name, given, environment)
+    }
+}
+
+/// What the table says of a variable of any type.
+pub trait Entry: Sync {
+    /// [`Variable::name`].
+    fn name(&self) -> &'static str;
+    /// [`Variable::alias`].
+    fn alias(&self) -> Option<&'static str>;
+    /// [`Variable::readers`].
+    fn readers(&self) -> &'static [Program];
+    /// [`Variable::help`].
+    fn help(&self) -> &'static str;
+    /// What a value looks like.
+    fn accepts(&self) -> String;
+    /// What holds where the variable is unset.
+    fn default(&self) -> String;
+}
+
+impl<T: ValueType> Entry for Variable<T> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn alias(&self) -> Option<&'static str> {
+        self.alias
+    }
+
+    fn readers(&self) -> &'static [Program] {
+        self.readers
+    }
+
+    fn help(&self) -> &'static str {
+        self.help
+    }
+
+    fn accepts(&self) -> String {
+        self.value.accepts()
+    }
+
+    fn default(&self) -> String {
+        self.value.default()
+    }
+}
+
+impl dyn Entry {
+    /// Whether the variable is one of the library or of a job, not of the compiler wrappers.
+    pub fn is_of_jobs(&self) -> bool {
+        let readers = self.readers();
+        [Program::Library, Program::Oshrun]
+            .iter()
+            .any(|program| readers.contains(program))
+    }
+
+    /// The value in `environment` as it stands there.
+    pub fn raw(&self, environment: &Environment<'_>) -> Option<OsString> {
+        environment.raw(self.name(), self.alias())
+    }
+}

@@ -1,0 +1,42 @@
+use std::time::Duration;
+
+/// What the owner of a [`Fabric`](crate::Fabric) wants of it.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Name of the provider, as `fi_info` prints it ("tcp;ofi_rxm"); `None`: the best one there is.
+    pub provider: Option<String>,
+    /// Name or address of the network interface; `None`: the first that is up and is not loopback.
+    pub interface: Option<String>,
+    /// Path of the library to open instead of [`LIBFABRIC`](crate::LIBFABRIC).
+    pub library: Option<String>,
+    /// The PE that this is.
+    pub pe: usize,
+    /// PEs of the job: some providers size their queues by it.
+    pub n_pes: usize,
+    /// PEs of this node: they share the memory that may be registered.
+    pub local_pes: usize,
+    /// How long a thread that waits polls before it gives its core to others. Zero where PEs
+    /// outnumber cores.
+    pub spin: Duration,
+    /// How often [`Events::tick`](crate::Events::tick) is called at least.
+    pub tick: Duration,
+    /// How long a provider may refuse an operation to a PE from which nothing comes back,
+    /// before that PE counts as lost.
+    pub peer_timeout: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            provider: None,
+            interface: None,
+            library: None,
+            pe: 0,
+            n_pes: 1,
+            local_pes: 1,
+            spin: Duration::from_micros(50),
+            tick: Duration::from_millis(500),
+            peer_timeout: Duration::from_secs(10),
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! `cargo xtask test`: all checks and tests, as far as this machine has the tools for them.
+
+mod programs;
+mod progress;
+mod scheduler;
+mod step;
+
+use crate::run::works;
+use crate::{PREFIX_VARIABLE, workspace};
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use programs::{BUILD, INSTALLATION};
+use scheduler::{Ended, Plan};
+use std::env;
+use std::path::Path;
+use std::process::Command;
+use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
+use step::{Outcome, Step, Work};
+
+/// Scripts that run programs under a tool, below `dev/conformance/scripts/`, with the threads that
+/// each uses.
+const SCRIPTS: &[(&str, &str, usize)] = &[
+    ("rust-sanitizers", "rust-sanitizers.sh", 2),
+    ("asan", "asan.sh", 2),
+    ("tsan", "tsan.sh", 2),
+    ("valgrind", "valgrind.sh", 1),
+];
+
+/// Tools whose tests skip themselves: command, and what is then not tested.
+const OPTIONAL: &[(&str, &str)] = &[
+    ("clang", "the header and the programs with clang"),
+    ("cmake", "find_package(FerroSHMEM)"),
+    ("pkg-config", "use by pkg-config"),
+    ("mandoc", "the form of the manual pages"),
+    ("ip", "jobs across hosts"),
+    ("mpiexec.hydra", "jobs across hosts by Hydra"),
+    ("mpirun.openmpi", "jobs across hosts by Open MPI"),
+    ("srun", "jobs across hosts by Slurm"),
+    (
+        "qemu-system-x86_64",
+        "jobs over RDMA devices, in virtual machines",
+    ),
+];
+
+/// Steps that are named in the list of the slowest.
+const SLOWEST: usize = 10;
+
+/// Options of the task.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Leaves out the sanitizers and valgrind
+    #[arg(long)]
+    quick: bool,
+
+    /// Runs only this step and what it needs; a name that is no step's selects the test programs
+    /// whose name contains it, as conformance/ or linkage. May be given several times
+    #[arg(long, value_name = "NAME")]
+    step: Vec<String>,
+
+    /// Leaves out this step
+    #[arg(long, value_name = "NAME")]
+    without: Vec<String>,
+
+    /// Lists the steps and runs none
+    #[arg(long)]
+    list: bool,
+
+    /// Shows the output of steps that pass, too
+    #[arg(long)]
+    verbose: bool,
+}
+
+/// Cargo locks the folder of a profile while it builds: such steps would wait for each other.
+const DEBUG_FOLDER: &str = "target/debug";
+
+/// The step of the documentation's examples.
+const EXAMPLES: &str = "doc-tests";
+
+/// Runs the steps; a failed one does not keep those from running that do not need it.
+///
+/// # Errors
+/// If a step fails.
+pub(crate) fn main(options: &Options) -> Result<()> {
+    let begin = Instant::now();
+    let prefix = workspace::target()?.join("test-prefix");
+    let mut steps = steps(&prefix)?;
+    if options.list {
+        for step in &steps {
+            println!("{}", step.name);
+        }
+        println!("(test-programs: each test program is a further step, as conformance/linkage)");
+        return Ok(());
+    }
+    let names: Vec<String> = steps.iter().map(|step| step.name.clone()).collect();
+    let (chosen, patterns): (Vec<_>, Vec<_>) = options
+        .step
+        .iter()
+        .cloned()
+        .partition(|name| names.contains(name));
+    if !options.step.is_empty() {
+        choose(&mut steps, &chosen, !patterns.is_empty());
+    }
+    if options.quick {
+        for step in steps.iter_mut().filter(|s| is_script(&s.name)) {
+            step.work = Work::Skip("--quick".to_owned());
+        }
+    }
+    for step in steps
+        .iter_mut()
+        .filter(|s| options.without.contains(&s.name))
+    {
+        step.work = Work::Skip("--without".to_owned());
+    }
+    let all = options.step.is_empty() || chosen.iter().any(|name| name == BUILD);
+    let wanted = move |name: &str| {
+        (all || patterns.iter().any(|p| name.contains(p.as_str())))
+            && !options.without.iter().any(|w| w == name)
+    };
+    let cores = available_parallelism().map_or(2, usize::from);
+    let mut ended = scheduler::run(Plan {
+        steps,
+        // Test programs wait now and then, and builds end with few threads.
+        capacity: 2 * cores,
+        folder: workspace::target()?.join("test-output"),
+        wanted: &wanted,
+        prefix,
+        verbose: options.verbose,
+    })?;
+    if options.step.is_empty() {
+        ended.extend(not_installed());
+    }
+    conclude(&ended, begin.elapsed(), cores)
+}
+
+/// All steps but the test programs, which are known once they are built.
+fn steps(prefix: &Path) -> Result<Vec<Step>> {
+    let mut format = workspace::cargo("fmt");
+    format.args(["--all", "--check"]);
+    let mut lints = workspace::cargo("clippy");
+    lints.args(["--workspace", "--all-targets", "--", "--deny", "warnings"]);
+    let mut install = Command::new(env::current_exe().context("cannot tell where xtask is")?);
+    install.args(["install", "--prefix"]).arg(prefix);
+    let mut build = workspace::cargo("test");
+    build.args(["--workspace", "--no-run"]);
+    build.arg("--message-format=json-render-diagnostics");
+    let mut examples = workspace::cargo("test");
+    examples.args(["--workspace", "--doc"]);
+    examples.env(PREFIX_VARIABLE, prefix);
+
+    let cores = available_parallelism().map_or(2, usize::from);
+    let mut all = vec![
+        Step::new("formatting", 1, component("fmt", format)),
+        Step::new("dependencies", 1, dependencies()),
+        Step::new(INSTALLATION, cores, Work::Run(install)),
+        Step::new(BUILD, cores, Work::BuildTests(build)).resource(DEBUG_FOLDER),
+        Step::new("lints", cores, component("clippy", lints)).resource(DEBUG_FOLDER),
+        Step::new(EXAMPLES, 2, Work::Run(examples)).resource(DEBUG_FOLDER),
+    ];
+    for (name, script, threads) in SCRIPTS {
+        let path = workspace::root()
+            .join("dev/conformance/scripts")
+            .join(script);
+        let mut command = Command::new(path);
+        command.env(PREFIX_VARIABLE, prefix);
+        all.push(Step::new(name, *threads, Work::Run(command)).needs(&[INSTALLATION]));
+    }
+    Ok(all)
+}
+
+/// A cargo subcommand that the toolchain may lack.
+fn component(name: &str, command: Command) -> Work {
+    match works(Command::new("cargo").args([name, "--version"])) {
+        true => Work::Run(command),
+        false => Work::Skip(format!(
+            "cargo {name} is not installed (rustup component add {name})"
+        )),
+    }
+}
+
+/// Licences, advisories and sources of the crates that we depend on, by cargo-deny.
+fn dependencies() -> Work {
+    let mut check = workspace::cargo("deny");
+    check.arg("check");
+    match works(Command::new("cargo").args(["deny", "--version"])) {
+        true => Work::Run(check),
+        false => Work::Skip("cargo-deny is not installed (cargo install cargo-deny)".to_owned()),
+    }
+}
+
+fn is_script(name: &str) -> bool {
+    SCRIPTS.iter().any(|(script, ..)| *script == name)
+}
+
+/// Keeps the chosen steps and those that they need, and with `programs` those that test programs
+/// need.
+fn choose(steps: &mut Vec<Step>, chosen: &[String], programs: bool) {
+    let mut keep: Vec<String> = chosen.to_vec();
+    if programs || chosen.iter().any(|name| name == BUILD) {
+        keep.extend([BUILD, INSTALLATION].map(str::to_owned));
+    }
+    let mut index = 0;
+    while index < keep.len() {
+        let step = steps.iter().find(|step| step.name == keep[index]);
+        let needs = step.map(|step| step.needs.clone()).unwrap_or_default();
+        keep.extend(needs.into_iter().map(str::to_owned));
+        index += 1;
+    }
+    steps.retain(|step| keep.contains(&step.name));
+}
+
+/// What is not tested since a tool is missing.
+fn not_installed() -> Vec<Ended> {
+    let missing = OPTIONAL.iter().filter(|(tool, _)| {
+        let version = match *tool {
+            "mandoc" => "-h",
+            "ip" => "-V",
+            _ => "--version",
+        };
+        Command::new(tool).arg(version).output().is_err()
+    });
+    missing
+        .map(|(tool, tested)| Ended {
+            name: (*tested).to_owned(),
+            outcome: Outcome::Skipped(format!("{tool} is not installed")),
+            times: step::Times::default(),
+        })
+        .collect()
+}
+
+/// Prints the slowest steps and how all ended.
+///
+/// # Errors
+/// If one failed.
+fn conclude(ended: &[Ended], elapsed: Duration, cores: usize) -> Result<()> {
+    let mut slowest: Vec<_> = ended.iter().collect();
+    slowest.sort_by_key(|step| std::cmp::Reverse(step.times.elapsed));
+    println!("\nSlowest steps, with seconds from start to end and seconds of processor time:");
+    for step in slowest.iter().take(SLOWEST) {
+        let (elapsed, processor) = (step.times.elapsed, step.times.processor);
+        println!(
+            "  {:6.1}  {:6.1}  {}",
+            elapsed.as_secs_f32(),
+            processor.as_secs_f32(),
+            step.name
+        );
+    }
+    let processor: Duration = ended.iter().map(|step| step.times.processor).sum();
+    let passed = ended
+        .iter()
+        .filter(|s| s.outcome == Outcome::Passed)
+        .count();
+    println!("\ncargo xtask test:");
+    println!("  passed   {passed} steps");
+    for step in ended {
+        if let Outcome::Skipped(reason) = &step.outcome {
+            println!("  skipped  {}: {reason}", step.name);
+        }
+    }
+    let failed: Vec<_> = ended
+        .iter()
+        .filter(|step| step.outcome == Outcome::Failed)
+        .map(|step| step.name.as_str())
+        .collect();
+    for name in &failed {
+        println!("  FAILED   {name}");
+    }
+    println!(
+        "Took {} min {} s; {:.0} s of processor time on {cores} cores.",
+        elapsed.as_secs() / 60,
+        elapsed.as_secs() % 60,
+        processor.as_secs_f32()
+    );
+    if !failed.is_empty() {
+        bail!("failed: {}", failed.join(", "));
+    }
+    println!("All tests that ran have passed.");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chosen_steps_bring_what_they_need() {
+        let chosen = |names: &[&str], programs| {
+            let mut steps = steps(Path::new("/prefix")).unwrap();
+            let names: Vec<_> = names.iter().map(|n| (*n).to_owned()).collect();
+            choose(&mut steps, &names, programs);
+            steps.into_iter().map(|step| step.name).collect::<Vec<_>>()
+        };
+        assert_eq!(chosen(&["formatting"], false), ["formatting"]);
+        assert_eq!(chosen(&["asan"], false), [INSTALLATION, "asan"]);
+        assert_eq!(chosen(&[], true), [INSTALLATION, BUILD]);
+        assert_eq!(chosen(&[EXAMPLES], false), [EXAMPLES]);
+    }
+}

@@ -1,0 +1,211 @@
+//! The test programs that cargo builds, as steps.
+
+use super::step::{Step, Work};
+use crate::workspace;
+use anyhow::{Context, Result};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The step that installs the library.
+pub(super) const INSTALLATION: &str = "installation";
+
+/// The step that builds the test programs.
+pub(super) const BUILD: &str = "test-programs";
+
+/// What is known of a test program before it runs.
+struct Hint {
+    name: &'static str,
+    /// Trials at the same time; 0 for the program's own number.
+    trials: usize,
+    /// Threads that compute at the same time.
+    threads: usize,
+    /// What no other test program may use at the same time.
+    resource: Option<&'static str>,
+}
+
+/// Files in `/dev/shm`: MPI's jobs make some, and trials that look for leftovers must not see them.
+const SHARED_FILES: Option<&str> = Some("/dev/shm");
+
+const fn hint(name: &'static str, trials: usize, threads: usize) -> Hint {
+    Hint {
+        name,
+        trials,
+        threads,
+        resource: None,
+    }
+}
+
+const fn sharing(hint: Hint) -> Hint {
+    Hint {
+        resource: SHARED_FILES,
+        ..hint
+    }
+}
+
+/// The test programs that take long, longest first: they start first. Programs that mostly wait
+/// (for daemons of launchers, for links that are slow by intent, for the end of a time limit)
+/// count as one thread however many trials they run at the same time.
+const HINTS: &[Hint] = &[
+    hint("conformance/machines", 0, 1),
+    hint("conformance/nodes", 4, 1),
+    hint("cluster/machines", 0, 1),
+    hint("conformance/programs", 2, 2),
+    hint("conformance/linkage", 2, 2),
+    hint("ferroshmem/pes", 4, 2),
+    hint("conformance/algorithms", 2, 2),
+    hint("conformance/sp", 2, 2),
+    sharing(hint("conformance/faults", 4, 1)),
+    sharing(hint("conformance/microbench", 2, 2)),
+    hint("cluster/hosts", 0, 1),
+];
+
+/// A test program with as much as needed of what cargo says about it.
+#[derive(Debug, PartialEq, Eq)]
+struct Program {
+    /// As `core/unit`, `conformance/linkage`.
+    name: String,
+    unit: bool,
+    /// Folder of its package.
+    folder: PathBuf,
+    executable: PathBuf,
+}
+
+/// The program of a line of `cargo test --message-format=json`, if that is about one.
+fn program(line: &str) -> Option<Program> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    if message["reason"] != "compiler-artifact" || message["profile"]["test"] != true {
+        return None;
+    }
+    let executable = message["executable"].as_str()?.into();
+    let manifest = Path::new(message["manifest_path"].as_str()?);
+    let package = package_name(message["package_id"].as_str()?);
+    let package = package.strip_prefix("ferroshmem-").unwrap_or(package);
+    let target = &message["target"];
+    let name = target["name"].as_str()?;
+    let kind = target["kind"][0].as_str()?;
+    let unit = kind != "test";
+    let name = match kind {
+        "test" => format!("{package}/{name}"),
+        "bin" => format!("{package}/unit-{name}"),
+        _ => format!("{package}/unit"),
+    };
+    Some(Program {
+        name,
+        unit,
+        folder: manifest.parent()?.to_owned(),
+        executable,
+    })
+}
+
+/// The name in a package id: `path+file:///a/b#name@0.1.0`, or `path+file:///a/name#0.1.0`.
+fn package_name(id: &str) -> &str {
+    let (path, fragment) = id.rsplit_once('#').unwrap_or((id, ""));
+    match fragment.split_once('@') {
+        Some((name, _)) => name,
+        None => path.rsplit('/').next().unwrap_or(path),
+    }
+}
+
+/// The steps that run the programs of cargo's `messages` whose names `wanted` accepts, in the
+/// order in which they are to start. `prefix` is the installation under test.
+///
+/// # Errors
+/// If this program cannot tell where cargo puts what it builds.
+pub(super) fn steps(
+    messages: &str,
+    wanted: &dyn Fn(&str) -> bool,
+    prefix: &Path,
+) -> Result<Vec<Step>> {
+    let mut programs: Vec<Program> = messages.lines().filter_map(program).collect();
+    programs.retain(|program| wanted(&program.name));
+    let rank = |program: &Program| HINTS.iter().position(|hint| hint.name == program.name);
+    programs.sort_by_key(|program| rank(program).unwrap_or(HINTS.len()));
+    let libraries = library_path()?;
+    Ok(programs
+        .into_iter()
+        .map(|program| step(program, prefix, &libraries))
+        .collect())
+}
+
+fn step(program: Program, prefix: &Path, libraries: &str) -> Step {
+    let hint = HINTS.iter().find(|hint| hint.name == program.name);
+    let mut command = Command::new(&program.executable);
+    command
+        .current_dir(&program.folder)
+        .env("CARGO_MANIFEST_DIR", &program.folder)
+        .env("LD_LIBRARY_PATH", libraries)
+        .env(crate::PREFIX_VARIABLE, prefix);
+    if let Some(hint) = hint
+        && hint.trials != 0
+    {
+        command.arg(format!("--test-threads={}", hint.trials));
+    }
+    let mut step = Step::new(
+        &program.name,
+        hint.map_or(1, |hint| hint.threads),
+        Work::Run(command),
+    );
+    step.resource = hint.and_then(|hint| hint.resource);
+    // Unit tests know nothing of an installation.
+    match program.unit {
+        true => step.needs(&[BUILD]),
+        false => step.needs(&[BUILD, INSTALLATION]),
+    }
+}
+
+/// Where test programs find shared libraries, as `cargo test` sets it.
+fn library_path() -> Result<String> {
+    let folder = workspace::target()?.join("debug/deps");
+    let before = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
+    let folder = folder.to_str().context("the target folder is not UTF-8")?;
+    Ok(match before.is_empty() {
+        true => folder.to_owned(),
+        false => format!("{folder}:{before}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MESSAGE: &str = r#"{"reason":"compiler-artifact","package_id":"path+file:///w/dev/conformance#ferroshmem-conformance@0.1.0","manifest_path":"/w/dev/conformance/Cargo.toml","target":{"kind":["test"],"name":"linkage"},"profile":{"test":true},"executable":"/t/linkage-1"}"#;
+
+    #[test]
+    fn programs_are_read_from_messages() {
+        let found = program(MESSAGE).unwrap();
+        assert_eq!(found.name, "conformance/linkage");
+        assert!(!found.unit);
+        assert_eq!(found.folder, Path::new("/w/dev/conformance"));
+        assert_eq!(program(&MESSAGE.replace("true", "false")), None);
+        let unit = MESSAGE
+            .replace(r#"["test"]"#, r#"["lib"]"#)
+            .replace("linkage\"", "ferroshmem_conformance\"");
+        assert_eq!(program(&unit).unwrap().name, "conformance/unit");
+        assert_eq!(
+            program(r#"{"reason":"build-finished","success":true}"#),
+            None
+        );
+        assert_eq!(program("warning: not JSON"), None);
+    }
+
+    #[test]
+    fn packages_have_names_with_and_without_version() {
+        assert_eq!(
+            package_name("path+file:///a/b#ferroshmem-core@0.1.0"),
+            "ferroshmem-core"
+        );
+        assert_eq!(
+            package_name("path+file:///a/pgas-microbench#0.1.0"),
+            "pgas-microbench"
+        );
+    }
+
+    #[test]
+    fn long_programs_start_first() {
+        let other = MESSAGE.replace("linkage", "is");
+        let steps = steps(&format!("{other}\n{MESSAGE}"), &|_| true, Path::new("/p")).unwrap();
+        let names: Vec<_> = steps.iter().map(|step| step.name.as_str()).collect();
+        assert_eq!(names, ["conformance/linkage", "conformance/is"]);
+    }
+}

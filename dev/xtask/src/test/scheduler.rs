@@ -1,0 +1,332 @@
+//! Runs steps at the same time, as far as they do not depend on each other.
+
+use super::programs;
+use super::progress::{Progress, counter};
+use super::step::{self, Outcome, Step, Times, Work};
+use anyhow::{Context, Result};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Time between two looks of the progress display.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Lines of a passed step's output that begin so are shown: what was not tested.
+const NOTES: [&str; 3] = ["skipped", "note:", "warning:"];
+
+/// A step that has ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) name: String,
+    pub(super) outcome: Outcome,
+    pub(super) times: Times,
+}
+
+/// What the scheduler needs to know of the run.
+pub(super) struct Plan<'a> {
+    pub(super) steps: Vec<Step>,
+    /// Threads that may compute at the same time.
+    pub(super) capacity: usize,
+    /// The folder of the files that keep the output of steps.
+    pub(super) folder: PathBuf,
+    /// Whether to run the test program of this name.
+    pub(super) wanted: &'a dyn Fn(&str) -> bool,
+    /// The installation under test.
+    pub(super) prefix: PathBuf,
+    /// Whether to show the output of steps that pass.
+    pub(super) verbose: bool,
+}
+
+/// A step that runs.
+struct Running {
+    name: String,
+    threads: usize,
+    resource: Option<&'static str>,
+    since: Instant,
+}
+
+/// What a step's thread reports.
+struct Report {
+    name: String,
+    outcome: Outcome,
+    times: Times,
+    /// What cargo said about the programs that it built.
+    messages: Option<String>,
+}
+
+/// Runs all steps; returns them in the order in which they ended.
+///
+/// # Errors
+/// If the files for output cannot be written.
+pub(super) fn run(plan: Plan) -> Result<Vec<Ended>> {
+    fs::create_dir_all(&plan.folder)
+        .with_context(|| format!("cannot make the folder {}", plan.folder.display()))?;
+    let mut waiting = plan.steps;
+    let mut running: Vec<Running> = Vec::new();
+    let mut ended: Vec<Ended> = Vec::new();
+    let mut progress = Progress::new();
+    let (sender, reports) = channel();
+    loop {
+        skip_hopeless(&mut waiting, &mut ended);
+        while let Some(next) = next_ready(&waiting, &running, &ended, plan.capacity) {
+            let step = waiting.remove(next);
+            running.push(Running {
+                name: step.name.clone(),
+                threads: step.threads,
+                resource: step.resource,
+                since: Instant::now(),
+            });
+            start(step, &plan.folder, &sender)?;
+        }
+        if running.is_empty() {
+            return Ok(ended);
+        }
+        let all = waiting.len() + running.len() + ended.len();
+        match reports.recv_timeout(TICK) {
+            Ok(report) => {
+                running.retain(|step| step.name != report.name);
+                progress.clear();
+                show(
+                    &report,
+                    &counter(ended.len() + 1, all),
+                    &plan.folder,
+                    plan.verbose,
+                );
+                if let Some(messages) = &report.messages
+                    && report.outcome == Outcome::Passed
+                {
+                    waiting.extend(programs::steps(messages, plan.wanted, &plan.prefix)?);
+                }
+                ended.push(Ended {
+                    name: report.name,
+                    outcome: report.outcome,
+                    times: report.times,
+                });
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                let now: Vec<_> = running
+                    .iter()
+                    .map(|step| (step.name.as_str(), step.since.elapsed()))
+                    .collect();
+                progress.show(ended.len(), all, &now);
+            }
+            Err(RecvTimeoutError::Disconnected) => unreachable!("this function has a sender"),
+        }
+    }
+}
+
+/// Ends steps that have nothing to do, and those whose needs have not passed.
+fn skip_hopeless(waiting: &mut Vec<Step>, ended: &mut Vec<Ended>) {
+    let mut index = 0;
+    while index < waiting.len() {
+        let step = &waiting[index];
+        let failed = step.needs.iter().find(|need| {
+            ended
+                .iter()
+                .any(|e| e.name == **need && e.outcome != Outcome::Passed)
+        });
+        let reason = match (&step.work, failed) {
+            (_, Some(need)) => format!("{need} has not passed"),
+            (Work::Skip(reason), None) => reason.clone(),
+            _ => {
+                index += 1;
+                continue;
+            }
+        };
+        let step = waiting.remove(index);
+        ended.push(Ended {
+            name: step.name,
+            outcome: Outcome::Skipped(reason),
+            times: Times::default(),
+        });
+        // A step before this one may have needed it.
+        index = 0;
+    }
+}
+
+/// The first step that may start now.
+fn next_ready(
+    waiting: &[Step],
+    running: &[Running],
+    ended: &[Ended],
+    capacity: usize,
+) -> Option<usize> {
+    let used: usize = running.iter().map(|step| step.threads).sum();
+    waiting.iter().position(|step| {
+        let fits = used + step.threads <= capacity || running.is_empty();
+        let free =
+            step.resource.is_none() || running.iter().all(|other| other.resource != step.resource);
+        let ready = step.needs.iter().all(|need| {
+            ended
+                .iter()
+                .any(|e| e.name == **need && e.outcome == Outcome::Passed)
+        });
+        fits && free && ready
+    })
+}
+
+/// Runs a step on a thread of its own, which reports its end.
+fn start(step: Step, folder: &Path, reports: &Sender<Report>) -> Result<()> {
+    let path = step::output_file(folder, &step.name);
+    let create = |path: &Path| {
+        File::create(path).with_context(|| format!("cannot write {}", path.display()))
+    };
+    let output = create(&path)?;
+    let reports = reports.clone();
+    match step.work {
+        Work::Run(mut command) => {
+            let copy = output.try_clone()?;
+            thread::spawn(move || {
+                let result = step::run(&mut command, output, copy);
+                report(&reports, step.name, result, None, &path);
+            });
+        }
+        Work::BuildTests(mut command) => {
+            let messages = path.with_extension("json");
+            let stdout = create(&messages)?;
+            thread::spawn(move || {
+                let result = step::run(&mut command, stdout, output);
+                let text = fs::read_to_string(&messages).unwrap_or_default();
+                report(&reports, step.name, result, Some(text), &path);
+            });
+        }
+        Work::Skip(_) => unreachable!("such steps end before they start"),
+    }
+    Ok(())
+}
+
+fn report(
+    reports: &Sender<Report>,
+    name: String,
+    result: Result<(std::process::ExitStatus, Times)>,
+    messages: Option<String>,
+    output: &Path,
+) {
+    let (outcome, times) = match result {
+        Ok((status, times)) => (status.into(), times),
+        Err(error) => {
+            // The report is read from there. Without the line it still says that the step failed.
+            let _ = fs::write(output, format!("{error:#}\n"));
+            (Outcome::Failed, Times::default())
+        }
+    };
+    // The receiver is gone if this program ends early.
+    let _ = reports.send(Report {
+        name,
+        outcome,
+        times,
+        messages,
+    });
+}
+
+/// Prints how a step ended, with its output if that matters.
+fn show(report: &Report, counter: &str, folder: &Path, verbose: bool) {
+    let seconds = report.times.elapsed.as_secs_f32();
+    let text = fs::read(step::output_file(folder, &report.name)).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    match &report.outcome {
+        Outcome::Failed => {
+            println!(
+                "{counter} FAILED  {} ({seconds:.1} s); its output:",
+                report.name
+            );
+            println!("{}", text.trim_end());
+            println!("{counter} end of the output of {}", report.name);
+        }
+        Outcome::Passed if verbose => {
+            println!(
+                "{counter} passed  {} ({seconds:.1} s); its output:",
+                report.name
+            );
+            println!("{}", text.trim_end());
+        }
+        outcome => {
+            let word = match outcome {
+                Outcome::Passed => "passed ",
+                _ => "skipped",
+            };
+            println!("{counter} {word} {} ({seconds:.1} s)", report.name);
+            for line in text
+                .lines()
+                .filter(|l| NOTES.iter().any(|n| l.starts_with(n)))
+            {
+                println!("    {line}");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    fn shell(name: &str, script: &str) -> Step {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        Step::new(name, 1, Work::Run(command))
+    }
+
+    fn outcomes(steps: Vec<Step>, capacity: usize) -> Vec<(String, Outcome)> {
+        let scratch = tempfile::tempdir().unwrap();
+        let plan = Plan {
+            steps,
+            capacity,
+            folder: scratch.path().to_owned(),
+            wanted: &|_| true,
+            prefix: PathBuf::new(),
+            verbose: false,
+        };
+        let ended = run(plan).unwrap();
+        ended.into_iter().map(|e| (e.name, e.outcome)).collect()
+    }
+
+    #[test]
+    fn steps_wait_for_what_they_need() {
+        let all = outcomes(
+            vec![
+                shell("second", "exit 0").needs(&["first"]),
+                shell("third", "exit 0").needs(&["failing"]),
+                shell("first", "sleep 0.1"),
+                shell("failing", "exit 1"),
+            ],
+            4,
+        );
+        let of = |name: &str| &all.iter().find(|(n, _)| n == name).unwrap().1;
+        assert_eq!(all.len(), 4);
+        assert_eq!(of("failing"), &Outcome::Failed);
+        assert!(matches!(of("third"), Outcome::Skipped(reason) if reason.contains("failing")));
+        let place = |name: &str| all.iter().position(|(n, _)| n == name);
+        assert!(place("first") < place("second"));
+    }
+
+    #[test]
+    fn capacity_and_resources_are_respected() {
+        let scratch = tempfile::tempdir().unwrap();
+        let lock = scratch.path().join("lock").display().to_string();
+        let alone = format!("mkdir '{lock}' && sleep 0.1 && rmdir '{lock}'");
+        let together = |resource| {
+            let mut steps = vec![shell("a", &alone), shell("b", &alone), shell("c", &alone)];
+            for step in &mut steps {
+                step.resource = resource;
+            }
+            steps
+        };
+        for (all, capacity) in [(together(None), 1), (together(Some("lock")), 9)] {
+            let all = outcomes(all, capacity);
+            assert!(all.iter().all(|(_, o)| *o == Outcome::Passed), "{all:?}");
+        }
+    }
+
+    #[test]
+    fn a_step_larger_than_the_machine_runs_alone() {
+        let mut large = shell("large", "exit 0");
+        large.threads = 100;
+        assert_eq!(
+            outcomes(vec![large], 2),
+            [("large".into(), Outcome::Passed)]
+        );
+    }
+}

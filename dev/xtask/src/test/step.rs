@@ -1,0 +1,163 @@
+//! A step of `cargo xtask test`: a command with what it needs and what it takes.
+
+use anyhow::{Context, Result};
+use rustix::param::clock_ticks_per_second;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// Status by which a script says that it lacks a tool, as in other test harnesses.
+const SKIPPED: i32 = 77;
+
+/// A command to run once the steps that it needs have passed.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) name: String,
+    /// Names of the steps that must have passed before.
+    pub(super) needs: Vec<&'static str>,
+    /// Share of the machine that the step uses: threads that compute at the same time.
+    pub(super) threads: usize,
+    /// No two steps that have the same resource run at the same time.
+    pub(super) resource: Option<&'static str>,
+    pub(super) work: Work,
+}
+
+/// What a step does.
+#[derive(Debug)]
+pub(super) enum Work {
+    Run(Command),
+    /// `cargo test --no-run --message-format=json`: each program that it builds is a further step.
+    BuildTests(Command),
+    /// Nothing, for this reason.
+    Skip(String),
+}
+
+impl Step {
+    /// A step that needs no other one.
+    pub(super) fn new(name: &str, threads: usize, work: Work) -> Self {
+        Self {
+            name: name.to_owned(),
+            needs: Vec::new(),
+            threads,
+            resource: None,
+            work,
+        }
+    }
+
+    /// The same with steps that must have passed before.
+    pub(super) fn needs(mut self, steps: &[&'static str]) -> Self {
+        self.needs.extend(steps);
+        self
+    }
+
+    /// The same with a resource that it has for itself.
+    pub(super) fn resource(mut self, resource: &'static str) -> Self {
+        self.resource = Some(resource);
+        self
+    }
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Passed,
+    Failed,
+    Skipped(String),
+}
+
+impl From<ExitStatus> for Outcome {
+    fn from(status: ExitStatus) -> Self {
+        match status.code() {
+            Some(0) => Self::Passed,
+            Some(SKIPPED) => Self::Skipped("see its output above".to_owned()),
+            _ => Self::Failed,
+        }
+    }
+}
+
+/// The time that a command took.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Times {
+    pub(super) elapsed: Duration,
+    /// Processor time of the command and of all its descendants that were waited for.
+    pub(super) processor: Duration,
+}
+
+/// Runs a command to its end, with standard output to `stdout` and standard error to `stderr`.
+///
+/// # Errors
+/// If it cannot be started.
+pub(super) fn run(
+    command: &mut Command,
+    stdout: File,
+    stderr: File,
+) -> Result<(ExitStatus, Times)> {
+    let begin = Instant::now();
+    let program = command.get_program().to_owned();
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(stdout)
+        .stderr(stderr)
+        .spawn()
+        .with_context(|| format!("cannot run {}", program.display()))?;
+    // Until the process is reaped, the kernel tells the processor time of its descendants, too.
+    let id = Pid::from_child(&child);
+    let ended = waitid(
+        WaitId::Pid(id),
+        WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
+    );
+    let processor = ended.map_or(Duration::ZERO, |_| processor_time(id).unwrap_or_default());
+    let status = child.wait()?;
+    let elapsed = begin.elapsed();
+    Ok((status, Times { elapsed, processor }))
+}
+
+/// Processor time of a process and of its descendants that were waited for.
+fn processor_time(id: Pid) -> Option<Duration> {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", id.as_raw_nonzero())).ok()?;
+    let ticks = ticks(&stat)?;
+    Some(Duration::from_millis(
+        ticks * 1000 / clock_ticks_per_second().max(1),
+    ))
+}
+
+/// The sum of utime, stime, cutime and cstime of a line of `/proc/PID/stat`.
+fn ticks(stat: &str) -> Option<u64> {
+    // The second field, the program's name in parentheses, may hold blanks and parentheses.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let times = fields.split_whitespace().skip(11).take(4);
+    times.map(|ticks| ticks.parse::<u64>().ok()).sum()
+}
+
+/// The name of the file that keeps a step's output.
+pub(super) fn output_file(folder: &Path, step: &str) -> std::path::PathBuf {
+    folder.join(format!("{}.txt", step.replace(['/', ' '], "-")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processor_time_includes_descendants() {
+        let line = "7 (a (b) c) Z 1 7 7 0 -1 4 0 0 0 0 10 2 300 40 20 0 1 0 5 0 0";
+        assert_eq!(ticks(line), Some(352));
+    }
+
+    #[test]
+    fn statuses_are_told_apart() {
+        let scratch = tempfile::tempdir().unwrap();
+        let outcome = |script: &str| {
+            let file = || File::create(scratch.path().join("output")).unwrap();
+            let mut command = Command::new("sh");
+            let (status, times) = run(command.args(["-c", script]), file(), file()).unwrap();
+            assert!(times.elapsed < Duration::from_secs(60));
+            Outcome::from(status)
+        };
+        assert_eq!(outcome("exit 0"), Outcome::Passed);
+        assert_eq!(outcome("exit 1"), Outcome::Failed);
+        assert!(matches!(outcome("exit 77"), Outcome::Skipped(_)));
+    }
+}
