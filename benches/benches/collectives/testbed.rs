@@ -174,7 +174,12 @@ impl Testbed {
 }
 
 /// Measures a point, with progress on the terminal.
-pub(crate) fn measure(comparison: &mut Comparison, name: &str, bytes: usize, effort: Effort) -> Outcome {
+pub(crate) fn measure(
+    comparison: &mut Comparison,
+    name: &str,
+    bytes: usize,
+    effort: Effort,
+) -> Outcome {
     comparison.run(bytes, effort, |block| {
         table::progress(&format!("{name} block {}", block + 1));
     })

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use ferroshmem_benches::{LiveTable, Options};
-use ferroshmem_cluster::hosts::{Order, Placement};
+use ferroshmem_cluster::hosts::{Distribution, Placement};
 use pgas_microbench::Spread;
 
 use crate::testbed::{Program, Testbed};
@@ -19,7 +19,7 @@ pub(crate) fn run(testbed: &mut Testbed<'_>, options: &Options) -> Result<()> {
     let places = [1, 2].map(|hosts| Placement {
         pes: PES,
         hosts,
-        order: Order::Block,
+        distribution: Distribution::Block,
     });
     let name = |place: &Placement| format!("IS/{CLASS}/{}x{}", place.hosts, PES / place.hosts);
     let wanted: Vec<_> = places.iter().filter(|p| options.wants(&name(p))).collect();

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use ferroshmem_benches::{Options, Prefix};
-use ferroshmem_cluster::hosts::{Rig, roles};
+use ferroshmem_cluster::hosts::{Cluster, applets};
 use testbed::Testbed;
 
 const USAGE: &str = "\
@@ -24,8 +24,8 @@ PEs on two hosts made of namespaces (which takes root). --full takes more turns,
 
 fn run(options: &Options) -> Result<bool> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let rig = Rig::new(2)?;
-    let mut testbed = Testbed::open(&rig, &Prefix::find()?, folder)?;
+    let cluster = Cluster::new(2)?;
+    let mut testbed = Testbed::open(&cluster, &Prefix::find()?, folder)?;
     transfers::run(&mut testbed, options)?;
     overlap::run(&mut testbed, options)?;
     keys::run(&mut testbed, options)?;
@@ -33,7 +33,7 @@ fn run(options: &Options) -> Result<bool> {
 }
 
 fn main() -> ExitCode {
-    roles::play();
+    applets::dispatch();
     let Some(options) = Options::parse(env::args().skip(1)) else {
         println!("{USAGE}");
         return ExitCode::SUCCESS;

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use ferroshmem_benches::{LiveTable, Options, table};
-use ferroshmem_cluster::hosts::{Order, Placement};
+use ferroshmem_cluster::hosts::{Distribution, Placement};
 use pgas_microbench::Spread;
 
 use crate::testbed::{Program, Testbed};
@@ -16,7 +16,7 @@ const COMPARABLE: f64 = 10.0;
 const PLACE: Placement = Placement {
     pes: 2,
     hosts: 2,
-    order: Order::Block,
+    distribution: Distribution::Block,
 };
 
 /// A line of the program's output: times in nanoseconds.

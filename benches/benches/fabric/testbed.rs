@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use ferroshmem_benches::{Prefix, table};
-use ferroshmem_cluster::hosts::{Launcher, Placement, Rig};
+use ferroshmem_cluster::hosts::{Cluster, Launcher, Placement};
 use ferroshmem_conformance::make;
 use pgas_microbench::implementation::{Family, Implementation, Search, find};
 use pgas_microbench::machine::IdleWait;
@@ -55,18 +55,18 @@ pub(crate) struct Variant {
 /// The implementations on the hosts.
 #[derive(Debug)]
 pub(crate) struct Testbed<'r> {
-    rig: &'r Rig,
+    cluster: &'r Cluster,
     /// All implementations, this library first.
     pub variants: Vec<Variant>,
 }
 
 impl<'r> Testbed<'r> {
     /// Finds the installed implementations, and prints their versions. Programs are built in
-    /// `folder`, jobs run on the hosts of `rig`.
+    /// `folder`, jobs run on the hosts of `cluster`.
     ///
     /// # Errors
     /// If Open MPI's launcher, which starts all jobs, is missing.
-    pub(crate) fn open(rig: &'r Rig, prefix: &Prefix, folder: &Path) -> Result<Self> {
+    pub(crate) fn open(cluster: &'r Cluster, prefix: &Prefix, folder: &Path) -> Result<Self> {
         Launcher::OpenMpi.check()?;
         let search = Search {
             prefix: Some(prefix.root().to_owned()),
@@ -90,7 +90,7 @@ impl<'r> Testbed<'r> {
             }
             None => println!("{} is missing", Family::OpenShmem),
         }
-        Ok(Self { rig, variants })
+        Ok(Self { cluster, variants })
     }
 
     /// Runs a program of a variant; returns its output. None if this run or an earlier one failed.
@@ -108,7 +108,7 @@ impl<'r> Testbed<'r> {
         table::progress(&format!("{}: {program} {arguments} {place}", one.label));
         let result = one
             .build(program)
-            .and_then(|path| one.job(self.rig, &path, arguments, place));
+            .and_then(|path| one.job(self.cluster, &path, arguments, place));
         result
             .map_err(|error| {
                 let what = format!("{program} {arguments}, {place}");
@@ -170,11 +170,17 @@ impl Variant {
         words
     }
 
-    fn job(&self, rig: &Rig, program: &Path, arguments: &str, place: &Placement) -> Result<String> {
+    fn job(
+        &self,
+        cluster: &Cluster,
+        program: &Path,
+        arguments: &str,
+        place: &Placement,
+    ) -> Result<String> {
         let mut command = vec![program.display().to_string()];
         command.extend(arguments.split_whitespace().map(str::to_owned));
-        let host = rig.hosts().next().context("a rig has hosts")?;
-        let mut launch = rig.command(host, self.words(place, command));
+        let host = cluster.hosts().next().context("a cluster has hosts")?;
+        let mut launch = cluster.command(host, self.words(place, command));
         for (name, value) in Launcher::OpenMpi.variables() {
             launch = launch.env(name, value);
         }
@@ -187,10 +193,10 @@ impl Variant {
         let mut process = launch.spawn()?;
         let ended = process.wait(TIMEOUT)?;
         let left = match ended {
-            Some(_) => rig.left_after(SHUTDOWN)?,
+            Some(_) => cluster.remaining_after(SHUTDOWN)?,
             None => Vec::new(),
         };
-        rig.sweep()?;
+        cluster.sweep()?;
         let errors = job::summary(&process.stderr());
         match ended {
             None => bail!("no end within {} s: {errors}", TIMEOUT.as_secs()),

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use ferroshmem_benches::{LiveTable, Options, table};
-use ferroshmem_cluster::hosts::{Order, Placement};
+use ferroshmem_cluster::hosts::{Distribution, Placement};
 use pgas_microbench::output::microbench;
 use pgas_microbench::{Measurement, Quantity, Spread};
 
@@ -68,7 +68,7 @@ const NON_BLOCKING: f64 = 5.0;
 const PLACE: Placement = Placement {
     pes: 2,
     hosts: 2,
-    order: Order::Block,
+    distribution: Distribution::Block,
 };
 
 /// Nanoseconds by item (index), variant and turn.

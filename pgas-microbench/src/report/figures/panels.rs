@@ -82,7 +82,12 @@ impl Data<'_> {
     }
 
     /// Of each library that has both forms, `call` divided by `direct`, over bytes.
-    pub(super) fn call_to_direct(&self, rows: &Rows<'_>, title: &str, label: &str) -> Option<Panel> {
+    pub(super) fn call_to_direct(
+        &self,
+        rows: &Rows<'_>,
+        title: &str,
+        label: &str,
+    ) -> Option<Panel> {
         let lines = rows
             .forms(&["call"])
             .makers()
