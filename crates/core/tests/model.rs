@@ -67,9 +67,9 @@ impl Word for ModelWord {
 }
 
 /// Sleeps at once: spinning is only a faster way to the same states.
-struct AlwaysPoll;
+struct AlwaysSleep;
 
-impl WaitStrategy for AlwaysPoll {
+impl WaitStrategy for AlwaysSleep {
     fn poll_again(&mut self) -> bool {
         false
     }
@@ -115,7 +115,7 @@ fn a_posted_flag_wakes_all_waiters() {
             .map(|_| {
                 let (word, cells) = (word.clone(), cells.clone());
                 thread::spawn(move || {
-                    flag::wait(&*word, 1, || AlwaysPoll);
+                    flag::wait(&*word, 1, || AlwaysSleep);
                     assert_eq!(cells.read(0), 7);
                 })
             })
@@ -135,8 +135,8 @@ fn a_flag_posted_twice_is_not_missed() {
         let waiter = {
             let word = word.clone();
             thread::spawn(move || {
-                flag::wait_beyond(&*word, 0, || AlwaysPoll);
-                flag::wait(&*word, 2, || AlwaysPoll);
+                flag::wait_beyond(&*word, 0, || AlwaysSleep);
+                flag::wait(&*word, 2, || AlwaysSleep);
             })
         };
         flag::post(&*word, 1);
@@ -156,8 +156,8 @@ fn a_counter_gives_each_post_once_and_returns_to_zero() {
                 counter::post(&*word);
             })
         };
-        counter::take(&*word, &mut AlwaysPoll);
-        counter::take(&*word, &mut AlwaysPoll);
+        counter::take(&*word, &mut AlwaysSleep);
+        counter::take(&*word, &mut AlwaysSleep);
         poster.join().unwrap();
         assert_eq!(word.load(), 0);
     });
@@ -169,7 +169,7 @@ fn a_ticket_lock_excludes_and_hands_over() {
         let lock = Arc::new((ModelWord::new(), ModelWord::new()));
         let cells = Arc::new(Cells::new());
         let add = |lock: &(ModelWord, ModelWord), cells: &Cells| {
-            ticket::acquire(&lock.0, &lock.1, || AlwaysPoll);
+            ticket::acquire(&lock.0, &lock.1, || AlwaysSleep);
             cells.write(0, cells.read(0) + 1);
             ticket::release(&lock.0, &lock.1);
         };
@@ -226,7 +226,7 @@ fn the_central_barrier_holds_all_members() {
             move |_, epoch| {
                 let all = size as u32;
                 let nothing = || ();
-                central::arrive_and_wait(&arrivals, &release, all, epoch, || AlwaysPoll, nothing);
+                central::arrive_and_wait(&arrivals, &release, all, epoch, || AlwaysSleep, nothing);
             }
         });
     }
@@ -246,7 +246,7 @@ fn the_dissemination_barrier_holds_all_members() {
             move |me, epoch| {
                 let lane = |m: usize, k: usize| &lanes[m][epoch as usize % 2][k];
                 let post = |m, k| flag::post(lane(m, k), epoch);
-                let wait = |k| flag::wait(lane(me, k), epoch, || AlwaysPoll);
+                let wait = |k| flag::wait(lane(me, k), epoch, || AlwaysSleep);
                 dissemination::arrive_and_wait(me, size, post, wait);
             }
         });
@@ -262,7 +262,7 @@ fn the_tree_barrier_holds_all_members() {
                 // Of three members none is the third child: lane 2 can be the release.
                 let lane = |m: usize, k: usize| &lanes[m][epoch as usize % 2][k.min(2)];
                 let post = |m, k| flag::post(lane(m, k), epoch);
-                let wait = |k| flag::wait(lane(me, k), epoch, || AlwaysPoll);
+                let wait = |k| flag::wait(lane(me, k), epoch, || AlwaysSleep);
                 tree::arrive_and_wait(me, size, post, wait);
             }
         });
@@ -278,7 +278,7 @@ fn the_last_to_arrive_works_for_all() {
         let member = |me: usize, words: &(ModelWord, ModelWord), cells: &Cells| {
             cells.write(me, me as u32 + 1);
             let work = || cells.write(2, cells.read(0) + cells.read(1));
-            central::arrive_and_wait(&words.0, &words.1, 2, 1, || AlwaysPoll, work);
+            central::arrive_and_wait(&words.0, &words.1, 2, 1, || AlwaysSleep, work);
             assert_eq!(cells.read(2), 3);
         };
         let other = {
@@ -308,7 +308,7 @@ fn shared_tasks_are_done_once_before_anybody_leaves() {
             cells.write(me, 1);
             let task = |i: u32| cells.write(i as usize, cells.read(i as usize) + 1);
             for (epoch, expected) in [(1, 2), (2, 3)] {
-                sharing.arrive_and_share(2, epoch, 2, || AlwaysPoll, task);
+                sharing.arrive_and_share(2, epoch, 2, || AlwaysSleep, task);
                 assert_eq!((cells.read(0), cells.read(1)), (expected, expected));
             }
         };

@@ -27,6 +27,12 @@ pub struct Fabric {
     _helper: Helper,
 }
 
+impl std::fmt::Debug for Fabric {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Fabric").field(&self.name()).finish()
+    }
+}
+
 impl Fabric {
     /// Opens the library, chooses a provider and starts the helper thread.
     ///

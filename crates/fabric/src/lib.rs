@@ -36,6 +36,7 @@ mod slip;
 mod source;
 #[doc(hidden)]
 pub mod sys;
+mod tagged;
 mod ticket;
 mod transfer;
 
@@ -48,3 +49,4 @@ pub use error::Error;
 pub use fabric::{Events, Fabric};
 pub use idle::yield_core;
 pub use operation::{AtomicOp, Blocks, Op, Remote, Width};
+pub use tagged::TaggedMessage;

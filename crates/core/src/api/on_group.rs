@@ -6,14 +6,14 @@ use std::ffi::c_int;
 use super::{Reduce, ops::Sum};
 use crate::collective::alltoall::Strides;
 use crate::collective::{across, alltoall, broadcast, collect, reduce, scan};
-use crate::fatal::fatal;
+use crate::failure::fatal::fatal;
 use crate::group::{Group, Places};
-use crate::runtime::Runtime;
+use crate::node::Node;
 
 /// A call under way. The safety of its methods is that of the C routines: `dest` and `source`
 /// are symmetric and valid for the lengths that the standard demands.
 pub(super) struct OnGroup<'a> {
-    pub rt: &'a Runtime,
+    pub node: &'a Node,
     pub group: &'a Group<'a>,
 }
 
@@ -32,8 +32,8 @@ impl<'a> OnGroup<'a> {
         if n == 0 {
             return Places::at_stride(addr.cast_mut(), 0, self.group.me);
         }
-        self.rt
-            .places(self.group, argument, addr, n * size_of::<T>())
+        let memory = &self.node.transport.memory;
+        Places::resolve(memory, self.group, argument, addr, n * size_of::<T>())
     }
 
     /// The same call where the members are not one part of a node. Out of the way of calls
@@ -42,7 +42,7 @@ impl<'a> OnGroup<'a> {
     #[inline(never)]
     fn across(&self, body: impl FnOnce(&across::Call<'_>)) {
         body(&across::Call {
-            rt: self.rt,
+            node: self.node,
             group: self.group,
             across: self.group.across(),
         });
@@ -51,7 +51,7 @@ impl<'a> OnGroup<'a> {
     /// With `SHMEM_CHECK=1`: the two arrays, lengths in bytes, do not overlap, unless they are
     /// the same and may be.
     fn apart<T>(&self, dest: *mut T, to: usize, source: *const T, from: usize, may_be_same: bool) {
-        if !self.rt.settings.check || to == 0 || from == 0 {
+        if !self.node.settings.check || to == 0 || from == 0 {
             return;
         }
         let (d, s) = (dest.addr(), source.addr());

@@ -9,6 +9,7 @@
 //! is safe where the standard allows it.
 
 pub mod across;
+pub mod active_set;
 pub mod alltoall;
 pub mod broadcast;
 pub mod collect;
@@ -16,6 +17,7 @@ mod cube;
 pub mod reduce;
 pub mod scan;
 mod scratch;
+pub mod split;
 #[cfg(test)]
 mod tests;
 

@@ -5,15 +5,15 @@ use std::sync::atomic::Ordering;
 
 use super::mail::Mail;
 use super::{Group, Link};
-use crate::fatal::fatal;
+use crate::failure::fatal::fatal;
 use crate::job::region::{name_from_words, name_to_words};
-use crate::runtime::Runtime;
+use crate::node::Node;
 
 impl Group<'_> {
     /// Checks, if checks are on, that all members are here with the same `arguments`.
     #[inline]
-    pub fn check_agreement(&self, rt: &Runtime, arguments: &[(&str, u64)]) {
-        if rt.settings.check && self.size > 1 {
+    pub fn check_agreement(&self, node: &Node, arguments: &[(&str, u64)]) {
+        if node.settings.check && self.size > 1 {
             self.agree_on_routine();
             self.agree_on_arguments(arguments);
         }

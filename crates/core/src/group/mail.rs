@@ -1,14 +1,15 @@
-//! How members that may be on different nodes reach each other: notes and long messages in their
+//! How members that may be on different nodes reach each other: tagged and long messages in their
 //! mailboxes, written by stores on a node and over the fabric between nodes.
 
 use std::sync::atomic::AtomicU32;
 
-use super::note::{self, Note};
+use ferroshmem_fabric::TaggedMessage;
+
 use super::span::Spanning;
 use crate::choice::{Algorithm, Choice, Collective, Form};
 use crate::job::mailboxes;
 use crate::job::region::{LANDING, MailLane, MailPage};
-use crate::nodes::Link;
+use crate::transport::internode::Internode;
 use crate::wait::WaitReason;
 
 /// Which members write to each other.
@@ -56,7 +57,7 @@ impl Mail<'_> {
 
     /// This PE's own lane.
     fn lane(&self, (parity, lane): (usize, usize)) -> &'static MailLane {
-        &self.page_of(self.spanning.rt.job.index).lanes[parity][lane]
+        &self.page_of(self.spanning.node.job.index).lanes[parity][lane]
     }
 
     /// Where a lane is in every PE's mailbox.
@@ -86,20 +87,20 @@ impl Mail<'_> {
         value: *const u8,
         bytes: usize,
     ) {
-        let Spanning { rt, link, .. } = self.spanning;
+        let Spanning { node, link, .. } = self.spanning;
         let pe = self.pe(member);
         // SAFETY: the caller's promise.
-        let note = unsafe { Note::new(number, value, bytes) };
-        if let Some(index) = rt.job.placement.index_here(pe) {
-            note.show(&self.page_of(index).lanes[parity][lane]);
-            return rt.announce(pe);
+        let message = unsafe { TaggedMessage::from_raw(number, value, bytes) };
+        if let Some(index) = node.job.placement.index_here(pe) {
+            message.store(&self.page_of(index).lanes[parity][lane].words);
+            return node.transport.notify(pe);
         }
-        let at = Link::mailbox(pe, self.offset(parity, lane));
-        let words = note.words();
+        let at = Internode::mailbox(pe, self.offset(parity, lane));
+        let words = message.words();
         // SAFETY: live words; the lane has room, and mailboxes are the library's.
         unsafe {
             link.fabric()
-                .inject(&link.stream, at, words.as_ptr().cast(), size_of_val(words));
+                .inject(&link.context, at, words.as_ptr().cast(), size_of_val(words));
         }
     }
 
@@ -126,20 +127,20 @@ impl Mail<'_> {
         bytes: usize,
     ) {
         debug_assert!(bytes <= LANDING);
-        let Spanning { rt, link, .. } = self.spanning;
+        let Spanning { node, link, .. } = self.spanning;
         let pe = self.pe(member);
         let at = self.landing(message).expect("the team has room");
         // SAFETY: the caller's promise; mailboxes are the library's.
         unsafe {
-            match rt.job.placement.index_here(pe) {
+            match node.job.placement.index_here(pe) {
                 Some(index) => link
                     .mailboxes
                     .of(index)
                     .add(at)
                     .copy_from_nonoverlapping(from, bytes),
                 None => link.fabric().put_local_completion(
-                    &link.stream,
-                    Link::mailbox(pe, at),
+                    &link.context,
+                    Internode::mailbox(pe, at),
                     from,
                     bytes,
                 ),
@@ -149,15 +150,15 @@ impl Mail<'_> {
 
     /// A message that has come: its lane is posted.
     pub(super) fn landed(&self, message: (usize, usize)) -> *const u8 {
-        let Spanning { rt, link, .. } = self.spanning;
+        let Spanning { node, link, .. } = self.spanning;
         let at = self.landing(message).expect("the team has room");
-        link.mailboxes.of(rt.job.index).wrapping_add(at)
+        link.mailboxes.of(node.job.index).wrapping_add(at)
     }
 
     /// Completes the messages started: what they were sent from may be changed.
     pub(super) fn settle(&self) {
         let link = self.spanning.link;
-        link.fabric().quiet(&link.stream);
+        link.fabric().quiet(&link.context);
     }
 
     /// Waits until a lane of this PE shows `number`, with a value of `bytes` bytes.
@@ -171,9 +172,9 @@ impl Mail<'_> {
         what: &WaitReason<'_>,
     ) {
         let lane = self.lane(lane);
-        self.spanning
-            .rt
-            .wait_for_mail(what, || note::is_there(lane, number, bytes));
+        self.spanning.node.transport.wait_for_flag(what, || {
+            TaggedMessage::has_arrived(&lane.words, number, bytes)
+        });
     }
 
     /// As [`wait`](Self::wait), and copies the value.
@@ -191,7 +192,7 @@ impl Mail<'_> {
     ) {
         self.wait(lane, number, bytes, what);
         // SAFETY: the caller's promise.
-        unsafe { note::read(self.lane(lane), value, bytes) };
+        unsafe { TaggedMessage::read(&self.lane(lane).words, value, bytes) };
     }
 
     /// The algorithm between so many members: the user's, or by length.
@@ -199,7 +200,7 @@ impl Mail<'_> {
         /// Longer reductions move less by Rabenseifner's algorithm.
         const LONG: usize = 16 << 10;
 
-        let forced = self.spanning.rt.selection.forced_for(collective);
+        let forced = self.spanning.node.selection.forced_for(collective);
         let algorithm = match (collective, forced) {
             (Collective::Reduce, Some(forced)) if forced.has_both_forms() => forced,
             (Collective::Reduce, _) if bytes > LONG && size > 2 => Algorithm::Rabenseifner,

@@ -5,13 +5,10 @@
 //! ([`crate::job::region::TeamSlot`]); all use of them goes through an [`Epoch`]. Where the
 //! members' data are is told by [`Places`].
 
-pub(crate) mod active_set;
 mod agreement;
 mod epoch;
 mod mail;
-pub(crate) mod note;
 mod places;
-mod reach;
 mod sharing;
 mod span;
 mod stream;
@@ -23,11 +20,14 @@ mod work_array;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
+use ferroshmem_fabric::Blocks;
+
 use crate::choice::{Algorithm, Choice, Collective, Form, Plan};
 use crate::job::region::{TeamSlot, WaitKind};
 use crate::kernel;
-use crate::runtime::Runtime;
-use crate::team::{Members, Team};
+use crate::node::Node;
+use crate::team::{Members, Stream, Team};
+use crate::transport::Transport;
 use crate::wait::{POLICY, WaitReason};
 
 use mail::Mail;
@@ -37,7 +37,6 @@ pub(crate) use epoch::Epoch;
 pub(crate) use places::Places;
 pub(crate) use sharing::Work;
 pub(crate) use span::Across;
-pub(crate) use stream::Stream;
 pub(crate) use traffic::Traffic;
 pub(crate) use work_array::{SYNC_SIZE, WorkArray};
 
@@ -105,24 +104,25 @@ impl Slots<'_> {
 impl<'a> Group<'a> {
     /// A collective of a team, entered now.
     #[inline]
-    pub fn of_team(rt: &'a Runtime, name: &'static str, team: &'a Team) -> Self {
-        Self::over_slots(rt, name, team, WaitKind::Team)
+    pub fn of_team(node: &'a Node, name: &'static str, team: &'a Team) -> Self {
+        Self::over_slots(node, name, team, WaitKind::Team)
     }
 
+    /// A collective of a team whose waits are reported as `kind`.
     #[inline]
-    fn over_slots(rt: &'a Runtime, name: &'static str, team: &'a Team, kind: WaitKind) -> Self {
-        team.enter(rt);
+    pub fn over_slots(node: &'a Node, name: &'static str, team: &'a Team, kind: WaitKind) -> Self {
+        team.enter(node);
         match &team.span {
-            None => Self::of_part(rt, name, team, kind),
-            Some(span) => Self::spanning(rt, name, team, span, kind),
+            None => Self::of_part(node, name, team, kind),
+            Some(span) => Self::spanning(node, name, team, span, kind),
         }
     }
 
     /// The PEs of this PE's part of a team.
     #[inline]
-    fn of_part(rt: &'a Runtime, name: &'static str, team: &'a Team, kind: WaitKind) -> Self {
+    fn of_part(node: &'a Node, name: &'static str, team: &'a Team, kind: WaitKind) -> Self {
         let slots = Slots {
-            first: NonNull::from(team.slot(rt, 0)),
+            first: NonNull::from(team.slot(node, 0)),
             step: team.near.stride as isize * size_of::<TeamSlot>() as isize,
             near: &team.near,
             epoch: &team.epoch,
@@ -135,7 +135,7 @@ impl<'a> Group<'a> {
             name,
             me: team.near_index,
             size: team.near.size,
-            reproducible: rt.settings.reproducible,
+            reproducible: node.settings.reproducible,
             crowded: POLICY.oversubscribed(),
             members: if team.span.is_none() {
                 team.members
@@ -143,6 +143,20 @@ impl<'a> Group<'a> {
                 team.near
             },
             link: Link::Slots(slots),
+            traffic: Traffic::default(),
+        }
+    }
+
+    /// A collective of an active set that has no team, entered now by member `me`.
+    pub fn over_work_array(array: WorkArray<'a>, me: usize, reproducible: bool) -> Self {
+        Self {
+            name: array.name,
+            me,
+            size: array.members.size,
+            reproducible,
+            crowded: POLICY.oversubscribed(),
+            members: array.members,
+            link: Link::WorkArray(array),
             traffic: Traffic::default(),
         }
     }
@@ -241,7 +255,10 @@ impl<'a> Group<'a> {
         // SAFETY: the caller's promise.
         unsafe {
             match self.far(member) {
-                Some((rt, pe)) => rt.copy_from(self.name, to, from.of(self.me), pe, bytes),
+                Some((transport, pe)) => {
+                    let call = transport.internal_call(self.name, pe);
+                    transport.get(&call, to.cast(), from.of(self.me).cast(), bytes);
+                }
                 None => copy_apart(to, from.of(member), bytes),
             }
         }
@@ -258,7 +275,10 @@ impl<'a> Group<'a> {
         // SAFETY: the caller's promise.
         unsafe {
             match self.far(member) {
-                Some((rt, pe)) => rt.copy_to(self.name, to.of(self.me), pe, from, bytes),
+                Some((transport, pe)) => {
+                    let call = transport.internal_call(self.name, pe);
+                    transport.put(&call, to.of(self.me).cast(), from.cast(), bytes);
+                }
                 None => copy_apart(to.of(member), from, bytes),
             }
         }
@@ -278,21 +298,28 @@ impl<'a> Group<'a> {
         elem: usize,
         n: usize,
     ) {
-        let Some((rt, pe)) = self.far(member) else {
+        let Some((transport, pe)) = self.far(member) else {
             unreachable!("on a node strided arrays are copied in place");
         };
         self.traffic.moved(n * elem, n * elem);
-        let own = to.of(self.me);
+        let own = to.of(self.me).cast();
+        let call = transport.internal_call(self.name, pe);
+        let blocks = Blocks {
+            bytes: elem,
+            count: n,
+            local_stride: from_step as isize,
+            remote_stride: to_step as isize,
+        };
         // SAFETY: the caller's promise.
-        unsafe { rt.copy_strided_to(self.name, own, to_step, pe, (from, from_step), elem, n) };
+        unsafe { transport.put_blocks(&call, own, from.cast(), blocks) };
     }
 
     /// How a member's arrays are reached, if not by pointers: as those of a PE.
-    fn far(&self, member: usize) -> Option<(&'a Runtime, usize)> {
+    fn far(&self, member: usize) -> Option<(&'a Transport, usize)> {
         match &self.link {
-            Link::Mail(mail) => Some((mail.spanning.rt, mail.pe(member))),
-            Link::WorkArray(array) if array.rt.link.is_some() => {
-                Some((array.rt, array.members.pe(member)))
+            Link::Mail(mail) => Some((&mail.spanning.node.transport, mail.pe(member))),
+            Link::WorkArray(array) if array.transport.internode().is_some() => {
+                Some((array.transport, array.members.pe(member)))
             }
             _ => None,
         }

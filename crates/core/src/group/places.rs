@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use super::Group;
-use crate::runtime::Runtime;
+use crate::memory::{Argument, SymmetricMemory};
 
 /// The members' copies of one symmetric array of `T`.
 pub struct Places<'a, T> {
@@ -109,52 +109,56 @@ impl<'a, T> Places<'a, T> {
     }
 }
 
-impl Runtime {
+impl<'a, T> Places<'a, T> {
     /// Where the members' copies of the `len` bytes at `addr` are. An address that is not
     /// symmetric ends the job; `argument` is its name in the prototype.
     #[inline]
-    pub fn places<T>(
-        &self,
+    pub fn resolve(
+        memory: &'a SymmetricMemory,
         group: &Group<'_>,
         argument: &str,
         addr: *const T,
         len: usize,
-    ) -> Places<'_, T> {
-        let start = addr.cast();
-        let mine = self.own(group.name, argument, start, len);
+    ) -> Self {
+        let argument = Argument {
+            routine: group.name,
+            name: argument,
+        };
+        let mine = memory.own(argument, addr.cast(), len);
         if !group.is_near() {
             // The others' copies are not for pointers: see `Group::get` and `Group::put`.
-            return Places::at_stride(mine.cast(), 0, group.me);
+            return Self::at_stride(mine.cast(), 0, group.me);
         }
-        if self.space.at_stride() && !self.space.has_strangers() {
-            let stride = 1isize << self.space.log2_stride();
+        let space = memory.space;
+        if space.at_stride() && !space.any_runs_other_program() {
+            let stride = 1isize << space.log2_stride();
             let step = group.near().stride as isize * stride;
-            return Places::at_stride(mine.cast(), step, group.me);
+            return Self::at_stride(mine.cast(), step, group.me);
         }
-        self.scattered_places(group, argument, addr, len)
+        Self::resolve_each(memory, group, argument, addr, len)
     }
 
-    /// As [`places`](Self::places), where not all that is symmetric obeys the rule of the stride:
+    /// As [`resolve`](Self::resolve), where not all that is symmetric obeys the rule of the stride:
     /// every member is looked at.
     #[cold]
     #[inline(never)]
-    fn scattered_places<T>(
-        &self,
+    fn resolve_each(
+        memory: &'a SymmetricMemory,
         group: &Group<'_>,
-        argument: &str,
+        argument: Argument<'_>,
         addr: *const T,
         len: usize,
-    ) -> Places<'_, T> {
-        let start = addr.cast();
+    ) -> Self {
         for member in 0..group.size {
-            self.mate(group.name, argument, start, len, group.near().pe(member));
+            let peer = (group.near().pe(member), group.pe(member));
+            memory.of_node_peer(argument, addr.cast(), len, peer);
         }
-        match self.space.scattered(addr.addr()) {
-            Some((bases, offset)) => Places::scattered(group, bases, offset),
+        match memory.space.scattered(addr.addr()) {
+            Some((bases, offset)) => Self::scattered(group, bases, offset),
             None => {
-                let stride = 1isize << self.space.log2_stride();
+                let stride = 1isize << memory.space.log2_stride();
                 let step = group.near().stride as isize * stride;
-                Places::at_stride(addr.cast_mut(), step, group.me)
+                Self::at_stride(addr.cast_mut(), step, group.me)
             }
         }
     }

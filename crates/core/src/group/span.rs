@@ -6,16 +6,16 @@ use super::mail::{Mail, Page};
 use super::{Group, Link, Traffic};
 use crate::job::mailboxes;
 use crate::job::region::{self, MailPage, WaitKind};
-use crate::nodes;
-use crate::runtime::Runtime;
+use crate::node::Node;
 use crate::team::{Span, Team};
+use crate::transport::internode::Internode;
 use crate::wait::POLICY;
 
 /// A team of several parts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spanning<'a> {
-    pub(super) rt: &'a Runtime,
-    pub(super) link: &'static nodes::Link,
+    pub(super) node: &'a Node,
+    pub(super) link: &'static Internode,
     pub(super) team: &'a Team,
     pub(super) span: &'a Span,
     kind: WaitKind,
@@ -37,7 +37,7 @@ pub struct Across<'a> {
 impl<'a> Spanning<'a> {
     /// What a wait for other members is reported as.
     pub(super) fn wait(&self) -> (WaitKind, usize, u32, u32) {
-        let own = &self.team.slot(self.rt, self.team.near_index).own;
+        let own = &self.team.slot(self.node, self.team.near_index).own;
         let entered = own.entered.load(Ordering::Relaxed);
         (self.kind, 0, self.team.id as u32, entered)
     }
@@ -46,7 +46,7 @@ impl<'a> Spanning<'a> {
         &self
             .link
             .mailboxes
-            .mail(self.rt.job.index, self.team.id)
+            .mail(self.node.job.index, self.team.id)
             .all
     }
 
@@ -75,7 +75,9 @@ impl<'a> Spanning<'a> {
     fn read(&self, member: usize, at: usize) -> u64 {
         let page = std::mem::offset_of!(region::Mail, all);
         let at = mailboxes::mail_offset(self.team.id) + page + at;
-        self.rt.read_mailbox(self.team.members.pe(member), at)
+        self.node
+            .transport
+            .read_mailbox(self.team.members.pe(member), at)
     }
 
     fn by_mail(&self, name: &'static str, page: Page, me: usize, size: usize) -> Group<'a> {
@@ -83,7 +85,7 @@ impl<'a> Spanning<'a> {
             name,
             me,
             size,
-            reproducible: self.rt.settings.reproducible,
+            reproducible: self.node.settings.reproducible,
             crowded: POLICY.oversubscribed(),
             members: self.team.members,
             link: Link::Mail(Mail {
@@ -100,7 +102,7 @@ impl<'a> Group<'a> {
     #[cold]
     #[inline(never)]
     pub(super) fn spanning(
-        rt: &'a Runtime,
+        node: &'a Node,
         name: &'static str,
         team: &'a Team,
         span: &'a Span,
@@ -110,12 +112,12 @@ impl<'a> Group<'a> {
             name,
             me: team.index,
             size: team.members.size,
-            reproducible: rt.settings.reproducible,
+            reproducible: node.settings.reproducible,
             crowded: POLICY.oversubscribed(),
             members: team.members,
             link: Link::Span(Spanning {
-                rt,
-                link: rt.link(),
+                node,
+                link: node.transport.remote(),
                 team,
                 span,
                 kind,
@@ -135,7 +137,7 @@ impl<'a> Group<'a> {
 
     fn across_parts(&self, spanning: Spanning<'a>) -> Across<'a> {
         let Spanning {
-            rt,
+            node,
             team,
             span,
             kind,
@@ -145,7 +147,7 @@ impl<'a> Group<'a> {
         let parts = span.leaders.len();
         Across {
             span,
-            near: Group::of_part(rt, self.name, team, kind),
+            near: Group::of_part(node, self.name, team, kind),
             leaders: leads.then(|| spanning.by_mail(self.name, Page::Leaders, span.part, parts)),
             all: spanning.by_mail(self.name, Page::All, team.index, team.members.size),
         }
@@ -178,7 +180,7 @@ impl<'a> Group<'a> {
     #[inline]
     pub fn is_near(&self) -> bool {
         matches!(self.link, Link::Slots(_))
-            || matches!(&self.link, Link::WorkArray(array) if array.rt.link.is_none())
+            || matches!(&self.link, Link::WorkArray(array) if array.transport.internode().is_none())
     }
 }
 
@@ -191,28 +193,6 @@ impl Across<'_> {
         }
         if self.near.size > 1 {
             self.near.sync();
-        }
-    }
-}
-
-impl Runtime {
-    /// A word in the mailbox of PE `pe`, `at` bytes from its start.
-    pub fn read_mailbox(&self, pe: usize, at: usize) -> u64 {
-        let link = self.link();
-        match self.job.placement.index_here(pe) {
-            Some(index) => {
-                // SAFETY: an aligned word of a mailbox, all of which is mapped and atomic.
-                let word = unsafe { &*link.mailboxes.of(index).add(at).cast::<AtomicU64>() };
-                word.load(Ordering::Acquire)
-            }
-            None => {
-                let mut word = 0u64;
-                let from = nodes::Link::mailbox(pe, at);
-                let to = (&raw mut word).cast();
-                // SAFETY: a live word.
-                unsafe { link.fabric().get(&link.stream, to, from, size_of::<u64>()) };
-                word
-            }
         }
     }
 }

@@ -7,51 +7,11 @@
 //! only after all members have taken b - K: then nobody needs what the entry holds. So no two
 //! members are more than K broadcasts apart, and the counts can be compared although they wrap.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 
 use super::{Group, Link};
 use crate::job::region::{STREAM_BYTES, STREAM_ENTRIES};
 use crate::wait::{Waiter, flag};
-
-/// Where this PE is in the broadcasts of a team.
-#[derive(Debug, Default)]
-pub struct Stream {
-    /// Broadcasts taken part in.
-    number: AtomicU32,
-    /// All members are known to have taken this one.
-    taken_by_all: AtomicU32,
-}
-
-impl Stream {
-    /// Whether there were no broadcasts.
-    pub fn is_unused(&self) -> bool {
-        self.number.load(Ordering::Relaxed) == 0
-    }
-
-    /// After `number` broadcasts, which all have taken.
-    #[cfg(test)]
-    pub fn after(number: u32) -> Self {
-        Self {
-            number: AtomicU32::new(number),
-            taken_by_all: AtomicU32::new(number),
-        }
-    }
-
-    /// Whether all are known to have taken broadcast `number`.
-    #[inline]
-    fn is_taken(&self, number: u32) -> bool {
-        let known = self.taken_by_all.load(Ordering::Relaxed);
-        known.wrapping_sub(number).cast_signed() >= 0
-    }
-
-    /// Notes that all have taken broadcast `number`.
-    #[inline]
-    fn note_taken(&self, number: u32) {
-        if !self.is_taken(number) {
-            self.taken_by_all.store(number, Ordering::Relaxed);
-        }
-    }
-}
 
 impl Group<'_> {
     /// Takes part in a broadcast of `bytes` bytes, [`STREAM_BYTES`] at most: the root sends what

@@ -8,10 +8,10 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
-use super::{Group, Link, Places, Slots, Stream, Traffic};
+use super::{Group, Link, Places, Slots, Traffic};
 use crate::choice::{Algorithm, Collective, Plan};
 use crate::job::region::{STREAM_ENTRIES, TeamSlot, WaitKind};
-use crate::team::Members;
+use crate::team::{Members, Stream};
 use crate::wait::flag;
 
 /// The slots of one group.

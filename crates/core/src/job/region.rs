@@ -19,6 +19,8 @@
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
+use ferroshmem_fabric::TaggedMessage;
+
 use crate::choice::{EAGER, Tuning};
 
 /// First word of the region.
@@ -43,7 +45,7 @@ pub const SMALL: usize = 48;
 /// Bytes of value that travel in the cache line of a flag.
 pub const LANE_BYTES: usize = 56;
 /// The same where it comes over the fabric: half of each word says that the other half is there.
-pub const NOTE_BYTES: usize = 32;
+pub const NOTE_BYTES: usize = TaggedMessage::BYTES;
 /// Bytes of the header, and offset of the first [`PeBlock`].
 pub const PE_BLOCKS: usize = 4096;
 
@@ -404,11 +406,11 @@ pub struct Mail {
     pub all: MailPage,
 }
 
-/// What comes over the fabric for one lane of an epoch: see [`crate::group::note`].
+/// What comes over the fabric for one lane of an epoch: see [`TaggedMessage`].
 #[repr(C, align(64))]
 pub struct MailLane {
     /// Half value, half the number of the epoch that it belongs to.
-    pub words: [AtomicU64; 2 * NOTE_BYTES / size_of::<u64>()],
+    pub words: [AtomicU64; TaggedMessage::WORDS],
 }
 
 /// Small values, and the owner's count of epochs.

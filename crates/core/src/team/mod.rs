@@ -2,35 +2,29 @@
 
 mod members;
 mod parts;
-mod span;
-mod split;
+pub(crate) mod span;
+pub(crate) mod stream;
 
 pub(crate) use members::Members;
 pub(crate) use parts::Parts;
 pub(crate) use span::Span;
-pub(crate) use split::{create_for_active_set, split_2d, split_strided};
+pub(crate) use stream::Stream;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::choice::{Plan, Selection};
-use crate::fatal::fatal;
-use crate::group::{Group, Stream};
+use crate::constants::TEAM_INVALID;
+use crate::failure::fatal::fatal;
 use crate::handle::Table;
 use crate::job::Attachment;
 use crate::job::region::TeamSlot;
-use crate::nodes::Link;
-use crate::runtime::Runtime;
+use crate::node::Node;
+use crate::transport::internode::Internode;
 
 /// Id of the world team.
 pub(crate) const WORLD: usize = 0;
 /// Id of the team of PEs that share memory.
 pub(crate) const SHARED: usize = 1;
-/// Team ids that exist from the start.
-pub(crate) const PREDEFINED: usize = 2;
-
-/// `SHMEM_TEAM_INVALID` as an integer.
-pub(crate) const INVALID_HANDLE: usize = 0;
-
 /// A team as one of its PEs sees it.
 #[derive(Debug)]
 pub struct Team {
@@ -59,6 +53,17 @@ pub struct Team {
 }
 
 impl Team {
+    /// The world number of PE `pe` of the team, which must be valid.
+    #[inline]
+    pub fn world_pe(&self, routine: &str, pe: i32) -> usize {
+        let size = self.members.size;
+        if pe as u32 as usize >= size {
+            let of = if self.id == WORLD { "job" } else { "team" };
+            out_of_range(routine, pe, size, of);
+        }
+        self.members.pe(pe as usize)
+    }
+
     /// The C handle: id + 1 in the low 16 bits, above it a count that tells a destroyed
     /// team from a new one with its id.
     pub fn handle(&self) -> usize {
@@ -67,16 +72,16 @@ impl Team {
 
     /// The slot of member `index` of this PE's part.
     #[inline]
-    pub fn slot(&self, rt: &Runtime, index: usize) -> &'static TeamSlot {
-        rt.job.control.team_slot(self.id, self.near.pe(index))
+    pub fn slot(&self, node: &Node, index: usize) -> &'static TeamSlot {
+        node.job.control.team_slot(self.id, self.near.pe(index))
     }
 
     /// Leaves the slot to the next team with this id, after the last synchronisation: with the
     /// count of epochs, and without broadcasts.
-    pub fn leave(&self, rt: &Runtime) {
-        let slot = self.slot(rt, self.near_index);
+    pub fn leave(&self, node: &Node) {
+        let slot = self.slot(node, self.near_index);
         if let Some(span) = &self.span {
-            span.leave(rt.link(), rt.job.index, self.id);
+            span.leave(node.transport.remote(), node.job.index, self.id);
         }
         if !self.stream.is_unused() {
             for entry in &slot.stream.entries {
@@ -90,12 +95,24 @@ impl Team {
 
     /// Notes that this PE enters a collective; returns its number on the team.
     #[inline]
-    pub fn enter(&self, rt: &Runtime) -> u32 {
-        let entered = &self.slot(rt, self.near_index).own.entered;
+    pub fn enter(&self, node: &Node) -> u32 {
+        let entered = &self.slot(node, self.near_index).own.entered;
         let number = entered.load(Ordering::Relaxed).wrapping_add(1);
         entered.store(number, Ordering::Release);
         number
     }
+}
+
+/// Ends the job over a PE number that does not exist in a job or team, `of`, of `size` PEs.
+#[cold]
+pub(crate) fn out_of_range(routine: &str, pe: i32, size: usize, of: &str) -> ! {
+    fatal(
+        routine,
+        format_args!(
+            "PE {pe} is out of range: this {of} has PEs 0 to {}",
+            size - 1
+        ),
+    )
 }
 
 /// The PEs whose memory is mapped here, as a team: those of this node, or those around this PE
@@ -129,14 +146,17 @@ fn sharers(job: &Attachment) -> Members {
 }
 
 /// A team about to be made.
-struct NewTeam {
-    id: usize,
-    members: Members,
-    num_contexts: i32,
+pub struct NewTeam {
+    /// Its id, which the members have agreed on.
+    pub id: usize,
+    /// Its PEs.
+    pub members: Members,
+    /// Contexts that its creator asked room for.
+    pub num_contexts: i32,
     /// Count of epochs that its slots were left at.
-    epoch: u32,
+    pub epoch: u32,
     /// The same of its mail.
-    mail: [u32; 2],
+    pub mail: [u32; 2],
 }
 
 impl NewTeam {
@@ -176,7 +196,7 @@ impl Teams {
     /// of the world team were left at. The error is one line for the user.
     pub fn new(
         job: &Attachment,
-        link: Option<&'static Link>,
+        link: Option<&'static Internode>,
         selection: &Selection,
     ) -> Result<Self, String> {
         let this = Self {
@@ -217,7 +237,7 @@ impl Teams {
     #[inline]
     pub fn find(&self, name: &str, handle: usize) -> Option<&Team> {
         let team = self.get(handle);
-        if team.is_none() && handle != INVALID_HANDLE {
+        if team.is_none() && handle != TEAM_INVALID {
             fatal(name, format_args!("{handle:#x} is not a live team"));
         }
         team
@@ -231,19 +251,21 @@ impl Teams {
             .expect("the world team is there from the start")
     }
 
-    fn insert(&self, rt: &Runtime, new: NewTeam) -> usize {
+    /// Adds a team to this PE's; its handle.
+    pub fn insert(&self, node: &Node, new: NewTeam) -> usize {
         let generation = self
             .generation
             .fetch_add(1, Ordering::Relaxed)
             .wrapping_add(1);
         let id = new.id;
-        let team = new.build(rt.job, &rt.selection, generation);
+        let team = new.build(node.job, &node.selection, generation);
         let handle = team.handle();
         self.table.insert_at(id, team);
         handle
     }
 
-    fn remove(&self, id: usize) {
+    /// Drops the team with an id.
+    pub fn remove(&self, id: usize) {
         self.table.remove(id);
     }
 
@@ -252,30 +274,8 @@ impl Teams {
         self.table.get(id)
     }
 
-    /// Drops a team without asking its other members: the library is being finalised.
-    pub fn forget(&self, rt: &Runtime, id: usize) {
-        self.remove(id);
-        split::release_id(rt, id);
-    }
-
     /// Ids of all live teams.
     pub fn ids(&self) -> Vec<usize> {
         self.table.iter().map(|(id, _)| id).collect()
     }
-}
-
-/// Destroys a team: collective over its members.
-pub(crate) fn destroy(rt: &Runtime, name: &'static str, handle: usize) {
-    let Some(team) = rt.teams.find(name, handle) else {
-        return;
-    };
-    if team.id < PREDEFINED {
-        fatal(name, "the predefined teams cannot be destroyed");
-    }
-    crate::context::destroy_of_team(rt, handle);
-    Group::of_team(rt, name, team).sync();
-    let id = team.id;
-    team.leave(rt);
-    rt.teams.remove(id);
-    split::release_id(rt, id);
 }

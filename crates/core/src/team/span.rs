@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{Members, Parts};
 use crate::job::region::Mail;
-use crate::nodes::Link;
+use crate::transport::internode::Internode;
 
 /// The parts of a team.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl Span {
     }
 
     /// Leaves the mail to the next team with this id.
-    pub fn leave(&self, link: &Link, index: usize, id: usize) {
+    pub fn leave(&self, link: &Internode, index: usize, id: usize) {
         let mail = link.mailboxes.mail(index, id);
         for (page, epoch) in [&mail.leaders, &mail.all].into_iter().zip(&self.epochs) {
             page.epoch
@@ -53,13 +53,13 @@ impl Span {
 }
 
 /// Where the pages of a team's mail are in it.
-pub(super) const PAGES: [usize; 2] = [
+pub(crate) const PAGES: [usize; 2] = [
     std::mem::offset_of!(Mail, leaders),
     std::mem::offset_of!(Mail, all),
 ];
 
 /// The counts that PE `index` of this node has left the mail of team `id` at.
-pub(super) fn epochs(link: &Link, index: usize, id: usize) -> [u32; 2] {
+pub(crate) fn epochs(link: &Internode, index: usize, id: usize) -> [u32; 2] {
     let mail = link.mailboxes.mail(index, id);
     [&mail.leaders, &mail.all].map(|page| page.epoch.load(Ordering::Acquire))
 }

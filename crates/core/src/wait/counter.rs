@@ -14,7 +14,7 @@ pub fn has_post(word: &impl Word) -> bool {
     word.load() >= ONE
 }
 
-/// Adds one post and wakes who sleeps on it. Releases all earlier writes.
+/// Adds one post and wakes the waiter if it sleeps. Releases all earlier writes.
 #[inline]
 pub fn post(word: &impl Word) {
     if word.fetch_add(ONE) & ASLEEP != 0 {

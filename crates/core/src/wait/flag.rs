@@ -13,7 +13,7 @@ pub fn reached(value: u32, target: u32) -> bool {
     value.wrapping_sub(target) & VALUE <= VALUE / 2
 }
 
-/// Sets the flag to `value` and wakes who sleeps on it. Releases all earlier writes.
+/// Sets the flag to `value` and wakes the PEs that sleep on it. Releases all earlier writes.
 #[inline]
 pub fn post(word: &impl Word, value: u32) {
     if word.swap(value << 1) & ASLEEP != 0 {
@@ -27,11 +27,11 @@ pub fn value(word: &impl Word) -> u32 {
     word.load() >> 1
 }
 
-/// Waits until the flag shows `value`. Acquires what its poster released. `strategy` is asked
-/// for only if the flag does not show it yet.
+/// Waits until the flag shows `value`. Acquires what its poster released. `strategy` is
+/// called only if the flag does not show it yet.
 ///
-/// Not "`value` or a later one": of a flag that was last posted half a round of the counter
-/// ago, nobody can tell whether it shows an old value or one to come.
+/// Not "`value` or a later one": values wrap, so a flag that was last posted half a round of the
+/// counter ago could show an old value or one to come.
 #[inline]
 pub fn wait<P: WaitStrategy>(word: &impl Word, value: u32, strategy: impl FnOnce() -> P) {
     wait_until(word, strategy, |seen| seen == value & VALUE);
@@ -75,8 +75,8 @@ fn wait_longer(
 ) {
     let mut spins = strategy.spins();
     loop {
-        let looks_again = spins.again() || strategy.poll_again();
-        if !looks_again && (seen & ASLEEP != 0 || word.replace(seen, seen | ASLEEP)) {
+        let polls_again = spins.again() || strategy.poll_again();
+        if !polls_again && (seen & ASLEEP != 0 || word.replace(seen, seen | ASLEEP)) {
             word.sleep(seen | ASLEEP, ANY);
         }
         seen = word.load();

@@ -1,9 +1,9 @@
-//! Waiting: the one place where a PE stands still (see `README.md` beside this file).
+//! Waiting for PEs of this node and for what other nodes send (see `README.md` beside this file).
 
 pub mod counter;
-mod far;
 pub mod flag;
 pub mod record;
+pub mod signals;
 pub mod strategy;
 pub mod ticket;
 pub mod word;

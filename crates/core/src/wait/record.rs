@@ -1,11 +1,11 @@
-//! What a PE waits for, written down for the launcher.
+//! What a PE waits for, recorded for the launcher.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::job::region::{WaitKind, WaitRecord};
 
-/// A wait as it is reported.
+/// A wait, as the launcher reports it.
 #[derive(Debug, Clone, Copy)]
 pub struct WaitReason<'a> {
     /// Kind of wait.
@@ -57,22 +57,22 @@ impl Recorder {
         unsafe { RECORD.load(Ordering::Acquire).as_ref() }
     }
 
-    /// Shows `what` as this PE's wait.
-    pub fn start(what: &WaitReason<'_>) -> Self {
+    /// Shows `reason` as this PE's wait.
+    pub fn start(reason: &WaitReason<'_>) -> Self {
         let Some(r) = Self::record() else {
             return Self { serial: 0 };
         };
         let serial = r.serial.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         r.kind.store(WaitKind::None as u32, Ordering::Relaxed);
-        r.set_routine(what.routine);
+        r.set_routine(reason.routine);
         r.since_ms.store(now_ms(), Ordering::Relaxed);
-        r.address.store(what.address as u64, Ordering::Relaxed);
-        r.team.store(what.team, Ordering::Relaxed);
-        r.start.store(what.members.0, Ordering::Relaxed);
-        r.stride.store(what.members.1, Ordering::Relaxed);
-        r.size.store(what.members.2, Ordering::Relaxed);
-        r.sequence.store(what.sequence, Ordering::Relaxed);
-        r.kind.store(what.kind as u32, Ordering::Release);
+        r.address.store(reason.address as u64, Ordering::Relaxed);
+        r.team.store(reason.team, Ordering::Relaxed);
+        r.start.store(reason.members.0, Ordering::Relaxed);
+        r.stride.store(reason.members.1, Ordering::Relaxed);
+        r.size.store(reason.members.2, Ordering::Relaxed);
+        r.sequence.store(reason.sequence, Ordering::Relaxed);
+        r.kind.store(reason.kind as u32, Ordering::Release);
         Self { serial }
     }
 }

@@ -1,56 +1,26 @@
-//! How long a waiter looks before it sleeps.
+//! How long a waiter polls before it sleeps.
 
-use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use super::far::Far;
+pub use ferroshmem_platform::Spins;
+use ferroshmem_platform::{Backoff, Limits, Step};
+
+use ferroshmem_fabric::Fabric;
+
 use super::record::{Recorder, WaitReason};
 use crate::config::SPIN;
-use crate::nodes::Link;
 
-/// Decides between looking again and sleeping.
+/// Decides between polling again and sleeping.
 pub trait WaitStrategy {
-    /// Called after each unsuccessful look: true to look again at once, false to sleep.
+    /// Called after each poll that found nothing: true to poll again at once, false to sleep.
     fn poll_again(&mut self) -> bool;
 
-    /// Hands over the looks that come before all others, if there are such: to loops that keep
-    /// them where they cost nothing, in registers.
+    /// Hands the polls at the beginning, if there are such, to a loop that keeps their count in
+    /// registers, where it costs nothing.
     #[inline]
     fn spins(&mut self) -> Spins {
         Spins::default()
-    }
-}
-
-/// Looks in a row, without giving up the core.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Spins {
-    looks: u32,
-    all: u32,
-}
-
-impl Spins {
-    #[inline]
-    fn new(all: u32) -> Self {
-        Self { looks: 0, all }
-    }
-
-    /// One more, if that can still pay.
-    #[inline]
-    pub fn again(&mut self) -> bool {
-        /// Looks in a row before the first rest. A rest (`pause`) is about as long as a cache
-        /// line takes between two cores: in an exchange of single lines it would be a third
-        /// of the time.
-        const RESTLESS: u32 = 500;
-
-        if self.looks < self.all {
-            self.looks += 1;
-            if self.looks > RESTLESS {
-                spin_loop();
-            }
-            return true;
-        }
-        false
     }
 }
 
@@ -94,6 +64,17 @@ impl Policy {
         self.oversubscribed.store(oversubscribed, Ordering::Relaxed);
     }
 
+    /// The limits of a waiter when its spins are over.
+    fn limits(&self, internode: bool) -> Limits {
+        let yields = self.yields.load(Ordering::Relaxed);
+        if internode {
+            let spins = self.spins.load(Ordering::Relaxed);
+            Limits::internode(spins, yields, self.oversubscribed())
+        } else {
+            Limits::node(yields)
+        }
+    }
+
     /// Whether the node's PEs outnumber their cores.
     #[inline]
     pub fn oversubscribed(&self) -> bool {
@@ -101,45 +82,42 @@ impl Policy {
     }
 }
 
-/// A wait under way: counts the looks and records a wait that lasts.
+/// A wait under way: counts its polls, and records a wait that lasts.
 #[derive(Debug)]
 pub struct Waiter<'a> {
-    what: WaitReason<'a>,
-    /// What other nodes send, if that is what is waited for.
-    far: Option<Far>,
+    reason: WaitReason<'a>,
+    /// The connection to other nodes, if what is waited for may come from there.
+    internode: Option<&'static Fabric>,
     spins: Spins,
-    yields: u32,
-    /// Looks of [`pause`](Self::pause) since the spins.
-    pauses: u32,
+    /// What follows the spins; made when they are over.
+    backoff: Option<Backoff>,
     recorder: Option<Recorder>,
 }
 
 impl<'a> Waiter<'a> {
-    /// A wait for `what`, under the policy in force.
+    /// A wait for PEs of this node, under the policy in force.
     #[inline]
-    pub fn new(what: WaitReason<'a>) -> Self {
+    pub fn new(reason: WaitReason<'a>) -> Self {
         Self {
-            what,
-            far: None,
+            reason,
+            internode: None,
             spins: Spins::new(POLICY.spins.load(Ordering::Relaxed)),
-            yields: POLICY.yields.load(Ordering::Relaxed),
-            pauses: 0,
+            backoff: None,
             recorder: None,
         }
     }
 
-    /// A wait for `what`, which PEs of other nodes bring about over `link`, too.
+    /// A wait for PEs of this node and, over `fabric`, of others: its polls let the fabric progress.
     #[inline]
-    pub fn internode(link: Option<&'static Link>, what: WaitReason<'a>) -> Self {
-        let near = Self::new(what);
-        let spins = near.spins.all;
-        match link {
-            Some(link) => Self {
-                far: Some(Far::new(link, spins)),
-                spins: Spins::default(),
-                ..near
-            },
-            None => near,
+    pub fn internode(fabric: Option<&'static Fabric>, reason: WaitReason<'a>) -> Self {
+        let node = Self::new(reason);
+        if fabric.is_none() {
+            return node;
+        }
+        Self {
+            internode: fabric,
+            spins: Spins::default(),
+            ..node
         }
     }
 
@@ -147,56 +125,56 @@ impl<'a> Waiter<'a> {
     #[cold]
     #[inline(never)]
     fn poll_slowly(&mut self) -> bool {
-        if let Some(far) = &mut self.far
-            && far.look()
-        {
-            return true;
+        let internode = self.internode;
+        let limits = || POLICY.limits(internode.is_some());
+        let backoff = self.backoff.get_or_insert_with(|| Backoff::new(limits()));
+        match backoff.step() {
+            // What arrives meanwhile, also for other PEs than this one waits for, is answered in
+            // half of the time that the progress thread takes, which must wake up for it.
+            Step::Poll | Step::Offered => {
+                if let Some(fabric) = internode {
+                    fabric.progress();
+                }
+                true
+            }
+            Step::Yielded => true,
+            Step::Sleep => {
+                self.record();
+                if let Some(fabric) = internode {
+                    // The progress thread stays away while other threads let the fabric progress.
+                    fabric.yield_progress();
+                }
+                false
+            }
         }
-        if self.yields > 0 {
-            self.yields -= 1;
-            std::thread::yield_now();
-            return true;
-        }
-        self.record();
-        if let Some(far) = &self.far {
-            far.hand_over();
-        }
-        false
     }
 
-    /// Something has come after this waiter has slept so long.
+    /// Something has come from another node after this waiter slept for `slept`.
     pub fn reset(&mut self, slept: Duration) {
-        if let Some(far) = &mut self.far {
-            far.reset(slept);
+        if self.internode.is_some()
+            && let Some(backoff) = &mut self.backoff
+        {
+            backoff.reset_after_sleep(slept);
         }
     }
 
     fn record(&mut self) {
         if self.recorder.is_none() {
-            self.recorder = Some(Recorder::start(&self.what));
+            self.recorder = Some(Recorder::start(&self.reason));
         }
     }
 
-    /// For variables that nobody announces a change of: waits a little, longer each time.
+    /// For variables whose change no PE announces: waits a little, longer each time.
     pub fn pause(&mut self) {
-        /// Looks that end with giving up the core before sleeps begin.
-        const YIELDS: u32 = 256;
-        /// Sleeps double in length seven times, from 20 us to 2.5 ms: a change is seen after
-        /// at most a tenth of the time already waited.
-        const DOUBLINGS: u32 = 7;
-
         if self.spins.again() {
             return;
         }
         self.record();
-        if self.pauses < YIELDS {
-            self.pauses += 1;
-            std::thread::yield_now();
-        } else {
-            let doublings = ((self.pauses - YIELDS) / 8).min(DOUBLINGS);
-            std::thread::sleep(Duration::from_micros(20 << doublings));
-            // Never let the count run around.
-            self.pauses = (self.pauses + 1).min(YIELDS + 8 * (DOUBLINGS + 1));
+        let backoff = self
+            .backoff
+            .get_or_insert_with(|| Backoff::new(Limits::VARIABLE));
+        if backoff.step() == Step::Sleep {
+            backoff.sleep();
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{WaitStrategy, Word};
 
 /// Waiters sleep on the word of the ticket being served, each on a bit of its own ticket,
-/// so that a release wakes the next one and not the crowd.
+/// so that a release wakes the next one only.
 #[inline]
 fn bit(ticket: u32) -> u32 {
     1 << (ticket % 32)
@@ -37,8 +37,8 @@ fn wait_for_turn(serving: &impl Word, ticket: u32, strategy: &mut impl WaitStrat
 }
 
 /// Gives the lock back, to the next ticket if one was drawn. The full barrier of the
-/// atomic add puts the look at `next` after the release, so that a waiter that this look
-/// misses drew its ticket later and sees the lock free.
+/// atomic add puts the read of `next` after the release, so that a waiter whose ticket this read
+/// misses drew it later and sees the lock free.
 #[inline]
 pub fn release(next: &impl Word, serving: &impl Word) {
     let now = serving.fetch_add(1).wrapping_add(1);

@@ -20,12 +20,12 @@ pub use scan::scan;
 use std::ops::Range;
 
 use crate::group::{Across, Group, Places};
-use crate::runtime::Runtime;
+use crate::node::Node;
 
 /// A collective whose members are not one part of a node.
 pub struct Call<'a> {
     /// The library's state.
-    pub rt: &'a Runtime,
+    pub node: &'a Node,
     /// The members.
     pub group: &'a Group<'a>,
     /// The groups within; None for an active set without a team.
@@ -50,8 +50,8 @@ impl Call<'_> {
 
     /// Completes what this member has put, and synchronises for the last time.
     fn leave(&self) {
-        let link = self.rt.link();
-        link.fabric().quiet(&link.stream);
+        let internode = self.node.transport.remote();
+        internode.fabric().quiet(&internode.context);
         match &self.across {
             Some(across) => across.sync(),
             None => self.group.leave(),
@@ -74,7 +74,8 @@ impl Call<'_> {
         if bytes == 0 {
             return Places::at_stride(addr.cast_mut().cast(), 0, across.near.me);
         }
-        self.rt.places(&across.near, argument, addr.cast(), bytes)
+        let memory = &self.node.transport.memory;
+        Places::resolve(memory, &across.near, argument, addr.cast(), bytes)
     }
 
     /// Members from this one on, so that not all turn to the same one at once.
