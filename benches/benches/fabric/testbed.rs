@@ -1,4 +1,4 @@
-//! Who takes part, and their jobs on the hosts.
+//! The implementations that are compared, and their jobs on the hosts.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,16 +6,19 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use ferroshmem_benches::{Implementation, Prefix, Quiet, sheet};
+use ferroshmem_benches::{Prefix, table};
 use ferroshmem_cluster::hosts::{Cluster, Launcher, Placement};
 use ferroshmem_conformance::make;
+use pgas_microbench::implementation::{Family, Implementation, Search, find};
+use pgas_microbench::machine::IdleWait;
+use pgas_microbench::{build, job};
 
-/// A job that takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(600);
-/// After a job has ended, its processes may take this long to go.
-const FAREWELL: Duration = Duration::from_secs(10);
-/// Whoever else uses the machine is waited for so long before a job.
-const PAUSE: Duration = Duration::from_secs(2);
+/// The longest time of a job.
+const TIMEOUT: Duration = Duration::from_secs(600);
+/// Time after the end of a job in which its processes must end.
+const SHUTDOWN: Duration = Duration::from_secs(10);
+/// The longest wait for an idle machine before a job.
+const IDLE: Duration = Duration::from_secs(2);
 
 /// A program that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,96 +43,97 @@ impl fmt::Display for Program {
 
 /// An implementation, and its programs.
 #[derive(Debug)]
-pub(crate) struct Contender {
+pub(crate) struct Variant {
     /// Name in tables.
     pub label: &'static str,
     implementation: Implementation,
-    oshcc: PathBuf,
     folder: PathBuf,
-    /// Why it takes no part any more.
+    /// Why it is not measured any more.
     failure: Option<anyhow::Error>,
 }
 
-/// All contenders, this library first.
+/// The implementations on the hosts.
 #[derive(Debug)]
-pub(crate) struct Field<'r> {
+pub(crate) struct Testbed<'r> {
     cluster: &'r Cluster,
-    /// Who takes part.
-    pub contenders: Vec<Contender>,
+    /// All implementations, this library first.
+    pub variants: Vec<Variant>,
 }
 
-impl<'r> Field<'r> {
-    /// The implementations that are there, on the hosts of `cluster`; prints which are. Programs are
-    /// built in `folder`.
+impl<'r> Testbed<'r> {
+    /// Finds the installed implementations, and prints their versions. Programs are built in
+    /// `folder`, jobs run on the hosts of `cluster`.
     ///
     /// # Errors
     /// If Open MPI's launcher, which starts all jobs, is missing.
     pub(crate) fn open(cluster: &'r Cluster, prefix: &Prefix, folder: &Path) -> Result<Self> {
         Launcher::OpenMpi.check()?;
-        let new = |label, implementation: Implementation| Contender {
-            label,
-            implementation,
-            oshcc: implementation.compiler(prefix).into(),
-            folder: folder.join(format!("fabric-{label}")),
-            failure: None,
+        let search = Search {
+            prefix: Some(prefix.root().to_owned()),
+            ..Search::from_environment()
         };
-        let mut contenders = vec![new("ours", Implementation::FerroShmem)];
-        let peer = Implementation::OpenShmem;
-        match peer.version(prefix) {
-            Ok(version) => {
-                println!("measured beside FerroSHMEM: {} {version}", peer.name());
-                contenders.push(new("OSHM", peer));
+        let found = find(&search)?;
+        let variant = |(label, family)| {
+            let one = found.iter().find(|one| one.family == family)?;
+            Some(Variant {
+                label,
+                implementation: one.clone(),
+                folder: folder.join(format!("fabric-{label}")),
+                failure: None,
+            })
+        };
+        let compared = [("ours", Family::FerroShmem), ("OSHM", Family::OpenShmem)];
+        let variants: Vec<_> = compared.into_iter().filter_map(variant).collect();
+        match variants.get(1).map(|variant| &variant.implementation) {
+            Some(Implementation { name, version, .. }) => {
+                println!("measured beside FerroSHMEM: {name} {version}");
             }
-            Err(error) => println!("{} is missing: {error:#}", peer.name()),
+            None => println!("{} is missing", Family::OpenShmem),
         }
-        Ok(Self {
-            cluster,
-            contenders,
-        })
+        Ok(Self { cluster, variants })
     }
 
-    /// Runs a program of a contender; returns what it printed. None if it takes no part, or has
-    /// just failed and will take no more.
+    /// Runs a program of a variant; returns its output. None if this run or an earlier one failed.
     pub(crate) fn run(
         &mut self,
-        contender: usize,
+        variant: usize,
         program: Program,
         arguments: &str,
         place: &Placement,
     ) -> Option<String> {
-        let one = &self.contenders[contender];
+        let one = &self.variants[variant];
         if one.failure.is_some() {
             return None;
         }
-        sheet::progress(&format!("{}: {program} {arguments} {place}", one.label));
+        table::progress(&format!("{}: {program} {arguments} {place}", one.label));
         let result = one
             .build(program)
             .and_then(|path| one.job(self.cluster, &path, arguments, place));
         result
             .map_err(|error| {
                 let what = format!("{program} {arguments}, {place}");
-                self.contenders[contender].failure = Some(error.context(what));
+                self.variants[variant].failure = Some(error.context(what));
             })
             .ok()
     }
 
-    /// Says who failed and why; whether this library did not.
+    /// Prints which variants failed, and why; returns whether this library succeeded.
     pub(crate) fn report(&self) -> bool {
-        sheet::clear();
-        for contender in &self.contenders {
-            if let Some(failure) = &contender.failure {
-                println!("{} failed: {failure:#}", contender.label);
+        table::clear();
+        for variant in &self.variants {
+            if let Some(failure) = &variant.failure {
+                println!("{} failed: {failure:#}", variant.label);
             }
         }
-        self.contenders[0].failure.is_none()
+        self.variants[0].failure.is_none()
     }
 }
 
-impl Contender {
+impl Variant {
     /// Builds a program, once; returns its path.
     fn build(&self, program: Program) -> Result<PathBuf> {
         let make = |folder, goals: &[&str], flags| {
-            let wrapper = ("OSHCC", self.oshcc.as_path());
+            let wrapper = ("OSHCC", self.implementation.compiler.as_path());
             make::make_with(folder, goals, wrapper, flags, &self.folder)
         };
         match program {
@@ -138,33 +142,30 @@ impl Contender {
             Program::Overlap => {
                 std::fs::create_dir_all(&self.folder)?;
                 let path = self.folder.join("overlap");
-                let mut command = Command::new(&self.oshcc);
-                command
-                    .args(["-std=gnu11", "-O2", "-Wall", "-Wextra"])
-                    .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("c/overlap.c"))
-                    .arg("-o")
-                    .arg(&path);
-                let output = command
-                    .output()
-                    .with_context(|| format!("cannot run {command:?}"))?;
-                let complaint = String::from_utf8_lossy(&output.stderr);
-                ensure!(output.status.success(), "{command:?}\n{complaint}");
+                build::run(
+                    Command::new(&self.implementation.compiler)
+                        .args(["-std=gnu11", "-O2", "-Wall", "-Wextra"])
+                        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("c/overlap.c"))
+                        .arg("-o")
+                        .arg(&path),
+                )?;
                 Ok(path)
             }
         }
     }
 
-    /// The words that start a job, on the first host. Both implementations take the same launcher.
+    /// The command line that starts a job, on the first host. Both implementations use the same
+    /// launcher.
     fn words(&self, place: &Placement, program: Vec<String>) -> Vec<String> {
-        // What is set for this library reaches its PEs.
+        // This library's variables are forwarded to its PEs.
         let names: Vec<_> = std::env::vars().map(|(name, _)| name).collect();
         let set = names.iter().map(String::as_str);
         let mut variables: Vec<_> = set.filter(|name| name.starts_with("SHMEM_")).collect();
-        if self.implementation == Implementation::OpenShmem {
+        if self.implementation.family == Family::OpenShmem {
             variables = vec!["UCX_TLS", "SHMEM_SYMMETRIC_HEAP_SIZE"];
         }
         let mut words = Launcher::OpenMpi.words(place, &variables, &program);
-        // With it, programs of Open MPI's OpenSHMEM end by a segmentation fault.
+        // With this component, programs of Open MPI's OpenSHMEM end with a segmentation fault.
         words.splice(1..1, ["--mca", "osc", "^rdma"].map(str::to_owned));
         words
     }
@@ -183,31 +184,23 @@ impl Contender {
         for (name, value) in Launcher::OpenMpi.variables() {
             launch = launch.env(name, value);
         }
-        if self.implementation == Implementation::OpenShmem {
+        if self.implementation.family == Family::OpenShmem {
             launch = launch
                 .env("UCX_TLS", "tcp,self")
                 .env("SHMEM_SYMMETRIC_HEAP_SIZE", "512M");
         }
-        Quiet::new(PAUSE).now();
+        IdleWait::new(IDLE).wait();
         let mut process = launch.spawn()?;
-        let ended = process.wait(PATIENCE)?;
+        let ended = process.wait(TIMEOUT)?;
         let left = match ended {
-            Some(_) => cluster.remaining_after(FAREWELL)?,
+            Some(_) => cluster.remaining_after(SHUTDOWN)?,
             None => Vec::new(),
         };
         cluster.sweep()?;
-        let said = process.stderr();
-        let complaint = || {
-            let wordy = |line: &&str| line.contains(char::is_alphanumeric);
-            said.lines()
-                .filter(wordy)
-                .take(3)
-                .collect::<Vec<_>>()
-                .join(" / ")
-        };
+        let errors = job::summary(&process.stderr());
         match ended {
-            None => bail!("no end within {} s: {}", PATIENCE.as_secs(), complaint()),
-            Some(status) if !status.success() => bail!("{status}: {}", complaint()),
+            None => bail!("no end within {} s: {errors}", TIMEOUT.as_secs()),
+            Some(status) if !status.success() => bail!("{status}: {errors}"),
             Some(_) => {
                 ensure!(left.is_empty(), "left behind: {}", left.join(", "));
                 Ok(process.stdout())
