@@ -1,15 +1,16 @@
-//! Who this process is in its job, by the launchers that are there, and what the processes of
-//! a job tell each other before they can reach each other's memory.
+//! Which process of which job this is, by the launchers that are there, and what the processes of
+//! a job exchange before they can reach each other's memory.
 //!
-//! [`find`] gives a client of the launcher's server: [`Bootstrap`]. Through it every process
-//! gets every other's [`node::Identity`], from which [`Placement`] tells who shares
-//! memory with whom; a [`secret::Secret`] of the job, which keeps others out; and the name
-//! under which the first process of a node passes its memory to the others ([`passing`]).
+//! [`detect`] returns a client of the launcher's server: [`Bootstrap`]. Through it every process
+//! gets every other's [`node::Identity`], from which [`Placement`] derives which processes share
+//! memory; a [`secret::Secret`] of the job, which keeps processes of other jobs out; and the name
+//! of the socket at which the first process of a node passes its memory to the others ([`fdpass`]).
 
+mod detect;
+pub mod environment;
 mod error;
-mod find;
+pub mod fdpass;
 pub mod node;
-pub mod passing;
 mod placement;
 mod pmi;
 mod pmix;
@@ -17,9 +18,9 @@ pub mod secret;
 
 use std::fmt;
 
+pub use detect::{Config, Protocol, detect};
 pub use error::Error;
-pub use find::{Protocol, Settings, find};
-pub use placement::{Placement, Where};
+pub use placement::{NodeRank, Placement};
 
 /// A client of the server that a launcher runs for the processes of a job.
 pub trait Bootstrap: Send + Sync + fmt::Debug {
@@ -32,22 +33,23 @@ pub trait Bootstrap: Send + Sync + fmt::Debug {
     /// The number of processes of the job.
     fn size(&self) -> usize;
 
-    /// Gives `mine` to all and returns what all gave, by rank. Collective, and a barrier: nobody
-    /// returns before all have called. Lengths may differ and be 0; made for up to 64 KiB.
+    /// Gives `mine` to all processes and returns what all gave, by rank. Collective, and a barrier:
+    /// no process returns before all have called. Lengths may differ and be 0; made for up to
+    /// 64 KiB.
     ///
     /// # Errors
-    /// If the server is gone, refuses, or is not done within [`Settings::deadline`] (some
-    /// process does not come). The client is of no use then.
+    /// If the server is gone, refuses, or is not done within [`Config::deadline`] (some process
+    /// does not call). The client is of no use then.
     fn exchange(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error>;
 
     /// Returns once all processes have called it. Errors as of [`exchange`](Self::exchange).
     fn barrier(&self) -> Result<(), Error>;
 
-    /// Has the launcher end the whole job, which it ends with `status`. Returns soon, if at all,
+    /// Has the launcher end the whole job, with exit status `status`. Returns soon, if at all,
     /// and may be called while another thread is in a call; the caller then exits.
     fn abort(&self, status: i32, message: &str);
 
-    /// A regular end: that this process exits is no failure from here on. Not collective; the
-    /// last call.
+    /// A regular end: the launcher takes the exit of this process for no failure from here on. Not
+    /// collective; the last call.
     fn finalize(&self);
 }

@@ -1,10 +1,25 @@
-//! Which processes share a node, found by comparing what they say about where they run:
-//! launchers number nodes each in a way of its own, or not at all.
+//! Which processes share a node, by comparing the descriptions that they give of it: each launcher
+//! numbers nodes in a way of its own, or not at all.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
+use rustix::process::geteuid;
+use rustix::system::uname;
+use zerocopy::little_endian::{U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
 use crate::Error;
+
+/// What an identity begins with as bytes; the boot id and the host's name follow.
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct Header {
+    device: U64,
+    inode: U64,
+    user: U32,
+    boot_len: U32,
+}
 
 /// Where a process runs. Equal identities can share memory and reach each other's sockets.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -24,23 +39,19 @@ impl Identity {
     /// # Errors
     /// If `/proc` cannot be read.
     pub fn here() -> Result<Self, Error> {
-        let unreadable = |path: &str, e: std::io::Error| {
-            Error::new(format!(
-                "cannot read {path}, by which processes of one node know each other: {e}"
-            ))
-        };
         const BOOT: &str = "/proc/sys/kernel/random/boot_id";
         const NETWORK: &str = "/proc/self/ns/net";
-        let boot = fs::read_to_string(BOOT).map_err(|e| unreadable(BOOT, e))?;
-        let network = fs::metadata(NETWORK).map_err(|e| unreadable(NETWORK, e))?;
+        let boot =
+            fs::read_to_string(BOOT).map_err(|error| Error::NoIdentity { path: BOOT, error })?;
+        let network = fs::metadata(NETWORK).map_err(|error| Error::NoIdentity {
+            path: NETWORK,
+            error,
+        })?;
         Ok(Self {
-            host: nix::unistd::gethostname()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned(),
+            host: uname().nodename().to_string_lossy().into_owned(),
             boot: boot.trim().to_owned(),
             network: (network.dev(), network.ino()),
-            user: nix::unistd::geteuid().as_raw(),
+            user: geteuid().as_raw(),
         })
     }
 
@@ -49,18 +60,20 @@ impl Identity {
         &self.host
     }
 
-    /// The user's number: of one node, but of two users, is an error of the launcher's.
+    /// The user's number: two users on one node are an error of the launcher.
     pub fn user(&self) -> u32 {
         self.user
     }
 
     /// As bytes, to be exchanged.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(64 + self.host.len());
-        bytes.extend(self.network.0.to_le_bytes());
-        bytes.extend(self.network.1.to_le_bytes());
-        bytes.extend(self.user.to_le_bytes());
-        bytes.extend((self.boot.len() as u32).to_le_bytes());
+        let header = Header {
+            device: self.network.0.into(),
+            inode: self.network.1.into(),
+            user: self.user.into(),
+            boot_len: (self.boot.len() as u32).into(),
+        };
+        let mut bytes = header.as_bytes().to_vec();
         bytes.extend(self.boot.as_bytes());
         bytes.extend(self.host.as_bytes());
         bytes
@@ -71,24 +84,17 @@ impl Identity {
     /// # Errors
     /// If these are not such bytes: another version of the library.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        Self::parse(bytes).ok_or_else(|| {
-            Error::new(
-                "a process of the job describes its node in a way unknown here: use one version of the library on all nodes",
-            )
-        })
+        Self::parse(bytes).ok_or(Error::UnknownIdentity)
     }
 
     fn parse(bytes: &[u8]) -> Option<Self> {
-        let (device, rest) = bytes.split_first_chunk()?;
-        let (inode, rest) = rest.split_first_chunk()?;
-        let (user, rest) = rest.split_first_chunk()?;
-        let (length, rest) = rest.split_first_chunk()?;
-        let (boot, host) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        let (header, rest) = Header::ref_from_prefix(bytes).ok()?;
+        let (boot, host) = rest.split_at_checked(header.boot_len.get() as usize)?;
         Some(Self {
             host: String::from_utf8(host.to_vec()).ok()?,
             boot: String::from_utf8(boot.to_vec()).ok()?,
-            network: (u64::from_le_bytes(*device), u64::from_le_bytes(*inode)),
-            user: u32::from_le_bytes(*user),
+            network: (header.device.get(), header.inode.get()),
+            user: header.user.get(),
         })
     }
 }

@@ -6,7 +6,7 @@ use std::hash::Hash;
 
 /// Where a PE is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Where {
+pub struct NodeRank {
     /// Its node; nodes are numbered by their first PE.
     pub node: u32,
     /// Its number among the PEs of the node, in the order of their world numbers.
@@ -20,7 +20,7 @@ pub struct Placement {
     /// World numbers of the PEs of this node.
     here: Box<[u32]>,
     /// Where each PE is; empty if all are here.
-    all: Box<[Where]>,
+    all: Box<[NodeRank]>,
     /// World number of the first PE of each node.
     first: Box<[u32]>,
     largest: usize,
@@ -52,7 +52,7 @@ impl Placement {
                 pes.push(Vec::new());
                 pes.len() - 1
             });
-            all.push(Where {
+            all.push(NodeRank {
                 node: node as u32,
                 index: pes[node].len() as u32,
             });
@@ -114,8 +114,8 @@ impl Placement {
     }
 
     /// Where world PE `pe` is.
-    pub fn of(&self, pe: usize) -> Where {
-        self.all.get(pe).copied().unwrap_or(Where {
+    pub fn of(&self, pe: usize) -> NodeRank {
+        self.all.get(pe).copied().unwrap_or(NodeRank {
             node: 0,
             index: pe as u32,
         })
@@ -149,7 +149,7 @@ mod tests {
         );
         assert_eq!(p.index_here(4), Some(1));
         assert_eq!(p.index_here(0), None);
-        assert_eq!(p.of(5), Where { node: 0, index: 2 });
-        assert_eq!(p.of(3), Where { node: 2, index: 0 });
+        assert_eq!(p.of(5), NodeRank { node: 0, index: 2 });
+        assert_eq!(p.of(3), NodeRank { node: 2, index: 0 });
     }
 }

@@ -1,5 +1,5 @@
-//! What the processes of one job know and nobody else does: it came through the launcher,
-//! which lets no other user in.
+//! What the processes of one job know and no other process does: it came through the launcher,
+//! which serves no other user.
 
 use std::fmt;
 use std::hash::Hasher;
@@ -11,8 +11,8 @@ use crate::{Bootstrap, Error};
 
 const LEN: usize = 32;
 
-/// 32 random bytes that all processes of the job have. They are never sent: what is sent are
-/// tokens derived from them, one for each purpose, so that who sees one learns no other.
+/// 32 random bytes that all processes of the job have. Only tokens derived from them are sent, one
+/// for each purpose, so that a process that sees one learns no other.
 ///
 /// Derivation is by SipHash-2-4, a keyed hash made for authentication of short messages
 /// (Aumasson and Bernstein 2012). The standard library's hasher is the faster SipHash-1-3,
@@ -21,7 +21,7 @@ const LEN: usize = 32;
 pub struct Secret([u8; LEN]);
 
 impl Secret {
-    /// Rank 0 makes the secret, all get it. Collective: one exchange.
+    /// Rank 0 makes the secret, and all processes get it. Collective: one exchange.
     ///
     /// # Errors
     /// If the exchange fails, or the system has no random numbers.
@@ -32,11 +32,8 @@ impl Secret {
         };
         let all = bootstrap.exchange(&mine)?;
         let bytes = all.first().and_then(|b| b.as_slice().try_into().ok());
-        bytes.map(Self).ok_or_else(|| {
-            Error::new(format!(
-                "rank 0 gave no secret through {}: use one version of the library on all nodes",
-                bootstrap.launcher()
-            ))
+        bytes.map(Self).ok_or_else(|| Error::NoSecret {
+            launcher: bootstrap.launcher().to_owned(),
         })
     }
 
@@ -53,7 +50,7 @@ impl Secret {
         hasher.finish()
     }
 
-    /// A token of 128 bits, for what a stranger may try often.
+    /// A token of 128 bits, where a process of another job may guess often.
     pub fn long_token(&self, purpose: &str, number: u64) -> [u8; 16] {
         let mut hasher = SipHasher24x128::new_with_key(self.key());
         self.feed(&mut hasher, purpose, number);
@@ -81,22 +78,7 @@ impl fmt::Debug for Secret {
 
 /// Fills `bytes` with random ones of the system.
 pub(crate) fn random(bytes: &mut [u8]) -> Result<(), Error> {
-    let mut filled = 0;
-    while filled < bytes.len() {
-        let rest = &mut bytes[filled..];
-        // SAFETY: writes at most as many bytes as the slice has.
-        let got = unsafe { libc::getrandom(rest.as_mut_ptr().cast(), rest.len(), 0) };
-        match usize::try_from(got) {
-            Ok(n) => filled += n,
-            Err(_) => {
-                let e = std::io::Error::last_os_error();
-                if e.kind() != std::io::ErrorKind::Interrupted {
-                    return Err(Error::new(format!("the system has no random numbers: {e}")));
-                }
-            }
-        }
-    }
-    Ok(())
+    getrandom::fill(bytes).map_err(Error::NoRandomNumbers)
 }
 
 #[cfg(test)]

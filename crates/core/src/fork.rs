@@ -2,9 +2,9 @@
 
 use std::sync::OnceLock;
 
-use crate::fatal::say;
+use crate::failure::fatal::say;
+use crate::job;
 use crate::memory::globals::Globals;
-use crate::runtime;
 
 static SHARED: OnceLock<(Globals, u64)> = OnceLock::new();
 
@@ -18,7 +18,7 @@ pub(crate) fn keep_children_apart(globals: &Globals, offset: u64) {
 }
 
 unsafe extern "C" fn in_child() {
-    let (Some((globals, offset)), Some(job)) = (SHARED.get(), runtime::attachment()) else {
+    let (Some((globals, offset)), Some(job)) = (SHARED.get(), job::joined()) else {
         return;
     };
     // SAFETY: a child of fork has one thread, this one.

@@ -43,5 +43,5 @@ pub fn describe() -> String {
 /// What `oshmem_info --fabric` prints: what there is to reach other nodes with. The error is one
 /// line for the user.
 pub fn fabric() -> Result<String, String> {
-    crate::nodes::describe()
+    crate::transport::discovery::describe()
 }

@@ -3,9 +3,8 @@
 //! It has two users: the crate `ferroshmem-sys`, which is the C API (`libshmem`), and the crate
 //! `ferroshmem`, which is the Rust API. Programs use one of those; this one changes as they need it.
 //!
-//! How a put travels: `api::rma` → `context` (which PE) → `symmetric` and `memory::space`
-//! (where its copy is) → a copy, or for a PE of another node `nodes` → the crate
-//! `ferroshmem-fabric`. The inlined form in `shmem.h` does the same arithmetic.
+//! How a put travels: `api::rma` → `runtime` (which context, which PE) → `transport` (where the
+//! PE's copy is, by `memory`) → a copy, or for a PE of another node the crate `ferroshmem-fabric`. The inlined form in `shmem.h` does the same arithmetic.
 
 // Public are the parts that the two users need, and their descriptions name others.
 #![allow(rustdoc::private_intra_doc_links)]
@@ -15,9 +14,9 @@ pub mod barrier;
 pub mod choice;
 pub mod collective;
 pub mod config;
+pub mod constants;
 mod context;
-mod fatal;
-mod fault;
+mod failure;
 mod fork;
 mod group;
 mod handle;
@@ -28,10 +27,10 @@ pub mod kernel;
 mod lifecycle;
 mod lock;
 mod memory;
-mod nodes;
+mod node;
 pub mod platform;
 mod point;
 mod runtime;
-mod symmetric;
 mod team;
+mod transport;
 pub mod wait;

@@ -4,17 +4,14 @@
 use std::ffi::c_int;
 use std::sync::atomic::{
     AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU16, AtomicU32, AtomicU64, AtomicUsize,
-    Ordering, fence,
+    Ordering,
 };
-use std::time::{Duration, Instant};
 
-use crate::api::constants::{CMP_EQ, CMP_GE, CMP_GT, CMP_LE, CMP_LT, CMP_NE};
-use crate::fatal::fatal;
-use crate::job::region::{SignalLine, WaitKind};
-use crate::nodes::Link;
-use crate::platform::futex;
-use crate::runtime::{self, Runtime};
-use crate::wait::{WaitReason, WaitStrategy, Waiter};
+use crate::constants::{CMP_EQ, CMP_GE, CMP_GT, CMP_LE, CMP_LT, CMP_NE};
+use crate::failure::fatal::fatal;
+use crate::job::region::WaitKind;
+use crate::transport::Transport;
+use crate::wait::{WaitReason, Waiter, signals};
 
 /// An integer type that PEs synchronise on.
 pub trait Word: Copy + PartialOrd + 'static {
@@ -204,20 +201,19 @@ impl<T: Word> Set<T> {
 /// Polls until `condition` gives a result. `address` is what is waited on, for the report.
 #[inline]
 pub(crate) fn wait<R>(
+    transport: &Transport,
     kind: WaitKind,
-    name: &'static str,
+    routine: &'static str,
     address: usize,
     mut condition: impl FnMut() -> Option<R>,
 ) -> R {
     if let Some(result) = condition() {
         return result;
     }
-    let what = WaitReason::at(kind, name, address);
-    if let Some(rt) = runtime::current()
-        && rt.link.is_some()
-    {
-        // Stores of this node's PEs are not announced.
-        return wait_for_news(rt.signals(), rt.link, &what, SHORT, condition);
+    let what = WaitReason::at(kind, routine, address);
+    if transport.internode().is_some() {
+        // Stores of this node's PEs are not notified.
+        return transport.wait(&what, signals::UNNOTIFIED, condition);
     }
     let mut waiter = Waiter::new(what);
     loop {
@@ -225,95 +221,5 @@ pub(crate) fn wait<R>(
             return result;
         }
         waiter.pause();
-    }
-}
-
-impl Runtime {
-    /// Where this PE sleeps until something arrives.
-    pub fn signals(&self) -> &'static SignalLine {
-        &self.job.control.pe_block(self.job.index).signals
-    }
-
-    /// Wakes the threads of PE `pe`, of this node, that wait for a signal: after the update.
-    #[inline]
-    pub fn announce(&self, pe: usize) {
-        if let Some(index) = self.job.placement.index_here(pe) {
-            announce(&self.job.control.pe_block(index).signals);
-        }
-    }
-}
-
-/// Wakes the threads that sleep until a signal of their PE changes. Called after the update.
-#[inline]
-pub(crate) fn announce(signals: &SignalLine) {
-    // With the fence in `wait_for_signal`: either this sees the sleeper, or the sleeper's
-    // last look sees the update.
-    fence(Ordering::SeqCst);
-    if signals.sleepers.load(Ordering::Relaxed) != 0 {
-        signals.updates.fetch_add(1, Ordering::Relaxed);
-        futex::wake(&signals.updates, futex::ANY);
-    }
-}
-
-/// First and longest time between looks of a sleeper who will mostly be woken.
-const LONG: (Duration, Duration) = (Duration::from_micros(500), Duration::from_millis(16));
-/// The same for one who may not.
-const SHORT: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(1));
-
-/// Waits until `condition` gives a result, asleep if it takes long. Signals are announced
-/// by their updates; programs that change one by another routine are noticed by looking
-/// again after a while.
-pub(crate) fn wait_for_signal<R>(
-    signals: &SignalLine,
-    what: &WaitReason<'_>,
-    condition: impl FnMut() -> Option<R>,
-) -> R {
-    let link = runtime::current().and_then(|rt| rt.link);
-    wait_for_news(signals, link, what, LONG, condition)
-}
-
-/// Waits until `condition` gives a result, asleep if it takes long: until somebody announces an
-/// update of `signals`, something arrives from another node, or time has come to look again.
-pub(crate) fn wait_for_news<R>(
-    signals: &SignalLine,
-    link: Option<&'static Link>,
-    what: &WaitReason<'_>,
-    (first, longest): (Duration, Duration),
-    mut condition: impl FnMut() -> Option<R>,
-) -> R {
-    let mut waiter = Waiter::internode(link, *what);
-    let mut sleep = first;
-    loop {
-        if let Some(result) = condition() {
-            return result;
-        }
-        if waiter.poll_again() {
-            continue;
-        }
-        signals.sleepers.fetch_add(1, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
-        let updates = signals.updates.load(Ordering::Relaxed);
-        let result = condition();
-        if result.is_none() {
-            let begin = Instant::now();
-            futex::wait(&signals.updates, updates, futex::ANY, Some(sleep));
-            sleep = (sleep * 2).min(longest);
-            if link.is_some() && signals.updates.load(Ordering::Relaxed) != updates {
-                waiter.reset(begin.elapsed());
-            }
-        }
-        signals.sleepers.fetch_sub(1, Ordering::Relaxed);
-        if let Some(result) = result {
-            return result;
-        }
-    }
-}
-
-impl Runtime {
-    /// Waits for a flag that PEs of this node announce, and those of others write.
-    pub fn wait_for_mail(&self, what: &WaitReason<'_>, is_there: impl Fn() -> bool) {
-        wait_for_news(self.signals(), self.link, what, LONG, || {
-            is_there().then_some(())
-        });
     }
 }

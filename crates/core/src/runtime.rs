@@ -2,47 +2,35 @@
 
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
-use std::sync::{Mutex, OnceLock};
 
-use crate::choice::Selection;
-use crate::config::Settings;
-use crate::context::Contexts;
-use crate::fatal::fatal;
-use crate::group::active_set::ActiveSets;
-use crate::job::Attachment;
-use crate::lock::Held;
-use crate::memory::Space;
-use crate::memory::heap::Heap;
-use crate::nodes::Link;
-use crate::team::Teams;
+use ferroshmem_fabric as fabric;
+
+use crate::collective::active_set::ActiveSets;
+use crate::constants::{CTX_DEFAULT, CTX_INVALID};
+use crate::context::{Context, Contexts};
+use crate::failure::detector::FailureDetector;
+use crate::failure::fatal::fatal;
+use crate::job;
+use crate::lock::Locks;
+use crate::node::Node;
+use crate::team::{Team, Teams, out_of_range};
+use crate::transport::Call;
 
 /// All of the library's state while it is initialised.
 #[derive(Debug)]
-pub struct Runtime {
-    /// This PE's number.
-    pub me: usize,
-    /// Number of PEs.
-    pub n_pes: usize,
-    /// The job's memory and this PE's place in it.
-    pub job: &'static Attachment,
-    /// The windows.
-    pub space: &'static Space,
-    /// What joins this node with the others, if there are any.
-    pub link: Option<&'static Link>,
-    /// The symmetric heap's books.
-    pub heap: Mutex<Heap>,
+pub(crate) struct Runtime {
+    /// This PE on its node: what lower modules use.
+    pub node: Node,
     /// Teams.
     pub teams: Teams,
-    /// Which algorithms collectives use.
-    pub selection: Selection,
     /// Active sets met so far.
     pub active_sets: ActiveSets,
     /// Contexts.
     pub contexts: Contexts,
-    /// Locks held.
-    pub held: Held,
-    /// The environment variables.
-    pub settings: Settings,
+    /// Locks.
+    pub locks: Locks,
+    /// Notices PEs that fail, in a job on several nodes.
+    pub failure_detector: Option<&'static FailureDetector>,
     /// Calls of `shmem_init` not yet matched by `shmem_finalize`.
     pub nesting: AtomicU32,
     /// `SHMEM_THREAD_*` level provided.
@@ -51,7 +39,6 @@ pub struct Runtime {
 
 static RUNTIME: AtomicPtr<Runtime> = AtomicPtr::new(ptr::null_mut());
 static WAS_FINALIZED: AtomicBool = AtomicBool::new(false);
-static ATTACHMENT: OnceLock<Result<Attachment, String>> = OnceLock::new();
 
 /// The runtime, if the library is initialised.
 #[inline]
@@ -74,16 +61,8 @@ fn not_initialised(name: &str) -> ! {
         "called before shmem_init"
     };
     // Joined only to say which PE this is and to have the launcher end the others.
-    let _ = join();
+    let _ = job::join();
     fatal(name, when)
-}
-
-/// Joins this process's job, once. The error is one line for the user.
-pub(crate) fn join() -> Result<&'static Attachment, &'static str> {
-    match ATTACHMENT.get_or_init(Attachment::new) {
-        Ok(job) => Ok(job),
-        Err(message) => Err(message),
-    }
 }
 
 /// Makes `runtime` the state that all routines use from now on.
@@ -100,7 +79,76 @@ pub(crate) fn end() {
     WAS_FINALIZED.store(true, Ordering::Relaxed);
 }
 
-/// This process's place in its job, if it has joined one.
-pub(crate) fn attachment() -> Option<&'static Attachment> {
-    ATTACHMENT.get()?.as_ref().ok()
+impl Runtime {
+    /// The call of `routine` on PE `pe` of a context, both of which must be valid.
+    #[inline]
+    pub(crate) fn call(&self, routine: &'static str, context: usize, pe: i32) -> Call<'_> {
+        let node = &self.node;
+        if context == CTX_DEFAULT {
+            if pe as u32 as usize >= node.n_pes {
+                out_of_range(routine, pe, node.n_pes, "job");
+            }
+            return Call {
+                routine,
+                context: &node.transport.default_context,
+                pe: pe as usize,
+                records_wait: true,
+            };
+        }
+        let context = self.contexts.find(routine, context);
+        Call {
+            routine,
+            context: &context.stream,
+            pe: self.team_of(routine, context).world_pe(routine, pe),
+            records_wait: true,
+        }
+    }
+
+    /// The team that a context numbers PEs by.
+    fn team_of(&self, routine: &str, context: &Context) -> &Team {
+        let team = self.teams.get(context.team);
+        team.unwrap_or_else(|| fatal(routine, "the context's team is destroyed"))
+    }
+
+    /// The team of a context, which must be valid.
+    pub(crate) fn team_of_context(&self, routine: &str, context: usize) -> &Team {
+        if context == CTX_DEFAULT {
+            return self.teams.world();
+        }
+        self.team_of(routine, self.contexts.find(routine, context))
+    }
+
+    /// The operations of a context, which must be valid, to other nodes.
+    pub(crate) fn context(&self, routine: &str, context: usize) -> &fabric::Context {
+        if context == CTX_DEFAULT {
+            return &self.node.transport.default_context;
+        }
+        &self.contexts.find(routine, context).stream
+    }
+
+    /// Completes the operations of all contexts.
+    pub(crate) fn quiet_all(&self) {
+        let transport = &self.node.transport;
+        transport.quiet_default();
+        if let Some(internode) = transport.internode() {
+            for context in self.contexts.iter() {
+                internode.fabric().quiet(&context.stream);
+            }
+        }
+    }
+
+    /// Destroys a context; the default context cannot be.
+    pub(crate) fn destroy_context(&self, routine: &str, context: usize) {
+        match context {
+            CTX_INVALID => {}
+            CTX_DEFAULT => fatal(routine, "SHMEM_CTX_DEFAULT cannot be destroyed"),
+            _ => {
+                if let Some(internode) = self.node.transport.internode() {
+                    let stream = &self.contexts.find(routine, context).stream;
+                    internode.fabric().quiet(stream);
+                }
+                self.contexts.destroy(routine, context);
+            }
+        }
+    }
 }

@@ -22,6 +22,12 @@ pub struct Fabric {
     caller: Caller,
 }
 
+impl std::fmt::Debug for Fabric {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Fabric").field(&self.name()).finish()
+    }
+}
+
 impl Fabric {
     /// Opens the library, chooses a provider and starts the progress thread.
     ///

@@ -1,6 +1,6 @@
 //! The machines' PMI-1 server with the library's own client, in processes of this machine.
 
-use ferroshmem_bootstrap::{Settings, find};
+use ferroshmem_bootstrap::{Config, detect};
 use ferroshmem_cluster::machines::pmi::Server;
 use std::env;
 use std::net::TcpListener;
@@ -13,16 +13,16 @@ use std::time::Duration;
 const LENGTH: usize = 5000;
 
 /// Says what the PE is to do.
-const TASK: &str = "FERROSHMEM_RIG_TEST";
+const TASK: &str = "FERROSHMEM_CLUSTER_TEST";
 
 #[test]
 #[ignore = "a PE of the other tests"]
 fn pe() {
-    let settings = Settings {
+    let config = Config {
         deadline: Duration::from_secs(20),
-        ..Settings::default()
+        ..Config::default()
     };
-    let client = find(&settings).unwrap().unwrap();
+    let client = detect(&config).unwrap().unwrap();
     let (rank, size) = (client.rank(), client.size());
     if env::var(TASK).unwrap() == "abort" {
         if rank == size - 1 {
@@ -76,11 +76,11 @@ fn blobs_are_exchanged() {
 }
 
 #[test]
-fn an_abort_is_told() {
+fn an_abort_reaches_the_server() {
     let (pes, aborts) = start(2, "abort");
-    let told = aborts.recv_timeout(Duration::from_secs(20));
+    let abort = aborts.recv_timeout(Duration::from_secs(20));
     for mut pe in pes {
         pe.wait().unwrap();
     }
-    assert_eq!(told, Ok((1, 9)));
+    assert_eq!(abort, Ok((1, 9)));
 }

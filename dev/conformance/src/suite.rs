@@ -1,18 +1,22 @@
 //! Collects trials and hands them to the test runner.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use ferroshmem_cluster::hosts::{Launcher, roles};
+use ferroshmem_cluster::hosts::{Launcher, applets};
 use libtest_mimic::{Arguments, Failed, Trial};
 
-use crate::across::{self, Stations, Way};
+use crate::cluster::{self, Clusters, Launch};
 use crate::job::Job;
 use crate::prefix::Prefix;
 
 /// The PE counts that every program runs at: one, powers of two and others, more than cores.
 pub const PE_COUNTS: [usize; 7] = [1, 2, 3, 4, 7, 8, 16];
+
+/// Trials that are named with their times at the end.
+const SLOWEST: usize = 5;
 
 /// What trials need: the installation and places to write to.
 #[derive(Debug)]
@@ -23,8 +27,8 @@ pub struct Setting {
     pub cache: PathBuf,
     /// Folder of output files.
     pub scratch: PathBuf,
-    /// Hosts for jobs across hosts.
-    pub stations: Stations,
+    /// Hosts for jobs on several hosts.
+    pub stations: Clusters,
 }
 
 /// The trials of one test binary.
@@ -33,14 +37,16 @@ pub struct Suite {
     setting: Option<Arc<Setting>>,
     arguments: Arguments,
     trials: Vec<Trial>,
-    /// What starts jobs across hosts, once that was asked.
+    /// The launchers that can start jobs on several hosts, once they have been listed.
     launchers: Option<Vec<Launcher>>,
+    /// The time that each trial took.
+    times: Arc<Mutex<Vec<(Duration, String)>>>,
 }
 
 impl Suite {
     /// Finds the installation; `folder` is the test binary's `CARGO_TARGET_TMPDIR`.
     pub fn new(folder: &str) -> Self {
-        roles::play();
+        applets::dispatch();
         let mut arguments = Arguments::from_args();
         // Each trial is a job of several processes already.
         arguments.test_threads.get_or_insert(2);
@@ -55,7 +61,7 @@ impl Suite {
                 prefix,
                 cache: folder.join("programs"),
                 scratch: folder.join(format!("scratch-{}", std::process::id())),
-                stations: Stations::default(),
+                stations: Clusters::default(),
             })
         });
         Self {
@@ -63,6 +69,7 @@ impl Suite {
             arguments,
             trials: Vec::new(),
             launchers: None,
+            times: Arc::default(),
         }
     }
 
@@ -85,36 +92,40 @@ impl Suite {
         self.trials.push(trial.with_ignored_flag(true));
     }
 
-    /// Adds a program's trials across hosts. `number` is the program's among others: the next one
-    /// has other ways. `job` is made for a number of PEs. Most trials are ignored unless asked for
+    /// Adds a program's trials on several hosts. `number` is the program's among others: the next one
+    /// has other launches. `job` is made for a number of PEs. Most trials are ignored unless asked for
     /// (`--include-ignored`).
-    pub fn add_across<F>(&mut self, name: &str, number: usize, job: F)
+    pub fn add_on_cluster<F>(&mut self, name: &str, number: usize, job: F)
     where
         F: Fn(&Setting, usize) -> Result<Job> + Clone + Send + 'static,
     {
-        for (way, short) in across::ways(number) {
+        for (launch, short) in cluster::launches(number) {
             let job = job.clone();
-            self.add_way(name, way, short, move |s, way| succeed(s, way, job));
+            self.add_launch(name, launch, short, move |s, launch| {
+                succeed(s, launch, job)
+            });
         }
     }
 
     /// The same with one trial; `short` is whether it is not ignored.
-    pub fn add_one_across<F>(&mut self, name: &str, number: usize, short: bool, job: F)
+    pub fn add_one_on_cluster<F>(&mut self, name: &str, number: usize, short: bool, job: F)
     where
         F: Fn(&Setting, usize) -> Result<Job> + Send + 'static,
     {
-        let way = across::way(number);
-        self.add_way(name, way, short, move |s, way| succeed(s, way, job));
+        let launch = cluster::launch(number);
+        self.add_launch(name, launch, short, move |s, launch| {
+            succeed(s, launch, job)
+        });
     }
 
-    /// Adds a trial across hosts that has more to it than to end well.
-    pub fn add_way<F>(&mut self, name: &str, way: Way, short: bool, run: F)
+    /// Adds a trial on several hosts that checks more than success.
+    pub fn add_launch<F>(&mut self, name: &str, launch: Launch, short: bool, run: F)
     where
-        F: FnOnce(&Setting, Way) -> Result<()> + Send + 'static,
+        F: FnOnce(&Setting, Launch) -> Result<()> + Send + 'static,
     {
-        let launchers = self.launchers.get_or_insert_with(across::launchers);
-        if launchers.contains(&way.launcher) {
-            let trial = self.trial(format!("{name}::{way}"), move |s| run(s, way));
+        let launchers = self.launchers.get_or_insert_with(cluster::launchers);
+        if launchers.contains(&launch.launcher) {
+            let trial = self.trial(format!("{name}::{launch}"), move |s| run(s, launch));
             self.trials.push(trial.with_ignored_flag(!short));
         }
     }
@@ -124,9 +135,14 @@ impl Suite {
         F: FnOnce(&Setting) -> Result<()> + Send + 'static,
     {
         let setting = self.setting.clone();
-        Trial::test(name, move || {
+        let times = self.times.clone();
+        Trial::test(name.clone(), move || {
             let setting = setting.ok_or("only listed")?;
-            run(&setting).map_err(|e| Failed::from(format!("{e:#}")))
+            let begin = Instant::now();
+            let result = run(&setting).map_err(|e| Failed::from(format!("{e:#}")));
+            let mut times = times.lock().unwrap_or_else(PoisonError::into_inner);
+            times.push((begin.elapsed(), name));
+            result
         })
     }
 
@@ -136,14 +152,19 @@ impl Suite {
         if let Some(setting) = &self.setting {
             let _ = std::fs::remove_dir(&setting.scratch);
         }
+        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        times.sort_unstable_by(|a, b| b.cmp(a));
+        for (time, name) in times.iter().take(SLOWEST) {
+            println!("slow: {:.1} s {name}", time.as_secs_f32());
+        }
         conclusion.exit()
     }
 }
 
-fn succeed<F>(s: &Setting, way: Way, job: F) -> Result<()>
+fn succeed<F>(s: &Setting, launch: Launch, job: F) -> Result<()>
 where
     F: FnOnce(&Setting, usize) -> Result<Job>,
 {
-    let job = job(s, way.place.pes)?;
-    s.stations.expect_success(way, &job).map(drop)
+    let job = job(s, launch.place.pes)?;
+    s.stations.expect_success(launch, &job).map(drop)
 }

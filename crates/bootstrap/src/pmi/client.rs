@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use super::wire::Sender;
-use super::{Session, Store, mpi, pieces};
+use super::{Session, Store, chunks, mpi};
 use crate::{Bootstrap, Error};
 
 /// Exchanges of this process so far, over all clients: the server keeps the keys of one that
@@ -54,13 +54,13 @@ impl<S: Store> Bootstrap for Client<S> {
     fn exchange(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
         let mut store = self.store();
         let round = ROUND.fetch_add(1, Ordering::Relaxed);
-        pieces::exchange(&mut *store, round, self.rank, self.size, mine)
+        chunks::exchange(&mut *store, round, self.rank, self.size, mine)
     }
 
     fn barrier(&self) -> Result<(), Error> {
         match S::FENCE_IS_BARRIER {
             true => self.store().fence(),
-            // One has everybody's value only once everybody has come.
+            // A process has the values of all only once all have called.
             false => self.exchange(&[]).map(drop),
         }
     }
@@ -71,7 +71,7 @@ impl<S: Store> Bootstrap for Client<S> {
 
     fn finalize(&self) {
         if !mpi::is_running() {
-            // A launcher that is gone already needs not be told.
+            // A launcher that has ended already needs no message.
             let _ = self.store().finalize();
         }
     }

@@ -1,27 +1,24 @@
-//! An MPI in this process, which uses the same connection to the launcher. Saying twice who one
-//! is does no harm, but the first finalize closes the connection for both.
+//! An MPI in this process, which uses the same connection to the launcher. A second introduction to
+//! the server does no harm, but the first finalize closes the connection for both.
 
-use std::ffi::{CStr, c_int};
+use std::ffi::c_int;
+
+use libloading::os::unix::Library;
 
 /// Whether an MPI is between its initialisation and its end: it will finalize the connection.
 pub(super) fn is_running() -> bool {
-    is(c"MPI_Initialized") && !is(c"MPI_Finalized")
+    query("MPI_Initialized") && !query("MPI_Finalized")
 }
 
-/// What one of MPI's questions about itself is answered with; no, if there is no MPI.
-fn is(question: &CStr) -> bool {
-    // SAFETY: a C string; looks only at what is loaded.
-    let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, question.as_ptr()) };
-    if function.is_null() {
+/// The result of one of MPI's two queries about itself; false if there is no MPI.
+fn query(name: &str) -> bool {
+    type Query = unsafe extern "C" fn(*mut c_int) -> c_int;
+    let this = Library::this();
+    // SAFETY: the MPI standard gives both functions this type.
+    let Ok(function) = (unsafe { this.get::<Query>(name) }) else {
         return false;
-    }
-    // SAFETY: the MPI standard has both functions with this type, callable at any time.
-    let ask = unsafe {
-        std::mem::transmute::<*mut libc::c_void, unsafe extern "C" fn(*mut c_int) -> c_int>(
-            function,
-        )
     };
-    let mut answer = 0;
-    // SAFETY: a pointer to a live int.
-    unsafe { ask(&raw mut answer) == 0 && answer != 0 }
+    let mut flag = 0;
+    // SAFETY: the MPI standard has both functions callable at any time; `flag` is a live int.
+    unsafe { function(&raw mut flag) == 0 && flag != 0 }
 }

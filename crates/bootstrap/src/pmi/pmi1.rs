@@ -1,10 +1,9 @@
-//! PMI-1: lines of `cmd=name key=value ...`, each answered by one.
-
-use std::env;
+//! PMI-1: lines of `cmd=name key=value ...`, each followed by a line in response.
 
 use super::wire::Wire;
 use super::{Session, Store};
 use crate::Error;
+use crate::environment::{PMI_RANK, PMI_SIZE, Variable, value};
 
 #[derive(Debug)]
 pub(super) struct Pmi1 {
@@ -14,10 +13,10 @@ pub(super) struct Pmi1 {
     longest_value: usize,
 }
 
-/// A line of the server's, taken apart.
-struct Answer(String);
+/// A line of the server.
+struct Response(String);
 
-impl Answer {
+impl Response {
     fn value(&self, key: &str) -> Option<&str> {
         self.0
             .split_whitespace()
@@ -29,54 +28,57 @@ impl Answer {
     }
 
     fn unexpected(&self) -> Error {
-        Error::new(format!(
-            "the launcher answered a message of PMI-1 by {:?}",
-            self.0
-        ))
+        Error::UnexpectedResponse {
+            protocol: "PMI-1",
+            response: self.0.clone(),
+        }
     }
 }
 
-/// How a process learns which one it is.
-pub(super) enum Place<'a> {
-    /// The launcher said so in its environment: rank and size.
-    Known(usize, usize),
-    /// The server says so to one that names itself by `PMI_ID`.
-    Asked(&'a str),
+/// Where rank and size of a process come from.
+pub(super) enum RankSource<'a> {
+    /// From the environment.
+    Environment { rank: usize, size: usize },
+    /// From the server, for the process of this `PMI_ID`.
+    Server { id: &'a str },
 }
 
-impl Place<'_> {
+impl RankSource<'_> {
     /// Of a process with a descriptor.
     pub(super) fn of_environment() -> Result<Self, Error> {
-        Ok(Self::Known(variable("PMI_RANK")?, variable("PMI_SIZE")?))
+        Ok(Self::Environment {
+            rank: number(&PMI_RANK)?,
+            size: number(&PMI_SIZE)?,
+        })
     }
 }
 
-/// Says hello.
-pub(super) fn start(mut wire: Wire, place: &Place) -> Result<Session<Pmi1>, Error> {
-    let (rank, size) = match *place {
-        Place::Asked(id) => introduce(&mut wire, id)?,
-        Place::Known(rank, size) => (rank, size),
+/// Opens the session.
+pub(super) fn start(mut wire: Wire, source: &RankSource<'_>) -> Result<Session<Pmi1>, Error> {
+    let (rank, size) = match *source {
+        RankSource::Server { id } => introduce(&mut wire, id)?,
+        RankSource::Environment { rank, size } => (rank, size),
     };
     let mut store = Pmi1 {
         wire,
         space: String::new(),
         longest_value: 0,
     };
-    let answer = store.ask(
+    let response = store.call(
         "cmd=init pmi_version=1 pmi_subversion=1",
         "response_to_init",
     )?;
-    if answer.value("rc").is_some_and(|rc| rc != "0") {
-        return Err(answer.unexpected());
+    if response.value("rc").is_some_and(|rc| rc != "0") {
+        return Err(response.unexpected());
     }
-    let maxes = store.ask("cmd=get_maxes", "maxes")?;
-    let name = store.ask("cmd=get_my_kvsname", "my_kvsname")?;
+    let maxes = store.call("cmd=get_maxes", "maxes")?;
+    let name = store.call("cmd=get_my_kvsname", "my_kvsname")?;
     store.space = name
         .value("kvsname")
         .ok_or_else(|| name.unexpected())?
         .to_owned();
-    // Servers and MPICH's own client read lines into buffers of 1024 bytes, so what a value may
-    // have is less: 128 bytes are more than the rest of a put.
+    // Servers and MPICH's own client read lines into buffers of 1024 bytes, which hold the rest of
+    // a put, too: less than 128 bytes and the name of the space.
     store.longest_value = maxes
         .number("vallen_max")
         .map(|n| n.min(1024).saturating_sub(128 + store.space.len()))
@@ -85,39 +87,37 @@ pub(super) fn start(mut wire: Wire, place: &Place) -> Result<Session<Pmi1>, Erro
     Ok(Session { rank, size, store })
 }
 
-/// The first words at a port: who I am, and the answers who that is.
+/// The first messages at a port: this process gives its id, the server rank and size.
 fn introduce(wire: &mut Wire, id: &str) -> Result<(usize, usize), Error> {
     wire.send(format!("cmd=initack pmiid={id}\n").as_bytes())?;
     let (mut rank, mut size) = (None, None);
     // initack, then size, rank and debug in lines of their own.
     for _ in 0..4 {
-        let answer = Answer(wire.line()?);
-        match answer.value("cmd") {
+        let response = Response(wire.line()?);
+        match response.value("cmd") {
             Some("initack" | "set") => {}
-            _ => return Err(answer.unexpected()),
+            _ => return Err(response.unexpected()),
         }
-        rank = rank.or(answer.number("rank"));
-        size = size.or(answer.number("size"));
+        rank = rank.or(response.number("rank"));
+        size = size.or(response.number("size"));
     }
-    rank.zip(size)
-        .ok_or_else(|| Error::new("the launcher's server at PMI_PORT tells no rank and size"))
+    rank.zip(size).ok_or(Error::NoRank)
 }
 
-fn variable(name: &str) -> Result<usize, Error> {
-    let value = env::var(name).unwrap_or_default();
-    value.parse().map_err(|_| {
-        Error::new(format!(
-            "the launcher set PMI_FD, but {name}=\"{value}\" is no number"
-        ))
+fn number(variable: &'static Variable) -> Result<usize, Error> {
+    let value = value(variable).unwrap_or_default();
+    value.parse().map_err(|_| Error::NoNumber {
+        variable: variable.name,
+        value,
     })
 }
 
 impl Pmi1 {
-    /// Sends a line and returns the answer, which is of this name.
-    fn ask(&mut self, line: &str, answer: &str) -> Result<Answer, Error> {
+    /// Sends a line and returns the response, which is called `expected`.
+    fn call(&mut self, line: &str, expected: &str) -> Result<Response, Error> {
         self.wire.send(format!("{line}\n").as_bytes())?;
-        let got = Answer(self.wire.line()?);
-        match got.value("cmd") == Some(answer) {
+        let got = Response(self.wire.line()?);
+        match got.value("cmd") == Some(expected) {
             true => Ok(got),
             false => Err(got.unexpected()),
         }
@@ -133,29 +133,29 @@ impl Store for Pmi1 {
 
     fn put(&mut self, key: &str, value: &str) -> Result<(), Error> {
         let line = format!("cmd=put kvsname={} key={key} value={value}", self.space);
-        let answer = self.ask(&line, "put_result")?;
-        match answer.value("rc") {
+        let response = self.call(&line, "put_result")?;
+        match response.value("rc") {
             None | Some("0") => Ok(()),
-            _ => Err(answer.unexpected()),
+            _ => Err(response.unexpected()),
         }
     }
 
     fn fence(&mut self) -> Result<(), Error> {
-        self.ask("cmd=barrier_in", "barrier_out").map(drop)
+        self.call("cmd=barrier_in", "barrier_out").map(drop)
     }
 
     fn get(&mut self, key: &str) -> Result<String, Error> {
         let line = format!("cmd=get kvsname={} key={key}", self.space);
-        let answer = self.ask(&line, "get_result")?;
-        match answer.value("rc") {
-            None | Some("0") => answer.value("value").map(str::to_owned),
+        let response = self.call(&line, "get_result")?;
+        match response.value("rc") {
+            None | Some("0") => response.value("value").map(str::to_owned),
             _ => None,
         }
-        .ok_or_else(|| answer.unexpected())
+        .ok_or_else(|| response.unexpected())
     }
 
     fn finalize(&mut self) -> Result<(), Error> {
-        self.ask("cmd=finalize", "finalize_ack").map(drop)
+        self.call("cmd=finalize", "finalize_ack").map(drop)
     }
 
     fn wire(&self) -> &Wire {

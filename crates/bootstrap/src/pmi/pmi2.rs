@@ -1,9 +1,10 @@
-//! PMI-2: `cmd=name;key=value;...` after its length in six characters, each answered by one.
+//! PMI-2: `cmd=name;key=value;...` after its length in six characters, each followed by a message in response.
 //! A semicolon in a value is doubled; the values that matter here have none.
 
 use super::wire::Wire;
 use super::{Session, Store};
 use crate::Error;
+use crate::environment::{PMI_JOBID, PMI_RANK, value};
 
 /// `PMI2_MAX_VALLEN`, with the byte that ends it.
 const LONGEST_VALUE: usize = 1023;
@@ -15,10 +16,10 @@ pub(super) struct Pmi2 {
     job: String,
 }
 
-/// A message of the server's, without its length.
-struct Answer(String);
+/// A message of the server, without its length.
+struct Response(String);
 
-impl Answer {
+impl Response {
     fn value(&self, key: &str) -> Option<&str> {
         self.0
             .split(';')
@@ -30,57 +31,55 @@ impl Answer {
     }
 
     fn unexpected(&self) -> Error {
-        Error::new(format!(
-            "the launcher answered a message of PMI-2 by {:?}",
-            self.0
-        ))
+        Error::UnexpectedResponse {
+            protocol: "PMI-2",
+            response: self.0.clone(),
+        }
     }
 }
 
-/// Says hello: which protocol, as a line of PMI-1, and then who I am.
+/// Opens the session: the protocol's version, as a line of PMI-1, and then which process this is.
 pub(super) fn start(mut wire: Wire) -> Result<Session<Pmi2>, Error> {
     wire.send(b"cmd=init pmi_version=2 pmi_subversion=0\n")?;
     let line = wire.line()?;
     let mut words = line.split_whitespace();
     if !words.any(|word| word == "pmi_version=2") {
-        return Err(Error::new(format!(
-            "the launcher does not speak PMI-2 ({line:?})"
-        )));
+        return Err(Error::NoPmi2(line));
     }
     let mut store = Pmi2 {
         wire,
         job: String::new(),
     };
-    // Slurm wants both names, Hydra sets one of them only and takes no empty value.
+    // Slurm needs both variables; Hydra sets only one of them, and refuses an empty value.
     let mut hello = String::from("cmd=fullinit;");
-    for (key, variable) in [("pmijobid", "PMI_JOBID"), ("pmirank", "PMI_RANK")] {
-        if let Ok(value) = std::env::var(variable) {
+    for (key, variable) in [("pmijobid", &PMI_JOBID), ("pmirank", &PMI_RANK)] {
+        if let Some(value) = value(variable) {
             hello += &format!("{key}={value};");
         }
     }
     hello += "threaded=FALSE;";
-    let answer = store.ask(&hello, "fullinit-response")?;
-    let place = answer.number("rank").zip(answer.number("size"));
-    let (rank, size) = place.ok_or_else(|| answer.unexpected())?;
-    let answer = store.ask("cmd=job-getid;", "job-getid-response")?;
-    let name = answer.value("jobid").ok_or_else(|| answer.unexpected())?;
+    let response = store.call(&hello, "fullinit-response")?;
+    let numbers = response.number("rank").zip(response.number("size"));
+    let (rank, size) = numbers.ok_or_else(|| response.unexpected())?;
+    let response = store.call("cmd=job-getid;", "job-getid-response")?;
+    let name = response
+        .value("jobid")
+        .ok_or_else(|| response.unexpected())?;
     store.job = name.to_owned();
     Ok(Session { rank, size, store })
 }
 
 impl Pmi2 {
-    /// Sends a message and returns the answer, which is of this name and reports success.
-    fn ask(&mut self, message: &str, answer: &str) -> Result<Answer, Error> {
+    /// Sends a message and returns the response, which is called `expected` and reports success.
+    fn call(&mut self, message: &str, expected: &str) -> Result<Response, Error> {
         self.wire.send(&framed(message))?;
         let length = self.wire.bytes(6)?;
         let length = String::from_utf8_lossy(&length).into_owned();
-        let n = length.trim().parse().map_err(|_| {
-            Error::new(format!(
-                "the launcher answered a message of PMI-2 by {length:?}, which is no length"
-            ))
-        })?;
-        let got = Answer(String::from_utf8_lossy(&self.wire.bytes(n)?).into_owned());
-        let right = got.value("cmd") == Some(answer);
+        let Ok(n) = length.trim().parse() else {
+            return Err(Error::NoLength(length));
+        };
+        let got = Response(String::from_utf8_lossy(&self.wire.bytes(n)?).into_owned());
+        let right = got.value("cmd") == Some(expected);
         match right && matches!(got.value("rc"), None | Some("0")) {
             true => Ok(got),
             false => Err(got.unexpected()),
@@ -93,7 +92,8 @@ fn framed(message: &str) -> Vec<u8> {
 }
 
 impl Store for Pmi2 {
-    /// Slurm's is; Hydra 4.0 lets the processes of one host go on before those of others come.
+    /// Slurm's fence is a barrier; Hydra 4.0 lets the processes of one host return before those of
+    /// others call.
     const FENCE_IS_BARRIER: bool = false;
 
     fn longest_value(&self) -> usize {
@@ -102,25 +102,25 @@ impl Store for Pmi2 {
 
     fn put(&mut self, key: &str, value: &str) -> Result<(), Error> {
         let message = format!("cmd=kvs-put;key={key};value={value};");
-        self.ask(&message, "kvs-put-response").map(drop)
+        self.call(&message, "kvs-put-response").map(drop)
     }
 
     fn fence(&mut self) -> Result<(), Error> {
-        self.ask("cmd=kvs-fence;", "kvs-fence-response").map(drop)
+        self.call("cmd=kvs-fence;", "kvs-fence-response").map(drop)
     }
 
     fn get(&mut self, key: &str) -> Result<String, Error> {
         let message = format!("cmd=kvs-get;jobid={};srcid=-1;key={key};", self.job);
-        let answer = self.ask(&message, "kvs-get-response")?;
-        match answer.value("found") {
-            Some("TRUE") => answer.value("value").map(str::to_owned),
+        let response = self.call(&message, "kvs-get-response")?;
+        match response.value("found") {
+            Some("TRUE") => response.value("value").map(str::to_owned),
             _ => None,
         }
-        .ok_or_else(|| answer.unexpected())
+        .ok_or_else(|| response.unexpected())
     }
 
     fn finalize(&mut self) -> Result<(), Error> {
-        self.ask("cmd=finalize;", "finalize-response").map(drop)
+        self.call("cmd=finalize;", "finalize-response").map(drop)
     }
 
     fn wire(&self) -> &Wire {

@@ -7,9 +7,9 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use super::pmi1::Place;
+use super::pmi1::RankSource;
 use super::wire::Wire;
-use super::{Session, Store, pieces, pmi1, pmi2};
+use super::{Session, Store, chunks, pmi1, pmi2};
 use crate::Error;
 
 const DEADLINE: Duration = Duration::from_secs(20);
@@ -157,9 +157,9 @@ fn play(session: Session<impl Store>, rank: usize, size: usize) {
     assert_eq!((session.rank, session.size), (rank, size));
     let mut store = session.store;
     for (round, len) in [0, 1, 600, 65536].into_iter().enumerate() {
-        // Of different lengths, also in pieces.
+        // Of different lengths, also in chunks.
         let of = |rank: usize| blob(rank, len * (rank % 2) + len / 2);
-        let all = pieces::exchange(&mut store, round as u64, rank, size, &of(rank)).unwrap();
+        let all = chunks::exchange(&mut store, round as u64, rank, size, &of(rank)).unwrap();
         let expected: Vec<Vec<u8>> = (0..size).map(of).collect();
         assert!(all == expected, "round {round}");
         store.fence().unwrap();
@@ -184,8 +184,8 @@ fn pmi_1_exchanges() {
             scope.spawn(move || serve_lines(job, theirs, by_port.then_some(rank)));
             scope.spawn(move || {
                 let place = match by_port {
-                    true => Place::Asked("7"),
-                    false => Place::Known(rank, SIZE),
+                    true => RankSource::Server { id: "7" },
+                    false => RankSource::Environment { rank, size: SIZE },
                 };
                 play(pmi1::start(wire(ours), &place).unwrap(), rank, SIZE);
             });
@@ -212,7 +212,9 @@ fn answered(answer: &str, deadline: Duration) -> Error {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
     theirs.write_all(answer.as_bytes()).unwrap();
     let wire = Wire::over(ours.into(), deadline);
-    pmi1::start(wire, &Place::Known(0, 2)).err().unwrap()
+    pmi1::start(wire, &RankSource::Environment { rank: 0, size: 2 })
+        .err()
+        .unwrap()
 }
 
 #[test]

@@ -4,17 +4,18 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::mem::ManuallyDrop;
 use std::net::{TcpStream, ToSocketAddrs};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::socket::{self, MsgFlags};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
+use rustix::net::{self, SendFlags};
 
 use crate::Error;
 
-/// A connection. It stays open until the process ends: a launcher takes its end for the
-/// process's, and an MPI in the same process may use the same descriptor.
+/// A connection. It stays open until the process ends: a launcher takes the end of the connection
+/// for the end of the process, and an MPI in the same process may use the same descriptor.
 #[derive(Debug)]
 pub(super) struct Wire {
     file: Arc<ManuallyDrop<File>>,
@@ -26,32 +27,33 @@ pub(super) struct Wire {
 impl Wire {
     /// Takes the descriptor that the launcher left open for this process.
     pub(super) fn inherited(fd: RawFd, deadline: Duration) -> Result<Self, Error> {
-        // Programs that this process starts are not this process.
-        // SAFETY: fcntl on any number is harmless; it fails if no such descriptor is open.
-        if unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) } != 0 {
-            return Err(Error::new(format!(
-                "the launcher set PMI_FD={fd}, but this descriptor is closed: have the launcher start the program itself, not a program that closes descriptors"
-            )));
+        if fd < 0 {
+            return Err(Error::ClosedDescriptor(fd));
         }
-        // SAFETY: the launcher opened it for this use, and it is never closed.
+        // Programs that this process starts must not inherit it.
+        // SAFETY: fd is not negative; the call fails where no such descriptor is open.
+        let probe = unsafe { BorrowedFd::borrow_raw(fd) };
+        if fcntl_setfd(probe, FdFlags::CLOEXEC).is_err() {
+            return Err(Error::ClosedDescriptor(fd));
+        }
+        // SAFETY: the launcher opened the descriptor for this use, and `Wire` never closes it.
         Ok(Self::over(unsafe { OwnedFd::from_raw_fd(fd) }, deadline))
     }
 
     /// Connects to `host:port`.
     pub(super) fn to_port(address: &str, deadline: Duration) -> Result<Self, Error> {
-        let failed = |why: String| {
-            Error::new(format!(
-                "the launcher set PMI_PORT={address}, where nobody answers: {why}"
-            ))
+        let failed = |reason: String| Error::Unreachable {
+            address: address.to_owned(),
+            reason,
         };
-        let mut places = address
+        let mut addresses = address
             .to_socket_addrs()
             .map_err(|e| failed(e.to_string()))?;
-        let place = places
+        let first = addresses
             .next()
             .ok_or_else(|| failed("the name has no address".into()))?;
         let stream =
-            TcpStream::connect_timeout(&place, deadline).map_err(|e| failed(e.to_string()))?;
+            TcpStream::connect_timeout(&first, deadline).map_err(|e| failed(e.to_string()))?;
         // Requests are short and wait for their answers.
         stream
             .set_nodelay(true)
@@ -78,8 +80,8 @@ impl Wire {
         while !rest.is_empty() {
             match send(&self.file, rest) {
                 Ok(n) => rest = &rest[n..],
-                Err(nix::Error::EINTR) => {}
-                Err(e) => return Err(gone(e.into())),
+                Err(Errno::INTR) => {}
+                Err(e) => return Err(Error::ConnectionLost(e.into())),
             }
         }
         Ok(())
@@ -108,30 +110,29 @@ impl Wire {
 
     fn more(&mut self, end: Instant) -> Result<(), Error> {
         let left = end.saturating_duration_since(Instant::now());
-        let most = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
-        match poll(
-            &mut [PollFd::new(self.file.as_fd(), PollFlags::POLLIN)],
-            most,
-        ) {
+        // A time too long for the kernel is no limit.
+        let most = Timespec::try_from(left).ok();
+        let mut watched = [PollFd::new(&**self.file, PollFlags::IN)];
+        match poll(&mut watched, most.as_ref()) {
             Ok(0) => {
-                return Err(Error::new(format!(
-                    "the launcher gave no answer within {} s: it hangs, or a process of the job did not come this far",
-                    self.deadline.as_secs_f32()
-                )));
+                return Err(Error::Timeout {
+                    launcher: "the launcher".to_owned(),
+                    seconds: self.deadline.as_secs_f32(),
+                });
             }
             Ok(_) => {}
-            Err(nix::Error::EINTR) => return Ok(()),
-            Err(e) => return Err(gone(e.into())),
+            Err(Errno::INTR) => return Ok(()),
+            Err(e) => return Err(Error::ConnectionLost(e.into())),
         }
         let mut some = [0; 4096];
         match (&**self.file).read(&mut some) {
-            Ok(0) => Err(gone(io::ErrorKind::ConnectionReset.into())),
+            Ok(0) => Err(Error::ConnectionLost(io::ErrorKind::ConnectionReset.into())),
             Ok(n) => {
                 self.read.extend(&some[..n]);
                 Ok(())
             }
             Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(()),
-            Err(e) => Err(gone(e)),
+            Err(e) => Err(Error::ConnectionLost(e)),
         }
     }
 }
@@ -148,11 +149,7 @@ impl Sender {
     }
 }
 
-/// Without the signal by which a connection that is closed would end the process.
-fn send(file: &File, bytes: &[u8]) -> nix::Result<usize> {
-    socket::send(file.as_raw_fd(), bytes, MsgFlags::MSG_NOSIGNAL)
-}
-
-fn gone(e: io::Error) -> Error {
-    Error::new(format!("the connection to the launcher is lost: {e}"))
+/// Without the signal by which a closed connection would end the process.
+fn send(file: &File, bytes: &[u8]) -> rustix::io::Result<usize> {
+    net::send(file, bytes, SendFlags::NOSIGNAL)
 }

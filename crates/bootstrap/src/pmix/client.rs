@@ -17,9 +17,8 @@ use crate::{Bootstrap, Error};
 /// Exchanges and barriers of this process so far, over all clients: the server keeps the keys.
 static ROUND: AtomicU64 = AtomicU64::new(0);
 
-/// How long the launcher may take to hear that the job is to be ended, or that this process is
-/// about to end.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+/// How long the launcher may take to accept an abort, or the finalize of this process.
+const LAST_CALL: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 struct Client {
@@ -46,10 +45,10 @@ pub(crate) fn connect(
     })
     .ok_or_else(|| no_answer(launcher, deadline))?;
     if status != SUCCESS {
-        return Err(Error::new(format!(
-            "the PMIx server of {launcher} does not take this process ({}): libpmix may be too old or too new for it; use the launcher's own libpmix.so.2, or start by mpiexec.hydra or srun --mpi=pmi2",
-            library.name_of(status)
-        )));
+        return Err(Error::PmixRefused {
+            launcher: launcher.to_owned(),
+            status: library.name_of(status),
+        });
     }
     let mut client = Client {
         library,
@@ -61,17 +60,17 @@ pub(crate) fn connect(
     client.size = match client.get(ALL_RANKS, JOB_SIZE)? {
         Content::Number(n) if n > me.rank => n as usize,
         other => {
-            return Err(client.error(&format!("gives {other:?} as the job's size")));
+            return Err(client.wrong_value(&other, "the job's size"));
         }
     };
     Ok(Box::new(client))
 }
 
 fn no_answer(launcher: &str, deadline: Duration) -> Error {
-    Error::new(format!(
-        "{launcher} gave no answer within {} s: it hangs, or a process of the job did not come this far",
-        deadline.as_secs_f32()
-    ))
+    Error::Timeout {
+        launcher: launcher.to_owned(),
+        seconds: deadline.as_secs_f32(),
+    }
 }
 
 /// Calls `f` in a thread of its own and waits for it until the deadline.
@@ -79,27 +78,32 @@ fn within<T: Send + 'static>(
     deadline: Duration,
     f: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
-    let (tell, told) = mpsc::sync_channel(1);
+    let (sender, receiver) = mpsc::sync_channel(1);
     let run = move || {
-        // Nobody listens any more after the deadline.
-        let _ = tell.send(f());
+        // After the deadline there is no receiver any more.
+        let _ = sender.send(f());
     };
     thread::Builder::new().name("pmix".into()).spawn(run).ok()?;
-    told.recv_timeout(deadline).ok()
+    receiver.recv_timeout(deadline).ok()
 }
 
 impl Client {
-    fn error(&self, what: &str) -> Error {
-        Error::new(format!("{} {what}", self.launcher))
+    fn wrong_value(&self, given: &dyn std::fmt::Debug, key: &str) -> Error {
+        Error::PmixValue {
+            launcher: self.launcher.clone(),
+            given: format!("{given:?}"),
+            key: key.to_owned(),
+        }
     }
 
-    fn check(&self, call: &str, status: Status) -> Result<(), Error> {
+    fn check(&self, call: &'static str, status: Status) -> Result<(), Error> {
         match status {
             SUCCESS => Ok(()),
-            _ => Err(self.error(&format!(
-                "failed in {call}: {}",
-                self.library.name_of(status)
-            ))),
+            _ => Err(Error::PmixCall {
+                launcher: self.launcher.clone(),
+                call,
+                status: self.library.name_of(status),
+            }),
         }
     }
 
@@ -113,7 +117,7 @@ impl Client {
         self.check("PMIx_Commit", status)
     }
 
-    /// Collects data even where nobody asks for any: without, it is no barrier under Slurm.
+    /// Collects data even where no process needs any: without, it is no barrier under Slurm.
     fn fence(&self) -> Result<(), Error> {
         let all = self.me.with_rank(ALL_RANKS);
         let kept = Box::new((all, Info::on(COLLECT_DATA)));
@@ -148,7 +152,11 @@ impl Client {
         });
         let (status, content) = outcome.ok_or_else(|| no_answer(&self.launcher, self.deadline))?;
         self.check("PMIx_Get", status)?;
-        content.ok_or_else(|| self.error(&format!("gives no value for {key:?}")))
+        content.ok_or_else(|| Error::PmixValue {
+            launcher: self.launcher.clone(),
+            given: "no value".to_owned(),
+            key: format!("{key:?}"),
+        })
     }
 }
 
@@ -174,7 +182,7 @@ impl Bootstrap for Client {
         self.fence()?;
         let blob = |rank: usize| match self.get(rank as u32, &key)? {
             Content::Bytes(bytes) if !bytes.is_empty() => Ok(bytes[1..].to_vec()),
-            other => Err(self.error(&format!("gives {other:?} for rank {rank}"))),
+            other => Err(self.wrong_value(&other, &format!("rank {rank}"))),
         };
         (0..self.size)
             .map(|rank| match rank == self.rank() {
@@ -191,7 +199,7 @@ impl Bootstrap for Client {
     fn abort(&self, status: i32, message: &str) {
         let library = self.library;
         let message = CString::new(message.replace('\0', " ")).expect("no zero in it");
-        within(LAST_WORDS, move || {
+        within(LAST_CALL, move || {
             // SAFETY: a C string; no processes means all of the job.
             unsafe { (library.abort)(status, message.as_ptr(), std::ptr::null(), 0) }
         });
@@ -199,7 +207,7 @@ impl Bootstrap for Client {
 
     fn finalize(&self) {
         let library = self.library;
-        within(LAST_WORDS, move || {
+        within(LAST_CALL, move || {
             // SAFETY: initialised, and this is the last call.
             unsafe { (library.finalize)(std::ptr::null(), 0) }
         });

@@ -42,17 +42,12 @@ impl Library {
     /// Opens the library, for good: its threads may run until the process ends.
     pub(super) fn open(file: Option<&Path>) -> Result<Self, Error> {
         let file = file.unwrap_or(Path::new(NAME));
-        let failed = |e: libloading::Error| {
-            Error::new(format!(
-                "the launcher talks PMIx, but its library cannot be used: {}: install PMIx (Debian: libpmix2), or name the directory of libpmix.so.2 in LD_LIBRARY_PATH",
-                text(&e)
-            ))
-        };
-        // Global: plugins of some versions take the library's functions without asking for it.
+        let failed = |e: libloading::Error| Error::PmixLibrary(text(&e));
+        // Global: plugins of some versions use the library's functions without linking it.
         // SAFETY: PMIx's initialisers have no preconditions.
         let handle = unsafe { Handle::open(Some(file), RTLD_NOW | RTLD_GLOBAL) }.map_err(failed)?;
         let handle = std::mem::ManuallyDrop::new(handle);
-        // SAFETY: the types are those of pmix.h.
+        // SAFETY: the types of the fields are those that pmix.h declares for these names.
         unsafe {
             Ok(Self {
                 init: *handle.get(b"PMIx_Init").map_err(failed)?,

@@ -13,11 +13,11 @@ type Outcome = (Status, Option<Content>);
 #[derive(Default)]
 struct Slot {
     outcome: Mutex<Option<Outcome>>,
-    told: Condvar,
+    filled: Condvar,
 }
 
 /// Starts a call by `start`, which passes its arguments to PMIx as callback and its data, and
-/// waits. None if it was not over by the deadline; the callback may come later, to nobody.
+/// waits. None if it was not over by the deadline; a later callback has no effect.
 pub(super) fn done(
     deadline: Duration,
     start: impl FnOnce(OnDone, *mut c_void) -> Status,
@@ -38,14 +38,15 @@ fn wait(deadline: Duration, start: impl FnOnce(*mut c_void) -> Status) -> Option
     let data = Arc::into_raw(slot.clone());
     let status = start(data.cast_mut().cast());
     if status != SUCCESS {
-        // SAFETY: PMIx calls back only after success, so that this is the only taking back.
+        // SAFETY: the pointer is from `into_raw` above; PMIx calls back only after success, so that
+        // nothing else takes it back.
         drop(unsafe { Arc::from_raw(data) });
         let status = if status == DONE { SUCCESS } else { status };
         return Some((status, None));
     }
     let outcome = slot.outcome.lock().unwrap_or_else(|e| e.into_inner());
     let (mut outcome, _) = slot
-        .told
+        .filled
         .wait_timeout_while(outcome, deadline, |o| o.is_none())
         .unwrap_or_else(|e| e.into_inner());
     outcome.take()
@@ -53,23 +54,24 @@ fn wait(deadline: Duration, start: impl FnOnce(*mut c_void) -> Status) -> Option
 
 /// # Safety
 /// `data` is that of one call whose callback was not called before.
-unsafe fn tell(data: *mut c_void, outcome: Outcome) {
-    // SAFETY: made by `wait` from an Arc, and taken back once, by the caller's promise.
+unsafe fn complete(data: *mut c_void, outcome: Outcome) {
+    // SAFETY: `wait` made the pointer from an Arc; the caller promises that this is the only
+    // callback with it, so that it is taken back once.
     let slot = unsafe { Arc::from_raw(data.cast_const().cast::<Slot>()) };
     *slot.outcome.lock().unwrap_or_else(|e| e.into_inner()) = Some(outcome);
-    slot.told.notify_one();
+    slot.filled.notify_one();
 }
 
 extern "C" fn on_done(status: Status, data: *mut c_void) {
     // SAFETY: PMIx calls back once with the data of the call.
-    unsafe { tell(data, (status, None)) };
+    unsafe { complete(data, (status, None)) };
 }
 
 extern "C" fn on_value(status: Status, value: *mut Value, data: *mut c_void) {
-    // SAFETY: null, or PMIx's own value, which lives during the callback.
+    // SAFETY: PMIx passes null, or a value of its own that lives during the callback.
     let content = unsafe { value.as_ref().and_then(|v| v.to_content()) };
     // SAFETY: PMIx calls back once with the data of the call.
-    unsafe { tell(data, (status, content)) };
+    unsafe { complete(data, (status, content)) };
 }
 
 #[cfg(test)]

@@ -94,7 +94,7 @@ impl Value {
     /// A copy of the number or the bytes, if it is one of these.
     ///
     /// # Safety
-    /// The value is one made by PMIx's library, and alive.
+    /// The value was made by PMIx's library, and is alive.
     pub(super) unsafe fn to_content(&self) -> Option<Content> {
         match self.kind {
             // SAFETY: the kind says which member it is.
@@ -105,7 +105,8 @@ impl Value {
                 if start.is_null() || len == 0 {
                     return Some(Content::Bytes(Vec::new()));
                 }
-                // SAFETY: the library says that there are so many bytes.
+                // SAFETY: the caller promises that PMIx's library made the value, whose object has
+                // `len` bytes at `start`.
                 let bytes = unsafe { std::slice::from_raw_parts(start.cast::<u8>(), len) };
                 Some(Content::Bytes(bytes.to_vec()))
             }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Seek};
-use std::os::fd::{AsFd, FromRawFd};
+use std::os::fd::AsFd;
 use std::process::{ExitCode, exit};
 use std::thread;
 use std::time::Duration;
@@ -10,7 +10,10 @@ use std::time::Duration;
 use ferroshmem_bootstrap::Placement;
 use ferroshmem_bootstrap::node::Identity;
 use ferroshmem_bootstrap::secret::Secret;
-use ferroshmem_bootstrap::{Bootstrap, Protocol, Settings, find, passing};
+use ferroshmem_bootstrap::{Bootstrap, Config, Protocol, detect, fdpass};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Signal, getpid, kill_process};
+use rustix::time::{ClockId, clock_gettime};
 
 /// The argument before the part to play and the protocol to use. Not variables: some launchers
 /// hand none on to other hosts.
@@ -30,15 +33,15 @@ pub(crate) fn play(part: &str, protocol: &str) -> ExitCode {
         "pmi2" => Some(Protocol::Pmi2),
         _ => None,
     };
-    let settings = Settings {
+    let config = Config {
         deadline: DEADLINE,
         protocol,
         library: (part == "lost").then(|| "/no/such/libpmix.so.2".into()),
     };
     if part == "lost" {
-        return lost(&settings);
+        return lost(&config);
     }
-    let bootstrap = match find(&settings) {
+    let bootstrap = match detect(&config) {
         Ok(Some(bootstrap)) => bootstrap,
         other => {
             eprintln!("found {other:?}");
@@ -57,8 +60,8 @@ pub(crate) fn play(part: &str, protocol: &str) -> ExitCode {
 }
 
 /// Without the library: an error, never a job of one.
-fn lost(settings: &Settings) -> ExitCode {
-    match find(settings) {
+fn lost(config: &Config) -> ExitCode {
+    match detect(config) {
         Ok(None) => println!("alone {THROUGH}"),
         Ok(Some(found)) => panic!("{found:?}"),
         Err(e) => {
@@ -99,8 +102,8 @@ fn everything(bootstrap: &dyn Bootstrap) {
 
 /// By the clock that the hosts of a test share, being one machine.
 fn nobody_leaves_a_barrier_early(bootstrap: &dyn Bootstrap) {
-    let now = || nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).unwrap();
-    let nanoseconds = || Duration::from(now()).as_nanos().to_le_bytes();
+    let now = || Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap();
+    let nanoseconds = || now().as_nanos().to_le_bytes();
     for late in 0..bootstrap.size() {
         if late == bootstrap.rank() {
             thread::sleep(Duration::from_millis(50));
@@ -131,7 +134,7 @@ fn share_memory(bootstrap: &dyn Bootstrap) {
     let secret = Secret::agree(bootstrap).unwrap();
     let here: Vec<usize> = placement.here().iter().map(|pe| *pe as usize).collect();
     let leader = here[0];
-    let server = (leader == me).then(|| passing::Server::open().unwrap());
+    let server = (leader == me).then(|| fdpass::Server::open().unwrap());
     let name = server.as_ref().map_or(&[][..], |s| s.name());
     let names = bootstrap.exchange(name).unwrap();
     let greeting = format!("memory of node {}", placement.of(me).node);
@@ -145,7 +148,7 @@ fn share_memory(bootstrap: &dyn Bootstrap) {
         }
         None => {
             let name = &names[leader];
-            let mut files = passing::fetch(name, &secret, me, 1, DEADLINE).unwrap();
+            let mut files = fdpass::fetch(name, &secret, me, 1, DEADLINE).unwrap();
             files.remove(0).into()
         }
     };
@@ -163,8 +166,8 @@ fn share_memory(bootstrap: &dyn Bootstrap) {
 }
 
 fn memory(text: &str) -> File {
-    // SAFETY: a C string, and a new descriptor that nobody else owns.
-    let mut file = unsafe { File::from_raw_fd(libc::memfd_create(c"test".as_ptr(), 0)) };
+    let memory = memfd_create(c"test", MemfdFlags::empty()).unwrap();
+    let mut file = File::from(memory);
     std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
     file
 }
@@ -193,8 +196,7 @@ fn abort(bootstrap: &dyn Bootstrap) {
 fn death(bootstrap: &dyn Bootstrap) {
     bootstrap.barrier().unwrap();
     if bootstrap.rank() == 1 {
-        // SAFETY: ends this process only.
-        unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+        kill_process(getpid(), Signal::KILL).unwrap();
     }
     if let Err(e) = bootstrap.exchange(b"in vain") {
         eprintln!("{e}");

@@ -5,8 +5,8 @@ use std::ffi::{c_int, c_long, c_void};
 
 use super::Reduce;
 use super::on_group::OnGroup;
-use crate::fatal::fatal;
-use crate::group::Group;
+use crate::collective::active_set;
+use crate::failure::fatal::fatal;
 use crate::runtime;
 
 fn on_set(
@@ -17,9 +17,19 @@ fn on_set(
     body: impl FnOnce(&OnGroup<'_>),
 ) {
     let rt = runtime::get(name);
-    let group = Group::of_active_set(rt, name, start, log_stride, size, psync);
-    group.check_agreement(rt, arguments);
-    body(&OnGroup { rt, group: &group });
+    let group = active_set::enter(
+        &rt.node,
+        &rt.teams,
+        &rt.active_sets,
+        name,
+        (start, log_stride, size),
+        psync,
+    );
+    group.check_agreement(&rt.node, arguments);
+    body(&OnGroup {
+        node: &rt.node,
+        group: &group,
+    });
 }
 
 /// Copies the root's `source` to the `dest` of every other member.
@@ -27,7 +37,7 @@ fn on_set(
 /// # Safety
 /// For this and all functions below: `dest`, `source` and `psync` are symmetric, valid for
 /// the lengths that the standard demands.
-#[allow(clippy::too_many_arguments)]
+#[allow(clippy::too_many_arguments, reason = "C's signature")]
 pub unsafe fn broadcast(
     name: &'static str,
     dest: *mut c_void,
@@ -59,7 +69,7 @@ pub unsafe fn broadcast(
 ///
 /// # Safety
 /// As [`broadcast`].
-#[allow(clippy::too_many_arguments)]
+#[allow(clippy::too_many_arguments, reason = "C's signature")]
 pub unsafe fn collect(
     name: &'static str,
     dest: *mut c_void,
@@ -80,7 +90,7 @@ pub unsafe fn collect(
 ///
 /// # Safety
 /// As [`broadcast`].
-#[allow(clippy::too_many_arguments)]
+#[allow(clippy::too_many_arguments, reason = "C's signature")]
 pub unsafe fn fcollect(
     name: &'static str,
     dest: *mut c_void,
@@ -108,7 +118,7 @@ pub unsafe fn fcollect(
 ///
 /// # Safety
 /// As [`broadcast`].
-#[allow(clippy::too_many_arguments)]
+#[allow(clippy::too_many_arguments, reason = "C's signature")]
 pub unsafe fn alltoall(
     name: &'static str,
     dest: *mut c_void,
@@ -136,7 +146,7 @@ pub unsafe fn alltoall(
 ///
 /// # Safety
 /// As [`broadcast`].
-#[allow(clippy::too_many_arguments)]
+#[allow(clippy::too_many_arguments, reason = "C's signature")]
 pub unsafe fn alltoalls(
     name: &'static str,
     dest: *mut c_void,
@@ -171,7 +181,7 @@ pub unsafe fn alltoalls(
 ///
 /// # Safety
 /// As [`broadcast`].
-#[allow(clippy::too_many_arguments)]
+#[allow(clippy::too_many_arguments, reason = "C's signature")]
 pub unsafe fn reduce<T: Reduce<Op>, Op>(
     name: &'static str,
     dest: *mut T,
@@ -209,7 +219,7 @@ pub unsafe fn barrier(
     size: c_int,
     psync: *mut c_long,
 ) {
-    runtime::get(name).quiet_default();
+    runtime::get(name).node.transport.quiet_default();
     on_set(name, (start, log_stride, size), psync, &[], |call| {
         call.group.sync();
     });

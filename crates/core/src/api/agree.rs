@@ -25,7 +25,7 @@ pub fn agree(name: &'static str, team: usize, say: u64) -> Result<(), Difference
     let Some(team) = rt.teams.find(name, team) else {
         return Ok(());
     };
-    let group = Group::of_team(rt, name, team);
+    let group = Group::of_team(&rt.node, name, team);
     if group.size == 1 {
         group.sync();
         return Ok(());

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 
 use super::on_group::OnGroup;
 use super::{Reduce, ops::Sum};
-use crate::fatal::fatal;
+use crate::failure::fatal::fatal;
 use crate::group::Group;
 use crate::runtime;
 
@@ -23,14 +23,17 @@ fn on_team(
 ) -> c_int {
     let rt = runtime::get(name);
     let Some(team) = rt.teams.find(name, team) else {
-        if rt.settings.check {
+        if rt.node.settings.check {
             fatal(name, "the team is SHMEM_TEAM_INVALID");
         }
         return INVALID;
     };
-    let group = Group::of_team(rt, name, team);
-    group.check_agreement(rt, arguments);
-    body(&OnGroup { rt, group: &group });
+    let group = Group::of_team(&rt.node, name, team);
+    group.check_agreement(&rt.node, arguments);
+    body(&OnGroup {
+        node: &rt.node,
+        group: &group,
+    });
     DONE
 }
 
@@ -182,7 +185,7 @@ pub unsafe fn sync(name: &'static str, team: usize) -> c_int {
 /// Completes this PE's puts and synchronises all PEs.
 #[inline]
 pub fn barrier_all(name: &'static str) {
-    runtime::get(name).quiet_default();
+    runtime::get(name).node.transport.quiet_default();
     sync_all(name);
 }
 
@@ -190,7 +193,7 @@ pub fn barrier_all(name: &'static str) {
 #[inline]
 pub fn sync_all(name: &'static str) {
     let rt = runtime::get(name);
-    let group = Group::of_team(rt, name, rt.teams.world());
-    group.check_agreement(rt, &[]);
+    let group = Group::of_team(&rt.node, name, rt.teams.world());
+    group.check_agreement(&rt.node, &[]);
     group.sync();
 }

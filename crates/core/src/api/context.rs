@@ -4,17 +4,17 @@
 use std::ffi::{c_int, c_long, c_void};
 use std::sync::atomic::{Ordering, fence as order};
 
-use super::constants::CTX_OPTIONS;
-use crate::context::{self, INVALID_HANDLE, stream, team_of, world_pe};
+use crate::constants::{CTX_DEFAULT, CTX_INVALID, CTX_OPTIONS, TEAM_INVALID};
 use crate::runtime::{self, Runtime};
 use crate::team::Team;
+use crate::transport::Transport;
 
 /// A new context of `team`; None if the options are not the standard's.
 pub(super) fn make(rt: &Runtime, team: &Team, options: c_long) -> Option<usize> {
     if options & !CTX_OPTIONS != 0 {
         return None;
     }
-    rt.contexts.create(team, options)
+    rt.contexts.create(team.handle(), options)
 }
 
 /// Makes a context that numbers PEs as the world does.
@@ -25,13 +25,13 @@ pub unsafe fn create(name: &'static str, options: c_long, ctx: *mut usize) -> c_
     let rt = runtime::get(name);
     let made = make(rt, rt.teams.world(), options);
     // SAFETY: the caller's promise.
-    unsafe { ctx.write(made.unwrap_or(INVALID_HANDLE)) };
+    unsafe { ctx.write(made.unwrap_or(CTX_INVALID)) };
     if made.is_some() { 0 } else { -1 }
 }
 
 /// Destroys a context.
 pub fn destroy(name: &'static str, ctx: usize) {
-    context::destroy(runtime::get(name), name, ctx);
+    runtime::get(name).destroy_context(name, ctx);
 }
 
 /// The team of a context: 0, or -1 for `SHMEM_CTX_INVALID`.
@@ -40,12 +40,12 @@ pub fn destroy(name: &'static str, ctx: usize) {
 /// `team` is valid.
 pub unsafe fn get_team(name: &'static str, ctx: usize, team: *mut usize) -> c_int {
     let rt = runtime::get(name);
-    if ctx == INVALID_HANDLE {
+    if ctx == CTX_INVALID {
         // SAFETY: the caller's promise.
-        unsafe { team.write(crate::team::INVALID_HANDLE) };
+        unsafe { team.write(TEAM_INVALID) };
         return -1;
     }
-    let handle = team_of(rt, name, ctx).handle();
+    let handle = rt.team_of_context(name, ctx).handle();
     // SAFETY: the caller's promise.
     unsafe { team.write(handle) };
     0
@@ -72,10 +72,10 @@ pub fn session_stop(name: &'static str, ctx: usize) {
 /// no operations); another handle that names no context ends the job.
 fn valid(name: &'static str, ctx: usize) -> bool {
     let rt = runtime::get(name);
-    if ctx != INVALID_HANDLE {
-        team_of(rt, name, ctx);
+    if ctx != CTX_INVALID {
+        rt.team_of_context(name, ctx);
     }
-    ctx != INVALID_HANDLE
+    ctx != CTX_INVALID
 }
 
 /// Orders puts and atomics to each PE before later ones.
@@ -83,9 +83,9 @@ fn valid(name: &'static str, ctx: usize) -> bool {
 pub fn fence(name: &'static str, ctx: usize) {
     if valid(name, ctx)
         && let rt = runtime::get(name)
-        && let Some(link) = rt.link
+        && let Some(internode) = rt.node.transport.internode()
     {
-        link.fabric().fence(stream(rt, name, ctx));
+        internode.fabric().fence(rt.context(name, ctx));
     }
     order(Ordering::Release);
 }
@@ -98,11 +98,11 @@ pub fn quiet(name: &'static str, ctx: usize) {
         return;
     }
     let rt = runtime::get(name);
-    if let Some(link) = rt.link {
-        let _shown = rt.show_wait(name);
-        link.fabric().quiet(stream(rt, name, ctx));
+    if let Some(internode) = rt.node.transport.internode() {
+        let _shown = Transport::show_wait(name);
+        internode.fabric().quiet(rt.context(name, ctx));
     }
-    if !context::is_nostore(rt, ctx) {
+    if ctx == CTX_DEFAULT || !rt.contexts.find(name, ctx).is_nostore() {
         order(Ordering::SeqCst);
     }
 }
@@ -121,11 +121,11 @@ pub unsafe fn pe_quiet(name: &'static str, ctx: usize, pes: *const c_int, n: usi
     if valid(name, ctx) {
         let rt = runtime::get(name);
         for i in 0..n {
-            // SAFETY: the caller's promise.
-            let pe = world_pe(rt, name, ctx, unsafe { *pes.add(i) });
-            if let Some(link) = rt.link {
-                let _shown = rt.show_wait(name);
-                link.fabric().quiet_pe(stream(rt, name, ctx), pe);
+            // SAFETY: the caller promises that `pes` is valid for `n` elements.
+            let call = rt.call(name, ctx, unsafe { *pes.add(i) });
+            if let Some(internode) = rt.node.transport.internode() {
+                let _shown = Transport::show_wait(name);
+                internode.fabric().quiet_pe(call.context, call.pe);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_long};
 
-use crate::{lock, runtime};
+use crate::runtime;
 
 /// Takes the lock, waiting for it.
 ///
@@ -10,7 +10,8 @@ use crate::{lock, runtime};
 /// For this and the functions below: `lock` is the symmetric address of a long that was
 /// zero before its first use as a lock.
 pub unsafe fn set(name: &'static str, lock: *mut c_long) {
-    lock::set(runtime::get(name), name, lock);
+    let rt = runtime::get(name);
+    rt.locks.set(&rt.node.transport, name, lock);
 }
 
 /// Gives the lock back.
@@ -18,7 +19,8 @@ pub unsafe fn set(name: &'static str, lock: *mut c_long) {
 /// # Safety
 /// As [`set`].
 pub unsafe fn clear(name: &'static str, lock: *mut c_long) {
-    lock::clear(runtime::get(name), name, lock);
+    let rt = runtime::get(name);
+    rt.locks.clear(&rt.node.transport, name, lock);
 }
 
 /// Takes the lock if it is free: 0 if it did, 1 if the lock is held.
@@ -26,7 +28,8 @@ pub unsafe fn clear(name: &'static str, lock: *mut c_long) {
 /// # Safety
 /// As [`set`].
 pub unsafe fn test(name: &'static str, lock: *mut c_long) -> c_int {
-    let took = lock::test(runtime::get(name), name, lock);
+    let rt = runtime::get(name);
+    let took = rt.locks.test(&rt.node.transport, name, lock);
     if !took && crate::wait::POLICY.oversubscribed() {
         // Programs call this in loops, which must not keep the core from the holder.
         std::thread::yield_now();

@@ -4,30 +4,32 @@
 use std::ffi::{c_long, c_void};
 use std::ptr;
 
-use super::constants::MALLOC_HINTS;
-use crate::fatal::{debug, fatal};
+use crate::constants::MALLOC_HINTS;
+use crate::failure::fatal::{debug, fatal};
 use crate::group::Group;
 use crate::memory::heap::BLOCK_ALIGN;
 use crate::runtime::{self, Runtime};
 
 fn world<'a>(rt: &'a Runtime, name: &'static str) -> Group<'a> {
-    Group::of_team(rt, name, rt.teams.world())
+    Group::of_team(&rt.node, name, rt.teams.world())
 }
 
 fn take(rt: &Runtime, name: &str, size: usize, align: usize) -> *mut c_void {
-    let mut heap = rt.heap.lock().unwrap_or_else(|e| e.into_inner());
+    let mut heap = rt.node.transport.memory.heap();
     match heap.allocate(size as u64, align as u64) {
         Some(offset) => {
             // Before the synchronisation at the end, after which others may write there.
             open(rt, name, offset + size as u64);
-            ptr::with_exposed_provenance_mut(rt.space.heap_base() + offset as usize)
+            ptr::with_exposed_provenance_mut(
+                rt.node.transport.memory.space.heap_base() + offset as usize,
+            )
         }
         None => {
             let (free, blocks) = (heap.free_bytes(), heap.block_count());
             debug(|| {
                 format!(
                     "{name}: no room for {size} bytes: {free} of {} bytes of the symmetric heap are free, beside {blocks} blocks",
-                    rt.space.heap_size()
+                    rt.node.transport.memory.space.heap_size()
                 )
             });
             ptr::null_mut()
@@ -37,19 +39,22 @@ fn take(rt: &Runtime, name: &str, size: usize, align: usize) -> *mut c_void {
 
 /// PEs of other nodes may reach the heap up to `end`.
 fn open(rt: &Runtime, name: &str, end: u64) {
-    if let Some(link) = rt.link {
-        link.open_heap(end as usize)
+    if let Some(internode) = rt.node.transport.internode() {
+        internode
+            .open_heap(end as usize)
             .unwrap_or_else(|e| fatal(name, e));
     }
 }
 
 /// The offset of a live block; another pointer ends the job.
 fn block(rt: &Runtime, name: &str, at: *mut c_void) -> (u64, u64) {
-    let offset = at.addr().wrapping_sub(rt.space.heap_base()) as u64;
-    if offset >= rt.space.heap_size() {
+    let offset = at
+        .addr()
+        .wrapping_sub(rt.node.transport.memory.space.heap_base()) as u64;
+    if offset >= rt.node.transport.memory.space.heap_size() {
         fatal(name, format_args!("{at:p} is not in the symmetric heap"));
     }
-    let heap = rt.heap.lock().unwrap_or_else(|e| e.into_inner());
+    let heap = rt.node.transport.memory.heap();
     match (heap.block_size(offset), heap.block_around(offset)) {
         (Some(size), _) => (offset, size),
         (None, Some((start, _))) => fatal(
@@ -79,13 +84,13 @@ fn allocate(
         return ptr::null_mut();
     }
     let group = world(rt, name);
-    group.check_agreement(rt, arguments);
+    group.check_agreement(&rt.node, arguments);
     let at = take(rt, name, size, align);
     if zero && !at.is_null() {
         // SAFETY: a block of `size` bytes that this PE was just given.
         unsafe { ptr::write_bytes(at.cast::<u8>(), 0, size) };
     }
-    rt.quiet_default();
+    rt.node.transport.quiet_default();
     group.sync();
     at
 }
@@ -104,8 +109,11 @@ pub fn malloc(name: &'static str, size: usize) -> *mut c_void {
 /// Free bytes of the symmetric heap, and all of its bytes.
 pub fn room(name: &'static str) -> (u64, u64) {
     let rt = runtime::get(name);
-    let heap = rt.heap.lock().unwrap_or_else(|e| e.into_inner());
-    (heap.free_bytes(), rt.space.heap_size())
+    let heap = rt.node.transport.memory.heap();
+    (
+        heap.free_bytes(),
+        rt.node.transport.memory.space.heap_size(),
+    )
 }
 
 /// As [`malloc`]; on a node all memory serves atomics and signals alike.
@@ -147,14 +155,11 @@ pub unsafe fn free(name: &'static str, at: *mut c_void) {
         return;
     }
     let group = world(rt, name);
-    group.check_agreement(rt, &[("ptr", at.addr() as u64)]);
+    group.check_agreement(&rt.node, &[("ptr", at.addr() as u64)]);
     let (offset, _) = block(rt, name, at);
-    rt.quiet_default();
+    rt.node.transport.quiet_default();
     group.sync();
-    rt.heap
-        .lock()
-        .unwrap_or_else(|e| e.into_inner())
-        .release(offset);
+    rt.node.transport.memory.heap().release(offset);
 }
 
 /// Changes the size of a block, moving it if need be; null if there is no room, and then
@@ -173,15 +178,15 @@ pub unsafe fn realloc(name: &'static str, at: *mut c_void, size: usize) -> *mut 
     }
     let rt = runtime::get(name);
     let group = world(rt, name);
-    group.check_agreement(rt, &[("ptr", at.addr() as u64), ("size", size as u64)]);
+    group.check_agreement(
+        &rt.node,
+        &[("ptr", at.addr() as u64), ("size", size as u64)],
+    );
     let (offset, old) = block(rt, name, at);
-    rt.quiet_default();
+    rt.node.transport.quiet_default();
     group.sync();
-    let in_place = rt
-        .heap
-        .lock()
-        .unwrap_or_else(|e| e.into_inner())
-        .resize_in_place(offset, size as u64);
+    let memory = &rt.node.transport.memory;
+    let in_place = memory.heap().resize_in_place(offset, size as u64);
     let new = if in_place {
         open(rt, name, offset + size as u64);
         at
@@ -192,10 +197,7 @@ pub unsafe fn realloc(name: &'static str, at: *mut c_void, size: usize) -> *mut 
             unsafe {
                 ptr::copy_nonoverlapping(at.cast::<u8>(), new.cast(), size.min(old as usize));
             };
-            rt.heap
-                .lock()
-                .unwrap_or_else(|e| e.into_inner())
-                .release(offset);
+            memory.heap().release(offset);
         }
         new
     };

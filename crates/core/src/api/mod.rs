@@ -8,7 +8,6 @@ pub mod active;
 pub mod agree;
 pub mod amo;
 pub mod collective;
-pub mod constants;
 pub mod context;
 pub mod lock;
 pub mod memory;
@@ -20,5 +19,6 @@ pub mod signal;
 pub mod team;
 pub mod windows;
 
+pub use crate::constants;
 pub use crate::hooks;
 pub use crate::kernel::{Complex, Reduce, ops};

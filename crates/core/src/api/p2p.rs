@@ -3,16 +3,22 @@
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::fatal::fatal;
+use crate::failure::fatal::fatal;
 use crate::job::region::WaitKind;
+use crate::memory::Argument;
 use crate::point::{Comparison, Set, Values, Word, wait};
 use crate::runtime;
 
 /// Waits until `condition` gives a result: for conditions that C's comparisons cannot say.
 /// `address` is what is waited on, for the report of who waits for what.
 pub fn wait_for<R>(name: &'static str, address: usize, condition: impl FnMut() -> Option<R>) -> R {
-    runtime::get(name);
-    wait(WaitKind::Point, name, address, condition)
+    wait(
+        &runtime::get(name).node.transport,
+        WaitKind::Point,
+        name,
+        address,
+        condition,
+    )
 }
 
 /// Lets another PE run where PEs outnumber cores: for callers that look again and again.
@@ -31,10 +37,16 @@ const NONE: usize = usize::MAX;
 /// For this and all functions below: the arrays are valid for `nelems` elements.
 pub unsafe fn wait_until<T: Word>(name: &'static str, ivar: *mut T, cmp: c_int, value: T) {
     let set = one(name, ivar, cmp, value);
-    wait(WaitKind::Point, name, ivar.addr(), || {
-        // SAFETY: one variable, which the caller promises to be valid.
-        unsafe { set.all() }.then_some(())
-    });
+    wait(
+        &runtime::get(name).node.transport,
+        WaitKind::Point,
+        name,
+        ivar.addr(),
+        || {
+            // SAFETY: one variable, which the caller promises to be valid.
+            unsafe { set.all() }.then_some(())
+        },
+    );
 }
 
 /// Whether `*ivar` compares as `cmp` with `value`.
@@ -64,8 +76,13 @@ fn set<T: Word>(
     if n > 0 && vars.is_null() {
         fatal(name, "the variable is a null pointer");
     }
-    if n > 0 && rt.settings.check {
-        rt.own(name, "ivars", vars.cast(), n * size_of::<T>());
+    if n > 0 && rt.node.settings.check {
+        let argument = Argument {
+            routine: name,
+            name: "ivars",
+        };
+        let memory = &rt.node.transport.memory;
+        memory.own(argument, vars.cast(), n * size_of::<T>());
     }
     Set {
         vars,
@@ -114,7 +131,7 @@ macro_rules! forms {
         ) {
             let set = set(name, ivars, nelems, status, cmp, $values);
             // SAFETY: the caller's promise.
-            wait(WaitKind::Point, name, ivars.addr(), || unsafe { set.all() }.then_some(()));
+            wait(&runtime::get(name).node.transport, WaitKind::Point, name, ivars.addr(), || unsafe { set.all() }.then_some(()));
         }
 
         /// Waits until some condition holds; the index of such a variable, `SIZE_MAX` if none
@@ -132,7 +149,7 @@ macro_rules! forms {
                 return NONE;
             }
             // SAFETY: the caller's promise.
-            wait(WaitKind::Point, name, ivars.addr(), || unsafe { fair_any(&set) })
+            wait(&runtime::get(name).node.transport, WaitKind::Point, name, ivars.addr(), || unsafe { fair_any(&set) })
         }
 
         /// Waits until some conditions hold; writes the indices of such variables and
@@ -149,7 +166,7 @@ macro_rules! forms {
             if unsafe { set.is_empty() } {
                 return 0;
             }
-            wait(WaitKind::Point, name, ivars.addr(), || {
+            wait(&runtime::get(name).node.transport, WaitKind::Point, name, ivars.addr(), || {
                 // SAFETY: the caller's promise.
                 Some(unsafe { set.some(indices) }).filter(|n| *n > 0)
             })

@@ -4,13 +4,13 @@ use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
-use super::constants::{THREAD_MULTIPLE, THREAD_SINGLE};
-use crate::context::{DEFAULT_HANDLE, world_pe};
-use crate::fatal::fatal;
+use crate::constants::{CTX_DEFAULT, THREAD_MULTIPLE, THREAD_SINGLE};
+use crate::failure::fatal::fatal;
 use crate::info;
 use crate::job::region::PeState;
+use crate::lifecycle::{self, fast_path};
 use crate::memory::Place;
-use crate::{lifecycle, runtime};
+use crate::runtime;
 
 /// Initialises the library.
 pub fn init(name: &'static str) {
@@ -67,13 +67,13 @@ pub unsafe fn query_initialized(_name: &'static str, initialized: *mut c_int) {
 /// Ends the whole job with a status.
 pub fn global_exit(name: &'static str, status: c_int) -> ! {
     let rt = runtime::get(name);
-    let block = rt.job.control.pe_block(rt.job.index);
+    let block = rt.node.job.control.pe_block(rt.node.job.index);
     block.status.store(status, Ordering::Relaxed);
     block
         .state
         .store(PeState::GlobalExit as u32, Ordering::Release);
-    if let Some(link) = rt.link {
-        link.end_all(status as u8);
+    if let Some(detector) = rt.failure_detector {
+        detector.end_all(status as u8);
     }
     // SAFETY: exit flushes and runs what the program registered, as the standard asks.
     unsafe { libc::exit(status) }
@@ -82,13 +82,13 @@ pub fn global_exit(name: &'static str, status: c_int) -> ! {
 /// This PE's number.
 #[inline]
 pub fn my_pe(name: &'static str) -> c_int {
-    runtime::get(name).me as c_int
+    runtime::get(name).node.me as c_int
 }
 
 /// Number of PEs.
 #[inline]
 pub fn n_pes(name: &'static str) -> c_int {
-    runtime::get(name).n_pes as c_int
+    runtime::get(name).node.n_pes as c_int
 }
 
 /// Ends the job with one line over a misuse that a caller has found.
@@ -145,7 +145,7 @@ pub unsafe fn info_get_name(_name: &'static str, name: *mut c_char) {
 /// 1 if there is a PE of this number, else 0.
 pub fn pe_accessible(name: &'static str, pe: c_int) -> c_int {
     usize::try_from(pe)
-        .is_ok_and(|pe| pe < runtime::get(name).n_pes)
+        .is_ok_and(|pe| pe < runtime::get(name).node.n_pes)
         .into()
 }
 
@@ -155,9 +155,9 @@ pub fn addr_accessible(name: &'static str, addr: *const c_void, pe: c_int) -> c_
     if pe_accessible(name, pe) == 0 {
         return 0;
     }
-    match rt.space.place(addr.addr(), 1) {
+    match rt.node.transport.memory.space.place(addr.addr(), 1) {
         Place::Elsewhere => 0,
-        Place::Globals => (!rt.is_stranger(pe as usize)).into(),
+        Place::Globals => (!rt.node.transport.runs_other_program(pe as usize)).into(),
         Place::Heap => 1,
     }
 }
@@ -166,11 +166,11 @@ pub fn addr_accessible(name: &'static str, addr: *const c_void, pe: c_int) -> c_
 /// PE is on another node.
 pub fn ptr(name: &'static str, dest: *const c_void, pe: c_int) -> *mut c_void {
     let rt = runtime::get(name);
-    let pe = world_pe(rt, name, DEFAULT_HANDLE, pe);
-    rt.pointer(dest, pe)
+    let pe = rt.call(name, CTX_DEFAULT, pe).pe;
+    rt.node.transport.pointer(dest, pe)
 }
 
 /// Ends the program if it was compiled with `-DSHMEM_NATIVE_ONLY` and cannot run so here.
 pub fn require_native(name: &'static str) {
-    runtime::get(name).require_native(name);
+    fast_path::require_native(&runtime::get(name).node, name);
 }

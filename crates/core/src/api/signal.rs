@@ -1,63 +1,36 @@
-//! Signals (standard, "Signaling Operations"): put, then tell.
+//! Signals (standard, "Signaling Operations"): put, then notify.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::constants::{SIGNAL_ADD, SIGNAL_SET};
-use ferroshmem_fabric::{AtomicOp, Op, Width};
+use ferroshmem_fabric::Op;
 
-use crate::context::{stream, world_pe};
-use crate::fatal::fatal;
+use crate::constants::{SIGNAL_ADD, SIGNAL_SET};
+use crate::failure::fatal::fatal;
 use crate::job::region::WaitKind;
-use crate::point::{Comparison, wait_for_signal};
+use crate::memory::Argument;
+use crate::point::Comparison;
 use crate::runtime;
-use crate::symmetric::Target;
-use crate::wait::WaitReason;
+use crate::transport::atomic::Operation;
+use crate::wait::{WaitReason, signals};
 
-/// # Safety
-/// `sig_addr` is a symmetric, aligned address.
-unsafe fn update(
-    name: &'static str,
-    ctx: usize,
-    sig_addr: *mut u64,
-    signal: u64,
-    sig_op: c_int,
-    pe: c_int,
-) {
-    let rt = runtime::get(name);
-    let pe = world_pe(rt, name, ctx, pe);
-    let op = match sig_op {
-        SIGNAL_SET => Op::Write,
-        SIGNAL_ADD => Op::Add,
+/// The update that `sig_op` stands for.
+fn operation(name: &str, sig_op: c_int, signal: u64) -> Operation<u64> {
+    match sig_op {
+        SIGNAL_SET => Operation::with(Op::Write, signal),
+        SIGNAL_ADD => Operation::with(Op::Add, signal),
         _ => fatal(
             name,
             format_args!("sig_op = {sig_op}: give SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD"),
         ),
-    };
-    let (address, bytes) = (sig_addr.cast(), size_of::<u64>());
-    let there = match rt.atomic_target(name, "sig_addr", address, bytes, pe) {
-        Target::Here(there) => {
-            // SAFETY: mapped (checked above), aligned by the caller's promise.
-            let word = unsafe { AtomicU64::from_ptr(there.cast()) };
-            match op {
-                Op::Add => word.fetch_add(signal, Ordering::SeqCst),
-                _ => word.swap(signal, Ordering::SeqCst),
-            };
-            return rt.announce(pe);
-        }
-        Target::There(there) => there,
-    };
-    let (fabric, stream) = (rt.link().fabric(), stream(rt, name, ctx));
-    // What the same call put before is there first.
-    fabric.fence(stream);
-    fabric.post(stream, there, AtomicOp::new(op, Width::W64, signal));
+    }
 }
 
 /// Copies `bytes` bytes to `dest` on PE `pe`, then updates the signal there.
 ///
 /// # Safety
 /// `source` is valid for `bytes` bytes; `dest` and `sig_addr` are symmetric addresses.
-#[allow(clippy::too_many_arguments)]
+#[allow(clippy::too_many_arguments, reason = "C's signature")]
 pub unsafe fn put_signal(
     name: &'static str,
     ctx: usize,
@@ -69,10 +42,13 @@ pub unsafe fn put_signal(
     sig_op: c_int,
     pe: c_int,
 ) {
-    // SAFETY: the caller's promise. The update releases what the put wrote.
+    let rt = runtime::get(name);
+    let (call, transport) = (rt.call(name, ctx, pe), &rt.node.transport);
+    // SAFETY: the caller promises that `source` is valid for `bytes` bytes, and `sig_addr` aligned. The
+    // update releases what the put wrote.
     unsafe {
-        super::rma::put(name, ctx, dest, source, bytes, pe);
-        update(name, ctx, sig_addr, signal, sig_op, pe);
+        transport.put(&call, dest, source, bytes);
+        transport.update_signal(&call, sig_addr, operation(name, sig_op, signal));
     }
 }
 
@@ -80,7 +56,7 @@ pub unsafe fn put_signal(
 ///
 /// # Safety
 /// As [`put_signal`], until then.
-#[allow(clippy::too_many_arguments)]
+#[allow(clippy::too_many_arguments, reason = "C's signature")]
 pub unsafe fn put_signal_nbi(
     name: &'static str,
     ctx: usize,
@@ -92,10 +68,13 @@ pub unsafe fn put_signal_nbi(
     sig_op: c_int,
     pe: c_int,
 ) {
-    // SAFETY: as in `put_signal`.
+    let rt = runtime::get(name);
+    let (call, transport) = (rt.call(name, ctx, pe), &rt.node.transport);
+    // SAFETY: the caller promises that `source` is valid and unchanged until a quiet, and `sig_addr`
+    // aligned.
     unsafe {
-        super::rma::put_nbi(name, ctx, dest, source, bytes, pe);
-        update(name, ctx, sig_addr, signal, sig_op, pe);
+        transport.put_nbi(&call, dest, source, bytes);
+        transport.update_signal(&call, sig_addr, operation(name, sig_op, signal));
     }
 }
 
@@ -110,8 +89,11 @@ pub unsafe fn signal_set(
     signal: u64,
     pe: c_int,
 ) {
-    // SAFETY: the caller's promise.
-    unsafe { update(name, ctx, sig_addr, signal, SIGNAL_SET, pe) }
+    let rt = runtime::get(name);
+    let call = rt.call(name, ctx, pe);
+    let operation = operation(name, SIGNAL_SET, signal);
+    // SAFETY: the caller promises that `sig_addr` is aligned.
+    unsafe { rt.node.transport.update_signal(&call, sig_addr, operation) }
 }
 
 /// Adds to the signal on PE `pe`.
@@ -125,8 +107,11 @@ pub unsafe fn signal_add(
     signal: u64,
     pe: c_int,
 ) {
-    // SAFETY: the caller's promise.
-    unsafe { update(name, ctx, sig_addr, signal, SIGNAL_ADD, pe) }
+    let rt = runtime::get(name);
+    let call = rt.call(name, ctx, pe);
+    let operation = operation(name, SIGNAL_ADD, signal);
+    // SAFETY: the caller promises that `sig_addr` is aligned.
+    unsafe { rt.node.transport.update_signal(&call, sig_addr, operation) }
 }
 
 /// The value of this PE's own signal.
@@ -151,13 +136,20 @@ pub unsafe fn signal_wait_until(
 ) -> u64 {
     let rt = runtime::get(name);
     let cmp = Comparison::new(name, cmp);
-    if rt.settings.check || sig_addr.is_null() {
-        rt.own(name, "sig_addr", sig_addr.cast(), size_of::<u64>());
+    let transport = &rt.node.transport;
+    if rt.node.settings.check || sig_addr.is_null() {
+        let argument = Argument {
+            routine: name,
+            name: "sig_addr",
+        };
+        transport
+            .memory
+            .own(argument, sig_addr.cast(), size_of::<u64>());
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `sig_addr` is valid and aligned.
     let word = unsafe { AtomicU64::from_ptr(sig_addr) };
     let what = WaitReason::at(WaitKind::Signal, name, sig_addr.addr());
-    wait_for_signal(rt.signals(), &what, || {
+    transport.wait(&what, signals::NOTIFIED, || {
         Some(word.load(Ordering::Acquire)).filter(|seen| cmp.holds(*seen, value))
     })
 }

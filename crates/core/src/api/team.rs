@@ -2,11 +2,11 @@
 
 use std::ffi::{c_int, c_long, c_void};
 
-use super::constants::TEAM_NUM_CONTEXTS;
-use crate::context::out_of_range;
-use crate::fatal::fatal;
+use crate::collective::split;
+use crate::constants::{CTX_INVALID, PREDEFINED_TEAMS, TEAM_INVALID, TEAM_NUM_CONTEXTS};
+use crate::failure::fatal::fatal;
+use crate::group::Group;
 use crate::runtime;
-use crate::team::{self, INVALID_HANDLE};
 
 /// `shmem_team_config_t`.
 #[derive(Debug, Clone, Copy)]
@@ -94,7 +94,7 @@ unsafe fn contexts_in(name: &str, config: *const TeamConfig, mask: c_long) -> c_
 ///
 /// # Safety
 /// `config` is valid unless `mask` is 0; `new_team` is valid.
-#[allow(clippy::too_many_arguments)]
+#[allow(clippy::too_many_arguments, reason = "C's signature")]
 pub unsafe fn split_strided(
     name: &'static str,
     parent: usize,
@@ -107,19 +107,26 @@ pub unsafe fn split_strided(
 ) -> c_int {
     let rt = runtime::get(name);
     let made = rt.teams.find(name, parent).and_then(|parent| {
-        let group = crate::group::Group::of_team(rt, name, parent);
+        let group = Group::of_team(&rt.node, name, parent);
         let same = [
             ("start", start as u64),
             ("stride", stride as u64),
             ("size", size as u64),
         ];
-        group.check_agreement(rt, &same);
+        group.check_agreement(&rt.node, &same);
         // SAFETY: the caller's promise.
         let contexts = unsafe { contexts_in(name, config, mask) };
-        team::split_strided(rt, name, parent, start, stride, size, contexts)
+        split::split_strided(
+            &rt.node,
+            &rt.teams,
+            name,
+            parent,
+            (start, stride, size),
+            contexts,
+        )
     });
     // SAFETY: the caller's promise.
-    unsafe { new_team.write(made.unwrap_or(INVALID_HANDLE)) };
+    unsafe { new_team.write(made.unwrap_or(TEAM_INVALID)) };
     if made.is_some() { 0 } else { -1 }
 }
 
@@ -127,7 +134,7 @@ pub unsafe fn split_strided(
 ///
 /// # Safety
 /// The configurations are valid unless their mask is 0; the results are valid.
-#[allow(clippy::too_many_arguments)]
+#[allow(clippy::too_many_arguments, reason = "C's signature")]
 pub unsafe fn split_2d(
     name: &'static str,
     parent: usize,
@@ -141,8 +148,8 @@ pub unsafe fn split_2d(
 ) -> c_int {
     let rt = runtime::get(name);
     let made = rt.teams.find(name, parent).and_then(|parent| {
-        let group = crate::group::Group::of_team(rt, name, parent);
-        group.check_agreement(rt, &[("xrange", xrange as u64)]);
+        let group = Group::of_team(&rt.node, name, parent);
+        group.check_agreement(&rt.node, &[("xrange", xrange as u64)]);
         let width = usize::try_from(xrange).ok().filter(|x| *x > 0);
         let Some(width) = width else {
             fatal(name, format_args!("xrange = {xrange} must be 1 or more"));
@@ -154,9 +161,9 @@ pub unsafe fn split_2d(
                 contexts_in(name, yaxis_config, yaxis_mask),
             ]
         };
-        team::split_2d(rt, name, parent, width, contexts)
+        split::split_2d(&rt.node, &rt.teams, name, parent, width, contexts)
     });
-    let [x, y] = made.unwrap_or([INVALID_HANDLE; 2]);
+    let [x, y] = made.unwrap_or([TEAM_INVALID; 2]);
     // SAFETY: the caller's promise.
     unsafe {
         xaxis_team.write(x);
@@ -167,7 +174,17 @@ pub unsafe fn split_2d(
 
 /// Destroys a team.
 pub fn destroy(name: &'static str, team: usize) {
-    team::destroy(runtime::get(name), name, team);
+    let rt = runtime::get(name);
+    let Some(found) = rt.teams.find(name, team) else {
+        return;
+    };
+    if found.id < PREDEFINED_TEAMS {
+        fatal(name, "the predefined teams cannot be destroyed");
+    }
+    for context in rt.contexts.of_team(team) {
+        rt.destroy_context(name, context);
+    }
+    split::destroy(&rt.node, &rt.teams, name, found);
 }
 
 /// Where the copy of `dest` on PE `pe` of the team can be loaded and stored; null if `dest`
@@ -177,11 +194,7 @@ pub fn ptr(name: &'static str, team: usize, dest: *const c_void, pe: c_int) -> *
     let Some(team) = rt.teams.find(name, team) else {
         return std::ptr::null_mut();
     };
-    if pe as u32 as usize >= team.members.size {
-        out_of_range(name, pe, team.members.size, team.id);
-    }
-    let pe = team.members.pe(pe as usize);
-    rt.pointer(dest, pe)
+    rt.node.transport.pointer(dest, team.world_pe(name, pe))
 }
 
 /// Makes a context that numbers PEs as the team does.
@@ -200,6 +213,6 @@ pub unsafe fn create_ctx(
         .find(name, team)
         .and_then(|team| super::context::make(rt, team, options));
     // SAFETY: the caller's promise.
-    unsafe { ctx.write(made.unwrap_or(crate::context::INVALID_HANDLE)) };
+    unsafe { ctx.write(made.unwrap_or(CTX_INVALID)) };
     if made.is_some() { 0 } else { -1 }
 }

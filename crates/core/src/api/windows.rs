@@ -69,10 +69,10 @@ impl Reach {
 pub fn windows(name: &'static str) -> Windows {
     let rt = runtime::get(name);
     Windows {
-        me: rt.me,
-        index: rt.job.index,
-        n_pes: rt.n_pes,
-        log2_stride: rt.space.log2_stride(),
+        me: rt.node.me,
+        index: rt.node.job.index,
+        n_pes: rt.node.n_pes,
+        log2_stride: rt.node.transport.memory.space.log2_stride(),
         memory: memory(rt),
         atomics: atomics(rt),
     }
@@ -82,14 +82,14 @@ pub fn windows(name: &'static str) -> Windows {
 
 fn memory(rt: &Runtime) -> Reach {
     static INDICES: OnceLock<Indices> = OnceLock::new();
-    let placement = &rt.job.placement;
-    let find = || Reach::of((0..rt.n_pes).map(|pe| placement.index_here(pe)));
+    let placement = &rt.node.job.placement;
+    let find = || Reach::of((0..rt.node.n_pes).map(|pe| placement.index_here(pe)));
     Reach(placement.spans_nodes().then(|| INDICES.get_or_init(find)))
 }
 
 fn atomics(rt: &Runtime) -> Reach {
     static NOBODY: OnceLock<Indices> = OnceLock::new();
-    if rt.all_atomics() {
+    if rt.node.transport.atomics_by_fabric() {
         Reach(Some(NOBODY.get_or_init(|| Indices(Box::default()))))
     } else {
         memory(rt)

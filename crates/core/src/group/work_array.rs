@@ -1,14 +1,13 @@
 //! Synchronising by the caller's work array (`pSync`): how the members of an active set first
 //! reach each other, and the only way if no slots are left for it.
 
-use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use ferroshmem_fabric::{AtomicOp, Op, Width};
+use ferroshmem_fabric::Op;
 
-use crate::runtime::Runtime;
-use crate::symmetric::Target;
 use crate::team::Members;
+use crate::transport::atomic::{Atomic, Operation};
+use crate::transport::{Call, Location, Transport};
 use crate::wait::{WaitReason, Waiter, counter};
 
 /// Elements of a work array (`SHMEM_SYNC_SIZE`), of which the first [`ROUNDS`] count posts.
@@ -20,14 +19,29 @@ const CALL: usize = 24;
 /// The work array of a collective on an active set: symmetric, 64-bit elements, and to be left
 /// as it was found.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct WorkArray<'a> {
-    pub(super) rt: &'a Runtime,
+pub struct WorkArray<'a> {
+    pub(super) transport: &'a Transport,
     pub(super) name: &'static str,
     pub(super) members: Members,
     pub(super) address: usize,
 }
 
-impl WorkArray<'_> {
+impl<'a> WorkArray<'a> {
+    /// The work array at `address` of a set of PEs that calls routine `name`.
+    pub fn new(
+        transport: &'a Transport,
+        name: &'static str,
+        members: Members,
+        address: usize,
+    ) -> Self {
+        Self {
+            transport,
+            name,
+            members,
+            address,
+        }
+    }
+
     /// The dissemination barrier over counters, which leaves the array as it was.
     pub(super) fn synchronise(&self, me: usize, size: usize, what: WaitReason<'_>) {
         let (mut distance, mut k) = (1, 0);
@@ -41,68 +55,67 @@ impl WorkArray<'_> {
 
     fn post(&self, member: usize, round: usize) {
         debug_assert!(round < ROUNDS);
-        match self.element(member, round) {
-            Target::Here(word) => {
+        let call = self.call(member);
+        let one = Operation::with(Op::Add, counter::ONE);
+        // What this PE has put before is seen by the member that sees the post.
+        self.transport.fence(&call);
+        let counter = self.element(member, round).cast_const().cast();
+        self.transport
+            .posting(&call, ("pSync", counter), one, |at| {
                 // SAFETY: an element of the work array, 8-byte aligned, and during the call only
                 // the members' atomics touch it.
-                counter::post(unsafe { &*word.cast::<AtomicU32>() });
-                self.rt.announce(self.members.pe(member));
-            }
-            Target::There(at) => {
-                let link = self.rt.link();
-                // What this PE has put before is seen by who sees the post.
-                link.fabric().fence(&link.stream);
-                let one = counter::ONE.into();
-                link.fabric()
-                    .post(&link.stream, at, AtomicOp::new(Op::Add, Width::W32, one));
-            }
-        }
+                counter::post(unsafe { AtomicU32::from_ptr(at) });
+                self.transport.notify(call.pe);
+            });
     }
 
     fn take(&self, me: usize, round: usize, what: WaitReason<'_>) {
         let word: &AtomicU32 = self.own(me, round);
-        if self.rt.link.is_some() {
-            // Posters of other nodes wake nobody who sleeps on the counter itself.
-            self.rt.wait_for_mail(&what, || counter::has_post(word));
+        if self.transport.internode().is_some() {
+            // A post by a PE of another node wakes no thread that sleeps on the counter itself.
+            self.transport
+                .wait_for_flag(&what, || counter::has_post(word));
         }
         counter::take(word, &mut Waiter::new(what));
     }
 
-    /// An element of a member's array.
-    fn element(&self, member: usize, index: usize) -> Target {
-        debug_assert!(index < SYNC_SIZE);
-        let array: *const c_void = std::ptr::with_exposed_provenance(self.address);
+    fn call(&self, member: usize) -> Call<'a> {
         let pe = self.members.pe(member);
+        self.transport.internal_call(self.name, pe)
+    }
+
+    /// The address of an element, as this PE has it.
+    fn element(&self, member: usize, index: usize) -> *mut u64 {
+        debug_assert!(index < SYNC_SIZE);
+        let array: *mut u64 = std::ptr::with_exposed_provenance_mut(self.address);
         // All of the array is looked at, so that a short one is noticed.
-        match self.rt.target(self.name, "pSync", array, SYNC_SIZE * 8, pe) {
-            // SAFETY: index < SYNC_SIZE, and all of the array was just found to be symmetric.
-            Target::Here(there) => Target::Here(unsafe { there.add(index * 8) }),
-            Target::There(mut at) => {
-                at.offset += index * 8;
-                Target::There(at)
-            }
-        }
+        self.transport
+            .locate(&self.call(member), "pSync", array.cast(), SYNC_SIZE * 8);
+        array.wrapping_add(index)
     }
 
     /// An element of this PE's own array.
     fn own<T>(&self, me: usize, index: usize) -> &T {
-        match self.element(me, index) {
+        let element = self.element(me, index).cast();
+        let bytes = size_of::<T>();
+        match self
+            .transport
+            .locate(&self.call(me), "pSync", element, bytes)
+        {
             // SAFETY: as in `post`; callers ask for atomics of at most 8 bytes.
-            Target::Here(word) => unsafe { &*word.cast::<T>() },
-            Target::There(_) => unreachable!("this PE's own array is here"),
+            Location::Local(word) => unsafe { &*word.cast::<T>() },
+            Location::Remote(_) => unreachable!("this PE's own array is local"),
         }
     }
 
     fn read(&self, member: usize, index: usize) -> u64 {
-        match self.element(member, index) {
-            // SAFETY: as in `post`.
-            Target::Here(word) => unsafe { &*word.cast::<AtomicU64>() }.load(Ordering::Acquire),
-            Target::There(at) => {
-                let link = self.rt.link();
-                link.fabric()
-                    .fetch(&link.stream, at, AtomicOp::read(Width::W64))
-            }
-        }
+        let element = ("pSync", self.element(member, index).cast_const());
+        let call = self.call(member);
+        self.transport
+            .fetching(&call, element, Operation::FETCH, |at| {
+                // SAFETY: as in `post`.
+                unsafe { u64::fetch(at) }
+            })
     }
 
     fn write(&self, me: usize, index: usize, value: u64) {
@@ -121,7 +134,7 @@ impl WorkArray<'_> {
     }
 
     /// Shows word `i` of this PE's call; 6 words.
-    pub(super) fn show_call_word(&self, me: usize, i: usize, word: u64) {
+    pub(super) fn publish_call_word(&self, me: usize, i: usize, word: u64) {
         self.write(me, CALL + i, word);
     }
 

@@ -2,8 +2,9 @@
 
 use std::fs::File;
 use std::os::fd::{FromRawFd, RawFd};
+use std::sync::OnceLock;
 
-use ferroshmem_bootstrap::{Bootstrap, Settings};
+use ferroshmem_bootstrap::{Bootstrap, Config};
 
 use super::Placement;
 use super::control::Control;
@@ -11,7 +12,6 @@ use super::gathering::{self, Gathering};
 use super::plan::Plan;
 use crate::choice::Tuning;
 use crate::config::{self, HeapSettings, JOB};
-use crate::fatal::fatal;
 use crate::platform::Machine;
 
 /// This process's place in its job.
@@ -33,6 +33,21 @@ pub struct Attachment {
     gathering: Option<Gathering>,
 }
 
+static ATTACHMENT: OnceLock<Result<Attachment, String>> = OnceLock::new();
+
+/// Joins this process's job, once. The error is one line for the user.
+pub fn join() -> Result<&'static Attachment, &'static str> {
+    match ATTACHMENT.get_or_init(Attachment::new) {
+        Ok(job) => Ok(job),
+        Err(message) => Err(message),
+    }
+}
+
+/// This process's place in its job, if it has joined one.
+pub fn joined() -> Option<&'static Attachment> {
+    ATTACHMENT.get()?.as_ref().ok()
+}
+
 impl Attachment {
     /// Tries `oshrun`, then the launchers whose servers can be talked to, then a job of one PE.
     /// The error is one line for the user.
@@ -40,7 +55,7 @@ impl Attachment {
         if let Some(value) = config::handover() {
             return Self::launched(&value);
         }
-        match ferroshmem_bootstrap::find(&Settings::default()).map_err(|e| e.to_string())? {
+        match ferroshmem_bootstrap::detect(&Config::default()).map_err(|e| e.to_string())? {
             Some(bootstrap) if bootstrap.size() > 1 => Self::gathered(bootstrap),
             started => Self::alone(started),
         }
@@ -120,13 +135,9 @@ impl Attachment {
         self.placement.n_pes()
     }
 
-    /// The launcher's side of a job that was not started by `oshrun`; another job that asks for
-    /// it ends.
-    pub fn bootstrap(&self, name: &str) -> &dyn Bootstrap {
-        match &self.gathering {
-            Some(gathering) => gathering.bootstrap(),
-            None => fatal(name, "this job has no launcher that joins nodes"),
-        }
+    /// The launcher's side of a job that was not started by `oshrun`.
+    pub fn bootstrap(&self) -> Option<&dyn Bootstrap> {
+        self.gathering.as_ref().map(Gathering::bootstrap)
     }
 
     /// The name of PE `pe`'s host.

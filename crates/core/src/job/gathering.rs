@@ -6,8 +6,8 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use ferroshmem_bootstrap::fdpass::{self, Server};
 use ferroshmem_bootstrap::node::Identity;
-use ferroshmem_bootstrap::passing::{self, Server};
 use ferroshmem_bootstrap::secret::Secret;
 use ferroshmem_bootstrap::{Bootstrap, Error};
 
@@ -173,7 +173,7 @@ impl Gathering {
         if name.is_empty() {
             return Err(format!("PE {} has no memory for this node", here[0]));
         }
-        let files = passing::fetch(name, &self.secret, me, 1, DEADLINE);
+        let files = fdpass::fetch(name, &self.secret, me, 1, DEADLINE);
         let mut files = files.map_err(|e| e.to_string())?;
         let file = File::from(files.remove(0));
         let control = Control::open(&file).map_err(|e| format!("cannot join the job: {e}"))?;

@@ -9,6 +9,6 @@ pub mod mailboxes;
 mod attach;
 mod gathering;
 
-pub use attach::Attachment;
-pub use ferroshmem_bootstrap::{Placement, Where};
+pub use attach::{Attachment, join, joined};
+pub use ferroshmem_bootstrap::{NodeRank, Placement};
 pub use mailboxes::Mailboxes;

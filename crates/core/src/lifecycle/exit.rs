@@ -6,8 +6,8 @@ use std::sync::Once;
 use std::sync::atomic::Ordering;
 
 use super::finalise;
-use crate::job::Attachment;
 use crate::job::region::PeState;
+use crate::job::{self, Attachment};
 use crate::runtime;
 
 /// Arranges for it, once.
@@ -30,7 +30,7 @@ pub(super) fn tell_launcher_at_exit(job: &'static Attachment) {
 }
 
 extern "C" fn at_exit(status: c_int, _: *mut c_void) {
-    let Some(job) = runtime::attachment() else {
+    let Some(job) = job::joined() else {
         return;
     };
     let state = || {

@@ -1,30 +1,36 @@
 //! From `shmem_init` to `shmem_finalize`.
 
 mod exit;
-mod fast_path;
+pub(crate) mod fast_path;
 mod rendezvous;
 mod windows;
 
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use self::rendezvous::rendezvous;
 use self::windows::map_space;
 use crate::choice::{ForcedDiffers, Selection};
+use crate::collective::active_set::ActiveSets;
+use crate::collective::split;
 use crate::config::{self, Settings};
+use crate::constants::PREDEFINED_TEAMS;
 use crate::context::Contexts;
-use crate::fatal::{debug, fatal};
+use crate::failure::detector::FailureDetector;
+use crate::failure::fatal::{debug, fatal, set_debug};
+use crate::failure::fault;
 use crate::group::Group;
-use crate::group::active_set::ActiveSets;
+use crate::job::Attachment;
 use crate::job::region::PeState;
-use crate::lock::Held;
-use crate::memory::Space;
-use crate::memory::heap::Heap;
-use crate::nodes::Link;
+use crate::lock::Locks;
+use crate::memory::{Space, SymmetricMemory};
+use crate::node::Node;
 use crate::runtime::{self, Runtime};
 use crate::team::Teams;
+use crate::transport::Transport;
+use crate::transport::internode::Internode;
 use crate::wait::{POLICY, record};
-use crate::{fault, fork, hooks, info, team};
+use crate::{fork, hooks, info, job};
 
 /// The windows. They stay when the library is finalised, for the next initialisation.
 static SPACE: OnceLock<Space> = OnceLock::new();
@@ -38,7 +44,7 @@ pub(crate) fn initialise(name: &str, level: i32) {
         rt.thread_level.fetch_max(level, Ordering::Relaxed);
         return;
     }
-    let job = runtime::join().unwrap_or_else(|message| fatal(name, message));
+    let job = job::join().unwrap_or_else(|message| fatal(name, message));
     let settings = Settings::read().unwrap_or_else(|e| fatal(name, e));
     let header = job.control.header();
     let selection =
@@ -62,42 +68,64 @@ pub(crate) fn initialise(name: &str, level: i32) {
         .state
         .store(PeState::Initialized as u32, Ordering::Release);
     exit::tell_launcher_at_exit(job);
-    let link = job.placement.spans_nodes().then(|| {
-        // A second initialisation is as collective as the first.
-        Link::open(job, space, &settings).unwrap_or_else(|e| fatal(name, e))
+    // A second initialisation is as collective as the first.
+    let connected = job.placement.spans_nodes().then(|| {
+        let (internode, detector) =
+            connect(job, space, &settings).unwrap_or_else(|e| fatal(name, e));
+        detector.begin(internode);
+        (internode, &**detector)
     });
-    let n_pes = job.n_pes();
-    let teams = Teams::new(job, link, &selection).unwrap_or_else(|e| fatal(name, e));
+    let internode = connected.map(|(internode, _)| internode);
+    let teams = Teams::new(job, internode, &selection).unwrap_or_else(|e| fatal(name, e));
+    let check = settings.check;
+    let memory = SymmetricMemory::new(space, check);
+    set_debug(settings.debug);
     let rt = runtime::begin(Runtime {
-        me: job.pe,
-        n_pes,
-        job,
-        heap: Mutex::new(Heap::new(space.heap_size())),
-        space,
-        link,
+        node: Node {
+            me: job.pe,
+            n_pes: job.n_pes(),
+            job,
+            transport: Transport::new(job, memory, internode),
+            selection,
+            settings,
+        },
         teams,
-        selection,
         active_sets: ActiveSets::default(),
         contexts: Contexts::default(),
-        held: Held::default(),
-        settings,
+        locks: Locks::new(check),
+        failure_detector: connected.map(|(_, detector)| detector),
         nesting: AtomicU32::new(1),
         thread_level: AtomicI32::new(level),
     });
     fault::explain_faults();
-    if let Some(globals) = rt.space.globals() {
+    if let Some(globals) = space.globals() {
         fork::keep_children_apart(globals, job.control.offsets().globals(job.index));
     }
     if let Some(hooks) = hooks::get() {
         if job.launched {
             (hooks.line_buffer_stdout)();
         }
-        (hooks.native_changed)(rt.native(hooks));
+        (hooks.native_changed)(fast_path::native(&rt.node, hooks));
         if (hooks.native_required)() {
-            rt.require_native(name);
+            fast_path::require_native(&rt.node, name);
         }
     }
-    announce(rt);
+    announce(&rt.node);
+}
+
+/// Connects this PE with those of other nodes, once in the life of the process.
+fn connect(
+    job: &'static Attachment,
+    space: &'static Space,
+    settings: &Settings,
+) -> Result<&'static (Internode, Arc<FailureDetector>), String> {
+    static CONNECTED: OnceLock<(Internode, Arc<FailureDetector>)> = OnceLock::new();
+    if let Some(connected) = CONNECTED.get() {
+        return Ok(connected);
+    }
+    let detector = Arc::new(FailureDetector::new(job, settings.fabric_timeout));
+    let internode = Internode::open(job, space, detector.monitor(), &settings.fabric)?;
+    Ok(CONNECTED.get_or_init(|| (internode, detector)))
 }
 
 /// The line for PEs that force different algorithms of a collective.
@@ -109,31 +137,32 @@ fn differs(ForcedDiffers(collective): ForcedDiffers) -> String {
 }
 
 /// Prints what the environment asks for.
-fn announce(rt: &Runtime) {
-    if rt.me == 0 {
-        if rt.settings.info {
+fn announce(node: &Node) {
+    let space = node.transport.memory.space;
+    if node.me == 0 {
+        if node.settings.info {
             println!("{}", info::describe());
-        } else if rt.settings.version {
+        } else if node.settings.version {
             println!("{}", info::version_line());
         }
     }
     debug(|| {
-        let globals = rt.space.globals().map_or_else(
+        let globals = space.globals().map_or_else(
             || "not symmetric (the executable is not linked against libshmem)".to_owned(),
             |g| format!("{} bytes at {:#x}", g.len, g.start),
         );
         format!(
             "{} PEs, heap of {} bytes at {:#x}, stride 2^{}, globals {globals}",
-            rt.n_pes,
-            rt.space.heap_size(),
-            rt.space.heap_base(),
-            rt.space.log2_stride(),
+            node.n_pes,
+            space.heap_size(),
+            space.heap_base(),
+            space.log2_stride(),
         )
     });
-    if let Some(link) = rt.link {
+    if let (Some(internode), Some(bootstrap)) = (node.transport.internode(), node.job.bootstrap()) {
         debug(|| {
-            let (nodes, fabric) = (rt.job.placement.nodes(), link.fabric().name());
-            let launcher = rt.job.bootstrap("shmem_init").launcher();
+            let (nodes, fabric) = (node.job.placement.nodes(), internode.fabric().name());
+            let launcher = bootstrap.launcher();
             format!("{nodes} nodes, started by {launcher}, joined by {fabric}")
         });
     }
@@ -142,9 +171,10 @@ fn announce(rt: &Runtime) {
 /// Ends the library's part of the program, or one nested initialisation. Collective.
 pub(crate) fn finalise(name: &'static str) {
     let rt = runtime::get(name);
+    let node = &rt.node;
     let world = rt.teams.world();
     rt.quiet_all();
-    Group::of_team(rt, name, world).sync();
+    Group::of_team(node, name, world).sync();
     if rt.nesting.fetch_sub(1, Ordering::AcqRel) > 1 {
         return;
     }
@@ -153,30 +183,37 @@ pub(crate) fn finalise(name: &'static str) {
     }
     for id in rt.teams.ids() {
         if let Some(t) = rt.teams.by_id(id) {
-            t.leave(rt);
+            t.leave(node);
         }
-        if id >= team::PREDEFINED {
-            rt.teams.forget(rt, id);
+        if id >= PREDEFINED_TEAMS {
+            // Without asking its other members: all are in shmem_finalize.
+            rt.teams.remove(id);
+            split::release_id(node, id);
         }
     }
-    if let Some(link) = rt.link {
+    if let Some(internode) = node.transport.internode() {
         // What is under way must arrive while its target is still there.
-        link.fabric().quiet(&link.stream);
-        link.rest();
-        let bootstrap = rt.job.bootstrap(name);
-        bootstrap.barrier().unwrap_or_else(|e| fatal(name, e));
+        internode.fabric().quiet(&internode.context);
+        if let Some(detector) = rt.failure_detector {
+            detector.end();
+        }
+        if let Some(bootstrap) = node.job.bootstrap() {
+            bootstrap.barrier().unwrap_or_else(|e| fatal(name, e));
+        }
     }
-    rt.job
+    node.job
         .control
-        .pe_block(rt.job.index)
+        .pe_block(node.job.index)
         .state
         .store(PeState::Finalized as u32, Ordering::Release);
     runtime::end();
+    set_debug(false);
     // All PEs have entered shmem_finalize, after which heap memory is not used; one that
     // initialises the library again waits for this PE in `rendezvous`. What a device may have
     // registered must stay the same memory.
-    if rt.link.is_none() && rt.heap.lock().unwrap_or_else(|e| e.into_inner()).was_used() {
-        rt.space.give_back_heap(rt.job);
+    let memory = &node.transport.memory;
+    if node.transport.internode().is_none() && memory.heap().was_used() {
+        memory.space.give_back_heap(node.job);
     }
 }
 

@@ -6,14 +6,14 @@ use std::time::Duration;
 use crate::job::Attachment;
 use crate::job::region::WaitKind;
 use crate::platform::futex;
-use crate::team;
+use crate::team::WORLD;
 use crate::wait::{WaitReason, record};
 
 /// Waits until all PEs are here.
 pub(super) fn rendezvous(name: &str, job: &Attachment) {
     let header = job.control.header();
     let n = job.control.n_pes() as u32;
-    let own = &job.control.team_slot(team::WORLD, job.index).own;
+    let own = &job.control.team_slot(WORLD, job.index).own;
     let sequence = own.entered.fetch_add(1, Ordering::AcqRel).wrapping_add(1);
     let arrival = header.start_arrived.fetch_add(1, Ordering::AcqRel);
     let round = arrival / n + 1;
@@ -28,7 +28,7 @@ pub(super) fn rendezvous(name: &str, job: &Attachment) {
         kind: WaitKind::Team,
         routine: name,
         address: 0,
-        team: team::WORLD as u32,
+        team: WORLD as u32,
         members: (0, 1, n),
         sequence,
     };

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::rendezvous::rendezvous;
-use crate::fatal::fatal;
+use crate::failure::fatal::fatal;
 use crate::hooks;
 use crate::job::Attachment;
 use crate::memory::globals::Globals;
@@ -40,7 +40,7 @@ pub(super) fn map_space(name: &str, job: &'static Attachment) -> Space {
             Ok(mut space) if all_could => {
                 if header.images_differ.load(Ordering::Relaxed) != 0 {
                     let image = |pe: usize| job.control.pe_block(pe).image.load(Ordering::Relaxed);
-                    space.drop_strangers(|pe| image(pe) != image(job.index));
+                    space.drop_other_programs(|pe| image(pe) != image(job.index));
                 }
                 return space;
             }

@@ -7,6 +7,8 @@ pub(crate) mod globals;
 pub(crate) mod heap;
 mod layout;
 mod space;
+mod symmetric;
 
 pub(crate) use layout::CANDIDATES as LAYOUTS;
 pub(crate) use space::{Place, Space, SpaceError};
+pub(crate) use symmetric::{Argument, SymmetricMemory};

@@ -20,7 +20,7 @@ pub struct Space {
     /// Where PE r's globals are. Empty: at the stride, as the rule says.
     scattered: Vec<usize>,
     /// PEs whose globals are laid out differently: another executable. Empty: none.
-    strangers: Vec<bool>,
+    other_programs: Vec<bool>,
 }
 
 /// Heaps in one mapping: from PE `first` on, `len` bytes.
@@ -88,7 +88,7 @@ impl Space {
             ),
             globals,
             scattered: Vec::new(),
-            strangers: Vec::new(),
+            other_programs: Vec::new(),
         };
         this.map_heaps(job)?;
         this.map_globals(job)?;
@@ -204,17 +204,17 @@ impl Space {
     }
 
     /// Removes the windows of PEs whose globals are not laid out as mine.
-    pub fn drop_strangers(&mut self, strange: impl Fn(usize) -> bool) {
+    pub fn drop_other_programs(&mut self, strange: impl Fn(usize) -> bool) {
         let Some(globals) = self.globals.clone() else {
             return;
         };
-        let is_stranger = |pe| pe != self.me && strange(pe);
-        if !(0..self.n_pes).any(is_stranger) {
+        let runs_other_program = |pe| pe != self.me && strange(pe);
+        if !(0..self.n_pes).any(runs_other_program) {
             return;
         }
-        self.strangers = (0..self.n_pes).map(is_stranger).collect();
+        self.other_programs = (0..self.n_pes).map(runs_other_program).collect();
         for pe in 0..self.n_pes {
-            if self.strangers[pe] {
+            if self.other_programs[pe] {
                 // SAFETY: no symmetric variable is there; the program has not started to use it.
                 unsafe { mapping::unmap(self.globals_window(globals.start, pe), globals.len) };
             }
@@ -308,7 +308,7 @@ impl Space {
     pub fn translate(&self, addr: usize, len: usize, pe: usize) -> Option<*mut u8> {
         let there = match self.place(addr, len) {
             Place::Heap => self.window(addr, pe),
-            Place::Globals if !self.strangers.get(pe).copied().unwrap_or(false) => {
+            Place::Globals if !self.other_programs.get(pe).copied().unwrap_or(false) => {
                 self.globals_window(addr, pe)
             }
             _ => return None,
@@ -317,13 +317,13 @@ impl Space {
     }
 
     /// Whether PE `pe` runs another executable, so that globals are not symmetric with it.
-    pub fn is_stranger(&self, pe: usize) -> bool {
-        self.strangers.get(pe).copied().unwrap_or(false)
+    pub fn runs_other_program(&self, pe: usize) -> bool {
+        self.other_programs.get(pe).copied().unwrap_or(false)
     }
 
     /// Whether any PE runs another executable.
-    pub fn has_strangers(&self) -> bool {
-        !self.strangers.is_empty()
+    pub fn any_runs_other_program(&self) -> bool {
+        !self.other_programs.is_empty()
     }
 
     /// For a global variable that does not obey the rule of the stride: where each PE's

@@ -3,6 +3,7 @@
 pub mod counter;
 pub mod flag;
 pub mod record;
+pub mod signals;
 pub mod strategy;
 pub mod ticket;
 pub mod word;

@@ -6,9 +6,10 @@ use std::time::Duration;
 pub use ferroshmem_platform::Spins;
 use ferroshmem_platform::{Backoff, Limits, Step};
 
+use ferroshmem_fabric::Fabric;
+
 use super::record::{Recorder, WaitReason};
 use crate::config::SPIN;
-use crate::nodes::Link;
 
 /// Decides between polling again and sleeping.
 pub trait WaitStrategy {
@@ -86,7 +87,7 @@ impl Policy {
 pub struct Waiter<'a> {
     reason: WaitReason<'a>,
     /// The connection to other nodes, if what is waited for may come from there.
-    internode: Option<&'static Link>,
+    internode: Option<&'static Fabric>,
     spins: Spins,
     /// What follows the spins; made when they are over.
     backoff: Option<Backoff>,
@@ -106,15 +107,15 @@ impl<'a> Waiter<'a> {
         }
     }
 
-    /// A wait for PEs of this node and, over `link`, of others: its polls let the fabric progress.
+    /// A wait for PEs of this node and, over `fabric`, of others: its polls let the fabric progress.
     #[inline]
-    pub fn internode(link: Option<&'static Link>, reason: WaitReason<'a>) -> Self {
+    pub fn internode(fabric: Option<&'static Fabric>, reason: WaitReason<'a>) -> Self {
         let node = Self::new(reason);
-        if link.is_none() {
+        if fabric.is_none() {
             return node;
         }
         Self {
-            internode: link,
+            internode: fabric,
             spins: Spins::default(),
             ..node
         }
@@ -131,17 +132,17 @@ impl<'a> Waiter<'a> {
             // What arrives meanwhile, also for other PEs than this one waits for, is answered in
             // half of the time that the progress thread takes, which must wake up for it.
             Step::Poll | Step::Offered => {
-                if let Some(link) = internode {
-                    link.fabric().progress();
+                if let Some(fabric) = internode {
+                    fabric.progress();
                 }
                 true
             }
             Step::Yielded => true,
             Step::Sleep => {
                 self.record();
-                if let Some(link) = internode {
+                if let Some(fabric) = internode {
                     // The progress thread stays away while other threads let the fabric progress.
-                    link.fabric().yield_progress();
+                    fabric.yield_progress();
                 }
                 false
             }

@@ -2,7 +2,7 @@
 //! does between nodes, without the library.
 
 use anyhow::{Result, anyhow, ensure};
-use ferroshmem_bootstrap::{Bootstrap, Settings, find};
+use ferroshmem_bootstrap::{Bootstrap, detect};
 use ferroshmem_fabric::{AtomicOp, Blocks, Config, Context, Events, Fabric, Op, Remote, Width};
 use std::env;
 use std::ptr;
@@ -21,7 +21,7 @@ const PART: usize = 4 * MIB;
 const COUNTER: usize = READY[1] - 4096;
 const SIZES: [usize; 9] = [0, 1, 8, 63, 1000, 8192, 8193, 65_536, MIB + 5];
 
-/// What the fabric tells: the loss of a PE ends this one.
+/// Events of the fabric: the failure of a PE ends this one.
 struct Watch;
 
 impl Events for Watch {
@@ -79,7 +79,8 @@ fn byte(from: usize, to: usize, at: usize) -> u8 {
 
 impl Pe {
     fn start() -> Result<Self> {
-        let client = find(&Settings::default())?.ok_or_else(|| anyhow!("no launcher"))?;
+        let client = detect(&ferroshmem_bootstrap::Config::default())?
+            .ok_or_else(|| anyhow!("no launcher"))?;
         let (me, n) = (client.rank(), client.size());
         ensure!(n * PART <= COUNTER, "at most {} PEs", COUNTER / PART);
         let config = Config {
@@ -188,7 +189,7 @@ impl Pe {
         self.barrier()?;
         for from in self.others() {
             for i in 0..SIZES[SIZES.len() - 1] {
-                // SAFETY: in the segment, and nobody writes now.
+                // SAFETY: in the segment, and no PE writes now.
                 let seen = unsafe { self.base.add(from * PART + 3 + i).read_volatile() };
                 ensure!(seen == byte(from, self.me, i), "byte {i} from PE {from}");
             }

@@ -1,0 +1,104 @@
+//! The variables that launchers set for the processes they start: the one module of this crate that
+//! reads the environment.
+
+use std::env;
+
+/// A variable of a launcher's.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// What sets it.
+    pub set_by: &'static str,
+    /// What it holds.
+    pub holds: &'static str,
+}
+
+impl Variable {
+    const fn new(name: &'static str, set_by: &'static str, holds: &'static str) -> Self {
+        Self {
+            name,
+            set_by,
+            holds,
+        }
+    }
+}
+
+/// The value of a variable in this process; none if it is not text.
+pub fn value(variable: &Variable) -> Option<String> {
+    env::var(variable.name).ok()
+}
+
+/// Launchers with a server of PMI.
+const PMI: &str = "PMI launchers (Hydra, srun --mpi=pmi2)";
+/// Launchers with a server of PMIx.
+const PMIX: &str = "PMIx launchers (Open MPI, PRRTE, srun --mpi=pmix)";
+const SLURM: &str = "Slurm";
+
+/// The descriptor of the connection to a PMI server.
+pub static PMI_FD: Variable = Variable::new("PMI_FD", PMI, "descriptor of the connection");
+/// The address of a PMI server.
+pub static PMI_PORT: Variable = Variable::new("PMI_PORT", PMI, "host:port of the server");
+/// The name by which a process introduces itself at [`PMI_PORT`].
+pub static PMI_ID: Variable = Variable::new("PMI_ID", PMI, "number of the process at PMI_PORT");
+/// The process's number.
+pub static PMI_RANK: Variable = Variable::new("PMI_RANK", PMI, "number of the process");
+/// The number of processes.
+pub static PMI_SIZE: Variable = Variable::new("PMI_SIZE", PMI, "number of processes");
+/// The job's name in PMI-2.
+pub static PMI_JOBID: Variable = Variable::new("PMI_JOBID", PMI, "name of the job");
+/// Hydra's own descriptor, set by no other launcher.
+pub static HYDI_CONTROL_FD: Variable =
+    Variable::new("HYDI_CONTROL_FD", "Hydra", "descriptor of its proxy");
+/// The job's name in PMIx.
+pub static PMIX_NAMESPACE: Variable = Variable::new("PMIX_NAMESPACE", PMIX, "name of the job");
+/// The process's number in PMIx.
+pub static PMIX_RANK: Variable = Variable::new("PMIX_RANK", PMIX, "number of the process");
+/// The number of processes of Open MPI's `mpirun`.
+pub static OMPI_COMM_WORLD_SIZE: Variable =
+    Variable::new("OMPI_COMM_WORLD_SIZE", "Open MPI", "number of processes");
+/// The number of processes of MVAPICH's `mpirun_rsh`.
+pub static MPIRUN_NPROCS: Variable =
+    Variable::new("MPIRUN_NPROCS", "MVAPICH", "number of processes");
+/// The number of a step of a job of Slurm's.
+pub static SLURM_STEP_ID: Variable = Variable::new("SLURM_STEP_ID", SLURM, "number of the step");
+/// The number of processes of a step.
+pub static SLURM_STEP_NUM_TASKS: Variable =
+    Variable::new("SLURM_STEP_NUM_TASKS", SLURM, "number of processes");
+/// The number of a job of Slurm's.
+pub static SLURM_JOB_ID: Variable = Variable::new("SLURM_JOB_ID", SLURM, "number of the job");
+/// The number of nodes of a job.
+pub static SLURM_JOB_NUM_NODES: Variable =
+    Variable::new("SLURM_JOB_NUM_NODES", SLURM, "number of nodes");
+/// The same, by its older name.
+pub static SLURM_NNODES: Variable = Variable::new("SLURM_NNODES", SLURM, "number of nodes");
+/// The number of processes that the user asked for.
+pub static SLURM_NTASKS: Variable = Variable::new("SLURM_NTASKS", SLURM, "number of processes");
+/// The cores of each node of a job.
+pub static SLURM_JOB_CPUS_PER_NODE: Variable = Variable::new(
+    "SLURM_JOB_CPUS_PER_NODE",
+    SLURM,
+    "cores of each node: 4(x2),3",
+);
+
+/// All of them.
+pub static TABLE: &[&Variable] = &[
+    &PMI_FD,
+    &PMI_PORT,
+    &PMI_ID,
+    &PMI_RANK,
+    &PMI_SIZE,
+    &PMI_JOBID,
+    &HYDI_CONTROL_FD,
+    &PMIX_NAMESPACE,
+    &PMIX_RANK,
+    &OMPI_COMM_WORLD_SIZE,
+    &MPIRUN_NPROCS,
+    &SLURM_STEP_ID,
+    &SLURM_STEP_NUM_TASKS,
+    &SLURM_JOB_ID,
+    &SLURM_JOB_NUM_NODES,
+    &SLURM_NNODES,
+    &SLURM_NTASKS,
+    &SLURM_JOB_CPUS_PER_NODE,
+];

@@ -1,0 +1,112 @@
+//! Active sets (deprecated by the standard, "Active-set-based collectives"): a team in all
+//! but name. The first call on a set makes a team for it, by way of the work array; later
+//! calls with the same set and work array find it, so they cost what a team's cost.
+
+use std::collections::BTreeMap;
+use std::ffi::c_long;
+use std::sync::RwLock;
+
+use super::split;
+use crate::failure::fatal::fatal;
+use crate::group::{Group, SYNC_SIZE, WorkArray};
+use crate::job::region::WaitKind;
+use crate::memory::Argument;
+use crate::node::Node;
+use crate::team::{Members, Teams};
+
+/// An active set and its work array: what a caller names. Two threads may use one set at the
+/// same time if their work arrays differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    start: i32,
+    log_stride: i32,
+    size: i32,
+    work_array: usize,
+}
+
+/// The sets that this PE has met, each with the id of its team, or None if no id was left
+/// when it was met. All members agree about that: they were all in the first call.
+#[derive(Debug, Default)]
+pub struct ActiveSets {
+    known: RwLock<BTreeMap<Key, Option<usize>>>,
+}
+
+impl ActiveSets {
+    fn find(&self, key: &Key) -> Option<Option<usize>> {
+        let known = self.known.read().unwrap_or_else(|e| e.into_inner());
+        known.get(key).copied()
+    }
+
+    fn add(&self, key: Key, id: Option<usize>) {
+        let mut known = self.known.write().unwrap_or_else(|e| e.into_inner());
+        known.insert(key, id);
+    }
+}
+
+/// A collective of an active set, entered now.
+pub fn enter<'a>(
+    node: &'a Node,
+    teams: &'a Teams,
+    sets: &ActiveSets,
+    name: &'static str,
+    (start, log_stride, size): (i32, i32, i32),
+    work_array: *mut c_long,
+) -> Group<'a> {
+    let key = Key {
+        start,
+        log_stride,
+        size,
+        work_array: work_array.expose_provenance(),
+    };
+    if node.settings.check {
+        let argument = Argument {
+            routine: name,
+            name: "pSync",
+        };
+        let memory = &node.transport.memory;
+        memory.own(argument, work_array.cast(), SYNC_SIZE * 8);
+    }
+    let id = sets.find(&key).unwrap_or_else(|| {
+        let first = over_work_array(node, name, key);
+        let id = split::create_for_active_set(node, teams, &first);
+        sets.add(key, id);
+        id
+    });
+    match id.and_then(|id| teams.by_id(id)) {
+        Some(team) => Group::over_slots(node, name, team, WaitKind::ActiveSet),
+        None => over_work_array(node, name, key),
+    }
+}
+
+fn over_work_array<'a>(node: &'a Node, name: &'static str, key: Key) -> Group<'a> {
+    let Key {
+        start,
+        log_stride,
+        size,
+        work_array,
+    } = key;
+    let describe =
+        format_args!("PE_start = {start}, logPE_stride = {log_stride}, PE_size = {size}");
+    let world = Members::world(node.n_pes);
+    let members = (0..31)
+        .contains(&log_stride)
+        .then(|| world.strided(start, 1 << log_stride, size))
+        .flatten();
+    let Some(members) = members else {
+        fatal(
+            name,
+            format_args!(
+                "{describe} is not a set of PEs of this job (0 to {})",
+                node.n_pes - 1
+            ),
+        );
+    };
+    let Some(me) = members.index_of(node.me) else {
+        fatal(
+            name,
+            format_args!("this PE is not in the active set ({describe})"),
+        );
+    };
+    let array = WorkArray::new(&node.transport, name, members, work_array);
+    Group::over_work_array(array, me, node.settings.reproducible)
+}

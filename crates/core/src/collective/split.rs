@@ -1,0 +1,231 @@
+//! Making teams from teams. Collective over the parent.
+//!
+//! The members must agree on an id that is free on all of them. Each PE keeps a bitmap of
+//! the ids it uses in shared memory. Between two synchronisations of the parent all members
+//! read the same bitmaps and choose the same lowest free id; then the future members claim
+//! it. Another thread of a PE may claim an id for another team meanwhile, so the members
+//! compare notes, and if a claim failed try again.
+
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+use crate::constants::PREDEFINED_TEAMS;
+use crate::failure::fatal::fatal;
+use crate::group::Group;
+use crate::job::mailboxes;
+use crate::job::region::{ACTIVE_SETS, Board, MAX_TEAMS, MailPage, TeamIds};
+use crate::node::Node;
+use crate::team::{MAILBOX_PAGES, Members, NewTeam, Team, Teams};
+use crate::wait::flag::reached;
+
+/// The ids that this PE uses, where the others of its job can read them.
+fn own_ids(node: &Node) -> &'static TeamIds {
+    match node.transport.internode() {
+        Some(internode) => &internode.mailboxes.board(node.job.index).team_ids,
+        None => &node.job.control.pe_block(node.job.index).team_ids,
+    }
+}
+
+/// Word `w` of the ids that PE `pe` uses.
+fn used_ids(node: &Node, pe: usize, w: usize) -> u64 {
+    if node.transport.internode().is_none() {
+        let ids = &node.job.control.pe_block(pe).team_ids;
+        return ids.words[w].load(Ordering::Relaxed);
+    }
+    let at = mailboxes::BOARD + std::mem::offset_of!(Board, team_ids);
+    node.transport.read_mailbox(pe, at + w * size_of::<u64>())
+}
+
+/// The lowest of `ids` that is free on all members of `parent`.
+fn lowest_free_id(node: &Node, parent: &Group<'_>, ids: &Range<usize>) -> Option<usize> {
+    (ids.start / 64..ids.end / 64).find_map(|w| {
+        let used = (0..parent.size).fold(0, |used, i| used | used_ids(node, parent.pe(i), w));
+        let used = if w == 0 {
+            used | ((1 << PREDEFINED_TEAMS) - 1)
+        } else {
+            used
+        };
+        (used != u64::MAX).then(|| w * 64 + used.trailing_ones() as usize)
+    })
+}
+
+/// One of `ids`, that is marked as used on all PEs of `parent` that will be members of a new
+/// team; None if there is none.
+fn claim_id(node: &Node, parent: &Group<'_>, ids: Range<usize>, member: bool) -> Option<usize> {
+    const FAILED: u64 = 0;
+    const AGREED: u64 = 1;
+    loop {
+        parent.sync();
+        let id = lowest_free_id(node, parent, &ids);
+        // Nobody may claim before all have looked.
+        parent.sync();
+        // A bitmap that changed during the looking makes members see different ids: the
+        // notes hold the id, and agreement is that all notes are the same.
+        let bit = id.map_or(0, |id| 1 << (id % 64));
+        let word = id.map(|id| &own_ids(node).words[id / 64]);
+        let claimed = match word {
+            Some(word) if member => word.fetch_or(bit, Ordering::AcqRel) & bit == 0,
+            _ => true,
+        };
+        let mine = if claimed {
+            AGREED + id.map_or(0, |id| id as u64 + 1)
+        } else {
+            FAILED
+        };
+        let epoch = parent.epoch();
+        epoch.publish(mine);
+        epoch.synchronise();
+        let agreed = (0..parent.size).all(|i| epoch.published(i) == mine) && claimed;
+        parent.leave();
+        if agreed {
+            return id;
+        }
+        if let Some(word) = word
+            && member
+            && claimed
+        {
+            word.fetch_and(!bit, Ordering::AcqRel);
+        }
+    }
+}
+
+/// Marks an id as free on this PE.
+pub fn release_id(node: &Node, id: usize) {
+    own_ids(node).words[id / 64].fetch_and(!(1 << (id % 64)), Ordering::Relaxed);
+}
+
+/// One new team beside others made by the same call; `members` is None where this PE is
+/// in none. Returns the new handle, Some(0) for a PE outside, None if no id is left.
+fn create(
+    node: &Node,
+    teams: &Teams,
+    parent: &Group<'_>,
+    members: Option<Members>,
+    num_contexts: i32,
+) -> Option<usize> {
+    let ids = 0..MAX_TEAMS - ACTIVE_SETS;
+    let id = claim_id(node, parent, ids, members.is_some())?;
+    let Some(members) = members else {
+        return Some(0);
+    };
+    Some(insert(node, teams, id, members, num_contexts))
+}
+
+/// The team that serves an active set, made by the first call on the set: its id, or None if
+/// no id is left.
+pub fn create_for_active_set(node: &Node, teams: &Teams, set: &Group<'_>) -> Option<usize> {
+    if set.size == 1 {
+        return None;
+    }
+    let id = claim_id(node, set, MAX_TEAMS - ACTIVE_SETS..MAX_TEAMS, true)?;
+    insert(node, teams, id, *set.members(), 0);
+    // A member may use the team at once: all must have read the counts in its slots.
+    set.sync();
+    Some(id)
+}
+
+/// Adds the team with the claimed id to this PE's; its handle.
+fn insert(node: &Node, teams: &Teams, id: usize, members: Members, num_contexts: i32) -> usize {
+    if let Some(internode) = node.transport.internode() {
+        internode
+            .open_mailboxes(id)
+            .unwrap_or_else(|e| fatal("shmem_team_split", e));
+    }
+    let mut new = NewTeam {
+        id,
+        members,
+        num_contexts,
+        epoch: 0,
+        mailbox_epochs: [0; 2],
+    };
+    // The slots keep counting where the last teams with this id stopped, beyond all that the
+    // flags in them show. All members compare in the same order: where counts are so far apart
+    // that "later" is not transitive, they still find the same one.
+    let latest = |a: u32, b: u32| if reached(b, a) { b } else { a };
+    for member in 0..members.size {
+        let pe = members.pe(member);
+        if let Some(index) = node.job.placement.index_here(pe) {
+            let own = &node.job.control.team_slot(id, index).own;
+            new.epoch = latest(new.epoch, own.epoch.load(Ordering::Relaxed));
+        }
+        if node.transport.internode().is_some() {
+            for (page, count) in MAILBOX_PAGES.into_iter().zip(&mut new.mailbox_epochs) {
+                let at = mailboxes::mail_offset(id) + page + std::mem::offset_of!(MailPage, epoch);
+                *count = latest(*count, node.transport.read_mailbox(pe, at) as u32);
+            }
+        }
+    }
+    let own = &node.job.control.team_slot(id, node.job.index).own;
+    own.entered.store(0, Ordering::Relaxed);
+    teams.insert(node, new)
+}
+
+/// `shmem_team_split_strided`: the handle for this PE (0 outside the new team), or None if
+/// the members asked for are not all in the parent or no id is left.
+pub fn split_strided(
+    node: &Node,
+    teams: &Teams,
+    name: &'static str,
+    parent: &Team,
+    (start, stride, size): (i32, i32, i32),
+    num_contexts: i32,
+) -> Option<usize> {
+    let group = Group::of_team(node, name, parent);
+    let Some(members) = parent.members.strided(start, stride, size) else {
+        group.sync();
+        return None;
+    };
+    let mine = members.index_of(node.me).map(|_| members);
+    let handle = create(node, teams, &group, mine, num_contexts);
+    // A member may use the team at once: all must have read the counts in its slots.
+    group.sync();
+    handle
+}
+
+/// `shmem_team_split_2d`: this PE's row and column teams, or None.
+pub fn split_2d(
+    node: &Node,
+    teams: &Teams,
+    name: &'static str,
+    parent: &Team,
+    xrange: usize,
+    num_contexts: [i32; 2],
+) -> Option<[usize; 2]> {
+    let n = parent.members.size;
+    let width = xrange.min(n);
+    let (x, y) = (parent.index % width, parent.index / width);
+    let row = parent
+        .members
+        .strided((y * width) as i32, 1, width.min(n - y * width) as i32);
+    let column = parent
+        .members
+        .strided(x as i32, width as i32, (n - x).div_ceil(width) as i32);
+    let group = Group::of_team(node, name, parent);
+    let row = create(node, teams, &group, row, num_contexts[0]);
+    let column = create(node, teams, &group, column, num_contexts[1]);
+    group.sync();
+    match (row, column) {
+        (Some(row), Some(column)) => Some([row, column]),
+        (row, column) => {
+            // Ids are agreed on, so all members come here together.
+            for handle in [row, column].into_iter().flatten() {
+                if let Some(team) = teams.get(handle) {
+                    let id = team.id;
+                    team.leave(node);
+                    teams.remove(id);
+                    release_id(node, id);
+                }
+            }
+            None
+        }
+    }
+}
+
+/// Destroys a team that the program has made, and whose contexts are gone. Collective over its members.
+pub fn destroy(node: &Node, teams: &Teams, name: &'static str, team: &Team) {
+    Group::of_team(node, name, team).sync();
+    let id = team.id;
+    team.leave(node);
+    teams.remove(id);
+    release_id(node, id);
+}

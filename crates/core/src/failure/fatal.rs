@@ -1,0 +1,76 @@
+//! Ending the job over a misuse: one clear line, once, from whichever PE saw it first.
+
+use std::ffi::c_int;
+use std::fmt::Display;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::job::region::PeState;
+use crate::job::{self, Attachment};
+
+/// Exit status of a PE that ends the job over a misuse.
+pub(crate) const STATUS: c_int = 1;
+
+/// Ends the job: prints `ferroshmem: PE 3: <routine>: <message>` unless another PE has
+/// reported already, flushes the program's own output, and exits. `oshrun` ends the others.
+#[cold]
+pub(crate) fn fatal(routine: &str, message: impl Display) -> ! {
+    let job = job::joined();
+    let first = job.is_none_or(is_first);
+    flush_program_output();
+    if first {
+        let line = match job {
+            Some(job) => format!("ferroshmem: PE {}: {routine}: {message}", job.pe),
+            None => format!("ferroshmem: {routine}: {message}"),
+        };
+        say(&line);
+        if let Some(job) = job {
+            job.abort(STATUS, &line);
+        }
+    } else {
+        // The launcher ends this PE when it sees the one that reported.
+        std::thread::sleep(Duration::from_secs(2));
+    }
+    // SAFETY: ends the process at once; the program's output was flushed above.
+    unsafe { libc::_exit(STATUS) }
+}
+
+/// Whether this PE is the first of its job to report a misuse; the launcher adds no line of
+/// its own for a PE that reported. Safe in a signal handler.
+pub(crate) fn is_first(job: &Attachment) -> bool {
+    let reported = PeState::Reported as u32;
+    let block = job.control.pe_block(job.index);
+    block.state.store(reported, Ordering::Release);
+    let (word, mine) = (&job.control.header().reporter, job.pe as u32 + 1);
+    word.compare_exchange(0, mine, Ordering::AcqRel, Ordering::Acquire)
+        .is_ok()
+}
+
+/// Writes out what the program has printed: nothing of it is to be lost.
+fn flush_program_output() {
+    // SAFETY: a null stream means all streams.
+    unsafe { libc::fflush(std::ptr::null_mut()) };
+}
+
+/// Prints a line on standard error in one write, so that lines of several PEs do not mix.
+pub(crate) fn say(line: &str) {
+    // Nobody is left to tell if standard error is closed.
+    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
+}
+
+static DEBUG: AtomicBool = AtomicBool::new(false);
+
+/// Sets whether [`debug`] prints: `SHMEM_DEBUG` is set, and the library is initialised.
+pub(crate) fn set_debug(on: bool) {
+    DEBUG.store(on, Ordering::Relaxed);
+}
+
+/// Prints a line if `SHMEM_DEBUG` is set.
+pub(crate) fn debug(message: impl FnOnce() -> String) {
+    if DEBUG.load(Ordering::Relaxed)
+        && let Some(job) = job::joined()
+    {
+        say(&format!("ferroshmem: PE {}: debug: {}", job.pe, message()));
+    }
+}

@@ -1,0 +1,87 @@
+//! How a PE went, as the others tell each other in one word.
+
+use std::fmt;
+
+/// Why a PE counts as gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Cause {
+    /// Its process ended without `shmem_finalize`.
+    Ended = 1,
+    /// Nothing was heard of its node.
+    Silent = 2,
+    /// An operation to it failed.
+    Unreachable = 3,
+    /// It has called `shmem_global_exit`.
+    GlobalExit = 4,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ended => "has ended without shmem_finalize",
+            Self::Silent => "is not heard of any more: it has ended, or the network is cut",
+            Self::Unreachable => "cannot be reached any more",
+            Self::GlobalExit => "has called shmem_global_exit",
+        })
+    }
+}
+
+/// A PE that is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PeFailure {
+    /// Its world number.
+    pub pe: u32,
+    /// Why.
+    pub cause: Cause,
+    /// What it gave to `shmem_global_exit`, 8 bits as of every exit status; else 0.
+    pub status: u8,
+}
+
+impl PeFailure {
+    /// As a word of a board; never 0.
+    pub(crate) fn to_word(self) -> u64 {
+        u64::from(self.pe) << 32 | u64::from(self.status) << 8 | self.cause as u64
+    }
+
+    /// From a word of a board; None for 0.
+    pub(crate) fn from_word(word: u64) -> Option<Self> {
+        let cause = match word as u8 {
+            0 => return None,
+            1 => Cause::Ended,
+            2 => Cause::Silent,
+            4 => Cause::GlobalExit,
+            _ => Cause::Unreachable,
+        };
+        Some(Self {
+            pe: (word >> 32) as u32,
+            cause,
+            status: (word >> 8) as u8,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_back() {
+        assert_eq!(PeFailure::from_word(0), None);
+        for cause in [
+            Cause::Ended,
+            Cause::Silent,
+            Cause::Unreachable,
+            Cause::GlobalExit,
+        ] {
+            for pe in [0, 7, u32::MAX] {
+                let gone = PeFailure {
+                    pe,
+                    cause,
+                    status: 41,
+                };
+                assert_eq!(PeFailure::from_word(gone.to_word()), Some(gone));
+            }
+        }
+    }
+}

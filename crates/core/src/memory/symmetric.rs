@@ -1,0 +1,161 @@
+//! Symmetric addresses: whether an argument of the C API is one, and where another PE's copy of it
+//! is. An address that is not symmetric ends the job with a line that names the argument.
+
+use std::ffi::c_void;
+use std::sync::{Mutex, MutexGuard};
+
+use super::heap::Heap;
+use super::space::{Place, Space};
+use crate::failure::fatal::fatal;
+
+/// The symmetric memory of this PE's node, with the metadata of this PE's allocator.
+#[derive(Debug)]
+pub struct SymmetricMemory {
+    /// Where the heaps and globals of the node's PEs are mapped.
+    pub space: &'static Space,
+    heap: Mutex<Heap>,
+    /// Whether addresses must lie within one allocated block (`SHMEM_CHECK`).
+    check: bool,
+}
+
+/// An argument of a routine, for messages.
+#[derive(Debug, Clone, Copy)]
+pub struct Argument<'a> {
+    /// C name of the routine.
+    pub routine: &'a str,
+    /// The argument's name in the prototype.
+    pub name: &'a str,
+}
+
+impl SymmetricMemory {
+    /// With nothing allocated.
+    pub fn new(space: &'static Space, check: bool) -> Self {
+        Self {
+            space,
+            heap: Mutex::new(Heap::new(space.heap_size())),
+            check,
+        }
+    }
+
+    /// The allocator's metadata.
+    pub fn heap(&self) -> MutexGuard<'_, Heap> {
+        self.heap.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Where this PE's own `len` bytes at `addr` are: there, if that is symmetric.
+    #[inline]
+    pub fn own(&self, argument: Argument<'_>, addr: *const c_void, len: usize) -> *mut u8 {
+        if self.space.place(addr.addr(), len) == Place::Elsewhere {
+            self.not_symmetric(argument, addr.addr(), len, None);
+        }
+        if self.check {
+            self.check_block(argument, addr.addr(), len);
+        }
+        addr.cast_mut().cast()
+    }
+
+    /// Where the copy of the `len` bytes at `addr` is that PE `pe` has, which is number `index` of
+    /// this node.
+    #[inline]
+    pub fn of_node_peer(
+        &self,
+        argument: Argument<'_>,
+        addr: *const c_void,
+        len: usize,
+        (index, pe): (usize, usize),
+    ) -> *mut u8 {
+        match self.space.translate(addr.expose_provenance(), len, index) {
+            Some(copy) if !self.check => copy,
+            Some(copy) => {
+                self.check_block(argument, addr.addr(), len);
+                copy
+            }
+            None => {
+                let other_program = self.space.runs_other_program(index).then_some(pe);
+                self.not_symmetric(argument, addr.addr(), len, other_program)
+            }
+        }
+    }
+
+    /// Which kind of symmetric memory the `len` bytes at `addr` are in, and how many bytes from its
+    /// start. `other_program` is the PE asked for, if it runs another executable: then globals are not
+    /// symmetric.
+    pub fn position(
+        &self,
+        argument: Argument<'_>,
+        addr: *const c_void,
+        len: usize,
+        other_program: Option<usize>,
+    ) -> (Place, usize) {
+        let position = self.space.position(addr.addr(), len);
+        match position.0 {
+            Place::Heap => {}
+            Place::Globals if other_program.is_none() => {}
+            _ => self.not_symmetric(argument, addr.addr(), len, other_program),
+        }
+        if self.check {
+            self.check_block(argument, addr.addr(), len);
+        }
+        position
+    }
+
+    /// With `SHMEM_CHECK=1`: the `len` bytes lie within one live block of the heap.
+    #[cold]
+    #[inline(never)]
+    fn check_block(&self, argument: Argument<'_>, addr: usize, len: usize) {
+        if self.space.place(addr, 1) != Place::Heap {
+            return;
+        }
+        let Argument { routine, name } = argument;
+        let offset = (addr - self.space.heap_base()) as u64;
+        match self.heap().block_around(offset) {
+            None => fatal(
+                routine,
+                format_args!(
+                    "{name} = {addr:#x} is in the symmetric heap, but in no allocated block"
+                ),
+            ),
+            Some((start, size)) if offset + len as u64 > start + size => fatal(
+                routine,
+                format_args!(
+                    "{name} = {addr:#x}: {len} bytes end {} bytes past the block of {size} bytes",
+                    offset + len as u64 - start - size
+                ),
+            ),
+            Some(_) => {}
+        }
+    }
+
+    #[cold]
+    fn not_symmetric(
+        &self,
+        Argument { routine, name }: Argument<'_>,
+        addr: usize,
+        len: usize,
+        other_program: Option<usize>,
+    ) -> ! {
+        if addr == 0 {
+            fatal(routine, format_args!("{name} is a null pointer"));
+        }
+        let size = match (self.space.place(addr, 1), other_program) {
+            (Place::Elsewhere, _) => fatal(
+                routine,
+                format_args!(
+                    "{name} = {addr:#x} is not a symmetric address: use shmem_malloc or a global variable"
+                ),
+            ),
+            (Place::Globals, Some(pe)) => fatal(
+                routine,
+                format_args!(
+                    "{name} = {addr:#x} is a global variable, and PE {pe} runs another program"
+                ),
+            ),
+            (Place::Globals, None) => "the global variables",
+            (Place::Heap, _) => "the symmetric heap",
+        };
+        fatal(
+            routine,
+            format_args!("{name} = {addr:#x}: {len} bytes reach past the end of {size}"),
+        )
+    }
+}

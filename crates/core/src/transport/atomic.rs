@@ -1,0 +1,328 @@
+//! Atomic operations on the memory of other PEs: on a node CPU atomics, so they are atomic against each
+//! other and against C11 atomics. Those to other nodes are the fabric's; a provider whose atomics are
+//! not atomic with a CPU's does those on this node, too ([`Transport::atomics_by_fabric`]).
+
+use std::ffi::c_void;
+use std::sync::atomic::{
+    AtomicI32, AtomicI64, AtomicIsize, AtomicU32, AtomicU64, AtomicUsize,
+    Ordering::{Acquire, Relaxed, Release, SeqCst},
+};
+
+use ferroshmem_fabric::{AtomicOp, Op, Width};
+
+use super::{Call, Location, Transport};
+
+/// A type that can be set, fetched and swapped (standard, "Extended AMO Types").
+pub trait Atomic: Copy + 'static {
+    /// Reads; what is accessed later comes after it.
+    ///
+    /// # Safety
+    /// For this and the other methods: the pointer is valid, aligned, and what it points
+    /// to is changed by atomics only.
+    unsafe fn fetch(at: *mut Self) -> Self;
+    /// Writes; what was accessed earlier comes before it. A plain store on most CPUs, as in
+    /// `shmem.h`.
+    ///
+    /// # Safety
+    /// As `fetch`.
+    unsafe fn set(at: *mut Self, value: Self);
+    /// Writes and returns what was there.
+    ///
+    /// # Safety
+    /// As `fetch`.
+    unsafe fn swap(at: *mut Self, value: Self) -> Self;
+    /// The value as the fabric takes it: its bits, the higher ones zero.
+    fn to_bits(self) -> u64;
+    /// The value of such bits.
+    fn from_bits(bits: u64) -> Self;
+}
+
+/// An integer type with arithmetic (standard, "Standard AMO Types") and bitwise atomics.
+pub trait AtomicInt: Atomic {
+    /// The number 1.
+    const ONE: Self;
+    /// Writes `value` if `cond` is there; returns what was there.
+    ///
+    /// # Safety
+    /// As [`Atomic::fetch`], for this and the other methods.
+    unsafe fn compare_swap(at: *mut Self, cond: Self, value: Self) -> Self;
+    /// Adds, wrapping; returns what was there.
+    ///
+    /// # Safety
+    /// As [`Atomic::fetch`].
+    unsafe fn fetch_add(at: *mut Self, value: Self) -> Self;
+    /// Bitwise and; returns what was there.
+    ///
+    /// # Safety
+    /// As [`Atomic::fetch`].
+    unsafe fn fetch_and(at: *mut Self, value: Self) -> Self;
+    /// Bitwise or; returns what was there.
+    ///
+    /// # Safety
+    /// As [`Atomic::fetch`].
+    unsafe fn fetch_or(at: *mut Self, value: Self) -> Self;
+    /// Bitwise exclusive or; returns what was there.
+    ///
+    /// # Safety
+    /// As [`Atomic::fetch`].
+    unsafe fn fetch_xor(at: *mut Self, value: Self) -> Self;
+}
+
+macro_rules! integers {
+    ($($t:ty = $atomic:ty),*) => {$(
+        // SAFETY (of all unsafe blocks below): the trait's contract is that of `from_ptr`.
+        impl Atomic for $t {
+            #[inline]
+            unsafe fn fetch(at: *mut Self) -> Self {
+                // SAFETY: see above.
+                unsafe { <$atomic>::from_ptr(at) }.load(Acquire)
+            }
+            #[inline]
+            unsafe fn set(at: *mut Self, value: Self) {
+                // SAFETY: see above.
+                unsafe { <$atomic>::from_ptr(at) }.store(value, Release);
+            }
+            #[inline]
+            unsafe fn swap(at: *mut Self, value: Self) -> Self {
+                // SAFETY: see above.
+                unsafe { <$atomic>::from_ptr(at) }.swap(value, SeqCst)
+            }
+            #[inline]
+            #[allow(clippy::cast_lossless, reason = "for signed types it is none")]
+            fn to_bits(self) -> u64 {
+                // Signed numbers are not extended: the fabric looks at the low half alone.
+                const MASK: u64 = u64::MAX >> (64 - 8 * size_of::<$t>());
+                self as u64 & MASK
+            }
+            #[inline]
+            fn from_bits(bits: u64) -> Self {
+                bits as Self
+            }
+        }
+        impl AtomicInt for $t {
+            const ONE: Self = 1;
+            #[inline]
+            unsafe fn compare_swap(at: *mut Self, cond: Self, value: Self) -> Self {
+                // SAFETY: see above.
+                let word = unsafe { <$atomic>::from_ptr(at) };
+                word.compare_exchange(cond, value, SeqCst, Relaxed).unwrap_or_else(|seen| seen)
+            }
+            #[inline]
+            unsafe fn fetch_add(at: *mut Self, value: Self) -> Self {
+                // SAFETY: see above.
+                unsafe { <$atomic>::from_ptr(at) }.fetch_add(value, SeqCst)
+            }
+            #[inline]
+            unsafe fn fetch_and(at: *mut Self, value: Self) -> Self {
+                // SAFETY: see above.
+                unsafe { <$atomic>::from_ptr(at) }.fetch_and(value, SeqCst)
+            }
+            #[inline]
+            unsafe fn fetch_or(at: *mut Self, value: Self) -> Self {
+                // SAFETY: see above.
+                unsafe { <$atomic>::from_ptr(at) }.fetch_or(value, SeqCst)
+            }
+            #[inline]
+            unsafe fn fetch_xor(at: *mut Self, value: Self) -> Self {
+                // SAFETY: see above.
+                unsafe { <$atomic>::from_ptr(at) }.fetch_xor(value, SeqCst)
+            }
+        }
+    )*};
+}
+
+integers!(
+    i32 = AtomicI32,
+    u32 = AtomicU32,
+    i64 = AtomicI64,
+    u64 = AtomicU64,
+    isize = AtomicIsize,
+    usize = AtomicUsize
+);
+
+macro_rules! floats {
+    ($($t:ty as $bits:ty),*) => {$(
+        impl Atomic for $t {
+            #[inline]
+            unsafe fn fetch(at: *mut Self) -> Self {
+                // SAFETY: the trait's contract; same size and alignment.
+                <$t>::from_bits(unsafe { <$bits>::fetch(at.cast()) })
+            }
+            #[inline]
+            unsafe fn set(at: *mut Self, value: Self) {
+                // SAFETY: as above.
+                unsafe { <$bits>::set(at.cast(), value.to_bits()) }
+            }
+            #[inline]
+            unsafe fn swap(at: *mut Self, value: Self) -> Self {
+                // SAFETY: as above.
+                <$t>::from_bits(unsafe { <$bits>::swap(at.cast(), value.to_bits()) })
+            }
+            #[inline]
+            fn to_bits(self) -> u64 {
+                <$t>::to_bits(self).into()
+            }
+            #[inline]
+            fn from_bits(bits: u64) -> Self {
+                <$t>::from_bits(bits as $bits)
+            }
+        }
+    )*};
+}
+
+floats!(f32 as u32, f64 as u64);
+
+const fn width<T>() -> Width {
+    match size_of::<T>() {
+        4 => Width::W32,
+        _ => Width::W64,
+    }
+}
+
+/// An atomic operation with operands of their own type.
+#[derive(Debug, Clone, Copy)]
+pub struct Operation<T> {
+    op: Op,
+    value: Option<T>,
+    compare: Option<T>,
+}
+
+impl<T: Atomic> Operation<T> {
+    /// Reads.
+    pub const FETCH: Self = Self {
+        op: Op::Read,
+        value: None,
+        compare: None,
+    };
+
+    /// One with an operand.
+    #[inline]
+    pub fn with(op: Op, value: T) -> Self {
+        Self {
+            op,
+            value: Some(value),
+            compare: None,
+        }
+    }
+
+    /// Writes `value` if `compare` is there.
+    #[inline]
+    pub fn compare_swap(compare: T, value: T) -> Self {
+        Self {
+            op: Op::CompareSwap,
+            value: Some(value),
+            compare: Some(compare),
+        }
+    }
+
+    /// As the fabric takes it, 0 where there is no operand.
+    fn for_fabric(self) -> AtomicOp {
+        let bits = |value: Option<T>| value.map_or(0, T::to_bits);
+        AtomicOp {
+            op: self.op,
+            width: width::<T>(),
+            operand: bits(self.value),
+            compare: bits(self.compare),
+        }
+    }
+}
+
+/// The symmetric variable that an atomic operation is on: the argument's name in the prototype, and its
+/// address.
+pub(crate) type Variable<'a, T> = (&'a str, *const T);
+
+impl Transport {
+    /// An operation with a result; `local` does it by CPU.
+    #[inline]
+    pub fn fetching<T: Atomic>(
+        &self,
+        call: &Call<'_>,
+        (argument, addr): Variable<'_, T>,
+        operation: Operation<T>,
+        local: impl FnOnce(*mut T) -> T,
+    ) -> T {
+        match self.locate_atomic(call, argument, addr.cast(), size_of::<T>()) {
+            Location::Local(at) => local(at.cast()),
+            Location::Remote(at) => {
+                let _shown = call.show_wait();
+                let fabric = self.remote().fabric();
+                T::from_bits(fabric.fetch(call.context, at, operation.for_fabric()))
+            }
+        }
+    }
+
+    /// As [`fetching`](Self::fetching), with the result at `result` after a quiet.
+    ///
+    /// # Safety
+    /// `result` is writable until the quiet.
+    #[inline]
+    pub unsafe fn fetching_nbi<T: Atomic>(
+        &self,
+        call: &Call<'_>,
+        (argument, addr): Variable<'_, T>,
+        operation: Operation<T>,
+        result: *mut T,
+        local: impl FnOnce(*mut T) -> T,
+    ) {
+        match self.locate_atomic(call, argument, addr.cast(), size_of::<T>()) {
+            // SAFETY: the caller promises that `result` is writable.
+            Location::Local(at) => unsafe { result.write(local(at.cast())) },
+            Location::Remote(at) => {
+                let (fabric, operation) = (self.remote().fabric(), operation.for_fabric());
+                // SAFETY: the caller promises that `result` is writable until a quiet.
+                unsafe { fabric.fetch_nbi(call.context, at, operation, result.cast()) };
+            }
+        }
+    }
+
+    /// An operation without a result: over the fabric it is complete after a quiet.
+    #[inline]
+    pub fn posting<T: Atomic>(
+        &self,
+        call: &Call<'_>,
+        (argument, addr): Variable<'_, T>,
+        operation: Operation<T>,
+        local: impl FnOnce(*mut T),
+    ) {
+        match self.locate_atomic(call, argument, addr.cast(), size_of::<T>()) {
+            Location::Local(at) => local(at.cast()),
+            Location::Remote(at) => {
+                let fabric = self.remote().fabric();
+                fabric.post(call.context, at, operation.for_fabric());
+            }
+        }
+    }
+
+    /// Updates a signal, after all that this PE has put to PE `call.pe` in the context, and notifies the
+    /// PE's waiters.
+    ///
+    /// # Safety
+    /// `signal` is aligned.
+    pub unsafe fn update_signal(
+        &self,
+        call: &Call<'_>,
+        signal: *mut u64,
+        operation: Operation<u64>,
+    ) {
+        let (addr, bytes) = (signal.cast::<c_void>(), size_of::<u64>());
+        match self.locate_atomic(call, "sig_addr", addr, bytes) {
+            Location::Local(at) => {
+                let value = operation.for_fabric().operand;
+                // SAFETY: `locate_atomic` has found a word mapped, which the caller promises to be
+                // aligned.
+                let word = unsafe { AtomicU64::from_ptr(at.cast()) };
+                match operation.op {
+                    Op::Add => word.fetch_add(value, SeqCst),
+                    _ => word.swap(value, SeqCst),
+                };
+                self.notify(call.pe);
+            }
+            Location::Remote(at) => {
+                let fabric = self.remote().fabric();
+                // What the same call has put arrives first.
+                fabric.fence(call.context);
+                fabric.post(call.context, at, operation.for_fabric());
+            }
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The connection with the PEs of other nodes: the fabric, and the memory that they reach through it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ferroshmem_fabric::{Config, Context, Events, Fabric, Remote};
+
+use crate::config::FabricSettings;
+use crate::constants::PREDEFINED_TEAMS;
+use crate::job::region::Mail;
+use crate::job::{Attachment, Mailboxes, mailboxes};
+use crate::memory::{Place, Space};
+use crate::wait::POLICY;
+
+/// The connection with other nodes.
+pub struct Internode {
+    fabric: Fabric,
+    /// Operations of the library's own: collectives, locks.
+    pub context: Context,
+    /// The mailboxes of this node's PEs.
+    pub mailboxes: Mailboxes,
+    /// Digests of the layouts of all PEs' globals, see [`crate::memory::globals`].
+    images: Vec<u64>,
+    me: usize,
+}
+
+impl fmt::Debug for Internode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Internode")
+            .field("fabric", &self.fabric.name())
+            .field("me", &self.me)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is called when the fabric has news, and how often.
+pub struct Monitor {
+    /// Called by the fabric's threads.
+    pub events: Arc<dyn Events>,
+    /// Time from one [`Events::tick`] to the next.
+    pub tick: Duration,
+    /// How long a PE may leave an operation unanswered before it counts as failed.
+    pub peer_timeout: Duration,
+}
+
+impl fmt::Debug for Monitor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Monitor")
+            .field("tick", &self.tick)
+            .field("peer_timeout", &self.peer_timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Internode {
+    /// Connects this PE with those of other nodes. Collective. The error is one line for the
+    /// user.
+    pub fn open(
+        job: &'static Attachment,
+        space: &'static Space,
+        monitor: Monitor,
+        settings: &FabricSettings,
+    ) -> Result<Self, String> {
+        let config = Config {
+            pe: job.pe,
+            n_pes: job.n_pes(),
+            local_pes: job.control.n_pes(),
+            spin: spin(),
+            tick: monitor.tick,
+            peer_timeout: monitor.peer_timeout,
+            ..fabric_config(settings)
+        };
+        let fabric = Fabric::open(&config, monitor.events).map_err(|e| e.to_string())?;
+        let mailboxes = Mailboxes::map(&job.file, job.control.offsets(), job.control.n_pes())
+            .map_err(|e| format!("cannot map the mailboxes: {e}"))?;
+        share(&fabric, job, space, &mailboxes).map_err(|e| e.to_string())?;
+        let image = space.globals().map_or(0, |globals| globals.image);
+        let mut mine = image.to_le_bytes().to_vec();
+        mine.extend(fabric.address());
+        let bootstrap = job
+            .bootstrap()
+            .ok_or("this job has no launcher that joins nodes")?;
+        let all = bootstrap.exchange(&mine).map_err(|e| e.to_string())?;
+        let mut images = Vec::with_capacity(all.len());
+        for (pe, blob) in all.iter().enumerate() {
+            let Some((image, _)) = blob.split_first_chunk() else {
+                return Err(format!("PE {pe} runs another version of FerroSHMEM"));
+            };
+            images.push(u64::from_le_bytes(*image));
+        }
+        let by_cpu = fabric.atomics_by_cpu();
+        let is_reached = |pe: usize| !by_cpu || job.placement.index_here(pe).is_none();
+        let addresses = all.iter().enumerate().filter(|(pe, _)| is_reached(*pe));
+        let mut addresses = addresses.map(|(pe, blob)| (pe, &blob[size_of::<u64>()..]));
+        fabric
+            .connect(job.n_pes(), &mut addresses)
+            .map_err(|e| e.to_string())?;
+        // No PE writes before all have connected.
+        bootstrap.barrier().map_err(|e| e.to_string())?;
+        Ok(Self {
+            fabric,
+            context: Context::default(),
+            mailboxes,
+            images,
+            me: job.pe,
+        })
+    }
+
+    /// The fabric.
+    #[inline]
+    pub fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
+    /// Whether PE `pe` runs another executable, so that globals are not symmetric with it.
+    pub fn runs_other_program(&self, pe: usize) -> bool {
+        self.images[pe] != self.images[self.me]
+    }
+
+    /// Whether atomics on this node must go through the fabric, too, to be atomic with those
+    /// of other nodes.
+    pub fn atomics_by_fabric(&self) -> bool {
+        !self.fabric.atomics_by_cpu()
+    }
+
+    /// PEs may write to the mailbox lanes of team `team` once this has returned. The error is one line
+    /// for the user.
+    pub fn open_mailboxes(&self, team: usize) -> Result<(), String> {
+        let ready = mailboxes::mail_offset(team) + size_of::<Mail>();
+        self.fabric
+            .extend(MAILBOX, ready)
+            .map_err(|e| e.to_string())
+    }
+
+    /// The first `ready` bytes of the heap are in use. The error is one line for the user.
+    pub fn open_heap(&self, ready: usize) -> Result<(), String> {
+        self.fabric.extend(HEAP, ready).map_err(|e| e.to_string())
+    }
+
+    /// A place in the mailbox of PE `pe`, `offset` bytes from its start.
+    pub fn mailbox(pe: usize, offset: usize) -> Remote {
+        Remote {
+            pe,
+            segment: MAILBOX,
+            offset,
+        }
+    }
+}
+
+/// The symmetric heap, as a segment that PEs of other nodes reach.
+const HEAP: usize = 0;
+/// The program's global variables.
+const GLOBALS: usize = 1;
+/// What belongs to the library: [`crate::job::region::Mailbox`].
+const MAILBOX: usize = 2;
+
+/// The segment that a kind of symmetric memory is reached as.
+pub(super) fn segment(kind: Place) -> usize {
+    match kind {
+        Place::Heap => HEAP,
+        Place::Globals => GLOBALS,
+        Place::Elsewhere => unreachable!("only symmetric memory is reached"),
+    }
+}
+
+/// Makes this PE's memory reachable.
+fn share(
+    fabric: &Fabric,
+    job: &Attachment,
+    space: &Space,
+    mailboxes: &Mailboxes,
+) -> Result<(), ferroshmem_fabric::Error> {
+    let mailbox = mailboxes.of(job.index);
+    let ready = mailboxes::mail_offset(PREDEFINED_TEAMS);
+    let heap = std::ptr::with_exposed_provenance_mut(space.heap_base());
+    let heap_size = space.heap_size() as usize;
+    // SAFETY: heap, globals and mailboxes stay mapped until the process ends.
+    unsafe {
+        if heap_size > 0 {
+            fabric.share(HEAP, heap, heap_size, 0)?;
+        }
+        if let Some(globals) = space.globals() {
+            let start = std::ptr::with_exposed_provenance_mut(globals.start);
+            fabric.share(GLOBALS, start, globals.len, globals.len)?;
+        }
+        let len = size_of::<crate::job::region::Mailbox>();
+        fabric.share(MAILBOX, mailbox, len, ready)
+    }
+}
+
+/// What the user asks of the fabric.
+pub(crate) fn fabric_config(settings: &FabricSettings) -> Config {
+    Config {
+        provider: settings.provider.clone(),
+        interface: settings.interface.clone(),
+        library: settings.library.clone(),
+        ..Config::default()
+    }
+}
+
+/// How long the fabric's waits poll: not at all where PEs outnumber cores.
+fn spin() -> Duration {
+    if POLICY.oversubscribed() {
+        Duration::ZERO
+    } else {
+        Config::default().spin
+    }
+}

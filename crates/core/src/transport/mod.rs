@@ -1,0 +1,248 @@
+//! The data path: every operation on another PE's memory goes through a [`Transport`], whether the
+//! program asked for it or the library needs it itself (locks, collectives, work arrays).
+//!
+//! Here, and here alone, it is decided whether a PE is *local*, so that its memory is mapped and an
+//! operation is a copy or a CPU atomic, or *remote*, so that the operation travels over the fabric.
+//! [`Transport::locate`] makes that decision and resolves the address, once.
+
+pub(crate) mod atomic;
+pub(crate) mod discovery;
+pub(crate) mod internode;
+mod mailbox;
+pub(crate) mod rma;
+
+use std::ffi::c_void;
+use std::sync::atomic::{Ordering, fence};
+use std::time::Duration;
+
+use ferroshmem_fabric::{Context, Remote};
+
+use crate::job::Attachment;
+use crate::job::region::{SignalLine, WaitKind};
+use crate::memory::{Argument, SymmetricMemory};
+use crate::wait::record::Recorder;
+use crate::wait::{WaitReason, signals};
+use internode::Internode;
+
+/// How this PE reaches the memory of all PEs.
+#[derive(Debug)]
+pub struct Transport {
+    job: &'static Attachment,
+    /// The symmetric memory of the node's PEs.
+    pub memory: SymmetricMemory,
+    internode: Option<&'static Internode>,
+    /// Operations of the default context to other nodes.
+    pub default_context: Context,
+}
+
+/// What an operation needs to know of the call that it belongs to.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// C name of the routine.
+    pub routine: &'static str,
+    /// The communication context.
+    pub context: &'a Context,
+    /// World number of the PE.
+    pub pe: usize,
+    /// Whether a wait for a remote PE is recorded as the call's: a call within a collective or a lock
+    /// leaves the record to that.
+    pub records_wait: bool,
+}
+
+impl Call<'_> {
+    /// Records, as long as the result lives, that this PE waits for a remote PE: for the line that says
+    /// what was waited for when one has failed.
+    #[inline]
+    fn show_wait(&self) -> Option<Recorder> {
+        self.records_wait
+            .then(|| Transport::show_wait(self.routine))
+    }
+}
+
+/// Where a PE's copy of something symmetric is.
+#[derive(Debug, Clone, Copy)]
+pub enum Location {
+    /// In memory that this process has mapped.
+    Local(*mut u8),
+    /// On another node.
+    Remote(Remote),
+}
+
+impl Transport {
+    /// The transport of this PE. `internode` is None in a job on one node.
+    pub fn new(
+        job: &'static Attachment,
+        memory: SymmetricMemory,
+        internode: Option<&'static Internode>,
+    ) -> Self {
+        Self {
+            job,
+            memory,
+            internode,
+            default_context: Context::default(),
+        }
+    }
+
+    /// The connection with other nodes, if the job has several.
+    #[inline]
+    pub fn internode(&self) -> Option<&'static Internode> {
+        self.internode
+    }
+
+    /// The connection with other nodes: for callers that have met a PE of another node.
+    #[inline]
+    pub fn remote(&self) -> &'static Internode {
+        self.internode
+            .expect("a job with remote PEs has a connection")
+    }
+
+    /// A call of the library's own, on PE `pe`, within `routine`.
+    pub fn internal_call(&self, routine: &'static str, pe: usize) -> Call<'_> {
+        Call {
+            routine,
+            context: match self.internode {
+                Some(internode) => &internode.context,
+                None => &self.default_context,
+            },
+            pe,
+            records_wait: false,
+        }
+    }
+
+    /// Whether all atomics go through the fabric, also those to local PEs: a provider's atomics may
+    /// not be atomic with a CPU's.
+    #[inline]
+    pub fn atomics_by_fabric(&self) -> bool {
+        self.internode.is_some_and(Internode::atomics_by_fabric)
+    }
+
+    /// Where PE `call.pe`'s copy of the `len` bytes at `addr` is. An address that is not symmetric ends
+    /// the job; `argument` is its name in the prototype.
+    #[inline]
+    pub fn locate(
+        &self,
+        call: &Call<'_>,
+        argument: &str,
+        addr: *const c_void,
+        len: usize,
+    ) -> Location {
+        let argument = Argument {
+            routine: call.routine,
+            name: argument,
+        };
+        match self.job.placement.index_here(call.pe) {
+            Some(index) => {
+                let peer = (index, call.pe);
+                Location::Local(self.memory.of_node_peer(argument, addr, len, peer))
+            }
+            None => Location::Remote(self.locate_remote(argument, addr, len, call.pe)),
+        }
+    }
+
+    /// As [`locate`](Self::locate), for an atomic operation.
+    #[inline]
+    pub fn locate_atomic(
+        &self,
+        call: &Call<'_>,
+        argument: &str,
+        addr: *const c_void,
+        len: usize,
+    ) -> Location {
+        match self.locate(call, argument, addr, len) {
+            Location::Local(_) if self.atomics_by_fabric() => {
+                let argument = Argument {
+                    routine: call.routine,
+                    name: argument,
+                };
+                Location::Remote(self.locate_remote(argument, addr, len, call.pe))
+            }
+            location => location,
+        }
+    }
+
+    fn locate_remote(
+        &self,
+        argument: Argument<'_>,
+        addr: *const c_void,
+        len: usize,
+        pe: usize,
+    ) -> Remote {
+        let other_program = self.remote().runs_other_program(pe).then_some(pe);
+        let (kind, offset) = self.memory.position(argument, addr, len, other_program);
+        Remote {
+            pe,
+            segment: internode::segment(kind),
+            offset,
+        }
+    }
+
+    /// Where PE `pe`'s copy of `addr` can be loaded and stored; null if it is not symmetric, or the
+    /// PE is on another node.
+    pub fn pointer(&self, addr: *const c_void, pe: usize) -> *mut c_void {
+        let index = self.job.placement.index_here(pe);
+        let space = self.memory.space;
+        let copy = index.and_then(|i| space.translate(addr.expose_provenance(), 1, i));
+        copy.map_or(std::ptr::null_mut(), |copy| copy.cast())
+    }
+
+    /// Whether PE `pe` runs another executable, so that globals are not symmetric with it.
+    pub fn runs_other_program(&self, pe: usize) -> bool {
+        match self.job.placement.index_here(pe) {
+            Some(index) => self.memory.space.runs_other_program(index),
+            None => self.remote().runs_other_program(pe),
+        }
+    }
+
+    /// Completes the puts and atomics of the default context, before a synchronisation.
+    #[inline]
+    pub fn quiet_default(&self) {
+        if let Some(internode) = self.internode {
+            internode.fabric().quiet(&self.default_context);
+        }
+        fence(Ordering::Release);
+    }
+
+    /// Orders what this PE has put to PE `call.pe`, in the call's context, before what it does there later.
+    pub fn fence(&self, call: &Call<'_>) {
+        if self.job.placement.index_here(call.pe).is_none() {
+            self.remote().fabric().fence(call.context);
+        }
+    }
+
+    /// Shows, as long as the result lives, that this PE waits for PEs of other nodes in `routine`: for
+    /// the line that says what was waited for when one of them has failed.
+    #[inline]
+    pub fn show_wait(routine: &str) -> Recorder {
+        Recorder::start(&WaitReason::at(WaitKind::Remote, routine, 0))
+    }
+
+    /// Where this PE sleeps until a signal arrives.
+    pub fn signals(&self) -> &'static SignalLine {
+        &self.job.control.pe_block(self.job.index).signals
+    }
+
+    /// Wakes the threads of PE `pe` that wait for a signal, if it is local: after the update.
+    #[inline]
+    pub fn notify(&self, pe: usize) {
+        if let Some(index) = self.job.placement.index_here(pe) {
+            signals::notify(&self.job.control.pe_block(index).signals);
+        }
+    }
+
+    /// Waits until `condition` gives a result. Sleeps between `sleeps.0`, at first, and `sleeps.1`, at
+    /// last, unless the condition's change is notified.
+    pub fn wait<R>(
+        &self,
+        what: &WaitReason<'_>,
+        sleeps: (Duration, Duration),
+        condition: impl FnMut() -> Option<R>,
+    ) -> R {
+        let fabric = self.internode.map(Internode::fabric);
+        signals::wait(self.signals(), fabric, what, sleeps, condition)
+    }
+
+    /// Waits for a word that local PEs write and then notify of, and remote PEs write.
+    pub fn wait_for_flag(&self, what: &WaitReason<'_>, is_there: impl Fn() -> bool) {
+        self.wait(what, signals::NOTIFIED, || is_there().then_some(()));
+    }
+}

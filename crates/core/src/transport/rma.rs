@@ -1,0 +1,292 @@
+//! Copies to and from the memory of other PEs.
+
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+
+use ferroshmem_fabric::Blocks;
+
+use super::{Call, Location, Transport};
+
+/// Where the lowest byte of blocks `stride` bytes apart is, seen from the first, and how many bytes
+/// they reach over from there.
+fn extent(blocks: &Blocks, stride: isize) -> (isize, usize) {
+    let reach = stride * (blocks.count as isize - 1);
+    (reach.min(0), reach.unsigned_abs() + blocks.bytes)
+}
+
+/// Copies blocks between places whose blocks are so many bytes apart.
+///
+/// # Safety
+/// All blocks are writable at `dest` and readable at `source`.
+unsafe fn copy_blocks(
+    blocks: &Blocks,
+    (mut dest, dest_stride): (*mut u8, isize),
+    (mut source, source_stride): (*const u8, isize),
+) {
+    for _ in 0..blocks.count {
+        // SAFETY: one block, which the caller promises to be valid on both sides.
+        unsafe {
+            match blocks.bytes {
+                1 => dest.copy_from(source, 1),
+                2 => dest.cast::<[u8; 2]>().copy_from(source.cast(), 1),
+                4 => dest.cast::<[u8; 4]>().copy_from(source.cast(), 1),
+                8 => dest.cast::<[u8; 8]>().copy_from(source.cast(), 1),
+                16 => dest.cast::<[u8; 16]>().copy_from(source.cast(), 1),
+                n => dest.copy_from(source, n),
+            }
+        }
+        dest = dest.wrapping_offset(dest_stride);
+        source = source.wrapping_offset(source_stride);
+    }
+}
+
+impl Transport {
+    /// Copies `bytes` bytes from `source` to PE `call.pe`'s copy of `dest`; `source` may be changed on
+    /// return.
+    ///
+    /// # Safety
+    /// `source` is readable for `bytes` bytes; no PE relies on what `dest` holds until it is
+    /// synchronised with this one.
+    #[inline]
+    pub unsafe fn put(
+        &self,
+        call: &Call<'_>,
+        dest: *mut c_void,
+        source: *const c_void,
+        bytes: usize,
+    ) {
+        if bytes == 0 {
+            return;
+        }
+        match self.locate(call, "dest", dest, bytes) {
+            // SAFETY: `locate` has found `bytes` bytes mapped; the caller promises that `source` is
+            // readable.
+            Location::Local(dest) => unsafe { std::ptr::copy(source.cast(), dest, bytes) },
+            Location::Remote(dest) => {
+                let fabric = self.remote().fabric();
+                // SAFETY: the caller promises that `source` is readable for `bytes` bytes.
+                unsafe { fabric.put(call.context, dest, source.cast(), bytes) };
+            }
+        }
+    }
+
+    /// As [`put`](Self::put), but complete after a quiet.
+    ///
+    /// # Safety
+    /// As [`put`](Self::put), and `source` is not changed before the quiet.
+    #[inline]
+    pub unsafe fn put_nbi(
+        &self,
+        call: &Call<'_>,
+        dest: *mut c_void,
+        source: *const c_void,
+        bytes: usize,
+    ) {
+        if bytes == 0 {
+            return;
+        }
+        match self.locate(call, "dest", dest, bytes) {
+            // SAFETY: as in `put`.
+            Location::Local(dest) => unsafe { std::ptr::copy(source.cast(), dest, bytes) },
+            Location::Remote(dest) => {
+                let fabric = self.remote().fabric();
+                // SAFETY: the caller promises that `source` is readable, and unchanged until a quiet.
+                unsafe { fabric.put_nbi(call.context, dest, source.cast(), bytes) };
+            }
+        }
+    }
+
+    /// Copies `bytes` bytes from PE `call.pe`'s copy of `source` to `dest`, complete on return.
+    ///
+    /// # Safety
+    /// `dest` is writable for `bytes` bytes.
+    #[inline]
+    pub unsafe fn get(
+        &self,
+        call: &Call<'_>,
+        dest: *mut c_void,
+        source: *const c_void,
+        bytes: usize,
+    ) {
+        if bytes == 0 {
+            return;
+        }
+        match self.locate(call, "source", source, bytes) {
+            // SAFETY: `locate` has found `bytes` bytes mapped; the caller promises that `dest` is
+            // writable.
+            Location::Local(source) => unsafe { std::ptr::copy(source, dest.cast(), bytes) },
+            Location::Remote(source) => {
+                let _shown = call.show_wait();
+                let fabric = self.remote().fabric();
+                // SAFETY: the caller promises that `dest` is writable for `bytes` bytes.
+                unsafe { fabric.get(call.context, dest.cast(), source, bytes) };
+            }
+        }
+    }
+
+    /// As [`get`](Self::get), but complete after a quiet.
+    ///
+    /// # Safety
+    /// As [`get`](Self::get), until the quiet.
+    #[inline]
+    pub unsafe fn get_nbi(
+        &self,
+        call: &Call<'_>,
+        dest: *mut c_void,
+        source: *const c_void,
+        bytes: usize,
+    ) {
+        if bytes == 0 {
+            return;
+        }
+        match self.locate(call, "source", source, bytes) {
+            // SAFETY: as in `get`.
+            Location::Local(source) => unsafe { std::ptr::copy(source, dest.cast(), bytes) },
+            Location::Remote(source) => {
+                let fabric = self.remote().fabric();
+                // SAFETY: the caller promises that `dest` is writable until a quiet.
+                unsafe { fabric.get_nbi(call.context, dest.cast(), source, bytes) };
+            }
+        }
+    }
+
+    /// Stores `value` to PE `call.pe`'s copy of `dest`.
+    ///
+    /// # Safety
+    /// `dest` is aligned for a `T`.
+    #[inline]
+    pub unsafe fn store<T: Copy>(&self, call: &Call<'_>, dest: *mut T, value: T) {
+        match self.locate(call, "dest", dest.cast(), size_of::<T>()) {
+            // SAFETY: `locate` has found a `T` mapped, which the caller promises to be aligned.
+            // Volatile: another PE may poll it.
+            Location::Local(dest) => unsafe { dest.cast::<T>().write_volatile(value) },
+            Location::Remote(dest) => {
+                let fabric = self.remote().fabric();
+                let value = (&raw const value).cast();
+                // SAFETY: `value` is live, and may be reused on return.
+                unsafe { fabric.put(call.context, dest, value, size_of::<T>()) };
+            }
+        }
+    }
+
+    /// Loads PE `call.pe`'s copy of `source`.
+    ///
+    /// # Safety
+    /// `source` is aligned for a `T`, and holds one on that PE.
+    #[inline]
+    pub unsafe fn load<T: Copy>(&self, call: &Call<'_>, source: *const T) -> T {
+        match self.locate(call, "source", source.cast(), size_of::<T>()) {
+            // SAFETY: `locate` has found a `T` mapped, which the caller promises to be aligned.
+            // Volatile: another PE may change it.
+            Location::Local(source) => unsafe { source.cast::<T>().read_volatile() },
+            Location::Remote(source) => {
+                let mut value = MaybeUninit::<T>::uninit();
+                let _shown = call.show_wait();
+                let fabric = self.remote().fabric();
+                // SAFETY: all bytes of `value` are written, from a `T`.
+                unsafe {
+                    let to = value.as_mut_ptr().cast();
+                    fabric.get(call.context, to, source, size_of::<T>());
+                    value.assume_init()
+                }
+            }
+        }
+    }
+
+    /// Copies `blocks` from `source` to PE `call.pe`'s copy of `dest`.
+    ///
+    /// # Safety
+    /// All blocks are readable at `source`.
+    pub unsafe fn put_blocks(
+        &self,
+        call: &Call<'_>,
+        dest: *mut c_void,
+        source: *const c_void,
+        blocks: Blocks,
+    ) {
+        if blocks.count == 0 || blocks.bytes == 0 {
+            return;
+        }
+        match self.locate_blocks(call, "dest", dest, &blocks) {
+            // SAFETY: `locate_blocks` has found all blocks of `dest` mapped; the caller promises that
+            // those of `source` are readable.
+            Location::Local(dest) => unsafe {
+                let source = (source.cast(), blocks.local_stride);
+                copy_blocks(&blocks, (dest, blocks.remote_stride), source);
+            },
+            Location::Remote(dest) => {
+                let fabric = self.remote().fabric();
+                // SAFETY: the caller promises that all blocks of `source` are readable.
+                unsafe { fabric.put_blocks(call.context, dest, source.cast(), blocks) };
+            }
+        }
+    }
+
+    /// Copies `blocks` from PE `call.pe`'s copy of `source` to `dest`.
+    ///
+    /// # Safety
+    /// All blocks are writable at `dest`.
+    pub unsafe fn get_blocks(
+        &self,
+        call: &Call<'_>,
+        dest: *mut c_void,
+        source: *const c_void,
+        blocks: Blocks,
+    ) {
+        if blocks.count == 0 || blocks.bytes == 0 {
+            return;
+        }
+        match self.locate_blocks(call, "source", source, &blocks) {
+            // SAFETY: `locate_blocks` has found all blocks of `source` mapped; the caller promises that
+            // those of `dest` are writable.
+            Location::Local(source) => unsafe {
+                let source = (source.cast_const(), blocks.remote_stride);
+                copy_blocks(&blocks, (dest.cast(), blocks.local_stride), source);
+            },
+            Location::Remote(source) => {
+                let fabric = self.remote().fabric();
+                // SAFETY: the caller promises that all blocks of `dest` are writable.
+                unsafe { fabric.get_blocks(call.context, dest.cast(), source, blocks) };
+            }
+        }
+    }
+
+    /// Where the first of `blocks` is on PE `call.pe`; all of them are symmetric.
+    fn locate_blocks(
+        &self,
+        call: &Call<'_>,
+        argument: &str,
+        addr: *const c_void,
+        blocks: &Blocks,
+    ) -> Location {
+        let (below, bytes) = extent(blocks, blocks.remote_stride);
+        match self.locate(call, argument, addr.wrapping_byte_offset(below), bytes) {
+            Location::Local(lowest) => Location::Local(lowest.wrapping_offset(-below)),
+            Location::Remote(mut lowest) => {
+                lowest.offset = lowest.offset.wrapping_add_signed(-below);
+                Location::Remote(lowest)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Blocks, extent};
+
+    #[test]
+    fn extents_of_blocks() {
+        let extent = |count, bytes, stride| {
+            let blocks = Blocks {
+                bytes,
+                count,
+                local_stride: 0,
+                remote_stride: stride,
+            };
+            extent(&blocks, stride)
+        };
+        assert_eq!(extent(4, 8, 24), (0, 80));
+        assert_eq!(extent(4, 16, -24), (-72, 88));
+        assert_eq!(extent(1, 20, 400), (0, 20));
+    }
+}
