@@ -102,7 +102,7 @@ fn main() {
         });
     }
     for (number, (name, runs)) in EXAMPLES.iter().enumerate() {
-        suite.add_across(name, number, move |_, pes| {
+        suite.add_on_cluster(name, number, move |_, pes| {
             Ok(Job::new(pes, &program(name)?).args(runs[0]))
         });
     }

@@ -1,4 +1,4 @@
-//! What a ratio should be.
+//! Limits of ratios.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use crate::Round;
 pub enum Bar {
     /// The library takes at most this many times the time.
     Time(f64),
-    /// The library has at least this part of the bandwidth.
+    /// The library has at least this fraction of the bandwidth.
     Bandwidth(f64),
 }
 
 impl Bar {
-    /// The ratio of a round that this bar limits.
+    /// The ratio of a round that is limited.
     pub fn ratio(self, round: &Round) -> f64 {
         match self {
             Self::Time(_) => round.ours / round.bare,
@@ -22,7 +22,7 @@ impl Bar {
         }
     }
 
-    /// Whether a ratio keeps to the limit.
+    /// Whether a ratio is within the limit.
     pub fn met(self, ratio: f64) -> bool {
         match self {
             Self::Time(most) => ratio <= most,

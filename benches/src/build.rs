@@ -1,11 +1,12 @@
-//! Compiling the measured programs.
+//! Compiling the programs of `c/`.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use ferroshmem_conformance::compile::on_path;
+use pgas_microbench::build;
 
 use crate::{Compiler, Prefix};
 
@@ -14,7 +15,7 @@ use crate::{Compiler, Prefix};
 pub struct Source {
     /// File in `c/`.
     pub file: &'static str,
-    /// Whether the compiler must leave its loops as they are written: one element at a time.
+    /// Whether the compiler must keep loops over single elements: no vectors, no unrolling.
     pub element_wise: bool,
 }
 
@@ -62,21 +63,21 @@ impl Build {
     }
 }
 
-/// Where programs are built.
+/// Builds programs in a folder.
 #[derive(Debug, Clone)]
-pub struct Workshop {
-    /// The installation that they are built with.
+pub struct Builder {
+    /// The installation that programs are built with.
     pub prefix: Prefix,
     folder: PathBuf,
 }
 
-impl Workshop {
-    /// A workshop in `folder`, with the installation that the environment names or one made
-    /// from this source tree.
+impl Builder {
+    /// Builds in `folder`, with the installation that the environment names or one made from this
+    /// source tree.
     ///
     /// # Errors
-    /// If the library cannot be installed, or the folder made.
-    pub fn open(folder: &Path) -> Result<Self> {
+    /// If the library cannot be installed, or the folder cannot be made.
+    pub fn new(folder: &Path) -> Result<Self> {
         let prefix = Prefix::find()?;
         std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         Ok(Self {
@@ -126,29 +127,23 @@ impl Workshop {
 
     fn compile<'a>(
         &self,
-        build: &Build,
+        program: &Build,
         arguments: impl IntoIterator<Item = &'a OsStr>,
         output: &Path,
     ) -> Result<()> {
         let mut command = Command::new(self.prefix.bin("oshcc"));
         command
-            .env("OSHMEM_CC", build.compiler.name())
+            .env("OSHMEM_CC", program.compiler.name())
             .args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-pthread"])
-            .args(&build.flags)
+            .args(&program.flags)
             .args(arguments)
             .arg("-o")
             .arg(output);
-        let result = command
-            .output()
-            .with_context(|| format!("cannot run {command:?}"))?;
-        if !result.status.success() {
-            bail!("{command:?}\n{}", String::from_utf8_lossy(&result.stderr));
-        }
-        Ok(())
+        build::run(&mut command)
     }
 }
 
-/// Flags that keep a loop as it is written: no vectors, no unrolling, no call of memcpy.
+/// Flags that keep loops over single elements: no vectors, no unrolling, no call of memcpy.
 fn element_wise(compiler: Compiler) -> &'static [&'static str] {
     match compiler {
         Compiler::Gcc => &[

@@ -1,26 +1,26 @@
-//! What the command line of `benches/collectives` asks for.
+//! The command line of `benches/collectives` and `benches/fabric`.
 
 use std::time::Duration;
 
-use crate::contest::Effort;
+use crate::comparison::Effort;
 
-/// Usage, for those who ask.
+/// The help text of `benches/collectives`.
 pub const USAGE: &str = "\
 usage: cargo bench -p ferroshmem-benches --bench collectives [-- [--full] [FILTER...]]
 
-Measures what has one of FILTER in its name, such as reduction/16-PEs/4KiB, forms/2-PEs/,
+Measures the items with one of FILTER in their names, such as reduction/16-PEs/4KiB, forms/2-PEs/,
 read/, crowd/64-PEs/ or others/broadcast/. --full takes more sizes, more blocks and longer.";
 
-/// What is measured, and how thoroughly.
+/// Which items are measured, and how much.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// More of everything.
+    /// More sizes, blocks and time.
     pub full: bool,
     filters: Vec<String>,
 }
 
 impl Options {
-    /// Reads the arguments of the command line; none if help is asked for.
+    /// Reads the arguments of the command line; none if it asks for help.
     pub fn parse(arguments: impl IntoIterator<Item = String>) -> Option<Self> {
         let mut options = Self::default();
         for argument in arguments {
@@ -34,21 +34,21 @@ impl Options {
         Some(options)
     }
 
-    /// Whether the item `name` is asked for.
+    /// Whether the item `name` is to be measured.
     pub fn wants(&self, name: &str) -> bool {
         self.filters.is_empty() || self.filters.iter().any(|filter| name.contains(filter))
     }
 
-    /// Those of `all` whose names are asked for.
+    /// Those of `all` whose names are to be measured.
     pub fn wanted<T: Copy>(&self, all: &[T], name: impl Fn(T) -> String) -> Vec<T> {
         let wants = |item: &T| self.wants(&name(*item));
         all.iter().copied().filter(wants).collect()
     }
 
-    /// How long a point is measured. Where PEs outnumber cores (`crowded`), blocks are longer: the
-    /// kernel spreads processes that have just woken up over the cores only after a while.
-    pub fn effort(&self, crowded: bool) -> Effort {
-        let (block, blocks, budget) = match (self.full, crowded) {
+    /// How much is measured at a point. Where PEs outnumber cores (`oversubscribed`), blocks are
+    /// longer: the kernel takes a while to distribute woken processes over the cores.
+    pub fn effort(&self, oversubscribed: bool) -> Effort {
+        let (block, blocks, budget) = match (self.full, oversubscribed) {
             (false, false) => (3, 15, 8),
             (false, true) => (30, 11, 10),
             (true, false) => (5, 41, 40),
@@ -58,7 +58,7 @@ impl Options {
             block: Duration::from_millis(block),
             blocks,
             budget: Duration::from_secs(budget),
-            patient: self.full,
+            keeps_slow: self.full,
         }
     }
 }

@@ -1,60 +1,60 @@
-//! What a contest was like.
+//! The times of a comparison.
 
-use crate::Spread;
+use pgas_microbench::Spread;
 
 /// Nanoseconds per call, by block.
 pub type Times = Vec<f64>;
 
-/// Fewer blocks say too little.
+/// The fewest blocks that a median is taken of.
 pub const FEWEST: usize = 5;
 
-/// What a contest's lanes did.
+/// The times of all entries.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     times: Vec<Times>,
-    /// Whether others used the machine in too many blocks to leave those out.
+    /// Whether other processes ran in too many blocks to leave those out.
     pub disturbed: bool,
 }
 
 impl Outcome {
-    /// Leaves out the blocks that were not `quiet`, if there are enough others.
-    pub fn new(mut times: Vec<Times>, quiet: &[bool]) -> Self {
-        let disturbed = quiet.iter().filter(|quiet| **quiet).count() < FEWEST;
+    /// Leaves out blocks in which other processes ran (`idle` is false), if enough blocks remain.
+    pub fn new(mut times: Vec<Times>, idle: &[bool]) -> Self {
+        let disturbed = idle.iter().filter(|idle| **idle).count() < FEWEST;
         if !disturbed {
-            // Who sat out is shown by the blocks that there are.
-            for times in times.iter_mut().filter(|t| t.len() == quiet.len()) {
-                let mut quiet = quiet.iter();
-                times.retain(|_| *quiet.next().unwrap_or(&true));
+            // Entries that skipped blocks keep all that they have.
+            for times in times.iter_mut().filter(|t| t.len() == idle.len()) {
+                let mut idle = idle.iter();
+                times.retain(|_| *idle.next().unwrap_or(&true));
             }
         }
         Self { times, disturbed }
     }
 
-    /// How many times as long as in lane `to` a call in lane `of` took, block by block.
+    /// The time of entry `of` divided by the time of entry `to`, block by block.
     pub fn ratio(&self, of: usize, to: usize) -> Option<Spread> {
         let blocks = self.times[of].iter().zip(&self.times[to]);
         Spread::of(blocks.map(|(of, to)| of / to))
     }
 
-    /// The median of a lane: nanoseconds per call.
-    pub fn median(&self, lane: usize) -> Option<f64> {
-        Spread::of(self.times[lane].iter().copied()).map(|spread| spread.median)
+    /// The median of an entry: nanoseconds per call.
+    pub fn median(&self, entry: usize) -> Option<f64> {
+        Spread::of(self.times[entry].iter().copied()).map(|spread| spread.median)
     }
 
-    /// All lanes' medians.
+    /// The medians of all entries.
     pub fn medians(&self) -> Vec<Option<f64>> {
         (0..self.times.len())
-            .map(|lane| self.median(lane))
+            .map(|entry| self.median(entry))
             .collect()
     }
 
-    /// Which of some lanes has the lowest median.
+    /// The entry with the lowest median among some.
     pub fn fastest(&self, among: impl IntoIterator<Item = usize>) -> Option<usize> {
         among
             .into_iter()
-            .filter_map(|lane| Some((lane, self.median(lane)?)))
+            .filter_map(|entry| Some((entry, self.median(entry)?)))
             .min_by(|a, b| a.1.total_cmp(&b.1))
-            .map(|(lane, _)| lane)
+            .map(|(entry, _)| entry)
     }
 }
 
@@ -68,8 +68,8 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn outcome(times: &[&[f64]], quiet: &[bool]) -> Outcome {
-        Outcome::new(times.iter().map(|t| t.to_vec()).collect(), quiet)
+    fn outcome(times: &[&[f64]], idle: &[bool]) -> Outcome {
+        Outcome::new(times.iter().map(|t| t.to_vec()).collect(), idle)
     }
 
     #[test]
@@ -90,15 +90,15 @@ mod tests {
     #[test]
     fn disturbed_blocks_are_left_out_if_enough_remain() {
         let times: Vec<f64> = (0..8).map(f64::from).collect();
-        let mut quiet = [true; 8];
-        quiet[6] = false;
-        let outcome_of = |quiet: &[bool]| outcome(&[&times, &[3.0]], quiet);
-        let all = outcome_of(&quiet);
+        let mut idle = [true; 8];
+        idle[6] = false;
+        let outcome_of = |idle: &[bool]| outcome(&[&times, &[3.0]], idle);
+        let all = outcome_of(&idle);
         assert!(!all.disturbed);
         assert_eq!(all.times[0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0]);
         assert_eq!(all.times[1], [3.0]);
-        quiet[..4].fill(false);
-        let few = outcome_of(&quiet);
+        idle[..4].fill(false);
+        let few = outcome_of(&idle);
         assert!(few.disturbed && few.times[0] == times);
     }
 

@@ -1,16 +1,32 @@
-//! One round of a measurement.
+//! Rounds of a measurement: the same work on the bare hardware and with the library.
 
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
+use pgas_microbench::job::Session;
 
-/// The same work done twice.
+/// The times of the same work.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Round {
     /// Time of the bare hardware, in nanoseconds per operation.
     pub bare: f64,
     /// Time of the library, in nanoseconds per operation.
     pub ours: f64,
+}
+
+impl Round {
+    /// Lets a job (`c/rounds.h` is its other end) measure `rounds` rounds of the series `name`.
+    ///
+    /// # Errors
+    /// If the job ends, whose error output is in the error, or prints something else.
+    pub fn measure(session: &mut Session, name: &str, rounds: usize) -> Result<Vec<Self>> {
+        session.send(&format!("{name} {rounds}"))?;
+        let round = |_| session.receive()?.parse();
+        (0..rounds)
+            .map(round)
+            .collect::<Result<_>>()
+            .with_context(|| name.to_owned())
+    }
 }
 
 impl FromStr for Round {

@@ -1,4 +1,4 @@
-//! Starting and ending many processes.
+//! The time to start and end many processes.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{Build, Round, Workshop};
+use crate::{Build, Builder, Round};
 
-/// A job of PEs that do nothing, and as many bare processes of one parent.
+/// A job of PEs that do nothing, and as many child processes of one process.
 #[derive(Debug, Clone)]
 pub struct Start {
     oshrun: PathBuf,
@@ -19,18 +19,18 @@ pub struct Start {
 }
 
 impl Start {
-    /// Builds the programs, to be started `number` times.
+    /// Builds the programs, which `number` PEs or processes run.
     ///
     /// # Errors
     /// If one cannot be built.
-    pub fn new(workshop: &Workshop, number: usize) -> Result<Self> {
+    pub fn new(builder: &Builder, number: usize) -> Result<Self> {
         // `--as-needed` leaves the library out of programs that do not call it.
         let bare = |file| Build::new(file).flag("-Wl,--as-needed");
         Ok(Self {
-            oshrun: workshop.prefix.bin("oshrun"),
-            parent: workshop.program(&bare("parent.c"))?,
-            pe: workshop.program(&Build::new("empty.c").named("empty-pe").flag("-DPE"))?,
-            bare: workshop.program(&bare("empty.c"))?,
+            oshrun: builder.prefix.bin("oshrun"),
+            parent: builder.program(&bare("parent.c"))?,
+            pe: builder.program(&Build::new("empty.c").named("empty-pe").flag("-DPE"))?,
+            bare: builder.program(&bare("empty.c"))?,
             number: number.to_string(),
         })
     }
@@ -38,7 +38,7 @@ impl Start {
     /// Times each once, from the start of launcher or parent to its end.
     ///
     /// # Errors
-    /// If one cannot be started or does not end well.
+    /// If one cannot be started or fails.
     pub fn measure(&self, bare_first: bool) -> Result<Round> {
         let bare = || self.time(Command::new(&self.parent).arg(&self.number).arg(&self.bare));
         let ours = || {

@@ -1,10 +1,104 @@
-//! The table that sums a run up.
+//! Printing: sizes, times and tables.
 
 use std::fmt;
+use std::io::{IsTerminal, Write, stderr};
 
-use crate::{Bar, Round, Spread};
+use pgas_microbench::Spread;
 
-/// One measured thing.
+use crate::{Bar, Outcome, Round};
+
+/// A number of bytes in B, KiB or MiB.
+pub fn size(bytes: usize) -> String {
+    match bytes {
+        b if b >= 1 << 20 => format!("{}MiB", b >> 20),
+        b if b >= 1 << 10 => format!("{}KiB", b >> 10),
+        b => format!("{b}B"),
+    }
+}
+
+/// Nanoseconds as microseconds, to three digits.
+pub fn micros(nanoseconds: f64) -> String {
+    let us = nanoseconds / 1e3;
+    let digits = match us {
+        _ if us < 9.995 => 2,
+        _ if us < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{us:.digits$}")
+}
+
+/// A median ratio, and its 10th and 90th percentile.
+pub fn ratio(spread: Spread) -> String {
+    let Spread { low, median, high } = spread;
+    format!("{median:>6.2}  {:>13}", format!("{low:.2}..{high:.2}"))
+}
+
+/// Whether a limit was met, in a word.
+pub fn verdict(met: bool) -> &'static str {
+    if met { "met" } else { "MISSED" }
+}
+
+/// A note if other processes disturbed a measurement.
+pub fn disturbed(outcome: &Outcome) -> &'static str {
+    if outcome.disturbed {
+        "  (disturbed)"
+    } else {
+        ""
+    }
+}
+
+/// A table that is printed line by line while it is measured.
+#[derive(Debug)]
+pub struct LiveTable {
+    first: usize,
+    widths: Vec<usize>,
+}
+
+impl LiveTable {
+    /// Begins a table: a wide first column, columns of times in microseconds, and more.
+    pub fn new(first: &str, columns: &[&str], rest: &str) -> Self {
+        let table = Self {
+            first: 29,
+            widths: columns.iter().map(|label| label.len().max(7)).collect(),
+        };
+        let cells = columns.iter().map(|label| (*label).to_owned());
+        table.print(first, cells, rest);
+        table
+    }
+
+    /// Prints a line: nanoseconds for each column, where known.
+    pub fn line(&self, first: &str, times: &[Option<f64>], rest: &str) {
+        let cell = |time: &Option<f64>| time.map_or("-".to_owned(), micros);
+        self.print(first, times.iter().map(cell), rest);
+    }
+
+    fn print(&self, first: &str, cells: impl Iterator<Item = String>, rest: &str) {
+        clear();
+        let mut line = format!("{first:width$}", width = self.first);
+        for (cell, width) in cells.zip(&self.widths) {
+            line += &format!("  {cell:>width$}");
+        }
+        println!("{}", format!("{line}  {rest}").trim_end());
+    }
+}
+
+/// Shows on the terminal, if there is one, what is being measured.
+pub fn progress(what: &str) {
+    if stderr().is_terminal() {
+        clear();
+        eprint!("{what} ...");
+        let _ = stderr().flush();
+    }
+}
+
+/// Removes the progress line.
+pub fn clear() {
+    if stderr().is_terminal() {
+        eprint!("\r\x1b[K");
+    }
+}
+
+/// One measured item.
 #[derive(Debug, Clone)]
 struct Row {
     item: String,
@@ -15,14 +109,14 @@ struct Row {
     rounds: usize,
 }
 
-/// All that was measured, in order.
+/// The summary of a run: all items, in the order of measurement.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
     rows: Vec<Row>,
 }
 
 impl Table {
-    /// Adds what `rounds` say of an item. Without bar the ratio is one of times.
+    /// Adds the rounds of an item. Without limit the ratio is one of times.
     pub fn add(&mut self, item: &str, bar: Option<Bar>, rounds: &[Round]) {
         let bar_or_time = bar.unwrap_or(Bar::Time(f64::INFINITY));
         let median = |time: fn(&Round) -> f64| {
@@ -48,7 +142,7 @@ impl Table {
     }
 }
 
-/// A time with the unit that suits it.
+/// A time in ns, us or ms.
 fn shown(nanoseconds: f64) -> String {
     let (scale, unit) = match nanoseconds {
         n if n < 1e3 => (1.0, "ns"),
@@ -99,6 +193,14 @@ impl fmt::Display for Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn three_digits() {
+        assert_eq!(micros(123.4), "0.12");
+        assert_eq!(micros(9_996.0), "10.0");
+        assert_eq!(micros(99_960.0), "100");
+        assert_eq!([8, 4096, 2 << 20].map(size), ["8B", "4KiB", "2MiB"]);
+    }
 
     #[test]
     fn median_decides() {

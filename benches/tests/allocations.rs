@@ -16,12 +16,13 @@ thread_local! {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATED.set(ALLOCATED.get() + 1);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `layout` has a size other than 0.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `at` was allocated by `alloc` above, from `System`, with
+        // this `layout`.
         unsafe { System.dealloc(at, layout) }
     }
 }

@@ -1,19 +1,19 @@
-//! The element loops of reductions are vector code at every level, in the installed library.
+//! The element loops of reductions in the installed library are vector code for every level.
 
 use std::path::Path;
 use std::process::Command;
 
 use ferroshmem_benches::Prefix;
 
-/// Registers that a loop takes at a time from a source, each combined by an instruction.
+/// Registers that a loop loads from a source in one iteration, each combined by one instruction.
 const REGISTERS: usize = 4;
 
-/// A level, its registers, and what the loops compiled for it must consist of. Operations that
-/// need several instructions at a level are not listed for it.
+/// A level, its registers, and the instructions of the loops compiled for it. Operations that need
+/// several instructions at a level are not listed.
 struct Level {
     name: &'static str,
     register: &'static str,
-    /// How instructions are spelled with these registers.
+    /// First letter of the instructions with these registers.
     prefix: &'static str,
     operations: &'static [&'static str],
     stream: &'static str,
@@ -55,7 +55,7 @@ const LEVELS: [Level; 3] = [
     },
 ];
 
-/// What a command prints, or nothing if it is not installed.
+/// The output of a command; none if it is not installed.
 fn output(command: &mut Command) -> Option<String> {
     let Ok(output) = command.output() else {
         eprintln!("skipped: no {} (binutils)", command.get_program().display());
@@ -86,7 +86,7 @@ fn functions(library: &Path, level: &str) -> Option<Vec<String>> {
     Some(text.split("\n\n").map(str::to_owned).collect())
 }
 
-/// How many instructions of this name, with that register, are in a function.
+/// The number of instructions of a name and with a register in a function.
 fn count(function: &str, name: &str, register: &str) -> usize {
     let is_it = |line: &&str| {
         let instruction = line.split('\t').nth(1).unwrap_or_default();

@@ -1,13 +1,13 @@
-//! What a PE and the library take of memory.
+//! The memory footprint of a PE and of the library.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use ferroshmem_benches::{Build, Workshop};
+use ferroshmem_benches::{Build, Builder};
 
 const MIB_IN_KIB: u64 = 1024;
 
-/// What an idle PE says of itself, in KiB.
+/// The footprint that an idle PE prints, in KiB.
 #[derive(Debug)]
 struct Footprint {
     private: u64,
@@ -16,11 +16,11 @@ struct Footprint {
 
 /// The footprints of the PEs of a job.
 fn footprints(pes: usize) -> Vec<Footprint> {
-    let workshop = Workshop::open(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
-    let program = workshop
+    let builder = Builder::new(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
+    let program = builder
         .program(&Build::new("idle.c").named(&format!("idle-{pes}")))
         .unwrap();
-    let output = Command::new(workshop.prefix.bin("oshrun"))
+    let output = Command::new(builder.prefix.bin("oshrun"))
         .args(["--timeout", "60", "-n", &pes.to_string()])
         .arg(program)
         .stdin(Stdio::null())
@@ -61,7 +61,7 @@ fn idle_pe_keeps_little_private_memory() {
 
 #[test]
 fn untouched_heap_costs_nothing() {
-    // 256 MiB are allocated and not touched; the heap's own books are not in the heap.
+    // 256 MiB are allocated and not touched; the allocator's metadata is not in the heap.
     for pe in footprints(4) {
         assert!(
             pe.resident_heap <= 64,
@@ -72,8 +72,8 @@ fn untouched_heap_costs_nothing() {
 
 #[test]
 fn shared_library_is_small() {
-    let workshop = Workshop::open(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
-    let library = workshop.prefix.library("libshmem.so");
+    let builder = Builder::new(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
+    let library = builder.prefix.library("libshmem.so");
     let stripped = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libshmem-stripped.so");
     let status = Command::new("strip")
         .arg("--strip-unneeded")

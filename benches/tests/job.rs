@@ -5,7 +5,8 @@ use std::process::Command;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use ferroshmem_benches::{Implementation, Job, Prefix, Setting};
+use ferroshmem_benches::{Job, Prefix};
+use pgas_microbench::implementation::{Family, Implementation, Launch, Search, find};
 
 const BLOCK: Duration = Duration::from_millis(1);
 
@@ -17,16 +18,25 @@ fn folder() -> PathBuf {
     folder
 }
 
-fn start(implementation: Implementation, pes: usize, bytes: usize) -> Job {
-    let program = implementation.build(&PREFIX, &folder()).unwrap();
-    let launch = implementation.launch(&PREFIX, &program, pes, Setting::Bound);
-    Job::start(launch, bytes, &folder()).unwrap()
+fn start(implementation: &Implementation, pes: u32, bytes: usize) -> Job {
+    let program = Job::compile(implementation, &folder()).unwrap();
+    let launch = Launch {
+        pes,
+        heap: 0,
+        bound: true,
+        options: &[],
+    };
+    Job::start(implementation.launch(&program, launch), bytes, &folder()).unwrap()
 }
 
 /// Every operation is timed, and its first results are checked.
 #[test]
 fn the_library_is_measured() {
-    let mut job = start(Implementation::FerroShmem, 3, 3 * 4096);
+    let search = Search {
+        prefix: Some(PREFIX.root().to_owned()),
+        ..Search::default()
+    };
+    let mut job = start(&find(&search).unwrap()[0], 3, 3 * 4096);
     let operations = [
         "barrier",
         "sum",
@@ -48,7 +58,8 @@ fn the_library_is_measured() {
 
 #[test]
 fn bare_processes_are_measured() {
-    let mut job = start(Implementation::Processes, 3, 8);
+    let processes = Implementation::without_library(Family::Processes, "", "gcc");
+    let mut job = start(&processes, 3, 8);
     for operation in ["yields", "barrier", "ring"] {
         assert!(job.time(operation, 8, BLOCK).unwrap() > 0.0);
     }

@@ -1,11 +1,11 @@
-//! With `-DSHMEM_NATIVE_ONLY`, loops of `shmem_double_p` and `shmem_double_g` become vector code.
+//! With `-DSHMEM_NATIVE_ONLY`, compilers vectorise loops of `shmem_double_p` and `shmem_double_g`.
 
 use std::path::Path;
 use std::process::Command;
 
-use ferroshmem_benches::{Build, Compiler, Source, Workshop};
+use ferroshmem_benches::{Build, Builder, Compiler, Source};
 
-/// The instructions of each function of an object file, or nothing without objdump.
+/// The instructions of each function of an object file; none without objdump.
 fn disassemble(object: &Path) -> Option<String> {
     let command = Command::new("objdump")
         .args(["-d", "--no-show-raw-insn"])
@@ -33,15 +33,15 @@ fn function<'a>(disassembly: &'a str, name: &str) -> &'a str {
 }
 
 fn loops_vectorise(compiler: Compiler, optimisation: &'static str) {
-    let workshop = Workshop::open(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
-    if !workshop.has(compiler) {
+    let builder = Builder::new(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
+    if !builder.has(compiler) {
         eprintln!("skipped: {} is not installed", compiler.name());
         return;
     }
     let mut build = Build::new("vectors.c").named(&format!("vectors-{}", compiler.name()));
     build.compiler = compiler;
     build.flags = vec![optimisation, "-DSHMEM_NATIVE_ONLY"];
-    let object = workshop
+    let object = builder
         .object(
             &build,
             Source {

@@ -1,4 +1,4 @@
-//! Running what is planned.
+//! Executing a plan: building and running the programs, reading their output.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,113 +7,114 @@ use std::process::Command;
 use anyhow::Result;
 use ferroshmem_core::config;
 
-use crate::implementation::Implementation;
+use crate::build::Builder;
+use crate::implementation::{Implementation, Launch};
 use crate::plan::Run;
 use crate::progress::Progress;
-use crate::workshop::Workshop;
 use crate::{Measurement, job, output, report};
 
-/// What a campaign has brought.
+/// The outcome of a campaign.
 #[derive(Debug, Default)]
-pub struct Harvest {
+pub struct Results {
     /// All that was measured.
     pub measurements: Vec<Measurement>,
     /// Every run, and how it ended.
-    pub runs: Vec<report::Run>,
-    /// Whether the user ended it.
+    pub runs: Vec<report::RunRecord>,
+    /// Whether the user interrupted it.
     pub interrupted: bool,
 }
 
-/// What runs are run with.
+/// Runs the programs of a plan, one after the other.
 #[derive(Debug)]
 pub struct Campaign<'a> {
-    /// The libraries that runs name by their places.
+    /// The libraries that runs refer to by index.
     pub implementations: &'a [Implementation],
-    /// Cores of this machine.
-    pub cores: u32,
-    /// Where programs are built.
-    pub workshop: Workshop,
-    /// Where output goes meanwhile.
-    pub scratch: &'a Path,
+    /// Builds the programs.
+    pub builder: Builder,
 }
 
 impl Campaign<'_> {
-    /// Runs all, one after the other. A run that fails costs its measurements, and is told of.
+    /// Runs all. The measurements of a run that fails are missing, and its record says why.
     ///
     /// # Errors
-    /// If a program cannot even be started, or its output not be kept.
+    /// If a program cannot be started, or its output cannot be read.
     pub fn run(
         &mut self,
         runs: &[Run],
         progress: &mut Progress,
         interrupted: &dyn Fn() -> bool,
-    ) -> Result<Harvest> {
-        let mut harvest = Harvest::default();
+    ) -> Result<Results> {
+        let mut results = Results::default();
         for run in runs {
             if interrupted() {
                 break;
             }
             let implementation = &self.implementations[run.implementation];
             progress.begin(&format!("{}, {}", run.name(), implementation.name));
-            let (told, measured) = self.one(run, interrupted)?;
-            if let Some(outcome) = &told.outcome {
-                progress.say(&format!(
-                    "{}, {}: {outcome}",
+            let (record, measured) = self.run_one(run, interrupted)?;
+            if let Some(failure) = &record.failure {
+                progress.print(&format!(
+                    "{}, {}: {failure}",
                     run.name(),
                     implementation.name
                 ));
             }
-            harvest.runs.push(told);
-            harvest.measurements.extend(measured);
+            results.runs.push(record);
+            results.measurements.extend(measured);
             progress.end(run.expected);
         }
-        // Also where it was the last run that was ended.
-        harvest.interrupted = interrupted();
-        harvest.measurements = merged(&harvest.measurements);
-        Ok(harvest)
+        // The last run may have been interrupted too.
+        results.interrupted = interrupted();
+        results.measurements = merged(&results.measurements);
+        Ok(results)
     }
 
-    fn one(
+    fn run_one(
         &mut self,
         run: &Run,
         interrupted: &dyn Fn() -> bool,
-    ) -> Result<(report::Run, Vec<Measurement>)> {
+    ) -> Result<(report::RunRecord, Vec<Measurement>)> {
         let implementation = &self.implementations[run.implementation];
-        let folder = match self.workshop.programs(run.suite, implementation) {
+        let folder = match self.builder.programs(run.suite, implementation) {
             Ok(folder) => folder,
             Err(error) => {
-                let told = report::Run {
+                let record = report::RunRecord {
                     command: format!("{} with {}", run.name(), implementation.name),
                     seconds: 0.0,
-                    outcome: Some(format!("{error:#}")),
+                    failure: Some(format!("{error:#}")),
                 };
-                return Ok((told, Vec::new()));
+                return Ok((record, Vec::new()));
             }
         };
         let program = folder.join(&run.program);
-        let mut command = implementation.launch(&program, run.pes, self.cores, run.heap);
+        let launch = Launch {
+            pes: run.pes,
+            heap: run.heap,
+            bound: true,
+            options: &[],
+        };
+        let mut command = implementation.launch(&program, launch);
         config::isolate(&mut command, &["OMP_"]);
         command.args(&run.arguments);
         command.envs(run.variables.iter().map(|(name, value)| (name, value)));
         let line = shown(&command);
-        let outcome = job::run(command, run.limit, self.scratch, interrupted)?;
-        let failure = outcome.failure();
-        let (measured, failure) = match output::read(run, implementation, &outcome.output) {
+        let job = job::run(command, run.limit, interrupted)?;
+        let failure = job.failure();
+        let (measured, failure) = match output::read(run, implementation, &job.output) {
             Ok(measured) => (measured, failure),
-            // Why it failed says more than what its output lacks.
+            // The failure explains more than the incomplete output.
             Err(error) => (Vec::new(), failure.or(Some(format!("{error:#}")))),
         };
-        let told = report::Run {
+        let record = report::RunRecord {
             command: line,
-            seconds: outcome.time.as_secs_f64(),
-            outcome: failure,
+            seconds: job.time.as_secs_f64(),
+            failure,
         };
-        Ok((told, measured))
+        Ok((record, measured))
     }
 }
 
-/// A command as one would type it, with the names of files only: where they lie is this machine's
-/// affair.
+/// A command as a user would type it, with file names instead of the paths of this machine.
 fn shown(command: &Command) -> String {
     let name = |word: &std::ffi::OsStr| {
         let path = Path::new(word);
@@ -131,13 +132,13 @@ fn shown(command: &Command) -> String {
     set.chain(words.map(name)).collect::<Vec<_>>().join(" ")
 }
 
-/// Makes one of measurements of the same thing: the median, the lowest and the highest.
+/// Merges repeated measurements of the same thing: median of the medians, lowest, highest.
 fn merged(measurements: &[Measurement]) -> Vec<Measurement> {
-    let mut places = HashMap::new();
+    let mut indices = HashMap::new();
     let mut groups: Vec<Vec<&Measurement>> = Vec::new();
     for one in measurements {
-        let place = *places.entry(one.subject()).or_insert(groups.len());
-        match groups.get_mut(place) {
+        let index = *indices.entry(one.subject()).or_insert(groups.len());
+        match groups.get_mut(index) {
             Some(group) => group.push(one),
             None => groups.push(vec![one]),
         }

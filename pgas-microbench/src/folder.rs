@@ -1,4 +1,4 @@
-//! The folder of a report: there is all of it, or none.
+//! The folder of a report, which is replaced as a whole or not at all.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use tempfile::TempDir;
 
-/// The file by which an earlier report is known.
+/// The file that identifies a folder as a report.
 pub const RESULTS: &str = "results.csv";
 
 /// A folder that a report is to be written to.
@@ -17,38 +17,38 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Looks whether a report can be written to `path`, before anything is measured.
+    /// Checks that a report can be written to `path`, before anything is measured.
     ///
     /// # Errors
-    /// If it cannot, or if something else is there.
+    /// If it cannot be written, or if `path` exists and is no report.
     pub fn new(path: &Path) -> Result<Self> {
         let path = std::path::absolute(path)?;
         let parent = path.parent().context("give a folder below another one")?;
         if path.exists() {
             let empty = path.is_dir() && path.read_dir()?.next().is_none();
             if !empty && !path.join(RESULTS).is_file() {
-                bail!("{} is there already, and is no report", path.display());
+                bail!("{} exists and is no report", path.display());
             }
         }
-        // The first folder above that is there is where others are to be made.
-        let there = parent.ancestors().find(|folder| folder.exists());
-        let there = there.context("no folder is there")?;
-        TempDir::new_in(there)
+        // Missing folders are created below the first one that exists.
+        let existing = parent.ancestors().find(|folder| folder.exists());
+        let existing = existing.context("the folder has no parent")?;
+        TempDir::new_in(existing)
             .and_then(TempDir::close)
             .map_err(|error| anyhow!("{}: cannot write there: {}", path.display(), error.kind()))?;
         let parent = parent.to_owned();
         Ok(Self { path, parent })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Lets `write` fill a folder beside it, which then takes its place.
+    /// Lets `write` fill a temporary folder beside it, which then replaces it.
     ///
     /// # Errors
-    /// If `write` fails or the folder cannot be made; what was there before is still there then.
+    /// If `write` fails or the folder cannot be made; an existing report is then kept.
     pub fn fill<T>(&self, write: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
         let name = || self.path.display().to_string();
         fs::create_dir_all(&self.parent).with_context(name)?;
@@ -69,7 +69,7 @@ impl Folder {
             }
             return Err(error).with_context(name);
         }
-        // Nothing is left at its former place to be removed.
+        // It was renamed: there is nothing to remove.
         let _ = fresh.keep();
         if replaced {
             fs::remove_dir_all(&aside).with_context(|| aside.display().to_string())?;
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_can_be_written() {
+    fn a_folder_that_cannot_be_written_is_refused() {
         let error = Folder::new(Path::new("/proc/no/report")).unwrap_err();
         assert!(
             format!("{error:#}").contains("/proc/no/report"),

@@ -1,19 +1,15 @@
-//! Facts of the machine that results depend on.
+//! The machine that results depend on: what it is, and whether other processes use it.
 
 use std::fs;
 use std::process::{Command, Stdio};
-use std::thread::available_parallelism;
+use std::thread::{self, available_parallelism};
+use std::time::{Duration, Instant};
 
 use ferroshmem_core::platform::Processor;
 
 /// Cores that this process may use.
 pub fn cores() -> u32 {
     available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX))
-}
-
-/// Memory that programs can get without others losing theirs, in bytes; 0 where it is not known.
-pub fn memory_available() -> u64 {
-    meminfo("MemAvailable").unwrap_or(0)
 }
 
 /// Name and value of each fact.
@@ -103,6 +99,47 @@ fn first_line(command: &str, argument: &str) -> String {
     )
 }
 
+/// Waits until no other process runs, while the jobs of this one sleep.
+#[derive(Debug)]
+pub struct IdleWait {
+    /// Time that is left for waiting.
+    left: Duration,
+}
+
+impl IdleWait {
+    /// Waits at most `limit` in all.
+    pub fn new(limit: Duration) -> Self {
+        Self { left: limit }
+    }
+
+    /// Waits until the machine is idle; returns whether it is.
+    pub fn wait(&mut self) -> bool {
+        // Time in which the processes of a job fall asleep after they have answered.
+        const SETTLE: Duration = Duration::from_millis(20);
+        let start = Instant::now();
+        while !is_idle() {
+            let waited = start.elapsed();
+            if waited > SETTLE.max(self.left) {
+                self.left = self.left.saturating_sub(waited);
+                return false;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        true
+    }
+}
+
+/// Whether this thread is the only one that runs; true where that cannot be read.
+fn is_idle() -> bool {
+    fs::read_to_string("/proc/loadavg").map_or(true, |text| running(&text).is_none_or(|n| n <= 1))
+}
+
+/// The number of running threads in a line such as "0.20 0.18 0.12 1/80 11206".
+fn running(text: &str) -> Option<u32> {
+    let threads = text.split_whitespace().nth(3)?;
+    threads.split_once('/')?.0.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +154,18 @@ mod tests {
                 "{name}: {facts:?}"
             );
         }
-        assert!(memory_available() > 0);
+    }
+
+    #[test]
+    fn running_threads_are_read_from_loadavg() {
+        assert_eq!(running("0.20 0.18 0.12 3/80 11206\n"), Some(3));
+        assert_eq!(running("0.20"), None);
+    }
+
+    #[test]
+    fn waiting_for_an_idle_machine_ends() {
+        let start = Instant::now();
+        IdleWait::new(Duration::ZERO).wait();
+        assert!(start.elapsed() < Duration::from_secs(5));
     }
 }

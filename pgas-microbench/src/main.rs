@@ -8,20 +8,20 @@ use std::{env, fs};
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Parser;
 
-use pgas_microbench::campaign::{Campaign, Harvest};
+use pgas_microbench::build::Builder;
+use pgas_microbench::campaign::{Campaign, Results};
 use pgas_microbench::folder::{Folder, RESULTS};
 use pgas_microbench::implementation::{Family, Implementation, Search, find};
 use pgas_microbench::options::Options;
 use pgas_microbench::plan::{Mode, Request, Run, plan};
 use pgas_microbench::progress::{Progress, minutes};
 use pgas_microbench::report::Context;
-use pgas_microbench::workshop::Workshop;
 use pgas_microbench::{machine, measurement, report};
 
-/// Facts of a report beside its measurements.
+/// The file of a report that describes how it was measured.
 const CONTEXT: &str = "context.json";
 
-/// What a shell says of a program that was ended by an interrupt.
+/// The exit status that shells give a program ended by an interrupt.
 const INTERRUPTED: u8 = 130;
 
 static STOP: AtomicBool = AtomicBool::new(false);
@@ -71,34 +71,31 @@ fn perform(options: &Options) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed))?;
-    let scratch = tempfile::tempdir()?;
     let mut campaign = Campaign {
         implementations: &implementations,
-        cores: request.cores,
-        workshop: Workshop::new(&build_folder()?),
-        scratch: scratch.path(),
+        builder: Builder::new(&build_folder()?),
     };
     let mut progress = Progress::new(runs.len(), expected);
     let stop = || STOP.load(Ordering::Relaxed);
-    let harvest = campaign.run(&runs, &mut progress, &stop)?;
+    let results = campaign.run(&runs, &mut progress, &stop)?;
     progress.finish();
-    if harvest.measurements.is_empty() {
+    if results.measurements.is_empty() {
         bail!("nothing could be measured");
     }
-    let context = context(options, &request, &harvest);
+    let context = context(options, &request, &results);
     let written = folder.fill(|fresh| {
-        measurement::write(&fresh.join(RESULTS), &harvest.measurements)?;
+        measurement::write(&fresh.join(RESULTS), &results.measurements)?;
         fs::write(fresh.join(CONTEXT), serde_json::to_string_pretty(&context)?)?;
-        report::write(fresh, &context, &harvest.measurements)
+        report::write(fresh, &context, &results.measurements)
     })?;
     conclude(folder.path(), &written);
-    Ok(match harvest.interrupted {
+    Ok(match results.interrupted {
         true => ExitCode::from(INTERRUPTED),
         false => ExitCode::SUCCESS,
     })
 }
 
-/// Makes page and plots of an earlier report again.
+/// Makes the page and the plots of an existing report again.
 fn again(path: &Path) -> Result<ExitCode> {
     let measurements = measurement::read(&path.join(RESULTS))?;
     let file = path.join(CONTEXT);
@@ -125,17 +122,15 @@ fn conclude(path: &Path, written: &report::Written) {
 
 /// The libraries to measure, and threads without one.
 fn implementations(options: &Options) -> Result<Vec<Implementation>> {
-    let mut found = find(&Search::here())?;
+    let mut found = find(&Search::from_environment())?;
     if options.alone {
         found.retain(|one| one.family == Family::FerroShmem);
     }
-    found.push(Implementation {
-        family: Family::OpenMp,
-        version: "threads".to_owned(),
-        name: Family::OpenMp.name().to_owned(),
-        compiler: PathBuf::from("cc"),
-        launcher: PathBuf::new(),
-    });
+    found.push(Implementation::without_library(
+        Family::OpenMp,
+        "threads",
+        "cc",
+    ));
     Ok(found)
 }
 
@@ -147,7 +142,7 @@ fn list(runs: &[Run], implementations: &[Implementation], expected: f64) {
             run.name(),
             implementations[run.implementation].name
         );
-        // Rounds of a benchmark have one name.
+        // All rounds of a benchmark have the same name.
         if line != before {
             println!("{line}");
         }
@@ -156,13 +151,13 @@ fn list(runs: &[Run], implementations: &[Implementation], expected: f64) {
     println!("{} runs, about {}", runs.len(), minutes(expected));
 }
 
-fn context(options: &Options, request: &Request<'_>, harvest: &Harvest) -> Context {
+fn context(options: &Options, request: &Request<'_>, results: &Results) -> Context {
     let mode = match options.mode() {
         Mode::Quick => "quick",
         Mode::Full => "full",
     };
-    let mut notes = notes(request.cores, harvest);
-    if harvest.interrupted {
+    let mut notes = notes(request.cores, results);
+    if results.interrupted {
         notes.insert(0, "Interrupted: not all was measured.".to_owned());
     }
     if !options.only.is_empty() {
@@ -180,7 +175,7 @@ fn context(options: &Options, request: &Request<'_>, harvest: &Harvest) -> Conte
             .filter(|one| one.family != Family::OpenMp)
             .map(|one| (one.name.clone(), one.version.clone()))
             .collect(),
-        runs: harvest.runs.clone(),
+        runs: results.runs.clone(),
         mode: mode.to_owned(),
         when: jiff::Timestamp::now()
             .strftime("%Y-%m-%d %H:%M UTC")
@@ -189,28 +184,28 @@ fn context(options: &Options, request: &Request<'_>, harvest: &Harvest) -> Conte
     }
 }
 
-/// What this machine cannot show.
-fn notes(cores: u32, harvest: &Harvest) -> Vec<String> {
+/// What the number of cores of this machine means for the results.
+fn notes(cores: u32, results: &Results) -> Vec<String> {
     let mut notes = Vec::new();
-    let most = harvest.measurements.iter().map(|one| one.pes).max();
+    let most = results.measurements.iter().map(|one| one.pes).max();
     if most.is_some_and(|pes| pes > cores) {
         notes.push(format!(
-            "Where there are more than {cores} PEs they share {cores} cores: latencies then count the \
-             scheduler's switches between processes, bandwidth is that of {cores} cores however many \
-             pairs there are, and no number of PEs above {cores} can make a benchmark faster. What such \
-             rows do show is what waiting costs."
+            "More than {cores} PEs share {cores} cores: latencies then include the scheduler's \
+             switches between processes, bandwidth is that of {cores} cores for any number of pairs, \
+             and more than {cores} PEs cannot make a benchmark faster. Such rows show the cost of \
+             waiting."
         ));
     }
     if cores < 8 {
         notes.push(format!(
-            "The paper's figures come from some 60 cores of one chip. {cores} cores cannot show how \
+            "The paper measured on about 60 cores of one chip. {cores} cores cannot show how \
              algorithms scale with the number of PEs, nor how many pairs saturate the memory."
         ));
     }
     notes
 }
 
-/// Programs are built below the target directory, so that they need not be built each time.
+/// The folder of the programs, below the target directory: later runs need not build them again.
 fn build_folder() -> Result<PathBuf> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     let workspace = workspace.context("the crate lies in a workspace")?;

@@ -1,4 +1,4 @@
-//! What one point of one program came to.
+//! Measured points, and their CSV file.
 
 use std::fmt::{self, Display};
 use std::hash::Hash;
@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-/// What was measured.
+/// The kind of value that was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Quantity {
@@ -34,9 +34,9 @@ impl Display for Quantity {
 pub struct Measurement {
     /// `latency`, `bandwidth`, `atomics`, `collectives`, `stream`, `is` or `sp`.
     pub program: String,
-    /// Who ran it, such as "FerroSHMEM" or "Open MPI".
+    /// Name of the library, such as "FerroSHMEM" or "Open MPI".
     pub implementation: String,
-    /// Such as `put`, `reduce`, `triad`; the program's name where it has but one.
+    /// Such as `put`, `reduce`, `triad`; the program's name where it has only one.
     pub operation: String,
     /// How data moved: `call` (a routine of the library), `ptr` (loads and stores through
     /// `shmem_ptr`), `putget` (a put/get variant), `local` (own memory), `rma`, `sendrecv`,
@@ -48,9 +48,9 @@ pub struct Measurement {
     pub class: String,
     /// Number of PEs.
     pub pes: u32,
-    /// Number of pairs of PEs that communicate at once, 0 where they do not come in pairs.
+    /// Number of pairs of PEs that communicate at once, 0 where PEs do not work in pairs.
     pub pairs: u32,
-    /// Bytes of one operation, 0 where that means nothing.
+    /// Bytes of one operation, 0 where operations have no size.
     pub bytes: u64,
     /// What is measured.
     pub quantity: Quantity,
@@ -67,7 +67,7 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// What was measured, and how: all but what came out.
+    /// Everything that identifies the measured point, without its values.
     pub fn subject(&self) -> impl Eq + Hash + '_ {
         let words = [
             &self.program,
@@ -79,6 +79,15 @@ impl Measurement {
             &self.unit,
         ];
         (words, self.pes, self.pairs, self.bytes, self.quantity)
+    }
+
+    /// Nanoseconds of one operation.
+    pub fn nanoseconds(&self) -> f64 {
+        match self.quantity {
+            Quantity::Latency => self.median * 1e3,
+            Quantity::Bandwidth => self.bytes as f64 * 1e3 / self.median,
+            Quantity::Rate => 1e3 / self.median,
+        }
     }
 }
 

@@ -1,31 +1,31 @@
-//! How far the runs are, and how long the rest will take.
+//! Progress of the runs, and the estimated time of the rest.
 
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar on a terminal, lines elsewhere.
+/// A progress bar on a terminal, a line for each run elsewhere.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
     runs: usize,
     begun: usize,
-    clock: Clock,
+    estimate: Estimate,
     start: Instant,
 }
 
-/// Guesses how long the rest takes from how long the first part took.
+/// Estimates the remaining time from the time of the runs so far.
 #[derive(Debug, Clone, Copy, Default)]
-struct Clock {
+struct Estimate {
     expected: f64,
     done: f64,
     taken: f64,
 }
 
-impl Clock {
-    /// Seconds that the rest takes if guesses stay as wrong as they were.
+impl Estimate {
+    /// Seconds of the remaining runs, if the plan's estimates stay as wrong as they were.
     fn left(&self) -> f64 {
-        // One run says little: a few seconds' worth of guesses count as right.
+        // One run proves little: estimates of a few seconds count as correct.
         const TRUST: f64 = 5.0;
         let error = (self.taken + TRUST) / (self.done + TRUST);
         (self.expected - self.done).max(0.0) * error
@@ -33,7 +33,7 @@ impl Clock {
 }
 
 impl Progress {
-    /// For `runs` runs that are thought to take `expected` seconds.
+    /// For `runs` runs with an estimated time of `expected` seconds.
     pub fn new(runs: usize, expected: f64) -> Self {
         let bar = ProgressBar::new(runs as u64);
         let style = "{wide_bar} {pos}/{len}, {elapsed} so far, {msg}";
@@ -42,9 +42,9 @@ impl Progress {
             bar,
             runs,
             begun: 0,
-            clock: Clock {
+            estimate: Estimate {
                 expected,
-                ..Clock::default()
+                ..Estimate::default()
             },
             start: Instant::now(),
         }
@@ -53,7 +53,7 @@ impl Progress {
     /// A run begins.
     pub fn begin(&mut self, name: &str) {
         self.begun += 1;
-        let left = minutes(self.clock.left());
+        let left = minutes(self.estimate.left());
         if self.bar.is_hidden() {
             eprintln!("[{}/{}] {name} ({left} left)", self.begun, self.runs);
         } else {
@@ -62,25 +62,25 @@ impl Progress {
         }
     }
 
-    /// A run that was thought to take `expected` seconds has ended.
+    /// A run with an estimated time of `expected` seconds has ended.
     pub fn end(&mut self, expected: f64) {
-        self.clock.done += expected;
-        self.clock.taken = self.start.elapsed().as_secs_f64();
+        self.estimate.done += expected;
+        self.estimate.taken = self.start.elapsed().as_secs_f64();
         self.bar.inc(1);
     }
 
-    /// Says something that is to be read.
-    pub fn say(&self, text: &str) {
+    /// Prints a message.
+    pub fn print(&self, text: &str) {
         self.bar.suspend(|| eprintln!("{text}"));
     }
 
-    /// There is no more to come.
+    /// Removes the bar.
     pub fn finish(self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// A time as one says it.
+/// A time in hours, minutes and seconds.
 pub fn minutes(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     match whole {
@@ -95,20 +95,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_left_learns() {
-        let mut clock = Clock {
+    fn the_remaining_time_is_corrected() {
+        let mut estimate = Estimate {
             expected: 1000.0,
-            ..Clock::default()
+            ..Estimate::default()
         };
-        assert_eq!(clock.left(), 1000.0);
-        (clock.done, clock.taken) = (495.0, 995.0);
-        assert_eq!(clock.left(), 1010.0, "all takes twice as long");
-        clock.done = 2000.0;
-        assert_eq!(clock.left(), 0.0);
+        assert_eq!(estimate.left(), 1000.0);
+        (estimate.done, estimate.taken) = (495.0, 995.0);
+        assert_eq!(estimate.left(), 1010.0, "all takes twice as long");
+        estimate.done = 2000.0;
+        assert_eq!(estimate.left(), 0.0);
     }
 
     #[test]
-    fn times_as_one_says_them() {
+    fn times_are_rounded_to_seconds_or_minutes() {
         assert_eq!(minutes(59.4), "59 s");
         assert_eq!(minutes(61.0), "1 min 01 s");
         assert_eq!(minutes(7260.0), "2 h 01 min");

@@ -14,7 +14,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 /// Longest time for a run of a few programs, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(240);
+const TIMEOUT: Duration = Duration::from_secs(240);
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pgas-microbench"));
@@ -26,15 +26,15 @@ fn command(arguments: &[&str]) -> Command {
     command
 }
 
-/// Waits for the end, or ends it.
+/// Waits for the end; kills the command at the timeout.
 fn watch(mut child: Child) -> Output {
     let start = Instant::now();
     while child.try_wait().unwrap().is_none() {
-        if start.elapsed() > PATIENCE {
+        if start.elapsed() > TIMEOUT {
             child.kill().unwrap();
             let output = child.wait_with_output().unwrap();
             panic!(
-                "hangs; so far it said {}",
+                "no end; it printed {}",
                 String::from_utf8_lossy(&output.stderr)
             );
         }
@@ -112,7 +112,7 @@ fn refusals_are_one_line_and_leave_nothing() {
 }
 
 #[test]
-fn a_prefix_that_is_none_is_told() {
+fn a_prefix_without_installation_is_refused() {
     let root = tempfile::tempdir().unwrap();
     let mut command = command(&["-o", "report"]);
     command
@@ -192,7 +192,7 @@ fn an_interrupted_run_leaves_a_report_of_what_it_had() {
     let child = command.current_dir(root.path()).spawn().unwrap();
     let start = Instant::now();
     while !fs::read_to_string(&log).unwrap().contains("[2/2]") {
-        assert!(start.elapsed() < PATIENCE, "the second run does not begin");
+        assert!(start.elapsed() < TIMEOUT, "the second run does not begin");
         sleep(Duration::from_millis(20));
     }
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();

@@ -110,7 +110,7 @@ fn main() -> Result<(), Error> {
         let Program { name, env, .. } = *program;
         // Thousands of teams, of which each takes some dozen round trips between nodes.
         let is_short = name != "teams/many";
-        suite.add_one_across(name, number, is_short, move |_, pes| {
+        suite.add_one_on_cluster(name, number, is_short, move |_, pes| {
             let set = |job: Job, (key, value): &(&str, &str)| job.env(key, value);
             Ok(env.iter().fold(job(pes, name), set))
         });

@@ -1,15 +1,16 @@
-//! The barrier and the smallest reduction, where PEs outnumber cores.
+//! The barrier and the smallest reduction with more PEs than cores.
 
-use anyhow::{Result, bail};
-use ferroshmem_benches::contest::{Contest, Lane};
-use ferroshmem_benches::sheet::{self, verdict};
-use ferroshmem_benches::{Implementation, Options, Setting, Sheet};
+use anyhow::Result;
+use ferroshmem_benches::comparison::{Comparison, Entry};
+use ferroshmem_benches::table::{self, verdict};
+use ferroshmem_benches::{LiveTable, Options};
+use pgas_microbench::implementation::Family;
 
-use crate::field::{Entrant, Field};
+use crate::testbed::{Setting, Testbed, Variant, measure, report_failures};
 
 /// Numbers of PEs, and how many times as fast as Open MPI's OpenSHMEM this library is to be.
 const PES: [(usize, Option<f64>); 4] = [(2, None), (4, None), (16, Some(4.0)), (64, Some(4.0))];
-/// Operations, what they are called in the heading, and whether linear reductions change them.
+/// Operations, their names in the heading, and whether linear reductions change them.
 const OPERATIONS: [(&str, &str, bool); 2] = [
     ("barrier", "barrier", false),
     ("sum", "double sum of one element", true),
@@ -22,7 +23,7 @@ const ELEMENT: usize = 8;
 ///
 /// # Errors
 /// If this library's job fails.
-pub(crate) fn run(field: &Field, options: &Options) -> Result<()> {
+pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
     for (operation, title, linear) in OPERATIONS {
         let wanted = options.wanted(&PES, |(pes, _)| item(operation, pes));
         if wanted.is_empty() {
@@ -40,13 +41,13 @@ pub(crate) fn run(field: &Field, options: &Options) -> Result<()> {
             "counter",
             "ring",
         ];
-        let sheet = Sheet::new(
+        let table = LiveTable::new(
             "",
             &columns,
             "  peer       10%..90%      bar           limit",
         );
         for (pes, bar) in wanted {
-            line(field, options, &sheet, operation, pes, bar, linear)?;
+            line(testbed, options, &table, operation, pes, bar, linear)?;
         }
     }
     Ok(())
@@ -57,62 +58,55 @@ fn item(operation: &str, pes: usize) -> String {
 }
 
 fn line(
-    field: &Field,
+    testbed: &Testbed,
     options: &Options,
-    sheet: &Sheet,
+    table: &LiveTable,
     operation: &'static str,
     pes: usize,
     bar: Option<f64>,
     linear: bool,
 ) -> Result<()> {
-    let peer = [Implementation::OpenShmem];
-    let mut entrants = vec![
-        Entrant::new("ours", Implementation::FerroShmem),
-        Entrant::new("bare processes", Implementation::Processes),
+    let peer = Family::OpenShmem;
+    let mut variants = vec![
+        Variant::new("ours", Family::FerroShmem),
+        Variant::new("bare processes", Family::Processes),
     ];
-    let peers = field.peers(pes, if linear { &peer } else { &[] });
-    entrants.extend(
-        peers
-            .into_iter()
-            .filter(|e| peer.contains(&e.implementation)),
+    let peers = testbed.peers(pes, if linear { &[Family::OpenShmem] } else { &[] });
+    variants.extend(peers.into_iter().filter(|variant| variant.family == peer));
+
+    let mut entries = vec![Entry { job: 0, operation }];
+    entries.extend(BARE.map(|operation| Entry { job: 1, operation }));
+    entries.extend((2..variants.len()).map(|job| Entry { job, operation }));
+    let name = item(operation, pes);
+    let mut comparison = Comparison::new(testbed.start(&variants, pes, ELEMENT), &entries);
+    let outcome = measure(
+        &mut comparison,
+        &name,
+        ELEMENT,
+        Testbed::effort(options, pes),
     );
 
-    let mut lanes = vec![Lane { job: 0, operation }];
-    lanes.extend(BARE.map(|operation| Lane { job: 1, operation }));
-    lanes.extend((2..entrants.len()).map(|job| Lane { job, operation }));
-    let name = item(operation, pes);
-    let mut contest = Contest::new(field.start(&entrants, pes, ELEMENT), &lanes);
-    let outcome = contest.run(ELEMENT, options.effort(Field::crowded(pes)), |block| {
-        sheet::progress(&format!("{name} block {}", block + 1));
-    });
-
-    let lane_of = |setting| {
-        let has = |e: &Entrant| e.implementation == peer[0] && e.setting == setting;
-        Some(entrants.iter().position(has)? + lanes.len() - entrants.len())
+    let entry_of = |setting| {
+        let is_it = |v: &Variant| v.family == peer && v.setting == setting;
+        Some(variants.iter().position(is_it)? + entries.len() - variants.len())
     };
-    let time = |lane: Option<usize>| outcome.median(lane?);
-    let [bound, free, linear] = [Setting::Bound, Setting::Free, Setting::Linear].map(lane_of);
+    let time = |entry: Option<usize>| outcome.median(entry?);
+    let [bound, free, linear] = [Setting::Bound, Setting::Free, Setting::Linear].map(entry_of);
     let columns = [Some(0), bound, free, linear, Some(1), Some(2), Some(3)].map(time);
 
     let by_default = outcome.fastest(bound.into_iter().chain(free));
     let mut rest = format!("{:>34}", "");
-    if let Some(spread) = by_default.and_then(|lane| outcome.ratio(lane, 0)) {
+    if let Some(spread) = by_default.and_then(|entry| outcome.ratio(entry, 0)) {
         let judged = bar.map_or_else(String::new, |bar| {
             format!(">= {bar:.2}  {}", verdict(spread.median >= bar))
         });
-        rest = format!("{}  {judged:15}", sheet::ratio(spread));
+        rest = format!("{}  {judged:15}", table::ratio(spread));
     }
     let limit = outcome.fastest([1, 2]);
-    if let Some(spread) = limit.and_then(|lane| outcome.ratio(0, lane)) {
-        rest += &sheet::ratio(spread);
+    if let Some(spread) = limit.and_then(|entry| outcome.ratio(0, entry)) {
+        rest += &table::ratio(spread);
     }
-    rest += sheet::disturbed(&outcome);
-    sheet.line(&name, &columns, &rest);
-    for (job, error) in contest.failures() {
-        if job == 0 {
-            bail!("{error:#}");
-        }
-        println!("{} failed: {error:#}", entrants[job].label);
-    }
-    Ok(())
+    rest += table::disturbed(&outcome);
+    table.line(&name, &columns, &rest);
+    report_failures(comparison.failures(), |job| variants[job].label.clone())
 }

@@ -1,14 +1,16 @@
-//! This library's own algorithms for reductions, each in its forms.
+//! This library's algorithms for reductions, each in both forms.
 
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
-use ferroshmem_benches::contest::{Contest, Lane};
-use ferroshmem_benches::sheet::{self, verdict};
-use ferroshmem_benches::{Implementation, Options, Outcome, Sheet, Spread};
+use anyhow::{Context, Result};
+use ferroshmem_benches::comparison::{Comparison, Entry};
+use ferroshmem_benches::table::{self, verdict};
+use ferroshmem_benches::{LiveTable, Options, Outcome};
+use pgas_microbench::Spread;
+use pgas_microbench::implementation::Family;
 
-use crate::field::{Entrant, Field};
 use crate::reduction::sizes;
+use crate::testbed::{Testbed, Variant, measure, report_failures};
 
 const PES: [usize; 3] = [2, 4, 16];
 const VARIABLE: &str = "SHMEM_REDUCE_ALGORITHM";
@@ -26,20 +28,20 @@ const CHOICES: [&str; 11] = [
     "rsag:ptr",
     "rsag:putget",
 ];
-/// Up to here the library's choice is to be no slower than recursive doubling.
+/// Below this many bytes the library's choice must not be slower than recursive doubling.
 const SMALL: usize = 4 << 10;
-/// From here on it is to be no slower than Rabenseifner's algorithm.
+/// From this many bytes on it must not be slower than Rabenseifner's algorithm.
 const LARGE: usize = 64 << 10;
 
-/// Two that are equally fast differ by so much from run to run, because of where their memory lies.
+/// Equally fast algorithms differ by this ratio between runs, because their memory lies elsewhere.
 const MARGIN: f64 = 1.05;
 
-/// What the tables say of one claim.
+/// A claim, and the points that it was checked at.
 #[derive(Debug)]
 struct Claim {
     text: &'static str,
     held: usize,
-    /// Where it did not hold.
+    /// The points at which it did not hold.
     missed: Vec<String>,
 }
 
@@ -52,7 +54,7 @@ impl Claim {
         }
     }
 
-    /// A ratio is held to be at most 1 if its range of 10% to 90% reaches 1, but for the margin.
+    /// The claim holds at a point if the 10th percentile of the ratio is at most [`MARGIN`].
     fn judge(&mut self, ratio: Option<Spread>, whose: &str) {
         match ratio {
             Some(spread) if spread.low <= MARGIN => self.held += 1,
@@ -81,11 +83,11 @@ impl Claim {
     }
 }
 
-/// Measures all algorithms on all numbers of PEs, and judges the forms and the choice.
+/// Measures all algorithms on all numbers of PEs, and checks the claims.
 ///
 /// # Errors
 /// If the library does not run at all.
-pub(crate) fn run(field: &Field, options: &Options) -> Result<()> {
+pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
     let mut claims = [
         Claim::new("the direct form is no slower than put/get"),
         Claim::new("the library's choice is no slower than the best algorithm"),
@@ -97,11 +99,11 @@ pub(crate) fn run(field: &Field, options: &Options) -> Result<()> {
         if wanted.is_empty() {
             continue;
         }
-        if !chooses(field)? {
+        if !has_variable(testbed)? {
             println!("\nalgorithms: this build of the library does not know {VARIABLE}");
             return Ok(());
         }
-        table(field, options, pes, &wanted, &mut claims)?;
+        table(testbed, options, pes, &wanted, &mut claims)?;
     }
     if claims
         .iter()
@@ -113,9 +115,9 @@ pub(crate) fn run(field: &Field, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Whether the installed library can be told which algorithm to use.
-fn chooses(field: &Field) -> Result<bool> {
-    let info = field.prefix.bin("oshmem_info");
+/// Whether the installed library has the variable that chooses the algorithm.
+fn has_variable(testbed: &Testbed) -> Result<bool> {
+    let info = testbed.prefix.bin("oshmem_info");
     let output = Command::new(&info)
         .output()
         .with_context(|| info.display().to_string())?;
@@ -123,57 +125,51 @@ fn chooses(field: &Field) -> Result<bool> {
 }
 
 fn item(pes: usize, bytes: usize) -> String {
-    format!("forms/{pes}-PEs/{}", sheet::size(bytes))
+    format!("forms/{pes}-PEs/{}", table::size(bytes))
 }
 
 fn table(
-    field: &Field,
+    testbed: &Testbed,
     options: &Options,
     pes: usize,
     sizes: &[usize],
     claims: &mut [Claim; 4],
 ) -> Result<()> {
-    let entrant = |choice: &str| Entrant {
+    let variants = CHOICES.map(|choice| Variant {
         variable: Some((VARIABLE, choice.to_owned())),
-        ..Entrant::new(choice, Implementation::FerroShmem)
-    };
-    let entrants = CHOICES.map(entrant);
-    let lanes: Vec<_> = (0..CHOICES.len())
-        .map(|job| Lane {
-            job,
-            operation: "sum",
-        })
+        ..Variant::new(choice, Family::FerroShmem)
+    });
+    let operation = "sum";
+    let entries: Vec<_> = (0..CHOICES.len())
+        .map(|job| Entry { job, operation })
         .collect();
     println!("\ndouble sum by each algorithm ({pes}): us per call");
-    let sheet = Sheet::new("", &CHOICES, "best");
+    let table = LiveTable::new("", &CHOICES, "best");
     let largest = sizes.iter().copied().max().unwrap_or(0);
-    let mut contest = Contest::new(field.start(&entrants, pes, largest), &lanes);
+    let mut comparison = Comparison::new(testbed.start(&variants, pes, largest), &entries);
     for bytes in sizes {
         let name = item(pes, *bytes);
-        let outcome = contest.run(*bytes, options.effort(Field::crowded(pes)), |block| {
-            sheet::progress(&format!("{name} block {}", block + 1));
-        });
+        let outcome = measure(
+            &mut comparison,
+            &name,
+            *bytes,
+            Testbed::effort(options, pes),
+        );
         let best = outcome.fastest(1..CHOICES.len());
-        let best = best.map_or("", |lane| CHOICES[lane]);
-        let rest = format!("{best}{}", sheet::disturbed(&outcome));
-        sheet.line(&name, &outcome.medians(), &rest);
+        let best = best.map_or("", |entry| CHOICES[entry]);
+        let rest = format!("{best}{}", table::disturbed(&outcome));
+        table.line(&name, &outcome.medians(), &rest);
         judge(&outcome, &name, *bytes, claims);
     }
-    for (job, error) in contest.failures() {
-        if job == 0 {
-            bail!("{error:#}");
-        }
-        println!("{} is not measured: {error:#}", CHOICES[job]);
-    }
-    Ok(())
+    report_failures(comparison.failures(), |job| CHOICES[job].to_owned())
 }
 
 fn judge(outcome: &Outcome, item: &str, bytes: usize, claims: &mut [Claim; 4]) {
-    let lane = |choice: &str| CHOICES.iter().position(|c| *c == choice);
+    let entry = |choice: &str| CHOICES.iter().position(|c| *c == choice);
     let [forms, best, small, large] = claims;
     for (direct, choice) in CHOICES.iter().enumerate() {
         let name = choice.strip_suffix(":ptr");
-        if let Some(put_get) = name.and_then(|name| lane(&format!("{name}:putget"))) {
+        if let Some(put_get) = name.and_then(|name| entry(&format!("{name}:putget"))) {
             forms.judge(outcome.ratio(direct, put_get), &format!("{item} {choice}"));
         }
     }
@@ -184,11 +180,11 @@ fn judge(outcome: &Outcome, item: &str, bytes: usize, claims: &mut [Claim; 4]) {
         );
     }
     if bytes < SMALL {
-        small.judge(lane("rd:ptr").and_then(|rd| outcome.ratio(0, rd)), item);
+        small.judge(entry("rd:ptr").and_then(|rd| outcome.ratio(0, rd)), item);
     }
     if bytes >= LARGE {
         large.judge(
-            lane("rsag:ptr").and_then(|rsag| outcome.ratio(0, rsag)),
+            entry("rsag:ptr").and_then(|rsag| outcome.ratio(0, rsag)),
             item,
         );
     }

@@ -1,12 +1,12 @@
-//! Collectives beside the implementations that are installed, and beside what the machine can
-//! do. docs/benchmarks.md says what is compared and how.
+//! Collectives compared with the installed implementations, and with what the machine can do.
+//! docs/benchmarks.md describes the comparisons.
 
 mod crowd;
-mod field;
 mod forms;
 mod others;
 mod read;
 mod reduction;
+mod testbed;
 
 use std::env;
 use std::path::Path;
@@ -14,19 +14,19 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use ferroshmem_benches::{Options, Prefix, options};
-use field::Field;
+use testbed::Testbed;
 
 fn run(options: &Options) -> Result<()> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let field = Field::open(Prefix::find()?, folder)?;
-    reduction::run(&field, options, reduction::SUM)?;
+    let testbed = Testbed::open(Prefix::find()?, folder)?;
+    reduction::run(&testbed, options, reduction::SUM)?;
     if options.full {
-        reduction::run(&field, options, reduction::IN_PLACE)?;
+        reduction::run(&testbed, options, reduction::IN_PLACE)?;
     }
-    forms::run(&field, options)?;
+    forms::run(&testbed, options)?;
     read::run(options)?;
-    crowd::run(&field, options)?;
-    others::run(&field, options)
+    crowd::run(&testbed, options)?;
+    others::run(&testbed, options)
 }
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! How fast one PE reads what it reduces, beside a loop that only reads.
+//! The rate at which one PE reads the sources of a reduction, compared with a loop that only reads.
 
 use std::hint::black_box;
 use std::ptr;
@@ -6,21 +6,24 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::{Result, anyhow, ensure};
-use ferroshmem_benches::sheet::{self, verdict};
-use ferroshmem_benches::{Options, Quiet, Spread};
+use ferroshmem_benches::Options;
+use ferroshmem_benches::table::{self, verdict};
 use ferroshmem_core::kernel::ops::Sum;
 use ferroshmem_core::kernel::{Reduce, streaming_pays};
+use pgas_microbench::Spread;
+use pgas_microbench::machine::IdleWait;
 
 /// Numbers of sources, and bytes of each: 128 MiB in all, more than the second-level caches hold.
 const SHAPES: [(usize, usize); 4] = [(2, 64 << 20), (4, 32 << 20), (16, 8 << 20), (64, 2 << 20)];
 /// Elements of a dest that stays in the first-level cache.
 const PIECE: usize = 2048;
-/// The part of the bare loop's rate that is asked for.
+/// The fraction of the bare loop's rate that is required.
 const BAR: f64 = 0.8;
-/// Of so many sources or more, unless dest stays in the cache: the bare loop does not write.
+/// Numbers of sources from which the rate is required even if dest leaves the cache. The bare loop
+/// does not write: with fewer sources the writes count too much.
 const FEW: usize = 16;
 
-/// Where results go.
+/// Where results are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Dest {
     /// To an array as large as a source.
@@ -53,14 +56,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 fn item((sources, bytes): (usize, usize)) -> String {
-    format!("read/{sources}x{}", sheet::size(bytes))
+    format!("read/{sources}x{}", table::size(bytes))
 }
 
 fn measure(options: &Options, (sources, bytes): (usize, usize)) -> Result<()> {
     stay_here()?;
     let memory = Memory::new((sources + 1) * bytes)?;
     let n = bytes / size_of::<f64>();
-    // SAFETY: the memory is the mapping's, aligned and initialised, and nobody else's.
+    // SAFETY: the mapping has so many bytes, which are aligned to pages and zero, and `memory`
+    // is the only owner.
     let all =
         unsafe { std::slice::from_raw_parts_mut(memory.start.cast::<f64>(), (sources + 1) * n) };
     let (data, dest) = all.split_at_mut(sources * n);
@@ -70,11 +74,11 @@ fn measure(options: &Options, (sources, bytes): (usize, usize)) -> Result<()> {
     dest.fill(0.0);
     let sum = (sources * (sources + 1) / 2) as f64;
     for to in [Dest::Whole, Dest::Cached] {
-        let mut machine = Quiet::new(options.effort(false).budget);
+        let mut machine = IdleWait::new(options.effort(false).budget);
         let mut rounds = Vec::new();
         for round in 0..options.effort(false).blocks {
-            sheet::progress(&format!("{} round {}", item((sources, bytes)), round + 1));
-            machine.now();
+            table::progress(&format!("{} round {}", item((sources, bytes)), round + 1));
+            machine.wait();
             let bare = time(|| read(black_box(data)));
             let ours = time(|| fold(data, n, dest, to));
             rounds.push((bare, ours));
@@ -111,9 +115,9 @@ fn print(shape: (usize, usize), to: Dest, rounds: &[(f64, f64)]) {
         "{name:29}  {:>8.1}  {:>8.1}  {}  {judged}",
         rate(|r| r.0),
         rate(|r| r.1),
-        sheet::ratio(ratio),
+        table::ratio(ratio),
     );
-    sheet::clear();
+    table::clear();
     println!("{}", line.trim_end());
 }
 
@@ -132,8 +136,8 @@ fn fold(data: &[f64], n: usize, dest: &mut [f64], to: Dest) {
     for start in (0..n).step_by(step) {
         let source = |k: usize| data[k * n + start..].as_ptr();
         let len = step.min(n - start);
-        // SAFETY: every source has `len` elements from `start` on, and so has dest from its
-        // beginning on; they do not overlap.
+        // SAFETY: every source has `len` elements from `start` on, and dest has `len` elements
+        // from its beginning on; `data` and `dest` are distinct slices.
         unsafe {
             <f64 as Reduce<Sum>>::fold((&|_| place, 1), (&source, data.len() / n), len, streaming);
         }
@@ -145,11 +149,11 @@ fn read(values: &[f64]) -> f64 {
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f") {
-            // SAFETY: the processor has what the function is compiled for.
+            // SAFETY: the processor has AVX-512F, which the function is compiled for.
             return unsafe { read_avx512(values) };
         }
         if is_x86_feature_detected!("avx2") {
-            // SAFETY: as above.
+            // SAFETY: the processor has AVX2, which the function is compiled for.
             return unsafe { read_avx2(values) };
         }
     }
@@ -168,8 +172,8 @@ fn read_avx2(values: &[f64]) -> f64 {
     read_in_lanes(values)
 }
 
-/// Reads several parts side by side, which keeps more of the processor's prefetchers busy than
-/// one part after the other, and adds up as many sums at a time as keep eight registers busy.
+/// Reads several parts side by side, which uses more of the processor's prefetchers than one part
+/// after the other, with as many sums as eight registers hold.
 #[inline(always)]
 fn read_in_lanes(values: &[f64]) -> f64 {
     const PARTS: usize = 8;
@@ -187,9 +191,9 @@ fn read_in_lanes(values: &[f64]) -> f64 {
     sums.iter().sum()
 }
 
-/// Keeps this thread on the core that it is on.
+/// Binds this thread to its current core.
 fn stay_here() -> Result<()> {
-    // SAFETY: plain data, written by the macros below and read by the kernel.
+    // SAFETY: `set` is plain data of the size that is passed, and all-zero bytes are a valid set.
     let done = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         libc::CPU_SET(libc::sched_getcpu() as usize, &mut set);
@@ -203,7 +207,7 @@ fn stay_here() -> Result<()> {
     Ok(())
 }
 
-/// Memory of the kind that symmetric heaps are made of.
+/// Shared memory with huge pages, like a symmetric heap.
 #[derive(Debug)]
 struct Memory {
     start: *mut u8,
@@ -212,7 +216,7 @@ struct Memory {
 
 impl Memory {
     fn new(bytes: usize) -> Result<Self> {
-        // SAFETY: a new mapping, wherever the kernel likes.
+        // SAFETY: a new mapping at an address that the kernel chooses replaces no other.
         let start = unsafe {
             libc::mmap(
                 ptr::null_mut(),
@@ -228,7 +232,7 @@ impl Memory {
             "no memory: {}",
             std::io::Error::last_os_error()
         );
-        // SAFETY: the mapping made above; this is advice only.
+        // SAFETY: the mapping was made above with so many bytes; advice does not change its contents.
         unsafe { libc::madvise(start, bytes, libc::MADV_HUGEPAGE) };
         Ok(Self {
             start: start.cast(),
@@ -239,7 +243,7 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this value's, and nobody refers to it any more.
+        // SAFETY: this value owns the mapping, and slices of it do not outlive the value.
         unsafe { libc::munmap(self.start.cast(), self.bytes) };
     }
 }

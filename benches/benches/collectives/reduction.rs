@@ -1,12 +1,13 @@
-//! The double sum beside all peers.
+//! The double sum, compared with all peers.
 
-use anyhow::{Result, bail};
-use ferroshmem_benches::contest::{Contest, Lane};
+use anyhow::Result;
+use ferroshmem_benches::comparison::{Comparison, Entry};
 use ferroshmem_benches::outcome::geometric_mean;
-use ferroshmem_benches::sheet::{self, verdict};
-use ferroshmem_benches::{Implementation, Options, Outcome, Setting, Sheet};
+use ferroshmem_benches::table::{self, verdict};
+use ferroshmem_benches::{LiveTable, Options, Outcome};
+use pgas_microbench::implementation::Family;
 
-use crate::field::{Entrant, Field};
+use crate::testbed::{Setting, Testbed, Variant, measure, report_failures};
 
 /// Numbers of PEs.
 pub(crate) const PES: [usize; 4] = [2, 4, 16, 64];
@@ -21,13 +22,13 @@ pub(crate) fn sizes(full: bool) -> Vec<usize> {
 /// Which reduction is measured.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reduction {
-    /// Its name in names of items.
+    /// First part of the names of its items.
     pub name: &'static str,
-    /// What is called, in words.
+    /// Its name in words.
     pub title: &'static str,
-    /// The operations of this library's program; the first one is judged.
+    /// The operations of this library's program; the limit is for the first one.
     pub ours: &'static [&'static str],
-    /// That of the peers' programs.
+    /// The operation of the peers' programs.
     pub theirs: &'static str,
 }
 
@@ -57,17 +58,17 @@ struct Ratios {
     missed: usize,
 }
 
-/// Measures a reduction on all numbers of PEs, and judges it.
+/// Measures a reduction on all numbers of PEs, and checks the limits.
 ///
 /// # Errors
 /// If this library's job fails.
-pub(crate) fn run(field: &Field, options: &Options, reduction: Reduction) -> Result<()> {
+pub(crate) fn run(testbed: &Testbed, options: &Options, reduction: Reduction) -> Result<()> {
     let mut ratios = Ratios::default();
     for pes in PES {
         let name = |bytes| item(reduction, pes, bytes);
         let wanted = options.wanted(&sizes(options.full), name);
         if !wanted.is_empty() {
-            table(field, options, reduction, pes, &wanted, &mut ratios)?;
+            table(testbed, options, reduction, pes, &wanted, &mut ratios)?;
         }
     }
     let Some(mean) = geometric_mean(&ratios.all) else {
@@ -91,80 +92,77 @@ pub(crate) fn run(field: &Field, options: &Options, reduction: Reduction) -> Res
 }
 
 fn item(reduction: Reduction, pes: usize, bytes: usize) -> String {
-    format!("{}/{pes}-PEs/{}", reduction.name, sheet::size(bytes))
+    format!("{}/{pes}-PEs/{}", reduction.name, table::size(bytes))
 }
 
 fn table(
-    field: &Field,
+    testbed: &Testbed,
     options: &Options,
     reduction: Reduction,
     pes: usize,
     sizes: &[usize],
     ratios: &mut Ratios,
 ) -> Result<()> {
-    let mut entrants = vec![Entrant::new("ours", Implementation::FerroShmem)];
-    entrants.extend(field.peers(pes, &[Implementation::OpenShmem, Implementation::OpenMpi]));
+    let mut variants = vec![Variant::new("ours", Family::FerroShmem)];
+    variants.extend(testbed.peers(pes, &[Family::OpenShmem, Family::OpenMpi]));
     let ours = reduction.ours;
     let mut labels = ours.to_vec();
-    labels.extend(entrants[1..].iter().map(|e| e.label.as_str()));
-    let lane = |job, operation| Lane { job, operation };
-    let mut lanes: Vec<_> = ours.iter().map(|operation| lane(0, operation)).collect();
-    lanes.extend((1..entrants.len()).map(|job| lane(job, reduction.theirs)));
+    labels.extend(variants[1..].iter().map(|v| v.label.as_str()));
+    let entry = |job, operation| Entry { job, operation };
+    let mut entries: Vec<_> = ours.iter().map(|operation| entry(0, operation)).collect();
+    entries.extend((1..variants.len()).map(|job| entry(job, reduction.theirs)));
 
     println!(
         "\n{} ({pes}): us per call, fastest peer / ours",
         reduction.title
     );
-    let sheet = Sheet::new("", &labels, "ratio       10%..90%  to");
+    let live = LiveTable::new("", &labels, "ratio       10%..90%  to");
     let largest = sizes.iter().copied().max().unwrap_or(0);
-    let mut contest = Contest::new(field.start(&entrants, pes, largest), &lanes);
+    let mut comparison = Comparison::new(testbed.start(&variants, pes, largest), &entries);
     for bytes in sizes {
         let name = item(reduction, pes, *bytes);
-        let outcome = contest.run(*bytes, options.effort(Field::crowded(pes)), |block| {
-            sheet::progress(&format!("{name} block {}", block + 1));
-        });
-        let rest = judge(&outcome, lanes.len(), ours.len(), &entrants, ratios);
-        sheet.line(&name, &outcome.medians(), &rest);
+        let outcome = measure(
+            &mut comparison,
+            &name,
+            *bytes,
+            Testbed::effort(options, pes),
+        );
+        let rest = judge(&outcome, entries.len(), ours.len(), &variants, ratios);
+        live.line(&name, &outcome.medians(), &rest);
     }
-    for (job, error) in contest.failures() {
-        if job == 0 {
-            bail!("{error:#}");
-        }
-        println!("{} failed: {error:#}", entrants[job].label);
-    }
-    Ok(())
+    report_failures(comparison.failures(), |job| variants[job].label.clone())
 }
 
-/// Holds the first of `lanes` lanes against the peers', which begin at `peers`.
+/// Compares the first of `entries` entries with the peers', which begin at `peers`.
 fn judge(
     outcome: &Outcome,
-    lanes: usize,
+    entries: usize,
     peers: usize,
-    entrants: &[Entrant],
+    variants: &[Variant],
     ratios: &mut Ratios,
 ) -> String {
-    let entrant = |lane: usize| &entrants[lane - peers + 1];
-    let default = (peers..lanes).filter(|lane| entrant(*lane).setting != Setting::Linear);
+    let variant = |entry: usize| &variants[entry - peers + 1];
+    let default = (peers..entries).filter(|entry| variant(*entry).setting != Setting::Linear);
     let default = outcome
         .fastest(default)
-        .and_then(|lane| outcome.ratio(lane, 0));
+        .and_then(|entry| outcome.ratio(entry, 0));
     ratios
         .by_default
         .extend(default.map(|spread| spread.median));
-    let Some((lane, spread)) = outcome
-        .fastest(peers..lanes)
-        .and_then(|lane| Some((lane, outcome.ratio(lane, 0)?)))
+    let Some((entry, spread)) = outcome
+        .fastest(peers..entries)
+        .and_then(|entry| Some((entry, outcome.ratio(entry, 0)?)))
     else {
         return String::new();
     };
     let met = spread.median > 1.0;
     ratios.all.push(spread.median);
     ratios.missed += usize::from(!met);
-    let label = &entrant(lane).label;
-    let disturbed = sheet::disturbed(outcome);
+    let label = &variant(entry).label;
+    let disturbed = table::disturbed(outcome);
     format!(
         "{}  {label:9}  {}{disturbed}",
-        sheet::ratio(spread),
+        table::ratio(spread),
         verdict(met)
     )
 }

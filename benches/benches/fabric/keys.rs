@@ -1,24 +1,25 @@
-//! IS on two hosts beside one.
+//! IS on one host and on two.
 
 use anyhow::{Context, Result};
-use ferroshmem_benches::{Options, Sheet, Spread};
-use ferroshmem_cluster::hosts::{Order, Placement};
+use ferroshmem_benches::{LiveTable, Options};
+use ferroshmem_cluster::hosts::{Distribution, Placement};
+use pgas_microbench::Spread;
 
-use crate::contenders::{Field, Program};
+use crate::testbed::{Program, Testbed};
 
 const CLASS: &str = "A";
 const PES: usize = 4;
 
-/// Sorts on one host and on two, by turns; this library only.
+/// Sorts on one host and on two, in turn, with this library only.
 ///
 /// # Errors
-/// If the program prints what it should not.
-pub(crate) fn run(field: &mut Field<'_>, options: &Options) -> Result<()> {
+/// If the output of the program has another format.
+pub(crate) fn run(testbed: &mut Testbed<'_>, options: &Options) -> Result<()> {
     let turns = if options.full { 7 } else { 3 };
     let places = [1, 2].map(|hosts| Placement {
         pes: PES,
         hosts,
-        order: Order::Block,
+        distribution: Distribution::Block,
     });
     let name = |place: &Placement| format!("IS/{CLASS}/{}x{}", place.hosts, PES / place.hosts);
     let wanted: Vec<_> = places.iter().filter(|p| options.wants(&name(p))).collect();
@@ -28,28 +29,28 @@ pub(crate) fn run(field: &mut Field<'_>, options: &Options) -> Result<()> {
     let mut times = vec![Vec::new(); wanted.len()];
     for _ in 0..turns {
         for (place, times) in wanted.iter().zip(&mut times) {
-            if let Some(output) = field.run(0, Program::Keys, CLASS, place) {
+            if let Some(output) = testbed.run(0, Program::Keys, CLASS, place) {
                 times.push(seconds(&output)? * 1e9);
             }
         }
     }
     println!("\nIS class {CLASS}, {PES} PEs on hosts x PEs of each: us, verified");
-    let sheet = Sheet::new("", &["ours"], "       10%..90%");
+    let table = LiveTable::new("", &["ours"], "       10%..90%");
     for (place, times) in wanted.iter().zip(times) {
         let spread = Spread::of(times);
         let rest = spread.map_or(String::new(), |s| {
             format!("{:.0}..{:.0}", s.low / 1e3, s.high / 1e3)
         });
-        sheet.line(&name(place), &[spread.map(|s| s.median)], &rest);
+        table.line(&name(place), &[spread.map(|s| s.median)], &rest);
     }
     Ok(())
 }
 
-/// The time that the program tells. Its status says that the result is right.
+/// The time in the program's output. Its exit status says that the result is right.
 fn seconds(output: &str) -> Result<f64> {
     let line = output
         .lines()
         .find(|line| line.trim().starts_with("Time in seconds"));
     let value = line.and_then(|line| line.split('=').nth(1)?.trim().parse().ok());
-    value.with_context(|| format!("IS tells no time: {output:?}"))
+    value.with_context(|| format!("IS printed no time: {output:?}"))
 }

@@ -1,10 +1,10 @@
-//! PEs of two hosts, which are made of namespaces on this machine: one-sided operations beside Open
-//! MPI's OpenSHMEM over UCX, how much of a put is hidden behind computation, and IS.
-//! docs/benchmarks.md says what is compared and how.
+//! PEs on two hosts made of namespaces: one-sided operations compared with Open MPI's OpenSHMEM over
+//! UCX, the part of a put that overlaps with computation, and IS. docs/benchmarks.md describes the
+//! comparisons.
 
-mod contenders;
 mod keys;
 mod overlap;
+mod testbed;
 mod transfers;
 
 use std::env;
@@ -12,28 +12,28 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use contenders::Field;
 use ferroshmem_benches::{Options, Prefix};
-use ferroshmem_cluster::hosts::{Rig, roles};
+use ferroshmem_cluster::hosts::{Cluster, applets};
+use testbed::Testbed;
 
 const USAGE: &str = "\
 usage: cargo bench -p ferroshmem-benches --bench fabric [-- [--full] [FILTER...]]
 
-Measures what has one of FILTER in its name, such as put/8B, reduce/64KiB, overlap/1MiB or IS, with
+Measures the items with one of FILTER in their names, such as put/8B, reduce/64KiB, overlap/1MiB or IS, with
 PEs on two hosts made of namespaces (which takes root). --full takes more turns, and longer.";
 
 fn run(options: &Options) -> Result<bool> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let rig = Rig::new(2)?;
-    let mut field = Field::open(&rig, &Prefix::find()?, folder)?;
-    transfers::run(&mut field, options)?;
-    overlap::run(&mut field, options)?;
-    keys::run(&mut field, options)?;
-    Ok(field.report())
+    let cluster = Cluster::new(2)?;
+    let mut testbed = Testbed::open(&cluster, &Prefix::find()?, folder)?;
+    transfers::run(&mut testbed, options)?;
+    overlap::run(&mut testbed, options)?;
+    keys::run(&mut testbed, options)?;
+    Ok(testbed.report())
 }
 
 fn main() -> ExitCode {
-    roles::play();
+    applets::dispatch();
     let Some(options) = Options::parse(env::args().skip(1)) else {
         println!("{USAGE}");
         return ExitCode::SUCCESS;

@@ -1,27 +1,28 @@
-//! How much of a put is hidden behind computation.
+//! The part of a put that overlaps with computation.
 
 use anyhow::{Context, Result, bail};
-use ferroshmem_benches::{Options, Sheet, Spread, sheet};
-use ferroshmem_cluster::hosts::{Order, Placement};
+use ferroshmem_benches::{LiveTable, Options, table};
+use ferroshmem_cluster::hosts::{Distribution, Placement};
+use pgas_microbench::Spread;
 
-use crate::contenders::{Field, Program};
+use crate::testbed::{Program, Testbed};
 
-/// Bytes of a put, and how many times as long the computation takes.
+/// Bytes of a put, and the times of computations in times of the put.
 const PUTS: [(usize, &[&str]); 2] = [(8, &["100"]), (1 << 20, &["0.5", "1", "2", "4"])];
 
-/// Beside what takes so many times as long, times say nothing of what is hidden.
+/// The overlap of two times that differ by this factor cannot be measured.
 const COMPARABLE: f64 = 10.0;
 
 const PLACE: Placement = Placement {
     pes: 2,
     hosts: 2,
-    order: Order::Block,
+    distribution: Distribution::Block,
 };
 
-/// A line of the program: times in nanoseconds.
+/// A line of the program's output: times in nanoseconds.
 #[derive(Debug, Clone, PartialEq)]
 struct Row {
-    /// Which PE computes, and how long: names the row.
+    /// Which PE computes, and how long: the name of the row.
     what: String,
     computation: f64,
     put: f64,
@@ -49,8 +50,8 @@ impl Row {
         })
     }
 
-    /// The part of the shorter one, put or computation, that went by during the other; none where
-    /// that one is so short that it is lost in the other's variation.
+    /// The part of the shorter one, put or computation, that overlaps with the other; none if it is
+    /// shorter than the variation of the other.
     fn hidden(&self) -> Option<f64> {
         let shorter = self.computation.min(self.put);
         let saved = self.computation + self.put - self.together;
@@ -61,13 +62,13 @@ impl Row {
 /// Measures all sizes that are wanted.
 ///
 /// # Errors
-/// If the program prints what it should not.
-pub(crate) fn run(field: &mut Field<'_>, options: &Options) -> Result<()> {
+/// If the output of the program has another format.
+pub(crate) fn run(testbed: &mut Testbed<'_>, options: &Options) -> Result<()> {
     for (bytes, factors) in PUTS {
-        let name = format!("overlap/{}", sheet::size(bytes));
+        let name = format!("overlap/{}", table::size(bytes));
         if options.wants(&name) {
-            table(
-                field,
+            print_table(
+                testbed,
                 options,
                 &name,
                 &format!("{bytes} {}", factors.join(" ")),
@@ -77,24 +78,29 @@ pub(crate) fn run(field: &mut Field<'_>, options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn table(field: &mut Field<'_>, options: &Options, name: &str, arguments: &str) -> Result<()> {
+fn print_table(
+    testbed: &mut Testbed<'_>,
+    options: &Options,
+    name: &str,
+    arguments: &str,
+) -> Result<()> {
     let turns = if options.full { 9 } else { 3 };
-    let labels: Vec<_> = field.contenders.iter().map(|c| c.label).collect();
+    let labels: Vec<_> = testbed.variants.iter().map(|c| c.label).collect();
     let mut runs: Vec<Vec<Vec<Row>>> = vec![Vec::new(); labels.len()];
     for turn in 0..turns {
-        for place in 0..labels.len() {
-            let contender = (place + turn) % labels.len();
-            if let Some(output) = field.run(contender, Program::Overlap, arguments, &PLACE) {
+        for index in 0..labels.len() {
+            let variant = (index + turn) % labels.len();
+            if let Some(output) = testbed.run(variant, Program::Overlap, arguments, &PLACE) {
                 let rows = output.lines().map(Row::read);
-                runs[contender].push(rows.collect::<Result<_>>()?);
+                runs[variant].push(rows.collect::<Result<_>>()?);
             }
         }
     }
     println!(
-        "\n{name}: a put beside a computation on one of two PEs, us; hidden, of the shorter one"
+        "\n{name}: a put during a computation on one of two PEs, us; hidden, of the shorter one"
     );
     let columns = ["alone", "put", "put too", "both"];
-    let sheet = Sheet::new("who computes", &columns, "hidden       10%..90%");
+    let live = LiveTable::new("who computes", &columns, "hidden       10%..90%");
     for (label, runs) in labels.iter().zip(&runs) {
         let rows = runs.first().map_or(0, Vec::len);
         for row in 0..rows {
@@ -108,8 +114,8 @@ fn table(field: &mut Field<'_>, options: &Options, name: &str, arguments: &str) 
                 of(|r| Some(r.together)),
             ];
             let medians = values.map(|spread| spread.map(|s| s.median));
-            let hidden = of(Row::hidden).map(sheet::ratio).unwrap_or_default();
-            sheet.line(&format!("{label}/{}", runs[0][row].what), &medians, &hidden);
+            let hidden = of(Row::hidden).map(table::ratio).unwrap_or_default();
+            live.line(&format!("{label}/{}", runs[0][row].what), &medians, &hidden);
         }
     }
     Ok(())

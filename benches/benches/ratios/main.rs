@@ -1,32 +1,45 @@
-//! What the library costs beside the bare hardware: criterion orders rounds of the programs in
-//! `c/` and keeps their ratios; a table at the end holds them against the limits.
+//! The cost of the library compared with the bare hardware: criterion measures the ratios of rounds
+//! of the programs in `c/`; a table at the end compares them with the limits.
 //!
-//! `cargo bench -p ferroshmem-benches -- barrier` measures what has "barrier" in its name.
+//! `cargo bench -p ferroshmem-benches -- barrier` measures items with "barrier" in their names.
 
 mod programs;
 
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use anyhow::Result;
 use criterion::Criterion;
 use ferroshmem_benches::ratios::{self, Ratios};
-use ferroshmem_benches::{Bar, Session, Start, Table, Workshop};
+use ferroshmem_benches::{Bar, Builder, Round, Start, Table};
+use pgas_microbench::job::Session;
 use programs::Program;
+
+/// Seconds after which the launcher ends a job, with a report of the routines that PEs wait in.
+const TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Starts a program, which measures on demand.
+fn start_session(builder: &Builder, program: &Program) -> Result<Session> {
+    let mut launch = Command::new(builder.prefix.bin("oshrun"));
+    launch
+        .args(["--timeout", &TIMEOUT.as_secs().to_string()])
+        .args(["-n", &program.pes.to_string()])
+        .args(program.options)
+        .arg(builder.program(&program.build)?);
+    // The launcher's report comes first.
+    Session::start(launch, TIMEOUT + Duration::from_secs(10))
+}
 
 /// Measures all series of a program; starts it with the first that the command line asks for.
 fn run(
     criterion: &mut Criterion<Ratios>,
     table: &mut Table,
-    workshop: &Workshop,
+    builder: &Builder,
     program: &Program,
 ) -> Result<()> {
     let Program {
-        build,
-        pes,
-        options,
-        series,
+        build, pes, series, ..
     } = program;
     let mut group = ratios::group(criterion, &build.name);
     if *pes > 2 {
@@ -39,12 +52,9 @@ fn run(
         let rounds = ratios::sample(&mut group, name, *bar, |rounds| {
             let session = match &mut session {
                 Some(session) => session,
-                None => {
-                    let path = workshop.program(build)?;
-                    session.insert(Session::start(&workshop.prefix, &path, *pes, options)?)
-                }
+                None => session.insert(start_session(builder, program)?),
             };
-            session.measure(name, rounds)
+            Round::measure(session, name, rounds)
         })?;
         table.add(&format!("{}/{name}", build.name), *bar, &rounds);
     }
@@ -53,7 +63,7 @@ fn run(
 }
 
 /// Measures starting 64 PEs.
-fn start(criterion: &mut Criterion<Ratios>, table: &mut Table, workshop: &Workshop) -> Result<()> {
+fn start(criterion: &mut Criterion<Ratios>, table: &mut Table, builder: &Builder) -> Result<()> {
     let bar = Some(Bar::Time(2.0));
     let mut group = ratios::group(criterion, "64-PEs");
     group.sample_size(10);
@@ -62,7 +72,7 @@ fn start(criterion: &mut Criterion<Ratios>, table: &mut Table, workshop: &Worksh
     let rounds = ratios::sample(&mut group, "start-up", bar, |rounds| {
         let start = match &mut start {
             Some(start) => start,
-            None => start.insert(Start::new(workshop, 64)?),
+            None => start.insert(Start::new(builder, 64)?),
         };
         (0..rounds)
             .map(|round| start.measure(round % 2 == 0))
@@ -74,11 +84,11 @@ fn start(criterion: &mut Criterion<Ratios>, table: &mut Table, workshop: &Worksh
 }
 
 fn run_all(criterion: &mut Criterion<Ratios>, table: &mut Table) -> Result<()> {
-    let workshop = Workshop::open(Path::new(env!("CARGO_TARGET_TMPDIR")))?;
+    let builder = Builder::new(Path::new(env!("CARGO_TARGET_TMPDIR")))?;
     for program in programs::all() {
-        run(criterion, table, &workshop, &program)?;
+        run(criterion, table, &builder, &program)?;
     }
-    start(criterion, table, &workshop)
+    start(criterion, table, &builder)
 }
 
 fn main() -> ExitCode {

@@ -1,17 +1,17 @@
-//! The programs in `c/`, what they measure, and what is asked of it.
+//! The programs in `c/`, their series, and the limits of those.
 
 use ferroshmem_benches::{Bar, Build, Compiler, Source};
 
-/// A program and what it measures.
+/// A program and its series.
 #[derive(Debug)]
 pub(crate) struct Program {
     /// How it is built.
     pub build: Build,
-    /// On how many PEs it runs.
+    /// Number of PEs.
     pub pes: usize,
     /// Further options of `oshrun`.
     pub options: &'static [&'static str],
-    /// Its series; those without bar are shown only.
+    /// Its series; those without limit are only printed.
     pub series: Vec<(String, Option<Bar>)>,
 }
 
@@ -26,7 +26,7 @@ impl Program {
         }
     }
 
-    /// The same with further series of one bar.
+    /// The same with further series of one limit.
     fn measures(mut self, names: impl IntoIterator<Item = String>, bar: Option<Bar>) -> Self {
         self.series
             .extend(names.into_iter().map(|name| (name, bar)));
@@ -94,7 +94,7 @@ fn atomics() -> Program {
     Program::new("atomics.c")
         .measures(pairs(&integer, &["int", "long"]), bar)
         .measures(pairs(&any, &["int", "long", "double"]), bar)
-        // Plain stores and loads, many at a time: faster than any test of the PE.
+        // Plain stores and loads overlap: they take less than any test of the PE.
         .measures(
             pairs(&["set_release", "fetch"], &["int", "long", "double"]),
             None,

@@ -1,7 +1,7 @@
-//! The Rust API beside the inlined C of `shmem.h`, in one program: what operations on a PE of the
-//! node take in each, in turn, and the ratio.
+//! The Rust API compared with the inlined C of `shmem.h` in one program: the times of operations on a
+//! PE of the same node, measured in turn, and their ratio.
 //!
-//! `cargo bench -p ferroshmem-benches --bench rust` has a PE put to itself; in a job of two
+//! `cargo bench -p ferroshmem-benches --bench rust` lets a PE put to itself; in a job of two
 //! (`CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="oshrun -n 2"`) PE 0 puts to PE 1.
 
 mod loops;
@@ -16,30 +16,30 @@ use ferroshmem_benches::ratios::{self, Ratios};
 use ferroshmem_benches::{Bar, Round, Table};
 use ferroshmem_interop::loops as c;
 
-/// Elements of the arrays whose elements are put one by one: they stay in the first cache.
+/// Elements of the arrays whose elements are put one by one: they fit the first-level cache.
 const ELEMENTS: usize = 1024;
 /// Elements of the long arrays.
 const LONG: usize = (1 << 20) / size_of::<i64>();
-/// What Rust may take, in times of C.
+/// The limit of the time in Rust, in times of C.
 const BAR: Bar = Bar::Time(1.1);
-/// Operations that one timing takes, at least where they are short.
+/// Operations in one timing of short operations.
 const MANY: usize = 1 << 14;
 
-/// Bytes of a page: copies may take longer where source and destination lie alike in theirs.
+/// Bytes of a page: the time of a copy depends on the offsets of source and destination in theirs.
 const PAGE: usize = 4096;
 
-/// The first element of an array with a page to spare that lies in its page as `address` does.
+/// The first element of an array, which has a spare page, at the same offset in its page as `address`.
 fn like(array: *mut i64, address: *const i64) -> *mut i64 {
     array.wrapping_byte_add(address.addr().wrapping_sub(array.addr()) % PAGE)
 }
 
-/// Where the ratios go; on PEs that only take part, nowhere.
-struct Sheet<'a> {
+/// Collects the ratios, on PE 0 only.
+struct Ledger<'a> {
     group: Option<BenchmarkGroup<'a, Ratios>>,
     table: Table,
 }
 
-impl Sheet<'_> {
+impl Ledger<'_> {
     /// Measures `count` operations in C and in Rust.
     fn add(
         &mut self,
@@ -56,11 +56,11 @@ impl Sheet<'_> {
         let mut time_rust = || {
             time(&mut || {
                 let done = (0..times).try_for_each(|_| rust());
-                done.expect("all elements are there");
+                done.expect("all elements are remote");
             })
         };
         let mut round = |i| {
-            // Who is first finds other things in the caches.
+            // The order matters to caches: each goes first in half of the rounds.
             let first = (i % 2 == 0).then(&mut time_c);
             let ours = time_rust();
             let bare = first.unwrap_or_else(&mut time_c);
@@ -89,32 +89,32 @@ fn time(work: &mut impl FnMut()) -> f64 {
 }
 
 /// Single elements: put, get, p, g.
-fn elements(sheet: &mut Sheet<'_>, world: &World) -> Result<(), Error> {
+fn elements(ledger: &mut Ledger<'_>, world: &World) -> Result<(), Error> {
     let pe = world.my_pe().next();
     let n = pe.number() as c_int;
     let array = world.alloc(ELEMENTS)?;
     let mut own = vec![0; ELEMENTS];
     let raw = world.alloc(ELEMENTS + PAGE)?.into_raw();
-    let there = like(raw.local().as_ptr(), array.as_ptr());
+    let remote = like(raw.local().as_ptr(), array.as_ptr());
     let mut own_c = vec![0; ELEMENTS + PAGE];
     let own_c = like(own_c.as_mut_ptr(), own.as_ptr());
     let window = array.open();
     macro_rules! add {
         ($name:literal, to $loop:ident, $c:ident) => {
-            sheet.add(
+            ledger.add(
                 $name,
                 ELEMENTS,
-                // SAFETY: arrays of as many elements, which nobody else uses.
-                || unsafe { c::$c(there, own_c, ELEMENTS, n) },
+                // SAFETY: both arrays have ELEMENTS elements, and no other PE or thread uses them.
+                || unsafe { c::$c(remote, own_c, ELEMENTS, n) },
                 || loops::$loop(&window, &own, pe),
             )
         };
         ($name:literal, from $loop:ident, $c:ident) => {
-            sheet.add(
+            ledger.add(
                 $name,
                 ELEMENTS,
-                // SAFETY: as above.
-                || unsafe { c::$c(own_c, there, ELEMENTS, n) },
+                // SAFETY: both arrays have ELEMENTS elements, and no other PE or thread uses them.
+                || unsafe { c::$c(own_c, remote, ELEMENTS, n) },
                 || loops::$loop(&mut own, &window, pe),
             )
         };
@@ -127,30 +127,30 @@ fn elements(sheet: &mut Sheet<'_>, world: &World) -> Result<(), Error> {
 }
 
 /// Many elements at once: put, get.
-fn arrays(sheet: &mut Sheet<'_>, world: &World) -> Result<(), Error> {
+fn arrays(ledger: &mut Ledger<'_>, world: &World) -> Result<(), Error> {
     let pe = world.my_pe().next();
     let n = pe.number() as c_int;
     let array = world.alloc(LONG)?;
     let mut own = vec![0; LONG];
     // C's arrays lie in their pages as Rust's do.
     let raw = world.alloc(LONG + PAGE)?.into_raw();
-    let there = like(raw.local().as_ptr(), array.as_ptr());
+    let remote = like(raw.local().as_ptr(), array.as_ptr());
     let mut own_c = vec![0; LONG + PAGE];
     let own_c = like(own_c.as_mut_ptr(), own.as_ptr());
     let window = array.open();
     for (size, elements, times) in [("64B", 8, MANY), ("4KiB", 512, 256), ("1MiB", LONG, 4)] {
-        sheet.add(
+        ledger.add(
             &format!("put/{size}"),
             times,
-            // SAFETY: arrays of as many elements, which nobody else uses.
-            || unsafe { c::loop_put_many(there, own_c, times, elements, n) },
+            // SAFETY: both arrays have at least `elements` elements, and no other PE uses them.
+            || unsafe { c::loop_put_many(remote, own_c, times, elements, n) },
             || loops::put_many(&window, &own[..elements], times, pe),
         );
-        sheet.add(
+        ledger.add(
             &format!("get/{size}"),
             times,
-            // SAFETY: as above.
-            || unsafe { c::loop_get_many(own_c, there, times, elements, n) },
+            // SAFETY: both arrays have at least `elements` elements, and no other PE uses them.
+            || unsafe { c::loop_get_many(own_c, remote, times, elements, n) },
             || loops::get_many(&mut own[..elements], &window, times, pe),
         );
     }
@@ -158,53 +158,53 @@ fn arrays(sheet: &mut Sheet<'_>, world: &World) -> Result<(), Error> {
 }
 
 /// Atomic operations.
-fn atomics(sheet: &mut Sheet<'_>, world: &World) -> Result<(), Error> {
+fn atomics(ledger: &mut Ledger<'_>, world: &World) -> Result<(), Error> {
     let pe = world.my_pe().next();
     let n = pe.number() as c_int;
     let atomics = world.atomics(ELEMENTS)?;
     let raw = world.alloc(ELEMENTS)?.into_raw();
-    let there = raw.local().as_ptr();
+    let remote = raw.local().as_ptr();
     let mut own = vec![0; ELEMENTS];
     let mut own_c = own.clone();
-    sheet.add(
+    ledger.add(
         "fetch_add",
         ELEMENTS,
-        // SAFETY: for this and the others: arrays of as many elements, which nobody else uses.
-        || unsafe { c::loop_fetch_add(there, own_c.as_mut_ptr(), ELEMENTS, n) },
+        // SAFETY: both arrays have ELEMENTS elements; other PEs access them atomically only.
+        || unsafe { c::loop_fetch_add(remote, own_c.as_mut_ptr(), ELEMENTS, n) },
         || loops::fetch_add(&atomics, &mut own, pe),
     );
-    sheet.add(
+    ledger.add(
         "swap",
         ELEMENTS,
-        // SAFETY: as above.
-        || unsafe { c::loop_swap(there, own_c.as_mut_ptr(), ELEMENTS, n) },
+        // SAFETY: both arrays have ELEMENTS elements; other PEs access them atomically only.
+        || unsafe { c::loop_swap(remote, own_c.as_mut_ptr(), ELEMENTS, n) },
         || loops::swap(&atomics, &mut own, pe),
     );
-    sheet.add(
+    ledger.add(
         "fetch",
         ELEMENTS,
-        // SAFETY: as above.
-        || unsafe { c::loop_fetch(own_c.as_mut_ptr(), there, ELEMENTS, n) },
+        // SAFETY: both arrays have ELEMENTS elements; other PEs access them atomically only.
+        || unsafe { c::loop_fetch(own_c.as_mut_ptr(), remote, ELEMENTS, n) },
         || loops::fetch(&mut own, &atomics, pe),
     );
-    sheet.add(
+    ledger.add(
         "set",
         ELEMENTS,
-        // SAFETY: as above.
-        || unsafe { c::loop_set(there, own_c.as_ptr(), ELEMENTS, n) },
+        // SAFETY: both arrays have ELEMENTS elements; other PEs access them atomically only.
+        || unsafe { c::loop_set(remote, own_c.as_ptr(), ELEMENTS, n) },
         || loops::set(&atomics, &own, pe),
     );
     Ok(())
 }
 
-/// Every PE allocates and frees; the one with a group measures.
+/// Allocates and frees on every PE; the PE with a group measures.
 fn measure(group: Option<BenchmarkGroup<'_, Ratios>>, world: &World) -> Result<Table, Error> {
     let table = Table::default();
-    let mut sheet = Sheet { group, table };
-    elements(&mut sheet, world)?;
-    arrays(&mut sheet, world)?;
-    atomics(&mut sheet, world)?;
-    Ok(sheet.table)
+    let mut ledger = Ledger { group, table };
+    elements(&mut ledger, world)?;
+    arrays(&mut ledger, world)?;
+    atomics(&mut ledger, world)?;
+    Ok(ledger.table)
 }
 
 fn main() -> Result<(), Error> {

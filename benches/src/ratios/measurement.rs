@@ -1,9 +1,9 @@
-//! Criterion's unit of measurement here: the library's cost in units of the hardware's.
+//! Ratios as criterion's unit of measurement.
 
 use criterion::Throughput;
 use criterion::measurement::{Measurement, ValueFormatter};
 
-/// Ratios that a program measured.
+/// Ratios that programs measure themselves.
 #[derive(Debug)]
 pub struct Ratios;
 
@@ -13,7 +13,7 @@ impl Measurement for Ratios {
 
     fn start(&self) {}
 
-    /// Never asked: every benchmark brings its ratios.
+    /// Not called: benchmarks measure by `iter_custom`.
     fn end(&self, (): ()) -> f64 {
         0.0
     }
@@ -35,7 +35,7 @@ impl Measurement for Ratios {
     }
 }
 
-/// Shows a ratio as "x": so many times the hardware's.
+/// Prints ratios with the unit "x".
 struct Times;
 
 impl ValueFormatter for Times {

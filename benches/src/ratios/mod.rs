@@ -1,4 +1,4 @@
-//! Ratios by criterion: it orders rounds, and keeps the ratio of each sample.
+//! Criterion benchmarks whose samples are ratios of rounds.
 
 mod measurement;
 
@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use criterion::{BenchmarkGroup, Criterion, SamplingMode};
 
-use crate::{Bar, Round, Spread};
+use pgas_microbench::Spread;
+
+use crate::{Bar, Round};
 
 pub use measurement::Ratios;
 
-/// Criterion as the command line wants it, else with samples that are enough for ratios.
+/// Criterion with a few samples, which ratios need, and the options of the command line.
 pub fn criterion() -> Criterion<Ratios> {
     Criterion::default()
         .with_measurement(Ratios)
@@ -21,18 +23,19 @@ pub fn criterion() -> Criterion<Ratios> {
         .configure_from_args()
 }
 
-/// A group whose samples are of the same number of rounds.
+/// A group whose samples all have the same number of rounds.
 pub fn group<'c>(criterion: &'c mut Criterion<Ratios>, name: &str) -> BenchmarkGroup<'c, Ratios> {
     let mut group = criterion.benchmark_group(name);
     group.sampling_mode(SamplingMode::Flat);
     group
 }
 
-/// Has criterion order rounds from `measure`; all that it ordered. Asked for no rounds, `measure`
-/// makes itself ready, which is not timed. Without bar the ratio is one of times.
+/// Lets criterion choose the numbers of rounds that `measure` measures; returns all rounds. Called
+/// with 0 rounds, `measure` prepares itself, which is not timed. Without limit the ratio is one of
+/// times.
 ///
 /// # Errors
-/// The first of `measure`, which is not asked again.
+/// The first error of `measure`, which is not called again.
 pub fn sample<E>(
     group: &mut BenchmarkGroup<'_, Ratios>,
     name: &str,
@@ -55,7 +58,7 @@ pub fn sample<E>(
         measure(0);
         bencher.iter_custom(|iterations| {
             let rounds = measure(iterations as usize);
-            // The median: a round in which another process had the core says nothing.
+            // The median ignores rounds in which another process had the core.
             let ratio = Spread::of(rounds.iter().map(|round| limit.ratio(round)));
             all.extend(rounds);
             ratio.map_or(1.0, |ratio| ratio.median) * iterations as f64

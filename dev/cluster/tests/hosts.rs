@@ -1,8 +1,8 @@
-//! The hosts of a rig, what can be done to them, and the launchers in them.
+//! The hosts of a cluster, faults of hosts and links, and the launchers on them.
 
 use anyhow::{Context, Result, bail, ensure};
 use ferroshmem_cluster::hosts::{
-    AGENT, Command, Impairment, Launcher, Order, Placement, Rig, Slurm, roles,
+    AGENT, Cluster, Command, Distribution, Impairment, Launcher, Placement, Slurm, applets,
 };
 use libtest_mimic::{Arguments, Failed, Trial};
 use nix::sys::signal::{Signal, kill};
@@ -21,7 +21,7 @@ use std::{env, fs, iter};
 const WATCHDOG: Duration = Duration::from_secs(30);
 
 /// Marks the processes of the test that leaves none behind.
-const MARK: &str = "FERROSHMEM_RIG_TEST";
+const MARK: &str = "FERROSHMEM_CLUSTER_TEST";
 
 /// The argument by which this program is what [`talk`] says.
 const TALK: &str = "--talk";
@@ -30,25 +30,29 @@ const TALK: &str = "--talk";
 const PORT: u16 = 5000;
 
 const PLACEMENTS: [Placement; 4] = [
-    placement(3, 2, Order::Block),
-    placement(4, 2, Order::Block),
-    placement(4, 2, Order::RoundRobin),
-    placement(3, 3, Order::Block),
+    placement(3, 2, Distribution::Block),
+    placement(4, 2, Distribution::Block),
+    placement(4, 2, Distribution::RoundRobin),
+    placement(3, 3, Distribution::Block),
 ];
 
-const fn placement(pes: usize, hosts: usize, order: Order) -> Placement {
-    Placement { pes, hosts, order }
+const fn placement(pes: usize, hosts: usize, distribution: Distribution) -> Placement {
+    Placement {
+        pes,
+        hosts,
+        distribution,
+    }
 }
 
 fn main() {
-    roles::play();
+    applets::dispatch();
     let words: Vec<String> = env::args().skip(1).collect();
     if let Some((TALK, words)) = words.split_first().map(|(w, rest)| (w.as_str(), rest)) {
         return talk(words).expect("the other host answers");
     }
     let arguments = Arguments::from_args();
     if !arguments.list
-        && let Err(error) = Rig::new(1)
+        && let Err(error) = Cluster::new(1)
     {
         println!("skipped: {error:#}");
         return;
@@ -56,9 +60,12 @@ fn main() {
     let mut trials = vec![
         trial("hosts-are-apart", hosts_are_apart),
         trial("hosts-reach-each-other", hosts_reach_each_other),
-        trial("ends-are-told", ends_are_told),
-        trial("two-rigs-at-once", two_rigs_at_once),
-        trial("a-killed-rig-leaves-nothing", killed_rig_leaves_nothing),
+        trial("statuses-are-reported", statuses_are_reported),
+        trial("two-clusters-at-once", two_rigs_at_once),
+        trial(
+            "a-killed-cluster-leaves-nothing",
+            killed_cluster_leaves_nothing,
+        ),
         trial("a-host-dies", host_dies),
         trial("a-process-is-killed", process_is_killed),
         trial("a-link-is-cut", link_is_cut),
@@ -92,15 +99,16 @@ fn output(command: &Command) -> Result<String> {
     }
 }
 
-fn shell<'a>(rig: &'a Rig, host: &str, script: &str) -> Command<'a> {
-    rig.command(host, ["sh", "-c", script])
+fn shell<'a>(cluster: &'a Cluster, host: &str, script: &str) -> Command<'a> {
+    cluster.command(host, ["sh", "-c", script])
 }
 
 fn hosts_are_apart() -> Result<()> {
-    let rig = Rig::new(2)?;
+    let cluster = Cluster::new(2)?;
     let all = |script: &str| -> Result<Vec<String>> {
-        rig.hosts()
-            .map(|h| output(&shell(&rig, h, script)))
+        cluster
+            .hosts()
+            .map(|h| output(&shell(&cluster, h, script)))
             .collect()
     };
     let distinct = |script: &str| -> Result<()> {
@@ -116,22 +124,22 @@ fn hosts_are_apart() -> Result<()> {
     for namespace in ["net", "uts", "ipc", "pid", "mnt"] {
         distinct(&format!("readlink /proc/self/ns/{namespace}"))?;
     }
-    output(&shell(&rig, "a", "touch /dev/shm/mine /run/mine"))?;
-    assert_eq!(output(&shell(&rig, "b", "ls /dev/shm"))?, "");
-    assert_eq!(output(&shell(&rig, "b", "ls /run"))?, "lock\nrig");
+    output(&shell(&cluster, "a", "touch /dev/shm/mine /run/mine"))?;
+    assert_eq!(output(&shell(&cluster, "b", "ls /dev/shm"))?, "");
+    assert_eq!(output(&shell(&cluster, "b", "ls /run"))?, "cluster\nlock");
     // Orphans are reaped, and processes of one host are not seen in the other.
-    output(&shell(&rig, "a", "(sleep 0.01 &) ; sleep 0.1"))?;
-    assert_eq!(rig.left_after(WATCHDOG)?, Vec::<String>::new());
+    output(&shell(&cluster, "a", "(sleep 0.01 &) ; sleep 0.1"))?;
+    assert_eq!(cluster.remaining_after(WATCHDOG)?, Vec::<String>::new());
     Ok(())
 }
 
 fn hosts_reach_each_other() -> Result<()> {
-    let rig = Rig::new(4)?;
-    let names: Vec<&str> = rig.hosts().collect();
+    let cluster = Cluster::new(4)?;
+    let names: Vec<&str> = cluster.hosts().collect();
     for (from, to) in names.iter().flat_map(|a| names.iter().map(move |b| (a, b))) {
-        let said = output(&shell(&rig, from, &format!("{AGENT} -x {to} hostname")))?;
+        let said = output(&shell(&cluster, from, &format!("{AGENT} -x {to} hostname")))?;
         assert_eq!(said, *to);
-        greet(&rig, from, to, WATCHDOG)?.context("no answer")?;
+        greet(&cluster, from, to, WATCHDOG)?.context("no answer")?;
     }
     Ok(())
 }
@@ -156,11 +164,11 @@ fn talk(words: &[String]) -> Result<()> {
 }
 
 /// Has a host greet another one; returns how long it took, if there was an answer in time.
-fn greet(rig: &Rig, from: &str, to: &str, limit: Duration) -> Result<Option<Duration>> {
+fn greet(cluster: &Cluster, from: &str, to: &str, limit: Duration) -> Result<Option<Duration>> {
     let program = env::current_exe()?.into_os_string();
     let talk = |host, words: &[&str]| {
         let words = [TALK].iter().chain(words).map(OsString::from);
-        rig.command(host, iter::once(program.clone()).chain(words))
+        cluster.command(host, iter::once(program.clone()).chain(words))
     };
     let mut listener = talk(to, &["listen"]).spawn()?;
     listener.wait_for("listens", WATCHDOG)?;
@@ -168,42 +176,50 @@ fn greet(rig: &Rig, from: &str, to: &str, limit: Duration) -> Result<Option<Dura
     let mut client = talk(from, &["greet", to]).spawn()?;
     let status = client.wait(limit)?;
     let took = start.elapsed();
-    rig.sweep()?;
+    cluster.sweep()?;
     Ok(status.is_some_and(|s| s.success()).then_some(took))
 }
 
-fn ends_are_told() -> Result<()> {
-    let rig = Rig::new(2)?;
-    let mut process = shell(&rig, "b", "echo out; echo err >&2; exit 3").spawn()?;
+fn statuses_are_reported() -> Result<()> {
+    let cluster = Cluster::new(2)?;
+    let mut process = shell(&cluster, "b", "echo out; echo err >&2; exit 3").spawn()?;
     let status = process.wait(WATCHDOG)?.context("it hangs")?;
     assert_eq!(status.code(), Some(3));
     assert_eq!(
         (process.stdout(), process.stderr()),
         ("out\n".into(), "err\n".into())
     );
-    let mut process = shell(&rig, "b", "kill -TERM $$").spawn()?;
+    let mut process = shell(&cluster, "b", "kill -TERM $$").spawn()?;
     let status = process.wait(WATCHDOG)?.context("it hangs")?;
     assert_eq!(status.signal(), Some(Signal::SIGTERM as i32));
-    let said = output(&shell(&rig, "a", &format!("{AGENT} b 'exit 5'; echo $?")))?;
+    let said = output(&shell(
+        &cluster,
+        "a",
+        &format!("{AGENT} b 'exit 5'; echo $?"),
+    ))?;
     assert_eq!(said, "5");
 
-    let error = rig
+    let error = cluster
         .command("a", ["/no/such"])
         .spawn()
         .unwrap_err()
         .to_string();
     assert!(error.starts_with("cannot run /no/such"), "{error}");
-    let error = rig.command("x", ["true"]).spawn().unwrap_err().to_string();
-    assert_eq!(error, "there is no host x in this rig");
-    let error = Rig::new(5).unwrap_err().to_string();
-    assert_eq!(error, "a rig has 1 to 4 hosts, not 5");
+    let error = cluster
+        .command("x", ["true"])
+        .spawn()
+        .unwrap_err()
+        .to_string();
+    assert_eq!(error, "there is no host x in this cluster");
+    let error = Cluster::new(5).unwrap_err().to_string();
+    assert_eq!(error, "a cluster has 1 to 4 hosts, not 5");
     Ok(())
 }
 
 fn two_rigs_at_once() -> Result<()> {
-    let rigs = [Rig::new(2)?, Rig::new(2)?];
-    for rig in &rigs {
-        greet(rig, "a", "b", WATCHDOG)?.context("no answer")?;
+    let clusters = [Cluster::new(2)?, Cluster::new(2)?];
+    for cluster in &clusters {
+        greet(cluster, "a", "b", WATCHDOG)?.context("no answer")?;
     }
     Ok(())
 }
@@ -220,18 +236,22 @@ fn marked(mark: &str) -> BTreeSet<i32> {
         .collect()
 }
 
-fn killed_rig_leaves_nothing() -> Result<()> {
+fn killed_cluster_leaves_nothing() -> Result<()> {
     let mark = format!("{}", std::process::id());
     let script = format!("{AGENT} b 'setsid sleep 1000 & sleep 1000' & echo started; sleep 1000");
-    let mut rig = Local::new(env!("CARGO_BIN_EXE_hosts"))
+    let mut cluster = Local::new(env!("CARGO_BIN_EXE_hosts"))
         .args(["2", "--", "sh", "-c", &script])
         .env(MARK, &mark)
         .stdout(Stdio::piped())
         .spawn()?;
     let mut said = [0; 8];
-    rig.stdout.take().context("a pipe")?.read_exact(&mut said)?;
+    cluster
+        .stdout
+        .take()
+        .context("a pipe")?
+        .read_exact(&mut said)?;
     let start = Instant::now();
-    // The rig's process, the starter, the keeper, two of each host, and the commands.
+    // The cluster's process, the starter, the supervisor, two of each host, and the commands.
     while marked(&mark).len() < 12 {
         ensure!(
             start.elapsed() < WATCHDOG,
@@ -240,8 +260,8 @@ fn killed_rig_leaves_nothing() -> Result<()> {
         );
         sleep(Duration::from_millis(5));
     }
-    kill(Pid::from_raw(rig.id().cast_signed()), Signal::SIGKILL)?;
-    rig.wait()?;
+    kill(Pid::from_raw(cluster.id().cast_signed()), Signal::SIGKILL)?;
+    cluster.wait()?;
     let start = Instant::now();
     while !marked(&mark).is_empty() {
         ensure!(start.elapsed() < WATCHDOG, "left: {:?}", marked(&mark));
@@ -251,65 +271,69 @@ fn killed_rig_leaves_nothing() -> Result<()> {
 }
 
 fn host_dies() -> Result<()> {
-    let rig = Rig::new(2)?;
-    let mut process = shell(&rig, "b", "echo started; sleep 1000").spawn()?;
+    let cluster = Cluster::new(2)?;
+    let mut process = shell(&cluster, "b", "echo started; sleep 1000").spawn()?;
     process.wait_for("started", WATCHDOG)?;
-    rig.kill_host("b")?;
+    cluster.kill_host("b")?;
     let status = process.wait(WATCHDOG)?.context("it lives")?;
     assert_eq!(status.signal(), Some(Signal::SIGKILL as i32));
-    assert_eq!(rig.left_after(WATCHDOG)?, Vec::<String>::new());
-    let error = rig.command("b", ["true"]).spawn().unwrap_err().to_string();
+    assert_eq!(cluster.remaining_after(WATCHDOG)?, Vec::<String>::new());
+    let error = cluster
+        .command("b", ["true"])
+        .spawn()
+        .unwrap_err()
+        .to_string();
     assert_eq!(error, "host b has ended");
-    output(&rig.command("a", ["true"])).map(drop)
+    output(&cluster.command("a", ["true"])).map(drop)
 }
 
 fn process_is_killed() -> Result<()> {
-    let rig = Rig::new(1)?;
-    let mut process = rig.command("a", ["sleep", "1000"]).spawn()?;
-    assert_eq!(rig.left_after(Duration::ZERO)?, ["a: sleep 1000"]);
-    rig.kill("a", process.pid(), Signal::SIGINT)?;
+    let cluster = Cluster::new(1)?;
+    let mut process = cluster.command("a", ["sleep", "1000"]).spawn()?;
+    assert_eq!(cluster.remaining_after(Duration::ZERO)?, ["a: sleep 1000"]);
+    cluster.kill("a", process.pid(), Signal::SIGINT)?;
     let status = process.wait(WATCHDOG)?.context("it lives")?;
     assert_eq!(status.signal(), Some(Signal::SIGINT as i32));
     Ok(())
 }
 
 fn link_is_cut() -> Result<()> {
-    let rig = Rig::new(2)?;
-    rig.link_down("b")?;
-    assert_eq!(greet(&rig, "a", "b", Duration::from_secs(1))?, None);
-    rig.link_up("b")?;
-    greet(&rig, "a", "b", WATCHDOG)?.context("no answer over a mended link")?;
+    let cluster = Cluster::new(2)?;
+    cluster.link_down("b")?;
+    assert_eq!(greet(&cluster, "a", "b", Duration::from_secs(1))?, None);
+    cluster.link_up("b")?;
+    greet(&cluster, "a", "b", WATCHDOG)?.context("no answer over a mended link")?;
     Ok(())
 }
 
 fn link_is_slow() -> Result<()> {
-    let rig = Rig::new(2)?;
+    let cluster = Cluster::new(2)?;
     let delay = Duration::from_millis(100);
     let slow = Impairment {
         delay,
         ..Impairment::default()
     };
-    rig.impair("b", slow)?;
-    let took = greet(&rig, "a", "b", WATCHDOG)?.context("no answer over a slow link")?;
+    cluster.impair("b", slow)?;
+    let took = greet(&cluster, "a", "b", WATCHDOG)?.context("no answer over a slow link")?;
     // Address resolution aside: two packets to connect, one with the answer.
     assert!(took >= 3 * delay, "{took:?}");
-    rig.clear("b")?;
-    greet(&rig, "a", "b", WATCHDOG)?.context("no answer over a cleared link")?;
+    cluster.clear("b")?;
+    greet(&cluster, "a", "b", WATCHDOG)?.context("no answer over a cleared link")?;
     Ok(())
 }
 
 fn link_loses_everything() -> Result<()> {
-    let rig = Rig::new(2)?;
+    let cluster = Cluster::new(2)?;
     let lossy = |loss| Impairment {
         loss,
         ..Impairment::default()
     };
-    rig.impair("b", lossy(1.0))?;
-    assert_eq!(greet(&rig, "a", "b", Duration::from_secs(1))?, None);
-    rig.impair("b", lossy(0.2))?;
-    // The kernel asks three times for an address, and gives up.
+    cluster.impair("b", lossy(1.0))?;
+    assert_eq!(greet(&cluster, "a", "b", Duration::from_secs(1))?, None);
+    cluster.impair("b", lossy(0.2))?;
+    // The kernel sends three ARP requests, and gives up.
     for _ in 0..20 {
-        if greet(&rig, "a", "b", WATCHDOG)?.is_some() {
+        if greet(&cluster, "a", "b", WATCHDOG)?.is_some() {
             return Ok(());
         }
     }
@@ -318,16 +342,16 @@ fn link_loses_everything() -> Result<()> {
 
 /// Jobs of `hostname` are where they should be, leave nothing, and tell a bad end.
 fn jobs(launcher: Launcher) -> Result<()> {
-    let rig = Rig::new(3)?;
+    let cluster = Cluster::new(3)?;
     let _slurm = launcher
         .is_slurm()
-        .then(|| Slurm::start(&rig))
+        .then(|| Slurm::start(&cluster))
         .transpose()?;
-    let names: Vec<&str> = rig.hosts().collect();
+    let names: Vec<&str> = cluster.hosts().collect();
     let job = |place: &Placement, script: &str| {
         let program = ["sh", "-c", script].map(str::to_owned);
         let words = launcher.words(place, &["GREETING"], &program);
-        let command = rig.command("a", words).env("GREETING", "hello");
+        let command = cluster.command("a", words).env("GREETING", "hello");
         let variables = launcher.variables().iter();
         variables.fold(command, |c, (name, value)| c.env(name, value))
     };
@@ -343,7 +367,7 @@ fn jobs(launcher: Launcher) -> Result<()> {
             .map(|(pe, host)| format!("{pe} {} hello", names[*host]))
             .collect();
         ensure!(said == expected, "{place}: {said:?}");
-        let left = rig.left_after(WATCHDOG)?;
+        let left = cluster.remaining_after(WATCHDOG)?;
         ensure!(left.is_empty(), "{place}: left: {left:?}");
     }
     let mut bad = job(&PLACEMENTS[0], "exit 3").spawn()?;

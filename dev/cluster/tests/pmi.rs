@@ -13,7 +13,7 @@ use std::time::Duration;
 const LENGTH: usize = 5000;
 
 /// Says what the PE is to do.
-const TASK: &str = "FERROSHMEM_RIG_TEST";
+const TASK: &str = "FERROSHMEM_CLUSTER_TEST";
 
 #[test]
 #[ignore = "a PE of the other tests"]
@@ -76,11 +76,11 @@ fn blobs_are_exchanged() {
 }
 
 #[test]
-fn an_abort_is_told() {
+fn an_abort_reaches_the_server() {
     let (pes, aborts) = start(2, "abort");
-    let told = aborts.recv_timeout(Duration::from_secs(20));
+    let abort = aborts.recv_timeout(Duration::from_secs(20));
     for mut pe in pes {
         pe.wait().unwrap();
     }
-    assert_eq!(told, Ok((1, 9)));
+    assert_eq!(abort, Ok((1, 9)));
 }

@@ -4,8 +4,8 @@
 //! differs. The tests in `tests/` say which program runs how: compiler, flags, number of
 //! PEs, environment. Every job runs under a watchdog and must leave no process behind.
 
-pub mod across;
 pub mod choices;
+pub mod cluster;
 pub mod compile;
 pub mod job;
 pub mod leftovers;

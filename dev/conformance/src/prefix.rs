@@ -39,6 +39,11 @@ impl Prefix {
         Ok(this)
     }
 
+    /// The prefix itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Path of a command.
     pub fn bin(&self, command: &str) -> PathBuf {
         self.root.join("bin").join(command)

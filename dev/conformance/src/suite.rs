@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
-use ferroshmem_cluster::hosts::{Launcher, roles};
+use ferroshmem_cluster::hosts::{Launcher, applets};
 use libtest_mimic::{Arguments, Failed, Trial};
 
-use crate::across::{self, Stations, Way};
+use crate::cluster::{self, Clusters, Launch};
 use crate::job::Job;
 use crate::prefix::Prefix;
 
@@ -23,8 +23,8 @@ pub struct Setting {
     pub cache: PathBuf,
     /// Folder of output files.
     pub scratch: PathBuf,
-    /// Hosts for jobs across hosts.
-    pub stations: Stations,
+    /// Hosts for jobs on several hosts.
+    pub stations: Clusters,
 }
 
 /// The trials of one test binary.
@@ -33,14 +33,14 @@ pub struct Suite {
     setting: Option<Arc<Setting>>,
     arguments: Arguments,
     trials: Vec<Trial>,
-    /// What starts jobs across hosts, once that was asked.
+    /// The launchers that can start jobs on several hosts, once they have been listed.
     launchers: Option<Vec<Launcher>>,
 }
 
 impl Suite {
     /// Finds the installation; `folder` is the test binary's `CARGO_TARGET_TMPDIR`.
     pub fn new(folder: &str) -> Self {
-        roles::play();
+        applets::dispatch();
         let mut arguments = Arguments::from_args();
         // Each trial is a job of several processes already.
         arguments.test_threads.get_or_insert(2);
@@ -55,7 +55,7 @@ impl Suite {
                 prefix,
                 cache: folder.join("programs"),
                 scratch: folder.join(format!("scratch-{}", std::process::id())),
-                stations: Stations::default(),
+                stations: Clusters::default(),
             })
         });
         Self {
@@ -85,36 +85,40 @@ impl Suite {
         self.trials.push(trial.with_ignored_flag(true));
     }
 
-    /// Adds a program's trials across hosts. `number` is the program's among others: the next one
-    /// has other ways. `job` is made for a number of PEs. Most trials are ignored unless asked for
+    /// Adds a program's trials on several hosts. `number` is the program's among others: the next one
+    /// has other launches. `job` is made for a number of PEs. Most trials are ignored unless asked for
     /// (`--include-ignored`).
-    pub fn add_across<F>(&mut self, name: &str, number: usize, job: F)
+    pub fn add_on_cluster<F>(&mut self, name: &str, number: usize, job: F)
     where
         F: Fn(&Setting, usize) -> Result<Job> + Clone + Send + 'static,
     {
-        for (way, short) in across::ways(number) {
+        for (launch, short) in cluster::launches(number) {
             let job = job.clone();
-            self.add_way(name, way, short, move |s, way| succeed(s, way, job));
+            self.add_launch(name, launch, short, move |s, launch| {
+                succeed(s, launch, job)
+            });
         }
     }
 
     /// The same with one trial; `short` is whether it is not ignored.
-    pub fn add_one_across<F>(&mut self, name: &str, number: usize, short: bool, job: F)
+    pub fn add_one_on_cluster<F>(&mut self, name: &str, number: usize, short: bool, job: F)
     where
         F: Fn(&Setting, usize) -> Result<Job> + Send + 'static,
     {
-        let way = across::way(number);
-        self.add_way(name, way, short, move |s, way| succeed(s, way, job));
+        let launch = cluster::launch(number);
+        self.add_launch(name, launch, short, move |s, launch| {
+            succeed(s, launch, job)
+        });
     }
 
-    /// Adds a trial across hosts that has more to it than to end well.
-    pub fn add_way<F>(&mut self, name: &str, way: Way, short: bool, run: F)
+    /// Adds a trial on several hosts that checks more than success.
+    pub fn add_launch<F>(&mut self, name: &str, launch: Launch, short: bool, run: F)
     where
-        F: FnOnce(&Setting, Way) -> Result<()> + Send + 'static,
+        F: FnOnce(&Setting, Launch) -> Result<()> + Send + 'static,
     {
-        let launchers = self.launchers.get_or_insert_with(across::launchers);
-        if launchers.contains(&way.launcher) {
-            let trial = self.trial(format!("{name}::{way}"), move |s| run(s, way));
+        let launchers = self.launchers.get_or_insert_with(cluster::launchers);
+        if launchers.contains(&launch.launcher) {
+            let trial = self.trial(format!("{name}::{launch}"), move |s| run(s, launch));
             self.trials.push(trial.with_ignored_flag(!short));
         }
     }
@@ -140,10 +144,10 @@ impl Suite {
     }
 }
 
-fn succeed<F>(s: &Setting, way: Way, job: F) -> Result<()>
+fn succeed<F>(s: &Setting, launch: Launch, job: F) -> Result<()>
 where
     F: FnOnce(&Setting, usize) -> Result<Job>,
 {
-    let job = job(s, way.place.pes)?;
-    s.stations.expect_success(way, &job).map(drop)
+    let job = job(s, launch.place.pes)?;
+    s.stations.expect_success(launch, &job).map(drop)
 }

@@ -1,11 +1,11 @@
 //! `cargo xtask`: builds, installs, demonstrates, tests and measures FerroSHMEM.
 
+mod cluster;
 mod demo;
 mod files;
 mod install;
 mod package;
 mod report;
-mod rig;
 mod run;
 mod test;
 mod workspace;
@@ -32,8 +32,8 @@ enum Task {
     Test(test::Options),
     /// Measures the library beside every other OpenSHMEM and MPI found, and writes a page of plots
     Report(report::Options),
-    /// Runs jobs across several hosts, which it makes on this machine
-    Rig(rig::Options),
+    /// Runs jobs on several hosts, which it makes on this machine
+    Cluster(cluster::Options),
 }
 
 /// Environment variable that tells tests and benchmarks which installation to use.
@@ -54,7 +54,7 @@ fn perform(task: Task) -> Result<ExitCode> {
         Task::Install(options) => install::main(&options)?,
         Task::Demo(options) => demo::main(&options)?,
         Task::Test(options) => test::main(&options)?,
-        Task::Rig(options) => rig::main(&options)?,
+        Task::Cluster(options) => cluster::main(&options)?,
         Task::Report(options) => return report::main(&options),
     }
     Ok(ExitCode::SUCCESS)

@@ -1,7 +1,8 @@
-//! Finding what is installed.
+//! Finding the libraries that are installed.
 
 use std::collections::BTreeMap;
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -9,29 +10,49 @@ use anyhow::{Result, ensure};
 
 use super::{Family, Implementation};
 
-/// Names the prefix of this library, if it is not the first on the path.
-pub(super) const PREFIX_VARIABLE: &str = "FERROSHMEM_PREFIX";
+/// Names the installation prefix of this library, if it is not the first on the path.
+pub const PREFIX_VARIABLE: &str = "FERROSHMEM_PREFIX";
 
-/// Compiler wrappers of MPI, and the launchers that go with them. Debian's alternatives have
-/// names of their own.
+/// Compiler wrappers of MPI, and the launchers that go with them. Debian installs several MPI
+/// libraries beside each other under names with a suffix.
 const MPI: [(&str, &[&str]); 3] = [
     ("mpicc.openmpi", &["mpirun.openmpi"]),
     ("mpicc.mpich", &["mpiexec.hydra", "mpirun.mpich"]),
     ("mpicc", &["mpiexec.hydra", "mpirun", "mpiexec"]),
 ];
 
+/// Variables that name compiler wrapper and launcher of an OpenSHMEM or MPI, and the defaults of
+/// one where only the other is set.
+const PEERS: [[(&str, &str); 2]; 3] = [
+    [
+        ("PEER_OSHCC", "/usr/bin/oshcc"),
+        ("PEER_OSHRUN", "/usr/bin/oshrun"),
+    ],
+    [
+        ("PEER_OPENMPI_CC", "mpicc.openmpi"),
+        ("PEER_OPENMPI_RUN", "mpirun.openmpi"),
+    ],
+    [
+        ("PEER_MPICH_CC", "mpicc.mpich"),
+        ("PEER_MPICH_RUN", "mpiexec.hydra"),
+    ],
+];
+
 /// Where to look.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Search {
     /// The installation of this library.
     pub prefix: Option<PathBuf>,
+    /// Compiler wrappers and launchers that the user names: they are preferred.
+    pub peers: Vec<[PathBuf; 2]>,
     /// Folders with commands, in the order of preference.
     pub folders: Vec<PathBuf>,
 }
 
 impl Search {
-    /// The folders of the path, those that packages install to, and their like.
-    pub fn here() -> Self {
+    /// The commands that the environment names, and the folders of the path, those that packages
+    /// install to, and their like.
+    pub fn from_environment() -> Self {
         let mut folders: Vec<PathBuf> =
             env::var_os("PATH").map_or_else(Vec::new, |path| env::split_paths(&path).collect());
         folders.extend(["/usr/bin", "/usr/local/bin"].map(PathBuf::from));
@@ -39,8 +60,16 @@ impl Search {
         // RPM distributions and vendors keep each library in a folder of its own.
         let packages = ["/opt", "/usr/lib64"].into_iter().flat_map(below);
         folders.extend(packages.map(|entry| entry.path().join("bin")));
+        let is_set = |peer: &&[(&str, &str); 2]| peer.iter().any(|(n, _)| env::var_os(n).is_some());
+        let command = |(name, default): (&str, &str)| -> OsString {
+            env::var_os(name).unwrap_or_else(|| default.into())
+        };
+        let peers = PEERS.iter().filter(is_set);
         Self {
             prefix: env::var_os(PREFIX_VARIABLE).map(PathBuf::from),
+            peers: peers
+                .map(|peer| peer.map(|one| command(one).into()))
+                .collect(),
             folders,
         }
     }
@@ -53,20 +82,23 @@ impl Search {
 pub fn find(search: &Search) -> Result<Vec<Implementation>> {
     let mut found = Vec::new();
     if let Some(prefix) = &search.prefix {
-        found.extend(shmem(&prefix.join("bin")));
+        found.extend(shmem_in(&prefix.join("bin")));
         ensure!(
             found.first().map(|i| i.family) == Some(Family::FerroShmem),
             "{PREFIX_VARIABLE}={}: no installation of FerroSHMEM there",
             prefix.display()
         );
     }
+    for [compiler, launcher] in &search.peers {
+        found.extend(named(compiler.clone(), launcher.clone()));
+    }
     for folder in &search.folders {
-        found.extend(shmem(folder));
+        found.extend(shmem_in(folder));
     }
     for folder in &search.folders {
         found.extend(
             MPI.iter()
-                .filter_map(|(compiler, launchers)| mpi(folder, compiler, launchers)),
+                .filter_map(|(compiler, launchers)| mpi_in(folder, compiler, launchers)),
         );
     }
     let found = distinct(found);
@@ -77,12 +109,12 @@ pub fn find(search: &Search) -> Result<Vec<Implementation>> {
     Ok(found)
 }
 
-/// Leaves one of each family and version, orders them by family, and names them.
+/// Keeps one library of each family and version, sorts them by family, and names them.
 fn distinct(found: Vec<Implementation>) -> Vec<Implementation> {
     let mut kept: Vec<Implementation> = Vec::new();
     for one in found {
         let same = |other: &&Implementation| {
-            // There is one of this library: the one to be measured, which comes first.
+            // Of this library only the first is measured.
             other.family == one.family
                 && (other.version == one.version || one.family == Family::FerroShmem)
         };
@@ -103,30 +135,42 @@ fn distinct(found: Vec<Implementation>) -> Vec<Implementation> {
     kept
 }
 
-fn shmem(folder: &Path) -> Option<Implementation> {
-    let compiler = command(folder, "oshcc")?;
-    let launcher = command(folder, "oshrun")?;
-    let text = says(&compiler, &["--showme:version"])
-        .or_else(|| says(&compiler, &["-show"]))
-        .or_else(|| says(&compiler, &["--version"]))?;
-    Some(implementation(
-        Family::of_shmem(&text),
-        &text,
-        compiler,
-        launcher,
-    ))
+fn shmem_in(folder: &Path) -> Option<Implementation> {
+    shmem(command(folder, "oshcc")?, command(folder, "oshrun")?)
 }
 
-fn mpi(folder: &Path, compiler: &str, launchers: &[&str]) -> Option<Implementation> {
+fn shmem(compiler: PathBuf, launcher: PathBuf) -> Option<Implementation> {
+    let text = printed(&compiler, "--showme:version")
+        .or_else(|| printed(&compiler, "-show"))
+        .or_else(|| printed(&compiler, "--version"))?;
+    let family = Family::of_shmem(&text);
+    Some(implementation(family, &text, compiler, launcher))
+}
+
+fn mpi_in(folder: &Path, compiler: &str, launchers: &[&str]) -> Option<Implementation> {
     let compiler = command(folder, compiler)?;
-    let text = says(&compiler, &["--showme:version"]).or_else(|| says(&compiler, &["-v"]))?;
+    let text = mpi_version(&compiler)?;
     let family = Family::of_mpi(&text);
-    let suits = |name: &&&str| (**name == "mpiexec.hydra") <= (family == Family::Mpich);
+    let fits = |name: &&&str| (**name == "mpiexec.hydra") <= (family == Family::Mpich);
     let launcher = launchers
         .iter()
-        .filter(suits)
+        .filter(fits)
         .find_map(|name| command(folder, name))?;
     Some(implementation(family, &text, compiler, launcher))
+}
+
+fn mpi_version(compiler: &Path) -> Option<String> {
+    printed(compiler, "--showme:version").or_else(|| printed(compiler, "-v"))
+}
+
+/// The library of commands that the user names.
+fn named(compiler: PathBuf, launcher: PathBuf) -> Option<Implementation> {
+    let text = mpi_version(&compiler);
+    match text.map(|text| (Family::of_mpi(&text), text)) {
+        // The wrappers of Open MPI's OpenSHMEM print "Open SHMEM", not "Open MPI".
+        None | Some((Family::OtherMpi, _)) => shmem(compiler, launcher),
+        Some((family, text)) => Some(implementation(family, &text, compiler, launcher)),
+    }
 }
 
 fn implementation(
@@ -156,10 +200,10 @@ fn command(folder: &Path, name: &str) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// What a command prints, if it ends well.
-fn says(command: &Path, arguments: &[&str]) -> Option<String> {
+/// What a command prints with an option, if it succeeds.
+fn printed(command: &Path, option: &str) -> Option<String> {
     let output = Command::new(command)
-        .args(arguments)
+        .arg(option)
         .stdin(Stdio::null())
         .output()
         .ok()
@@ -174,10 +218,10 @@ mod tests {
 
     use super::*;
 
-    fn script(folder: &Path, name: &str, says: &str) {
+    fn script(folder: &Path, name: &str, text: &str) {
         let path = folder.join(name);
         fs::create_dir_all(folder).unwrap();
-        fs::write(&path, format!("#!/bin/sh\necho '{says}'\n")).unwrap();
+        fs::write(&path, format!("#!/bin/sh\necho '{text}'\n")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
@@ -200,6 +244,7 @@ mod tests {
         let search = Search {
             prefix: Some(root.path().join("ours")),
             folders: vec![usr.clone(), opt, usr],
+            ..Search::default()
         };
         let found = find(&search).unwrap();
         let names: Vec<_> = found.iter().map(|i| i.name.as_str()).collect();
@@ -220,11 +265,36 @@ mod tests {
     }
 
     #[test]
+    fn named_commands_are_preferred() {
+        let root = tempfile::tempdir().unwrap();
+        let [ours, usr, mine] = ["bin", "usr", "mine"].map(|name| root.path().join(name));
+        script(&ours, "oshcc", "oshcc: FerroSHMEM 0.1.0, OpenSHMEM 1.6");
+        script(&ours, "oshrun", "");
+        for (folder, version) in [(&usr, "4.1.4"), (&mine, "5.0.1")] {
+            script(folder, "oshcc", &format!("oshcc: Open SHMEM {version}"));
+            script(folder, "oshrun", "");
+            script(folder, "mpicc", &format!("mpicc: Open MPI {version}"));
+            script(folder, "mpirun", "");
+        }
+        let commands = |names: [&str; 2]| names.map(|name| mine.join(name));
+        let search = Search {
+            prefix: Some(root.path().to_owned()),
+            peers: vec![commands(["oshcc", "oshrun"]), commands(["mpicc", "mpirun"])],
+            folders: vec![usr],
+        };
+        let found = find(&search).unwrap();
+        for family in [Family::OpenShmem, Family::OpenMpi] {
+            let first = found.iter().find(|one| one.family == family).unwrap();
+            assert_eq!(first.version, "5.0.1");
+        }
+    }
+
+    #[test]
     fn a_prefix_without_the_library_is_refused() {
         let root = tempfile::tempdir().unwrap();
         let search = Search {
             prefix: Some(root.path().to_owned()),
-            folders: Vec::new(),
+            ..Search::default()
         };
         let error = find(&search).unwrap_err().to_string();
         assert!(error.contains(PREFIX_VARIABLE), "{error}");

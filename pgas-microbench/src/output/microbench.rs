@@ -1,9 +1,9 @@
-//! Rows of CSV, among comments.
+//! The output of the microbenchmarks: rows of CSV, among comments.
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::bare;
+use super::blank;
 use crate::{Measurement, Quantity};
 
 /// A row, as the C programs print it.
@@ -22,8 +22,12 @@ struct Row {
     unit: String,
 }
 
-pub(super) fn read(text: &str) -> Result<Vec<Measurement>> {
-    // A program that was ended may have been printing a line.
+/// The rows in a program's output, without the last one if it is not complete.
+///
+/// # Errors
+/// If a line is something else.
+pub fn read(text: &str) -> Result<Vec<Measurement>> {
+    // A program that was ended may have left an incomplete line.
     let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
     let mut reader = csv::ReaderBuilder::new()
         .comment(Some(b'#'))
@@ -40,7 +44,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Measurement>> {
             median: row.median,
             low: row.low,
             high: row.high,
-            ..bare(row.quantity, &row.unit)
+            ..blank(row.quantity, &row.unit)
         })
     });
     rows.collect()

@@ -1,6 +1,6 @@
-//! Reading what programs print.
+//! Reading the output of programs.
 
-mod microbench;
+pub mod microbench;
 mod npb;
 mod stream;
 
@@ -10,10 +10,10 @@ use crate::Measurement;
 use crate::implementation::Implementation;
 use crate::plan::{Run, Suite};
 
-/// The measurements in a program's output. One that was ended early has printed fewer.
+/// The measurements in a program's output; fewer if the program was ended early.
 ///
 /// # Errors
-/// If the output is not such a program's, or it says that its results are wrong.
+/// If the output does not have the format of the program's suite, or says that results are wrong.
 pub fn read(run: &Run, implementation: &Implementation, text: &str) -> Result<Vec<Measurement>> {
     let mut measurements = match run.suite {
         Suite::Microbench => microbench::read(text)?,
@@ -42,8 +42,8 @@ pub fn read(run: &Run, implementation: &Implementation, text: &str) -> Result<Ve
     Ok(measurements)
 }
 
-/// A measurement of which only the values are known.
-fn bare(quantity: crate::Quantity, unit: &str) -> Measurement {
+/// A measurement whose names and values are still empty.
+fn blank(quantity: crate::Quantity, unit: &str) -> Measurement {
     Measurement {
         program: String::new(),
         implementation: String::new(),

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 
-use super::bare;
+use super::blank;
 use crate::{Measurement, Quantity};
 
 pub(super) fn read(text: &str) -> Result<Measurement> {
@@ -19,7 +19,7 @@ pub(super) fn read(text: &str) -> Result<Measurement> {
         median: rate,
         low: rate,
         high: rate,
-        ..bare(Quantity::Rate, "Mop/s")
+        ..blank(Quantity::Rate, "Mop/s")
     })
 }
 
@@ -31,7 +31,7 @@ mod tests {
         Mop/s total     =    271.83\n Verification    =    SUCCESSFUL\n";
 
     #[test]
-    fn rate_of_what_is_verified() {
+    fn the_rate_of_a_verified_run_is_read() {
         assert_eq!(read(REPORT).unwrap().median, 271.83);
         let wrong = REPORT.replace("SUCCESSFUL", "UNSUCCESSFUL");
         assert!(

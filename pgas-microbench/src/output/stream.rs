@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 
-use super::bare;
+use super::blank;
 use crate::{Measurement, Quantity};
 
 const KERNELS: [&str; 4] = ["copy", "scale", "add", "triad"];
@@ -29,13 +29,13 @@ fn row(text: &str, kernel: &str) -> Result<Measurement> {
     let &[best, average, least, greatest] = values.as_slice() else {
         anyhow::bail!("{kernel}: {} numbers", values.len());
     };
-    // All repetitions move the same bytes, so the others' rates follow from their times.
+    // All repetitions move the same bytes, so that rates follow from times.
     Ok(Measurement {
         operation: kernel.to_owned(),
         median: best * least / average,
         low: best * least / greatest,
         high: best,
-        ..bare(Quantity::Bandwidth, "MB/s")
+        ..blank(Quantity::Bandwidth, "MB/s")
     })
 }
 

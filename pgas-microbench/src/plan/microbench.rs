@@ -16,12 +16,12 @@ pub(super) fn plan(request: &Request<'_>) -> Vec<Run> {
     let mut runs = Vec::new();
     for pairs in PAIRS {
         for program in ["latency", "bandwidth", "atomics"] {
-            for place in request.those(|family| family != Family::OpenMp) {
-                let ours = request.family(place) == Family::FerroShmem;
+            for index in request.indices(|family| family != Family::OpenMp) {
+                let ours = request.family(index) == Family::FerroShmem;
                 if request.quick() && !ours && pairs != 1 && (pairs, program) != (8, "bandwidth") {
                     continue;
                 }
-                runs.push(point(request, program, place, 2 * pairs));
+                runs.push(point(request, program, index, 2 * pairs));
             }
         }
     }
@@ -31,14 +31,14 @@ pub(super) fn plan(request: &Request<'_>) -> Vec<Run> {
         (&[2, 4, 16, 64], &[2, 4, 16])
     };
     for pes in pes {
-        for place in request.those(|family| family != Family::OpenMp) {
-            runs.push(point(request, "collectives", place, *pes));
+        for index in request.indices(|family| family != Family::OpenMp) {
+            runs.push(point(request, "collectives", index, *pes));
         }
     }
     for pes in of_algorithms {
-        for place in request.those(|family| family == Family::FerroShmem) {
+        for index in request.indices(|family| family == Family::FerroShmem) {
             for (algorithm, form) in ALGORITHMS.iter().flat_map(|a| FORMS.map(|f| (*a, f))) {
-                let mut run = point(request, "collectives", place, *pes);
+                let mut run = point(request, "collectives", index, *pes);
                 run.arguments.push("reduce".to_owned());
                 let choice = format!("{algorithm}:{form}");
                 run.variables
@@ -52,7 +52,7 @@ pub(super) fn plan(request: &Request<'_>) -> Vec<Run> {
     runs
 }
 
-fn point(request: &Request<'_>, program: &str, place: usize, pes: u32) -> Run {
+fn point(request: &Request<'_>, program: &str, index: usize, pes: u32) -> Run {
     // Milliseconds for each point, samples, and the factor from one size to the next.
     let (time, samples, factor) = match request.quick() {
         true => (8, 9, 8),
@@ -67,7 +67,7 @@ fn point(request: &Request<'_>, program: &str, place: usize, pes: u32) -> Run {
     };
     let expected = 0.3 + operations * steps * f64::from(time) * 2e-3;
     let crowd = f64::from(pes.div_ceil(request.cores)).sqrt();
-    let mpi = request.family(place).is_mpi();
+    let mpi = request.family(index).is_mpi();
     let mut arguments = vec![
         format!("-t{time}"),
         format!("-s{samples}"),
@@ -80,7 +80,7 @@ fn point(request: &Request<'_>, program: &str, place: usize, pes: u32) -> Run {
     Run {
         suite: Suite::Microbench,
         program: format!("{}{program}", if mpi { "mpi-" } else { "" }),
-        implementation: place,
+        implementation: index,
         pes,
         arguments,
         variables: Vec::new(),
@@ -94,7 +94,7 @@ fn point(request: &Request<'_>, program: &str, place: usize, pes: u32) -> Run {
         },
         limit: Duration::from_secs(match (request.quick(), pes <= request.cores) {
             (true, true) => 20,
-            // Libraries that never give up their cores would take all the time there is.
+            // Libraries that never yield their cores would use up the time of the mode.
             (true, false) => 6,
             (false, _) => 600,
         }),

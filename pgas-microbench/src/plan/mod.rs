@@ -1,4 +1,4 @@
-//! What is run, in which order.
+//! The runs of a report, in order.
 
 mod microbench;
 mod nas;
@@ -9,7 +9,7 @@ pub use run::{Class, Run, Suite};
 
 use crate::implementation::{Family, Implementation};
 
-/// How thoroughly is measured.
+/// How much is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// Some minutes.
@@ -18,12 +18,12 @@ pub enum Mode {
     Full,
 }
 
-/// What is asked for, and where.
+/// What the user asks for, and the machine that it runs on.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// How thoroughly.
+    /// How much is measured.
     pub mode: Mode,
-    /// Classes of the NAS benchmarks; none: those that the mode has time for.
+    /// Classes of the NAS benchmarks; if empty, those that fit the time of the mode.
     pub classes: &'a [Class],
     /// The libraries.
     pub implementations: &'a [Implementation],
@@ -32,16 +32,16 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// Places of the implementations that `suits`.
-    fn those(&self, suits: impl Fn(Family) -> bool) -> Vec<usize> {
+    /// Indices of the implementations of some families.
+    fn indices(&self, wanted: impl Fn(Family) -> bool) -> Vec<usize> {
         let all = self.implementations.iter().enumerate();
-        all.filter(|(_, one)| suits(one.family))
-            .map(|(place, _)| place)
+        all.filter(|(_, one)| wanted(one.family))
+            .map(|(index, _)| index)
             .collect()
     }
 
-    fn family(&self, place: usize) -> Family {
-        self.implementations[place].family
+    fn family(&self, index: usize) -> Family {
+        self.implementations[index].family
     }
 
     fn quick(&self) -> bool {
@@ -49,8 +49,8 @@ impl Request<'_> {
     }
 }
 
-/// All runs. Those that are to be compared follow each other, so that they find the machine in the
-/// same state.
+/// All runs. Runs that will be compared follow each other, so that they find the machine in the same
+/// state.
 pub fn plan(request: &Request<'_>) -> Vec<Run> {
     let mut runs = microbench::plan(request);
     runs.extend(stream::plan(request));

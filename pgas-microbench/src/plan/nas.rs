@@ -7,7 +7,7 @@ use crate::implementation::Family;
 
 const VARIANTS: [&str; 2] = ["putget", "ptr"];
 
-/// A program, the numbers of PEs it is run on, and what it needs of time and memory.
+/// A program, its classes, and the numbers of PEs that it runs on.
 struct Program {
     name: &'static str,
     classes: &'static [Class],
@@ -54,9 +54,9 @@ pub(super) fn plan(request: &Request<'_>) -> Vec<Run> {
         for class in classes {
             for pes in program.pes {
                 for _ in 0..rounds {
-                    for place in request.those(Family::is_shmem) {
+                    for index in request.indices(Family::is_shmem) {
                         for variant in VARIANTS {
-                            runs.push(run(request, program.name, variant, *class, place, *pes));
+                            runs.push(run(request, program.name, variant, *class, index, *pes));
                         }
                     }
                 }
@@ -71,14 +71,14 @@ fn run(
     name: &'static str,
     variant: &'static str,
     class: Class,
-    place: usize,
+    index: usize,
     pes: u32,
 ) -> Run {
     let seconds = core_seconds(name, class) / f64::from(pes.min(request.cores));
     Run {
         suite: Suite::Nas,
         program: format!("{name}-{variant}"),
-        implementation: place,
+        implementation: index,
         pes,
         arguments: vec![class.letter().to_string()],
         variables: Vec::new(),
@@ -86,13 +86,13 @@ fn run(
         algorithm: "",
         class: Some(class),
         heap: heap(name, class).div_ceil(u64::from(pes)) + (64 << 20),
-        // Another library may take many times as long; a run that hangs must not take all day.
+        // Another library may take many times as long; the limit is for a run that hangs.
         limit: Duration::from_secs_f64(20.0 + 30.0 * seconds),
         expected: 0.2 + seconds,
     }
 }
 
-/// About how long one core computes.
+/// Estimated seconds on one core.
 fn core_seconds(name: &str, class: Class) -> f64 {
     let (is, sp) = match class {
         Class::S => (0.01, 0.1),
@@ -104,7 +104,7 @@ fn core_seconds(name: &str, class: Class) -> f64 {
     if name == "is" { is } else { sp }
 }
 
-/// About how many bytes all PEs need together.
+/// Estimated bytes of all PEs together.
 fn heap(name: &str, class: Class) -> u64 {
     let (is, sp) = match class {
         Class::S => (2, 4),

@@ -1,11 +1,11 @@
-//! One program on some PEs.
+//! A run: one program on a number of PEs.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::implementation::Family;
 
-/// Programs by the folder that they are built in, and what their output looks like.
+/// A folder of programs, whose output has one format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Suite {
     /// `pgas-microbench/`: rows of CSV.
@@ -26,8 +26,8 @@ impl Suite {
         }
     }
 
-    /// What `make` is asked for to have a family's programs in the folder `build`; none if there
-    /// are no such programs.
+    /// The target of `make` that builds a family's programs in the folder `build`; none if the
+    /// suite has no programs for that family.
     pub fn target(self, family: Family, build: &Path) -> Option<PathBuf> {
         match (self, family) {
             (Self::Stream, Family::OpenMp) => Some(build.join("stream-openmp")),
@@ -39,14 +39,14 @@ impl Suite {
     }
 }
 
-/// What is run.
+/// One run of one program.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// Whose program it is.
+    /// The suite of its program.
     pub suite: Suite,
     /// File name of the program.
     pub program: String,
-    /// Which of the implementations, by its place among them.
+    /// Index of the implementation.
     pub implementation: usize,
     /// Number of PEs, processes or threads.
     pub pes: u32,
@@ -54,22 +54,22 @@ pub struct Run {
     pub arguments: Vec<String>,
     /// Variables to set.
     pub variables: Vec<(String, String)>,
-    /// How data moves, where the program does not say it itself.
+    /// How data moves, if the program's output does not say it.
     pub form: &'static str,
-    /// The algorithm that is forced, or nothing.
+    /// The algorithm that is forced, or empty.
     pub algorithm: &'static str,
-    /// The problem's class, or nothing.
+    /// The problem's class, if it has one.
     pub class: Option<Class>,
     /// Size of each PE's symmetric heap in bytes.
     pub heap: u64,
-    /// When it is ended.
+    /// Time after which it is ended.
     pub limit: Duration,
-    /// Seconds that it is thought to take.
+    /// Estimated seconds.
     pub expected: f64,
 }
 
 impl Run {
-    /// Its name, to choose it by: `is-ptr/A/2-PEs` or `collectives/rd:ptr/4-PEs`.
+    /// Its name, which `--only` matches: `is-ptr/A/2-PEs` or `collectives/rd:ptr/4-PEs`.
     pub fn name(&self) -> String {
         let mut parts = vec![self.program.clone()];
         if let Some(class) = self.class {

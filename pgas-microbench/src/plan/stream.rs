@@ -1,4 +1,4 @@
-//! STREAM over the PEs' arrays, beside threads.
+//! STREAM on arrays of PEs and of threads.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ const PROGRAMS: [(&str, &str, bool); 4] = [
     ("stream-remote-ptr", "ptr", true),
 ];
 
-/// MiB that all arrays together get when there is little time. Beyond a few times what a core's
-/// share of the last-level cache can be, rates change little.
+/// MiB of all arrays together in quick mode. Rates of larger arrays differ little: these are
+/// already a few times as large as a core's share of a last-level cache.
 const QUICK_CAP: u32 = 1536;
 
 pub(super) fn plan(request: &Request<'_>) -> Vec<Run> {
@@ -32,18 +32,18 @@ pub(super) fn plan(request: &Request<'_>) -> Vec<Run> {
     }
     for pes in numbers {
         for (program, form, remote) in PROGRAMS {
-            let suits = |family: Family| match form {
+            let wanted = |family: Family| match form {
                 "threads" => family == Family::OpenMp,
                 _ => family.is_shmem(),
             };
-            for place in request.those(suits) {
+            for index in request.indices(wanted) {
                 if remote && pes == 1 {
                     continue;
                 }
                 runs.push(Run {
                     suite: Suite::Stream,
                     program: program.to_owned(),
-                    implementation: place,
+                    implementation: index,
                     pes,
                     arguments: arguments.clone(),
                     variables: Vec::new(),

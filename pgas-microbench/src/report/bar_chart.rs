@@ -5,9 +5,10 @@ use plotters::coord::CoordTranslate;
 use plotters::prelude::*;
 
 use super::axis::Scale;
-use super::figure::{BarChart, Spread};
+use super::figure::BarChart;
 use super::palette::{MUTED, Style};
 use super::sheet::{Plot, draw_mark};
+use crate::Spread;
 
 /// Draws a chart's bars, or marks in their places, and how far samples spread.
 ///

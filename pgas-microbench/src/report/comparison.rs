@@ -1,31 +1,19 @@
 //! Two measurements beside each other, in words that say no more than the numbers do.
 
 use super::axis::{Unit, digits};
-use super::figure::{Finding, Spread};
+use super::figure::Finding;
+use crate::Spread;
 use crate::measurement::{Measurement, Quantity};
 
-impl Spread {
-    /// The spread of a measurement. Bounds that exclude the median are not believed.
-    pub fn of(row: &Measurement) -> Self {
+impl From<&Measurement> for Spread {
+    /// The spread of a measurement, in which bounds that exclude the median are replaced by it.
+    fn from(row: &Measurement) -> Self {
         let bound = |value: f64| if value.is_finite() { value } else { row.median };
         Self {
             median: row.median,
             low: bound(row.low).min(row.median),
             high: bound(row.high).max(row.median),
         }
-    }
-
-    /// A value without spread.
-    pub fn exactly(value: f64) -> Self {
-        Self {
-            median: value,
-            low: value,
-            high: value,
-        }
-    }
-
-    fn overlaps(self, other: Self) -> bool {
-        self.low <= other.high && other.low <= self.high
     }
 }
 
@@ -48,7 +36,7 @@ impl Pair<'_> {
     pub(super) fn finding(&self, at: String, subject: &str, object: &str) -> Finding {
         let unit = Unit::of(self.ours.quantity);
         let mut words = sentence(subject, self.ratio(), self.ours.quantity, object);
-        if Spread::of(self.ours).overlaps(Spread::of(self.other)) {
+        if Spread::from(self.ours).overlaps(self.other.into()) {
             words.push_str("; the samples overlap");
         }
         Finding {
@@ -176,6 +164,6 @@ mod tests {
     fn bounds_that_exclude_the_median_or_are_no_numbers_are_not_drawn() {
         let mut odd = row("call", Quantity::Latency, 2.0);
         (odd.low, odd.high) = (3.0, f64::NAN);
-        assert_eq!(Spread::of(&odd), Spread::exactly(2.0));
+        assert_eq!(Spread::from(&odd), Spread::exactly(2.0));
     }
 }

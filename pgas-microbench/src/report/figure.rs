@@ -5,6 +5,7 @@ use anyhow::Result;
 use super::axis::Axis;
 use super::palette::Style;
 use super::sheet;
+use crate::Spread;
 
 /// A figure: a message, charts that show it, and its main numbers.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,17 +92,6 @@ pub struct Series {
     pub label: String,
     /// How it looks.
     pub style: Style,
-}
-
-/// A median and how far the samples spread.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spread {
-    /// The median.
-    pub median: f64,
-    /// A tenth of the samples are below.
-    pub low: f64,
-    /// A tenth of the samples are above.
-    pub high: f64,
 }
 
 /// One comparison in numbers and in words.

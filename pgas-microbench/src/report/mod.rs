@@ -20,12 +20,12 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 
 pub use axis::{Axis, Scale, Unit};
-pub use figure::{BarChart, Bars, Chart, Figure, Finding, Line, LineChart, Panel, Series, Spread};
+pub use figure::{BarChart, Bars, Chart, Figure, Finding, Line, LineChart, Panel, Series};
 pub use palette::{Stroke, Style};
 
 use crate::measurement::Measurement;
 
-/// What a page tells beside measurements: on what, of what, and how they were made.
+/// How measurements were made: the machine, the libraries and the runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Context {
     /// The page's title.
@@ -35,7 +35,7 @@ pub struct Context {
     /// Libraries: name and version.
     pub implementations: Vec<(String, String)>,
     /// What was run.
-    pub runs: Vec<Run>,
+    pub runs: Vec<RunRecord>,
     /// The name of the set that was run.
     pub mode: String,
     /// When it was run.
@@ -46,13 +46,14 @@ pub struct Context {
 
 /// One run of one program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Run {
+pub struct RunRecord {
     /// Its command line.
     pub command: String,
     /// How long it took.
     pub seconds: f64,
-    /// Why it failed, was ended or skipped; nothing if all went well.
-    pub outcome: Option<String>,
+    /// Why it failed, was ended or skipped; none if it succeeded.
+    #[serde(rename = "outcome")]
+    pub failure: Option<String>,
 }
 
 /// What was written.

@@ -6,7 +6,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::figure::{Figure, Finding};
 use super::figures::Missing;
 use super::palette::dark_rules;
-use super::{Context, Run, sheet};
+use super::{Context, RunRecord, sheet};
 
 /// The page's text.
 ///
@@ -110,10 +110,10 @@ fn pairs(heading: &str, pairs: &[(String, String)]) -> Markup {
 }
 
 /// Runs that did not go well.
-fn troubles(all: &[Run]) -> Markup {
+fn troubles(all: &[RunRecord]) -> Markup {
     let troubled = all
         .iter()
-        .filter_map(|run| Some((run, run.outcome.as_ref()?)));
+        .filter_map(|run| Some((run, run.failure.as_ref()?)));
     let troubled: Vec<_> = troubled.collect();
     html! {
         @if !troubled.is_empty() {
@@ -212,7 +212,7 @@ fn left_out(missing: &[Missing]) -> Markup {
     }
 }
 
-fn runs(runs: &[Run]) -> Markup {
+fn runs(runs: &[RunRecord]) -> Markup {
     html! {
         @if !runs.is_empty() {
             h2 { "How it was run" }
@@ -232,7 +232,7 @@ fn runs(runs: &[Run]) -> Markup {
 }
 
 /// How many runs there were and how long they took.
-fn total(runs: &[Run]) -> String {
+fn total(runs: &[RunRecord]) -> String {
     let seconds: f64 = runs.iter().map(|run| run.seconds).sum();
     let time = if seconds < 120.0 {
         format!("{seconds:.0} s")

@@ -171,7 +171,7 @@ fn names_are_text_and_not_markup() {
     }
     let mut context = sample::context();
     context.notes.push(name.to_owned());
-    context.runs[0].outcome = Some(name.to_owned());
+    context.runs[0].failure = Some(name.to_owned());
     let page = page(&context, &rows).unwrap();
     let body = body(&page);
     assert!(!body.descendants().any(|node| node.has_tag_name("b")));

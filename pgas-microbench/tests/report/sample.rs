@@ -1,6 +1,6 @@
 //! Made-up measurements of the shape of real ones.
 
-use pgas_microbench::report::{Context, Run};
+use pgas_microbench::report::{Context, RunRecord};
 use pgas_microbench::{Measurement, Quantity};
 
 pub(crate) const OURS: &str = "FerroSHMEM";
@@ -23,10 +23,10 @@ pub(crate) fn full() -> Vec<Measurement> {
 
 /// What a page tells beside them.
 pub(crate) fn context() -> Context {
-    let run = |command: &str, seconds, outcome: Option<&str>| Run {
+    let run = |command: &str, seconds, failure: Option<&str>| RunRecord {
         command: command.to_owned(),
         seconds,
-        outcome: outcome.map(str::to_owned),
+        failure: failure.map(str::to_owned),
     };
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     Context {

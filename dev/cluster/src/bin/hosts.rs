@@ -2,14 +2,14 @@
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use ferroshmem_cluster::hosts::{Rig, Slurm, roles, slurm};
+use ferroshmem_cluster::hosts::{Cluster, Slurm, applets, slurm};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitCode;
 
 /// Runs a command in the first of several hosts, made of namespaces, that are gone when it ends
 ///
-/// In the hosts, named a, b, ..., `/run/rig/bin/rig-agent HOST COMMAND...` runs a command in
-/// another one, as ssh does, and `/run/rig/bin/rig-fault HOST CHANGE` cuts a host's link
+/// In the hosts, named a, b, ..., `/run/cluster/bin/cluster-agent HOST COMMAND...` runs a command in
+/// another one, as ssh does, and `/run/cluster/bin/cluster-fault HOST CHANGE` cuts a host's link
 /// (down, up) or makes it slow and lossy (DELAY_MICROSECONDS,LOSS,BYTES_PER_SECOND; clear).
 #[derive(Parser)]
 #[command(name = "hosts")]
@@ -25,7 +25,7 @@ struct Options {
 }
 
 fn main() -> ExitCode {
-    roles::play();
+    applets::dispatch();
     match run(&Options::parse()) {
         Ok(code) => code,
         Err(error) => {
@@ -36,14 +36,14 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<ExitCode> {
-    let rig = Rig::new(options.hosts)?;
-    let slurm = options.slurm.then(|| Slurm::start(&rig)).transpose()?;
+    let cluster = Cluster::new(options.hosts)?;
+    let slurm = options.slurm.then(|| Slurm::start(&cluster)).transpose()?;
     let mut words = options.command.clone();
     if words.is_empty() {
         words.push("bash".to_owned());
     }
-    let first = rig.hosts().next().context("a rig has hosts")?;
-    let mut command = rig.command(first, words);
+    let first = cluster.hosts().next().context("a cluster has hosts")?;
+    let mut command = cluster.command(first, words);
     if slurm.is_some() {
         command = command.env("SLURM_CONF", slurm::CONFIGURATION);
     }

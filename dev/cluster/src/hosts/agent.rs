@@ -1,6 +1,6 @@
-//! What launchers take for `ssh`, and the command by which a link is made worse by hand.
+//! The command that launchers run instead of `ssh`, and the command that impairs a link by hand.
 
-use super::{NAMES, SHARED, keeper, process, wire};
+use super::{NAMES, SHARED, supervisor, wire};
 use anyhow::{Context, Result, bail};
 use std::env;
 use std::ffi::OsString;
@@ -12,8 +12,8 @@ use std::path::Path;
 /// Options of `ssh` that have a value.
 const WITH_VALUE: &[&str] = &["-l", "-o", "-p", "-F", "-i"];
 
-/// `rig-agent [ssh's options] HOST COMMAND...`: has a shell of the host run the words, as
-/// `ssh` does, with the host's environment in the folder `/`.
+/// `cluster-agent [ssh's options] HOST COMMAND...`: a shell of the host runs the words, as
+/// with `ssh`, with the host's environment in the folder `/`.
 pub(super) fn remote_shell(words: Vec<String>) -> Result<i32> {
     let mut words = words.into_iter().peekable();
     while let Some(option) = words.next_if(|w| w.starts_with('-')) {
@@ -24,7 +24,7 @@ pub(super) fn remote_shell(words: Vec<String>) -> Result<i32> {
     let host = words.next().context("expected HOST COMMAND...")?;
     let text = words.collect::<Vec<_>>().join(" ");
     let shell = ["/bin/sh", "-c", &text].map(OsString::from);
-    let order = wire::Order {
+    let command = wire::RemoteCommand {
         folder: "/".into(),
         variables: None,
         words: shell.into(),
@@ -33,10 +33,10 @@ pub(super) fn remote_shell(words: Vec<String>) -> Result<i32> {
     let connection = UnixStream::connect(&socket)
         .with_context(|| format!("cannot reach host {host} (hosts are named a, b, ...)"))?;
     let (input, output, errors) = (io::stdin(), io::stdout(), io::stderr());
-    order.send(&connection, [input.as_fd(), output.as_fd(), errors.as_fd()])?;
-    process::started(&connection)?;
-    let Some(raw) = process::ended(&connection)? else {
-        // Nobody tells ssh that a host was turned off.
+    command.send(&connection, [input.as_fd(), output.as_fd(), errors.as_fd()])?;
+    wire::started(&connection)?;
+    let Some(raw) = wire::ended(&connection)? else {
+        // ssh does not notice either that a host was turned off.
         loop {
             nix::unistd::pause();
         }
@@ -48,15 +48,15 @@ pub(super) fn remote_shell(words: Vec<String>) -> Result<i32> {
     })
 }
 
-/// `rig-fault HOST up|down|clear|DELAY_US,LOSS,RATE`.
+/// `cluster-fault HOST up|down|clear|DELAY_US,LOSS,RATE`.
 pub(super) fn fault(words: &[String]) -> Result<i32> {
     let [host, what] = words else {
         bail!(
-            "usage: rig-fault HOST up|down|clear|DELAY_MICROSECONDS,LOSS,BYTES_PER_SECOND (in {})",
-            env::var("RIG_HOSTS").unwrap_or_else(|_| NAMES.join(","))
+            "usage: cluster-fault HOST up|down|clear|DELAY_MICROSECONDS,LOSS,BYTES_PER_SECOND (in {})",
+            env::var("CLUSTER_HOSTS").unwrap_or_else(|_| NAMES.join(","))
         );
     };
     let folder = Path::new(SHARED);
-    keeper::ask(folder, &format!("{host} {what}"))?;
+    supervisor::request(folder, &format!("{host} {what}"))?;
     Ok(0)
 }

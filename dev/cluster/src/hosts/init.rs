@@ -1,8 +1,8 @@
 //! The first processes of a host: one that holds its namespaces open, and PID 1 in them, which
-//! starts what it is told to and reaps what is orphaned.
+//! starts the commands that it receives and reaps orphans.
 
-use super::wire::{self, Order};
-use super::{NAMES, SHARED, network, roles};
+use super::wire::{self, RemoteCommand};
+use super::{NAMES, SHARED, network};
 use anyhow::{Context, Result, ensure};
 use nix::mount::{MsFlags, mount};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -33,9 +33,9 @@ pub(super) fn host(words: Vec<String>) -> Result<i32> {
     )
     .context("cannot make a host's namespaces")?;
     println!("made");
-    ensure!(wire::line(stdin())? == "linked", "the rig has ended");
+    ensure!(wire::line(stdin())? == "linked", "the cluster has ended");
     let mut init = Command::new("/proc/self/exe")
-        .arg0(roles::INIT)
+        .arg0(wire::INIT)
         .args(words)
         .spawn()?;
     init.wait()?;
@@ -73,12 +73,12 @@ pub(super) fn run(words: &[String]) -> Result<i32> {
             Err(nix::errno::Errno::EINTR) => continue,
             result => result?,
         };
-        let [asked, ended] = events.map(|e| e.any() == Some(true));
+        let [requested, ended] = events.map(|e| e.any() == Some(true));
         if ended {
             while let Ok(Some(_)) = signals.read_signal() {}
             reap(&mut running)?;
         }
-        if asked {
+        if requested {
             let (client, _) = listener.accept()?;
             serve(client, &mut running);
         }
@@ -91,7 +91,7 @@ fn arrange_files(name: &str, hosts: usize) -> Result<()> {
     let bind = |from: &str, to: &str| mount(Some(from), to, none, MsFlags::MS_BIND, none);
     mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
     mount(Some("proc"), "/proc", Some("proc"), MsFlags::empty(), none)?;
-    // What is there of the machine's devices is of no use; a container may forbid this.
+    // Hosts need none of the machine's devices; a container may forbid this mount.
     let _ = mount(Some("sysfs"), "/sys", Some("sysfs"), MsFlags::empty(), none);
     mount(
         Some("shm"),
@@ -102,7 +102,7 @@ fn arrange_files(name: &str, hosts: usize) -> Result<()> {
     )?;
 
     let own = format!("/run/hosts/{name}");
-    for folder in ["run/rig", "run/lock", "tmp"] {
+    for folder in ["run/cluster", "run/lock", "tmp"] {
         fs::create_dir_all(format!("{own}/{folder}"))?;
     }
     let boot_id = fs::read_to_string("/proc/sys/kernel/random/uuid")?;
@@ -117,7 +117,7 @@ fn arrange_files(name: &str, hosts: usize) -> Result<()> {
             bind(&file, place).with_context(|| format!("cannot replace {place}"))?;
         }
     }
-    bind(SHARED, &format!("{own}/run/rig"))?;
+    bind(SHARED, &format!("{own}/run/cluster"))?;
     mount(
         Some(format!("{own}/run").as_str()),
         "/run",
@@ -128,33 +128,34 @@ fn arrange_files(name: &str, hosts: usize) -> Result<()> {
     Ok(())
 }
 
-/// Starts what a client asks for; failures are the client's.
+/// Starts the command that a client sends, and reports its process id or the error to the client.
 fn serve(client: UnixStream, running: &mut HashMap<Pid, UnixStream>) {
-    let started = Order::receive(&client).and_then(|(order, files)| start(order, files));
-    let answer = match &started {
+    let started =
+        RemoteCommand::receive(&client).and_then(|(command, files)| start(command, files));
+    let reply = match &started {
         Ok(pid) => format!("pid {pid}\n"),
         Err(error) => format!("error {error:#}\n"),
     };
-    if (&client).write_all(answer.as_bytes()).is_ok()
+    if (&client).write_all(reply.as_bytes()).is_ok()
         && let Ok(pid) = started
     {
         running.insert(pid, client);
     }
 }
 
-fn start(order: Order, files: Vec<OwnedFd>) -> Result<Pid> {
+fn start(request: RemoteCommand, files: Vec<OwnedFd>) -> Result<Pid> {
     let [input, output, errors] = <[OwnedFd; 3]>::try_from(files)
         .ok()
         .context("expected three files")?;
-    let (program, arguments) = order.words.split_first().context("no command")?;
+    let (program, arguments) = request.words.split_first().context("no command")?;
     let mut command = Command::new(program);
     command
         .args(arguments)
-        .current_dir(&order.folder)
+        .current_dir(&request.folder)
         .stdin(input)
         .stdout(output)
         .stderr(errors);
-    if let Some(variables) = order.variables {
+    if let Some(variables) = request.variables {
         command.env_clear().envs(variables);
     }
     // SAFETY: between fork and exec, it makes two system calls.
@@ -171,7 +172,7 @@ fn start(order: Order, files: Vec<OwnedFd>) -> Result<Pid> {
     Ok(Pid::from_raw(child.id().cast_signed()))
 }
 
-/// Collects all that have ended and tells who asked for them.
+/// Collects all processes that have ended, and reports each to the client that started it.
 fn reap(running: &mut HashMap<Pid, UnixStream>) -> Result<()> {
     loop {
         let status = match waitid(Id::All, WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG) {
@@ -185,7 +186,7 @@ fn reap(running: &mut HashMap<Pid, UnixStream>) -> Result<()> {
         };
         if let Some(client) = running.remove(&pid) {
             match (&client).write_all(format!("ended {raw}\n").as_bytes()) {
-                // It did not want to know.
+                // The client has ended.
                 Err(e) if e.kind() == ErrorKind::BrokenPipe => (),
                 result => result?,
             }

@@ -20,7 +20,7 @@ pub enum Launcher {
 
 /// Where consecutive PEs are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Order {
+pub enum Distribution {
     /// On one host, until it is full.
     Block,
     /// On one host after the other.
@@ -32,19 +32,19 @@ pub enum Order {
 pub struct Placement {
     /// Number of PEs.
     pub pes: usize,
-    /// Number of hosts, the first of the rig.
+    /// Number of hosts, the first of the cluster.
     pub hosts: usize,
     /// Which PE is where.
-    pub order: Order,
+    pub distribution: Distribution,
 }
 
 impl Placement {
     /// The host of each PE, as numbers.
     pub fn hosts_of_pes(&self) -> Vec<usize> {
         let full = self.pes.div_ceil(self.hosts);
-        let host = |pe| match self.order {
-            Order::Block => pe / full,
-            Order::RoundRobin => pe % self.hosts,
+        let host = |pe| match self.distribution {
+            Distribution::Block => pe / full,
+            Distribution::RoundRobin => pe % self.hosts,
         };
         (0..self.pes).map(host).collect()
     }
@@ -118,7 +118,7 @@ impl Launcher {
             let slots = place.names().into_iter().map(|n| format!("{n}:{full}"));
             slots.collect::<Vec<_>>().join(",")
         };
-        let block = place.order == Order::Block;
+        let block = place.distribution == Distribution::Block;
         let mut words: Vec<String> = Vec::new();
         let mut add = |more: &[&str]| words.extend(more.iter().map(|w| (*w).to_owned()));
         match self {
@@ -175,12 +175,12 @@ impl fmt::Display for Launcher {
 
 impl fmt::Display for Placement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let order = match self.order {
+        let distribution = match self.distribution {
             _ if self.pes == self.hosts => "alone",
-            Order::Block => "block",
-            Order::RoundRobin => "round-robin",
+            Distribution::Block => "block",
+            Distribution::RoundRobin => "round-robin",
         };
-        write!(f, "{}pe-{}hosts-{order}", self.pes, self.hosts)
+        write!(f, "{}pe-{}hosts-{distribution}", self.pes, self.hosts)
     }
 }
 
@@ -190,10 +190,17 @@ mod tests {
 
     #[test]
     fn pes_are_placed_as_the_launchers_are_told() {
-        let place = |pes, hosts, order| Placement { pes, hosts, order }.hosts_of_pes();
-        assert_eq!(place(4, 2, Order::Block), [0, 0, 1, 1]);
-        assert_eq!(place(3, 2, Order::Block), [0, 0, 1]);
-        assert_eq!(place(4, 2, Order::RoundRobin), [0, 1, 0, 1]);
-        assert_eq!(place(4, 4, Order::Block), [0, 1, 2, 3]);
+        let place = |pes, hosts, distribution| {
+            Placement {
+                pes,
+                hosts,
+                distribution,
+            }
+            .hosts_of_pes()
+        };
+        assert_eq!(place(4, 2, Distribution::Block), [0, 0, 1, 1]);
+        assert_eq!(place(3, 2, Distribution::Block), [0, 0, 1]);
+        assert_eq!(place(4, 2, Distribution::RoundRobin), [0, 1, 0, 1]);
+        assert_eq!(place(4, 4, Distribution::Block), [0, 1, 2, 3]);
     }
 }

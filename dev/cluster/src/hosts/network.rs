@@ -12,8 +12,8 @@ use std::time::Duration;
 /// The hosts' network.
 pub const SUBNET: &str = "10.75.0.0/24";
 
-/// The bridge, in the rig's own network namespace.
-const BRIDGE: &str = "rig";
+/// The bridge, in the cluster's own network namespace.
+const BRIDGE: &str = "cluster";
 
 /// What a link does to what it carries, in each direction.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -26,7 +26,7 @@ pub struct Impairment {
     pub rate: u64,
 }
 
-/// As commands of the rig have it: `delay_us,loss,rate`.
+/// As commands of the cluster have it: `delay_us,loss,rate`.
 impl FromStr for Impairment {
     type Err = anyhow::Error;
 
@@ -62,7 +62,7 @@ pub(super) fn hosts_file(hosts: usize) -> String {
     text
 }
 
-/// The keeper's end of a host's link.
+/// The supervisor's end of a host's link.
 pub(super) fn port(host: &str) -> String {
     format!("to-{host}")
 }

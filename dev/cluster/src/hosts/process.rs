@@ -1,8 +1,8 @@
-//! Commands in hosts, as the process that made the rig sees them.
+//! Commands in hosts, for the process that made the cluster.
 
-use super::rig::Rig;
-use super::wire::{self, Order};
-use anyhow::{Context, Result, bail};
+use super::cluster::Cluster;
+use super::wire::{self, RemoteCommand};
+use anyhow::{Result, bail};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use std::collections::BTreeMap;
 use std::env;
@@ -17,25 +17,25 @@ use std::process::ExitStatus;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How a process ends whose host is gone: killed.
+/// Status of a process whose host is gone: killed.
 const HOST_GONE: i32 = 9;
 
 /// A command for a host. It has this process's environment and folder.
 #[derive(Debug)]
 pub struct Command<'a> {
-    rig: &'a Rig,
+    cluster: &'a Cluster,
     host: String,
-    /// Holds what it is made of; it is not started here.
+    /// Program, arguments, environment and folder; this process never starts it.
     parts: std::process::Command,
 }
 
 impl<'a> Command<'a> {
-    pub(super) fn new(rig: &'a Rig, host: &str, words: Vec<OsString>) -> Self {
+    pub(super) fn new(cluster: &'a Cluster, host: &str, words: Vec<OsString>) -> Self {
         let mut words = words.into_iter();
         let mut parts = std::process::Command::new(words.next().unwrap_or_default());
         parts.args(words);
         Self {
-            rig,
+            cluster,
             host: host.to_owned(),
             parts,
         }
@@ -47,13 +47,13 @@ impl<'a> Command<'a> {
         self
     }
 
-    /// Changes arguments, environment or folder; streams that are set have no effect.
+    /// Changes arguments, environment or folder; streams set here have no effect.
     pub fn change(mut self, change: impl FnOnce(&mut std::process::Command)) -> Self {
         change(&mut self.parts);
         self
     }
 
-    /// Starts it; what it prints is kept, and it reads nothing.
+    /// Starts the command with its output kept and its input empty.
     ///
     /// # Errors
     /// If the host is gone, or the command cannot be started there.
@@ -71,7 +71,7 @@ impl<'a> Command<'a> {
         })
     }
 
-    /// Runs it to its end with this process's input and outputs.
+    /// Runs the command to its end with this process's input and outputs.
     ///
     /// # Errors
     /// As [`Command::spawn`].
@@ -79,7 +79,7 @@ impl<'a> Command<'a> {
         let (input, output, errors) = (io::stdin(), io::stdout(), io::stderr());
         let (connection, _) = self.start([input.as_fd(), output.as_fd(), errors.as_fd()])?;
         Ok(ExitStatus::from_raw(
-            ended(&connection)?.unwrap_or(HOST_GONE),
+            wire::ended(&connection)?.unwrap_or(HOST_GONE),
         ))
     }
 
@@ -97,20 +97,19 @@ impl<'a> Command<'a> {
         };
         let program = self.parts.get_program();
         let words = [program].into_iter().chain(self.parts.get_args());
-        let order = Order {
+        let command = RemoteCommand {
             folder: folder.into(),
             variables: Some(variables.into_iter().collect()),
             words: words.map(OsStr::to_owned).collect(),
         };
-        let connection = self.rig.connect(&self.host)?;
-        order.send(&connection, streams)?;
-        let pid = started(&connection)?;
+        let connection = self.cluster.connect(&self.host)?;
+        command.send(&connection, streams)?;
+        let pid = wire::started(&connection)?;
         Ok((connection, pid))
     }
 }
 
-/// A command that was started in a host. It is not ended when this is dropped: the rig is what
-/// ends it.
+/// A command that was started in a host. Dropping this does not end it; dropping the cluster does.
 #[derive(Debug)]
 pub struct Process {
     connection: UnixStream,
@@ -126,15 +125,15 @@ impl Process {
         self.pid
     }
 
-    /// Waits until it ends, for so long at most. A process whose host is gone was killed.
+    /// Waits at most `limit` until it ends. A process whose host is gone counts as killed.
     ///
     /// # Errors
-    /// If the host sends what it should not.
+    /// If the host's report cannot be read.
     pub fn wait(&mut self, limit: Duration) -> Result<Option<ExitStatus>> {
         if self.status.is_none() {
             self.connection
                 .set_read_timeout(Some(limit.max(Duration::from_millis(1))))?;
-            match ended(&self.connection) {
+            match wire::ended(&self.connection) {
                 Ok(raw) => self.status = Some(ExitStatus::from_raw(raw.unwrap_or(HOST_GONE))),
                 Err(e) if is_timeout(&e) => (),
                 Err(e) => return Err(e),
@@ -143,10 +142,10 @@ impl Process {
         Ok(self.status)
     }
 
-    /// Waits until a line of its standard output has the marker in it, for so long at most.
+    /// Waits at most `limit` until a line of its standard output contains the marker.
     ///
     /// # Errors
-    /// If it ends before, or the time does.
+    /// If it ends before, or the limit passes.
     pub fn wait_for(&mut self, marker: &str, limit: Duration) -> Result<()> {
         let start = Instant::now();
         loop {
@@ -164,12 +163,12 @@ impl Process {
         }
     }
 
-    /// What it has printed so far.
+    /// Its standard output so far.
     pub fn stdout(&self) -> String {
         self.stdout.text()
     }
 
-    /// The same of standard error.
+    /// Its standard error so far.
     pub fn stderr(&self) -> String {
         self.stderr.text()
     }
@@ -186,8 +185,8 @@ impl std::fmt::Display for Process {
     }
 }
 
-/// What a process prints: in memory, so that nothing is left and a process that outlives the
-/// job cannot hold up the reader.
+/// Output of a process, in memory: nothing is left behind, and a process that outlives the
+/// job cannot block the reader.
 #[derive(Debug)]
 struct Output(File);
 
@@ -207,29 +206,6 @@ impl Output {
         let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
         let read = self.0.read_at(&mut bytes, 0).unwrap_or(0);
         String::from_utf8_lossy(&bytes[..read]).into_owned()
-    }
-}
-
-/// Waits for a host's word that a command has started; returns its id there.
-pub(super) fn started(host: &UnixStream) -> Result<i32> {
-    let line = wire::line(host)?;
-    match line.split_once(' ') {
-        Some(("pid", pid)) => pid.parse().context("a host does not tell a process id"),
-        Some(("error", error)) => bail!("{error}"),
-        _ => bail!("the host has ended"),
-    }
-}
-
-/// Waits for a host's word that a command has ended; returns its status as wait(2) has it, or
-/// None if the host is gone.
-pub(super) fn ended(host: &UnixStream) -> Result<Option<i32>> {
-    let line = wire::line(host)?;
-    match line.split_once(' ') {
-        Some(("ended", status)) => {
-            let status = status.parse();
-            Ok(Some(status.context("a host does not tell a status")?))
-        }
-        _ => Ok(None),
     }
 }
 

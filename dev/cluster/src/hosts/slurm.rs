@@ -1,8 +1,8 @@
-//! Slurm in a rig: its controller on the first host, a daemon on each, and what they trust each
-//! other by, all without systemd and in the rig's own folder.
+//! Slurm in a cluster: its controller on the first host, a daemon on each, and what they trust each
+//! other by, all without systemd and in the cluster's own folder.
 
 use super::process::Process;
-use super::{Launcher, Rig, SHARED};
+use super::{Cluster, Launcher, SHARED};
 use anyhow::{Context, Result, bail, ensure};
 use nix::unistd::Uid;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The configuration's path in the hosts, for the variable `SLURM_CONF`.
-pub const CONFIGURATION: &str = "/run/rig/slurm/slurm.conf";
+pub const CONFIGURATION: &str = "/run/cluster/slurm/slurm.conf";
 
 /// How long the daemons may take to find each other.
 const START: Duration = Duration::from_secs(30);
@@ -21,7 +21,7 @@ const START: Duration = Duration::from_secs(30);
 /// CPUs that a host says it has: PEs may outnumber the machine's.
 const CPUS: usize = 16;
 
-/// Slurm that runs; it ends with the rig.
+/// Slurm that runs; it ends with the cluster.
 #[derive(Debug)]
 pub struct Slurm {
     /// The daemons, whose output is kept for reports of errors.
@@ -33,17 +33,17 @@ impl Slurm {
     ///
     /// # Errors
     /// If it is not installed, or the daemons do not find each other.
-    pub fn start(rig: &Rig) -> Result<Self> {
+    pub fn start(cluster: &Cluster) -> Result<Self> {
         Launcher::SlurmPmi2.check()?;
         ensure!(
             Uid::effective().is_root(),
             "Slurm's daemons drop groups, which only a superuser can: run as root"
         );
-        let folder = rig.folder().join("slurm");
+        let folder = cluster.folder().join("slurm");
         fs::create_dir(&folder)?;
-        fs::write(folder.join("slurm.conf"), configuration(rig))?;
+        fs::write(folder.join("slurm.conf"), configuration(cluster))?;
         fs::write(folder.join("cgroup.conf"), "CgroupPlugin=cgroup/v1\n")?;
-        for host in rig.hosts() {
+        for host in cluster.hosts() {
             fs::create_dir(folder.join(format!("spool-{host}")))?;
         }
         let mut key = [0; 128];
@@ -51,7 +51,7 @@ impl Slurm {
         fs::write(folder.join("key"), key)?;
         fs::set_permissions(folder.join("key"), Permissions::from_mode(0o600))?;
 
-        let first = rig.hosts().next().context("a rig has hosts")?;
+        let first = cluster.hosts().next().context("a cluster has hosts")?;
         let mut slurm = Self {
             daemons: Vec::new(),
         };
@@ -66,16 +66,20 @@ impl Slurm {
             format!("--seed-file={own}/munge.seed"),
             format!("--log-file={own}/munge.log"),
         ];
-        slurm.daemons.push(rig.command(first, munge).spawn()?);
+        slurm.daemons.push(cluster.command(first, munge).spawn()?);
         slurm.wait_until("munged", || folder.join("munge.socket").exists())?;
         let controller = ["/usr/sbin/slurmctld", "-D", "-i", "-f", CONFIGURATION];
-        slurm.daemons.push(rig.command(first, controller).spawn()?);
-        for host in rig.hosts() {
+        slurm
+            .daemons
+            .push(cluster.command(first, controller).spawn()?);
+        for host in cluster.hosts() {
             let daemon = ["/usr/sbin/slurmd", "-D", "-N", host, "-f", CONFIGURATION];
-            slurm.daemons.push(rig.command(host, daemon).spawn()?);
+            slurm.daemons.push(cluster.command(host, daemon).spawn()?);
         }
-        slurm.wait_until("the hosts", || hosts_are_idle(rig, first).unwrap_or(false))?;
-        rig.keep_processes()?;
+        slurm.wait_until("the hosts", || {
+            hosts_are_idle(cluster, first).unwrap_or(false)
+        })?;
+        cluster.mark_services()?;
         Ok(slurm)
     }
 
@@ -97,20 +101,21 @@ impl Slurm {
     }
 }
 
-fn hosts_are_idle(rig: &Rig, first: &str) -> Result<bool> {
-    let mut states = rig
+fn hosts_are_idle(cluster: &Cluster, first: &str) -> Result<bool> {
+    let mut states = cluster
         .command(first, ["sinfo", "--noheader", "--format=%T", "--Node"])
         .env("SLURM_CONF", CONFIGURATION)
         .spawn()?;
     states.wait(START)?;
     let states = states.stdout();
-    Ok(states.lines().count() == rig.hosts().count() && states.lines().all(|s| s.trim() == "idle"))
+    Ok(states.lines().count() == cluster.hosts().count()
+        && states.lines().all(|s| s.trim() == "idle"))
 }
 
 /// Slurm as root without cgroups, which hosts made of namespaces do not have.
-fn configuration(rig: &Rig) -> String {
+fn configuration(cluster: &Cluster) -> String {
     let mut text = format!(
-        "ClusterName=rig
+        "ClusterName=cluster
 SlurmctldHost=a
 SlurmUser=root
 SlurmdUser=root
@@ -136,13 +141,13 @@ SlurmdParameters=config_overrides
 PropagateResourceLimits=CORE
 "
     );
-    for (number, host) in rig.hosts().enumerate() {
+    for (number, host) in cluster.hosts().enumerate() {
         let address = super::network::address(number);
         let _ = writeln!(
             text,
             "NodeName={host} NodeAddr={address} CPUs={CPUS} State=UNKNOWN"
         );
     }
-    text.push_str("PartitionName=rig Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n");
+    text.push_str("PartitionName=cluster Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n");
     text
 }

@@ -1,4 +1,4 @@
-//! What goes over the sockets of a rig: commands with their three streams, and how they end.
+//! The protocol of a cluster's sockets: commands with their three streams, and their exit statuses.
 
 use anyhow::{Context, Result, bail};
 use nix::cmsg_space;
@@ -9,16 +9,24 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::net::UnixStream;
 
+/// Names of the applets (see [`super::applets`]).
+pub(super) const START: &str = "cluster-start";
+pub(super) const SUPERVISOR: &str = "cluster-supervisor";
+pub(super) const HOST: &str = "cluster-host";
+pub(super) const INIT: &str = "cluster-init";
+pub(super) const AGENT: &str = "cluster-agent";
+pub(super) const FAULT: &str = "cluster-fault";
+
 /// A command for a host.
 #[derive(Debug, Default)]
-pub(super) struct Order {
+pub(super) struct RemoteCommand {
     pub folder: OsString,
-    /// All variables, or none to have the host's.
+    /// All variables; `None` for those of the host.
     pub variables: Option<Vec<(OsString, OsString)>>,
     pub words: Vec<OsString>,
 }
 
-impl Order {
+impl RemoteCommand {
     /// Sends the command and its standard input, output and error.
     pub(super) fn send(&self, host: &UnixStream, streams: [BorrowedFd; 3]) -> Result<()> {
         let mut text = Vec::new();
@@ -66,12 +74,12 @@ impl Order {
                     .collect::<Result<_>>()?,
             ),
         };
-        let order = Self {
+        let command = Self {
             folder,
             variables,
             words: fields.collect(),
         };
-        Ok((order, files))
+        Ok((command, files))
     }
 }
 
@@ -118,4 +126,27 @@ pub(super) fn line(from: impl Read) -> Result<String> {
     let mut text = String::new();
     BufReader::with_capacity(1, from).read_line(&mut text)?;
     Ok(text.trim_end().to_owned())
+}
+
+/// Waits until a host reports that a command has started; returns its process id there.
+pub(super) fn started(host: &UnixStream) -> Result<i32> {
+    let text = line(host)?;
+    match text.split_once(' ') {
+        Some(("pid", pid)) => pid.parse().context("a host sent no process id"),
+        Some(("error", error)) => bail!("{error}"),
+        _ => bail!("the host has ended"),
+    }
+}
+
+/// Waits until a host reports that a command has ended; returns its status in the form of wait(2), or
+/// `None` if the host is gone.
+pub(super) fn ended(host: &UnixStream) -> Result<Option<i32>> {
+    let text = line(host)?;
+    match text.split_once(' ') {
+        Some(("ended", status)) => {
+            let status = status.parse();
+            Ok(Some(status.context("a host sent no status")?))
+        }
+        _ => Ok(None),
+    }
 }

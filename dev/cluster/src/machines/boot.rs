@@ -81,7 +81,7 @@ pub(super) fn start(setup: &Setup, folder: &Path) -> Result<Vec<(Machine, UnixSt
             Machine::start(Parts {
                 kernel: &kernel.image,
                 image: &archive,
-                jobs: &folder.join(super::cluster::JOBS),
+                jobs: &folder.join(super::job::FOLDER),
                 console: folder.join(format!("console.{number}")),
                 memory: setup.memory,
                 number,
@@ -91,7 +91,7 @@ pub(super) fn start(setup: &Setup, folder: &Path) -> Result<Vec<(Machine, UnixSt
         .collect()
 }
 
-/// What the addresses and the machine under the rig have room for.
+/// Limit of the address range and of the machine's memory.
 const MOST: usize = 8;
 
 fn networks(machines: usize) -> Result<Vec<Network>> {

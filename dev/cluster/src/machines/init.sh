@@ -1,6 +1,6 @@
 #!/bin/busybox sh
 # The first program of a virtual machine: gives it this machine's files, read-only with a layer
-# of its own above them, and becomes the rig's agent.
+# of its own above them, and becomes the cluster's agent.
 PATH=/bin
 busybox mkdir /proc /low /high /new
 busybox mount -t proc none /proc
@@ -21,14 +21,14 @@ mount -t tmpfs none /high
 mkdir /high/files /high/work
 mount -t overlay -o lowerdir=/low,upperdir=/high/files,workdir=/high/work none /new ||
     give_up "cannot lay own files over those of the machine outside"
-mkdir -p /new/proc /new/sys /new/dev /new/run/rig
+mkdir -p /new/proc /new/sys /new/dev /new/run/cluster
 mount -t proc none /new/proc
 mount -t sysfs none /new/sys
 mount -t devtmpfs none /new/dev
 mkdir -p /new/dev/shm /new/dev/pts
 mount -t tmpfs none /new/dev/shm
 mount -t devpts none /new/dev/pts
-mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144 jobs /new/run/rig ||
+mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144 jobs /new/run/cluster ||
     give_up "cannot see the folder of the jobs"
 agent=$(cat /agent)
 exec switch_root /new "$agent" machine-agent || give_up "cannot run $agent"

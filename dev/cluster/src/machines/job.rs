@@ -5,6 +5,9 @@ use std::ffi::OsString;
 use std::fmt;
 use std::time::Duration;
 
+/// Folder of the jobs' output, below the machines' folder.
+pub(super) const FOLDER: &str = "jobs";
+
 /// PEs to run together; their numbers are their places in the list.
 #[derive(Debug, Clone)]
 pub struct Job {
@@ -84,7 +87,7 @@ pub struct Ended {
 pub struct Outcome {
     /// The PEs, by number.
     pub pes: Vec<Ended>,
-    /// Why the rig ended PEs, if it did.
+    /// Why the cluster ended PEs, if it did.
     pub stopped: Option<String>,
     /// From start to end of the PEs, without the boot of the machines.
     pub time: Duration,

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::modules;
 
-/// Modules of the machines: files and network of QEMU's, the channel to the rig, and the RDMA
+/// Modules of the machines: files and network of QEMU's, the channel to the cluster, and the RDMA
 /// device, with the access to it from programs and the checksum that it asks for by name.
 const MODULES: &[&str] = &[
     "virtio_pci",
@@ -21,7 +21,7 @@ const MODULES: &[&str] = &[
     "rdma_ucm",
 ];
 
-/// A kernel and the modules to load, in this order.
+/// A kernel and the modules to load, in this request.
 #[derive(Debug, Clone)]
 pub struct Kernel {
     /// The file that QEMU boots.
@@ -59,7 +59,7 @@ fn fetch(cache: &Path, folder: &Path) -> Result<()> {
     fs::create_dir_all(cache).with_context(|| format!("cannot make {}", cache.display()))?;
     let work = tempfile::tempdir_in(cache)?;
     let package = package()?;
-    eprintln!("rig: fetching the package {package}");
+    eprintln!("cluster: fetching the package {package}");
     // Root's apt would download as another user, who may not write here.
     let mut download = Command::new("apt-get");
     download.args(["-q", "-o", "APT::Sandbox::User=root", "download", &package]);
@@ -85,7 +85,7 @@ fn fetch(cache: &Path, folder: &Path) -> Result<()> {
     let image = find(&unpacked.join("boot"), |name| name.starts_with("vmlinuz"))?;
     fs::copy(image, complete.join(IMAGE))?;
     match fs::rename(&complete, folder) {
-        // Another rig was faster.
+        // Another process made the folder first.
         Err(_) if folder.join(IMAGE).exists() => Ok(()),
         renamed => Ok(renamed?),
     }

@@ -1,4 +1,4 @@
-//! What the rig and the agents in the machines tell each other: lines of JSON on a serial port.
+//! Messages between the cluster and the agents in the machines: lines of JSON on a serial port.
 
 use anyhow::{Context, Result};
 use serde::de::DeserializeOwned;
@@ -8,10 +8,10 @@ use std::io::{BufRead, Write};
 
 use super::End;
 
-/// From the rig to an agent.
+/// From the cluster to an agent.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Order {
-    /// You are this one of so many: take your name and address, and make the device.
+pub(super) enum Request {
+    /// Take the name and address of this machine among `machines`, and make the RDMA device.
     Join { machine: usize, machines: usize },
     /// Serve PMI-1 for a job of `size` PEs.
     Serve { job: u64, size: usize },
@@ -31,7 +31,7 @@ pub(super) struct Start {
     pub environment: Vec<(OsString, OsString)>,
 }
 
-/// From an agent to the rig.
+/// From an agent to the cluster.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Report {
     /// The machine has its device and waits for jobs.
@@ -40,9 +40,9 @@ pub(super) enum Report {
     Serving { job: u64, port: u16 },
     /// A PE ended.
     Ended { job: u64, rank: usize, end: End },
-    /// A PE asked for the end of the job.
+    /// A PE aborted the job.
     Aborted { job: u64, rank: usize, status: i32 },
-    /// Something that should work did not.
+    /// The agent failed.
     Failed { what: String },
 }
 
@@ -56,10 +56,10 @@ pub(super) fn send(to: &mut impl Write, message: &impl Serialize) -> Result<()> 
     to.write_all(&line).context("the connection is lost")
 }
 
-/// Receives a message; none if the other side is gone.
+/// Receives a message; `None` if the other side is gone.
 ///
 /// # Errors
-/// If what came is no message.
+/// If the line is no message.
 pub(super) fn receive<T: DeserializeOwned>(from: &mut impl BufRead) -> Result<Option<T>> {
     let mut line = String::new();
     match from.read_line(&mut line) {

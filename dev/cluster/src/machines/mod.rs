@@ -3,13 +3,12 @@
 //! [`Machines::boot`] starts QEMU with Debian's kernel, whose module `rdma_rxe` makes an RDMA
 //! device (Soft-RoCE) of a network card. The machines see this machine's files, read-only below
 //! and changed for themselves alone, so programs built here run there. [`Machines::run`] starts
-//! the PEs of a job in them and serves PMI-1, by which they find each other.
+//! the PEs of a job in them and serves PMI-1, by which they exchange addresses.
 //!
-//! Whoever uses this calls [`guest::main`] where its program is started with the argument
-//! [`guest::ARGUMENT`]: that is how it is the machines' first process.
+//! A program that boots machines calls [`guest::main`] if its first argument is [`guest::ARGUMENT`]: the
+//! first process of each machine is the same program.
 
 mod boot;
-mod cluster;
 pub mod guest;
 mod image;
 mod job;
@@ -20,9 +19,10 @@ mod needs;
 mod on_demand;
 pub mod pmi;
 mod qemu;
+mod vms;
 
 pub use boot::Setup;
-pub use cluster::Machines;
 pub use job::{End, Ended, Job, Outcome, Pe};
 pub use kernel::Kernel;
 pub use on_demand::OnDemand;
+pub use vms::Machines;

@@ -12,19 +12,19 @@ use std::path::{Path, PathBuf};
 pub(super) fn in_order(folder: &Path, wanted: &[&str]) -> Result<Vec<PathBuf>> {
     let mut files = BTreeMap::new();
     collect(folder, &mut files).with_context(|| format!("cannot read {}", folder.display()))?;
-    let mut order = Vec::new();
+    let mut request = Vec::new();
     let mut seen = BTreeSet::new();
     for name in wanted {
-        add(name, &files, &mut seen, &mut order)?;
+        add(name, &files, &mut seen, &mut request)?;
     }
-    Ok(order)
+    Ok(request)
 }
 
 fn add(
     name: &str,
     files: &BTreeMap<String, PathBuf>,
     seen: &mut BTreeSet<String>,
-    order: &mut Vec<PathBuf>,
+    request: &mut Vec<PathBuf>,
 ) -> Result<()> {
     if !seen.insert(name.to_owned()) {
         return Ok(());
@@ -34,9 +34,9 @@ fn add(
     };
     let content = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
     for needed in needs(&content) {
-        add(&needed, files, seen, order)?;
+        add(&needed, files, seen, request)?;
     }
-    order.push(file.clone());
+    request.push(file.clone());
     Ok(())
 }
 
@@ -87,8 +87,8 @@ mod tests {
         write("right.ko", "bottom");
         write("bottom.ko", "");
         write("other.ko", "");
-        let order = in_order(folder.path(), &["top", "bottom"]).unwrap();
-        let names: Vec<_> = order.iter().map(|p| p.file_stem().unwrap()).collect();
+        let request = in_order(folder.path(), &["top", "bottom"]).unwrap();
+        let names: Vec<_> = request.iter().map(|p| p.file_stem().unwrap()).collect();
         assert_eq!(names, ["bottom", "left-one", "right", "top"]);
     }
 

@@ -1,7 +1,7 @@
-//! A server of PMI-1, by which the PEs of a job find each other.
+//! A PMI-1 server, through which the PEs of a job exchange addresses.
 //!
-//! Clients connect to a port (`PMI_PORT`) and say who they are (`PMI_ID`); then each sends lines
-//! of `cmd=name key=value ...`, of which each but the last ones gets one in answer. From
+//! Clients connect to a port (`PMI_PORT`) and send their ids (`PMI_ID`); then each sends lines
+//! of `cmd=name key=value ...`, each of which, but for the last ones, gets one line in reply. Protocol facts from
 //! `src/pmi` and `src/pm/hydra` of MPICH.
 
 mod space;
@@ -16,7 +16,7 @@ use space::{Entered, Space};
 
 /// Name of the job's keys and values.
 const SPACE: &str = "kvs";
-/// What keys and values may have, with a byte of the end, as with Hydra.
+/// Limits of keys and values in bytes, with the terminating byte, as with Hydra.
 const KEY: usize = 64;
 const VALUE: usize = 1024;
 /// Longer than any line of the protocol's.
@@ -24,7 +24,7 @@ const LINE: u64 = 4096;
 
 type Abort = Box<dyn Fn(usize, i32) + Send + Sync>;
 
-/// The server of a job. Its clones are the same one.
+/// The server of a job; clones share it.
 #[derive(Clone)]
 pub struct Server {
     size: usize,
@@ -33,8 +33,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server for `size` PEs, which calls `abort` with rank and status when a PE asks for the
-    /// end of the job.
+    /// A server for `size` PEs, which calls `abort` with rank and status when a PE aborts the job.
     pub fn new(size: usize, abort: impl Fn(usize, i32) + Send + Sync + 'static) -> Self {
         Self {
             size,
@@ -55,14 +54,14 @@ impl Server {
             })
             .collect();
         for thread in threads {
-            // One that panicked has shown why.
+            // A thread that panicked has printed its reason.
             let _ = thread.join();
         }
     }
 
     /// Serves a PE until it has finalized, breaks the protocol or is gone.
     fn serve(&self, stream: TcpStream) -> Option<()> {
-        // Requests are short and wait for their answers.
+        // Requests are short and wait for their replies.
         stream.set_nodelay(true).ok()?;
         let mut answers = stream.try_clone().ok()?;
         let mut requests = BufReader::new(stream);
@@ -78,7 +77,7 @@ impl Server {
         }
     }
 
-    /// The PE says who it is, and is told what it is.
+    /// Reads the id of the PE and replies with its rank and the size of the job.
     fn introduce(&self, from: &mut impl BufRead, to: &mut impl Write) -> Option<usize> {
         let line = read_line(from)?;
         let hello = Request::parse(&line);
@@ -94,7 +93,7 @@ impl Server {
         Some(rank)
     }
 
-    /// The answer to a request; none to what is not of the protocol.
+    /// The reply to a request; `None` to a line outside the protocol.
     fn answer(&self, rank: usize, request: &Request, stream: &TcpStream) -> Option<Answer> {
         let line = match request.value("cmd")? {
             "init" => "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n".to_owned(),
@@ -151,20 +150,20 @@ impl Server {
 
 enum Answer {
     Line(String),
-    /// Nothing now.
+    /// No reply now.
     Later,
-    /// And then the connection ends.
+    /// A reply, after which the connection ends.
     Last(String),
 }
 
-/// Tells all that all have come. Those who are gone need not know.
+/// Releases all PEs from the barrier. PEs that are gone need no release.
 fn release(all: Vec<TcpStream>) {
     for mut stream in all {
         let _ = stream.write_all(b"cmd=barrier_out rc=0\n");
     }
 }
 
-/// A line without its end; none at the end of all.
+/// A line without its terminator; `None` at the end of the stream.
 fn read_line(from: &mut impl BufRead) -> Option<String> {
     let mut line = String::new();
     from.take(LINE).read_line(&mut line).ok()?;

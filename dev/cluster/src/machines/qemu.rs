@@ -106,8 +106,8 @@ impl Machine {
                 number + 1
             ))
             .args(["-device", "virtio-serial-pci", "-chardev"])
-            .arg(format!("socket,id=rig,fd={}", other_end.as_raw_fd()))
-            .args(["-device", "virtserialport,chardev=rig,name=rig"])
+            .arg(format!("socket,id=cluster,fd={}", other_end.as_raw_fd()))
+            .args(["-device", "virtserialport,chardev=cluster,name=cluster"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(fs::File::create(console.with_extension("qemu"))?);

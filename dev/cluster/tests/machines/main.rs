@@ -33,8 +33,10 @@ fn main() -> ExitCode {
     arguments.test_threads = Some(1);
     let machines = Shared::default();
     let trials = vec![
-        trial("machines-end-with-the-rig", &machines, |_| machines_end()),
-        trial("outputs-and-ends-are-told", &machines, outputs),
+        trial("machines-end-with-the-cluster", &machines, |_| {
+            machines_end()
+        }),
+        trial("outputs-and-statuses-are-reported", &machines, outputs),
         trial("files-are-their-own", &machines, files),
         trial("a-bad-end-ends-the-others", &machines, bad_end),
         trial("an-endless-job-is-ended", &machines, endless),
@@ -150,16 +152,16 @@ fn fabric(machines: &mut OnDemand, n: usize) -> Result<()> {
 fn machines_end() -> Result<()> {
     // Its files would stay.
     let folder = tempfile::tempdir()?;
-    let mut rig = Command::new(env!("CARGO_BIN_EXE_machines"))
+    let mut cluster = Command::new(env!("CARGO_BIN_EXE_machines"))
         .args(["run", "sleep", "1000"])
         .env("TMPDIR", folder.path())
         .stdout(Stdio::null())
         .spawn()?;
-    let parent = rig.id();
+    let parent = cluster.id();
     let begun = wait_for("two machines", || emulators(parent).len() == 2);
     let machines = emulators(parent);
-    rig.kill()?;
-    rig.wait()?;
+    cluster.kill()?;
+    cluster.wait()?;
     begun?;
     wait_for("their end", || machines.iter().all(|pid| !is_there(*pid)))
 }
@@ -174,7 +176,7 @@ fn wait_for(what: &str, happened: impl Fn() -> bool) -> Result<()> {
     Ok(())
 }
 
-/// Whether a process runs: one that has ended may wait to be asked for its status.
+/// Whether a process runs; a zombie does not.
 fn is_there(pid: u32) -> bool {
     fields(pid).is_some_and(|(_, state, _)| state != "Z")
 }

@@ -21,7 +21,7 @@ const PART: usize = 4 * MIB;
 const COUNTER: usize = READY[1] - 4096;
 const SIZES: [usize; 9] = [0, 1, 8, 63, 1000, 8192, 8193, 65_536, MIB + 5];
 
-/// What the fabric tells: the loss of a PE ends this one.
+/// Events of the fabric: the failure of a PE ends this one.
 struct Watch;
 
 impl Events for Watch {
@@ -189,7 +189,7 @@ impl Pe {
         self.barrier()?;
         for from in self.others() {
             for i in 0..SIZES[SIZES.len() - 1] {
-                // SAFETY: in the segment, and nobody writes now.
+                // SAFETY: in the segment, and no PE writes now.
                 let seen = unsafe { self.base.add(from * PART + 3 + i).read_volatile() };
                 ensure!(seen == byte(from, self.me, i), "byte {i} from PE {from}");
             }

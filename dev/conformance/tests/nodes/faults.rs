@@ -5,8 +5,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use ferroshmem_cluster::hosts::{Impairment, Launcher, Order, Placement, Process};
-use ferroshmem_conformance::across::{Station, Way};
+use ferroshmem_cluster::hosts::{Distribution, Impairment, Launcher, Placement, Process};
+use ferroshmem_conformance::cluster::{Launch, TestCluster};
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 use nix::sys::signal::Signal;
@@ -23,7 +23,7 @@ const ACTIVITIES: [(&str, u32); 5] = [
 const PLACE: Placement = Placement {
     pes: 4,
     hosts: 2,
-    order: Order::Block,
+    distribution: Distribution::Block,
 };
 
 /// What happens happens to this host, and to this PE, which is there.
@@ -73,22 +73,22 @@ pub(crate) fn add(suite: &mut Suite) {
             for (l, launcher) in Launcher::ALL.into_iter().enumerate() {
                 let short = (a + f) % Launcher::ALL.len() == l;
                 let name = format!("fault::{activity}::{}", fault.name());
-                let way = Way {
+                let launch = Launch {
                     launcher,
                     place: PLACE,
                 };
-                suite.add_way(&name, way, short, move |s, way| {
-                    ends(s, way, activity, fault)
+                suite.add_launch(&name, launch, short, move |s, launch| {
+                    ends(s, launch, activity, fault)
                 });
             }
         }
         let name = format!("fault::{activity}::link-bad");
-        let way = Way {
+        let launch = Launch {
             launcher: Launcher::ALL[a % Launcher::ALL.len()],
             place: PLACE,
         };
-        suite.add_way(&name, way, true, move |s, way| {
-            goes_on(s, way, activity, rounds)
+        suite.add_launch(&name, launch, true, move |s, launch| {
+            goes_on(s, launch, activity, rounds)
         });
     }
 }
@@ -100,36 +100,36 @@ fn job(s: &Setting, activity: &str, rounds: u32) -> Result<Job> {
 }
 
 /// On a bad link, the job ends well.
-fn goes_on(s: &Setting, way: Way, activity: &str, rounds: u32) -> Result<()> {
-    let mut station = s.stations.take()?;
-    station.rig.impair(VICTIM_HOST, BAD_LINK)?;
+fn goes_on(s: &Setting, launch: Launch, activity: &str, rounds: u32) -> Result<()> {
+    let mut cluster = s.stations.take()?;
+    cluster.cluster.impair(VICTIM_HOST, BAD_LINK)?;
     let job = job(s, activity, rounds)?;
-    let outcome = station.run(way, &job)?;
-    station.rig.clear(VICTIM_HOST)?;
+    let outcome = cluster.run(launch, &job)?;
+    cluster.cluster.clear(VICTIM_HOST)?;
     if !outcome.hung {
-        s.stations.give(station);
+        s.stations.give(cluster);
     }
     outcome.successful(job.watchdog).map(drop)
 }
 
 /// A fault ends the job.
-fn ends(s: &Setting, way: Way, activity: &str, fault: Fault) -> Result<()> {
-    let mut station = s.stations.take()?;
+fn ends(s: &Setting, launch: Launch, activity: &str, fault: Fault) -> Result<()> {
+    let mut cluster = s.stations.take()?;
     let job = job(s, activity, 0)?;
-    let mut process = station.command(way, &job)?.spawn()?;
+    let mut process = cluster.command(launch, &job)?.spawn()?;
     for pe in 0..PLACE.pes {
         process.wait_for(&format!("PE {pe} is "), START)?;
     }
     // They are at it.
     sleep(Duration::from_millis(300));
-    inject(&station, &process, fault)?;
+    inject(&cluster, &process, fault)?;
     let happened = Instant::now();
     let program = &job.command[0];
-    while pes_left(&station, program)? != 0 {
+    while pes_left(&cluster, program)? != 0 {
         ensure!(
             happened.elapsed() < OVER_WITHIN,
             "{} PEs live {OVER_WITHIN:?} after it\n{process}",
-            pes_left(&station, program)?
+            pes_left(&cluster, program)?
         );
         sleep(Duration::from_millis(20));
     }
@@ -137,7 +137,7 @@ fn ends(s: &Setting, way: Way, activity: &str, fault: Fault) -> Result<()> {
     let left = match fault {
         // Launchers may wait for ever for what they cannot reach.
         Fault::HostKilled | Fault::LinkCut => Vec::new(),
-        Fault::PeKilled => station.rig.left_after(LAUNCHER_SEES)?,
+        Fault::PeKilled => cluster.cluster.remaining_after(LAUNCHER_SEES)?,
     };
     ensure!(left.is_empty(), "left: {left:?}\n{process}");
     match status {
@@ -147,26 +147,26 @@ fn ends(s: &Setting, way: Way, activity: &str, fault: Fault) -> Result<()> {
     says_who_is_missed(&process, fault)
 }
 
-fn inject(station: &Station, process: &Process, fault: Fault) -> Result<()> {
-    let rig = &station.rig;
+fn inject(cluster: &TestCluster, process: &Process, fault: Fault) -> Result<()> {
+    let cluster = &cluster.cluster;
     match fault {
-        Fault::HostKilled => rig.kill_host(VICTIM_HOST),
-        Fault::LinkCut => rig.link_down(VICTIM_HOST),
+        Fault::HostKilled => cluster.kill_host(VICTIM_HOST),
+        Fault::LinkCut => cluster.link_down(VICTIM_HOST),
         Fault::PeKilled => {
             let said = process.stdout();
             let start = format!("PE {VICTIM} is ");
             let pid = said.lines().find_map(|line| line.split_once(&start));
             let (_, pid) = pid.context("the PE has told its process id")?;
-            rig.kill(VICTIM_HOST, pid.trim().parse()?, Signal::SIGKILL)
+            cluster.kill(VICTIM_HOST, pid.trim().parse()?, Signal::SIGKILL)
         }
     }
 }
 
 /// The PEs that run: launchers have the program in their command lines, too, but not first.
-fn pes_left(station: &Station, program: &str) -> Result<usize> {
+fn pes_left(cluster: &TestCluster, program: &str) -> Result<usize> {
     let mut number = 0;
-    for host in station.rig.hosts() {
-        let processes = station.rig.processes(host)?;
+    for host in cluster.cluster.hosts() {
+        let processes = cluster.cluster.processes(host)?;
         number += processes
             .iter()
             .filter(|p| p.command.starts_with(program))

@@ -67,12 +67,12 @@ fn main() {
     let stays = |source: &str| ON_ONE_HOST.iter().any(|(name, _)| *name == stem(source));
     let sources = || programs().into_iter().filter(|source| !stays(source));
     for (number, source) in sources().enumerate() {
-        suite.add_across(stem(&source.clone()), number, move |s, pes| {
+        suite.add_on_cluster(stem(&source.clone()), number, move |s, pes| {
             job(s, pes, &source, &[])
         });
     }
     for (number, (name, arguments)) in EXAMPLES.iter().enumerate() {
-        suite.add_across(&format!("example::{name}"), number, move |s, pes| {
+        suite.add_on_cluster(&format!("example::{name}"), number, move |s, pes| {
             Ok(job(s, pes, &format!("../../../examples/{name}.c"), &["-lm"])?.args(arguments))
         });
     }
@@ -80,7 +80,7 @@ fn main() {
         for (number, source) in sources().enumerate() {
             let trial = format!("{}::{}", stem(&source), variant.name);
             let short = number % (2 * VARIANTS.len()) == v;
-            suite.add_one_across(&trial, number + v, short, move |s, pes| {
+            suite.add_one_on_cluster(&trial, number + v, short, move |s, pes| {
                 let job = job(s, pes, &source, variant.flags)?;
                 Ok(variant
                     .env
@@ -93,7 +93,7 @@ fn main() {
         for (p, program) in ["every", "at_once", "exact"].into_iter().enumerate() {
             let trial = format!("{program}::{}", choices.name(0));
             let short = number % 6 == p;
-            suite.add_one_across(&trial, number + p, short, move |s, pes| {
+            suite.add_one_on_cluster(&trial, number + p, short, move |s, pes| {
                 let job = job(s, pes, &format!("algorithms/{program}.c"), &[])?;
                 let exact = if program == "exact" { "1" } else { "0" };
                 let choices = choices.environment(pes);

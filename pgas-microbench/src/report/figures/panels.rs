@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use super::super::axis::{Axis, Unit};
 use super::super::comparison::{self, Pair};
-use super::super::figure::{
-    BarChart, Bars, Chart, Finding, Line, LineChart, Panel, Series, Spread,
-};
+use super::super::figure::{BarChart, Bars, Chart, Finding, Line, LineChart, Panel, Series};
 use super::super::palette::{Stroke, Style};
 use super::super::rows::{Rows, is_our_name};
 use super::Data;
+use crate::Spread;
 use crate::measurement::{Measurement, Quantity};
 
 /// A row's number of bytes.
@@ -128,7 +127,11 @@ impl Data<'_> {
         let unit = unit(rows)?;
         let of_maker = |maker| {
             let rows = rows.maker(maker);
-            let value = |name: &String| rows.filter(|m| name_of(m) == *name).last().map(Spread::of);
+            let value = |name: &String| {
+                rows.filter(|m| name_of(m) == *name)
+                    .last()
+                    .map(Spread::from)
+            };
             Bars {
                 series: self.series(maker),
                 values: names.iter().map(value).collect(),
@@ -205,7 +208,8 @@ fn extremes(lines: &[Line]) -> Vec<f64> {
 
 /// The points of a line; of two at one place, the later.
 pub(super) fn points(rows: &Rows<'_>, x: impl Fn(&Measurement) -> u64) -> Vec<(f64, Spread)> {
-    let points: BTreeMap<u64, Spread> = rows.iter().map(|row| (x(row), Spread::of(row))).collect();
+    let points: BTreeMap<u64, Spread> =
+        rows.iter().map(|row| (x(row), Spread::from(row))).collect();
     let drawable = points.into_iter().filter(|point| point.0 > 0);
     drawable.map(|(x, spread)| (x as f64, spread)).collect()
 }

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use super::{address, name};
 
-/// Where the device shows the addresses it has; the second one is that of IPv4.
+/// The file with the device's addresses (GIDs); the second is that of IPv4.
 const GID: &str = "/sys/class/infiniband/rxe0/ports/1/gids/1";
 
-/// Gives this machine its place among so many.
+/// Gives this machine its name, address and RDMA device.
 pub(super) fn bring_up(machine: usize, machines: usize) -> Result<()> {
     fs::write("/proc/sys/kernel/hostname", name(machine)).context("cannot set the host name")?;
     let hosts: String = (0..machines)
@@ -19,7 +19,7 @@ pub(super) fn bring_up(machine: usize, machines: usize) -> Result<()> {
         .collect();
     fs::write("/etc/hosts", format!("127.0.0.1 localhost\n{hosts}"))
         .context("cannot write /etc/hosts")?;
-    // As root has it where RDMA is used: memory for it is pinned.
+    // RDMA pins memory; clusters with RDMA lift this limit.
     unlimited_pinning()?;
     ip(&["link", "set", "lo", "up"])?;
     let own = format!("{}/24", address(machine));
@@ -32,7 +32,7 @@ pub(super) fn bring_up(machine: usize, machines: usize) -> Result<()> {
     wait_for_gid()
 }
 
-/// The device learns the address of its card a moment after it has come up.
+/// Waits until the device has taken over the address of its card, shortly after it is up.
 fn wait_for_gid() -> Result<()> {
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {

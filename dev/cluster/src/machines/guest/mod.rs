@@ -1,4 +1,4 @@
-//! The rig's part inside of a machine: its first process.
+//! The agent of the cluster in a machine: its first process.
 
 mod device;
 mod pes;
@@ -11,11 +11,11 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use super::message::{Order, Report, receive, send};
+use super::message::{Report, Request, receive, send};
 use super::pmi;
 use pes::Pes;
 
-/// The argument with which a machine starts the program that it is given as its agent.
+/// The argument with which a machine starts its agent.
 pub const ARGUMENT: &str = "machine-agent";
 
 /// Address of a machine in the network of the machines.
@@ -36,17 +36,17 @@ struct Reports(Arc<Mutex<File>>);
 impl Reports {
     fn send(&self, report: &Report) {
         let mut port = self.0.lock().unwrap_or_else(|e| e.into_inner());
-        // If the rig is gone, so is the machine, soon.
+        // A failed report means that the cluster is gone, and QEMU ends the machine.
         let _ = send(&mut *port, report);
     }
 }
 
-/// Follows the rig's orders for as long as there is a rig. The kernel ends with it.
+/// Executes requests until the cluster is gone; the machine ends with this process.
 pub fn main() -> ExitCode {
     match obey() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // On the console, which the rig shows.
+            // The cluster shows the console in its error message.
             eprintln!("agent: {error:#}");
             ExitCode::FAILURE
         }
@@ -58,12 +58,12 @@ fn obey() -> Result<()> {
         .read(true)
         .write(true)
         .open(serial_port()?)
-        .context("cannot open the serial port to the rig")?;
+        .context("cannot open the serial port to the cluster")?;
     let mut orders = BufReader::new(port.try_clone()?);
     let reports = Reports(Arc::new(Mutex::new(port)));
     let pes = Pes::new(reports.clone());
-    while let Some(order) = receive(&mut orders)? {
-        if let Err(error) = follow(order, &pes, &reports) {
+    while let Some(request) = receive(&mut orders)? {
+        if let Err(error) = follow(request, &pes, &reports) {
             let what = format!("{error:#}");
             reports.send(&Report::Failed { what });
         }
@@ -71,18 +71,18 @@ fn obey() -> Result<()> {
     Ok(())
 }
 
-fn follow(order: Order, pes: &Pes, reports: &Reports) -> Result<()> {
-    match order {
-        Order::Join { machine, machines } => {
+fn follow(request: Request, pes: &Pes, reports: &Reports) -> Result<()> {
+    match request {
+        Request::Join { machine, machines } => {
             device::bring_up(machine, machines)?;
             reports.send(&Report::Joined);
         }
-        Order::Serve { job, size } => {
+        Request::Serve { job, size } => {
             let port = serve(job, size, reports)?;
             reports.send(&Report::Serving { job, port });
         }
-        Order::Start { job, pes: starts } => pes.start(job, starts),
-        Order::Stop => pes.stop(),
+        Request::Start { job, pes: starts } => pes.start(job, starts),
+        Request::Stop => pes.stop(),
     }
     Ok(())
 }
@@ -99,15 +99,15 @@ fn serve(job: u64, size: usize, reports: &Reports) -> Result<u16> {
     Ok(port)
 }
 
-/// The file of the serial port, which has its name in sysfs.
+/// The device file of the serial port; sysfs has the port's name.
 fn serial_port() -> Result<String> {
     let folder = "/sys/class/virtio-ports";
     for entry in fs::read_dir(folder).with_context(|| format!("cannot read {folder}"))? {
         let entry = entry?;
         let name = fs::read_to_string(entry.path().join("name")).unwrap_or_default();
-        if name.trim() == "rig" {
+        if name.trim() == "cluster" {
             return Ok(format!("/dev/{}", entry.file_name().display()));
         }
     }
-    bail!("no serial port is named rig");
+    bail!("no serial port is named cluster");
 }

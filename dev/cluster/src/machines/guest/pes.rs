@@ -12,17 +12,17 @@ use super::Reports;
 use crate::machines::End;
 use crate::machines::message::{Report, Start};
 
-/// Where programs are.
+/// Search path of programs.
 pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// The folder of the jobs, which the rig reads.
-const JOBS: &str = "/run/rig";
-/// Status of a PE that could not be started, as shells have it.
+/// The folder of the jobs' output, which the cluster reads.
+const JOBS: &str = "/run/cluster";
+/// Status of a PE that could not be started, as in shells.
 const NOT_STARTED: i32 = 127;
 
 /// The PEs that run.
 pub(super) struct Pes {
     reports: Reports,
-    /// The groups of processes that they lead.
+    /// Their process groups.
     groups: Arc<Mutex<BTreeSet<u32>>>,
 }
 
@@ -39,7 +39,7 @@ impl Pes {
         for start in starts {
             let rank = start.rank;
             let child = {
-                // One that is to be stopped is known.
+                // `stop` reaches only PEs in this list.
                 let mut groups = lock(&self.groups);
                 spawn(job, &start).inspect(|child| {
                     groups.insert(child.id());
@@ -48,8 +48,8 @@ impl Pes {
             match child {
                 Ok(child) => self.wait_for(job, rank, child),
                 Err(error) => {
-                    let text = format!("rig: {error:#}\n");
-                    // The rig finds the reason where errors are.
+                    let text = format!("cluster: {error:#}\n");
+                    // The cluster reads the reason from the PE's standard error.
                     let _ = std::fs::write(output(job, rank, "err"), text);
                     let end = End::Exited(NOT_STARTED);
                     self.reports.send(&Report::Ended { job, rank, end });
@@ -69,7 +69,7 @@ impl Pes {
         });
     }
 
-    /// Ends the PEs that run, and what they started.
+    /// Ends the running PEs and all processes that they started.
     pub(super) fn stop(&self) {
         for group in lock(&self.groups).iter() {
             // SAFETY: kill with plain integers.

@@ -1,20 +1,20 @@
-//! What the PEs of a job have told, and who waits for the others.
+//! The key-value space of a job, and its barrier.
 
 use std::collections::HashMap;
 use std::mem;
 
-/// Keys and values, and a barrier whose members are reached by `S`.
+/// Keys and values, and a barrier whose members are reached through `S`.
 pub(super) struct Space<S> {
     size: usize,
     pairs: HashMap<String, String>,
     waiting: Vec<S>,
 }
 
-/// What entering the barrier means.
+/// Result of entering the barrier.
 pub(super) enum Entered<S> {
-    /// The others are to come.
+    /// Other members have not arrived yet.
     Waits,
-    /// All have come: they may go on.
+    /// All members have arrived and may go on.
     Last(Vec<S>),
 }
 

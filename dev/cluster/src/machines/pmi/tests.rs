@@ -14,7 +14,7 @@ impl Client {
         let from = BufReader::new(to.try_clone().unwrap());
         let mut client = Self { from, to };
         assert_eq!(
-            client.ask(&format!("cmd=initack pmiid={rank}")),
+            client.request(&format!("cmd=initack pmiid={rank}")),
             "cmd=initack rc=0"
         );
         assert_eq!(client.line(), "cmd=set size=2");
@@ -31,7 +31,7 @@ impl Client {
         read_line(&mut self.from).unwrap()
     }
 
-    fn ask(&mut self, line: &str) -> String {
+    fn request(&mut self, line: &str) -> String {
         self.tell(line);
         self.line()
     }
@@ -56,23 +56,23 @@ fn values_are_there_after_a_barrier() {
     let mut one = Client::new(address, 0);
     let mut two = Client::new(address, 1);
     assert!(
-        one.ask("cmd=init pmi_version=1 pmi_subversion=1")
+        one.request("cmd=init pmi_version=1 pmi_subversion=1")
             .ends_with("rc=0")
     );
     assert_eq!(
-        one.ask("cmd=put kvsname=kvs key=a value=x=1"),
+        one.request("cmd=put kvsname=kvs key=a value=x=1"),
         "cmd=put_result rc=0 msg=success"
     );
     one.tell("cmd=barrier_in");
-    assert_eq!(two.ask("cmd=barrier_in"), "cmd=barrier_out rc=0");
+    assert_eq!(two.request("cmd=barrier_in"), "cmd=barrier_out rc=0");
     assert_eq!(one.line(), "cmd=barrier_out rc=0");
     assert_eq!(
-        two.ask("cmd=get kvsname=kvs key=a"),
+        two.request("cmd=get kvsname=kvs key=a"),
         "cmd=get_result rc=0 msg=success value=x=1"
     );
-    assert!(two.ask("cmd=get kvsname=kvs key=b").contains("rc=-1"));
-    assert_eq!(one.ask("cmd=finalize"), "cmd=finalize_ack rc=0");
-    assert_eq!(two.ask("cmd=finalize"), "cmd=finalize_ack rc=0");
+    assert!(two.request("cmd=get kvsname=kvs key=b").contains("rc=-1"));
+    assert_eq!(one.request("cmd=finalize"), "cmd=finalize_ack rc=0");
+    assert_eq!(two.request("cmd=finalize"), "cmd=finalize_ack rc=0");
     server.join().unwrap();
 }
 
@@ -83,23 +83,23 @@ fn values_that_are_too_long_or_put_twice_are_refused() {
     let long = "x".repeat(VALUE);
     assert!(
         client
-            .ask(&format!("cmd=put kvsname=kvs key=a value={long}"))
+            .request(&format!("cmd=put kvsname=kvs key=a value={long}"))
             .contains("too_long")
     );
     assert!(
         client
-            .ask("cmd=put kvsname=kvs key=a value=1")
+            .request("cmd=put kvsname=kvs key=a value=1")
             .contains("rc=0")
     );
     assert!(
         client
-            .ask("cmd=put kvsname=kvs key=a value=2")
+            .request("cmd=put kvsname=kvs key=a value=2")
             .contains("duplicate_key")
     );
 }
 
 #[test]
-fn aborts_are_told_and_nonsense_ends_the_connection() {
+fn aborts_are_reported_and_nonsense_ends_the_connection() {
     let (address, aborts, server) = serve();
     Client::new(address, 1).tell("cmd=abort exitcode=7");
     assert_eq!(aborts.recv().unwrap(), (1, 7));

@@ -1,13 +1,13 @@
-//! Jobs on several hosts: `oshrun` hands over to a launcher that reaches them, by becoming it.
-//! What it starts finds the others through that launcher's server.
+//! Jobs on several hosts: `oshrun` becomes a launcher that reaches them. The processes that this
+//! launcher starts reach each other through its server.
 
 mod allocation;
-mod arguments;
-mod hosts;
 mod hydra;
+mod launcher;
+mod list;
 mod openmpi;
+mod options;
 mod slurm;
-mod starter;
 
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
@@ -18,12 +18,12 @@ use std::process::Command;
 use ferroshmem_core::config::{self, JOB};
 
 use self::allocation::Allocation;
-pub(super) use self::arguments::{Args, Place};
-use self::hosts::Host;
-pub(super) use self::hosts::check_room;
-use self::starter::{Kind, Starter};
+use self::launcher::{HostLauncher, LauncherKind};
+use self::list::Host;
+pub(super) use self::list::check_room;
+pub(super) use self::options::{Destination, HostOptions};
 use super::failure::Failure;
-use super::options::Options;
+use super::options::CommandLine;
 use super::output;
 
 /// Seconds between asking a launcher to end after `--timeout` and killing it.
@@ -31,10 +31,10 @@ const GRACE: &str = "10";
 
 /// Where the PEs of a job on several hosts go, and how they are started there.
 #[derive(Debug)]
-pub(super) struct Across {
-    target: Target,
+pub(super) struct HostLaunch {
+    source: HostSource,
     /// The only launcher to use.
-    kind: Option<Kind>,
+    kind: Option<LauncherKind>,
     /// Options for it that `oshrun` does not know.
     extra: Vec<OsString>,
     /// The command by which it reaches a host, and its first arguments; `ssh` if empty.
@@ -42,39 +42,42 @@ pub(super) struct Across {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Target {
+enum HostSource {
     /// These, with so many PEs at most each.
     Hosts(Vec<Host>),
     /// What Slurm gave, which every launcher finds out by itself.
     Allocation(Allocation),
 }
 
-impl Across {
+impl HostLaunch {
     /// Number of PEs where the user gives none.
     pub(super) fn default_pes(&self) -> Option<usize> {
-        match &self.target {
-            Target::Hosts(hosts) => Some(hosts::slots(hosts)),
-            Target::Allocation(allocation) => allocation.default_pes(),
+        match &self.source {
+            HostSource::Hosts(hosts) => Some(list::slots(hosts)),
+            HostSource::Allocation(allocation) => allocation.default_pes(),
         }
     }
 
     /// The hosts with their slots in the form that most launchers read: `a:4,b:4`.
     fn host_list(&self) -> Option<String> {
-        match &self.target {
-            Target::Hosts(hosts) => {
+        match &self.source {
+            HostSource::Hosts(hosts) => {
                 let items: Vec<String> = hosts.iter().map(Host::to_string).collect();
                 Some(items.join(","))
             }
-            Target::Allocation(_) => None,
+            HostSource::Allocation(_) => None,
         }
     }
 }
 
 /// Becomes the launcher; returns only if there is none, or none that can do this job.
-pub(super) fn hand_over(options: &Options, across: &Across) -> Result<Infallible, Failure> {
+pub(super) fn become_launcher(
+    options: &CommandLine,
+    launch: &HostLaunch,
+) -> Result<Infallible, Failure> {
     let n_pes: usize = options.sections.iter().map(|s| s.n_pes).sum();
-    if let Target::Hosts(hosts) = &across.target {
-        check_room(hosts::slots(hosts), n_pes)?;
+    if let HostSource::Hosts(hosts) = &launch.source {
+        check_room(list::slots(hosts), n_pes)?;
     }
     for section in &options.sections {
         if section.program.as_bytes().starts_with(b"-") {
@@ -84,37 +87,37 @@ pub(super) fn hand_over(options: &Options, across: &Across) -> Result<Infallible
             )));
         }
     }
-    let starter = Starter::find(across)?;
+    let launcher = HostLauncher::find(launch)?;
     if let Some(dir) = &options.output {
         output::create(dir)?;
     }
-    let line = match starter.kind {
-        Kind::Slurm => slurm::command(options, across, &starter)?,
-        Kind::Hydra => hydra::command(options, across, &starter)?,
-        Kind::Openmpi | Kind::Prte => openmpi::command(options, across, &starter)?,
+    let line = match launcher.kind {
+        LauncherKind::Slurm => slurm::command(options, launch, &launcher)?,
+        LauncherKind::Hydra => hydra::command(options, launch, &launcher)?,
+        LauncherKind::Openmpi | LauncherKind::Prte => openmpi::command(options, launch, &launcher)?,
     };
     let line = within(options, line)?;
     if options.verbose || config::debug() {
-        let place = across.host_list();
+        let place = launch.host_list();
         let place = place.as_deref().unwrap_or("the hosts of this allocation");
         let words = line.iter().map(|w| w.to_string_lossy());
         let shown: Vec<String> = words.map(|w| quoted(&w)).collect();
         eprintln!(
             "oshrun: {n_pes} PEs on {place} by {}: {}",
-            starter.name(),
+            launcher.name(),
             shown.join(" ")
         );
     }
     let mut command = Command::new(&line[0]);
     command.args(&line[1..]).env_remove(JOB.name);
-    match starter.kind {
+    match launcher.kind {
         // It hands its own environment on; the form for single variables cannot hold commas.
-        Kind::Slurm => {
+        LauncherKind::Slurm => {
             let variables = options.sections.iter().flat_map(|s| &s.variables);
             command.envs(variables.map(|(name, value)| (name, value)));
         }
-        Kind::Hydra if across.agent.len() > 1 => {
-            command.env(hydra::AGENT_ARGUMENTS, across.agent[1..].join(" "));
+        LauncherKind::Hydra if launch.agent.len() > 1 => {
+            command.env(hydra::AGENT_ARGUMENTS, launch.agent[1..].join(" "));
         }
         _ => {}
     }
@@ -126,11 +129,11 @@ pub(super) fn hand_over(options: &Options, across: &Across) -> Result<Infallible
 }
 
 /// Under coreutils' `timeout`, which ends with the status that `oshrun` has for it.
-fn within(options: &Options, line: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
+fn within(options: &CommandLine, line: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
     let Some(limit) = options.timeout else {
         return Ok(line);
     };
-    let Some(timeout) = starter::in_path("timeout") else {
+    let Some(timeout) = launcher::in_path("timeout") else {
         return Err(Failure::usage(
             "--timeout on other hosts needs the program timeout (coreutils)",
         ));
@@ -158,10 +161,10 @@ fn forwarded() -> Vec<OsString> {
 }
 
 /// An option that this launcher has nothing for.
-fn refusal(option: &str, starter: &Starter, instead: &str) -> Failure {
+fn refusal(option: &str, launcher: &HostLauncher, instead: &str) -> Failure {
     Failure::usage(format!(
         "{option} cannot be had from {}: {instead}",
-        starter.name()
+        launcher.name()
     ))
 }
 

@@ -1,18 +1,19 @@
-//! The options that say on which hosts, and by what.
+//! The options that choose hosts and launcher.
 
-use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use ferroshmem_bootstrap::environment;
+
 use super::allocation::Allocation;
-use super::starter::Kind;
-use super::{Across, Target, hosts};
+use super::launcher::LauncherKind;
+use super::{HostLaunch, HostSource, list};
 use crate::launch::failure::Failure;
 
 /// Several hosts.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Other hosts")]
-pub(crate) struct Args {
+pub(crate) struct HostOptions {
     /// Runs the PEs on these hosts, at most so many on each (1 if it is not said)
     #[arg(long, value_name = "HOST[:SLOTS],...", conflicts_with = "hostfile")]
     hosts: Option<String>,
@@ -22,7 +23,7 @@ pub(crate) struct Args {
     /// By what PEs on other hosts are started; without it: srun inside an allocation of Slurm's,
     /// else the first that is installed
     #[arg(long, value_name = "WHICH", value_enum)]
-    launcher: Option<Kind>,
+    launcher: Option<LauncherKind>,
     /// One word handed to that launcher as it is
     #[arg(long, value_name = "WORD", allow_hyphen_values = true)]
     launcher_option: Vec<OsString>,
@@ -33,15 +34,16 @@ pub(crate) struct Args {
 
 /// Where a job runs.
 #[derive(Debug)]
-pub(crate) enum Place {
-    /// On this host, and if its slots were given, with at most so many PEs.
-    Here(Option<usize>),
-    Across(Across),
+pub(crate) enum Destination {
+    /// On this host, with at most this many PEs if its slots were given.
+    ThisHost(Option<usize>),
+    /// On the hosts of this launch.
+    Hosts(HostLaunch),
 }
 
-impl Args {
-    /// What was asked for, in an environment that may be that of an allocation.
-    pub(crate) fn place(self) -> Result<Place, Failure> {
+impl HostOptions {
+    /// Where the job is to run, in an environment that may be that of an allocation.
+    pub(crate) fn destination(self) -> Result<Destination, Failure> {
         let agent = match &self.launch_agent {
             None => Vec::new(),
             Some(text) => shlex::split(text)
@@ -50,32 +52,32 @@ impl Args {
                     Failure::usage(format!("--launch-agent \"{text}\" is no command"))
                 })?,
         };
-        let handed_over =
+        let is_forced =
             self.launcher.is_some() || !self.launcher_option.is_empty() || !agent.is_empty();
-        let list = match (&self.hosts, &self.hostfile) {
-            (Some(text), _) => Some(hosts::from_list(text)?),
-            (None, Some(file)) => Some(hosts::from_file(file)?),
+        let hosts = match (&self.hosts, &self.hostfile) {
+            (Some(text), _) => Some(list::from_list(text)?),
+            (None, Some(file)) => Some(list::from_file(file)?),
             (None, None) => None,
         };
-        let target = match list {
-            Some(list) if !handed_over && list.iter().all(hosts::Host::is_here) => {
-                return Ok(Place::Here(Some(hosts::slots(&list))));
+        let source = match hosts {
+            Some(hosts) if !is_forced && hosts.iter().all(list::Host::is_this_host) => {
+                return Ok(Destination::ThisHost(Some(list::slots(&hosts))));
             }
-            Some(list) => Target::Hosts(list),
-            None => match Allocation::around(|name| env::var(name).ok()) {
-                Some(allocation) if handed_over || allocation.nodes > 1 => {
-                    Target::Allocation(allocation)
+            Some(hosts) => HostSource::Hosts(hosts),
+            None => match Allocation::around(environment::value) {
+                Some(allocation) if is_forced || allocation.nodes > 1 => {
+                    HostSource::Allocation(allocation)
                 }
-                None if handed_over => {
+                None if is_forced => {
                     return Err(Failure::usage(
                         "--launcher, --launcher-option and --launch-agent are for other hosts: name them by --hosts or --hostfile",
                     ));
                 }
-                _ => return Ok(Place::Here(None)),
+                _ => return Ok(Destination::ThisHost(None)),
             },
         };
-        Ok(Place::Across(Across {
-            target,
+        Ok(Destination::Hosts(HostLaunch {
+            source,
             kind: self.launcher,
             extra: self.launcher_option,
             agent,

@@ -1,4 +1,4 @@
-//! Machines that run jobs.
+//! Booted virtual machines, which run jobs.
 
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -10,14 +10,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-use super::message::{Order, Report, Start, receive, send};
+use super::job::FOLDER;
+use super::message::{Report, Request, Start, receive, send};
 use super::qemu::Machine;
 use super::{End, Ended, Job, Outcome, Setup, boot, needs};
 
-/// Folder of the jobs' output, below the machines' folder.
-pub(super) const JOBS: &str = "jobs";
-
-/// What comes from a machine; none when it has ended.
+/// A machine and its report; no report when it has ended.
 type Event = (usize, Option<Report>);
 
 /// Booted machines. They end when this is dropped, and with the thread that booted them.
@@ -42,7 +40,7 @@ impl Machines {
         let folder = tempfile::Builder::new()
             .prefix("ferroshmem-machines")
             .tempdir()?;
-        fs::create_dir(folder.path().join(JOBS))?;
+        fs::create_dir(folder.path().join(FOLDER))?;
         let started = Instant::now();
         let (sender, events) = channel();
         let mut all = Self {
@@ -60,7 +58,7 @@ impl Machines {
         }
         for machine in 0..setup.machines {
             let machines = setup.machines;
-            all.tell(machine, &Order::Join { machine, machines })?;
+            all.send(machine, &Request::Join { machine, machines })?;
         }
         all.wait_until_joined(started + setup.timeout)?;
         all.boot_time = started.elapsed();
@@ -93,14 +91,14 @@ impl Machines {
             bail!("there is no machine {}", pe.machine);
         }
         let size = job.pes.len();
-        self.tell(0, &Order::Serve { job: number, size })?;
+        self.send(0, &Request::Serve { job: number, size })?;
         let port = self.wait_for_server(number)?;
-        let folder = self.folder.path().join(JOBS).join(number.to_string());
+        let folder = self.folder.path().join(FOLDER).join(number.to_string());
         fs::create_dir(&folder)?;
         let started = Instant::now();
         for machine in 0..self.machines.len() {
             let pes = starts(job, machine, port);
-            self.tell(machine, &Order::Start { job: number, pes })?;
+            self.send(machine, &Request::Start { job: number, pes })?;
         }
         let (ends, stopped) = self.wait_for_ends(number, size, started + job.timeout)?;
         let time = started.elapsed();
@@ -123,14 +121,14 @@ impl Machines {
                 Some((_, Report::Serving { job, port })) if job == number => return Ok(port),
                 Some(_) => {}
                 None => bail!(
-                    "machine 0 does not answer\n{}",
+                    "machine 0 does not reply\n{}",
                     self.machines[0].last_words()
                 ),
             }
         }
     }
 
-    /// How the PEs end, and why the rig ended them, if it did.
+    /// How the PEs end, and why the cluster ended them, if it did.
     fn wait_for_ends(
         &mut self,
         number: u64,
@@ -153,19 +151,19 @@ impl Machines {
                 None if stopped.is_some() => bail!("PEs do not end"),
                 None => Some("it took too long".to_owned()),
             };
-            // The first reason is the one.
+            // The first reason counts.
             if let Some(reason) = reason
                 && stopped.is_none()
             {
                 stopped = Some(reason);
                 deadline = Instant::now() + Duration::from_secs(30);
-                self.tell_all(&Order::Stop)?;
+                self.send_all(&Request::Stop)?;
             }
         }
         Ok((ends.into_iter().flatten().collect(), stopped))
     }
 
-    /// The next report, or none when it is too late.
+    /// The next report; `None` after the deadline.
     fn next(&mut self, deadline: Instant) -> Result<Option<(usize, Report)>> {
         let left = deadline.saturating_duration_since(Instant::now());
         match self.events.recv_timeout(left) {
@@ -180,19 +178,19 @@ impl Machines {
         }
     }
 
-    fn tell(&mut self, machine: usize, order: &Order) -> Result<()> {
-        send(&mut self.ports[machine], order).with_context(|| {
+    fn send(&mut self, machine: usize, request: &Request) -> Result<()> {
+        send(&mut self.ports[machine], request).with_context(|| {
             let words = self.machines[machine].last_words();
             format!("machine {machine} is lost; the end of its console:\n{words}")
         })
     }
 
-    fn tell_all(&mut self, order: &Order) -> Result<()> {
-        (0..self.machines.len()).try_for_each(|machine| self.tell(machine, order))
+    fn send_all(&mut self, request: &Request) -> Result<()> {
+        (0..self.machines.len()).try_for_each(|machine| self.send(machine, request))
     }
 }
 
-/// The PEs of a machine, with what they need to find the server.
+/// The PEs of a machine, with the variables by which they find the server.
 fn starts(job: &Job, machine: usize, port: u16) -> Vec<Start> {
     let server = super::guest::address(0);
     let start = |(rank, pe): (usize, &super::Pe)| {

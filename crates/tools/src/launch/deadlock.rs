@@ -1,31 +1,30 @@
-//! Finds a job that can never end because a PE left it: it exited with status 0, but
-//! without `shmem_finalize`, and others wait for it.
+//! Deadlock detection: finds a job that can never end because a PE left it. The PE exited with
+//! status 0, but without `shmem_finalize`, and others wait for it.
 //!
 //! Two rules, both applied only once such a PE exists:
 //!
-//! * A PE waits in a collective on a team that the departed PE is a member of and has not
-//!   entered. It never will: hopeless, as soon as the record is [`SETTLED`].
-//! * Every living PE has waited, each in one and the same wait, for [`SILENCE`]. The
-//!   record of a wait other than for a team does not tell who could end it, so all must
-//!   be silent.
+//! * A PE waits in a collective on a team that the exited PE is a member of and has not entered. It
+//!   never will: a deadlock, as soon as the wait has lasted for [`SETTLED`].
+//! * Every living PE has waited, each in one and the same wait, for [`SILENCE`]. The record of a
+//!   wait other than for a team does not say which PE could end it, so all must be silent.
 
 use std::sync::atomic::Ordering::Acquire;
 use std::time::{Duration, Instant};
 
 use ferroshmem_core::job::control::Control;
 
-use super::waits::{Wait, What};
+use super::waits::{Wait, WaitReason};
 
-/// How often to look: each look visits every PE.
+/// Time between checks: each check visits every PE.
 const PERIOD: Duration = Duration::from_millis(50);
 const SETTLED: Duration = Duration::from_millis(100);
 const SILENCE: Duration = Duration::from_secs(1);
 
 /// A wait that nothing will end.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Hopeless {
-    /// The PE that left.
-    pub departed: usize,
+pub(super) struct Deadlock {
+    /// The PE that exited without `shmem_finalize`.
+    pub exited: usize,
     /// The PE that waits.
     pub waiting: usize,
     /// The routine that it waits in.
@@ -34,26 +33,26 @@ pub(super) struct Hopeless {
 
 /// The waits last seen.
 #[derive(Debug, Default)]
-pub(super) struct Stall {
+pub(super) struct DeadlockDetector {
     seen: Vec<Option<(Wait, Instant)>>,
-    looked: Option<Instant>,
+    checked: Option<Instant>,
 }
 
-impl Stall {
-    /// When to look next; `None` means now.
-    pub(super) fn next_look(&self) -> Option<Instant> {
-        self.looked.map(|at| at + PERIOD)
+impl DeadlockDetector {
+    /// When to check next; `None` means now.
+    pub(super) fn next_check(&self) -> Option<Instant> {
+        self.checked.map(|at| at + PERIOD)
     }
 
-    /// Looks at the `living` PEs, given those that `departed`.
-    pub(super) fn look(
+    /// Checks the `living` PEs, given those that have `exited` without `shmem_finalize`.
+    pub(super) fn check(
         &mut self,
         now: Instant,
         control: &Control,
-        departed: &[usize],
+        exited: &[usize],
         living: &[usize],
-    ) -> Option<Hopeless> {
-        self.looked = Some(now);
+    ) -> Option<Deadlock> {
+        self.checked = Some(now);
         self.seen.resize(control.n_pes(), None);
         let mut silent = true;
         for &pe in living {
@@ -71,38 +70,38 @@ impl Stall {
             if age < SETTLED {
                 continue;
             }
-            if let Some(&gone) = departed.iter().find(|d| missed(control, wait, **d)) {
-                return Some(Hopeless::new(gone, pe, wait));
+            if let Some(&gone) = exited.iter().find(|pe| missed(control, wait, **pe)) {
+                return Some(Deadlock::new(gone, pe, wait));
             }
         }
-        let (&first, &gone) = (living.first()?, departed.first()?);
+        let (&first, &gone) = (living.first()?, exited.first()?);
         let (wait, _) = self.seen[first].as_ref().filter(|_| silent)?;
-        Some(Hopeless::new(gone, first, wait))
+        Some(Deadlock::new(gone, first, wait))
     }
 
-    /// Starts anew: the PEs could not run for a while.
+    /// Forgets all waits: the PEs could not run for a while.
     pub(super) fn reset(&mut self) {
         self.seen.clear();
     }
 }
 
-impl Hopeless {
-    fn new(departed: usize, waiting: usize, wait: &Wait) -> Self {
+impl Deadlock {
+    fn new(exited: usize, waiting: usize, wait: &Wait) -> Self {
         Self {
-            departed,
+            exited,
             waiting,
             routine: wait.routine.clone(),
         }
     }
 }
 
-/// Whether `wait` is for a collective that the departed PE `gone` has not entered.
+/// Whether `wait` is for a collective that the exited PE `gone` has not entered.
 fn missed(control: &Control, wait: &Wait, gone: usize) -> bool {
-    let What::Collective {
+    let WaitReason::Collective {
         team: Some(team),
         sequence,
         ..
-    } = wait.what
+    } = wait.reason
     else {
         return false;
     };
@@ -148,22 +147,22 @@ mod tests {
     }
 
     #[test]
-    fn a_collective_that_a_departed_pe_missed() {
+    fn a_collective_that_an_exited_pe_missed() {
         let control = job(3);
         let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
-        let mut stall = Stall::default();
+        let mut detector = DeadlockDetector::default();
         // PE 1 runs throughout, PE 2 has left after entering the collective.
         wait(&control, 0, WaitKind::Team, 5);
         control.team_slot(0, 2).own.entered.store(5, Relaxed);
-        assert_eq!(stall.look(at(0), &control, &[2], &[0, 1]), None);
-        assert_eq!(stall.look(at(2000), &control, &[2], &[0, 1]), None);
+        assert_eq!(detector.check(at(0), &control, &[2], &[0, 1]), None);
+        assert_eq!(detector.check(at(2000), &control, &[2], &[0, 1]), None);
         // Not so the next one.
         wait(&control, 0, WaitKind::Team, 6);
-        assert_eq!(stall.look(at(2050), &control, &[2], &[0, 1]), None);
-        let found = stall.look(at(2150), &control, &[2], &[0, 1]).unwrap();
+        assert_eq!(detector.check(at(2050), &control, &[2], &[0, 1]), None);
+        let found = detector.check(at(2150), &control, &[2], &[0, 1]).unwrap();
         assert_eq!(
-            (found.departed, found.waiting, found.routine.as_str()),
+            (found.exited, found.waiting, found.routine.as_str()),
             (2, 0, "shmem_test")
         );
     }
@@ -184,17 +183,17 @@ mod tests {
         let control = job(3);
         let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
-        let mut stall = Stall::default();
+        let mut detector = DeadlockDetector::default();
         wait(&control, 0, WaitKind::Point, 0);
-        assert_eq!(stall.look(at(0), &control, &[2], &[0, 1]), None);
-        assert_eq!(stall.look(at(5000), &control, &[2], &[0, 1]), None);
+        assert_eq!(detector.check(at(0), &control, &[2], &[0, 1]), None);
+        assert_eq!(detector.check(at(5000), &control, &[2], &[0, 1]), None);
         wait(&control, 1, WaitKind::Lock, 0);
-        assert_eq!(stall.look(at(5050), &control, &[2], &[0, 1]), None);
+        assert_eq!(detector.check(at(5050), &control, &[2], &[0, 1]), None);
         wait(&control, 0, WaitKind::Point, 0);
-        assert_eq!(stall.look(at(5900), &control, &[2], &[0, 1]), None);
-        assert_eq!(stall.look(at(6500), &control, &[2], &[0, 1]), None);
-        assert!(stall.look(at(6900), &control, &[2], &[0, 1]).is_some());
-        stall.reset();
-        assert_eq!(stall.look(at(6950), &control, &[2], &[0, 1]), None);
+        assert_eq!(detector.check(at(5900), &control, &[2], &[0, 1]), None);
+        assert_eq!(detector.check(at(6500), &control, &[2], &[0, 1]), None);
+        assert!(detector.check(at(6900), &control, &[2], &[0, 1]).is_some());
+        detector.reset();
+        assert_eq!(detector.check(at(6950), &control, &[2], &[0, 1]), None);
     }
 }

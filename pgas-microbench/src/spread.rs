@@ -1,4 +1,4 @@
-//! Where many noisy values lie.
+//! Percentiles of noisy values.
 
 /// The 10th, 50th and 90th percentile.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -12,13 +12,12 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// The spread of some values; none if there are none.
+    /// The percentiles of some values, interpolated between neighbours; none without values.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);
         let last = values.len().checked_sub(1)?;
         let at = |percent: usize| {
-            // Between the two nearest values, if there is none at this very place.
             let (below, rest) = (last * percent / 100, last * percent % 100);
             let above = (below + 1).min(last);
             values[below] + (values[above] - values[below]) * rest as f64 / 100.0
@@ -29,6 +28,20 @@ impl Spread {
             high: at(90),
         })
     }
+
+    /// A value without spread.
+    pub fn exactly(value: f64) -> Self {
+        Self {
+            low: value,
+            median: value,
+            high: value,
+        }
+    }
+
+    /// Whether the ranges from low to high overlap.
+    pub fn overlaps(self, other: Self) -> bool {
+        self.low <= other.high && other.low <= self.high
+    }
 }
 
 #[cfg(test)]
@@ -38,21 +51,9 @@ mod tests {
     #[test]
     fn percentiles_of_few_values() {
         assert_eq!(Spread::of([]), None);
-        let one = Spread {
-            low: 7.0,
-            median: 7.0,
-            high: 7.0,
-        };
-        assert_eq!(Spread::of([7.0]), Some(one));
+        assert_eq!(Spread::of([7.0]), Some(Spread::exactly(7.0)));
         let eleven = Spread::of((0..=10).rev().map(f64::from)).unwrap();
-        assert_eq!(
-            eleven,
-            Spread {
-                low: 1.0,
-                median: 5.0,
-                high: 9.0
-            }
-        );
+        assert_eq!([eleven.low, eleven.median, eleven.high], [1.0, 5.0, 9.0]);
         assert_eq!(Spread::of([1.0, 2.0]).unwrap().median, 1.5);
     }
 }

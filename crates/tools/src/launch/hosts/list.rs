@@ -24,7 +24,7 @@ impl fmt::Display for Host {
 
 impl Host {
     /// Whether this is the host on which this runs, by one of its usual names.
-    pub(super) fn is_here(&self) -> bool {
+    pub(super) fn is_this_host(&self) -> bool {
         let here = nix::unistd::gethostname().unwrap_or_default();
         let here = here.to_string_lossy();
         let short = here.split('.').next();
@@ -203,9 +203,9 @@ mod tests {
 
     #[test]
     fn this_host_is_known() {
-        let is_here = |name: &str| Host::parse(name).unwrap().is_here();
-        assert!(is_here("localhost:3") && !is_here("no-such-host"));
+        let is_this_host = |name: &str| Host::parse(name).unwrap().is_this_host();
+        assert!(is_this_host("localhost:3") && !is_this_host("no-such-host"));
         let me = nix::unistd::gethostname().unwrap();
-        assert!(is_here(&me.to_string_lossy()));
+        assert!(is_this_host(&me.to_string_lossy()));
     }
 }

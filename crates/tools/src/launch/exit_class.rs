@@ -1,4 +1,4 @@
-//! What the end of one PE means for the job.
+//! Exit classification: what the end of one PE means for the job.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -7,44 +7,44 @@ use ferroshmem_core::job::region::PeState;
 
 use super::signals;
 
-/// Meaning of a PE's end.
+/// What the end of a PE means for the job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum ExitClass {
     /// It has done its part.
     Done,
-    /// Status 0, but not from `shmem_finalize`: fine unless the others wait for it.
-    Departed,
+    /// Status 0, but not from `shmem_finalize`: an error only if the others wait for it.
+    Unfinalized,
     /// It failed, or asked for the end of the job.
     EndsJob {
         /// Exit status of the job.
         status: u8,
-        /// What to tell the user, if the PE has not.
+        /// The line for the user, unless the PE has printed one.
         line: Option<String>,
         /// Whether the others, past `shmem_finalize` like this PE, may leave by themselves.
         others_leave: bool,
     },
 }
 
-/// Judges PE `pe`, which ran `program` and left `state` and `global_status` (the argument
+/// Classifies the end of PE `pe`, which ran `program` and left `state` and `global_status` (the argument
 /// of `shmem_global_exit`) in its block.
-pub(super) fn judge(
+pub(super) fn classify(
     pe: usize,
     program: &str,
     status: ExitStatus,
     state: PeState,
     global_status: i32,
-) -> Verdict {
+) -> ExitClass {
     if state == PeState::GlobalExit {
         let status = (global_status & 0xff) as u8;
-        return Verdict::EndsJob {
+        return ExitClass::EndsJob {
             status,
             line: None,
             others_leave: false,
         };
     }
     let (job_status, how) = match (status.code(), status.signal()) {
-        (Some(0), _) if state == PeState::Finalized => return Verdict::Done,
-        (Some(0), _) => return Verdict::Departed,
+        (Some(0), _) if state == PeState::Finalized => return ExitClass::Done,
+        (Some(0), _) => return ExitClass::Unfinalized,
         (Some(code), _) => (code as u8, format!("exited with status {code}")),
         (None, signal) => {
             let signal = signal.unwrap_or(libc::SIGKILL);
@@ -63,7 +63,7 @@ pub(super) fn judge(
         }
     };
     let line = format!("PE {pe} (\"{program}\") {how}; ended the job");
-    Verdict::EndsJob {
+    ExitClass::EndsJob {
         status: job_status,
         line: (state != PeState::Reported).then_some(line),
         others_leave: state == PeState::Finalized,
@@ -80,7 +80,7 @@ fn meaning(signal: i32) -> Option<&'static str> {
         libc::SIGABRT => "aborted",
         libc::SIGTRAP => "trace trap",
         libc::SIGSYS => "forbidden system call",
-        libc::SIGPIPE => "nobody reads its output",
+        libc::SIGPIPE => "no process reads its output",
         libc::SIGXCPU => "processor time limit",
         libc::SIGXFSZ => "file size limit",
         libc::SIGKILL => "by a user, or for lack of memory",
@@ -93,12 +93,12 @@ fn meaning(signal: i32) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    fn exited(code: i32, state: PeState) -> Verdict {
-        judge(2, "./a", ExitStatus::from_raw(code << 8), state, 0x107)
+    fn exited(code: i32, state: PeState) -> ExitClass {
+        classify(2, "./a", ExitStatus::from_raw(code << 8), state, 0x107)
     }
 
-    fn killed(wait_status: i32) -> Verdict {
-        judge(
+    fn killed(wait_status: i32) -> ExitClass {
+        classify(
             2,
             "./a",
             ExitStatus::from_raw(wait_status),
@@ -107,9 +107,9 @@ mod tests {
         )
     }
 
-    fn parts(verdict: Verdict) -> (u8, Option<String>, bool) {
-        match verdict {
-            Verdict::EndsJob {
+    fn parts(class: ExitClass) -> (u8, Option<String>, bool) {
+        match class {
+            ExitClass::EndsJob {
                 status,
                 line,
                 others_leave,
@@ -120,9 +120,9 @@ mod tests {
 
     #[test]
     fn good_ends() {
-        assert_eq!(exited(0, PeState::Finalized), Verdict::Done);
-        assert_eq!(exited(0, PeState::Started), Verdict::Departed);
-        assert_eq!(exited(0, PeState::Initialized), Verdict::Departed);
+        assert_eq!(exited(0, PeState::Finalized), ExitClass::Done);
+        assert_eq!(exited(0, PeState::Started), ExitClass::Unfinalized);
+        assert_eq!(exited(0, PeState::Initialized), ExitClass::Unfinalized);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Building the programs, by the makefiles that users have too.
+//! Building programs: by a compiler wrapper, or by the makefiles that users have too.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,30 @@ use anyhow::{Context, Result, bail};
 use crate::implementation::Implementation;
 use crate::plan::Suite;
 
-/// Where programs are built, each library's in a folder of its own.
+/// Runs a command that builds something.
+///
+/// # Errors
+/// If it fails; its messages are in the error.
+pub fn run(command: &mut Command) -> Result<()> {
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("cannot run {command:?}"))?;
+    if !output.status.success() {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        bail!("{command:?} failed: {}", errors.trim());
+    }
+    Ok(())
+}
+
+/// Builds the suites, each with every library in a folder of its own.
 #[derive(Debug)]
-pub struct Workshop {
+pub struct Builder {
     folder: PathBuf,
     built: BTreeMap<(Suite, String), Result<PathBuf, String>>,
 }
 
-impl Workshop {
+impl Builder {
     /// Builds below `folder`.
     pub fn new(folder: &Path) -> Self {
         Self {
@@ -25,21 +41,21 @@ impl Workshop {
         }
     }
 
-    /// The folder with the programs of a suite, which are built when they are first asked for.
+    /// The folder with the programs of a suite, which are built at the first call.
     ///
     /// # Errors
-    /// If they cannot be built; what the compiler said is in the error, each time.
+    /// If they cannot be built; the compiler's messages are in the error, each time.
     pub fn programs(&mut self, suite: Suite, with: &Implementation) -> Result<PathBuf> {
         let folder = &self.folder;
         let result = self
             .built
             .entry((suite, with.slug()))
-            .or_insert_with(|| build(folder, suite, with).map_err(|e| format!("{e:#}")));
+            .or_insert_with(|| make(folder, suite, with).map_err(|e| format!("{e:#}")));
         result.clone().map_err(anyhow::Error::msg)
     }
 }
 
-fn build(folder: &Path, suite: Suite, with: &Implementation) -> Result<PathBuf> {
+fn make(folder: &Path, suite: Suite, with: &Implementation) -> Result<PathBuf> {
     let build = folder.join(with.slug()).join(suite.folder());
     let target = suite
         .target(with.family, &build)
@@ -53,18 +69,11 @@ fn build(folder: &Path, suite: Suite, with: &Implementation) -> Result<PathBuf> 
     } else {
         "OSHCC"
     };
-    let mut make = Command::new("make");
-    make.arg("--silent")
-        .arg("-C")
+    run(Command::new("make")
+        .args(["--silent", "-C"])
         .arg(source)
         .arg(target)
         .arg(format!("{variable}={}", with.compiler.display()))
-        .arg(format!("BUILD={}", build.display()))
-        .stdin(Stdio::null());
-    let output = make.output().context("cannot run make")?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        bail!("{make:?} failed: {}", said.trim());
-    }
+        .arg(format!("BUILD={}", build.display())))?;
     Ok(build)
 }

@@ -1,8 +1,8 @@
-//! The process that keeps a rig: PID 1 of a namespace around those of all hosts. It has the
-//! other ends of their links.
+//! The supervisor of a cluster: PID 1 of a namespace around those of all hosts. It owns the
+//! bridge and the other ends of the hosts' links.
 
 use super::relay::Relay;
-use super::{NAMES, SHARED, network, roles, wire};
+use super::{NAMES, SHARED, network, wire};
 use anyhow::{Context, Result, bail, ensure};
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
@@ -21,26 +21,27 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio, exit};
 use std::thread;
 
-/// Name of the keeper's socket in the rig's folder.
-const SOCKET: &str = "keeper";
+/// Name of the supervisor's socket in the cluster's folder.
+const SOCKET: &str = "supervisor";
 
-/// Makes the rig's namespaces and runs the keeper in them. Standard input is the connection to
-/// the process that wants the rig.
+/// Makes the cluster's namespaces and runs the supervisor in them. Standard input is the connection to
+/// the process that makes the cluster.
 pub(super) fn start(words: Vec<String>) -> Result<i32> {
     let control = control()?;
     let run = || -> Result<i32> {
         make_namespaces()?;
-        let mut keeper = Command::new("/proc/self/exe")
-            .arg0(roles::KEEPER)
+        let mut supervisor = Command::new("/proc/self/exe")
+            .arg0(wire::SUPERVISOR)
             .args(words)
             .spawn()?;
-        Ok(keeper.wait()?.code().unwrap_or(1))
+        Ok(supervisor.wait()?.code().unwrap_or(1))
     };
     run().or_else(|error| report(&control, &error))
 }
 
-/// The keeper: `words` has the number of hosts. It ends with whoever wanted the rig.
-pub(super) fn keep(words: &[String]) -> Result<i32> {
+/// Runs the supervisor; `words` has the number of hosts. It ends when the process that made the cluster
+/// ends.
+pub(super) fn supervise(words: &[String]) -> Result<i32> {
     set_pdeathsig(Signal::SIGKILL)?;
     let control = control()?;
     match make(words) {
@@ -48,7 +49,7 @@ pub(super) fn keep(words: &[String]) -> Result<i32> {
             let folder = fs::File::open(SHARED)?;
             wire::send_files(&control, &[folder.as_fd()], 0)?;
             thread::spawn(move || serve(&listener, &hosts));
-            // Nothing is ever sent: this is the end of the other side.
+            // Nothing is ever sent: the read returns when the other side has closed.
             let _ = (&control).read(&mut [0]);
             exit(0)
         }
@@ -60,7 +61,7 @@ fn control() -> Result<UnixStream> {
     Ok(UnixStream::from(stdin().as_fd().try_clone_to_owned()?))
 }
 
-/// Tells the other side why there is no rig: a file, with the length of the text, and the text.
+/// Sends the reason why the cluster could not be made: the length of the text, then the text.
 fn report(control: &UnixStream, error: &anyhow::Error) -> Result<i32> {
     let text = format!("{error:#}");
     wire::send_files(control, &[], text.len())?;
@@ -68,7 +69,7 @@ fn report(control: &UnixStream, error: &anyhow::Error) -> Result<i32> {
     Ok(1)
 }
 
-/// Namespaces of a superuser, or those of a user who becomes one in a user namespace.
+/// Makes namespaces as a superuser, or within a user namespace where this user is one.
 fn make_namespaces() -> Result<()> {
     let (user, group) = (Uid::current(), Gid::current());
     let flags = CloneFlags::CLONE_NEWNET
@@ -104,7 +105,7 @@ fn make(words: &[String]) -> Result<(Vec<Child>, UnixListener)> {
     mount(Some("proc"), "/proc", Some("proc"), MsFlags::empty(), none)
         .context("cannot mount /proc")?;
     mount(
-        Some("rig"),
+        Some("cluster"),
         "/run",
         Some("tmpfs"),
         MsFlags::empty(),
@@ -114,7 +115,7 @@ fn make(words: &[String]) -> Result<(Vec<Child>, UnixListener)> {
     let programs = Path::new(SHARED).join("bin");
     fs::create_dir_all(&programs)?;
     let program = fs::read_link("/proc/self/exe")?;
-    for name in [roles::AGENT, roles::FAULT] {
+    for name in [wire::AGENT, wire::FAULT] {
         symlink(&program, programs.join(name))?;
     }
     network::make_bridge()?;
@@ -126,7 +127,7 @@ fn make(words: &[String]) -> Result<(Vec<Child>, UnixListener)> {
 
 fn make_host(hosts: usize, host: usize) -> Result<Child> {
     let mut process = Command::new("/proc/self/exe")
-        .arg0(roles::HOST)
+        .arg0(wire::HOST)
         .args([hosts.to_string(), host.to_string()])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -141,13 +142,15 @@ fn make_host(hosts: usize, host: usize) -> Result<Child> {
     Ok(process)
 }
 
-/// Has the keeper of the rig in `folder` change a link: `HOST up|down|clear|IMPAIRMENT`.
-pub(super) fn ask(folder: &Path, what: &str) -> Result<()> {
-    let keeper = UnixStream::connect(folder.join(SOCKET)).context("there is no rig here")?;
-    (&keeper).write_all(format!("{what}\n").as_bytes())?;
-    match wire::line(&keeper)?.as_str() {
+/// Requests a change of a link from the supervisor of the cluster in `folder`:
+/// `HOST up|down|clear|IMPAIRMENT`.
+pub(super) fn request(folder: &Path, what: &str) -> Result<()> {
+    let supervisor =
+        UnixStream::connect(folder.join(SOCKET)).context("there is no cluster here")?;
+    (&supervisor).write_all(format!("{what}\n").as_bytes())?;
+    match wire::line(&supervisor)?.as_str() {
         "done" => Ok(()),
-        "" => bail!("the rig has ended"),
+        "" => bail!("the cluster has ended"),
         error => bail!("{error}"),
     }
 }
@@ -156,12 +159,12 @@ fn serve(listener: &UnixListener, hosts: &[Child]) {
     let mut relays = HashMap::new();
     for client in listener.incoming().flatten() {
         let done = wire::line(&client).and_then(|what| change(&what, hosts.len(), &mut relays));
-        let answer = match done {
+        let reply = match done {
             Ok(()) => "done\n".to_owned(),
             Err(error) => format!("{error:#}\n"),
         };
-        // A client that has gone does not need it.
-        let _ = (&client).write_all(answer.as_bytes());
+        // A client that has ended needs no reply.
+        let _ = (&client).write_all(reply.as_bytes());
     }
 }
 

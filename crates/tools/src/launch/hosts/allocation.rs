@@ -1,5 +1,10 @@
 //! What Slurm gave to the job around `oshrun`, from the variables that it sets.
 
+use ferroshmem_bootstrap::environment::{
+    SLURM_JOB_CPUS_PER_NODE, SLURM_JOB_ID, SLURM_JOB_NUM_NODES, SLURM_NNODES, SLURM_NTASKS,
+    SLURM_STEP_ID, Variable,
+};
+
 /// Nodes and places for tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Allocation {
@@ -15,17 +20,17 @@ const FIRST_SPECIAL_STEP: u32 = 0xffff_fff0;
 
 impl Allocation {
     /// The one that these variables are of; none inside of a task, whose own job is running.
-    pub(super) fn around(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
-        let number = |name: &str| variable(name)?.parse::<usize>().ok();
-        variable("SLURM_JOB_ID")?;
-        let step = variable("SLURM_STEP_ID").and_then(|s| s.parse::<u32>().ok());
+    pub(super) fn around(variable: impl Fn(&Variable) -> Option<String>) -> Option<Self> {
+        let number = |v: &Variable| variable(v)?.parse::<usize>().ok();
+        variable(&SLURM_JOB_ID)?;
+        let step = variable(&SLURM_STEP_ID).and_then(|s| s.parse::<u32>().ok());
         if step.is_some_and(|step| step < FIRST_SPECIAL_STEP) {
             return None;
         }
         Some(Self {
-            nodes: number("SLURM_JOB_NUM_NODES").or_else(|| number("SLURM_NNODES"))?,
-            tasks: number("SLURM_NTASKS"),
-            cores: variable("SLURM_JOB_CPUS_PER_NODE").and_then(|text| total(&text)),
+            nodes: number(&SLURM_JOB_NUM_NODES).or_else(|| number(&SLURM_NNODES))?,
+            tasks: number(&SLURM_NTASKS),
+            cores: variable(&SLURM_JOB_CPUS_PER_NODE).and_then(|text| total(&text)),
         })
     }
 
@@ -53,8 +58,8 @@ mod tests {
     use super::*;
 
     fn around(variables: &[(&str, &str)]) -> Option<Allocation> {
-        Allocation::around(|name| {
-            let found = variables.iter().find(|(n, _)| *n == name);
+        Allocation::around(|variable| {
+            let found = variables.iter().find(|(n, _)| *n == variable.name);
             found.map(|(_, value)| (*value).to_owned())
         })
     }

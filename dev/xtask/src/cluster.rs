@@ -1,4 +1,4 @@
-//! `cargo xtask rig`: tests in rigs of several hosts on this machine.
+//! `cargo xtask cluster`: tests in clusters of several hosts on this machine.
 
 use crate::run::run;
 use crate::{PREFIX_VARIABLE, install, workspace};
@@ -9,11 +9,11 @@ use clap::{Args, Subcommand};
 #[derive(Args)]
 pub(crate) struct Options {
     #[command(subcommand)]
-    rig: Rig,
+    cluster: Cluster,
 }
 
 #[derive(Subcommand)]
-enum Rig {
+enum Cluster {
     /// Programs on hosts made of namespaces, started by Hydra, Open MPI and Slurm; faults
     Hosts {
         /// Every program in every placement by every launcher: about an hour
@@ -39,9 +39,9 @@ enum Rig {
 pub(crate) fn main(options: &Options) -> Result<()> {
     let prefix = workspace::target()?.join("test-prefix");
     install::into(&prefix, false)?;
-    let (suite, tests, full, filter) = match &options.rig {
-        Rig::Hosts { full, filter } => ("nodes", "hosts", full, filter),
-        Rig::Machines { full, filter } => ("machines", "machines", full, filter),
+    let (suite, tests, full, filter) = match &options.cluster {
+        Cluster::Hosts { full, filter } => ("nodes", "hosts", full, filter),
+        Cluster::Machines { full, filter } => ("machines", "machines", full, filter),
     };
     let mut command = workspace::cargo("test");
     command

@@ -1,4 +1,4 @@
-//! The steps by which a job is ended.
+//! Shutdown: the steps by which a job is ended.
 
 use std::time::{Duration, Instant};
 
@@ -6,17 +6,17 @@ use nix::sys::signal::Signal;
 
 use super::descendants::GRACE;
 
-/// How long PEs may take to follow a signal that a user sent through `oshrun`.
+/// How long PEs may take to end after a signal that a user sent through `oshrun`.
 const GRACE_AFTER_SIGNAL: Duration = Duration::from_secs(2);
 /// How long PEs past `shmem_finalize` may take to leave by themselves.
 const LEAVE: Duration = Duration::from_millis(500);
-/// A second request to end counts as impatience only after this: a signal to the process
-/// group arrives more than once.
+/// Time after which a second request to end kills the PEs. Before it, the request may be the same
+/// signal again: a signal to the process group arrives more than once.
 const REPEATED: Duration = Duration::from_millis(500);
 
 /// A job that is being ended.
 #[derive(Debug)]
-pub(super) struct Ending {
+pub(super) struct Shutdown {
     /// The job's exit status.
     pub status: u8,
     begun: Instant,
@@ -25,7 +25,7 @@ pub(super) struct Ending {
     kills: bool,
 }
 
-impl Ending {
+impl Shutdown {
     fn new(status: u8, terminate: Option<Duration>, kill: Duration) -> Self {
         let begun = Instant::now();
         let terminate_at = terminate.map(|t| begun + t);
@@ -48,7 +48,7 @@ impl Ending {
         Self::new(status, Some(LEAVE), LEAVE + GRACE)
     }
 
-    /// The PEs have got a signal to end: SIGKILL for those that do not.
+    /// The PEs have received a signal to end: SIGKILL later for those that do not.
     pub(super) fn after_signal(status: u8) -> Self {
         Self::new(status, None, GRACE_AFTER_SIGNAL)
     }
@@ -58,13 +58,13 @@ impl Ending {
         Self::new(status, None, Duration::ZERO)
     }
 
-    /// Whether the PEs have been told to end.
+    /// Whether the PEs have received a signal to end.
     pub(super) fn has_begun(&self) -> bool {
         self.terminate_at.is_none()
     }
 
-    /// Another reason to end: no step later than that asks for, and on a second signal
-    /// no more patience. The status stays.
+    /// Another reason to end: no step comes later than `other` has it, and a second signal kills at
+    /// once. The status stays.
     pub(super) fn hasten(&mut self, other: &Self) {
         if let Some(at) = self.terminate_at {
             self.terminate_at = Some(other.terminate_at.map_or(at, |o| o.min(at)));
@@ -103,37 +103,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_of_an_end() {
-        let mut ending = Ending::now(3);
-        let start = ending.begun;
-        assert!(!ending.has_begun());
-        assert_eq!(ending.due(start), Some(Signal::SIGTERM));
-        assert!(ending.has_begun());
-        assert_eq!(ending.due(start + GRACE / 2), None);
-        assert_eq!(ending.due(start + GRACE), Some(Signal::SIGKILL));
+    fn steps_of_a_shutdown() {
+        let mut shutdown = Shutdown::now(3);
+        let start = shutdown.begun;
+        assert!(!shutdown.has_begun());
+        assert_eq!(shutdown.due(start), Some(Signal::SIGTERM));
+        assert!(shutdown.has_begun());
+        assert_eq!(shutdown.due(start + GRACE / 2), None);
+        assert_eq!(shutdown.due(start + GRACE), Some(Signal::SIGKILL));
     }
 
     #[test]
-    fn an_end_can_be_hastened() {
-        let mut ending = Ending::soon(1);
-        let start = ending.begun;
-        assert_eq!(ending.due(start), None);
-        ending.hasten(&Ending::now(9));
-        assert_eq!(ending.due(Instant::now()), Some(Signal::SIGTERM));
-        assert_eq!(ending.status, 1);
-        ending.hasten(&Ending::at_once(137));
-        assert_eq!(ending.due(Instant::now()), Some(Signal::SIGKILL));
+    fn a_shutdown_can_be_hastened() {
+        let mut shutdown = Shutdown::soon(1);
+        let start = shutdown.begun;
+        assert_eq!(shutdown.due(start), None);
+        shutdown.hasten(&Shutdown::now(9));
+        assert_eq!(shutdown.due(Instant::now()), Some(Signal::SIGTERM));
+        assert_eq!(shutdown.status, 1);
+        shutdown.hasten(&Shutdown::at_once(137));
+        assert_eq!(shutdown.due(Instant::now()), Some(Signal::SIGKILL));
     }
 
     #[test]
     fn a_signal_that_arrives_twice_is_one() {
-        let mut ending = Ending::after_signal(130);
-        let start = ending.begun;
-        ending.hasten(&Ending::after_signal(130));
-        assert_eq!(ending.due(start + GRACE_AFTER_SIGNAL / 2), None);
-        let mut later = Ending::after_signal(130);
+        let mut shutdown = Shutdown::after_signal(130);
+        let start = shutdown.begun;
+        shutdown.hasten(&Shutdown::after_signal(130));
+        assert_eq!(shutdown.due(start + GRACE_AFTER_SIGNAL / 2), None);
+        let mut later = Shutdown::after_signal(130);
         later.begun = start + REPEATED * 2;
-        ending.hasten(&later);
-        assert_eq!(ending.due(start + REPEATED * 2), Some(Signal::SIGKILL));
+        shutdown.hasten(&later);
+        assert_eq!(shutdown.due(start + REPEATED * 2), Some(Signal::SIGKILL));
     }
 }

@@ -3,32 +3,32 @@
 
 use std::ffi::OsString;
 
-use super::starter::Starter;
-use super::{Across, forwarded, refusal};
+use super::launcher::HostLauncher;
+use super::{HostLaunch, forwarded, refusal};
 use crate::launch::failure::Failure;
-use crate::launch::options::{Binding, Options};
+use crate::launch::options::{Binding, CommandLine};
 
 /// The command line.
 pub(super) fn command(
-    options: &Options,
-    across: &Across,
-    starter: &Starter,
+    options: &CommandLine,
+    launch: &HostLaunch,
+    launcher: &HostLauncher,
 ) -> Result<Vec<OsString>, Failure> {
     if options.output.is_some() {
         let instead = "it names files in a way of its own: --launcher-option, or --launcher hydra";
-        return Err(refusal("--output", starter, instead));
+        return Err(refusal("--output", launcher, instead));
     }
-    let mut line: Vec<OsString> = vec![starter.path.clone().into()];
-    if !across.agent.is_empty() {
-        let agent = across.agent.join(" ");
-        let option = match starter.is_prte {
+    let mut line: Vec<OsString> = vec![launcher.path.clone().into()];
+    if !launch.agent.is_empty() {
+        let agent = launch.agent.join(" ");
+        let option = match launcher.is_prte {
             true => ["--prtemca", "plm_ssh_agent"],
             false => ["--mca", "plm_rsh_agent"],
         };
         line.extend(option.map(OsString::from));
         line.push(agent.into());
     }
-    if let Some(hosts) = across.host_list() {
+    if let Some(hosts) = launch.host_list() {
         line.extend(["--host".into(), hosts.into()]);
     }
     let binding = match options.bind_to {
@@ -37,13 +37,13 @@ pub(super) fn command(
     };
     line.extend(["--map-by", "slot", "--bind-to", binding].map(OsString::from));
     if options.label {
-        let option: &[&str] = match starter.is_prte {
+        let option: &[&str] = match launcher.is_prte {
             true => &["--output", "tag"],
             false => &["--tag-output"],
         };
         line.extend(option.iter().map(OsString::from));
     }
-    line.extend(across.extra.iter().cloned());
+    line.extend(launch.extra.iter().cloned());
     let inherited = forwarded();
     for (i, section) in options.sections.iter().enumerate() {
         if i > 0 {

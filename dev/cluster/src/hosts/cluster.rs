@@ -1,8 +1,8 @@
-//! A rig, as the process that made it has it.
+//! A cluster of hosts, for the process that made it.
 
 use super::network::Impairment;
 use super::process::Command;
-use super::{MOST_HOSTS, NAMES, keeper, roles, wire};
+use super::{MOST_HOSTS, NAMES, supervisor, wire};
 use anyhow::{Context, Result, bail, ensure};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
@@ -20,18 +20,18 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Attempts at killing what makes new processes meanwhile, and how long killed ones may take.
+/// Attempts at killing processes that keep starting others, and the time that killed ones may take to end.
 const SWEEPS: usize = 20;
 const SWEEP: Duration = Duration::from_millis(200);
 
-/// Hosts on a network of their own. Dropped, all of it is gone.
+/// Hosts on a network of their own. Dropping it removes all of them.
 #[derive(Debug)]
-pub struct Rig {
-    keeper: Child,
+pub struct Cluster {
+    supervisor: Child,
     control: Option<UnixStream>,
     folder: File,
     hosts: Vec<Host>,
-    /// Processes that belong to the rig: daemons.
+    /// Processes that belong to the cluster and not to a job: daemons.
     services: Mutex<BTreeSet<Pid>>,
 }
 
@@ -54,7 +54,7 @@ pub struct HostProcess {
     pub command: String,
 }
 
-impl Rig {
+impl Cluster {
     /// Makes hosts with the names `a`, `b`, ... and a network between them.
     ///
     /// # Errors
@@ -62,11 +62,11 @@ impl Rig {
     pub fn new(hosts: usize) -> Result<Self> {
         ensure!(
             (1..=MOST_HOSTS).contains(&hosts),
-            "a rig has 1 to {MOST_HOSTS} hosts, not {hosts}"
+            "a cluster has 1 to {MOST_HOSTS} hosts, not {hosts}"
         );
         let (control, theirs) = UnixStream::pair()?;
-        let mut keeper = std::process::Command::new("/proc/self/exe")
-            .arg0(roles::START)
+        let mut supervisor = std::process::Command::new("/proc/self/exe")
+            .arg0(wire::START)
             .arg(hosts.to_string())
             .stdin(OwnedFd::from(theirs))
             .stdout(Stdio::null())
@@ -75,11 +75,11 @@ impl Rig {
         let Some(folder) = files.into_iter().next() else {
             let mut text = vec![0; length];
             (&control).read_exact(&mut text)?;
-            keeper.wait()?;
+            supervisor.wait()?;
             bail!("{}", String::from_utf8_lossy(&text));
         };
-        let mut rig = Self {
-            keeper,
+        let mut cluster = Self {
+            supervisor,
             control: Some(control),
             folder: folder.into(),
             hosts: Vec::new(),
@@ -87,15 +87,15 @@ impl Rig {
         };
         for name in &NAMES[..hosts] {
             // The credentials of the other side are those of the process that listens.
-            let peer = getsockopt(&rig.connect(name)?, PeerCredentials)?;
+            let peer = getsockopt(&cluster.connect(name)?, PeerCredentials)?;
             let init = Pid::from_raw(peer.pid());
-            rig.hosts.push(Host {
+            cluster.hosts.push(Host {
                 name,
                 init,
                 namespace: fs::read_link(format!("/proc/{init}/ns/pid"))?,
             });
         }
-        Ok(rig)
+        Ok(cluster)
     }
 
     /// Names of the hosts.
@@ -103,7 +103,7 @@ impl Rig {
         self.hosts.iter().map(|host| host.name)
     }
 
-    /// The rig's folder: a path that this process can use, of what is `/run/rig` in the hosts.
+    /// The path by which this process reaches the cluster's folder, `/run/cluster` in the hosts.
     pub fn folder(&self) -> PathBuf {
         format!("/proc/self/fd/{}", self.folder.as_raw_fd()).into()
     }
@@ -116,22 +116,22 @@ impl Rig {
     ) -> Command<'_> {
         let names = self.hosts().collect::<Vec<_>>().join(",");
         Command::new(self, host, words.into_iter().map(Into::into).collect())
-            .env("RIG_HOSTS", names)
+            .env("CLUSTER_HOSTS", names)
             .env("TMPDIR", "/tmp")
-            // Open MPI's files are named by host and process numbers, which other rigs have, too.
+            // Open MPI names files by host and process numbers, which other clusters have, too.
             .env("OMPI_MCA_orte_tmpdir_base", "/run")
     }
 
     pub(super) fn connect(&self, host: &str) -> Result<UnixStream> {
         let known = NAMES.contains(&host) && self.folder().join(host).exists();
-        ensure!(known, "there is no host {host} in this rig");
+        ensure!(known, "there is no host {host} in this cluster");
         UnixStream::connect(self.folder().join(host))
             .with_context(|| format!("host {host} has ended"))
     }
 
     fn host(&self, name: &str) -> Result<&Host> {
         let found = self.hosts.iter().find(|host| host.name == name);
-        found.with_context(|| format!("there is no host {name} in this rig"))
+        found.with_context(|| format!("there is no host {name} in this cluster"))
     }
 
     /// The processes in a host, but not its PID 1.
@@ -147,14 +147,14 @@ impl Rig {
             let namespace = fs::read_link(format!("/proc/{pid}/ns/pid"));
             *pid != host.init && namespace.is_ok_and(|n| n == host.namespace)
         });
-        Ok(found.filter_map(look_at).collect())
+        Ok(found.filter_map(inspect).collect())
     }
 
-    /// Takes all processes that run now for the rig's own: they are not the job's.
+    /// Marks all processes that run now as services of the cluster, which belong to no job.
     ///
     /// # Errors
     /// If processes cannot be listed.
-    pub fn keep_processes(&self) -> Result<()> {
+    pub fn mark_services(&self) -> Result<()> {
         let mut services = BTreeSet::new();
         for host in self.hosts() {
             services.extend(self.processes(host)?.iter().map(|p| p.pid));
@@ -163,17 +163,17 @@ impl Rig {
         Ok(())
     }
 
-    /// The processes in all hosts that are not the rig's own, as `host: command`, once there are
-    /// none or so much time has passed.
+    /// The processes of jobs in all hosts, as `host: command`, once there are
+    /// none or `limit` has passed.
     ///
     /// # Errors
     /// If processes cannot be listed.
-    pub fn left_after(&self, limit: Duration) -> Result<Vec<String>> {
+    pub fn remaining_after(&self, limit: Duration) -> Result<Vec<String>> {
         let start = Instant::now();
         loop {
             let mut left = Vec::new();
             for host in self.hosts() {
-                let own = self.foreign(host)?;
+                let own = self.job_processes(host)?;
                 left.extend(own.iter().map(|p| format!("{host}: {}", p.command)));
             }
             if left.is_empty() || start.elapsed() > limit {
@@ -183,14 +183,14 @@ impl Rig {
         }
     }
 
-    fn foreign(&self, host: &str) -> Result<Vec<HostProcess>> {
+    fn job_processes(&self, host: &str) -> Result<Vec<HostProcess>> {
         let mut found = self.processes(host)?;
         let services = self.services.lock().unwrap_or_else(PoisonError::into_inner);
         found.retain(|p| !services.contains(&p.pid));
         Ok(found)
     }
 
-    /// Kills all processes in all hosts that are not the rig's own, and waits until they are gone.
+    /// Kills all processes of jobs in all hosts, and waits until they are gone.
     ///
     /// # Errors
     /// If one cannot be killed.
@@ -198,12 +198,12 @@ impl Rig {
         let mut last = Vec::new();
         for _ in 0..SWEEPS {
             for host in self.hosts() {
-                for process in self.foreign(host)? {
-                    // It may have ended meanwhile, which is as good.
+                for process in self.job_processes(host)? {
+                    // The process may have ended meanwhile.
                     let _ = kill(process.pid, Signal::SIGKILL);
                 }
             }
-            last = self.left_after(SWEEP)?;
+            last = self.remaining_after(SWEEP)?;
             if last.is_empty() {
                 return Ok(());
             }
@@ -222,7 +222,7 @@ impl Rig {
         Ok(kill(process.pid, signal)?)
     }
 
-    /// Turns a host off: nothing of it is heard again, no connection is closed.
+    /// Turns a host off: its link goes down and all its processes are killed; no connection is closed.
     ///
     /// # Errors
     /// If it is off already.
@@ -236,15 +236,15 @@ impl Rig {
     /// # Errors
     /// If the host is off.
     pub fn link_down(&self, host: &str) -> Result<()> {
-        keeper::ask(&self.folder(), &format!("{host} down"))
+        supervisor::request(&self.folder(), &format!("{host} down"))
     }
 
-    /// Mends it.
+    /// Restores a host's link.
     ///
     /// # Errors
     /// If the host is off.
     pub fn link_up(&self, host: &str) -> Result<()> {
-        keeper::ask(&self.folder(), &format!("{host} up"))
+        supervisor::request(&self.folder(), &format!("{host} up"))
     }
 
     /// Makes a host's link slow and lossy, in both directions.
@@ -252,28 +252,28 @@ impl Rig {
     /// # Errors
     /// If the host is off.
     pub fn impair(&self, host: &str, how: Impairment) -> Result<()> {
-        keeper::ask(&self.folder(), &format!("{host} {how}"))
+        supervisor::request(&self.folder(), &format!("{host} {how}"))
     }
 
-    /// Undoes [`Rig::impair`].
+    /// Undoes [`Cluster::impair`].
     ///
     /// # Errors
     /// If the host is off.
     pub fn clear(&self, host: &str) -> Result<()> {
-        keeper::ask(&self.folder(), &format!("{host} clear"))
+        supervisor::request(&self.folder(), &format!("{host} clear"))
     }
 }
 
-impl Drop for Rig {
+impl Drop for Cluster {
     fn drop(&mut self) {
-        // The keeper ends, and with it, being the first of its namespace, all the others.
+        // The supervisor ends; it is the first process of its namespace, so the kernel ends all others.
         drop(self.control.take());
-        let _ = self.keeper.wait();
+        let _ = self.supervisor.wait();
     }
 }
 
-/// A process with its ids, unless it is gone or only its parent has not asked for it yet.
-fn look_at(pid: Pid) -> Option<HostProcess> {
+/// A process with its ids, unless it is gone or a zombie.
+fn inspect(pid: Pid) -> Option<HostProcess> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let field = |name: &str| {
         status

@@ -2,25 +2,25 @@
 
 use std::ffi::OsString;
 
-use super::Across;
-use super::starter::Starter;
+use super::HostLaunch;
+use super::launcher::HostLauncher;
 use crate::launch::failure::Failure;
-use crate::launch::options::{Binding, Options};
+use crate::launch::options::{Binding, CommandLine};
 
 /// Arguments of the agent, by an environment variable: the option takes its name only.
 pub(super) const AGENT_ARGUMENTS: &str = "HYDRA_LAUNCHER_EXTRA_ARGS";
 
 /// The command line.
 pub(super) fn command(
-    options: &Options,
-    across: &Across,
-    starter: &Starter,
+    options: &CommandLine,
+    launch: &HostLaunch,
+    launcher: &HostLauncher,
 ) -> Result<Vec<OsString>, Failure> {
-    let mut line: Vec<OsString> = vec![starter.path.clone().into()];
-    if let Some(agent) = across.agent.first() {
+    let mut line: Vec<OsString> = vec![launcher.path.clone().into()];
+    if let Some(agent) = launch.agent.first() {
         line.extend(["-launcher", "ssh", "-launcher-exec", agent].map(OsString::from));
     }
-    if let Some(hosts) = across.host_list() {
+    if let Some(hosts) = launch.host_list() {
         line.extend(["-hosts".into(), hosts.into()]);
     }
     if options.bind_to == Binding::Core {
@@ -34,7 +34,7 @@ pub(super) fn command(
             line.extend([option.into(), dir.join(format!("pe.%r.{end}")).into()]);
         }
     }
-    line.extend(across.extra.iter().cloned());
+    line.extend(launch.extra.iter().cloned());
     for (i, section) in options.sections.iter().enumerate() {
         if i > 0 {
             line.push(":".into());

@@ -4,27 +4,27 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::starter::Starter;
-use super::{Across, refusal};
+use super::launcher::HostLauncher;
+use super::{HostLaunch, refusal};
 use crate::launch::failure::Failure;
-use crate::launch::options::{Binding, Options};
+use crate::launch::options::{Binding, CommandLine};
 
 /// The command line.
 pub(super) fn command(
-    options: &Options,
-    across: &Across,
-    starter: &Starter,
+    options: &CommandLine,
+    launch: &HostLaunch,
+    launcher: &HostLauncher,
 ) -> Result<Vec<OsString>, Failure> {
     let [section] = &options.sections[..] else {
         let instead = "it starts one program: --launcher hydra, or srun --multi-prog";
-        return Err(refusal("':' between programs", starter, instead));
+        return Err(refusal("':' between programs", launcher, instead));
     };
-    if !across.agent.is_empty() {
+    if !launch.agent.is_empty() {
         let instead = "it reaches its nodes by its own daemons";
-        return Err(refusal("--launch-agent", starter, instead));
+        return Err(refusal("--launch-agent", launcher, instead));
     }
-    let mut line: Vec<OsString> = vec![starter.path.clone().into()];
-    line.push(format!("--mpi={}", protocol(&starter.path)?).into());
+    let mut line: Vec<OsString> = vec![launcher.path.clone().into()];
+    line.push(format!("--mpi={}", protocol(&launcher.path)?).into());
     line.push(format!("--ntasks={}", section.n_pes).into());
     // As oshrun does on one host: a PE that ends badly ends the job, PE 0 has the input.
     line.extend(["--kill-on-bad-exit=1", "--input=0"].map(OsString::from));
@@ -46,7 +46,7 @@ pub(super) fn command(
     if let Some(dir) = &section.wdir {
         line.extend(["--chdir".into(), dir.clone().into()]);
     }
-    line.extend(across.extra.iter().cloned());
+    line.extend(launch.extra.iter().cloned());
     line.push(section.program.clone());
     line.extend(section.arguments.iter().cloned());
     Ok(line)

@@ -8,12 +8,12 @@ use clap::ValueEnum;
 use ferroshmem_core::config;
 use nix::unistd::{AccessFlags, access};
 
-use super::{Across, Target};
+use super::{HostLaunch, HostSource};
 use crate::launch::failure::Failure;
 
 /// Launchers, told apart by their options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Kind {
+pub(super) enum LauncherKind {
     /// Slurm's srun, inside an allocation
     Slurm,
     /// mpiexec.hydra, of MPICH and its relatives
@@ -26,28 +26,32 @@ pub(super) enum Kind {
 
 /// A launcher that was found.
 #[derive(Debug)]
-pub(super) struct Starter {
-    pub kind: Kind,
+pub(super) struct HostLauncher {
+    pub kind: LauncherKind,
     pub path: PathBuf,
     /// Whether it is Open MPI's from version 5 on, whose options are those of PRRTE.
     pub is_prte: bool,
 }
 
-impl Starter {
+impl HostLauncher {
     /// The one that the user wants, else the first that there is: Slurm's own where it knows
     /// the hosts, then Hydra, which hands the whole environment on, then Open MPI's.
-    pub(super) fn find(across: &Across) -> Result<Self, Failure> {
-        let in_allocation = matches!(across.target, Target::Allocation(_));
-        if let Some(kind) = across.kind {
-            if kind == Kind::Slurm && !in_allocation {
+    pub(super) fn find(launch: &HostLaunch) -> Result<Self, Failure> {
+        let in_allocation = matches!(launch.source, HostSource::Allocation(_));
+        if let Some(kind) = launch.kind {
+            if kind == LauncherKind::Slurm && !in_allocation {
                 return Err(Failure::usage(
                     "--launcher slurm: Slurm chooses the hosts: run oshrun inside salloc or sbatch, without --hosts",
                 ));
             }
             return Self::of(kind).ok_or_else(|| missing(Some(kind)));
         }
-        let first = in_allocation.then_some(Kind::Slurm);
-        let others = [Kind::Hydra, Kind::Prte, Kind::Openmpi];
+        let first = in_allocation.then_some(LauncherKind::Slurm);
+        let others = [
+            LauncherKind::Hydra,
+            LauncherKind::Prte,
+            LauncherKind::Openmpi,
+        ];
         first
             .into_iter()
             .chain(others)
@@ -55,17 +59,17 @@ impl Starter {
             .ok_or_else(|| missing(None))
     }
 
-    fn of(kind: Kind) -> Option<Self> {
+    fn of(kind: LauncherKind) -> Option<Self> {
         let found = |path, is_prte| Self {
             kind,
             path,
             is_prte,
         };
         match kind {
-            Kind::Slurm => in_path("srun").map(|path| found(path, false)),
-            Kind::Hydra => in_path("mpiexec.hydra").map(|path| found(path, false)),
-            Kind::Prte => in_path("prterun").map(|path| found(path, true)),
-            Kind::Openmpi => {
+            LauncherKind::Slurm => in_path("srun").map(|path| found(path, false)),
+            LauncherKind::Hydra => in_path("mpiexec.hydra").map(|path| found(path, false)),
+            LauncherKind::Prte => in_path("prterun").map(|path| found(path, true)),
+            LauncherKind::Openmpi => {
                 let names = ["mpirun.openmpi", "orterun", "mpirun"];
                 let mut paths = names.into_iter().filter_map(in_path);
                 paths.find_map(|path| {
@@ -79,27 +83,29 @@ impl Starter {
     /// For messages.
     pub(super) fn name(&self) -> &'static str {
         match self.kind {
-            Kind::Slurm => "Slurm's srun",
-            Kind::Hydra => "Hydra's mpiexec",
-            Kind::Openmpi => "Open MPI's mpirun",
-            Kind::Prte => "PRRTE's prterun",
+            LauncherKind::Slurm => "Slurm's srun",
+            LauncherKind::Hydra => "Hydra's mpiexec",
+            LauncherKind::Openmpi => "Open MPI's mpirun",
+            LauncherKind::Prte => "PRRTE's prterun",
         }
     }
 }
 
-fn missing(wanted: Option<Kind>) -> Failure {
+fn missing(wanted: Option<LauncherKind>) -> Failure {
     Failure::usage(match wanted {
         None => {
             "PEs on other hosts need a launcher that starts them, and none is in PATH: install Hydra's mpiexec.hydra (MPICH; Debian: hydra) or Open MPI (Debian: openmpi-bin), or run inside an allocation of Slurm's"
         }
-        Some(Kind::Slurm) => "--launcher slurm: no srun in PATH",
-        Some(Kind::Hydra) => {
+        Some(LauncherKind::Slurm) => "--launcher slurm: no srun in PATH",
+        Some(LauncherKind::Hydra) => {
             "--launcher hydra: no mpiexec.hydra in PATH: install MPICH (Debian: hydra)"
         }
-        Some(Kind::Openmpi) => {
+        Some(LauncherKind::Openmpi) => {
             "--launcher openmpi: no mpirun of Open MPI in PATH: install it (Debian: openmpi-bin)"
         }
-        Some(Kind::Prte) => "--launcher prte: no prterun in PATH: install PRRTE or Open MPI 5",
+        Some(LauncherKind::Prte) => {
+            "--launcher prte: no prterun in PATH: install PRRTE or Open MPI 5"
+        }
     })
 }
 

@@ -1,0 +1,207 @@
+//! The implementations that are compared: found, built, and started in different settings.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use ferroshmem_benches::comparison::{Comparison, Effort};
+use ferroshmem_benches::{Job, Options, Outcome, Prefix, table};
+use pgas_microbench::implementation::{Family, Implementation, Launch, Search, find};
+use pgas_microbench::machine::cores;
+
+/// The other implementations, with their names in tables.
+const PEERS: [(Family, &str); 3] = [
+    (Family::OpenShmem, "OSHM"),
+    (Family::OpenMpi, "OMPI"),
+    (Family::Mpich, "MPICH"),
+];
+/// Size of the symmetric heap of a PE, where the default is too small.
+const HEAP: u64 = 128 << 20;
+
+/// How jobs of an implementation run. Only Open MPI's differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Setting {
+    /// PEs are bound to cores, round robin.
+    Bound,
+    /// PEs are not bound, the default where they outnumber cores.
+    Free,
+    /// Bound, and reductions to all are a linear reduction and a broadcast, in which each process
+    /// is scheduled fewer times than in the default algorithms.
+    Linear,
+}
+
+impl Setting {
+    fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::Bound | Self::Free => &[],
+            #[rustfmt::skip]
+            Self::Linear => &[
+                "--mca", "coll_tuned_use_dynamic_rules", "1",
+                "--mca", "coll_tuned_allreduce_algorithm", "1",
+            ],
+        }
+    }
+}
+
+/// An implementation in a setting.
+#[derive(Debug, Clone)]
+pub(crate) struct Variant {
+    /// Name in tables.
+    pub label: String,
+    /// The implementation.
+    pub family: Family,
+    /// How its jobs run.
+    pub setting: Setting,
+    /// Environment variable of its jobs.
+    pub variable: Option<(&'static str, String)>,
+}
+
+impl Variant {
+    /// An implementation in its ordinary setting.
+    pub(crate) fn new(label: &str, family: Family) -> Self {
+        Self {
+            label: label.to_owned(),
+            family,
+            setting: Setting::Bound,
+            variable: None,
+        }
+    }
+
+    fn with(mut self, setting: Setting) -> Self {
+        self.setting = setting;
+        self
+    }
+}
+
+/// The installed implementations, with the measuring program of each.
+#[derive(Debug)]
+pub(crate) struct Testbed {
+    /// The installation of this library.
+    pub prefix: Prefix,
+    folder: PathBuf,
+    programs: BTreeMap<Family, (Implementation, PathBuf)>,
+}
+
+impl Testbed {
+    /// Builds the measuring program with every implementation that is installed, and prints
+    /// their versions.
+    ///
+    /// # Errors
+    /// If this library's program, or that of bare processes, cannot be built.
+    pub(crate) fn open(prefix: Prefix, folder: &Path) -> Result<Self> {
+        let search = Search {
+            prefix: Some(prefix.root().to_owned()),
+            ..Search::from_environment()
+        };
+        let mut found = find(&search)?;
+        found.push(Implementation::without_library(
+            Family::Processes,
+            "",
+            "gcc",
+        ));
+        let mut programs = BTreeMap::new();
+        for family in [Family::FerroShmem, Family::Processes] {
+            let own = found.iter().find(|one| one.family == family);
+            let own = own.context("it is always found")?;
+            programs.insert(family, (own.clone(), Job::compile(own, folder)?));
+        }
+        println!("measured beside FerroSHMEM:");
+        for (family, _) in PEERS {
+            let peer = found.iter().find(|one| one.family == family);
+            let built = peer
+                .context("its compiler wrapper was not found")
+                .and_then(|peer| Ok((peer.clone(), Job::compile(peer, folder)?)));
+            match built {
+                Ok((peer, program)) => {
+                    println!("  {family} {}", peer.version);
+                    programs.insert(family, (peer, program));
+                }
+                Err(error) => println!("  {family} is missing: {error:#}"),
+            }
+        }
+        Ok(Self {
+            prefix,
+            folder: folder.to_owned(),
+            programs,
+        })
+    }
+
+    /// How much is measured at a point of jobs of `pes` PEs.
+    pub(crate) fn effort(options: &Options, pes: usize) -> Effort {
+        options.effort(is_oversubscribed(pes))
+    }
+
+    /// The installed peers, as they run in jobs of `pes` PEs. Where PEs outnumber cores, Open MPI's
+    /// run bound to cores and free, as neither is always faster, and those in `linear` with
+    /// linear reductions too.
+    pub(crate) fn peers(&self, pes: usize, linear: &[Family]) -> Vec<Variant> {
+        let mut variants = Vec::new();
+        for (family, label) in PEERS {
+            if !self.programs.contains_key(&family) {
+                continue;
+            }
+            variants.push(Variant::new(label, family));
+            if family == Family::Mpich || !is_oversubscribed(pes) {
+                continue;
+            }
+            variants.push(Variant::new(&format!("{label}.free"), family).with(Setting::Free));
+            if linear.contains(&family) {
+                variants.push(Variant::new(&format!("{label}.lin"), family).with(Setting::Linear));
+            }
+        }
+        variants
+    }
+
+    /// Starts jobs of `pes` PEs with arrays of up to `bytes` bytes, one for each variant.
+    pub(crate) fn start(&self, variants: &[Variant], pes: usize, bytes: usize) -> Vec<Result<Job>> {
+        let start = |variant: &Variant| {
+            let (implementation, program) = self
+                .programs
+                .get(&variant.family)
+                .ok_or_else(|| anyhow!("{} is missing", variant.family))?;
+            let launch = Launch {
+                pes: u32::try_from(pes)?,
+                heap: HEAP,
+                bound: variant.setting != Setting::Free,
+                options: variant.setting.options(),
+            };
+            let mut command = implementation.launch(program, launch);
+            command.envs(variant.variable.iter().map(|(k, v)| (k, v)));
+            Job::start(command, bytes, &self.folder).context(variant.label.clone())
+        };
+        variants.iter().map(start).collect()
+    }
+}
+
+/// Measures a point, with progress on the terminal.
+pub(crate) fn measure(
+    comparison: &mut Comparison,
+    name: &str,
+    bytes: usize,
+    effort: Effort,
+) -> Outcome {
+    comparison.run(bytes, effort, |block| {
+        table::progress(&format!("{name} block {}", block + 1));
+    })
+}
+
+/// Prints which peers failed, and why.
+///
+/// # Errors
+/// If the first job, which is this library's, failed.
+pub(crate) fn report_failures<'a>(
+    failures: impl Iterator<Item = (usize, &'a anyhow::Error)>,
+    label: impl Fn(usize) -> String,
+) -> Result<()> {
+    for (job, error) in failures {
+        if job == 0 {
+            bail!("{error:#}");
+        }
+        println!("{} failed: {error:#}", label(job));
+    }
+    Ok(())
+}
+
+fn is_oversubscribed(pes: usize) -> bool {
+    pes > cores() as usize
+}

@@ -1,0 +1,199 @@
+//! Jobs on several hosts: on clusters of hosts made of namespaces, by the launchers that are installed.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use ferroshmem_cluster::hosts::{
+    Cluster, Command, Distribution, Launcher, MOST_HOSTS, Placement, Slurm,
+};
+use ferroshmem_core::config::isolate;
+
+use crate::job::{Job, Outcome, now_ms};
+
+/// Time within which the processes of an ended job must be gone from all hosts: launchers
+/// end their daemons some time after the job.
+const GONE_WITHIN: Duration = Duration::from_secs(5);
+
+/// Characters of the command lines of processes that are left, in reports.
+const SHOWN: usize = 100;
+
+/// The watchdog's limit: hosts that share few cores wait for each other.
+const WATCHDOG: Duration = Duration::from_secs(180);
+
+/// Placements in tests: several PEs on a host, in both distributions, and one host with fewer; one PE on each.
+pub const PLACEMENTS: [Placement; 6] = [
+    placement(2, 2, Distribution::Block),
+    placement(3, 2, Distribution::Block),
+    placement(4, 2, Distribution::Block),
+    placement(4, 2, Distribution::RoundRobin),
+    placement(3, 3, Distribution::Block),
+    placement(4, 4, Distribution::Block),
+];
+
+const fn placement(pes: usize, hosts: usize, distribution: Distribution) -> Placement {
+    Placement {
+        pes,
+        hosts,
+        distribution,
+    }
+}
+
+/// A launcher and the placement of the PEs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Launch {
+    /// What starts the job.
+    pub launcher: Launcher,
+    /// On which hosts.
+    pub place: Placement,
+}
+
+impl std::fmt::Display for Launch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}::{}", self.place, self.launcher)
+    }
+}
+
+/// The launches of a program on several hosts, each with whether a short run has it.
+pub fn launches(program: usize) -> impl Iterator<Item = (Launch, bool)> {
+    PLACEMENTS.into_iter().flat_map(move |place| {
+        Launcher::ALL.into_iter().map(move |launcher| {
+            let each = Launch { launcher, place };
+            (each, each == launch(program))
+        })
+    })
+}
+
+/// The launch of a program in a short run; the next program has another.
+pub fn launch(program: usize) -> Launch {
+    Launch {
+        place: PLACEMENTS[program % PLACEMENTS.len()],
+        launcher: Launcher::ALL[(program + program / PLACEMENTS.len()) % Launcher::ALL.len()],
+    }
+}
+
+/// A cluster on which jobs run one after the other.
+#[derive(Debug)]
+pub struct TestCluster {
+    /// Its hosts.
+    pub cluster: Cluster,
+    slurm: Option<Slurm>,
+}
+
+impl TestCluster {
+    /// A command, for the first host, that starts a job of one program; environment and
+    /// arguments are the job's, its launcher's options and number of PEs are not.
+    pub fn command(&mut self, launch: Launch, job: &Job) -> Result<Command<'_>> {
+        if launch.launcher.is_slurm() && self.slurm.is_none() {
+            self.slurm = Some(Slurm::start(&self.cluster)?);
+        }
+        let names: Vec<&str> = job.env.iter().map(|(name, _)| name.as_str()).collect();
+        let words = launch.launcher.words(&launch.place, &names, &job.command);
+        let own = launch.launcher.variables();
+        Ok(self.cluster.command("a", words).change(|command| {
+            command.envs(job.env.iter().map(|(name, value)| (name, value)));
+            command.envs(own.iter().copied());
+            isolate(command, &["FERROSHMEM_"]);
+        }))
+    }
+
+    /// Runs a job to its end.
+    pub fn run(&mut self, launch: Launch, job: &Job) -> Result<Outcome> {
+        let mut process = self.command(launch, job)?.spawn()?;
+        let mut status = process.wait(job.watchdog.max(WATCHDOG))?;
+        let hung = status.is_none();
+        let ended_ms = now_ms();
+        let limit = if hung { Duration::ZERO } else { GONE_WITHIN };
+        let left = self.cluster.remaining_after(limit)?;
+        self.cluster.sweep()?;
+        if hung {
+            status = process.wait(GONE_WITHIN)?;
+        }
+        let mut stderr = process.stderr();
+        for process in &left {
+            let start: String = process.chars().take(SHOWN).collect();
+            stderr += &format!("left on {start}\n");
+        }
+        Ok(Outcome {
+            status: status.unwrap_or_default(),
+            stdout: process.stdout(),
+            stderr,
+            hung,
+            left: left.len(),
+            ended_ms,
+        })
+    }
+}
+
+/// Clusters that trials share; each trial has one exclusively while it runs.
+#[derive(Debug, Default)]
+pub struct Clusters(Mutex<Vec<TestCluster>>);
+
+impl Clusters {
+    /// Runs a job on several hosts, which must succeed.
+    pub fn expect_success(&self, launch: Launch, job: &Job) -> Result<Outcome> {
+        ensure!(job.options.is_empty(), "these options are oshrun's");
+        let mut cluster = self.take()?;
+        let outcome = cluster.run(launch, job)?;
+        // A launcher that was killed may have left more than processes.
+        if !outcome.hung {
+            self.give(cluster);
+        }
+        outcome.successful(job.watchdog.max(WATCHDOG))
+    }
+
+    /// An idle cluster, or a new one.
+    pub fn take(&self) -> Result<TestCluster> {
+        let idle = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        if let Some(cluster) = idle {
+            return Ok(cluster);
+        }
+        Ok(TestCluster {
+            cluster: Cluster::new(MOST_HOSTS)?,
+            slurm: None,
+        })
+    }
+
+    /// Gives back a cluster for reuse; no process of a job may be left on it.
+    pub fn give(&self, cluster: TestCluster) {
+        let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.push(cluster);
+    }
+}
+
+/// The launchers by which jobs can run on several hosts here; prints which are missing.
+pub fn launchers() -> Vec<Launcher> {
+    if let Err(error) = Cluster::new(1) {
+        println!("note: no job is run on several hosts: {error:#}");
+        return Vec::new();
+    }
+    let mut launchers = Launcher::ALL.to_vec();
+    launchers.retain(|launcher| match launcher.check() {
+        Ok(()) => true,
+        Err(error) => {
+            println!("note: no job is run on several hosts by {launcher}: {error:#}");
+            false
+        }
+    });
+    launchers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_runs_have_every_launch() {
+        let short = |program| {
+            launches(program)
+                .filter(|(_, short)| *short)
+                .map(|(launch, _)| launch)
+        };
+        let all = launches(0).count();
+        let tried: Vec<Launch> = (0..all).flat_map(short).collect();
+        assert_eq!(tried.len(), all, "one launch for each program");
+        for (launch, _) in launches(0) {
+            assert!(tried.contains(&launch), "{launch} is never tried");
+        }
+    }
+}
