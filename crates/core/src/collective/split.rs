@@ -13,7 +13,7 @@ use crate::constants::PREDEFINED_TEAMS;
 use crate::failure::fatal::fatal;
 use crate::group::Group;
 use crate::job::mailboxes;
-use crate::job::region::{ACTIVE_SETS, Board, MAX_TEAMS, MailboxPage, TeamIds};
+use crate::job::region::{ACTIVE_SETS, MAX_TEAMS, MailboxPage, StatusArea, TeamIds};
 use crate::node::Node;
 use crate::team::{MAILBOX_PAGES, Members, NewTeam, Team, Teams};
 use crate::wait::flag::reached;
@@ -21,7 +21,7 @@ use crate::wait::flag::reached;
 /// The ids that this PE uses, in memory that the other PEs of the job can read.
 fn own_ids(node: &Node) -> &'static TeamIds {
     match node.transport.internode() {
-        Some(internode) => &internode.mailboxes.board(node.job.index).team_ids,
+        Some(internode) => &internode.mailboxes.status(node.job.index).team_ids,
         None => &node.job.control.pe_block(node.job.index).team_ids,
     }
 }
@@ -32,7 +32,7 @@ fn used_ids(node: &Node, pe: usize, w: usize) -> u64 {
         let ids = &node.job.control.pe_block(pe).team_ids;
         return ids.words[w].load(Ordering::Relaxed);
     }
-    let at = mailboxes::BOARD + std::mem::offset_of!(Board, team_ids);
+    let at = mailboxes::STATUS + std::mem::offset_of!(StatusArea, team_ids);
     node.transport.read_mailbox(pe, at + w * size_of::<u64>())
 }
 

@@ -356,8 +356,8 @@ pub struct ReleaseLine {
 /// What PEs of other nodes write to one PE, and read of it, over the fabric.
 #[repr(C)]
 pub struct Mailbox {
-    /// About the job.
-    pub board: Board,
+    /// Heartbeats, the failure notice, and team ids in use.
+    pub status: StatusArea,
     /// For some team ids: what leaders of node groups send each other in reductions.
     pub rendezvous: [RendezvousBuffers; 2 * RENDEZVOUS_TEAMS],
     /// One for each team id.
@@ -386,13 +386,13 @@ pub struct RendezvousBuffer(pub UnsafeCell<[u8; RENDEZVOUS_BYTES]>);
 // SAFETY: as for `LaneValue`, in the order that the lane of the message gives.
 unsafe impl Sync for RendezvousBuffer {}
 
-/// Who is alive.
+/// What the failure detectors of other PEs write, and what team splits read.
 #[repr(C, align(4096))]
-pub struct Board {
-    /// Counts signs of life from the node before this one in a ring.
-    pub pulse: AtomicU64,
-    /// Who is gone and why, once it is known; 0 before.
-    pub obituary: AtomicU64,
+pub struct StatusArea {
+    /// Number of the last heartbeat from the node before this one in a ring.
+    pub heartbeat: AtomicU64,
+    /// Which PE has failed and why, once it is known; 0 before.
+    pub failure_notice: AtomicU64,
     /// Team ids in use on this PE, if the job has several nodes.
     pub team_ids: TeamIds,
 }
@@ -427,7 +427,7 @@ pub struct MailboxPage {
 }
 
 const _: () = {
-    assert!(size_of::<Board>() == 4096);
+    assert!(size_of::<StatusArea>() == 4096);
     assert!(size_of::<TeamMailbox>() == 8192);
     assert!(size_of::<Header>() <= PE_BLOCKS);
     assert!(size_of::<PeBlock>() == 4096);
