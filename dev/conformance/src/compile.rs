@@ -133,7 +133,11 @@ impl Build {
             let library = fs::metadata(prefix.library("libshmem.a"))?;
             (library.len(), library.modified()?).hash(&mut hash);
         }
-        let program = cache.join(format!("{}-{:016x}", stem(&self.sources[0])?, hash.finish()));
+        let program = cache.join(format!(
+            "{}-{:016x}",
+            stem(&self.sources[0])?,
+            hash.finish()
+        ));
         once(&program, |temporary| {
             let mut command = self.command(prefix);
             command.arg("-o").arg(temporary);
