@@ -57,7 +57,7 @@ fn claim_id(node: &Node, parent: &Group<'_>, ids: Range<usize>, member: bool) ->
     loop {
         parent.sync();
         let id = lowest_free_id(node, parent, &ids);
-        // Nobody may claim before all have looked.
+        // No member may claim an id before all have read the bitmaps.
         parent.sync();
         // A bitmap that changed during the looking makes members see different ids: the
         // notes hold the id, and agreement is that all notes are the same.

@@ -49,7 +49,7 @@ pub const NOTE_BYTES: usize = TaggedMessage::BYTES;
 /// Bytes of the header, and offset of the first [`PeBlock`].
 pub const PE_BLOCKS: usize = 4096;
 
-/// What the launcher tells all PEs. Written before the first PE starts, then constant
+/// What all PEs learn from the launcher. Written before the first PE starts, then constant
 /// but for the atomics.
 #[repr(C)]
 pub struct Header {
@@ -116,7 +116,7 @@ impl PeState {
     }
 }
 
-/// What one PE tells the others and the launcher about itself.
+/// What the other PEs and the launcher read about one PE.
 #[repr(C, align(4096))]
 pub struct PeBlock {
     /// A [`PeState`].
@@ -336,7 +336,7 @@ unsafe impl Sync for SmallValue {}
 pub struct GatheringLine {
     /// Members that have arrived.
     pub arrivals: AtomicU32,
-    /// The next task that nobody has taken.
+    /// The next task that no PE has taken.
     pub next: AtomicU32,
     /// Tasks done.
     pub done: AtomicU32,
