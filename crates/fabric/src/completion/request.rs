@@ -81,7 +81,7 @@ impl CompletionCounter {
 
     /// The operation begins.
     fn begin(self) {
-        // SAFETY: whoever begins an operation has a reference to its counters.
+        // SAFETY: the thread that begins an operation has references to its counters.
         unsafe {
             match self {
                 CompletionCounter::Context {
@@ -102,12 +102,14 @@ impl CompletionCounter {
     /// It began with these counters, and ends once.
     pub(crate) unsafe fn end(self) {
         match self {
-            // SAFETY: a context's counters stay while it has operations under way.
             CompletionCounter::Context {
                 context,
                 peer,
                 write,
-            } => unsafe { context.as_ref().end(peer.as_ref(), write) },
+            } => {
+                // SAFETY: a context's counters stay while it has operations under way.
+                unsafe { context.as_ref().end(peer.as_ref(), write) }
+            }
             // SAFETY: the thread waits until its count is 0; the count is not touched afterwards.
             CompletionCounter::Thread(pending) => unsafe {
                 pending.as_ref().fetch_sub(1, Release);

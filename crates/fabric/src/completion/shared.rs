@@ -40,7 +40,7 @@ impl Shared {
         })
     }
 
-    /// Tells the owner that a PE has failed, which ends the process.
+    /// Reports to the owner that a PE has failed, which ends the process.
     pub(crate) fn peer_failed(&self, pe: usize, reason: &str) -> ! {
         self.events.peer_failed(pe, reason)
     }

@@ -15,7 +15,7 @@ use crate::Error;
 
 /// The shortest and the longest sleep while the program polls.
 const SLEEPS: (Duration, Duration) = (Duration::from_micros(250), Duration::from_millis(2));
-/// Longest time until the owner hears of writes that a device makes without notifying this thread.
+/// Longest time until [`Events::memory_changed`](crate::Events::memory_changed) follows writes that a device makes without notifying this thread.
 const UNNOTIFIED: Duration = Duration::from_millis(2);
 /// Time after a thread has yielded progress during which it counts as asleep.
 const ASLEEP: Duration = Duration::from_millis(100);

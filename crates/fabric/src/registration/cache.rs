@@ -46,7 +46,7 @@ pub struct Counts {
     pub hits: u64,
     /// Registered, and kept.
     pub misses: u64,
-    /// Registered for one transfer: nobody would tell if this memory were unmapped.
+    /// Registered for one transfer: the monitor would not notice if this memory were unmapped.
     pub uncached: u64,
     /// Given up to make room.
     pub evicted: u64,
@@ -73,7 +73,7 @@ impl<R: Registrar> Cache<R> {
         }
     }
 
-    /// How it is heard that memory is unmapped; if it is not, nothing is kept.
+    /// How the cache notices that memory is unmapped; if it does not, nothing is kept.
     pub fn kind(&self) -> Kind {
         self.monitor.kind()
     }

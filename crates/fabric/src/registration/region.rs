@@ -42,7 +42,7 @@ impl Drop for Share {
 /// say that there is room before the region is deregistered.
 pub(super) struct Entry<G> {
     pub span: Span,
-    /// None: nobody would tell if the memory went away, so this serves one transfer only.
+    /// None: the monitor would not notice if the memory went away, so this serves one transfer only.
     pub watch: Option<Watch>,
     pub region: G,
     /// When this was used last, in uses of the cache.
@@ -52,7 +52,7 @@ pub(super) struct Entry<G> {
 
 impl<G> Entry<G> {
     /// Whether the region leads to the pages that have been at its addresses since it was
-    /// registered, as far as the monitor has heard.
+    /// registered, as far as the monitor has noticed.
     pub(super) fn intact(&self) -> bool {
         self.watch.as_ref().is_some_and(Watch::intact)
     }

@@ -22,7 +22,7 @@ fn listens(job: &Job) {
     // SAFETY: within the heap.
     unsafe {
         job.fabric
-            .put(&job.context, job.at(job.next(), 0), value.as_ptr(), 8)
+            .put(&job.context, job.at(job.next(), 0), value.as_ptr(), 8);
     };
     job.fabric.quiet(&job.context);
     let own: HashSet<String> = std::fs::read_dir("/proc/self/fd")

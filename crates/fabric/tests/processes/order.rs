@@ -20,7 +20,7 @@ pub(crate) fn cases() -> Vec<Case> {
             order(job, Kind::Long, Kind::Put);
         }),
         Case::new("put_then_injected", 2, |job| {
-            order(job, Kind::Put, Kind::Injected)
+            order(job, Kind::Put, Kind::Injected);
         }),
         Case::new("post_then_injected", 2, |job| {
             order(job, Kind::Post, Kind::Injected);

@@ -89,7 +89,7 @@ fn across(job: &Job) {
     }
 }
 
-/// Bytes that tell where they belong.
+/// Bytes that depend on where they belong.
 fn pattern(seed: usize, len: usize) -> Vec<u8> {
     (0..len)
         .map(|i| (i * 31 + i / 251 + seed * 7) as u8)

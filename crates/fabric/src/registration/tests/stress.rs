@@ -23,7 +23,7 @@ impl Random {
     }
 }
 
-/// Writes what nobody has written before, everywhere, and sees it through the cache in a
+/// Writes what was not written before, everywhere, and sees it through the cache in a
 /// part.
 fn transfer(cache: &Cache<Pipes>, bytes: &mut [u8], random: &mut Random) {
     static STAMP: AtomicU64 = AtomicU64::new(1);

@@ -1,4 +1,4 @@
-//! Memory of which nobody would tell.
+//! Memory whose unmapping the monitor does not notice.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
