@@ -52,8 +52,9 @@ impl Campaign {
                     value.is_finite() && value > 0.0,
                     "measured {name} = {value}"
                 );
-                let place = parameters.named(&name);
-                *place.with_context(|| format!("a job measured {name}, which is unknown"))? = value;
+                let parameter = parameters.named(&name);
+                *parameter.with_context(|| format!("a job measured {name}, which is unknown"))? =
+                    value;
             }
         }
         let start = Instant::now();
@@ -104,8 +105,8 @@ impl Campaign {
 /// takes one turn of every PE. The least of several numbers of PEs: other work on the machine
 /// takes turns, too.
 fn sigma(points: &[(usize, Vec<Point>)], cores: usize) -> Option<f64> {
-    let crowded = points.iter().filter(|(pes, _)| *pes > cores);
-    let turns = crowded.filter_map(|(pes, points)| {
+    let oversubscribed = points.iter().filter(|(pes, _)| *pes > cores);
+    let turns = oversubscribed.filter_map(|(pes, points)| {
         let barriers = points
             .iter()
             .filter(|p| p.collective == Collective::Barrier);
@@ -123,14 +124,14 @@ fn run_job(
     time: Duration,
     progress: &mut Progress,
 ) -> Result<Vec<Finding>> {
-    /// A job that takes so much longer than it was given hangs.
-    const PATIENCE: Duration = Duration::from_secs(60);
+    /// A job that takes this much longer than its share of the time hangs.
+    const HANGS_AFTER: Duration = Duration::from_secs(60);
 
     let myself = std::env::current_exe().context("cannot find this program's file")?;
     let oshrun = beside(&myself)?;
     let mut command = Command::new(&oshrun);
     config::isolate(&mut command, &[]);
-    let limit = time * 3 + PATIENCE;
+    let limit = time * 3 + HANGS_AFTER;
     end_with_parent(&mut command);
     let mut child = command
         .env(TUNING_FILE.name, "")
@@ -150,10 +151,10 @@ fn run_job(
             Ok(Finding::Progress(done, all)) => progress.show(pes, done, all),
             Ok(finding) => findings.push(finding),
             Err(()) => {
-                // oshrun and its PEs end with it; that they do not wait is no second error.
+                // oshrun and its PEs end with it; an error of these calls would hide the cause.
                 let _ = child.kill();
                 let _ = child.wait();
-                bail!("the job of {pes} PEs says \"{line}\"");
+                bail!("the job of {pes} PEs printed \"{line}\"");
             }
         }
     }
@@ -173,7 +174,7 @@ fn beside(myself: &std::path::Path) -> Result<PathBuf> {
     Ok(oshrun)
 }
 
-/// A line on a terminal that says how far it is.
+/// A line on a terminal that shows the progress.
 struct Progress {
     jobs: usize,
     done: usize,
@@ -198,7 +199,7 @@ impl Progress {
             let job = self.done + 1;
             let percent = 100 * done / all.max(1);
             let mut out = io::stderr().lock();
-            // Nobody misses a progress line.
+            // A progress line that cannot be written is no error.
             let _ = write!(
                 out,
                 "\rjob {job} of {}: {pes} PEs, {percent:3} %  ",

@@ -17,7 +17,7 @@ impl Prefix {
     /// # Errors
     /// If there is no `include/shmem.h` next to that `bin/`.
     pub(super) fn of_this_program() -> Result<Self> {
-        let program = env::current_exe().context("cannot tell where this program is")?;
+        let program = env::current_exe().context("cannot find this program's file")?;
         Self::of_program(&program)
     }
 
