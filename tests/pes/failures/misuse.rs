@@ -4,7 +4,7 @@ use std::mem;
 
 use ferroshmem::{Error, Max, Min, Sum, World};
 
-use super::{Ending, Expect};
+use super::{Expect, Failure};
 use crate::Program;
 
 macro_rules! misuse {
@@ -18,7 +18,7 @@ macro_rules! misuse {
             Ok(())
         })*
 
-        pub(crate) const ENDINGS: &[Ending] = &[$(Ending {
+        pub(crate) const FAILURES: &[Failure] = &[$(Failure {
             program: Program::new(concat!("misuse/", stringify!($name)), $name),
             pes: $pes,
             expect: Expect::Misuse($part),
@@ -184,7 +184,7 @@ misuse! {
         }
     }
     error_on_one(5, "Team::barrier"): |world, odd| {
-        // An error that one PE alone can know: it goes on, the others are in the broadcast.
+        // An error that only one PE gets: it goes on, while the others are in the broadcast.
         let team = world.split_strided(0, 1, 5)?.expect("of all PEs");
         let root = if odd { team.member(0)? } else { world.member(0)? };
         let _ = world.broadcast_value(root, 1);

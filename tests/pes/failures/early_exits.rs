@@ -1,48 +1,48 @@
-//! PEs that leave early, in other ways than by a panic.
+//! PEs that leave the job early, other than by a panic.
 
 use std::{mem, process};
 
 use ferroshmem::{Error, World};
 
-use super::{Ending, Expect};
+use super::{Expect, Failure};
 use crate::Program;
 
-pub(super) const ENDINGS: &[Ending] = &[
-    Ending {
-        program: Program::new("partings/with_an_error", with_an_error),
+pub(super) const FAILURES: &[Failure] = &[
+    Failure {
+        program: Program::new("early_exits/with_an_error", with_an_error),
         pes: 5,
         expect: Expect::Error("PE 99 is out of range"),
     },
-    Ending {
+    Failure {
         program: Program::new(
-            "partings/with_an_error_and_arrays",
+            "early_exits/with_an_error_and_arrays",
             with_an_error_and_arrays,
         ),
         pes: 5,
         expect: Expect::Error("PE 99 is out of range"),
     },
-    Ending {
-        program: Program::new("partings/without_the_others", without_the_others),
+    Failure {
+        program: Program::new("early_exits/without_the_others", without_the_others),
         pes: 5,
         expect: Expect::Misuse("has dropped its World, as when its main returns early"),
     },
-    Ending {
-        program: Program::new("partings/by_exit", by_exit),
+    Failure {
+        program: Program::new("early_exits/by_exit", by_exit),
         pes: 5,
         expect: Expect::Status(3),
     },
-    Ending {
-        program: Program::new("partings/by_global_exit", by_global_exit),
+    Failure {
+        program: Program::new("early_exits/by_global_exit", by_global_exit),
         pes: 16,
         expect: Expect::Status(7),
     },
-    Ending {
-        program: Program::new("partings/world_forgotten", world_forgotten),
+    Failure {
+        program: Program::new("early_exits/world_forgotten", world_forgotten),
         pes: 5,
         expect: Expect::Status(1),
     },
-    Ending {
-        program: Program::new("partings/world_leaked_by_all", world_leaked_by_all),
+    Failure {
+        program: Program::new("early_exits/world_leaked_by_all", world_leaked_by_all),
         pes: 5,
         expect: Expect::Status(0),
     },

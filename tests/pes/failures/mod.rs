@@ -1,9 +1,9 @@
-//! Programs that do something wrong, and how their jobs must end: soon, with a line that says what
-//! happened, and a status that says so.
+//! Programs that do something wrong, and how their jobs must end: within seconds, with a line that
+//! names the cause, and with a non-zero status.
 
+mod early_exits;
 mod misuse;
 mod panics;
-mod partings;
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use ferroshmem_conformance::job::shell_status;
 
 use crate::Program;
 
-/// A job that ends badly must do so before this.
+/// Longest time that a failing job may take.
 pub(crate) const WITHIN: Duration = Duration::from_secs(10);
 
 /// A program, the number of its PEs, and how the job ends.
-pub(crate) struct Ending {
+pub(crate) struct Failure {
     pub program: Program,
     pub pes: usize,
     pub expect: Expect,
@@ -31,18 +31,18 @@ pub(crate) enum Expect {
     Panic,
     /// With a status.
     Status(i32),
-    /// With status 1, and this on standard error, whatever else is said.
+    /// With status 1, and this on standard error, among other lines or not.
     Error(&'static str),
 }
 
-/// What programs panic with.
-const MESSAGE: &str = "as the test asks";
+/// Message of the programs' panics.
+const MESSAGE: &str = "as the test demands";
 
 impl Expect {
-    /// Compares with what happened.
+    /// Compares with the outcome.
     ///
     /// # Errors
-    /// Where it differs.
+    /// If it differs.
     pub(crate) fn verify(&self, outcome: &Outcome) -> Result<()> {
         let status = shell_status(outcome.status);
         let lines = outcome.stderr.lines();
@@ -69,8 +69,8 @@ impl Expect {
             }
             Self::Error(part) => {
                 ensure!(status == 1, "status {status}\n{outcome}");
-                let told = outcome.stderr.contains(part) && reports.len() <= 1;
-                ensure!(told, "not told once\n{outcome}");
+                let reported = outcome.stderr.contains(part) && reports.len() <= 1;
+                ensure!(reported, "not reported once\n{outcome}");
             }
         }
         Ok(())
@@ -86,5 +86,6 @@ fn pes_in(line: &str) -> usize {
     std::collections::BTreeSet::from_iter(numbers).len()
 }
 
-/// All of them.
-pub(crate) const ENDINGS: &[&[Ending]] = &[misuse::ENDINGS, panics::ENDINGS, partings::ENDINGS];
+/// All failures.
+pub(crate) const FAILURES: &[&[Failure]] =
+    &[misuse::FAILURES, panics::FAILURES, early_exits::FAILURES];

@@ -4,7 +4,7 @@ use std::thread;
 
 use ferroshmem::{Error, Sum, World};
 
-use super::{Ending, Expect, MESSAGE};
+use super::{Expect, Failure, MESSAGE};
 use crate::Program;
 
 macro_rules! panics {
@@ -17,13 +17,13 @@ macro_rules! panics {
             Ok(())
         })*
 
-        pub(crate) const ENDINGS: &[Ending] = &[
-            Ending {
+        pub(crate) const FAILURES: &[Failure] = &[
+            Failure {
                 program: Program::new("panics/before_init", before_init),
                 pes: 5,
                 expect: Expect::Panic,
             },
-            $(Ending {
+            $(Failure {
                 program: Program::new(concat!("panics/", stringify!($name)), $name),
                 pes: 5,
                 expect: Expect::Panic,
@@ -32,9 +32,9 @@ macro_rules! panics {
     };
 }
 
-/// One PE panics before it is in the job, for which the others wait.
+/// One PE panics before it has joined the job, while the others wait for it.
 fn before_init() -> Result<(), Error> {
-    // Which PE this is, before there is a world to say so.
+    // The PE's number, which `World` gives only after initialisation.
     let job = std::env::var(ferroshmem_core::config::JOB.name).unwrap_or_default();
     assert!(!job.ends_with(":1"), "{MESSAGE}");
     World::init()?.barrier();
@@ -81,7 +81,7 @@ panics! {
         let words = world.atomics::<u32>(1)?;
         words.wait(0, |_| {
             assert!(!odd, "{MESSAGE}");
-            // The others wait for what will not come.
+            // The others wait for an update that this PE never makes.
             false
         })?;
     }
@@ -97,7 +97,7 @@ panics! {
         drop(second);
     }
     and_catches_itself: |world, odd| {
-        // What unwound is as if forgotten: the next step of the others tells.
+        // Unwinding dropped the array without a step, so the next step of the others reports it.
         let caught = std::panic::catch_unwind(|| assert!(!odd, "{MESSAGE}"));
         if caught.is_err() {
             thread::scope(|scope| {
