@@ -69,8 +69,12 @@ fn describe(machine: &Identity, loaded: &Loaded, forced: Forced, counts: &[usize
                 Origin::Measured(pes) => format!("measured with {pes} PEs"),
                 Origin::Model => "cost model".to_owned(),
             };
-            let plan = selection.plan(*n);
-            let _ = writeln!(out, "  {n:>5} PEs: {} ({origin})", plan.steps(collective));
+            let decisions = selection.decisions(*n);
+            let _ = writeln!(
+                out,
+                "  {n:>5} PEs: {} ({origin})",
+                decisions.steps(collective)
+            );
         }
     }
     out

@@ -1,23 +1,24 @@
-//! Where a PE is in the small broadcasts of a team ([`crate::group`] says how they work).
+//! The position of a PE in a team's ring of small broadcasts (`group/small_broadcast.rs` explains the
+//! ring).
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Where this PE is in the broadcasts of a team.
+/// This PE's position in the ring of small broadcasts of a team.
 #[derive(Debug, Default)]
-pub struct Stream {
-    /// Broadcasts taken part in.
+pub struct BroadcastRing {
+    /// Broadcasts in which this PE has taken part.
     pub number: AtomicU32,
-    /// All members are known to have taken this one.
+    /// The latest broadcast that all members are known to have taken.
     pub taken_by_all: AtomicU32,
 }
 
-impl Stream {
-    /// Whether there were no broadcasts.
+impl BroadcastRing {
+    /// Whether there has been no broadcast.
     pub fn is_unused(&self) -> bool {
         self.number.load(Ordering::Relaxed) == 0
     }
 
-    /// After `number` broadcasts, which all have taken.
+    /// The position after `number` broadcasts, which all members have taken.
     #[cfg(test)]
     pub fn after(number: u32) -> Self {
         Self {
@@ -26,16 +27,16 @@ impl Stream {
         }
     }
 
-    /// Whether all are known to have taken broadcast `number`.
+    /// Whether all members are known to have taken broadcast `number`.
     #[inline]
     pub fn is_taken(&self, number: u32) -> bool {
         let known = self.taken_by_all.load(Ordering::Relaxed);
         known.wrapping_sub(number).cast_signed() >= 0
     }
 
-    /// Notes that all have taken broadcast `number`.
+    /// Records that all members have taken broadcast `number`.
     #[inline]
-    pub fn note_taken(&self, number: u32) {
+    pub fn set_taken(&self, number: u32) {
         if !self.is_taken(number) {
             self.taken_by_all.store(number, Ordering::Relaxed);
         }

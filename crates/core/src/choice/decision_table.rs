@@ -1,4 +1,4 @@
-//! What a team does: for each collective, which choice up to how many bytes.
+//! The decision table of a team: for each collective, which choice up to how many bytes.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -15,25 +15,25 @@ const STEPS: usize = 6;
 struct Step {
     /// Most bytes; `u32::MAX` stands for any number.
     up_to: u32,
-    /// The choice's code, 0 if there is no such step.
+    /// The choice's code; 0 marks an unused step.
     code: u8,
 }
 
-/// The choices of one collective by size. Plain data: lies in shared memory too.
+/// The choices of one collective by size. Plain data: also lies in shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct Steps([Step; STEPS]);
 
 impl Steps {
-    /// Most steps that there is room for.
+    /// Most steps.
     pub const ROOM: usize = STEPS;
 
-    /// No step at all: nothing is known.
+    /// No steps: no choice is known.
     pub const NONE: Self = Self([Step { up_to: 0, code: 0 }; STEPS]);
 
-    /// Steps from choices at growing sizes: each holds for all bytes above the size before
-    /// it, the last for all others too. Where there are more changes than [`STEPS`] allows,
-    /// the later ones are left out.
+    /// Makes steps from choices at growing sizes: each choice holds above the size before it, the
+    /// last one for all greater sizes too. If the choice changes more often than [`STEPS`]
+    /// allows, the later changes are left out.
     pub fn new(choices: impl IntoIterator<Item = (usize, Choice)>) -> Self {
         let mut this = Self::NONE;
         let mut used = 0;
@@ -53,7 +53,7 @@ impl Steps {
         this
     }
 
-    /// The choice for `bytes` bytes; None if nothing is known.
+    /// The choice for `bytes` bytes; None if no choice is known.
     #[inline]
     pub fn choose(&self, bytes: usize) -> Option<Choice> {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
@@ -61,7 +61,7 @@ impl Steps {
         Choice::from_code(step.code)
     }
 
-    /// The steps: most bytes (None: any number) and choice.
+    /// The steps: most bytes (None for any number) and choice.
     pub fn iter(&self) -> impl Iterator<Item = (Option<usize>, Choice)> + '_ {
         self.0.iter().map_while(|s| {
             let up_to = (s.up_to != u32::MAX).then_some(s.up_to as usize);
@@ -86,20 +86,20 @@ impl fmt::Display for Steps {
 
 /// The choices of one team. Small and without pointers: a team owns a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Plan {
+pub struct DecisionTable {
     steps: [Steps; Collective::ALL.len()],
 }
 
-impl Plan {
-    /// The plan with these steps for each collective.
+impl DecisionTable {
+    /// Makes a decision table with these steps for each collective.
     pub(super) fn new(steps: impl Fn(Collective) -> Steps) -> Self {
         Self {
             steps: Collective::ALL.map(steps),
         }
     }
 
-    /// A plan in which `collective` uses `choice` for every size, and the others what comes
-    /// first in their lists.
+    /// Makes a decision table in which `collective` uses `choice` for every size, and each other
+    /// collective the first of its choices.
     pub fn fixed(collective: Collective, choice: Choice) -> Self {
         Self::new(|c| {
             let choice = if c == collective {
@@ -111,7 +111,7 @@ impl Plan {
         })
     }
 
-    /// This plan, but with `choice` for every size of `collective`.
+    /// This decision table, but with `choice` for every size of `collective`.
     #[cfg(test)]
     pub fn with(mut self, collective: Collective, choice: Choice) -> Self {
         self.steps[collective as usize] = Steps::new([(usize::MAX, choice)]);
@@ -122,8 +122,8 @@ impl Plan {
     /// (fcollect, alltoall, alltoalls), of the mean contribution (collect); any number for a
     /// barrier.
     ///
-    /// Eager is chosen only up to [`Collective::eager_limit`]. A collect finds out later that
-    /// a contribution is longer: `choose(Collect, bytes.max(EAGER + 1))` is what to do then.
+    /// Eager is chosen only up to [`Collective::eager_limit`]. If a collect finds later that a
+    /// contribution is longer, it calls `choose(Collect, bytes.max(EAGER + 1))`.
     #[inline]
     pub fn choose(&self, collective: Collective, bytes: usize) -> Choice {
         let index = collective as usize;
@@ -144,9 +144,9 @@ impl Plan {
 static OVERRIDES: [AtomicU8; Collective::ALL.len()] =
     [const { AtomicU8::new(0) }; Collective::ALL.len()];
 
-/// Has this PE use `choice` for `collective` in all teams and for all sizes, whatever their
-/// plans say; None ends it. For measurements: all PEs must call it between the same two
-/// collectives, and must not go beyond [`Collective::eager_limit`] with eager.
+/// Makes this PE use `choice` for `collective` in all teams and for all sizes, instead of the
+/// decision tables; None restores them. For measurements: all PEs must call it between the same
+/// two collectives, and must not exceed [`Collective::eager_limit`] with eager.
 #[doc(hidden)]
 pub fn overriding(collective: Collective, choice: Option<Choice>) {
     OVERRIDES[collective as usize].store(choice.map_or(0, Choice::code), Ordering::Relaxed);
@@ -197,11 +197,11 @@ mod tests {
     #[test]
     fn fixed_plans_choose_what_is_asked() {
         let choice = Choice::putget(Rabenseifner);
-        let plan = Plan::fixed(Collective::Reduce, choice);
+        let decisions = DecisionTable::fixed(Collective::Reduce, choice);
         for bytes in [0, 1, 1 << 40] {
-            assert_eq!(plan.choose(Collective::Reduce, bytes), choice);
+            assert_eq!(decisions.choose(Collective::Reduce, bytes), choice);
         }
-        let scan = plan.choose(Collective::Scan, 5);
+        let scan = decisions.choose(Collective::Scan, 5);
         assert_eq!(scan, Collective::Scan.choices()[0]);
     }
 }

@@ -1,16 +1,16 @@
-//! The collectives of an active set for which no team is left: with nothing but puts, gets, and
-//! the synchronisation by its work array.
+//! The collectives of an active set for which no team is left: by puts, gets, and synchronisation
+//! by its work array alone.
 
-use super::Call;
+use super::InternodeCall;
 use crate::collective::scratch::{SCRATCH, with_scratch};
-use crate::kernel::Operation;
+use crate::kernel::Operator;
 
 /// Each member gets the root's source.
 ///
 /// # Safety
 /// That of [`super::broadcast`].
 pub(super) unsafe fn broadcast(
-    call: &Call<'_>,
+    call: &InternodeCall<'_>,
     dest: *mut u8,
     source: *const u8,
     bytes: usize,
@@ -19,8 +19,9 @@ pub(super) unsafe fn broadcast(
 ) {
     call.sync();
     if call.group.me != root || to_root {
-        // SAFETY: the caller's promise; all members are here.
-        unsafe { call.all().get(dest, &call.places(source), root, bytes) };
+        // SAFETY: the caller promises `bytes` bytes at `dest` and `source` on every member; all
+        // members have entered.
+        unsafe { call.all().get(dest, &call.addresses(source), root, bytes) };
     }
     call.leave();
 }
@@ -29,32 +30,39 @@ pub(super) unsafe fn broadcast(
 ///
 /// # Safety
 /// That of [`super::fcollect`].
-pub(super) unsafe fn fcollect(call: &Call<'_>, dest: *mut u8, source: *const u8, bytes: usize) {
-    let mine = call.places(dest).from(call.group.me * bytes);
+pub(super) unsafe fn fcollect(
+    call: &InternodeCall<'_>,
+    dest: *mut u8,
+    source: *const u8,
+    bytes: usize,
+) {
+    let mine = call.addresses(dest).from(call.group.me * bytes);
     call.sync();
     for member in call.in_turn() {
-        // SAFETY: the caller's promise; each block of a `dest` has one writer.
+        // SAFETY: the caller promises `bytes` bytes at `source`, and as many for each member at
+        // `dest`; each block of a `dest` has one writer.
         unsafe { call.all().put(&mine, member, source, bytes) };
     }
     call.leave();
 }
 
-/// Each member reduces a part of the elements, with all operands of an element at once, in the
-/// members' order: also for sums that do not depend on how the members lie on nodes.
+/// Each member reduces a share of the elements, with all operands of an element at once, in the
+/// members' order. So sums do not depend on how the members lie on nodes, and reproducible sums of
+/// teams use this function too.
 ///
 /// # Safety
 /// That of [`super::reduce`].
 pub(super) unsafe fn reduce(
-    call: &Call<'_>,
+    call: &InternodeCall<'_>,
     dest: *mut u8,
     source: *const u8,
     n: usize,
-    op: &'static Operation,
+    op: &'static Operator,
 ) {
     let size = call.group.size;
     // One piece of each member's source, and the result.
     let longest = (SCRATCH / (size + 1) / op.size).max(1);
-    let (dest, source) = (call.places(dest), call.places(source));
+    let (dest, source) = (call.addresses(dest), call.addresses(source));
     let fold = if call.group.reproducible {
         op.fold_exact
     } else {
@@ -67,8 +75,9 @@ pub(super) unsafe fn reduce(
             let bytes = piece.len() * op.size;
             let operand = |member: usize| buffer.wrapping_add(member * longest * op.size);
             let result = operand(size);
-            // SAFETY: the caller's promise; all members are here, and these elements are this
-            // member's alone; the buffer has room for them once more than there are members.
+            // SAFETY: the caller promises arrays of `n` elements on every member; all members have
+            // entered, and only this one uses these elements. The buffer has room for them `size`
+            // + 1 times.
             unsafe {
                 for member in call.in_turn() {
                     call.all()

@@ -1,10 +1,10 @@
-//! The cost model of the literature on reductions: messages of a network, with latency α,
-//! time per byte β and time to combine a byte γ.
+//! The Hockney (alpha-beta-gamma) model, the cost model of the literature on reductions: messages
+//! over a network with latency α, time per byte β, and time γ to combine a byte.
 
 use super::algorithm::{Algorithm, Choice};
 use super::costs::Parameters;
 
-/// Time in nanoseconds of a reduction of `n` bytes over `p` PEs, by the formulas
+/// Predicts the time in nanoseconds of a reduction of `n` bytes over `p` PEs, by the formulas
 ///
 /// ```text
 /// flat       p·α + 2n(p−1)·β + n(p−1)·γ
@@ -12,7 +12,7 @@ use super::costs::Parameters;
 /// rsag       2·lg p·α + 2·(p−1)/p·n·β + (p−1)/p·n·γ
 /// ```
 ///
-/// None for algorithms that they do not cover.
+/// None for algorithms without a formula.
 pub fn reduction(parameters: &Parameters, choice: Choice, p: usize, n: usize) -> Option<f64> {
     let Parameters {
         alpha, beta, gamma, ..
