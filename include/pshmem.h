@@ -48,22 +48,22 @@ int p_my_pe(void);
 /* deprecated */
 int p_num_pes(void);
 
-/* beyond the standard */
+/* extension */
 void pshmem_clear_cache_inv(void);
 
-/* beyond the standard */
+/* extension */
 void pshmem_set_cache_inv(void);
 
-/* beyond the standard */
+/* extension */
 void pshmem_clear_cache_line_inv(void *dest);
 
-/* beyond the standard */
+/* extension */
 void pshmem_set_cache_line_inv(void *dest);
 
-/* beyond the standard */
+/* extension */
 void pshmem_udcflush(void);
 
-/* beyond the standard */
+/* extension */
 void pshmem_udcflush_line(void *dest);
 
 /* Memory management */
@@ -2322,7 +2322,7 @@ int pshmem_uint64_and_reduce(shmem_team_t team, uint64_t *dest, const uint64_t *
     size_t nreduce);
 int pshmem_size_and_reduce(shmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 
-/* beyond the standard */
+/* extension */
 int pshmem_char_and_reduce(shmem_team_t team, char *dest, const char *source, size_t nreduce);
 int pshmem_schar_and_reduce(shmem_team_t team, signed char *dest, const signed char *source,
     size_t nreduce);
@@ -2357,7 +2357,7 @@ int pshmem_uint64_or_reduce(shmem_team_t team, uint64_t *dest, const uint64_t *s
     size_t nreduce);
 int pshmem_size_or_reduce(shmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 
-/* beyond the standard */
+/* extension */
 int pshmem_char_or_reduce(shmem_team_t team, char *dest, const char *source, size_t nreduce);
 int pshmem_schar_or_reduce(shmem_team_t team, signed char *dest, const signed char *source,
     size_t nreduce);
@@ -2396,7 +2396,7 @@ int pshmem_uint64_xor_reduce(shmem_team_t team, uint64_t *dest, const uint64_t *
     size_t nreduce);
 int pshmem_size_xor_reduce(shmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 
-/* beyond the standard */
+/* extension */
 int pshmem_char_xor_reduce(shmem_team_t team, char *dest, const char *source, size_t nreduce);
 int pshmem_schar_xor_reduce(shmem_team_t team, signed char *dest, const signed char *source,
     size_t nreduce);
@@ -2847,7 +2847,7 @@ void pshmem_size_wait_until_all(size_t *ivars, size_t nelems, const int *status,
 void pshmem_ptrdiff_wait_until_all(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     ptrdiff_t cmp_value);
 
-/* beyond the standard */
+/* extension */
 void pshmem_short_wait_until_all(short *ivars, size_t nelems, const int *status, int cmp,
     short cmp_value);
 void pshmem_ushort_wait_until_all(unsigned short *ivars, size_t nelems, const int *status, int cmp,
@@ -2878,7 +2878,7 @@ size_t pshmem_size_wait_until_any(size_t *ivars, size_t nelems, const int *statu
 size_t pshmem_ptrdiff_wait_until_any(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     ptrdiff_t cmp_value);
 
-/* beyond the standard */
+/* extension */
 size_t pshmem_short_wait_until_any(short *ivars, size_t nelems, const int *status, int cmp,
     short cmp_value);
 size_t pshmem_ushort_wait_until_any(unsigned short *ivars, size_t nelems, const int *status, int cmp,
@@ -2909,7 +2909,7 @@ size_t pshmem_size_wait_until_some(size_t *ivars, size_t nelems, size_t *indices
 size_t pshmem_ptrdiff_wait_until_some(ptrdiff_t *ivars, size_t nelems, size_t *indices,
     const int *status, int cmp, ptrdiff_t cmp_value);
 
-/* beyond the standard */
+/* extension */
 size_t pshmem_short_wait_until_some(short *ivars, size_t nelems, size_t *indices, const int *status,
     int cmp, short cmp_value);
 size_t pshmem_ushort_wait_until_some(unsigned short *ivars, size_t nelems, size_t *indices,
@@ -2940,7 +2940,7 @@ void pshmem_size_wait_until_all_vector(size_t *ivars, size_t nelems, const int *
 void pshmem_ptrdiff_wait_until_all_vector(ptrdiff_t *ivars, size_t nelems, const int *status,
     int cmp, const ptrdiff_t *cmp_values);
 
-/* beyond the standard */
+/* extension */
 void pshmem_short_wait_until_all_vector(short *ivars, size_t nelems, const int *status, int cmp,
     const short *cmp_values);
 void pshmem_ushort_wait_until_all_vector(unsigned short *ivars, size_t nelems, const int *status,
@@ -2971,7 +2971,7 @@ size_t pshmem_size_wait_until_any_vector(size_t *ivars, size_t nelems, const int
 size_t pshmem_ptrdiff_wait_until_any_vector(ptrdiff_t *ivars, size_t nelems, const int *status,
     int cmp, const ptrdiff_t *cmp_values);
 
-/* beyond the standard */
+/* extension */
 size_t pshmem_short_wait_until_any_vector(short *ivars, size_t nelems, const int *status, int cmp,
     const short *cmp_values);
 size_t pshmem_ushort_wait_until_any_vector(unsigned short *ivars, size_t nelems, const int *status,
@@ -3002,7 +3002,7 @@ size_t pshmem_size_wait_until_some_vector(size_t *ivars, size_t nelems, size_t *
 size_t pshmem_ptrdiff_wait_until_some_vector(ptrdiff_t *ivars, size_t nelems, size_t *indices,
     const int *status, int cmp, const ptrdiff_t *cmp_values);
 
-/* beyond the standard */
+/* extension */
 size_t pshmem_short_wait_until_some_vector(short *ivars, size_t nelems, size_t *indices,
     const int *status, int cmp, const short *cmp_values);
 size_t pshmem_ushort_wait_until_some_vector(unsigned short *ivars, size_t nelems, size_t *indices,
@@ -3048,7 +3048,7 @@ int pshmem_size_test_all(size_t *ivars, size_t nelems, const int *status, int cm
 int pshmem_ptrdiff_test_all(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     ptrdiff_t cmp_value);
 
-/* beyond the standard */
+/* extension */
 int pshmem_short_test_all(short *ivars, size_t nelems, const int *status, int cmp, short cmp_value);
 int pshmem_ushort_test_all(unsigned short *ivars, size_t nelems, const int *status, int cmp,
     unsigned short cmp_value);
@@ -3076,7 +3076,7 @@ size_t pshmem_size_test_any(size_t *ivars, size_t nelems, const int *status, int
 size_t pshmem_ptrdiff_test_any(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     ptrdiff_t cmp_value);
 
-/* beyond the standard */
+/* extension */
 size_t pshmem_short_test_any(short *ivars, size_t nelems, const int *status, int cmp,
     short cmp_value);
 size_t pshmem_ushort_test_any(unsigned short *ivars, size_t nelems, const int *status, int cmp,
@@ -3107,7 +3107,7 @@ size_t pshmem_size_test_some(size_t *ivars, size_t nelems, size_t *indices, cons
 size_t pshmem_ptrdiff_test_some(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int *status,
     int cmp, ptrdiff_t cmp_value);
 
-/* beyond the standard */
+/* extension */
 size_t pshmem_short_test_some(short *ivars, size_t nelems, size_t *indices, const int *status,
     int cmp, short cmp_value);
 size_t pshmem_ushort_test_some(unsigned short *ivars, size_t nelems, size_t *indices,
@@ -3138,7 +3138,7 @@ int pshmem_size_test_all_vector(size_t *ivars, size_t nelems, const int *status,
 int pshmem_ptrdiff_test_all_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     const ptrdiff_t *cmp_values);
 
-/* beyond the standard */
+/* extension */
 int pshmem_short_test_all_vector(short *ivars, size_t nelems, const int *status, int cmp,
     const short *cmp_values);
 int pshmem_ushort_test_all_vector(unsigned short *ivars, size_t nelems, const int *status, int cmp,
@@ -3169,7 +3169,7 @@ size_t pshmem_size_test_any_vector(size_t *ivars, size_t nelems, const int *stat
 size_t pshmem_ptrdiff_test_any_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     const ptrdiff_t *cmp_values);
 
-/* beyond the standard */
+/* extension */
 size_t pshmem_short_test_any_vector(short *ivars, size_t nelems, const int *status, int cmp,
     const short *cmp_values);
 size_t pshmem_ushort_test_any_vector(unsigned short *ivars, size_t nelems, const int *status,
@@ -3200,7 +3200,7 @@ size_t pshmem_size_test_some_vector(size_t *ivars, size_t nelems, size_t *indice
 size_t pshmem_ptrdiff_test_some_vector(ptrdiff_t *ivars, size_t nelems, size_t *indices,
     const int *status, int cmp, const ptrdiff_t *cmp_values);
 
-/* beyond the standard */
+/* extension */
 size_t pshmem_short_test_some_vector(short *ivars, size_t nelems, size_t *indices, const int *status,
     int cmp, const short *cmp_values);
 size_t pshmem_ushort_test_some_vector(unsigned short *ivars, size_t nelems, size_t *indices,

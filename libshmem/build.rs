@@ -1,4 +1,4 @@
-//! Tells the linker which names the shared library exports.
+//! Passes the shared library's exported names and soname to the linker.
 
 use std::path::PathBuf;
 use std::{env, fs};

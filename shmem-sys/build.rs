@@ -1,5 +1,5 @@
-//! Compiles the C part, and tells the build scripts of crates with C of their own where the header
-//! is.
+//! Compiles the C part, and passes the folder of the headers to the build scripts of crates with C of
+//! their own.
 
 use std::env;
 use std::path::PathBuf;
@@ -16,11 +16,11 @@ fn main() {
         .pic(true)
         .cargo_metadata(false)
         .compile("shmem_c");
-    // Whole: nothing in Rust refers to some of its functions.
+    // The whole archive: Rust refers to only some of its functions.
     println!("cargo:rustc-link-search=native={}", out.display());
     println!("cargo:rustc-link-lib=static:+whole-archive=shmem_c");
 
-    // They see it as DEP_SHMEM_INCLUDE.
+    // Their variable is DEP_SHMEM_INCLUDE.
     let package = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     println!("cargo:include={}", package.join("include").display());
 }

@@ -9,10 +9,10 @@ use std::sync::OnceLock;
 use anyhow::{Context, Result, bail, ensure};
 use ferroshmem_conformance::{Job, Suite};
 
-/// Alone, with one neighbour, with more PEs than many machines have cores, and not a power of two.
+/// One PE, powers of two, and nine: no power of two, and more than many machines have cores.
 const PE_COUNTS: [usize; 4] = [1, 2, 4, 9];
 
-/// Arguments that make the examples small, and those that ask for something of its own.
+/// Arguments that make the examples small, and those that select a variant.
 const EXAMPLES: &[(&str, &[&[&str]])] = &[
     ("hello", &[&[]]),
     ("histogram", &[&["5000"], &["0"]]),
@@ -24,7 +24,7 @@ const EXAMPLES: &[(&str, &[&[&str]])] = &[
     ("work_queue", &[&["8"], &["1"]]),
 ];
 
-/// Arguments that are refused, and what is said then.
+/// Arguments that are refused, and the message.
 const REFUSALS: &[(&str, &str, &str)] = &[
     ("ring", "many", "InvalidDigit"),
     ("stencil", "-1", "InvalidDigit"),
@@ -36,7 +36,7 @@ fn folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Builds the examples, in the way in which this test was built, and returns their folder.
+/// Builds the examples with the profile of this test, and returns their folder.
 fn build() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
@@ -55,7 +55,7 @@ fn build() -> Result<PathBuf> {
     Ok(profile.join("examples"))
 }
 
-/// The path of an example's program, which is built when the first is asked for.
+/// The path of an example's program; the first call builds all examples.
 fn program(name: &str) -> Result<PathBuf> {
     static FOLDER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     match FOLDER.get_or_init(|| build().map_err(|error| format!("{error:#}"))) {
@@ -64,7 +64,7 @@ fn program(name: &str) -> Result<PathBuf> {
     }
 }
 
-/// All that is in the folder is tested.
+/// Every example in the folder is tested.
 fn all_are_listed() -> Result<()> {
     let listed: BTreeMap<_, _> = EXAMPLES.iter().copied().collect();
     for entry in fs::read_dir(folder().join("examples"))? {

@@ -1,7 +1,7 @@
-//! The public interface names no types but its own, the standard library's, `bytemuck::Pod`, and
-//! with its feature those of `ndarray`: other crates' versions are no concern of its users.
+//! The public interface names only its own types, those of the standard library, `bytemuck::Pod` and,
+//! with that feature, those of `ndarray`: so users do not depend on other crates' versions.
 //!
-//! Reads what rustdoc writes as JSON, a format that changes: it fails then, rather than see nothing.
+//! Reads rustdoc's JSON. If that format changes, the test fails instead of passing without a check.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -29,12 +29,12 @@ fn no_foreign_types() {
 
     let mut named = BTreeSet::new();
     for (id, item) in json["index"].as_object().expect("items") {
-        // Nobody can name what a sealed trait stands for.
+        // Users cannot name the types behind a sealed trait.
         let path = json["paths"][id]["path"].as_array();
         if path.is_some_and(|path| path.contains(&"sealed".into())) {
             continue;
         }
-        // What other crates implement for all types is theirs.
+        // Blanket implementations of other crates do not count.
         let implementation = &item["inner"]["impl"];
         if implementation["blanket_impl"].is_null() && implementation["is_synthetic"] != true {
             collect(&item["inner"], &json, &mut named);

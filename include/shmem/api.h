@@ -42,22 +42,22 @@ int _my_pe(void);
 /* deprecated */
 int _num_pes(void);
 
-/* beyond the standard */
+/* extension */
 void shmem_clear_cache_inv(void);
 
-/* beyond the standard */
+/* extension */
 void shmem_set_cache_inv(void);
 
-/* beyond the standard */
+/* extension */
 void shmem_clear_cache_line_inv(void *dest);
 
-/* beyond the standard */
+/* extension */
 void shmem_set_cache_line_inv(void *dest);
 
-/* beyond the standard */
+/* extension */
 void shmem_udcflush(void);
 
-/* beyond the standard */
+/* extension */
 void shmem_udcflush_line(void *dest);
 
 /* Memory management */
@@ -2285,7 +2285,7 @@ int shmem_uint64_and_reduce(shmem_team_t team, uint64_t *dest, const uint64_t *s
     size_t nreduce);
 int shmem_size_and_reduce(shmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 
-/* beyond the standard */
+/* extension */
 int shmem_char_and_reduce(shmem_team_t team, char *dest, const char *source, size_t nreduce);
 int shmem_schar_and_reduce(shmem_team_t team, signed char *dest, const signed char *source,
     size_t nreduce);
@@ -2320,7 +2320,7 @@ int shmem_uint64_or_reduce(shmem_team_t team, uint64_t *dest, const uint64_t *so
     size_t nreduce);
 int shmem_size_or_reduce(shmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 
-/* beyond the standard */
+/* extension */
 int shmem_char_or_reduce(shmem_team_t team, char *dest, const char *source, size_t nreduce);
 int shmem_schar_or_reduce(shmem_team_t team, signed char *dest, const signed char *source,
     size_t nreduce);
@@ -2355,7 +2355,7 @@ int shmem_uint64_xor_reduce(shmem_team_t team, uint64_t *dest, const uint64_t *s
     size_t nreduce);
 int shmem_size_xor_reduce(shmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 
-/* beyond the standard */
+/* extension */
 int shmem_char_xor_reduce(shmem_team_t team, char *dest, const char *source, size_t nreduce);
 int shmem_schar_xor_reduce(shmem_team_t team, signed char *dest, const signed char *source,
     size_t nreduce);
@@ -2792,7 +2792,7 @@ void shmem_size_wait_until_all(size_t *ivars, size_t nelems, const int *status, 
 void shmem_ptrdiff_wait_until_all(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     ptrdiff_t cmp_value);
 
-/* beyond the standard */
+/* extension */
 void shmem_short_wait_until_all(short *ivars, size_t nelems, const int *status, int cmp,
     short cmp_value);
 void shmem_ushort_wait_until_all(unsigned short *ivars, size_t nelems, const int *status, int cmp,
@@ -2823,7 +2823,7 @@ size_t shmem_size_wait_until_any(size_t *ivars, size_t nelems, const int *status
 size_t shmem_ptrdiff_wait_until_any(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     ptrdiff_t cmp_value);
 
-/* beyond the standard */
+/* extension */
 size_t shmem_short_wait_until_any(short *ivars, size_t nelems, const int *status, int cmp,
     short cmp_value);
 size_t shmem_ushort_wait_until_any(unsigned short *ivars, size_t nelems, const int *status, int cmp,
@@ -2854,7 +2854,7 @@ size_t shmem_size_wait_until_some(size_t *ivars, size_t nelems, size_t *indices,
 size_t shmem_ptrdiff_wait_until_some(ptrdiff_t *ivars, size_t nelems, size_t *indices,
     const int *status, int cmp, ptrdiff_t cmp_value);
 
-/* beyond the standard */
+/* extension */
 size_t shmem_short_wait_until_some(short *ivars, size_t nelems, size_t *indices, const int *status,
     int cmp, short cmp_value);
 size_t shmem_ushort_wait_until_some(unsigned short *ivars, size_t nelems, size_t *indices,
@@ -2885,7 +2885,7 @@ void shmem_size_wait_until_all_vector(size_t *ivars, size_t nelems, const int *s
 void shmem_ptrdiff_wait_until_all_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     const ptrdiff_t *cmp_values);
 
-/* beyond the standard */
+/* extension */
 void shmem_short_wait_until_all_vector(short *ivars, size_t nelems, const int *status, int cmp,
     const short *cmp_values);
 void shmem_ushort_wait_until_all_vector(unsigned short *ivars, size_t nelems, const int *status,
@@ -2916,7 +2916,7 @@ size_t shmem_size_wait_until_any_vector(size_t *ivars, size_t nelems, const int 
 size_t shmem_ptrdiff_wait_until_any_vector(ptrdiff_t *ivars, size_t nelems, const int *status,
     int cmp, const ptrdiff_t *cmp_values);
 
-/* beyond the standard */
+/* extension */
 size_t shmem_short_wait_until_any_vector(short *ivars, size_t nelems, const int *status, int cmp,
     const short *cmp_values);
 size_t shmem_ushort_wait_until_any_vector(unsigned short *ivars, size_t nelems, const int *status,
@@ -2947,7 +2947,7 @@ size_t shmem_size_wait_until_some_vector(size_t *ivars, size_t nelems, size_t *i
 size_t shmem_ptrdiff_wait_until_some_vector(ptrdiff_t *ivars, size_t nelems, size_t *indices,
     const int *status, int cmp, const ptrdiff_t *cmp_values);
 
-/* beyond the standard */
+/* extension */
 size_t shmem_short_wait_until_some_vector(short *ivars, size_t nelems, size_t *indices,
     const int *status, int cmp, const short *cmp_values);
 size_t shmem_ushort_wait_until_some_vector(unsigned short *ivars, size_t nelems, size_t *indices,
@@ -2992,7 +2992,7 @@ int shmem_size_test_all(size_t *ivars, size_t nelems, const int *status, int cmp
 int shmem_ptrdiff_test_all(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     ptrdiff_t cmp_value);
 
-/* beyond the standard */
+/* extension */
 int shmem_short_test_all(short *ivars, size_t nelems, const int *status, int cmp, short cmp_value);
 int shmem_ushort_test_all(unsigned short *ivars, size_t nelems, const int *status, int cmp,
     unsigned short cmp_value);
@@ -3020,7 +3020,7 @@ size_t shmem_size_test_any(size_t *ivars, size_t nelems, const int *status, int 
 size_t shmem_ptrdiff_test_any(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     ptrdiff_t cmp_value);
 
-/* beyond the standard */
+/* extension */
 size_t shmem_short_test_any(short *ivars, size_t nelems, const int *status, int cmp,
     short cmp_value);
 size_t shmem_ushort_test_any(unsigned short *ivars, size_t nelems, const int *status, int cmp,
@@ -3051,7 +3051,7 @@ size_t shmem_size_test_some(size_t *ivars, size_t nelems, size_t *indices, const
 size_t shmem_ptrdiff_test_some(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int *status,
     int cmp, ptrdiff_t cmp_value);
 
-/* beyond the standard */
+/* extension */
 size_t shmem_short_test_some(short *ivars, size_t nelems, size_t *indices, const int *status,
     int cmp, short cmp_value);
 size_t shmem_ushort_test_some(unsigned short *ivars, size_t nelems, size_t *indices,
@@ -3082,7 +3082,7 @@ int shmem_size_test_all_vector(size_t *ivars, size_t nelems, const int *status, 
 int shmem_ptrdiff_test_all_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     const ptrdiff_t *cmp_values);
 
-/* beyond the standard */
+/* extension */
 int shmem_short_test_all_vector(short *ivars, size_t nelems, const int *status, int cmp,
     const short *cmp_values);
 int shmem_ushort_test_all_vector(unsigned short *ivars, size_t nelems, const int *status, int cmp,
@@ -3113,7 +3113,7 @@ size_t shmem_size_test_any_vector(size_t *ivars, size_t nelems, const int *statu
 size_t shmem_ptrdiff_test_any_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     const ptrdiff_t *cmp_values);
 
-/* beyond the standard */
+/* extension */
 size_t shmem_short_test_any_vector(short *ivars, size_t nelems, const int *status, int cmp,
     const short *cmp_values);
 size_t shmem_ushort_test_any_vector(unsigned short *ivars, size_t nelems, const int *status, int cmp,
@@ -3144,7 +3144,7 @@ size_t shmem_size_test_some_vector(size_t *ivars, size_t nelems, size_t *indices
 size_t shmem_ptrdiff_test_some_vector(ptrdiff_t *ivars, size_t nelems, size_t *indices,
     const int *status, int cmp, const ptrdiff_t *cmp_values);
 
-/* beyond the standard */
+/* extension */
 size_t shmem_short_test_some_vector(short *ivars, size_t nelems, size_t *indices, const int *status,
     int cmp, const short *cmp_values);
 size_t shmem_ushort_test_some_vector(unsigned short *ivars, size_t nelems, size_t *indices,

@@ -2,8 +2,8 @@
  *
  * An object at p on this PE is at p + (r - me) * stride on PE r of the node, whether it is in
  * the symmetric heap or a global. The library publishes for each such PE the offset
- * (r - me) * stride, and a tag that tells the PE from all others. While the tag of a PE does
- * not match - before shmem_init, for a PE that does not exist or is elsewhere, when arguments
+ * (r - me) * stride, and a tag that is unique to the PE. While the tag of a PE does not
+ * match - before shmem_init, for a PE that does not exist or is on another node, when arguments
  * are checked or a tool wants to see the calls - the operation is a call of the library.
  *
  * The words have a type of their own, pointer to an incomplete structure, which no store of
@@ -35,7 +35,7 @@ struct shmemi_native {
     struct shmemi_word *ordered; /* 1: CPU fences order all operations; 0: call the library */
     struct shmemi_word *reserved[5];
     /* PE r has element r % SHMEMI_PES of these: */
-    /* Low half: its number or-ed with SHMEMI_PES - 1; 0: nobody. High half: that of the offset. */
+    /* Low half: its number or-ed with SHMEMI_PES - 1; 0: no PE. High half: that of the offset. */
     struct shmemi_word *tag[SHMEMI_PES];
     /* Bytes from this PE's memory to its memory, a multiple of 2^32. */
     struct shmemi_word *offset[SHMEMI_PES];
@@ -58,7 +58,7 @@ void shmemi_require_native(void);
 
 #ifdef SHMEM_NATIVE_ONLY
 
-/* Every translation unit says so, since any of them may be the one that calls shmem_init. */
+/* In every translation unit, since any of them may be the one that calls shmem_init. */
 __attribute__((__constructor__, __unused__)) static void shmemi_native_only(void) {
     shmemi_require_native();
 }
@@ -94,11 +94,11 @@ SHMEMI_INLINE int shmemi_is_world(shmem_ctx_t ctx) {
     return SHMEMI_LIKELY((uintptr_t)ctx & 1u);
 }
 
-/* For loops of scalar operations, which shall keep the words of their PE in registers. The call
+/* For loops of scalar operations, which should keep the words of their PE in registers. The call
  * of the library in such a loop may change all memory, so a compiler would load the words again
  * for every operation. gcc loads them beside the call instead, if they are used before and after
- * both ways of the operation. clang, to which an asm may be a store, is told that an operation
- * that had to call the library does not change them. */
+ * both ways of the operation. For clang an asm may be a store, so __builtin_assume states
+ * that an operation which called the library has not changed them. */
 #if defined(SHMEM_NATIVE_ONLY)
 #define SHMEMI_BEFORE(scalar, pe) (void)0
 #define SHMEMI_CALLED(pe) (void)0

@@ -1,3 +1,3 @@
-//! `libshmem.so` and `libshmem.a`: all of `ferroshmem-sys`, and nothing else.
+//! `libshmem.so` and `libshmem.a`: the crate `ferroshmem-sys`, linked as C libraries.
 
 extern crate ferroshmem_sys;

@@ -1,10 +1,10 @@
-/* What Rust cannot say: `long double` by value, and arithmetic on it. */
+/* `long double` by value, and arithmetic on it, which Rust lacks. */
 
 #include <stddef.h>
 
 typedef struct shmemi_ctx *shmem_ctx_t;
 
-/* In Rust; the context is 1 for the default one. */
+/* Defined in Rust; 1 is the default context. */
 void shmemi_longdouble_p(int with_ctx, size_t ctx, long double *dest, const long double *value, int pe);
 void shmemi_longdouble_g(int with_ctx, size_t ctx, long double *value, const long double *source, int pe);
 

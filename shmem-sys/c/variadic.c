@@ -1,4 +1,4 @@
-/* Rust has no variadic functions of its own. */
+/* Variadic functions, which Rust cannot define. */
 
 void pshmem_pcontrol(int level, ...) {
     (void)level; /* for tools; the library does nothing (OpenSHMEM 1.6, "Control of Profiling") */

@@ -11,10 +11,10 @@ pub(crate) use crate::generated::constants::*;
 pub(crate) use crate::long_double::LongDouble;
 pub(crate) use crate::startup;
 
-/// `shmem_ctx_session_config_t`: hints, of which the runtime makes no use on a node.
+/// `shmem_ctx_session_config_t`: hints, which the runtime ignores.
 pub(crate) type SessionConfig = c_void;
 
-/// Bytes of `n` elements; an impossible number stays one.
+/// Bytes of `n` elements, or `usize::MAX` if the number exceeds it.
 #[inline]
 pub(crate) fn bytes(n: usize, size: usize) -> usize {
     n.saturating_mul(size)
@@ -29,7 +29,8 @@ macro_rules! c_api {
             #[allow(unused_unsafe, reason = "some routines are safe")]
             #[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
             unsafe extern "C" fn entry($($arg: $ty),*) $(-> $ret)? {
-                // SAFETY: what the standard demands of the caller is what the runtime demands.
+                // SAFETY: the C caller promises what the standard requires of the arguments, which is
+                // all that the runtime requires.
                 unsafe { c_api!(@body $($ret)?, $body) }
             }
         };

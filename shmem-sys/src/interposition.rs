@@ -1,4 +1,4 @@
-//! Whether a tool has put its own functions in place of ones that callers would inline.
+//! Detects that a tool has replaced functions that callers inline.
 
 /// One function that callers inline: the address that a call of its name reaches, and that
 /// of the library's own function.
@@ -14,8 +14,8 @@ impl Inlined {
     }
 }
 
-/// Makes the list of [`Inlined`] functions from their names and those of their twins. The
-/// addresses are resolved when the library is linked or loaded, as those of calls are.
+/// Makes the list of [`Inlined`] functions from their names and their names in the profiling interface.
+/// The linker or loader resolves the addresses, as it does for calls.
 macro_rules! inlined {
     ($($name:ident, $own:ident;)*) => {
         pub(crate) static INLINED: &[$crate::interposition::Inlined] = {
@@ -46,7 +46,7 @@ fn is_stub(function: unsafe extern "C" fn()) -> bool {
     let mut info = MaybeUninit::uninit();
     let mut symbol = std::ptr::null_mut();
     let address = function as *const libc::c_void;
-    // SAFETY: both places are valid for what is written to them.
+    // SAFETY: `info` and `symbol` are variables of the types that dladdr1 writes.
     let found = unsafe { libc::dladdr1(address, info.as_mut_ptr(), &raw mut symbol, SYMBOL) } != 0;
     // SAFETY: with this flag, the symbol is null or an element of a loaded symbol table.
     let symbol = unsafe { symbol.cast::<libc::Elf64_Sym>().as_ref() };

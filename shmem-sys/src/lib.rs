@@ -1,4 +1,8 @@
-//! OpenSHMEM's C ABI: `libshmem.so` and `libshmem.a`.
+//! Exports OpenSHMEM's C ABI; unlike most crates named `-sys` it does not bind a foreign library.
+//!
+//! It is all of `libshmem.so` and `libshmem.a`. A Rust program with parts in C depends on it to link
+//! these parts, and its build script finds the headers by `DEP_SHMEM_INCLUDE`. The crate has no Rust
+//! interface: for that, use the crate `ferroshmem`.
 //!
 //! The functions in `generated` come from the table in `crates/abi/`. Each is `pshmem_X`, with the
 //! weak alias `shmem_X`, so that a tool may define its own `shmem_X`, linked statically or

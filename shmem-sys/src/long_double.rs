@@ -39,12 +39,13 @@ unsafe extern "C" {
 
 macro_rules! reduce {
     ($($op:ty: $function:ident),*) => {$(
-        // SAFETY: plain data.
+        // SAFETY: any bytes are a `LongDouble`, and `combine` writes `n` of them.
         unsafe impl Reduce<$op> for LongDouble {
             const ANY_ORDER: bool = false;
 
             unsafe fn combine(dest: *mut Self, a: *const Self, b: *const Self, n: usize) {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller promises that `a` and `b` are readable and `dest` writable for
+                // `n` elements.
                 unsafe { $function(dest, a, b, n) }
             }
         }
@@ -72,7 +73,7 @@ unsafe extern "C" fn shmemi_longdouble_p(
     } else {
         "shmem_longdouble_p"
     };
-    // SAFETY: the C caller's promise; `value` is its argument.
+    // SAFETY: the C caller promises that `dest` is symmetric; `value` points to its argument.
     unsafe { rma::p(name, ctx, dest, *value, pe) }
 }
 
@@ -90,6 +91,6 @@ unsafe extern "C" fn shmemi_longdouble_g(
     } else {
         "shmem_longdouble_g"
     };
-    // SAFETY: the C caller's promise; `value` is its result.
+    // SAFETY: the C caller promises that `source` is symmetric; `value` points to its result.
     unsafe { *value = rma::g(name, ctx, source, pe) }
 }

@@ -1,8 +1,8 @@
-//! The words that `shmem/native.h` reads: how callers reach the PEs of this node themselves.
+//! The words that `shmem/native.h` reads: inlined operations find the local PEs by them.
 //!
 //! They are written by `shmem_init` before it returns, and by `shmem_finalize`. A tag is
-//! written after, and cleared before, what it stands for, so that another thread never sees
-//! a tag without its offset.
+//! written after its offset and cleared before it, so that another thread never sees a tag without
+//! its offset.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -39,7 +39,7 @@ static WORDS: Words = Words {
     offset: [const { AtomicU64::new(0) }; PES],
 };
 
-/// What the words describe now.
+/// The job that the words describe now.
 static DESCRIBED: Mutex<Option<Native>> = Mutex::new(None);
 
 /// Turns the fast path on or off.
@@ -72,7 +72,7 @@ fn enable(native: Native) {
     }
     publish(&WORDS.my_pe, u64::from(pes[me as usize]) + 1);
     publish(&WORDS.n_pes, n_pes.into());
-    // CPU fences are all that is needed only if no PE is elsewhere.
+    // CPU fences suffice only if all PEs are on this node.
     publish(&WORDS.ordered, (pes.len() == n_pes as usize).into());
 }
 

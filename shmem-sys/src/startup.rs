@@ -1,4 +1,4 @@
-//! What the runtime's initialisation needs of the C API: hooks, and `SHMEM_NATIVE_ONLY`.
+//! The hooks by which the runtime calls the C API while it initialises, and `SHMEM_NATIVE_ONLY`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,7 +12,7 @@ unsafe extern "C" {
 }
 
 fn line_buffer_stdout() {
-    // SAFETY: changes the stream only while it has no buffer yet.
+    // SAFETY: a C function without preconditions: it changes the stream only before its first use.
     unsafe { shmemi_line_buffer_stdout() }
 }
 
@@ -33,9 +33,9 @@ pub(crate) extern "C" fn prepare() {
     });
 }
 
-// In a Rust program with C parts it is Rust that initialises the runtime, which does not know of
-// the C API: so it learns of it before `main`. Linked wherever `shmemi_require_native` is, which
-// is in the same object file, and which rustc keeps as it keeps every exported function.
+// In a Rust program with parts in C, the Rust API initialises the runtime, which does not depend on
+// the C API: so this sets the hooks before `main`. It is linked wherever `shmemi_require_native` is,
+// which is in the same object file, and which rustc keeps as it keeps every exported function.
 std::arch::global_asm!(
     ".pushsection .init_array,\"aw\"",
     ".p2align 3",
@@ -53,7 +53,7 @@ extern "C" fn shmemi_require_native() {
     }
     native::fault_without_test();
     let mut initialized = 0;
-    // SAFETY: a place for the answer.
+    // SAFETY: the pointer is to a variable, which the routine sets.
     unsafe { setup::query_initialized("shmem_query_initialized", &raw mut initialized) };
     if initialized != 0 {
         setup::require_native("dlopen of code compiled with -DSHMEM_NATIVE_ONLY");

@@ -149,12 +149,9 @@ impl<'w, T: Plain> Window<'w, T> {
         source: &[T],
     ) -> Result<(), OutOfBounds> {
         self.store(pe, start, source, |remote| {
+            let remote = remote.on_context(context, number);
             // SAFETY: as in `put`.
-            unsafe {
-                remote
-                    .on_context(context, number)
-                    .put("Context::put", source)
-            };
+            unsafe { remote.put("Context::put", source) };
         })
     }
 
@@ -167,8 +164,9 @@ impl<'w, T: Plain> Window<'w, T> {
         dest: &mut [T],
     ) -> Result<(), OutOfBounds> {
         self.load(pe, start, dest, |remote, dest| {
+            let remote = remote.on_context(context, number);
             // SAFETY: as in `put`.
-            unsafe { remote.on_context(context, number).get("Context::get", dest) };
+            unsafe { remote.get("Context::get", dest) };
         })
     }
 

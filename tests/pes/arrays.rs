@@ -38,7 +38,7 @@ fn of_type<T: Plain>(world: &World) -> Result<(), Error> {
         array.copy_from_slice(&elements(me.number(), len, len));
         let shared = array.share();
         for pe in world.pes() {
-            // Copies of parts of other nodes are aligned as the type says.
+            // Copies of remote parts have the type's alignment.
             let align = align_of::<T>().max(if world.is_here(pe) { 64 } else { 1 });
             assert_eq!(shared.on(pe).as_ptr().addr() % align, 0);
             assert!(same(shared.on(pe), &elements(pe.number(), len, len)));
@@ -65,7 +65,7 @@ fn transitions() -> Result<(), Error> {
     let mut array = shared.reclaim();
     array[0] += 1;
 
-    // What is shared again is what is there then, to any thread.
+    // Sharing again shows the new contents, to any thread.
     let (shared, pes) = (array.share(), world.pes());
     thread::scope(|scope| {
         for _ in 0..3 {
@@ -91,11 +91,11 @@ fn transitions() -> Result<(), Error> {
     let raw = array.into_raw();
     assert_eq!((raw.len(), raw.is_empty()), (5, false));
     assert_eq!(raw.remote(me), Some(raw.local()));
-    let there = raw.remote(next);
-    assert_eq!(there.is_some(), world.is_here(next));
-    if let Some(there) = there {
-        // SAFETY: within the part; this PE alone writes it, and nobody reads it.
-        unsafe { there.add(3).write(33) };
+    let remote = raw.remote(next);
+    assert_eq!(remote.is_some(), world.is_here(next));
+    if let Some(remote) = remote {
+        // SAFETY: within the part; only this PE writes it, and no PE reads it before the barrier.
+        unsafe { remote.add(3).write(33) };
     }
     // SAFETY: the pointer is not used again.
     let array = unsafe { raw.into_inner() };
@@ -115,21 +115,21 @@ fn of_nothing() -> Result<(), Error> {
     let window = shared.reclaim().open();
     window.put(next, 0, &[])?;
     window.get(next, 0, &mut [])?;
-    let beyond = |start, len| OutOfBounds {
+    let out_of_bounds = |start, len| OutOfBounds {
         start,
         len,
         array: 0,
     };
-    assert_eq!(window.put(next, 1, &[]), Err(beyond(1, 0)));
-    assert_eq!(window.g(me, 0).err(), Some(beyond(0, 1)));
+    assert_eq!(window.put(next, 1, &[]), Err(out_of_bounds(1, 0)));
+    assert_eq!(window.g(me, 0).err(), Some(out_of_bounds(0, 1)));
     drop(window);
 
     let atomics = world.atomics::<i32>(0)?;
     assert!(atomics.mine().is_empty());
-    assert_eq!(atomics.add(next, 0, 1), Err(beyond(0, 1)));
+    assert_eq!(atomics.add(next, 0, 1), Err(out_of_bounds(0, 1)));
     let raw = atomics.into_inner().into_raw();
     assert!(raw.is_empty());
-    // SAFETY: no pointers were taken.
+    // SAFETY: no pointers to the array exist.
     let mut none = unsafe { raw.into_inner() };
     let mut dest = world.alloc::<i32>(0)?;
     world.reduce(&mut dest, &none, ferroshmem::Sum)?;
@@ -157,7 +157,7 @@ fn keep() -> Result<(), Error> {
     Ok(())
 }
 
-/// Arrays that come and go in no order are zero, and apart from each other.
+/// Arrays allocated and freed in random order are zero, and do not overlap.
 fn churn() -> Result<(), Error> {
     let world = World::init()?;
     let mut live = Vec::new();
@@ -201,7 +201,7 @@ fn no_room() -> Result<(), Error> {
     }
     all_have(world.atomics::<i64>(1 << 18).unwrap_err());
     all_have(world.signals(1 << 18).unwrap_err());
-    // The lock has room, its value has not.
+    // The heap has room for the lock but not for its value.
     all_have(world.locked([0u8; 1 << 20]).unwrap_err());
 
     for _ in 0..2 {
@@ -215,7 +215,7 @@ fn no_room() -> Result<(), Error> {
         all_have(last);
         assert!(!arrays.is_empty());
     }
-    // All of it came back.
+    // All of the heap is free again.
     assert_eq!(world.alloc::<u8>(1 << 21).err(), Some(too_many));
     Ok(())
 }

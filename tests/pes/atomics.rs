@@ -30,7 +30,7 @@ fn every_operation() -> Result<(), Error> {
     number(&world, [0.0f64, -0.0, 1.5, f64::MIN_POSITIVE, -1e300])
 }
 
-/// What all types have.
+/// Operations of all types.
 fn number<T: Amo + PartialEq + Debug, const N: usize>(
     world: &World,
     values: [T; N],
@@ -131,7 +131,7 @@ fn contended() -> Result<(), Error> {
     Ok(())
 }
 
-/// Every PE has a bit of a word that all change.
+/// Every PE changes its own bit of a common word.
 fn bits() -> Result<(), Error> {
     let world = World::init()?;
     let (me, n) = (world.my_pe().number(), world.n_pes());
@@ -160,7 +160,7 @@ fn threads() -> Result<(), Error> {
     };
     thread::scope(|scope| {
         let threads = [(); 3].map(|()| scope.spawn(count));
-        // Joined, which thread sanitizers see; the end of a scope they do not.
+        // Joined one by one: thread sanitizers see a join, but not the end of a scope.
         for thread in threads {
             thread.join().unwrap();
         }
@@ -170,7 +170,7 @@ fn threads() -> Result<(), Error> {
     Ok(())
 }
 
-/// A flag that is set after data makes it seen: also by the standard library's own atomics.
+/// A flag that is set after data makes the data visible; also a flag set by the standard library's atomics.
 fn message() -> Result<(), Error> {
     let world = World::init()?;
     let next = world.my_pe().next();

@@ -1,9 +1,9 @@
-//! What programs put, and the types that they put.
+//! Values that programs put, and their types.
 
 use bytemuck::{Pod, Zeroable};
 use ferroshmem::Plain;
 
-/// Bytes that depend on who gives them, what for, and their place.
+/// Bytes that depend on the PE, the purpose and the index.
 pub(crate) fn scramble(pe: usize, round: usize, place: usize) -> u64 {
     let mut x = (pe as u64 + 1) << 40 ^ (round as u64 + 1) << 20 ^ place as u64;
     x = x.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -26,7 +26,7 @@ pub(crate) fn same<T: Plain>(a: &[T], b: &[T]) -> bool {
     bytemuck::cast_slice::<T, u8>(a) == bytemuck::cast_slice::<T, u8>(b)
 }
 
-/// A struct as users have them: 40 bytes.
+/// A struct such as users define: 40 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Particle {
@@ -36,7 +36,7 @@ pub(crate) struct Particle {
     pub serial: u64,
 }
 
-/// More than an array is aligned to anyway.
+/// An alignment larger than that of every array.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(4096))]
 pub(crate) struct Page(pub [u8; 4096]);

@@ -51,7 +51,7 @@ fn broadcast() -> Result<(), Error> {
         for (root, pe) in team.members().zip(pes(team)) {
             source.copy_from_slice(&elements(me, pe, len));
             team.broadcast(root, &mut dest, &source)?;
-            // The source is mine again.
+            // The broadcast has returned, so this PE may write its source.
             source.fill(T::zeroed());
             assert!(same(&dest[..len], &elements(pe, pe, len)), "root {root}");
             assert!(same(&dest[len..], &[T::zeroed()]));
@@ -82,7 +82,7 @@ fn fcollect() -> Result<(), Error> {
     each!(of_type)
 }
 
-/// As many elements of each PE as its number says, none of some.
+/// Different numbers of elements from each PE, 0 from some.
 fn collect() -> Result<(), Error> {
     fn of_type<T: Plain>(world: &World, team: Option<&Team<'_>>, len: usize) -> Result<(), Error> {
         let (me, room) = (world.my_pe().number(), len * world.n_pes());
@@ -107,14 +107,14 @@ fn collect() -> Result<(), Error> {
     each!(of_type)
 }
 
-/// One PE has less than it says, or there is too little room: an error everywhere.
+/// A PE passes a count above its source's length, or `dest` is too short: an error on all PEs.
 fn collect_refused() -> Result<(), Error> {
     let world = World::init()?;
     let (me, n) = (world.my_pe().number(), world.n_pes());
     let (mut dest, source) = (world.alloc::<u32>(10 * n)?, world.alloc::<u32>(10)?);
     let refused = |result| matches!(result, Err(TeamError::TooShort { .. }));
-    for beyond in [11, usize::MAX] {
-        let count = if me == n - 1 { beyond } else { 3 };
+    for excess in [11, usize::MAX] {
+        let count = if me == n - 1 { excess } else { 3 };
         assert!(refused(world.collect(&mut dest, &source, count)));
     }
     let little = dest.part_mut(..10 * n - 1)?;
@@ -136,7 +136,7 @@ fn alltoall() -> Result<(), Error> {
         let Some(team) = team else {
             return Ok(());
         };
-        // What is left over is not sent.
+        // Elements after the last whole block are not sent.
         let all = len * team.size();
         let extra = usize::from(all < room && team.size() > 1);
         source.copy_from_slice(&elements(me, 1, room));
@@ -211,7 +211,7 @@ fn too_short() -> Result<(), Error> {
     Ok(())
 }
 
-/// Collectives one after another on the same arrays, nothing between them.
+/// Collectives on the same arrays one after another, without barriers between them.
 fn at_once() -> Result<(), Error> {
     let world = World::init()?;
     let (me, n) = (world.my_pe().number(), world.n_pes());

@@ -19,7 +19,7 @@ fn contended() -> Result<(), Error> {
     const TIMES: u64 = 100;
     let world = World::init()?;
     let me = world.my_pe().number();
-    // PE 0's value is the one that counts.
+    // The lock protects PE 0's value.
     let total = world.locked([me as u64; 5])?;
     for _ in 0..TIMES {
         let mut values = total.lock();
@@ -76,7 +76,7 @@ fn try_lock() -> Result<(), Error> {
     world.barrier();
     assert_eq!(*place.lock(), (20 * world.n_pes()) as u8);
     world.barrier();
-    // A guard that is forgotten holds on, for everybody.
+    // A forgotten guard keeps the lock, so no PE gets it.
     if world.my_pe().number() == world.n_pes() - 1 {
         mem::forget(place.lock());
     }
@@ -100,7 +100,7 @@ fn several() -> Result<(), Error> {
         outer.serial += 1;
         *inner -= 1;
         assert_eq!(outer.serial as i32, -*inner);
-        // In the order that they were taken, not the other.
+        // Released in the order in which they were taken.
         drop(outer);
         drop(inner);
     }

@@ -1,14 +1,14 @@
 //! Programs that use every method of the crate, run as jobs of several PEs under a watchdog.
 //!
 //! The programs are in this binary, which `oshrun` starts again for each PE with the name of one.
-//! They verify what they do and panic where something differs. `endings` are those that do
+//! They verify what they do and panic where something differs. `failures` are those that do
 //! something wrong, with how their jobs must end.
 
 mod arrays;
 mod atomics;
 mod data;
-mod endings;
 mod exchanges;
+mod failures;
 mod locks;
 mod reductions;
 mod scans;
@@ -24,10 +24,10 @@ use std::env;
 use ferroshmem::Error;
 use ferroshmem_conformance::{Job, Suite};
 
-/// Tells this binary that it is a PE; a program's name follows.
+/// First argument of a process that is a PE; a program's name follows.
 const PE: &str = "--as-pe";
 
-/// Numbers of PEs: one, a power of two, none, more than cores.
+/// Numbers of PEs: one, a power of two, no power of two, and more than cores.
 const PE_COUNTS: [usize; 4] = [1, 2, 5, 16];
 
 /// A program, as one PE runs it.
@@ -78,13 +78,13 @@ fn main() -> Result<(), Error> {
     let mut arguments = env::args().skip(1);
     if arguments.next().as_deref() == Some(PE) {
         let name = arguments.next().unwrap_or_default();
-        let endings = endings::ENDINGS.iter().copied().flatten();
-        let endings = endings.map(|ending| &ending.program);
+        let failures = failures::FAILURES.iter().copied().flatten();
+        let failures = failures.map(|failure| &failure.program);
         let program = PROGRAMS
             .iter()
             .copied()
             .flatten()
-            .chain(endings)
+            .chain(failures)
             .find(|program| program.name == name);
         return (program.expect("the parent names a program of its own").run)();
     }
@@ -115,15 +115,15 @@ fn main() -> Result<(), Error> {
             Ok(env.iter().fold(job(pes, name), set))
         });
     }
-    for ending in endings::ENDINGS.iter().copied().flatten() {
-        suite.add(format!("endings/{}", ending.program.name), |setting| {
-            let watchdog = endings::WITHIN;
+    for failure in failures::FAILURES.iter().copied().flatten() {
+        suite.add(format!("failures/{}", failure.program.name), |setting| {
+            let watchdog = failures::WITHIN;
             let job = Job {
                 watchdog,
-                ..job(ending.pes, ending.program.name)
+                ..job(failure.pes, failure.program.name)
             };
             let outcome = job.run(&setting.prefix, &setting.scratch)?;
-            ending.expect.verify(&outcome)
+            failure.expect.verify(&outcome)
         });
     }
     suite.run()

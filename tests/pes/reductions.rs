@@ -17,12 +17,12 @@ pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("reductions/too_short", too_short),
 ];
 
-/// What is reduced, from bits that differ.
+/// Reduced values, from random bits.
 type Make<T> = fn(u64) -> T;
 /// An operator, on two numbers.
 type Apply<T> = fn(T, T) -> T;
 
-/// Reduces arrays of `len` elements in all ways, on a team of these PEs.
+/// Reduces arrays of `len` elements by every form of the call, on a team of these PEs.
 fn reduce<T, Op>(
     world: &World,
     (team, pes): (&Team<'_>, &[usize]),
@@ -133,7 +133,7 @@ fn long() -> Result<(), Error> {
     )
 }
 
-/// Parts of arrays, at odd places; what is around them stays.
+/// Parts of arrays at odd offsets; the elements around them stay unchanged.
 fn parts() -> Result<(), Error> {
     let world = World::init()?;
     let n = world.n_pes() as u32;

@@ -72,7 +72,7 @@ fn every_type() -> Result<(), Error> {
     Ok(())
 }
 
-/// Both halves at once, the second one numbered from its own first member.
+/// Both halves at the same time, each with its own numbering.
 fn of_a_team() -> Result<(), Error> {
     let world = World::init()?;
     let (me, n) = (world.my_pe().number(), world.n_pes());

@@ -1,4 +1,4 @@
-//! Strided and block copies, against a model of them, over arguments in bounds and out.
+//! Strided and block copies compared with a model, for arguments in and out of bounds.
 
 use ferroshmem::{Error, Plain, World};
 
@@ -20,30 +20,33 @@ struct Copy {
     start: usize,
     stride: usize,
     len: usize,
-    own_stride: usize,
+    local_stride: usize,
     block: usize,
 }
 
 impl Copy {
-    /// Pairs of places in the part and in the buffer; none for an error.
+    /// Pairs of indices in the part and in the buffer; `None` for an error.
     fn pairs(self) -> Option<Vec<(usize, usize)>> {
         let Self {
             start,
             stride,
             len,
-            own_stride,
+            local_stride,
             block,
         } = self;
         if block == 0 || len < block {
             return Some(Vec::new());
         }
-        if stride < block || own_stride < block {
+        if stride < block || local_stride < block {
             return None;
         }
-        let blocks = (0..).take_while(|i| i * own_stride + block <= len);
-        let of_block = |i| (0..block).map(move |j| (start + i * stride + j, i * own_stride + j));
+        let blocks = (0..).take_while(|i| i * local_stride + block <= len);
+        let of_block = |i| (0..block).map(move |j| (start + i * stride + j, i * local_stride + j));
         let pairs = Vec::from_iter(blocks.flat_map(of_block));
-        pairs.iter().all(|(there, _)| *there < LEN).then_some(pairs)
+        pairs
+            .iter()
+            .all(|(remote, _)| *remote < LEN)
+            .then_some(pairs)
     }
 }
 
@@ -60,32 +63,32 @@ fn of_type<T: Plain>(world: &World) -> Result<(), Error> {
     let mut window = world.alloc::<T>(LEN)?.open();
     let mut refused = 0;
     for round in 0..120 {
-        // The same arguments on all PEs: each compares what the one before it has put.
+        // The same arguments on all PEs: each verifies what the previous PE has put.
         let pick = |what, below| scramble(0, round, what) as usize % below;
         let copy = Copy {
             start: pick(0, 12),
             stride: pick(1, 7),
             len: pick(2, 30),
-            own_stride: pick(3, 6),
+            local_stride: pick(3, 6),
             block: [1, 1, 2, 3, 5, 0][pick(4, 6)],
         };
         let Copy {
             start,
             stride,
             len,
-            own_stride,
+            local_stride,
             block,
         } = copy;
         let source = |pe: ferroshmem::Pe| elements::<T>(pe.number(), round, len);
         let put = match block {
-            1 => window.put_strided(next, start, stride, &source(me), own_stride),
-            _ => window.put_blocks(next, start, stride, &source(me), own_stride, block),
+            1 => window.put_strided(next, start, stride, &source(me), local_stride),
+            _ => window.put_blocks(next, start, stride, &source(me), local_stride, block),
         };
         let mut got = elements::<T>(99, round, len);
         let untouched = got.clone();
         let get = match block {
-            1 => window.get_strided(next, start, stride, &mut got, own_stride),
-            _ => window.get_blocks(next, start, stride, &mut got, own_stride, block),
+            1 => window.get_strided(next, start, stride, &mut got, local_stride),
+            _ => window.get_blocks(next, start, stride, &mut got, local_stride, block),
         };
         let array = window.close();
         let mut expected = vec![T::zeroed(); LEN];
@@ -93,9 +96,9 @@ fn of_type<T: Plain>(world: &World) -> Result<(), Error> {
             Some(pairs) => {
                 assert_eq!((put, get), (Ok(()), Ok(())), "{copy:?}");
                 let mut expected_got = untouched;
-                for (there, own) in pairs {
-                    expected[there] = source(me.previous())[own];
-                    expected_got[own] = source(me)[own];
+                for (remote, local) in pairs {
+                    expected[remote] = source(me.previous())[local];
+                    expected_got[local] = source(me)[local];
                 }
                 assert!(same(&got, &expected_got), "{copy:?}");
             }
@@ -114,13 +117,13 @@ fn of_type<T: Plain>(world: &World) -> Result<(), Error> {
     Ok(())
 }
 
-/// Strides and starts whose products and sums do not fit.
+/// Strides and starts whose products and sums exceed `usize`.
 fn far_out() -> Result<(), Error> {
     const HUGE: usize = usize::MAX;
     let world = World::init()?;
     let pe = world.my_pe().next();
     let window = world.alloc::<u64>(LEN)?.open();
-    for (start, stride, own_stride, block) in [
+    for (start, stride, local_stride, block) in [
         (HUGE, 1, 1, 1),
         (0, HUGE, 1, 1),
         (0, HUGE / 2 + 1, 1, 1),
@@ -131,18 +134,18 @@ fn far_out() -> Result<(), Error> {
         (0, HUGE, HUGE, 5),
     ] {
         let mut buffer = [3u64; 4];
-        let put = window.put_blocks(pe, start, stride, &buffer, own_stride, block);
-        let get = window.get_blocks(pe, start, stride, &mut buffer, own_stride, block);
+        let put = window.put_blocks(pe, start, stride, &buffer, local_stride, block);
+        let get = window.get_blocks(pe, start, stride, &mut buffer, local_stride, block);
         if block <= buffer.len() {
             assert!(
                 put.is_err() && get.is_err(),
-                "{start} {stride} {own_stride}"
+                "{start} {stride} {local_stride}"
             );
         } else {
             assert_eq!((put, get), (Ok(()), Ok(())), "no whole block");
         }
     }
-    // One block needs no stride that fits.
+    // The stride of one block does not matter.
     window.put_blocks(pe, LEN - 4, HUGE, &[4; 4], HUGE, 4)?;
     let array = window.close();
     assert_eq!(array[LEN - 4..], [4; 4]);
@@ -150,7 +153,7 @@ fn far_out() -> Result<(), Error> {
     Ok(())
 }
 
-/// A matrix of which each PE fills a column everywhere.
+/// A matrix of which each PE fills one column on all PEs.
 fn columns() -> Result<(), Error> {
     let world = World::init()?;
     let (me, n) = (world.my_pe().number(), world.n_pes());

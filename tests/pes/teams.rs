@@ -15,7 +15,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("teams/contexts", contexts),
 ];
 
-/// Members are numbered, known by their PEs, and make collective calls.
+/// Members have numbers, correspond to PEs, and make collective calls.
 fn verify(world: &World, team: &Team<'_>, pes: &[usize]) -> Result<(), Error> {
     let me = world.my_pe();
     assert_eq!(team.size(), pes.len());
@@ -81,7 +81,7 @@ fn rows_and_columns() -> Result<(), Error> {
         verify(&world, &row, &Vec::from_iter((0..n).filter(in_row)))?;
         let in_column = |pe: &usize| pe % width == me % width;
         verify(&world, &column, &Vec::from_iter((0..n).filter(in_column)))?;
-        // Arrays are the world's; teams work on them side by side.
+        // Arrays belong to the world; teams work on them at the same time.
         let mut sums = world.alloc::<u64>(10)?;
         sums.fill(1);
         row.reduce_in_place(&mut sums, Sum)?;
@@ -113,7 +113,7 @@ fn nested() -> Result<(), Error> {
     halves(&world, &world, &Vec::from_iter(0..world.n_pes()))
 }
 
-/// Members of another team are refused, also of one that is gone and of a former world's.
+/// Members of another team are refused, also those of a dropped team or of an earlier world.
 fn of_others() -> Result<(), Error> {
     let world = World::init()?;
     let n = world.n_pes();
@@ -177,7 +177,7 @@ fn refused() -> Result<(), Error> {
     Ok(())
 }
 
-/// Teams as many as there can be, and then again.
+/// As many teams as a job can have, twice.
 fn many() -> Result<(), Error> {
     let world = World::init()?;
     let n = world.n_pes();
@@ -221,7 +221,7 @@ fn contexts() -> Result<(), Error> {
         assert!(first.get(&window, next, 21, &mut []).is_err());
         assert!(format!("{first:?}").contains("Team"));
     }
-    // What a context has under way has arrived when the window closes.
+    // Closing the window completes the context's operations.
     world.barrier();
     let context = world.context()?;
     let next = world.member((me.number() + 1) % n)?;

@@ -1,4 +1,4 @@
-//! Collectives of values and slices that are a PE's own, some longer than what is sent at once.
+//! Collectives of values and slices in private memory, some longer than one call transfers.
 
 use ferroshmem::{Error, Max, Sum, World};
 
@@ -73,7 +73,7 @@ fn slices() -> Result<(), Error> {
     Ok(())
 }
 
-/// Calls of the world and of teams in turn, which share the memory that they work in.
+/// Calls of the world and of teams in turn, which share one scratch memory.
 fn in_turn() -> Result<(), Error> {
     let world = World::init()?;
     let (me, n) = (world.my_pe().number(), world.n_pes());

@@ -1,4 +1,4 @@
-//! Waits for elements of one's own part.
+//! Waits for elements of a PE's own part.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
@@ -68,26 +68,26 @@ fn sets() -> Result<(), Error> {
     words.wait_until_all(&all, Compare::Eq(1))?;
     assert_eq!(words.wait_until_some(&all, Compare::Eq(1))?, all);
     assert_eq!(words.wait_until_any(&[n, n, 0], Compare::Gt(0))?, Some(0));
-    // Of nothing.
+    // No elements.
     words.wait_until_all(&[], Compare::Eq(9))?;
     assert_eq!(words.wait_until_any(&[], Compare::Eq(9))?, None);
     assert!(words.wait_until_some(&[], Compare::Eq(9))?.is_empty());
     Ok(())
 }
 
-/// Conditions may do what programs do: call collectives, wait themselves, unwind.
+/// Conditions may call collectives, wait themselves, or unwind.
 fn conditions() -> Result<(), Error> {
     let world = World::init()?;
     let n = world.n_pes();
     let words = world.atomics::<usize>(2)?;
     let next = world.my_pe().next();
     words.add(next, 1, 1)?;
-    let mut asked = 0;
+    let mut evaluated = 0;
     words.wait(0, |value| {
-        asked += 1;
+        evaluated += 1;
         assert_eq!(world.reduce_value(1, Sum), Ok(n));
         words.wait_until(1, Compare::Ge(1)).unwrap();
-        value == 0 && asked == 3
+        value == 0 && evaluated == 3
     })?;
     let unwound = catch_unwind(AssertUnwindSafe(|| {
         words.wait(0, |_| std::panic::resume_unwind(Box::new("expected")))
@@ -104,14 +104,14 @@ fn conditions() -> Result<(), Error> {
 fn bounds() -> Result<(), Error> {
     let world = World::init()?;
     let words = world.atomics::<i64>(2)?;
-    let here = Compare::Eq(0);
+    let compare = Compare::Eq(0);
     for index in [2, usize::MAX] {
-        assert!(words.wait_until(index, here).is_err());
+        assert!(words.wait_until(index, compare).is_err());
         assert!(words.wait(index, |_| true).is_err());
-        assert!(words.test(index, here).is_err());
-        assert!(words.wait_until_all(&[0, index], here).is_err());
-        assert!(words.wait_until_any(&[0, index], here).is_err());
-        assert!(words.wait_until_some(&[0, index], here).is_err());
+        assert!(words.test(index, compare).is_err());
+        assert!(words.wait_until_all(&[0, index], compare).is_err());
+        assert!(words.wait_until_any(&[0, index], compare).is_err());
+        assert!(words.wait_until_some(&[0, index], compare).is_err());
     }
     Ok(())
 }

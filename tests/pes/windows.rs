@@ -1,5 +1,4 @@
-//! Windows: puts and gets of all lengths, their bounds, those that are begun and completed, and
-//! signals.
+//! Windows: puts and gets of all lengths, their bounds, non-blocking ones, and signals.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
@@ -35,7 +34,7 @@ fn every_length() -> Result<(), Error> {
     of_type::<Page>(&world)
 }
 
-/// Puts every length to the next PE, which finds it, and nothing around it.
+/// Puts every length to the next PE, which verifies it and the bytes around it.
 fn of_type<T: Plain>(world: &World) -> Result<(), Error> {
     let most = (300 / size_of::<T>()).clamp(2, 70);
     let (me, next, previous) = (
@@ -133,13 +132,13 @@ fn bounds() -> Result<(), Error> {
     };
     let put = window.put_signal(pe, 0, &[1], &signals, 2, SignalUpdate::Add(1));
     assert_eq!(put, Err(no_signal));
-    // Nothing was written on the way to an error.
+    // A refused put has written nothing.
     assert!(window.close().iter().all(|value| *value == 0));
     assert_eq!(signals.fetch(0)?, 0);
     Ok(())
 }
 
-/// Threads put beside each other, and read what others are putting.
+/// Threads put to adjacent elements, and read elements while others put to them.
 fn threads() -> Result<(), Error> {
     const EACH: usize = 700;
     let world = World::init()?;
@@ -160,7 +159,7 @@ fn threads() -> Result<(), Error> {
                 }
             })
         });
-        // Joined, which thread sanitizers see; the end of a scope they do not.
+        // Joined one by one: thread sanitizers see a join, but not the end of a scope.
         for thread in threads {
             thread.join().unwrap();
         }
@@ -192,7 +191,7 @@ fn nonblocking() -> Result<(), Error> {
     })?;
     assert!(same(&low, &first) && same(&high, &second));
 
-    // A scope that unwinds completes, too.
+    // Unwinding completes the operations, too.
     world.barrier();
     let unwound = catch_unwind(AssertUnwindSafe(|| {
         window.nonblocking(|pending| {
@@ -205,7 +204,7 @@ fn nonblocking() -> Result<(), Error> {
     Ok(())
 }
 
-/// Rings of growing messages: who sees the signal sees what was put.
+/// Rings of growing messages: a PE that sees the signal sees what was put.
 fn put_signal() -> Result<(), Error> {
     let world = World::init()?;
     let (me, next, previous) = (
@@ -228,7 +227,7 @@ fn put_signal() -> Result<(), Error> {
         let mut got = vec![0; n];
         window.get(me, 0, &mut got)?;
         assert!(same(&got, &elements::<u16>(previous.number(), n, n)));
-        // The other way: my part may be written again.
+        // The signal back: my part may be written again.
         signals.update(previous, 2, SignalUpdate::Set(round))?;
         signals.wait_until(2, Compare::Eq(round))?;
     }
@@ -258,9 +257,9 @@ fn signals() -> Result<(), Error> {
     assert_eq!(signals.fetch(0)?, 5);
     assert!(signals.fetch(2).is_err() && signals.reset(2, 0).is_err());
     assert!(signals.wait_until(2, Compare::Ge(0)).is_err());
-    let beyond = signals.update(world.my_pe(), 2, SignalUpdate::Set(1));
-    assert!(beyond.is_err());
-    // Another thread waits while this one tells.
+    let refused = signals.update(world.my_pe(), 2, SignalUpdate::Set(1));
+    assert!(refused.is_err());
+    // Another thread waits while this one updates the signal.
     thread::scope(|scope| {
         scope.spawn(|| signals.wait_until(1, Compare::Eq(9)).unwrap());
         signals

@@ -1,4 +1,4 @@
-//! `World`, `Pe`: who is there, and one world after another.
+//! `World`, `Pe`: the PEs of a job, and one world after another.
 
 use std::mem;
 use std::sync::Mutex;
@@ -71,17 +71,17 @@ fn one_after_another() -> Result<(), Error> {
 }
 
 fn on_any_thread() -> Result<(), Error> {
-    let elsewhere = thread::spawn(|| {
+    let other_thread = thread::spawn(|| {
         let world = World::init()?;
         Ok::<_, Error>(world.reduce_value(1, Sum)? == world.n_pes())
     });
-    assert!(elsewhere.join().unwrap()?);
+    assert!(other_thread.join().unwrap()?);
     let world = World::init()?;
     world.barrier();
     Ok(())
 }
 
-/// What all PEs forget is gone with the world, and the next one has its memory, zeroed.
+/// Arrays that all PEs forget are freed with the world, and the next world has their memory, zeroed.
 fn what_is_forgotten() -> Result<(), Error> {
     for _ in 0..3 {
         let world = World::init()?;
@@ -109,7 +109,7 @@ fn what_is_forgotten() -> Result<(), Error> {
     Ok(())
 }
 
-/// Other threads use the program's statics while there comes to be a world.
+/// Other threads use the program's statics while a world is initialised.
 fn beside_other_threads() -> Result<(), Error> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     static LIST: Mutex<Vec<u64>> = Mutex::new(Vec::new());

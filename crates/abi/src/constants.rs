@@ -31,7 +31,7 @@ const fn old(name: &'static str, value: &'static str, rust: &'static str) -> Con
     }
 }
 
-/// What [`Constant`]s have in common, as a comment says it.
+/// A group of [`Constant`]s, with the comment that describes it.
 #[derive(Debug)]
 pub struct Section {
     /// The comment.

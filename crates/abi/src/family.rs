@@ -14,7 +14,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// The word in the standard's lists.
+    /// The status' name in the standard's lists.
     pub fn word(self) -> &'static str {
         match self {
             Self::Current => "current",
@@ -38,7 +38,7 @@ pub struct Family {
     pub group: Group,
     /// Standing.
     pub status: Status,
-    /// Section of the standard, as its lists name it.
+    /// Section of the standard, by the name in its lists.
     pub section: &'static str,
     /// C return type.
     pub ret: &'static str,
@@ -46,17 +46,17 @@ pub struct Family {
     pub params: &'static str,
     /// What the Rust function does.
     pub body: &'static str,
-    /// Name of the type-generic form that selects among the family, if there is one.
+    /// Name of the type-generic form that selects among the family, if it has one.
     pub generic: Option<&'static str>,
     /// Whether the standard lists the type-generic form.
     pub generic_listed: bool,
-    /// Macro of `shmem/native.h` that defines the family inline, if there is one.
+    /// Macro of `shmem/native.h` that defines the family inline, if it is inlined.
     pub inline: Option<&'static str>,
     /// Macro of the test program's head that calls the family.
     pub test: &'static str,
 }
 
-/// A family of current routines; the builder methods say what is special about it.
+/// A family of current routines; the builder methods set what differs from that.
 pub fn family(
     section: &'static str,
     pattern: &'static str,
@@ -89,7 +89,7 @@ impl Family {
         }
     }
 
-    /// Beyond the standard.
+    /// Not in the standard.
     pub fn extension(self) -> Self {
         Self {
             status: Status::Extension,
@@ -119,7 +119,7 @@ impl Family {
         Self { test: name, ..self }
     }
 
-    /// Whether there is a second form with a context.
+    /// Whether the family has a second form with a context.
     pub fn has_ctx(&self) -> bool {
         self.pattern.contains("{ctx}")
     }
@@ -166,7 +166,7 @@ impl Symbol<'_> {
             .replace("{T}", self.ty.name)
     }
 
-    /// Name of the profiling interface's twin.
+    /// Name of the function in the profiling interface.
     pub fn profiling_name(&self) -> String {
         format!("p{}", self.name())
     }
@@ -192,7 +192,7 @@ impl Symbol<'_> {
         self.prototype_as(&self.name())
     }
 
-    /// The synopsis of the type-generic form, if there is one.
+    /// The synopsis of the type-generic form, if the family has one.
     pub fn synopsis(&self) -> Option<String> {
         let name = self.family.generic?;
         Some(declaration(self.family.ret, name, &self.generic_params()))

@@ -9,12 +9,12 @@ use crate::types::{Group, Type};
 pub struct Generic<'a> {
     /// Its name.
     pub name: &'static str,
-    /// The families it selects among: one, or one more for types beyond the standard's table.
+    /// The families it selects among: one, and a second for types that are not in the standard's table.
     pub families: Vec<&'a Family>,
 }
 
 impl<'a> Generic<'a> {
-    /// The first family, which says how the routine looks.
+    /// The first family, which gives the routine its parameters.
     pub fn shape(&self) -> &'a Family {
         self.families[0]
     }
@@ -48,7 +48,7 @@ impl<'a> Generic<'a> {
         &pattern[pattern.find("{T}").expect("a typed family") + 3..]
     }
 
-    /// The form without, and if there is one, with a context.
+    /// The form without a context and, if the families have it, the form with one.
     pub fn forms(&self) -> Vec<Symbol<'a>> {
         let ty = self.types()[0];
         let forms: &[bool] = if self.shape().has_ctx() {

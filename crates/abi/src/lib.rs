@@ -1,6 +1,6 @@
-//! The one table behind the C ABI: types, families of routines, constants; and the
-//! generators of all that is made from it: headers, the Rust functions of `libshmem`,
-//! type-generic routines, aliases, and the C programs that call every one of them.
+//! The one table behind the C ABI: types, families of routines, constants; and the generators of
+//! the files made from it: headers, the exported Rust functions of `libshmem`, type-generic
+//! routines, aliases, and the C programs that call every prototype.
 
 pub mod constants;
 pub mod emit;

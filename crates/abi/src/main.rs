@@ -1,4 +1,4 @@
-//! `cargo run -p ferroshmem-abi -- --write` makes the generated files anew; without
+//! `cargo run -p ferroshmem-abi -- --write` writes the generated files; without
 //! `--write` it lists those that differ from the table.
 
 use std::process::ExitCode;

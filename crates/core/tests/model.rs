@@ -5,7 +5,7 @@
 
 use std::sync::atomic::Ordering;
 
-use ferroshmem_core::barrier::{central, dissemination, tree};
+use ferroshmem_core::barrier::{self, TaskBarrier};
 use ferroshmem_core::wait::{WaitStrategy, Word, counter, flag, ticket};
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::AtomicU32;
@@ -226,7 +226,7 @@ fn the_central_barrier_holds_all_members() {
             move |_, epoch| {
                 let all = size as u32;
                 let nothing = || ();
-                central::arrive_and_wait(&arrivals, &release, all, epoch, || AlwaysSleep, nothing);
+                barrier::central(&arrivals, &release, all, epoch, || AlwaysSleep, nothing);
             }
         });
     }
@@ -247,7 +247,7 @@ fn the_dissemination_barrier_holds_all_members() {
                 let lane = |m: usize, k: usize| &lanes[m][epoch as usize % 2][k];
                 let post = |m, k| flag::post(lane(m, k), epoch);
                 let wait = |k| flag::wait(lane(me, k), epoch, || AlwaysSleep);
-                dissemination::arrive_and_wait(me, size, post, wait);
+                barrier::dissemination(me, size, post, wait);
             }
         });
     }
@@ -263,13 +263,13 @@ fn the_tree_barrier_holds_all_members() {
                 let lane = |m: usize, k: usize| &lanes[m][epoch as usize % 2][k.min(2)];
                 let post = |m, k| flag::post(lane(m, k), epoch);
                 let wait = |k| flag::wait(lane(me, k), epoch, || AlwaysSleep);
-                tree::arrive_and_wait(me, size, post, wait);
+                barrier::tree(me, size, post, wait);
             }
         });
     }
 }
 
-/// The last to arrive works alone, and all see what it did.
+/// The last member to arrive works alone, and all members see its result.
 #[test]
 fn the_last_to_arrive_works_for_all() {
     model(2, || {
@@ -278,7 +278,7 @@ fn the_last_to_arrive_works_for_all() {
         let member = |me: usize, words: &(ModelWord, ModelWord), cells: &Cells| {
             cells.write(me, me as u32 + 1);
             let work = || cells.write(2, cells.read(0) + cells.read(1));
-            central::arrive_and_wait(&words.0, &words.1, 2, 1, || AlwaysSleep, work);
+            barrier::central(&words.0, &words.1, 2, 1, || AlwaysSleep, work);
             assert_eq!(cells.read(2), 3);
         };
         let other = {
@@ -290,15 +290,15 @@ fn the_last_to_arrive_works_for_all() {
     });
 }
 
-/// Two tasks, two members, twice: each task is done once, after all have arrived, and all see
-/// both.
+/// Two tasks, two members, two epochs: each task is done once, after all members have arrived,
+/// and all members see the results of both.
 #[test]
-fn shared_tasks_are_done_once_before_anybody_leaves() {
+fn shared_tasks_are_done_once_before_any_member_leaves() {
     model(2, || {
         let words: Arc<[ModelWord; 5]> = Arc::new(std::array::from_fn(|_| ModelWord::new()));
         let cells = Arc::new(Cells::new());
         let member = |me: usize, w: &[ModelWord; 5], cells: &Cells| {
-            let sharing = central::Sharing {
+            let barrier = TaskBarrier {
                 arrivals: &w[0],
                 next: &w[1],
                 done: &w[2],
@@ -308,7 +308,7 @@ fn shared_tasks_are_done_once_before_anybody_leaves() {
             cells.write(me, 1);
             let task = |i: u32| cells.write(i as usize, cells.read(i as usize) + 1);
             for (epoch, expected) in [(1, 2), (2, 3)] {
-                sharing.arrive_and_share(2, epoch, 2, || AlwaysSleep, task);
+                barrier.arrive(2, epoch, 2, || AlwaysSleep, task);
                 assert_eq!((cells.read(0), cells.read(1)), (expected, expected));
             }
         };

@@ -19,7 +19,7 @@ export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:exitcode=66
 # check COMPILER NAME: compiles and runs one program.
 check() {
     local compiler=$1 name=$2 program=$work/$1-${2##*/}
-    OSHMEM_CC=$compiler "${bin}oshcc" -std=gnu11 -O1 -g -fsanitize=address,undefined -pthread \
+    OSHMEM_CC=$compiler "${bin}oshcc" -std=gnu11 -O1 -g1 -fsanitize=address,undefined -pthread \
         -I "$here/c" -o "$program" "$here/c/$name.c" || return
     if without_aslr "${bin}oshrun" -n 3 --timeout 120 "$program" >"$program.output" 2>&1; then
         echo "clean $compiler $name"

@@ -12,7 +12,7 @@ names=("$@")
 [ $# -gt 0 ] || names=(info globals pointers generics contexts initialize old_names signal)
 bad=0
 for name in "${names[@]}"; do
-    "${bin}oshcc" -std=gnu11 -O1 -g -pthread -I "$here/c" -o "$work/$name" "$here/c/$name.c"
+    "${bin}oshcc" -std=gnu11 -O1 -g1 -pthread -I "$here/c" -o "$work/$name" "$here/c/$name.c"
     # Small windows: valgrind's address space is narrower than the machine's.
     if SHMEM_SYMMETRIC_SIZE=64m "${bin}oshrun" -n 2 --timeout 300 valgrind --quiet \
         --error-exitcode=66 "$work/$name" >"$work/output" 2>&1; then

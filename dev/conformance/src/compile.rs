@@ -120,37 +120,55 @@ impl Build {
         self
     }
 
-    /// Builds the program in `cache`, if it is not there; returns its path.
+    /// Builds the program in `cache`, if it is not there; returns its path. Its objects are kept, too:
+    /// programs that are linked in several ways are compiled once.
     pub fn run(&self, prefix: &Prefix, cache: &Path) -> Result<PathBuf> {
         let folder = crate_folder().join("c");
-        let name = Path::new(&self.sources[0])
-            .file_stem()
-            .context("a source has a name")?;
+        let mut hash = DefaultHasher::new();
+        for source in &self.sources {
+            self.key(source, prefix, &folder)?.hash(&mut hash);
+        }
+        self.flags.hash(&mut hash);
+        if self.flags.iter().any(|f| f.starts_with("-static")) {
+            let library = fs::metadata(prefix.library("libshmem.a"))?;
+            (library.len(), library.modified()?).hash(&mut hash);
+        }
         let program = cache.join(format!(
             "{}-{:016x}",
-            name.display(),
-            self.key(prefix, &folder)?
+            stem(&self.sources[0])?,
+            hash.finish()
         ));
-        let lock = lock_of(&program);
-        let _guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
-        if program.exists() {
-            return Ok(program);
-        }
-        fs::create_dir_all(cache)?;
-        let temporary = program.with_extension(format!("{}", std::process::id()));
-        let mut command = self.command(prefix);
-        command.arg("-I").arg(&folder).arg("-o").arg(&temporary);
-        command.args(self.sources.iter().map(|s| folder.join(s)));
-        // After the sources: libraries among the flags resolve what the sources need.
-        command.args(&self.flags);
-        let output = command
-            .output()
-            .with_context(|| format!("cannot run {command:?}"))?;
-        if !output.status.success() {
-            bail!("{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
-        }
-        fs::rename(&temporary, &program)?;
+        once(&program, |temporary| {
+            let mut command = self.command(prefix);
+            command.arg("-o").arg(temporary);
+            for source in &self.sources {
+                command.arg(self.object(source, prefix, &folder, cache)?);
+            }
+            // After the objects: libraries among the flags resolve what the objects need.
+            command.args(&self.flags);
+            succeed(&mut command)
+        })?;
         Ok(program)
+    }
+
+    /// Compiles a source in `cache`, if that was not done before; returns the object's path.
+    fn object(
+        &self,
+        source: &str,
+        prefix: &Prefix,
+        folder: &Path,
+        cache: &Path,
+    ) -> Result<PathBuf> {
+        let key = self.key(source, prefix, folder)?;
+        let object = cache.join(format!("{}-{key:016x}.o", stem(source)?));
+        once(&object, |temporary| {
+            let mut command = self.command(prefix);
+            command.arg("-c").arg("-I").arg(folder);
+            command.arg("-o").arg(temporary).arg(folder.join(source));
+            command.args(self.flags.iter().filter(|flag| !is_for_linker(flag)));
+            succeed(&mut command)
+        })?;
+        Ok(object)
     }
 
     fn command(&self, prefix: &Prefix) -> Command {
@@ -163,49 +181,76 @@ impl Build {
         command
             .env("OSHMEM_CC", self.compiler.c())
             .env("OSHMEM_CXX", self.compiler.cxx())
+            // Line numbers only: all debugging information is a fifth of the time.
             .args([
-                standard, "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread",
+                standard, "-O2", "-g1", "-Wall", "-Wextra", "-Werror", "-pthread",
             ]);
         command
     }
 
-    /// Hash of all that the program depends on; the shared library is loaded at run time
-    /// and does not count, the static one does.
-    fn key(&self, prefix: &Prefix, folder: &Path) -> Result<u64> {
+    /// Hash of all that an object depends on.
+    fn key(&self, source: &str, prefix: &Prefix, folder: &Path) -> Result<u64> {
         static HEADERS: OnceLock<u64> = OnceLock::new();
         let mut hash = DefaultHasher::new();
         HEADERS
             .get_or_init(|| hash_folder(&prefix.include()))
             .hash(&mut hash);
         prefix.include().hash(&mut hash);
-        self.flags.hash(&mut hash);
+        let flags = self.flags.iter().filter(|flag| !is_for_linker(flag));
+        flags.for_each(|flag| flag.hash(&mut hash));
         (self.language, self.compiler).hash(&mut hash);
-        for file in self
-            .sources
-            .iter()
-            .map(String::as_str)
-            .chain(["check.h", "neighbours.h"])
-        {
+        for file in [source, "check.h", "neighbours.h"] {
             let path = folder.join(file);
             fs::read(&path)
                 .with_context(|| path.display().to_string())?
                 .hash(&mut hash);
         }
         // Programs in folders of their own may be in several files.
-        for source in &self.sources {
-            if let Some((sub, _)) = source.split_once('/') {
-                hash_folder(&folder.join(sub)).hash(&mut hash);
-            }
-        }
-        if self.flags.iter().any(|f| f.starts_with("-static")) {
-            let library = fs::metadata(prefix.library("libshmem.a"))?;
-            (library.len(), library.modified()?).hash(&mut hash);
+        if let Some((sub, _)) = source.split_once('/') {
+            hash_folder(&folder.join(sub)).hash(&mut hash);
         }
         Ok(hash.finish())
     }
 }
 
-/// Trials that need the same program at the same time build it once.
+/// Whether a flag changes how objects are linked, but not how sources are compiled.
+fn is_for_linker(flag: &str) -> bool {
+    let names = ["-static", "-static-pie", "-no-pie", "-shared"];
+    names.contains(&flag)
+        || flag.starts_with("-Wl,")
+        || flag.starts_with("-l")
+        || !flag.starts_with('-')
+}
+
+fn stem(source: &str) -> Result<String> {
+    let name = Path::new(source).file_stem();
+    Ok(name.context("a source has a name")?.display().to_string())
+}
+
+/// Has `make` write the file, if it is not there. Trials that need the same file at the same time
+/// make it once; processes that do replace it by an equal one.
+fn once(file: &Path, make: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    let lock = lock_of(file);
+    let _guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
+    if file.exists() {
+        return Ok(());
+    }
+    fs::create_dir_all(file.parent().unwrap_or(Path::new(".")))?;
+    let temporary = file.with_extension(format!("{}.o", std::process::id()));
+    make(&temporary)?;
+    Ok(fs::rename(&temporary, file)?)
+}
+
+fn succeed(command: &mut Command) -> Result<()> {
+    let output = command
+        .output()
+        .with_context(|| format!("cannot run {command:?}"))?;
+    if !output.status.success() {
+        bail!("{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(())
+}
+
 fn lock_of(program: &Path) -> Arc<Mutex<()>> {
     static LOCKS: Mutex<BTreeMap<PathBuf, Arc<Mutex<()>>>> = Mutex::new(BTreeMap::new());
     let mut locks = LOCKS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -229,4 +274,19 @@ fn hash_folder(folder: &Path) -> u64 {
         }
     }
     hash.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_for_linker;
+
+    #[test]
+    fn linkings_share_objects() {
+        for flag in ["-static", "-no-pie", "-Wl,-z,now", "-lm", "/a/libtool.so"] {
+            assert!(is_for_linker(flag), "{flag}");
+        }
+        for flag in ["-flto", "-fno-pie", "-O3", "-DROLE=1", "-fPIC"] {
+            assert!(!is_for_linker(flag), "{flag}");
+        }
+    }
 }

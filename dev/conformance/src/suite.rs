@@ -1,7 +1,8 @@
 //! Collects trials and hands them to the test runner.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use ferroshmem_cluster::hosts::{Launcher, applets};
@@ -13,6 +14,9 @@ use crate::prefix::Prefix;
 
 /// The PE counts that every program runs at: one, powers of two and others, more than cores.
 pub const PE_COUNTS: [usize; 7] = [1, 2, 3, 4, 7, 8, 16];
+
+/// Trials that are named with their times at the end.
+const SLOWEST: usize = 5;
 
 /// What trials need: the installation and places to write to.
 #[derive(Debug)]
@@ -35,6 +39,8 @@ pub struct Suite {
     trials: Vec<Trial>,
     /// The launchers that can start jobs on several hosts, once they have been listed.
     launchers: Option<Vec<Launcher>>,
+    /// The time that each trial took.
+    times: Arc<Mutex<Vec<(Duration, String)>>>,
 }
 
 impl Suite {
@@ -63,6 +69,7 @@ impl Suite {
             arguments,
             trials: Vec::new(),
             launchers: None,
+            times: Arc::default(),
         }
     }
 
@@ -128,9 +135,14 @@ impl Suite {
         F: FnOnce(&Setting) -> Result<()> + Send + 'static,
     {
         let setting = self.setting.clone();
-        Trial::test(name, move || {
+        let times = self.times.clone();
+        Trial::test(name.clone(), move || {
             let setting = setting.ok_or("only listed")?;
-            run(&setting).map_err(|e| Failed::from(format!("{e:#}")))
+            let begin = Instant::now();
+            let result = run(&setting).map_err(|e| Failed::from(format!("{e:#}")));
+            let mut times = times.lock().unwrap_or_else(PoisonError::into_inner);
+            times.push((begin.elapsed(), name));
+            result
         })
     }
 
@@ -139,6 +151,11 @@ impl Suite {
         let conclusion = libtest_mimic::run(&self.arguments, self.trials);
         if let Some(setting) = &self.setting {
             let _ = std::fs::remove_dir(&setting.scratch);
+        }
+        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        times.sort_unstable_by(|a, b| b.cmp(a));
+        for (time, name) in times.iter().take(SLOWEST) {
+            println!("slow: {:.1} s {name}", time.as_secs_f32());
         }
         conclusion.exit()
     }

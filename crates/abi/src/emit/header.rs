@@ -14,7 +14,7 @@ fn prototypes(out: &mut String, chapters: &[Chapter], name: impl Fn(&Symbol<'_>)
             match family.status {
                 Status::Current => {}
                 Status::Deprecated => out.push_str("/* deprecated */\n"),
-                Status::Extension => out.push_str("/* beyond the standard */\n"),
+                Status::Extension => out.push_str("/* extension */\n"),
             }
             for symbol in family.symbols() {
                 let prototype = complex(&symbol.prototype_as(&name(&symbol)));

@@ -1,4 +1,4 @@
-//! The list by which the library notices that a tool replaces functions which callers inline.
+//! The list of inlined functions, by which the library detects that a tool has replaced one.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use super::RUST_NOTE;
 use crate::table::Chapter;
 use crate::types::Group;
 
-/// Types that stand for all: looking up every name would slow each start.
+/// Types that represent all others: looking up every name would slow down each start.
 const TYPES: &[&str] = &["int", "long", "double", "uint64", "mem", "8", "64"];
 
 /// `shmem-sys/src/generated/inlined.rs`.

@@ -12,7 +12,7 @@ use crate::types::Group;
 /// `include/shmem/overloads.h`.
 pub fn overloads(chapters: &[Chapter]) -> String {
     let mut out = format!(
-        "{C_NOTE}/* C++ overloads: what the type-generic routines are in C11. */\n#ifndef SHMEM_OVERLOADS_H\n#define SHMEM_OVERLOADS_H\n\n#include <complex>\n\n#if defined(__GNUC__) && defined(__OPTIMIZE__)\n#define SHMEMI_OVERLOAD inline __attribute__((__always_inline__, __artificial__))\n#else\n#define SHMEMI_OVERLOAD inline\n#endif\n\nextern \"C++\" {{\n"
+        "{C_NOTE}/* C++ overloads, which correspond to the type-generic routines of C11. */\n#ifndef SHMEM_OVERLOADS_H\n#define SHMEM_OVERLOADS_H\n\n#include <complex>\n\n#if defined(__GNUC__) && defined(__OPTIMIZE__)\n#define SHMEMI_OVERLOAD inline __attribute__((__always_inline__, __artificial__))\n#else\n#define SHMEMI_OVERLOAD inline\n#endif\n\nextern \"C++\" {{\n"
     );
     let generics = generics(chapters);
     let mut sets: BTreeMap<String, Vec<&Generic<'_>>> = BTreeMap::new();
@@ -37,7 +37,7 @@ pub fn overloads(chapters: &[Chapter]) -> String {
             }
         }
         for ty in generics[0].types() {
-            // extern "C" shmem_wait_until(long *, int, long) is there already.
+            // C++ has this overload already: extern "C" shmem_wait_until(long *, int, long).
             if (set == "WAIT_UNTIL" && ty.c == "long") || ty.c.contains("_Complex") {
                 continue;
             }

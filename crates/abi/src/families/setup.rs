@@ -48,7 +48,7 @@ pub fn all() -> Vec<Family> {
         ("backmatter", "_my_pe", "int", "", "setup::my_pe({n})"),
         ("backmatter", "_num_pes", "int", "", "setup::n_pes({n})"),
     ]));
-    // Removed from the standard in 1.5; memory is coherent, so there is nothing to do.
+    // Removed from the standard in 1.5; memory is coherent, so they do nothing.
     all.extend(rows(Status::Extension, &[
         ("", "shmem_clear_cache_inv", "void", "", "{}"),
         ("", "shmem_set_cache_inv", "void", "", "{}"),

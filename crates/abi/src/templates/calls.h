@@ -1,4 +1,4 @@
-/* How each family of routines is called and what must come of it. Every PE works on its
+/* How each family of routines is called, and the check of its result. Every PE works on its
  * neighbours `to` and `from`; N elements; values are small, so that they fit every type.
  * NAME is the routine, T its type or SIZE that of its elements, C its context argument. */
 #include <pshmem.h>
@@ -34,8 +34,7 @@ static void complete(void) {
     shmem_barrier_all();
 }
 
-/* Clears what the test before has left: after all PEs are done with it, and before any of
- * them goes on. */
+/* Clears the areas, after all PEs have finished the previous test and before any begins the next. */
 static void begin(void) {
     shmem_barrier_all();
     memset(area, 0, 64 * (size_t)n * N);
@@ -88,7 +87,7 @@ static void set_up(void) {
     }
 }
 
-/* Sums up over all PEs and tells PE 0's reader; 0 if nothing failed. */
+/* Sums up over all PEs and prints the sums on PE 0; 0 if nothing failed. */
 static int summary(const char *what) {
     static long mine[2], all[2];
     mine[0] = calls;

@@ -1,13 +1,13 @@
-//! A collective call on a group, team or active set: from addresses to places, with the checks
+//! A collective call on a group, team or active set: from addresses to addresses, with the checks
 //! that `SHMEM_CHECK=1` asks for.
 
 use std::ffi::c_int;
 
 use super::{Reduce, ops::Sum};
 use crate::collective::alltoall::Strides;
-use crate::collective::{across, alltoall, broadcast, collect, reduce, scan};
+use crate::collective::{alltoall, broadcast, collect, internode, reduce, scan};
 use crate::failure::fatal::fatal;
-use crate::group::{Group, Places};
+use crate::group::{Group, MemberAddresses};
 use crate::node::Node;
 
 /// A call under way. The safety of its methods is that of the C routines: `dest` and `source`
@@ -18,33 +18,33 @@ pub(super) struct OnGroup<'a> {
 }
 
 impl<'a> OnGroup<'a> {
-    fn dest<T>(&self, dest: *mut T, n: usize) -> Places<'a, T> {
-        self.places("dest", dest, n)
+    fn dest<T>(&self, dest: *mut T, n: usize) -> MemberAddresses<'a, T> {
+        self.addresses("dest", dest, n)
     }
 
-    fn source<T>(&self, source: *const T, n: usize) -> Places<'a, T> {
-        self.places("source", source, n)
+    fn source<T>(&self, source: *const T, n: usize) -> MemberAddresses<'a, T> {
+        self.addresses("source", source, n)
     }
 
     /// Where the members' copies of `n` elements at `addr` are. Of no elements the address is
     /// not looked at.
-    fn places<T>(&self, argument: &str, addr: *const T, n: usize) -> Places<'a, T> {
+    fn addresses<T>(&self, argument: &str, addr: *const T, n: usize) -> MemberAddresses<'a, T> {
         if n == 0 {
-            return Places::at_stride(addr.cast_mut(), 0, self.group.me);
+            return MemberAddresses::at_stride(addr.cast_mut(), 0, self.group.me);
         }
         let memory = &self.node.transport.memory;
-        Places::resolve(memory, self.group, argument, addr, n * size_of::<T>())
+        MemberAddresses::resolve(memory, self.group, argument, addr, n * size_of::<T>())
     }
 
-    /// The same call where the members are not one part of a node. Out of the way of calls
-    /// whose members are: it needs much of the stack.
+    /// The same call where the members are not in one node group. Out of line of calls whose members
+    /// are: it needs much of the stack.
     #[cold]
     #[inline(never)]
-    fn across(&self, body: impl FnOnce(&across::Call<'_>)) {
-        body(&across::Call {
+    fn internode(&self, body: impl FnOnce(&internode::InternodeCall<'_>)) {
+        body(&internode::InternodeCall {
             node: self.node,
             group: self.group,
-            across: self.group.across(),
+            subgroups: self.group.subgroups(),
         });
     }
 
@@ -90,10 +90,10 @@ impl<'a> OnGroup<'a> {
             ),
         };
         self.apart(dest, bytes, source, bytes, true);
-        if !self.group.is_near() {
+        if !self.group.is_local() {
             // SAFETY: the caller's promise.
-            return self.across(|call| unsafe {
-                across::broadcast(call, dest, source, bytes, root, to_root);
+            return self.internode(|call| unsafe {
+                internode::broadcast(call, dest, source, bytes, root, to_root);
             });
         }
         let (dest, source) = (self.dest(dest, bytes), self.source(source, bytes));
@@ -102,26 +102,27 @@ impl<'a> OnGroup<'a> {
     }
 
     pub(super) unsafe fn collect(&self, dest: *mut u8, source: *const u8, bytes: usize) {
-        if !self.group.is_near() {
+        if !self.group.is_local() {
             let check = |total| self.apart(dest, total, source, bytes, false);
             // SAFETY: the caller's promise.
             return self
-                .across(|call| unsafe { across::collect(call, dest, source, bytes, check) });
+                .internode(|call| unsafe { internode::collect(call, dest, source, bytes, check) });
         }
-        let places = |total| {
+        let addresses = |total| {
             self.apart(dest, total, source, bytes, false);
             (self.dest(dest, total), self.source(source, bytes))
         };
         // SAFETY: the caller's promise.
-        unsafe { collect::collect(self.group, source, bytes, places) };
+        unsafe { collect::collect(self.group, source, bytes, addresses) };
     }
 
     pub(super) unsafe fn fcollect(&self, dest: *mut u8, source: *const u8, bytes: usize) {
         let total = bytes * self.group.size;
         self.apart(dest, total, source, bytes, false);
-        if !self.group.is_near() {
+        if !self.group.is_local() {
             // SAFETY: the caller's promise.
-            return self.across(|call| unsafe { across::fcollect(call, dest, source, bytes) });
+            return self
+                .internode(|call| unsafe { internode::fcollect(call, dest, source, bytes) });
         }
         let (dest, source) = (self.dest(dest, total), self.source(source, bytes));
         // SAFETY: the caller's promise.
@@ -131,9 +132,10 @@ impl<'a> OnGroup<'a> {
     pub(super) unsafe fn alltoall(&self, dest: *mut u8, source: *const u8, bytes: usize) {
         let total = bytes * self.group.size;
         self.apart(dest, total, source, total, false);
-        if !self.group.is_near() {
+        if !self.group.is_local() {
             // SAFETY: the caller's promise.
-            return self.across(|call| unsafe { across::alltoall(call, dest, source, bytes) });
+            return self
+                .internode(|call| unsafe { internode::alltoall(call, dest, source, bytes) });
         }
         let (dest, source) = (self.dest(dest, total), self.source(source, total));
         // SAFETY: the caller's promise.
@@ -163,10 +165,10 @@ impl<'a> OnGroup<'a> {
         };
         let (to, from) = (extent(strides.dest), extent(strides.source));
         self.apart(dest, to, source, from, false);
-        if !self.group.is_near() {
+        if !self.group.is_local() {
             // SAFETY: the caller's promise.
             return self
-                .across(|call| unsafe { across::alltoalls(call, dest, source, strides, n) });
+                .internode(|call| unsafe { internode::alltoalls(call, dest, source, strides, n) });
         }
         let (dest, source) = (self.dest(dest, to), self.source(source, from));
         // SAFETY: the caller's promise.
@@ -181,9 +183,10 @@ impl<'a> OnGroup<'a> {
     ) {
         let bytes = n * size_of::<T>();
         self.apart(dest, bytes, source, bytes, true);
-        if !self.group.is_near() {
+        if !self.group.is_local() {
             // SAFETY: the caller's promise.
-            return self.across(|call| unsafe { across::reduce::<T, Op>(call, dest, source, n) });
+            return self
+                .internode(|call| unsafe { internode::reduce::<T, Op>(call, dest, source, n) });
         }
         let (dest, source) = (self.dest(dest, n), self.source(source, n));
         // SAFETY: the caller's promise.
@@ -199,9 +202,10 @@ impl<'a> OnGroup<'a> {
     ) {
         let bytes = n * size_of::<T>();
         self.apart(dest, bytes, source, bytes, true);
-        if !self.group.is_near() {
+        if !self.group.is_local() {
             // SAFETY: the caller's promise.
-            return self.across(|call| unsafe { across::scan(call, dest, source, n, inclusive) });
+            return self
+                .internode(|call| unsafe { internode::scan(call, dest, source, n, inclusive) });
         }
         let (dest, source) = (self.dest(dest, n), self.source(source, n));
         // SAFETY: the caller's promise.

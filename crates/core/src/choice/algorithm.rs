@@ -14,15 +14,15 @@ pub enum Algorithm {
     Tree,
     /// Sources go through library memory, which saves one of two synchronisations.
     Eager,
-    /// Reduce: one member does it all.
+    /// Reduce: one member reduces for all.
     Flat,
-    /// Reduce: ⌈lg p⌉ exchanges of everything.
+    /// Reduce: ⌈lg p⌉ exchanges of all elements.
     RecursiveDoubling,
-    /// Reduce: as recursive doubling, in one direction around the members.
+    /// Reduce: as recursive doubling, in one direction round the members.
     Bruck,
     /// Reduce: halves are exchanged and reduced, then gathered.
     Rabenseifner,
-    /// Each member serves all for its own slice of the elements.
+    /// Each member works on its own slice of the elements, for all members.
     Slices,
     /// Each member reads what it needs from the others.
     Pull,
@@ -30,7 +30,7 @@ pub enum Algorithm {
     Push,
 }
 
-/// What an algorithm is written over.
+/// How an algorithm accesses other members' memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Form {
@@ -146,7 +146,7 @@ impl Choice {
 }
 
 impl fmt::Display for Choice {
-    /// As environment variables and files have it: `rd:ptr`, `slices`.
+    /// Writes the choice as in environment variables and files: `rd:ptr`, `slices`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.algorithm.has_forms() {
             f.pad(&format!("{}:{}", self.algorithm.name(), self.form.name()))

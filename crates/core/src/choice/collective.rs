@@ -117,7 +117,8 @@ impl Collective {
         }
     }
 
-    /// What [`Plan::choose`](super::Plan::choose) counts for it; None where size is nothing.
+    /// The unit of size in [`DecisionTable::choose`](super::DecisionTable::choose); None for a
+    /// barrier.
     pub const fn counted(self) -> Option<&'static str> {
         match self {
             Self::Barrier => None,
@@ -148,7 +149,7 @@ impl Collective {
         }
     }
 
-    /// Most bytes, as [`Plan::choose`](super::Plan::choose) counts them, for which the eager
+    /// Most bytes, as [`DecisionTable::choose`](super::DecisionTable::choose) counts them, for which the eager
     /// algorithm exists in a team of `size` members: where every member's source fits
     /// [`EAGER`] bytes of library memory.
     pub const fn eager_limit(self, size: usize) -> usize {

@@ -1,4 +1,4 @@
-//! What the user forces by `SHMEM_<COLLECTIVE>_ALGORITHM`.
+//! The choices that the user forces by `SHMEM_<COLLECTIVE>_ALGORITHM`.
 
 use super::algorithm::Choice;
 use super::collective::Collective;

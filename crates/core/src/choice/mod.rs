@@ -1,29 +1,31 @@
-//! Which algorithm a collective uses: what exists, what the user forces, what pays here.
+//! Which algorithm a collective uses: which ones exist, which one the user forces, which one is
+//! fastest on this machine.
 //!
 //! ```text
 //! Collective ── choices() ──► Choice = Algorithm + Form       the registry
 //! Forced                      SHMEM_<COLLECTIVE>_ALGORITHM
 //! Tuning                      parameters and rules that oshtune measured, in the job's memory
 //! Costs                       the cost model, where nothing was measured
-//!    └─────► Selection ── plan(team size) ──► Plan ── choose(collective, bytes) ──► Choice
+//!    └─────► Selection ── decisions(team size) ──► DecisionTable ── choose(collective, bytes) ──► Choice
 //! ```
 //!
-//! All of it depends on facts of the job alone, so that all members of a team choose alike.
+//! Every choice depends only on facts that all PEs of the job share, so all members of a team
+//! choose alike.
 
 mod algorithm;
 mod collective;
 mod costs;
+mod decision_table;
 mod forced;
-pub mod paper;
-mod plan;
+pub mod hockney;
 mod selection;
 mod tuning;
 
 pub use algorithm::{Algorithm, Choice, Form};
 pub use collective::Collective;
 pub use costs::{Costs, Parameter, Parameters};
+pub use decision_table::{DecisionTable, Steps, overriding};
 pub use forced::Forced;
-pub use plan::{Plan, Steps, overriding};
 pub use selection::{ForcedDiffers, Origin, Selection};
 pub use tuning::{Rules, Tuning};
 

@@ -6,17 +6,17 @@ use std::sync::atomic::Ordering;
 use super::algorithm::Algorithm;
 use super::collective::Collective;
 use super::costs::{Costs, sizes};
+use super::decision_table::{DecisionTable, Steps};
 use super::forced::Forced;
-use super::plan::{Plan, Steps};
 use super::tuning::Tuning;
 use crate::job::region::Header;
 
 /// Where the choices of a collective come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// The user forces it.
+    /// Forced by the user.
     Forced,
-    /// Measured with so many PEs.
+    /// Measured with this number of PEs.
     Measured(usize),
     /// The cost model.
     Model,
@@ -26,7 +26,7 @@ pub enum Origin {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ForcedDiffers(pub Collective);
 
-/// The facts that all choices of a job follow from.
+/// The facts that determine all choices of a job.
 #[derive(Debug)]
 pub struct Selection {
     forced: Forced,
@@ -35,8 +35,8 @@ pub struct Selection {
     pes: usize,
     /// Cores that they may use.
     cores: usize,
-    /// Plans made so far, with their numbers of members.
-    plans: Mutex<Vec<(usize, Plan)>>,
+    /// Decision tables made so far, with their numbers of members.
+    tables: Mutex<Vec<(usize, DecisionTable)>>,
 }
 
 impl Selection {
@@ -62,7 +62,7 @@ impl Selection {
             tuning,
             pes,
             cores,
-            plans: Mutex::new(Vec::new()),
+            tables: Mutex::new(Vec::new()),
         }
     }
 
@@ -71,15 +71,15 @@ impl Selection {
         self.forced.of(collective).map(|choice| choice.algorithm)
     }
 
-    /// The plan of a team of `size` members.
-    pub fn plan(&self, size: usize) -> Plan {
-        let mut plans = self.plans.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some((_, plan)) = plans.iter().find(|(s, _)| *s == size) {
-            return *plan;
+    /// The decision table of a team of `size` members.
+    pub fn decisions(&self, size: usize) -> DecisionTable {
+        let mut tables = self.tables.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some((_, decisions)) = tables.iter().find(|(s, _)| *s == size) {
+            return *decisions;
         }
-        let plan = Plan::new(|collective| self.steps(collective, size));
-        plans.push((size, plan));
-        plan
+        let decisions = DecisionTable::new(|collective| self.steps(collective, size));
+        tables.push((size, decisions));
+        decisions
     }
 
     /// Where the choices of `collective` in a team of `size` come from.
@@ -132,8 +132,8 @@ mod tests {
     #[test]
     fn small_is_eager_and_large_is_shared() {
         for (cores, pes) in [(2, 2), (2, 16), (2, 64), (64, 64), (64, 16)] {
-            let plan = model(cores, pes, Forced::default()).plan(pes);
-            let reduce = |n| plan.choose(Collective::Reduce, n).algorithm;
+            let decisions = model(cores, pes, Forced::default()).decisions(pes);
+            let reduce = |n| decisions.choose(Collective::Reduce, n).algorithm;
             assert_ne!(reduce(8), Algorithm::Slices, "{pes} on {cores}");
             let large = reduce(8 << 20);
             // Between two members these three do the same.
@@ -142,7 +142,7 @@ mod tests {
                 same || matches!(large, Algorithm::Slices | Algorithm::Rabenseifner),
                 "{large:?} for {pes} on {cores}"
             );
-            let fcollect = |n| plan.choose(Collective::Fcollect, n).algorithm;
+            let fcollect = |n| decisions.choose(Collective::Fcollect, n).algorithm;
             assert_eq!(fcollect(8), Algorithm::Eager, "{pes} on {cores}");
             assert_ne!(fcollect(1 << 20), Algorithm::Eager);
         }
@@ -151,8 +151,8 @@ mod tests {
     #[test]
     fn crowded_cores_take_the_central_barrier() {
         let barrier = |cores, pes| {
-            let plan = model(cores, pes, Forced::default()).plan(pes);
-            plan.choose(Collective::Barrier, 0).algorithm
+            let decisions = model(cores, pes, Forced::default()).decisions(pes);
+            decisions.choose(Collective::Barrier, 0).algorithm
         };
         assert_eq!(barrier(2, 2), Algorithm::Dissemination);
         assert_eq!(barrier(64, 64), Algorithm::Dissemination);
@@ -167,11 +167,11 @@ mod tests {
                 let forced = Forced::default().with(collective, *choice);
                 for pes in [1, 2, 3, 64, 4096] {
                     let selection = model(2, pes, forced);
-                    let plan = selection.plan(pes);
+                    let decisions = selection.decisions(pes);
                     assert_eq!(selection.origin(collective, pes), Origin::Forced);
                     let limit = collective.eager_limit(pes);
                     for n in [0, 1, limit, limit + 1, 3 * EAGER, 1 << 30] {
-                        let chosen = plan.choose(collective, n);
+                        let chosen = decisions.choose(collective, n);
                         if choice.algorithm != Algorithm::Eager || (n <= limit && limit > 0) {
                             assert_eq!(chosen, *choice, "{collective:?} {n} at {pes}");
                         } else if n > limit {
@@ -186,11 +186,11 @@ mod tests {
     #[test]
     fn eager_keeps_its_limit() {
         for pes in [1, 2, 3, 5, 16, 64, 4096] {
-            let plan = model(2, pes, Forced::default()).plan(pes);
+            let decisions = model(2, pes, Forced::default()).decisions(pes);
             for collective in Collective::ALL {
                 let limit = collective.eager_limit(pes);
                 for n in [limit + 1, limit + 7, 2 * limit + 1, 1 << 20] {
-                    let choice = plan.choose(collective, n);
+                    let choice = decisions.choose(collective, n);
                     assert_ne!(
                         choice.algorithm,
                         Algorithm::Eager,
@@ -208,9 +208,9 @@ mod tests {
         tuning.rules[0].pes = 2;
         tuning.rules[0].steps[Collective::Reduce as usize] = Steps::new([(usize::MAX, flat)]);
         let selection = Selection::new(Forced::default(), tuning, 2, 2);
-        let plan = selection.plan(2);
-        assert_eq!(plan.choose(Collective::Reduce, 8), flat);
-        assert_eq!(plan.choose(Collective::Reduce, 8 << 20), flat);
+        let decisions = selection.decisions(2);
+        assert_eq!(decisions.choose(Collective::Reduce, 8), flat);
+        assert_eq!(decisions.choose(Collective::Reduce, 8 << 20), flat);
         let origin = |c| selection.origin(c, 2);
         assert_eq!(origin(Collective::Reduce), Origin::Measured(2));
         assert_eq!(origin(Collective::Scan), Origin::Model);
@@ -226,8 +226,8 @@ mod tests {
         let (_file, control) = Control::create(&sizes, 3, 3, 2, tuning, 0).unwrap();
         let pe = |forced| Selection::of_job(control.header(), forced);
         for _ in 0..2 {
-            let plan = pe(Forced::default()).unwrap().plan(3);
-            assert_eq!(plan.choose(Collective::Alltoalls, 8), push);
+            let decisions = pe(Forced::default()).unwrap().decisions(3);
+            assert_eq!(decisions.choose(Collective::Alltoalls, 8), push);
         }
         let other = Forced::default().with(Collective::Scan, Choice::direct(Algorithm::Pull));
         assert_eq!(pe(other).unwrap_err(), ForcedDiffers(Collective::Scan));
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn plans_are_made_once() {
         let selection = model(2, 64, Forced::default());
-        assert_eq!(selection.plan(64), selection.plan(64));
-        assert_eq!(selection.plans.lock().unwrap().len(), 1);
+        assert_eq!(selection.decisions(64), selection.decisions(64));
+        assert_eq!(selection.tables.lock().unwrap().len(), 1);
     }
 }

@@ -1,17 +1,17 @@
-//! What was measured on this machine, as the launcher hands it to the PEs.
+//! What `oshtune` measured on this machine. The launcher passes it to the PEs.
 
 use super::collective::Collective;
 use super::costs::Parameters;
-use super::plan::Steps;
+use super::decision_table::Steps;
 
-/// Most numbers of PEs that were measured.
+/// Most numbers of PEs with rules.
 pub(super) const COUNTS: usize = 8;
 
-/// What pays at one number of PEs.
+/// The fastest choices at one number of PEs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(C)]
 pub struct Rules {
-    /// Number of PEs that it was measured with, 0 if there is nothing.
+    /// Number of PEs of the measurement; 0 marks unused rules.
     pub pes: u32,
     /// The steps of each collective.
     pub steps: [Steps; Collective::ALL.len()],
@@ -34,7 +34,7 @@ pub struct Tuning {
     pub measured: u32,
     /// Parameters of the cost model.
     pub parameters: Parameters,
-    /// Rules, those without PEs last.
+    /// Rules, unused ones last.
     pub rules: [Rules; COUNTS],
 }
 
@@ -48,11 +48,12 @@ impl Tuning {
         }
     }
 
-    /// The rules to follow for a team of `size` in a job of `pes` PEs on `cores` cores: of the
-    /// nearest number of PEs (by ratio) that was measured with PEs outnumbering cores as they
-    /// do in this job. None beyond four times that number: the model knows better then.
+    /// The rules for a team of `size` in a job of `pes` PEs on `cores` cores: those measured at
+    /// the nearest number of PEs (by ratio), among the measurements that were oversubscribed if
+    /// this job is, and not if it is not. None if the ratio exceeds 4: the cost model predicts
+    /// better then.
     pub fn rules_for(&self, size: usize, pes: usize, cores: usize) -> Option<&Rules> {
-        const NEAR: f64 = 4.0;
+        const MAX_RATIO: f64 = 4.0;
         let ratio = |rules: &Rules| {
             let (a, b) = (f64::from(rules.pes), size as f64);
             (a / b).max(b / a)
@@ -61,7 +62,7 @@ impl Tuning {
             .iter()
             .filter(|r| r.pes > 0 && (r.pes as usize > cores) == (pes > cores))
             .min_by(|a, b| ratio(a).total_cmp(&ratio(b)))
-            .filter(|r| ratio(r) <= NEAR)
+            .filter(|r| ratio(r) <= MAX_RATIO)
     }
 }
 

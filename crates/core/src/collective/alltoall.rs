@@ -2,7 +2,7 @@
 
 use super::{copy, from_on};
 use crate::choice::{Algorithm, Collective};
-use crate::group::{Group, Places};
+use crate::group::{Group, MemberAddresses};
 
 /// Exchanges contiguous blocks of `bytes` bytes.
 ///
@@ -12,20 +12,20 @@ use crate::group::{Group, Places};
 #[inline(always)] // one caller for each kind of group, and small
 pub unsafe fn alltoall(
     group: &Group<'_>,
-    dest: Places<'_, u8>,
-    source: Places<'_, u8>,
+    dest: MemberAddresses<'_, u8>,
+    source: MemberAddresses<'_, u8>,
     bytes: usize,
 ) {
     let me = group.me;
     let choice = group.choose(Collective::Alltoall, bytes);
     let fits = bytes <= Collective::Alltoall.eager_limit(group.size);
-    // SAFETY: the caller's promise; blocks `member` of `dest` and `me` of `source`, or
-    // the other way round.
+    // SAFETY: the caller promises `group.size` blocks of `bytes` bytes at `dest` and `source` on
+    // every member, which do not overlap; each block of a `dest` has one writer.
     unsafe {
         match choice.algorithm {
             Algorithm::Eager if fits && group.size > 1 => {
                 let epoch = group.epoch();
-                epoch.show(source.of(me), bytes * group.size);
+                epoch.write_eager(source.of(me), bytes * group.size);
                 epoch.synchronise();
                 for member in 0..group.size {
                     let from = epoch.eager(member).wrapping_add(me * bytes);
@@ -40,7 +40,7 @@ pub unsafe fn alltoall(
                 }
                 group.leave();
             }
-            _ => group.share_out_members(2 * bytes * group.size, |reader| {
+            _ => group.share_by_member(2 * bytes * group.size, |reader| {
                 for member in from_on(reader, group.size) {
                     let from = source.from(reader * bytes).of(member);
                     copy(group, dest.from(member * bytes).of(reader), from, bytes);
@@ -68,8 +68,8 @@ pub struct Strides {
 /// do not overlap.
 pub unsafe fn alltoalls(
     group: &Group<'_>,
-    dest: Places<'_, u8>,
-    source: Places<'_, u8>,
+    dest: MemberAddresses<'_, u8>,
+    source: MemberAddresses<'_, u8>,
     strides: Strides,
     n: usize,
 ) {
@@ -80,10 +80,11 @@ pub unsafe fn alltoalls(
         let to = dest.from(writer * n * step.0).of(reader);
         let from = source.from(reader * n * step.1).of(writer);
         group.traffic().moved(n * elem, n * elem);
-        // SAFETY: the caller's promise; block `writer` of one array, `reader` of the other.
+        // SAFETY: the caller promises `n * group.size` elements at their strides, which do not
+        // overlap; each block of a `dest` has one writer.
         unsafe { copy_strided((to, step.0), (from, step.1), n, elem) };
     };
-    group.share_out_members(2 * n * elem * group.size, |one| {
+    group.share_by_member(2 * n * elem * group.size, |one| {
         for other in from_on(one, group.size) {
             match choice.algorithm {
                 Algorithm::Push => block(other, one),
@@ -93,25 +94,28 @@ pub unsafe fn alltoalls(
     });
 }
 
-/// Copies `n` elements of `elem` bytes between places that are so many bytes apart.
+/// Copies `n` elements of `elem` bytes, each side with its own step in bytes.
 ///
 /// # Safety
-/// All the elements are valid, and do not overlap.
+/// All elements are readable in `from` and writable in `to`, and do not overlap.
 unsafe fn copy_strided(
     (to, to_step): (*mut u8, usize),
     (from, from_step): (*const u8, usize),
     n: usize,
     elem: usize,
 ) {
-    /// One element of a size known at compile time is one load and one store.
+    /// Copies an element of a size known at compile time: one load and one store.
+    ///
+    /// # Safety
+    /// `from` is readable and `to` writable for `SIZE` bytes.
     unsafe fn each<const SIZE: usize>(to: *mut u8, from: *const u8) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises `SIZE` bytes on both sides.
         unsafe {
             to.cast::<[u8; SIZE]>()
                 .write(from.cast::<[u8; SIZE]>().read());
         };
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises `n` elements on both sides, which do not overlap.
     unsafe {
         if to_step == elem && from_step == elem {
             return to.copy_from_nonoverlapping(from, n * elem);

@@ -2,21 +2,21 @@
 
 use super::{copy, slices_of};
 use crate::choice::{Algorithm, Collective, EAGER};
-use crate::group::{Group, Places};
+use crate::group::{Group, MemberAddresses};
 use crate::job::region::{LANES, STREAM_BYTES};
 
-/// Most members for which a root looks at all of them now and then to see how far they are;
-/// with more, a synchronisation costs less.
-const STREAM_MEMBERS: usize = 256;
+/// Most members of a pipelined small broadcast, whose root reads the counts of all members now and
+/// then; with more members a synchronisation costs less.
+const RING_MEMBERS: usize = 256;
 
 /// One call.
 struct Broadcast<'a> {
     group: &'a Group<'a>,
-    dest: Places<'a, u8>,
-    source: Places<'a, u8>,
+    dest: MemberAddresses<'a, u8>,
+    source: MemberAddresses<'a, u8>,
     bytes: usize,
     root: usize,
-    /// Whether the root's `dest` is written, too.
+    /// Whether the root's `dest` is written too.
     to_root: bool,
 }
 
@@ -28,8 +28,8 @@ struct Broadcast<'a> {
 /// not overlap.
 pub unsafe fn broadcast<'a>(
     group: &'a Group<'a>,
-    dest: Places<'a, u8>,
-    source: Places<'a, u8>,
+    dest: MemberAddresses<'a, u8>,
+    source: MemberAddresses<'a, u8>,
     bytes: usize,
     root: usize,
     to_root: bool,
@@ -43,33 +43,37 @@ pub unsafe fn broadcast<'a>(
         to_root,
     };
     let choice = group.choose(Collective::Broadcast, bytes);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises `bytes` bytes at `dest` and `source` on every member, the same or
+    // not overlapping.
     unsafe {
         match choice.algorithm {
             _ if group.size == 1 => b.fill(0),
-            Algorithm::Eager if bytes <= STREAM_BYTES && group.size <= STREAM_MEMBERS => b.stream(),
+            Algorithm::Eager if bytes <= STREAM_BYTES && group.size <= RING_MEMBERS => {
+                b.pipelined()
+            }
             Algorithm::Eager if bytes <= EAGER => b.eager(),
             Algorithm::Push => b.push(),
             Algorithm::Slices => b.slices(),
             Algorithm::Tree => b.tree(),
-            _ => group.share_out_members(2 * bytes, |m| b.fill(m)),
+            _ => group.share_by_member(2 * bytes, |m| b.fill(m)),
         }
     }
 }
 
 impl Broadcast<'_> {
+    /// Whether a member's `dest` is written.
     fn writes(&self, member: usize) -> bool {
         member != self.root || self.to_root
     }
 
-    /// The root leaves its source in library memory, and goes on; the others wait for it alone.
+    /// The root leaves its source in library memory and goes on; the others wait for the root alone.
     ///
     /// # Safety
     /// That of [`broadcast`]; for all methods below.
-    unsafe fn stream(&self) {
+    unsafe fn pipelined(&self) {
         let me = self.group.me;
         let (dest, source) = (self.dest.of(me), self.source.of(me));
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises `bytes` bytes at `dest` and `source`.
         unsafe {
             self.group
                 .broadcast_small(self.root, dest, source, self.bytes);
@@ -79,13 +83,14 @@ impl Broadcast<'_> {
         }
     }
 
-    /// The root shows its source in library memory; nobody touches another's arrays.
+    /// The root copies its source to library memory; no member accesses another's arrays.
     unsafe fn eager(&self) {
         let (me, epoch) = (self.group.me, self.group.epoch());
-        // SAFETY: the caller's promise; the buffer is read after the root has written it.
+        // SAFETY: the caller promises `bytes` bytes at `dest` and `source`; the buffer is read after
+        // the root has written it.
         unsafe {
             if me == self.root {
-                epoch.show(self.source.of(me), self.bytes);
+                epoch.write_eager(self.source.of(me), self.bytes);
             }
             epoch.synchronise();
             if self.writes(me) {
@@ -99,40 +104,44 @@ impl Broadcast<'_> {
     unsafe fn fill(&self, member: usize) {
         if self.writes(member) {
             let (to, from) = (self.dest.of(member), self.source.of(self.root));
-            // SAFETY: the caller's promise; the root's source is constant during the call.
+            // SAFETY: the caller promises `bytes` bytes at `dest` and `source`; the root's source does
+            // not change during the call.
             unsafe { copy(self.group, to, from, self.bytes) };
         }
     }
 
-    /// The root writes every destination: its source is read from its own cache. Or the last
-    /// to arrive does, if there is one and the arrays are not large.
+    /// The root writes every destination and so reads its source from its own cache. With the
+    /// central barrier and small arrays, the last member to arrive does it.
     unsafe fn push(&self) {
         let size = self.group.size;
         let bytes = (1 + size) * self.bytes;
-        self.group.have_one_work(self.root, bytes, || {
-            // SAFETY: the caller's promise; all members are here, and one alone writes.
+        self.group.run_on_one(self.root, bytes, || {
+            // SAFETY: the caller promises `bytes` bytes at `dest` and `source` on every member; all
+            // members have entered, and one member writes.
             (0..size).for_each(|m| unsafe { self.fill(m) });
         });
     }
 
-    /// Each member copies its part of the root's source to every destination: each byte is
-    /// read once, and all members, the root too, share the work.
+    /// Each member, the root too, copies its part of the root's source to every destination: each
+    /// byte is read once.
     unsafe fn slices(&self) {
         let work = slices_of(self.group, self.bytes, 1, 1 + self.group.size);
-        self.group.share_out(work, |part| {
+        self.group.share_work(work, |part| {
             let (to, from) = (self.dest.from(part.start), self.source.from(part.start));
             for member in (0..self.group.size).filter(|m| self.writes(*m)) {
-                // SAFETY: the caller's promise; this part is written here alone.
+                // SAFETY: the caller promises `bytes` bytes at `dest` and `source` on every member; no
+                // other member writes this part.
                 unsafe { copy(self.group, to.of(member), from.of(self.root), part.len()) };
             }
         });
     }
 
-    /// A binomial tree with the root on top: each member reads its parent's copy, so that not
-    /// all read the root's. The synchronisation at the end gives the copies free; it belongs
-    /// to the same epoch, which by the tree alone the root would complete on its own.
+    /// A binomial tree with the root on top: each member reads its parent's copy, so that not all
+    /// members read the root's. After the synchronisation at the end, the arrays may be reused. It is
+    /// part of the same epoch, which the root would otherwise complete before all members have
+    /// entered it.
     unsafe fn tree(&self) {
-        /// The parent has its copy. Not a lane of the synchronisation's.
+        /// Posted when the parent has its copy. The synchronisation does not use this lane.
         const COPIED: usize = LANES - 1;
 
         let (me, size) = (self.group.me, self.group.size);
@@ -148,7 +157,8 @@ impl Broadcast<'_> {
                 self.dest.of(parent)
             };
             epoch.wait(COPIED);
-            // SAFETY: the caller's promise; the parent has its copy.
+            // SAFETY: the caller promises `bytes` bytes at `dest` and `source` on every member; the
+            // parent has its copy.
             unsafe { copy(self.group, self.dest.of(me), from, self.bytes) };
         }
         let first = number.checked_ilog2().map_or(0, |bit| bit + 1);
@@ -157,7 +167,8 @@ impl Broadcast<'_> {
             epoch.post(member(child), COPIED);
         }
         if number == 0 && self.to_root {
-            // SAFETY: the caller's promise; the children read the source.
+            // SAFETY: the caller promises `bytes` bytes at `dest` and `source`; the children read the
+            // source, not the dest.
             unsafe { copy(self.group, self.dest.of(me), self.source.of(me), self.bytes) };
         }
         epoch.synchronise();

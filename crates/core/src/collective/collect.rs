@@ -2,7 +2,7 @@
 
 use super::{copy, from_on};
 use crate::choice::{Algorithm, Collective, EAGER};
-use crate::group::{Epoch, Group, Places};
+use crate::group::{Epoch, Group, MemberAddresses};
 
 /// Gathers the same number of bytes from each member.
 ///
@@ -12,19 +12,20 @@ use crate::group::{Epoch, Group, Places};
 #[inline(always)] // one caller for each kind of group, and small
 pub unsafe fn fcollect(
     group: &Group<'_>,
-    dest: Places<'_, u8>,
-    source: Places<'_, u8>,
+    dest: MemberAddresses<'_, u8>,
+    source: MemberAddresses<'_, u8>,
     bytes: usize,
 ) {
     let me = group.me;
     let choice = group.choose(Collective::Fcollect, bytes);
-    // SAFETY: the caller's promise; the blocks of `dest` do not overlap.
+    // SAFETY: the caller promises `bytes` bytes at `source` and as many for each member at `dest`, on
+    // every member; each block of a `dest` has one writer.
     unsafe {
         match choice.algorithm {
             _ if group.size == 1 => copy(group, dest.of(me), source.of(me), bytes),
             Algorithm::Eager if bytes <= EAGER => {
                 let epoch = group.epoch();
-                epoch.show(source.of(me), bytes);
+                epoch.write_eager(source.of(me), bytes);
                 epoch.synchronise();
                 for member in 0..group.size {
                     let to = dest.from(member * bytes).of(me);
@@ -39,7 +40,7 @@ pub unsafe fn fcollect(
                 }
                 group.leave();
             }
-            _ => group.share_out_members(2 * bytes * group.size, |reader| {
+            _ => group.share_by_member(2 * bytes * group.size, |reader| {
                 for member in from_on(reader, group.size) {
                     let to = dest.from(member * bytes).of(reader);
                     copy(group, to, source.of(member), bytes);
@@ -49,33 +50,33 @@ pub unsafe fn fcollect(
     }
 }
 
-/// The contributions to a collect, known after the members have told each other.
+/// The contributions to a collect, after the members have published their sizes.
 struct Contributions<'e> {
     epoch: &'e Epoch<'e>,
     size: usize,
 }
 
 impl Contributions<'_> {
-    /// Bytes of each member's.
+    /// Bytes of each member's contribution.
     fn sizes(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.size).map(|m| self.epoch.published(m) as usize)
     }
 
-    /// Member, place in `dest` and bytes of each.
+    /// Member, offset in `dest` and bytes of each contribution.
     fn blocks(&self) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
-        let place = |at: &mut usize, (member, bytes)| {
+        let block = |at: &mut usize, (member, bytes)| {
             let start = *at;
             *at += bytes;
             Some((member, start, bytes))
         };
-        self.sizes().enumerate().scan(0, place)
+        self.sizes().enumerate().scan(0, block)
     }
 }
 
-/// Gathers `bytes` bytes from this member's `source` and as many as each other one says.
-/// `places`, given the sum of all, finds `dest` of all members, and `source` of all if `bytes`
-/// is not 0: a member that has nothing may pass any address for it (standard, annex "Undefined
-/// Behavior", on null pointers).
+/// Gathers `bytes` bytes from this member's `source`, and from each other member as many as it
+/// contributes. `addresses`, given the sum of all, resolves `dest` of all members, and `source` of
+/// all if `bytes` is not 0: a member without a contribution may pass any address (standard, annex
+/// "Undefined Behavior", on null pointers).
 ///
 /// # Safety
 /// `source` is valid for `bytes` bytes; it does not overlap `dest`, on any member.
@@ -83,16 +84,17 @@ pub unsafe fn collect<'p>(
     group: &Group<'_>,
     source: *const u8,
     bytes: usize,
-    places: impl FnOnce(usize) -> (Places<'p, u8>, Places<'p, u8>),
+    addresses: impl FnOnce(usize) -> (MemberAddresses<'p, u8>, MemberAddresses<'p, u8>),
 ) {
     let me = group.me;
     let epoch = group.epoch();
     epoch.publish(bytes as u64);
-    // Who chooses eager in the end knows only later how long the others' contributions are.
+    // The longest contribution, which decides whether eager is chosen, is known only after the
+    // synchronisation.
     let is_short = bytes <= EAGER && group.has_slots();
     if is_short {
-        // SAFETY: the caller's promise.
-        unsafe { epoch.show(source, bytes) };
+        // SAFETY: the caller promises `bytes` readable bytes at `source`, here at most `EAGER`.
+        unsafe { epoch.write_eager(source, bytes) };
     }
     if group.size > 1 {
         epoch.synchronise();
@@ -107,12 +109,13 @@ pub unsafe fn collect<'p>(
         longest = longest.max(n);
         all_have_sources &= n > 0;
     }
-    let (dest, source) = places(total);
+    let (dest, source) = addresses(total);
     let mut choice = group.choose(Collective::Collect, total / group.size);
     if choice.algorithm == Algorithm::Eager && longest > EAGER {
         choice = group.choose(Collective::Collect, longest);
     }
-    // SAFETY: the caller's promise; the blocks of `dest` follow each other.
+    // SAFETY: the caller promises `bytes` bytes at `source`; `addresses` has checked the arrays, and
+    // each block of a `dest` has one writer.
     unsafe {
         match choice.algorithm {
             Algorithm::Eager if longest <= EAGER && group.has_slots() => {

@@ -1,19 +1,20 @@
-//! Collectives over a [`Group`], each by several algorithms, of which the group's plan chooses
-//! ([`crate::choice`]; `docs/collectives.md` describes them all).
+//! Collectives over a [`Group`], and the making of teams. Each collective has several algorithms,
+//! among which the group's decision table chooses ([`crate::choice`]; `docs/collectives.md`
+//! describes them all).
 //!
-//! Most follow one of two patterns. *Eager*: copy the source to library memory, synchronise,
-//! read the others' copies. *Direct*: synchronise (sources are ready, destinations may be
-//! written), move data straight between the users' arrays, synchronise (sources may be
-//! reused). The second is shared out between the members ([`Group::share_out`]), and where PEs
-//! outnumber cores needs but one synchronisation as well. Data is moved such that each destination byte has one writer, and `dest == source`
-//! is safe where the standard allows it.
+//! Most follow one of two patterns. *Eager*: copy the source to library memory, synchronise, read
+//! the others' copies. *Direct*: synchronise (sources are ready, destinations may be written), move
+//! data between the program's arrays, synchronise (sources may be reused). Members share the work
+//! of the second pattern ([`Group::share_work`]), which where PEs outnumber cores also needs only
+//! one synchronisation. Data is moved such that each destination byte has one writer, and
+//! `dest == source` is safe where the standard allows it.
 
-pub mod across;
 pub mod active_set;
 pub mod alltoall;
 pub mod broadcast;
 pub mod collect;
-mod cube;
+mod hypercube;
+pub mod internode;
 pub mod reduce;
 pub mod scan;
 mod scratch;
@@ -29,9 +30,9 @@ use crate::kernel;
 /// Bytes of a cache line: slices of work begin at multiples of it.
 const LINE: usize = 64;
 
-/// Work on `n` elements of `elem` bytes that lie in `arrays` arrays. Each member's part is as
-/// large as the others', in whole cache lines, so that no line has two writers. Pieces taken on
-/// demand are whole pages, so that few PEs touch each.
+/// Work on `n` elements of `elem` bytes in each of `arrays` arrays. All members' parts have the same
+/// size, in whole cache lines, so that no line has two writers. Pieces taken on demand are whole
+/// pages, so that few PEs touch each page.
 fn slices_of(group: &Group<'_>, n: usize, elem: usize, arrays: usize) -> Work {
     const PAGE: usize = 4096;
     const LARGEST_PIECE: usize = 64 << 10;
@@ -52,7 +53,7 @@ fn slices_of(group: &Group<'_>, n: usize, elem: usize, arrays: usize) -> Work {
     }
 }
 
-/// Two halves of a range, the first in whole cache lines.
+/// The two halves of a range; the first one ends at a multiple of cache lines.
 fn halves(range: Range<usize>, elem: usize) -> (Range<usize>, Range<usize>) {
     let per_line = (LINE / elem).max(1);
     let half = range.len().div_ceil(2).next_multiple_of(per_line);
@@ -60,20 +61,20 @@ fn halves(range: Range<usize>, elem: usize) -> (Range<usize>, Range<usize>) {
     (range.start..middle, middle..range.end)
 }
 
-/// The members, beginning with one: so that not all read the same one at once.
+/// All members, beginning with `first`, so that not all members read the same one at once.
 fn from_on(first: usize, size: usize) -> impl Iterator<Item = usize> {
     (first..size).chain(0..first)
 }
 
-/// Copies `bytes` bytes between places that may be the same, on behalf of `group`.
+/// Copies `bytes` bytes between arrays that may be the same, on behalf of `group`.
 ///
 /// # Safety
-/// Both places are valid for `bytes` bytes.
+/// `dest` is writable and `source` readable for `bytes` bytes.
 #[inline]
 unsafe fn copy(group: &Group<'_>, dest: *mut u8, source: *const u8, bytes: usize) {
     if !std::ptr::eq(dest, source) {
         group.traffic().moved(bytes, bytes);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes.
         unsafe { kernel::copy(dest, source, bytes) };
     }
 }

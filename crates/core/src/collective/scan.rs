@@ -5,14 +5,14 @@ use std::mem::MaybeUninit;
 
 use super::slices_of;
 use crate::choice::{Algorithm, Collective, EAGER};
-use crate::group::{Group, Places};
+use crate::group::{Group, MemberAddresses};
 use crate::kernel::{Reduce, ops::Sum};
 
 /// One call.
 struct Scan<'a, T> {
     group: &'a Group<'a>,
-    dest: Places<'a, T>,
-    source: Places<'a, T>,
+    dest: MemberAddresses<'a, T>,
+    source: MemberAddresses<'a, T>,
     /// Elements.
     n: usize,
     inclusive: bool,
@@ -26,8 +26,8 @@ struct Scan<'a, T> {
 /// same or do not overlap.
 pub unsafe fn scan<'a, T: Reduce<Sum>>(
     group: &'a Group<'a>,
-    dest: Places<'a, T>,
-    source: Places<'a, T>,
+    dest: MemberAddresses<'a, T>,
+    source: MemberAddresses<'a, T>,
     n: usize,
     inclusive: bool,
 ) {
@@ -41,7 +41,8 @@ pub unsafe fn scan<'a, T: Reduce<Sum>>(
     let bytes = n * size_of::<T>();
     let in_place = dest.of(group.me) == source.of(group.me);
     let choice = group.choose(Collective::Scan, bytes);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises aligned arrays of `n` elements on every member, the same or not
+    // overlapping.
     unsafe {
         match choice.algorithm {
             Algorithm::Eager if bytes <= EAGER && group.size > 1 => scan.eager(),
@@ -52,15 +53,16 @@ pub unsafe fn scan<'a, T: Reduce<Sum>>(
 }
 
 impl<T: Reduce<Sum>> Scan<'_, T> {
-    /// Each member shows its source in library memory, and adds up those before it.
+    /// Each member copies its source to library memory, and adds up the sources up to its own.
     ///
     /// # Safety
     /// That of [`scan`]; for all methods below.
     unsafe fn eager(&self) {
         let epoch = self.group.epoch();
-        // SAFETY: the caller's promise; the buffers are read after all were written.
+        // SAFETY: the caller promises arrays of `n` elements; the buffers are read after all of them
+        // are written.
         unsafe {
-            epoch.show(
+            epoch.write_eager(
                 self.source.of(self.group.me).cast(),
                 self.n * size_of::<T>(),
             );
@@ -72,19 +74,21 @@ impl<T: Reduce<Sum>> Scan<'_, T> {
     /// Each member adds up the sources before its own.
     unsafe fn pull(&self) {
         self.group.sync();
-        // SAFETY: the caller's promise; nobody writes a source.
+        // SAFETY: the caller promises arrays of `n` elements on every member; no member writes a
+        // source.
         unsafe { self.add_up(|m| self.source.of(m).cast_const()) };
         self.group.leave();
     }
 
-    /// The sum of the sources up to this member, to its destination.
+    /// Writes the sum of the sources up to this member to its destination.
     unsafe fn add_up(&self, source: impl Fn(usize) -> *const T) {
         let me = self.group.me;
         let dest = self.dest.of(me);
         let count = me + usize::from(self.inclusive);
         let bytes = self.n * size_of::<T>();
         self.group.traffic().moved(count * bytes, bytes);
-        // SAFETY: the caller's promise; all-zero bytes are the number 0 in every type that sums.
+        // SAFETY: the caller promises arrays of `n` elements on every member; all bytes zero are the
+        // number 0 in every type that has a sum.
         unsafe {
             if count == 0 {
                 dest.write_bytes(0, self.n);
@@ -98,23 +102,24 @@ impl<T: Reduce<Sum>> Scan<'_, T> {
     unsafe fn slices(&self) {
         let work = slices_of(self.group, self.n, size_of::<T>(), 2 * self.group.size);
         let step = BLOCK / size_of::<T>();
-        self.group.share_out(work, |part| {
-            let mut blocks = [Block::new(), Block::new()];
+        self.group.share_work(work, |part| {
+            let mut buffers = [Buffer::new(), Buffer::new()];
             for start in part.clone().step_by(step) {
                 let len = step.min(part.end - start);
-                let [sum, next] = &mut blocks;
-                // SAFETY: the caller's promise; all members are here, and nobody else uses
-                // these elements; the blocks have room.
-                unsafe { self.block(start, len, sum.as_mut_ptr(), next.as_mut_ptr()) };
+                let [sum, next] = &mut buffers;
+                // SAFETY: the caller promises arrays of `n` elements on every member; all members
+                // have entered, and no other member uses these elements; the buffers have room.
+                unsafe { self.sum_block(start, len, sum.as_mut_ptr(), next.as_mut_ptr()) };
             }
         });
     }
 
-    /// `len` elements from `start` on, for all members; `sum` and `next` have room for them.
-    unsafe fn block(&self, start: usize, len: usize, mut sum: *mut T, mut next: *mut T) {
+    /// Sums `len` elements from `start` on, for all members; `sum` and `next` have room for them.
+    unsafe fn sum_block(&self, start: usize, len: usize, mut sum: *mut T, mut next: *mut T) {
         let bytes = len * size_of::<T>();
-        // SAFETY: the caller's promise; all-zero bytes are the number 0. A source is read
-        // before the destination, which may be the same, is written.
+        // SAFETY: the caller promises arrays of `n` elements on every member, and room in `sum` and
+        // `next`; all bytes zero are the number 0. A source is read before the destination, which
+        // may be the same, is written.
         unsafe {
             sum.write_bytes(0, len);
             for member in 0..self.group.size {
@@ -137,10 +142,11 @@ impl<T: Reduce<Sum>> Scan<'_, T> {
 /// Bytes added up at a time: they stay in the first-level cache.
 const BLOCK: usize = 4096;
 
+/// Partial sums of a block.
 #[repr(align(64))]
-struct Block(MaybeUninit<[u8; BLOCK]>);
+struct Buffer(MaybeUninit<[u8; BLOCK]>);
 
-impl Block {
+impl Buffer {
     fn new() -> Self {
         Self(MaybeUninit::uninit())
     }

@@ -1,4 +1,4 @@
-//! A work buffer of a thread: where the put/get forms receive messages.
+//! A work buffer for each thread, in which the put/get forms receive messages.
 
 use std::cell::RefCell;
 use std::mem::MaybeUninit;

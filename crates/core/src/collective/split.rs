@@ -13,15 +13,15 @@ use crate::constants::PREDEFINED_TEAMS;
 use crate::failure::fatal::fatal;
 use crate::group::Group;
 use crate::job::mailboxes;
-use crate::job::region::{ACTIVE_SETS, Board, MAX_TEAMS, MailPage, TeamIds};
+use crate::job::region::{ACTIVE_SETS, MAX_TEAMS, MailPage, StatusArea, TeamIds};
 use crate::node::Node;
-use crate::team::{Members, NewTeam, Team, Teams, span};
+use crate::team::{MAILBOX_PAGES, Members, NewTeam, Team, Teams};
 use crate::wait::flag::reached;
 
 /// The ids that this PE uses, where the others of its job can read them.
 fn own_ids(node: &Node) -> &'static TeamIds {
     match node.transport.internode() {
-        Some(internode) => &internode.mailboxes.board(node.job.index).team_ids,
+        Some(internode) => &internode.mailboxes.status(node.job.index).team_ids,
         None => &node.job.control.pe_block(node.job.index).team_ids,
     }
 }
@@ -32,7 +32,7 @@ fn used_ids(node: &Node, pe: usize, w: usize) -> u64 {
         let ids = &node.job.control.pe_block(pe).team_ids;
         return ids.words[w].load(Ordering::Relaxed);
     }
-    let at = mailboxes::BOARD + std::mem::offset_of!(Board, team_ids);
+    let at = mailboxes::STATUS + std::mem::offset_of!(StatusArea, team_ids);
     node.transport.read_mailbox(pe, at + w * size_of::<u64>())
 }
 
@@ -136,7 +136,7 @@ fn insert(node: &Node, teams: &Teams, id: usize, members: Members, num_contexts:
         members,
         num_contexts,
         epoch: 0,
-        mail: [0; 2],
+        mailbox_epochs: [0; 2],
     };
     // The slots keep counting where the last teams with this id stopped, beyond all that the
     // flags in them show. All members compare in the same order: where counts are so far apart
@@ -149,7 +149,7 @@ fn insert(node: &Node, teams: &Teams, id: usize, members: Members, num_contexts:
             new.epoch = latest(new.epoch, own.epoch.load(Ordering::Relaxed));
         }
         if node.transport.internode().is_some() {
-            for (page, count) in span::PAGES.into_iter().zip(&mut new.mail) {
+            for (page, count) in MAILBOX_PAGES.into_iter().zip(&mut new.mailbox_epochs) {
                 let at = mailboxes::mail_offset(id) + page + std::mem::offset_of!(MailPage, epoch);
                 *count = latest(*count, node.transport.read_mailbox(pe, at) as u32);
             }

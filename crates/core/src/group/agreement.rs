@@ -1,16 +1,17 @@
-//! With `SHMEM_CHECK=1`: all members call the same routine with the same arguments. A
-//! difference ends the job with a line that names both PEs.
+//! With `SHMEM_CHECK=1`: a check that all members call the same routine with the same arguments.
+//! A difference ends the job with a line that names both PEs.
 
 use std::sync::atomic::Ordering;
 
-use super::mail::Mail;
-use super::{Group, Link};
+use super::Group;
+use super::channel::Channel;
+use super::mailbox::MailboxChannel;
 use crate::failure::fatal::fatal;
 use crate::job::region::{name_from_words, name_to_words};
 use crate::node::Node;
 
 impl Group<'_> {
-    /// Checks, if checks are on, that all members are here with the same `arguments`.
+    /// Checks, if checks are on, that all members call this routine with the same `arguments`.
     #[inline]
     pub fn check_agreement(&self, node: &Node, arguments: &[(&str, u64)]) {
         if node.settings.check && self.size > 1 {
@@ -19,31 +20,33 @@ impl Group<'_> {
         }
     }
 
-    /// Shows word `i` of this PE's call.
-    fn show_call_word(&self, i: usize, word: u64) {
-        match &self.link {
-            Link::Slots(slots) => &slots.of(self.me).own.call[i],
-            Link::Mail(Mail { spanning, .. }) | Link::Span(spanning) => spanning.call_word(i),
-            Link::WorkArray(array) => return array.show_call_word(self.me, i, word),
+    /// Publishes word `i` of this PE's call.
+    fn publish_call_word(&self, i: usize, word: u64) {
+        match &self.channel {
+            Channel::Slots(slots) => &slots.of(self.me).own.call[i],
+            Channel::Mailboxes(MailboxChannel { team, .. }) | Channel::Hierarchy(team) => {
+                team.call_word(i)
+            }
+            Channel::WorkArray(array) => return array.publish_call_word(self.me, i, word),
         }
         .store(word, Ordering::Release);
     }
 
     /// Word `i` of a member's call.
     fn call_word(&self, member: usize, i: usize) -> u64 {
-        match &self.link {
-            Link::Slots(slots) => slots.of(member).own.call[i].load(Ordering::Acquire),
-            Link::Mail(Mail { spanning, .. }) | Link::Span(spanning) => {
-                spanning.read_call_word(member, i)
+        match &self.channel {
+            Channel::Slots(slots) => slots.of(member).own.call[i].load(Ordering::Acquire),
+            Channel::Mailboxes(MailboxChannel { team, .. }) | Channel::Hierarchy(team) => {
+                team.read_call_word(member, i)
             }
-            Link::WorkArray(array) => array.call_word(member, i),
+            Channel::WorkArray(array) => array.call_word(member, i),
         }
     }
 
     /// The first member whose words differ from those of member 0.
     fn first_difference(&self, words: [u64; 6]) -> Option<(usize, [u64; 6])> {
         for (i, word) in words.into_iter().enumerate() {
-            self.show_call_word(i, word);
+            self.publish_call_word(i, word);
         }
         self.sync();
         let of = |m: usize| std::array::from_fn(|i| self.call_word(m, i));
@@ -51,7 +54,7 @@ impl Group<'_> {
         let different = (1..self.size).find(|m| of(*m) != first);
         self.sync();
         for i in 0..words.len() {
-            self.show_call_word(i, 0);
+            self.publish_call_word(i, 0);
         }
         self.sync();
         different.map(|m| (m, first))
@@ -89,7 +92,8 @@ impl Group<'_> {
         }
     }
 
-    /// Returns on `member` alone: one PE reports, the others wait to be ended.
+    /// Returns on `member` alone, which reports the difference and ends the job; other PEs wait for
+    /// that.
     fn only_on(&self, member: usize) {
         if self.me != member {
             loop {

@@ -1,20 +1,20 @@
-//! One step in which all members take part, and the flags and buffers that are theirs in it.
+//! One step in which all members take part, and the flags and buffers that they use in it.
 //!
 //! Two rules make two sets of lanes and buffers enough, one for even and one for odd epochs.
 //!
-//! 1. Nobody completes an epoch before all members have entered it.
+//! 1. No member completes an epoch before all members have entered it.
 //! 2. Within an epoch, each lane of a member is posted by one member, once.
 //!
-//! Let a PE write for epoch e + 2. It has completed e + 1, so all have entered e + 1, so all
-//! have left e: nobody reads the values of e any more, and nobody has still to post a flag of e,
-//! which would set it back behind e + 2.
+//! Proof: let a member write for epoch e + 2. It has completed e + 1, so all members have entered
+//! e + 1 (rule 1), so all have left e. Therefore no member still reads a value of e, and no member
+//! has yet to post a flag of e, which would set the flag back behind e + 2.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::mail::Mail;
-use super::{Group, Link, Slots};
-use crate::barrier::central::Sharing;
-use crate::barrier::{central, dissemination, tree};
+use super::Group;
+use super::channel::{Channel, Slots};
+use super::mailbox::MailboxChannel;
+use crate::barrier::{self, TaskBarrier};
 use crate::choice::{Algorithm, Collective, EAGER};
 use crate::job::region::Lane;
 use crate::wait::{Waiter, flag};
@@ -27,23 +27,23 @@ pub struct Epoch<'g> {
 }
 
 impl<'g> Epoch<'g> {
-    #[inline(always)] // part of what the smallest collectives cost
+    #[inline(always)] // on the path of the smallest collectives
     pub(super) fn begin(group: &'g Group<'_>) -> Self {
-        let number = match &group.link {
-            Link::Slots(slots) => next(slots.epoch),
-            link => Self::begin_elsewhere(link),
+        let number = match &group.channel {
+            Channel::Slots(slots) => next(slots.epoch),
+            channel => Self::begin_internode(channel),
         };
         Self { group, number }
     }
 
-    /// The number of the next epoch of members that are not in one part of a node.
+    /// The number of the next epoch of members that are not in one node group.
     #[cold]
-    fn begin_elsewhere(link: &Link<'_>) -> u32 {
-        match link {
-            Link::Slots(slots) => next(slots.epoch),
-            Link::Mail(mail) => next(mail.epoch()),
-            Link::Span(spanning) => next(&spanning.span.notes),
-            Link::WorkArray(_) => 0,
+    fn begin_internode(channel: &Channel<'_>) -> u32 {
+        match channel {
+            Channel::Slots(slots) => next(slots.epoch),
+            Channel::Mailboxes(mailboxes) => next(mailboxes.epoch()),
+            Channel::Hierarchy(team) => next(&team.hierarchy.published),
+            Channel::WorkArray(_) => 0,
         }
     }
 
@@ -52,12 +52,12 @@ impl<'g> Epoch<'g> {
         self.number as usize % 2
     }
 
-    /// The members' slots. Algorithms that use lanes or eager buffers are not chosen for a
-    /// group without.
+    /// The members' slots. Algorithms that use lanes or eager buffers are chosen only for groups
+    /// that have slots.
     #[inline]
     fn slots(&self) -> &Slots<'_> {
-        match &self.group.link {
-            Link::Slots(slots) => slots,
+        match &self.group.channel {
+            Channel::Slots(slots) => slots,
             _ => unreachable!("this group has no slots"),
         }
     }
@@ -70,34 +70,39 @@ impl<'g> Epoch<'g> {
     /// Posts a lane of a member: releases all earlier writes.
     #[inline]
     pub fn post(&self, member: usize, lane: usize) {
-        match &self.group.link {
-            // SAFETY: no value.
-            Link::Mail(mail) => unsafe {
+        match &self.group.channel {
+            // SAFETY: a value of 0 bytes is not read.
+            Channel::Mailboxes(mailboxes) => unsafe {
                 let nothing = std::ptr::null();
-                mail.send(member, (self.parity(), lane), self.number, nothing, 0);
+                mailboxes.send(member, (self.parity(), lane), self.number, nothing, 0);
             },
-            _ => self.post_near(self.slots(), member, lane),
+            _ => self.post_slot(self.slots(), member, lane),
         }
     }
 
     /// Waits until a lane of this PE is posted: acquires what its poster released.
     #[inline]
     pub fn wait(&self, lane: usize) {
-        match &self.group.link {
-            Link::Mail(mail) => {
-                mail.wait((self.parity(), lane), self.number, 0, &self.group.what());
+        match &self.group.channel {
+            Channel::Mailboxes(mailboxes) => {
+                mailboxes.wait(
+                    (self.parity(), lane),
+                    self.number,
+                    0,
+                    &self.group.wait_reason(),
+                );
             }
-            _ => self.wait_near(self.slots(), lane),
+            _ => self.wait_slot(self.slots(), lane),
         }
     }
 
     #[inline]
-    fn post_near(&self, slots: &Slots<'_>, member: usize, lane: usize) {
+    fn post_slot(&self, slots: &Slots<'_>, member: usize, lane: usize) {
         flag::post(&self.lane(slots, member, lane).flag, self.number);
     }
 
     #[inline]
-    fn wait_near(&self, slots: &Slots<'_>, lane: usize) {
+    fn wait_slot(&self, slots: &Slots<'_>, lane: usize) {
         let flag = &self.lane(slots, self.group.me, lane).flag;
         flag::wait(flag, self.number, || self.waiter());
     }
@@ -105,18 +110,19 @@ impl<'g> Epoch<'g> {
     /// Posts a lane of a member with a value of at most [`Group::lane_bytes`] bytes.
     ///
     /// # Safety
-    /// `value` is valid for `bytes` bytes.
+    /// `value` is readable for `bytes` bytes.
     #[inline]
     pub unsafe fn send(&self, member: usize, lane: usize, value: *const u8, bytes: usize) {
         debug_assert!(bytes <= self.group.lane_bytes());
-        if let Link::Mail(mail) = &self.group.link {
-            // SAFETY: as below.
-            unsafe { mail.send(member, (self.parity(), lane), self.number, value, bytes) };
+        if let Channel::Mailboxes(mailboxes) = &self.group.channel {
+            // SAFETY: the caller promises `bytes` readable bytes; by the argument above, the member
+            // has read the lane's last value.
+            unsafe { mailboxes.send(member, (self.parity(), lane), self.number, value, bytes) };
             return;
         }
         let to = self.lane(self.slots(), member, lane).value.0.get().cast();
-        // SAFETY: the caller's promise; by rule 2 the lane is this PE's to write until it is
-        // posted, and by the argument above nobody reads its last value any more.
+        // SAFETY: the caller promises `bytes` readable bytes. By rule 2, this PE alone writes the
+        // lane in this epoch; by the argument above, the member has read its last value.
         unsafe { copy_small(to, value, bytes) };
         self.post(member, lane);
     }
@@ -124,14 +130,16 @@ impl<'g> Epoch<'g> {
     /// Waits for a lane of this PE and copies its value.
     ///
     /// # Safety
-    /// `value` is valid for `bytes` bytes.
+    /// `value` is writable for `bytes` bytes.
     #[inline]
     pub unsafe fn receive(&self, lane: usize, value: *mut u8, bytes: usize) {
         debug_assert!(bytes <= self.group.lane_bytes());
-        if let Link::Mail(mail) = &self.group.link {
+        if let Channel::Mailboxes(mailboxes) = &self.group.channel {
             let lane = (self.parity(), lane);
-            // SAFETY: the caller's promise.
-            return unsafe { mail.receive(lane, self.number, (value, bytes), &self.group.what()) };
+            // SAFETY: the caller promises that `value` is writable for `bytes` bytes.
+            return unsafe {
+                mailboxes.receive(lane, self.number, (value, bytes), &self.group.wait_reason())
+            };
         }
         self.wait(lane);
         let from = self
@@ -140,42 +148,55 @@ impl<'g> Epoch<'g> {
             .0
             .get()
             .cast();
-        // SAFETY: the caller's promise; the lane was posted and is not written in this epoch again.
+        // SAFETY: the caller promises that `value` is writable for `bytes` bytes. The lane is posted,
+        // and by rule 2 not written in this epoch again.
         unsafe { copy_small(value, from, bytes) };
     }
 
-    /// Sends message `k` of this epoch to a member, and posts a lane there; `from` stays as it is
-    /// until [`settle`](Self::settle). For groups that [have room](Group::has_landing).
+    /// Puts `bytes` bytes to a member's rendezvous buffer `k` of this epoch, and posts a lane there.
+    /// For groups that [have such buffers](Group::has_rendezvous).
     ///
     /// # Safety
-    /// `from` is valid for `bytes` bytes, [`LANDING`](crate::job::region::LANDING) at most.
-    pub unsafe fn land(&self, member: usize, k: usize, lane: usize, from: *const u8, bytes: usize) {
+    /// `from` is readable for `bytes` bytes, [`LANDING`](crate::job::region::LANDING) at most, and
+    /// does not change until [`complete_puts`](Self::complete_puts).
+    pub unsafe fn put_rendezvous(
+        &self,
+        member: usize,
+        k: usize,
+        lane: usize,
+        from: *const u8,
+        bytes: usize,
+    ) {
         self.group.traffic.moved(bytes, bytes);
-        // SAFETY: the caller's promise; by the argument above nobody reads the last message.
-        unsafe { self.mail().land(member, (self.parity(), k), from, bytes) };
+        // SAFETY: the caller promises that the bytes are readable and do not change; by the argument
+        // above, the member has read the buffer's last content.
+        unsafe {
+            self.mailboxes()
+                .put_rendezvous(member, (self.parity(), k), from, bytes)
+        };
         self.post(member, lane);
     }
 
-    /// Waits for a lane, and with it for message `k` of this epoch.
-    pub fn landed(&self, k: usize, lane: usize) -> *const u8 {
+    /// Waits for a lane, and returns rendezvous buffer `k` of this epoch, which it announces.
+    pub fn wait_rendezvous(&self, k: usize, lane: usize) -> *const u8 {
         self.wait(lane);
-        self.mail().landed((self.parity(), k))
+        self.mailboxes().rendezvous((self.parity(), k))
     }
 
-    /// Completes the messages that this PE has sent.
-    pub fn settle(&self) {
-        self.mail().settle();
+    /// Completes the puts to rendezvous buffers of other members.
+    pub fn complete_puts(&self) {
+        self.mailboxes().complete_puts();
     }
 
-    fn mail(&self) -> &Mail<'_> {
-        match &self.group.link {
-            Link::Mail(mail) => mail,
-            _ => unreachable!("this group has no mail"),
+    fn mailboxes(&self) -> &MailboxChannel<'_> {
+        match &self.group.channel {
+            Channel::Mailboxes(mailboxes) => mailboxes,
+            _ => unreachable!("this group has no mailboxes"),
         }
     }
 
-    /// A member's buffer of [`EAGER`] bytes, aligned to a cache line: written by its owner
-    /// before it enters the epoch's synchronisation, read by all after.
+    /// A member's eager buffer of [`EAGER`] bytes, aligned to a cache line: its owner writes it
+    /// before the epoch's synchronisation, all members read it after.
     #[inline]
     pub fn eager(&self, member: usize) -> *mut u8 {
         let buffer = &self.slots().of(member).eager[self.parity()];
@@ -185,39 +206,40 @@ impl<'g> Epoch<'g> {
     /// Copies this PE's `bytes` bytes at `source` to its eager buffer.
     ///
     /// # Safety
-    /// `source` is valid for `bytes` bytes, [`EAGER`] at most.
+    /// `source` is readable for `bytes` bytes, [`EAGER`] at most.
     #[inline]
-    pub unsafe fn show(&self, source: *const u8, bytes: usize) {
+    pub unsafe fn write_eager(&self, source: *const u8, bytes: usize) {
         debug_assert!(bytes <= EAGER);
         self.group.traffic.moved(bytes, bytes);
-        // SAFETY: the caller's promise; the buffer is this PE's own, and nobody reads its last
-        // content any more (see the module).
+        // SAFETY: the caller promises `bytes` readable bytes. The buffer is this PE's own; by the
+        // argument above, all members have read its last content.
         unsafe { source.copy_to_nonoverlapping(self.eager(self.group.me), bytes) };
     }
 
-    /// Where a member puts [`SMALL`](crate::job::region::SMALL) bytes, aligned to 16, for the last
-    /// to arrive at the central barrier: on a line that it has written to already.
+    /// A member's buffer of [`SMALL`](crate::job::region::SMALL) bytes, aligned to 16, for its
+    /// contribution to the last member to arrive at the central barrier: on a cache line that the
+    /// member writes anyway.
     #[inline]
-    pub fn given(&self, member: usize) -> *mut u8 {
+    pub fn contribution(&self, member: usize) -> *mut u8 {
         self.slots().of(member).note.given.0.get().cast()
     }
 
-    /// Where the last to arrive at the central barrier puts as many bytes for all, before it
-    /// lets them go: on the line that they look at.
+    /// The buffer of the same size in which the last member to arrive at the central barrier leaves
+    /// the result for all, before it releases them: on the cache line that they poll.
     #[inline]
     pub fn result(&self) -> *mut u8 {
         self.slots().of(0).release.result.0.get().cast()
     }
 
-    /// Notes a value for the other members to read after this epoch's synchronisation.
+    /// Publishes a value, which the other members read after this epoch's synchronisation.
     #[inline]
     pub fn publish(&self, value: u64) {
         let me = self.group.me;
-        match &self.group.link {
-            Link::Slots(slots) => &slots.of(me).note.value[self.parity()],
-            Link::Mail(mail) => mail.spanning.note(self.parity()),
-            Link::Span(spanning) => spanning.note(self.parity()),
-            Link::WorkArray(array) => return array.publish(me, value),
+        match &self.group.channel {
+            Channel::Slots(slots) => &slots.of(me).note.value[self.parity()],
+            Channel::Mailboxes(mailboxes) => mailboxes.team.own_value(self.parity()),
+            Channel::Hierarchy(team) => team.own_value(self.parity()),
+            Channel::WorkArray(array) => return array.publish(me, value),
         }
         .store(value, Ordering::Release);
     }
@@ -225,52 +247,53 @@ impl<'g> Epoch<'g> {
     /// The value that a member published in this epoch.
     #[inline]
     pub fn published(&self, member: usize) -> u64 {
-        match &self.group.link {
-            Link::Slots(slots) => {
+        match &self.group.channel {
+            Channel::Slots(slots) => {
                 slots.of(member).note.value[self.parity()].load(Ordering::Acquire)
             }
-            Link::Mail(Mail { spanning, .. }) | Link::Span(spanning) => {
-                spanning.read_note(member, self.parity())
+            Channel::Mailboxes(MailboxChannel { team, .. }) | Channel::Hierarchy(team) => {
+                team.read_value(member, self.parity())
             }
-            Link::WorkArray(array) => array.published(member),
+            Channel::WorkArray(array) => array.published(member),
         }
     }
 
-    /// Made only by members that have to wait.
+    /// How this PE waits for other members; made only if it has to wait.
     #[inline]
     fn waiter(&self) -> Waiter<'_> {
-        Waiter::new(self.group.what())
+        Waiter::new(self.group.wait_reason())
     }
 
-    /// Waits until all members have come here.
+    /// Waits until all members have entered this epoch.
     #[inline]
     pub fn synchronise(&self) {
         let (me, size) = (self.group.me, self.group.size);
-        match &self.group.link {
-            Link::Slots(slots) => {
-                // Lanes are told apart here, once: this is most of what a small collective costs.
-                let post = |member, lane| self.post_near(slots, member, lane);
-                let wait = |lane| self.wait_near(slots, lane);
-                match slots.plan.choose(Collective::Barrier, 0).algorithm {
+        match &self.group.channel {
+            Channel::Slots(slots) => {
+                // The channel is matched once here, not for every lane: this is most of the cost of a
+                // small collective.
+                let post = |member, lane| self.post_slot(slots, member, lane);
+                let wait = |lane| self.wait_slot(slots, lane);
+                match slots.decisions.choose(Collective::Barrier, 0).algorithm {
                     Algorithm::Central => self.synchronise_with(|| ()),
-                    Algorithm::Tree => tree::arrive_and_wait(me, size, post, wait),
-                    _ => dissemination::arrive_and_wait(me, size, post, wait),
+                    Algorithm::Tree => barrier::tree(me, size, post, wait),
+                    _ => barrier::dissemination(me, size, post, wait),
                 }
             }
-            Link::Mail(_) => {
-                dissemination::arrive_and_wait(me, size, |m, k| self.post(m, k), |k| self.wait(k));
+            Channel::Mailboxes(_) => {
+                barrier::dissemination(me, size, |m, k| self.post(m, k), |k| self.wait(k));
             }
-            Link::Span(_) => self.group.sync_parts(),
-            Link::WorkArray(array) => array.synchronise(me, size, self.group.what()),
+            Channel::Hierarchy(_) => self.group.sync_hierarchy(),
+            Channel::WorkArray(array) => array.synchronise(me, size, self.group.wait_reason()),
         }
     }
 
-    /// Waits until all members have come here, by the central barrier; the last one does
-    /// `work` for all.
+    /// Waits until all members have entered this epoch, by the central barrier; the last member to
+    /// arrive does `work` for all.
     #[inline]
     pub fn synchronise_with(&self, work: impl FnOnce()) {
         let first = self.slots().of(0);
-        central::arrive_and_wait(
+        barrier::central(
             &first.gathering.arrivals,
             &first.release.arrived,
             self.group.size as u32,
@@ -280,18 +303,18 @@ impl<'g> Epoch<'g> {
         );
     }
 
-    /// Waits until all members have come here, by the central barrier, and those that have
-    /// time have done tasks 0 to `tasks` - 1, of which there is at least one.
-    pub fn synchronise_sharing(&self, tasks: usize, work: impl Fn(usize)) {
+    /// Waits until all members have entered this epoch, by the central barrier, and the running
+    /// members have done tasks 0 to `tasks` - 1, of which there is at least one.
+    pub fn synchronise_with_tasks(&self, tasks: usize, work: impl Fn(usize)) {
         let first = self.slots().of(0);
-        let words = Sharing {
+        let barrier = TaskBarrier {
             arrivals: &first.gathering.arrivals,
             next: &first.gathering.next,
             done: &first.gathering.done,
             arrived: &first.release.arrived,
             finished: &first.release.finished,
         };
-        words.arrive_and_share(
+        barrier.arrive(
             self.group.size as u32,
             self.number,
             tasks as u32,
@@ -301,25 +324,25 @@ impl<'g> Epoch<'g> {
     }
 }
 
-/// The number after the last epoch's.
+/// Begins the epoch after the last one and returns its number.
 #[inline]
 fn next(epochs: &AtomicU32) -> u32 {
     let mut number = epochs.load(Ordering::Relaxed).wrapping_add(1);
     if number & flag::VALUE == 0 {
-        // Flags show that before they are posted for the first time.
+        // Flags show this value before their first post.
         number += 2;
     }
     epochs.store(number, Ordering::Relaxed);
     number
 }
 
-/// Copies a few bytes; one element of the usual sizes without a call.
+/// Copies a few bytes: 4 or 8 bytes without a call.
 ///
 /// # Safety
-/// Both places are valid for `bytes` bytes and do not overlap.
+/// `source` is readable and `dest` writable for `bytes` bytes; they do not overlap.
 #[inline]
 unsafe fn copy_small(dest: *mut u8, source: *const u8, bytes: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that both are valid for `bytes` bytes and do not overlap.
     unsafe {
         match bytes {
             8 => dest

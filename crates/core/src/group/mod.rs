@@ -1,44 +1,45 @@
-//! Who takes part in a collective, and how its members reach each other: a team, or an active
-//! set. Collectives are written once, over this.
+//! The members of one collective call, and how they synchronise: a team, or an active set. All
+//! collectives are written over a [`Group`].
 //!
-//! A [`Group`] lasts for one call. Its members' words are in the team's slots in shared memory
-//! ([`crate::job::region::TeamSlot`]); all use of them goes through an [`Epoch`]. Where the
-//! members' data are is told by [`Places`].
+//! A group lasts for one call. A [`Channel`] connects its members: the team's slots in shared
+//! memory ([`crate::job::region::TeamSlot`]), mailboxes, or the caller's work array. Flags and
+//! buffers are used only within an [`Epoch`]. [`MemberAddresses`] says where the members' data is.
 
 mod agreement;
+mod channel;
 mod epoch;
-mod mail;
-mod places;
-mod sharing;
-mod span;
-mod stream;
+mod hierarchy;
+mod mailbox;
+mod member_addresses;
+mod small_broadcast;
 #[cfg(test)]
 pub(crate) mod threads;
 mod traffic;
 mod work_array;
+mod work_sharing;
 
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering, fence};
+use std::sync::atomic::{Ordering, fence};
 
 use ferroshmem_fabric::Blocks;
 
-use crate::choice::{Algorithm, Choice, Collective, Form, Plan};
-use crate::job::region::{TeamSlot, WaitKind};
+use crate::choice::{Algorithm, Choice, Collective, Form};
+use crate::job::region::{LANE_BYTES, NOTE_BYTES, TeamSlot, WaitKind};
 use crate::kernel;
+use crate::memory::{Argument, SymmetricMemory};
 use crate::node::Node;
-use crate::team::{Members, Stream, Team};
+use crate::team::{Hierarchy, Members, Team};
 use crate::transport::Transport;
 use crate::wait::{POLICY, WaitReason};
-
-use mail::Mail;
-use span::Spanning;
+use channel::{Channel, Slots};
+use hierarchy::HierarchicalTeam;
+use mailbox::{MailboxChannel, Scope};
 
 pub(crate) use epoch::Epoch;
-pub(crate) use places::Places;
-pub(crate) use sharing::Work;
-pub(crate) use span::Across;
+pub(crate) use member_addresses::MemberAddresses;
 pub(crate) use traffic::Traffic;
 pub(crate) use work_array::{SYNC_SIZE, WorkArray};
+pub(crate) use work_sharing::Work;
 
 /// The PEs of one collective call.
 #[derive(Debug)]
@@ -49,55 +50,39 @@ pub struct Group<'a> {
     pub me: usize,
     /// Number of members.
     pub size: usize,
-    /// Whether floating-point sums shall not depend on the order of their operands
+    /// Whether floating-point sums must not depend on the order of their operands
     /// (`SHMEM_REPRODUCIBLE`).
     pub reproducible: bool,
     /// Whether PEs outnumber cores.
-    pub crowded: bool,
+    pub oversubscribed: bool,
     members: Members,
-    link: Link<'a>,
+    channel: Channel<'a>,
     traffic: Traffic,
 }
 
-/// How the members reach each other.
+/// The groups within a team of several node groups.
 #[derive(Debug)]
-#[repr(u8)] // a tag that is cheap to look at
-enum Link<'a> {
-    /// By slots in shared memory: members of one node.
-    Slots(Slots<'a>),
-    /// By mail: some are on other nodes.
-    Mail(Mail<'a>),
-    /// A team of several parts: by slots within them, by mail between them.
-    Span(Spanning<'a>),
-    /// By the caller's work array: an active set that has no team yet.
-    WorkArray(WorkArray<'a>),
+pub struct Subgroups<'a> {
+    /// The node groups.
+    pub hierarchy: &'a Hierarchy,
+    /// This PE's node group.
+    pub local: Group<'a>,
+    /// The leaders of the node groups, if this PE is one.
+    pub leaders: Option<Group<'a>>,
+    /// All members, by mailboxes.
+    pub all: Group<'a>,
 }
 
-/// The slots of a team, one per member.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Slots<'a> {
-    /// The slot of member 0.
-    first: NonNull<TeamSlot>,
-    /// Bytes from one member's slot to the next's.
-    step: isize,
-    /// The members by their numbers on the node, which are also those of their slots.
-    near: &'a Members,
-    /// Epochs that this PE has begun.
-    epoch: &'a AtomicU32,
-    stream: &'a Stream,
-    plan: &'a Plan,
-    /// How a wait of this group is reported.
-    kind: WaitKind,
-    team: u32,
-}
-
-impl Slots<'_> {
-    /// Member `member`'s slot.
-    #[inline]
-    fn of(&self, member: usize) -> &TeamSlot {
-        // SAFETY: slots lie a stride apart, one for each member, and are never unmapped; all
-        // that is in them is atomic, or a cell accessed by raw pointers.
-        unsafe { self.first.byte_offset(self.step * member as isize).as_ref() }
+impl Subgroups<'_> {
+    /// Synchronises all members and their memory.
+    pub fn sync(&self) {
+        self.local.sync();
+        if let Some(leaders) = &self.leaders {
+            leaders.sync();
+        }
+        if self.local.size > 1 {
+            self.local.sync();
+        }
     }
 }
 
@@ -112,37 +97,37 @@ impl<'a> Group<'a> {
     #[inline]
     pub fn over_slots(node: &'a Node, name: &'static str, team: &'a Team, kind: WaitKind) -> Self {
         team.enter(node);
-        match &team.span {
-            None => Self::of_part(node, name, team, kind),
-            Some(span) => Self::spanning(node, name, team, span, kind),
+        match &team.hierarchy {
+            None => Self::of_node_group(node, name, team, kind),
+            Some(hierarchy) => Self::of_hierarchy(node, name, team, hierarchy, kind),
         }
     }
 
-    /// The PEs of this PE's part of a team.
+    /// The members of a team in this PE's node group.
     #[inline]
-    fn of_part(node: &'a Node, name: &'static str, team: &'a Team, kind: WaitKind) -> Self {
+    fn of_node_group(node: &'a Node, name: &'static str, team: &'a Team, kind: WaitKind) -> Self {
         let slots = Slots {
             first: NonNull::from(team.slot(node, 0)),
-            step: team.near.stride as isize * size_of::<TeamSlot>() as isize,
-            near: &team.near,
+            step: team.local.stride as isize * size_of::<TeamSlot>() as isize,
+            local: &team.local,
             epoch: &team.epoch,
-            stream: &team.stream,
-            plan: &team.plan,
+            ring: &team.ring,
+            decisions: &team.decisions,
             kind,
             team: team.id as u32,
         };
         Self {
             name,
-            me: team.near_index,
-            size: team.near.size,
+            me: team.local_index,
+            size: team.local.size,
             reproducible: node.settings.reproducible,
-            crowded: POLICY.oversubscribed(),
-            members: if team.span.is_none() {
+            oversubscribed: POLICY.oversubscribed(),
+            members: if team.hierarchy.is_none() {
                 team.members
             } else {
-                team.near
+                team.local
             },
-            link: Link::Slots(slots),
+            channel: Channel::Slots(slots),
             traffic: Traffic::default(),
         }
     }
@@ -154,25 +139,108 @@ impl<'a> Group<'a> {
             me,
             size: array.members.size,
             reproducible,
-            crowded: POLICY.oversubscribed(),
+            oversubscribed: POLICY.oversubscribed(),
             members: array.members,
-            link: Link::WorkArray(array),
+            channel: Channel::WorkArray(array),
             traffic: Traffic::default(),
         }
     }
 
-    /// Who the members are.
+    /// A collective of a team of several node groups. Out of line, as is all code for several
+    /// nodes: calls within one node do not pay for it.
+    #[cold]
+    #[inline(never)]
+    fn of_hierarchy(
+        node: &'a Node,
+        name: &'static str,
+        team: &'a Team,
+        hierarchy: &'a Hierarchy,
+        kind: WaitKind,
+    ) -> Self {
+        Self {
+            name,
+            me: team.index,
+            size: team.members.size,
+            reproducible: node.settings.reproducible,
+            oversubscribed: POLICY.oversubscribed(),
+            members: team.members,
+            channel: Channel::Hierarchy(HierarchicalTeam {
+                node,
+                internode: node.transport.remote(),
+                team,
+                hierarchy,
+                kind,
+            }),
+            traffic: Traffic::default(),
+        }
+    }
+
+    /// The members in `scope` of a team of several node groups, connected by mailboxes.
+    fn by_mailboxes(
+        name: &'static str,
+        team: HierarchicalTeam<'a>,
+        scope: Scope,
+        (me, size): (usize, usize),
+    ) -> Self {
+        Self {
+            name,
+            me,
+            size,
+            reproducible: team.node.settings.reproducible,
+            oversubscribed: POLICY.oversubscribed(),
+            members: team.team.members,
+            channel: Channel::Mailboxes(MailboxChannel { team, scope }),
+            traffic: Traffic::default(),
+        }
+    }
+
+    /// The groups within this one, if its team has several node groups.
+    #[inline]
+    pub fn subgroups(&self) -> Option<Subgroups<'a>> {
+        match &self.channel {
+            Channel::Hierarchy(team) => Some(self.subgroups_of(*team)),
+            _ => None,
+        }
+    }
+
+    fn subgroups_of(&self, hierarchical: HierarchicalTeam<'a>) -> Subgroups<'a> {
+        let HierarchicalTeam {
+            node,
+            team,
+            hierarchy,
+            kind,
+            ..
+        } = hierarchical;
+        let leaders = (hierarchy.own_group, hierarchy.leaders.len());
+        let all = (team.index, team.members.size);
+        Subgroups {
+            hierarchy,
+            local: Group::of_node_group(node, self.name, team, kind),
+            leaders: (team.local_index == 0)
+                .then(|| Group::by_mailboxes(self.name, hierarchical, Scope::Leaders, leaders)),
+            all: Group::by_mailboxes(self.name, hierarchical, Scope::All, all),
+        }
+    }
+
+    /// The members.
     pub fn members(&self) -> &Members {
         &self.members
     }
 
-    /// The members by their numbers on the node, if they share it.
+    /// The members by their numbers on the node, if they are in one node group.
     #[inline]
-    fn near(&self) -> &Members {
-        match &self.link {
-            Link::Slots(slots) => slots.near,
+    fn local_members(&self) -> &Members {
+        match &self.channel {
+            Channel::Slots(slots) => slots.local,
             _ => &self.members,
         }
+    }
+
+    /// Whether loads and stores reach the members' arrays.
+    #[inline]
+    pub fn is_local(&self) -> bool {
+        matches!(self.channel, Channel::Slots(_))
+            || matches!(&self.channel, Channel::WorkArray(array) if array.transport.internode().is_none())
     }
 
     /// World number of a member.
@@ -184,16 +252,32 @@ impl<'a> Group<'a> {
     /// Whether the members have lanes and eager buffers.
     #[inline]
     pub fn has_slots(&self) -> bool {
-        matches!(self.link, Link::Slots(_))
+        matches!(self.channel, Channel::Slots(_))
     }
 
-    /// The algorithm for a collective of so many bytes (see [`Plan::choose`]).
+    /// Most bytes of a value that a lane holds.
+    #[inline]
+    pub fn lane_bytes(&self) -> usize {
+        match &self.channel {
+            Channel::Mailboxes(_) => NOTE_BYTES,
+            _ => LANE_BYTES,
+        }
+    }
+
+    /// Whether members have rendezvous buffers for each other's long messages
+    /// ([`Epoch::put_rendezvous`]).
+    #[inline]
+    pub fn has_rendezvous(&self) -> bool {
+        matches!(&self.channel, Channel::Mailboxes(mailboxes) if mailboxes.has_rendezvous())
+    }
+
+    /// The algorithm for a collective of `bytes` bytes (see [`DecisionTable::choose`](crate::choice::DecisionTable::choose)).
     #[inline]
     pub fn choose(&self, collective: Collective, bytes: usize) -> Choice {
-        match &self.link {
-            Link::Slots(slots) => slots.plan.choose(collective, bytes),
-            Link::Mail(mail) => mail.choose(self.size, collective, bytes),
-            Link::Span(_) | Link::WorkArray(_) => Choice {
+        match &self.channel {
+            Channel::Slots(slots) => slots.decisions.choose(collective, bytes),
+            Channel::Mailboxes(mailboxes) => mailboxes.choose(self.size, collective, bytes),
+            Channel::Hierarchy(_) | Channel::WorkArray(_) => Choice {
                 algorithm: match collective {
                     Collective::Reduce | Collective::Scan => Algorithm::Slices,
                     Collective::Barrier => Algorithm::Dissemination,
@@ -204,42 +288,50 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Whether the last member to arrive can work for all
-    /// ([`Epoch::synchronise_with`]): the barrier is the central one.
+    /// Whether the barrier is the central one, whose last member to arrive can work for all
+    /// ([`Epoch::synchronise_with`]).
     #[inline]
-    pub fn has_last(&self) -> bool {
+    pub fn has_central_barrier(&self) -> bool {
         self.choose(Collective::Barrier, 0).algorithm == Algorithm::Central
     }
 
-    /// Begins the next epoch. Every epoch that is begun is completed by all members.
+    /// Begins the next epoch. All members complete every epoch that they begin.
     #[inline]
     pub fn epoch(&self) -> Epoch<'_> {
         Epoch::begin(self)
     }
 
-    /// Synchronises the members and their memory: what any of them wrote before is seen by
-    /// every one after.
+    /// Synchronises the members and their memory: what any member wrote before, all members see
+    /// after.
     #[inline]
     pub fn sync(&self) {
         if self.size == 1 {
             fence(Ordering::SeqCst);
-        } else if let Link::Span(_) = &self.link {
-            self.sync_parts();
+        } else if let Channel::Hierarchy(_) = &self.channel {
+            self.sync_hierarchy();
         } else {
             self.epoch().synchronise();
         }
     }
 
-    /// As [`sync`](Self::sync), at the end of a collective: leaves a work array as it was.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn sync_hierarchy(&self) {
+        if let Some(subgroups) = self.subgroups() {
+            subgroups.sync();
+        }
+    }
+
+    /// As [`sync`](Self::sync), at the end of a collective: restores a work array.
     #[inline]
     pub fn leave(&self) {
         self.sync();
-        if let Link::WorkArray(array) = &self.link {
+        if let Channel::WorkArray(array) = &self.channel {
             array.withdraw(self.me);
         }
     }
 
-    /// What the members have moved so far on behalf of this PE.
+    /// Bytes that this PE has moved in this call.
     #[inline]
     pub fn traffic(&self) -> &Traffic {
         &self.traffic
@@ -248,13 +340,21 @@ impl<'a> Group<'a> {
     /// Copies `bytes` bytes of member `member`'s copy of `from`.
     ///
     /// # Safety
-    /// Both places are valid for `bytes` bytes; they are the same or do not overlap.
+    /// The source is readable and `to` writable for `bytes` bytes; they are the same or do not
+    /// overlap.
     #[inline]
-    pub unsafe fn get(&self, to: *mut u8, from: &Places<'_, u8>, member: usize, bytes: usize) {
+    pub unsafe fn get(
+        &self,
+        to: *mut u8,
+        from: &MemberAddresses<'_, u8>,
+        member: usize,
+        bytes: usize,
+    ) {
         self.traffic.moved(bytes, bytes);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a valid source and destination of `bytes` bytes, which are
+        // the same or do not overlap.
         unsafe {
-            match self.far(member) {
+            match self.remote(member) {
                 Some((transport, pe)) => {
                     let call = transport.internal_call(self.name, pe);
                     transport.get(&call, to.cast(), from.of(self.me).cast(), bytes);
@@ -264,17 +364,25 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Copies `bytes` bytes to member `member`'s copy of `to`; seen there by whoever sees what
-    /// this PE posts later.
+    /// Copies `bytes` bytes to member `member`'s copy of `to`. A PE that sees what this PE posts
+    /// later sees the bytes.
     ///
     /// # Safety
-    /// As for [`get`](Self::get).
+    /// `from` is readable and the destination writable for `bytes` bytes; they are the same or do
+    /// not overlap.
     #[inline]
-    pub unsafe fn put(&self, to: &Places<'_, u8>, member: usize, from: *const u8, bytes: usize) {
+    pub unsafe fn put(
+        &self,
+        to: &MemberAddresses<'_, u8>,
+        member: usize,
+        from: *const u8,
+        bytes: usize,
+    ) {
         self.traffic.moved(bytes, bytes);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a valid source and destination of `bytes` bytes, which are
+        // the same or do not overlap.
         unsafe {
-            match self.far(member) {
+            match self.remote(member) {
                 Some((transport, pe)) => {
                     let call = transport.internal_call(self.name, pe);
                     transport.put(&call, to.of(self.me).cast(), from.cast(), bytes);
@@ -284,22 +392,23 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Copies `n` elements of `elem` bytes to member `member`'s copy of `to`, there `to_step` bytes
-    /// apart, here as many bytes as the pair says.
+    /// Copies `n` elements of `elem` bytes to member `member`'s copy of `to`, where they are
+    /// `to_step` bytes apart; in `from` they are `from_step` bytes apart.
     ///
     /// # Safety
-    /// All elements are valid on both sides, and do not overlap.
+    /// All elements are readable in the source and writable in the destination, and do not
+    /// overlap.
     pub unsafe fn put_strided(
         &self,
-        to: &Places<'_, u8>,
+        to: &MemberAddresses<'_, u8>,
         to_step: usize,
         member: usize,
         (from, from_step): (*const u8, usize),
         elem: usize,
         n: usize,
     ) {
-        let Some((transport, pe)) = self.far(member) else {
-            unreachable!("on a node strided arrays are copied in place");
+        let Some((transport, pe)) = self.remote(member) else {
+            unreachable!("local members copy strided arrays themselves");
         };
         self.traffic.moved(n * elem, n * elem);
         let own = to.of(self.me).cast();
@@ -310,35 +419,41 @@ impl<'a> Group<'a> {
             local_stride: from_step as isize,
             remote_stride: to_step as isize,
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that all elements are valid on both sides and do not
+        // overlap.
         unsafe { transport.put_blocks(&call, own, from.cast(), blocks) };
     }
 
-    /// How a member's arrays are reached, if not by pointers: as those of a PE.
-    fn far(&self, member: usize) -> Option<(&'a Transport, usize)> {
-        match &self.link {
-            Link::Mail(mail) => Some((&mail.spanning.node.transport, mail.pe(member))),
-            Link::WorkArray(array) if array.transport.internode().is_some() => {
+    /// The transport and the PE number by which a member's arrays are reached, if not by loads and
+    /// stores.
+    fn remote(&self, member: usize) -> Option<(&'a Transport, usize)> {
+        match &self.channel {
+            Channel::Mailboxes(mailboxes) => {
+                Some((&mailboxes.team.node.transport, mailboxes.pe(member)))
+            }
+            Channel::WorkArray(array) if array.transport.internode().is_some() => {
                 Some((array.transport, array.members.pe(member)))
             }
             _ => None,
         }
     }
 
-    /// The wait for other members as it is reported.
-    fn what(&self) -> WaitReason<'_> {
+    /// How a wait for other members is reported.
+    fn wait_reason(&self) -> WaitReason<'_> {
         let members = (
             self.members.start,
             self.members.stride,
             self.members.size as u32,
         );
-        let (kind, address, team, sequence) = match &self.link {
-            Link::Slots(slots) => {
+        let (kind, address, team, sequence) = match &self.channel {
+            Channel::Slots(slots) => {
                 let entered = slots.of(self.me).own.entered.load(Ordering::Relaxed);
                 (slots.kind, 0, slots.team, entered)
             }
-            Link::Mail(Mail { spanning, .. }) | Link::Span(spanning) => spanning.wait(),
-            Link::WorkArray(array) => (WaitKind::ActiveSet, array.address, 0, 0),
+            Channel::Mailboxes(MailboxChannel { team, .. }) | Channel::Hierarchy(team) => {
+                team.wait()
+            }
+            Channel::WorkArray(array) => (WaitKind::ActiveSet, array.address, 0, 0),
         };
         WaitReason {
             kind,
@@ -351,14 +466,70 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Copies unless both are the same place.
+impl<'a, T> MemberAddresses<'a, T> {
+    /// The addresses of the members' copies of the `len` bytes at `addr`. An address that is not
+    /// symmetric ends the job; `argument` is its name in the prototype.
+    #[inline]
+    pub fn resolve(
+        memory: &'a SymmetricMemory,
+        group: &Group<'_>,
+        argument: &str,
+        addr: *const T,
+        len: usize,
+    ) -> Self {
+        let argument = Argument {
+            routine: group.name,
+            name: argument,
+        };
+        let mine = memory.own(argument, addr.cast(), len);
+        if !group.is_local() {
+            // Loads and stores do not reach the others' copies: see `Group::get` and `Group::put`.
+            return Self::at_stride(mine.cast(), 0, group.me);
+        }
+        let space = memory.space;
+        if space.at_stride() && !space.any_runs_other_program() {
+            let stride = 1isize << space.log2_stride();
+            let step = group.local_members().stride as isize * stride;
+            return Self::at_stride(mine.cast(), step, group.me);
+        }
+        Self::resolve_each(memory, group, argument, addr, len)
+    }
+
+    /// As [`resolve`](Self::resolve), where copies of symmetric objects may not lie at a constant
+    /// distance: checks every member's copy.
+    #[cold]
+    #[inline(never)]
+    fn resolve_each(
+        memory: &'a SymmetricMemory,
+        group: &Group<'_>,
+        argument: Argument<'_>,
+        addr: *const T,
+        len: usize,
+    ) -> Self {
+        let local = group.local_members();
+        for member in 0..group.size {
+            let peer = (local.pe(member), group.pe(member));
+            memory.of_node_peer(argument, addr.cast(), len, peer);
+        }
+        match memory.space.scattered(addr.addr()) {
+            Some((bases, offset)) => Self::irregular(local, bases, offset),
+            None => {
+                let stride = 1isize << memory.space.log2_stride();
+                let step = local.stride as isize * stride;
+                Self::at_stride(addr.cast_mut(), step, group.me)
+            }
+        }
+    }
+}
+
+/// Copies `bytes` bytes, unless source and destination are the same.
 ///
 /// # Safety
-/// Both places are valid for `bytes` bytes; they are the same or do not overlap.
+/// `from` is readable and `to` writable for `bytes` bytes; they are the same or do not overlap.
 #[inline]
 unsafe fn copy_apart(to: *mut u8, from: *const u8, bytes: usize) {
     if !std::ptr::eq(to, from) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `from` is readable and `to` writable for `bytes` bytes.
         unsafe { kernel::copy(to, from, bytes) };
     }
 }

@@ -8,10 +8,11 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
-use super::{Group, Link, Places, Slots, Traffic};
-use crate::choice::{Algorithm, Collective, Plan};
+use super::channel::{Channel, Slots};
+use super::{Group, MemberAddresses, Traffic};
+use crate::choice::{Algorithm, Collective, DecisionTable};
 use crate::job::region::{STREAM_ENTRIES, TeamSlot, WaitKind};
-use crate::team::{Members, Stream};
+use crate::team::{BroadcastRing, Members};
 use crate::wait::flag;
 
 /// The slots of one group.
@@ -56,7 +57,7 @@ pub(crate) struct Member {
     members: Members,
     memory: Arc<Memory>,
     epoch: AtomicU32,
-    stream: Stream,
+    ring: BroadcastRing,
 }
 
 impl Member {
@@ -78,21 +79,21 @@ impl Member {
                 reproducible: false,
                 memory: memory.clone(),
                 epoch: AtomicU32::new(count),
-                stream: Stream::after(count),
+                ring: BroadcastRing::after(count),
             }
         })
     }
 
-    /// A collective call with this plan. Where the barrier is the central one, PEs count as
+    /// A collective call with this decision table. Where the barrier is the central one, PEs count as
     /// outnumbering cores.
-    pub(crate) fn group<'a>(&'a self, plan: &'a Plan) -> Group<'a> {
+    pub(crate) fn group<'a>(&'a self, decisions: &'a DecisionTable) -> Group<'a> {
         let slots = Slots {
             first: self.memory.first,
             step: size_of::<TeamSlot>() as isize,
-            near: &self.members,
+            local: &self.members,
             epoch: &self.epoch,
-            stream: &self.stream,
-            plan,
+            ring: &self.ring,
+            decisions,
             kind: WaitKind::Team,
             team: 0,
         };
@@ -101,9 +102,10 @@ impl Member {
             me: self.me,
             size: self.size,
             reproducible: self.reproducible,
-            crowded: plan.choose(Collective::Barrier, 0).algorithm == Algorithm::Central,
+            oversubscribed: decisions.choose(Collective::Barrier, 0).algorithm
+                == Algorithm::Central,
             members: self.members,
-            link: Link::Slots(slots),
+            channel: Channel::Slots(slots),
             traffic: Traffic::default(),
         }
     }
@@ -181,11 +183,11 @@ impl<T: Copy + Default> Array<T> {
     }
 
     /// Where the members' parts are, as member `me` sees it.
-    pub(crate) fn places(&self, me: usize) -> Places<'static, T> {
-        Places::at_stride(self.part(me), Self::step(self.n) as isize, me)
+    pub(crate) fn addresses(&self, me: usize) -> MemberAddresses<'static, T> {
+        MemberAddresses::at_stride(self.part(me), Self::step(self.n) as isize, me)
     }
 
-    /// A member's own part, while nobody else uses it.
+    /// A member's own part, while no other member uses it.
     #[allow(clippy::mut_from_ref)]
     pub(crate) fn of(&self, member: usize) -> &mut [T] {
         // SAFETY: the tests touch a part outside collectives only by its owner.

@@ -1,5 +1,5 @@
-//! Bytes that a collective reads and writes, counted in tests only: what an algorithm costs on
-//! paper is held against what it does.
+//! Bytes that a collective reads and writes, counted in tests only: tests compare them with the
+//! algorithm's formula.
 
 #[cfg(test)]
 use std::cell::Cell;

@@ -134,7 +134,7 @@ impl<'a> WorkArray<'a> {
     }
 
     /// Shows word `i` of this PE's call; 6 words.
-    pub(super) fn show_call_word(&self, me: usize, i: usize, word: u64) {
+    pub(super) fn publish_call_word(&self, me: usize, i: usize, word: u64) {
         self.write(me, CALL + i, word);
     }
 

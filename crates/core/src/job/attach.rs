@@ -1,10 +1,11 @@
 //! How this process learns which PE of which job it is.
 
 use std::fs::File;
-use std::os::fd::{FromRawFd, RawFd};
+use std::os::fd::{BorrowedFd, FromRawFd, RawFd};
 use std::sync::OnceLock;
 
 use ferroshmem_bootstrap::{Bootstrap, Config};
+use rustix::io::FdFlags;
 
 use super::Placement;
 use super::control::Control;
@@ -67,8 +68,12 @@ impl Attachment {
         let (fd, pe) = value.split_once(':').ok_or_else(bad)?;
         let fd: RawFd = fd.parse().map_err(|_| bad())?;
         let pe: usize = pe.parse().map_err(|_| bad())?;
-        // SAFETY: fcntl on any number is harmless; it fails if no such descriptor is open.
-        if unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) } != 0 {
+        if fd < 0 {
+            return Err(bad());
+        }
+        // SAFETY: borrowed for this one call, which fails if no such descriptor is open.
+        let borrowed = unsafe { BorrowedFd::borrow_raw(fd) };
+        if rustix::io::fcntl_setfd(borrowed, FdFlags::CLOEXEC).is_err() {
             return Err(format!(
                 "{variable} is set, but its descriptor {fd} is closed: start the program by oshrun itself, not by a program that closes descriptors"
             ));

@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use super::plan::Plan;
 use super::region::{Header, MAGIC, Offsets, PeBlock, TeamSlot, VERSION};
 use crate::choice::Tuning;
-use crate::platform::mapping::{self, Place};
+use crate::platform::mapping::{self, Advice, Place};
 
 /// A mapped control part. Lives until the process ends: PEs may wait in it at any time.
 #[derive(Debug, Clone, Copy)]
@@ -92,7 +92,7 @@ impl Control {
         let len = offsets.control_size();
         // SAFETY: placed where there is room.
         let base = unsafe { mapping::map_shared(file.as_fd(), 0, len, Place::Anywhere)? };
-        mapping::advise(base as usize, len, libc::MADV_DONTDUMP);
+        mapping::advise(base as usize, len, Advice::LinuxDontDump);
         let base = NonNull::new(base).expect("mmap does not return null");
         Ok(Self { base, offsets })
     }

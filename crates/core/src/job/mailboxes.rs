@@ -6,10 +6,10 @@ use std::os::fd::AsFd;
 use std::ptr::NonNull;
 
 use super::region::{
-    ACTIVE_SETS, Board, LANDING, LANDING_TEAMS, LANDINGS, Landings, MAX_TEAMS, Mail, Mailbox,
-    Offsets,
+    ACTIVE_SETS, LANDING, LANDING_TEAMS, LANDINGS, Landings, MAX_TEAMS, Mail, Mailbox, Offsets,
+    StatusArea,
 };
-use crate::platform::mapping::{self, Place};
+use crate::platform::mapping::{self, Advice, Place};
 
 /// The mapped mailboxes of the node. Live until the process ends.
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +30,7 @@ impl Mailboxes {
         // SAFETY: placed where there is room.
         let base =
             unsafe { mapping::map_shared(file.as_fd(), offsets.mailbox(0), len, Place::Anywhere)? };
-        mapping::advise(base as usize, len, libc::MADV_DONTDUMP);
+        mapping::advise(base as usize, len, Advice::LinuxDontDump);
         let first = NonNull::new(base.cast()).expect("mmap does not return null");
         Ok(Self { first, n_pes })
     }
@@ -42,21 +42,21 @@ impl Mailboxes {
         unsafe { self.first.as_ptr().add(index).cast() }
     }
 
-    /// PE `index`'s board.
-    pub fn board(&self, index: usize) -> &'static Board {
+    /// PE `index`'s status area.
+    pub fn status(&self, index: usize) -> &'static StatusArea {
         // SAFETY: mapped for good; every bit pattern is valid, and all of it is atomic.
-        unsafe { &*self.of(index).add(BOARD).cast() }
+        unsafe { &*self.of(index).add(STATUS).cast() }
     }
 
     /// PE `index`'s mail of team `team`.
     pub fn mail(&self, index: usize, team: usize) -> &'static Mail {
-        // SAFETY: as in `board`; there is one for each team id.
+        // SAFETY: as in `status`; there is one for each team id.
         unsafe { &*self.of(index).add(mail_offset(team)).cast() }
     }
 }
 
-/// Byte offset of the board in a mailbox.
-pub const BOARD: usize = std::mem::offset_of!(Mailbox, board);
+/// Byte offset of the status area in a mailbox.
+pub const STATUS: usize = std::mem::offset_of!(Mailbox, status);
 
 /// Byte offset in a mailbox of message `k` of a team's epochs of a parity; None for the teams that
 /// have no room for any.

@@ -357,7 +357,7 @@ pub struct ReleaseLine {
 #[repr(C)]
 pub struct Mailbox {
     /// About the job.
-    pub board: Board,
+    pub status: StatusArea,
     /// For some team ids: what leaders of parts send each other in reductions.
     pub landings: [Landings; 2 * LANDING_TEAMS],
     /// One for each team id.
@@ -386,13 +386,13 @@ pub struct LandingBuffer(pub UnsafeCell<[u8; LANDING]>);
 // SAFETY: as for `LaneValue`, in the order that the lane of the message gives.
 unsafe impl Sync for LandingBuffer {}
 
-/// Who is alive.
+/// What the failure detectors of other PEs write, and what team splits read.
 #[repr(C, align(4096))]
-pub struct Board {
-    /// Counts signs of life from the node before this one in a ring.
-    pub pulse: AtomicU64,
-    /// Who is gone and why, once it is known; 0 before.
-    pub obituary: AtomicU64,
+pub struct StatusArea {
+    /// Number of the last heartbeat from the node before this one in a ring.
+    pub heartbeat: AtomicU64,
+    /// Which PE has failed and why, once it is known; 0 before.
+    pub failure_notice: AtomicU64,
     /// Team ids in use on this PE, if the job has several nodes.
     pub team_ids: TeamIds,
 }
@@ -427,7 +427,7 @@ pub struct MailPage {
 }
 
 const _: () = {
-    assert!(size_of::<Board>() == 4096);
+    assert!(size_of::<StatusArea>() == 4096);
     assert!(size_of::<Mail>() == 8192);
     assert!(size_of::<Header>() <= PE_BLOCKS);
     assert!(size_of::<PeBlock>() == 4096);

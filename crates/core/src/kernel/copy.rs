@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::level::{self, Work};
+use super::level::{self, ElementLoop};
 use super::vector::{Vector, stream_fence};
 
 /// Bytes of a cache line. Non-temporal stores are fast where they fill a whole line.
@@ -63,7 +63,7 @@ struct Lines {
     bytes: usize,
 }
 
-impl Work for Lines {
+impl ElementLoop for Lines {
     type Output = ();
 
     #[inline(always)]

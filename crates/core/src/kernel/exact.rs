@@ -13,7 +13,7 @@
 use std::mem::MaybeUninit;
 
 use super::fold::{Dests, Sources, spread};
-use super::level::{self, Work};
+use super::level::{self, ElementLoop};
 use super::superaccumulator::{Format, Superaccumulator};
 use super::vector::{Vector, lanes, stream_fence};
 
@@ -209,7 +209,7 @@ struct Add<'a, T> {
     n: usize,
 }
 
-impl<T: Term> Work for Add<'_, T> {
+impl<T: Term> ElementLoop for Add<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -271,7 +271,7 @@ struct Round<'a, T> {
     sums: &'a mut [MaybeUninit<T>],
 }
 
-impl<T: Term> Work for Round<'_, T> {
+impl<T: Term> ElementLoop for Round<'_, T> {
     type Output = bool;
 
     #[inline(always)]

@@ -13,7 +13,7 @@ use std::mem::MaybeUninit;
 
 use super::combine::Combine;
 use super::copy::stream_unordered;
-use super::level::{self, Work};
+use super::level::{self, ElementLoop};
 use super::registers::Register128;
 use super::vector::{Vector, lanes, stream_fence};
 
@@ -212,7 +212,7 @@ struct Pass<'a, T, Op> {
     operator: PhantomData<(T, Op)>,
 }
 
-impl<T: Combine<Op>, Op> Work for Pass<'_, T, Op> {
+impl<T: Combine<Op>, Op> ElementLoop for Pass<'_, T, Op> {
     type Output = ();
 
     #[inline(always)]

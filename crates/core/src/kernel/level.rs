@@ -58,7 +58,7 @@ impl Level {
 }
 
 /// A loop that is compiled once for each level.
-pub(super) trait Work {
+pub(super) trait ElementLoop {
     /// What the loop returns.
     type Output;
 
@@ -69,7 +69,7 @@ pub(super) trait Work {
 
 /// Runs the loop that is compiled for the best level of this machine.
 #[inline]
-pub(super) fn dispatch<W: Work>(work: W) -> W::Output {
+pub(super) fn dispatch<W: ElementLoop>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     match Level::detected() {
         // SAFETY: `Level::detect` found these instructions on this machine.
@@ -82,25 +82,25 @@ pub(super) fn dispatch<W: Work>(work: W) -> W::Output {
 }
 
 #[inline(never)]
-fn baseline<W: Work>(work: W) -> W::Output {
+fn baseline<W: ElementLoop>(work: W) -> W::Output {
     work.run::<Register128>()
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn avx2<W: Work>(work: W) -> W::Output {
+fn avx2<W: ElementLoop>(work: W) -> W::Output {
     work.run::<__m256i>()
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn avx512<W: Work>(work: W) -> W::Output {
+fn avx512<W: ElementLoop>(work: W) -> W::Output {
     work.run::<__m512i>()
 }
 
 /// Levels that tests set for their thread.
 #[cfg(test)]
-pub mod forced {
+pub(crate) mod forced {
     use std::cell::Cell;
 
     use super::Level;
@@ -110,7 +110,7 @@ pub mod forced {
     }
 
     /// Runs `test` once at each level that this machine has.
-    pub fn each(test: impl Fn(Level)) {
+    pub(crate) fn each(test: impl Fn(Level)) {
         let best = Level::detected();
         for level in [Level::Baseline, Level::Avx2, Level::Avx512] {
             if level <= best {

@@ -27,4 +27,4 @@ pub use copy::{copy, stream, streaming_pays};
 pub use fold::{Dests, Sources};
 pub use level::Level;
 pub use ops::Complex;
-pub use reduce::{Operation, Reduce};
+pub use reduce::{Operator, Reduce};

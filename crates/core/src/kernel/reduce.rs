@@ -206,7 +206,7 @@ type FoldFn = unsafe fn(Dests<'_, u8>, Sources<'_, u8>, usize, bool);
 /// Operator `Op` on type `T` as a value: the algorithms of reductions are written over it, so
 /// that each of them is compiled once and not for every type and operator.
 #[derive(Debug)]
-pub struct Operation {
+pub struct Operator {
     /// Bytes of an element.
     pub size: usize,
     /// [`Reduce::ANY_ORDER`].
@@ -219,7 +219,7 @@ pub struct Operation {
     pub fold_exact: FoldFn,
 }
 
-impl Operation {
+impl Operator {
     /// Operator `Op` on type `T`.
     #[inline]
     pub fn of<T: Reduce<Op>, Op>() -> &'static Self {

@@ -8,7 +8,7 @@ use std::{fmt, ptr};
 use super::globals::Globals;
 use super::layout::{self, Layout};
 use crate::job::Attachment;
-use crate::platform::mapping::{self, Place as MapPlace};
+use crate::platform::mapping::{self, Advice, Place as MapPlace};
 
 /// The mapped symmetric memory of a job.
 #[derive(Debug)]
@@ -117,9 +117,9 @@ impl Space {
             }
             let at = self.window(self.layout.heap_base, part.first);
             let advice = if part.first == self.me {
-                libc::MADV_HUGEPAGE
+                Advice::LinuxHugepage
             } else {
-                libc::MADV_DONTDUMP
+                Advice::LinuxDontDump
             };
             mapping::advise(at, part.len, advice);
         }
@@ -196,7 +196,7 @@ impl Space {
                 mapping::map_shared(job.file.as_fd(), offset, globals.len, MapPlace::Anywhere)
             }
             .map_err(|e| SpaceError::Io("map the global variables of the other PEs", e))?;
-            mapping::advise(base as usize, globals.len, libc::MADV_DONTDUMP);
+            mapping::advise(base as usize, globals.len, Advice::LinuxDontDump);
             bases.push(base as usize);
         }
         self.scattered = bases;
@@ -254,7 +254,7 @@ impl Space {
         if from < to {
             let start = self.window(base, from);
             let end = self.window(base, to - 1) + len as usize;
-            mapping::advise(start, end - start, libc::MADV_DONTDUMP);
+            mapping::advise(start, end - start, Advice::LinuxDontDump);
         }
     }
 

@@ -1,18 +1,16 @@
 //! Teams: ordered sets of PEs that communicate collectively (standard, "Team Management").
 
+mod broadcast_ring;
 mod members;
-mod parts;
-pub(crate) mod span;
-pub(crate) mod stream;
+mod node_groups;
 
+pub(crate) use broadcast_ring::BroadcastRing;
 pub(crate) use members::Members;
-pub(crate) use parts::Parts;
-pub(crate) use span::Span;
-pub(crate) use stream::Stream;
+pub(crate) use node_groups::{Hierarchy, MAILBOX_PAGES, NodeGroups};
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::choice::{Plan, Selection};
+use crate::choice::{DecisionTable, Selection};
 use crate::constants::TEAM_INVALID;
 use crate::failure::fatal::fatal;
 use crate::handle::Table;
@@ -25,6 +23,7 @@ use crate::transport::internode::Internode;
 pub(crate) const WORLD: usize = 0;
 /// Id of the team of PEs that share memory.
 pub(crate) const SHARED: usize = 1;
+
 /// A team as one of its PEs sees it.
 #[derive(Debug)]
 pub struct Team {
@@ -32,23 +31,23 @@ pub struct Team {
     pub id: usize,
     /// Its PEs.
     pub members: Members,
-    /// The PEs of the team that share this PE's part of it, by their numbers on the node: all
-    /// of them, if they are one part.
-    pub near: Members,
-    /// How its parts reach each other, if there are several.
-    pub span: Option<Span>,
+    /// The PEs of this PE's node group, by their numbers on the node: all PEs of the team if it
+    /// has one node group.
+    pub local: Members,
+    /// The node groups, if there are several.
+    pub hierarchy: Option<Hierarchy>,
     /// This PE's number in the team.
     pub index: usize,
-    /// This PE's number in its part.
-    pub near_index: usize,
+    /// This PE's number in its node group.
+    pub local_index: usize,
     /// Contexts that its creator asked room for (`shmem_team_config_t`).
     pub num_contexts: i32,
     /// Epochs begun so far (see [`crate::group::Epoch`]).
     pub epoch: AtomicU32,
-    /// Where its small broadcasts are.
-    pub stream: Stream,
+    /// This PE's position in the ring of small broadcasts.
+    pub ring: BroadcastRing,
     /// Which algorithms its collectives use.
-    pub plan: Plan,
+    pub decisions: DecisionTable,
     generation: u32,
 }
 
@@ -64,26 +63,26 @@ impl Team {
         self.members.pe(pe as usize)
     }
 
-    /// The C handle: id + 1 in the low 16 bits, above it a count that tells a destroyed
-    /// team from a new one with its id.
+    /// The C handle: id + 1 in the low 16 bits, above it a count that distinguishes a destroyed
+    /// team from a new one with the same id.
     pub fn handle(&self) -> usize {
         (self.generation as usize) << 16 | (self.id + 1)
     }
 
-    /// The slot of member `index` of this PE's part.
+    /// The slot of member `index` of this PE's node group.
     #[inline]
     pub fn slot(&self, node: &Node, index: usize) -> &'static TeamSlot {
-        node.job.control.team_slot(self.id, self.near.pe(index))
+        node.job.control.team_slot(self.id, self.local.pe(index))
     }
 
     /// Leaves the slot to the next team with this id, after the last synchronisation: with the
     /// count of epochs, and without broadcasts.
     pub fn leave(&self, node: &Node) {
-        let slot = self.slot(node, self.near_index);
-        if let Some(span) = &self.span {
-            span.leave(node.transport.remote(), node.job.index, self.id);
+        let slot = self.slot(node, self.local_index);
+        if let Some(hierarchy) = &self.hierarchy {
+            hierarchy.leave(node.transport.remote(), node.job.index, self.id);
         }
-        if !self.stream.is_unused() {
+        if !self.ring.is_unused() {
             for entry in &slot.stream.entries {
                 entry.flag.store(0, Ordering::Relaxed);
             }
@@ -93,10 +92,10 @@ impl Team {
         slot.own.epoch.store(epoch, Ordering::Release);
     }
 
-    /// Notes that this PE enters a collective; returns its number on the team.
+    /// Records that this PE enters a collective; returns the collective's number on the team.
     #[inline]
     pub fn enter(&self, node: &Node) -> u32 {
-        let entered = &self.slot(node, self.near_index).own.entered;
+        let entered = &self.slot(node, self.local_index).own.entered;
         let number = entered.load(Ordering::Relaxed).wrapping_add(1);
         entered.store(number, Ordering::Release);
         number
@@ -115,8 +114,8 @@ pub(crate) fn out_of_range(routine: &str, pe: i32, size: usize, of: &str) -> ! {
     )
 }
 
-/// The PEs whose memory is mapped here, as a team: those of this node, or those around this PE
-/// whose numbers are an arithmetic sequence.
+/// The PEs whose memory this PE has mapped, as a team: all PEs of this node, or the PEs around
+/// this one whose numbers are an arithmetic sequence.
 fn sharers(job: &Attachment) -> Members {
     let here = job.placement.here();
     let mut run = Members {
@@ -153,10 +152,10 @@ pub struct NewTeam {
     pub members: Members,
     /// Contexts that its creator asked room for.
     pub num_contexts: i32,
-    /// Count of epochs that its slots were left at.
+    /// Epoch count at which the last team with this id left the slots.
     pub epoch: u32,
-    /// The same of its mail.
-    pub mail: [u32; 2],
+    /// Epoch counts at which the last team with this id left the mailboxes.
+    pub mailbox_epochs: [u32; 2],
 }
 
 impl NewTeam {
@@ -165,20 +164,21 @@ impl NewTeam {
             .members
             .index_of(job.pe)
             .expect("callers pass the team that this PE is in");
-        let parts = Parts::new(&self.members, &job.placement);
-        let (part, near_index) = parts.of(index);
-        let near = parts.all()[part].near;
+        let groups = NodeGroups::new(&self.members, &job.placement);
+        let (own_group, local_index) = groups.of(index);
+        let local = groups.all()[own_group].local;
         Team {
             id: self.id,
             members: self.members,
-            near,
-            span: (!parts.is_whole()).then(|| Span::new(parts, part, self.mail, self.members)),
+            local,
+            hierarchy: (!groups.is_single())
+                .then(|| Hierarchy::new(groups, own_group, self.mailbox_epochs, self.members)),
             index,
-            near_index,
+            local_index,
             num_contexts: self.num_contexts,
             epoch: AtomicU32::new(self.epoch),
-            stream: Stream::default(),
-            plan: selection.plan(near.size),
+            ring: BroadcastRing::default(),
+            decisions: selection.decisions(local.size),
             generation,
         }
     }
@@ -192,11 +192,11 @@ pub struct Teams {
 }
 
 impl Teams {
-    /// The predefined teams. A library initialised again finds the counts that its slots
-    /// of the world team were left at. The error is one line for the user.
+    /// The predefined teams. If the library is initialised again, it continues to count from the
+    /// epochs at which it left the slots of the world team. The error is one line for the user.
     pub fn new(
         job: &Attachment,
-        link: Option<&'static Internode>,
+        internode: Option<&'static Internode>,
         selection: &Selection,
     ) -> Result<Self, String> {
         let this = Self {
@@ -209,14 +209,16 @@ impl Teams {
                 id,
                 members,
                 num_contexts: i32::MAX,
-                // Nobody else has used these slots.
+                // No other team has used these slots.
                 epoch: job
                     .control
                     .team_slot(id, job.index)
                     .own
                     .epoch
                     .load(Ordering::Relaxed),
-                mail: link.map_or([0; 2], |link| span::epochs(link, job.index, id)),
+                mailbox_epochs: internode.map_or([0; 2], |internode| {
+                    node_groups::mailbox_epochs(internode, job.index, id)
+                }),
             };
             let team = new.build(job, selection, 0);
             this.table.insert_at(id, team);
@@ -224,8 +226,8 @@ impl Teams {
         Ok(this)
     }
 
-    /// The team that a C handle names, None for `SHMEM_TEAM_INVALID` and for handles of
-    /// teams that are gone.
+    /// The team that a C handle names; None for `SHMEM_TEAM_INVALID` and for handles of destroyed
+    /// teams.
     #[inline]
     pub fn get(&self, handle: usize) -> Option<&Team> {
         let id = (handle & 0xffff).checked_sub(1)?;
@@ -248,10 +250,10 @@ impl Teams {
     pub fn world(&self) -> &Team {
         self.table
             .get(WORLD)
-            .expect("the world team is there from the start")
+            .expect("the world team exists from the start")
     }
 
-    /// Adds a team to this PE's; its handle.
+    /// Adds a team to this PE's teams; returns its handle.
     pub fn insert(&self, node: &Node, new: NewTeam) -> usize {
         let generation = self
             .generation

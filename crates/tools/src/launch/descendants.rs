@@ -1,7 +1,7 @@
 //! Ending every process below this one, however deep.
 //!
-//! The launcher is a subreaper: when a process below it dies, its children become the
-//! launcher's own. So ending children until there are none ends all.
+//! Launcher and supervisor are subreapers: when a process below them dies, its children become their
+//! own. So ending children until there are none ends all descendants.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -13,23 +13,23 @@ use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getpid};
 
-/// How long a process may take to follow SIGTERM.
+/// How long a process may take to end after SIGTERM.
 pub(super) const GRACE: Duration = Duration::from_millis(300);
-/// How long a process may take to follow SIGKILL: longer only if the kernel is stuck.
+/// How long a process may take to end after SIGKILL: longer only if the kernel is stuck.
 const STUCK: Duration = Duration::from_secs(5);
 
-/// A look for children that have ended.
+/// Result of [`reap`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reaped {
-    /// This one has.
+    /// This child has ended.
     Child(Pid, ExitStatus),
-    /// None has, but there are some.
+    /// No child has ended, but there are some.
     NoneYet,
-    /// There are none.
+    /// There are no children.
     NoneLeft,
 }
 
-/// Looks for one child that has ended. (nix's `waitpid` loses children that a real-time
+/// Collects one child that has ended. (nix's `waitpid` loses children that a real-time
 /// signal killed.)
 pub(super) fn reap() -> Reaped {
     let mut status = 0;
@@ -44,11 +44,11 @@ pub(super) fn reap() -> Reaped {
     }
 }
 
-/// Ends all descendants: politely first if `grace` says so, then by SIGKILL. Returns the
-/// number of those that even SIGKILL does not end.
+/// Ends all descendants: by SIGTERM first if `grace` is given, then by SIGKILL. Returns the number of
+/// processes that even SIGKILL does not end.
 pub(super) fn end_all(grace: Option<Duration>) -> usize {
     let begin = Instant::now();
-    let mut asked = Vec::new();
+    let mut terminated = Vec::new();
     let mut pause = Duration::from_micros(200);
     loop {
         match reap() {
@@ -63,10 +63,10 @@ pub(super) fn end_all(grace: Option<Duration>) -> usize {
                 let _ = kill(*child, Signal::SIGKILL);
             }
         } else {
-            for child in children.iter().filter(|c| !asked.contains(*c)) {
+            for child in children.iter().filter(|c| !terminated.contains(*c)) {
                 let _ = kill(*child, Signal::SIGTERM);
             }
-            asked.clone_from(&children);
+            terminated.clone_from(&children);
         }
         if age > STUCK + grace.unwrap_or_default() {
             return children.len();

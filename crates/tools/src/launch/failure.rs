@@ -1,13 +1,13 @@
 //! Why `oshrun` ends before a job does.
 
-use std::fmt;
-
-/// What to say and which status to leave with where no job runs.
-#[derive(Debug)]
+/// What to print and which status to exit with where no job runs.
+#[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
     /// `--help` or `--version`: text for standard output, status 0.
+    #[error("{0}")]
     Answer(String),
     /// One line for standard error.
+    #[error("{line}")]
     Error {
         /// The line, without `oshrun: `.
         line: String,
@@ -17,7 +17,7 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// A command line that asks for what cannot be: status 2.
+    /// A command line that cannot be carried out: status 2.
     pub(super) fn usage(line: impl Into<String>) -> Self {
         Self::Error {
             line: line.into(),
@@ -49,8 +49,8 @@ impl Failure {
         }
     }
 
-    /// Says it, and gives the status to leave with.
-    pub(super) fn tell(&self) -> u8 {
+    /// Prints it, and returns the status to exit with.
+    pub(super) fn report(&self) -> u8 {
         match self {
             Self::Answer(text) => {
                 print!("{text}");
@@ -60,14 +60,6 @@ impl Failure {
                 eprintln!("oshrun: {line}");
                 *status
             }
-        }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Answer(text) | Self::Error { line: text, .. } => f.write_str(text),
         }
     }
 }

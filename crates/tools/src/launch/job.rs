@@ -10,7 +10,7 @@ use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 
 use super::failure::Failure;
-use super::options::{Binding, Options, Section};
+use super::options::{Binding, CommandLine, Section};
 use super::program::Program;
 use crate::tune::Loaded;
 
@@ -18,7 +18,7 @@ use crate::tune::Loaded;
 #[derive(Debug)]
 pub(super) struct Job {
     /// What the user asks for.
-    pub options: Options,
+    pub options: CommandLine,
     /// The program of each section.
     pub programs: Vec<Program>,
     /// Which section each PE belongs to.
@@ -35,7 +35,7 @@ pub(super) struct Job {
 
 impl Job {
     /// Finds programs, sizes and cores.
-    pub(super) fn new(options: Options, machine: Machine) -> Result<Self, Failure> {
+    pub(super) fn new(options: CommandLine, machine: Machine) -> Result<Self, Failure> {
         let programs = options
             .sections
             .iter()

@@ -1,9 +1,9 @@
-//! The process that the user started. It starts another, the keeper, which starts and
-//! watches the PEs, and passes signals on to it.
+//! The launcher: the process that the user started. It forks the supervisor, which starts and watches
+//! the PEs, and passes signals on to it.
 //!
-//! Two processes, because each sees to the job's end if the other is killed: the keeper
-//! is told when the launcher dies, and the launcher inherits what a keeper leaves behind
-//! (the PEs themselves are killed by the kernel with their parent).
+//! Two processes, because each ends the job if the other is killed: the kernel signals the supervisor
+//! when the launcher dies, and the launcher inherits the processes that a killed supervisor leaves
+//! behind (the kernel kills the PEs themselves with their parent).
 
 use std::io;
 use std::process::exit;
@@ -16,8 +16,8 @@ use nix::unistd::{ForkResult, Pid, fork, getpid};
 use super::descendants::{Reaped, end_all, reap};
 use super::failure::Failure;
 use super::job::Job;
-use super::keeper;
 use super::signals::{self, Signals};
+use super::supervisor;
 
 /// Runs the job; the exit status of `oshrun`.
 pub(super) fn run(job: Job) -> Result<u8, Failure> {
@@ -29,8 +29,8 @@ pub(super) fn run(job: Job) -> Result<u8, Failure> {
     let launcher = getpid();
     prctl::set_child_subreaper(true).map_err(|e| failed("cannot become a subreaper")(e.into()))?;
     // SAFETY: this process has one thread.
-    let keeper = match unsafe { fork() } {
-        Ok(ForkResult::Child) => exit(keeper::run(job, signals, launcher).into()),
+    let supervisor = match unsafe { fork() } {
+        Ok(ForkResult::Child) => exit(supervisor::run(job, signals, launcher).into()),
         Ok(ForkResult::Parent { child }) => child,
         Err(e) => return Err(failed("cannot start a process")(e.into())),
     };
@@ -41,31 +41,31 @@ pub(super) fn run(job: Job) -> Result<u8, Failure> {
         if let Ok(Some(info)) = incoming.read_signal() {
             match signals::signal_of(&info) {
                 Some(Signal::SIGCHLD) => {
-                    if let Some(status) = keeper_status(keeper) {
+                    if let Some(status) = supervisor_status(supervisor) {
                         return Ok(status);
                     }
                 }
-                Some(signal) => pass_on(signal, &info, keeper),
+                Some(signal) => pass_on(signal, &info, supervisor),
                 None => {}
             }
         }
     }
 }
 
-fn pass_on(signal: Signal, info: &siginfo, keeper: Pid) {
+fn pass_on(signal: Signal, info: &siginfo, supervisor: Pid) {
     if signal != signals::LAUNCHER_GONE && !signals::from_terminal(info) {
-        let _ = kill(keeper, signal);
+        let _ = kill(supervisor, signal);
     }
     if signal == Signal::SIGTSTP {
         let _ = raise(Signal::SIGSTOP);
     }
 }
 
-/// The status that the keeper ended with, if it has.
-fn keeper_status(keeper: Pid) -> Option<u8> {
+/// The status that the supervisor ended with, if it has.
+fn supervisor_status(supervisor: Pid) -> Option<u8> {
     loop {
         match reap() {
-            Reaped::Child(pid, status) if pid == keeper => {
+            Reaped::Child(pid, status) if pid == supervisor => {
                 return Some(match status.code() {
                     Some(code) => code as u8,
                     None => {
@@ -80,11 +80,11 @@ fn keeper_status(keeper: Pid) -> Option<u8> {
     }
 }
 
-/// The keeper was killed: what it kept is ours now.
+/// The supervisor was killed by `signal`: its children are the launcher's now.
 fn orphaned(signal: i32) -> u8 {
     end_all(None);
     eprintln!(
-        "oshrun: the process that keeps the PEs was killed by {}; ended the job",
+        "oshrun: the supervisor of the PEs was killed by {}; ended the job",
         signals::name(signal)
     );
     128 + signal as u8

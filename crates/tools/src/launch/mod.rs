@@ -1,28 +1,28 @@
-//! `oshrun`: starts the PEs of a job on this node, watches them, and ends with them; or hands
-//! over to a launcher that starts them on several hosts ([`across`]).
+//! `oshrun`: starts the PEs of a job on this node, watches them, and ends with them; or becomes a
+//! launcher that starts them on several hosts ([`hosts`]).
 //!
 //! ```text
 //! oshrun (launcher)      reads the command line, passes signals on
-//!   └─ keeper            makes the job's memory, starts PEs, watches them, labels output
-//!        ├─ PE 0         killed by the kernel if the keeper dies
+//!   └─ supervisor        makes the job's memory, starts PEs, watches them, labels output
+//!        ├─ PE 0         killed by the kernel if the supervisor dies
 //!        ├─ PE 1
 //!        └─ …
 //! ```
 
-mod across;
+mod deadlock;
 mod descendants;
-mod ending;
+mod exit_class;
 mod failure;
+mod hosts;
 mod job;
-mod keeper;
 mod launcher;
 mod options;
 mod output;
 mod program;
+mod shutdown;
 mod signals;
 mod spawn;
-mod stall;
-mod verdict;
+mod supervisor;
 mod waits;
 
 use std::ffi::OsString;
@@ -34,14 +34,14 @@ use self::failure::Failure;
 
 /// Runs `oshrun` with these arguments (without its own name).
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
-    ExitCode::from(run(arguments).unwrap_or_else(|failure| failure.tell()))
+    ExitCode::from(run(arguments).unwrap_or_else(|failure| failure.report()))
 }
 
 fn run(arguments: Vec<OsString>) -> Result<u8, Failure> {
     let machine = Machine::here();
     let options = options::parse(arguments, machine.cores)?;
-    if let Some(across) = &options.across {
-        match across::hand_over(&options, across)? {}
+    if let Some(launch) = &options.hosts {
+        match hosts::become_launcher(&options, launch)? {}
     }
     launcher::run(job::Job::new(options, machine)?)
 }

@@ -9,8 +9,8 @@ use clap::{Args, CommandFactory, Parser, ValueEnum};
 use ferroshmem_core::config;
 use ferroshmem_core::job::region::MAX_PES;
 
-use super::across::{self, Across, Place};
 use super::failure::Failure;
+use super::hosts::{self, Destination, HostLaunch, HostOptions};
 
 const USAGE: &str = "oshrun [OPTIONS] PROGRAM [ARGUMENT]... [: [-n N] [-x VAR] [--wdir DIR] PROGRAM [ARGUMENT]...]...";
 
@@ -18,7 +18,7 @@ const DETAILS: &str = "\
 Options end at PROGRAM; what follows is its own. Sections that ':' separates run different programs as \
 one job; PEs are numbered through them in order. Standard input goes to PE 0.
 
-With --hosts or --hostfile, or inside an allocation of several of Slurm's nodes, oshrun hands over to a \
+With --hosts or --hostfile, or inside an allocation of several of Slurm's nodes, oshrun becomes a \
 launcher that reaches the hosts: srun, Hydra's mpiexec, or mpirun of Open MPI; --verbose says which and how.
 
 Exit status: 0 if all PEs ended well, else that of the first PE that did not (128 + N if signal N \
@@ -33,7 +33,7 @@ pub(super) enum Binding {
     None,
 }
 
-/// What can be said of each program.
+/// Options of each program.
 #[derive(Debug, Args)]
 struct SectionArgs {
     /// Number of PEs; without it, one for each core that oshrun may use, or each slot of the hosts
@@ -69,7 +69,7 @@ struct FirstArgs {
     #[arg(short, long)]
     verbose: bool,
     #[command(flatten)]
-    across: across::Args,
+    hosts: HostOptions,
 }
 
 #[derive(Debug, Parser)]
@@ -94,9 +94,9 @@ pub(super) struct Section {
     pub wdir: Option<PathBuf>,
 }
 
-/// What the user asks for.
+/// The command line.
 #[derive(Debug)]
-pub(super) struct Options {
+pub(super) struct CommandLine {
     /// The programs, at least one.
     pub sections: Vec<Section>,
     /// `--label`.
@@ -109,8 +109,8 @@ pub(super) struct Options {
     pub bind_to: Binding,
     /// `--verbose`.
     pub verbose: bool,
-    /// The other hosts, if there are any.
-    pub across: Option<Across>,
+    /// How the job is started on other hosts, if it is.
+    pub hosts: Option<HostLaunch>,
 }
 
 fn count(text: &str) -> Result<usize, String> {
@@ -130,7 +130,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 /// Reads the command line, without the name of `oshrun` itself. `cores` is the number of
 /// PEs where none is given.
-pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<Options, Failure> {
+pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<CommandLine, Failure> {
     let mut groups = arguments.split(|a| a == ":");
     let (options, command) = divide::<FirstArgs>(groups.next().unwrap_or_default());
     let first = FirstArgs::try_parse_from(options).map_err(|e| from_clap(&e))?;
@@ -138,10 +138,10 @@ pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<Options, F
     if rest.is_empty() && command.is_empty() {
         return Err(Failure::usage("no program given: see oshrun --help"));
     }
-    let place = first.across.place()?;
-    let default = match &place {
-        Place::Here(slots) => Some(slots.unwrap_or(cores)),
-        Place::Across(across) => across.default_pes(),
+    let destination = first.hosts.destination()?;
+    let default = match &destination {
+        Destination::ThisHost(slots) => Some(slots.unwrap_or(cores)),
+        Destination::Hosts(launch) => launch.default_pes(),
     };
     let default = default.filter(|_| rest.is_empty());
     let mut sections = vec![section(first.section, command, default)?];
@@ -150,19 +150,19 @@ pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<Options, F
         let later = LaterArgs::try_parse_from(options).map_err(|e| from_clap(&e))?;
         sections.push(section(later.section, command, None)?);
     }
-    if let Place::Here(Some(slots)) = place {
-        across::check_room(slots, sections.iter().map(|s| s.n_pes).sum())?;
+    if let Destination::ThisHost(Some(slots)) = destination {
+        hosts::check_room(slots, sections.iter().map(|s| s.n_pes).sum())?;
     }
-    Ok(Options {
+    Ok(CommandLine {
         sections,
         label: first.label,
         output: first.output,
         timeout: first.timeout,
         bind_to: first.bind_to,
         verbose: first.verbose,
-        across: match place {
-            Place::Across(across) => Some(across),
-            Place::Here(_) => None,
+        hosts: match destination {
+            Destination::Hosts(launch) => Some(launch),
+            Destination::ThisHost(_) => None,
         },
     })
 }
@@ -270,12 +270,12 @@ fn from_clap(error: &clap::Error) -> Failure {
     ) {
         return Failure::Answer(text);
     }
-    let told = text
+    let lines = text
         .lines()
         .map(str::trim)
         .filter(|l| !l.is_empty())
         .take_while(|l| !l.starts_with("Usage:") && !l.starts_with("For more"));
-    let line = told.collect::<Vec<_>>().join("; ");
+    let line = lines.collect::<Vec<_>>().join("; ");
     Failure::usage(line.strip_prefix("error: ").unwrap_or(&line))
 }
 
@@ -283,7 +283,7 @@ fn from_clap(error: &clap::Error) -> Failure {
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Result<Options, String> {
+    fn read(line: &str) -> Result<CommandLine, String> {
         let arguments = line.split_whitespace().map(OsString::from).collect();
         parse(arguments, 6).map_err(|f| f.to_string())
     }

@@ -12,12 +12,12 @@ use nix::poll::PollFlags;
 use nix::unistd::{pipe2, write};
 
 use super::failure::Failure;
-use super::options::Options;
+use super::options::CommandLine;
 
 /// How output is treated.
 #[derive(Debug)]
 enum Mode {
-    /// PEs write to what the launcher writes to.
+    /// PEs write to what the supervisor writes to.
     Direct,
     /// Line by line, each with its PE.
     Label,
@@ -25,43 +25,43 @@ enum Mode {
     Files { dir: PathBuf, digits: usize },
 }
 
-/// The output of all PEs, and the lines of the launcher itself.
+/// The output of all PEs, and the supervisor's own lines.
 #[derive(Debug)]
 pub(super) struct Output {
     mode: Mode,
-    sources: Vec<Source>,
-    /// Standard output and standard error of the launcher.
+    pe_streams: Vec<PeStream>,
+    /// Standard output and standard error of the supervisor.
     sinks: [Sink; 2],
 }
 
 /// A pipe from one stream of one PE.
 #[derive(Debug)]
-struct Source {
+struct PeStream {
     pipe: File,
     pe: usize,
     sink: usize,
-    /// The beginning of a line whose end has not come.
+    /// The beginning of a line that is not complete.
     line: Vec<u8>,
     open: bool,
 }
 
-/// What is still to be written to one of the launcher's own streams.
+/// What is still to be written to one of the supervisor's own streams.
 #[derive(Debug, Default)]
 struct Sink {
     pending: VecDeque<u8>,
     broken: bool,
 }
 
-/// Something that [`Output::serve`] does when its descriptor is ready.
+/// What [`Output::serve`] does once a descriptor is ready.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Task {
+pub(super) enum Transfer {
     /// Write to this sink.
     Write(usize),
-    /// Read from this source.
+    /// Read from this stream of a PE.
     Read(usize),
 }
 
-/// A PE is not read from while so much of what it wrote is not taken.
+/// Bytes that wait to be written to a sink above which no PE's stream is read.
 const PENDING_LIMIT: usize = 1 << 20;
 /// A line longer than this is cut.
 const LINE_LIMIT: usize = 1 << 20;
@@ -78,7 +78,7 @@ pub(super) fn create(dir: &Path) -> Result<(), Failure> {
 
 impl Output {
     /// Prepares for `n_pes` PEs.
-    pub(super) fn new(options: &Options, n_pes: usize) -> Result<Self, Failure> {
+    pub(super) fn new(options: &CommandLine, n_pes: usize) -> Result<Self, Failure> {
         let mode = match &options.output {
             Some(dir) => {
                 create(dir)?;
@@ -92,12 +92,12 @@ impl Output {
         };
         Ok(Self {
             mode,
-            sources: Vec::new(),
+            pe_streams: Vec::new(),
             sinks: Default::default(),
         })
     }
 
-    /// Descriptors that the launcher will hold for `n_pes` PEs.
+    /// Descriptors that the supervisor will hold for `n_pes` PEs.
     pub(super) fn descriptors(&self, n_pes: usize) -> u64 {
         if matches!(self.mode, Mode::Label) {
             2 * n_pes as u64
@@ -106,7 +106,7 @@ impl Output {
         }
     }
 
-    /// Standard output and error of PE `pe`; `None` is the launcher's own.
+    /// Standard output and error of PE `pe`; `None` is the supervisor's own.
     pub(super) fn streams(&mut self, pe: usize) -> io::Result<[Option<OwnedFd>; 2]> {
         match &self.mode {
             Mode::Direct => Ok([None, None]),
@@ -127,7 +127,7 @@ impl Output {
         // Only our end: the PE does not expect its output to be non-blocking.
         fcntl(&read, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
         let pipe = File::from(read);
-        self.sources.push(Source {
+        self.pe_streams.push(PeStream {
             pipe,
             pe,
             sink,
@@ -137,59 +137,59 @@ impl Output {
         Ok(write)
     }
 
-    /// A line of the launcher itself, to standard error.
+    /// A line of the supervisor itself, to standard error.
     pub(super) fn say(&mut self, line: &str) {
         self.sinks[1].push(format_args!("oshrun: {line}\n").to_string().as_bytes());
     }
 
     /// What to wait for.
-    pub(super) fn tasks(&self) -> impl Iterator<Item = (Task, BorrowedFd<'_>, PollFlags)> {
+    pub(super) fn transfers(&self) -> impl Iterator<Item = (Transfer, BorrowedFd<'_>, PollFlags)> {
         let writes = self
             .sinks
             .iter()
             .enumerate()
             .filter(|(_, sink)| !sink.pending.is_empty())
-            .map(|(i, _)| (Task::Write(i), sink_fd(i), PollFlags::POLLOUT));
+            .map(|(i, _)| (Transfer::Write(i), sink_fd(i), PollFlags::POLLOUT));
         let reads = self
-            .sources
+            .pe_streams
             .iter()
             .enumerate()
             .filter(|(_, s)| self.sinks[s.sink].pending.len() < PENDING_LIMIT)
-            .map(|(i, s)| (Task::Read(i), s.pipe.as_fd(), PollFlags::POLLIN));
+            .map(|(i, s)| (Transfer::Read(i), s.pipe.as_fd(), PollFlags::POLLIN));
         writes.chain(reads)
     }
 
-    /// Does tasks whose descriptors are ready: all that [`Self::tasks`] gave since the
+    /// Does transfers whose descriptors are ready: all that [`Self::transfers`] gave since the
     /// last call, or some of them.
-    pub(super) fn serve(&mut self, tasks: impl IntoIterator<Item = Task>) {
-        for task in tasks {
-            match task {
-                Task::Write(i) => {
+    pub(super) fn serve(&mut self, transfers: impl IntoIterator<Item = Transfer>) {
+        for transfer in transfers {
+            match transfer {
+                Transfer::Write(i) => {
                     if let Err(e) = self.sinks[i].write(sink_fd(i))
                         && e != Errno::EPIPE
                     {
                         self.say(&format!("cannot write the output of the PEs: {}", e.desc()));
                     }
                 }
-                Task::Read(i) => {
-                    let source = &mut self.sources[i];
-                    source.read(&mut self.sinks[source.sink]);
+                Transfer::Read(i) => {
+                    let stream = &mut self.pe_streams[i];
+                    stream.read(&mut self.sinks[stream.sink]);
                 }
             }
         }
-        // A PE whose reader is gone learns so by SIGPIPE, as if it wrote there itself.
-        self.sources
+        // A PE that writes to a closed pipe gets SIGPIPE, as if it wrote to the sink itself.
+        self.pe_streams
             .retain(|s| s.open && !self.sinks[s.sink].broken);
     }
 
-    /// Takes what is left in the pipes once no PE is. Also ends a line that has no end.
+    /// Reads what is left in the pipes after the last PE has ended, and completes unfinished lines.
     pub(super) fn drain(&mut self) {
-        for source in &mut self.sources {
-            let sink = &mut self.sinks[source.sink];
-            while source.read(sink) {}
-            source.finish(sink);
+        for stream in &mut self.pe_streams {
+            let sink = &mut self.sinks[stream.sink];
+            while stream.read(sink) {}
+            stream.finish(sink);
         }
-        self.sources.clear();
+        self.pe_streams.clear();
     }
 }
 
@@ -199,7 +199,7 @@ fn sink_fd(sink: usize) -> BorrowedFd<'static> {
     } else {
         libc::STDERR_FILENO
     };
-    // SAFETY: the launcher never closes its standard streams (and the Rust runtime opens
+    // SAFETY: the supervisor never closes its standard streams (and the Rust runtime opens
     // those that it was started without).
     unsafe { BorrowedFd::borrow_raw(fd) }
 }
@@ -227,7 +227,7 @@ impl Sink {
     }
 }
 
-impl Source {
+impl PeStream {
     /// Reads once; whether there may be more.
     fn read(&mut self, sink: &mut Sink) -> bool {
         let mut buffer = [0; 16 << 10];
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn lines_stay_whole() {
         let pipe = File::open("/dev/null").unwrap();
-        let mut source = Source {
+        let mut stream = PeStream {
             pipe,
             pe: 7,
             sink: 0,
@@ -286,12 +286,12 @@ mod tests {
             open: true,
         };
         let mut sink = Sink::default();
-        source.take(b"one\ntw", &mut sink);
+        stream.take(b"one\ntw", &mut sink);
         assert_eq!(sink.pending, b"[7] one\n");
-        source.take(b"o\n\nthree", &mut sink);
+        stream.take(b"o\n\nthree", &mut sink);
         assert_eq!(sink.pending, b"[7] one\n[7] two\n[7] \n");
-        source.finish(&mut sink);
-        source.finish(&mut sink);
+        stream.finish(&mut sink);
+        stream.finish(&mut sink);
         assert!(
             sink.pending
                 .make_contiguous()

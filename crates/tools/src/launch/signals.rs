@@ -1,4 +1,4 @@
-//! The signals that `oshrun` takes part in.
+//! The signals that `oshrun` handles.
 
 use std::io;
 
@@ -18,8 +18,8 @@ const FORWARDED: [Signal; 9] = [
     Signal::SIGCONT,
 ];
 
-/// Tells the keeper that the launcher is gone. Nobody else sends it: it is the signal of
-/// a failing power supply.
+/// The kernel sends it to the supervisor when the launcher ends. It is the signal of a failing power
+/// supply, which no other process sends.
 pub(super) const LAUNCHER_GONE: Signal = Signal::SIGPWR;
 
 /// Whether `signal` asks the job to end.
@@ -40,8 +40,8 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// Blocks the signals that matter here. One that whoever started `oshrun` had set to
-    /// be ignored (`nohup`) stays so.
+    /// Blocks the signals that matter here. A signal that was ignored when `oshrun` started (`nohup`)
+    /// stays ignored.
     pub(super) fn take() -> io::Result<Self> {
         let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
         // An inherited "ignore" would hide the ends of children.

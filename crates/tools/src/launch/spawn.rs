@@ -1,7 +1,7 @@
 //! Starting one PE, at the cost of `vfork`.
 //!
-//! The child borrows the launcher's memory until it calls `execve`, so nothing is copied,
-//! however much the launcher has mapped. In return it may only make system calls: all
+//! The child borrows the supervisor's memory until it calls `execve`, so nothing is copied,
+//! however much the supervisor has mapped. In return it may only make system calls: all
 //! strings are ready before it starts.
 
 use std::ffi::{CString, c_char, c_int, c_void};
@@ -18,14 +18,14 @@ use nix::unistd::{Pid, getpid, getppid};
 
 use super::program::Program;
 
-/// Where a PE's standard streams go; `None` is where the launcher's go.
+/// Where a PE's standard streams go; `None` is where the supervisor's go.
 #[derive(Debug, Default)]
 pub(super) struct Streams<'a> {
     /// Standard input, output and error.
     pub fds: [Option<BorrowedFd<'a>>; 3],
 }
 
-/// What the launcher has changed for itself and every PE gets back, and what all PEs share.
+/// What the supervisor has changed for itself and every PE gets back, and what all PEs share.
 #[derive(Debug)]
 pub(super) struct Common {
     /// The job's memory, which PEs inherit.
@@ -56,7 +56,7 @@ pub(super) struct Spawner {
 }
 
 /// What the child is to do. The strings behind the pointers outlive it.
-struct Orders<'a> {
+struct ChildSetup<'a> {
     path: *const c_char,
     argv: *const *const c_char,
     envp: *const *const c_char,
@@ -95,7 +95,7 @@ impl Spawner {
         let job = CString::new(job).expect("digits and a colon");
         let argv = pointers(&program.arguments, None);
         let envp = pointers(&program.environment, Some(&job));
-        let mut orders = Orders {
+        let mut setup = ChildSetup {
             path: program.path.as_ptr(),
             argv: argv.as_ptr(),
             envp: envp.as_ptr(),
@@ -106,17 +106,17 @@ impl Spawner {
             parent: self.parent,
             error: None,
         };
-        // Whatever arrives meanwhile waits: a handler must not run in the child.
+        // Signals are blocked meanwhile: a handler must not run in the child.
         let blocked = SigSet::all().thread_swap_mask(nix::sys::signal::SigmaskHow::SIG_SETMASK);
         // SAFETY: the stack is large enough, grows down from its aligned end, and is not
         // used by anything else; CLONE_VFORK holds this thread until the child has left the
-        // shared memory, so `orders` and all it points to live long enough.
+        // shared memory, so `setup` and all it points to live long enough.
         let pid = unsafe {
             libc::clone(
                 child,
                 self.stack.as_mut_ptr_range().end.cast(),
                 libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD,
-                ptr::from_mut(&mut orders).cast(),
+                ptr::from_mut(&mut setup).cast(),
             )
         };
         let failed = Errno::last();
@@ -127,7 +127,7 @@ impl Spawner {
             return Err(SpawnError::NoProcess(failed));
         }
         // SAFETY: the child wrote it, if at all, before this thread ran on.
-        match unsafe { ptr::read_volatile(&raw const orders.error) } {
+        match unsafe { ptr::read_volatile(&raw const setup.error) } {
             None => Ok(Pid::from_raw(pid)),
             Some(error) => {
                 // SAFETY: waits for our own child, without a status.
@@ -144,31 +144,31 @@ fn pointers(strings: &[CString], last: Option<&CString>) -> Vec<*const c_char> {
     all.chain([ptr::null()]).collect()
 }
 
-/// Runs in the child, on its own stack, in the launcher's memory.
-extern "C" fn child(orders: *mut c_void) -> c_int {
-    // SAFETY: `spawn` passes its orders, and does not touch them until this process has
-    // left its memory.
-    let orders = unsafe { &mut *orders.cast::<Orders<'_>>() };
-    let error = match orders.prepare() {
+/// Runs in the child, on its own stack, in the supervisor's memory.
+extern "C" fn child(setup: *mut c_void) -> c_int {
+    // SAFETY: `spawn` passes a live `ChildSetup`, and does not touch it until this process has
+    // left the supervisor's memory.
+    let setup = unsafe { &mut *setup.cast::<ChildSetup<'_>>() };
+    let error = match setup.prepare() {
         Err(e) => SpawnError::Setup(e),
         Ok(()) => {
             // SAFETY: null-terminated strings and arrays, alive until this process has
             // left the memory they are in.
-            unsafe { libc::execve(orders.path, orders.argv, orders.envp) };
+            unsafe { libc::execve(setup.path, setup.argv, setup.envp) };
             SpawnError::Exec(Errno::last())
         }
     };
-    orders.error = Some(error);
-    // SAFETY: ends this process only, without running anything of the launcher.
+    setup.error = Some(error);
+    // SAFETY: ends this process only, without running anything of the supervisor.
     unsafe { libc::_exit(127) }
 }
 
-impl Orders<'_> {
+impl ChildSetup<'_> {
     /// Makes this process what a PE expects to be. System calls only.
     fn prepare(&self) -> nix::Result<()> {
         prctl::set_pdeathsig(Signal::SIGKILL)?;
         if getppid() != self.parent {
-            // The launcher died before it could take this process with it.
+            // The supervisor died before it could take this process with it.
             // SAFETY: ends this process only.
             unsafe { libc::_exit(127) };
         }

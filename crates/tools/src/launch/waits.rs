@@ -10,19 +10,19 @@ use nix::time::{ClockId, clock_gettime};
 /// One PE's wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Wait {
-    /// Tells one wait of the PE from the next.
+    /// Differs between two waits of the PE.
     pub serial: u32,
     /// C name of the routine.
     pub routine: String,
-    /// What it waits for.
-    pub what: What,
+    /// What the PE waits for.
+    pub reason: WaitReason,
     /// Start, in milliseconds of `CLOCK_MONOTONIC`.
     pub since_ms: u64,
 }
 
 /// What a PE waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum WaitReason {
     /// The others in a collective.
     Collective {
         /// Id of the team, if it is one and not an active set.
@@ -41,20 +41,20 @@ pub(super) enum What {
 }
 
 impl Wait {
-    /// Reads PE `pe`'s record; `None` while it waits for nothing, or is just changing it.
+    /// Reads PE `pe`'s record; `None` while the PE waits for nothing, or is changing the record.
     pub(super) fn read(control: &Control, pe: usize) -> Option<Self> {
         let record = &control.pe_block(pe).wait;
         let serial = record.serial.load(Acquire);
         let team = record.team.load(Relaxed);
-        let collective = |team| What::Collective {
+        let collective = |team| WaitReason::Collective {
             team,
             start: record.start.load(Relaxed),
             stride: record.stride.load(Relaxed),
             size: record.size.load(Relaxed),
             sequence: record.sequence.load(Relaxed),
         };
-        let object = |kind| What::Object(kind, record.address.load(Relaxed));
-        let what = match record.kind.load(Acquire) {
+        let object = |kind| WaitReason::Object(kind, record.address.load(Relaxed));
+        let reason = match record.kind.load(Acquire) {
             k if k == WaitKind::Team as u32 => collective(Some(team)),
             k if k == WaitKind::ActiveSet as u32 => collective(None),
             k if k == WaitKind::Point as u32 => object("the variable"),
@@ -65,7 +65,7 @@ impl Wait {
         let wait = Self {
             serial,
             routine: record.routine(),
-            what,
+            reason,
             since_ms: record.since_ms.load(Relaxed),
         };
         (record.serial.load(Acquire) == serial).then_some(wait)
@@ -73,12 +73,12 @@ impl Wait {
 
     /// Whether PE `pe` is one of those that this wait needs.
     pub(super) fn needs(&self, pe: usize) -> bool {
-        let What::Collective {
+        let WaitReason::Collective {
             start,
             stride,
             size,
             ..
-        } = self.what
+        } = self.reason
         else {
             return false;
         };
@@ -107,9 +107,9 @@ fn now_ms() -> u64 {
 impl fmt::Display for Wait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "waits in {}", self.routine)?;
-        match self.what {
-            What::Collective { team: Some(0), .. } => write!(f, " on the world team")?,
-            What::Collective {
+        match self.reason {
+            WaitReason::Collective { team: Some(0), .. } => write!(f, " on the world team")?,
+            WaitReason::Collective {
                 team,
                 start,
                 stride,
@@ -122,7 +122,7 @@ impl fmt::Display for Wait {
                 }
                 write!(f, " (start {start}, stride {stride}, size {size})")?;
             }
-            What::Object(kind, address) => write!(f, " for {kind} at {address:#x}")?,
+            WaitReason::Object(kind, address) => write!(f, " for {kind} at {address:#x}")?,
         }
         write!(f, " since {:.1} s", self.seconds())
     }
@@ -182,7 +182,7 @@ mod tests {
         let wait = |start, stride, size| Wait {
             serial: 0,
             routine: String::new(),
-            what: What::Collective {
+            reason: WaitReason::Collective {
                 team: Some(1),
                 start,
                 stride,

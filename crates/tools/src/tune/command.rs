@@ -17,13 +17,13 @@ use super::file::TuningFile;
 use super::identity::Identity;
 use super::loaded::Loaded;
 use super::measure;
-use super::options::Options;
+use super::options::TuneOptions;
 use super::prediction::Prediction;
 use super::schedule::Depth;
 
 /// Runs `oshtune` with the arguments of this process.
 pub fn main() -> ExitCode {
-    match run(&Options::parse()) {
+    match run(&TuneOptions::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("oshtune: {error:#}");
@@ -32,7 +32,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(options: &Options) -> Result<()> {
+fn run(options: &TuneOptions) -> Result<()> {
     let depth = if options.quick {
         Depth::Quick
     } else {
@@ -48,7 +48,7 @@ fn run(options: &Options) -> Result<()> {
     tune(options, depth)
 }
 
-fn predict(options: &Options) -> String {
+fn predict(options: &TuneOptions) -> String {
     let machine = Identity::here();
     let loaded = Loaded::find(config::tuning_file(), machine.cores as usize);
     if let Some(line) = loaded.complaint() {
@@ -72,7 +72,7 @@ fn predict(options: &Options) -> String {
     .text()
 }
 
-fn tune(options: &Options, depth: Depth) -> Result<()> {
+fn tune(options: &TuneOptions, depth: Depth) -> Result<()> {
     let machine = Identity::here();
     let cores = machine.cores as usize;
     let counts = counts(&options.pes, depth, cores)?;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ferroshmem_core::choice::{Choice, Collective, Costs, Parameters, paper};
+use ferroshmem_core::choice::{Choice, Collective, Costs, Parameters, hockney};
 
 use super::analysis::{best, sizes, time};
 use super::measure::Point;
@@ -65,7 +65,7 @@ impl<'a> Comparison<'a> {
     fn row(&self, out: &mut String, p: &Point, best: bool) {
         let model = self.costs.time(p.collective, p.choice, p.bytes);
         let paper = (p.collective == Collective::Reduce)
-            .then(|| paper::reduction(self.parameters, p.choice, self.pes, p.bytes))
+            .then(|| hockney::reduction(self.parameters, p.choice, self.pes, p.bytes))
             .flatten();
         let _ = writeln!(
             out,

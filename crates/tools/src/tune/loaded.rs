@@ -15,12 +15,12 @@ pub struct Loaded {
     /// What the PEs are told.
     pub tuning: Tuning,
     /// Where it comes from.
-    pub source: Source,
+    pub source: TuningSource,
 }
 
 /// Where a tuning comes from.
 #[derive(Debug)]
-pub enum Source {
+pub enum TuningSource {
     /// There is no tuning file: the model's defaults.
     Defaults,
     /// This file.
@@ -37,24 +37,24 @@ impl Loaded {
             source,
         };
         let Some(TuningFilePath { path, named }) = file else {
-            return defaults(Source::Defaults);
+            return defaults(TuningSource::Defaults);
         };
         match TuningFile::read(&path) {
             Ok(file) => Self {
                 tuning: file.tuning(),
-                source: Source::File(path),
+                source: TuningSource::File(path),
             },
             Err(FileError::Unreadable(e)) if e.kind() == ErrorKind::NotFound && !named => {
-                defaults(Source::Defaults)
+                defaults(TuningSource::Defaults)
             }
-            Err(error) => defaults(Source::Ignored(path, error)),
+            Err(error) => defaults(TuningSource::Ignored(path, error)),
         }
     }
 
     /// One line for the user if a file is ignored.
     pub fn complaint(&self) -> Option<String> {
         match &self.source {
-            Source::Ignored(path, error) => Some(format!(
+            TuningSource::Ignored(path, error) => Some(format!(
                 "ignoring the tuning file {}: {error}",
                 path.display()
             )),

@@ -30,5 +30,5 @@ pub use command::main;
 pub use document::FileError;
 pub use file::TuningFile;
 pub use identity::Identity;
-pub use loaded::{Loaded, Source};
+pub use loaded::{Loaded, TuningSource};
 pub use overview::overview;

@@ -14,7 +14,7 @@ use super::quantity::bytes_read;
 /// that oshrun reads
 #[derive(Debug, Parser)]
 #[command(name = "oshtune", version)]
-pub(super) struct Options {
+pub(super) struct TuneOptions {
     /// File to write; without it $SHMEM_TUNING_FILE, else ferroshmem/tuning.toml below
     /// $XDG_CONFIG_HOME or ~/.config
     #[arg(short, long, value_name = "FILE", conflicts_with = "predict")]

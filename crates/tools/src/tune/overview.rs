@@ -6,7 +6,7 @@ use ferroshmem_core::choice::{Collective, Forced, Origin, Selection};
 use ferroshmem_core::config::{self, ConfigError, Environment};
 
 use super::identity::Identity;
-use super::loaded::{Loaded, Source};
+use super::loaded::{Loaded, TuningSource};
 
 /// The overview for jobs of `counts` PEs; several usual numbers if there are none. The error
 /// is one line about an environment variable.
@@ -38,9 +38,9 @@ fn describe(machine: &Identity, loaded: &Loaded, forced: Forced, counts: &[usize
     let mut out = format!("Collectives on {machine}\n");
     let (tuning, cores) = (&loaded.tuning, machine.cores as usize);
     let from = match &loaded.source {
-        Source::Defaults => "none; oshtune measures this machine and writes one".to_owned(),
-        Source::File(path) => path.display().to_string(),
-        Source::Ignored(path, error) => format!("{}, ignored: {error}", path.display()),
+        TuningSource::Defaults => "none; oshtune measures this machine and writes one".to_owned(),
+        TuningSource::File(path) => path.display().to_string(),
+        TuningSource::Ignored(path, error) => format!("{}, ignored: {error}", path.display()),
     };
     let _ = writeln!(out, "  tuning file: {from}");
     let whose = if tuning.measured != 0 {
@@ -69,8 +69,12 @@ fn describe(machine: &Identity, loaded: &Loaded, forced: Forced, counts: &[usize
                 Origin::Measured(pes) => format!("measured with {pes} PEs"),
                 Origin::Model => "cost model".to_owned(),
             };
-            let plan = selection.plan(*n);
-            let _ = writeln!(out, "  {n:>5} PEs: {} ({origin})", plan.steps(collective));
+            let decisions = selection.decisions(*n);
+            let _ = writeln!(
+                out,
+                "  {n:>5} PEs: {} ({origin})",
+                decisions.steps(collective)
+            );
         }
     }
     out
@@ -89,7 +93,7 @@ mod tests {
         };
         let mut loaded = Loaded {
             tuning: Tuning::default_for(2),
-            source: Source::File("/etc/t.toml".into()),
+            source: TuningSource::File("/etc/t.toml".into()),
         };
         loaded.tuning.measured = 1;
         loaded.tuning.rules[0].pes = 2;

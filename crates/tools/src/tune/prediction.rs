@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ferroshmem_core::choice::{Choice, Collective, Costs, Form, Parameters, paper};
+use ferroshmem_core::choice::{Choice, Collective, Costs, Form, Parameters, hockney};
 
 use super::quantity::{bytes_shown, time_shown};
 
@@ -108,7 +108,7 @@ impl Prediction {
             .iter()
             .filter(|c| c.form == Form::Direct);
         let times = direct.filter_map(|c| {
-            let time = paper::reduction(&self.parameters, *c, pes, bytes)?;
+            let time = hockney::reduction(&self.parameters, *c, pes, bytes)?;
             Some((c.algorithm.name(), time))
         });
         match times.min_by(|a, b| a.1.total_cmp(&b.1)) {

@@ -17,7 +17,7 @@ pub(super) enum Depth {
 pub(super) struct Unit {
     /// The collective.
     pub collective: Collective,
-    /// Bytes as [`Plan::choose`](ferroshmem_core::choice::Plan::choose) counts them.
+    /// Bytes as [`DecisionTable::choose`](ferroshmem_core::choice::DecisionTable::choose) counts them.
     pub bytes: usize,
 }
 

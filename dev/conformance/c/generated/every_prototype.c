@@ -2408,7 +2408,7 @@ static void every_family(void) {
     family_179();
 }
 
-/* The routines that come alone. */
+/* The routines that are no family of several types. */
 
 static void teams(void) {
     shmem_team_t copy = SHMEM_TEAM_INVALID, x = SHMEM_TEAM_INVALID, y = SHMEM_TEAM_INVALID, of_ctx;

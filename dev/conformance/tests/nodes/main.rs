@@ -35,7 +35,8 @@ struct Variant {
 const VARIANTS: &[Variant] = &[
     Variant {
         name: "no-inline",
-        flags: &["-DSHMEM_NO_INLINE"],
+        // As in `programs.rs`, which has them compiled then.
+        flags: &["-DSHMEM_NO_INLINE", "-O1"],
         env: &[],
     },
     Variant {

@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 /// Time between two looks of the progress display.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Lines of a passed step's output that begin so are shown: what was not tested.
-const NOTES: [&str; 3] = ["skipped", "note:", "warning:"];
+/// Lines of a passed step's output that begin so are shown: what was not tested, and which
+/// trials took long.
+const NOTES: [&str; 4] = ["skipped", "note:", "warning:", "slow:"];
 
 /// A step that has ended.
 #[derive(Debug)]

@@ -12,24 +12,26 @@ use crate::job::region::{LANE_BYTES, STREAM_BYTES};
 
 /// Bytes of a cache line.
 const LINE: f64 = 64.0;
-/// A line that another core wrote last, as part of α: several are under way at once.
+/// Cost of a line that another core wrote last, as a fraction of α: several are in flight at once.
 const LINE_COST: f64 = 0.17;
-/// The first of such lines, as part of α: it is asked for after the flag was seen.
+/// Cost of the first such line, as a fraction of α: it is requested after the flag was seen.
 const FIRST_LINE: f64 = 0.5;
-/// Lines that come with the first one: they are asked for before it has arrived.
-const UNDER_WAY: f64 = 4.0;
-/// A place in another's array where PEs share cores, as part of α.
+/// Lines that arrive with the first one: they are requested before it has arrived.
+const IN_FLIGHT: f64 = 4.0;
+/// Cost of the first access to another member's array where PEs outnumber cores, as a fraction
+/// of α.
 const COLD: f64 = 0.3;
-/// Turns of all PEs that a flag takes where PEs share cores: some find theirs posted when
-/// their turn comes.
+/// Turns of all PEs that a flag takes where PEs outnumber cores. It is less than 1 because some
+/// members find their flag posted when their turn comes.
 const TURNS: f64 = 0.7;
-/// What another core adds where PEs share cores: those on it are not all at work at once.
+/// Fraction of a core's work that each further core adds where PEs outnumber cores: the PEs on
+/// a core do not all work at the same time.
 const SHARED_CORE: f64 = 0.4;
-/// The same where those that run take work on demand.
+/// The same fraction where the running PEs take work on demand.
 const DEMAND_CORE: f64 = 0.8;
-/// Most bytes of arrays that members without cores of their own work on on demand.
+/// Most bytes of arrays whose work is taken on demand (see `Group::share_work`).
 const ON_DEMAND: f64 = 8.0 * 1024.0 * 1024.0;
-/// What working on demand adds to a synchronisation: there is more to wait for.
+/// What work on demand adds to a synchronisation, as a fraction of it.
 const DEMAND: f64 = 0.05;
 
 /// The costs of collectives of one team.
@@ -38,21 +40,21 @@ pub struct Costs {
     parameters: Parameters,
     /// Members.
     p: f64,
-    /// Whether PEs of the job share cores.
-    shared: bool,
+    /// Whether PEs of the job outnumber cores.
+    oversubscribed: bool,
     /// Cores of the machine, at most one for each member.
     cores: f64,
     /// Nanoseconds of one turn of every member.
     turn: f64,
     /// Nanoseconds of a synchronisation by the barrier in use.
     sync: f64,
-    /// Whether that barrier has a last member to arrive, who can work for all.
-    has_last: bool,
+    /// Whether that barrier is the central one, whose last member to arrive can work for all.
+    central_barrier: bool,
 }
 
-/// What one member does in a step of an algorithm, in bytes.
+/// Bytes that one member moves in a step of an algorithm.
 #[derive(Debug, Clone, Copy, Default)]
-struct Work {
+struct Volume {
     /// Copied.
     copied: f64,
     /// Read as sources of a reduction.
@@ -61,7 +63,7 @@ struct Work {
     written: f64,
 }
 
-impl Work {
+impl Volume {
     fn copy(bytes: f64) -> Self {
         Self {
             copied: bytes,
@@ -69,7 +71,7 @@ impl Work {
         }
     }
 
-    /// Combines so many bytes of sources to so many of results.
+    /// A reduction of `combined` bytes of sources to `written` bytes of results.
     fn combine(combined: f64, written: f64) -> Self {
         Self {
             combined,
@@ -88,13 +90,13 @@ impl Work {
 }
 
 impl Costs {
-    /// The costs for a team of `members` in a job whose PEs have `cores` cores and outnumber
-    /// them if `shared`; with synchronisations by `barrier`, else by the fastest.
+    /// The costs of a team of `members` in a job on `cores` cores, which the job's PEs outnumber
+    /// if `oversubscribed`. Synchronisations use `barrier`, or the fastest barrier if None.
     pub fn new(
         parameters: Parameters,
         members: usize,
         cores: usize,
-        shared: bool,
+        oversubscribed: bool,
         barrier: Option<Choice>,
     ) -> Self {
         let p = members.max(1) as f64;
@@ -102,20 +104,20 @@ impl Costs {
         let mut this = Self {
             parameters,
             p,
-            shared,
+            oversubscribed,
             cores: cores.min(p),
             turn: parameters.sigma * (p / cores).max(1.0),
             sync: 0.0,
-            has_last: false,
+            central_barrier: false,
         };
         let barrier = barrier.unwrap_or_else(|| this.best(Collective::Barrier, 0));
         this.sync = this.barrier(barrier.algorithm);
-        this.has_last = barrier.algorithm == Algorithm::Central;
+        this.central_barrier = barrier.algorithm == Algorithm::Central;
         this
     }
 
     /// Nanoseconds of one call of `collective` by `choice`; bytes as
-    /// [`Plan::choose`](super::Plan::choose) counts them. Infinite where the choice does not
+    /// [`DecisionTable::choose`](super::DecisionTable::choose) counts them. Infinite where the choice does not
     /// exist (eager beyond its limit).
     pub fn time(&self, collective: Collective, choice: Choice, bytes: usize) -> f64 {
         let limit = collective.eager_limit(self.p as usize);
@@ -135,7 +137,7 @@ impl Costs {
         }
     }
 
-    /// The choice of `collective` that takes least time; the first of several.
+    /// The choice of `collective` that takes the least time; the first one of equals.
     pub fn best(&self, collective: Collective, bytes: usize) -> Choice {
         let time = |choice: &Choice| self.time(collective, *choice, bytes);
         let least = |a: Choice, b: Choice| if time(&b) < time(&a) { b } else { a };
@@ -143,19 +145,19 @@ impl Costs {
         choices.reduce(least).expect("every collective has choices")
     }
 
-    /// ⌊lg p⌋: the rounds between the largest power of two of members.
+    /// ⌊lg p⌋: the rounds among the largest power of two of members.
     fn rounds(&self) -> f64 {
         self.p.log2().floor()
     }
 
     /// Whether there are members beyond that power of two.
-    fn has_guests(&self) -> bool {
+    fn has_extra_ranks(&self) -> bool {
         self.rounds().exp2() < self.p
     }
 
-    /// A flag to another member that waits for it.
+    /// Nanoseconds from posting a flag until the waiting member goes on.
     fn flag(&self) -> f64 {
-        if self.shared {
+        if self.oversubscribed {
             TURNS * self.turn
         } else {
             self.parameters.alpha
@@ -170,29 +172,29 @@ impl Costs {
         let levels = (self.p.log2() / 2.0).ceil();
         match algorithm {
             // Every member must have a turn.
-            Algorithm::Central if self.shared => self.turn,
+            Algorithm::Central if self.oversubscribed => self.turn,
             // The counter's line visits every member; the release is one more flag.
             Algorithm::Central => (self.p / 2.0 + 0.75) * alpha,
             Algorithm::Dissemination => self.p.log2().ceil() * self.flag(),
-            _ if self.shared => 2.0 * levels * self.flag(),
-            // Up: three more lines for each parent to look at; down: one flag.
+            _ if self.oversubscribed => 2.0 * levels * self.flag(),
+            // Up: each parent reads three more lines; down: one flag.
             _ => levels * (2.0 + 3.0 * FIRST_LINE) * alpha,
         }
     }
 
-    /// The part of accesses that miss a core's caches, if all members touch so many bytes:
-    /// what is used again and again loses its place long before a cache is full.
+    /// The fraction of accesses that miss a core's caches if all members together touch `touched`
+    /// bytes. Misses begin at half a full cache.
     fn misses(&self, touched: f64) -> f64 {
         let by_each_core = touched / self.cores;
         (1.0 - self.parameters.cache / 2.0 / by_each_core).max(0.0)
     }
 
-    /// How many cores' worth of work `members` get done at once.
+    /// The speed of `members` at work at once, in cores.
     fn speed(&self, members: f64, misses: f64) -> f64 {
         let cores = members.min(self.cores);
         let bandwidth = cores.min(self.parameters.streams);
         let speed = cores + (bandwidth - cores) * misses;
-        if self.shared {
+        if self.oversubscribed {
             1.0 + (speed - 1.0) * SHARED_CORE
         } else {
             speed
@@ -200,14 +202,14 @@ impl Costs {
     }
 
     /// Nanoseconds for one core to do `work`.
-    fn alone(&self, work: Work, misses: f64) -> f64 {
+    fn alone(&self, work: Volume, misses: f64) -> f64 {
         let Parameters {
             beta,
             gamma,
             memory,
             ..
         } = self.parameters;
-        let mixed = |cached: f64, far: f64| cached + (far.max(cached) - cached) * misses;
+        let mixed = |cached: f64, uncached: f64| cached + (uncached.max(cached) - cached) * misses;
         // A copied byte is a byte read and a byte written.
         work.copied * mixed(beta, memory)
             + work.combined * mixed(gamma, memory / 2.0)
@@ -215,70 +217,70 @@ impl Costs {
     }
 
     /// Nanoseconds for `members` to do `work` each, at once, where all touch `touched` bytes.
-    fn at_once(&self, members: f64, work: Work, touched: f64) -> f64 {
+    fn at_once(&self, members: f64, work: Volume, touched: f64) -> f64 {
         let misses = self.misses(touched);
         self.alone(work, misses) * members / self.speed(members, misses)
     }
 
-    /// Nanoseconds for `members` at once to find a place in arrays of `others` each.
-    fn reached(&self, members: f64, others: f64) -> f64 {
-        let lines = if self.shared {
-            // Whoever comes back to a core finds its caches cold.
+    /// Nanoseconds for `members` at once, each to make its first access to the arrays of `others`.
+    fn first_access(&self, members: f64, others: f64) -> f64 {
+        let lines = if self.oversubscribed {
+            // A PE that is scheduled again finds the core's caches cold.
             COLD * others * members / self.cores
         } else {
-            // The first comes with the flag that says it is ready, more or less.
+            // The first line arrives about when the flag does that says it is ready.
             LINE_COST * (others - 1.0).max(0.0) * (members / self.cores).max(1.0)
         };
         lines * self.parameters.alpha
     }
 
-    /// Nanoseconds for `members` at once to look at `bytes` bytes that each of `others` has
-    /// just written.
-    fn fetched(&self, members: f64, others: f64, bytes: f64) -> f64 {
-        let more = others * ((bytes / LINE).ceil() - UNDER_WAY).max(0.0);
-        let lines = if self.shared {
+    /// Nanoseconds for `members` at once, each to read `bytes` bytes that each of `others` has just
+    /// written.
+    fn fetch(&self, members: f64, others: f64, bytes: f64) -> f64 {
+        let more = others * ((bytes / LINE).ceil() - IN_FLIGHT).max(0.0);
+        let lines = if self.oversubscribed {
             0.0
         } else {
             FIRST_LINE + more * LINE_COST
         };
-        lines * self.parameters.alpha + self.reached(members, others)
+        lines * self.parameters.alpha + self.first_access(members, others)
     }
 
-    /// All of `work` shared out in `pieces`, for each of which `arrays` arrays are touched, one
-    /// for each member at most: between two synchronisations, or by those that run in one.
-    fn shared_out(&self, work: Work, pieces: Pieces, arrays: f64, touched: f64) -> f64 {
-        if self.has_last && touched <= ON_DEMAND {
+    /// Nanoseconds for the members to share `work` in `shares`, each of which touches `arrays`
+    /// arrays: between two synchronisations, or on demand within one.
+    fn shared_work(&self, work: Volume, shares: Shares, arrays: f64, touched: f64) -> f64 {
+        if self.central_barrier && touched <= ON_DEMAND {
             let misses = self.misses(touched);
-            let cores = pieces.on_demand.min(self.cores);
+            let cores = shares.on_demand.min(self.cores);
             let time = self.alone(work, misses) / (1.0 + (cores - 1.0) * DEMAND_CORE);
-            return (1.0 + DEMAND) * self.sync + time + self.reached(pieces.touching, arrays);
+            return (1.0 + DEMAND) * self.sync + time + self.first_access(shares.touching, arrays);
         }
-        let members = pieces.own.clamp(1.0, self.p);
+        let members = shares.own.clamp(1.0, self.p);
         let each = work.times(1.0 / members);
         let time = self.at_once(members, each, touched);
-        2.0 * self.sync + time + self.reached(members, arrays)
+        2.0 * self.sync + time + self.first_access(members, arrays)
     }
 
-    /// All `work` done by one member: the last to arrive, or the first between two
-    /// synchronisations.
-    fn by_one(&self, work: Work, arrays: f64, touched: f64) -> f64 {
-        let syncs = if self.has_last { 1.0 } else { 2.0 };
-        syncs * self.sync + self.at_once(1.0, work, touched) + self.reached(1.0, arrays)
+    /// Nanoseconds for one member to do all `work`: the last to arrive, or the first member
+    /// between two synchronisations.
+    fn by_one(&self, work: Volume, arrays: f64, touched: f64) -> f64 {
+        let syncs = if self.central_barrier { 1.0 } else { 2.0 };
+        syncs * self.sync + self.at_once(1.0, work, touched) + self.first_access(1.0, arrays)
     }
 }
 
-/// Into how many pieces work can be shared out.
+/// Into how many shares work can be divided.
 #[derive(Debug, Clone, Copy)]
-struct Pieces {
-    /// If each member has its own.
+struct Shares {
+    /// If each member does its own share.
     own: f64,
-    /// If whoever runs takes the next.
+    /// If the running members take shares on demand.
     on_demand: f64,
-    /// How many of these begin in arrays that nobody was in before.
+    /// How many of these make a first access to their arrays.
     touching: f64,
 }
 
-impl Pieces {
+impl Shares {
     /// Arrays of `bytes` bytes: whole lines, and on demand whole pages.
     fn of(bytes: f64) -> Self {
         Self {
@@ -288,7 +290,7 @@ impl Pieces {
         }
     }
 
-    /// One for each of so many members.
+    /// One share for each of `members`.
     fn each(members: f64) -> Self {
         Self {
             own: members,
@@ -298,7 +300,8 @@ impl Pieces {
     }
 }
 
-/// Bytes at which plans are made, ascending: powers of two to 16 MiB, and where something ends.
+/// The sizes in bytes at which decision tables choose, ascending: powers of two up to 16 MiB, and
+/// the limits of algorithms.
 pub(super) fn sizes(collective: Collective, members: usize) -> Vec<usize> {
     let mut sizes: Vec<usize> = (3..=24).map(|k| 1 << k).collect();
     sizes.extend(Some(collective.eager_limit(members)).filter(|limit| *limit > 0));

@@ -1,4 +1,4 @@
-//! What the cost model knows of a machine.
+//! The parameters that describe a machine to the cost model.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ pub struct Parameters {
     pub cache: f64,
 }
 
-/// A parameter: name, unit, meaning, and how to get at it.
+/// A parameter: name, unit, meaning and accessor.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
     /// Its name in files and options.
@@ -31,7 +31,7 @@ pub struct Parameter {
     pub unit: &'static str,
     /// Meaning, for people.
     pub meaning: &'static str,
-    /// Its place.
+    /// Its field.
     pub of: fn(&mut Parameters) -> &mut f64,
 }
 
@@ -52,9 +52,8 @@ impl fmt::Display for Parameters {
 }
 
 impl Parameters {
-    /// Values for a machine that nobody has measured: what `oshtune` found on a two-core
-    /// virtual machine (Intel Sapphire Rapids), rounded. Four cores are taken to saturate the
-    /// memory.
+    /// Values for a machine without measurements: those that `oshtune` found on a two-core virtual
+    /// machine (Intel Sapphire Rapids), rounded. Four cores are assumed to saturate the memory.
     pub fn default_for(cores: usize) -> Self {
         Self {
             alpha: 150.0,

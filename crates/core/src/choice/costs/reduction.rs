@@ -1,16 +1,17 @@
 //! Costs of reductions and scans.
 
-use super::{Costs, Pieces, Work};
+use super::{Costs, Shares, Volume};
 use crate::choice::algorithm::{Algorithm, Choice, Form};
 use crate::job::region::LANE_BYTES;
 
-/// Bytes of a work buffer: the put/get forms go through longer arrays in parts.
+/// Bytes of a work buffer: the put/get forms divide longer arrays into parts.
 const BUFFER: f64 = 128.0 * 1024.0;
 
 impl Costs {
+    /// A reduction of `n` bytes.
     pub(super) fn reduce(&self, choice: Choice, n: f64) -> f64 {
         if self.p <= 1.0 {
-            return self.at_once(1.0, Work::copy(n), 2.0 * n);
+            return self.at_once(1.0, Volume::copy(n), 2.0 * n);
         }
         match (choice.algorithm, choice.form) {
             (Algorithm::Eager, _) => self.reduce_eagerly(n),
@@ -20,70 +21,71 @@ impl Costs {
             (Algorithm::Rabenseifner, form) => self.rabenseifner(form, n),
             _ => {
                 let p = self.p;
-                let work = Work::combine(p * n, p * n);
-                self.shared_out(work, Pieces::of(n), 2.0 * p, 2.0 * p * n)
+                let work = Volume::combine(p * n, p * n);
+                self.shared_work(work, Shares::of(n), 2.0 * p, 2.0 * p * n)
             }
         }
     }
 
     fn reduce_eagerly(&self, n: f64) -> f64 {
         let (p, touched) = (self.p, 2.0 * self.p * n);
-        let shown = self.sync + self.at_once(p, Work::copy(n), touched);
-        let all = Work::combine(p * n, n);
-        if self.has_last {
-            // The last to arrive does it for all, who then take it.
+        let shown = self.sync + self.at_once(p, Volume::copy(n), touched);
+        let all = Volume::combine(p * n, n);
+        if self.central_barrier {
+            // The last member to arrive reduces for all, and each copies the result.
             shown
-                + self.fetched(1.0, p - 1.0, n)
+                + self.fetch(1.0, p - 1.0, n)
                 + self.at_once(1.0, all, touched)
-                + self.fetched(p, 1.0, n)
-                + self.at_once(p, Work::copy(n), touched)
+                + self.fetch(p, 1.0, n)
+                + self.at_once(p, Volume::copy(n), touched)
         } else {
-            shown + self.fetched(p, p - 1.0, n) + self.at_once(p, all, touched)
+            shown + self.fetch(p, p - 1.0, n) + self.at_once(p, all, touched)
         }
     }
 
     fn flat(&self, form: Form, n: f64) -> f64 {
         let (p, touched) = (self.p, 2.0 * self.p * n);
         match form {
-            Form::Direct => self.by_one(Work::combine(p * n, p * n), 2.0 * p, touched),
+            Form::Direct => self.by_one(Volume::combine(p * n, p * n), 2.0 * p, touched),
             Form::PutGet => {
                 // Each source is fetched and then combined, each result put.
-                let work = Work {
+                let work = Volume {
                     copied: 2.0 * (p - 1.0) * n,
-                    ..Work::combine(2.0 * p * n, p * n)
+                    ..Volume::combine(2.0 * p * n, p * n)
                 };
-                2.0 * self.sync + self.at_once(1.0, work, touched) + self.reached(1.0, 2.0 * p)
+                2.0 * self.sync + self.at_once(1.0, work, touched) + self.first_access(1.0, 2.0 * p)
             }
         }
     }
 
-    /// What the members beyond a power of two add: they are taken in before and told after.
-    fn guests(&self, n: f64) -> f64 {
-        if !self.has_guests() {
+    /// What the extra ranks add, the members beyond a power of two: their values are folded in
+    /// before the rounds, and they get the result after them.
+    fn extra_ranks(&self, n: f64) -> f64 {
+        if !self.has_extra_ranks() {
             return 0.0;
         }
-        let work = Work {
+        let work = Volume {
             copied: n,
-            ..Work::combine(2.0 * n, n)
+            ..Volume::combine(2.0 * n, n)
         };
         2.0 * self.flag() + self.at_once((self.p / 3.0).ceil(), work, 2.0 * self.p * n)
     }
 
-    /// Parts that the put/get forms go through one after the other.
+    /// Number of parts of the put/get forms, one after the other.
     fn parts(n: f64) -> f64 {
         (n / BUFFER).ceil().max(1.0)
     }
 
-    /// Each pair of members reduces `n` bytes of both to both: the left one where PEs share
-    /// cores, else each does a half.
+    /// Each pair of members reduces `n` bytes of both to both: the left one does it where PEs
+    /// outnumber cores, else each does a half.
     fn pairs(&self, n: f64) -> f64 {
         let touched = 2.0 * self.p * n;
-        let (workers, part) = if self.shared {
+        let (workers, part) = if self.oversubscribed {
             ((self.p / 2.0).ceil(), 2.0 * n)
         } else {
             (self.p, n)
         };
-        self.at_once(workers, Work::combine(part, part), touched)
+        self.at_once(workers, Volume::combine(part, part), touched)
     }
 
     fn recursive_doubling(&self, form: Form, n: f64) -> f64 {
@@ -91,18 +93,18 @@ impl Costs {
         match form {
             // The values travel with the flags.
             Form::Direct if n <= LANE_BYTES as f64 => {
-                let rounds = if self.has_guests() { k + 2.0 } else { k };
-                rounds * (self.flag() + self.alone(Work::combine(2.0 * n, n), 0.0))
+                let rounds = if self.has_extra_ranks() { k + 2.0 } else { k };
+                rounds * (self.flag() + self.alone(Volume::combine(2.0 * n, n), 0.0))
             }
-            Form::Direct => k * (2.0 * self.flag() + self.pairs(n)) + self.guests(n),
+            Form::Direct => k * (2.0 * self.flag() + self.pairs(n)) + self.extra_ranks(n),
             Form::PutGet => {
-                let work = Work {
+                let work = Volume {
                     copied: n,
-                    ..Work::combine(2.0 * n, n)
+                    ..Volume::combine(2.0 * n, n)
                 };
-                let first = self.at_once(p, Work::copy(n), touched);
+                let first = self.at_once(p, Volume::copy(n), touched);
                 let flags = 2.0 * self.flag() * Self::parts(n);
-                first + k * (flags + self.at_once(p, work, touched)) + self.guests(n)
+                first + k * (flags + self.at_once(p, work, touched)) + self.extra_ranks(n)
             }
         }
     }
@@ -110,61 +112,66 @@ impl Costs {
     fn bruck(&self, form: Form, n: f64) -> f64 {
         let (p, k, touched) = (self.p, self.rounds(), 2.0 * self.p * n);
         let flags = 2.0 * self.flag() * Self::parts(n);
-        let combine = self.at_once(p, Work::combine(2.0 * n, n), touched);
-        let copy = self.at_once(p, Work::copy(n), touched);
+        let combine = self.at_once(p, Volume::combine(2.0 * n, n), touched);
+        let copy = self.at_once(p, Volume::copy(n), touched);
         let copies = match form {
-            // From the second round on the result goes by way of a buffer.
+            // From the second round on, the result goes through a buffer.
             Form::Direct => k - 1.0,
             Form::PutGet => k,
         };
-        k * (flags + combine) + copies * copy + self.guests(n)
+        k * (flags + combine) + copies * copy + self.extra_ranks(n)
     }
 
     fn rabenseifner(&self, form: Form, n: f64) -> f64 {
         let (p, k, touched) = (self.p, self.rounds(), 2.0 * self.p * n);
-        // What is left after all rounds of halving, and the sum of the halves before.
+        // Bytes left after all rounds of halving.
         let last = n / k.exp2();
         let flags = 2.0 * k * self.flag();
         let (rounds, work, middle) = match form {
             Form::Direct => {
                 let halves = n - 2.0 * last;
-                let work = Work {
+                let work = Volume {
                     copied: halves,
-                    ..Work::combine(2.0 * halves, halves)
+                    ..Volume::combine(2.0 * halves, halves)
                 };
                 // The last round of halving is done for both of a pair.
                 (1.0, work, self.pairs(2.0 * last))
             }
             Form::PutGet => {
                 let halves = n - last;
-                let work = Work {
+                let work = Volume {
                     copied: 2.0 * halves,
-                    ..Work::combine(2.0 * halves, halves)
+                    ..Volume::combine(2.0 * halves, halves)
                 };
                 (Self::parts(n), work, 0.0)
             }
         };
-        flags * rounds + self.at_once(p, work, touched) + middle + self.guests(n)
+        flags * rounds + self.at_once(p, work, touched) + middle + self.extra_ranks(n)
     }
 
+    /// A prefix sum of `n` bytes.
     pub(super) fn scan(&self, algorithm: Algorithm, n: f64) -> f64 {
         let (p, touched) = (self.p, 2.0 * self.p * n);
-        // Where all have a core, the last member's p sources decide; else the sum of all.
-        let sources = if self.shared { (p + 1.0) / 2.0 } else { p };
-        let own = self.at_once(p, Work::combine(sources * n, n), touched);
+        // With a core for each, the last member's p sources decide; else the sum over all.
+        let sources = if self.oversubscribed {
+            (p + 1.0) / 2.0
+        } else {
+            p
+        };
+        let own = self.at_once(p, Volume::combine(sources * n, n), touched);
         match algorithm {
             Algorithm::Eager => {
-                let shown = self.at_once(p, Work::copy(n), touched);
-                self.sync + shown + self.fetched(p, sources - 1.0, n) + own
+                let shown = self.at_once(p, Volume::copy(n), touched);
+                self.sync + shown + self.fetch(p, sources - 1.0, n) + own
             }
-            Algorithm::Pull => 2.0 * self.sync + own + self.reached(p, sources),
+            Algorithm::Pull => 2.0 * self.sync + own + self.first_access(p, sources),
             // Each partial sum is combined in a buffer, then copied.
             _ => {
-                let work = Work {
+                let work = Volume {
                     copied: p * n,
-                    ..Work::combine(2.0 * p * n, p * n)
+                    ..Volume::combine(2.0 * p * n, p * n)
                 };
-                self.shared_out(work, Pieces::of(n), 2.0 * p, touched)
+                self.shared_work(work, Shares::of(n), 2.0 * p, touched)
             }
         }
     }

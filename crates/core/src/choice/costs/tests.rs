@@ -41,7 +41,7 @@ fn times_are_positive_and_grow() {
                     let least = match (collective, choice.algorithm) {
                         // The root of small ones looks at all members' counts.
                         (Collective::Broadcast, Algorithm::Eager) => 0.0,
-                        // Work on demand ends at one size for all, which is late for many cores.
+                        // Volume on demand ends at one size for all, which is late for many cores.
                         _ if members > cores => 0.5,
                         _ => 0.999,
                     };

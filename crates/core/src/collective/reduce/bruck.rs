@@ -1,25 +1,26 @@
-//! Bruck's exchange: in round k, each corner adds the partial result of the corner 2^k ahead,
-//! so everybody's window of members doubles (Bruck et al., "Efficient Algorithms for All-to-All
+//! Bruck's exchange: in round k, each vertex adds the partial result of the vertex 2^k ahead, so
+//! that its window of members doubles (Bruck et al., "Efficient Algorithms for All-to-All
 //! Communications in Multiport Message-Passing Systems", 1997; T as for recursive doubling).
 //!
-//! The windows begin at each member itself, so the members combine in different orders: sums
+//! Each member's window begins at the member itself, so members combine in different orders: sums
 //! of floating-point numbers may differ between PEs in the last bits.
 
-use super::{Reduction, lane};
-use crate::collective::cube::{Cube, Role};
+use super::reduction::{Reduction, lane};
+use crate::collective::hypercube::{Hypercube, Role};
 use crate::collective::scratch::with_scratch;
-use crate::group::{Epoch, Places};
+use crate::group::{Epoch, MemberAddresses};
 
-/// Each reads the other's partial result where it is.
+/// Each vertex reads the other's partial result in place.
 ///
 /// # Safety
 /// That of [`super::reduce`]; the elements fit the work buffer.
 pub(super) unsafe fn direct(r: &Reduction<'_>) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises arrays of `n` elements that fit the work buffer; the other vertex
+    // is in the same round and does not write what is read.
     unsafe {
         exchange(r, |round, next| {
             let sum = r.dest.of(r.group.me);
-            // What is written must not be what the corner behind reads meanwhile.
+            // The vertex behind reads `mine` in this round, so it must not be overwritten.
             let free = !std::ptr::eq(round.mine, sum);
             let to = if free { sum } else { next };
             let theirs = round.theirs.of(round.ahead);
@@ -30,12 +31,13 @@ pub(super) unsafe fn direct(r: &Reduction<'_>) {
     }
 }
 
-/// Each gets the other's partial result into a work buffer.
+/// Each vertex gets the other's partial result into a work buffer.
 ///
 /// # Safety
 /// That of [`super::reduce`]; the elements fit the work buffer.
 pub(super) unsafe fn put_get(r: &Reduction<'_>) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises arrays of `n` elements that fit the work buffer; the other vertex
+    // is in the same round and does not write what is read.
     unsafe {
         exchange(r, |round, message| {
             r.get(message, round.theirs, round.ahead, r.n);
@@ -45,70 +47,70 @@ pub(super) unsafe fn put_get(r: &Reduction<'_>) {
     }
 }
 
-/// One round of a corner, both partial results at hand.
+/// One round of a vertex, when both partial results are ready.
 struct Round<'a> {
     epoch: &'a Epoch<'a>,
     k: usize,
     ahead: usize,
     mine: *const u8,
     /// The partial results of which `ahead`'s is to be added.
-    theirs: &'a Places<'a, u8>,
+    theirs: &'a MemberAddresses<'a, u8>,
 }
 
 impl Round<'_> {
-    /// Says that `theirs` was read, and waits until `mine` was.
+    /// Posts that `theirs` has been read, and waits until `mine` has been read.
     fn finish(&self) {
         self.epoch.post(self.ahead, lane::DONE + self.k);
         self.epoch.wait(lane::DONE + self.k);
     }
 }
 
-/// The rounds; `step` takes one, with a buffer of the size of the elements.
+/// Runs the rounds: calls `step` for each, with a buffer of the size of the elements.
 ///
 /// # Safety
 /// That of [`super::reduce`]; the elements fit the work buffer.
 unsafe fn exchange(r: &Reduction<'_>, step: impl Fn(Round<'_>, *mut u8)) {
     let (me, n) = (r.group.me, r.n);
-    let cube = Cube::of(r.group.size);
+    let cube = Hypercube::of(r.group.size);
     let epoch = r.group.epoch();
-    let (number, guest) = match cube.role(me) {
-        Role::Guest { host } => {
-            epoch.post(host, lane::FOLD);
+    let (number, extra) = match cube.role(me) {
+        Role::Extra { proxy } => {
+            epoch.post(proxy, lane::FOLD);
             epoch.wait(lane::UNFOLD);
             return;
         }
-        Role::Corner { number, guest } => (number, guest),
+        Role::Vertex { number, extra } => (number, extra),
     };
-    // The caller's promise makes all of it valid; a member's arrays are another's to read from its
-    // post of FOLD or READY until that one's post of DONE or UNFOLD.
-    if let Some(guest) = guest {
+    // The caller promises arrays of `n` elements on every member. Another member may read a member's
+    // arrays from the owner's post of FOLD or READY until the reader's post of DONE or UNFOLD.
+    if let Some(extra) = extra {
         epoch.wait(lane::FOLD);
         let (mine, sum) = (r.source.of(me), r.dest.of(me));
         // SAFETY: see the comment above the rounds; the work buffer has room.
         unsafe {
-            if r.group.is_near() {
-                r.combine(sum, mine, r.source.of(guest), n);
+            if r.group.is_local() {
+                r.combine(sum, mine, r.source.of(extra), n);
             } else {
                 with_scratch(|message| {
-                    r.get(message, &r.source, guest, n);
+                    r.get(message, &r.source, extra, n);
                     r.combine(sum, mine, message, n);
                 });
             }
         }
     }
-    let corners = 1 << cube.rounds;
+    let vertices = 1 << cube.rounds;
     with_scratch(|buffer| {
         for k in 0..cube.rounds {
-            let partial = |corner| {
-                if k == 0 && !cube.hosts(corner) {
+            let partial = |vertex| {
+                if k == 0 && !cube.has_extra(vertex) {
                     &r.source
                 } else {
                     &r.dest
                 }
             };
-            let other = (number + (1 << k)) % corners;
+            let other = (number + (1 << k)) % vertices;
             let ahead = cube.member(other);
-            let behind = cube.member((number + corners - (1 << k)) % corners);
+            let behind = cube.member((number + vertices - (1 << k)) % vertices);
             epoch.post(behind, lane::READY + k);
             epoch.wait(lane::READY + k);
             let round = Round {
@@ -121,9 +123,9 @@ unsafe fn exchange(r: &Reduction<'_>, step: impl Fn(Round<'_>, *mut u8)) {
             step(round, buffer);
         }
     });
-    if let Some(guest) = guest {
+    if let Some(extra) = extra {
         // SAFETY: see the comment above the rounds.
-        unsafe { r.put(&r.dest, guest, r.dest.of(me), n) };
-        epoch.post(guest, lane::UNFOLD);
+        unsafe { r.put(&r.dest, extra, r.dest.of(me), n) };
+        epoch.post(extra, lane::UNFOLD);
     }
 }

@@ -1,65 +1,38 @@
 //! Reductions: `dest[i] = source[i] of member 0 op … op source[i] of the last`, on every member.
 //!
-//! | name | module | who computes |
+//! | name | function or module | which members compute |
 //! |---|---|---|
-//! | eager | [`eager`] | the last to arrive for all, or each for itself |
+//! | eager | [`eager`] | the last to arrive for all, or each member for itself |
 //! | flat | [`flat`] | one member |
-//! | rd | [`recursive_doubling`] | one of each pair, or both a half |
-//! | bruck | [`bruck`] | everybody everything |
-//! | rsag | [`rabenseifner`] | everybody a part |
-//! | slices | [`slices`] | everybody a part |
+//! | rd | [`recursive_doubling`] | one of each pair, or each of the pair a half |
+//! | bruck | [`bruck`] | each member all elements |
+//! | rsag | [`rabenseifner`] | each member a part of the elements |
+//! | slices | [`slices`] | each member a part of the elements |
 //!
-//! `docs/collectives.md` says what each of them reads and writes; the tests count it.
+//! `docs/collectives.md` says what each algorithm reads and writes; the tests count it.
 //!
-//! The put/get forms are the same exchanges as a PE without access to the others' memory does
-//! them: a message is copied to a work buffer before it is used. They run between the leaders of
-//! a team's parts, by puts and gets, and on a node to be compared with, for the paper's sake.
+//! The put/get forms are the same exchanges for PEs that cannot access each other's memory: a
+//! message is copied to a work buffer before it is used. They run between the leaders of a team's
+//! node groups, by puts and gets. On a node they serve as a comparison with published results.
 //!
-//! In every algorithm the order in which operands are combined depends on the members' numbers
-//! alone: same inputs, members and algorithm, same bits. In all but bruck all members get the
-//! same bits, too.
+//! In every algorithm the order in which operands are combined depends only on the members'
+//! numbers: same inputs, members and algorithm give the same bits. In all algorithms but bruck,
+//! all members get the same bits, too.
 
 mod bruck;
-mod eager;
-mod flat;
-mod pair;
 mod rabenseifner;
 mod recursive_doubling;
-mod slices;
+mod reduction;
 #[cfg(test)]
 mod tests;
 
-use std::ops::Range;
-
-use super::scratch::SCRATCH;
+use super::scratch::with_scratch;
+use super::slices_of;
 use crate::choice::{Algorithm, Collective, EAGER, Form};
-use crate::group::{Group, Places};
-use crate::kernel::{Dests, Sources};
-use crate::kernel::{Operation, Reduce};
-
-/// Lanes of a reduction: one per round and purpose (see [`crate::group::Epoch`]).
-mod lane {
-    /// Round k: "my values are ready".
-    pub(super) const READY: usize = 0;
-    /// Round k: "I have done my part with yours".
-    pub(super) const DONE: usize = 12;
-    /// To and from a guest: "my values are ready".
-    pub(super) const FOLD: usize = 24;
-    /// From a guest: "my part of the folding is done".
-    pub(super) const FOLDED: usize = 25;
-    /// To a guest: "the result is there".
-    pub(super) const UNFOLD: usize = 26;
-}
-
-/// One call, or a part of its elements. Arrays are bytes here, counts are elements.
-struct Reduction<'a> {
-    group: &'a Group<'a>,
-    dest: Places<'a, u8>,
-    source: Places<'a, u8>,
-    /// Elements.
-    n: usize,
-    op: &'static Operation,
-}
+use crate::group::{Group, MemberAddresses};
+use crate::job::region::SMALL;
+use crate::kernel::{self, Operator, Reduce};
+use reduction::Reduction;
 
 /// Reduces `n` elements.
 ///
@@ -68,12 +41,12 @@ struct Reduction<'a> {
 /// same or do not overlap.
 pub unsafe fn reduce<T: Reduce<Op>, Op>(
     group: &Group<'_>,
-    dest: Places<'_, T>,
-    source: Places<'_, T>,
+    dest: MemberAddresses<'_, T>,
+    source: MemberAddresses<'_, T>,
     n: usize,
 ) {
-    let op = Operation::of::<T, Op>();
-    // SAFETY: the caller's promise.
+    let op = Operator::of::<T, Op>();
+    // SAFETY: the caller promises aligned arrays of `n` elements, the same or not overlapping.
     unsafe { reduce_bytes(group, dest.bytes(), source.bytes(), n, op) };
 }
 
@@ -83,10 +56,10 @@ pub unsafe fn reduce<T: Reduce<Op>, Op>(
 /// As for `reduce`.
 pub(super) unsafe fn reduce_bytes<'a>(
     group: &'a Group<'a>,
-    dest: Places<'a, u8>,
-    source: Places<'a, u8>,
+    dest: MemberAddresses<'a, u8>,
+    source: MemberAddresses<'a, u8>,
     n: usize,
-    op: &'static Operation,
+    op: &'static Operator,
 ) {
     let r = Reduction {
         group,
@@ -97,7 +70,7 @@ pub(super) unsafe fn reduce_bytes<'a>(
     };
     let bytes = n * op.size;
     if group.size == 1 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises arrays of `n` elements, the same or not overlapping.
         return unsafe { r.copy(r.dest.of(0), r.source.of(0), n) };
     }
     if n == 0 {
@@ -105,131 +78,138 @@ pub(super) unsafe fn reduce_bytes<'a>(
     }
     let choice = group.choose(Collective::Reduce, bytes);
     let is_direct = choice.form == Form::Direct;
-    let pairwise_differs = group.reproducible && !op.any_order;
-    // SAFETY: the caller's promise.
+    let order_matters = group.reproducible && !op.any_order;
+    // SAFETY: the caller promises aligned arrays of `n` elements on every member, the same or not
+    // overlapping; each algorithm gets only lengths that it takes.
     unsafe {
         match choice.algorithm {
-            Algorithm::Eager if bytes <= EAGER => eager::reduce(&r),
-            _ if pairwise_differs => slices::reduce(&r),
-            Algorithm::Flat if is_direct => flat::direct(&r),
-            Algorithm::Flat => flat::put_get(&r),
+            Algorithm::Eager if bytes <= EAGER => eager(&r),
+            _ if order_matters => slices(&r),
+            Algorithm::Flat if is_direct => flat(&r),
+            Algorithm::Flat => flat_put_get(&r),
             Algorithm::RecursiveDoubling
-                if bytes <= group.lane_bytes() && (is_direct || !group.is_near()) =>
+                if bytes <= group.lane_bytes() && (is_direct || !group.is_local()) =>
             {
                 recursive_doubling::in_lanes(&r);
             }
             Algorithm::RecursiveDoubling if is_direct => recursive_doubling::direct(&r),
-            Algorithm::RecursiveDoubling if group.has_landing() => {
-                recursive_doubling::in_messages(&r);
+            Algorithm::RecursiveDoubling if group.has_rendezvous() => {
+                recursive_doubling::by_rendezvous(&r);
             }
             Algorithm::RecursiveDoubling => r.in_segments(recursive_doubling::put_get),
             Algorithm::Bruck if is_direct => r.in_segments(bruck::direct),
             Algorithm::Bruck => r.in_segments(bruck::put_get),
             Algorithm::Rabenseifner if is_direct => rabenseifner::direct(&r),
             Algorithm::Rabenseifner => r.in_segments(rabenseifner::put_get),
-            _ => slices::reduce(&r),
+            _ => slices(&r),
         }
     }
 }
 
-impl<'a> Reduction<'a> {
-    /// The same reduction, of some of the elements only.
-    fn part(&self, elements: Range<usize>) -> Self {
-        Self {
-            group: self.group,
-            dest: self.dest.from(elements.start * self.op.size),
-            source: self.source.from(elements.start * self.op.size),
-            n: elements.len(),
-            op: self.op,
+/// A small reduction with one synchronisation: each member copies its values to library memory, so
+/// its source may be reused at once and its destination has no other writer.
+///
+/// # Safety
+/// That of [`reduce`]; the values fit the eager buffer.
+unsafe fn eager(r: &Reduction<'_>) {
+    let (me, size, n) = (r.group.me, r.group.size, r.n);
+    let (dest, source) = (r.dest.of(me), r.source.of(me));
+    let epoch = r.group.epoch();
+    if r.group.has_central_barrier() && n * r.op.size <= SMALL {
+        // Each further page that a PE touches costs a page-table walk whenever the PE is scheduled,
+        // so a few bytes go on cache lines that are read anyway.
+        let contribution = |m: usize| epoch.contribution(m).cast_const();
+        // SAFETY: the caller promises `n` elements at `source` and `dest`; the buffers have room for
+        // them. The last member to arrive reads contributions that were written before their
+        // owners arrived, and all members read its result before they arrive again.
+        unsafe {
+            r.copy(epoch.contribution(me), source, n);
+            epoch.synchronise_with(|| {
+                r.fold((&|_| epoch.result(), 1), (&contribution, size), n, false)
+            });
+            r.copy(dest, epoch.result(), n);
         }
+        return;
     }
-
-    /// Parts of the elements that fit the work buffer.
-    fn segments(&self) -> impl Iterator<Item = Self> + '_ {
-        self.parts_of(SCRATCH)
-    }
-
-    /// Parts of the elements of at most so many bytes.
-    fn parts_of(&self, bytes: usize) -> impl Iterator<Item = Self> + '_ {
-        let step = bytes / self.op.size;
-        let starts = (0..self.n).step_by(step);
-        starts.map(move |start| self.part(start..self.n.min(start + step)))
-    }
-
-    /// Runs `algorithm` on parts that fit the work buffer, one after the other.
-    ///
-    /// # Safety
-    /// That of `algorithm`.
-    unsafe fn in_segments(&self, algorithm: unsafe fn(&Reduction<'a>)) {
-        for part in self.segments() {
-            // SAFETY: the caller's promise.
-            unsafe { algorithm(&part) };
-        }
-    }
-
-    /// `dest[i] = a[i] op b[i]` for `n` elements.
-    ///
-    /// # Safety
-    /// That of [`Reduce::combine`].
-    #[inline]
-    unsafe fn combine(&self, dest: *mut u8, a: *const u8, b: *const u8, n: usize) {
-        let bytes = n * self.op.size;
-        self.group.traffic().moved(2 * bytes, bytes);
-        // SAFETY: the caller's promise.
-        unsafe { (self.op.combine)(dest, a, b, n) };
-    }
-
-    /// Reduces so many sources to so many destinations, in order.
-    ///
-    /// # Safety
-    /// That of [`Reduce::fold`].
-    #[inline]
-    unsafe fn fold(
-        &self,
-        dests: Dests<'_, u8>,
-        sources: Sources<'_, u8>,
-        n: usize,
-        streaming: bool,
-    ) {
-        let bytes = n * self.op.size;
-        let (read, written) = (sources.1 * bytes, dests.1 * bytes);
-        self.group.traffic().moved(read, written);
-        let fold = if self.group.reproducible {
-            self.op.fold_exact
+    let buffer = |m: usize| epoch.eager(m).cast_const();
+    // SAFETY: the caller promises `n` elements at `dest` and `source`, and that they fit the eager
+    // buffers, which are aligned, and read only after all members have written theirs (see
+    // `Epoch::eager`).
+    unsafe {
+        epoch.write_eager(source, n * r.op.size);
+        if r.group.has_central_barrier() {
+            // Before the others go on, the last member to arrive alone uses all buffers.
+            epoch.synchronise_with(|| {
+                r.fold((&|_| epoch.eager(0), 1), (&buffer, size), n, false);
+            });
+            r.copy(dest, buffer(0), n);
         } else {
-            self.op.fold
-        };
-        // SAFETY: the caller's promise.
-        unsafe { fold(dests, sources, n, streaming) };
+            epoch.synchronise();
+            r.fold((&|_| dest, 1), (&buffer, size), n, false);
+        }
     }
+}
 
-    /// Copies `n` elements of a member's copy of `from`.
-    ///
-    /// # Safety
-    /// As for [`copy`](Self::copy).
-    #[inline]
-    unsafe fn get(&self, to: *mut u8, from: &Places<'_, u8>, member: usize, n: usize) {
-        // SAFETY: the caller's promise.
-        unsafe { self.group.get(to, from, member, n * self.op.size) };
-    }
+/// The flat tree: one member reads every source and writes every destination (Namashivayam et al.:
+/// T = p·alpha + 2n(p - 1)·beta + n(p - 1)·gamma). With the central barrier and small arrays, that
+/// is the last member to arrive, otherwise member 0.
+///
+/// # Safety
+/// That of [`reduce`].
+unsafe fn flat(r: &Reduction<'_>) {
+    let size = r.group.size;
+    let bytes = 2 * size * r.n * r.op.size;
+    r.group.run_on_one(0, bytes, || {
+        let (dest, source) = (|m| r.dest.of(m), |m| r.source.of(m).cast_const());
+        // SAFETY: the caller promises arrays of `n` elements on every member; all members have
+        // entered and only one works.
+        unsafe { r.fold((&dest, size), (&source, size), r.n, false) };
+    });
+}
 
-    /// Copies `n` elements to a member's copy of `to`.
-    ///
-    /// # Safety
-    /// As for [`copy`](Self::copy).
-    #[inline]
-    unsafe fn put(&self, to: &Places<'_, u8>, member: usize, from: *const u8, n: usize) {
-        // SAFETY: the caller's promise.
-        unsafe { self.group.put(to, member, from, n * self.op.size) };
+/// Member 0 gets every source, and puts the result to every destination.
+///
+/// # Safety
+/// That of [`reduce`].
+unsafe fn flat_put_get(r: &Reduction<'_>) {
+    r.group.sync();
+    if r.group.me == 0 {
+        with_scratch(|message| {
+            for r in r.segments() {
+                let (sum, n) = (r.dest.of(0), r.n);
+                // SAFETY: the caller promises arrays of `n` elements on every member; the buffer has
+                // room for a segment, and between the synchronisations only member 0 works.
+                unsafe {
+                    r.copy(sum, r.source.of(0), n);
+                    for member in 1..r.group.size {
+                        r.get(message, &r.source, member, n);
+                        r.combine(sum, sum, message, n);
+                    }
+                    for member in 1..r.group.size {
+                        r.put(&r.dest, member, sum, n);
+                    }
+                }
+            }
+        });
     }
+    r.group.leave();
+}
 
-    /// Copies `n` elements, unless they are there already.
-    ///
-    /// # Safety
-    /// Both places are valid for `n` elements; they are the same or do not overlap.
-    #[inline]
-    unsafe fn copy(&self, dest: *mut u8, source: *const u8, n: usize) {
-        // SAFETY: the caller's promise.
-        unsafe { super::copy(self.group, dest, source, n * self.op.size) };
-    }
+/// Each member reduces its own slice of the elements from all sources to all destinations. All
+/// members together read p·n bytes and write p·n, the fewest possible, and each cache line has one
+/// writer.
+///
+/// # Safety
+/// That of [`reduce`].
+unsafe fn slices(r: &Reduction<'_>) {
+    let size = r.group.size;
+    let streaming = kernel::streaming_pays(2 * size * r.n * r.op.size);
+    let work = slices_of(r.group, r.n, r.op.size, 2 * size);
+    r.group.share_work(work, |part| {
+        let r = r.part(part);
+        let (dest, source) = (|m| r.dest.of(m), |m| r.source.of(m).cast_const());
+        // SAFETY: the caller promises arrays of `n` elements on every member; all members have
+        // entered, and no other member reads or writes these elements.
+        unsafe { r.fold((&dest, size), (&source, size), r.n, streaming) };
+    });
 }

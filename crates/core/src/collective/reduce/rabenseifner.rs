@@ -1,163 +1,164 @@
 //! Rabenseifner's algorithm: a reduce-scatter by recursive halving, then an all-gather by
 //! recursive doubling (T = 2·lg p·alpha + 2·(p - 1)/p·n·beta + (p - 1)/p·n·gamma).
 //!
-//! Why pushing in the all-gather needs no further flags: the part that a corner pushes to its
-//! partner of a round is the half that it took over from that partner in the halving, when it
-//! was the only one to read it there.
+//! Puts in the all-gather need no further flags: the part that a vertex puts to its partner of a
+//! round is the half that it took over from that partner in the halving, and since then no other
+//! member has read that half there.
 
 use std::ops::Range;
 
-use super::pair::Pair;
-use super::{Reduction, lane};
-use crate::collective::cube::{Cube, Role};
+use super::reduction::{Pair, Reduction, lane};
 use crate::collective::halves;
+use crate::collective::hypercube::{Hypercube, Role};
 use crate::collective::scratch::with_scratch;
-use crate::group::{Epoch, Places};
+use crate::group::{Epoch, MemberAddresses};
 use crate::job::region::MAX_PES;
 
 /// Most rounds of halving.
 const ROUNDS: usize = MAX_PES.ilog2() as usize;
 
-/// A corner's way through the halving.
-struct Corner<'a> {
+/// The state of a vertex in the halving.
+struct Vertex<'a> {
     r: &'a Reduction<'a>,
     epoch: Epoch<'a>,
-    cube: Cube,
+    cube: Hypercube,
     number: usize,
-    /// The elements it has to do with before each round, and after the last.
+    /// The elements that it works on before each round, and after the last.
     ranges: [(usize, usize); ROUNDS + 1],
 }
 
-/// Halving reads the partner's half where it is. The last round of it and the first of the
-/// all-gather are one: what both of a pair have left is reduced to both (see [`Pair`]).
+/// The halving reads the partner's half in place. Its last round and the first round of the
+/// all-gather are one: a pair reduces the elements that it has left to both members (see [`Pair`]).
 ///
 /// # Safety
 /// That of [`super::reduce`].
 pub(super) unsafe fn direct(r: &Reduction<'_>) {
     let me = r.group.me;
-    let cube = Cube::of(r.group.size);
+    let cube = Hypercube::of(r.group.size);
     let epoch = r.group.epoch();
-    // The caller's promise makes all of it valid; a member's arrays are another's to use between the
-    // posts; the two of a pair work on different elements.
+    // The caller promises arrays of `n` elements on every member. Another member may use a member's
+    // arrays between the posts; the two members of a pair work on different elements.
     match cube.role(me) {
-        Role::Guest { host } => {
+        Role::Extra { proxy } => {
             let upper = halves(0..r.n, r.op.size).1;
-            epoch.post(host, lane::FOLD);
+            epoch.post(proxy, lane::FOLD);
             epoch.wait(lane::FOLD);
             // SAFETY: see the comment above the roles.
-            unsafe { fold_part(r, host, me, upper) };
-            epoch.post(host, lane::FOLDED);
+            unsafe { fold_part(r, proxy, me, upper) };
+            epoch.post(proxy, lane::FOLDED);
             epoch.wait(lane::UNFOLD);
         }
-        Role::Corner { number, guest } => {
-            let mut corner = Corner::new(r, epoch, cube, number);
-            if let Some(guest) = guest {
+        Role::Vertex { number, extra } => {
+            let mut vertex = Vertex::new(r, epoch, cube, number);
+            if let Some(extra) = extra {
                 let lower = halves(0..r.n, r.op.size).0;
-                corner.epoch.post(guest, lane::FOLD);
-                corner.epoch.wait(lane::FOLD);
+                vertex.epoch.post(extra, lane::FOLD);
+                vertex.epoch.wait(lane::FOLD);
                 // SAFETY: see the comment above the roles.
-                unsafe { fold_part(r, me, guest, lower) };
-                corner.epoch.wait(lane::FOLDED);
+                unsafe { fold_part(r, me, extra, lower) };
+                vertex.epoch.wait(lane::FOLDED);
             }
             // SAFETY: see the comment above the roles.
             unsafe {
                 for round in 0..cube.rounds - 1 {
-                    let half = corner.halve(round);
-                    half.combine(r, half.places.of(half.partner));
+                    let half = vertex.halve(round);
+                    half.combine(r, half.partials.of(half.partner));
                 }
-                corner.middle();
-                corner.gather(cube.rounds - 1);
+                vertex.middle();
+                vertex.gather(cube.rounds - 1);
             }
-            if let Some(guest) = guest {
+            if let Some(extra) = extra {
                 // SAFETY: see the comment above the roles.
-                unsafe { r.copy(r.dest.of(guest), r.dest.of(me), r.n) };
-                corner.epoch.post(guest, lane::UNFOLD);
+                unsafe { r.copy(r.dest.of(extra), r.dest.of(me), r.n) };
+                vertex.epoch.post(extra, lane::UNFOLD);
             }
         }
     }
 }
 
-/// Each gets the partner's half into a work buffer, and all rounds are done.
+/// Each vertex gets the partner's half into a work buffer. No rounds are merged.
 ///
 /// # Safety
 /// That of [`super::reduce`]; the elements fit the work buffer.
 pub(super) unsafe fn put_get(r: &Reduction<'_>) {
     let me = r.group.me;
-    let cube = Cube::of(r.group.size);
+    let cube = Hypercube::of(r.group.size);
     let epoch = r.group.epoch();
-    let (number, guest) = match cube.role(me) {
-        Role::Guest { host } => {
-            epoch.post(host, lane::FOLD);
+    let (number, extra) = match cube.role(me) {
+        Role::Extra { proxy } => {
+            epoch.post(proxy, lane::FOLD);
             epoch.wait(lane::UNFOLD);
             return;
         }
-        Role::Corner { number, guest } => (number, guest),
+        Role::Vertex { number, extra } => (number, extra),
     };
-    let mut corner = Corner::new(r, epoch, cube, number);
+    let mut vertex = Vertex::new(r, epoch, cube, number);
     with_scratch(|message| {
-        // SAFETY: the caller's promise, and as in the direct form; the buffer has room.
+        // SAFETY: the caller promises arrays of `n` elements on every member, which fit the work
+        // buffer; other members use them between the posts, as in the direct form.
         unsafe {
-            if let Some(guest) = guest {
-                corner.epoch.wait(lane::FOLD);
-                r.get(message, &r.source, guest, r.n);
+            if let Some(extra) = extra {
+                vertex.epoch.wait(lane::FOLD);
+                r.get(message, &r.source, extra, r.n);
                 r.combine(r.dest.of(me), r.source.of(me), message, r.n);
             }
             for round in 0..cube.rounds {
-                let half = corner.halve(round);
-                r.get(message, &half.places, half.partner, half.n);
+                let half = vertex.halve(round);
+                r.get(message, &half.partials, half.partner, half.n);
                 half.combine(r, message);
             }
-            corner.gather(cube.rounds);
-            if let Some(guest) = guest {
-                r.put(&r.dest, guest, r.dest.of(me), r.n);
-                corner.epoch.post(guest, lane::UNFOLD);
+            vertex.gather(cube.rounds);
+            if let Some(extra) = extra {
+                r.put(&r.dest, extra, r.dest.of(me), r.n);
+                vertex.epoch.post(extra, lane::UNFOLD);
             }
         }
     });
 }
 
-/// A part of the host's and its guest's sources, reduced to the host's destination.
+/// Reduces a part of the sources of a proxy and its extra rank to the proxy's destination.
 ///
 /// # Safety
-/// Both members are ready, and nobody else works on this part.
-unsafe fn fold_part(r: &Reduction<'_>, host: usize, guest: usize, part: Range<usize>) {
+/// Both members are ready, and no other member works on this part.
+unsafe fn fold_part(r: &Reduction<'_>, proxy: usize, extra: usize, part: Range<usize>) {
     let r = r.part(part);
-    let (a, b) = (r.source.of(host), r.source.of(guest));
-    // SAFETY: the caller's promise.
-    unsafe { r.combine(r.dest.of(host), a, b, r.n) };
+    let (a, b) = (r.source.of(proxy), r.source.of(extra));
+    // SAFETY: the caller promises that both members are ready and no other one works on this part.
+    unsafe { r.combine(r.dest.of(proxy), a, b, r.n) };
 }
 
-/// One corner's part of a round of halving.
+/// One vertex's part of a round of halving.
 struct Half<'a> {
     dest: *mut u8,
     mine: *const u8,
-    /// The partial results of which the partner's is to be added.
-    places: Places<'a, u8>,
-    /// The other corner's member.
+    /// The partial results, of which the partner's is to be added.
+    partials: MemberAddresses<'a, u8>,
+    /// The other vertex's member.
     partner: usize,
-    /// Whether this corner comes before its partner.
+    /// Whether this vertex comes before its partner.
     is_left: bool,
     n: usize,
 }
 
 impl Half<'_> {
-    /// Combines what this corner has with what its partner has, which is at `theirs`.
+    /// Combines this vertex's partial result with its partner's, which is at `theirs`.
     ///
     /// # Safety
-    /// `theirs` is valid for the elements.
+    /// `theirs` is readable for the elements.
     unsafe fn combine(&self, r: &Reduction<'_>, theirs: *const u8) {
         let (a, b) = if self.is_left {
             (self.mine, theirs)
         } else {
             (theirs, self.mine)
         };
-        // SAFETY: the caller's promise; both partners are ready, each for its half.
+        // SAFETY: the caller promises readable elements at `theirs`; both partners are ready, each
+        // for its half.
         unsafe { r.combine(self.dest, a, b, self.n) };
     }
 }
 
-impl<'a> Corner<'a> {
-    fn new(r: &'a Reduction<'a>, epoch: Epoch<'a>, cube: Cube, number: usize) -> Self {
+impl<'a> Vertex<'a> {
+    fn new(r: &'a Reduction<'a>, epoch: Epoch<'a>, cube: Hypercube, number: usize) -> Self {
         Self {
             r,
             epoch,
@@ -167,15 +168,15 @@ impl<'a> Corner<'a> {
         }
     }
 
-    /// The partner of a round of the halving: the corner that differs in one bit, the highest
+    /// The partner of a round of the halving: the vertex that differs in one bit, the highest
     /// first.
     fn partner(&self, round: usize) -> usize {
         self.number ^ 1 << (self.cube.rounds - 1 - round)
     }
 
-    /// What a corner has before a round: its source, or what it made of it.
-    fn partial(&self, round: usize, number: usize) -> Places<'a, u8> {
-        if round == 0 && !self.cube.hosts(number) {
+    /// The partial result of a vertex before a round: its source, or in later rounds its dest.
+    fn partial(&self, round: usize, number: usize) -> MemberAddresses<'a, u8> {
+        if round == 0 && !self.cube.has_extra(number) {
             self.r.source
         } else {
             self.r.dest
@@ -200,7 +201,7 @@ impl<'a> Corner<'a> {
                 .partial(round, self.number)
                 .from(at)
                 .of(self.r.group.me),
-            places: self.partial(round, partner).from(at),
+            partials: self.partial(round, partner).from(at),
             partner: member,
             is_left,
             n: part.len(),
@@ -231,12 +232,12 @@ impl<'a> Corner<'a> {
             },
             dests: [self.r.dest.of(self.r.group.me), self.r.dest.of(member)],
         };
-        // SAFETY: the two alone have to do with these elements of theirs.
+        // SAFETY: in this round only the two members of the pair use these elements of their arrays.
         unsafe { pair.reduce(self.r, &self.epoch, round, start..end) };
     }
 
-    /// The all-gather back through the first `rounds` rounds: pushes what this corner has to
-    /// the partner, who pushes the other half.
+    /// The all-gather back through the first `rounds` rounds: puts this vertex's elements to the
+    /// partner, which puts the other half.
     ///
     /// # Safety
     /// The halving is done.
@@ -247,7 +248,8 @@ impl<'a> Corner<'a> {
             let (start, end) = self.ranges[round + 1];
             let part = r.part(start..end);
             let from = part.dest.of(r.group.me);
-            // SAFETY: see the module.
+            // SAFETY: the partner has the same arrays and does not read these elements (see the
+            // module).
             unsafe { part.put(&part.dest, member, from, part.n) };
             self.epoch.post(member, lane::DONE + round);
             self.epoch.wait(lane::DONE + round);

@@ -1,11 +1,10 @@
-//! Recursive doubling: in round k, corners 2^k apart combine what they have; after all
-//! rounds everybody has everything (T = lg p·alpha + n·lg p·beta + n·lg p·gamma).
+//! Recursive doubling: in round k, vertices 2^k apart combine their partial results; after all
+//! rounds every vertex has the result (T = lg p·alpha + n·lg p·beta + n·lg p·gamma).
 
 use std::mem::MaybeUninit;
 
-use super::pair::Pair;
-use super::{Reduction, lane};
-use crate::collective::cube::{Cube, Role};
+use super::reduction::{Pair, Reduction, lane};
+use crate::collective::hypercube::{Hypercube, Role};
 use crate::collective::scratch::with_scratch;
 use crate::job::region::{LANDING, LANDINGS, LANE_BYTES};
 
@@ -23,27 +22,28 @@ impl Value {
     }
 }
 
-/// Values of at most [`LANE_BYTES`] bytes travel in the cache lines of the flags: a round is
-/// one line each way, and nobody touches another's arrays.
+/// Values of at most [`LANE_BYTES`] bytes travel in the cache lines of the flags: a round moves one
+/// cache line each way, and no member accesses another's arrays.
 ///
 /// # Safety
 /// That of [`super::reduce`]; the values fit a lane.
 pub(super) unsafe fn in_lanes(r: &Reduction<'_>) {
     let (me, n, bytes) = (r.group.me, r.n, r.n * r.op.size);
-    let cube = Cube::of(r.group.size);
+    let cube = Hypercube::of(r.group.size);
     let (mut mine, mut theirs) = (Value::new(), Value::new());
     let (mine, theirs) = (mine.as_mut_ptr(), theirs.as_mut_ptr());
     let epoch = r.group.epoch();
-    // SAFETY: the caller's promise for `dest` and `source`; the two values have room.
+    // SAFETY: the caller promises `n` elements at `dest` and `source`, which fit a lane and so the
+    // two values.
     unsafe {
         r.copy(mine, r.source.of(me), n);
         match cube.role(me) {
-            Role::Guest { host } => {
-                epoch.send(host, lane::FOLD, mine, bytes);
+            Role::Extra { proxy } => {
+                epoch.send(proxy, lane::FOLD, mine, bytes);
                 epoch.receive(lane::UNFOLD, mine, bytes);
             }
-            Role::Corner { number, guest } => {
-                if guest.is_some() {
+            Role::Vertex { number, extra } => {
+                if extra.is_some() {
                     epoch.receive(lane::FOLD, theirs, bytes);
                     r.combine(mine, mine, theirs, n);
                 }
@@ -57,8 +57,8 @@ pub(super) unsafe fn in_lanes(r: &Reduction<'_>) {
                         r.combine(mine, theirs, mine, n);
                     }
                 }
-                if let Some(guest) = guest {
-                    epoch.send(guest, lane::UNFOLD, mine, bytes);
+                if let Some(extra) = extra {
+                    epoch.send(extra, lane::UNFOLD, mine, bytes);
                 }
             }
         }
@@ -72,30 +72,30 @@ pub(super) unsafe fn in_lanes(r: &Reduction<'_>) {
 /// That of [`super::reduce`].
 pub(super) unsafe fn direct(r: &Reduction<'_>) {
     let (me, n) = (r.group.me, r.n);
-    let cube = Cube::of(r.group.size);
+    let cube = Hypercube::of(r.group.size);
     let epoch = r.group.epoch();
-    let (number, guest) = match cube.role(me) {
-        Role::Guest { host } => {
-            epoch.post(host, lane::FOLD);
+    let (number, extra) = match cube.role(me) {
+        Role::Extra { proxy } => {
+            epoch.post(proxy, lane::FOLD);
             epoch.wait(lane::UNFOLD);
             return;
         }
-        Role::Corner { number, guest } => (number, guest),
+        Role::Vertex { number, extra } => (number, extra),
     };
-    // The caller's promise makes all of it valid; a member's arrays are another's to use from its
-    // post of FOLD or READY until that one's post of UNFOLD or DONE.
-    if let Some(guest) = guest {
+    // The caller promises arrays of `n` elements on every member. Another member may use a member's
+    // arrays from the owner's post of FOLD or READY until the user's post of UNFOLD or DONE.
+    if let Some(extra) = extra {
         epoch.wait(lane::FOLD);
-        let (mine, theirs) = (r.source.of(me), r.source.of(guest));
+        let (mine, theirs) = (r.source.of(me), r.source.of(extra));
         // SAFETY: see the comment above the rounds.
         unsafe { r.combine(r.dest.of(me), mine, theirs, n) };
     }
     for k in 0..cube.rounds {
         let other = number ^ 1 << k;
         let partner = cube.member(other);
-        // What a corner has before round 0 is its source, unless it took in a guest's.
-        let partial = |member, corner| {
-            if k == 0 && !cube.hosts(corner) {
+        // Before round 0, the partial result of a vertex is its source, unless it is a proxy.
+        let partial = |member, vertex| {
+            if k == 0 && !cube.has_extra(vertex) {
                 r.source.of(member)
             } else {
                 r.dest.of(member)
@@ -116,38 +116,38 @@ pub(super) unsafe fn direct(r: &Reduction<'_>) {
         // SAFETY: see the comment above the rounds.
         unsafe { pair.reduce(r, &epoch, k, 0..n) };
     }
-    if let Some(guest) = guest {
+    if let Some(extra) = extra {
         // SAFETY: see the comment above the rounds.
-        unsafe { r.copy(r.dest.of(guest), r.dest.of(me), n) };
-        epoch.post(guest, lane::UNFOLD);
+        unsafe { r.copy(r.dest.of(extra), r.dest.of(me), n) };
+        epoch.post(extra, lane::UNFOLD);
     }
 }
 
-/// Each gets the other's partial result into a work buffer and combines for itself.
+/// Each vertex gets the other's partial result into a work buffer and combines for itself.
 ///
 /// # Safety
 /// That of [`super::reduce`]; the elements fit the work buffer.
 pub(super) unsafe fn put_get(r: &Reduction<'_>) {
     let (me, n) = (r.group.me, r.n);
-    let cube = Cube::of(r.group.size);
+    let cube = Hypercube::of(r.group.size);
     let epoch = r.group.epoch();
     let sum = r.dest.of(me);
-    let (number, guest) = match cube.role(me) {
-        Role::Guest { host } => {
-            epoch.post(host, lane::FOLD);
+    let (number, extra) = match cube.role(me) {
+        Role::Extra { proxy } => {
+            epoch.post(proxy, lane::FOLD);
             epoch.wait(lane::UNFOLD);
             return;
         }
-        Role::Corner { number, guest } => (number, guest),
+        Role::Vertex { number, extra } => (number, extra),
     };
     with_scratch(|message| {
-        // SAFETY: the caller's promise; the buffer has room. A member's arrays are another's
-        // to use as in the direct form.
+        // SAFETY: the caller promises arrays of `n` elements on every member, which fit the work
+        // buffer; other members use them between the posts, as in the direct form.
         unsafe {
             r.copy(sum, r.source.of(me), n);
-            if let Some(guest) = guest {
+            if let Some(extra) = extra {
                 epoch.wait(lane::FOLD);
-                r.get(message, &r.source, guest, n);
+                r.get(message, &r.source, extra, n);
                 r.combine(sum, sum, message, n);
             }
             for k in 0..cube.rounds {
@@ -163,65 +163,69 @@ pub(super) unsafe fn put_get(r: &Reduction<'_>) {
                     r.combine(sum, message, sum, n);
                 }
             }
-            if let Some(guest) = guest {
-                r.put(&r.dest, guest, sum, n);
-                epoch.post(guest, lane::UNFOLD);
+            if let Some(extra) = extra {
+                r.put(&r.dest, extra, sum, n);
+                epoch.post(extra, lane::UNFOLD);
             }
         }
     });
 }
 
-/// Each sends its partial result to the other, into the other's library memory: a round is one
-/// message each way, and nobody waits for a get.
+/// Each vertex puts its partial result to the other's rendezvous buffer: a round is one message
+/// each way, and no member waits for a get.
 ///
 /// # Safety
-/// That of [`super::reduce`]; the group has room for long messages.
-pub(super) unsafe fn in_messages(r: &Reduction<'_>) {
+/// That of [`super::reduce`]; the group has rendezvous buffers.
+pub(super) unsafe fn by_rendezvous(r: &Reduction<'_>) {
     for part in r.parts_of(LANDING) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises arrays of `n` elements and rendezvous buffers; a part fits one.
         unsafe { exchange(&part) };
     }
 }
 
+/// Reduces elements that fit a rendezvous buffer.
+///
 /// # Safety
-/// That of [`in_messages`]; the elements fit a message.
+/// That of [`by_rendezvous`]; the elements fit a rendezvous buffer.
 unsafe fn exchange(r: &Reduction<'_>) {
-    /// The message of a guest, after those of the rounds.
-    const GUEST: usize = LANDINGS - 1;
+    /// The rendezvous buffer for an extra rank, after those of the rounds.
+    const EXTRA: usize = LANDINGS - 1;
 
     let (me, n, bytes) = (r.group.me, r.n, r.n * r.op.size);
-    let cube = Cube::of(r.group.size);
+    let cube = Hypercube::of(r.group.size);
     let epoch = r.group.epoch();
     let (dest, source) = (r.dest.of(me), r.source.of(me).cast_const());
-    let (number, guest) = match cube.role(me) {
-        Role::Guest { host } => {
-            // SAFETY: the caller's promise.
-            unsafe { epoch.land(host, GUEST, lane::FOLD, source, bytes) };
+    let (number, extra) = match cube.role(me) {
+        Role::Extra { proxy } => {
+            // SAFETY: the caller promises `n` elements at `source`, which fit the buffer and do not
+            // change before `complete_puts`.
+            unsafe { epoch.put_rendezvous(proxy, EXTRA, lane::FOLD, source, bytes) };
             epoch.wait(lane::UNFOLD);
-            return epoch.settle();
+            return epoch.complete_puts();
         }
-        Role::Corner { number, guest } => (number, guest),
+        Role::Vertex { number, extra } => (number, extra),
     };
     with_scratch(|scratch| {
         let mut mine = source;
-        // SAFETY: the caller's promise; the work buffer has room. What a round sends is changed by
-        // the round after the next at the earliest, when it has been settled.
+        // SAFETY: the caller promises arrays of `n` elements; the work buffer has room for them. The
+        // source of a round's put is changed two rounds later at the earliest, after
+        // `complete_puts`.
         unsafe {
-            if guest.is_some() {
-                r.combine(dest, mine, epoch.landed(GUEST, lane::FOLD), n);
+            if extra.is_some() {
+                r.combine(dest, mine, epoch.wait_rendezvous(EXTRA, lane::FOLD), n);
                 mine = dest;
             }
             for k in 0..cube.rounds {
                 let partner = cube.member(number ^ 1 << k);
-                epoch.land(partner, k, lane::READY + k, mine, bytes);
-                let theirs = epoch.landed(k, lane::READY + k);
+                epoch.put_rendezvous(partner, k, lane::READY + k, mine, bytes);
+                let theirs = epoch.wait_rendezvous(k, lane::READY + k);
                 let to = if std::ptr::eq(mine, dest) {
                     scratch
                 } else {
                     dest
                 };
                 if k > 0 {
-                    epoch.settle();
+                    epoch.complete_puts();
                 }
                 if number & 1 << k == 0 {
                     r.combine(to, mine, theirs, n);
@@ -230,11 +234,11 @@ unsafe fn exchange(r: &Reduction<'_>) {
                 }
                 mine = to;
             }
-            epoch.settle();
+            epoch.complete_puts();
             r.copy(dest, mine, n);
-            if let Some(guest) = guest {
-                r.put(&r.dest, guest, dest, n);
-                epoch.post(guest, lane::UNFOLD);
+            if let Some(extra) = extra {
+                r.put(&r.dest, extra, dest, n);
+                epoch.post(extra, lane::UNFOLD);
             }
         }
     });

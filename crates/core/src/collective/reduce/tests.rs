@@ -2,19 +2,19 @@
 //! the bytes that each PE reads and writes against the formulas of the algorithms.
 
 use super::reduce;
-use crate::choice::{Algorithm, Choice, Collective, EAGER, Form, Plan};
+use crate::choice::{Algorithm, Choice, Collective, DecisionTable, EAGER, Form};
 use crate::group::threads::{Array, Member, run};
 use crate::kernel::Reduce;
 use crate::kernel::ops::{Max, Sum, Xor};
 
-fn plan(reduce: Choice, barrier: Choice) -> Plan {
-    Plan::fixed(Collective::Reduce, reduce).with(Collective::Barrier, barrier)
+fn decisions(reduce: Choice, barrier: Choice) -> DecisionTable {
+    DecisionTable::fixed(Collective::Reduce, reduce).with(Collective::Barrier, barrier)
 }
 
 /// One reduction by member `member`, checked; `value(m, i)` is member m's element i.
 fn check<T, Op>(
     member: &Member,
-    plan: &Plan,
+    decisions: &DecisionTable,
     (dest, source): (&Array<T>, &Array<T>),
     n: usize,
     value: impl Fn(usize, usize) -> T,
@@ -27,9 +27,16 @@ fn check<T, Op>(
         *element = value(me, i);
     }
     // SAFETY: both arrays have n elements or more per member; all members call this.
-    unsafe { reduce::<T, Op>(&member.group(plan), dest.places(me), source.places(me), n) };
+    unsafe {
+        reduce::<T, Op>(
+            &member.group(decisions),
+            dest.addresses(me),
+            source.addresses(me),
+            n,
+        )
+    };
     for i in 0..n {
-        let choice = plan.choose(Collective::Reduce, n * size_of::<T>());
+        let choice = decisions.choose(Collective::Reduce, n * size_of::<T>());
         assert_eq!(
             dest.of(me)[i],
             expected(i),
@@ -49,14 +56,14 @@ fn sums(size: usize, lengths: &[usize]) {
         for &n in lengths {
             for &choice in Collective::Reduce.choices() {
                 for &barrier in Collective::Barrier.choices() {
-                    let plan = plan(choice, barrier);
+                    let decisions = decisions(choice, barrier);
                     round += 1;
                     // Whole numbers: exact in any order.
                     let value = |m, i| (m * 3 + i % 17 + round) as f64;
                     let all = |i| (0..size).map(|m| value(m, i)).sum();
-                    check::<f64, Sum>(&member, &plan, (&b, &a), n, value, all);
+                    check::<f64, Sum>(&member, &decisions, (&b, &a), n, value, all);
                     // No synchronisation between: the next call must keep them apart itself.
-                    check::<f64, Sum>(&member, &plan, (&a, &a), n, value, all);
+                    check::<f64, Sum>(&member, &decisions, (&a, &a), n, value, all);
                 }
             }
         }
@@ -88,13 +95,13 @@ fn small_elements_and_other_operators() {
         run(size, |member| {
             for n in [1, 55, 56, 57, 63, 64, 65, 999] {
                 for &choice in Collective::Reduce.choices() {
-                    let plan = plan(choice, Collective::Barrier.choices()[n % 3]);
+                    let decisions = decisions(choice, Collective::Barrier.choices()[n % 3]);
                     let value = |m: usize, i: usize| (m * 7 + i * 5) as u8;
                     let xor = |i| (0..size).fold(0, |x, m| x ^ value(m, i));
-                    check::<u8, Xor>(&member, &plan, (&b, &a), n, value, xor);
+                    check::<u8, Xor>(&member, &decisions, (&b, &a), n, value, xor);
                     let value = |m: usize, i: usize| ((m * 31 + i) % 50) as i16 - 25;
                     let max = |i| (0..size).map(|m| value(m, i)).max().unwrap();
-                    check::<i16, Max>(&member, &plan, (&d, &c), n, value, max);
+                    check::<i16, Max>(&member, &decisions, (&d, &c), n, value, max);
                 }
             }
         });
@@ -118,7 +125,7 @@ fn same_algorithm_same_bits_on_every_member_and_in_every_run() {
                         for (i, x) in a.of(me).iter_mut().enumerate() {
                             *x = value(me, i);
                         }
-                        let plan = plan(choice, Collective::Barrier.choices()[0]);
+                        let decisions = decisions(choice, Collective::Barrier.choices()[0]);
                         let n = if choice.algorithm == Algorithm::Eager {
                             EAGER / 8
                         } else {
@@ -126,7 +133,12 @@ fn same_algorithm_same_bits_on_every_member_and_in_every_run() {
                         };
                         // SAFETY: the arrays are long enough; all members call this.
                         unsafe {
-                            reduce::<f64, Sum>(&member.group(&plan), b.places(me), a.places(me), n);
+                            reduce::<f64, Sum>(
+                                &member.group(&decisions),
+                                b.addresses(me),
+                                a.addresses(me),
+                                n,
+                            );
                         }
                     });
                     let bits = |m: usize| b.of(m).iter().map(|x| x.to_bits()).collect::<Vec<_>>();
@@ -149,10 +161,10 @@ fn traffic(size: usize, n: usize, choice: Choice, barrier: Algorithm) -> Vec<(us
     let (a, b) = (Array::<f64>::new(size, n), Array::<f64>::new(size, n));
     let counted: Vec<_> = (0..size).map(|_| std::sync::Mutex::new((0, 0))).collect();
     run(size, |member| {
-        let plan = plan(choice, Choice::direct(barrier));
-        let group = member.group(&plan);
+        let decisions = decisions(choice, Choice::direct(barrier));
+        let group = member.group(&decisions);
         // SAFETY: the arrays are long enough; all members call this.
-        unsafe { reduce::<f64, Sum>(&group, b.places(member.me), a.places(member.me), n) };
+        unsafe { reduce::<f64, Sum>(&group, b.addresses(member.me), a.addresses(member.me), n) };
         *counted[member.me].lock().unwrap() = group.traffic().total();
     });
     counted

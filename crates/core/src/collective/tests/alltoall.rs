@@ -21,7 +21,7 @@ fn blocks(call: &Call, group: &Group<'_>, bytes: usize) -> (Vec<u8>, Vec<u8>) {
 pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &Call) {
     let (mine, result) = blocks(call, group, call.bytes);
     arrays.prepare(call, group.me, &mine);
-    let (dest, source) = arrays.places(call, group.me);
+    let (dest, source) = arrays.addresses(call, group.me);
     // SAFETY: the arrays are long enough; all members call this.
     unsafe { alltoall(group, dest, source, call.bytes) };
     arrays.check(call, group.me, &mine, &result);
@@ -56,7 +56,7 @@ pub(super) fn check_strided(arrays: &Arrays, group: &Group<'_>, call: &Call) {
     let mine = spread(&mine, strides.elem, strides.source);
     let result = spread(&result, strides.elem, strides.dest);
     arrays.prepare(call, group.me, &mine);
-    let (dest, source) = arrays.places(call, group.me);
+    let (dest, source) = arrays.addresses(call, group.me);
     // SAFETY: the arrays are long enough; all members call this.
     unsafe { alltoalls(group, dest, source, strides, n) };
     arrays.check(call, group.me, &mine, &result);

@@ -1,7 +1,7 @@
 //! Broadcast.
 
 use super::{Arrays, Call, MOST, UNTOUCHED, calls, data, everywhere, run_patiently};
-use crate::choice::{Algorithm, Choice, Collective, Plan};
+use crate::choice::{Algorithm, Choice, Collective, DecisionTable};
 use crate::collective::broadcast::broadcast;
 use crate::group::Group;
 use crate::group::threads::Array;
@@ -12,7 +12,7 @@ pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &Call) {
     let to_root = !call.salt.is_multiple_of(3);
     let mine = data(call, me, call.bytes);
     arrays.prepare(call, me, mine);
-    let (dest, source) = arrays.places(call, me);
+    let (dest, source) = arrays.addresses(call, me);
     // SAFETY: the arrays are long enough; all members call this.
     unsafe { broadcast(group, dest, source, call.bytes, call.root, to_root) };
     let result = if me == call.root && !to_root && !call.in_place {
@@ -47,7 +47,7 @@ fn any_member_can_be_the_root() {
 /// before all have it, whoever the roots are.
 #[test]
 fn small_broadcasts_do_not_wait_and_do_not_mix() {
-    let plan = Plan::fixed(Collective::Broadcast, Choice::direct(Algorithm::Eager));
+    let decisions = DecisionTable::fixed(Collective::Broadcast, Choice::direct(Algorithm::Eager));
     for size in [2, 3, 5] {
         let numbers = Array::<u64>::new(size, 55);
         run_patiently(size, |member| {
@@ -62,9 +62,18 @@ fn small_broadcasts_do_not_wait_and_do_not_mix() {
                 if (call + me * 37).is_multiple_of(211) {
                     std::thread::sleep(std::time::Duration::from_micros(300));
                 }
-                let places = numbers.places(me).bytes();
+                let addresses = numbers.addresses(me).bytes();
                 // SAFETY: the arrays are long enough; all members call this.
-                unsafe { broadcast(&member.group(&plan), places, places, n * 8, root, true) };
+                unsafe {
+                    broadcast(
+                        &member.group(&decisions),
+                        addresses,
+                        addresses,
+                        n * 8,
+                        root,
+                        true,
+                    )
+                };
                 assert!(
                     numbers.of(me)[..n].iter().all(|x| *x == call as u64),
                     "call {call}"

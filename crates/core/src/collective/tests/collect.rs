@@ -5,13 +5,13 @@ use std::ptr::null_mut;
 use super::{Arrays, Call, data, everywhere};
 use crate::choice::Collective;
 use crate::collective::collect::{collect, fcollect};
-use crate::group::{Group, Places};
+use crate::group::{Group, MemberAddresses};
 
 pub(super) fn check_fcollect(arrays: &Arrays, group: &Group<'_>, call: &Call) {
     let me = group.me;
     let mine = data(call, me, call.bytes);
     arrays.prepare(call, me, mine);
-    let (dest, source) = arrays.places(call, me);
+    let (dest, source) = arrays.addresses(call, me);
     // SAFETY: the arrays are long enough; all members call this.
     unsafe { fcollect(group, dest, source, call.bytes) };
     let blocks = (0..group.size).map(|m| data(call, m, call.bytes));
@@ -37,19 +37,19 @@ pub(super) fn check_collect(arrays: &Arrays, group: &Group<'_>, call: &Call) {
     let bytes = |m| contribution(call, size, m);
     let mine = data(call, me, bytes(me));
     arrays.prepare(call, me, mine);
-    let (dest, source) = arrays.places(call, me);
+    let (dest, source) = arrays.addresses(call, me);
     // Who has nothing need not have a source.
     let (start, source) = match mine.len() {
-        0 => (null_mut(), Places::at_stride(null_mut(), 0, me)),
+        0 => (null_mut(), MemberAddresses::at_stride(null_mut(), 0, me)),
         _ => (source.of(me), source),
     };
     let total: usize = (0..size).map(bytes).sum();
-    let places = |sum| {
+    let addresses = |sum| {
         assert_eq!(sum, total, "{call:?}");
         (dest, source)
     };
     // SAFETY: the arrays are long enough; all members call this.
-    unsafe { collect(group, start, mine.len(), places) };
+    unsafe { collect(group, start, mine.len(), addresses) };
     let blocks = (0..size).map(|m| data(call, m, bytes(m)));
     let result = blocks.collect::<Vec<_>>().concat();
     arrays.check(call, me, mine, &result);

@@ -12,8 +12,8 @@ mod traffic;
 
 use std::sync::LazyLock;
 
-use crate::choice::{Choice, Collective, EAGER, Plan};
-use crate::group::Places;
+use crate::choice::{Choice, Collective, DecisionTable, EAGER};
+use crate::group::MemberAddresses;
 use crate::group::threads::{Array, Member, run};
 use crate::job::region::STREAM_BYTES;
 use crate::wait::POLICY;
@@ -55,14 +55,14 @@ struct Call {
 }
 
 impl Call {
-    fn plan(&self) -> Plan {
-        Plan::fixed(self.collective, self.choice).with(Collective::Barrier, self.barrier)
+    fn decisions(&self) -> DecisionTable {
+        DecisionTable::fixed(self.collective, self.choice).with(Collective::Barrier, self.barrier)
     }
 
     /// Makes the call and checks its result; bytes that it read and wrote for this member.
     fn check(&self, arrays: &Arrays, member: &Member) -> (usize, usize) {
-        let plan = self.plan();
-        let group = member.group(&plan);
+        let decisions = self.decisions();
+        let group = member.group(&decisions);
         match self.collective {
             Collective::Barrier => group.sync(),
             Collective::Reduce => sum::check(arrays, &group, self),
@@ -120,11 +120,15 @@ impl Arrays {
     }
 
     /// Destinations and sources as elements.
-    fn places<T>(&self, call: &Call, me: usize) -> (Places<'static, T>, Places<'static, T>) {
+    fn addresses<T>(
+        &self,
+        call: &Call,
+        me: usize,
+    ) -> (MemberAddresses<'static, T>, MemberAddresses<'static, T>) {
         let cast = |array: &Array<u64>| {
-            let places = array.places(me);
-            let step = places.of(1).addr() - places.of(0).addr();
-            Places::at_stride(places.of(me).cast(), step as isize, me)
+            let addresses = array.addresses(me);
+            let step = addresses.of(1).addr() - addresses.of(0).addr();
+            MemberAddresses::at_stride(addresses.of(me).cast(), step as isize, me)
         };
         (cast(self.array(call)), cast(&self.source))
     }

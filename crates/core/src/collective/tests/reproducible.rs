@@ -2,7 +2,7 @@
 //! every algorithm and whoever has which summand.
 
 use super::Random;
-use crate::choice::{Choice, Collective, Plan};
+use crate::choice::{Choice, Collective, DecisionTable};
 use crate::collective::reduce::reduce;
 use crate::group::threads::{Array, Member, each};
 use crate::kernel::Reduce;
@@ -84,12 +84,12 @@ fn sums<T: Float>(bits: u32) {
             }
             for &choice in Collective::Reduce.choices() {
                 for &barrier in Collective::Barrier.choices() {
-                    let plan = plan(choice, barrier);
+                    let decisions = decisions(choice, barrier);
                     for n in [1, 7, 100, N] {
                         // SAFETY: the arrays are long enough; all members call this.
                         unsafe {
-                            let (dest, source) = (dest.places(me), source.places(me));
-                            reduce::<T, Sum>(&member.group(&plan), dest, source, n);
+                            let (dest, source) = (dest.addresses(me), source.addresses(me));
+                            reduce::<T, Sum>(&member.group(&decisions), dest, source, n);
                         }
                         for (i, (x, (_, sum))) in
                             dest.of(me).iter().zip(&columns).take(n).enumerate()
@@ -107,8 +107,8 @@ fn sums<T: Float>(bits: u32) {
     }
 }
 
-fn plan(reduce: Choice, barrier: Choice) -> Plan {
-    Plan::fixed(Collective::Reduce, reduce).with(Collective::Barrier, barrier)
+fn decisions(reduce: Choice, barrier: Choice) -> DecisionTable {
+    DecisionTable::fixed(Collective::Reduce, reduce).with(Collective::Barrier, barrier)
 }
 
 #[test]

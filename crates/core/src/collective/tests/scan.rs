@@ -64,7 +64,7 @@ fn check_type<T: Number>(arrays: &Arrays, group: &Group<'_>, call: &Call) {
     let bytes = |numbers: Vec<T>| -> Vec<u8> { numbers.into_iter().flat_map(T::bytes).collect() };
     let mine = bytes(numbers(me));
     arrays.prepare(call, me, &mine);
-    let (dest, source) = arrays.places::<T>(call, me);
+    let (dest, source) = arrays.addresses::<T>(call, me);
     // SAFETY: the arrays are long enough; all members call this.
     unsafe { scan(group, dest, source, n, inclusive) };
     let add = |a: Vec<T>, b: Vec<T>| a.into_iter().zip(b).map(|(a, b)| a.plus(b)).collect();

@@ -16,7 +16,7 @@ pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &Call) {
     };
     let mine = bytes(&numbers(me));
     arrays.prepare(call, me, &mine);
-    let (dest, source) = arrays.places::<u64>(call, me);
+    let (dest, source) = arrays.addresses::<u64>(call, me);
     // SAFETY: the arrays are long enough; all members call this.
     unsafe { reduce::<u64, Sum>(group, dest, source, n) };
     let mut sum = vec![0u64; n];

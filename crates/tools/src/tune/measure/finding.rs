@@ -12,7 +12,7 @@ pub(crate) struct Point {
     pub collective: Collective,
     /// The choice.
     pub choice: Choice,
-    /// Bytes as [`Plan::choose`](ferroshmem_core::choice::Plan::choose) counts them.
+    /// Bytes as [`DecisionTable::choose`](ferroshmem_core::choice::DecisionTable::choose) counts them.
     pub bytes: usize,
     /// Nanoseconds of a call.
     pub time: f64,

@@ -1,0 +1,104 @@
+//! Reductions and prefix sums between nodes.
+
+use super::InternodeCall;
+use super::fallback;
+use crate::collective::broadcast::broadcast;
+use crate::collective::reduce::reduce_bytes;
+use crate::collective::scratch::{SCRATCH, with_scratch};
+use crate::kernel::ops::Sum;
+use crate::kernel::{Operator, Reduce};
+
+/// As [`crate::collective::reduce::reduce`]: each node group reduces to its leader, the leaders
+/// reduce, and each node group shares its leader's result.
+///
+/// # Safety
+/// `dest` and `source` are symmetric, aligned and valid for `n` elements; they are the same or
+/// do not overlap.
+pub unsafe fn reduce<T: Reduce<Op>, Op>(
+    call: &InternodeCall<'_>,
+    dest: *mut T,
+    source: *const T,
+    n: usize,
+) {
+    let op = Operator::of::<T, Op>();
+    let bytes = n * op.size;
+    let Some(subgroups) = call
+        .subgroups
+        .as_ref()
+        .filter(|_| !call.group.reproducible || op.any_order)
+    else {
+        // SAFETY: the caller promises aligned arrays of `n` elements on every member.
+        return unsafe { fallback::reduce(call, dest.cast(), source.cast(), n, op) };
+    };
+    let (local_dest, local_source) = (
+        call.local_addresses(subgroups, "dest", dest, bytes),
+        call.local_addresses(subgroups, "source", source, bytes),
+    );
+    let alone = subgroups.local.size == 1;
+    // SAFETY: the caller promises aligned arrays of `n` elements on every member, the same or not
+    // overlapping. Only the leaders use their arrays while their node groups wait.
+    unsafe {
+        if !alone {
+            reduce_bytes(&subgroups.local, local_dest, local_source, n, op);
+        }
+        if let Some(leaders) = &subgroups.leaders {
+            let all = call.addresses(dest);
+            let from = if alone { call.addresses(source) } else { all };
+            reduce_bytes(leaders, all, from, n, op);
+        }
+        if !alone {
+            broadcast(&subgroups.local, local_dest, local_dest, bytes, 0, false);
+        }
+    }
+}
+
+/// As [`crate::collective::scan::scan`]. Each member adds up a share of the elements, for all members
+/// and in their order, so that the sums have the same bits however the members lie on nodes.
+///
+/// # Safety
+/// `dest` and `source` are symmetric, aligned and valid for `n` elements; they are the same or
+/// do not overlap.
+pub unsafe fn scan<T: Reduce<Sum>>(
+    call: &InternodeCall<'_>,
+    dest: *mut T,
+    source: *const T,
+    n: usize,
+    inclusive: bool,
+) {
+    let longest = SCRATCH / size_of::<T>() / 3;
+    let (dest, source) = (call.addresses(dest), call.addresses(source));
+    let all = call.all();
+    call.sync();
+    with_scratch(|buffer| {
+        let part = |i: usize| {
+            buffer
+                .wrapping_add(i * longest * size_of::<T>())
+                .cast::<T>()
+        };
+        for piece in call.pieces(n, longest) {
+            let at = piece.start * size_of::<T>();
+            let (len, bytes) = (piece.len(), piece.len() * size_of::<T>());
+            let (operand, mut sum, mut next) = (part(0), part(1), part(2));
+            // SAFETY: the caller promises aligned arrays of `n` elements on every member; all members
+            // have entered, and only this one uses these elements. The buffer has room for three
+            // pieces; all bytes zero are the number 0. A source is read before the destination,
+            // which may be the same, is written.
+            unsafe {
+                sum.write_bytes(0, len);
+                for member in 0..call.group.size {
+                    all.get(operand.cast(), &source.from(at), member, bytes);
+                    if member == 0 {
+                        // Not 0 + source: that would lose the sign of -0.0.
+                        next.copy_from_nonoverlapping(operand, len);
+                    } else {
+                        T::combine(next, sum, operand, len);
+                    }
+                    let result = if inclusive { next } else { sum };
+                    all.put(&dest.from(at), member, result.cast(), bytes);
+                    (sum, next) = (next, sum);
+                }
+            }
+        }
+    });
+    call.leave();
+}

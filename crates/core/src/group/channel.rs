@@ -1,0 +1,53 @@
+//! How the members of a group signal each other and exchange small values.
+
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicU32;
+
+use super::hierarchy::HierarchicalTeam;
+use super::mailbox::MailboxChannel;
+use super::work_array::WorkArray;
+use crate::choice::DecisionTable;
+use crate::job::region::{TeamSlot, WaitKind};
+use crate::team::{BroadcastRing, Members};
+
+/// How the members of a group signal each other.
+#[derive(Debug)]
+#[repr(u8)] // a tag that one instruction compares
+pub(super) enum Channel<'a> {
+    /// By slots in shared memory: all members are in one node group.
+    Slots(Slots<'a>),
+    /// By mailboxes: some members are on other nodes.
+    Mailboxes(MailboxChannel<'a>),
+    /// A team of several node groups: by slots within them, by mailboxes between them.
+    Hierarchy(HierarchicalTeam<'a>),
+    /// By the caller's work array: an active set that has no team yet.
+    WorkArray(WorkArray<'a>),
+}
+
+/// The slots of a team, one per member.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Slots<'a> {
+    /// The slot of member 0.
+    pub(super) first: NonNull<TeamSlot>,
+    /// Bytes from one member's slot to the next's.
+    pub(super) step: isize,
+    /// The members by their numbers on the node, which are also those of their slots.
+    pub(super) local: &'a Members,
+    /// Epochs that this PE has begun.
+    pub(super) epoch: &'a AtomicU32,
+    pub(super) ring: &'a BroadcastRing,
+    pub(super) decisions: &'a DecisionTable,
+    /// How a wait of this group is reported.
+    pub(super) kind: WaitKind,
+    pub(super) team: u32,
+}
+
+impl Slots<'_> {
+    /// Member `member`'s slot.
+    #[inline]
+    pub(super) fn of(&self, member: usize) -> &TeamSlot {
+        // SAFETY: slots lie `step` bytes apart, one for each member, and are never unmapped; all
+        // their fields are atomics, or cells that are accessed by raw pointers.
+        unsafe { self.first.byte_offset(self.step * member as isize).as_ref() }
+    }
+}

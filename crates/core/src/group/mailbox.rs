@@ -1,0 +1,236 @@
+//! Mailboxes: how members that may be on different nodes exchange tagged messages and, in
+//! rendezvous buffers, long messages. A local member's mailbox is written by stores, that of a
+//! remote member over the fabric.
+
+use std::sync::atomic::AtomicU32;
+
+use ferroshmem_fabric::TaggedMessage;
+
+use super::hierarchy::HierarchicalTeam;
+use crate::choice::{Algorithm, Choice, Collective, Form};
+use crate::job::mailboxes;
+use crate::job::region::{LANDING, MailLane, MailPage};
+use crate::transport::internode::Internode;
+use crate::wait::WaitReason;
+
+/// Which members write to each other's mailboxes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// The leaders of a team's node groups.
+    Leaders,
+    /// All members of a team.
+    All,
+}
+
+/// The mailboxes of some members of a team.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MailboxChannel<'a> {
+    pub(super) team: HierarchicalTeam<'a>,
+    pub(super) scope: Scope,
+}
+
+impl MailboxChannel<'_> {
+    /// World number of a member.
+    pub(super) fn pe(&self, member: usize) -> usize {
+        match self.scope {
+            Scope::Leaders => self.team.hierarchy.leaders[member] as usize,
+            Scope::All => self.team.team.members.pe(member),
+        }
+    }
+
+    /// Epochs that this PE has begun.
+    pub(super) fn epoch(&self) -> &AtomicU32 {
+        let [leaders, all] = &self.team.hierarchy.epochs;
+        match self.scope {
+            Scope::Leaders => leaders,
+            Scope::All => all,
+        }
+    }
+
+    fn page(&self, index: usize) -> &'static MailPage {
+        let HierarchicalTeam {
+            internode, team, ..
+        } = self.team;
+        let mailbox = internode.mailboxes.mail(index, team.id);
+        match self.scope {
+            Scope::Leaders => &mailbox.leaders,
+            Scope::All => &mailbox.all,
+        }
+    }
+
+    /// This PE's own lane.
+    fn lane(&self, (parity, lane): (usize, usize)) -> &'static MailLane {
+        &self.page(self.team.node.job.index).lanes[parity][lane]
+    }
+
+    /// Byte offset of a lane in every PE's mailbox.
+    fn offset(&self, parity: usize, lane: usize) -> usize {
+        let page = match self.scope {
+            Scope::Leaders => std::mem::offset_of!(crate::job::region::Mail, leaders),
+            Scope::All => std::mem::offset_of!(crate::job::region::Mail, all),
+        };
+        let lanes = std::mem::offset_of!(MailPage, lanes);
+        let number = parity * crate::job::region::LANES + lane;
+        let lane = number * size_of::<MailLane>();
+        mailboxes::mail_offset(self.team.team.id) + page + lanes + lane
+    }
+
+    /// Writes a message of epoch `number` with a value to a lane of a member, after all puts to that
+    /// member.
+    ///
+    /// # Safety
+    /// `value` is readable for `bytes` bytes, [`NOTE_BYTES`](crate::job::region::NOTE_BYTES) at most,
+    /// and the member has read the lane's last value.
+    #[cold]
+    #[inline(never)]
+    pub(super) unsafe fn send(
+        &self,
+        member: usize,
+        (parity, lane): (usize, usize),
+        number: u32,
+        value: *const u8,
+        bytes: usize,
+    ) {
+        let HierarchicalTeam {
+            node, internode, ..
+        } = self.team;
+        let pe = self.pe(member);
+        // SAFETY: the caller promises `bytes` readable bytes, at most those of a message.
+        let message = unsafe { TaggedMessage::from_raw(number, value, bytes) };
+        if let Some(index) = node.job.placement.index_here(pe) {
+            message.store(&self.page(index).lanes[parity][lane].words);
+            return node.transport.notify(pe);
+        }
+        let at = Internode::mailbox(pe, self.offset(parity, lane));
+        let words = message.words();
+        // SAFETY: `words` lives until the call returns; the lane has room for a message; the
+        // program has no references to mailboxes.
+        unsafe {
+            internode.fabric().inject(
+                &internode.context,
+                at,
+                words.as_ptr().cast(),
+                size_of_val(words),
+            );
+        }
+    }
+
+    /// Whether the team has rendezvous buffers.
+    pub(super) fn has_rendezvous(&self) -> bool {
+        self.scope == Scope::Leaders && self.rendezvous_offset((0, 0)).is_some()
+    }
+
+    fn rendezvous_offset(&self, (parity, k): (usize, usize)) -> Option<usize> {
+        mailboxes::landing_offset(self.team.team.id, parity, k)
+    }
+
+    /// Starts to copy `bytes` bytes, [`LANDING`] at most, to a rendezvous buffer of a member: the
+    /// one of an epoch's parity and a number. The bytes must not change until
+    /// [`complete_puts`](Self::complete_puts).
+    ///
+    /// # Safety
+    /// `from` is readable for `bytes` bytes until then, and the member has read the buffer's last
+    /// content.
+    pub(super) unsafe fn put_rendezvous(
+        &self,
+        member: usize,
+        message: (usize, usize),
+        from: *const u8,
+        bytes: usize,
+    ) {
+        debug_assert!(bytes <= LANDING);
+        let HierarchicalTeam {
+            node, internode, ..
+        } = self.team;
+        let pe = self.pe(member);
+        let at = self
+            .rendezvous_offset(message)
+            .expect("the team has rendezvous buffers");
+        // SAFETY: the caller promises `bytes` readable bytes until `complete_puts`, and that the
+        // member does not read the buffer, which has room for `LANDING` bytes.
+        unsafe {
+            match node.job.placement.index_here(pe) {
+                Some(index) => internode
+                    .mailboxes
+                    .of(index)
+                    .add(at)
+                    .copy_from_nonoverlapping(from, bytes),
+                None => internode.fabric().put_local_completion(
+                    &internode.context,
+                    Internode::mailbox(pe, at),
+                    from,
+                    bytes,
+                ),
+            }
+        }
+    }
+
+    /// This PE's rendezvous buffer of an epoch's parity and a number, once its lane is posted.
+    pub(super) fn rendezvous(&self, message: (usize, usize)) -> *const u8 {
+        let HierarchicalTeam {
+            node, internode, ..
+        } = self.team;
+        let at = self
+            .rendezvous_offset(message)
+            .expect("the team has rendezvous buffers");
+        internode.mailboxes.of(node.job.index).wrapping_add(at)
+    }
+
+    /// Completes the puts to rendezvous buffers: their sources may change.
+    pub(super) fn complete_puts(&self) {
+        let internode = self.team.internode;
+        internode.fabric().quiet(&internode.context);
+    }
+
+    /// Waits until a lane of this PE has the message of epoch `number`, with `bytes` bytes.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn wait(
+        &self,
+        lane: (usize, usize),
+        number: u32,
+        bytes: usize,
+        reason: &WaitReason<'_>,
+    ) {
+        let lane = self.lane(lane);
+        self.team.node.transport.wait_for_flag(reason, || {
+            TaggedMessage::has_arrived(&lane.words, number, bytes)
+        });
+    }
+
+    /// As [`wait`](Self::wait), and copies the value.
+    ///
+    /// # Safety
+    /// `value` is writable for `bytes` bytes.
+    #[cold]
+    #[inline(never)]
+    pub(super) unsafe fn receive(
+        &self,
+        lane: (usize, usize),
+        number: u32,
+        (value, bytes): (*mut u8, usize),
+        reason: &WaitReason<'_>,
+    ) {
+        self.wait(lane, number, bytes, reason);
+        // SAFETY: the caller promises that `value` is writable for `bytes` bytes.
+        unsafe { TaggedMessage::read(&self.lane(lane).words, value, bytes) };
+    }
+
+    /// The algorithm among `size` members: the one that the user forces, or by length.
+    pub(super) fn choose(&self, size: usize, collective: Collective, bytes: usize) -> Choice {
+        /// For longer reductions, Rabenseifner's algorithm moves fewer bytes.
+        const LONG: usize = 16 << 10;
+
+        let forced = self.team.node.selection.forced_for(collective);
+        let algorithm = match (collective, forced) {
+            (Collective::Reduce, Some(forced)) if forced.has_both_forms() => forced,
+            (Collective::Reduce, _) if bytes > LONG && size > 2 => Algorithm::Rabenseifner,
+            (Collective::Reduce, _) => Algorithm::RecursiveDoubling,
+            _ => Algorithm::Dissemination,
+        };
+        Choice {
+            algorithm,
+            form: Form::PutGet,
+        }
+    }
+}

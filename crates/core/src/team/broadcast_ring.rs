@@ -1,0 +1,44 @@
+//! The position of a PE in a team's ring of small broadcasts (`group/small_broadcast.rs` explains the
+//! ring).
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// This PE's position in the ring of small broadcasts of a team.
+#[derive(Debug, Default)]
+pub struct BroadcastRing {
+    /// Broadcasts in which this PE has taken part.
+    pub number: AtomicU32,
+    /// The latest broadcast that all members are known to have taken.
+    pub taken_by_all: AtomicU32,
+}
+
+impl BroadcastRing {
+    /// Whether there has been no broadcast.
+    pub fn is_unused(&self) -> bool {
+        self.number.load(Ordering::Relaxed) == 0
+    }
+
+    /// The position after `number` broadcasts, which all members have taken.
+    #[cfg(test)]
+    pub fn after(number: u32) -> Self {
+        Self {
+            number: AtomicU32::new(number),
+            taken_by_all: AtomicU32::new(number),
+        }
+    }
+
+    /// Whether all members are known to have taken broadcast `number`.
+    #[inline]
+    pub fn is_taken(&self, number: u32) -> bool {
+        let known = self.taken_by_all.load(Ordering::Relaxed);
+        known.wrapping_sub(number).cast_signed() >= 0
+    }
+
+    /// Records that all members have taken broadcast `number`.
+    #[inline]
+    pub fn set_taken(&self, number: u32) {
+        if !self.is_taken(number) {
+            self.taken_by_all.store(number, Ordering::Relaxed);
+        }
+    }
+}

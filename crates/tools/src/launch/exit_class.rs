@@ -1,0 +1,155 @@
+//! Exit classification: what the end of one PE means for the job.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use ferroshmem_core::job::region::PeState;
+
+use super::signals;
+
+/// What the end of a PE means for the job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ExitClass {
+    /// It has done its part.
+    Done,
+    /// Status 0, but not from `shmem_finalize`: an error only if the others wait for it.
+    Unfinalized,
+    /// It failed, or asked for the end of the job.
+    EndsJob {
+        /// Exit status of the job.
+        status: u8,
+        /// The line for the user, unless the PE has printed one.
+        line: Option<String>,
+        /// Whether the others, past `shmem_finalize` like this PE, may leave by themselves.
+        others_leave: bool,
+    },
+}
+
+/// Classifies the end of PE `pe`, which ran `program` and left `state` and `global_status` (the argument
+/// of `shmem_global_exit`) in its block.
+pub(super) fn classify(
+    pe: usize,
+    program: &str,
+    status: ExitStatus,
+    state: PeState,
+    global_status: i32,
+) -> ExitClass {
+    if state == PeState::GlobalExit {
+        let status = (global_status & 0xff) as u8;
+        return ExitClass::EndsJob {
+            status,
+            line: None,
+            others_leave: false,
+        };
+    }
+    let (job_status, how) = match (status.code(), status.signal()) {
+        (Some(0), _) if state == PeState::Finalized => return ExitClass::Done,
+        (Some(0), _) => return ExitClass::Unfinalized,
+        (Some(code), _) => (code as u8, format!("exited with status {code}")),
+        (None, signal) => {
+            let signal = signal.unwrap_or(libc::SIGKILL);
+            let core = if status.core_dumped() {
+                ", core dumped"
+            } else {
+                ""
+            };
+            let meaning = meaning(signal)
+                .map(|m| format!(" ({m}{core})"))
+                .unwrap_or_default();
+            (
+                128 + signal as u8,
+                format!("was killed by {}{meaning}", signals::name(signal)),
+            )
+        }
+    };
+    let line = format!("PE {pe} (\"{program}\") {how}; ended the job");
+    ExitClass::EndsJob {
+        status: job_status,
+        line: (state != PeState::Reported).then_some(line),
+        others_leave: state == PeState::Finalized,
+    }
+}
+
+/// What the signals that kill programs mean.
+fn meaning(signal: i32) -> Option<&'static str> {
+    Some(match signal {
+        libc::SIGSEGV => "segmentation fault",
+        libc::SIGBUS => "bus error",
+        libc::SIGILL => "illegal instruction",
+        libc::SIGFPE => "arithmetic error",
+        libc::SIGABRT => "aborted",
+        libc::SIGTRAP => "trace trap",
+        libc::SIGSYS => "forbidden system call",
+        libc::SIGPIPE => "no process reads its output",
+        libc::SIGXCPU => "processor time limit",
+        libc::SIGXFSZ => "file size limit",
+        libc::SIGKILL => "by a user, or for lack of memory",
+        libc::SIGTERM => "by a user",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exited(code: i32, state: PeState) -> ExitClass {
+        classify(2, "./a", ExitStatus::from_raw(code << 8), state, 0x107)
+    }
+
+    fn killed(wait_status: i32) -> ExitClass {
+        classify(
+            2,
+            "./a",
+            ExitStatus::from_raw(wait_status),
+            PeState::Initialized,
+            0,
+        )
+    }
+
+    fn parts(class: ExitClass) -> (u8, Option<String>, bool) {
+        match class {
+            ExitClass::EndsJob {
+                status,
+                line,
+                others_leave,
+            } => (status, line, others_leave),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn good_ends() {
+        assert_eq!(exited(0, PeState::Finalized), ExitClass::Done);
+        assert_eq!(exited(0, PeState::Started), ExitClass::Unfinalized);
+        assert_eq!(exited(0, PeState::Initialized), ExitClass::Unfinalized);
+    }
+
+    #[test]
+    fn failures() {
+        let (status, line, leave) = parts(exited(3, PeState::Initialized));
+        assert_eq!((status, leave), (3, false));
+        assert_eq!(
+            line.unwrap(),
+            "PE 2 (\"./a\") exited with status 3; ended the job"
+        );
+        let (status, line, leave) = parts(exited(1, PeState::Finalized));
+        assert_eq!((status, line.is_some(), leave), (1, true, true));
+        assert_eq!(parts(exited(1, PeState::Reported)), (1, None, false));
+        assert_eq!(parts(exited(9, PeState::GlobalExit)), (7, None, false));
+        assert_eq!(parts(exited(0, PeState::GlobalExit)), (7, None, false));
+    }
+
+    #[test]
+    fn signals() {
+        let (status, line, _) = parts(killed(libc::SIGSEGV | 0x80));
+        assert_eq!(status, 139);
+        assert!(
+            line.unwrap()
+                .contains("SIGSEGV (segmentation fault, core dumped)")
+        );
+        let (status, line, _) = parts(killed(libc::SIGRTMIN() + 2));
+        assert_eq!(status, 128 + libc::SIGRTMIN() as u8 + 2);
+        assert!(line.unwrap().contains("SIGRTMIN+2"));
+    }
+}

@@ -1,0 +1,53 @@
+//! Hydra's `mpiexec`, which hands the environment and the directory on.
+
+use std::ffi::OsString;
+
+use super::HostLaunch;
+use super::launcher::HostLauncher;
+use crate::launch::failure::Failure;
+use crate::launch::options::{Binding, CommandLine};
+
+/// Arguments of the agent, by an environment variable: the option takes its name only.
+pub(super) const AGENT_ARGUMENTS: &str = "HYDRA_LAUNCHER_EXTRA_ARGS";
+
+/// The command line.
+pub(super) fn command(
+    options: &CommandLine,
+    launch: &HostLaunch,
+    launcher: &HostLauncher,
+) -> Result<Vec<OsString>, Failure> {
+    let mut line: Vec<OsString> = vec![launcher.path.clone().into()];
+    if let Some(agent) = launch.agent.first() {
+        line.extend(["-launcher", "ssh", "-launcher-exec", agent].map(OsString::from));
+    }
+    if let Some(hosts) = launch.host_list() {
+        line.extend(["-hosts".into(), hosts.into()]);
+    }
+    if options.bind_to == Binding::Core {
+        line.extend(["-bind-to", "core"].map(OsString::from));
+    }
+    if options.label {
+        line.push("-prepend-rank".into());
+    }
+    if let Some(dir) = &options.output {
+        for (option, end) in [("-outfile-pattern", "out"), ("-errfile-pattern", "err")] {
+            line.extend([option.into(), dir.join(format!("pe.%r.{end}")).into()]);
+        }
+    }
+    line.extend(launch.extra.iter().cloned());
+    for (i, section) in options.sections.iter().enumerate() {
+        if i > 0 {
+            line.push(":".into());
+        }
+        line.extend(["-n".into(), section.n_pes.to_string().into()]);
+        for (name, value) in &section.variables {
+            line.extend(["-env".into(), name.clone(), value.clone()]);
+        }
+        if let Some(dir) = &section.wdir {
+            line.extend(["-wdir".into(), dir.clone().into()]);
+        }
+        line.push(section.program.clone());
+        line.extend(section.arguments.iter().cloned());
+    }
+    Ok(line)
+}

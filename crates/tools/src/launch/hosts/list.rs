@@ -1,0 +1,211 @@
+//! The hosts that a user names.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use ferroshmem_core::job::region::MAX_PES;
+
+use crate::launch::failure::Failure;
+
+/// A host and the number of PEs that it takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Host {
+    pub name: String,
+    pub slots: usize,
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.name, self.slots)
+    }
+}
+
+impl Host {
+    /// Whether this is the host on which this runs, by one of its usual names.
+    pub(super) fn is_this_host(&self) -> bool {
+        let here = nix::unistd::gethostname().unwrap_or_default();
+        let here = here.to_string_lossy();
+        let short = here.split('.').next();
+        ["localhost", "127.0.0.1"].contains(&self.name.as_str())
+            || self.name == here
+            || Some(self.name.as_str()) == short
+    }
+
+    /// From `HOST` or `HOST:SLOTS`; the error is what is wrong with it.
+    fn parse(text: &str) -> Result<Self, String> {
+        let (name, slots) = match text.split_once(':') {
+            Some((name, slots)) => (name, number(slots, text)?),
+            None => (text, 1),
+        };
+        Self::new(name, slots)
+    }
+
+    fn new(name: &str, slots: usize) -> Result<Self, String> {
+        let legal = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        if name.is_empty() {
+            return Err("a host without a name".into());
+        }
+        if name.starts_with('-') {
+            return Err(format!("\"{name}\" is an option, not a host"));
+        }
+        if !name.chars().all(legal) {
+            return Err(format!("\"{name}\" is not the name of a host"));
+        }
+        Ok(Self {
+            name: name.into(),
+            slots,
+        })
+    }
+}
+
+fn number(slots: &str, whole: &str) -> Result<usize, String> {
+    match slots.parse() {
+        Ok(n) if (1..=MAX_PES).contains(&n) => Ok(n),
+        _ => Err(format!(
+            "\"{whole}\": give a number of slots from 1 to {MAX_PES}"
+        )),
+    }
+}
+
+/// From `--hosts`.
+pub(super) fn from_list(text: &str) -> Result<Vec<Host>, Failure> {
+    let named = |why: String| Failure::usage(format!("--hosts {text}: {why}"));
+    let hosts: Result<Vec<Host>, String> = text.split(',').map(Host::parse).collect();
+    let hosts = hosts.map_err(named)?;
+    check(&hosts).map_err(named)?;
+    Ok(hosts)
+}
+
+/// From `--hostfile`.
+pub(super) fn from_file(file: &Path) -> Result<Vec<Host>, Failure> {
+    let shown = file.display();
+    let named = |why: String| Failure::usage(format!("--hostfile {shown}: {why}"));
+    let text = fs::read_to_string(file).map_err(|e| named(e.to_string()))?;
+    let mut hosts = Vec::new();
+    for (i, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or_default();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let host = match words[..] {
+            [] => continue,
+            [host] => Host::parse(host),
+            [host, slots] => match slots.strip_prefix("slots=") {
+                Some(n) => number(n, slots).and_then(|n| Host::new(host, n)),
+                None => Err(format!("\"{slots}\" is not slots=N")),
+            },
+            _ => Err(format!("\"{}\" is not HOST slots=N", line.trim())),
+        };
+        hosts.push(host.map_err(|why| named(format!("line {}: {why}", i + 1)))?);
+    }
+    check(&hosts).map_err(named)?;
+    Ok(hosts)
+}
+
+fn check(hosts: &[Host]) -> Result<(), String> {
+    if hosts.is_empty() {
+        return Err("no host in it".into());
+    }
+    let mut seen = HashSet::new();
+    match hosts.iter().find(|h| !seen.insert(&h.name)) {
+        Some(Host { name, .. }) => Err(format!(
+            "\"{name}\" is there twice: give it once, with all its slots"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The number of PEs that all take.
+pub(super) fn slots(hosts: &[Host]) -> usize {
+    hosts.iter().map(|h| h.slots).sum()
+}
+
+/// Whether so many slots take so many PEs.
+pub(crate) fn check_room(slots: usize, n_pes: usize) -> Result<(), Failure> {
+    if n_pes <= slots {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "-n {n_pes}: the hosts have {slots} slots; give them more (HOST:SLOTS), PEs may outnumber cores"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(text: &str) -> Result<String, String> {
+        let hosts = from_list(text).map_err(|f| f.to_string())?;
+        Ok(hosts.iter().map(|h| format!("{h} ")).collect())
+    }
+
+    #[test]
+    fn lists() {
+        assert_eq!(list("a:4,b-1.c_d:12").unwrap(), "a:4 b-1.c_d:12 ");
+        assert_eq!(list("a,10.0.0.1:2").unwrap(), "a:1 10.0.0.1:2 ");
+        for (bad, word) in [
+            ("", "without a name"),
+            ("a:4,", "without a name"),
+            (":4", "without a name"),
+            ("a:0", "slots from 1"),
+            ("a:-1", "slots from 1"),
+            ("a:x", "slots from 1"),
+            ("a:", "slots from 1"),
+            ("a:4097", "to 4096"),
+            ("a:1:2", "slots from 1"),
+            ("-x:2", "an option"),
+            ("a b", "not the name"),
+            ("a;reboot", "not the name"),
+            ("a:2,b,a:2", "\"a\" is there twice"),
+        ] {
+            let error = list(bad).unwrap_err();
+            assert!(
+                error.starts_with("--hosts") && error.contains(word),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn files() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("hosts");
+        let read = |text: &str| {
+            fs::write(&file, text).unwrap();
+            let hosts = from_file(&file).map_err(|f| f.to_string())?;
+            Ok::<String, String>(hosts.iter().map(|h| format!("{h} ")).collect())
+        };
+        let text = "# mine\n\na slots=4   # fast\n  b:2\nc\n";
+        assert_eq!(read(text).unwrap(), "a:4 b:2 c:1 ");
+        for (bad, word) in [
+            ("# nothing\n", "no host"),
+            ("a\nb slots=0\n", "line 2"),
+            ("a cores=4\n", "line 1: \"cores=4\""),
+            ("a slots=1 max_slots=2\n", "HOST slots=N"),
+            ("a\n\na:2\n", "twice"),
+            ("-v\n", "an option"),
+        ] {
+            let error = read(bad).unwrap_err();
+            assert!(error.contains(word), "{error}");
+        }
+        let missing = from_file(&dir.path().join("none")).unwrap_err().to_string();
+        assert!(missing.contains("No such file"), "{missing}");
+    }
+
+    #[test]
+    fn room() {
+        let hosts = from_list("a:4,b:4").unwrap();
+        assert_eq!(slots(&hosts), 8);
+        assert!(check_room(8, 8).is_ok());
+        let error = check_room(8, 9).unwrap_err().to_string();
+        assert!(error.starts_with("-n 9: the hosts have 8 slots"), "{error}");
+    }
+
+    #[test]
+    fn this_host_is_known() {
+        let is_this_host = |name: &str| Host::parse(name).unwrap().is_this_host();
+        assert!(is_this_host("localhost:3") && !is_this_host("no-such-host"));
+        let me = nix::unistd::gethostname().unwrap();
+        assert!(is_this_host(&me.to_string_lossy()));
+    }
+}

@@ -1,0 +1,173 @@
+//! Jobs on several hosts: `oshrun` becomes a launcher that reaches them. The processes that this
+//! launcher starts reach each other through its server.
+
+mod allocation;
+mod hydra;
+mod launcher;
+mod list;
+mod openmpi;
+mod options;
+mod slurm;
+
+use std::convert::Infallible;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use ferroshmem_core::config::{self, JOB};
+
+use self::allocation::Allocation;
+use self::launcher::{HostLauncher, LauncherKind};
+use self::list::Host;
+pub(super) use self::list::check_room;
+pub(super) use self::options::{Destination, HostOptions};
+use super::failure::Failure;
+use super::options::CommandLine;
+use super::output;
+
+/// Seconds between asking a launcher to end after `--timeout` and killing it.
+const GRACE: &str = "10";
+
+/// Where the PEs of a job on several hosts go, and how they are started there.
+#[derive(Debug)]
+pub(super) struct HostLaunch {
+    source: HostSource,
+    /// The only launcher to use.
+    kind: Option<LauncherKind>,
+    /// Options for it that `oshrun` does not know.
+    extra: Vec<OsString>,
+    /// The command by which it reaches a host, and its first arguments; `ssh` if empty.
+    agent: Vec<String>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum HostSource {
+    /// These, with so many PEs at most each.
+    Hosts(Vec<Host>),
+    /// What Slurm gave, which every launcher finds out by itself.
+    Allocation(Allocation),
+}
+
+impl HostLaunch {
+    /// Number of PEs where the user gives none.
+    pub(super) fn default_pes(&self) -> Option<usize> {
+        match &self.source {
+            HostSource::Hosts(hosts) => Some(list::slots(hosts)),
+            HostSource::Allocation(allocation) => allocation.default_pes(),
+        }
+    }
+
+    /// The hosts with their slots in the form that most launchers read: `a:4,b:4`.
+    fn host_list(&self) -> Option<String> {
+        match &self.source {
+            HostSource::Hosts(hosts) => {
+                let items: Vec<String> = hosts.iter().map(Host::to_string).collect();
+                Some(items.join(","))
+            }
+            HostSource::Allocation(_) => None,
+        }
+    }
+}
+
+/// Becomes the launcher; returns only if there is none, or none that can do this job.
+pub(super) fn become_launcher(
+    options: &CommandLine,
+    launch: &HostLaunch,
+) -> Result<Infallible, Failure> {
+    let n_pes: usize = options.sections.iter().map(|s| s.n_pes).sum();
+    if let HostSource::Hosts(hosts) = &launch.source {
+        check_room(list::slots(hosts), n_pes)?;
+    }
+    for section in &options.sections {
+        if section.program.as_bytes().starts_with(b"-") {
+            let name = section.program.to_string_lossy();
+            return Err(Failure::usage(format!(
+                "\"{name}\" would be taken for an option by other launchers: give it as a path"
+            )));
+        }
+    }
+    let launcher = HostLauncher::find(launch)?;
+    if let Some(dir) = &options.output {
+        output::create(dir)?;
+    }
+    let line = match launcher.kind {
+        LauncherKind::Slurm => slurm::command(options, launch, &launcher)?,
+        LauncherKind::Hydra => hydra::command(options, launch, &launcher)?,
+        LauncherKind::Openmpi | LauncherKind::Prte => openmpi::command(options, launch, &launcher)?,
+    };
+    let line = within(options, line)?;
+    if options.verbose || config::debug() {
+        let place = launch.host_list();
+        let place = place.as_deref().unwrap_or("the hosts of this allocation");
+        let words = line.iter().map(|w| w.to_string_lossy());
+        let shown: Vec<String> = words.map(|w| quoted(&w)).collect();
+        eprintln!(
+            "oshrun: {n_pes} PEs on {place} by {}: {}",
+            launcher.name(),
+            shown.join(" ")
+        );
+    }
+    let mut command = Command::new(&line[0]);
+    command.args(&line[1..]).env_remove(JOB.name);
+    match launcher.kind {
+        // It hands its own environment on; the form for single variables cannot hold commas.
+        LauncherKind::Slurm => {
+            let variables = options.sections.iter().flat_map(|s| &s.variables);
+            command.envs(variables.map(|(name, value)| (name, value)));
+        }
+        LauncherKind::Hydra if launch.agent.len() > 1 => {
+            command.env(hydra::AGENT_ARGUMENTS, launch.agent[1..].join(" "));
+        }
+        _ => {}
+    }
+    let program = line[0].to_string_lossy().into_owned();
+    let e = command.exec();
+    Err(Failure::not_runnable(format!(
+        "cannot run \"{program}\": {e}"
+    )))
+}
+
+/// Under coreutils' `timeout`, which ends with the status that `oshrun` has for it.
+fn within(options: &CommandLine, line: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
+    let Some(limit) = options.timeout else {
+        return Ok(line);
+    };
+    let Some(timeout) = launcher::in_path("timeout") else {
+        return Err(Failure::usage(
+            "--timeout on other hosts needs the program timeout (coreutils)",
+        ));
+    };
+    let mut all = vec![timeout.into_os_string()];
+    // In the foreground: the launcher may read from the terminal.
+    all.extend(["--foreground", "-k", GRACE].map(OsString::from));
+    all.push(limit.as_secs_f64().to_string().into());
+    all.extend(line);
+    Ok(all)
+}
+
+/// Names of variables that every PE is to have, set here by whatever means: the launchers that
+/// do not hand the environment on are told these.
+fn forwarded() -> Vec<OsString> {
+    const PREFIXES: &[&str] = &["SHMEM_", "SMA_", "FI_"];
+    let wanted = |name: &OsStr| {
+        let is = |prefix: &&str| name.as_bytes().starts_with(prefix.as_bytes());
+        PREFIXES.iter().any(is) || name == "LD_LIBRARY_PATH"
+    };
+    let mut names: Vec<OsString> = config::inherited_all().map(|(name, _)| name).collect();
+    names.retain(|name| wanted(name));
+    names.sort();
+    names
+}
+
+/// An option that this launcher has nothing for.
+fn refusal(option: &str, launcher: &HostLauncher, instead: &str) -> Failure {
+    Failure::usage(format!(
+        "{option} cannot be had from {}: {instead}",
+        launcher.name()
+    ))
+}
+
+fn quoted(word: &str) -> String {
+    shlex::try_quote(word).map_or_else(|_| word.to_owned(), Into::into)
+}

@@ -1,0 +1,70 @@
+//! Open MPI's `mpirun` and PRRTE's `prterun`, which hand on what they are told of the
+//! environment. Placement is said in full, since their defaults depend on version and number.
+
+use std::ffi::OsString;
+
+use super::launcher::HostLauncher;
+use super::{HostLaunch, forwarded, refusal};
+use crate::launch::failure::Failure;
+use crate::launch::options::{Binding, CommandLine};
+
+/// The command line.
+pub(super) fn command(
+    options: &CommandLine,
+    launch: &HostLaunch,
+    launcher: &HostLauncher,
+) -> Result<Vec<OsString>, Failure> {
+    if options.output.is_some() {
+        let instead = "it names files in a way of its own: --launcher-option, or --launcher hydra";
+        return Err(refusal("--output", launcher, instead));
+    }
+    let mut line: Vec<OsString> = vec![launcher.path.clone().into()];
+    if !launch.agent.is_empty() {
+        let agent = launch.agent.join(" ");
+        let option = match launcher.is_prte {
+            true => ["--prtemca", "plm_ssh_agent"],
+            false => ["--mca", "plm_rsh_agent"],
+        };
+        line.extend(option.map(OsString::from));
+        line.push(agent.into());
+    }
+    if let Some(hosts) = launch.host_list() {
+        line.extend(["--host".into(), hosts.into()]);
+    }
+    let binding = match options.bind_to {
+        Binding::Core => "core:overload-allowed",
+        Binding::None => "none",
+    };
+    line.extend(["--map-by", "slot", "--bind-to", binding].map(OsString::from));
+    if options.label {
+        let option: &[&str] = match launcher.is_prte {
+            true => &["--output", "tag"],
+            false => &["--tag-output"],
+        };
+        line.extend(option.iter().map(OsString::from));
+    }
+    line.extend(launch.extra.iter().cloned());
+    let inherited = forwarded();
+    for (i, section) in options.sections.iter().enumerate() {
+        if i > 0 {
+            line.push(":".into());
+        }
+        line.extend(["-n".into(), section.n_pes.to_string().into()]);
+        let is_set_here = |name: &&OsString| section.variables.iter().all(|(n, _)| n != *name);
+        for name in inherited.iter().filter(is_set_here) {
+            line.extend(["-x".into(), name.clone()]);
+        }
+        for (name, value) in &section.variables {
+            let mut pair = name.clone();
+            pair.push("=");
+            pair.push(value);
+            line.extend(["-x".into(), pair]);
+        }
+        if let Some(dir) = &section.wdir {
+            line.extend(["--wdir".into(), dir.clone().into()]);
+        }
+        line.push(section.program.clone());
+        line.extend(section.arguments.iter().cloned());
+    }
+    Ok(line)
+}

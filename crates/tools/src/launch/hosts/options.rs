@@ -1,0 +1,86 @@
+//! The options that choose hosts and launcher.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use ferroshmem_bootstrap::environment;
+
+use super::allocation::Allocation;
+use super::launcher::LauncherKind;
+use super::{HostLaunch, HostSource, list};
+use crate::launch::failure::Failure;
+
+/// Several hosts.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Other hosts")]
+pub(crate) struct HostOptions {
+    /// Runs the PEs on these hosts, at most so many on each (1 if it is not said)
+    #[arg(long, value_name = "HOST[:SLOTS],...", conflicts_with = "hostfile")]
+    hosts: Option<String>,
+    /// The same from a file with lines "HOST:SLOTS" or "HOST slots=SLOTS"; # begins a comment
+    #[arg(long, value_name = "FILE")]
+    hostfile: Option<PathBuf>,
+    /// By what PEs on other hosts are started; without it: srun inside an allocation of Slurm's,
+    /// else the first that is installed
+    #[arg(long, value_name = "WHICH", value_enum)]
+    launcher: Option<LauncherKind>,
+    /// One word handed to that launcher as it is
+    #[arg(long, value_name = "WORD", allow_hyphen_values = true)]
+    launcher_option: Vec<OsString>,
+    /// The command by which that launcher reaches a host, instead of ssh
+    #[arg(long, value_name = "COMMAND")]
+    launch_agent: Option<String>,
+}
+
+/// Where a job runs.
+#[derive(Debug)]
+pub(crate) enum Destination {
+    /// On this host, with at most this many PEs if its slots were given.
+    ThisHost(Option<usize>),
+    /// On the hosts of this launch.
+    Hosts(HostLaunch),
+}
+
+impl HostOptions {
+    /// Where the job is to run, in an environment that may be that of an allocation.
+    pub(crate) fn destination(self) -> Result<Destination, Failure> {
+        let agent = match &self.launch_agent {
+            None => Vec::new(),
+            Some(text) => shlex::split(text)
+                .filter(|words| !words.is_empty())
+                .ok_or_else(|| {
+                    Failure::usage(format!("--launch-agent \"{text}\" is no command"))
+                })?,
+        };
+        let is_forced =
+            self.launcher.is_some() || !self.launcher_option.is_empty() || !agent.is_empty();
+        let hosts = match (&self.hosts, &self.hostfile) {
+            (Some(text), _) => Some(list::from_list(text)?),
+            (None, Some(file)) => Some(list::from_file(file)?),
+            (None, None) => None,
+        };
+        let source = match hosts {
+            Some(hosts) if !is_forced && hosts.iter().all(list::Host::is_this_host) => {
+                return Ok(Destination::ThisHost(Some(list::slots(&hosts))));
+            }
+            Some(hosts) => HostSource::Hosts(hosts),
+            None => match Allocation::around(environment::value) {
+                Some(allocation) if is_forced || allocation.nodes > 1 => {
+                    HostSource::Allocation(allocation)
+                }
+                None if is_forced => {
+                    return Err(Failure::usage(
+                        "--launcher, --launcher-option and --launch-agent are for other hosts: name them by --hosts or --hostfile",
+                    ));
+                }
+                _ => return Ok(Destination::ThisHost(None)),
+            },
+        };
+        Ok(Destination::Hosts(HostLaunch {
+            source,
+            kind: self.launcher,
+            extra: self.launcher_option,
+            agent,
+        }))
+    }
+}

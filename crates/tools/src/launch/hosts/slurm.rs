@@ -1,0 +1,90 @@
+//! Slurm's `srun`, which hands the environment and the directory on and knows the hosts.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::launcher::HostLauncher;
+use super::{HostLaunch, refusal};
+use crate::launch::failure::Failure;
+use crate::launch::options::{Binding, CommandLine};
+
+/// The command line.
+pub(super) fn command(
+    options: &CommandLine,
+    launch: &HostLaunch,
+    launcher: &HostLauncher,
+) -> Result<Vec<OsString>, Failure> {
+    let [section] = &options.sections[..] else {
+        let instead = "it starts one program: --launcher hydra, or srun --multi-prog";
+        return Err(refusal("':' between programs", launcher, instead));
+    };
+    if !launch.agent.is_empty() {
+        let instead = "it reaches its nodes by its own daemons";
+        return Err(refusal("--launch-agent", launcher, instead));
+    }
+    let mut line: Vec<OsString> = vec![launcher.path.clone().into()];
+    line.push(format!("--mpi={}", protocol(&launcher.path)?).into());
+    line.push(format!("--ntasks={}", section.n_pes).into());
+    // As oshrun does on one host: a PE that ends badly ends the job, PE 0 has the input.
+    line.extend(["--kill-on-bad-exit=1", "--input=0"].map(OsString::from));
+    // Otherwise as the cluster is set up: sites bind tasks to what they allocated.
+    if options.bind_to == Binding::Core {
+        line.push("--cpu-bind=cores".into());
+    }
+    if options.label {
+        line.push("--label".into());
+    }
+    if let Some(dir) = &options.output {
+        let digits = (section.n_pes - 1).to_string().len();
+        for (option, end) in [("--output=", "out"), ("--error=", "err")] {
+            let mut word = OsString::from(option);
+            word.push(dir.join(format!("pe.%{digits}t.{end}")));
+            line.push(word);
+        }
+    }
+    if let Some(dir) = &section.wdir {
+        line.extend(["--chdir".into(), dir.clone().into()]);
+    }
+    line.extend(launch.extra.iter().cloned());
+    line.push(section.program.clone());
+    line.extend(section.arguments.iter().cloned());
+    Ok(line)
+}
+
+/// What this Slurm offers for its tasks to find each other by.
+fn protocol(srun: &Path) -> Result<&'static str, Failure> {
+    let output = Command::new(srun)
+        .arg("--mpi=list")
+        .stdin(Stdio::null())
+        .output();
+    // Versions differ in which of the two they print to.
+    let text = output.map(|o| [o.stdout, o.stderr].concat());
+    let text = text.unwrap_or_default();
+    offered(&String::from_utf8_lossy(&text)).ok_or_else(|| {
+        Failure::usage(
+            "srun offers neither PMIx nor PMI-2 (srun --mpi=list), by which PEs find each other: install Slurm's plugin for one of them, or use --launcher hydra",
+        )
+    })
+}
+
+fn offered(list: &str) -> Option<&'static str> {
+    let has = |name: &str| list.split_whitespace().any(|word| word == name);
+    ["pmix", "pmi2"].into_iter().find(|name| has(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pmix_before_pmi_2() {
+        let list = "MPI plugin types are...\n\tpmix\n\tpmi2\n\tcray_shasta\n\tnone\n";
+        assert_eq!(offered(list), Some("pmix"));
+        assert_eq!(
+            offered("srun: MPI types are...\nsrun: pmi2\nsrun: none"),
+            Some("pmi2")
+        );
+        assert_eq!(offered("none\npmix_v4x\n"), None);
+    }
+}

@@ -1,0 +1,131 @@
+//! Rules of this code base that no compiler checks: its names are the field's, modules have no
+//! long import cycles, environment variables are read in one place.
+//!
+//! Sources are read as tokens, without comments, strings and unit tests.
+
+mod house {
+    pub mod cycles;
+    pub mod environment;
+    pub mod source;
+    pub mod words;
+}
+
+use house::source::{Source, sources};
+use house::{cycles, environment, words};
+use std::path::Path;
+
+/// The files of the largest cycle that is allowed. To be 3: a module, its parent and one more.
+const CYCLE: usize = 5;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn report(findings: &[String], advice: &str) {
+    assert!(findings.is_empty(), "{}\n{advice}", findings.join("\n"));
+}
+
+#[test]
+fn names_are_the_fields() {
+    let mut findings = Vec::new();
+    for folder in words::FOLDERS {
+        for source in sources(root(), folder) {
+            findings.extend(words::findings(&source));
+        }
+    }
+    report(
+        &findings,
+        "docs/GLOSSARY.md has the field's word for each; a use that is the field's own goes to \
+         the list ALLOWED in tests/house/words.rs",
+    );
+}
+
+#[test]
+fn import_cycles_are_short() {
+    let mut findings = Vec::new();
+    for folder in ["crates/core/src", "crates/fabric/src", "dev/cluster/src"] {
+        for cycle in cycles::cycles(&sources(root(), folder)) {
+            if cycle.len() > CYCLE {
+                findings.push(format!("{} files: {}", cycle.len(), cycle.join(", ")));
+            }
+        }
+    }
+    report(
+        &findings,
+        "modules of a cycle are read and changed together: move what they share below them",
+    );
+}
+
+#[test]
+fn the_environment_is_read_in_one_place() {
+    let mut findings = Vec::new();
+    for folder in environment::FOLDERS {
+        for source in sources(root(), folder) {
+            findings.extend(environment::findings(&source));
+        }
+    }
+    report(
+        &findings,
+        "add the variable to the table of the configuration and read it from there",
+    );
+}
+
+#[test]
+fn a_private_word_is_found_in_names_of_items_and_files() {
+    let found = |file: &str, text: &str| words::findings(&Source::new(file, text));
+    let one = found(
+        "crates/fabric/src/a.rs",
+        "fn trigger() {}\nstruct KeeperRig;",
+    );
+    assert_eq!(one.len(), 2, "{one:?}");
+    assert!(
+        one[0].contains("crates/fabric/src/a.rs:2") && one[1].contains("rig"),
+        "{one:?}"
+    );
+    assert_eq!(found("crates/fabric/src/rig.rs", "").len(), 1);
+    // Neither comments, strings, unit tests nor parts of words count.
+    let text = "// rig\nfn triggers() { \"rig\"; }\n#[cfg(test)]\nmod tests { fn rig() {} }";
+    assert_eq!(found("crates/fabric/src/a.rs", text), Vec::<String>::new());
+}
+
+#[test]
+fn a_long_cycle_is_found() {
+    let files = |last: &str| {
+        vec![
+            Source::new("src/lib.rs", "mod a; mod b; mod c; mod d;"),
+            Source::new("src/a.rs", "use crate::b::B; pub struct A;"),
+            Source::new("src/b/mod.rs", "mod inner; pub use inner::B;"),
+            Source::new("src/b/inner.rs", "pub struct B(crate::c::C);"),
+            Source::new("src/c.rs", "use super::{d::D, b}; pub struct C;"),
+            Source::new("src/d.rs", last),
+        ]
+    };
+    let cyclic = files("use crate::a::A; pub struct D;");
+    assert_eq!(
+        cycles::cycles(&cyclic),
+        [["src/a.rs", "src/b/inner.rs", "src/c.rs", "src/d.rs"]]
+    );
+    assert!(cycles::cycles(&files("#[cfg(test)] mod tests { use crate::a::A; }")).is_empty());
+}
+
+#[test]
+fn a_variable_read_elsewhere_is_found() {
+    let found = |file: &str, text: &str| environment::findings(&Source::new(file, text)).len();
+    for text in [
+        "let x = std::env::var(\"A\");",
+        "use std::env;\nlet x = env::var_os(NAME);",
+        "let x = unsafe { libc::getenv(name) };",
+        "const X: Option<&str> = option_env!(\"A\");",
+        "use std::env::vars;",
+    ] {
+        assert_eq!(found("crates/core/src/heap.rs", text), 1, "{text}");
+        assert_eq!(found(environment::TABLES[0], text), 0, "{text}");
+    }
+    assert_eq!(
+        found(
+            "crates/core/src/heap.rs",
+            "let x = env::args(); command.env(1, 2);"
+        ),
+        0
+    );
+}
