@@ -6,8 +6,8 @@ use std::os::fd::AsFd;
 use std::ptr::NonNull;
 
 use super::region::{
-    ACTIVE_SETS, LANDING, LANDING_TEAMS, LANDINGS, Landings, MAX_TEAMS, Mail, Mailbox, Offsets,
-    StatusArea,
+    ACTIVE_SETS, MAX_TEAMS, Mailbox, Offsets, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES,
+    RENDEZVOUS_TEAMS, RendezvousBuffers, StatusArea, TeamMailbox,
 };
 use crate::platform::mapping::{self, Advice, Place};
 
@@ -48,33 +48,33 @@ impl Mailboxes {
         unsafe { &*self.of(index).add(STATUS).cast() }
     }
 
-    /// PE `index`'s mail of team `team`.
-    pub fn mail(&self, index: usize, team: usize) -> &'static Mail {
+    /// PE `index`'s mailbox for team `team`.
+    pub fn team_mailbox(&self, index: usize, team: usize) -> &'static TeamMailbox {
         // SAFETY: as in `status`; there is one for each team id.
-        unsafe { &*self.of(index).add(mail_offset(team)).cast() }
+        unsafe { &*self.of(index).add(team_mailbox_offset(team)).cast() }
     }
 }
 
 /// Byte offset of the status area in a mailbox.
 pub const STATUS: usize = std::mem::offset_of!(Mailbox, status);
 
-/// Byte offset in a mailbox of message `k` of a team's epochs of a parity; None for the teams that
-/// have no room for any.
-pub fn landing_offset(team: usize, parity: usize, k: usize) -> Option<usize> {
+/// Byte offset in a mailbox of rendezvous buffer `k` of a team's epochs of a parity; None for teams
+/// without rendezvous buffers.
+pub fn rendezvous_offset(team: usize, parity: usize, k: usize) -> Option<usize> {
     const SETS: usize = MAX_TEAMS - ACTIVE_SETS;
-    debug_assert!(parity < 2 && k < LANDINGS);
+    debug_assert!(parity < 2 && k < RENDEZVOUS_BUFFERS);
     let place = match team {
-        0..LANDING_TEAMS => team,
-        SETS.. if team - SETS < LANDING_TEAMS => LANDING_TEAMS + team - SETS,
+        0..RENDEZVOUS_TEAMS => team,
+        SETS.. if team - SETS < RENDEZVOUS_TEAMS => RENDEZVOUS_TEAMS + team - SETS,
         _ => return None,
     };
-    let number = parity * LANDINGS + k;
-    let landings = std::mem::offset_of!(Mailbox, landings);
-    Some(landings + place * size_of::<Landings>() + number * LANDING)
+    let number = parity * RENDEZVOUS_BUFFERS + k;
+    let buffers = std::mem::offset_of!(Mailbox, rendezvous);
+    Some(buffers + place * size_of::<RendezvousBuffers>() + number * RENDEZVOUS_BYTES)
 }
 
-/// Byte offset of a team's mail in a mailbox.
-pub fn mail_offset(team: usize) -> usize {
+/// Byte offset of a team's part of a mailbox.
+pub fn team_mailbox_offset(team: usize) -> usize {
     debug_assert!(team < MAX_TEAMS);
-    std::mem::offset_of!(Mailbox, teams) + team * size_of::<Mail>()
+    std::mem::offset_of!(Mailbox, teams) + team * size_of::<TeamMailbox>()
 }

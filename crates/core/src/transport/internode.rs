@@ -8,7 +8,7 @@ use ferroshmem_fabric::{Config, Context, Events, Fabric, Remote};
 
 use crate::config::FabricSettings;
 use crate::constants::PREDEFINED_TEAMS;
-use crate::job::region::Mail;
+use crate::job::region::TeamMailbox;
 use crate::job::{Attachment, Mailboxes, mailboxes};
 use crate::memory::{Place, Space};
 use crate::wait::POLICY;
@@ -127,7 +127,7 @@ impl Internode {
     /// PEs may write to the mailbox lanes of team `team` once this has returned. The error is one line
     /// for the user.
     pub fn open_mailboxes(&self, team: usize) -> Result<(), String> {
-        let ready = mailboxes::mail_offset(team) + size_of::<Mail>();
+        let ready = mailboxes::team_mailbox_offset(team) + size_of::<TeamMailbox>();
         self.fabric
             .extend(MAILBOX, ready)
             .map_err(|e| e.to_string())
@@ -172,7 +172,7 @@ fn share(
     mailboxes: &Mailboxes,
 ) -> Result<(), ferroshmem_fabric::Error> {
     let mailbox = mailboxes.of(job.index);
-    let ready = mailboxes::mail_offset(PREDEFINED_TEAMS);
+    let ready = mailboxes::team_mailbox_offset(PREDEFINED_TEAMS);
     let heap = std::ptr::with_exposed_provenance_mut(space.heap_base());
     let heap_size = space.heap_size() as usize;
     // SAFETY: heap, globals and mailboxes stay mapped until the process ends.

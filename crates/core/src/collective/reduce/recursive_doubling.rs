@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use super::reduction::{Pair, Reduction, lane};
 use crate::collective::hypercube::{Hypercube, Role};
 use crate::collective::scratch::with_scratch;
-use crate::job::region::{LANDING, LANDINGS, LANE_BYTES};
+use crate::job::region::{LANE_BYTES, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES};
 
 /// Room for the values of a lane, aligned for any element.
 #[repr(align(16))]
@@ -177,7 +177,7 @@ pub(super) unsafe fn put_get(r: &Reduction<'_>) {
 /// # Safety
 /// That of [`super::reduce`]; the group has rendezvous buffers.
 pub(super) unsafe fn by_rendezvous(r: &Reduction<'_>) {
-    for part in r.parts_of(LANDING) {
+    for part in r.parts_of(RENDEZVOUS_BYTES) {
         // SAFETY: the caller promises arrays of `n` elements and rendezvous buffers; a part fits one.
         unsafe { exchange(&part) };
     }
@@ -189,7 +189,7 @@ pub(super) unsafe fn by_rendezvous(r: &Reduction<'_>) {
 /// That of [`by_rendezvous`]; the elements fit a rendezvous buffer.
 unsafe fn exchange(r: &Reduction<'_>) {
     /// The rendezvous buffer for an extra rank, after those of the rounds.
-    const EXTRA: usize = LANDINGS - 1;
+    const EXTRA: usize = RENDEZVOUS_BUFFERS - 1;
 
     let (me, n, bytes) = (r.group.me, r.n, r.n * r.op.size);
     let cube = Hypercube::of(r.group.size);

@@ -43,8 +43,8 @@ fn any_member_can_be_the_root() {
     });
 }
 
-/// Roots run ahead of members that are slow, as far as there is room: nothing is overwritten
-/// before all have it, whoever the roots are.
+/// Roots run ahead of slow members while the ring has room: no entry is overwritten before all
+/// members have taken it, for any sequence of roots.
 #[test]
 fn small_broadcasts_do_not_wait_and_do_not_mix() {
     let decisions = DecisionTable::fixed(Collective::Broadcast, Choice::direct(Algorithm::Eager));

@@ -38,7 +38,7 @@ pub(super) fn check_collect(arrays: &Arrays, group: &Group<'_>, call: &Call) {
     let mine = data(call, me, bytes(me));
     arrays.prepare(call, me, mine);
     let (dest, source) = arrays.addresses(call, me);
-    // Who has nothing need not have a source.
+    // A member without a contribution need not have a source.
     let (start, source) = match mine.len() {
         0 => (null_mut(), MemberAddresses::at_stride(null_mut(), 0, me)),
         _ => (source.of(me), source),

@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 use crate::choice::{Choice, Collective, DecisionTable, EAGER};
 use crate::group::MemberAddresses;
 use crate::group::threads::{Array, Member, run};
-use crate::job::region::STREAM_BYTES;
+use crate::job::region::RING_BYTES;
 use crate::wait::POLICY;
 
 /// Numbers of members: all small ones, powers of two and their neighbours.
@@ -26,8 +26,8 @@ const BYTES: [usize; 10] = [
     1,
     7,
     8,
-    STREAM_BYTES,
-    STREAM_BYTES + 8,
+    RING_BYTES,
+    RING_BYTES + 8,
     EAGER - 1,
     EAGER,
     EAGER + 1,
@@ -35,7 +35,7 @@ const BYTES: [usize; 10] = [
 ];
 /// Most bytes of one member's block.
 const MOST: usize = 40_000;
-/// What nobody may write.
+/// The value of bytes that no member may write.
 const UNTOUCHED: u8 = 0xA5;
 /// Bytes behind each array that are looked at.
 const GUARD: usize = 64;

@@ -7,7 +7,7 @@ use super::{Arrays, Call, GUARD, longest, run_patiently};
 use crate::choice::Algorithm::{Central, Dissemination, Eager, Pull, Push, Slices, Tree};
 use crate::choice::{Algorithm, Choice, Collective};
 use crate::collective::tests::collect::contribution;
-use crate::job::region::STREAM_BYTES;
+use crate::job::region::RING_BYTES;
 
 /// Bytes of a block: slices of it for up to 16 members are of one length, in whole lines.
 const BYTES: usize = 2048;
@@ -77,11 +77,11 @@ fn broadcasts() {
         expect(Pull, &|_| BYTES);
         // Few bytes go out by the root and in by each other one, with no other words.
         let few = Call {
-            bytes: STREAM_BYTES,
+            bytes: RING_BYTES,
             ..call(Collective::Broadcast, Eager, Central, 1)
         };
         for (m, moved) in moved(few, p).into_iter().enumerate() {
-            assert_eq!(moved, both(STREAM_BYTES * if m == 1 { 2 } else { 1 }));
+            assert_eq!(moved, both(RING_BYTES * if m == 1 { 2 } else { 1 }));
         }
         expect(Push, &|m| if m == 1 { p * BYTES } else { 0 });
         expect(Tree, &|_| BYTES);
@@ -101,7 +101,7 @@ fn gatherings() {
     for p in [2, 3, 8] {
         let all = p * BYTES;
         for collective in [Collective::Fcollect, Collective::Collect] {
-            // Short contributions to a collect are shown before anybody knows the others'.
+            // Short contributions to a collect are copied before the members know the others' sizes.
             let shown = if collective == Collective::Collect {
                 BYTES
             } else {
@@ -111,7 +111,7 @@ fn gatherings() {
             expect(collective, Pull, p, 0, |_| both(shown + all));
             expect(collective, Push, p, 0, |_| both(shown + all));
         }
-        // One contributes everything: nobody can pull from those that have nothing.
+        // One member contributes everything: no member can pull from members without a source.
         let call = call(Collective::Collect, Pull, Dissemination, 1);
         for (m, moved) in moved(call, p).into_iter().enumerate() {
             let mine = contribution(&call, p, m);
