@@ -30,7 +30,7 @@ pub use cache::{Cache, Counts};
 pub use limits::Limits;
 pub use monitor::{Kind, Monitor};
 pub use pool::{Pool, Shape, Slot};
-pub use region::Lease;
+pub use region::RegionRef;
 
 /// What registers memory with a device. All threads may use it at once.
 pub trait Registrar: Send + Sync {

@@ -60,9 +60,9 @@ impl<G> Entry<G> {
 
 /// A region in use by a transfer: it is not deregistered before this is dropped, whatever
 /// becomes of the memory.
-pub struct Lease<G>(pub(super) Arc<Entry<G>>);
+pub struct RegionRef<G>(pub(super) Arc<Entry<G>>);
 
-impl<G> Lease<G> {
+impl<G> RegionRef<G> {
     /// The first address that the region covers: at most a page before the one asked for.
     pub fn start(&self) -> usize {
         self.0.span.start
@@ -74,14 +74,14 @@ impl<G> Lease<G> {
     }
 }
 
-impl<G> Clone for Lease<G> {
+impl<G> Clone for RegionRef<G> {
     /// For the parts of a transfer that are under way at the same time.
     fn clone(&self) -> Self {
-        Lease(self.0.clone())
+        RegionRef(self.0.clone())
     }
 }
 
-impl<G> Deref for Lease<G> {
+impl<G> Deref for RegionRef<G> {
     type Target = G;
 
     fn deref(&self) -> &G {
