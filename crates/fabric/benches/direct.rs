@@ -18,22 +18,22 @@ use std::time::Instant;
 
 use ferroshmem_fabric::endpoint::{BATCH, Completed, Endpoint};
 use ferroshmem_fabric::{
-    AtomicOp, Config, Context, Events, Fabric, Op, Remote, Width, discovery, sys,
+    AtomicOp, Config, Context, Events, Fabric, Op, Remote, Width, discovery, libfabric,
 };
 
 const LEN: usize = 4 << 20;
 const MIB: usize = 1 << 20;
 const ROUNDS: usize = 31;
 const KEY: u64 = 0x5eed;
-/// Where questions and answers are in the memory, beyond what else is written.
-const QUESTION: usize = LEN - 4096;
-const ANSWER: usize = LEN - 2048;
+/// Where requests and replies are in the memory, beyond what else is written.
+const REQUEST: usize = LEN - 4096;
+const REPLY: usize = LEN - 2048;
 
 struct Quiet;
 
 impl Events for Quiet {
     fn peer_failed(&self, pe: usize, reason: &str) -> ! {
-        eprintln!("lost PE {pe}: {reason}");
+        eprintln!("PE {pe} failed: {reason}");
         std::process::exit(1);
     }
     fn memory_changed(&self) {}
@@ -56,11 +56,11 @@ fn config(pe: usize) -> Config {
 struct Bare {
     endpoint: Endpoint,
     memory: Vec<u8>,
-    mr: *mut sys::fid_mr,
+    mr: *mut libfabric::fid_mr,
     /// Where the peer's memory begins, and its key.
     base: u64,
     key: u64,
-    peer: sys::fi_addr_t,
+    peer: libfabric::fi_addr_t,
     contexts: [*mut c_void; BATCH],
     done: usize,
 }
@@ -73,12 +73,15 @@ impl Bare {
             .next();
         let endpoint = Endpoint::open(library, best.unwrap().info, false).unwrap();
         let memory = vec![1u8; LEN];
-        let access = sys::FI_REMOTE_READ | sys::FI_REMOTE_WRITE | sys::FI_READ | sys::FI_WRITE;
+        let access = libfabric::FI_REMOTE_READ
+            | libfabric::FI_REMOTE_WRITE
+            | libfabric::FI_READ
+            | libfabric::FI_WRITE;
         let mut mr = ptr::null_mut();
         // SAFETY: the memory lives as long as the process.
         let result = unsafe {
             let (domain, base) = (endpoint.domain, memory.as_ptr().cast());
-            sys::fi_mr_reg(domain, base, LEN, access.into(), KEY, &raw mut mr)
+            libfabric::fi_mr_reg(domain, base, LEN, access.into(), KEY, &raw mut mr)
         };
         assert_eq!(result, 0);
         Bare {
@@ -120,7 +123,7 @@ impl Bare {
             let from = bare.memory.as_ptr().cast();
             let (ep, desc) = (bare.endpoint.ep, (*bare.mr).mem_desc);
             let (peer, base, key) = (bare.peer, bare.base, bare.key);
-            sys::fi_write(ep, from, len, desc, peer, base, key, ptr::null_mut())
+            libfabric::fi_write(ep, from, len, desc, peer, base, key, ptr::null_mut())
         };
         while begin(self) != 0 {
             self.poll();
@@ -133,7 +136,7 @@ impl Bare {
             let to = bare.memory.as_ptr().cast_mut().cast();
             let (ep, desc) = (bare.endpoint.ep, (*bare.mr).mem_desc);
             let (peer, base, key) = (bare.peer, bare.base, bare.key);
-            sys::fi_read(ep, to, len, desc, peer, base, key, ptr::null_mut())
+            libfabric::fi_read(ep, to, len, desc, peer, base, key, ptr::null_mut())
         };
         while begin(self) != 0 {
             self.poll();
@@ -147,22 +150,22 @@ impl Bare {
             let (ep, desc) = (bare.endpoint.ep, (*bare.mr).mem_desc);
             let (peer, base, key) = (bare.peer, bare.base, bare.key);
             let (operand, result) = (at.cast(), at.add(64).cast());
-            let (word, add) = (sys::FI_UINT64, sys::FI_SUM);
+            let (word, add) = (libfabric::FI_UINT64, libfabric::FI_SUM);
             let none = ptr::null_mut();
-            sys::fi_fetch_atomic(ep, operand, result, desc, peer, base, key, word, add, none)
+            libfabric::fi_fetch_atomic(ep, operand, result, desc, peer, base, key, word, add, none)
         };
         while begin(self) != 0 {
             self.poll();
         }
     }
 
-    /// Writes words that nobody acknowledges.
-    fn tell(&mut self, at: usize, words: &[u64]) {
+    /// Writes words that the target does not acknowledge.
+    fn inject(&mut self, at: usize, words: &[u64]) {
         // SAFETY: the memory is registered there, and has room.
         let begin = |bare: &Bare| unsafe {
             let (ep, from, len) = (bare.endpoint.ep, words.as_ptr().cast(), size_of_val(words));
             let (peer, address, key) = (bare.peer, bare.base + at as u64, bare.key);
-            sys::fi_inject_write(ep, from, len, peer, address, key)
+            libfabric::fi_inject_write(ep, from, len, peer, address, key)
         };
         while begin(self) != 0 {
             self.poll();
@@ -174,20 +177,20 @@ impl Bare {
         unsafe { self.memory.as_ptr().add(at).cast::<u64>().read_volatile() }
     }
 
-    /// Asks the target for an answer: the shortest way there and back.
-    fn ask(&mut self, number: u64) {
-        self.tell(QUESTION, &[1, 2, 3, number]);
-        while self.word(ANSWER + 8) != number {
+    /// Sends a request and waits for the reply: the shortest way there and back.
+    fn call(&mut self, number: u64) {
+        self.inject(REQUEST, &[1, 2, 3, number]);
+        while self.word(REPLY + 8) != number {
             self.poll();
         }
     }
 
-    /// Answers what is asked, if it is later than the last.
-    fn answer(&mut self, last: &mut u64) {
-        let number = self.word(QUESTION + 24);
+    /// Replies to a request, if it is later than the last.
+    fn reply(&mut self, last: &mut u64) {
+        let number = self.word(REQUEST + 24);
         if number != *last {
             *last = number;
-            self.tell(ANSWER, &[7, number]);
+            self.inject(REPLY, &[7, number]);
         }
     }
 
@@ -217,8 +220,8 @@ fn open(socket: &mut UnixStream, pe: usize) -> (Fabric, Vec<u8>) {
     // SAFETY: lives as long as the process.
     unsafe { fabric.share(0, memory.as_mut_ptr(), LEN, LEN).unwrap() };
     let theirs = swap(socket, &fabric.address());
-    let mut ticket = std::iter::once((1 - pe, theirs.as_slice()));
-    fabric.connect(2, &mut ticket).unwrap();
+    let mut address = std::iter::once((1 - pe, theirs.as_slice()));
+    fabric.connect(2, &mut address).unwrap();
     (fabric, memory)
 }
 
@@ -230,13 +233,13 @@ fn target(mut socket: UnixStream) {
     let (fabric, _memory) = open(&mut socket, 1);
     socket.set_nonblocking(true).unwrap();
     let mut what = [b'n'];
-    let mut last = bare.word(QUESTION + 24);
+    let mut last = bare.word(REQUEST + 24);
     loop {
         for _ in 0..64 {
             match what[0] {
                 b'b' => {
                     bare.poll();
-                    bare.answer(&mut last);
+                    bare.reply(&mut last);
                 }
                 b'e' => fabric.progress(),
                 _ => {
@@ -356,7 +359,7 @@ fn main() {
         there.time(1000, || {
             for _ in 0..1000 {
                 number += 1;
-                bare.ask(number);
+                bare.call(number);
             }
         });
         bn.time(10_000, || {

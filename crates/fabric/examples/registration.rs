@@ -155,7 +155,7 @@ fn bounced() -> io::Result<()> {
 
 fn main() -> io::Result<()> {
     let monitor = Monitor::of_process();
-    println!("told of memory that goes away by: {}", monitor.kind());
+    println!("memory that goes away is noticed by: {}", monitor.kind());
     if monitor.kind() == Kind::Userfaultfd {
         kept(monitor.clone());
         freed(monitor);

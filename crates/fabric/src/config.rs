@@ -1,3 +1,5 @@
+//! How a fabric is to be opened.
+
 use std::time::Duration;
 
 /// What the owner of a [`Fabric`](crate::Fabric) wants of it.
@@ -9,19 +11,19 @@ pub struct Config {
     pub interface: Option<String>,
     /// Path of the library to open instead of [`LIBFABRIC`](crate::LIBFABRIC).
     pub library: Option<String>,
-    /// The PE that this is.
+    /// Number of this PE.
     pub pe: usize,
     /// PEs of the job: some providers size their queues by it.
     pub n_pes: usize,
     /// PEs of this node: they share the memory that may be registered.
     pub local_pes: usize,
-    /// How long a thread that waits polls before it gives its core to others. Zero where PEs
+    /// How long a thread that waits polls before it offers its core to others. Zero where PEs
     /// outnumber cores.
     pub spin: Duration,
     /// How often [`Events::tick`](crate::Events::tick) is called at least.
     pub tick: Duration,
     /// How long a provider may refuse an operation to a PE from which nothing comes back,
-    /// before that PE counts as lost.
+    /// before that PE counts as failed.
     pub peer_timeout: Duration,
 }
 

@@ -1,46 +1,56 @@
 //! An endpoint and what belongs to it: fabric, domain, address vector, completion queue.
 
 use std::ffi::{c_int, c_void};
+use std::os::fd::BorrowedFd;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::Error;
-use crate::info::Info;
-use crate::sys::{self, Library};
+use crate::discovery::Info;
+use crate::libfabric::{self, Library};
 
 /// Completions read at once.
 pub const BATCH: usize = 32;
 
-/// An operation that failed: its context, and why.
+/// An operation that failed.
 pub struct Failure {
+    /// The operation's context; null if libfabric does not know it.
     pub context: *mut c_void,
+    /// What libfabric and the provider say.
     pub reason: String,
 }
 
 /// What reading the completion queue gave.
 pub enum Completed {
-    /// So many contexts are in the buffer.
+    /// The number of contexts in the buffer.
     Some(usize),
+    /// No operation has completed.
     Nothing,
+    /// An operation has failed.
     Failed(Failure),
 }
 
+/// An endpoint, opened and enabled.
 pub struct Endpoint {
+    /// The library that it is of.
     pub library: Arc<Library>,
+    /// What the provider said of itself.
     pub info: Info,
     stopped: AtomicBool,
     /// Registering pins memory: only what is there may be registered.
     pub pins: bool,
     /// Local buffers must be registered.
     pub registers: bool,
-    fabric: *mut sys::fid_fabric,
-    pub domain: *mut sys::fid_domain,
-    av: *mut sys::fid_av,
-    cq: *mut sys::fid_cq,
-    pub ep: *mut sys::fid_ep,
+    fabric: *mut libfabric::fid_fabric,
+    /// The domain.
+    pub domain: *mut libfabric::fid_domain,
+    av: *mut libfabric::fid_av,
+    cq: *mut libfabric::fid_cq,
+    /// The endpoint itself.
+    pub ep: *mut libfabric::fid_ep,
     /// Readable when there is something to do; -1: the provider has nothing to wait for.
-    pub ready: c_int,
+    ready: c_int,
 }
 
 // SAFETY: the domain is opened as FI_THREAD_SAFE: all of its objects may be used by any thread.
@@ -49,14 +59,18 @@ unsafe impl Send for Endpoint {}
 unsafe impl Sync for Endpoint {}
 
 impl Endpoint {
+    /// Opens and enables an endpoint of a provider. `pinned`: registers memory as if that pinned it.
+    ///
+    /// # Errors
+    /// The provider refuses.
     pub fn open(library: Arc<Library>, info: Info, pinned: bool) -> Result<Endpoint, Error> {
         let mode = info.mr_mode();
         let mut this = Endpoint {
             library,
             info,
             stopped: AtomicBool::new(false),
-            pins: pinned || mode & sys::FI_MR_ALLOCATED != 0,
-            registers: pinned || mode & sys::FI_MR_LOCAL != 0,
+            pins: pinned || mode & libfabric::FI_MR_ALLOCATED != 0,
+            registers: pinned || mode & libfabric::FI_MR_LOCAL != 0,
             fabric: ptr::null_mut(),
             domain: ptr::null_mut(),
             av: ptr::null_mut(),
@@ -68,39 +82,39 @@ impl Endpoint {
         // SAFETY: infos have all their parts; the objects are opened in the order in which they
         // need each other, and closed by drop in the other.
         unsafe {
-            (*this.info.tx_attr()).op_flags = u64::from(sys::FI_DELIVERY_COMPLETE);
+            (*this.info.tx_attr()).op_flags = u64::from(libfabric::FI_DELIVERY_COMPLETE);
             let attr = (*raw).fabric_attr;
             let result = (this.library.fabric)(attr, &raw mut this.fabric, ptr::null_mut());
             this.check(result, "open the fabric")?;
-            let result = sys::fi_domain(this.fabric, raw, &raw mut this.domain);
+            let result = libfabric::fi_domain(this.fabric, raw, &raw mut this.domain);
             this.check(result, "open the domain")?;
-            let mut attr: sys::fi_av_attr = std::mem::zeroed();
+            let mut attr: libfabric::fi_av_attr = std::mem::zeroed();
             attr.type_ = (*this.info.domain_attr()).av_type;
-            let result = sys::fi_av_open(this.domain, &raw mut attr, &raw mut this.av);
+            let result = libfabric::fi_av_open(this.domain, &raw mut attr, &raw mut this.av);
             this.check(result, "open an address vector")?;
-            let mut attr: sys::fi_cq_attr = std::mem::zeroed();
+            let mut attr: libfabric::fi_cq_attr = std::mem::zeroed();
             attr.size = (*this.info.tx_attr()).size;
-            attr.format = sys::FI_CQ_FORMAT_CONTEXT;
-            attr.wait_obj = sys::FI_WAIT_FD;
-            let mut result = sys::fi_cq_open(this.domain, &raw mut attr, &raw mut this.cq);
+            attr.format = libfabric::FI_CQ_FORMAT_CONTEXT;
+            attr.wait_obj = libfabric::FI_WAIT_FD;
+            let mut result = libfabric::fi_cq_open(this.domain, &raw mut attr, &raw mut this.cq);
             if result != 0 {
-                attr.wait_obj = sys::FI_WAIT_NONE;
-                result = sys::fi_cq_open(this.domain, &raw mut attr, &raw mut this.cq);
+                attr.wait_obj = libfabric::FI_WAIT_NONE;
+                result = libfabric::fi_cq_open(this.domain, &raw mut attr, &raw mut this.cq);
             }
             this.check(result, "open a completion queue")?;
-            let result = sys::fi_endpoint(this.domain, raw, &raw mut this.ep);
+            let result = libfabric::fi_endpoint(this.domain, raw, &raw mut this.ep);
             this.check(result, "open an endpoint")?;
             let fid = &raw mut (*this.ep).fid;
-            let result = sys::fi_bind(fid, &raw mut (*this.av).fid, 0);
+            let result = libfabric::fi_bind(fid, &raw mut (*this.av).fid, 0);
             this.check(result, "bind the address vector")?;
-            let flags = u64::from(sys::FI_TRANSMIT | sys::FI_RECV);
-            let result = sys::fi_bind(fid, &raw mut (*this.cq).fid, flags);
+            let flags = u64::from(libfabric::FI_TRANSMIT | libfabric::FI_RECV);
+            let result = libfabric::fi_bind(fid, &raw mut (*this.cq).fid, flags);
             this.check(result, "bind the completion queue")?;
-            let result = sys::fi_control(fid, sys::FI_ENABLE, ptr::null_mut());
+            let result = libfabric::fi_control(fid, libfabric::FI_ENABLE, ptr::null_mut());
             this.check(result, "enable the endpoint")?;
             let fd = (&raw mut this.ready).cast();
-            if attr.wait_obj == sys::FI_WAIT_NONE
-                || sys::fi_control(&raw mut (*this.cq).fid, sys::FI_GETWAIT, fd) != 0
+            if attr.wait_obj == libfabric::FI_WAIT_NONE
+                || libfabric::fi_control(&raw mut (*this.cq).fid, libfabric::FI_GETWAIT, fd) != 0
             {
                 this.ready = -1;
             }
@@ -108,21 +122,41 @@ impl Endpoint {
         Ok(this)
     }
 
-    pub fn check(&self, result: c_int, what: &str) -> Result<(), Error> {
+    /// An error if libfabric refused a step.
+    ///
+    /// # Errors
+    /// `result` is not 0.
+    pub fn check(&self, result: c_int, step: &'static str) -> Result<(), Error> {
         if result == 0 {
             return Ok(());
         }
-        Err(Error::new(format!(
-            "{} on {} cannot {what}: {}; SHMEM_FABRIC chooses another provider",
-            self.info.provider(),
-            self.info.domain(),
-            self.library.words(result as isize)
-        )))
+        Err(Error::Endpoint {
+            provider: self.info.provider(),
+            domain: self.info.domain(),
+            step,
+            reason: self.library.strerror(result as isize),
+        })
+    }
+
+    /// Readable when there is something to do. None: the provider has nothing to wait for.
+    pub fn ready(&self) -> Option<BorrowedFd<'_>> {
+        // SAFETY: the completion queue's descriptor, which is open as long as the queue.
+        (self.ready >= 0).then(|| unsafe { BorrowedFd::borrow_raw(self.ready) })
+    }
+
+    /// Whether the provider's name has this part: "tcp;ofi_rxm" has "tcp" and "ofi_rxm".
+    pub fn has_layer(&self, name: &str) -> bool {
+        self.info.provider().split(';').any(|part| part == name)
+    }
+
+    /// Whether writes of peers make [`ready`](Self::ready) readable.
+    pub fn notifies_writes(&self) -> bool {
+        self.has_layer("tcp")
     }
 
     /// Peers name memory by virtual addresses, not by offsets.
     pub fn virtual_addresses(&self) -> bool {
-        self.info.mr_mode() & sys::FI_MR_VIRT_ADDR != 0
+        self.info.mr_mode() & libfabric::FI_MR_VIRT_ADDR != 0
     }
 
     /// What peers call the first byte of memory that is registered from `base` on.
@@ -139,34 +173,39 @@ impl Endpoint {
         let mut name = vec![0u8; 256];
         let mut len = name.len();
         // SAFETY: an open endpoint and room for its name.
-        let result = unsafe { sys::fi_getname(self.ep, name.as_mut_ptr().cast(), &raw mut len) };
-        self.check(result, "tell its address")?;
+        let result =
+            unsafe { libfabric::fi_getname(self.ep, name.as_mut_ptr().cast(), &raw mut len) };
+        self.check(result, "name its address")?;
         name.truncate(len);
         Ok(name)
     }
 
     /// Makes a peer known by its name.
-    pub fn insert(&self, name: &[u8]) -> Option<sys::fi_addr_t> {
-        let mut address = sys::ADDR_NOTAVAIL;
+    pub fn insert(&self, name: &[u8]) -> Option<libfabric::fi_addr_t> {
+        let mut address = libfabric::ADDR_NOTAVAIL;
         // SAFETY: a name of an endpoint of the same format.
-        let n = unsafe { sys::fi_av_insert(self.av, name.as_ptr().cast(), 1, &raw mut address) };
-        (n == 1 && address != sys::ADDR_NOTAVAIL).then_some(address)
+        let n =
+            unsafe { libfabric::fi_av_insert(self.av, name.as_ptr().cast(), 1, &raw mut address) };
+        (n == 1 && address != libfabric::ADDR_NOTAVAIL).then_some(address)
     }
 
     /// Lets the provider work, and reads what has completed.
     pub fn read(&self, contexts: &mut [*mut c_void; BATCH]) -> Completed {
         // SAFETY: with FI_CQ_FORMAT_CONTEXT an entry is the context alone.
-        let n = unsafe { sys::fi_cq_read(self.cq, contexts.as_mut_ptr().cast(), BATCH) };
+        let n = unsafe { libfabric::fi_cq_read(self.cq, contexts.as_mut_ptr().cast(), BATCH) };
         if n > 0 {
             Completed::Some(n as usize)
-        } else if n == 0 || n == -(sys::FI_EAGAIN as isize) {
+        } else if n == 0 || n == -(libfabric::FI_EAGAIN as isize) {
             Completed::Nothing
-        } else if n == -(sys::FI_EAVAIL as isize) {
+        } else if n == -(libfabric::FI_EAVAIL as isize) {
             self.failure()
         } else {
             Completed::Failed(Failure {
                 context: ptr::null_mut(),
-                reason: format!("the completion queue is broken: {}", self.library.words(n)),
+                reason: format!(
+                    "the completion queue is broken: {}",
+                    self.library.strerror(n)
+                ),
             })
         }
     }
@@ -175,19 +214,19 @@ impl Endpoint {
         // Later versions write more than the bindings know.
         #[repr(C)]
         struct Entry {
-            known: sys::fi_cq_err_entry,
+            known: libfabric::fi_cq_err_entry,
             more: [u64; 8],
         }
-        // SAFETY: plain data.
+        // SAFETY: plain data, for which zeros are valid.
         let mut entry: Entry = unsafe { std::mem::zeroed() };
-        // SAFETY: an open queue, room for an entry.
-        let n = unsafe { sys::fi_cq_readerr(self.cq, &raw mut entry.known) };
+        // SAFETY: an open queue; the entry has room for what later versions write, too.
+        let n = unsafe { libfabric::fi_cq_readerr(self.cq, &raw mut entry.known) };
         if n <= 0 {
             return Completed::Nothing; // another thread has read it
         }
         let known = &entry.known;
-        let mut reason = self.library.words(known.err as isize);
-        let provider = self.library.words(known.prov_errno as isize);
+        let mut reason = self.library.strerror(known.err as isize);
+        let provider = self.library.strerror(known.prov_errno as isize);
         if known.prov_errno != 0 && provider != reason {
             reason = format!("{reason} ({provider})");
         }
@@ -202,7 +241,7 @@ impl Endpoint {
         // SAFETY: an open queue of this fabric.
         unsafe {
             let mut fid = &raw mut (*self.cq).fid;
-            sys::fi_trywait(self.fabric, &raw mut fid, 1) == 0
+            libfabric::fi_trywait(self.fabric, &raw mut fid, 1) == 0
         }
     }
 }
@@ -212,23 +251,23 @@ impl Endpoint {
     /// its operations. Memory that is bound to the endpoint must be deregistered before.
     ///
     /// # Safety
-    /// Nobody uses the endpoint any more.
+    /// No thread uses the endpoint any more.
     pub unsafe fn stop(&self) {
         if !self.stopped.swap(true, Ordering::Relaxed) && !self.ep.is_null() {
-            // SAFETY: open, and used by nobody.
-            unsafe { sys::fi_close(self.ep.cast()) };
+            // SAFETY: open, and the caller promises that no thread uses it.
+            unsafe { libfabric::fi_close(self.ep.cast()) };
         }
     }
 }
 
 impl Drop for Endpoint {
     fn drop(&mut self) {
-        // SAFETY: nobody else has it.
+        // SAFETY: no other thread has it, as it is being dropped.
         unsafe { self.stop() };
-        let close = |fid: *mut sys::fid| {
+        let close = |fid: *mut libfabric::fid| {
             if !fid.is_null() {
                 // SAFETY: open, and what depends on it is closed.
-                unsafe { sys::fi_close(fid) };
+                unsafe { libfabric::fi_close(fid) };
             }
         };
         // Each object begins with its fid.

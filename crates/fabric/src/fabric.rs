@@ -1,30 +1,25 @@
+//! The public face of the crate.
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::desk::Desk;
-use crate::engine::Engine;
-use crate::helper::Helper;
-use crate::ticket::{SegmentTicket, Ticket};
-use crate::{AtomicOp, Blocks, Config, Context, Error, Remote};
-
-/// What the engine tells its owner. Called from any thread.
-pub trait Events: Send + Sync {
-    /// An operation to this PE failed for good; if libfabric does not say which, to a PE that
-    /// had operations under way. Ends the process. It may put to others before that.
-    fn peer_failed(&self, pe: usize, reason: &str) -> !;
-    /// The helper thread has handled traffic: memory of this process may have changed. What
-    /// else calls into the engine handles traffic as well, without this call; and it may be
-    /// called without need, see [`Fabric::notifies_writes`].
-    fn memory_changed(&self);
-    /// Called by the helper thread every [`Config::tick`] or more often.
-    fn tick(&self);
-}
+use crate::address::AddressBlob;
+use crate::am::{Caller, Handler, Request};
+use crate::completion::{CompletionCounter, CompletionQueue, ContextCounters, Pending, Shared};
+use crate::discovery;
+use crate::endpoint::Endpoint;
+use crate::issue::{Direction, Issuer, SmallWrite, WriteCoalescer};
+use crate::memory::Segments;
+use crate::progress::{Progress, ProgressThread};
+use crate::rma::{AtomicTransfer, BlockTransfer, Rma, Transfer};
+use crate::{AtomicOp, Blocks, Config, Context, Error, Events, Remote};
 
 /// The way to PEs of other nodes. All of it may be used by any number of threads.
 pub struct Fabric {
-    engine: Arc<Engine>,
-    /// Stops its thread when dropped.
-    _helper: Helper,
+    /// Dropped first, which ends the thread.
+    _thread: ProgressThread,
+    rma: Rma,
+    caller: Caller,
 }
 
 impl std::fmt::Debug for Fabric {
@@ -34,12 +29,12 @@ impl std::fmt::Debug for Fabric {
 }
 
 impl Fabric {
-    /// Opens the library, chooses a provider and starts the helper thread.
+    /// Opens the library, chooses a provider and starts the progress thread.
     ///
     /// # Errors
-    /// There is no library, or nothing in it that does what is needed.
+    /// There is no library, or none of its providers does what is needed.
     pub fn open(config: &Config, events: Arc<dyn Events>) -> Result<Fabric, Error> {
-        Fabric::start(Engine::open(config, events, false)?)
+        Fabric::start(config, events, false)
     }
 
     /// As [`open`](Self::open), but registers memory as for a provider that pins what is
@@ -47,20 +42,35 @@ impl Fabric {
     /// 1 MiB. For tests.
     #[doc(hidden)]
     pub fn open_pinned(config: &Config, events: Arc<dyn Events>) -> Result<Fabric, Error> {
-        Fabric::start(Engine::open(config, events, true)?)
+        Fabric::start(config, events, true)
     }
 
-    fn start(engine: Engine) -> Result<Fabric, Error> {
-        let engine = Arc::new(engine);
+    fn start(config: &Config, events: Arc<dyn Events>, pinned: bool) -> Result<Fabric, Error> {
+        let library = discovery::open_library(config)?;
+        let info = discovery::choose(&library, config)?;
+        let ordered = discovery::keeps_writes_in_order(&library, &info.provider());
+        let endpoint = Arc::new(Endpoint::open(library, info, pinned)?);
+        // SAFETY: infos have all their parts.
+        let inject_bytes = unsafe { (*endpoint.info.tx_attr()).inject_size };
+        let handler = Handler::open(&endpoint, config, inject_bytes)?;
+        let shared = Arc::new(Shared::new(endpoint, events, config)?);
+        let completions = CompletionQueue::new(shared, handler);
+        let issuer = Issuer::new(completions, inject_bytes, pinned);
+        let progress = Arc::new(Progress::new(issuer));
         Ok(Fabric {
-            _helper: Helper::start(engine.clone())?,
-            engine,
+            _thread: ProgressThread::start(progress.clone())?,
+            rma: Rma { progress, ordered },
+            caller: Caller::new(config.n_pes),
         })
+    }
+
+    fn shared(&self) -> &Shared {
+        self.rma.progress.shared()
     }
 
     /// Provider and version: "tcp;ofi_rxm (libfabric 1.17)".
     pub fn name(&self) -> String {
-        let endpoint = &self.engine.endpoint;
+        let endpoint = &self.shared().endpoint;
         let (major, minor) = endpoint.library.version();
         format!("{} (libfabric {major}.{minor})", endpoint.info.provider())
     }
@@ -69,19 +79,18 @@ impl Fabric {
     pub fn atomics_by_cpu(&self) -> bool {
         // rxm sends atomics as messages, which a CPU of the target executes by its own
         // atomic instructions. Of others it is not known, or a device executes them.
-        let provider = self.engine.endpoint.info.provider();
-        provider.split(';').any(|part| part == "ofi_rxm")
+        self.shared().endpoint.has_layer("ofi_rxm")
     }
 
-    /// Whether writes of peers wake the helper thread, so that [`Events::memory_changed`] follows
-    /// each at once. Where a device writes by itself, nobody is told: then it is called every
+    /// Whether writes of peers wake the progress thread, so that [`Events::memory_changed`] follows
+    /// each at once. A device that writes by itself notifies no thread: then it is called every
     /// two milliseconds for a while after each [`yield_progress`](Self::yield_progress).
     pub fn notifies_writes(&self) -> bool {
-        self.engine.notifies_writes()
+        self.shared().endpoint.notifies_writes()
     }
 
     /// Makes the `len` bytes from `base` reachable as segment `index` (0 to 3), of which the
-    /// first `ready` are in use. Before [`ticket`](Self::address).
+    /// first `ready` are in use. Before [`address`](Self::address).
     ///
     /// # Errors
     /// The provider cannot register the memory.
@@ -95,108 +104,209 @@ impl Fabric {
         len: usize,
         ready: usize,
     ) -> Result<(), Error> {
-        let engine = &self.engine;
-        let make_room = |bytes| engine.buffers.give_up(bytes);
-        // SAFETY: the caller's promise.
-        unsafe {
-            engine
-                .segments
-                .share(&engine.endpoint, index, base, len, ready, &make_room)
-        }
+        let Shared {
+            segments,
+            endpoint,
+            buffers,
+            ..
+        } = self.shared();
+        let make_room = |bytes| buffers.give_up(bytes);
+        // SAFETY: the caller promises that the memory stays mapped while the fabric is open.
+        unsafe { segments.share(endpoint, index, base, len, ready, &make_room) }
     }
 
-    /// The segment is in use up to `ready` bytes. Peers may go there once this has returned
+    /// The segment is in use up to `ready` bytes. Peers may access them once this has returned
     /// and they have learnt of it.
     ///
     /// # Errors
     /// The provider cannot register the memory.
     pub fn extend(&self, index: usize, ready: usize) -> Result<(), Error> {
-        let engine = &self.engine;
-        let make_room = |bytes| engine.buffers.give_up(bytes);
-        engine
-            .segments
-            .extend(&engine.endpoint, index, ready, &make_room)
+        let Shared {
+            segments,
+            endpoint,
+            buffers,
+            ..
+        } = self.shared();
+        segments.extend(endpoint, index, ready, &|bytes| buffers.give_up(bytes))
     }
 
-    /// All that a peer needs to reach this PE. Less than 1 KiB.
+    /// All that a peer needs to reach this PE: its address blob. Less than 1 KiB.
     pub fn address(&self) -> Vec<u8> {
-        let engine = &self.engine;
-        let endpoint = &engine.endpoint;
-        let segments = engine.segments.describe().into_iter();
-        let ticket = Ticket {
+        let Shared {
+            segments, endpoint, ..
+        } = self.shared();
+        let handler = &self.rma.progress.completions().handler;
+        let blob = AddressBlob {
             provider: endpoint.info.provider(),
             name: endpoint.name().unwrap_or_default(),
             format: endpoint.info.format(),
             virtual_addresses: endpoint.virtual_addresses(),
-            table: engine.segments.table(endpoint),
-            desk: engine.desk.as_ref().map(Desk::address),
-            segments: segments
-                .map(|s| SegmentTicket {
-                    base: s.base,
-                    len: s.len,
-                    keys: s.keys,
-                })
-                .collect(),
+            key_table: Segments::table(segments, endpoint),
+            message_slots: handler.as_ref().map(Handler::location),
+            segments: segments.describe(),
         };
-        ticket.to_bytes()
+        blob.to_bytes()
     }
 
-    /// Makes PEs known by their tickets. Oneself may be among them.
+    /// Makes PEs known by their address blobs. This PE may be among them.
     ///
     /// # Errors
     /// A PE uses another provider, or its address cannot be reached from here.
     pub fn connect(
         &self,
         n_pes: usize,
-        tickets: &mut dyn Iterator<Item = (usize, &[u8])>,
+        blobs: &mut dyn Iterator<Item = (usize, &[u8])>,
     ) -> Result<(), Error> {
-        let engine = &self.engine;
-        engine.peers.connect(&engine.endpoint, n_pes, tickets)
+        let Shared {
+            peers, endpoint, ..
+        } = self.shared();
+        peers.connect(endpoint, n_pes, blobs)
     }
 
     /// Writes `len` bytes. The source may be changed on return; complete at quiet.
     ///
     /// # Safety
     /// The source is readable, the target is shared memory of a connected PE.
-    pub unsafe fn put(&self, s: &Context, to: Remote, from: *const u8, len: usize) {
-        // SAFETY: the caller's promise.
-        unsafe { self.engine.put(s.counts(), to, from, len, false) }
+    pub unsafe fn put(&self, context: &Context, to: Remote, from: *const u8, len: usize) {
+        // SAFETY: the caller promises that the source is readable for `len` bytes.
+        unsafe { self.write(context.counters(), to, from, len, false) }
     }
 
     /// Writes `len` bytes. The source stays as it is until quiet.
     ///
     /// # Safety
     /// As for [`put`](Self::put), until quiet.
-    pub unsafe fn put_nbi(&self, s: &Context, to: Remote, from: *const u8, len: usize) {
-        // SAFETY: the caller's promise.
-        unsafe { self.engine.put(s.counts(), to, from, len, true) }
+    pub unsafe fn put_nbi(&self, context: &Context, to: Remote, from: *const u8, len: usize) {
+        // SAFETY: the caller promises that the source is readable for `len` bytes until quiet.
+        unsafe { self.write(context.counters(), to, from, len, true) }
+    }
+
+    /// Writes `len` bytes. With `keep`, the source stays as it is until the write is complete.
+    ///
+    /// # Safety
+    /// The source is readable for `len` bytes; with `keep` until the write is complete.
+    #[inline]
+    unsafe fn write(
+        &self,
+        context: &ContextCounters,
+        to: Remote,
+        from: *const u8,
+        len: usize,
+        keep: bool,
+    ) {
+        if len == 0 {
+            return;
+        }
+        let Rma { progress, .. } = &self.rma;
+        let (issuer, pe) = (&progress.issuer, to.pe);
+        let peer = self.rma.order(context, pe, true);
+        if len <= WriteCoalescer::LONGEST {
+            let iov = self.rma.resolve(to);
+            if len <= iov.usable {
+                let write = SmallWrite {
+                    pe,
+                    context,
+                    peer,
+                    iov,
+                    from,
+                    len,
+                };
+                // SAFETY: the caller promises that the source is readable for `len` bytes.
+                unsafe { progress.coalescer.write(issuer, write) };
+                return;
+            }
+        }
+        // SAFETY: the caller promises that the source is readable for `len` bytes, with `keep` until
+        // the write is complete.
+        unsafe { self.write_long(context, to, from, len, keep) };
+    }
+
+    /// Writes too many bytes for the coalescer, or bytes in several parts.
+    ///
+    /// # Safety
+    /// As for `write`.
+    unsafe fn write_long(
+        &self,
+        context: &ContextCounters,
+        to: Remote,
+        from: *const u8,
+        len: usize,
+        keep: bool,
+    ) {
+        let buffers = &self.shared().buffers;
+        let peer = self.rma.peer_counters(context, to.pe);
+        let counter = CompletionCounter::context(context, peer, true);
+        let transfer = Transfer {
+            direction: Direction::Write,
+            remote: to,
+            local: from.cast_mut(),
+            len,
+        };
+        let is_copied = !keep || buffers.must_register();
+        if len <= crate::completion::INLINE || is_copied && len <= buffers.bounce_len() {
+            // SAFETY: the caller promises that the source is readable.
+            unsafe { self.rma.transfer_copied(transfer, counter) };
+        } else if keep {
+            // SAFETY: the caller promises that the source is readable until the write is complete.
+            unsafe { self.rma.transfer_direct(transfer, counter) };
+        } else {
+            // The source is free once the target has it all.
+            let pending = Pending::default();
+            // SAFETY: the caller promises that the source is readable; the operations are complete
+            // on return.
+            unsafe { self.rma.transfer_direct(transfer, pending.counter()) };
+            self.rma.progress.wait(|| pending.is_complete());
+        }
     }
 
     /// Writes `len` bytes. The source stays as it is until quiet, after which they may still be on
-    /// their way: what is told to that PE later comes after them.
+    /// their way: what is [injected](Self::inject) to that PE later comes after them. libfabric calls
+    /// this transmit complete.
     ///
     /// # Safety
     /// As for [`put_nbi`](Self::put_nbi).
     pub unsafe fn put_local_completion(
         &self,
-        s: &Context,
+        context: &Context,
         to: Remote,
         from: *const u8,
         len: usize,
     ) {
-        // SAFETY: the caller's promise.
-        unsafe { self.engine.send(s.counts(), to, from, len) }
+        let context = context.counters();
+        let peer = self.rma.order(context, to.pe, true);
+        let counter = CompletionCounter::context(context, peer, true);
+        let transfer = Transfer {
+            direction: Direction::WriteLocal,
+            remote: to,
+            local: from.cast_mut(),
+            len,
+        };
+        // SAFETY: the caller promises that the source is readable for `len` bytes until quiet.
+        unsafe { self.rma.transfer_direct(transfer, counter) };
     }
 
-    /// Writes `len` bytes after all that the stream has put and sent to that PE before. Quiet does
-    /// not wait for it, and that it was lost is not noticed here. The target answers nothing,
+    /// Writes `len` bytes after all that the context has put to that PE before. Quiet does
+    /// not wait for it, and that it was lost is not noticed here. The target acknowledges nothing,
     /// which makes this half as expensive for both as a put.
     ///
     /// # Safety
     /// As for [`put`](Self::put).
-    pub unsafe fn inject(&self, s: &Context, to: Remote, from: *const u8, len: usize) {
-        // SAFETY: the caller's promise.
-        unsafe { self.engine.tell(s.counts(), to, from, len) }
+    pub unsafe fn inject(&self, context: &Context, to: Remote, from: *const u8, len: usize) {
+        let context = context.counters();
+        let Progress { issuer, coalescer } = &*self.rma.progress;
+        coalescer.drain(issuer);
+        let iov = self.rma.resolve(to);
+        if len > iov.usable.min(issuer.inject_bytes) {
+            context.fence();
+            // SAFETY: the caller promises that the source is readable for `len` bytes.
+            return unsafe { self.write(context, to, from, len, false) };
+        }
+        let peer = self.rma.peer_counters(context, to.pe);
+        if !(self.rma.ordered && peer.only_writes()) {
+            self.rma.progress.wait(|| peer.in_flight() == 0);
+        }
+        // SAFETY: the caller promises that the source is readable for `len` bytes.
+        unsafe { issuer.inject(to.pe, iov, from, len) };
     }
 
     /// Reads `len` bytes; they are there on return.
@@ -204,17 +314,53 @@ impl Fabric {
     /// # Safety
     /// The destination is writable, the source is shared memory of a connected PE.
     pub unsafe fn get(&self, _: &Context, to: *mut u8, from: Remote, len: usize) {
-        // SAFETY: the caller's promise.
-        unsafe { self.engine.get(None, to, from, len) }
+        if len <= Request::LONGEST
+            && len > 0
+            && let Some(reply) = self.caller.call(&self.rma, from, Request::Read(len))
+        {
+            // SAFETY: the caller promises that the destination is writable for `len` bytes, which a
+            // reply has at least.
+            unsafe { std::ptr::copy_nonoverlapping(reply.as_ptr(), to, len) };
+            return;
+        }
+        let pending = Pending::default();
+        // SAFETY: the caller promises that the destination is writable for `len` bytes; the
+        // operations are complete on return.
+        unsafe { self.read(pending.counter(), to, from, len) };
+        self.rma.progress.wait(|| pending.is_complete());
     }
 
     /// Reads `len` bytes; they are there after quiet.
     ///
     /// # Safety
     /// As for [`get`](Self::get), until quiet.
-    pub unsafe fn get_nbi(&self, s: &Context, to: *mut u8, from: Remote, len: usize) {
-        // SAFETY: the caller's promise.
-        unsafe { self.engine.get(Some(s.counts()), to, from, len) }
+    pub unsafe fn get_nbi(&self, context: &Context, to: *mut u8, from: Remote, len: usize) {
+        let context = context.counters();
+        let peer = self.rma.peer_counters(context, from.pe);
+        let counter = CompletionCounter::context(context, peer, false);
+        // SAFETY: the caller promises that the destination is writable for `len` bytes until quiet.
+        unsafe { self.read(counter, to, from, len) };
+    }
+
+    /// # Safety
+    /// The destination is writable for `len` bytes until the operations are complete.
+    unsafe fn read(&self, counter: CompletionCounter, to: *mut u8, from: Remote, len: usize) {
+        let buffers = &self.shared().buffers;
+        let transfer = Transfer {
+            direction: Direction::Read,
+            remote: from,
+            local: to,
+            len,
+        };
+        // SAFETY: the caller promises that the destination is writable until the operations are
+        // complete.
+        unsafe {
+            if buffers.must_register() && len <= buffers.bounce_len() {
+                self.rma.transfer_copied(transfer, counter);
+            } else {
+                self.rma.transfer_direct(transfer, counter);
+            }
+        }
     }
 
     /// Writes blocks from `from` on to `to` on. The source may be changed on return; complete at
@@ -222,32 +368,79 @@ impl Fabric {
     ///
     /// # Safety
     /// As for [`put`](Self::put), for each block.
-    pub unsafe fn put_blocks(&self, s: &Context, to: Remote, from: *const u8, blocks: Blocks) {
-        // SAFETY: the caller promises that each block is readable and within shared memory.
-        unsafe {
-            self.engine
-                .put_blocks(s.counts(), to, from.cast_mut(), blocks)
+    pub unsafe fn put_blocks(
+        &self,
+        context: &Context,
+        to: Remote,
+        from: *const u8,
+        blocks: Blocks,
+    ) {
+        let context = context.counters();
+        if blocks.is_empty() {
+            return;
         }
+        if blocks.are_contiguous() {
+            let len = blocks.bytes * blocks.count;
+            // SAFETY: the caller promises that each block is readable, and they are one piece.
+            return unsafe { self.write(context, to, from, len, false) };
+        }
+        let transfer = BlockTransfer {
+            rma: &self.rma,
+            remote: to,
+            local: from.cast_mut(),
+            blocks,
+        };
+        // SAFETY: the caller promises that each block is readable.
+        unsafe { transfer.write(context) }
     }
 
     /// Reads blocks from `from` on to `to` on; they are there on return.
     ///
     /// # Safety
     /// As for [`get`](Self::get), for each block.
-    pub unsafe fn get_blocks(&self, _: &Context, to: *mut u8, from: Remote, blocks: Blocks) {
-        // SAFETY: the caller promises that each block is writable and within shared memory.
-        unsafe { self.engine.get_blocks(from, to, blocks) }
+    pub unsafe fn get_blocks(&self, context: &Context, to: *mut u8, from: Remote, blocks: Blocks) {
+        if blocks.is_empty() {
+            return;
+        }
+        if blocks.are_contiguous() {
+            let len = blocks.bytes * blocks.count;
+            // SAFETY: the caller promises that each block is writable, and they are one piece.
+            return unsafe { self.get(context, to, from, len) };
+        }
+        let transfer = BlockTransfer {
+            rma: &self.rma,
+            remote: from,
+            local: to,
+            blocks,
+        };
+        // SAFETY: the caller promises that each block is writable.
+        unsafe { transfer.read() }
+    }
+
+    fn atomic(&self, at: Remote, atomic: AtomicOp) -> AtomicTransfer<'_> {
+        AtomicTransfer {
+            rma: &self.rma,
+            at,
+            atomic,
+        }
     }
 
     /// An atomic operation without result: [`Op::Write`](crate::Op::Write), `Add`, `And`, `Or` or
     /// `Xor`. Complete at quiet.
-    pub fn post(&self, s: &Context, at: Remote, atomic: AtomicOp) {
-        self.engine.post(s.counts(), at, atomic);
+    pub fn post(&self, context: &Context, at: Remote, atomic: AtomicOp) {
+        self.atomic(at, atomic).post(context.counters());
     }
 
     /// An atomic operation that returns what the word was before.
-    pub fn fetch(&self, s: &Context, at: Remote, atomic: AtomicOp) -> u64 {
-        self.engine.fetch(s.counts(), at, atomic)
+    pub fn fetch(&self, context: &Context, at: Remote, atomic: AtomicOp) -> u64 {
+        let peer = self.rma.order(context.counters(), at.pe, false);
+        // A request would overtake what was posted, which rxm keeps in order with its own.
+        if peer.only_writes()
+            && let Some(reply) = self.caller.call(&self.rma, at, Request::Fetch(atomic))
+        {
+            return u64::from_ne_bytes(*reply.first_chunk().expect("more than a word"));
+        }
+        self.atomic(at, atomic).fetch()
     }
 
     /// As [`fetch`](Self::fetch); what the word was is at `result`, 4 or 8 bytes by its width,
@@ -255,49 +448,59 @@ impl Fabric {
     ///
     /// # Safety
     /// The result is writable until quiet.
-    pub unsafe fn fetch_nbi(&self, s: &Context, at: Remote, atomic: AtomicOp, result: *mut u8) {
+    pub unsafe fn fetch_nbi(
+        &self,
+        context: &Context,
+        at: Remote,
+        atomic: AtomicOp,
+        result: *mut u8,
+    ) {
+        let context = context.counters();
+        let peer = self.rma.order(context, at.pe, false);
+        let counter = CompletionCounter::context(context, peer, false);
         // SAFETY: the caller promises that the result is writable until quiet.
-        unsafe { self.engine.fetch_nbi(s.counts(), at, atomic, result) }
+        unsafe { self.atomic(at, atomic).begin(counter, result) };
     }
 
     /// What was put and posted before is delivered, on each PE, before what comes after.
-    pub fn fence(&self, s: &Context) {
-        self.engine.gathers.settle(&self.engine);
-        s.counts().fence();
+    pub fn fence(&self, context: &Context) {
+        let Progress { issuer, coalescer } = &*self.rma.progress;
+        coalescer.drain(issuer);
+        context.counters().fence();
     }
 
-    /// Returns when all operations of the stream are complete.
-    pub fn quiet(&self, s: &Context) {
-        let counts = s.counts();
-        self.engine.wait(|| counts.under_way() == 0);
+    /// Returns when all operations of the context are complete.
+    pub fn quiet(&self, context: &Context) {
+        let context = context.counters();
+        self.rma.progress.wait(|| context.in_flight() == 0);
     }
 
-    /// Returns when all operations of the stream to this PE are complete.
-    pub fn quiet_pe(&self, s: &Context, pe: usize) {
-        if let Some(lane) = s.counts().existing(pe) {
-            self.engine.wait(|| lane.under_way() == 0);
+    /// Returns when all operations of the context to this PE are complete.
+    pub fn quiet_pe(&self, context: &Context, pe: usize) {
+        if let Some(peer) = context.counters().existing(pe) {
+            self.rma.progress.wait(|| peer.in_flight() == 0);
         }
     }
 
-    /// How many operations to a PE have been completed so far, modulo 2^32: while that moves, the PE
-    /// is there.
+    /// How many operations to a PE have been completed so far, modulo 2^32: while that grows, the PE
+    /// is alive.
     pub fn completed(&self, pe: usize) -> u32 {
-        let peer = self.engine.peers.get(pe);
-        peer.map_or(0, |peer| peer.answers.load(Ordering::Relaxed))
+        let peer = self.shared().peers.get(pe);
+        peer.map_or(0, |peer| peer.completed.load(Ordering::Relaxed))
     }
 
-    /// Lets the provider work once: for a thread that waits for memory which a remote PE writes.
+    /// Makes progress once: for a thread that waits for memory which a remote PE writes.
     pub fn progress(&self) {
-        self.engine.progress();
+        self.rma.progress.poll();
     }
 
     /// For a thread that has called [`progress`](Self::progress) and is about to sleep until
-    /// [`Events::memory_changed`]: the helper thread, which stays out of the way of threads that
+    /// [`Events::memory_changed`]: the progress thread, which stays out of the way of threads that
     /// poll, takes over at once instead of half a millisecond later.
     pub fn yield_progress(&self) {
-        self.engine.bell.hand_over();
+        self.shared().event_count.yield_progress();
     }
 
-    /// Stops the helper thread and closes everything, as dropping does.
+    /// Stops the progress thread and closes everything, as dropping does.
     pub fn close(self) {}
 }

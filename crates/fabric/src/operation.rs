@@ -1,3 +1,5 @@
+//! What operations are about: remote memory, atomic operators, blocks.
+
 /// Memory of a PE that it has shared: `offset` bytes from the base of one of its segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Remote {
@@ -33,7 +35,9 @@ pub enum Op {
 /// An atomic operation on one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AtomicOp {
+    /// The operator.
     pub op: Op,
+    /// Size of the word.
     pub width: Width,
     /// What is stored, added or combined; not used by [`Op::Read`].
     pub operand: u64,
@@ -79,6 +83,18 @@ pub struct Blocks {
     pub remote_stride: isize,
 }
 
+impl Blocks {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0 || self.bytes == 0
+    }
+
+    /// Whether the blocks are one piece in local and in remote memory.
+    pub(crate) fn are_contiguous(&self) -> bool {
+        let stride = self.bytes as isize;
+        self.count == 1 || self.remote_stride == stride && self.local_stride == stride
+    }
+}
+
 /// Size of the word that an atomic operation is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
@@ -86,4 +102,14 @@ pub enum Width {
     W32,
     /// 64 bits.
     W64,
+}
+
+impl Width {
+    /// Bytes of the word.
+    pub(crate) fn bytes(self) -> usize {
+        match self {
+            Width::W32 => 4,
+            Width::W64 => 8,
+        }
+    }
 }

@@ -1,6 +1,6 @@
-//! Active sets (deprecated by the standard, "Active-set-based collectives"): a team in all
-//! but name. The first call on a set makes a team for it, by way of the work array; later
-//! calls with the same set and work array find it, so they cost what a team's cost.
+//! Active sets (deprecated by the standard, "Active-set-based collectives"). The first call on a set
+//! makes a team for it, synchronised by the work array. Later calls with the same set and work
+//! array find this team, so they cost the same as a team's collectives.
 
 use std::collections::BTreeMap;
 use std::ffi::c_long;
@@ -14,8 +14,8 @@ use crate::memory::Argument;
 use crate::node::Node;
 use crate::team::{Members, Teams};
 
-/// An active set and its work array: what a caller names. Two threads may use one set at the
-/// same time if their work arrays differ.
+/// An active set and its work array. Two threads may use one set at the same time if their work
+/// arrays differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     start: i32,
@@ -24,8 +24,8 @@ struct Key {
     work_array: usize,
 }
 
-/// The sets that this PE has met, each with the id of its team, or None if no id was left
-/// when it was met. All members agree about that: they were all in the first call.
+/// The sets that this PE has used, each with the id of its team, or None if no id was left at the
+/// first call. All members agree, because all of them took part in the first call.
 #[derive(Debug, Default)]
 pub struct ActiveSets {
     known: RwLock<BTreeMap<Key, Option<usize>>>,
@@ -43,7 +43,7 @@ impl ActiveSets {
     }
 }
 
-/// A collective of an active set, entered now.
+/// Enters a collective of an active set.
 pub fn enter<'a>(
     node: &'a Node,
     teams: &'a Teams,
@@ -78,6 +78,8 @@ pub fn enter<'a>(
     }
 }
 
+/// A group of an active set without a team. A set that is not of this job's PEs, or without this
+/// PE, ends the job.
 fn over_work_array<'a>(node: &'a Node, name: &'static str, key: Key) -> Group<'a> {
     let Key {
         start,

@@ -3,7 +3,7 @@
 use super::{copy, slices_of};
 use crate::choice::{Algorithm, Collective, EAGER};
 use crate::group::{Group, MemberAddresses};
-use crate::job::region::{LANES, STREAM_BYTES};
+use crate::job::region::{LANES, RING_BYTES};
 
 /// Most members of a pipelined small broadcast, whose root reads the counts of all members now and
 /// then; with more members a synchronisation costs less.
@@ -48,9 +48,7 @@ pub unsafe fn broadcast<'a>(
     unsafe {
         match choice.algorithm {
             _ if group.size == 1 => b.fill(0),
-            Algorithm::Eager if bytes <= STREAM_BYTES && group.size <= RING_MEMBERS => {
-                b.pipelined()
-            }
+            Algorithm::Eager if bytes <= RING_BYTES && group.size <= RING_MEMBERS => b.pipelined(),
             Algorithm::Eager if bytes <= EAGER => b.eager(),
             Algorithm::Push => b.push(),
             Algorithm::Slices => b.slices(),

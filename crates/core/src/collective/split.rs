@@ -1,10 +1,10 @@
-//! Making teams from teams. Collective over the parent.
+//! Splitting and destroying teams. Collective over the parent.
 //!
-//! The members must agree on an id that is free on all of them. Each PE keeps a bitmap of
-//! the ids it uses in shared memory. Between two synchronisations of the parent all members
-//! read the same bitmaps and choose the same lowest free id; then the future members claim
-//! it. Another thread of a PE may claim an id for another team meanwhile, so the members
-//! compare notes, and if a claim failed try again.
+//! The members must agree on an id that is free on all of them. Each PE keeps a bitmap of the ids
+//! that it uses in shared memory. Between two synchronisations of the parent, all members read the
+//! same bitmaps and choose the same lowest free id; then the future members claim it. Meanwhile
+//! another thread of a PE may claim the same id for another team. Therefore each member publishes
+//! whether its claim succeeded, and if one failed, all members try again.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -13,15 +13,15 @@ use crate::constants::PREDEFINED_TEAMS;
 use crate::failure::fatal::fatal;
 use crate::group::Group;
 use crate::job::mailboxes;
-use crate::job::region::{ACTIVE_SETS, Board, MAX_TEAMS, MailPage, TeamIds};
+use crate::job::region::{ACTIVE_SETS, MAX_TEAMS, MailboxPage, StatusArea, TeamIds};
 use crate::node::Node;
 use crate::team::{MAILBOX_PAGES, Members, NewTeam, Team, Teams};
 use crate::wait::flag::reached;
 
-/// The ids that this PE uses, where the others of its job can read them.
+/// The ids that this PE uses, in memory that the other PEs of the job can read.
 fn own_ids(node: &Node) -> &'static TeamIds {
     match node.transport.internode() {
-        Some(internode) => &internode.mailboxes.board(node.job.index).team_ids,
+        Some(internode) => &internode.mailboxes.status(node.job.index).team_ids,
         None => &node.job.control.pe_block(node.job.index).team_ids,
     }
 }
@@ -32,7 +32,7 @@ fn used_ids(node: &Node, pe: usize, w: usize) -> u64 {
         let ids = &node.job.control.pe_block(pe).team_ids;
         return ids.words[w].load(Ordering::Relaxed);
     }
-    let at = mailboxes::BOARD + std::mem::offset_of!(Board, team_ids);
+    let at = mailboxes::STATUS + std::mem::offset_of!(StatusArea, team_ids);
     node.transport.read_mailbox(pe, at + w * size_of::<u64>())
 }
 
@@ -49,18 +49,18 @@ fn lowest_free_id(node: &Node, parent: &Group<'_>, ids: &Range<usize>) -> Option
     })
 }
 
-/// One of `ids`, that is marked as used on all PEs of `parent` that will be members of a new
-/// team; None if there is none.
+/// Claims one of `ids` on all PEs of `parent` that will be members of a new team: `member` says
+/// whether this PE will be. None if no id is free.
 fn claim_id(node: &Node, parent: &Group<'_>, ids: Range<usize>, member: bool) -> Option<usize> {
     const FAILED: u64 = 0;
     const AGREED: u64 = 1;
     loop {
         parent.sync();
         let id = lowest_free_id(node, parent, &ids);
-        // Nobody may claim before all have looked.
+        // No member may claim before all members have read the bitmaps.
         parent.sync();
-        // A bitmap that changed during the looking makes members see different ids: the
-        // notes hold the id, and agreement is that all notes are the same.
+        // If a bitmap changed while members read it, they may have chosen different ids. So each
+        // member publishes its id, and they agree only if all published values are equal.
         let bit = id.map_or(0, |id| 1 << (id % 64));
         let word = id.map(|id| &own_ids(node).words[id / 64]);
         let claimed = match word {
@@ -94,8 +94,8 @@ pub fn release_id(node: &Node, id: usize) {
     own_ids(node).words[id / 64].fetch_and(!(1 << (id % 64)), Ordering::Relaxed);
 }
 
-/// One new team beside others made by the same call; `members` is None where this PE is
-/// in none. Returns the new handle, Some(0) for a PE outside, None if no id is left.
+/// Creates one of the teams that a call makes; `members` is None if this PE is in none of them.
+/// Returns the new handle, Some(0) for a PE outside, None if no id is left.
 fn create(
     node: &Node,
     teams: &Teams,
@@ -111,20 +111,21 @@ fn create(
     Some(insert(node, teams, id, members, num_contexts))
 }
 
-/// The team that serves an active set, made by the first call on the set: its id, or None if
-/// no id is left.
+/// Creates the team that serves an active set, in the first call on the set. Returns its id, or
+/// None if no id is left.
 pub fn create_for_active_set(node: &Node, teams: &Teams, set: &Group<'_>) -> Option<usize> {
     if set.size == 1 {
         return None;
     }
     let id = claim_id(node, set, MAX_TEAMS - ACTIVE_SETS..MAX_TEAMS, true)?;
     insert(node, teams, id, *set.members(), 0);
-    // A member may use the team at once: all must have read the counts in its slots.
+    // After the call a member may use the team at once, so all must have read the counts in its
+    // slots before.
     set.sync();
     Some(id)
 }
 
-/// Adds the team with the claimed id to this PE's; its handle.
+/// Adds the team with the claimed id to this PE's teams; returns its handle.
 fn insert(node: &Node, teams: &Teams, id: usize, members: Members, num_contexts: i32) -> usize {
     if let Some(internode) = node.transport.internode() {
         internode
@@ -138,9 +139,9 @@ fn insert(node: &Node, teams: &Teams, id: usize, members: Members, num_contexts:
         epoch: 0,
         mailbox_epochs: [0; 2],
     };
-    // The slots keep counting where the last teams with this id stopped, beyond all that the
-    // flags in them show. All members compare in the same order: where counts are so far apart
-    // that "later" is not transitive, they still find the same one.
+    // The slots continue to count where the last team with this id stopped, past every value that
+    // their flags show. All members compare in the same order, so they find the same count even if
+    // counts differ by so much that "later" is not transitive.
     let latest = |a: u32, b: u32| if reached(b, a) { b } else { a };
     for member in 0..members.size {
         let pe = members.pe(member);
@@ -150,7 +151,9 @@ fn insert(node: &Node, teams: &Teams, id: usize, members: Members, num_contexts:
         }
         if node.transport.internode().is_some() {
             for (page, count) in MAILBOX_PAGES.into_iter().zip(&mut new.mailbox_epochs) {
-                let at = mailboxes::mail_offset(id) + page + std::mem::offset_of!(MailPage, epoch);
+                let at = mailboxes::team_mailbox_offset(id)
+                    + page
+                    + std::mem::offset_of!(MailboxPage, epoch);
                 *count = latest(*count, node.transport.read_mailbox(pe, at) as u32);
             }
         }
@@ -177,7 +180,8 @@ pub fn split_strided(
     };
     let mine = members.index_of(node.me).map(|_| members);
     let handle = create(node, teams, &group, mine, num_contexts);
-    // A member may use the team at once: all must have read the counts in its slots.
+    // After the call a member may use the team at once, so all must have read the counts in its
+    // slots before.
     group.sync();
     handle
 }
@@ -207,7 +211,7 @@ pub fn split_2d(
     match (row, column) {
         (Some(row), Some(column)) => Some([row, column]),
         (row, column) => {
-            // Ids are agreed on, so all members come here together.
+            // The members agree on ids, so all of them take this branch together.
             for handle in [row, column].into_iter().flatten() {
                 if let Some(team) = teams.get(handle) {
                     let id = team.id;

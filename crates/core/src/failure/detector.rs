@@ -1,49 +1,54 @@
-//! Noticing that a PE is gone: the fabric tells neither of lost atomics nor of idle peers.
+//! The failure detector: notices that a PE has failed. The fabric reports neither lost atomics nor idle
+//! peers.
 //!
-//! Each PE looks after the process of the next PE of its node. The first PE of each node, its
-//! *speaker*, gives the speaker of the next node a sign of life now and then, and misses those of
-//! the node before. Whoever finds a PE gone tells the speakers of all nodes, a speaker tells its
-//! node's PEs, and every PE that learns of it ends, the first of a node with a line. All of it
-//! is done by the fabric's helper thread, whatever the program does.
+//! Each PE watches the process of the next PE of its node. The first PE of each node, its *leader*, sends
+//! a heartbeat to the leader of the next node, and misses the heartbeats of the node before. A PE that
+//! finds another one failed writes a failure notice to the leaders of all nodes, a leader passes it on to
+//! its node's PEs, and every PE that reads one ends, the first of a node with a line. The fabric's progress
+//! thread does all of it, whatever the program does.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::mem::offset_of;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use std::{ptr, thread};
 
 use ferroshmem_fabric::{Context, Events};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::{Pid, PidfdFlags};
 
 use super::fatal;
 use super::notice::{Cause, PeFailure};
-use crate::job::region::{Board, PeState, WaitKind};
+use crate::job::region::{PeState, StatusArea, WaitKind};
 use crate::job::{Attachment, mailboxes};
 use crate::transport::internode::{Internode, Monitor};
 use crate::wait::{record, signals};
 
-/// The watch of one PE.
+/// The failure detector of one PE.
 #[derive(Debug)]
 pub(crate) struct FailureDetector {
     job: &'static Attachment,
-    /// Within which a departure is to be noticed; None: not at all.
+    /// Time within which all PEs are to learn of a failure; None: failures are not looked for.
     timeout: Option<Duration>,
-    /// Null while nobody is missed.
+    /// Null before [`begin`](Self::begin) and after [`end`](Self::end).
     internode: AtomicPtr<Internode>,
     ending: AtomicBool,
     context: Context,
-    pulses: AtomicU64,
-    heard: Mutex<Heard>,
-    mate: OnceLock<Option<OwnedFd>>,
+    heartbeats_sent: AtomicU64,
+    previous: Mutex<PreviousNode>,
+    /// The process of the next PE of this node, if there is one and the kernel can watch it.
+    successor: OnceLock<Option<OwnedFd>>,
 }
 
-/// The last sign of life of the node before.
+/// When this PE, a leader, last knew the previous node alive, and when it last sent a heartbeat itself.
 #[derive(Debug)]
-struct Heard {
-    pulse: u64,
-    /// What that node's PEs have answered, all together.
-    answers: u32,
-    at: Instant,
-    sent: Instant,
+struct PreviousNode {
+    heartbeat: u64,
+    /// Operations of this PE that the node's PEs have completed, all together.
+    completed: u32,
+    alive_at: Instant,
+    heartbeat_sent_at: Instant,
 }
 
 impl FailureDetector {
@@ -56,14 +61,14 @@ impl FailureDetector {
             internode: AtomicPtr::new(ptr::null_mut()),
             ending: AtomicBool::new(false),
             context: Context::default(),
-            pulses: AtomicU64::new(0),
-            heard: Mutex::new(Heard {
-                pulse: 0,
-                answers: 0,
-                at: Instant::now(),
-                sent: Instant::now(),
+            heartbeats_sent: AtomicU64::new(0),
+            previous: Mutex::new(PreviousNode {
+                heartbeat: 0,
+                completed: 0,
+                alive_at: Instant::now(),
+                heartbeat_sent_at: Instant::now(),
             }),
-            mate: OnceLock::new(),
+            successor: OnceLock::new(),
         }
     }
 
@@ -71,155 +76,144 @@ impl FailureDetector {
     pub(crate) fn monitor(self: &Arc<Self>) -> Monitor {
         Monitor {
             events: self.clone(),
-            // From one look at this node's PEs to the next: short, as launchers end the others of a
-            // job when they see one end, and do not say what those waited for.
+            // Short, as launchers end the other PEs of a job when they see one end, and do not say what
+            // those waited for.
             tick: Duration::from_millis(20),
-            peer_timeout: self.silence(),
+            peer_timeout: self.node_timeout(),
         }
     }
 
     /// Time from one heartbeat to the next.
-    fn beat(&self) -> Duration {
+    fn heartbeat_interval(&self) -> Duration {
         let timeout = self.timeout.unwrap_or(Duration::from_secs(10));
         (timeout / 20).clamp(Duration::from_millis(100), Duration::from_secs(1))
     }
 
-    /// How long a node may be silent: what is left of the timeout is for notifying all.
-    fn silence(&self) -> Duration {
+    /// Time without a sign of life after which a node counts as failed: the rest of the timeout is for
+    /// notifying all PEs.
+    fn node_timeout(&self) -> Duration {
         self.timeout
             .map_or(Duration::from_secs(3600), |t| t * 6 / 10)
     }
 
-    /// All PEs are connected: from now on they are missed.
+    /// All PEs are connected: failures are looked for from now on.
     pub(crate) fn begin(&self, internode: &'static Internode) {
-        let mut heard = self.heard.lock().unwrap_or_else(|e| e.into_inner());
-        heard.at = Instant::now();
+        let mut previous = self.previous.lock().unwrap_or_else(|e| e.into_inner());
+        previous.alive_at = Instant::now();
         self.internode
             .store(ptr::from_ref(internode).cast_mut(), Ordering::Release);
     }
 
-    /// All PEs have come to the end.
+    /// All PEs have come to the end of the job: PEs that exit from now on have not failed.
     pub(crate) fn end(&self) {
         self.internode.store(ptr::null_mut(), Ordering::Release);
     }
 
     fn internode(&self) -> Option<&'static Internode> {
-        // SAFETY: null, or a internode that lives until the process ends.
+        // SAFETY: null, or stored by `begin` from a reference that lives until the process ends.
         unsafe { self.internode.load(Ordering::Acquire).as_ref() }
     }
 
-    fn board(&self, internode: &Internode, index: usize) -> &'static Board {
-        internode.mailboxes.board(index)
+    /// The status area of PE `index` of this node.
+    fn status_area(internode: &Internode, index: usize) -> &'static StatusArea {
+        internode.mailboxes.status(index)
     }
 
-    fn is_speaker(&self) -> bool {
+    fn is_leader(&self) -> bool {
         self.job.index == 0
     }
 
-    /// Speakers of the nodes, by node.
-    fn speakers(&self) -> &[u32] {
+    /// The leaders of the nodes, by node.
+    fn leaders(&self) -> &[u32] {
         self.job.placement.first_of_nodes()
     }
 
-    /// Whether somebody has told of a departure.
-    fn told(&self, internode: &Internode) -> Option<PeFailure> {
-        let mine = self.board(internode, self.job.index);
-        PeFailure::from_word(mine.obituary.load(Ordering::Acquire))
+    /// The failure that another PE has notified this one of.
+    fn notice(&self, internode: &Internode) -> Option<PeFailure> {
+        let own = Self::status_area(internode, self.job.index);
+        PeFailure::from_word(own.failure_notice.load(Ordering::Acquire))
     }
 
-    /// Whether the process of the next PE of this node is gone.
-    fn lost_mate(&self) -> Option<PeFailure> {
-        let here = self.job.placement.here();
-        if here.len() == 1 {
+    /// Whether the process of the next PE of this node has ended.
+    fn check_successor(&self) -> Option<PeFailure> {
+        let node_pes = self.job.placement.here();
+        if node_pes.len() == 1 {
             return None;
         }
-        let index = (self.job.index + 1) % here.len();
+        let index = (self.job.index + 1) % node_pes.len();
         let block = self.job.control.pe_block(index);
-        let handle = self.mate.get_or_init(|| {
-            let pid = block.pid.load(Ordering::Relaxed) as libc::pid_t;
-            // SAFETY: plain integers; a new descriptor or -1 (an old kernel: the launcher watches).
-            let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) } as i32;
-            // SAFETY: just opened, and nobody else's.
-            (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) })
+        let process = self.successor.get_or_init(|| {
+            let pid = Pid::from_raw(block.pid.load(Ordering::Relaxed) as i32)?;
+            // Fails on a kernel before Linux 5.3: there the launcher notices.
+            rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok()
         });
-        let mut poll = libc::pollfd {
-            fd: handle.as_ref()?.as_raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        // SAFETY: one live entry; returns at once.
-        let ended = unsafe { libc::poll(&raw mut poll, 1, 0) } > 0;
+        let mut polled = [PollFd::new(process.as_ref()?, PollFlags::IN)];
+        let ended =
+            rustix::event::poll(&mut polled, Some(&Timespec::default())).is_ok_and(|n| n > 0);
         let state = PeState::from_word(block.state.load(Ordering::Acquire));
         (ended && !matches!(state, PeState::Finalized | PeState::GlobalExit)).then_some(PeFailure {
-            pe: here[index],
+            pe: node_pes[index],
             cause: Cause::Ended,
             status: 0,
         })
     }
 
-    /// Gives a sign of life to the node after, and listens for the node before.
-    fn lost_node(&self, internode: &Internode) -> Option<PeFailure> {
-        let speakers = self.speakers();
-        let mine = speakers.iter().position(|pe| *pe as usize == self.job.pe)?;
-        let nodes = speakers.len();
-        let mut heard = self.heard.lock().unwrap_or_else(|e| e.into_inner());
+    /// Sends a heartbeat to the next node when it is time for one; whether the previous node is silent.
+    fn check_previous_node(&self, internode: &Internode) -> Option<PeFailure> {
+        let leaders = self.leaders();
+        let mine = leaders.iter().position(|pe| *pe as usize == self.job.pe)?;
+        let nodes = leaders.len();
+        let mut previous = self.previous.lock().unwrap_or_else(|e| e.into_inner());
         let now = Instant::now();
-        let pulse = self
-            .board(internode, self.job.index)
-            .pulse
+        let heartbeat = Self::status_area(internode, self.job.index)
+            .heartbeat
             .load(Ordering::Relaxed);
-        let before = speakers[(mine + nodes - 1) % nodes];
-        if pulse != heard.pulse {
-            (heard.pulse, heard.at) = (pulse, now);
-        } else if now - heard.at > self.beat() {
-            // Signs of life come late from a node that is busy receiving; answers do not.
-            let answers = self.answers(internode, before);
-            if answers != heard.answers {
-                (heard.answers, heard.at) = (answers, now);
+        let leader = leaders[(mine + nodes - 1) % nodes];
+        if heartbeat != previous.heartbeat {
+            (previous.heartbeat, previous.alive_at) = (heartbeat, now);
+        } else if now - previous.alive_at > self.heartbeat_interval() {
+            // Heartbeats come late from a node that is busy receiving; completions do not.
+            let completed = self.completed_by_node(internode, leader);
+            if completed != previous.completed {
+                (previous.completed, previous.alive_at) = (completed, now);
             }
         }
-        if now - heard.at > self.silence() {
+        if now - previous.alive_at > self.node_timeout() {
             return Some(PeFailure {
-                pe: before,
+                pe: leader,
                 cause: Cause::Silent,
                 status: 0,
             });
         }
-        if now - heard.sent < self.beat() {
+        if now - previous.heartbeat_sent_at < self.heartbeat_interval() {
             return None;
         }
-        heard.sent = now;
-        drop(heard);
-        let next = speakers[(mine + 1) % nodes] as usize;
-        let offset = mailboxes::BOARD + std::mem::offset_of!(Board, pulse);
-        self.put_word(
-            internode,
-            next,
-            offset,
-            self.pulses.fetch_add(1, Ordering::Relaxed) + 1,
-        );
+        previous.heartbeat_sent_at = now;
+        drop(previous);
+        let next = leaders[(mine + 1) % nodes] as usize;
+        let number = self.heartbeats_sent.fetch_add(1, Ordering::Relaxed) + 1;
+        let heartbeat = offset_of!(StatusArea, heartbeat);
+        self.put_status(internode, next, heartbeat, number);
         None
     }
 
-    /// How often the PEs of a node have answered this one.
-    fn answers(&self, internode: &Internode, speaker: u32) -> u32 {
+    /// Operations of this PE that the PEs of a node have completed, by the node's leader.
+    fn completed_by_node(&self, internode: &Internode, leader: u32) -> u32 {
         let placement = &self.job.placement;
-        let node = placement.of(speaker as usize).node;
+        let node = placement.of(leader as usize).node;
         (0..self.job.n_pes())
             .filter(|pe| placement.of(*pe).node == node)
             .map(|pe| internode.fabric().completed(pe))
             .fold(0, u32::wrapping_add)
     }
 
-    fn put_word(&self, internode: &Internode, pe: usize, offset: usize, word: u64) {
-        let at = Internode::mailbox(pe, offset);
+    /// Writes a word, `offset` bytes from the start of the status area of PE `pe`.
+    fn put_status(&self, internode: &Internode, pe: usize, offset: usize, word: u64) {
+        let at = Internode::mailbox(pe, mailboxes::STATUS + offset);
         let from = (&raw const word).cast();
-        // SAFETY: a live word, which may be reused on return; the board is the library's.
-        unsafe {
-            internode
-                .fabric()
-                .put(&self.context, at, from, size_of::<u64>());
-        };
+        let fabric = internode.fabric();
+        // SAFETY: `word` is readable, and may be reused on return; the status area is the library's.
+        unsafe { fabric.put(&self.context, at, from, size_of::<u64>()) };
     }
 
     /// Has all PEs of the job end with `status`: this one has called `shmem_global_exit`.
@@ -227,81 +221,84 @@ impl FailureDetector {
         let Some(internode) = self.internode() else {
             return;
         };
-        let gone = PeFailure {
+        let exit = PeFailure {
             pe: self.job.pe as u32,
             cause: Cause::GlobalExit,
             status,
         };
-        self.tell_here(internode, gone);
-        self.tell_other_nodes(internode, gone);
+        self.notify_node(internode, exit);
+        self.notify_other_nodes(internode, exit);
         internode.fabric().quiet(&self.context);
     }
 
-    fn tell_here(&self, internode: &Internode, gone: PeFailure) {
+    /// Notifies the PEs of this node.
+    fn notify_node(&self, internode: &Internode, failure: PeFailure) {
         for index in 0..self.job.placement.here().len() {
-            let word = &self.board(internode, index).obituary;
-            // Who has been told of another one stays with that.
-            let _ = word.compare_exchange(0, gone.to_word(), Ordering::AcqRel, Ordering::Relaxed);
+            let notice = &Self::status_area(internode, index).failure_notice;
+            // A PE keeps the first notice that it gets.
+            let word = failure.to_word();
+            let _ = notice.compare_exchange(0, word, Ordering::AcqRel, Ordering::Relaxed);
         }
     }
 
     /// Ends this process as `shmem_global_exit` on another PE asks for.
-    fn follow(&self, internode: &Internode, gone: PeFailure) {
+    fn exit_globally(&self, internode: &Internode, exit: PeFailure) {
         let block = self.job.control.pe_block(self.job.index);
         let state = PeState::from_word(block.state.load(Ordering::Acquire));
         if state == PeState::GlobalExit || self.ending.swap(true, Ordering::AcqRel) {
-            // It is on its way.
+            // Another thread ends the process already.
             return;
         }
-        self.tell_here(internode, gone);
+        self.notify_node(internode, exit);
         block
             .state
             .store(PeState::GlobalExit as u32, Ordering::Release);
-        if gone.status == 0 {
+        if exit.status == 0 {
             self.job.part();
         }
         // SAFETY: ends the process at once.
-        unsafe { libc::_exit(gone.status.into()) }
+        unsafe { libc::_exit(exit.status.into()) }
     }
 
-    /// Tells all nodes and this node's PEs, then ends the process.
-    fn spread(&self, internode: &Internode, gone: PeFailure) -> ! {
-        // A thread that comes second waits for the first to end the process.
+    /// Notifies all nodes and this node's PEs, then ends the process.
+    fn fail(&self, internode: &Internode, failure: PeFailure) -> ! {
+        // A second thread waits for the first to end the process.
         if self.ending.swap(true, Ordering::AcqRel) {
             thread::sleep(Duration::from_secs(5));
-            self.leave();
+            exit_failed();
         }
-        let heard_of_it = self.told(internode).is_some();
-        self.tell_here(internode, gone);
-        let line = self.report(gone);
-        if !heard_of_it {
-            self.tell_other_nodes(internode, gone);
+        let was_notified = self.notice(internode).is_some();
+        self.notify_node(internode, failure);
+        let line = self.report(failure);
+        if !was_notified {
+            self.notify_other_nodes(internode, failure);
         }
         if let Some(line) = line {
             self.job.abort(fatal::STATUS, &line);
         }
-        self.leave()
+        exit_failed()
     }
 
-    fn tell_other_nodes(&self, internode: &Internode, gone: PeFailure) {
-        /// What is sent has this long to leave, and lines have to be forwarded: launchers that are
-        /// told to end a job do it at once.
-        const LEAVE: Duration = Duration::from_millis(500);
+    /// Notifies the leaders of the other nodes.
+    fn notify_other_nodes(&self, internode: &Internode, failure: PeFailure) {
+        /// Time for the notices to leave, and for lines to be forwarded: launchers that are asked to
+        /// end a job do so at once.
+        const FLUSH: Duration = Duration::from_millis(500);
 
-        let offset = mailboxes::BOARD + std::mem::offset_of!(Board, obituary);
-        let gone_node = self.job.placement.of(gone.pe as usize).node;
-        for (node, pe) in self.speakers().iter().enumerate() {
+        let notice = offset_of!(StatusArea, failure_notice);
+        let failed_node = self.job.placement.of(failure.pe as usize).node;
+        for (node, pe) in self.leaders().iter().enumerate() {
             let is_other = self.job.placement.index_here(*pe as usize).is_none();
-            let is_gone = node as u32 == gone_node
-                && matches!(gone.cause, Cause::Silent | Cause::Unreachable);
-            if is_other && !is_gone && *pe != gone.pe {
-                self.put_word(internode, *pe as usize, offset, gone.to_word());
+            let is_unreachable = node as u32 == failed_node
+                && matches!(failure.cause, Cause::Silent | Cause::Unreachable);
+            if is_other && !is_unreachable && *pe != failure.pe {
+                self.put_status(internode, *pe as usize, notice, failure.to_word());
             }
         }
-        if gone.cause == Cause::GlobalExit {
+        if failure.cause == Cause::GlobalExit {
             return;
         }
-        let until = Instant::now() + LEAVE;
+        let until = Instant::now() + FLUSH;
         while Instant::now() < until {
             internode.fabric().progress();
             thread::sleep(Duration::from_millis(1));
@@ -310,7 +307,7 @@ impl FailureDetector {
 
     /// Prints why the job ends, once on each node, rather by a PE that waits; the line, if it
     /// was this one.
-    fn report(&self, gone: PeFailure) -> Option<String> {
+    fn report(&self, failure: PeFailure) -> Option<String> {
         let block = self.job.control.pe_block(self.job.index);
         let waits = block.wait.kind.load(Ordering::Acquire) != WaitKind::None as u32;
         if !waits {
@@ -326,28 +323,27 @@ impl FailureDetector {
         } else {
             "did not wait".to_owned()
         };
-        let (me, pe, host) = (self.job.pe, gone.pe, self.job.host_of(gone.pe as usize));
+        let (me, pe, host) = (
+            self.job.pe,
+            failure.pe,
+            self.job.host_of(failure.pe as usize),
+        );
         let line = format!(
             "ferroshmem: PE {me}: PE {pe} on {host} {}; this PE {doing}",
-            gone.cause
+            failure.cause
         );
         fatal::say(&line);
         Some(line)
     }
+}
 
-    fn leave(&self) -> ! {
-        // SAFETY: ends the process at once.
-        unsafe { libc::_exit(fatal::STATUS) }
-    }
+fn exit_failed() -> ! {
+    // SAFETY: ends the process at once.
+    unsafe { libc::_exit(fatal::STATUS) }
 }
 
 impl Events for FailureDetector {
     fn peer_failed(&self, pe: usize, reason: &str) -> ! {
-        let gone = PeFailure {
-            pe: pe as u32,
-            cause: Cause::Unreachable,
-            status: 0,
-        };
         fatal::debug(|| format!("an operation to PE {pe} failed: {reason}"));
         let Some(internode) = self.internode() else {
             fatal::fatal(
@@ -355,16 +351,23 @@ impl Events for FailureDetector {
                 format_args!("PE {pe} cannot be reached: {reason}"),
             );
         };
-        // Who has ended in order may leave operations without an answer.
-        match self.told(internode) {
-            Some(told) if told.cause == Cause::GlobalExit => {
-                self.follow(internode, told);
-                // This process is at its end already.
+        // A PE that has exited in order may leave operations without completion.
+        match self.notice(internode) {
+            Some(exit) if exit.cause == Cause::GlobalExit => {
+                self.exit_globally(internode, exit);
+                // Another thread ends the process.
                 loop {
                     thread::sleep(Duration::from_secs(1));
                 }
             }
-            told => self.spread(internode, told.unwrap_or(gone)),
+            notice => {
+                let unreachable = PeFailure {
+                    pe: pe as u32,
+                    cause: Cause::Unreachable,
+                    status: 0,
+                };
+                self.fail(internode, notice.unwrap_or(unreachable))
+            }
         }
     }
 
@@ -376,22 +379,21 @@ impl Events for FailureDetector {
         let Some(internode) = self.internode() else {
             return;
         };
-        let told = self.told(internode);
-        if let Some(gone) = told
-            && gone.cause == Cause::GlobalExit
+        let notice = self.notice(internode);
+        if let Some(exit) = notice
+            && exit.cause == Cause::GlobalExit
         {
-            return self.follow(internode, gone);
+            return self.exit_globally(internode, exit);
         }
         if self.timeout.is_none() {
             return;
         }
-        let gone = told.or_else(|| self.lost_mate()).or_else(|| {
-            self.is_speaker()
-                .then(|| self.lost_node(internode))
-                .flatten()
+        let failure = notice.or_else(|| self.check_successor()).or_else(|| {
+            let leads = self.is_leader();
+            leads.then(|| self.check_previous_node(internode)).flatten()
         });
-        if let Some(gone) = gone {
-            self.spread(internode, gone);
+        if let Some(failure) = failure {
+            self.fail(internode, failure);
         }
     }
 }

@@ -1,14 +1,14 @@
-//! How a PE went, as the others tell each other in one word.
+//! Failure notices: which PE has failed and why, in one word that PEs write to each other.
 
 use std::fmt;
 
-/// Why a PE counts as gone.
+/// Why a PE counts as failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Cause {
     /// Its process ended without `shmem_finalize`.
     Ended = 1,
-    /// Nothing was heard of its node.
+    /// Its node gave no sign of life.
     Silent = 2,
     /// An operation to it failed.
     Unreachable = 3,
@@ -27,7 +27,7 @@ impl fmt::Display for Cause {
     }
 }
 
-/// A PE that is gone.
+/// A PE that has failed, or has called `shmem_global_exit`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PeFailure {
     /// Its world number.
@@ -39,12 +39,12 @@ pub(crate) struct PeFailure {
 }
 
 impl PeFailure {
-    /// As a word of a board; never 0.
+    /// As the word of a status area; never 0.
     pub(crate) fn to_word(self) -> u64 {
         u64::from(self.pe) << 32 | u64::from(self.status) << 8 | self.cause as u64
     }
 
-    /// From a word of a board; None for 0.
+    /// From the word of a status area; None for 0.
     pub(crate) fn from_word(word: u64) -> Option<Self> {
         let cause = match word as u8 {
             0 => return None,
@@ -75,12 +75,12 @@ mod tests {
             Cause::GlobalExit,
         ] {
             for pe in [0, 7, u32::MAX] {
-                let gone = PeFailure {
+                let failure = PeFailure {
                     pe,
                     cause,
                     status: 41,
                 };
-                assert_eq!(PeFailure::from_word(gone.to_word()), Some(gone));
+                assert_eq!(PeFailure::from_word(failure.to_word()), Some(failure));
             }
         }
     }

@@ -157,7 +157,8 @@ impl<'g> Epoch<'g> {
     /// For groups that [have such buffers](Group::has_rendezvous).
     ///
     /// # Safety
-    /// `from` is readable for `bytes` bytes, [`LANDING`](crate::job::region::LANDING) at most, and
+    /// `from` is readable for `bytes` bytes, at most
+    /// [`RENDEZVOUS_BYTES`](crate::job::region::RENDEZVOUS_BYTES), and
     /// does not change until [`complete_puts`](Self::complete_puts).
     pub unsafe fn put_rendezvous(
         &self,
@@ -221,7 +222,13 @@ impl<'g> Epoch<'g> {
     /// member writes anyway.
     #[inline]
     pub fn contribution(&self, member: usize) -> *mut u8 {
-        self.slots().of(member).note.given.0.get().cast()
+        self.slots()
+            .of(member)
+            .published
+            .contribution
+            .0
+            .get()
+            .cast()
     }
 
     /// The buffer of the same size in which the last member to arrive at the central barrier leaves
@@ -236,7 +243,7 @@ impl<'g> Epoch<'g> {
     pub fn publish(&self, value: u64) {
         let me = self.group.me;
         match &self.group.channel {
-            Channel::Slots(slots) => &slots.of(me).note.value[self.parity()],
+            Channel::Slots(slots) => &slots.of(me).published.value[self.parity()],
             Channel::Mailboxes(mailboxes) => mailboxes.team.own_value(self.parity()),
             Channel::Hierarchy(team) => team.own_value(self.parity()),
             Channel::WorkArray(array) => return array.publish(me, value),
@@ -249,7 +256,7 @@ impl<'g> Epoch<'g> {
     pub fn published(&self, member: usize) -> u64 {
         match &self.group.channel {
             Channel::Slots(slots) => {
-                slots.of(member).note.value[self.parity()].load(Ordering::Acquire)
+                slots.of(member).published.value[self.parity()].load(Ordering::Acquire)
             }
             Channel::Mailboxes(MailboxChannel { team, .. }) | Channel::Hierarchy(team) => {
                 team.read_value(member, self.parity())

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::job::mailboxes;
-use crate::job::region::{self, MailPage, WaitKind};
+use crate::job::region::{self, MailboxPage, WaitKind};
 use crate::node::Node;
 use crate::team::{Hierarchy, Team};
 use crate::transport::internode::Internode;
@@ -27,14 +27,16 @@ impl HierarchicalTeam<'_> {
         (self.kind, 0, self.team.id as u32, entered)
     }
 
-    fn page(&self) -> &'static MailPage {
+    fn page(&self) -> &'static MailboxPage {
         let mailboxes = &self.internode.mailboxes;
-        &mailboxes.mail(self.node.job.index, self.team.id).all
+        &mailboxes
+            .team_mailbox(self.node.job.index, self.team.id)
+            .all
     }
 
     /// The value that this PE publishes in epochs of a parity.
     pub(super) fn own_value(&self, parity: usize) -> &'static AtomicU64 {
-        &self.page().note[parity]
+        &self.page().value[parity]
     }
 
     /// Word `i` of the description of this PE's call.
@@ -44,19 +46,19 @@ impl HierarchicalTeam<'_> {
 
     /// Reads the value that a member has published in an epoch of a parity.
     pub(super) fn read_value(&self, member: usize, parity: usize) -> u64 {
-        let at = std::mem::offset_of!(MailPage, note) + parity * size_of::<u64>();
+        let at = std::mem::offset_of!(MailboxPage, value) + parity * size_of::<u64>();
         self.read(member, at)
     }
 
     /// Reads word `i` of the description of a member's call.
     pub(super) fn read_call_word(&self, member: usize, i: usize) -> u64 {
-        let at = std::mem::offset_of!(MailPage, call) + i * size_of::<u64>();
+        let at = std::mem::offset_of!(MailboxPage, call) + i * size_of::<u64>();
         self.read(member, at)
     }
 
     fn read(&self, member: usize, at: usize) -> u64 {
-        let page = std::mem::offset_of!(region::Mail, all);
-        let at = mailboxes::mail_offset(self.team.id) + page + at;
+        let page = std::mem::offset_of!(region::TeamMailbox, all);
+        let at = mailboxes::team_mailbox_offset(self.team.id) + page + at;
         let pe = self.team.members.pe(member);
         self.node.transport.read_mailbox(pe, at)
     }

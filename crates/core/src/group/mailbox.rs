@@ -9,7 +9,7 @@ use ferroshmem_fabric::TaggedMessage;
 use super::hierarchy::HierarchicalTeam;
 use crate::choice::{Algorithm, Choice, Collective, Form};
 use crate::job::mailboxes;
-use crate::job::region::{LANDING, MailLane, MailPage};
+use crate::job::region::{MailboxLane, MailboxPage, RENDEZVOUS_BYTES};
 use crate::transport::internode::Internode;
 use crate::wait::WaitReason;
 
@@ -47,11 +47,11 @@ impl MailboxChannel<'_> {
         }
     }
 
-    fn page(&self, index: usize) -> &'static MailPage {
+    fn page(&self, index: usize) -> &'static MailboxPage {
         let HierarchicalTeam {
             internode, team, ..
         } = self.team;
-        let mailbox = internode.mailboxes.mail(index, team.id);
+        let mailbox = internode.mailboxes.team_mailbox(index, team.id);
         match self.scope {
             Scope::Leaders => &mailbox.leaders,
             Scope::All => &mailbox.all,
@@ -59,27 +59,28 @@ impl MailboxChannel<'_> {
     }
 
     /// This PE's own lane.
-    fn lane(&self, (parity, lane): (usize, usize)) -> &'static MailLane {
+    fn lane(&self, (parity, lane): (usize, usize)) -> &'static MailboxLane {
         &self.page(self.team.node.job.index).lanes[parity][lane]
     }
 
     /// Byte offset of a lane in every PE's mailbox.
     fn offset(&self, parity: usize, lane: usize) -> usize {
         let page = match self.scope {
-            Scope::Leaders => std::mem::offset_of!(crate::job::region::Mail, leaders),
-            Scope::All => std::mem::offset_of!(crate::job::region::Mail, all),
+            Scope::Leaders => std::mem::offset_of!(crate::job::region::TeamMailbox, leaders),
+            Scope::All => std::mem::offset_of!(crate::job::region::TeamMailbox, all),
         };
-        let lanes = std::mem::offset_of!(MailPage, lanes);
+        let lanes = std::mem::offset_of!(MailboxPage, lanes);
         let number = parity * crate::job::region::LANES + lane;
-        let lane = number * size_of::<MailLane>();
-        mailboxes::mail_offset(self.team.team.id) + page + lanes + lane
+        let lane = number * size_of::<MailboxLane>();
+        mailboxes::team_mailbox_offset(self.team.team.id) + page + lanes + lane
     }
 
     /// Writes a message of epoch `number` with a value to a lane of a member, after all puts to that
     /// member.
     ///
     /// # Safety
-    /// `value` is readable for `bytes` bytes, [`NOTE_BYTES`](crate::job::region::NOTE_BYTES) at most,
+    /// `value` is readable for `bytes` bytes, at most
+    /// [`MESSAGE_BYTES`](crate::job::region::MESSAGE_BYTES),
     /// and the member has read the lane's last value.
     #[cold]
     #[inline(never)]
@@ -121,10 +122,10 @@ impl MailboxChannel<'_> {
     }
 
     fn rendezvous_offset(&self, (parity, k): (usize, usize)) -> Option<usize> {
-        mailboxes::landing_offset(self.team.team.id, parity, k)
+        mailboxes::rendezvous_offset(self.team.team.id, parity, k)
     }
 
-    /// Starts to copy `bytes` bytes, [`LANDING`] at most, to a rendezvous buffer of a member: the
+    /// Starts to copy `bytes` bytes, [`RENDEZVOUS_BYTES`] at most, to a rendezvous buffer of a member: the
     /// one of an epoch's parity and a number. The bytes must not change until
     /// [`complete_puts`](Self::complete_puts).
     ///
@@ -138,7 +139,7 @@ impl MailboxChannel<'_> {
         from: *const u8,
         bytes: usize,
     ) {
-        debug_assert!(bytes <= LANDING);
+        debug_assert!(bytes <= RENDEZVOUS_BYTES);
         let HierarchicalTeam {
             node, internode, ..
         } = self.team;
@@ -147,7 +148,7 @@ impl MailboxChannel<'_> {
             .rendezvous_offset(message)
             .expect("the team has rendezvous buffers");
         // SAFETY: the caller promises `bytes` readable bytes until `complete_puts`, and that the
-        // member does not read the buffer, which has room for `LANDING` bytes.
+        // member does not read the buffer, which has room for `RENDEZVOUS_BYTES` bytes.
         unsafe {
             match node.job.placement.index_here(pe) {
                 Some(index) => internode

@@ -24,7 +24,7 @@ use std::sync::atomic::{Ordering, fence};
 use ferroshmem_fabric::Blocks;
 
 use crate::choice::{Algorithm, Choice, Collective, Form};
-use crate::job::region::{LANE_BYTES, NOTE_BYTES, TeamSlot, WaitKind};
+use crate::job::region::{LANE_BYTES, MESSAGE_BYTES, TeamSlot, WaitKind};
 use crate::kernel;
 use crate::memory::{Argument, SymmetricMemory};
 use crate::node::Node;
@@ -259,7 +259,7 @@ impl<'a> Group<'a> {
     #[inline]
     pub fn lane_bytes(&self) -> usize {
         match &self.channel {
-            Channel::Mailboxes(_) => NOTE_BYTES,
+            Channel::Mailboxes(_) => MESSAGE_BYTES,
             _ => LANE_BYTES,
         }
     }
@@ -271,7 +271,8 @@ impl<'a> Group<'a> {
         matches!(&self.channel, Channel::Mailboxes(mailboxes) if mailboxes.has_rendezvous())
     }
 
-    /// The algorithm for a collective of `bytes` bytes (see [`DecisionTable::choose`](crate::choice::DecisionTable::choose)).
+    /// The algorithm for a collective of `bytes` bytes, counted as in
+    /// [`DecisionTable::choose`](crate::choice::DecisionTable::choose).
     #[inline]
     pub fn choose(&self, collective: Collective, bytes: usize) -> Choice {
         match &self.channel {

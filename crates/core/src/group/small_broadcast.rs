@@ -12,11 +12,11 @@ use std::sync::atomic::Ordering;
 
 use super::Group;
 use super::channel::Channel;
-use crate::job::region::{STREAM_BYTES, STREAM_ENTRIES};
+use crate::job::region::{RING_BYTES, RING_ENTRIES};
 use crate::wait::{Waiter, flag};
 
 impl Group<'_> {
-    /// Takes part in a broadcast of `bytes` bytes, [`STREAM_BYTES`] at most, from `source` on the
+    /// Takes part in a broadcast of `bytes` bytes, [`RING_BYTES`] at most, from `source` on the
     /// root to `dest` on the other members.
     ///
     /// # Safety
@@ -29,14 +29,14 @@ impl Group<'_> {
         source: *const u8,
         bytes: usize,
     ) {
-        debug_assert!(bytes <= STREAM_BYTES);
+        debug_assert!(bytes <= RING_BYTES);
         let Channel::Slots(slots) = &self.channel else {
             unreachable!("this group has no slots");
         };
         let ring = slots.ring;
         let number = ring.number.load(Ordering::Relaxed).wrapping_add(1);
         ring.number.store(number, Ordering::Relaxed);
-        let entry = &slots.of(root).stream.entries[number as usize % STREAM_ENTRIES];
+        let entry = &slots.of(root).ring.entries[number as usize % RING_ENTRIES];
         let value = entry.value.0.get().cast::<u8>();
         self.traffic.moved(bytes, bytes);
         if self.me == root {
@@ -51,9 +51,9 @@ impl Group<'_> {
             // the entry before this member counts the broadcast.
             unsafe { dest.copy_from_nonoverlapping(value, bytes) };
             // The root has made sure of this; recording it keeps the position within K of the count.
-            ring.set_taken(number.wrapping_sub(STREAM_ENTRIES as u32));
+            ring.set_taken(number.wrapping_sub(RING_ENTRIES as u32));
         }
-        flag::post(&slots.of(self.me).stream.taken.count, number);
+        flag::post(&slots.of(self.me).ring.taken.count, number);
     }
 
     /// Waits until all members have taken the value that the entry for broadcast `number` holds.
@@ -61,13 +61,13 @@ impl Group<'_> {
         let Channel::Slots(slots) = &self.channel else {
             return;
         };
-        let needed = number.wrapping_sub(STREAM_ENTRIES as u32);
+        let needed = number.wrapping_sub(RING_ENTRIES as u32);
         if slots.ring.is_taken(needed) {
             return;
         }
         let mut least = number;
         for member in (0..self.size).filter(|m| *m != self.me) {
-            let count = &slots.of(member).stream.taken.count;
+            let count = &slots.of(member).ring.taken.count;
             flag::wait_for_at_least(count, needed, || Waiter::new(self.wait_reason()));
             let behind = |n: u32| number.wrapping_sub(n) & flag::VALUE;
             let taken = flag::value(count);

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicU32;
 use super::channel::{Channel, Slots};
 use super::{Group, MemberAddresses, Traffic};
 use crate::choice::{Algorithm, Collective, DecisionTable};
-use crate::job::region::{STREAM_ENTRIES, TeamSlot, WaitKind};
+use crate::job::region::{RING_ENTRIES, TeamSlot, WaitKind};
 use crate::team::{BroadcastRing, Members};
 use crate::wait::flag;
 
@@ -23,7 +23,7 @@ struct Memory {
 
 // SAFETY: slots are shared memory: atomics, and cells used as the collectives promise.
 unsafe impl Send for Memory {}
-// SAFETY: as above.
+// SAFETY: slots are shared memory: atomics, and cells used as the collectives promise.
 unsafe impl Sync for Memory {}
 
 impl Memory {
@@ -67,9 +67,9 @@ impl Member {
         (0..size).map(move |me| {
             // SAFETY: one of the slots, which live as long as the memory.
             let slot = unsafe { memory.first.add(me).as_ref() };
-            flag::post(&slot.stream.taken.count, count);
-            for number in (0..=count).rev().take(STREAM_ENTRIES) {
-                let entry = &slot.stream.entries[number as usize % STREAM_ENTRIES];
+            flag::post(&slot.ring.taken.count, count);
+            for number in (0..=count).rev().take(RING_ENTRIES) {
+                let entry = &slot.ring.entries[number as usize % RING_ENTRIES];
                 flag::post(&entry.flag, number);
             }
             Self {

@@ -1,5 +1,5 @@
-//! Synchronising by the caller's work array (`pSync`): how the members of an active set first
-//! reach each other, and the only way if no slots are left for it.
+//! Synchronisation by the caller's work array (`pSync`): used in the first call on an active set,
+//! and in all calls if no team id is left for the set.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -13,11 +13,13 @@ use crate::wait::{WaitReason, Waiter, counter};
 /// Elements of a work array (`SHMEM_SYNC_SIZE`), of which the first [`ROUNDS`] count posts.
 pub(crate) const SYNC_SIZE: usize = 32;
 const ROUNDS: usize = 16;
+/// Index of the published value.
 const VALUE: usize = 16;
+/// Index of the first word of the call's description.
 const CALL: usize = 24;
 
-/// The work array of a collective on an active set: symmetric, 64-bit elements, and to be left
-/// as it was found.
+/// The work array of a collective on an active set: symmetric, of 64-bit elements. The collective
+/// leaves it as it was before.
 #[derive(Debug, Clone, Copy)]
 pub struct WorkArray<'a> {
     pub(super) transport: &'a Transport,
@@ -62,8 +64,8 @@ impl<'a> WorkArray<'a> {
         let counter = self.element(member, round).cast_const().cast();
         self.transport
             .posting(&call, ("pSync", counter), one, |at| {
-                // SAFETY: an element of the work array, 8-byte aligned, and during the call only
-                // the members' atomics touch it.
+                // SAFETY: an element of a local member's work array, 8-byte aligned; during the call
+                // only the members' atomics access it.
                 counter::post(unsafe { AtomicU32::from_ptr(at) });
                 self.transport.notify(call.pe);
             });
@@ -88,7 +90,7 @@ impl<'a> WorkArray<'a> {
     fn element(&self, member: usize, index: usize) -> *mut u64 {
         debug_assert!(index < SYNC_SIZE);
         let array: *mut u64 = std::ptr::with_exposed_provenance_mut(self.address);
-        // All of the array is looked at, so that a short one is noticed.
+        // Locates the whole array, so that an array that is too short is detected.
         self.transport
             .locate(&self.call(member), "pSync", array.cast(), SYNC_SIZE * 8);
         array.wrapping_add(index)
@@ -102,7 +104,8 @@ impl<'a> WorkArray<'a> {
             .transport
             .locate(&self.call(me), "pSync", element, bytes)
         {
-            // SAFETY: as in `post`; callers ask for atomics of at most 8 bytes.
+            // SAFETY: an element of this PE's work array, 8-byte aligned; callers ask for atomics of
+            // at most 8 bytes, and during the call only the members' atomics access the element.
             Location::Local(word) => unsafe { &*word.cast::<T>() },
             Location::Remote(_) => unreachable!("this PE's own array is local"),
         }
@@ -113,7 +116,8 @@ impl<'a> WorkArray<'a> {
         let call = self.call(member);
         self.transport
             .fetching(&call, element, Operation::FETCH, |at| {
-                // SAFETY: as in `post`.
+                // SAFETY: an element of a local member's work array, 8-byte aligned; during the call
+                // only the members' atomics access it.
                 unsafe { u64::fetch(at) }
             })
     }
@@ -123,27 +127,27 @@ impl<'a> WorkArray<'a> {
         word.store(value, Ordering::Release);
     }
 
-    /// Shows a value to the other members.
+    /// Publishes a value to the other members.
     pub(super) fn publish(&self, me: usize, value: u64) {
         self.write(me, VALUE, value);
     }
 
-    /// The value that a member shows.
+    /// The value that a member has published.
     pub(super) fn published(&self, member: usize) -> u64 {
         self.read(member, VALUE)
     }
 
-    /// Shows word `i` of this PE's call; 6 words.
+    /// Publishes word `i` of the description of this PE's call, which has 6 words.
     pub(super) fn publish_call_word(&self, me: usize, i: usize, word: u64) {
         self.write(me, CALL + i, word);
     }
 
-    /// Word `i` of what a member shows of its call.
+    /// Word `i` of the description of a member's call.
     pub(super) fn call_word(&self, member: usize, i: usize) -> u64 {
         self.read(member, CALL + i)
     }
 
-    /// Takes the published value back.
+    /// Resets the published value.
     pub(super) fn withdraw(&self, me: usize) {
         self.publish(me, 0);
     }

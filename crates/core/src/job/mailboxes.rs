@@ -6,10 +6,10 @@ use std::os::fd::AsFd;
 use std::ptr::NonNull;
 
 use super::region::{
-    ACTIVE_SETS, Board, LANDING, LANDING_TEAMS, LANDINGS, Landings, MAX_TEAMS, Mail, Mailbox,
-    Offsets,
+    ACTIVE_SETS, MAX_TEAMS, Mailbox, Offsets, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES,
+    RENDEZVOUS_TEAMS, RendezvousBuffers, StatusArea, TeamMailbox,
 };
-use crate::platform::mapping::{self, Place};
+use crate::platform::mapping::{self, Advice, MapAddress};
 
 /// The mapped mailboxes of the node. Live until the process ends.
 #[derive(Debug, Clone, Copy)]
@@ -28,9 +28,10 @@ impl Mailboxes {
     pub fn map(file: &File, offsets: Offsets, n_pes: usize) -> io::Result<Self> {
         let len = n_pes * size_of::<Mailbox>();
         // SAFETY: placed where there is room.
-        let base =
-            unsafe { mapping::map_shared(file.as_fd(), offsets.mailbox(0), len, Place::Anywhere)? };
-        mapping::advise(base as usize, len, libc::MADV_DONTDUMP);
+        let base = unsafe {
+            mapping::map_shared(file.as_fd(), offsets.mailbox(0), len, MapAddress::Anywhere)?
+        };
+        mapping::advise(base as usize, len, Advice::LinuxDontDump);
         let first = NonNull::new(base.cast()).expect("mmap does not return null");
         Ok(Self { first, n_pes })
     }
@@ -42,39 +43,39 @@ impl Mailboxes {
         unsafe { self.first.as_ptr().add(index).cast() }
     }
 
-    /// PE `index`'s board.
-    pub fn board(&self, index: usize) -> &'static Board {
+    /// PE `index`'s status area.
+    pub fn status(&self, index: usize) -> &'static StatusArea {
         // SAFETY: mapped for good; every bit pattern is valid, and all of it is atomic.
-        unsafe { &*self.of(index).add(BOARD).cast() }
+        unsafe { &*self.of(index).add(STATUS).cast() }
     }
 
-    /// PE `index`'s mail of team `team`.
-    pub fn mail(&self, index: usize, team: usize) -> &'static Mail {
-        // SAFETY: as in `board`; there is one for each team id.
-        unsafe { &*self.of(index).add(mail_offset(team)).cast() }
+    /// PE `index`'s mailbox for team `team`.
+    pub fn team_mailbox(&self, index: usize, team: usize) -> &'static TeamMailbox {
+        // SAFETY: as in `status`; there is one for each team id.
+        unsafe { &*self.of(index).add(team_mailbox_offset(team)).cast() }
     }
 }
 
-/// Byte offset of the board in a mailbox.
-pub const BOARD: usize = std::mem::offset_of!(Mailbox, board);
+/// Byte offset of the status area in a mailbox.
+pub const STATUS: usize = std::mem::offset_of!(Mailbox, status);
 
-/// Byte offset in a mailbox of message `k` of a team's epochs of a parity; None for the teams that
-/// have no room for any.
-pub fn landing_offset(team: usize, parity: usize, k: usize) -> Option<usize> {
+/// Byte offset in a mailbox of rendezvous buffer `k` of a team's epochs of a parity; None for teams
+/// without rendezvous buffers.
+pub fn rendezvous_offset(team: usize, parity: usize, k: usize) -> Option<usize> {
     const SETS: usize = MAX_TEAMS - ACTIVE_SETS;
-    debug_assert!(parity < 2 && k < LANDINGS);
+    debug_assert!(parity < 2 && k < RENDEZVOUS_BUFFERS);
     let place = match team {
-        0..LANDING_TEAMS => team,
-        SETS.. if team - SETS < LANDING_TEAMS => LANDING_TEAMS + team - SETS,
+        0..RENDEZVOUS_TEAMS => team,
+        SETS.. if team - SETS < RENDEZVOUS_TEAMS => RENDEZVOUS_TEAMS + team - SETS,
         _ => return None,
     };
-    let number = parity * LANDINGS + k;
-    let landings = std::mem::offset_of!(Mailbox, landings);
-    Some(landings + place * size_of::<Landings>() + number * LANDING)
+    let number = parity * RENDEZVOUS_BUFFERS + k;
+    let buffers = std::mem::offset_of!(Mailbox, rendezvous);
+    Some(buffers + place * size_of::<RendezvousBuffers>() + number * RENDEZVOUS_BYTES)
 }
 
-/// Byte offset of a team's mail in a mailbox.
-pub fn mail_offset(team: usize) -> usize {
+/// Byte offset of a team's part of a mailbox.
+pub fn team_mailbox_offset(team: usize) -> usize {
     debug_assert!(team < MAX_TEAMS);
-    std::mem::offset_of!(Mailbox, teams) + team * size_of::<Mail>()
+    std::mem::offset_of!(Mailbox, teams) + team * size_of::<TeamMailbox>()
 }

@@ -37,19 +37,19 @@ pub const ACTIVE_SETS: usize = 1024;
 /// rounds, and a few.
 pub const LANES: usize = 30;
 /// Small broadcasts that may be under way at once in a team, from each root.
-pub const STREAM_ENTRIES: usize = 8;
+pub const RING_ENTRIES: usize = 8;
 /// Bytes of a small broadcast.
-pub const STREAM_BYTES: usize = 440;
+pub const RING_BYTES: usize = 440;
 /// Bytes that the members of a central barrier give to the last to arrive, and it to them.
 pub const SMALL: usize = 48;
 /// Bytes of value that travel in the cache line of a flag.
 pub const LANE_BYTES: usize = 56;
 /// The same where it comes over the fabric: half of each word says that the other half is there.
-pub const NOTE_BYTES: usize = TaggedMessage::BYTES;
+pub const MESSAGE_BYTES: usize = TaggedMessage::BYTES;
 /// Bytes of the header, and offset of the first [`PeBlock`].
 pub const PE_BLOCKS: usize = 4096;
 
-/// What the launcher tells all PEs. Written before the first PE starts, then constant
+/// What all PEs learn from the launcher. Written before the first PE starts, then constant
 /// but for the atomics.
 #[repr(C)]
 pub struct Header {
@@ -116,7 +116,7 @@ impl PeState {
     }
 }
 
-/// What one PE tells the others and the launcher about itself.
+/// What the other PEs and the launcher read about one PE.
 #[repr(C, align(4096))]
 pub struct PeBlock {
     /// A [`PeState`].
@@ -233,28 +233,28 @@ pub fn name_from_words(words: [u64; 6]) -> String {
 pub struct TeamSlot {
     /// Written by the owner: what it does in the team.
     pub own: OwnLine,
-    /// On the team's first PE: who has come to the central barrier, and what is to do there.
+    /// On the team's first PE: the arrivals at the central barrier, and the tasks there.
     pub gathering: GatheringLine,
-    /// On the team's first PE: when to go on.
+    /// On the team's first PE: the release of the central barrier.
     pub release: ReleaseLine,
     /// Written by the owner: a value for the others, for even and odd epochs.
-    pub note: NoteLine,
+    pub published: PublishedLine,
     /// Written by the other members: flags, with a small value each.
     pub lanes: [[Lane; LANES]; 2],
-    /// What the owner shows to the others.
+    /// What the owner lets the other members read.
     pub eager: [EagerBuffer; 2],
     /// The owner's side of small broadcasts.
-    pub stream: StreamPage,
+    pub ring: RingPage,
 }
 
-/// One PE's side of the small broadcasts of a team ([`crate::group::Stream`]).
+/// One PE's side of the ring of small broadcasts of a team (`group/small_broadcast.rs`).
 #[repr(C, align(4096))]
-pub struct StreamPage {
+pub struct RingPage {
     /// How many broadcasts of the team the owner has taken part in: a futex word, for roots
     /// that wait for room.
     pub taken: TakenLine,
-    /// What the owner sent as a root, broadcast b in entry b mod [`STREAM_ENTRIES`].
-    pub entries: [StreamEntry; STREAM_ENTRIES],
+    /// What the owner sent as a root, broadcast b in entry b mod [`RING_ENTRIES`].
+    pub entries: [RingEntry; RING_ENTRIES],
 }
 
 /// A counter alone on its cache line.
@@ -266,21 +266,21 @@ pub struct TakenLine {
 
 /// A small broadcast: its number, and what is sent, together in one cache line if it is short.
 #[repr(C, align(64))]
-pub struct StreamEntry {
+pub struct RingEntry {
     /// Number of the broadcast: a futex word.
     pub flag: AtomicU32,
     /// What is sent.
-    pub value: StreamValue,
+    pub value: RingValue,
 }
 
-/// [`STREAM_BYTES`] bytes.
+/// [`RING_BYTES`] bytes.
 #[repr(C, align(8))]
-pub struct StreamValue(pub UnsafeCell<[u8; STREAM_BYTES]>);
+pub struct RingValue(pub UnsafeCell<[u8; RING_BYTES]>);
 
 // SAFETY: as for `LaneValue`.
-unsafe impl Sync for StreamValue {}
+unsafe impl Sync for RingValue {}
 
-/// A flag alone on its cache line, with what its poster has to say.
+/// A flag alone on its cache line, with a value from its poster.
 #[repr(C, align(64))]
 pub struct Lane {
     /// The flag: a futex word.
@@ -317,11 +317,11 @@ pub struct OwnLine {
 
 /// A word for the other members (element counts of `collect`, ids of new teams).
 #[repr(C, align(64))]
-pub struct NoteLine {
+pub struct PublishedLine {
     /// The word, for even and odd epochs.
     pub value: [AtomicU64; 2],
-    /// What the owner has for the last to arrive at the central barrier.
-    pub given: SmallValue,
+    /// The owner's contribution for the last member to arrive at the central barrier.
+    pub contribution: SmallValue,
 }
 
 /// [`SMALL`] bytes.
@@ -336,7 +336,7 @@ unsafe impl Sync for SmallValue {}
 pub struct GatheringLine {
     /// Members that have arrived.
     pub arrivals: AtomicU32,
-    /// The next task that nobody has taken.
+    /// The next task to take.
     pub next: AtomicU32,
     /// Tasks done.
     pub done: AtomicU32,
@@ -349,93 +349,93 @@ pub struct ReleaseLine {
     pub arrived: AtomicU32,
     /// All tasks are done.
     pub finished: AtomicU32,
-    /// What the last to arrive has for all.
+    /// The result that the last member to arrive leaves for all.
     pub result: SmallValue,
 }
 
 /// What PEs of other nodes write to one PE, and read of it, over the fabric.
 #[repr(C)]
 pub struct Mailbox {
-    /// About the job.
-    pub board: Board,
-    /// For some team ids: what leaders of parts send each other in reductions.
-    pub landings: [Landings; 2 * LANDING_TEAMS],
+    /// Heartbeats, the failure notice, and team ids in use.
+    pub status: StatusArea,
+    /// For some team ids: what leaders of node groups send each other in reductions.
+    pub rendezvous: [RendezvousBuffers; 2 * RENDEZVOUS_TEAMS],
     /// One for each team id.
-    pub teams: [Mail; MAX_TEAMS],
+    pub teams: [TeamMailbox; MAX_TEAMS],
 }
 
-/// So many of the first teams, and of the first active sets, have room for long messages: what is
-/// there is memory that devices may pin.
-pub const LANDING_TEAMS: usize = 4;
-/// Bytes of a long message.
-pub const LANDING: usize = 64 << 10;
-/// Long messages in an epoch: one per round, and one of a guest.
-pub const LANDINGS: usize = MAX_PES.ilog2() as usize + 1;
+/// The first teams, and the first active sets, that have rendezvous buffers: no more, because
+/// devices may pin this memory.
+pub const RENDEZVOUS_TEAMS: usize = 4;
+/// Bytes of a rendezvous buffer.
+pub const RENDEZVOUS_BYTES: usize = 64 << 10;
+/// Rendezvous buffers of an epoch: one for each round, and one for an extra rank.
+pub const RENDEZVOUS_BUFFERS: usize = MAX_PES.ilog2() as usize + 1;
 
-/// Room for the long messages of a team's even and odd epochs.
+/// The rendezvous buffers of a team, for even and odd epochs.
 #[repr(C, align(4096))]
-pub struct Landings {
-    /// Message k of an epoch.
-    pub messages: [[LandingBuffer; LANDINGS]; 2],
+pub struct RendezvousBuffers {
+    /// Buffer k of an epoch.
+    pub buffers: [[RendezvousBuffer; RENDEZVOUS_BUFFERS]; 2],
 }
 
-/// [`LANDING`] bytes.
+/// [`RENDEZVOUS_BYTES`] bytes.
 #[repr(C, align(64))]
-pub struct LandingBuffer(pub UnsafeCell<[u8; LANDING]>);
+pub struct RendezvousBuffer(pub UnsafeCell<[u8; RENDEZVOUS_BYTES]>);
 
 // SAFETY: as for `LaneValue`, in the order that the lane of the message gives.
-unsafe impl Sync for LandingBuffer {}
+unsafe impl Sync for RendezvousBuffer {}
 
-/// Who is alive.
+/// What the failure detectors of other PEs write, and what team splits read.
 #[repr(C, align(4096))]
-pub struct Board {
-    /// Counts signs of life from the node before this one in a ring.
-    pub pulse: AtomicU64,
-    /// Who is gone and why, once it is known; 0 before.
-    pub obituary: AtomicU64,
+pub struct StatusArea {
+    /// Number of the last heartbeat from the node before this one in a ring.
+    pub heartbeat: AtomicU64,
+    /// Which PE has failed and why, once it is known; 0 before.
+    pub failure_notice: AtomicU64,
     /// Team ids in use on this PE, if the job has several nodes.
     pub team_ids: TeamIds,
 }
 
 /// A team's flags and values on one PE, written by its other members, for even and odd epochs.
 #[repr(C, align(4096))]
-pub struct Mail {
-    /// Between the leaders of the team's parts.
-    pub leaders: MailPage,
+pub struct TeamMailbox {
+    /// Between the leaders of the team's node groups.
+    pub leaders: MailboxPage,
     /// Between all members.
-    pub all: MailPage,
+    pub all: MailboxPage,
 }
 
-/// What comes over the fabric for one lane of an epoch: see [`TaggedMessage`].
+/// The words of a lane of a mailbox, which hold a [`TaggedMessage`].
 #[repr(C, align(64))]
-pub struct MailLane {
+pub struct MailboxLane {
     /// Half value, half the number of the epoch that it belongs to.
     pub words: [AtomicU64; TaggedMessage::WORDS],
 }
 
 /// Small values, and the owner's count of epochs.
 #[repr(C, align(4096))]
-pub struct MailPage {
+pub struct MailboxPage {
     /// The values.
-    pub lanes: [[MailLane; LANES]; 2],
+    pub lanes: [[MailboxLane; LANES]; 2],
     /// Epochs that the owner has begun, by all teams that have used the page.
     pub epoch: AtomicU32,
     /// Values for the other members, for even and odd epochs.
-    pub note: [AtomicU64; 2],
+    pub value: [AtomicU64; 2],
     /// Digest of the arguments of the collective entered last (`SHMEM_CHECK=1`).
     pub call: [AtomicU64; 6],
 }
 
 const _: () = {
-    assert!(size_of::<Board>() == 4096);
-    assert!(size_of::<Mail>() == 8192);
+    assert!(size_of::<StatusArea>() == 4096);
+    assert!(size_of::<TeamMailbox>() == 8192);
     assert!(size_of::<Header>() <= PE_BLOCKS);
     assert!(size_of::<PeBlock>() == 4096);
     assert!(size_of::<Lane>() == 64);
-    assert!(size_of::<MailLane>() == 64);
-    assert!(size_of::<NoteLine>() == 64);
+    assert!(size_of::<MailboxLane>() == 64);
+    assert!(size_of::<PublishedLine>() == 64);
     assert!(size_of::<ReleaseLine>() == 64);
-    assert!(size_of::<StreamEntry>() == 448);
+    assert!(size_of::<RingEntry>() == 448);
     assert!(size_of::<TeamSlot>() == 12_288);
 };
 

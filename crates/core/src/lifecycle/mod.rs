@@ -8,6 +8,9 @@ mod windows;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal};
+
 use self::rendezvous::rendezvous;
 use self::windows::map_space;
 use crate::choice::{ForcedDiffers, Selection};
@@ -28,7 +31,7 @@ use crate::node::Node;
 use crate::runtime::{self, Runtime};
 use crate::team::Teams;
 use crate::transport::Transport;
-use crate::transport::internode::Internode;
+use crate::transport::internode::{ConnectError, Internode};
 use crate::wait::{POLICY, record};
 use crate::{fork, hooks, info, job};
 
@@ -118,7 +121,7 @@ fn connect(
     job: &'static Attachment,
     space: &'static Space,
     settings: &Settings,
-) -> Result<&'static (Internode, Arc<FailureDetector>), String> {
+) -> Result<&'static (Internode, Arc<FailureDetector>), ConnectError> {
     static CONNECTED: OnceLock<(Internode, Arc<FailureDetector>)> = OnceLock::new();
     if let Some(connected) = CONNECTED.get() {
         return Ok(connected);
@@ -219,11 +222,12 @@ pub(crate) fn finalise(name: &'static str) {
 
 /// Has the kernel end this process when its parent dies, however that may be.
 fn die_with_launcher(launcher: u32) {
-    // SAFETY: prctl with plain integers.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-    // SAFETY: signal 0 only asks whether the process exists.
-    let gone = launcher != 0 && unsafe { libc::kill(launcher as i32, 0) } != 0;
-    if gone && std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH) {
+    // It fails for no signal that there is.
+    let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+    let launcher = Pid::from_raw(launcher as i32);
+    let is_gone =
+        launcher.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(Errno::SRCH));
+    if is_gone {
         // SAFETY: ends this process, whose job has no launcher any more.
         unsafe { libc::_exit(1) };
     }

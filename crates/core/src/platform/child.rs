@@ -4,6 +4,9 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use rustix::io::Errno;
+use rustix::process::Signal;
+
 /// Has the kernel send `SIGTERM` to what `command` starts when the thread that started it ends,
 /// however that may be. If it has ended before the command is executed, nothing is.
 pub fn end_with_parent(command: &mut Command) {
@@ -13,14 +16,11 @@ pub fn end_with_parent(command: &mut Command) {
 }
 
 fn attach(parent: u32) -> io::Result<()> {
-    // SAFETY: prctl with plain integers.
-    if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
     if std::os::unix::process::parent_id() == parent {
         Ok(())
     } else {
-        Err(io::Error::from_raw_os_error(libc::ECHILD))
+        Err(Errno::CHILD.into())
     }
 }
 

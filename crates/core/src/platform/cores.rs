@@ -12,10 +12,13 @@ impl Cores {
 
     /// Those in this process's affinity mask.
     pub fn of_this_process() -> Self {
-        let mut set = Self::default();
-        // SAFETY: the kernel writes at most as many bytes as it is told.
-        unsafe { libc::sched_getaffinity(0, Self::BYTES, set.0.as_mut_ptr().cast()) };
-        set
+        let mut cores = Self::default();
+        if let Ok(mask) = rustix::thread::sched_getaffinity(None) {
+            for core in (0..Self::WORDS * 64).filter(|core| mask.is_set(*core)) {
+                cores.0[core / 64] |= 1 << (core % 64);
+            }
+        }
+        cores
     }
 
     /// Adds those of another set.

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use rustix::process::Resource;
+
 /// The machine as this process may use it.
 #[derive(Debug, Clone)]
 pub struct Machine {
@@ -32,17 +34,14 @@ impl Machine {
 
 /// Bytes of a page.
 pub fn page_size() -> usize {
-    // SAFETY: sysconf has no preconditions.
-    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    usize::try_from(size).unwrap_or(4096)
+    rustix::param::page_size()
 }
 
 /// Bytes of memory this process could use: physical memory, or the control group's limit if
 /// smaller.
 fn memory() -> u64 {
-    // SAFETY: sysconf has no preconditions.
-    let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
-    let physical = u64::try_from(pages).unwrap_or(1 << 18) * page_size() as u64;
+    let system = rustix::system::sysinfo();
+    let physical = system.totalram * u64::from(system.mem_unit);
     control_group_limit().map_or(physical, |limit| limit.min(physical))
 }
 
@@ -77,13 +76,7 @@ fn control_group_limit() -> Option<u64> {
 }
 
 fn address_space_limit() -> Option<u64> {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: the pointer is to a live rlimit.
-    let done = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) } == 0;
-    (done && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+    rustix::process::getrlimit(Resource::As).current
 }
 
 fn huge_pages() -> String {

@@ -2,31 +2,26 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use rustix::fs::{FallocateFlags, MemfdFlags};
+pub use rustix::mm::Advice;
 
 /// Creates a sparse memory file of `size` bytes. It has no name: it is gone once the last
 /// process that holds it is.
 pub fn memory_file(size: u64) -> io::Result<File> {
-    const NAME: &std::ffi::CStr = c"ferroshmem";
-    // SAFETY: the name is a C string; the flags are valid.
-    let create = |flags| unsafe { libc::memfd_create(NAME.as_ptr(), flags) };
-    let mut fd = create(libc::MFD_CLOEXEC | libc::MFD_NOEXEC_SEAL);
-    if fd < 0 {
-        // Kernels before 6.3 do not know MFD_NOEXEC_SEAL.
-        fd = create(libc::MFD_CLOEXEC);
-    }
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: memfd_create just returned this descriptor; nobody else owns it.
-    let file = unsafe { File::from_raw_fd(fd) };
+    let create = |flags| rustix::fs::memfd_create("ferroshmem", flags);
+    // Kernels before 6.3 do not know MFD_NOEXEC_SEAL.
+    let file = create(MemfdFlags::CLOEXEC | MemfdFlags::NOEXEC_SEAL)
+        .or_else(|_| create(MemfdFlags::CLOEXEC))?;
+    let file = File::from(file);
     file.set_len(size)?;
     Ok(file)
 }
 
 /// Where a mapping is to go.
 #[derive(Debug, Clone, Copy)]
-pub enum Place {
+pub enum MapAddress {
     /// Wherever there is room.
     Anywhere,
     /// At this address, or not at all.
@@ -35,22 +30,24 @@ pub enum Place {
     Over(usize),
 }
 
-/// Maps `len` bytes of `file` from `offset`, readable and writable, shared.
+/// Maps `len` bytes of `file` from `offset`, readable and writable, shared. By the C library's `mmap`, as
+/// sanitizers learn of mappings there.
 ///
 /// # Safety
-/// With [`Place::Over`], the caller owns all of the memory replaced.
+/// With [`MapAddress::Over`], the caller owns all of the memory replaced.
 pub unsafe fn map_shared(
     file: BorrowedFd<'_>,
     offset: u64,
     len: usize,
-    place: Place,
+    place: MapAddress,
 ) -> io::Result<*mut u8> {
     let (at, flags) = match place {
-        Place::Anywhere => (0, 0),
-        Place::Exactly(at) => (at, 0),
-        Place::Over(at) => (at, libc::MAP_FIXED),
+        MapAddress::Anywhere => (0, 0),
+        MapAddress::Exactly(at) => (at, 0),
+        MapAddress::Over(at) => (at, libc::MAP_FIXED),
     };
-    // SAFETY: without MAP_FIXED nothing existing is touched; with it, the caller's promise.
+    // SAFETY: without MAP_FIXED nothing existing is touched; with it, the caller promises to own what
+    // is replaced.
     let got = unsafe {
         libc::mmap(
             at as *mut libc::c_void,
@@ -64,12 +61,12 @@ pub unsafe fn map_shared(
     if got == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }
-    if let Place::Exactly(at) = place
+    if let MapAddress::Exactly(at) = place
         && got as usize != at
     {
         // The address is a hint, which is taken if the range is free. MAP_FIXED_NOREPLACE
         // would say the same, but ThreadSanitizer and old kernels do not know it.
-        // SAFETY: this mapping was just made and nobody knows of it.
+        // SAFETY: this mapping was just made, and is not used yet.
         unsafe { libc::munmap(got, len) };
         return Err(io::Error::from_raw_os_error(libc::EEXIST));
     }
@@ -81,27 +78,22 @@ pub unsafe fn map_shared(
 /// # Safety
 /// Nothing may use the range any more.
 pub unsafe fn unmap(at: usize, len: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that nothing uses the range.
     unsafe { libc::munmap(at as *mut libc::c_void, len) };
 }
 
 /// Gives the kernel advice about a mapping; advice may be ignored, so errors are.
-pub fn advise(at: usize, len: usize, advice: libc::c_int) {
+pub fn advise(at: usize, len: usize, advice: Advice) {
+    let at = std::ptr::with_exposed_provenance_mut(at);
     // SAFETY: the advices used (huge pages, core dumps) do not change contents.
-    unsafe { libc::madvise(at as *mut libc::c_void, len, advice) };
+    let _ = unsafe { rustix::mm::madvise(at, len, advice) };
 }
 
 /// Gives the memory of a part of a memory file back to the system; it reads as zero after.
 pub fn punch_hole(file: BorrowedFd<'_>, offset: u64, len: u64) {
     if len > 0 {
-        // SAFETY: changes the contents of the file only; a failure leaves them.
-        unsafe {
-            libc::fallocate(
-                file.as_raw_fd(),
-                libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE,
-                offset as libc::off_t,
-                len as libc::off_t,
-            )
-        };
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        // A failure leaves the contents, which costs memory only.
+        let _ = rustix::fs::fallocate(file, flags, offset, len);
     }
 }

@@ -83,10 +83,10 @@ impl Team {
             hierarchy.leave(node.transport.remote(), node.job.index, self.id);
         }
         if !self.ring.is_unused() {
-            for entry in &slot.stream.entries {
+            for entry in &slot.ring.entries {
                 entry.flag.store(0, Ordering::Relaxed);
             }
-            slot.stream.taken.count.store(0, Ordering::Relaxed);
+            slot.ring.taken.count.store(0, Ordering::Relaxed);
         }
         let epoch = self.epoch.load(Ordering::Relaxed);
         slot.own.epoch.store(epoch, Ordering::Release);

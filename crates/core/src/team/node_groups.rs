@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::Members;
 use crate::job::Placement;
-use crate::job::region::Mail;
+use crate::job::region::TeamMailbox;
 use crate::transport::internode::Internode;
 
 /// Members of a team that share a node.
@@ -141,7 +141,7 @@ impl Hierarchy {
 
     /// Leaves the mailboxes of this PE, `index` on its node, to the next team with this id.
     pub fn leave(&self, internode: &Internode, index: usize, id: usize) {
-        let mailbox = internode.mailboxes.mail(index, id);
+        let mailbox = internode.mailboxes.team_mailbox(index, id);
         for (page, epoch) in [&mailbox.leaders, &mailbox.all]
             .into_iter()
             .zip(&self.epochs)
@@ -154,13 +154,13 @@ impl Hierarchy {
 
 /// Byte offsets of the pages in a team's mailbox: of leaders, and of all members.
 pub(crate) const MAILBOX_PAGES: [usize; 2] = [
-    std::mem::offset_of!(Mail, leaders),
-    std::mem::offset_of!(Mail, all),
+    std::mem::offset_of!(TeamMailbox, leaders),
+    std::mem::offset_of!(TeamMailbox, all),
 ];
 
 /// The epoch counts at which PE `index` of this node left the mailbox of team `id`.
 pub(crate) fn mailbox_epochs(internode: &Internode, index: usize, id: usize) -> [u32; 2] {
-    let mailbox = internode.mailboxes.mail(index, id);
+    let mailbox = internode.mailboxes.team_mailbox(index, id);
     [&mailbox.leaders, &mailbox.all].map(|page| page.epoch.load(Ordering::Acquire))
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::Registrar;
 use super::limits::Limits;
 use super::monitor::{Kind, Monitor, Watch};
-use super::region::{Account, Entry, Lease, Share};
+use super::region::{Account, Entry, RegionRef, Share};
 use super::span::Span;
 use super::table::Table;
 
@@ -46,7 +46,7 @@ pub struct Counts {
     pub hits: u64,
     /// Registered, and kept.
     pub misses: u64,
-    /// Registered for one transfer: nobody would tell if this memory were unmapped.
+    /// Registered for one transfer: the monitor would not notice if this memory were unmapped.
     pub uncached: u64,
     /// Given up to make room.
     pub evicted: u64,
@@ -73,7 +73,7 @@ impl<R: Registrar> Cache<R> {
         }
     }
 
-    /// How it is heard that memory is unmapped; if it is not, nothing is kept.
+    /// How the cache notices that memory is unmapped; if it does not, nothing is kept.
     pub fn kind(&self) -> Kind {
         self.monitor.kind()
     }
@@ -83,14 +83,14 @@ impl<R: Registrar> Cache<R> {
     ///
     /// `ENOMEM`: there is no room beside what other transfers hold, or at all; other errors
     /// are the registrar's. A copy through a [`Pool`](super::Pool) works in every case.
-    pub fn acquire(&self, start: usize, len: usize) -> io::Result<Lease<R::Region>> {
+    pub fn acquire(&self, start: usize, len: usize) -> io::Result<RegionRef<R::Region>> {
         let span = Span::of(start, len)?;
         // This comes before the look into the table: what was unmapped before the call is
         // marked there once it has returned true.
         let settled = self.monitor.settle();
-        if settled && let Some(lease) = self.look_up(span) {
+        if settled && let Some(region_ref) = self.look_up(span) {
             self.events.hits.fetch_add(1, Relaxed);
-            return Ok(lease);
+            return Ok(region_ref);
         }
         self.sweep();
         let share = self.make_room(span.len())?;
@@ -113,7 +113,7 @@ impl<R: Registrar> Cache<R> {
         if entry.intact() {
             self.keep(&entry);
         }
-        Ok(Lease(entry))
+        Ok(RegionRef(entry))
     }
 
     /// Gives up the regions whose memory is gone: until then its pages stay in use. A miss
@@ -168,12 +168,12 @@ impl<R: Registrar> Cache<R> {
         self.monitor.watch(span)
     }
 
-    fn look_up(&self, span: Span) -> Option<Lease<R::Region>> {
+    fn look_up(&self, span: Span) -> Option<RegionRef<R::Region>> {
         let mut table = self.table();
         table.uses += 1;
         let entry = table.covering(span).find(|entry| entry.intact())?;
         entry.used.store(table.uses, Relaxed);
-        Some(Lease(entry.clone()))
+        Some(RegionRef(entry.clone()))
     }
 
     /// Reserves `bytes` of the account, giving up what was not used for longest.

@@ -9,7 +9,7 @@
 //!
 //! A region refers to pages, not to addresses. When the program unmaps memory (`free` of a
 //! large block does) and maps other memory there, a kept region still leads to the old pages,
-//! and a transfer would silently move the wrong bytes. A [`Monitor`] hears of it. The README
+//! and a transfer would silently move the wrong bytes. A [`Monitor`] notices it. The README
 //! of this folder has the argument why no transfer uses a region that is out of date.
 
 mod cache;
@@ -30,7 +30,7 @@ pub use cache::{Cache, Counts};
 pub use limits::Limits;
 pub use monitor::{Kind, Monitor};
 pub use pool::{Pool, Shape, Slot};
-pub use region::Lease;
+pub use region::RegionRef;
 
 /// What registers memory with a device. All threads may use it at once.
 pub trait Registrar: Send + Sync {

@@ -116,7 +116,7 @@ impl<R: Registrar> Inner<R> {
         let region = self
             .registrar
             .register(memory.start.as_ptr() as usize, memory.layout.size())?;
-        // Each number is drawn once, so nobody else sets this slab.
+        // Each number is drawn once, so no other thread sets this slab.
         let _ = self.slabs[slab].set(Slab { region, memory });
         let first = slab * self.shape.slots;
         self.free().extend((first..first + self.shape.slots).rev());
@@ -171,7 +171,7 @@ struct Memory {
     layout: Layout,
 }
 
-// SAFETY: plain bytes that this owns; who may touch which of them, slots say.
+// SAFETY: plain bytes that this owns; each slot gives one thread access to its own.
 unsafe impl Send for Memory {}
 // SAFETY: as above.
 unsafe impl Sync for Memory {}

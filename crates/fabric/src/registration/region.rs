@@ -42,7 +42,7 @@ impl Drop for Share {
 /// say that there is room before the region is deregistered.
 pub(super) struct Entry<G> {
     pub span: Span,
-    /// None: nobody would tell if the memory went away, so this serves one transfer only.
+    /// None: the monitor would not notice if the memory went away, so this serves one transfer only.
     pub watch: Option<Watch>,
     pub region: G,
     /// When this was used last, in uses of the cache.
@@ -52,7 +52,7 @@ pub(super) struct Entry<G> {
 
 impl<G> Entry<G> {
     /// Whether the region leads to the pages that have been at its addresses since it was
-    /// registered, as far as the monitor has heard.
+    /// registered, as far as the monitor has noticed.
     pub(super) fn intact(&self) -> bool {
         self.watch.as_ref().is_some_and(Watch::intact)
     }
@@ -60,9 +60,9 @@ impl<G> Entry<G> {
 
 /// A region in use by a transfer: it is not deregistered before this is dropped, whatever
 /// becomes of the memory.
-pub struct Lease<G>(pub(super) Arc<Entry<G>>);
+pub struct RegionRef<G>(pub(super) Arc<Entry<G>>);
 
-impl<G> Lease<G> {
+impl<G> RegionRef<G> {
     /// The first address that the region covers: at most a page before the one asked for.
     pub fn start(&self) -> usize {
         self.0.span.start
@@ -74,14 +74,14 @@ impl<G> Lease<G> {
     }
 }
 
-impl<G> Clone for Lease<G> {
+impl<G> Clone for RegionRef<G> {
     /// For the parts of a transfer that are under way at the same time.
     fn clone(&self) -> Self {
-        Lease(self.0.clone())
+        RegionRef(self.0.clone())
     }
 }
 
-impl<G> Deref for Lease<G> {
+impl<G> Deref for RegionRef<G> {
     type Target = G;
 
     fn deref(&self) -> &G {

@@ -65,7 +65,7 @@ impl<G> Table<G> {
         lost
     }
 
-    /// Takes out the region that is in no use and was not used for longest. Nobody but the
+    /// Takes out the region that is in no use and was not used for longest. Only the
     /// table gives out references, so a count of one is not about to rise.
     pub(super) fn take_oldest(&mut self) -> Option<Arc<Entry<G>>> {
         let idle = self

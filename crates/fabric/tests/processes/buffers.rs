@@ -43,7 +43,7 @@ impl Drop for Buffer {
     }
 }
 
-/// Puts what nobody has put before and gets it back into other new memory.
+/// Puts what was not put before and gets it back into other new memory.
 fn there_and_back(job: &Job, context: &Context, offset: usize, len: usize, mark: u64) {
     let at = job.at(job.next(), offset);
     let mut from = Buffer::new(len);

@@ -1,11 +1,11 @@
-//! A PE that dies is noticed by those who have operations to it.
+//! A PE that dies is noticed by PEs that have operations to it.
 
 use ferroshmem_fabric::{AtomicOp, Op, Width};
 
-use crate::job::{Case, Job, LOST};
+use crate::job::{Case, Job, PEER_FAILED};
 
 pub(crate) fn cases() -> Vec<Case> {
-    let ends = |pe| (pe == 0).then_some(LOST);
+    let ends = |pe| (pe == 0).then_some(PEER_FAILED);
     vec![
         Case {
             ends,

@@ -12,8 +12,8 @@ use libtest_mimic::Failed;
 
 /// Longest time that a case may take: then its processes are killed.
 const LIMIT: Duration = Duration::from_secs(60);
-/// Exit status of a process that was told of a lost PE.
-pub(crate) const LOST: i32 = 77;
+/// Exit status of a process whose peer has failed.
+pub(crate) const PEER_FAILED: i32 = 77;
 
 #[derive(Clone, Copy)]
 pub(crate) struct Case {
@@ -58,7 +58,7 @@ pub(crate) struct Job {
     pub fabric: Fabric,
     pub context: Context,
     pub heap: *mut u8,
-    pub told: Arc<Told>,
+    pub counts: Arc<Counts>,
     lines: RefCell<std::io::Lines<std::io::StdinLock<'static>>>,
 }
 
@@ -66,19 +66,19 @@ pub(crate) struct Job {
 unsafe impl Sync for Job {}
 
 #[derive(Default)]
-pub(crate) struct Told {
-    pub arrived: AtomicUsize,
+pub(crate) struct Counts {
+    pub changes: AtomicUsize,
     pub ticks: AtomicUsize,
 }
 
-impl Events for Told {
+impl Events for Counts {
     fn peer_failed(&self, pe: usize, reason: &str) -> ! {
-        eprintln!("lost PE {pe}: {reason}");
-        std::process::exit(LOST);
+        eprintln!("PE {pe} failed: {reason}");
+        std::process::exit(PEER_FAILED);
     }
 
     fn memory_changed(&self) {
-        self.arrived.fetch_add(1, Relaxed);
+        self.changes.fetch_add(1, Relaxed);
     }
 
     fn tick(&self) {
@@ -130,7 +130,7 @@ impl Job {
     }
 }
 
-pub fn config(case: &Case, pe: usize) -> Config {
+fn config(case: &Case, pe: usize) -> Config {
     let provider = std::env::var("SHMEM_FABRIC").ok();
     // Providers of one node have no interface.
     let loopback = (provider.as_deref() != Some("shm")).then(|| "lo".into());
@@ -150,13 +150,13 @@ pub fn config(case: &Case, pe: usize) -> Config {
 pub(crate) fn take_part(case: &Case) {
     let number = |name| std::env::var(name).unwrap().parse::<usize>().unwrap();
     let (pe, n) = (number("FABRIC_TEST_PE"), case.n);
-    let told = Arc::new(Told::default());
+    let counts = Arc::new(Counts::default());
     let open = if case.pinned {
         Fabric::open_pinned
     } else {
         Fabric::open
     };
-    let fabric = open(&config(case, pe), told.clone()).unwrap();
+    let fabric = open(&config(case, pe), counts.clone()).unwrap();
     let heap = map(case.heap);
     // SAFETY: mapped until the process ends; all accesses are of the case's making.
     unsafe {
@@ -164,20 +164,20 @@ pub(crate) fn take_part(case: &Case) {
             .share(0, heap, case.heap, case.heap.min(case.ready))
             .unwrap();
     };
-    let ticket = fabric.address();
-    assert!(ticket.len() < 1024);
+    let address = fabric.address();
+    assert!(address.len() < 1024);
     let job = Job {
         pe,
         n,
         fabric,
         context: Context::default(),
         heap,
-        told,
+        counts,
         lines: RefCell::new(std::io::stdin().lines()),
     };
-    let hex: String = ticket.iter().map(|b| format!("{b:02x}")).collect();
-    let tickets: Vec<Vec<u8>> = job.exchange(&hex).iter().map(|line| unhex(line)).collect();
-    let mut numbered = tickets.iter().map(Vec::as_slice).enumerate();
+    let hex: String = address.iter().map(|b| format!("{b:02x}")).collect();
+    let addresses: Vec<Vec<u8>> = job.exchange(&hex).iter().map(|line| unhex(line)).collect();
+    let mut numbered = addresses.iter().map(Vec::as_slice).enumerate();
     job.fabric.connect(n, &mut numbered).unwrap();
     job.fabric.extend(0, case.heap).unwrap();
     job.barrier();

@@ -3,14 +3,14 @@
 //! `SHMEM_LIBFABRIC` names another library, `SHMEM_FABRIC` another provider,
 //! `SHMEM_FABRIC_INTERFACE` another interface.
 
+mod active_messages;
 mod atomics;
 mod buffers;
-mod doors;
+mod exposure;
 mod failures;
 mod job;
 mod order;
 mod progress;
-mod questions;
 mod transfers;
 
 use libtest_mimic::{Arguments, Trial};
@@ -24,9 +24,9 @@ fn cases() -> Vec<Case> {
         atomics::cases(),
         order::cases(),
         progress::cases(),
-        questions::cases(),
+        active_messages::cases(),
         failures::cases(),
-        doors::cases(),
+        exposure::cases(),
     ]
     .concat()
 }
@@ -39,7 +39,7 @@ fn main() {
         return;
     }
     let mut arguments = Arguments::from_args();
-    // Each case is several processes already, with a helper thread each.
+    // Each case is several processes already, with a progress thread each.
     arguments.test_threads = Some(1);
     let trial = |case: Case| Trial::test(case.name, move || job::run(&case));
     let trials = cases().into_iter().map(trial).collect();

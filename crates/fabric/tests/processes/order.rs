@@ -19,18 +19,20 @@ pub(crate) fn cases() -> Vec<Case> {
         Case::new("long_put_then_put", 2, |job| {
             order(job, Kind::Long, Kind::Put);
         }),
-        Case::new("put_then_told", 2, |job| order(job, Kind::Put, Kind::Told)),
-        Case::new("post_then_told", 2, |job| {
-            order(job, Kind::Post, Kind::Told);
+        Case::new("put_then_injected", 2, |job| {
+            order(job, Kind::Put, Kind::Injected);
         }),
-        Case::new("sent_then_told", 2, |job| {
-            order(job, Kind::Sent, Kind::Told);
+        Case::new("post_then_injected", 2, |job| {
+            order(job, Kind::Post, Kind::Injected);
         }),
-        Case::new("sent_then_told_pinned", 2, |job| {
-            order(job, Kind::Sent, Kind::Told);
+        Case::new("local_completion_then_injected", 2, |job| {
+            order(job, Kind::LocalCompletion, Kind::Injected);
+        }),
+        Case::new("local_completion_then_injected_pinned", 2, |job| {
+            order(job, Kind::LocalCompletion, Kind::Injected);
         })
         .pinned(),
-        Case::new("dropped_stream_completes", 2, dropped),
+        Case::new("dropped_context_completes", 2, dropped),
     ]
 }
 
@@ -40,9 +42,9 @@ enum Kind {
     Post,
     Long,
     /// As `Long`, complete when its source is free.
-    Sent,
+    LocalCompletion,
     /// Without a fence before it.
-    Told,
+    Injected,
 }
 
 const ROUNDS: u64 = 500;
@@ -51,7 +53,7 @@ const LAST: usize = (1 << 20) - 8;
 
 /// Even PEs write a value and then a flag; odd ones look at the value when they see the flag.
 fn order(job: &Job, first: Kind, second: Kind) {
-    let is_long = matches!(first, Kind::Long | Kind::Sent);
+    let is_long = matches!(first, Kind::Long | Kind::LocalCompletion);
     let mut long: Vec<u64> = vec![0; (1 << 17) - 1];
     for round in 1..=ROUNDS {
         if job.pe == 0 {
@@ -63,13 +65,13 @@ fn order(job: &Job, first: Kind, second: Kind) {
                     job.fabric.put_nbi(&job.context, at, from, len);
                 },
                 // SAFETY: as above.
-                Kind::Sent => unsafe {
+                Kind::LocalCompletion => unsafe {
                     let len = size_of_val(data);
                     let (from, at) = (data.as_ptr().cast(), job.at(1, offset));
                     job.fabric.put_local_completion(&job.context, at, from, len);
                 },
                 // SAFETY: as above.
-                Kind::Told => unsafe {
+                Kind::Injected => unsafe {
                     let (from, at) = (data.as_ptr().cast(), job.at(1, offset));
                     job.fabric.inject(&job.context, at, from, size_of_val(data));
                 },
@@ -89,7 +91,7 @@ fn order(job: &Job, first: Kind, second: Kind) {
                 write(first, 0, &[7]);
                 write(first, LAST, &[round]);
             }
-            if second != Kind::Told {
+            if second != Kind::Injected {
                 job.fabric.fence(&job.context);
             }
             write(second, FLAG, &[round]);
@@ -100,7 +102,7 @@ fn order(job: &Job, first: Kind, second: Kind) {
                 job.fabric.quiet(&job.context);
             }
         } else {
-            // The helper does the work.
+            // The progress thread does the work.
             if is_long && round % 10 != 0 {
                 continue;
             }

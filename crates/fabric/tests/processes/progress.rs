@@ -1,4 +1,4 @@
-//! Progress without the target's help, and what the helper thread costs.
+//! Progress without the target's help, and what the progress thread costs.
 
 use std::sync::atomic::Ordering::*;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ fn computes(job: &Job) {
             std::hint::spin_loop();
         }
         assert_eq!(job.word(8).load(Acquire), 5);
-        assert!(!job.fabric.notifies_writes() || job.told.arrived.load(Relaxed) > 0);
+        assert!(!job.fabric.notifies_writes() || job.counts.changes.load(Relaxed) > 0);
         return;
     }
     let mut back = vec![0u8; 3 << 20];
@@ -63,7 +63,7 @@ fn idle(job: &Job) {
     let share = (used() - before).as_secs_f64() / begin.elapsed().as_secs_f64();
     eprintln!("idle: {:.2}% of a core", 100.0 * share);
     assert!(share < 0.05, "{share} of a core");
-    assert!(job.told.ticks.load(Relaxed) >= 10);
+    assert!(job.counts.ticks.load(Relaxed) >= 10);
 }
 
 /// Time that this process has used.

@@ -23,11 +23,11 @@ pub(crate) fn cases() -> Vec<Case> {
         pinned("pinned_source_of_put", source),
         pinned("pinned_across_chunks", across),
         Case::new("many_small_writes_between_all", 4, scatter),
-        Case::new("threads_share_a_stream", 2, threads),
+        Case::new("threads_share_a_context", 2, threads),
     ]
 }
 
-/// As where registering pins memory; keys beyond the first chunk are not in the tickets.
+/// As where registering pins memory; keys beyond the first chunk are not in the address blobs.
 const fn pinned(name: &'static str, run: fn(&Job)) -> Case {
     Case {
         heap: 100 * MIB,
@@ -89,7 +89,7 @@ fn across(job: &Job) {
     }
 }
 
-/// Bytes that tell where they belong.
+/// Bytes that depend on where they belong.
 fn pattern(seed: usize, len: usize) -> Vec<u8> {
     (0..len)
         .map(|i| (i * 31 + i / 251 + seed * 7) as u8)

@@ -1,7 +1,7 @@
 //! What is measured: numbers of PEs and sizes.
 
 use ferroshmem_core::choice::{Algorithm, Choice, Collective, EAGER, Tuning};
-use ferroshmem_core::job::region::{MAX_PES, STREAM_BYTES};
+use ferroshmem_core::job::region::{MAX_PES, RING_BYTES};
 
 /// How thorough a measurement is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Depth {
                 ],
             };
             if self == Self::Full && collective == Collective::Broadcast {
-                sizes.push(STREAM_BYTES);
+                sizes.push(RING_BYTES);
             }
             // Whole elements, as all buffers hold numbers.
             sizes.push(collective.eager_limit(members) / 8 * 8);

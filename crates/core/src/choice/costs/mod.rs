@@ -8,7 +8,7 @@ pub use parameters::{Parameter, Parameters};
 
 use super::algorithm::{Algorithm, Choice};
 use super::collective::Collective;
-use crate::job::region::{LANE_BYTES, STREAM_BYTES};
+use crate::job::region::{LANE_BYTES, RING_BYTES};
 
 /// Bytes of a cache line.
 const LINE: f64 = 64.0;
@@ -307,7 +307,7 @@ pub(super) fn sizes(collective: Collective, members: usize) -> Vec<usize> {
     sizes.extend(Some(collective.eager_limit(members)).filter(|limit| *limit > 0));
     match collective {
         Collective::Reduce => sizes.push(LANE_BYTES),
-        Collective::Broadcast => sizes.push(STREAM_BYTES),
+        Collective::Broadcast => sizes.push(RING_BYTES),
         _ => {}
     }
     sizes.sort_unstable();

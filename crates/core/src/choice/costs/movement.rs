@@ -2,7 +2,7 @@
 
 use super::{Costs, Shares, Volume};
 use crate::choice::algorithm::Algorithm;
-use crate::job::region::{STREAM_BYTES, STREAM_ENTRIES};
+use crate::job::region::{RING_BYTES, RING_ENTRIES};
 
 impl Costs {
     /// A broadcast of `n` bytes.
@@ -11,11 +11,11 @@ impl Costs {
         let touched = (p + 1.0) * n;
         let all = Volume::copy(p * n);
         match algorithm {
-            Algorithm::Eager if n <= STREAM_BYTES as f64 => self.broadcast_ring(n),
+            Algorithm::Eager if n <= RING_BYTES as f64 => self.broadcast_ring(n),
             Algorithm::Eager => {
-                let shown = self.at_once(1.0, Volume::copy(n), touched);
+                let eager_copy = self.at_once(1.0, Volume::copy(n), touched);
                 let taken = self.fetch(p, 1.0, n) + self.at_once(p, Volume::copy(n), touched);
-                self.sync + shown + taken
+                self.sync + eager_copy + taken
             }
             Algorithm::Push => self.by_one(all, p, touched),
             Algorithm::Tree => {
@@ -31,7 +31,7 @@ impl Costs {
 
     /// A small broadcast among many: the root may be several broadcasts ahead of the others.
     fn broadcast_ring(&self, n: f64) -> f64 {
-        let apart = STREAM_ENTRIES as f64;
+        let apart = RING_ENTRIES as f64;
         let lag = if self.oversubscribed {
             self.turn
         } else {
@@ -49,9 +49,9 @@ impl Costs {
         let all = Volume::copy(p * p * n);
         match algorithm {
             Algorithm::Eager => {
-                let shown = self.at_once(p, Volume::copy(blocks * n), touched);
+                let eager_copy = self.at_once(p, Volume::copy(blocks * n), touched);
                 let taken = self.at_once(p, Volume::copy(p * n), touched);
-                self.sync + shown + self.fetch(p, p - 1.0, n) + taken
+                self.sync + eager_copy + self.fetch(p, p - 1.0, n) + taken
             }
             Algorithm::Push => {
                 let work = self.at_once(p, Volume::copy(p * n), touched);

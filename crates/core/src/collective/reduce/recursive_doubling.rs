@@ -6,13 +6,13 @@ use std::mem::MaybeUninit;
 use super::reduction::{Pair, Reduction, lane};
 use crate::collective::hypercube::{Hypercube, Role};
 use crate::collective::scratch::with_scratch;
-use crate::job::region::{LANDING, LANDINGS, LANE_BYTES};
+use crate::job::region::{LANE_BYTES, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES};
 
 /// Room for the values of a lane, aligned for any element.
 #[repr(align(16))]
-struct Value(MaybeUninit<[u8; LANE_BYTES]>);
+struct LaneBuffer(MaybeUninit<[u8; LANE_BYTES]>);
 
-impl Value {
+impl LaneBuffer {
     const fn new() -> Self {
         Self(MaybeUninit::uninit())
     }
@@ -30,7 +30,7 @@ impl Value {
 pub(super) unsafe fn in_lanes(r: &Reduction<'_>) {
     let (me, n, bytes) = (r.group.me, r.n, r.n * r.op.size);
     let cube = Hypercube::of(r.group.size);
-    let (mut mine, mut theirs) = (Value::new(), Value::new());
+    let (mut mine, mut theirs) = (LaneBuffer::new(), LaneBuffer::new());
     let (mine, theirs) = (mine.as_mut_ptr(), theirs.as_mut_ptr());
     let epoch = r.group.epoch();
     // SAFETY: the caller promises `n` elements at `dest` and `source`, which fit a lane and so the
@@ -87,7 +87,7 @@ pub(super) unsafe fn direct(r: &Reduction<'_>) {
     if let Some(extra) = extra {
         epoch.wait(lane::FOLD);
         let (mine, theirs) = (r.source.of(me), r.source.of(extra));
-        // SAFETY: see the comment above the rounds.
+        // SAFETY: `n` elements on every member, ready between the posts (see the comment above).
         unsafe { r.combine(r.dest.of(me), mine, theirs, n) };
     }
     for k in 0..cube.rounds {
@@ -113,11 +113,11 @@ pub(super) unsafe fn direct(r: &Reduction<'_>) {
             },
             dests: [r.dest.of(me), r.dest.of(partner)],
         };
-        // SAFETY: see the comment above the rounds.
+        // SAFETY: `n` elements on every member, ready between the posts (see the comment above).
         unsafe { pair.reduce(r, &epoch, k, 0..n) };
     }
     if let Some(extra) = extra {
-        // SAFETY: see the comment above the rounds.
+        // SAFETY: `n` elements on every member, ready between the posts (see the comment above).
         unsafe { r.copy(r.dest.of(extra), r.dest.of(me), n) };
         epoch.post(extra, lane::UNFOLD);
     }
@@ -177,7 +177,7 @@ pub(super) unsafe fn put_get(r: &Reduction<'_>) {
 /// # Safety
 /// That of [`super::reduce`]; the group has rendezvous buffers.
 pub(super) unsafe fn by_rendezvous(r: &Reduction<'_>) {
-    for part in r.parts_of(LANDING) {
+    for part in r.parts_of(RENDEZVOUS_BYTES) {
         // SAFETY: the caller promises arrays of `n` elements and rendezvous buffers; a part fits one.
         unsafe { exchange(&part) };
     }
@@ -189,7 +189,7 @@ pub(super) unsafe fn by_rendezvous(r: &Reduction<'_>) {
 /// That of [`by_rendezvous`]; the elements fit a rendezvous buffer.
 unsafe fn exchange(r: &Reduction<'_>) {
     /// The rendezvous buffer for an extra rank, after those of the rounds.
-    const EXTRA: usize = LANDINGS - 1;
+    const EXTRA: usize = RENDEZVOUS_BUFFERS - 1;
 
     let (me, n, bytes) = (r.group.me, r.n, r.n * r.op.size);
     let cube = Hypercube::of(r.group.size);

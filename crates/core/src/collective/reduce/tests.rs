@@ -254,7 +254,7 @@ fn bytes_moved_are_those_of_the_formulas() {
     flat.sort_unstable();
     assert_eq!(flat, [(0, 0), (0, 0), (0, 0), (4 * bytes, 4 * bytes)]);
 
-    // Eager: everybody shows n; then either each reduces all, or one does and all copy.
+    // Eager: each member copies n; then either each reduces all, or one does and all copy.
     let (p, n) = (4, EAGER / 8);
     let eager = traffic(p, n, Choice::direct(Eager), Dissemination);
     assert_eq!(eager, vec![(EAGER + p * EAGER, 2 * EAGER); p]);

@@ -1,5 +1,5 @@
 //! `SHMEM_REPRODUCIBLE=1`: sums of floating-point numbers are the exact sum, rounded once, by
-//! every algorithm and whoever has which summand.
+//! every algorithm and every distribution of the summands.
 
 use super::Random;
 use crate::choice::{Choice, Collective, DecisionTable};

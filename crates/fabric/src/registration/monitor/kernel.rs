@@ -102,7 +102,7 @@ impl Userfaultfd {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: a new descriptor that nobody else owns.
+        // SAFETY: a new descriptor, which nothing else owns yet.
         let this = Userfaultfd(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) });
         let events = FEATURE_EVENT_UNMAP | FEATURE_EVENT_REMOVE | FEATURE_EVENT_REMAP;
         let features = events | FEATURE_PAGEFAULT_FLAG_WP | FEATURE_WP_HUGETLBFS_SHMEM;
@@ -156,8 +156,8 @@ impl Userfaultfd {
         refused.is_err_and(|error| error.raw_os_error() != Some(libc::EINVAL))
     }
 
-    /// Reads the events that are there and hands each to `heard`. Allocates nothing.
-    pub(super) fn read(&self, mut heard: impl FnMut(Event)) {
+    /// Reads the events that are there and hands each to `report`. Allocates nothing.
+    pub(super) fn read(&self, mut report: impl FnMut(Event)) {
         loop {
             let mut messages = [Message::default(); 16];
             // SAFETY: the pointer and length are those of a live array of integers.
@@ -173,7 +173,7 @@ impl Userfaultfd {
                     messages[..bytes / size_of::<Message>()]
                         .iter()
                         .filter_map(Message::event)
-                        .for_each(&mut heard);
+                        .for_each(&mut report);
                 }
                 Err(_) if last_errno() == libc::EINTR => {}
                 Err(_) => return,

@@ -1,6 +1,6 @@
-//! Hears when watched memory is unmapped, moved or discarded.
+//! Notices when watched memory is unmapped, moved or discarded.
 //!
-//! The kernel tells it by a userfaultfd: memory is registered there for write protection,
+//! The kernel reports it by a userfaultfd: memory is registered there for write protection,
 //! which is never applied, so that the program's accesses never fault; what is wanted are the
 //! events, and a system call that unmaps waits until its event is read. The README of
 //! `registration` has what follows from that.
@@ -16,7 +16,7 @@ use self::reader::Reader;
 use self::slots::Loss;
 use super::span::Span;
 
-/// How it is heard that memory goes away. Clones are the same monitor.
+/// How the cache notices that memory goes away. Clones are the same monitor.
 #[derive(Clone)]
 pub struct Monitor(State);
 
@@ -31,7 +31,7 @@ enum State {
 pub enum Kind {
     /// The kernel reports changes by a userfaultfd.
     Userfaultfd,
-    /// Nothing is heard, for this reason.
+    /// Nothing is noticed, for this reason.
     Off(Arc<str>),
 }
 
@@ -58,7 +58,7 @@ impl Monitor {
         )
     }
 
-    /// A monitor that hears nothing, for a reason to be shown to the user.
+    /// A monitor that notices nothing, for a reason to be shown to the user.
     pub fn off(reason: &str) -> Monitor {
         Monitor(State::Off(reason.into()))
     }
@@ -105,7 +105,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Whether all memory of the span is still the same, as far as has been heard.
+    /// Whether all memory of the span is still the same, as far as the monitor has noticed.
     pub(super) fn intact(&self) -> bool {
         self.reader.slots.loss(self.slot) == Loss::None
     }

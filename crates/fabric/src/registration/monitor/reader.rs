@@ -1,4 +1,4 @@
-//! The thread that reads events, and the watches that it tells of them.
+//! The thread that reads events, and the watches that it marks.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst, fence};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use super::kernel::Userfaultfd;
 use super::slots::{Loss, SLOTS, Slots};
 use crate::registration::span::{PAGE, Span};
 
-/// Lives as long as the process: memory stays armed, and who unmaps it waits for a reader.
+/// Lives as long as the process: memory stays armed, and a thread that unmaps it waits for a reader.
 pub(super) struct Reader {
     kernel: Userfaultfd,
     pub slots: Slots,
@@ -22,7 +22,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Starts the thread, and unmaps a page to see that it is heard of. Else says what is
+    /// Starts the thread, and unmaps a page to see that this is noticed. The error says what is
     /// missing.
     pub(super) fn start() -> Result<&'static Reader, String> {
         let kernel = Userfaultfd::open().map_err(|error| match error.raw_os_error() {
@@ -50,17 +50,17 @@ impl Reader {
             .arm(page.span())
             .ok_or("userfaultfd does not watch memory here")?;
         drop(page);
-        let heard = reader.hears_of(slot) && seen.load(SeqCst);
+        let noticed = reader.notices(slot) && seen.load(SeqCst);
         reader.disarm(slot);
-        match heard {
+        match noticed {
             true => Ok(reader),
-            false => Err("userfaultfd does not tell what it should".to_owned()),
+            false => Err("userfaultfd does not report what it should".to_owned()),
         }
     }
 
     /// Whether a watch is marked whose memory was unmapped before. Where the answer is yes,
     /// the thread only has to get a core; where it is no, something is amiss with the kernel.
-    fn hears_of(&self, slot: usize) -> bool {
+    fn notices(&self, slot: usize) -> bool {
         let begin = Instant::now();
         while begin.elapsed() < Duration::from_secs(10) {
             if self.settle() && self.slots.loss(slot) == Loss::Unmapped {
@@ -91,8 +91,8 @@ impl Reader {
     /// rule, and no more than some milliseconds where threads unmap without pause.
     ///
     /// Whatever was unmapped before this call is, for the kernel, a change under way until the
-    /// event was read. If there is none under way, all such events have been read, so whoever
-    /// read them had raised `reading` by then; and if that is zero, they have been marked.
+    /// event was read. If there is none under way, all such events have been read, so the threads
+    /// that read them had raised `reading` by then; and if that is zero, they have been marked.
     pub(super) fn settle(&self) -> bool {
         const YIELDS: u32 = 4;
         const SLEEPS: u32 = 20;
@@ -201,7 +201,7 @@ impl Page {
 
 impl Drop for Page {
     fn drop(&mut self) {
-        // SAFETY: the page that `map` mapped, referred to by nobody.
+        // SAFETY: the page that `map` mapped, which no reference is to.
         unsafe { libc::munmap(self.0, PAGE) };
     }
 }

@@ -29,7 +29,7 @@ struct Slot {
 }
 
 /// A slot is filled before its memory is armed. So an event of that memory is read after the
-/// slot was filled, and whoever reads it finds it. A slot that is being filled anew while
+/// slot was filled, and the thread that reads it finds the slot. A slot that is being filled anew while
 /// older events are looked at may be marked for one of those: its span is then registered
 /// once more than was needed.
 pub(super) struct Slots {
@@ -92,7 +92,7 @@ impl Slots {
         }
     }
 
-    /// Hands the parts of `span` that no slot in use watches to `bare`. Who calls this keeps
+    /// Hands the parts of `span` that no slot in use watches to `bare`. The caller keeps
     /// slots from being filled.
     pub(super) fn unwatched(&self, span: Span, mut bare: impl FnMut(Span)) {
         let mut from = span.start;

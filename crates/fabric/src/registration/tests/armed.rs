@@ -1,4 +1,4 @@
-//! What the kernel is told to watch: no more than the cache keeps, and this process alone.
+//! What the kernel is to watch: no more than the cache keeps, and this process alone.
 
 use std::{mem, ptr};
 

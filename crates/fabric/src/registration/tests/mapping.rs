@@ -57,8 +57,8 @@ impl Mapping {
         unsafe { slice::from_raw_parts_mut(self.start, self.len) }
     }
 
-    /// Has other memory at the same addresses: what unmapping and mapping come to if nobody
-    /// else maps in between.
+    /// Has other memory at the same addresses: what unmapping and mapping come to if no other
+    /// thread maps in between.
     pub(super) fn replace(self) -> Mapping {
         let (start, pages) = (self.start, self.len / PAGE);
         std::mem::forget(self);
@@ -109,7 +109,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: mapped by this, and borrowed by nobody.
+        // SAFETY: mapped by this, and not borrowed.
         assert_eq!(unsafe { libc::munmap(self.start.cast(), self.len) }, 0);
     }
 }

@@ -23,7 +23,7 @@ impl Random {
     }
 }
 
-/// Writes what nobody has written before, everywhere, and sees it through the cache in a
+/// Writes what was not written before, everywhere, and sees it through the cache in a
 /// part.
 fn transfer(cache: &Cache<Pipes>, bytes: &mut [u8], random: &mut Random) {
     static STAMP: AtomicU64 = AtomicU64::new(1);
@@ -34,15 +34,15 @@ fn transfer(cache: &Cache<Pipes>, bytes: &mut [u8], random: &mut Random) {
     let from = random.below(bytes.len() / PAGE) * PAGE;
     let len = 8 * (1 + random.below((bytes.len() - from) / 8));
     let at = bytes.as_ptr() as usize + from;
-    let lease = cache.acquire(at, len).unwrap();
-    let seen = lease.read(at, len);
+    let region_ref = cache.acquire(at, len).unwrap();
+    let seen = region_ref.read(at, len);
     for word in seen.chunks_exact(8) {
         let word = u64::from_ne_bytes(word.try_into().unwrap());
         assert_eq!(
             word,
             stamp,
             "{len} bytes at {at:#x} in a region from {:#x}",
-            lease.start()
+            region_ref.start()
         );
     }
 }

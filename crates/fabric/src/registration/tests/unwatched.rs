@@ -1,4 +1,4 @@
-//! Memory of which nobody would tell.
+//! Memory whose unmapping the monitor does not notice.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -14,8 +14,8 @@ fn nothing_is_kept_without_a_monitor() {
     assert_eq!(cache.kind().to_string(), "none (switched off)");
     let memory = Mapping::new(2);
     for number in 1..=3 {
-        let lease = cache.acquire(memory.address(), PAGE).unwrap();
-        assert_eq!(lease.number, number);
+        let region_ref = cache.acquire(memory.address(), PAGE).unwrap();
+        assert_eq!(region_ref.number, number);
         assert_eq!(fake.live().len(), 1);
     }
     assert!(fake.live().is_empty());

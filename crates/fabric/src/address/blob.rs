@@ -1,0 +1,192 @@
+//! All that a PE needs to reach another, in bytes.
+
+use zerocopy::little_endian::{U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::Error;
+use crate::memory::{Location, SEGMENTS, SegmentKeys};
+
+/// Changes with the form of address blobs.
+const VERSION: u8 = 3;
+/// Keys of a segment that a blob holds; peers read the others from the table.
+const KEYS: usize = 8;
+
+/// What a PE hands to its peers.
+#[derive(Debug, PartialEq, Eq, Default)]
+pub(crate) struct AddressBlob {
+    pub provider: String,
+    /// The endpoint's address in libfabric's form, and which form it is.
+    pub name: Vec<u8>,
+    pub format: u32,
+    /// Memory is addressed by virtual address instead of by offset.
+    pub virtual_addresses: bool,
+    /// The table of keys, where segments are registered in chunks.
+    pub key_table: Option<Location>,
+    /// The slots for active messages, where the PE serves them.
+    pub message_slots: Option<Location>,
+    pub segments: Vec<SegmentKeys>,
+}
+
+/// A [`Location`], or none.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct LocationBytes {
+    is_there: u8,
+    address: U64,
+    key: U64,
+}
+
+/// The beginning of a blob. Provider, name and segments follow.
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct Header {
+    version: u8,
+    virtual_addresses: u8,
+    provider_len: u8,
+    name_len: u8,
+    format: U32,
+    key_table: LocationBytes,
+    message_slots: LocationBytes,
+    segments: u8,
+}
+
+/// The beginning of a segment. Its keys follow.
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct SegmentHeader {
+    base: U64,
+    len: U64,
+    keys: u8,
+}
+
+impl LocationBytes {
+    fn new(location: Option<Location>) -> LocationBytes {
+        LocationBytes {
+            is_there: u8::from(location.is_some()),
+            address: location.map_or(0, |location| location.address).into(),
+            key: location.map_or(0, |location| location.key).into(),
+        }
+    }
+
+    fn location(self) -> Option<Location> {
+        (self.is_there == 1).then(|| Location {
+            address: self.address.get(),
+            key: self.key.get(),
+        })
+    }
+}
+
+impl AddressBlob {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let short = |bytes: &'_ [u8]| bytes.len().min(255);
+        let (provider, name) = (self.provider.as_bytes(), &self.name);
+        let header = Header {
+            version: VERSION,
+            virtual_addresses: u8::from(self.virtual_addresses),
+            provider_len: short(provider) as u8,
+            name_len: short(name) as u8,
+            format: self.format.into(),
+            key_table: LocationBytes::new(self.key_table),
+            message_slots: LocationBytes::new(self.message_slots),
+            segments: self.segments.len() as u8,
+        };
+        let mut bytes = header.as_bytes().to_vec();
+        bytes.extend(&provider[..short(provider)]);
+        bytes.extend(&name[..short(name)]);
+        for segment in &self.segments {
+            let keys = &segment.keys[..segment.keys.len().min(KEYS)];
+            let header = SegmentHeader {
+                base: segment.base.into(),
+                len: segment.len.into(),
+                keys: keys.len() as u8,
+            };
+            bytes.extend(header.as_bytes());
+            for key in keys {
+                bytes.extend(U64::new(*key).as_bytes());
+            }
+        }
+        bytes
+    }
+
+    /// # Errors
+    /// These are not the bytes of a blob of this version.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<AddressBlob, Error> {
+        parse(bytes).ok_or(Error::AddressMalformed)
+    }
+}
+
+fn parse(bytes: &[u8]) -> Option<AddressBlob> {
+    let (header, rest) = Header::ref_from_prefix(bytes).ok()?;
+    if header.version != VERSION || usize::from(header.segments) > SEGMENTS {
+        return None;
+    }
+    let (provider, rest) = rest.split_at_checked(header.provider_len.into())?;
+    let (name, mut rest) = rest.split_at_checked(header.name_len.into())?;
+    let mut segments = Vec::with_capacity(header.segments.into());
+    for _ in 0..header.segments {
+        let (segment, after) = SegmentHeader::ref_from_prefix(rest).ok()?;
+        let n = segment.keys.into();
+        let (keys, after) = <[U64]>::ref_from_prefix_with_elems(after, n).ok()?;
+        segments.push(SegmentKeys {
+            base: segment.base.get(),
+            len: segment.len.get(),
+            keys: keys.iter().map(|key| key.get()).collect(),
+        });
+        rest = after;
+    }
+    Some(AddressBlob {
+        provider: String::from_utf8(provider.to_vec()).ok()?,
+        name: name.to_vec(),
+        format: header.format.get(),
+        virtual_addresses: header.virtual_addresses == 1,
+        key_table: header.key_table.location(),
+        message_slots: header.message_slots.location(),
+        segments,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> AddressBlob {
+        let segment = |i: u64| SegmentKeys {
+            base: 1 << (40 + i),
+            len: u64::MAX >> i,
+            keys: (0..KEYS as u64).map(|k| k << 32 | i).collect(),
+        };
+        AddressBlob {
+            provider: "verbs;ofi_rxm".into(),
+            name: (0..=200).collect(),
+            format: 2,
+            virtual_addresses: true,
+            key_table: Some(Location {
+                address: 0x7fff_0000_0000,
+                key: 77,
+            }),
+            message_slots: Some(Location {
+                address: 1 << 46,
+                key: u64::MAX,
+            }),
+            segments: (0..SEGMENTS as u64).map(segment).collect(),
+        }
+    }
+
+    #[test]
+    fn comes_back_as_it_was() {
+        let bytes = example().to_bytes();
+        assert!(bytes.len() < 1024);
+        assert_eq!(AddressBlob::from_bytes(&bytes).unwrap(), example());
+    }
+
+    #[test]
+    fn truncated_or_foreign_is_refused() {
+        let bytes = example().to_bytes();
+        for n in 0..bytes.len() {
+            assert!(AddressBlob::from_bytes(&bytes[..n]).is_err(), "{n} bytes");
+        }
+        let mut other = bytes;
+        other[0] = VERSION + 1;
+        assert!(AddressBlob::from_bytes(&other).is_err());
+    }
+}

@@ -1,0 +1,131 @@
+//! Communication contexts: operations that are completed together.
+
+use std::ptr::NonNull;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
+
+/// Operations that are completed together: one for each communication context.
+///
+/// Any number of threads may use one at the same time. What is under way when it is dropped
+/// still completes.
+pub struct Context(NonNull<ContextCounters>);
+
+// SAFETY: the box holds atomics only.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+/// What of a context is under way.
+#[derive(Default)]
+pub(crate) struct ContextCounters {
+    /// Operations that are not complete.
+    all: AtomicUsize,
+    /// Fences so far.
+    fences: AtomicU32,
+    peers: OnceLock<Box<[PeerCounters]>>,
+}
+
+/// The operations of a context to one PE.
+#[derive(Default)]
+pub(crate) struct PeerCounters {
+    /// Operations that are not complete.
+    out: AtomicU32,
+    /// Those of them that are not writes.
+    others: AtomicU32,
+    /// The fence up to which they are known to be in order.
+    fenced: AtomicU32,
+}
+
+impl Default for Context {
+    fn default() -> Context {
+        Context(NonNull::from(Box::leak(Box::<ContextCounters>::default())))
+    }
+}
+
+impl std::fmt::Debug for Context {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Context({} under way)", self.counters().in_flight())
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // Operations under way count themselves down: then the counters stay for them. The last
+        // thing an operation does with them is to count down to 0.
+        if self.counters().in_flight() == 0 {
+            // SAFETY: the pointer is that of the box in `default`, and no operation refers to it.
+            drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+        }
+    }
+}
+
+impl Context {
+    pub(crate) fn counters(&self) -> &ContextCounters {
+        // SAFETY: lives until drop.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl ContextCounters {
+    pub(crate) fn in_flight(&self) -> usize {
+        self.all.load(Acquire)
+    }
+
+    pub(crate) fn peer(&self, pe: usize, n_pes: usize) -> &PeerCounters {
+        let peers = self
+            .peers
+            .get_or_init(|| (0..n_pes).map(|_| PeerCounters::default()).collect());
+        &peers[pe]
+    }
+
+    /// The operations to this PE, if there ever were any to any.
+    pub(crate) fn existing(&self, pe: usize) -> Option<&PeerCounters> {
+        self.peers.get()?.get(pe)
+    }
+
+    pub(crate) fn fence(&self) {
+        self.fences.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn begin(&self, peer: &PeerCounters, write: bool) {
+        self.all.fetch_add(1, Relaxed);
+        peer.out.fetch_add(1, Relaxed);
+        if !write {
+            peer.others.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// The operation is complete. Nothing of the context may be touched afterwards.
+    pub(crate) fn end(&self, peer: &PeerCounters, write: bool) {
+        if !write {
+            peer.others.fetch_sub(1, Relaxed);
+        }
+        peer.out.fetch_sub(1, Release);
+        self.all.fetch_sub(1, Release);
+    }
+
+    /// Whether a fence came after operations to this PE that may still be under way.
+    pub(crate) fn behind(&self, peer: &PeerCounters) -> bool {
+        peer.fenced.load(Relaxed) != self.fences.load(Relaxed)
+    }
+
+    /// All operations to this PE that came before the fences so far are complete.
+    pub(crate) fn caught_up(&self, peer: &PeerCounters, fences: u32) {
+        peer.fenced.store(fences, Relaxed);
+    }
+
+    pub(crate) fn fences(&self) -> u32 {
+        self.fences.load(Relaxed)
+    }
+}
+
+impl PeerCounters {
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.out.load(Acquire)
+    }
+
+    /// Whether all that is under way are writes.
+    pub(crate) fn only_writes(&self) -> bool {
+        self.others.load(Relaxed) == 0
+    }
+}

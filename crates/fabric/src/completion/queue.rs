@@ -1,0 +1,112 @@
+//! Reading completions.
+
+use std::ffi::c_void;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::*;
+
+use super::request::{CompletionCounter, WorkRequest, WorkRequests};
+use super::shared::Shared;
+use crate::am::Handler;
+use crate::endpoint::{BATCH, Completed, Failure};
+
+/// Completes operations, and serves the active messages of peers, whenever a thread polls it.
+pub(crate) struct CompletionQueue {
+    requests: WorkRequests,
+    pub handler: Option<Handler>,
+    pub shared: Arc<Shared>,
+}
+
+impl CompletionQueue {
+    pub(crate) fn new(shared: Arc<Shared>, handler: Option<Handler>) -> CompletionQueue {
+        CompletionQueue {
+            requests: WorkRequests::default(),
+            handler,
+            shared,
+        }
+    }
+
+    /// A work request for an operation that is about to begin, which its counter counts.
+    #[inline]
+    pub(crate) fn request(&self, pe: usize, counter: CompletionCounter) -> NonNull<WorkRequest> {
+        let request = match self.requests.take(&self.shared.buffers, pe, counter) {
+            Ok(request) => request,
+            Err(error) => self.shared.peer_failed(pe, &error.to_string()),
+        };
+        if let Some(peer) = self.shared.peers.get(pe) {
+            peer.issued.fetch_add(1, Relaxed);
+        }
+        request
+    }
+
+    /// Lets the provider progress, completes the operations that are complete and serves active
+    /// messages; returns how many operations and messages. For a thread of the program.
+    pub(crate) fn poll(&self) -> usize {
+        self.shared.event_count.count_poll();
+        self.poll_uncounted()
+    }
+
+    /// As [`poll`](Self::poll), for the progress thread.
+    pub(crate) fn poll_uncounted(&self) -> usize {
+        let mut contexts = [ptr::null_mut(); BATCH];
+        let mut total = 0;
+        loop {
+            match self.shared.endpoint.read(&mut contexts) {
+                Completed::Some(n) => {
+                    for &context in &contexts[..n] {
+                        self.complete(context);
+                    }
+                    total += n;
+                    if n < BATCH {
+                        break;
+                    }
+                }
+                Completed::Nothing => break,
+                Completed::Failed(failure) => self.fail(&failure),
+            }
+        }
+        total + self.serve()
+    }
+
+    /// Serves active messages; returns how many were or are to be served.
+    #[inline]
+    pub(crate) fn serve(&self) -> usize {
+        match &self.handler {
+            Some(handler) => handler.serve(&self.shared),
+            None => 0,
+        }
+    }
+
+    fn complete(&self, context: *mut c_void) {
+        let Some(request) = NonNull::new(context.cast::<WorkRequest>()) else {
+            return;
+        };
+        // SAFETY: contexts are work requests, and the operation of this one is complete.
+        let (counter, pe) = unsafe {
+            WorkRequest::finish(request);
+            ((*request.as_ptr()).counter, (*request.as_ptr()).pe)
+        };
+        self.requests.give_back(request);
+        if let Some(peer) = self.shared.peers.get(pe as usize) {
+            peer.completed.fetch_add(1, Relaxed);
+        }
+        if let Some(counter) = counter {
+            // SAFETY: the operation began with this counter, and its completion is read once.
+            unsafe { counter.end() };
+        }
+    }
+
+    #[cold]
+    fn fail(&self, failure: &Failure) {
+        if self.shared.event_count.stopped() {
+            return;
+        }
+        let pe = if failure.context.is_null() {
+            self.shared.peers.suspect()
+        } else {
+            // SAFETY: contexts are work requests, which stay until their operations are complete.
+            unsafe { (*failure.context.cast::<WorkRequest>()).pe as usize }
+        };
+        self.shared.peer_failed(pe, &failure.reason)
+    }
+}

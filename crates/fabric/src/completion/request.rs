@@ -1,0 +1,256 @@
+//! Work requests: what is kept of an operation while it is under way.
+
+use std::ffi::c_void;
+use std::ptr::{self, NonNull};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::*};
+
+use super::context::{ContextCounters, PeerCounters};
+use crate::Error;
+use crate::libfabric;
+use crate::lock::lock;
+use crate::memory::{BufferGuard, Buffers, LocalBuffer, Region};
+
+/// Bytes that an operation can carry within its work request.
+pub(crate) const INLINE: usize = 256;
+/// Work requests made at once.
+const SLAB: usize = 64;
+
+/// Where data that has been read goes from the buffer that it was read into.
+#[derive(Clone, Copy)]
+pub(crate) struct CopyOut {
+    pub from: *const u8,
+    pub to: *mut u8,
+    /// Bytes from one block's beginning to the next, at `to`.
+    pub stride: isize,
+    pub block: usize,
+    pub n: usize,
+}
+
+impl CopyOut {
+    /// One block.
+    pub(crate) fn contiguous(from: *const u8, to: *mut u8, len: usize) -> CopyOut {
+        CopyOut {
+            from,
+            to,
+            stride: 0,
+            block: len,
+            n: 1,
+        }
+    }
+
+    /// # Safety
+    /// The blocks at `to` are writable, and `from` is readable for as many bytes.
+    unsafe fn copy(&self) {
+        for i in 0..self.n {
+            // SAFETY: the caller promises that block `i` is writable, and that the buffer has as
+            // many blocks.
+            unsafe {
+                let to = self.to.offset(self.stride * i as isize);
+                ptr::copy_nonoverlapping(self.from.add(i * self.block), to, self.block);
+            }
+        }
+    }
+}
+
+/// What counts an operation down when it is complete.
+#[derive(Clone, Copy)]
+pub(crate) enum CompletionCounter {
+    /// The counters of its context, and whether the operation is a write.
+    Context {
+        context: NonNull<ContextCounters>,
+        peer: NonNull<PeerCounters>,
+        write: bool,
+    },
+    /// The count of a thread that waits.
+    Thread(NonNull<AtomicUsize>),
+}
+
+impl CompletionCounter {
+    pub(crate) fn context(
+        context: &ContextCounters,
+        peer: &PeerCounters,
+        write: bool,
+    ) -> CompletionCounter {
+        CompletionCounter::Context {
+            context: context.into(),
+            peer: peer.into(),
+            write,
+        }
+    }
+
+    /// The operation begins.
+    fn begin(self) {
+        // SAFETY: the thread that begins an operation has references to its counters.
+        unsafe {
+            match self {
+                CompletionCounter::Context {
+                    context,
+                    peer,
+                    write,
+                } => context.as_ref().begin(peer.as_ref(), write),
+                CompletionCounter::Thread(pending) => {
+                    pending.as_ref().fetch_add(1, Relaxed);
+                }
+            }
+        }
+    }
+
+    /// The operation is complete.
+    ///
+    /// # Safety
+    /// It began with these counters, and ends once.
+    pub(crate) unsafe fn end(self) {
+        match self {
+            CompletionCounter::Context {
+                context,
+                peer,
+                write,
+            } => {
+                // SAFETY: a context's counters stay while it has operations under way.
+                unsafe { context.as_ref().end(peer.as_ref(), write) }
+            }
+            // SAFETY: the thread waits until its count is 0; the count is not touched afterwards.
+            CompletionCounter::Thread(pending) => unsafe {
+                pending.as_ref().fetch_sub(1, Release);
+            },
+        }
+    }
+}
+
+/// Operations that a thread waits for, on its stack. The thread must not leave before they are
+/// [complete](Self::is_complete).
+#[derive(Default)]
+pub(crate) struct Pending(AtomicUsize);
+
+impl Pending {
+    pub(crate) fn counter(&self) -> CompletionCounter {
+        CompletionCounter::Thread((&self.0).into())
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        self.0.load(Acquire) == 0
+    }
+}
+
+/// What is kept of an operation.
+#[repr(C)]
+pub(crate) struct WorkRequest {
+    /// The provider's, while the operation is under way; first, as the request's address is the
+    /// operation's context.
+    context: libfabric::fi_context2,
+    /// None before the first operation.
+    pub counter: Option<CompletionCounter>,
+    pub pe: u32,
+    pub guard: BufferGuard,
+    pub copy_out: Option<CopyOut>,
+    /// Names `data` in operations.
+    desc: *mut c_void,
+    data: Data,
+}
+
+#[repr(C, align(64))]
+struct Data([u8; INLINE]);
+
+impl WorkRequest {
+    /// The operation's context.
+    pub(crate) fn context(this: NonNull<WorkRequest>) -> *mut c_void {
+        this.as_ptr().cast()
+    }
+
+    /// The request's own data as local memory, [`INLINE`] bytes, aligned to 64.
+    pub(crate) fn inline(this: NonNull<WorkRequest>) -> LocalBuffer {
+        // SAFETY: requests lie in slabs that are never freed while operations use them; no
+        // reference is made to the data.
+        let (base, desc) = unsafe {
+            let data = &raw mut (*this.as_ptr()).data;
+            (data.cast(), (*this.as_ptr()).desc)
+        };
+        LocalBuffer::registered(base, desc)
+    }
+
+    /// Copies out what was read, and lets local memory go. The request may be used again
+    /// afterwards.
+    ///
+    /// # Safety
+    /// The operation is complete.
+    pub(crate) unsafe fn finish(this: NonNull<WorkRequest>) {
+        // SAFETY: the caller promises that the operation is complete, so that no other thread and
+        // not the provider uses the request.
+        let request = unsafe { &mut *this.as_ptr() };
+        if let Some(copy_out) = request.copy_out.take() {
+            // SAFETY: the thread that began the operation promised that its memory is writable until
+            // the operation is complete; the buffer is still guarded.
+            unsafe { copy_out.copy() };
+        }
+        request.guard = BufferGuard::Nothing;
+    }
+}
+
+/// The work requests that are free.
+#[derive(Default)]
+pub(crate) struct WorkRequests {
+    free: Mutex<Vec<NonNull<WorkRequest>>>,
+    slabs: Mutex<Vec<(Box<[WorkRequest]>, Region)>>,
+}
+
+// SAFETY: requests lie in the slabs, and no thread refers to a free one.
+unsafe impl Send for WorkRequests {}
+// SAFETY: as above.
+unsafe impl Sync for WorkRequests {}
+
+impl WorkRequests {
+    /// A work request for an operation that is about to begin, which its counter counts.
+    ///
+    /// # Errors
+    /// There is no memory to be registered.
+    pub(crate) fn take(
+        &self,
+        buffers: &Buffers,
+        pe: usize,
+        counter: CompletionCounter,
+    ) -> Result<NonNull<WorkRequest>, Error> {
+        let free = lock(&self.free).pop();
+        let request = match free {
+            Some(request) => request,
+            None => self.grow(buffers)?,
+        };
+        counter.begin();
+        // SAFETY: the request was free, so this thread alone has it until the operation begins.
+        unsafe {
+            (*request.as_ptr()).counter = Some(counter);
+            (*request.as_ptr()).pe = pe as u32;
+        }
+        Ok(request)
+    }
+
+    pub(crate) fn give_back(&self, request: NonNull<WorkRequest>) {
+        lock(&self.free).push(request);
+    }
+
+    #[cold]
+    fn grow(&self, buffers: &Buffers) -> Result<NonNull<WorkRequest>, Error> {
+        let mut slab: Box<[WorkRequest]> = (0..SLAB)
+            .map(|_| WorkRequest {
+                // SAFETY: pointers that the provider alone uses, after it has set them.
+                context: unsafe { std::mem::zeroed() },
+                counter: None,
+                pe: 0,
+                guard: BufferGuard::Nothing,
+                copy_out: None,
+                desc: ptr::null_mut(),
+                data: Data([0; INLINE]),
+            })
+            .collect();
+        let region = buffers.register(slab.as_ptr().cast(), size_of_val(&*slab))?;
+        for request in &mut slab {
+            request.desc = region.desc();
+        }
+        let base = NonNull::from(&mut *slab).cast::<WorkRequest>();
+        lock(&self.slabs).push((slab, region));
+        let mut free = lock(&self.free);
+        // SAFETY: within the slab, whose memory stays where it is.
+        free.extend((1..SLAB).map(|i| unsafe { base.add(i) }));
+        Ok(base)
+    }
+}

@@ -1,0 +1,81 @@
+//! What all parts of an open fabric use.
+
+use std::sync::Arc;
+
+use ferroshmem_platform::{Backoff, Limits, Step};
+
+use crate::address::{Peer, Peers};
+use crate::endpoint::Endpoint;
+use crate::event_count::EventCount;
+use crate::events::Events;
+use crate::memory::{Buffers, LocalBuffer, Segments};
+use crate::{Config, Error};
+
+/// The endpoint and what belongs to it: memory of this PE, addresses of the others, the owner.
+pub(crate) struct Shared {
+    // Dropped in this order: what is registered goes before the domain.
+    pub buffers: Buffers,
+    pub segments: Segments,
+    pub peers: Peers,
+    pub event_count: EventCount,
+    pub endpoint: Arc<Endpoint>,
+    pub events: Arc<dyn Events>,
+    pub config: Config,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        endpoint: Arc<Endpoint>,
+        events: Arc<dyn Events>,
+        config: &Config,
+    ) -> Result<Shared, Error> {
+        Ok(Shared {
+            buffers: Buffers::new(&endpoint, config.local_pes)?,
+            segments: Segments::new(&endpoint)?,
+            peers: Peers::default(),
+            event_count: EventCount::new()?,
+            endpoint,
+            events,
+            config: config.clone(),
+        })
+    }
+
+    /// Reports to the owner that a PE has failed, which ends the process.
+    pub(crate) fn peer_failed(&self, pe: usize, reason: &str) -> ! {
+        self.events.peer_failed(pe, reason)
+    }
+
+    /// A PE that operations go to.
+    #[inline]
+    pub(crate) fn peer(&self, pe: usize) -> &Peer {
+        match self.peers.get(pe) {
+            Some(peer) => peer,
+            None => self.peer_failed(pe, "it was never connected"),
+        }
+    }
+
+    /// The program's memory, where it is: part of a segment, or registered for the operation. None:
+    /// it cannot be registered, and must be copied.
+    pub(crate) fn direct(&self, base: *mut u8, len: usize) -> Option<LocalBuffer> {
+        if self.buffers.must_register()
+            && let Some(desc) = self.segments.desc(base, len)
+        {
+            return Some(LocalBuffer::registered(base, desc));
+        }
+        self.buffers.direct(base, len)
+    }
+
+    /// The back-off of a thread that waits for completions.
+    pub(crate) fn backoff(&self) -> Backoff {
+        Backoff::new(Limits::completion(self.config.spin))
+    }
+
+    /// After a poll that found nothing; `done` says that there is no need to sleep.
+    pub(crate) fn pause(&self, backoff: &mut Backoff, done: &mut dyn FnMut() -> bool) {
+        match backoff.step() {
+            Step::Poll => std::hint::spin_loop(),
+            Step::Offered | Step::Yielded => {}
+            Step::Sleep => self.event_count.wait(done),
+        }
+    }
+}

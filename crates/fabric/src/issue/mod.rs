@@ -1,0 +1,352 @@
+//! Issuing operations: at once ([`Issuer`]), or small writes to one PE together ([`WriteCoalescer`]).
+
+mod iov;
+
+use std::ptr::{self, NonNull};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::*};
+
+use crate::address::RmaIov;
+use crate::completion::{
+    CompletionCounter, CompletionQueue, ContextCounters, INLINE, PeerCounters, Retry, Shared,
+    WorkRequest,
+};
+use crate::libfabric;
+use crate::lock::lock;
+use crate::memory::LocalBuffer;
+pub(crate) use iov::IovList;
+use iov::MAX_IOVS;
+
+/// Operations after which a thread polls even if it does not wait.
+const POLL_EVERY: usize = 64;
+
+/// What libfabric returns where there is no room.
+const NO_ROOM: isize = -(libfabric::FI_EAGAIN as isize);
+
+/// Which way an operation moves data, and when it is complete.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// A write that is complete when it is delivered.
+    Write,
+    /// A write that is complete when its source may be changed, delivered or not.
+    WriteLocal,
+    /// A read that is complete when its data are there.
+    Read,
+}
+
+/// Hands operations to libfabric.
+pub(crate) struct Issuer {
+    pub completions: CompletionQueue,
+    /// Pieces of remote memory that one operation may be about.
+    pub max_iovs: usize,
+    /// Bytes of an operation at most.
+    pub max_bytes: usize,
+    /// Bytes of a write that leaves nothing behind, at most.
+    pub inject_bytes: usize,
+    /// Operations so far, about.
+    issued: AtomicUsize,
+}
+
+impl Issuer {
+    /// `pinned`: operations are short, for tests.
+    pub(crate) fn new(completions: CompletionQueue, inject_bytes: usize, pinned: bool) -> Issuer {
+        let info = &completions.shared.endpoint.info;
+        // SAFETY: infos have all their parts.
+        let (iovs, bytes) = unsafe {
+            let bytes = (*info.ep_attr()).max_msg_size;
+            ((*info.tx_attr()).rma_iov_limit, bytes)
+        };
+        Issuer {
+            max_iovs: iovs.clamp(1, MAX_IOVS),
+            max_bytes: bytes.clamp(1, if pinned { 1 << 20 } else { 1 << 30 }),
+            inject_bytes,
+            issued: AtomicUsize::new(0),
+            completions,
+        }
+    }
+
+    fn shared(&self) -> &Shared {
+        &self.completions.shared
+    }
+
+    /// Issues an operation by calling libfabric, again and again where it has no room.
+    #[inline]
+    pub(crate) fn submit(&self, pe: usize, call: impl Fn() -> isize) {
+        let shared = self.shared();
+        // The progress thread is to leave the provider's lock, which is not a fair one.
+        shared.event_count.count_poll();
+        let mut result = NO_ROOM;
+        if shared.peer(pe).queue.is_empty() {
+            result = call();
+        }
+        if result != 0 {
+            self.retry(pe, result, &call);
+        }
+        // Two operations may count as one: the count only sets a rhythm.
+        let issued = self.issued.load(Relaxed).wrapping_add(1);
+        self.issued.store(issued, Relaxed);
+        if issued.is_multiple_of(POLL_EVERY) {
+            self.completions.poll();
+        }
+    }
+
+    #[cold]
+    fn retry(&self, pe: usize, mut result: isize, call: &dyn Fn() -> isize) {
+        const REASON: &str = "nothing comes back from it, and nothing can be sent";
+
+        let shared = self.shared();
+        let peer = shared.peer(pe);
+        let number = peer.queue.enter();
+        let mut completed = peer.completed.load(Relaxed);
+        let mut retry = Retry::new(shared, pe, REASON);
+        while result != 0 {
+            if result != NO_ROOM {
+                shared.peer_failed(pe, &shared.endpoint.library.strerror(result));
+            }
+            if self.completions.poll() > 0 {
+                retry.completed();
+            } else {
+                retry.pause(&mut || peer.completed.load(Relaxed) != completed);
+            }
+            let now = peer.completed.load(Relaxed);
+            if now != completed {
+                completed = now;
+                retry.progressed();
+            }
+            if peer.queue.is_first(number) {
+                result = call();
+            }
+        }
+        peer.queue.leave();
+    }
+
+    /// Writes bytes that may be changed on return, without a completion.
+    ///
+    /// # Safety
+    /// `from` is readable for `len` bytes, `inject_bytes` and the iov's length at most.
+    pub(crate) unsafe fn inject(&self, pe: usize, iov: RmaIov, from: *const u8, len: usize) {
+        let shared = self.shared();
+        let (ep, peer) = (shared.endpoint.ep, shared.peer(pe).address);
+        // SAFETY: the caller promises that `from` is readable for `len` bytes.
+        self.submit(pe, || unsafe {
+            libfabric::fi_inject_write(ep, from.cast(), len, peer, iov.address, iov.key)
+        });
+    }
+
+    /// Issues an operation between local memory and all pieces of `iovs`, which are one after the
+    /// other in local memory.
+    ///
+    /// # Safety
+    /// The local memory is as long as `iovs`, and stays until the operation is complete; for reads,
+    /// it is writable.
+    pub(crate) unsafe fn issue(
+        &self,
+        request: NonNull<WorkRequest>,
+        pe: usize,
+        direction: Direction,
+        local: LocalBuffer,
+        iovs: &IovList,
+    ) {
+        let shared = self.shared();
+        let (ep, peer) = (shared.endpoint.ep, shared.peer(pe).address);
+        let context = WorkRequest::context(request);
+        let LocalBuffer {
+            base,
+            mut desc,
+            guard,
+        } = local;
+        // SAFETY: this thread alone has the request until the operation begins. The caller promises
+        // that the local memory is as long as `iovs`, which `call` passes on to libfabric.
+        unsafe {
+            (*request.as_ptr()).guard = guard;
+            if let Some(libfabric::fi_rma_iov { addr, len, key }) = iovs.single()
+                && direction != Direction::WriteLocal
+            {
+                let base = base.cast();
+                return self.submit(pe, || match direction {
+                    Direction::Read => {
+                        libfabric::fi_read(ep, base, len, desc, peer, addr, key, context)
+                    }
+                    _ => libfabric::fi_write(ep, base, len, desc, peer, addr, key, context),
+                });
+            }
+            let iov = libc::iovec {
+                iov_base: base.cast(),
+                iov_len: iovs.bytes(),
+            };
+            let message = libfabric::fi_msg_rma {
+                msg_iov: &raw const iov,
+                desc: &raw mut desc,
+                iov_count: 1,
+                addr: peer,
+                rma_iov: iovs.as_slice().as_ptr(),
+                rma_iov_count: iovs.as_slice().len(),
+                context,
+                data: 0,
+            };
+            let message = &raw const message;
+            let flags = libfabric::FI_COMPLETION
+                | match direction {
+                    Direction::Write => libfabric::FI_DELIVERY_COMPLETE,
+                    Direction::WriteLocal => libfabric::FI_INJECT_COMPLETE,
+                    Direction::Read => 0,
+                };
+            self.submit(pe, || match direction {
+                Direction::Read => libfabric::fi_readmsg(ep, message, flags.into()),
+                _ => libfabric::fi_writemsg(ep, message, flags.into()),
+            });
+        }
+    }
+}
+
+/// Small writes to one PE, coalesced into one operation while others are under way.
+///
+/// A write of 8 bytes costs almost as much as one of 256. So the first is issued at once, and
+/// those that follow before it has arrived are kept together. They are issued when there is no more
+/// room, or when any thread waits or polls, the progress thread included.
+#[derive(Default)]
+pub(crate) struct WriteCoalescer {
+    slots: [Mutex<Option<Kept>>; SLOTS],
+    /// Slots that have something.
+    kept: AtomicUsize,
+}
+
+const SLOTS: usize = 16;
+
+/// Writes that are kept, in a work request that has not begun.
+struct Kept {
+    request: NonNull<WorkRequest>,
+    pe: usize,
+    context: *const ContextCounters,
+    iovs: IovList,
+}
+
+// SAFETY: no other thread has the request until it begins; the context is only compared.
+unsafe impl Send for Kept {}
+
+/// A write of few bytes, in one piece.
+#[derive(Clone, Copy)]
+pub(crate) struct SmallWrite<'c> {
+    pub pe: usize,
+    pub context: &'c ContextCounters,
+    pub peer: &'c PeerCounters,
+    pub iov: RmaIov,
+    pub from: *const u8,
+    pub len: usize,
+}
+
+impl WriteCoalescer {
+    /// Writes up to this length in bytes are coalesced.
+    pub(crate) const LONGEST: usize = 64;
+
+    /// Issues a write, now or with others. The source may be changed on return.
+    ///
+    /// # Safety
+    /// The source is readable for the write's length, [`LONGEST`](Self::LONGEST) at most.
+    pub(crate) unsafe fn write(&self, issuer: &Issuer, write: SmallWrite<'_>) {
+        let SmallWrite {
+            pe, context, peer, ..
+        } = write;
+        let which = (ptr::from_ref(context).addr() >> 6 ^ pe) % SLOTS;
+        let mut slot = loop {
+            let mut slot = lock(&self.slots[which]);
+            let Some(kept) = &mut *slot else { break slot };
+            // SAFETY: the caller promises that the source is readable.
+            if unsafe { kept.append(issuer.max_iovs, &write) } {
+                return;
+            }
+            let kept = slot.take();
+            drop(slot);
+            if let Some(kept) = kept {
+                self.issue(issuer, kept);
+            }
+        };
+        let is_idle = peer.in_flight() == 0;
+        let counter = CompletionCounter::context(context, peer, true);
+        let request = issuer.completions.request(pe, counter);
+        let local = WorkRequest::inline(request);
+        // SAFETY: the request has room for `LONGEST` bytes; the caller promises that the source is
+        // readable.
+        unsafe { ptr::copy_nonoverlapping(write.from, local.base, write.len) };
+        let iovs = IovList::new(write.iov, write.len);
+        if is_idle {
+            drop(slot);
+            // SAFETY: the request has the bytes, and lives until the operation is complete.
+            unsafe { issuer.issue(request, pe, Direction::Write, local, &iovs) };
+        } else {
+            *slot = Some(Kept {
+                request,
+                pe,
+                context,
+                iovs,
+            });
+            self.kept.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Issues what is kept, of all contexts.
+    #[inline]
+    pub(crate) fn flush(&self, issuer: &Issuer) {
+        if self.kept.load(Relaxed) != 0 {
+            self.flush_all(issuer);
+        }
+    }
+
+    /// Whether something is kept.
+    pub(crate) fn has_kept(&self) -> bool {
+        self.kept.load(Acquire) != 0
+    }
+
+    /// Returns when everything is issued that any thread has written before.
+    pub(crate) fn drain(&self, issuer: &Issuer) {
+        while self.has_kept() {
+            // What another thread has taken out of a slot, it is about to issue.
+            self.flush_all(issuer);
+            std::hint::spin_loop();
+        }
+    }
+
+    #[cold]
+    fn flush_all(&self, issuer: &Issuer) {
+        for slot in &self.slots {
+            // A thread that has it locked adds to it, and is done in a moment.
+            let kept = slot.try_lock().ok().and_then(|mut slot| slot.take());
+            if let Some(kept) = kept {
+                self.issue(issuer, kept);
+            }
+        }
+    }
+
+    /// Not to be called with a slot locked: if the PE has failed, the fabric's owner is called from
+    /// here, and may put to other PEs before it ends the process.
+    fn issue(&self, issuer: &Issuer, kept: Kept) {
+        let local = WorkRequest::inline(kept.request);
+        // SAFETY: the request has as many bytes as its iovs say, and lives until the operation is
+        // complete.
+        unsafe { issuer.issue(kept.request, kept.pe, Direction::Write, local, &kept.iovs) };
+        self.kept.fetch_sub(1, Release);
+    }
+}
+
+impl Kept {
+    /// Adds a write. False: this one must be issued first.
+    ///
+    /// # Safety
+    /// The source of the write is readable.
+    unsafe fn append(&mut self, max_iovs: usize, write: &SmallWrite<'_>) -> bool {
+        let at = self.iovs.bytes();
+        let fits = self.pe == write.pe
+            && ptr::eq(self.context, write.context)
+            && at + write.len <= INLINE
+            && self.iovs.append(write.iov, write.len, max_iovs);
+        if fits {
+            // SAFETY: there is room within the request's data; the caller promises that the source
+            // is readable.
+            unsafe {
+                let to = WorkRequest::inline(self.request).base.add(at);
+                ptr::copy_nonoverlapping(write.from, to, write.len);
+            }
+        }
+        fits
+    }
+}

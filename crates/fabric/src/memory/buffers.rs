@@ -1,0 +1,164 @@
+//! Local memory that operations write from and read into: bounce buffers, or the program's own.
+
+use std::ffi::c_void;
+use std::io;
+use std::ptr;
+use std::sync::Arc;
+
+use super::region::{Region, random};
+use crate::Error;
+use crate::endpoint::Endpoint;
+use crate::libfabric;
+use crate::registration::{Cache, Limits, Monitor, Pool, RegionRef, Registrar, Shape, Slot};
+
+/// Registers local memory where the provider needs that.
+#[derive(Clone)]
+pub(crate) struct LocalRegistrar(Arc<Endpoint>);
+
+impl Registrar for LocalRegistrar {
+    type Region = Region;
+
+    fn register(&self, start: usize, len: usize) -> io::Result<Region> {
+        if !self.0.registers {
+            return Ok(Region::NONE);
+        }
+        let local = libfabric::FI_READ | libfabric::FI_WRITE;
+        let key = random().map_err(io::Error::other)?;
+        let base = ptr::with_exposed_provenance(start);
+        // SAFETY: pool and work requests keep the memory that they register; the cache sees to it
+        // that no operation uses a region whose memory was unmapped.
+        let register = |access| unsafe { Region::new(&self.0, base, len, access, key) };
+        match register(local) {
+            // Soft-RoCE gives all regions without remote access the key 0, and rxm wants every
+            // key once: there they must be readable.
+            Err(error) if error == -(libfabric::FI_ENOKEY as i32) => {
+                register(local | libfabric::FI_REMOTE_READ)
+            }
+            result => result,
+        }
+        .map_err(|error| io::Error::from_raw_os_error(-error))
+    }
+}
+
+/// What keeps local memory registered until an operation is complete.
+#[derive(Default)]
+pub(crate) enum BufferGuard {
+    #[default]
+    Nothing,
+    Bounce(#[expect(dead_code, reason = "kept, not read")] Slot<LocalRegistrar>),
+    Registered(#[expect(dead_code, reason = "kept, not read")] RegionRef<Region>),
+}
+
+/// Local memory of an operation, and what keeps it registered.
+pub(crate) struct LocalBuffer {
+    pub base: *mut u8,
+    pub desc: *mut c_void,
+    pub guard: BufferGuard,
+}
+
+impl LocalBuffer {
+    /// Memory that stays registered, or needs no registration.
+    pub(crate) fn registered(base: *mut u8, desc: *mut c_void) -> LocalBuffer {
+        LocalBuffer {
+            base,
+            desc,
+            guard: BufferGuard::Nothing,
+        }
+    }
+}
+
+/// The ways to get at registered memory.
+pub(crate) struct Buffers {
+    registrar: LocalRegistrar,
+    pool: Pool<LocalRegistrar>,
+    cache: Option<Cache<LocalRegistrar>>,
+}
+
+impl Buffers {
+    pub(crate) fn new(endpoint: &Arc<Endpoint>, local_pes: usize) -> Result<Buffers, Error> {
+        let registrar = LocalRegistrar(endpoint.clone());
+        let shape = Shape {
+            slot: 16 << 10,
+            slots: 32,
+            slabs: 32,
+        };
+        let pool =
+            Pool::new(registrar.clone(), shape).map_err(|error| Error::BufferRegistration {
+                purpose: "short transfers",
+                reason: error.to_string(),
+            })?;
+        let cache = endpoint.registers.then(|| {
+            let limits = Limits::of_machine(local_pes);
+            Cache::new(registrar.clone(), limits, Monitor::of_process())
+        });
+        Ok(Buffers {
+            registrar,
+            pool,
+            cache,
+        })
+    }
+
+    /// Registers memory that is the fabric's own.
+    pub(crate) fn register(&self, base: *const u8, len: usize) -> Result<Region, Error> {
+        let start = base.expose_provenance();
+        let mut result = self.registrar.register(start, len);
+        while result
+            .as_ref()
+            .is_err_and(|error| error.raw_os_error() == Some(libc::ENOMEM))
+            && self.give_up(len)
+        {
+            result = self.registrar.register(start, len);
+        }
+        result.map_err(|error| Error::BufferRegistration {
+            purpose: "transfers",
+            reason: error.to_string(),
+        })
+    }
+
+    /// Gives up memory that is registered but not in use; false if there is none.
+    pub(crate) fn give_up(&self, bytes: usize) -> bool {
+        self.cache
+            .as_ref()
+            .is_some_and(|cache| cache.give_up(bytes))
+    }
+
+    /// Gives up what is registered of memory that is gone.
+    pub(crate) fn sweep(&self) {
+        if let Some(cache) = &self.cache {
+            cache.sweep();
+        }
+    }
+
+    /// Whether local memory must be registered at all.
+    pub(crate) fn must_register(&self) -> bool {
+        self.cache.is_some()
+    }
+
+    /// A bounce buffer of [`bounce_len`](Self::bounce_len) bytes; None if all are in use.
+    pub(crate) fn bounce(&self) -> Option<LocalBuffer> {
+        let slot = self.pool.take()?;
+        Some(LocalBuffer {
+            base: slot.as_ptr(),
+            desc: slot.region().desc(),
+            guard: BufferGuard::Bounce(slot),
+        })
+    }
+
+    /// Length of a bounce buffer in bytes.
+    pub(crate) fn bounce_len(&self) -> usize {
+        self.pool.slot_len()
+    }
+
+    /// The program's memory, where it is. None: it cannot be registered, and must be copied.
+    pub(crate) fn direct(&self, base: *mut u8, len: usize) -> Option<LocalBuffer> {
+        let Some(cache) = &self.cache else {
+            return Some(LocalBuffer::registered(base, ptr::null_mut()));
+        };
+        let region = cache.acquire(base.expose_provenance(), len).ok()?;
+        Some(LocalBuffer {
+            base,
+            desc: region.desc(),
+            guard: BufferGuard::Registered(region),
+        })
+    }
+}

@@ -1,0 +1,10 @@
+//! Memory of this process: what peers reach ([`Segments`]), and what operations write from and
+//! read into ([`Buffers`]).
+
+mod buffers;
+mod region;
+mod segments;
+
+pub(crate) use buffers::{BufferGuard, Buffers, LocalBuffer};
+pub(crate) use region::{Location, Region};
+pub(crate) use segments::{CHUNKS, Division, SEGMENTS, SegmentKeys, Segments};

@@ -1,0 +1,226 @@
+//! Writes and reads of blocks at regular distances.
+//!
+//! Short blocks travel several in an operation, in a buffer that holds them one after the
+//! other; blocks that follow each other in remote memory are one piece there. Long blocks
+//! travel by themselves, from and to where they are.
+
+use std::ptr::NonNull;
+
+use super::{Rma, Transfer};
+use crate::address::RmaIov;
+use crate::completion::{
+    CompletionCounter, ContextCounters, CopyOut, INLINE, Pending, WorkRequest,
+};
+use crate::issue::{Direction, IovList};
+use crate::memory::LocalBuffer;
+use crate::{Blocks, Remote};
+
+/// A transfer of blocks that are not contiguous.
+pub(crate) struct BlockTransfer<'a> {
+    pub rma: &'a Rma,
+    /// The first block in remote and in local memory.
+    pub remote: Remote,
+    pub local: *mut u8,
+    pub blocks: Blocks,
+}
+
+/// An operation that is being filled with blocks.
+struct Batch {
+    request: NonNull<WorkRequest>,
+    buffer: LocalBuffer,
+    capacity: usize,
+    iovs: IovList,
+    /// The first block in it, and how many.
+    first: usize,
+    n: usize,
+}
+
+impl BlockTransfer<'_> {
+    /// Writes the blocks. Their source may be changed on return.
+    ///
+    /// # Safety
+    /// The blocks are readable.
+    pub(crate) unsafe fn write(&self, context: &ContextCounters) {
+        let peer = self.rma.order(context, self.remote.pe, true);
+        // SAFETY: the caller promises that the blocks are readable.
+        unsafe {
+            if self.are_long() {
+                self.each(Direction::Write);
+            } else {
+                let counter = CompletionCounter::context(context, peer, true);
+                self.batched(Direction::Write, counter);
+            }
+        }
+    }
+
+    /// Reads the blocks, which are there on return.
+    ///
+    /// # Safety
+    /// The blocks are writable.
+    pub(crate) unsafe fn read(&self) {
+        if self.are_long() {
+            // SAFETY: the caller promises that the blocks are writable.
+            unsafe { self.each(Direction::Read) };
+        } else {
+            let pending = Pending::default();
+            // SAFETY: as above; the operations are complete on return.
+            unsafe { self.batched(Direction::Read, pending.counter()) };
+            self.rma.progress.wait(|| pending.is_complete());
+        }
+    }
+
+    fn are_long(&self) -> bool {
+        let bounce_len = self.rma.progress.shared().buffers.bounce_len();
+        self.blocks.bytes > bounce_len.min(self.rma.progress.issuer.max_bytes)
+    }
+
+    /// # Safety
+    /// There is a block `i`.
+    unsafe fn local(&self, i: usize) -> *mut u8 {
+        // SAFETY: the caller promises that there is such a block in the local memory.
+        unsafe { self.local.offset(self.blocks.local_stride * i as isize) }
+    }
+
+    fn remote(&self, i: usize) -> Remote {
+        let offset = self.blocks.remote_stride.wrapping_mul(i as isize);
+        Remote {
+            offset: self.remote.offset.wrapping_add_signed(offset),
+            ..self.remote
+        }
+    }
+
+    fn transfer(&self, direction: Direction, i: usize) -> Transfer {
+        Transfer {
+            direction,
+            remote: self.remote(i),
+            // SAFETY: callers ask for blocks that are there.
+            local: unsafe { self.local(i) },
+            len: self.blocks.bytes,
+        }
+    }
+
+    /// Moves the blocks by operations of their own, and waits for them.
+    ///
+    /// # Safety
+    /// The blocks are readable, for reads writable.
+    unsafe fn each(&self, direction: Direction) {
+        let pending = Pending::default();
+        for i in 0..self.blocks.count {
+            let transfer = self.transfer(direction, i);
+            // SAFETY: the caller promises that the blocks are there; the operations are complete on
+            // return.
+            unsafe { self.rma.transfer_direct(transfer, pending.counter()) };
+        }
+        self.rma.progress.wait(|| pending.is_complete());
+    }
+
+    /// Begins operations with as many blocks each as fit.
+    ///
+    /// # Safety
+    /// The blocks are readable; for reads they are writable until the operations are complete.
+    unsafe fn batched(&self, direction: Direction, counter: CompletionCounter) {
+        let mut batch: Option<Batch> = None;
+        let mut i = 0;
+        while i < self.blocks.count {
+            let iov = self.rma.resolve(self.remote(i));
+            if let Some(current) = &mut batch {
+                // SAFETY: the caller promises that block `i` is there.
+                if unsafe { self.append(direction, current, i, iov) } {
+                    i += 1;
+                    continue;
+                }
+                // SAFETY: the caller promises that the blocks are there until the operation is
+                // complete.
+                unsafe { self.issue(direction, batch.take()) };
+            }
+            if iov.usable < self.blocks.bytes.min(self.rma.progress.issuer.max_bytes) {
+                // It crosses the end of what a key is good for.
+                let transfer = self.transfer(direction, i);
+                // SAFETY: as above.
+                unsafe { self.rma.transfer_copied(transfer, counter) };
+                i += 1;
+            } else {
+                batch = Some(self.batch(i, counter));
+            }
+        }
+        // SAFETY: as above.
+        unsafe { self.issue(direction, batch) };
+    }
+
+    /// An empty operation for the blocks from `first` on.
+    fn batch(&self, first: usize, counter: CompletionCounter) -> Batch {
+        let (progress, pe) = (&self.rma.progress, self.remote.pe);
+        let Blocks { bytes, count, .. } = self.blocks;
+        let adjacent = self.blocks.remote_stride == bytes as isize;
+        let useful = if adjacent {
+            bytes * (count - first)
+        } else {
+            bytes * progress.issuer.max_iovs.min(count - first)
+        };
+        let bounce = (useful > INLINE).then(|| progress.bounce(pe));
+        let capacity = if bounce.is_some() {
+            progress.shared().buffers.bounce_len()
+        } else {
+            INLINE
+        };
+        let request = progress.completions().request(pe, counter);
+        Batch {
+            request,
+            buffer: bounce.unwrap_or_else(|| WorkRequest::inline(request)),
+            capacity: capacity.min(progress.issuer.max_bytes),
+            iovs: IovList::EMPTY,
+            first,
+            n: 0,
+        }
+    }
+
+    /// Adds a block. False: it does not fit.
+    ///
+    /// # Safety
+    /// Block `i` is readable if it is to be written.
+    unsafe fn append(
+        &self,
+        direction: Direction,
+        batch: &mut Batch,
+        i: usize,
+        iov: RmaIov,
+    ) -> bool {
+        let bytes = self.blocks.bytes;
+        let at = batch.iovs.bytes();
+        let fits = at + bytes <= batch.capacity && bytes <= iov.usable;
+        let max_iovs = self.rma.progress.issuer.max_iovs;
+        if !fits || !batch.iovs.append(iov, bytes, max_iovs) {
+            return false;
+        }
+        if direction == Direction::Write {
+            // SAFETY: there is room in the buffer; the caller promises that the block is readable.
+            unsafe {
+                let to = batch.buffer.base.add(at);
+                std::ptr::copy_nonoverlapping(self.local(i), to, bytes);
+            }
+        }
+        batch.n += 1;
+        true
+    }
+
+    /// # Safety
+    /// For reads, the blocks are writable until the operation is complete.
+    unsafe fn issue(&self, direction: Direction, batch: Option<Batch>) {
+        let Some(batch) = batch else { return };
+        // SAFETY: the request has not begun and this thread alone has it; the operation keeps its
+        // buffer. The caller promises that the blocks are writable.
+        unsafe {
+            if direction == Direction::Read {
+                (*batch.request.as_ptr()).copy_out = Some(CopyOut {
+                    from: batch.buffer.base,
+                    to: self.local(batch.first),
+                    stride: self.blocks.local_stride,
+                    block: self.blocks.bytes,
+                    n: batch.n,
+                });
+            }
+            let (issuer, pe) = (&self.rma.progress.issuer, self.remote.pe);
+            issuer.issue(batch.request, pe, direction, batch.buffer, &batch.iovs);
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! One-sided operations: remote addresses, order, contiguous transfers; blocks and atomics in files
+//! of their own.
+
+mod atomics;
+mod blocks;
+
+use std::ptr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub(crate) use atomics::AtomicTransfer;
+pub(crate) use blocks::BlockTransfer;
+
+use crate::Remote;
+use crate::address::{Missing, Peer, RmaIov};
+use crate::completion::{
+    CompletionCounter, ContextCounters, CopyOut, INLINE, PeerCounters, Pending, WorkRequest,
+};
+use crate::issue::{Direction, IovList};
+use crate::libfabric;
+use crate::memory::Segments;
+use crate::progress::Progress;
+
+/// One-sided operations on memory of other PEs.
+pub(crate) struct Rma {
+    pub progress: Arc<Progress>,
+    /// Writes to a PE arrive in the order in which they were issued.
+    pub ordered: bool,
+}
+
+/// A contiguous transfer.
+#[derive(Clone, Copy)]
+pub(crate) struct Transfer {
+    pub direction: Direction,
+    pub remote: Remote,
+    pub local: *mut u8,
+    pub len: usize,
+}
+
+impl Rma {
+    /// The counters of a context for `pe`, after a wait for what a fence puts before the operation
+    /// that is about to begin.
+    #[inline]
+    pub(crate) fn order<'c>(
+        &self,
+        context: &'c ContextCounters,
+        pe: usize,
+        write: bool,
+    ) -> &'c PeerCounters {
+        let peer = self.peer_counters(context, pe);
+        if context.behind(peer) {
+            self.catch_up(context, peer, write);
+        }
+        peer
+    }
+
+    /// The counters of a context for `pe`.
+    #[inline]
+    pub(crate) fn peer_counters<'c>(
+        &self,
+        context: &'c ContextCounters,
+        pe: usize,
+    ) -> &'c PeerCounters {
+        context.peer(pe, self.progress.shared().peers.n())
+    }
+
+    #[cold]
+    fn catch_up(&self, context: &ContextCounters, peer: &PeerCounters, write: bool) {
+        let fences = context.fences();
+        if write && self.ordered && peer.only_writes() {
+            return; // the provider keeps the order: what was before the fence has begun
+        }
+        self.progress.wait(|| peer.in_flight() == 0);
+        context.caught_up(peer, fences);
+    }
+
+    /// Remote memory as operations name it.
+    #[inline]
+    pub(crate) fn resolve(&self, at: Remote) -> RmaIov {
+        let peer = self.progress.shared().peer(at.pe);
+        match peer.resolve(at) {
+            Ok(iov) => iov,
+            Err(missing) => self.fetch_key(peer, at, &missing),
+        }
+    }
+
+    /// Reads a key from the peer's table.
+    #[cold]
+    fn fetch_key(&self, peer: &Peer, at: Remote, missing: &Missing) -> RmaIov {
+        let shared = self.progress.shared();
+        let (Missing::Key { chunk }, Some(table)) = (missing, peer.key_table) else {
+            let Remote {
+                segment, offset, ..
+            } = at;
+            let reason = format!("it shares no byte {offset} of segment {segment}");
+            shared.peer_failed(at.pe, &reason);
+        };
+        let entry = RmaIov {
+            address: table.address + Segments::entry(at.segment, *chunk) as u64,
+            key: table.key,
+            usable: size_of::<u64>(),
+        };
+        let begin = Instant::now();
+        loop {
+            let mut key = libfabric::KEY_NOTAVAIL;
+            let to = (&raw mut key).cast();
+            let pending = Pending::default();
+            // SAFETY: the key lives until the operation is complete, which the next line waits for.
+            unsafe { self.read_part(at.pe, entry, to, size_of::<u64>(), pending.counter()) };
+            self.progress.wait(|| pending.is_complete());
+            // SAFETY: the key was written through a pointer.
+            let key = unsafe { ptr::read_volatile(&raw const key) };
+            if key != libfabric::KEY_NOTAVAIL {
+                peer.set_key(at.segment, *chunk, key);
+                if let Ok(iov) = peer.resolve(at) {
+                    return iov;
+                }
+            }
+            if begin.elapsed() > shared.config.peer_timeout {
+                let reason = "it has not registered the memory that is accessed";
+                shared.peer_failed(at.pe, reason);
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Reads few bytes, within the work request.
+    ///
+    /// # Safety
+    /// `to` is writable for `len` bytes, [`INLINE`] at most, until the operation is complete.
+    unsafe fn read_part(
+        &self,
+        pe: usize,
+        iov: RmaIov,
+        to: *mut u8,
+        len: usize,
+        counter: CompletionCounter,
+    ) {
+        let issuer = &self.progress.issuer;
+        let request = issuer.completions.request(pe, counter);
+        let local = WorkRequest::inline(request);
+        // SAFETY: the request has not begun and has room; the caller promises that `to` is writable.
+        unsafe {
+            (*request.as_ptr()).copy_out = Some(CopyOut::contiguous(local.base, to, len));
+            issuer.issue(request, pe, Direction::Read, local, &IovList::new(iov, len));
+        }
+    }
+
+    /// Calls `f` for each part of `len` remote bytes that one operation of at most `limit` bytes may be
+    /// about: with its address, how many bytes precede it, and its length.
+    #[inline]
+    fn each_part(
+        &self,
+        at: Remote,
+        len: usize,
+        limit: usize,
+        mut f: impl FnMut(RmaIov, usize, usize),
+    ) {
+        let limit = limit.min(self.progress.issuer.max_bytes);
+        let mut done = 0;
+        while done < len {
+            let offset = at.offset + done;
+            let iov = self.resolve(Remote { offset, ..at });
+            let part = (len - done).min(iov.usable).min(limit);
+            f(iov, done, part);
+            done += part;
+        }
+    }
+
+    /// Begins writes or reads of the program's memory where it is; copies through bounce
+    /// buffers where it cannot be registered. `counter` counts each operation.
+    ///
+    /// # Safety
+    /// The local memory is readable, for reads writable, until the operations are complete.
+    pub(crate) unsafe fn transfer_direct(&self, transfer: Transfer, counter: CompletionCounter) {
+        let Transfer {
+            direction,
+            remote,
+            local,
+            len,
+        } = transfer;
+        let (issuer, pe) = (&self.progress.issuer, remote.pe);
+        self.each_part(remote, len, usize::MAX, |iov, done, part| {
+            // SAFETY: part of the local memory, which the caller promises to be there.
+            let base = unsafe { local.add(done) };
+            let Some(buffer) = self.progress.shared().direct(base, part) else {
+                let offset = remote.offset + done;
+                let transfer = Transfer {
+                    direction,
+                    remote: Remote { offset, ..remote },
+                    local: base,
+                    len: part,
+                };
+                // SAFETY: part of the memory that the caller promises to be there until the
+                // operations are complete.
+                unsafe { self.transfer_copied(transfer, counter) };
+                return;
+            };
+            let request = issuer.completions.request(pe, counter);
+            // SAFETY: as above; `iov` is as long as the part.
+            unsafe { issuer.issue(request, pe, direction, buffer, &IovList::new(iov, part)) };
+        });
+    }
+
+    /// Begins writes or reads through work requests and bounce buffers.
+    ///
+    /// # Safety
+    /// The local memory is readable; for reads it is writable until the operations are complete.
+    pub(crate) unsafe fn transfer_copied(&self, transfer: Transfer, counter: CompletionCounter) {
+        let Transfer {
+            direction,
+            remote,
+            local,
+            len,
+        } = transfer;
+        let (issuer, pe) = (&self.progress.issuer, remote.pe);
+        let limit = self.progress.shared().buffers.bounce_len();
+        self.each_part(remote, len, limit, |iov, done, part| {
+            // SAFETY: part of the local memory, which the caller promises to be there.
+            let to = unsafe { local.add(done) };
+            let bounce = (part > INLINE).then(|| self.progress.bounce(pe));
+            let request = issuer.completions.request(pe, counter);
+            let buffer = bounce.unwrap_or_else(|| WorkRequest::inline(request));
+            match direction {
+                // SAFETY: the caller promises that the local memory is readable; the buffer has
+                // room for a part.
+                Direction::Write | Direction::WriteLocal => unsafe {
+                    ptr::copy_nonoverlapping(to, buffer.base, part);
+                },
+                // SAFETY: the request has not begun, and this thread alone has it.
+                Direction::Read => unsafe {
+                    (*request.as_ptr()).copy_out = Some(CopyOut::contiguous(buffer.base, to, part));
+                },
+            }
+            // SAFETY: the operation keeps its buffer, which is as long as the part.
+            unsafe { issuer.issue(request, pe, direction, buffer, &IovList::new(iov, part)) };
+        });
+    }
+}
