@@ -18,7 +18,7 @@ enum { WIDTH = SIZE + 2 };
 
 typedef double row[WIDTH];
 
-static uint64_t steps_of_upper, steps_of_lower; /* how many steps' rows each neighbour sent */
+static uint64_t steps_of_upper, steps_of_lower; /* steps whose rows have arrived */
 
 /* One step for `rows` rows, which start at in[1] and out[1]. */
 static void relax(size_t rows, row *out, row *in)
@@ -28,8 +28,8 @@ static void relax(size_t rows, row *out, row *in)
             out[i][j] = 0.25 * (in[i - 1][j] + in[i + 1][j] + in[i][j - 1] + in[i][j + 1]);
 }
 
-/* Gives my `mine` to PE `pe`, as its row `theirs`: by copying where the PE's memory can be
- * reached by loads and stores, else by a put. */
+/* Writes the row `mine` to the row `theirs` of PE `pe`: by stores if shmem_ptr gives the address of
+ * the PE's memory, else by a put. */
 static void give(row *theirs, row *mine, int pe)
 {
     double *there = shmem_ptr(theirs, pe);
@@ -105,8 +105,8 @@ int main(int argc, char **argv)
 
     for (uint64_t step = 0; step < steps; step++) {
         row *in = part[step % 2], *out = part[(step + 1) % 2];
-        /* A neighbour that sent its rows of the previous step has also read mine of the one
-         * before, so two buffers are enough. */
+        /* A neighbour that has sent its rows of the previous step has already read the rows of the
+         * step before, so two buffers are enough. */
         if (me > 0)
             shmem_uint64_wait_until(&steps_of_upper, SHMEM_CMP_GE, step);
         if (me < n - 1)

@@ -1,4 +1,4 @@
-/* Each PE greets; PE 0 adds up the numbers it was sent and checks the sum.
+/* Each PE adds its number to a sum on PE 0, which checks the sum.
  *
  *     oshcc hello.c -o hello && oshrun -n 4 ./hello
  */
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static long greetings; /* static data is symmetric: every PE has its own, all can reach it */
+static long greetings; /* static data is symmetric: every PE has a copy, which all PEs can access */
 
 int main(void)
 {

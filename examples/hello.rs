@@ -1,4 +1,4 @@
-//! Each PE greets; PE 0 adds up the numbers it was sent and checks the sum.
+//! Each PE adds its number to a sum on PE 0, which checks the sum.
 //!
 //!     cargo build --example hello && oshrun -n 4 target/debug/examples/hello
 

@@ -1,10 +1,10 @@
-/* A histogram spread over all PEs, filled by atomic additions from everywhere.
+/* A histogram distributed over all PEs, filled by atomic additions of all PEs.
  *
  *     oshcc histogram.c -o histogram && oshrun -n 4 ./histogram [SAMPLES_PER_PE]
  *
  * Bin b lives on PE b % n. A sample is the sum of two dice with BINS / 2 faces, so the bins'
  * frequencies form a triangle. At the end the bins must hold exactly as many samples as were
- * drawn, and those of each PE exactly what all PEs together sent there.
+ * drawn, and the bins of each PE exactly the samples that all PEs sent to them.
  */
 #include <shmem.h>
 #include <inttypes.h>
@@ -13,9 +13,9 @@
 
 enum { BINS = 256 };
 
-static uint64_t bins[BINS];     /* at most BINS of them are mine (all, if there is one PE) */
-static uint64_t sent[BINS];     /* what I sent to each bin */
-static uint64_t expected[BINS]; /* what all PEs sent to each bin */
+static uint64_t bins[BINS];     /* one PE alone owns all of them */
+static uint64_t sent[BINS];     /* samples that this PE sent to each bin */
+static uint64_t expected[BINS]; /* samples that all PEs sent to each bin */
 
 /* SplitMix64: a counter-based generator, so each PE draws its own samples. */
 static uint64_t mix(uint64_t x)

@@ -1,10 +1,10 @@
-//! A histogram spread over all PEs, filled by atomic additions from everywhere.
+//! A histogram distributed over all PEs, filled by atomic additions of all PEs.
 //!
 //!     cargo build --example histogram && oshrun -n 4 target/debug/examples/histogram [SAMPLES_PER_PE]
 //!
 //! Bin b lives on PE b % n. A sample is the sum of two dice with BINS / 2 faces, so the bins'
 //! frequencies form a triangle. At the end the bins must hold exactly as many samples as were
-//! drawn, and those of each PE exactly what all PEs together sent there.
+//! drawn, and the bins of each PE exactly the samples that all PEs sent to them.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -32,7 +32,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let pes: Vec<Pe> = world.pes().collect();
 
     let bins = world.atomics::<u64>(BINS.div_ceil(n))?;
-    let mut sent = [0u64; BINS]; // what I sent to each bin
+    let mut sent = [0u64; BINS]; // samples that this PE sent to each bin
     for i in 0..samples {
         let draw = mix(me as u64 * samples + i);
         let die = |bits: u64| bits as usize % (BINS / 2);
@@ -41,7 +41,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         bins.add(pes[bin % n], bin / n, 1)?;
     }
 
-    let mine = bins.into_inner(); // all PEs have added all that they have
+    let mine = bins.into_inner(); // all PEs have added all their samples
     world.reduce_slice(&mut sent, Sum)?;
     let mut right = sent.iter().sum::<u64>() == samples * n as u64;
     for (held, bin) in mine.iter().zip((me..BINS).step_by(n)) {

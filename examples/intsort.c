@@ -1,4 +1,4 @@
-/* Sorts integers spread over all PEs.
+/* Sorts integers distributed over all PEs.
  *
  *     oshcc -O3 intsort.c -o intsort && oshrun -n 4 ./intsort [LOG2_KEYS [ROUNDS]]
  *
@@ -11,7 +11,7 @@
  *   2. group:    each PE groups its keys by destination;
  *   3. exchange: for each destination, an atomic fetch-add on the destination's counter
  *                reserves room in its receive buffer, and one put fills it;
- *   4. sort:     each PE sorts what it received (radix sort).
+ *   4. sort:     each PE sorts the keys that it received (radix sort).
  *
  * The result is verified each time: keys ascend within each PE and from PE to PE, and number
  * and checksum of all keys are those of the generated ones. The rate counts steps 1 to 4, the
@@ -33,9 +33,9 @@ static int me, n;
 static int owner[COUNTS]; /* the PE that gets the keys with these upper bits */
 
 /* Symmetric: the other PEs read or write these. */
-static uint64_t counts[COUNTS], all_counts[COUNTS]; /* keys by upper bits: mine, everyone's */
-static size_t filled;                               /* keys in my receive buffer */
-static uint32_t smallest, largest;                  /* of my sorted keys, if filled > 0 */
+static uint64_t counts[COUNTS], all_counts[COUNTS]; /* keys by upper bits: of this PE, of all */
+static size_t filled;                               /* keys in the receive buffer */
+static uint32_t smallest, largest;                  /* of this PE's sorted keys, if filled > 0 */
 static uint64_t sums[5], all_sums[5];               /* see verify */
 
 _Noreturn static void fail(const char *format, ...)
@@ -72,7 +72,7 @@ static void *allocate(size_t keys)
     return memory;
 }
 
-/* Checksum that does not depend on the keys' order, but on every bit of each. */
+/* Checksum that depends on every bit of every key, but not on their order. */
 static uint64_t checksum(const uint32_t *keys, size_t count)
 {
     uint64_t sum = 0;
@@ -94,7 +94,7 @@ static size_t split(const uint32_t *keys, size_t count, uint64_t total)
     uint64_t before = 0, load = 0, most = 0;
     int pe = 0;
     for (int c = 0; c < COUNTS; c++) {
-        /* The next PE begins where the keys so far are its share. */
+        /* The range of the next PE begins where the keys so far make up the shares before it. */
         while (pe < n - 1 && before >= total / (uint64_t)n * (uint64_t)(pe + 1)) {
             pe++;
             load = 0;
@@ -124,7 +124,7 @@ static void group(const uint32_t *keys, size_t count, uint32_t *grouped, size_t 
         grouped[next[owner[keys[i] >> (32 - COUNT_BITS)]]++] = keys[i];
 }
 
-/* Step 3. Each PE begins with its right neighbour, so that not all write to the same one. */
+/* Step 3. Each PE begins with the next PE, so that not all write to the same one. */
 static void exchange(const uint32_t *grouped, const size_t *start, uint32_t *received)
 {
     for (int i = 1; i <= n; i++) {
@@ -231,7 +231,8 @@ int main(int argc, char **argv)
         keys[i] = (uint32_t)(splitmix64(first + i) >> 32);
     uint64_t generated_sum = checksum(keys, count);
 
-    /* Room for what any PE gets: the split shows how much; it is the same each round. */
+    /* Room for the largest part of any PE, which the split determines and which is the same in each
+     * round. */
     size_t most = split(keys, count, total);
     uint32_t *received = shmem_malloc(most * sizeof *received);
     uint32_t *scratch = allocate(most);

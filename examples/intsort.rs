@@ -1,4 +1,4 @@
-//! Sorts integers spread over all PEs.
+//! Sorts integers distributed over all PEs.
 //!
 //!     cargo build --release --example intsort
 //!     oshrun -n 4 target/release/examples/intsort [LOG2_KEYS [ROUNDS]]
@@ -12,7 +12,7 @@
 //! 2. group: each PE groups its keys by destination;
 //! 3. exchange: for each destination, an atomic fetch-add on the destination's counter reserves room
 //!    in its receive buffer, and one put fills it;
-//! 4. sort: each PE sorts what it received (radix sort).
+//! 4. sort: each PE sorts the keys that it received (radix sort).
 //!
 //! The result is verified each time: keys ascend within each PE and from PE to PE, and number and
 //! checksum of all keys are those of the generated ones. The rate counts steps 1 to 4, the best of
@@ -43,7 +43,7 @@ fn splitmix64(counter: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// A sum that does not depend on the keys' order, but on every bit of each.
+/// A checksum that depends on every bit of every key, but not on their order.
 fn checksum(keys: &[u32]) -> u64 {
     let mixed = keys.iter().map(|&key| splitmix64(key.into()));
     mixed.fold(0, u64::wrapping_add)
@@ -53,10 +53,10 @@ fn upper_bits(key: u32) -> usize {
     (key >> (u32::BITS - COUNT_BITS)) as usize
 }
 
-/// Which PE gets the keys with these upper bits.
+/// The PE that gets the keys with these upper bits.
 struct Split {
     owner: Vec<usize>,
-    /// How many keys I have for each PE.
+    /// Number of keys of this PE for each PE.
     to_send: Vec<usize>,
     /// The largest number of keys that any PE gets.
     most: usize,
@@ -80,7 +80,7 @@ fn split(
     let (mut owner, mut to_send, mut load) = (Vec::with_capacity(COUNTS), vec![0; n], vec![0; n]);
     let (mut before, mut pe) = (0, 0);
     for (&all, mine) in counts.iter().zip(mine) {
-        // The next PE begins where the keys so far are its share.
+        // The range of the next PE begins where the keys so far make up the shares before it.
         while pe < n - 1 && before >= share * (pe + 1) as u64 {
             pe += 1;
         }
@@ -97,7 +97,7 @@ fn split(
     })
 }
 
-/// Where parts of these lengths start.
+/// The offsets of parts of these lengths.
 fn starts(lengths: &[usize]) -> Vec<usize> {
     let mut next = 0;
     let start = |length: &usize| {
@@ -117,7 +117,7 @@ fn group(keys: &[u32], split: &Split, grouped: &mut [u32]) {
     }
 }
 
-/// Step 3; returns how many keys I have received.
+/// Step 3; returns the number of received keys.
 fn exchange<'w>(
     world: &World,
     grouped: &[u32],
@@ -129,7 +129,7 @@ fn exchange<'w>(
     filled.set(me, 0, 0)?;
     let received = received.open();
     let start = starts(&split.to_send);
-    // Each PE begins with the next one, so that not all put to the same one.
+    // Each PE begins with the next PE, so that not all put to the same one.
     for pe in world.others().chain([me]) {
         let keys = &grouped[start[pe.number()]..][..split.to_send[pe.number()]];
         let at = filled.fetch_add(pe, 0, keys.len())?;
@@ -139,7 +139,7 @@ fn exchange<'w>(
     Ok((received, filled.fetch(me, 0)?))
 }
 
-/// Step 4: radix sort from the lowest digit; returns the sorted keys, which are in one or the other.
+/// Step 4: radix sort from the lowest digit; returns the sorted keys, which are in one of the slices.
 fn radix_sort<'a>(mut keys: &'a mut [u32], mut scratch: &'a mut [u32]) -> &'a [u32] {
     let digit = |key: u32, pass: usize| key as usize >> (pass * DIGIT_BITS) & (DIGITS - 1);
     let mut counts = vec![[0; DIGITS]; PASSES];
@@ -160,7 +160,7 @@ fn radix_sort<'a>(mut keys: &'a mut [u32], mut scratch: &'a mut [u32]) -> &'a [u
     keys
 }
 
-/// What is wrong with the sorted keys of all PEs, if anything is; the same on all.
+/// The first error in the sorted keys of all PEs, if there is one; the same on all PEs.
 fn fault(
     world: &World,
     generated: u64,
@@ -217,7 +217,8 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
 
     let mut counts = world.alloc(COUNTS)?;
     let filled = world.atomics(1)?;
-    // Room for what any PE gets: the split shows how much; it is the same each round.
+    // Room for the largest part of any PE, which the split determines and which is the same in each
+    // round.
     let most = split(&world, &mut counts, &keys)?.most;
     let mut received = world.alloc(most)?;
     let (mut grouped, mut scratch) = (vec![0; keys.len()], vec![0; most]);

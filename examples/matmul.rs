@@ -1,10 +1,11 @@
-//! Multiplies matrices whose rows are divided among the PEs: each PE reads the others' rows where
-//! they are.
+//! Multiplies matrices whose rows are divided among the PEs: each PE loads the others' rows from their
+//! memory.
 //!
 //!     cargo build --release --example matmul && oshrun -n 4 target/release/examples/matmul [SIZE]
 //!
 //! C = A B, all SIZE x SIZE (default 1024). A PE computes its rows of C, for which it needs all of B: it
-//! begins with its own rows of it and goes round from there, so that PEs read different ones.
+//! begins with its own rows of B and continues with those of the next PEs, so that PEs read different
+//! rows.
 //!
 //! The elements are small integers, so the product is exact, and is checked by C x = A (B x) for some
 //! vector x.
@@ -40,7 +41,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Rows of each matrix that a PE has.
+/// Number of rows of each matrix on a PE.
 fn rows_of(pe: Pe, n_pes: usize, size: usize) -> Range<usize> {
     let first = |pe: usize| size * pe / n_pes;
     first(pe.number())..first(pe.number() + 1)
@@ -53,7 +54,7 @@ fn element(seed: usize, row: usize, column: usize) -> f64 {
     (mixed >> 40) as f64 % 9.0 - 4.0
 }
 
-/// Adds my rows of A, of them the columns from `first` on, times as many rows of B.
+/// Adds the product of this PE's rows of A, of their columns from `first` on, and as many rows of B.
 fn multiply_add(c: &mut [f64], a: Rows<'_>, b: Rows<'_>, first: usize) {
     let size = b.size;
     let depth = b.elements.len() / size;
@@ -73,7 +74,7 @@ fn multiply_add(c: &mut [f64], a: Rows<'_>, b: Rows<'_>, first: usize) {
     }
 }
 
-/// My rows of the product of my rows of A and all of B.
+/// This PE's rows of the product of A and B.
 fn multiply(world: &World, a: Rows<'_>, b: &Shared<'_, f64>) -> Vec<f64> {
     let (me, n, size) = (world.my_pe(), world.n_pes(), a.size);
     let mut c = vec![0.0; a.elements.len()];
@@ -85,7 +86,7 @@ fn multiply(world: &World, a: Rows<'_>, b: &Shared<'_, f64>) -> Vec<f64> {
     c
 }
 
-/// The product of B, of which I have these rows, and a vector that each PE has.
+/// The product of B, of which this PE has `rows`, and a vector that each PE has.
 fn times_vector(world: &World, b: Rows<'_>, x: &[f64]) -> ferroshmem::Result<Vec<f64>> {
     let mut mine = world.alloc(b.size.div_ceil(world.n_pes()))?;
     let mut count = 0;
@@ -120,7 +121,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         *place = element;
     }
 
-    let b = b.share(); // all have filled it
+    let b = b.share(); // all PEs have filled it
     let begin = Instant::now();
     let c = multiply(&world, a, &b);
     world.barrier();

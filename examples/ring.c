@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static uint64_t arrived; /* the round of the newest message here */
+static uint64_t arrived; /* the round of the latest message on this PE */
 
 int main(int argc, char **argv)
 {
@@ -29,7 +29,7 @@ int main(int argc, char **argv)
     }
 
     for (uint64_t round = 1; round <= rounds; round++) {
-        if (me != 0 || round > 1) /* PE 0 begins; later it waits for the round to close */
+        if (me != 0 || round > 1) /* PE 0 begins; later it ends the previous round */
             shmem_signal_wait_until(&arrived, SHMEM_CMP_GE, me == 0 ? round - 1 : round);
         message[0] += 1;
         message[1 + me] += round;

@@ -24,10 +24,10 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
 
     let mut message = vec![0u64; 1 + n]; // hops, then one word per PE
     let inbox = world.alloc(message.len())?.open();
-    let arrived = world.signals(1)?; // the round of the newest message in the inbox
+    let arrived = world.signals(1)?; // the round of the latest message in the inbox
 
     for round in 1..=rounds {
-        // PE 0 begins a round when the one before it has come back.
+        // PE 0 begins a round when the message of the previous one has returned.
         arrived.wait_until(0, Compare::Ge(if begins { round - 1 } else { round }))?;
         inbox.get(me, 0, &mut message)?;
         message[0] += 1;

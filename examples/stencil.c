@@ -1,5 +1,5 @@
-/* The five-point stencil on a square of points, its rows divided among the PEs; border rows travel
- * by puts with signals.
+/* The five-point stencil on a square of points, its rows divided among the PEs; border rows are
+ * sent by puts with signals.
  *
  *     oshcc -O3 stencil.c -lm -o stencil && oshrun -n 4 ./stencil [ITERATIONS [SIZE]]
  *
@@ -23,7 +23,7 @@ static const double WAVES_DOWN = 3, WAVES_ACROSS = 5; /* half waves */
 static int me, n;
 static size_t size; /* points in a row, and rows */
 
-/* Symmetric: how many rows have come from above and from below. */
+/* Symmetric: number of rows that have arrived from above and from below. */
 static uint64_t from_above, from_below;
 static long wrong, all_wrong;
 
@@ -46,14 +46,14 @@ static double wave(double waves, size_t at)
     return sin(waves * PI * (double)at / (double)(size - 1));
 }
 
-/* By what the points are multiplied in so many iterations. */
+/* The factor by which the iterations multiply the points. */
 static double factor(uint64_t iterations)
 {
     double step = PI / (double)(size - 1);
     return pow(0.5 * (cos(WAVES_DOWN * step) + cos(WAVES_ACROSS * step)), (double)iterations);
 }
 
-/* One iteration for my rows, which start after one of a neighbour or the border. */
+/* One iteration for the rows of this PE, which start after a row of a neighbour or the border. */
 static void relax(size_t rows, double *restrict to, const double *restrict from)
 {
     for (size_t row = 1; row <= rows; row++) {
@@ -63,9 +63,9 @@ static void relax(size_t rows, double *restrict to, const double *restrict from)
     }
 }
 
-/* Puts my first and last row into the neighbours' rows beside them. There are two squares that take
- * turns: a neighbour that sends its rows of an iteration has used mine of the one before, so it is
- * at most one ahead. */
+/* Puts the first and last row of this PE into the adjacent rows of the neighbours. Two squares
+ * alternate: a neighbour that sends its rows of an iteration has used the rows of the iteration
+ * before, so it is at most one iteration ahead. */
 static void exchange(double *mine, size_t rows, uint64_t iteration)
 {
     if (me > 0) {
@@ -82,8 +82,8 @@ static void exchange(double *mine, size_t rows, uint64_t iteration)
         shmem_signal_wait_until(&from_below, SHMEM_CMP_GE, iteration + 1);
 }
 
-/* The number of my points that differ from the wave. Each iteration rounds a few times; a row of
- * another iteration would be off by much more. */
+/* The number of points of this PE that differ from the wave. Each iteration rounds a few times;
+ * a row of another iteration would be off by much more. */
 static long differences(const double *mine, size_t rows, uint64_t iterations)
 {
     double height = factor(iterations), tolerance = 1e-15 * (double)(iterations + 10);

@@ -1,5 +1,5 @@
-//! The five-point stencil on a square of points, its rows divided among the PEs; border rows travel
-//! by puts with signals.
+//! The five-point stencil on a square of points, its rows divided among the PEs; border rows are
+//! sent by puts with signals.
 //!
 //!     cargo build --release --example stencil
 //!     oshrun -n 4 target/release/examples/stencil [ITERATIONS [SIZE]]
@@ -10,8 +10,8 @@
 //! be in the end.
 //!
 //! A PE's points are its own, in a vector. Only the rows that neighbours send are in symmetric
-//! memory: others put them there while this PE works, so it cannot have references to them, and
-//! copies them when their signal has come.
+//! memory: neighbours put them while this PE computes, so it cannot hold references to them, and
+//! copies them when their signal has arrived.
 
 use std::error::Error;
 use std::f64::consts::PI;
@@ -27,7 +27,7 @@ const DEFAULT_SIZE: usize = 1282;
 /// Half waves from top to bottom and from left to right.
 const WAVES: (f64, f64) = (3.0, 5.0);
 
-/// The square's state after some iterations, as it must be.
+/// The correct state of the square after some iterations.
 struct Wave {
     size: usize,
     factor: f64,
@@ -67,10 +67,10 @@ fn relax(from: &[f64], to: &mut [f64], size: usize) {
 }
 
 /// Rows from neighbours, those of even and of odd iterations apart: a neighbour that sends its row
-/// of an iteration has used mine of the one before, so it is at most one ahead.
+/// of an iteration has used the row of the iteration before, so it is at most one ahead.
 struct Halo<'w> {
     rows: Window<'w, f64>,
-    /// How many have come from above and from below.
+    /// Number of rows that have arrived from above and from below.
     arrived: Signals<'w>,
     size: usize,
 }
@@ -91,7 +91,7 @@ impl<'w> Halo<'w> {
         (2 * (iteration % 2) + side) * self.size
     }
 
-    /// Puts a row to the PE that has it on that side.
+    /// Puts a row to the neighbour on a side.
     fn send(&self, pe: Pe, side: usize, row: &[f64], iteration: usize) -> ferroshmem::Result<()> {
         let (at, signal) = (
             self.place(side, iteration),
@@ -102,7 +102,7 @@ impl<'w> Halo<'w> {
             .put_signal(pe, at, row, &self.arrived, side, signal)?)
     }
 
-    /// Waits for the row from that side.
+    /// Waits for the row from a side.
     fn receive(
         &self,
         me: Pe,
@@ -130,13 +130,13 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mine = rows_of(me, n, size);
     let (top, bottom) = (me.number() == 0, me.number() == n - 1);
 
-    // My rows, and one on each side: a neighbour's, or the border.
+    // The rows of this PE, and one on each side: a neighbour's, or the border.
     let start = Wave::after(0, size);
     let mut now: Vec<f64> = (mine.start - 1..mine.end + 1)
         .flat_map(|row| start.row(row))
         .collect();
     let mut next = now.clone();
-    let last = mine.len() * size; // where my last row begins
+    let last = mine.len() * size; // start of this PE's last row
     let halo = Halo::new(&world, size)?;
 
     world.barrier();

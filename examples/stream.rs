@@ -4,8 +4,8 @@
 //!     oshrun -n 4 target/release/examples/stream [ELEMENTS_PER_PE [ROUNDS]]
 //!
 //! copy is c = a, scale b = 3 c, add c = a + b, triad a = b + 3 c. The arrays on the right are shared
-//! while a kernel runs, the one on the left is each PE's own. The rate counts the bytes that all PEs
-//! read and write, the best of ROUNDS, and a PE's results are compared with what a few numbers come to.
+//! while a kernel runs, the one on the left is private to each PE. The rate counts the bytes that all
+//! PEs read and write, in the best of ROUNDS. A PE compares its results with a computation on scalars.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -44,14 +44,14 @@ fn triad(a: &mut [f64], b: &[f64], c: &[f64]) {
     }
 }
 
-/// What every PE has.
+/// The arrays of a PE.
 struct Arrays<'w> {
     a: Symmetric<'w, f64>,
     b: Symmetric<'w, f64>,
     c: Symmetric<'w, f64>,
 }
 
-/// The kernels' best times, until all PEs are done.
+/// The best times of the kernels, including the wait for all PEs.
 struct Clock<'w> {
     world: &'w World,
     best: [f64; KERNELS.len()],
@@ -98,7 +98,7 @@ fn round<'w>(
     })
 }
 
-/// What the elements are after some rounds, wherever they were read from: the same on all PEs.
+/// The values of the elements after some rounds, which are the same on all PEs.
 fn expected(rounds: usize) -> [f64; 3] {
     let [mut a, mut b, mut c] = [1.0, 2.0, 0.0];
     for _ in 0..rounds {

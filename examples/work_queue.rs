@@ -1,11 +1,11 @@
-//! A bag of tasks that make more tasks, and a result, under one lock: counts the ways to place N queens
+//! A bag of tasks that create more tasks, and a result, under one lock: counts the ways to place N queens
 //! on a board of N x N such that none attacks another.
 //!
 //!     cargo build --release --example work_queue && oshrun -n 4 target/release/examples/work_queue [N]
 //!
-//! A task is a board whose first rows have their queens. Who takes one with few queens puts back a task
-//! for each place of the next queen; one with many is counted to the end. Tasks differ in size and nobody
-//! knows beforehand how much: PEs are busy as long as there are tasks.
+//! A task is a board whose first rows have queens. A PE that takes a board with few queens puts back a
+//! task for each place of the next queen; a board with many queens it counts to the end. Sizes of tasks
+//! differ and are not known in advance: all PEs are busy while there are tasks.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -21,10 +21,10 @@ const KNOWN: [u64; 16] = [
     1, 1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2_680, 14_200, 73_712, 365_596, 2_279_184,
 ];
 
-/// Rows that are filled by tasks of their own.
+/// Rows that are filled by separate tasks.
 const SPLIT_ROWS: u32 = 3;
 
-/// A board, by what the queens of the rows so far attack in the next row: one bit for each column.
+/// A board, as the squares of the next row that its queens attack: one bit for each column.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Board {
@@ -36,7 +36,7 @@ struct Board {
 }
 
 impl Board {
-    /// The boards with one queen more.
+    /// The boards with one more queen.
     fn extended(self, n: usize) -> impl Iterator<Item = Self> {
         let free = !(self.columns | self.left | self.right) & ((1 << n) - 1);
         let bits = (0..n).map(|column| 1 << column);
@@ -49,7 +49,7 @@ impl Board {
             })
     }
 
-    /// The ways to place the other queens.
+    /// The number of ways to place the other queens.
     fn solutions(self, n: usize) -> u64 {
         if self.rows as usize == n {
             return 1;
@@ -58,15 +58,15 @@ impl Board {
     }
 }
 
-/// What the PEs have in common.
+/// The shared data.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Bag {
-    /// The last one in is the first one out, so there are never many.
+    /// The task that was put last is taken first, so that there are never many.
     tasks: [Board; 256],
     /// Tasks in the bag.
     len: u64,
-    /// Tasks that are in the bag or being worked on: they may make more.
+    /// Tasks in the bag or in progress, which may create more.
     open: u64,
     solutions: u64,
 }
@@ -90,7 +90,7 @@ impl Bag {
     }
 }
 
-/// Works until there are no tasks left; returns how many were done here.
+/// Works until there are no tasks left; returns the number of tasks that this PE did.
 fn work(bag: &Locked<'_, Bag>, n: usize) -> u64 {
     let mut done = 0;
     loop {
@@ -102,7 +102,7 @@ fn work(bag: &Locked<'_, Bag>, n: usize) -> u64 {
             if open == 0 {
                 return done;
             }
-            thread::yield_now(); // to those whose tasks may make more
+            thread::yield_now(); // to PEs whose tasks may create more
             continue;
         };
         done += 1;

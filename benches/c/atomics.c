@@ -1,6 +1,6 @@
-/* Atomics of the library against the CPU's on the same address, with the order that C gives them
- * if nothing else is said. The library's set and fetch promise less; `set_release` compares with
- * a store that promises the same. */
+/* Atomics of the library compared with the CPU's on the same address, with the default order of C.
+ * The library's set and fetch guarantee less order; `set_release` compares with a store of the same
+ * order. */
 #include "rounds.h"
 
 enum { COUNT = 20000 };
@@ -44,8 +44,8 @@ static int peer;
                           __atomic_load(target, &old, __ATOMIC_SEQ_CST); seen += old; },\
            seen += shmem_##type##_atomic_fetch(target, pe))
 
-/* Each fetch is of the address that the one before it says (the value is 0), so that one has to
- * end before the next begins; the plain series lets the CPU do several at a time. */
+/* Each fetch depends on the value of the one before (which is 0), so that they cannot overlap; the
+ * fetches of the plain series can. */
 #define CHAINS(type)                                                                           \
     ATOMIC(type, fetch_chain, {                                                                \
                type old;                                                                       \

@@ -1,4 +1,4 @@
-/* What the loops of kernels.c come down to: loads and stores. */
+/* The loops of kernels.c as loads and stores. */
 #include "scalars.h"
 
 void bare_p(long *there, long value)

@@ -1,4 +1,4 @@
-/* put and get of 4 KiB to 8 MiB against memcpy on the same buffers. */
+/* put and get of 4 KiB to 8 MiB compared with memcpy on the same buffers. */
 #include "rounds.h"
 
 enum { LARGEST = 8 << 20 }; /* bytes */
@@ -6,7 +6,7 @@ enum { LARGEST = 8 << 20 }; /* bytes */
 static char *local, *heap, *there;
 static int peer;
 
-/* Keeps the compiler from dropping a copy that the next one overwrites. */
+/* Prevents the compiler from removing a copy that the next one overwrites. */
 #define OBSERVE(pointer) __asm__ volatile("" : : "r"(pointer) : "memory")
 
 #define COPIES(name, copy)                     \

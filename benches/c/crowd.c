@@ -1,5 +1,5 @@
-/* The library's barrier among PEs that outnumber the cores, against a pthread barrier shared by
- * the same processes. */
+/* The library's barrier of more PEs than cores, compared with a pthread barrier shared by the same
+ * processes. */
 #include "rounds.h"
 #include <pthread.h>
 

@@ -1,5 +1,5 @@
-/* Prints what an idle PE costs, in KiB: `private` memory beside the symmetric heap, page
- * `tables`, and what of a large untouched allocation is `resident`. */
+/* Prints the memory of an idle PE in KiB: `private` memory without the symmetric heap, page
+ * `tables`, and the `resident` part of a large untouched allocation. */
 #include <inttypes.h>
 #include <shmem.h>
 #include <stdio.h>

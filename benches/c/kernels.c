@@ -1,4 +1,4 @@
-/* Loops of 8-byte puts and gets, as a program would write them. */
+/* Loops of 8-byte puts and gets, as in a program. */
 #include "scalars.h"
 #include <shmem.h>
 

@@ -1,11 +1,11 @@
-/* The barrier of two PEs against the way of a cache line to the other core and back; p and
- * wait_until, there and back, against stores and loops of loads on the same two flags; a free
- * lock, taken and given back, against two atomics. */
+/* The barrier of two PEs compared with the round trip of a cache line between two cores; a round
+ * trip of p and wait_until compared with stores and loops of loads on the same two flags;
+ * setting and clearing a free lock compared with two atomics. */
 #include "rounds.h"
 
 enum { COUNT = 400, LINE = 128 };
 
-/* Each in a cache line of its own, with its neighbour that the CPU may fetch with it. */
+/* Each in a pair of cache lines of its own, which the CPU may fetch together. */
 static struct {
     _Alignas(LINE) long ball;
     _Alignas(LINE) long flag;
@@ -18,7 +18,7 @@ static long *peers_flag;
 static long throws, messages;
 static int me, peer;
 
-/* One cache line goes to the other PE and comes back. */
+/* A round trip of one cache line to the other PE. */
 static void round_trips(long count)
 {
     for (long i = 0; i < count; i++, throws += 2) {
@@ -32,7 +32,7 @@ static void round_trips(long count)
     }
 }
 
-/* A store into the other PE's cache line, and one into this PE's in answer. */
+/* A store to the other PE's flag, which answers with a store to this PE's. */
 static void two_transfers(long count)
 {
     for (long i = 0; i < count; i++) {

@@ -1,15 +1,15 @@
-/* How much of a put is hidden behind computation, of the PE that puts and of the PE that is put to.
+/* The part of a put that overlaps with computation, on the origin PE and on the target PE.
  *
  *     overlap BYTES FACTOR...    on 2 PEs
  *
- * PE 0 puts BYTES bytes to PE 1 without blocking and waits for completion; the one or the other
- * PE computes meanwhile, FACTOR times as long as the put takes alone. A PE that has nothing to do
- * waits in a barrier. For each of both sides and each factor a line of microseconds, medians of
- * rounds in which computation, put and both at once took turns:
+ * PE 0 puts BYTES bytes to PE 1 without blocking and waits for completion, while one of the two PEs
+ * computes, FACTOR times as long as the put takes alone. A PE without work waits in a barrier. The
+ * output has a line for each side and factor: microseconds, medians of rounds in which computation,
+ * put, and both together alternate:
  *
  *     SIDE FACTOR COMPUTATION PUT PUT-MEANWHILE TOGETHER
  *
- * PUT-MEANWHILE is until the put is complete, TOGETHER until the computation has ended as well. */
+ * PUT-MEANWHILE ends when the put is complete, TOGETHER when the computation has ended as well. */
 #include <shmem.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,12 +17,12 @@
 #include <string.h>
 #include <time.h>
 
-/* A series takes so many rounds, or so many microseconds if others use the machine. */
+/* A series ends after this many rounds, or this many microseconds if other processes run. */
 enum { ROUNDS = 21, FEWEST = 5, BUDGET = 2000000 };
 
 static size_t bytes;
 static char *source, *dest;
-static double theirs[2]; /* on PE 0: PE 1's computation, alone and meanwhile */
+static double theirs[2]; /* on PE 0: the computation of PE 1, alone and during the put */
 static volatile unsigned long sink;
 
 static double now(void)
@@ -32,7 +32,7 @@ static double now(void)
     return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
 }
 
-/* Steps that wait for each other, in registers: no memory is used. */
+/* Dependent steps in registers, without memory accesses. */
 static void compute(long steps)
 {
     unsigned long x = sink;
@@ -41,7 +41,7 @@ static void compute(long steps)
     sink = x;
 }
 
-/* Microseconds from a barrier to the end of this PE's part. */
+/* Microseconds from a barrier to the end of the work of this PE. */
 static double part(bool puts, long steps)
 {
     shmem_barrier_all();
@@ -69,7 +69,7 @@ static double median(double *values, int count)
     return values[count / 2];
 }
 
-/* The same value on both PEs: that of PE `from`. */
+/* The value of PE `from`, on both PEs. */
 static double agree(double mine, int from)
 {
     static double shared;
@@ -82,7 +82,7 @@ static double agree(double mine, int from)
     return value;
 }
 
-/* Whether a series that began at `begin` goes on to round `round`; PE 0 says. */
+/* Whether a series that began at `begin` continues with round `round`, which PE 0 decides. */
 static bool goes_on(int round, double begin)
 {
     bool wanted = round < FEWEST || (round < ROUNDS && now() - begin < BUDGET);

@@ -1,9 +1,9 @@
-/* The same work done in two ways, timed in turn in many short rounds: whatever disturbs the
- * machine disturbs both.
+/* The same work done in two ways, timed in turn in many short rounds, so that disturbances affect
+ * both.
  *
- * The program measures on demand. It reads orders, lines of a series' name and a number of
- * rounds, and answers with a line for each round: nanoseconds per operation of the bare hardware,
- * and of the library. It ends with its input. */
+ * The program measures on demand. An order is a line with the name of a series and a number of
+ * rounds; the answer is a line for each round: nanoseconds per operation of the bare hardware
+ * and of the library. The program ends at the end of its input. */
 #ifndef ROUNDS_H
 #define ROUNDS_H
 
@@ -21,7 +21,7 @@ struct series {
     work *bare, *ours;
     long count;   /* operations in one timing */
     int together; /* done by all PEs at the same time, else by PE 0 alone */
-    size_t bytes; /* of each operation, where the work asks */
+    size_t bytes; /* of each operation, if it has a size */
 };
 
 /* The series that is measured. */
@@ -43,7 +43,7 @@ static inline double nanoseconds_per_operation(work *work)
     return (now_ns() - start) / (double)series->count;
 }
 
-/* Measures and, on PE 0, answers. */
+/* Measures; PE 0 prints the answers. */
 static inline void measure(long rounds)
 {
     work *const works[2] = {series->bare, series->ours};
@@ -59,7 +59,8 @@ static inline void measure(long rounds)
     fflush(stdout);
 }
 
-/* Reads which of `all` to measure, and how often; less than nothing at the end of the input. */
+/* Reads the index in `all` of the series to measure and the rounds; negative at the end of
+ * input. */
 static inline long read_order(const struct series *all, long n, long *rounds)
 {
     char name[64];
@@ -77,7 +78,7 @@ static inline void serve(const struct series *all, long n)
 {
     static long order[2]; /* which, rounds; symmetric */
     static char buffer[1 << 16];
-    setvbuf(stdout, buffer, _IOFBF, sizeof buffer); /* nothing is written amid the rounds */
+    setvbuf(stdout, buffer, _IOFBF, sizeof buffer); /* no output during the rounds */
     for (;;) {
         if (shmem_my_pe() == 0)
             order[0] = read_order(all, n, &order[1]);

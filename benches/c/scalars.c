@@ -1,4 +1,4 @@
-/* 8-byte p, g, put and get in loops, on the heap and on globals, against loads and stores. */
+/* Loops of 8-byte p, g, put and get, on the heap and on globals, compared with loads and stores. */
 #include "rounds.h"
 #include "scalars.h"
 
@@ -46,7 +46,7 @@ int main(void)
     peer = (shmem_my_pe() + 1) % shmem_n_pes();
     heap_there = shmem_ptr(heap, peer);
     table_there = shmem_ptr(table, peer);
-    if (!table_there) /* other implementations: any bare loop of this size will do */
+    if (!table_there) /* other implementations: any bare loop of this size */
         table_there = heap_there;
     for (int i = 0; i < ELEMENTS; i++)
         heap[i] = table[i] = i;

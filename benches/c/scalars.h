@@ -8,7 +8,7 @@ enum { ELEMENTS = 2048 }; /* an array and its copy fit into the first-level cach
 /* Symmetric. */
 extern long table[ELEMENTS];
 
-/* `mine` is symmetric, `local` is this PE's own. */
+/* `mine` is symmetric, `local` is private. */
 void heap_p(long *mine, long *local, int pe);
 void heap_g(long *mine, long *local, int pe);
 void heap_put(long *mine, long *local, int pe);
@@ -20,7 +20,7 @@ void global_g(long *local, int pe);
 void global_put(long *local, int pe);
 void global_get(long *local, int pe);
 
-/* `there` is the peer's array as this PE can address it. */
+/* `there` is the local address of the peer's array. */
 void bare_p(long *there, long value);
 void bare_g(const long *there, long *sum);
 void bare_put(long *there, const long *local);

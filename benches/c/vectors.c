@@ -1,4 +1,4 @@
-/* Loops that vectorise if p and g are nothing but a store and a load. */
+/* Loops that vectorise if p and g are compiled to a store and a load. */
 #include <shmem.h>
 
 void scaled_p(double *dest, const double *source, long n, double factor, int pe)

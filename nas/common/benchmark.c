@@ -7,7 +7,7 @@
 
 char benchmark_start(int argc, char **argv, const char *name, const char *classes)
 {
-    static char program[16]; /* in lower case, as the executable is called */
+    static char program[16]; /* in lower case, like the executable */
     for (size_t i = 0; i + 1 < sizeof program && name[i] != '\0'; i++)
         program[i] = (char)(name[i] | 0x20);
     job_start(program);

@@ -1,4 +1,4 @@
-/* What the NAS benchmarks share: their argument, report and exit status; and job.h.
+/* Argument, report and exit status of the NAS benchmarks; includes job.h.
  *
  * Every function is called by all PEs with the same arguments, as a collective. */
 #ifndef BENCHMARK_H
@@ -16,18 +16,19 @@ typedef struct {
     int iterations;
     double seconds;        /* of the timed iterations, on the slowest PE */
     double mops;           /* millions of operations per second, all PEs together */
-    const char *operation; /* what is counted */
+    const char *operation; /* the operation that `mops` counts */
     const char *variant;   /* VARIANT of variant.h */
     bool verified;
 } Report;
 
-/* Initialises OpenSHMEM. The class, which is the only argument and one of `classes`, or a refusal. */
+/* Initialises OpenSHMEM. Returns the class, the only argument, which must be one of `classes`; ends
+ * the job otherwise. */
 char benchmark_start(int argc, char **argv, const char *name, const char *classes);
 
-/* Prints the report by PE 0, in the form that is usual for these benchmarks. */
+/* PE 0 prints the report, in the usual format of these benchmarks. */
 void report_print(const Report *report);
 
-/* Finalises OpenSHMEM. The exit status of the program: 1 for a result that is not verified. */
+/* Finalises OpenSHMEM. Returns the exit status of the program: 1 if the result is not verified. */
 int benchmark_end(const Report *report);
 
 #endif

@@ -9,7 +9,7 @@
 enum { CACHE_LINE = 64 };
 #define MIB ((size_t)1 << 20)
 
-/* The variable that sets the size of the symmetric heap; Open MPI has one of its own. */
+/* The variable that sets the size of the symmetric heap; Open MPI's has another name. */
 #ifdef OSHMEM_MAJOR_VERSION
 #define SIZE_VARIABLE "SHMEM_SYMMETRIC_HEAP_SIZE"
 #else
@@ -23,8 +23,8 @@ void heap_needed(size_t bytes_per_pe)
     needed = bytes_per_pe;
 }
 
-/* Size of a heap that has room for all that is needed, beside what an allocator keeps and a
- * library may want for itself. */
+/* Size of a heap for all that is needed, with a margin for the metadata of the allocator and the
+ * memory of the library. */
 static size_t heap_mib(void)
 {
     size_t mib = needed / MIB + 1;

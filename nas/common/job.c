@@ -1,4 +1,4 @@
-/* Start and refusal of a job, and its clock. */
+/* Start and early end of a job, and its clock. */
 #include "job.h"
 
 #include <shmem.h>
@@ -25,9 +25,9 @@ void refuse(const char *format, ...)
         fputc('\n', stderr);
         va_end(arguments);
     }
-    shmem_barrier_all(); /* the line is out before any PE ends the job */
+    shmem_barrier_all(); /* PE 0 prints the line before any PE ends the job */
     shmem_global_exit(EXIT_FAILURE);
-    exit(EXIT_FAILURE); /* not reached; some headers do not say so */
+    exit(EXIT_FAILURE); /* not reached; some headers do not declare that */
 }
 
 double seconds(void)

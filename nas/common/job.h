@@ -1,4 +1,4 @@
-/* A job of PEs: start and refusal, clock, symmetric memory.
+/* A job of PEs: start and early end, clock, symmetric memory.
  *
  * Every function is called by all PEs with the same arguments, as a collective. */
 #ifndef JOB_H
@@ -6,17 +6,17 @@
 
 #include <stddef.h>
 
-/* Initialises OpenSHMEM; refusals begin with the name. */
+/* Initialises OpenSHMEM; error messages begin with the name. */
 void job_start(const char *name);
 
-/* Prints one line on standard error by PE 0; the job ends with status 1. */
+/* PE 0 prints one line on standard error, and the job ends with status 1. */
 _Noreturn void refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Says how much symmetric() is going to be asked for: refusals tell it. */
+/* Announces the total of all calls of symmetric(), for its error message. */
 void heap_needed(size_t bytes_per_pe);
 
-/* Symmetric memory, zeroed and aligned to cache lines, or a refusal. Under the shmem_ptr variant
- * also a refusal where a PE cannot reach the memory of another by loads and stores. */
+/* Symmetric memory, zeroed and aligned to cache lines. Ends the job if there is not enough, or if
+ * the variant is shmem_ptr and a PE cannot load from and store to the memory of another. */
 void *symmetric(size_t bytes, const char *what);
 
 /* A monotonic clock. */

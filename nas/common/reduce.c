@@ -19,9 +19,9 @@
 
 #else
 
-/* Active sets need room to work in: arrays are reduced in pieces for which it is enough. Two sets
- * of it take turns, since a PE may be in the next reduction while others leave this one; it
- * cannot be in the one after, which waits for all. */
+/* Reductions over active sets need work arrays: larger arrays are reduced in pieces. Two sets of
+ * work arrays alternate, because a PE may enter the next reduction before the others have left
+ * this one; it cannot enter the one after that, which waits for all. */
 enum { PIECE = 4096, WORK = PIECE / 2 + 1 + SHMEM_REDUCE_MIN_WRKDATA_SIZE };
 
 static long sync[2][SHMEM_REDUCE_SYNC_SIZE];
@@ -56,7 +56,7 @@ REDUCTION(sum_longs, long, long_sum)
 REDUCTION(sum_doubles, double, double_sum)
 REDUCTION(max_doubles, double, double_max)
 
-/* One value of each PE; two results take turns for the same reason as above. */
+/* One value of each PE; two results alternate for the same reason. */
 #define REDUCTION_OF_ONE(function, type, of_array)                                    \
     type function(type value)                                                         \
     {                                                                                 \

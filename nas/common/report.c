@@ -1,5 +1,5 @@
-/* The report of a benchmark: a banner and one line for each fact, in the form that NAS Parallel
- * Benchmarks have and that scripts look for. */
+/* The report of a benchmark: a banner and one line for each value, in the format of the NAS
+ * Parallel Benchmarks, which scripts read. */
 #include "benchmark.h"
 
 #include <shmem.h>

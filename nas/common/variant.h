@@ -3,7 +3,7 @@
  *   VARIANT_PUTGET   calls of put and get;
  *   VARIANT_PTR      loads and stores through the addresses that shmem_ptr gives.
  *
- * Neither orders anything: a barrier, or fence and flag, must follow. */
+ * Neither variant orders its accesses: a barrier, or a fence and a flag, must follow. */
 #ifndef VARIANT_H
 #define VARIANT_H
 
@@ -21,20 +21,20 @@
 
 #ifdef VARIANT_PUTGET
 
-/* To `dest` on PE `pe`, from `source` here. */
+/* To `dest` on PE `pe`, from local `source`. */
 static inline void copy_to(double *dest, const double *source, size_t n, int pe)
 {
     shmem_double_put(dest, source, n, pe);
 }
 
-/* To `dest` here, from `source` on PE `pe`. */
+/* To local `dest`, from `source` on PE `pe`. */
 static inline void copy_from(double *dest, const double *source, size_t n, int pe)
 {
     shmem_double_get(dest, source, n, pe);
 }
 
-/* The n integers at `source` on PE `pe`, to read until the next barrier: copied to `room`, or
- * where they are. */
+/* Address of the n integers at `source` on PE `pe`, valid until the next barrier: a copy in `room`,
+ * or the remote integers themselves. */
 static inline const int *view_ints(int *room, const int *source, size_t n, int pe)
 {
     shmem_int_get(room, source, n, pe);

@@ -2,9 +2,9 @@
  *
  *     oshrun -n PES is-putget CLASS
  *
- * Ten times, all keys are ranked; before each time, two keys are changed. Written from the
- * description in NAS report RNR-94-007, "The NAS Parallel Benchmarks", section 2.3.6, and what
- * its successors say of the parallel programs. */
+ * All keys are ranked ten times; before each time, two keys are changed. Written from the
+ * description in NAS report RNR-94-007, "The NAS Parallel Benchmarks", section 2.3.6, and in its
+ * successors. */
 #include <shmem.h>
 
 #include "benchmark.h"
@@ -14,7 +14,7 @@
 #include "variant.h"
 #include "verify.h"
 
-/* What changes from one iteration to the next: keys that PE 0 has. */
+/* Changes two keys of PE 0, as each iteration does. */
 static void change_keys(Ranking *r, int iteration)
 {
     if (r->me == 0) {
@@ -30,7 +30,7 @@ int main(int argc, char **argv)
     Ranking r;
     ranking_start(&r, problem);
 
-    /* One iteration for nothing, so that all memory and code has been used. */
+    /* One iteration that is not timed: it touches all memory and code. */
     change_keys(&r, 1);
     ranking_run(&r);
 

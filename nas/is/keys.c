@@ -11,7 +11,7 @@
 
 enum { NUMBERS_OF_KEY = 4 };
 
-/* Unsigned products are right modulo 2^64, so also modulo 2^46. */
+/* Unsigned products are exact modulo 2^64, hence also modulo 2^46. */
 static uint64_t product(uint64_t a, uint64_t b)
 {
     return a * b & MODULUS_MASK;

@@ -1,11 +1,11 @@
-/* The problem classes of IS and the facts by which results are verified. */
+/* The problem classes of IS and the values that verify results. */
 #ifndef PROBLEM_H
 #define PROBLEM_H
 
 enum { ITERATIONS = 10, TESTS = 5, MOST_PES = 1024 };
 
-/* A key whose rank is known: that of keys[index] is rank + step * (iteration - since), because
- * each iteration adds a small key and takes a large one away. */
+/* A key of known rank: the rank of keys[index] is rank + step * (iteration - since), because each
+ * iteration adds a small key and removes a large one. */
 typedef struct {
     int index, rank, step, since;
 } Test;
@@ -18,7 +18,7 @@ typedef struct {
     Test tests[TESTS];
 } Problem;
 
-/* The classes that there are, for example "SW". */
+/* All classes, for example "SW". */
 const char *problem_classes(void);
 
 /* The problem of one of these classes. */

@@ -11,8 +11,8 @@
 #include "reduce.h"
 #include "send.h"
 
-/* Buckets are few enough for their lines to stay in the first-level cache while keys are sent,
- * and many enough for shares of keys that differ little from PE to PE. */
+/* Few enough buckets that their cache lines stay in the first-level cache while keys are sent, and
+ * enough that the shares of keys differ little between PEs. */
 enum { FEWEST_LOG2_BUCKETS = 8, MOST_LOG2_BUCKETS = 11, LOG2_BUCKETS_OF_PE = 6 };
 
 /* Every PE has a multiple of these. */
@@ -52,8 +52,8 @@ void ranking_start(Ranking *r, const Problem *problem)
                problem->most_pes, pes);
     int buckets = 1 << log2_buckets(problem, pes);
     size_t all_keys = (size_t)1 << problem->log2_keys, keys = all_keys / (size_t)pes;
-    /* A PE gets the buckets that begin in its share of the sorted keys. At most the last of them
-     * reaches beyond the share; the fullest has 8/3 times the mean number of keys. */
+    /* A PE gets the buckets that begin in its share of the sorted keys. Only the last of them can
+     * extend past the share; the fullest bucket has 8/3 times the mean number of keys. */
     size_t room = keys + 3 * all_keys / (size_t)buckets + 64;
 
     *r = (Ranking){.problem = problem, .me = me, .pes = pes, .keys = keys, .room = room,
@@ -67,12 +67,12 @@ void ranking_start(Ranking *r, const Problem *problem)
     r->start = private(((size_t)buckets + 1) * sizeof(int), "buckets");
     r->before = private((size_t)buckets * sizeof(int), "counts");
     r->row = private((size_t)buckets * sizeof(int), "counts");
-    r->place = private((size_t)buckets * sizeof(Place), "places");
+    r->place = private((size_t)buckets * sizeof(Slot), "places");
     r->rank = private(sizeof(int) << problem->log2_max_key, "ranks");
     keys_generate(r->key, (size_t)me * keys, keys, problem->log2_max_key);
 }
 
-/* Step 1. The keys that are tested travel with the counts. */
+/* Step 1. The test keys are summed together with the counts. */
 static void count_keys(Ranking *r)
 {
     const int *key = r->key;
@@ -137,7 +137,7 @@ static void plan(Ranking *r)
 static void send_keys(Ranking *r)
 {
     const int *key = r->key;
-    Place *place = r->place;
+    Slot *place = r->place;
     int shift = r->shift;
     for (const int *end = key + r->keys; key < end; key += KEYS_OF_LINE) {
         line_to_read((const char *)key + READ_AHEAD);

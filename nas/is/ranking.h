@@ -4,11 +4,11 @@
  * a PE's buckets are consecutive and hold about as many keys as any other's. One ranking is
  *
  *   1. count:  each PE counts its keys by bucket;
- *   2. plan:   a sum over all PEs gives the size of each bucket, thereby its owner; the counts
- *              of the PEs before this one tell where in the bucket this one's keys begin;
- *   3. send:   each key goes straight to its place on the owner, by a put or store of its own;
- *   4. rank:   the owner counts the keys of each bucket by value and sums up: the rank of a
- *              key is the number of smaller keys on all PEs.
+ *   2. plan:   a sum over all PEs gives the size and thereby the owner of each bucket; the counts
+ *              of the PEs before this one give the offset of its keys in the bucket;
+ *   3. send:   each key is written directly to its place on the owner, by a put or a store;
+ *   4. rank:   the owner counts the keys of each bucket by value and sums the counts: the rank of
+ *              a key is the number of smaller keys on all PEs.
  */
 #ifndef RANKING_H
 #define RANKING_H
@@ -17,8 +17,8 @@
 
 #include "problem.h"
 
-/* Where the next key of a bucket goes. */
-typedef struct Place Place;
+/* The place of the next key of a bucket. */
+typedef struct Slot Slot;
 
 typedef struct {
     const Problem *problem;
@@ -32,17 +32,17 @@ typedef struct {
     /* Symmetric. */
     int *key;              /* my part of the sequence */
     int *received;         /* keys of my buckets, bucket by bucket */
-    int *count, *total;    /* keys by bucket, mine and everyone's; then test keys */
+    int *count, *total;    /* keys by bucket, of this PE and of all; then test keys */
 
     /* Private. */
     int *start;            /* keys in the buckets before each; of all PEs */
     int *before;           /* keys of PEs before me, by bucket */
     int *row;              /* counts of another PE */
-    Place *place;          /* by bucket */
+    Slot *place;          /* by bucket */
     int *rank;             /* of each possible key of my buckets; see ranking_rank */
 } Ranking;
 
-/* Allocates and fills in the keys, or refuses. */
+/* Allocates memory and generates the keys; ends the job if there is not enough memory. */
 void ranking_start(Ranking *r, const Problem *problem);
 
 /* Ranks all keys. */

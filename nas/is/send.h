@@ -10,45 +10,45 @@
 
 #ifdef VARIANT_PUTGET
 
-struct Place {
-    int *next;       /* address here of what is at that place on `pe` */
-    ptrdiff_t ahead; /* from `next` to the line to ask for */
+struct Slot {
+    int *next;       /* local address of that place on `pe` */
+    ptrdiff_t ahead; /* from `next` to the line to prefetch */
     int pe;
-    char rest[12];   /* a power of two in all, so that an index needs no multiplication */
+    char rest[12];   /* makes the size a power of two: indexing needs no multiplication */
 };
 
 #else
 
-struct Place {
-    int *next; /* address here of PE `pe`'s memory */
+struct Slot {
+    int *next; /* local address of the memory of PE `pe` */
 };
 
 #endif
 
-typedef struct Place Place;
+typedef struct Slot Slot;
 
-/* Keys go to many places in turn, and each new line stops the stores for as long as it takes to
- * come, unless it is asked for while the one before it is filled. This is a hint, harmless where
- * the memory of the other PE is not mapped here. */
-static inline Place place_at(int *symmetric, int pe)
+/* Keys go to many places in turn. Each new cache line stalls the stores until it arrives, unless it
+ * is prefetched while the line before it is filled. The prefetch is a hint: it has no effect if the
+ * memory of the other PE is not mapped. */
+static inline Slot place_at(int *symmetric, int pe)
 {
     char *there = shmem_ptr(symmetric, pe);
 #ifdef VARIANT_PUTGET
     ptrdiff_t distance = there == NULL ? 0 : there - (char *)symmetric;
-    return (Place){.next = symmetric, .ahead = distance + LINE, .pe = pe};
+    return (Slot){.next = symmetric, .ahead = distance + LINE, .pe = pe};
 #else
-    return (Place){(int *)there};
+    return (Slot){(int *)there};
 #endif
 }
 
-/* `ask` for the next line: it is enough to do so for every other key. */
-static inline void send(Place *place, int key, int ask)
+/* `ask`: whether to prefetch the next line; every other key is enough. */
+static inline void send(Slot *place, int key, int ask)
 {
     int *next = place->next;
 #ifdef VARIANT_PUTGET
     int pe = place->pe;
     if (pe < 0 || pe >= MOST_PES)
-        __builtin_unreachable(); /* spares an inlined put the same arithmetic for every key */
+        __builtin_unreachable(); /* lets the compiler omit the same test of every inlined put */
     if (ask)
         line_to_write((char *)next + place->ahead);
     shmem_int_p(next, key, pe);

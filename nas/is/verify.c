@@ -21,7 +21,7 @@ int verify_tests(const Ranking *r, int iteration)
     return right;
 }
 
-/* A sum that any change of a key changes, but not their order. */
+/* A sum that depends on every key, but not on their order. */
 static long checksum(const int *key, size_t count)
 {
     uint64_t sum = 0;
@@ -32,7 +32,8 @@ static long checksum(const int *key, size_t count)
     return (long)sum;
 }
 
-/* Puts my received keys to their ranks; whether each rank was free and in my share. */
+/* Moves the received keys to their ranks; returns whether each rank was free and in this PE's
+ * share. */
 static bool place_keys(const Ranking *r, int *sorted, size_t count)
 {
     bool good = true;
@@ -58,7 +59,7 @@ bool verify_order(Ranking *r)
     long wrong = !place_keys(r, sorted, count);
     for (size_t i = 1; i < count; i++)
         wrong += sorted[i - 1] > sorted[i];
-    /* Buckets keep PEs apart: what is mine is above all of the PEs before me. */
+    /* By the order of buckets, the keys of this PE are larger than those of the PEs before it. */
     if (count > 0)
         wrong += sorted[0] >> r->shift < r->first || sorted[count - 1] >> r->shift >= r->end;
 

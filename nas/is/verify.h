@@ -6,10 +6,10 @@
 
 #include "ranking.h"
 
-/* How many of the test keys are mine and have the rank they should have in an iteration. */
+/* The number of test keys of this PE that have the correct rank in an iteration. */
 int verify_tests(const Ranking *r, int iteration);
 
-/* Whether the ranks put all keys of all PEs in order. Uses the ranks up. */
+/* Whether the ranks sort all keys of all PEs. Overwrites the ranks. */
 bool verify_order(Ranking *r);
 
 #endif

@@ -8,7 +8,7 @@
 
 #define SQRT_HALF 0.70710678118654752440
 
-/* What is known at a point. */
+/* The state at a point. */
 typedef struct {
     double specific, velocity[AXES], sound, kinetic;
 } Point;

@@ -1,5 +1,5 @@
-/* Blocks of lines. Those along x are computed from the right-hand side as they are taken, and
- * transposed; the change of basis that belongs to an axis comes with its lines. */
+/* Blocks of lines. Blocks along x are computed from the right-hand side while they are loaded, and
+ * transposed; loading also does the change of basis of the axis. */
 #include "block.h"
 
 #include "basis.h"
@@ -53,7 +53,7 @@ static inline void speeds_of(enum axis axis, const double *state, int n,
     }
 }
 
-/* Lines along x: several are computed along x, then turned. */
+/* Lines along x: several are computed along x, then transposed. */
 
 enum { TILE = 8, FIRST_SPEED = COMPONENTS, TILE_PARTS = COMPONENTS + 3 };
 typedef double Tile[TILE_PARTS][MOST_POINTS]; /* of one line; its speeds begin at point -1 */
@@ -107,7 +107,7 @@ static void load_x(const Block *b)
         int lines = b->lanes - lane < TILE ? b->lanes - lane : TILE;
         for (int t = 0; t < lines; t++)
             tile_fill(b, b->first + lane + t, tiles[t]);
-        if (lines == TILE) /* usual; compiled apart, with a known length */
+        if (lines == TILE) /* the usual case, compiled for a constant length */
             tile_turn(b, tiles, lane, TILE);
         else
             tile_turn(b, tiles, lane, lines);

@@ -1,8 +1,8 @@
-/* Blocks of neighbouring lines that are solved side by side: how they are taken from the fields
- * and given back.
+/* Blocks of neighbouring lines that are solved side by side: loading them from the fields and
+ * storing them back.
  *
- * Lines along x lie in planes of z, side by side along y; lines along y in planes of z, and lines
- * along z in planes of y, both side by side along x, as fields are stored. */
+ * Lines along x lie in planes of z, side by side along y; lines along y in planes of z, and
+ * lines along z in planes of y, both side by side along x, as fields are stored. */
 #ifndef BLOCK_H
 #define BLOCK_H
 
@@ -24,11 +24,11 @@ int groups_of(int cell, enum axis axis);
 /* The block at `plane` and `group`, with memory for its rows and speeds. */
 Block block_at(int cell, enum axis axis, int plane, int group, Row *rows, Speeds *speeds);
 
-/* Brings row n and the speeds of row n + 1; first `block_start`, then n = 0, 1, ... */
+/* Loads row n and the speeds of row n + 1; call `block_start` first, then n = 0, 1, ... */
 void block_start(const Block *block);
 void block_load(const Block *block, int n);
 
-/* Gives back row n, which holds unknowns; n = length - 1, ..., 0, then `block_finish`. */
+/* Stores row n, which holds unknowns, for n = length - 1, ..., 0; then call `block_finish`. */
 void block_store(const Block *block, int n);
 void block_finish(const Block *block);
 

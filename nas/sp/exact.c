@@ -47,8 +47,8 @@ static bool is_inner(const int point[AXES])
     return true;
 }
 
-/* Transfinite interpolation: what lies between opposite boundaries along each axis, combined
- * so that it agrees with all of them. */
+/* Transfinite interpolation: linear interpolations between opposite boundaries along each axis,
+ * combined so that the result agrees with all boundaries. */
 void start_solution(const int point[AXES], double u[COMPONENTS])
 {
     double at[AXES], between[AXES][COMPONENTS];

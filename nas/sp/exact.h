@@ -1,4 +1,4 @@
-/* The solution that the forcing term is made for, and the field that iterations start from. */
+/* The exact solution, which determines the forcing term, and the starting field. */
 #ifndef EXACT_H
 #define EXACT_H
 

@@ -5,10 +5,10 @@
 #include "flag.h"
 #include "variant.h"
 
-/* Where a face goes to, and which layers of points it is made of. */
+/* The destination of a face, and its layers of points. */
 typedef struct {
-    int pe, cell; /* that has the ghost points */
-    int from, to; /* first layer here, first layer there */
+    int pe, cell; /* owner of the ghost points */
+    int from, to; /* first layer on this PE, first layer on the other */
 } Face;
 
 static int face_at(Face *face, int c, enum axis axis, enum side side)
@@ -24,7 +24,7 @@ static int face_at(Face *face, int c, enum axis axis, enum side side)
     return 1;
 }
 
-/* A line of all components, `n` points from `from` to `to` there. */
+/* A line of all components: `n` points from local `from` to remote `to`. */
 static inline void send_line(double *to, const double *from, size_t n, int pe)
 {
     for (size_t m = 0; m < COMPONENTS; m++)
@@ -58,7 +58,7 @@ static void send_z(int c, const Face *face)
                       (size_t)count[X], face->pe);
 }
 
-/* What goes to the high side comes from the low side there. */
+/* Data sent to the high side arrive from the low side of the other cell. */
 void faces_send(long step)
 {
     static void (*const send[AXES])(int, const Face *) = {send_x, send_y, send_z};

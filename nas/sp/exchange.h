@@ -2,11 +2,11 @@
 #ifndef EXCHANGE_H
 #define EXCHANGE_H
 
-/* Sends the outer layers of all my cells straight to where they are ghost points, at the end of
- * a step, and tells the neighbours. */
+/* Sends the outer layers of all cells of this PE directly to the ghost points of the neighbours, at
+ * the end of a step, and sets their flags. */
 void faces_send(long step);
 
-/* Waits for the ghost points of all my cells. */
+/* Waits for the ghost points of all cells of this PE. */
 void faces_await(long step);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "partition.h"
 
-/* What follows from u at a point: the reciprocal of density, velocity, pressure, speed of sound,
+/* Values derived from u at a point: the reciprocal of density, velocity, pressure, speed of sound,
  * half of the squared velocity. */
 enum { SPECIFIC, VELOCITY, PRESSURE = VELOCITY + AXES, SOUND, KINETIC, QUANTITIES };
 
@@ -19,7 +19,7 @@ typedef struct {
     size_t inner;    /* in forcing and rhs; both are also the number of lines of a plane, and of
                         planes of a cell */
     double *u;       /* the solution */
-    double *state;   /* what follows from it */
+    double *state;   /* values derived from u */
     double *forcing; /* makes the exact solution stationary */
     double *rhs;     /* right-hand side, then change of u: between sweeps */
 } Fields;
@@ -29,7 +29,7 @@ extern Fields fields;
 /* Symmetric bytes that fields need. */
 size_t fields_size(void);
 
-/* Makes them; the partition must be there. */
+/* Allocates the fields; the partition must be set. */
 void fields_make(void);
 
 /* The first inner point of a line of a field with `n` components, with and without ghosts. */

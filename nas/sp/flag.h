@@ -1,9 +1,9 @@
-/* Point-to-point synchronisation: a flag counts the steps, or the batches of lines, whose data
- * have come.
+/* Point-to-point synchronisation: a flag counts the steps, or the batches of lines, whose data have
+ * arrived.
  *
- * Flags need no reset, and data never overtake readers: a PE starts a step with the ghost points
- * that all its neighbours sent at the end of the step before, after their last use of all that
- * the PE is going to overwrite. */
+ * Flags need no reset, and no data are overwritten before they are read: a PE starts a step
+ * after it has received the ghost points of all its neighbours, which send them at the end of
+ * the previous step, after their last use of the data that the PE overwrites. */
 #ifndef FLAG_H
 #define FLAG_H
 
@@ -19,15 +19,16 @@ typedef struct {
 size_t flags_size(void);
 void flags_make(void);
 
-/* Flags of mine: the ghost points that come from a side, and the data of a cell's lines that
- * come from the cell before (LOW) or after it (HIGH). */
+/* Flags of this PE: for the ghost points from a side, and for the data of a cell's lines from the
+ * cell before (LOW) or after it (HIGH). */
 Flag *flag_of_ghosts(enum axis axis, enum side side);
 Flag *flag_of_lines(int cell, enum axis axis, enum side side);
 
-/* All data that went to the PE before are there when it sees the flag at `count`. */
+/* Sets a flag of PE `pe` to `count`. The PE that reads this value also sees all data sent
+ * before. */
 void flag_raise(Flag *flag, long count, int pe);
 
-/* Waits until the flag is at `count` or beyond. */
+/* Waits until the flag is at least `count`. */
 void flag_await(Flag *flag, long count);
 
 #endif

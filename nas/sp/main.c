@@ -32,7 +32,7 @@ static void step(long number)
     faces_send(number);
 }
 
-/* Once through everything, so that memory is there, then back to the start. */
+/* One step that is not timed, which touches all memory; then the starting field again. */
 static void warm_up(void)
 {
     step(1);

@@ -1,9 +1,9 @@
-/* Multi-partition: which cells of the grid a PE has, and who has those next to them.
+/* Multi-partition: the cells of the grid that a PE owns, and the owners of the neighbouring cells.
  *
- * The grid is cut into q slices along each axis, thus into q^3 cells, for q^2 PEs. A PE has q
- * cells that lie on a diagonal: one in each slice of every axis. So a sweep along any axis, slice
- * by slice, has work for every PE at every stage. The neighbours in one direction of all of a PE's
- * cells belong to one PE. Only inner points are distributed, boundaries are ghost points. */
+ * The grid is cut into q slices along each axis, thus into q^3 cells, for q^2 PEs. A PE owns q
+ * cells on a diagonal: one in each slice of every axis. In a sweep along any axis, slice by
+ * slice, every PE therefore has work in every slice. The neighbours in one direction of all of a
+ * PE's cells belong to one PE. Only inner points are distributed, boundaries are ghost points. */
 #ifndef PARTITION_H
 #define PARTITION_H
 
@@ -23,22 +23,22 @@ typedef struct {
 typedef struct {
     int q;                       /* slices along an axis, cells of a PE */
     int widest;                  /* points of a slice, at most */
-    int neighbour[AXES][SIDES];  /* PE that has the cells beside mine */
+    int neighbour[AXES][SIDES];  /* PE that owns the neighbouring cells */
     Cell cells[MOST_CELLS];
 } Partition;
 
 extern Partition partition;
 
-/* Distributes the problem, or refuses the number of PEs. */
+/* Distributes the problem; ends the job if the number of PEs is not possible. */
 void partition_make(void);
 
 /* Points of a slice. */
 int slice_count(int slice);
 
-/* Number of my cell in a slice along an axis. */
+/* Number of this PE's cell in a slice along an axis. */
 int cell_in_slice(enum axis axis, int slice);
 
-/* Number, on its PE, of the cell beside one of mine. */
+/* Number, on its PE, of the neighbour of one of this PE's cells. */
 int cell_beside(int cell, enum axis axis, enum side side);
 
 #endif

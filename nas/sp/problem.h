@@ -7,7 +7,8 @@ enum axis { X, Y, Z, AXES };
 enum { MOST_POINTS = 162 };     /* along an axis, in the largest class */
 enum { STENCIL = 5 };           /* points of the dissipation operator: -2 to 2 */
 
-/* A class; residual and error are the root mean squares that a right program ends with. */
+/* A class; residual and error are the root mean squares after the last step of a correct
+ * program. */
 typedef struct {
     char class;
     int points; /* along each axis, boundaries included */
@@ -31,7 +32,7 @@ typedef struct {
     double normal_square;   /* of the squared normal velocity */
     double heat;            /* of energy per mass */
     double diffusion[AXES]; /* of second differences of all components */
-    double implicit_shear;  /* what viscosity adds to diffusion in the implicit factors */
+    double implicit_shear;  /* added to diffusion by viscosity in the implicit factors */
     double dissipation;     /* of fourth differences */
 } Scheme;
 

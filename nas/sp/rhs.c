@@ -1,7 +1,7 @@
 /* Right-hand side: central differences of the compressible Navier-Stokes equations, with
  * fourth-order dissipation; RNR-94-007, sections 3.3 and 3.4 of the simulated applications.
  *
- * Everything works on lines along x, one component at a time, so that loops vectorise. */
+ * All functions work on lines along x, one component at a time, so that loops vectorise. */
 #include "rhs.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ static void state_line_compute(double *restrict state, const double *restrict u,
 void state_plane(int cell, int k)
 {
     const int *count = partition.cells[cell].count;
-    int beside = k == -1 || k == count[Z]; /* edges are nobody's neighbours */
+    int beside = k == -1 || k == count[Z]; /* edges are not used by neighbours */
     for (int j = beside ? 0 : -1; j < count[Y] + !beside; j++)
         state_line_compute(state_line(cell, k, j), u_line(cell, k, j), count[X]);
 }
@@ -66,7 +66,7 @@ INLINED double second(const double *f, ptrdiff_t d)
     return f[d] - 2 * f[0] + f[-d];
 }
 
-/* What a line is among its neighbours along an axis. */
+/* Distances between neighbouring lines along an axis. */
 typedef struct {
     ptrdiff_t du, ds;     /* to the next point along the axis: in u, in state */
     const double *normal; /* velocity along the axis */
@@ -79,7 +79,7 @@ INLINED Along along_x(const Along a[AXES])
     return (Along){.du = 1, .ds = 1, .normal = a[X].normal, .stencil = a[X].stencil};
 }
 
-/* What an axis adds at point i to the right-hand side of density, of a momentum and of energy;
+/* The terms of an axis at point i of the right-hand side of density, of a momentum and of energy;
  * `own` is that component of u. */
 INLINED double of_density(const double *own, const double *momentum, const Along *a, int i)
 {
@@ -87,7 +87,7 @@ INLINED double of_density(const double *own, const double *momentum, const Along
          - scheme.central * (momentum[i + a->du] - momentum[i - a->du]);
 }
 
-/* Difference of what the flow carries, from the point before to the one after. */
+/* Difference of the convective flux between the point before and the point after. */
 INLINED double carried(const double *own, const Along *a, int i)
 {
     return own[i + a->du] * a->normal[i + a->ds] - own[i - a->du] * a->normal[i - a->ds];
@@ -158,7 +158,7 @@ static void set_energy(double *restrict out, const double *forcing, const double
                + of_energy(own, pressure, specific, kinetic, &z, i);
 }
 
-/* Along x, points next to a boundary were given the stencil of the others. */
+/* Along x, points next to a boundary were computed with the stencil of the inner points. */
 static void correct_ends(const Cell *cell, const double *u, const Stencil *inner, Line out)
 {
     for (int i = 0; i < cell->count[X]; i++) {
@@ -198,7 +198,7 @@ void right_hand_side(int c, int k, int j, Line out)
     correct_ends(cell, u, &a[X].stencil, out);
 }
 
-/* The forcing is what the right-hand side of the exact solution lacks to be zero. */
+/* The forcing makes the right-hand side of the exact solution zero. */
 static void forcing_of_cell(int c)
 {
     const int *count = partition.cells[c].count;

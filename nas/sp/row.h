@@ -2,8 +2,7 @@
  * for each eigenvalue (the normal velocity, and that plus and minus the speed of sound).
  *
  * Up to LANES neighbouring lines are solved side by side: row n holds the n-th unknowns of all of
- * them, so the loops go over lines, which do not depend on each other, and vectorise whatever
- * the axis. */
+ * them. Loops go over lines, which do not depend on each other, and vectorise for every axis. */
 #ifndef ROW_H
 #define ROW_H
 
@@ -26,7 +25,7 @@ typedef struct {
 
 enum { ROW_PARTS = sizeof(Row) / sizeof(double[LANES]) };
 
-/* What the matrices are made of, at the points of one row. */
+/* The values that determine the matrices, at the points of one row. */
 typedef struct {
     double convection[LANES], diffusion[LANES], sound[LANES];
 } Speeds;

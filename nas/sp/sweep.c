@@ -1,9 +1,10 @@
-/* Sweeps. Slice by slice, a PE eliminates the rows of its one cell there and hands the last two
- * rows on to whoever has the next cell; then unknowns come back, two rows of them, in the
- * opposite order. What is handed on goes to its place beside the rows of the other PE's cell.
+/* Sweeps. Slice by slice, a PE eliminates the rows of its cell in the slice and sends the last two
+ * rows to the owner of the next cell; then back-substitution visits the slices in the opposite
+ * order, and a PE sends the unknowns of its first two rows to the owner of the cell before. The
+ * data are written directly into the memory of the other PE's cell.
  *
- * Eliminated rows are kept for the way back. So that they stay in the cache meanwhile, only some
- * planes of lines, a batch, go through all slices and back at a time. */
+ * Eliminated rows are kept for back-substitution. They stay in the cache because only a batch of
+ * planes of lines goes through all slices and back at a time. */
 #include "sweep.h"
 
 #include "benchmark.h"
@@ -13,7 +14,7 @@
 #include "rhs.h"
 #include "variant.h"
 
-/* What a block needs of the cells before and after it. */
+/* The data of the cells before and after it that a block needs. */
 typedef struct {
     Row before[GHOSTS];   /* the last eliminated row, the one before */
     Vector after[GHOSTS]; /* unknowns of the first row, of the second */
@@ -24,7 +25,7 @@ static Row *kept;        /* [slice][plane of the batch][group][row] */
 static int batches;      /* of the planes of a cell */
 static const Beside end; /* beyond the boundaries: zero */
 
-enum { KEPT_BYTES = 1024 << 10 }; /* at most, if that is room for one plane */
+enum { KEPT_BYTES = 1024 << 10 }; /* upper limit, unless one plane needs more */
 
 static size_t groups(void)
 {
@@ -42,8 +43,8 @@ static size_t beside_size(void)
     return cells * AXES * blocks_of_cell() * sizeof(Beside);
 }
 
-/* Of one plane in all slices but the last, where the way back follows at once, block by block:
- * the rows of one block are enough there. */
+/* Rows of one plane in all slices but the last. In the last slice back-substitution follows at
+ * once, block by block: the rows of one block are enough. */
 static size_t kept_of_plane(void)
 {
     return (size_t)(partition.q - 1) * groups() * (size_t)partition.widest * sizeof(Row);
@@ -80,7 +81,7 @@ static int batch_start(int cell, enum axis axis, int batch)
     return planes_of(cell, axis) * batch / batches;
 }
 
-/* `plane` counts from the batch's first. */
+/* `plane` counts from the first of the batch. */
 static Row *rows_of(int slice, int plane, int group)
 {
     size_t block = (size_t)slice * planes_of_batch() * groups();
@@ -109,7 +110,7 @@ static inline void send_parts(void *to, const void *from, int parts, int lanes, 
         copy_to(there + p * LANES, here + p * LANES, (size_t)lanes, pe);
 }
 
-/* Hands the last two rows on. */
+/* Sends the last two rows to the next cell. */
 static void send_on(const Block *b)
 {
     Beside *there = beside_block(cell_beside(b->cell, b->axis, HIGH), b);
@@ -118,7 +119,7 @@ static void send_on(const Block *b)
                    partition.neighbour[b->axis][HIGH]);
 }
 
-/* Hands the unknowns of the first two rows back. */
+/* Sends the unknowns of the first two rows to the cell before. */
 static void send_back(const Block *b)
 {
     Beside *there = beside_block(cell_beside(b->cell, b->axis, LOW), b);
@@ -157,7 +158,7 @@ static void substitute(const Block *b)
         send_back(b);
 }
 
-/* State goes ahead of the lines along x, the first to use it. */
+/* Computes the state before the lines along x, which use it first. */
 static void state_ahead(int cell, int plane)
 {
     if (plane == 0) {
@@ -167,7 +168,7 @@ static void state_ahead(int cell, int plane)
     state_plane(cell, plane + 1);
 }
 
-/* One cell on the way to higher slices, and back if it is in the last. */
+/* Elimination in one cell, and back-substitution if it is in the last slice. */
 static void go_on(enum axis axis, int slice, int cell, int batch)
 {
     static Speeds speeds[MOST_POINTS];

@@ -6,7 +6,7 @@
 
 #include "problem.h"
 
-/* Symmetric bytes that sweeps need; their memory. */
+/* Symmetric bytes that sweeps need, and the allocation of their memory. */
 size_t sweeps_size(void);
 void sweeps_make(void);
 

@@ -57,7 +57,7 @@ static bool agree(const char *what, const double is[COMPONENTS], const double mu
         printf(" Comparison of RMS-norms of %s\n", what);
     for (int m = 0; m < COMPONENTS; m++) {
         double off = fabs((is[m] - must[m]) / must[m]);
-        bool agrees = off <= TOLERANCE; /* not so if it is not a number */
+        bool agrees = off <= TOLERANCE; /* false if it is not a number */
         good = good && agrees;
         if (shmem_my_pe() == 0)
             printf(" %s %2d%20.13E%20.13E%20.13E\n", agrees ? "        " : "FAILURE:", m + 1, is[m],

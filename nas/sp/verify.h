@@ -1,4 +1,4 @@
-/* Whether a run ended with the values that its class must end with. */
+/* Verification of the values after the last step. */
 #ifndef VERIFY_H
 #define VERIFY_H
 

@@ -1,6 +1,6 @@
 /* Latency of OpenSHMEM's atomic operations on long, and of C11's through shmem_ptr: on a counter
- * that no other PE uses, and of all PEs on one of PE 0. Those that fetch nothing are followed by
- * shmem_quiet. */
+ * that no other PE uses, and by all PEs on one counter of PE 0. shmem_quiet follows those that
+ * return no value. */
 #include <shmem.h>
 #include <stdatomic.h>
 
@@ -12,7 +12,7 @@ static bool reachable(const struct transfer *t)
     return shmem_ptr(t->dest, t->peer) != NULL;
 }
 
-/* Each operation in both forms: `call` and `ptr` give the old value, and then comes `then`. */
+/* Each operation in both forms: `call` and `ptr` return the old value; `then` follows. */
 #define FETCHING(name, call, ptr, then)                                       \
     static void name(const struct transfer *transfer, long repetitions)       \
     {                                                                         \
@@ -47,7 +47,7 @@ FETCHING(fetch, shmem_long_atomic_fetch(counter, t.peer), atomic_load(counter),
 FETCHING(swap, shmem_long_atomic_swap(counter, r, t.peer), atomic_exchange(counter, r),
          added += r - old)
 
-/* Each operation in both forms, followed by shmem_quiet; they have added `sum`, each or all. */
+/* Each operation in both forms, followed by shmem_quiet; `sum` is the total that they add. */
 #define NOT_FETCHING(name, call, ptr, sum)                                    \
     static void name(const struct transfer *transfer, long repetitions)       \
     {                                                                         \
@@ -75,7 +75,7 @@ NOT_FETCHING(add, shmem_long_atomic_add(counter, 1, t.peer), atomic_fetch_add(co
 NOT_FETCHING(set, shmem_long_atomic_set(counter, INITIAL + r + 1, t.peer),
              atomic_store(counter, INITIAL + r + 1), repetitions)
 
-/* Each tries to count up from what it saw last, and succeeds where no other came between. */
+/* Each tries to increment the value that it saw last; it fails if another PE changed the value. */
 static void compare_swap(const struct transfer *transfer, long repetitions)
 {
     const struct transfer t = *transfer;
@@ -113,16 +113,5 @@ static const struct operation operations[] = {
     OPERATION(set, set_data),
 };
 
-int main(int argc, char **argv)
-{
-    static const struct program program = {
-        .name = "atomics",
-        .what = "time of one atomic operation: between the PEs of a pair, and all PEs on PE 0",
-        .pairs = true,
-        .windows = true,
-        .least = 1,
-        .operations = operations,
-        .count = sizeof operations / sizeof *operations,
-    };
-    return program_run(&program, argc, argv);
-}
+PAIR_PROGRAM("atomics",
+             "time of one atomic operation: between the PEs of a pair, and all PEs on PE 0")

@@ -1,8 +1,8 @@
 /* Bandwidth and message rate of OpenSHMEM's one-sided operations, all pairs at once.
  *
- * A repetition is a window of operations on the same memory, or one pass over an array by p or g.
- * One shmem_quiet ends it where something may still be under way: not after blocking loads. For
- * the rate, messages go to neighbouring elements, each made on its own. */
+ * A repetition is a window of operations on the same memory, or one pass over an array by p or
+ * g. One shmem_quiet ends it unless all operations are blocking loads. For the rate, each
+ * message goes to another element of an array. */
 #include <shmem.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static void gather(long *restrict dest, const long *restrict source, size_t coun
 #define DEST ((long *)t.dest)
 #define LONGS (t.bytes / sizeof(long))
 
-/* Windows of `operation`, with the number `w`. */
+/* Windows of `operation`, which may use its index `w`. */
 #define WINDOWS(name, prepare, operation, finish)                       \
     static void name(const struct transfer *transfer, long repetitions) \
     {                                                                   \
@@ -60,7 +60,7 @@ WINDOWS(put_rate_ptr, TO_PEER, memcpy((long *)to + w, SOURCE + w, sizeof(long)),
 WINDOWS(p_rate, NOTHING, shmem_long_p(DEST + w, SOURCE[w], t.peer), shmem_quiet())
 WINDOWS(p_rate_ptr, TO_PEER, ((long *)to)[w] = SOURCE[w], shmem_quiet())
 
-/* Passes over arrays, in loops as programs have them: compilers may make of them what they can. */
+/* Passes over arrays, in ordinary loops, which compilers may optimise. */
 static void p(const struct transfer *transfer, long repetitions)
 {
     const struct transfer t = *transfer;
@@ -142,16 +142,5 @@ static const struct operation operations[] = {
     RATES(p),
 };
 
-int main(int argc, char **argv)
-{
-    static const struct program program = {
-        .name = "bandwidth",
-        .what = "bytes and messages per second of all pairs, from the first start to the last end",
-        .pairs = true,
-        .windows = true,
-        .least = 1,
-        .operations = operations,
-        .count = sizeof operations / sizeof *operations,
-    };
-    return program_run(&program, argc, argv);
-}
+PAIR_PROGRAM("bandwidth",
+             "bytes and messages per second of all pairs, from the first start to the last end")

@@ -1,10 +1,10 @@
-/* Collectives over all PEs as OpenSHMEM 1.4 has them: on the active set of all PEs, with work
- * arrays of the program's.
+/* Collectives over all PEs of OpenSHMEM 1.4: on the active set of all PEs, with work arrays of the
+ * program.
  *
- * An array may be given again once all PEs have left the call that had it before. After any n calls
- * in a row a PE has heard of every other one's entering a later call than the first of them, even
- * if they are broadcasts, whose root moves on (collective_data.h): n + 1 arrays in turn do. After
- * a reduction it has heard of all: two work arrays do. */
+ * An array may be used again when all PEs have left the call that used it before. After n calls
+ * in a row, a PE has received data that every other PE sent in a later call than the first of
+ * them, even in broadcasts, whose root changes from call to call (collective_data.h): n + 1
+ * arrays in turn are enough. A reduction receives data of all PEs: two work arrays are enough. */
 #ifndef CALLS_ACTIVE_SETS_H
 #define CALLS_ACTIVE_SETS_H
 

@@ -1,4 +1,4 @@
-/* Collectives over all PEs as OpenSHMEM 1.5 has them: on the team of the world. */
+/* Collectives over all PEs of OpenSHMEM 1.5: on the world team. */
 #ifndef CALLS_TEAMS_H
 #define CALLS_TEAMS_H
 
@@ -8,7 +8,7 @@
 
 static void prepare_calls(const struct transfer *t)
 {
-    (void)t; /* teams bring what they need */
+    (void)t; /* teams need no memory of the program */
 }
 
 static void call_broadcast(long *dest, const long *source, size_t count, int from)

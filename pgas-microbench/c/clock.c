@@ -14,8 +14,8 @@ double clock_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Linux gives each start of a kernel a random name, whose first part is enough here; 0 where
- * there is none. */
+/* The first part of the random identifier that Linux gives to each start of a kernel; 0 if there is
+ * none. */
 static double kernel(void)
 {
     unsigned name = 0;

@@ -4,10 +4,11 @@
 
 #include <stdbool.h>
 
-/* Seconds since some moment before the job. */
+/* Seconds since a fixed time before the job. */
 double clock_now(void);
 
-/* Whether all PEs count from the same moment: those of one running kernel do. Collective. */
+/* Whether the clocks of all PEs have the same zero, as they have under one running kernel.
+ * Collective. */
 bool clock_is_shared(void);
 
 #endif

@@ -5,13 +5,13 @@
 
 int root;
 
-/* Element i of what PE `from` has for PE `to`. */
+/* Element i of the data from PE `from` to PE `to`. */
 static long element(int from, int to, size_t i)
 {
     return ((long)from * 4099 + to) * 65537 + (long)i + 1;
 }
 
-/* Element i of a PE's array that is summed: so small that sums of any number of PEs are exact. */
+/* Element i of a PE's array that is summed: small enough for exact sums over any number of PEs. */
 static long addend(int pe, size_t i)
 {
     return (long)(pe % 4 + 1) * (long)(i % 13 + 1);
@@ -59,7 +59,7 @@ static bool check_nothing(const struct transfer *t, long repetitions)
     return true;
 }
 
-/* One array for all, its results `copies` arrays. */
+/* One source array; the result has `copies` arrays. */
 static void fill_common(const struct transfer *t, int copies)
 {
     long *source = (long *)t->source;
@@ -98,7 +98,7 @@ static void fill_alltoalls(const struct transfer *t)
     fill_parts(t, ALLTOALLS_STRIDE);
 }
 
-/* Part `part` of dest is what PE `from` had for PE `to`. */
+/* Whether part `part` of dest has the data from PE `from` to PE `to`. */
 static bool part_is(const struct transfer *t, int part, size_t stride, int from, int to)
 {
     const long *dest = (const long *)t->dest;
@@ -109,7 +109,7 @@ static bool part_is(const struct transfer *t, int part, size_t stride, int from,
     return true;
 }
 
-/* The root's own dest is left alone by OpenSHMEM up to 1.4, and MPI has none. */
+/* OpenSHMEM up to 1.4 does not write the root's dest, and MPI has none. */
 static bool check_broadcast(const struct transfer *t, long repetitions)
 {
     (void)repetitions;
@@ -193,7 +193,7 @@ static bool check_inscan(const struct transfer *t, long repetitions)
     return doubles_are_sums(t, t->me + 1);
 }
 
-/* MPI leaves the result of rank 0 undefined, OpenSHMEM has it 0. */
+/* The result on rank 0 is undefined in MPI and 0 in OpenSHMEM. */
 static bool check_exscan(const struct transfer *t, long repetitions)
 {
     (void)repetitions;

@@ -17,8 +17,8 @@ enum { ALLTOALLS_STRIDE = 2 };
 /* Most bytes of arrays of all PEs together: sizes that would need more are left out. */
 #define COLLECTIVE_MEMORY ((size_t)256 << 20)
 
-/* The root of a broadcast moves on by one PE from call to call, so that no PE can run ahead: in
- * the next call it needs what another one has. The kernel keeps here the root of its last call. */
+/* The root of a broadcast is the next PE in each call, so that no PE can run ahead: in the next
+ * call it waits for the data of another one. The kernel stores the root of its last call here. */
 extern int root;
 
 static inline int next_root(int pes)

@@ -70,15 +70,6 @@ static const struct operation operations[] = {
 #endif
 };
 
-int main(int argc, char **argv)
-{
-    static const struct program program = {
-        .name = "collectives",
-        .what = "time of one call; bytes: what each PE has (in alltoall, alltoalls: for each PE)",
-        .least = sizeof(long),
-        .memory = COLLECTIVE_MEMORY,
-        .operations = operations,
-        .count = sizeof operations / sizeof *operations,
-    };
-    return program_run(&program, argc, argv);
-}
+PROGRAM("collectives",
+        "time of one call; bytes: what each PE has (in alltoall, alltoalls: for each PE)",
+        .least = sizeof(long), .memory = COLLECTIVE_MEMORY)

@@ -1,6 +1,6 @@
-/* The job as the measuring code sees it: its PEs, a barrier, memory, and an exchange of figures.
- * One program links one implementation: job_shmem.c over OpenSHMEM or job_mpi.c over MPI. job_pe,
- * job_pes and job_library are local, all others are called by all PEs. */
+/* The job: its PEs, a barrier, memory, and an exchange of numbers. A program links one
+ * implementation: job_shmem.c over OpenSHMEM or job_mpi.c over MPI. job_pe, job_pes and job_library
+ * are local, all others are called by all PEs. */
 #ifndef JOB_H
 #define JOB_H
 
@@ -14,12 +14,12 @@ void job_library(char *text, size_t length); /* name and level, for a comment */
 void job_end(void);
 void job_barrier(void);
 
-/* Memory of the same size on every PE, aligned to pages: one that other PEs reach, and one that
- * collectives may work on. NULL, on all PEs, where there is not enough. */
+/* Memory of the same size on every PE, aligned to pages: for one-sided operations of other PEs, and
+ * for collectives. NULL on all PEs if there is not enough. */
 void *job_window(size_t bytes);
 void *job_buffer(size_t bytes);
 
-/* Gives every PE the `count` figures of each: those of PE i from all[i * count]. */
+/* Gathers the `count` numbers of each PE on all PEs: those of PE i begin at all[i * count]. */
 void job_share(const double *mine, size_t count, double *all);
 
 /* Ends the job with one line on standard error and status 1. */

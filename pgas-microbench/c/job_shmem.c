@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE = 4096, CHUNK = 64 /* figures of one PE in one round of the exchange */ };
+enum { PAGE = 4096, CHUNK = 64 /* numbers of one PE in one round of the exchange */ };
 
-static double *board; /* on PE 0: CHUNK figures of each PE */
+static double *gathered; /* on PE 0: CHUNK numbers of each PE */
 
 void job_start(int *argc, char ***argv)
 {
-    (void)argc, (void)argv; /* OpenSHMEM takes nothing from the command line */
+    (void)argc, (void)argv; /* OpenSHMEM does not read the command line */
     shmem_init();
-    board = shmem_malloc((size_t)shmem_n_pes() * CHUNK * sizeof *board);
-    if (board == NULL)
+    gathered = shmem_malloc((size_t)shmem_n_pes() * CHUNK * sizeof *gathered);
+    if (gathered == NULL)
         job_refuse("no memory for the figures of %d PEs in the symmetric heap", shmem_n_pes());
 }
 
@@ -64,15 +64,15 @@ void job_share(const double *mine, size_t count, double *all)
     size_t pes = (size_t)shmem_n_pes(), me = (size_t)shmem_my_pe();
     for (size_t done = 0; done < count; done += CHUNK) {
         size_t part = count - done < CHUNK ? count - done : CHUNK;
-        shmem_double_put(board + me * CHUNK, mine + done, part, 0);
+        shmem_double_put(gathered + me * CHUNK, mine + done, part, 0);
         shmem_barrier_all();
         for (size_t pe = 0; pe < pes; pe++)
-            shmem_double_get(all + pe * count + done, board + pe * CHUNK, part, 0);
-        shmem_barrier_all(); /* before the board is written again */
+            shmem_double_get(all + pe * count + done, gathered + pe * CHUNK, part, 0);
+        shmem_barrier_all(); /* before `gathered` is written again */
     }
 }
 
-/* The other PEs wait for PE 0 to end them, so that it has said why before that. */
+/* The other PEs wait until PE 0, which prints the reason first, ends the job. */
 _Noreturn void job_refuse(const char *format, ...)
 {
     fflush(stdout);

@@ -1,9 +1,9 @@
-/* Keeps the compiler from dropping, merging or moving out of a loop what is measured. */
+/* Prevents compilers from removing, merging or hoisting measured operations. */
 #ifndef KEEP_H
 #define KEEP_H
 
-/* The compiler must assume that all memory is read and written here: stores before it are made,
- * loads after it are made again. No instruction comes of it. */
+/* The compiler must assume that this statement reads and writes all memory: it emits the stores
+ * before it and repeats the loads after it. The statement itself has no instruction. */
 static inline void keep_memory(void)
 {
     __asm__ volatile("" : : : "memory");

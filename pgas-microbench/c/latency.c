@@ -1,9 +1,8 @@
 /* Latency of OpenSHMEM's one-sided operations between the PEs of pairs.
  *
- * What stores is complete at the other PE before the next begins: a put, p or iput, or the store
- * through shmem_ptr in its place, is followed by shmem_quiet. What loads is complete when its
- * routine returns. g is stricter: the element that one names is where the next one loads from, so
- * that a processor cannot overlap them. */
+ * A put, p or iput, or the store through shmem_ptr in its place, is complete at the other PE before
+ * the next one begins: shmem_quiet follows it. A get, g or iget is complete when it returns. Each g
+ * loads from the index that the previous g returned, so that a processor cannot overlap them. */
 #include <shmem.h>
 #include <string.h>
 
@@ -177,16 +176,5 @@ static const struct operation operations[] = {
     FORMS(iget, WORD_SIZES, iget_data),
 };
 
-int main(int argc, char **argv)
-{
-    static const struct program program = {
-        .name = "latency",
-        .what = "time of one operation between the PEs of a pair, stores with shmem_quiet",
-        .pairs = true,
-        .windows = true,
-        .least = 1,
-        .operations = operations,
-        .count = sizeof operations / sizeof *operations,
-    };
-    return program_run(&program, argc, argv);
-}
+PAIR_PROGRAM("latency",
+             "time of one operation between the PEs of a pair, stores with shmem_quiet")

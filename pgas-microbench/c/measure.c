@@ -1,7 +1,7 @@
 /* Times one point: an operation at a size.
  *
- * A sample is a number of repetitions, the same on all PEs, between two looks at the clock on each
- * PE, after a barrier. All PEs exchange their times and draw the same conclusions from them. */
+ * A sample is a number of repetitions, the same on all PEs, between two readings of the clock on
+ * each PE, after a barrier. All PEs exchange their times and compute the same results from them. */
 #include "measure.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 enum { TRIES = 2 };                        /* of a calibration step: a disturbed one is ignored */
 static const double SHORTEST = 20e-6;      /* seconds; the clock resolves a thousandth of it */
 static const double MOST_GROWTH = 100;     /* from one calibration step to the next */
-static const double INSTANT = 1e-9;        /* a run that the clock does not see took this long */
+static const double INSTANT = 1e-9;        /* time of a run below the resolution */
 
 struct run {
     double start, end;

@@ -1,4 +1,4 @@
-/* What is measured: an operation, in one form, at some sizes. */
+/* A measured operation, in one form. */
 #ifndef OPERATION_H
 #define OPERATION_H
 
@@ -14,11 +14,11 @@ enum quantity {
     RATE,         /* operations per second, likewise */
 };
 
-/* Who runs the operation. In pairs, PE i belongs with PE i + n/2; the lower one's time counts. */
+/* The PEs that run the operation. In pairs, PE i works with PE i + n/2; the time of PE i counts. */
 enum part { ORIGINS, BOTH, EVERYONE };
 
-/* One operation's view of memory, which is alike on all PEs. What runs it takes a copy, which
- * compilers keep in registers whatever is stored meanwhile. */
+/* The memory of an operation, the same on all PEs. Kernels copy this structure: compilers keep the
+ * copy in registers, whatever the kernel stores. */
 struct transfer {
     enum part part;
     int me, pes, peer; /* peer: the other one of the pair; for EVERYONE PE 0 */
@@ -28,8 +28,8 @@ struct transfer {
     int window; /* operations of one repetition */
 };
 
-/* Contents of the buffers: how much of each is used, what is there before, what must be there
- * after `repetitions`. `fill` and `check` run on all PEs and may be collective. */
+/* Contents of the buffers: the used size of each, the contents before the operation and after
+ * `repetitions`. `fill` and `check` run on all PEs and may be collective. */
 struct data {
     size_t (*source_bytes)(size_t bytes, int pes);
     size_t (*dest_bytes)(size_t bytes, int pes);

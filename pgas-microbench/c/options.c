@@ -36,7 +36,7 @@ struct options options_read(const char *program, size_t least, int argc, char **
         .most = DEFAULT_MOST,
         .factor = DEFAULT_FACTOR,
     };
-    opterr = 0; /* every PE reads the command line: one of them complains */
+    opterr = 0; /* every PE reads the command line, one of them prints errors */
     for (int c; (c = getopt(argc, argv, ":t:s:m:M:f:h")) != -1;) {
         switch (c) {
         case 't': o.seconds = 1e-3 * (double)number(program, c, 1, MOST_MILLISECONDS); break;

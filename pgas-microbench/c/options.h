@@ -12,18 +12,18 @@ struct options {
     int samples;                /* -s */
     size_t least, most, factor; /* -m, -M, -f: sizes in bytes */
     bool help;                  /* -h */
-    char **names;               /* operations that are wanted; all if there is none */
+    char **names;               /* the operations to measure; if there are none, all */
     int name_count;
 };
 
-/* Reads the command line of a program whose sizes begin at `least` unless it says otherwise.
- * Ends the job if something is wrong with it. */
+/* Reads the command line of a program whose default for -m is `least`. Ends the job if the command
+ * line is wrong. */
 struct options options_read(const char *program, size_t least, int argc, char **argv);
 
 /* Prints the options for -h. */
 void options_explain(const char *program, size_t least);
 
-/* Whether an operation is wanted. */
+/* Whether an operation is to be measured. */
 bool options_want(const struct options *options, const char *operation);
 
 #endif

@@ -5,7 +5,7 @@
 
 long ring_place;
 
-/* Differs from PE to PE, and from each element to its neighbours near and far. */
+/* Differs between PEs and between elements of the same array. */
 static unsigned char pattern(int pe, size_t i)
 {
     return (unsigned char)((size_t)pe * 37 + i * 11 + i / 253 + 1);
@@ -63,7 +63,7 @@ static bool arrived(const struct transfer *t, size_t to, size_t from)
     return true;
 }
 
-/* The gaps between the elements are as they were. */
+/* Whether the gaps between the elements are unchanged. */
 static bool gaps_untouched(const struct transfer *t)
 {
     const long *dest = (const long *)t->dest;

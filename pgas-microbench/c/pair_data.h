@@ -11,8 +11,8 @@ extern const struct data ring_data;            /* elements that name each other:
 
 enum { STRIDE = 2 };
 
-/* For loads of which each needs the result of the one before: element i of this many holds
- * (i + 1) % RING. The kernel leaves in `ring_place` where it got to, and starts at 0. */
+/* For loads that depend on the load before: element i of RING elements holds (i + 1) % RING. The
+ * kernel starts at 0 and stores the last index in `ring_place`. */
 enum { RING = 4 };
 extern long ring_place;
 

@@ -46,7 +46,7 @@ static bool fits(const struct program *p, const struct operation *o, size_t byte
     return p->memory == 0 || both <= p->memory / (size_t)pes;
 }
 
-/* Buffers for the largest size of every operation that is wanted. */
+/* Allocates buffers for the largest sizes of all operations to measure. */
 static void allocate(const struct program *p, const struct options *options, struct transfer *t)
 {
     size_t source = 1, dest = 1, list[MOST_SIZES];
@@ -68,7 +68,7 @@ static void allocate(const struct program *p, const struct options *options, str
                    "smaller)", p->name, source, dest);
 }
 
-/* Whether something holds on all PEs. */
+/* Whether `here` is true on all PEs. */
 static bool everywhere(bool here)
 {
     int pes = job_pes();
@@ -83,11 +83,11 @@ static bool everywhere(bool here)
     return everywhere;
 }
 
-/* Runs the operation a few times, which warms it up, and looks at the data. */
+/* Runs the operation a few times, which warms up caches, and checks the data. */
 static void verify(const struct program *p, const struct operation *o, const struct transfer *t)
 {
     enum { REPETITIONS = 3 };
-    /* More than one collective at once may lawfully write what others have yet to read. */
+    /* A second collective may write data of the first one that other PEs have not read yet. */
     long repetitions = o->quantity == CALL_LATENCY ? 1 : REPETITIONS;
     o->data->fill(t);
     job_barrier();

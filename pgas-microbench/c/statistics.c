@@ -1,4 +1,4 @@
-/* What is told about samples. */
+/* Median and percentiles of samples. */
 #include "statistics.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Data of atomic operations: one counter on each PE, and what each PE did to the others'. */
+/* Data of atomic operations: one counter on each PE, and the effect of each PE on another one's. */
 #include "tally.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static void fill(const struct transfer *t)
     tally = (struct tally){0, 0};
 }
 
-/* What the PEs did that operate on this one's counter. */
+/* Sums the effects of the PEs that operate on this PE's counter. */
 struct total {
     double added, old;
     int operators;

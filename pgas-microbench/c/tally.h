@@ -1,4 +1,4 @@
-/* Data of atomic operations: one counter on each PE, and what each PE did to the others'. */
+/* Data of atomic operations: one counter on each PE, and the effect of each PE on another one's. */
 #ifndef TALLY_H
 #define TALLY_H
 
@@ -6,14 +6,14 @@
 
 enum { INITIAL = 7, STEP = 3 }; /* the counter's first value; what fetch_add adds */
 
-/* A kernel leaves here what it did. */
+/* The effect of a kernel, which stores it here. */
 extern struct tally {
-    long added; /* the counter is INITIAL plus the sum of this over the PEs that meant it */
-    long old;   /* sum of the values that it was given, each less INITIAL */
+    long added; /* the counter is INITIAL plus the sum of this over the PEs that operate on it */
+    long old;   /* sum of the returned values, each less INITIAL */
 } tally;
 
-/* All look at the counter's sum. With a step, each operation must also have seen a value of its
- * own: INITIAL, INITIAL + step, and so on. */
+/* All check the sum of the counter. With a step, the operations must also have returned distinct
+ * values: INITIAL, INITIAL + step, and so on. */
 extern const struct data sum_data;      /* tally.added; for fetch it must be 0 */
 extern const struct data step_1_data;   /* tally.old */
 extern const struct data step_data;     /* tally.old, STEP */

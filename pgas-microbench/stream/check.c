@@ -1,5 +1,5 @@
-/* The results check of STREAM: all elements of an array are the same number, which the kernels
- * give when they are followed for one element. */
+/* The results check of STREAM: all elements of an array have the same value, which the kernels are
+ * repeated for on one element. */
 #include "check.h"
 
 #include <math.h>

@@ -6,14 +6,14 @@
 
 #include "workers.h"
 
-/* Values the arrays begin with. */
+/* Initial values of the arrays. */
 void check_fill(Arrays arrays, size_t n);
 
-/* The largest, over the three arrays, of the average error relative to what each element must be
+/* The largest average error of the three arrays, relative to the correct value of each element
  * after `repetitions` of the four kernels. */
 double check_error(Arrays arrays, size_t n, int repetitions);
 
-/* The error up to which a solution is valid, as STREAM has it for 8-byte numbers. */
+/* The largest error of a valid solution, by the rules of STREAM for 8-byte numbers. */
 #define CHECK_BOUND 1e-13
 
 #endif

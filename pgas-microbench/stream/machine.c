@@ -1,4 +1,4 @@
-/* Caches and memory of a node, as Linux tells them. */
+/* Caches and memory of a node, read from Linux. */
 #include "machine.h"
 
 #include <limits.h>
@@ -24,8 +24,8 @@ static bool read_line(char *line, int size, const char *format, ...)
     return good;
 }
 
-/* Bytes of the last cache on the way from a CPU to memory, if the CPU is the first of those that
- * share it. Its sizes are like "2048K". */
+/* Bytes of the last-level cache of a CPU, if the CPU is the first of those that share it. Sizes are
+ * written like "2048K". */
 static size_t cache_first_at(int cpu)
 {
     static const char folder[] = "/sys/devices/system/cpu/cpu%d/cache/index%d/%s";
@@ -54,14 +54,14 @@ size_t machine_cache(void)
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
     for (int cpu = 0; cpu < cpus; cpu++)
         bytes += cache_first_at(cpu);
-    if (bytes == 0) { /* no sysfs: one instance, as the C library knows it */
+    if (bytes == 0) { /* no sysfs: one instance, by the C library */
         long level3 = sysconf(_SC_LEVEL3_CACHE_SIZE), level2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
         bytes = level3 > 0 ? (size_t)level3 : level2 > 0 ? (size_t)level2 : 0;
     }
     return bytes;
 }
 
-/* What the container of this process may still use. */
+/* Memory that the container of this process may still use. */
 static size_t memory_of_container(void)
 {
     unsigned long long limit, used;

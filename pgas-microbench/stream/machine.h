@@ -1,4 +1,4 @@
-/* What STREAM needs to know of the machine. */
+/* Caches and memory of the node. */
 #ifndef MACHINE_H
 #define MACHINE_H
 
@@ -7,7 +7,7 @@
 /* Bytes of last-level cache of the node, all its instances together; 0: not known. */
 size_t machine_cache(void);
 
-/* Bytes of memory that programs can have without swapping, within the limit of a container. */
+/* Bytes of memory that are available without swapping, within the limit of a container. */
 size_t machine_memory(void);
 
 #endif

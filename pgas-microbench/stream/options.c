@@ -1,8 +1,8 @@
 /* Options of the STREAM programs.
  *
- * STREAM asks for arrays at least four times as large as all last-level caches together. Memory
- * that is shared with others, or caches as large as those of the servers that virtual machines
- * are cut from, can make that too much: the arrays then get half of the memory. */
+ * By the rules of STREAM, arrays are at least four times as large as all last-level caches
+ * together. That can be more than the memory of a virtual machine, which sees the whole cache of
+ * a large server: the arrays then get half of the memory. */
 #include "options.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 enum { ARRAYS = 3, CACHES = 4, LINE = 64 / sizeof(double) };
 #define MIB ((size_t)1 << 20)
 
-/* In place of a cache of unknown size. */
+/* Assumed size of an unknown cache. */
 #define CACHE_UNKNOWN (32 * MIB)
 
 #define USAGE "usage: [-n ELEMENTS] [--cap MIB] [--reduce-every REPETITIONS]"
@@ -37,7 +37,8 @@ size_t options_cache(const Options *options)
     return options->cache > 0 ? options->cache : CACHE_UNKNOWN;
 }
 
-/* What the rule asks for, if all arrays of all workers fit in `memory`, else what fits. */
+/* The elements that the rule requires, or as many as fit in `memory` with all arrays of all
+ * workers. */
 static size_t default_elements(const Options *options, size_t memory)
 {
     size_t share = sizeof(double) * (size_t)workers() * LINE;

@@ -10,13 +10,13 @@ typedef struct {
     size_t cache;       /* bytes of last-level cache of the node; 0: not known */
 } Options;
 
-/* Reads the arguments, or refuses. */
+/* Reads the arguments; ends the program if they are wrong. */
 Options options_read(int argc, char **argv);
 
-/* Bytes of last-level cache to reckon with. */
+/* Bytes of last-level cache that the rule is applied to. */
 size_t options_cache(const Options *options);
 
-/* Whether each array is, over all workers, as large as STREAM's rules ask for. */
+/* Whether each array is, over all workers, as large as the rules of STREAM require. */
 int options_follow_rule(const Options *options);
 
 #endif

@@ -1,4 +1,4 @@
-/* Kernels on arrays that are here or on the next PE. */
+/* Kernels on local arrays or on arrays of the next PE. */
 #include "sources.h"
 
 #if defined(VARIANT_LOCAL)
@@ -33,7 +33,7 @@ void sources_run(Kernel kernel, Operands o, size_t n)
 
 const char *const sources_name = "sources on the next PE, read by get";
 
-/* Elements that are got at a time: two blocks stay in the first-level cache. */
+/* Elements of one get: two blocks fit the first-level cache. */
 enum { BLOCK = 2048 };
 
 void sources_run(Kernel kernel, Operands o, size_t n)

@@ -3,7 +3,7 @@
  *     oshrun -n PES stream-local [-n ELEMENTS] [--cap MIB] [--reduce-every REPETITIONS]
  *
  * Written from STREAM's description and run rules (https://www.cs.virginia.edu/stream/ref.html).
- * The reduction over all PEs after each so many repetitions is that of Namashivayam et al.,
+ * The reduction over all PEs after every N-th repetition is that of Namashivayam et al.,
  * "Native Mode-Based Optimizations of Remote Memory Accesses in OpenSHMEM for Intel Xeon Phi". */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "workers.h"
 
 static Options options;
-static int status = EXIT_SUCCESS; /* all PEs, and all threads, come to the same */
+static int status = EXIT_SUCCESS; /* the same on all PEs and threads */
 
 static Operands operands(Kernel kernel, Arrays arrays)
 {
@@ -28,7 +28,7 @@ static Operands operands(Kernel kernel, Arrays arrays)
     }
 }
 
-/* Seconds from when all have come to when all have done. */
+/* Seconds from a barrier to the barrier after the work. */
 static double timed(Kernel kernel, Arrays mine, size_t n)
 {
     workers_barrier();
@@ -38,7 +38,7 @@ static double timed(Kernel kernel, Arrays mine, size_t n)
     return workers_clock() - begin;
 }
 
-/* Adds a's first elements up over all; all of them are the same on all. */
+/* Sums the first elements of `a` over all workers, whose elements are all the same. */
 static double timed_reduction(Arrays mine, size_t n, double *error)
 {
     workers_barrier();

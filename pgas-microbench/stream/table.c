@@ -11,7 +11,7 @@ typedef struct {
     int count;
 } Summary;
 
-/* Of what was measured, without the first repetition. */
+/* Statistics of all repetitions but the first. */
 static Summary summary(const double seconds[REPETITIONS])
 {
     Summary s = {0};

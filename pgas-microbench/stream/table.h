@@ -5,7 +5,7 @@
 #include "kernels.h"
 #include "options.h"
 
-/* Repetitions; the first one warms up and is left out. */
+/* Repetitions, of which the first is a warm-up and is not counted. */
 enum { REPETITIONS = 10 };
 
 /* Seconds of each repetition, of the slowest worker. */

@@ -1,7 +1,7 @@
-/* Those who share the work: PEs (workers_pes.c) or threads (workers_threads.c).
+/* Workers: PEs (workers_pes.c) or threads (workers_threads.c).
  *
  * Every function is called by all PEs; worker() and those after it also by all threads, from
- * within what workers_run runs. */
+ * the body of workers_run. */
 #ifndef WORKERS_H
 #define WORKERS_H
 
@@ -16,7 +16,7 @@ void workers_start(const char *program);
 _Noreturn void workers_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int workers(void);
 
-/* Three arrays of n doubles for each worker, or a refusal. */
+/* Allocates three arrays of n doubles for each worker; ends the program if there is no memory. */
 typedef struct {
     double *a, *b, *c;
 } Arrays;
@@ -25,7 +25,7 @@ Arrays workers_arrays(size_t n);
 /* Runs the body once by each worker, on its part of the arrays; frees them. */
 void workers_run(void (*body)(Arrays mine, size_t n), Arrays arrays, size_t n);
 
-/* Ends the program with this status, which all PEs give. */
+/* Ends the program with this status, which is the same on all PEs. */
 int workers_end(int status);
 
 int worker(void);

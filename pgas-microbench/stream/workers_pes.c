@@ -1,4 +1,4 @@
-/* PEs that share the work, and their arrays in the symmetric heap. */
+/* Workers are PEs, with arrays in the symmetric heap. */
 #include "workers.h"
 
 #include <shmem.h>

@@ -1,4 +1,4 @@
-/* Threads of OpenMP that share the work, each with its part of arrays from malloc. */
+/* Workers are threads of OpenMP, with arrays from malloc. */
 #include "workers.h"
 
 #include <omp.h>
@@ -32,7 +32,8 @@ int workers(void)
     return omp_get_max_threads();
 }
 
-/* Untouched: each thread is the first to write to its part, which then lies near it. */
+/* Not initialised: each thread writes to its part first, which places it on the NUMA node of the
+     * thread. */
 Arrays workers_arrays(size_t n)
 {
     size_t bytes = (size_t)workers() * n * sizeof(double);

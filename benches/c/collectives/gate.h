@@ -1,5 +1,5 @@
-/* Processes wait here for their next order, asleep and outside of the measured library, so that a
- * job costs nothing while another one is measured. PE 0 reads the orders from standard input:
+/* The wait for the next order: processes sleep outside of the measured library, so that a job uses
+ * no core while another one is measured. PE 0 reads the orders from standard input:
  *
  *     OPERATION BYTES WARM_UP CALLS CHECK */
 #ifndef GATE_H
@@ -32,8 +32,8 @@ static struct gate {
     struct order order;
 } *gate;
 
-/* Opens the gate that is in the file `path`, which was made of zeros. From then on this process
- * ends with its parent: nobody would wake it. */
+/* Maps the gate in the file `path`, which contains zeros. From then on this process ends with its
+ * parent, because no other process wakes it. */
 static inline void gate_open(const char *path)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -67,7 +67,7 @@ static inline int gate_pass(int me, struct order *order)
     return order->operation[0] != '\0';
 }
 
-/* Says that this PE is done; on PE 0 waits until all are. */
+/* Reports that this PE has carried out the order; PE 0 waits for all. */
 static inline void gate_done(int me, int pes)
 {
     __atomic_add_fetch(&gate->done, 1, __ATOMIC_ACQ_REL);

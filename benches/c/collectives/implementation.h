@@ -1,4 +1,4 @@
-/* What each implementation has to tell of itself to be measured. */
+/* The functions that each implementation defines to be measured. */
 #ifndef IMPLEMENTATION_H
 #define IMPLEMENTATION_H
 
@@ -6,12 +6,12 @@
 
 enum { LARGEST = 8 << 20 }; /* bytes of the largest array that is reduced */
 
-/* What the elements of dest are after an operation: the number of an element times a weight. */
+/* The elements of dest after an operation: the index of an element times a weight. */
 enum result {
     NOTHING,      /* no data */
     SUM,          /* of all PEs' sources */
     PREFIX_SUM,   /* of the sources of PEs 0 to this one */
-    COPY_OF_ROOT, /* the source of PE 0; on PE 0 its dest is not looked at */
+    COPY_OF_ROOT, /* the source of PE 0; the dest of PE 0 is not checked */
     ALL_SOURCES,  /* one after the other */
     ALL_BLOCKS,   /* each PE's block for this one */
 };
@@ -27,7 +27,7 @@ struct operation {
 static int me, pes;
 static double *source, *dest;
 
-/* Becomes a PE: sets `me` and `pes`. */
+/* Initialises the library and sets `me` and `pes`. */
 static void begin(int *argc, char ***argv);
 
 /* Memory that operations can use, the same on every PE. */

@@ -1,8 +1,8 @@
 /* Times collective operations of one implementation, called back to back.
  *
- * usage: PROGRAM BYTES GATE, with BYTES of source and of dest on each PE; orders are as in gate.h.
- * The answer to each is a line: nanoseconds per call, from PE 0's first until all PEs have done
- * their last. */
+ * usage: PROGRAM BYTES GATE, with BYTES of source and of dest on each PE; orders are as in
+ * gate.h. The answer to each is a line: nanoseconds per call, from the first call of PE 0 until
+ * all PEs have completed their last call. */
 #include IMPLEMENTATION
 #include "gate.h"
 #include <time.h>

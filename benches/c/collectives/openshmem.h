@@ -6,7 +6,8 @@ static long sync_words[2][_SHMEM_REDUCE_SYNC_SIZE + _SHMEM_COLLECT_SYNC_SIZE +
                           _SHMEM_BCAST_SYNC_SIZE + _SHMEM_ALLTOALL_SYNC_SIZE];
 static double work[2][LARGEST / sizeof(double) / 2 + 1 + _SHMEM_REDUCE_MIN_WRKDATA_SIZE];
 
-/* Calls take turns with two arrays, as the standard wants of calls without barrier between them. */
+/* Calls alternate between two arrays, which the standard requires without a barrier between
+ * them. */
 #define TURN() (turn ^= 1)
 #define WORLD 0, 0, pes
 

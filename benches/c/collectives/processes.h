@@ -1,5 +1,5 @@
-/* No implementation: processes that only let each other run, which is the limit where they
- * outnumber the cores. Each has its core, or its share of one. A first argument is their number. */
+/* No implementation: processes that only yield to each other, which is the limit if they outnumber
+ * the cores. Each is bound to a core. The first argument is their number. */
 #define _GNU_SOURCE
 #include "implementation.h"
 #include <sched.h>
@@ -16,7 +16,7 @@ static struct {
     _Alignas(LINE) long token;
 } *shared;
 
-/* Once for each process. */
+/* Forks the other processes. */
 static void yields(size_t n)
 {
     (void)n;
@@ -36,7 +36,7 @@ static void barrier(size_t n)
         sched_yield();
 }
 
-/* A token goes through all processes, in order. */
+/* Passes a token through all processes, in order. */
 static void ring(size_t n)
 {
     (void)n;
@@ -54,7 +54,7 @@ static const struct operation operations[] = {
     {NULL, NULL, NOTHING, 0},
 };
 
-/* Goes to one of the cores that this process may use, in turn. */
+/* Binds this process to one of its allowed cores, round robin. */
 static void take_core(void)
 {
     cpu_set_t all, one;

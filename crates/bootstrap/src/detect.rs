@@ -2,7 +2,7 @@
 //!
 //! Every process below a launcher inherits its variables, so inside of nested launchers the
 //! variables of several are set, and the inner launcher is the one to talk to. An open socket is
-//! not inherited that far: launchers close what they do not hand over. Hence
+//! not inherited that far: launchers close the descriptors that a process shall not have. Hence
 //!
 //! 1. PMI, if `PMI_FD` is an open socket;
 //! 2. PMIx, if a server left its variables;
@@ -128,8 +128,7 @@ fn is_socket(fd: RawFd) -> bool {
     if fd < 0 {
         return false;
     }
-    // SAFETY: fd is not negative, and is only asked for its type, which fails where no such
-    // descriptor is open.
+    // SAFETY: fd is not negative, and `fstat` fails where no such descriptor is open.
     let fd = unsafe { BorrowedFd::borrow_raw(fd) };
     fstat(fd).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_socket())
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// One line that says what is wrong and, where the user can do something, what.
+/// One line with the cause and, where there is one, the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -87,14 +87,14 @@ pub enum Error {
         /// PMIx's name of the status.
         status: String,
     },
-    /// A PMIx server gave another value than was asked for.
+    /// A PMIx server gave a value of another type than requested.
     #[error("{launcher} gives {given} for {key}")]
     PmixValue {
         /// The launcher.
         launcher: String,
         /// What it gave.
         given: String,
-        /// What was asked for.
+        /// The key requested.
         key: String,
     },
     /// A PMIx server refuses this process.
@@ -134,7 +134,7 @@ pub enum Error {
         /// The deadline.
         seconds: f32,
     },
-    /// A file by which nodes are told apart cannot be read.
+    /// A file that identifies the node cannot be read.
     #[error("cannot read {path}, by which processes of one node know each other: {error}")]
     NoIdentity {
         /// The file.

@@ -25,7 +25,7 @@ struct Header {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Identity {
     host: String,
-    /// Random, made by the kernel when it starts: tells hosts of the same name apart.
+    /// Random, made by the kernel when it starts: distinguishes hosts of the same name.
     boot: String,
     /// Device and inode of the network namespace, in which abstract sockets have their names:
     /// containers of one host that do not share it cannot pass each other descriptors.

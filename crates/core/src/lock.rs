@@ -28,7 +28,7 @@ impl Words {
 }
 
 /// PE 0's copy of a lock.
-enum Copy<'a> {
+enum LockWords<'a> {
     /// All PEs reach it by loads and stores, so that releasers can wake waiters.
     OneNode(&'a Words),
     /// Some PEs are on other nodes: no waiter can be woken, so waiters poll.
@@ -105,7 +105,7 @@ impl Polled<'_> {
     }
 }
 
-impl Copy<'_> {
+impl LockWords<'_> {
     /// Both halves at once.
     fn both(&self) -> u64 {
         match self {
@@ -151,16 +151,20 @@ impl Locks {
         self.note(|held| held.push((lock.addr(), thread::current().id())));
     }
 
-    fn locate<'a>(transport: &'a Transport, routine: &'static str, lock: *mut i64) -> Copy<'a> {
+    fn locate<'a>(
+        transport: &'a Transport,
+        routine: &'static str,
+        lock: *mut i64,
+    ) -> LockWords<'a> {
         let call = transport.internal_call(routine, 0);
         let location = transport.locate_atomic(&call, "lock", lock.cast(), size_of::<i64>());
         match (location, transport.internode()) {
             (Location::Local(words), None) => {
                 // SAFETY: a symmetric long, 8-byte aligned as C requires, used by these routines
                 // alone.
-                Copy::OneNode(unsafe { &*words.cast::<Words>() })
+                LockWords::OneNode(unsafe { &*words.cast::<Words>() })
             }
-            _ => Copy::SeveralNodes(Polled {
+            _ => LockWords::SeveralNodes(Polled {
                 transport,
                 call,
                 lock,
@@ -182,10 +186,10 @@ impl Locks {
         });
         let what = WaitReason::at(WaitKind::Lock, routine, lock.addr());
         match &copy {
-            Copy::OneNode(words) => {
+            LockWords::OneNode(words) => {
                 ticket::acquire(&words.next, &words.serving, || Waiter::new(what));
             }
-            Copy::SeveralNodes(polled) => polled.acquire(what),
+            LockWords::SeveralNodes(polled) => polled.acquire(what),
         }
         self.note_taken(lock);
     }
@@ -203,8 +207,8 @@ impl Locks {
         );
         transport.quiet_default();
         match Self::locate(transport, routine, lock) {
-            Copy::OneNode(words) => ticket::release(&words.next, &words.serving),
-            Copy::SeveralNodes(polled) => polled.serve_next(),
+            LockWords::OneNode(words) => ticket::release(&words.next, &words.serving),
+            LockWords::SeveralNodes(polled) => polled.serve_next(),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::transport::Transport;
 use crate::wait::{WaitReason, Waiter, signals};
 
 /// An integer type that PEs synchronise on.
-pub trait Word: Copy + PartialOrd + 'static {
+pub trait SyncVariable: Copy + PartialOrd + 'static {
     /// Reads a variable that others change, with acquire order.
     ///
     /// # Safety
@@ -24,10 +24,10 @@ pub trait Word: Copy + PartialOrd + 'static {
 
 macro_rules! words {
     ($($t:ty = $atomic:ty),*) => {$(
-        impl Word for $t {
+        impl SyncVariable for $t {
             #[inline]
             unsafe fn load(at: *const Self) -> Self {
-                // SAFETY: the caller's promise; the atomic has the same layout.
+                // SAFETY: the caller promises a valid, aligned variable; the atomic has the same layout.
                 unsafe { <$atomic>::from_ptr(at.cast_mut()) }.load(Ordering::Acquire)
             }
         }
@@ -112,7 +112,7 @@ impl<T: Copy> Values<T> {
     unsafe fn at(&self, i: usize) -> T {
         match self {
             Self::One(value) => *value,
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that `i` is within the array.
             Self::Each(values) => unsafe { *values.add(i) },
         }
     }
@@ -133,12 +133,12 @@ pub(crate) struct Set<T> {
     pub values: Values<T>,
 }
 
-impl<T: Word> Set<T> {
+impl<T: SyncVariable> Set<T> {
     /// # Safety
     /// `i < n`, and the arrays are valid.
     #[inline]
     unsafe fn included(&self, i: usize) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: i < n, for which the caller promises valid arrays.
         self.status.is_null() || unsafe { *self.status.add(i) } == 0
     }
 
@@ -146,7 +146,7 @@ impl<T: Word> Set<T> {
     /// `i < n`, and the arrays are valid.
     #[inline]
     unsafe fn holds(&self, i: usize) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: i < n, for which the caller promises valid arrays.
         unsafe { self.cmp.holds(T::load(self.vars.add(i)), self.values.at(i)) }
     }
 
@@ -155,7 +155,7 @@ impl<T: Word> Set<T> {
     /// # Safety
     /// The arrays are valid.
     pub(crate) unsafe fn is_empty(&self) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: i < n, for which the caller promises valid arrays.
         !(0..self.n).any(|i| unsafe { self.included(i) })
     }
 
@@ -164,7 +164,7 @@ impl<T: Word> Set<T> {
     /// # Safety
     /// The arrays are valid.
     pub(crate) unsafe fn any(&self, from: usize) -> Option<usize> {
-        // SAFETY: the caller's promise.
+        // SAFETY: i < n, for which the caller promises valid arrays.
         (0..self.n)
             .map(|i| (from + i) % self.n)
             .find(|i| unsafe { self.included(*i) && self.holds(*i) })
@@ -175,7 +175,7 @@ impl<T: Word> Set<T> {
     /// # Safety
     /// The arrays are valid.
     pub(crate) unsafe fn all(&self) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: i < n, for which the caller promises valid arrays.
         (0..self.n).all(|i| unsafe { !self.included(i) || self.holds(i) })
     }
 
@@ -186,7 +186,7 @@ impl<T: Word> Set<T> {
     pub(crate) unsafe fn some(&self, indices: *mut usize) -> usize {
         let mut found = 0;
         for i in 0..self.n {
-            // SAFETY: the caller's promise; found <= i < n.
+            // SAFETY: i < n, for which the caller promises valid arrays; found <= i.
             unsafe {
                 if self.included(i) && self.holds(i) {
                     *indices.add(found) = i;

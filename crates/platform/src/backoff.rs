@@ -48,7 +48,7 @@ impl Spins {
 ///
 /// | phase | ends | [node](Limits::node) | [internode](Limits::internode) | [completion](Limits::completion) | [variable](Limits::VARIABLE) |
 /// |---|---|---|---|---|---|
-/// | polls in a row | after `polls` | `SHMEM_SPINS`, or 2,000; 20 if PEs outnumber cores | as node, at most 500 | – | as node |
+/// | polls in a row | after `polls` | `SHMEM_SPIN`, or 2,000; 20 if PEs outnumber cores | as node, at most 500 | – | as node |
 /// | polls, with a look at the clock at every `stride`th | after `poll_time` | – | – | `Config::spin` (50 µs) | – |
 /// | polls, with an offer of the core at every `stride`th | after `offer_time` | – | 3 ms at first; 20 ms, or 300 µs if little comes, after a sleep | 2 ms; 100 µs if another thread took the core | – |
 /// | the core is given up between polls | after `yields` | 0; 4 to 64 if PEs outnumber cores | as node | – | 256 |

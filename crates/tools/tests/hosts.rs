@@ -1,5 +1,5 @@
 //! `oshrun` on several hosts: which launcher it becomes, with what command line and environment.
-//! The launchers are scripts that tell how they were called.
+//! The launchers are scripts that print how they were called.
 
 mod support;
 
@@ -11,7 +11,7 @@ use std::process::Command;
 use support::{executable, oshrun, run};
 use tempfile::TempDir;
 
-/// Says how it was called, by words in brackets; as `srun` and `mpirun` it answers questions.
+/// Prints how it was called, by words in brackets; answers the queries to `srun` and `mpirun`.
 const FAKE: &str = r#"#!/bin/sh
 case "$1" in
   --version) echo "mpirun (Open MPI) $OPENMPI_VERSION"; exit 0 ;;

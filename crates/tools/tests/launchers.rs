@@ -1,5 +1,5 @@
 //! `oshrun` on several hosts by the launchers that are installed: they start processes on hosts
-//! that are all this one, by an agent that takes the place of ssh.
+//! that are all this one, by an agent in place of ssh.
 
 mod support;
 
@@ -7,7 +7,7 @@ use std::env;
 
 use support::{Ended, Job, executable, oshrun};
 
-/// Takes the place of ssh: the processes find out on which host they were to be.
+/// In place of ssh: sets the host on which a process would run in a variable.
 const AGENT: &str = r#"#!/bin/sh
 while :; do case "$1" in -*) shift ;; *) break ;; esac; done
 ON_HOST=$1; shift
@@ -32,7 +32,7 @@ fn real(launcher: &str, program: &str, script: &str, options: &str) -> Option<En
         .env("SHMEM_GREETING", "hello")
         .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
         .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-    // A launcher's daemons on other hosts end when they see that it has.
+    // A launcher's daemons on other hosts end some time after the launcher.
     Some(Job::start(&mut command, "").wait_for_all())
 }
 

@@ -170,7 +170,7 @@ fn refusals() {
         );
         assert!(
             start.elapsed() < Duration::from_secs(20),
-            "told before measuring"
+            "reported before measuring"
         );
     }
 }
@@ -190,7 +190,7 @@ fn leaves_nothing_behind_when_it_is_killed() {
     let mut command = oshtune(&["--time", "50", "--pes", "2", "--output"]);
     command.arg(text("tuning.toml"));
     let mut job = Job::start(&mut command, "");
-    // The launcher, its keeper and a PE at least.
+    // The launcher, its supervisor and a PE at least.
     let pid = job.pid();
     job.wait_until(|| descendants(pid) >= 3);
     job.signal(libc::SIGKILL);

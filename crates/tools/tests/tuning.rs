@@ -15,10 +15,10 @@ fn greet(file: &Path) -> Ended {
 }
 
 #[test]
-fn useless_files_are_told_and_ignored() {
+fn useless_files_are_reported_and_ignored() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("t.toml");
-    let told = |why: &str| {
+    let reports = |why: &str| {
         let ended = greet(&path);
         assert_eq!(ended.code, Some(0), "{ended:?}");
         assert_eq!(ended.stdout, "hello\nhello\n");
@@ -26,18 +26,18 @@ fn useless_files_are_told_and_ignored() {
         assert!(ended.stderr.starts_with(&line), "{}", ended.stderr);
         assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
     };
-    told("cannot read it: No such file");
+    reports("cannot read it: No such file");
     fs::write(&path, "version = 7\n").unwrap();
-    told("it has version 7 of the format");
+    reports("it has version 7 of the format");
     fs::write(&path, [0, 1, 2, 255]).unwrap();
-    told("it is damaged: ");
+    reports("it is damaged: ");
     let other = "version = 1\nmade_by = \"me\"\npes = []\n\
                  [machine]\nprocessor = \"Z80\"\ncores = 1\n\
                  [parameters]\nalpha = 1.0\nbeta = 1.0\ngamma = 1.0\nsigma = 1.0\nstreams = 1.0\nmemory = 1.0\ncache = 1.0\n";
     fs::write(&path, other).unwrap();
-    told("it is for 1 core of Z80, this is ");
+    reports("it is for 1 core of Z80, this is ");
     fs::write(&path, &other[..other.len() - 15]).unwrap();
-    told("it is damaged: ");
+    reports("it is damaged: ");
 }
 
 #[test]

@@ -34,7 +34,7 @@ impl Choices {
         Collective::ALL.into_iter().map(force)
     }
 
-    /// A name for tests: the choices for reductions and barriers tell one from another.
+    /// A name for tests: choices differ in those for reductions or barriers.
     pub fn name(self, pes: usize) -> String {
         let [reduce, barrier] = [Collective::Reduce, Collective::Barrier].map(|c| self.of(c, pes));
         format!("{reduce}+{barrier}")

@@ -99,7 +99,7 @@ pub struct Build {
 }
 
 impl Build {
-    /// A build of one source file; the language is told by its suffix.
+    /// A build of one source file; its suffix determines the language.
     pub fn new(source: &str, compiler: Compiler) -> Self {
         let language = if source.ends_with(".cpp") {
             Language::Cxx

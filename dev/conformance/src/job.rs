@@ -263,7 +263,7 @@ impl Drop for Running {
     }
 }
 
-/// The exit code, or 128 plus the signal, as a shell tells it.
+/// The exit code, or 128 plus the signal number, as shells report it.
 pub fn shell_status(status: ExitStatus) -> i32 {
     status
         .code()

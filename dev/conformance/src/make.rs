@@ -46,7 +46,7 @@ pub fn make_with(
     command
         .arg("-C")
         .arg(workspace().join(folder))
-        // Whatever is there may have been made with other headers.
+        // Existing programs may have been built with other headers.
         .arg("-B")
         .args(goals)
         .arg(format!("{variable}={}", wrapper.display()))

@@ -26,7 +26,7 @@ pub fn refusal<'a>(outcome: &'a Outcome, program: &str, words: &[&str]) -> Resul
 }
 
 /// A job of `program` is refused where the symmetric heap is `small`; with the size that the
-/// refusal tells to set it runs.
+/// error message names, the job runs.
 pub fn heap_refusal(s: &Setting, job: Job, program: &str, small: &str) -> Result<()> {
     let limited = job.clone().env("SHMEM_SYMMETRIC_SIZE", small);
     let outcome = limited.run(&s.prefix, &s.scratch)?;

@@ -24,7 +24,7 @@ const PROGRAMS: &[&str] = &[
     "threads.c",
 ];
 
-/// Ways of linking, by what the linker and compiler are told.
+/// Ways of linking, with the flags of compiler and linker.
 const LINKINGS: &[(&str, &[&str])] = &[
     ("no-pie", &["-no-pie", "-fno-pie"]),
     ("static", &["-static"]),

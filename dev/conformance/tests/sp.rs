@@ -1,4 +1,4 @@
-//! SP of `nas/`: verified at square numbers of PEs, whoever is late; and one line for what it
+//! SP of `nas/`: verified at square numbers of PEs, also where some are late; and one line for what it
 //! cannot do.
 
 use std::path::PathBuf;
@@ -181,8 +181,8 @@ fn under_open_mpi(s: &Setting, variant: Variant) -> Result<()> {
     reported(&outcome, S, variant, 4)
 }
 
-/// Nothing is overwritten before its last use, and nothing used before it is there, whoever
-/// waits for whom.
+/// Nothing is overwritten before its last use, and nothing used before it is there, whichever PE
+/// is late.
 fn late(s: &Setting, variant: Variant) -> Result<()> {
     let tool = tool(&s.cache, &format!("delaying-{}", variant.0), DELAYING_TOOL)?;
     for pes in [4, 9] {

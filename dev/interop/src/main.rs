@@ -50,7 +50,8 @@ fn memory_of_rust(world: &World) -> Result<(), Error> {
     }
     let source = source.into_raw();
     let dest = world.alloc::<i64>(N)?.into_raw();
-    // SAFETY: arrays of N elements, which no PE touches between the two collective steps but so.
+    // SAFETY: both arrays have N elements; between the two collective steps no PE accesses them but by
+    // `part_shift`.
     let dest = unsafe {
         part::part_shift(dest.local().as_ptr(), source.local().as_ptr(), N);
         dest.into_inner()
@@ -63,7 +64,8 @@ fn memory_of_rust(world: &World) -> Result<(), Error> {
     );
 
     let dest = dest.into_raw();
-    // SAFETY: as above.
+    // SAFETY: both arrays have N elements; between the two collective steps no PE accesses them but by
+    // `part_sum`.
     let dest = unsafe {
         let status = part::part_sum(dest.local().as_ptr(), source.local().as_ptr(), N);
         assert_eq!(status, 0);
@@ -78,7 +80,8 @@ fn memory_of_rust(world: &World) -> Result<(), Error> {
     let counter = world.alloc::<i64>(1)?.into_raw();
     let first = world.pe(0)?;
     let there = counter.remote(first).expect("all PEs are on this node");
-    // SAFETY: only atomic operations use the counter, of Rust here and of C there.
+    // SAFETY: `there` is a mapped, aligned i64; PEs access it by atomic operations only, Rust here and
+    // C in `part_count`.
     unsafe {
         let in_rust = AtomicI64::from_ptr(there.as_ptr());
         for _ in 0..TIMES {
@@ -86,7 +89,7 @@ fn memory_of_rust(world: &World) -> Result<(), Error> {
             part::part_count(counter.local().as_ptr(), 1, number(first));
         }
     }
-    // SAFETY: nothing of the above is left on any PE.
+    // SAFETY: the step is collective, and no PE keeps a pointer to the counter.
     let counter = unsafe { counter.into_inner() };
     if me == first {
         assert_eq!(counter[0], (2 * TIMES * world.n_pes()) as i64);
@@ -98,21 +101,21 @@ fn memory_of_rust(world: &World) -> Result<(), Error> {
 fn memory_of_c(world: &World) -> Result<(), Error> {
     const N: usize = 10;
     let me = world.my_pe();
-    // SAFETY: called by all PEs.
+    // SAFETY: all PEs call it, as shmem_calloc demands.
     let memory = unsafe { part::part_alloc(N) };
     assert!(!memory.is_null());
-    // SAFETY: N elements, zero; the others read them after the barrier only.
+    // SAFETY: `memory` has N elements, which are zero; other PEs read them after the barrier only.
     unsafe { slice::from_raw_parts_mut(memory, N) }.fill(me.number() as c_long);
     world.barrier();
     let next = me.next();
     for i in 0..N {
-        // SAFETY: an element of symmetric memory that nobody writes now.
+        // SAFETY: `memory` has N elements, and no PE writes them between these barriers.
         let got = unsafe { part::part_get(memory.add(i), number(next)) };
         assert_eq!(got, next.number() as c_long);
     }
     // Both allocate from the same heap.
     let between = world.alloc::<c_long>(N)?;
-    // SAFETY: by all PEs; a barrier for all, after which nobody uses it.
+    // SAFETY: all PEs call it, as shmem_free demands, and no PE uses `memory` afterwards.
     unsafe { part::part_free(memory) };
     assert!(between.iter().all(|element| *element == 0));
     Ok(())
@@ -124,7 +127,7 @@ fn globals(world: &World) -> Result<(), Error> {
     let (me, n) = (world.my_pe(), world.n_pes() as i64);
     let (before, next) = (part::part_global(), number(me.next()));
     world.barrier();
-    // SAFETY: C adds atomically to variables that are symmetric.
+    // SAFETY: both variables are symmetric, and all PEs add to them atomically.
     unsafe {
         part::part_add_to_global(number(me).into(), next);
         part::part_count(IN_RUST.as_ptr(), 1, 0);
@@ -146,7 +149,7 @@ fn barriers(world: &World) -> Result<(), Error> {
     for i in 1..=50 {
         round.set(world.my_pe().next(), 0, i)?;
         if i % 2 == 0 {
-            // SAFETY: called by all PEs.
+            // SAFETY: the library is initialised, and all PEs call it.
             unsafe { part::part_barrier() };
         } else {
             world.barrier();
@@ -161,7 +164,7 @@ fn barriers(world: &World) -> Result<(), Error> {
 fn nested(world: &World) -> Result<(), Error> {
     let array = world.alloc::<u64>(4)?;
     for _ in 0..3 {
-        // SAFETY: called by all PEs.
+        // SAFETY: all PEs call it, as shmem_init and shmem_finalize demand.
         assert_eq!(unsafe { part::part_by_itself() } as usize, world.n_pes());
     }
     assert!(array.iter().all(|element| *element == 0));
@@ -170,17 +173,17 @@ fn nested(world: &World) -> Result<(), Error> {
 
 /// A world within what C has initialised.
 fn c_first() -> Result<(), Error> {
-    // SAFETY: called by all PEs.
+    // SAFETY: all PEs call it, as shmem_init demands.
     unsafe { part::part_init() };
     println!("C's puts are {}", inlined());
-    // SAFETY: as above.
+    // SAFETY: all PEs call it, as shmem_calloc demands.
     let memory = unsafe { part::part_alloc(1) };
     for _ in 0..2 {
         let world = World::init()?;
         memory_of_rust(&world)?;
         globals_move(&world);
     }
-    // SAFETY: as above; C's memory outlives the worlds.
+    // SAFETY: `memory` is one element that C allocated, which outlives the worlds; all PEs call these.
     unsafe {
         assert_eq!(memory.read(), 0);
         part::part_free(memory);
@@ -194,7 +197,7 @@ fn c_first() -> Result<(), Error> {
 fn globals_move(world: &World) {
     let before = part::part_global();
     world.barrier();
-    // SAFETY: C adds atomically.
+    // SAFETY: the variable is symmetric, and all PEs add to it atomically.
     unsafe { part::part_add_to_global(1, 0) };
     world.barrier();
     let new = if world.my_pe().number() == 0 {

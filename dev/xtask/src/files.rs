@@ -14,7 +14,7 @@ pub(crate) const DATA: u32 = 0o644;
 /// A directory that files are installed into.
 ///
 /// A file takes its place by a rename, so that processes which run an older copy keep it, and
-/// nobody sees half a file.
+/// no process sees half a file.
 #[derive(Debug)]
 pub(crate) struct Tree {
     root: PathBuf,

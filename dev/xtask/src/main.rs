@@ -36,7 +36,7 @@ enum Task {
     Cluster(cluster::Options),
 }
 
-/// Environment variable that tells tests and benchmarks which installation to use.
+/// Environment variable that names the installation for tests and benchmarks.
 const PREFIX_VARIABLE: &str = "FERROSHMEM_PREFIX";
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! What tells other build systems about an installation: the files in `packaging/`, with the
+//! Descriptions of an installation for other build systems: the files in `packaging/`, with the
 //! version filled in. None of them names the prefix, so an installation can be moved.
 
 use crate::files::Tree;

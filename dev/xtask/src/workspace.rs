@@ -20,7 +20,7 @@ pub(crate) fn root() -> &'static Path {
 /// Cargo's target directory. This program itself was built into it, which holds however the
 /// directory was chosen (option, environment, configuration).
 pub(crate) fn target() -> Result<PathBuf> {
-    let program = env::current_exe().context("cannot tell where this program is")?;
+    let program = env::current_exe().context("the path of this program is unknown")?;
     let profile = program.parent().context("this program has no directory")?;
     Ok(profile.parent().unwrap_or(profile).to_owned())
 }

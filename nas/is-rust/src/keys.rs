@@ -8,7 +8,7 @@ const SEED: u64 = 314_159_265;
 
 const NUMBERS_OF_KEY: u64 = 4;
 
-/// Products that wrap are right modulo 2^64, so also modulo 2^46.
+/// Wrapping products are exact modulo 2^64, hence also modulo 2^46.
 fn product(a: u64, b: u64) -> u64 {
     a.wrapping_mul(b) & MODULUS_MASK
 }
@@ -26,7 +26,7 @@ fn state_after(mut steps: u64) -> u64 {
     state
 }
 
-/// The sequence of keys from the one of index `first` on, each below 2^`log2_max_key`.
+/// The sequence of keys from index `first` on, each below 2^`log2_max_key`.
 pub(crate) fn from(first: usize, log2_max_key: u32) -> impl Iterator<Item = u32> {
     let mut state = state_after(NUMBERS_OF_KEY * first as u64);
     std::iter::repeat_with(move || {

@@ -2,9 +2,9 @@
 //!
 //!     oshrun -n PES is-rust CLASS
 //!
-//! Ten times, all keys are ranked; before each time, two keys are changed. Written from the
-//! description in NAS report RNR-94-007, "The NAS Parallel Benchmarks", section 2.3.6, and what its
-//! successors say of the parallel programs. The program in C beside it does the same in the same way.
+//! All keys are ranked ten times; before each time, two keys are changed. Written from the
+//! description in NAS report RNR-94-007, "The NAS Parallel Benchmarks", section 2.3.6, and in its
+//! successors. The C program in `nas/is/` uses the same algorithm.
 
 #![deny(unsafe_code)]
 
@@ -24,7 +24,7 @@ use problem::{ITERATIONS, Problem, TESTS};
 use ranking::Ranking;
 use report::Report;
 
-/// What changes from one iteration to the next: keys that PE 0 has.
+/// Changes two keys of PE 0, as each iteration does.
 fn change_keys(world: &World, ranking: &mut Ranking<'_>, iteration: u32) {
     if world.my_pe().number() == 0 {
         let largest = 1 << ranking.problem.log2_max_key;
@@ -33,7 +33,7 @@ fn change_keys(world: &World, ranking: &mut Ranking<'_>, iteration: u32) {
     }
 }
 
-/// The class that the only argument names, if `n_pes` PEs can rank it.
+/// The class named by the only argument, if `n_pes` PEs can rank it.
 fn problem(n_pes: usize) -> Result<&'static Problem, String> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let classes = Problem::classes();
@@ -53,18 +53,18 @@ fn problem(n_pes: usize) -> Result<&'static Problem, String> {
     Ok(problem)
 }
 
-/// The keys of the class that the arguments name. Errors are the same on all PEs.
+/// The keys of the class named by the arguments. Errors are the same on all PEs.
 fn start(world: &World) -> Result<(Ranking<'_>, Symmetric<'_, u32>), Box<dyn Error>> {
     Ok(Ranking::new(world, problem(world.n_pes())?)?)
 }
 
-/// Ranks all keys as often as the benchmark says; `received` has room for those from other PEs.
+/// Ranks all keys in all iterations; `received` has room for keys from other PEs.
 fn run<'w>(
     world: &'w World,
     mut ranking: Ranking<'w>,
     mut received: Symmetric<'w, u32>,
 ) -> ferroshmem::Result<Report> {
-    // One iteration for nothing, so that all memory and code has been used.
+    // One iteration that is not timed: it touches all memory and code.
     change_keys(world, &mut ranking, 1);
     received = ranking.run(received)?;
 

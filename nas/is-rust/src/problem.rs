@@ -7,11 +7,11 @@ pub(crate) const ITERATIONS: u32 = 10;
 /// Keys whose ranks are known.
 pub(crate) const TESTS: usize = 5;
 
-/// PEs that a class is defined for, unless it says otherwise.
+/// Largest number of PEs of most classes.
 const MOST_PES: usize = 1024;
 
-/// A key whose rank is known: that of `keys[index]` is `rank + step * (iteration - since)`, because
-/// each iteration adds a small key and takes a large one away.
+/// A key of known rank: the rank of `keys[index]` is `rank + step * (iteration - since)`, because
+/// each iteration adds a small key and removes a large one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Test {
     pub index: usize,
@@ -31,7 +31,7 @@ impl Test {
 #[derive(Debug)]
 pub(crate) struct Problem {
     pub class: char,
-    /// Of the number of keys.
+    /// Logarithm of the number of keys.
     pub log2_keys: u32,
     /// Keys are below two to the power of this.
     pub log2_max_key: u32,
@@ -88,14 +88,14 @@ const PROBLEMS: &[Problem] = &[
 ];
 
 impl Problem {
-    /// The problem of a class, if there is one of this name.
+    /// The problem of the class with this name, if there is one.
     pub(crate) fn of_class(name: &str) -> Option<&'static Self> {
         PROBLEMS
             .iter()
             .find(|problem| name == problem.class.encode_utf8(&mut [0; 4]))
     }
 
-    /// The classes that there are.
+    /// All classes.
     pub(crate) fn classes() -> String {
         PROBLEMS.iter().map(|problem| problem.class).collect()
     }

@@ -1,14 +1,14 @@
-//! The ranking of keys that are spread over all PEs.
+//! The ranking of keys that are distributed over all PEs.
 //!
 //! The range of keys is cut into buckets of equal width, and each bucket belongs to a PE, so that
 //! a PE's buckets are consecutive and hold about as many keys as any other's. One ranking is
 //!
 //! 1. count: each PE counts its keys by bucket;
-//! 2. plan: a sum over all PEs gives the size of each bucket, thereby its owner; the counts of
-//!    the PEs before this one tell where in the bucket this one's keys begin;
-//! 3. send: each key goes straight to its place on the owner, by a put of its own;
-//! 4. rank: the owner counts the keys of each bucket by value and sums up: the rank of a key is
-//!    the number of smaller keys on all PEs.
+//! 2. plan: a sum over all PEs gives the size and thereby the owner of each bucket; the counts of
+//!    the PEs before this one give the offset of its keys in the bucket;
+//! 3. send: each key is written directly to its place on the owner, by one put;
+//! 4. rank: the owner counts the keys of each bucket by value and sums the counts: the rank of a
+//!    key is the number of smaller keys on all PEs.
 
 use std::ops::Range;
 
@@ -17,27 +17,27 @@ use ferroshmem::{Error, OutOfBounds, Pe, Sum, Symmetric, Window, World};
 use crate::keys;
 use crate::problem::{Problem, TESTS};
 
-/// Buckets are few enough for their lines to stay in the first-level cache while keys are sent, and
-/// many enough for shares of keys that differ little from PE to PE.
+/// Few enough buckets that their cache lines stay in the first-level cache while keys are sent, and
+/// enough that the shares of keys differ little between PEs.
 const FEWEST_LOG2_BUCKETS: u32 = 8;
 const MOST_LOG2_BUCKETS: u32 = 11;
 const LOG2_BUCKETS_OF_PE: u32 = 6;
 
-/// Keys of a cache line, of which every PE has a multiple.
+/// Keys in a cache line; every PE has a multiple of these.
 const LINE: usize = 64 / size_of::<u32>();
 
-/// How far ahead keys are read: a few hundred nanoseconds of work.
+/// Prefetch distance in keys: a few hundred nanoseconds of work.
 const READ_AHEAD: usize = 32 * LINE;
 
 const MOST_BUCKETS: usize = 1 << MOST_LOG2_BUCKETS;
 
-/// A key's bucket: below [`MOST_BUCKETS`] for all that the compiler knows, so that it does not look at
-/// every key whether it is.
+/// A key's bucket, which the compiler knows to be below [`MOST_BUCKETS`], so that it omits the bounds
+/// check of every key.
 fn bucket(key: u32, shift: u32) -> usize {
     (key >> shift) as usize % MOST_BUCKETS
 }
 
-/// Where the next key of a bucket goes.
+/// The place of the next key of a bucket.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     pe: Pe,
@@ -52,7 +52,7 @@ impl Place {
     }
 }
 
-/// Counts keys by their lower bits, of which there is a counter for each value.
+/// Counts keys by their lower bits; there is a counter for each value.
 fn count_values(keys: &Symmetric<'_, u32>, range: Range<usize>, counts: &mut [u32]) {
     assert!(counts.len().is_power_of_two());
     let mask = counts.len() - 1;
@@ -68,16 +68,16 @@ fn count_values(keys: &Symmetric<'_, u32>, range: Range<usize>, counts: &mut [u3
     }
 }
 
-/// My part of the ranking of a problem's keys.
+/// This PE's part of the ranking.
 pub(crate) struct Ranking<'w> {
     world: &'w World,
     pub problem: &'static Problem,
-    /// My part of the sequence.
+    /// This PE's part of the sequence.
     pub keys: Symmetric<'w, u32>,
     buckets: usize,
-    /// Bits of a key below those that tell its bucket.
+    /// Number of the lower bits of a key, below those of its bucket.
     shift: u32,
-    /// Keys by bucket, then the keys that are tested, which travel with the counts.
+    /// Keys by bucket, then the test keys, which are summed with the counts.
     counts: Symmetric<'w, u32>,
     totals: Symmetric<'w, u32>,
     /// Counts of the PEs before this one.
@@ -86,7 +86,7 @@ pub(crate) struct Ranking<'w> {
     starts: Vec<usize>,
     places: Box<[Place; MOST_BUCKETS]>,
     mine: Range<usize>,
-    /// Of each possible key of my buckets.
+    /// Ranks of all possible keys of this PE's buckets.
     ranks: Vec<u32>,
 }
 
@@ -97,7 +97,7 @@ fn log2_buckets(problem: &Problem, n_pes: usize) -> u32 {
 }
 
 impl<'w> Ranking<'w> {
-    /// The keys of a problem, and room for those that come from other PEs.
+    /// Generates the keys of a problem, and allocates room for those from other PEs.
     pub(crate) fn new(
         world: &'w World,
         problem: &'static Problem,
@@ -105,8 +105,8 @@ impl<'w> Ranking<'w> {
         let n = world.n_pes();
         let buckets = 1 << log2_buckets(problem, n);
         let share = problem.keys() / n;
-        // A PE gets the buckets that begin in its share of the sorted keys. At most the last of
-        // them reaches beyond the share; the fullest has 8/3 times the mean number of keys.
+        // A PE gets the buckets that begin in its share of the sorted keys. Only the last of
+        // them can extend past the share; the fullest bucket has 8/3 times the mean number of keys.
         let received = world.alloc(share + 3 * problem.keys() / buckets + 64)?;
 
         let mut keys = world.alloc(share)?;
@@ -135,7 +135,7 @@ impl<'w> Ranking<'w> {
         Ok((ranking, received))
     }
 
-    /// Ranks all keys; returns those of my buckets, bucket by bucket.
+    /// Ranks all keys; returns those of this PE's buckets, bucket by bucket.
     pub(crate) fn run(
         &mut self,
         received: Symmetric<'w, u32>,
@@ -184,8 +184,8 @@ impl<'w> Ranking<'w> {
         let (mut base, mut last) = (0, None);
         self.mine = 0..0;
         for bucket in 0..self.buckets {
-            // The PE whose share of the sorted keys holds the bucket's first; empty buckets at the
-            // end of the range are the last one's.
+            // The PE whose share of the sorted keys holds the bucket's first key; the last PE owns
+            // empty buckets at the end of the range.
             let pe = pes[(self.starts[bucket] / self.keys.len()).min(pes.len() - 1)];
             if last != Some(pe) {
                 base = self.starts[bucket];
@@ -205,7 +205,7 @@ impl<'w> Ranking<'w> {
         for (i, line) in self.keys.as_chunks::<LINE>().0.iter().enumerate() {
             self.keys.prefetch(i * LINE + READ_AHEAD);
             for [even, odd] in line.as_chunks::<2>().0 {
-                // It is enough to ask for the next line with every other key.
+                // Prefetching the next line with every other key is enough.
                 let place = &mut self.places[bucket(*even, self.shift)];
                 received.prefetch(place.pe, place.index + LINE);
                 place.send(*even, &received)?;
@@ -230,24 +230,24 @@ impl<'w> Ranking<'w> {
         }
     }
 
-    /// The rank of a key, if it is in one of my buckets.
+    /// The rank of a key, if it is in one of this PE's buckets.
     pub(crate) fn rank_of(&mut self, key: u32) -> Option<&mut u32> {
         let first = self.mine.start << self.shift;
         let is_mine = self.mine.contains(&((key >> self.shift) as usize));
         is_mine.then(|| &mut self.ranks[key as usize - first])
     }
 
-    /// The keys that are tested.
+    /// The test keys.
     pub(crate) fn test_keys(&self) -> [u32; TESTS] {
         std::array::from_fn(|test| self.totals[self.buckets + test])
     }
 
-    /// Ranks of the keys in my buckets.
+    /// Ranks of the keys in this PE's buckets.
     pub(crate) fn my_ranks(&self) -> Range<usize> {
         self.starts[self.mine.start]..self.starts[self.mine.end]
     }
 
-    /// Values that keys in my buckets can have.
+    /// Values of the keys in this PE's buckets.
     pub(crate) fn my_values(&self) -> Range<u32> {
         (self.mine.start << self.shift) as u32..(self.mine.end << self.shift) as u32
     }

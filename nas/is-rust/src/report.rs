@@ -1,5 +1,5 @@
-//! The report of the benchmark: a banner and one line for each fact, in the form that NAS Parallel
-//! Benchmarks have and that scripts look for.
+//! The report of the benchmark: a banner and one line for each value, in the format of the NAS
+//! Parallel Benchmarks, which scripts read.
 
 use std::fmt::{self, Display};
 
@@ -9,7 +9,7 @@ use crate::problem::{ITERATIONS, Problem};
 pub(crate) struct Report {
     pub problem: &'static Problem,
     pub n_pes: usize,
-    /// Of the timed iterations, on the slowest PE.
+    /// Time of the timed iterations, on the slowest PE.
     pub seconds: f64,
     pub verified: bool,
 }

@@ -5,7 +5,7 @@ use ferroshmem::{Error, Sum, World};
 
 use crate::ranking::Ranking;
 
-/// How many of the test keys are mine and have the rank they should have in an iteration.
+/// The number of test keys of this PE that have the correct rank in an iteration.
 pub(crate) fn tests(ranking: &mut Ranking<'_>, iteration: u32) -> u64 {
     let tests = ranking.problem.tests;
     let keys = ranking.test_keys();
@@ -16,13 +16,13 @@ pub(crate) fn tests(ranking: &mut Ranking<'_>, iteration: u32) -> u64 {
     right.count() as u64
 }
 
-/// A sum that any change of a key changes, but not their order.
+/// A sum that depends on every key, but not on their order.
 fn checksum(keys: &[u32]) -> u64 {
     let mix = |key: &u32| (u64::from(*key) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 29;
     keys.iter().map(mix).fold(0, u64::wrapping_add)
 }
 
-/// The keys of my buckets, each at its rank, if each rank is free and one of mine.
+/// The keys of this PE's buckets, each at its rank, if each rank is free and in this PE's share.
 fn at_their_ranks(ranking: &mut Ranking<'_>, received: &[u32]) -> Option<Vec<u32>> {
     let ranks = ranking.my_ranks();
     let mut sorted = vec![None; ranks.len()];
@@ -37,8 +37,8 @@ fn at_their_ranks(ranking: &mut Ranking<'_>, received: &[u32]) -> Option<Vec<u32
     sorted.into_iter().collect()
 }
 
-/// Whether the ranks put all keys of all PEs in order; uses the ranks up. `received` are the keys of
-/// my buckets.
+/// Whether the ranks sort all keys of all PEs. Overwrites the ranks. `received` are the keys of this
+/// PE's buckets.
 pub(crate) fn order(
     world: &World,
     ranking: &mut Ranking<'_>,
@@ -46,7 +46,7 @@ pub(crate) fn order(
 ) -> Result<bool, Error> {
     let sorted = at_their_ranks(ranking, &received[..ranking.my_ranks().len()]);
     let values = ranking.my_values();
-    // Buckets keep PEs apart: what is mine is above all of the PEs before me.
+    // By the order of buckets, the keys of this PE are larger than those of the PEs before it.
     let ordered = sorted
         .as_ref()
         .is_some_and(|keys| keys.is_sorted() && keys.iter().all(|key| values.contains(key)));

@@ -1,14 +1,14 @@
-//! IS at many numbers of PEs, each job under a watchdog. The program verifies its result.
+//! IS on many numbers of PEs, with a time limit for each job. The program verifies its result.
 
 use std::path::Path;
 
 use anyhow::{Result, ensure};
 use ferroshmem_conformance::{Job, Outcome, Suite};
 
-/// Classes, and the numbers of PEs at which they are ranked; none is without launcher.
+/// Classes and numbers of PEs; 0 starts the program without launcher.
 const RANKED: &[(&str, &[usize])] = &[("S", &[0, 1, 2, 4, 16, 32]), ("W", &[1, 4, 8])];
 
-/// Arguments and numbers of PEs that are refused, and what is said then.
+/// Arguments and numbers of PEs that are refused, and part of the error message.
 const REFUSED: &[(&[&str], usize, &str)] = &[
     (&[], 2, "give the class, one of SWABC, as the only argument"),
     (&["S", "W"], 1, "as the only argument"),
@@ -20,7 +20,7 @@ const REFUSED: &[(&[&str], usize, &str)] = &[
     ),
 ];
 
-/// One line says why, whatever the number of PEs.
+/// The error is one line for any number of PEs.
 fn refused(outcome: &Outcome, said: &str) -> Result<()> {
     let status = outcome.status;
     ensure!(

@@ -1,10 +1,11 @@
 /* Latency of MPI's atomic operations on long, each followed by a flush: on a counter that no other
- * PE uses, and of all PEs on one of PE 0. They have the names of their OpenSHMEM counterparts. */
+ * PE uses, and by all PEs on one counter of PE 0. They have the names of their OpenSHMEM
+ * counterparts. */
 #include "../program.h"
 #include "../tally.h"
 #include "job_mpi.h"
 
-/* Operations that give the old value, after which comes `then`. */
+/* Operations that return the old value; `then` follows. */
 #define FETCHING(name, value, action, then)                                        \
     static void name(const struct transfer *transfer, long repetitions)            \
     {                                                                              \
@@ -25,7 +26,7 @@ FETCHING(fetch_add, STEP, MPI_SUM, olds += old - INITIAL)
 FETCHING(fetch, 0, MPI_NO_OP, added += old - INITIAL)
 FETCHING(swap, r, MPI_REPLACE, added += r - old)
 
-/* Operations that give nothing; they have added `sum`, each or all. */
+/* Operations that return no value; `sum` is the total that they add. */
 #define NOT_FETCHING(name, value, action, sum)                                             \
     static void name(const struct transfer *transfer, long repetitions)                    \
     {                                                                                      \
@@ -42,7 +43,7 @@ FETCHING(swap, r, MPI_REPLACE, added += r - old)
 NOT_FETCHING(add, 1, MPI_SUM, repetitions)
 NOT_FETCHING(set, INITIAL + r + 1, MPI_REPLACE, repetitions)
 
-/* Each tries to count up from what it saw last, and succeeds where no other came between. */
+/* Each tries to increment the value that it saw last; it fails if another PE changed the value. */
 static void compare_swap(const struct transfer *transfer, long repetitions)
 {
     const struct transfer t = *transfer;
@@ -68,16 +69,5 @@ static const struct operation operations[] = {
     OPERATION(set, set_data),
 };
 
-int main(int argc, char **argv)
-{
-    static const struct program program = {
-        .name = "mpi-atomics",
-        .what = "time of one atomic operation: between the PEs of a pair, and all PEs on PE 0",
-        .pairs = true,
-        .windows = true,
-        .least = 1,
-        .operations = operations,
-        .count = sizeof operations / sizeof *operations,
-    };
-    return program_run(&program, argc, argv);
-}
+PAIR_PROGRAM("mpi-atomics",
+             "time of one atomic operation: between the PEs of a pair, and all PEs on PE 0")

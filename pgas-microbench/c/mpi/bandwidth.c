@@ -1,8 +1,8 @@
 /* Bandwidth and message rate with MPI, all pairs at once.
  *
- * A repetition is a window of operations on the same memory. Blocking ones, by the names that
- * OpenSHMEM gives them, are complete at the origin one by one (a get, then, altogether), the
- * others at the end by one flush. For the rate, messages go to neighbouring elements. */
+ * A repetition is a window of operations on the same memory. The operations with the names of
+ * blocking ones of OpenSHMEM are completed at the origin one by one, the others at the end by one
+ * flush. For the rate, each message goes to another element of an array. */
 #include "../pair_data.h"
 #include "../program.h"
 #include "job_mpi.h"
@@ -33,7 +33,7 @@
         }                                                               \
     }
 
-/* The same with longs that lie apart at the other PE. */
+/* The same with longs at a stride on the other PE. */
 #define STRIDED(name, remote, operation)                                \
     static void name(const struct transfer *transfer, long repetitions) \
     {                                                                   \
@@ -57,7 +57,7 @@ WINDOWS(put_rate, dest, MESSAGE, (void)0)
 STRIDED(iput, dest, IPUT)
 STRIDED(iget, source, IGET)
 
-/* Windows of messages to the peer, each window answered by an empty one. */
+/* Windows of messages to the peer, which answers each window with an empty message. */
 static void sendrecv(const struct transfer *transfer, long repetitions)
 {
     const struct transfer t = *transfer;
@@ -94,16 +94,5 @@ static const struct operation operations[] = {
     {"sendrecv", "sendrecv", RATE, LONG_SIZE, BOTH, WINDOW, &put_data, sendrecv, NULL},
 };
 
-int main(int argc, char **argv)
-{
-    static const struct program program = {
-        .name = "mpi-bandwidth",
-        .what = "bytes and messages per second of all pairs, from the first start to the last end",
-        .pairs = true,
-        .windows = true,
-        .least = 1,
-        .operations = operations,
-        .count = sizeof operations / sizeof *operations,
-    };
-    return program_run(&program, argc, argv);
-}
+PAIR_PROGRAM("mpi-bandwidth",
+             "bytes and messages per second of all pairs, from the first start to the last end")

@@ -79,15 +79,6 @@ static const struct operation operations[] = {
     OPERATION(sum_exscan, WORD_SIZES, exscan_data),
 };
 
-int main(int argc, char **argv)
-{
-    static const struct program program = {
-        .name = "mpi-collectives",
-        .what = "time of one call; bytes: what each PE has (in alltoall: for each PE)",
-        .least = sizeof(long),
-        .memory = COLLECTIVE_MEMORY,
-        .operations = operations,
-        .count = sizeof operations / sizeof *operations,
-    };
-    return program_run(&program, argc, argv);
-}
+PROGRAM("mpi-collectives",
+        "time of one call; bytes: what each PE has (in alltoall: for each PE)",
+        .least = sizeof(long), .memory = COLLECTIVE_MEMORY)

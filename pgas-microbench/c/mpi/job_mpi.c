@@ -1,6 +1,6 @@
-/* The job over MPI-3: windows in passive target mode, locked from their making to the end. They are
- * in shared memory where all PEs are on one node, as a program would have it that wants to be fast:
- * one-sided operations need no help from the target then. */
+/* The job over MPI-3: windows in passive target mode, locked from their creation to the end. If
+ * all PEs are on one node, windows are in shared memory, as in a fast program: one-sided
+ * operations then need no progress of the target. */
 #include "job_mpi.h"
 
 #include <stdarg.h>
@@ -42,7 +42,7 @@ void job_library(char *text, size_t length)
     int name_length, major, minor;
     MPI_Get_library_version(name, &name_length);
     MPI_Get_version(&major, &minor);
-    int line = 0; /* some libraries tell a story: the first line will do, without its tabs */
+    int line = 0; /* some libraries print several lines: the first is enough, without tabs */
     for (; name[line] != '\0' && name[line] != '\n'; line++)
         if (name[line] == '\t')
             name[line] = ' ';
@@ -58,8 +58,8 @@ void job_end(void)
     MPI_Finalize();
 }
 
-/* What PEs load from and store to their own part of a window is ordered with what the others do
- * there before and after. */
+/* Orders local loads from and stores to a window with the accesses of the other PEs before and
+ * after. */
 static void order_windows(void)
 {
     for (int i = 0; i < window_count; i++)
@@ -88,8 +88,7 @@ static int on_one_node(void)
     return here == job_pes();
 }
 
-/* Whole pages, so that PEs share none. A failed allocation ends the job through MPI's own error
- * handler. */
+/* Whole pages, so that PEs share none. MPI's error handler ends the job if the allocation fails. */
 void *job_window(size_t bytes)
 {
     if (window_count == MOST_WINDOWS)

@@ -1,4 +1,4 @@
-/* The datatype of longs that lie apart. */
+/* The datatype of strided longs. */
 #ifndef STRIDED_H
 #define STRIDED_H
 
@@ -6,7 +6,7 @@
 
 #include "../pair_data.h"
 
-/* So many bytes of longs, each STRIDE after the one before; to be freed. */
+/* `bytes` bytes of longs, each STRIDE after the one before. The caller frees the datatype. */
 static inline MPI_Datatype longs_apart(size_t bytes)
 {
     MPI_Datatype type;

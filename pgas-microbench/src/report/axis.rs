@@ -6,7 +6,7 @@ use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, Value
 
 use crate::measurement::Quantity;
 
-/// What the numbers of an axis or a table mean.
+/// The unit of the numbers of an axis or a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Bytes, printed in powers of 1024.
@@ -75,32 +75,34 @@ pub(super) fn digits(value: f64) -> String {
     }
 }
 
-/// How values are spread over an axis.
+/// How values are placed on an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
     /// Equal ratios have equal lengths.
     Log,
     /// Equal differences have equal lengths.
     Linear,
+    /// Names at equal distances instead of values.
+    Names,
 }
 
 /// One axis of a chart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// What it carries, in words.
+    /// What it shows, in words.
     pub label: String,
     /// The unit of its values.
     pub unit: Unit,
-    /// Logarithmic or not.
+    /// How values are placed.
     pub scale: Scale,
-    /// The lowest and the highest value that have a place on it.
+    /// The lowest and the highest value.
     pub range: Range<f64>,
-    /// Where there is a line, and what is written beside it.
+    /// Values with a label, and their labels.
     pub ticks: Vec<(f64, String)>,
 }
 
 impl Axis {
-    /// Powers of two on a logarithmic axis, few enough that they can be read.
+    /// Powers of two on a logarithmic axis, few enough to be readable.
     pub fn bytes(label: &str, values: impl IntoIterator<Item = f64>) -> Self {
         const MOST: i32 = 7;
         let (low, high) = extent(values);
@@ -109,33 +111,22 @@ impl Axis {
         let ticks = (first..=last)
             .filter(|exponent| (exponent - first) % step == 0)
             .map(|exponent| f64::from(exponent).exp2());
-        Self::new(
-            label,
-            Unit::Bytes,
-            Scale::Log,
-            padded(low, high, 1.15),
-            ticks.collect(),
-        )
+        let range = padded(low, high, 1.15);
+        Self::new(label, Unit::Bytes, Scale::Log, range, ticks.collect())
     }
 
-    /// Numbers of PEs or pairs, each that occurs, on a logarithmic axis.
+    /// The numbers of PEs or pairs that occur, on a logarithmic axis.
     pub fn counts(label: &str, values: impl IntoIterator<Item = f64> + Clone) -> Self {
         let (low, high) = extent(values.clone());
         let mut ticks: Vec<f64> = values.into_iter().collect();
         ticks.sort_by(f64::total_cmp);
-        // Nearer than a third of a doubling, they would run into each other.
+        // Labels of closer numbers would overlap.
         ticks.dedup_by(|next, before| *next < *before * 1.26);
-        Self::new(
-            label,
-            Unit::Count,
-            Scale::Log,
-            padded(low, high, 1.15),
-            ticks,
-        )
+        let range = padded(low, high, 1.15);
+        Self::new(label, Unit::Count, Scale::Log, range, ticks)
     }
 
-    /// A logarithmic axis of values, with a line at each power of ten, or at 1, 2 and 5 times
-    /// those, or closer.
+    /// A logarithmic axis of values, with ticks at powers of ten or at multiples of those.
     pub fn logarithmic(label: &str, unit: Unit, values: impl IntoIterator<Item = f64>) -> Self {
         let (low, high) = extent(values);
         let range = padded(low, high, 1.25);
@@ -157,7 +148,7 @@ impl Axis {
         Self {
             label: label.to_owned(),
             unit: Unit::Count,
-            scale: Scale::Linear,
+            scale: Scale::Names,
             range: 0.0..names.len() as f64,
             ticks: ticks
                 .map(|(i, name)| (i as f64 + 0.5, name.clone()))
@@ -177,14 +168,14 @@ impl Axis {
         }
     }
 
-    /// Where a value lies between the ends of the axis: 0 at the lowest, 1 at the highest.
-    pub fn place(&self, value: f64) -> f64 {
+    /// The position of a value: 0 at the lowest, 1 at the highest.
+    pub fn position(&self, value: f64) -> f64 {
         let Range { start, end } = self.range;
-        let place = match self.scale {
+        let position = match self.scale {
             Scale::Log => (value / start).ln() / (end / start).ln(),
-            Scale::Linear => (value - start) / (end - start),
+            Scale::Linear | Scale::Names => (value - start) / (end - start),
         };
-        place.clamp(0.0, 1.0)
+        position.clamp(0.0, 1.0)
     }
 }
 
@@ -194,11 +185,15 @@ impl Ranged for Axis {
 
     fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
         let length = f64::from(limit.1 - limit.0);
-        limit.0 + (length * self.place(*value)).round() as i32
+        limit.0 + (length * self.position(*value)).round() as i32
     }
 
+    /// The ticks, which have a grid line; names have none.
     fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
-        self.ticks.iter().map(|tick| tick.0).collect()
+        match self.scale {
+            Scale::Log | Scale::Linear => self.ticks.iter().map(|tick| tick.0).collect(),
+            Scale::Names => Vec::new(),
+        }
     }
 
     fn range(&self) -> Range<f64> {
@@ -224,7 +219,7 @@ fn extent(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
     if low <= high { (low, high) } else { (1.0, 1.0) }
 }
 
-/// A range with some room at both ends, and never empty.
+/// A range with a margin at both ends, which is never empty.
 fn padded(low: f64, high: f64, factor: f64) -> Range<f64> {
     let factor = if low < high { factor } else { factor.max(1.5) };
     low / factor..high * factor
@@ -236,7 +231,7 @@ fn log_ticks(range: &Range<f64>) -> Vec<f64> {
         let (first, last) = (range.start.log10().floor(), range.end.log10().ceil());
         (first as i32..=last as i32)
             .filter(|exponent| exponent % every == 0)
-            // Parsed, a power of ten is as exact as can be.
+            // Parsing gives the closest number to a power of ten.
             .filter_map(|exponent| format!("1e{exponent}").parse::<f64>().ok())
             .flat_map(|power| multiples.iter().map(move |multiple| multiple * power))
             .filter(|tick| range.contains(tick))
@@ -277,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn values_have_three_digits_and_the_unit_that_suits() {
+    fn values_have_three_digits_and_a_suitable_unit() {
         for (unit, value, text) in [
             (Unit::Time, 0.000_45, "450 ps"),
             (Unit::Time, 0.0123, "12.3 ns"),
@@ -309,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn narrow_and_wide_ranges_have_ticks_that_can_be_told_apart() {
+    fn narrow_and_wide_ranges_have_distinct_ticks() {
         let ranges = [
             (1.0, 1.0),
             (0.98, 1.02),
@@ -325,19 +320,19 @@ mod tests {
             distinct.dedup();
             assert_eq!(ticks, distinct);
             assert!(
-                axis.place(low) > 0.0 && axis.place(high) < 1.0,
+                axis.position(low) > 0.0 && axis.position(high) < 1.0,
                 "{low} to {high}"
             );
         }
     }
 
     #[test]
-    fn places_are_even_on_their_scale() {
+    fn positions_follow_the_scale() {
         let axis = Axis::logarithmic("time", Unit::Time, [1.0, 100.0]);
-        let middle = axis.place(10.0);
+        let middle = axis.position(10.0);
         assert!((middle - 0.5).abs() < 1e-9, "{middle}");
         let axis = Axis::from_zero("rate", Unit::Rate, [100.0]);
-        assert_eq!(axis.place(0.0), 0.0);
-        assert!((axis.place(52.5) - 0.5).abs() < 1e-9);
+        assert_eq!(axis.position(0.0), 0.0);
+        assert!((axis.position(52.5) - 0.5).abs() < 1e-9);
     }
 }

@@ -1,4 +1,4 @@
-//! Two measurements beside each other, in words that say no more than the numbers do.
+//! Comparisons of two measurements, in numbers and in words.
 
 use super::axis::{Unit, digits};
 use super::figure::Finding;
@@ -17,12 +17,12 @@ impl From<&Measurement> for Spread {
     }
 }
 
-/// One thing measured in two ways.
+/// The same operation measured in two ways.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pair<'a> {
-    /// What is judged.
+    /// The measurement that is compared.
     pub ours: &'a Measurement,
-    /// What it is judged by.
+    /// The measurement that it is compared with.
     pub other: &'a Measurement,
 }
 
@@ -32,7 +32,7 @@ impl Pair<'_> {
         self.ours.median / self.other.median
     }
 
-    /// A row of a figure's table: at `at`, `subject` beside `object`.
+    /// A row of a figure's table: `subject` compared with `object` at the point `at`.
     pub(super) fn finding(&self, at: String, subject: &str, object: &str) -> Finding {
         let unit = Unit::of(self.ours.quantity);
         let mut words = sentence(subject, self.ratio(), self.ours.quantity, object);
@@ -48,7 +48,7 @@ impl Pair<'_> {
     }
 }
 
-/// The message of many pairs: their median ratio. `None` without pairs.
+/// The message of many pairs: their median ratio; none without pairs.
 pub(super) fn message(pairs: &[Pair<'_>], subject: &str, object: &str) -> Option<String> {
     let quantity = pairs.first()?.ours.quantity;
     let mut ratios: Vec<f64> = pairs.iter().map(Pair::ratio).collect();
@@ -59,12 +59,12 @@ pub(super) fn message(pairs: &[Pair<'_>], subject: &str, object: &str) -> Option
     })
 }
 
-/// Who made a measurement and how.
+/// The implementation and the form of a measurement.
 pub(super) fn name(row: &Measurement) -> String {
     label(&row.implementation, &row.form)
 }
 
-/// The same within a sentence, where a call is what one expects.
+/// The same within a sentence, where calls need no mention.
 pub(super) fn maker(row: &Measurement) -> String {
     match row.form.as_str() {
         "call" => row.implementation.clone(),
@@ -72,7 +72,7 @@ pub(super) fn maker(row: &Measurement) -> String {
     }
 }
 
-/// The same, of a library and a form.
+/// The label of an implementation and a form.
 pub(super) fn label(implementation: &str, form: &str) -> String {
     let form = match form {
         "call" => "call",

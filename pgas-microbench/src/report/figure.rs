@@ -1,152 +1,89 @@
-//! What a figure is made of.
-
-use anyhow::Result;
+//! The parts of a figure.
 
 use super::axis::Axis;
 use super::palette::Style;
-use super::sheet;
 use crate::Spread;
 
-/// A figure: a message, charts that show it, and its main numbers.
+/// A figure: a message, panels that show it, and its main numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
     /// Its number, the same in every report; 3 to 17 are those of the paper.
     pub number: u32,
     /// Its name in files.
     pub slug: String,
-    /// The message, as far as the data say one.
+    /// The message, or the subject if the data allow no message.
     pub title: String,
     /// What is shown, what to look for, how it was measured.
     pub caption: String,
     /// The charts, small multiples.
     pub panels: Vec<Panel>,
-    /// The main numbers, the most telling first.
+    /// The main numbers, the most important first.
     pub findings: Vec<Finding>,
 }
 
-/// One chart of a figure.
+/// One chart: lines over numbers, or bars over names. On a logarithmic axis, which has no zero for
+/// bars to begin at, marks replace bars.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Panel {
-    /// What sets it apart from the others.
+    /// What distinguishes it from the other panels.
     pub title: String,
-    /// What is drawn.
-    pub chart: Chart,
-}
-
-/// The kinds of charts.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Chart {
-    /// Lines over numbers.
-    Lines(LineChart),
-    /// Bars over names.
-    Bars(BarChart),
-}
-
-/// Lines over numbers.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LineChart {
-    /// The horizontal axis.
+    /// The horizontal axis: numbers or names.
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// The lines, those drawn first below the others.
-    pub lines: Vec<Line>,
-    /// A value that is marked across the chart.
+    /// The lines or bars.
+    pub series: Vec<Series>,
+    /// A value that is marked across the panel.
     pub reference: Option<f64>,
 }
 
-/// One line.
+/// One line, or the bars of one colour.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
-    /// Whose it is.
-    pub series: Series,
-    /// Its points by ascending `x`.
+pub struct Series {
+    /// Its name in the legend.
+    pub label: String,
+    /// Its colour and stroke.
+    pub style: Style,
+    /// Its points by ascending `x`, which is the index of a name on an axis of names.
     pub points: Vec<(f64, Spread)>,
 }
 
-/// Groups of bars over names.
-#[derive(Debug, Clone, PartialEq)]
-pub struct BarChart {
-    /// The names.
-    pub x: Axis,
-    /// The vertical axis. A logarithmic one has no foot for bars to stand on: marks take their
-    /// place.
-    pub y: Axis,
-    /// The bars.
-    pub bars: Vec<Bars>,
-}
-
-/// The bars of one series.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Bars {
-    /// Whose they are.
-    pub series: Series,
-    /// One value for each name, if it was measured.
-    pub values: Vec<Option<Spread>>,
-}
-
-/// An entry of the legend.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Series {
-    /// In words.
-    pub label: String,
-    /// How it looks.
-    pub style: Style,
+impl Series {
+    /// All values that an axis must include.
+    pub fn values(&self) -> impl Iterator<Item = f64> {
+        let spreads = self.points.iter().map(|point| point.1);
+        spreads.flat_map(|spread| [spread.median, spread.low, spread.high])
+    }
 }
 
 /// One comparison in numbers and in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Where, such as "8 B, 1 pair".
+    /// The point, such as "8 B, 1 pair".
     pub at: String,
     /// Value of this library.
     pub ours: String,
-    /// Value beside it, and whose it is.
+    /// Value that it is compared with, and its implementation.
     pub other: String,
     /// The comparison as a sentence.
     pub words: String,
 }
 
 impl Figure {
-    /// What the colours and dashes mean, each once.
-    pub fn legend(&self) -> Vec<&Series> {
-        let mut legend: Vec<&Series> = Vec::new();
-        for series in self.panels.iter().flat_map(|panel| panel.chart.series()) {
-            if !legend.contains(&series) {
-                legend.push(series);
+    /// The labels and styles of all series, each once.
+    pub fn legend(&self) -> Vec<(&str, Style)> {
+        let mut legend = Vec::new();
+        for series in self.panels.iter().flat_map(|panel| &panel.series) {
+            let entry = (series.label.as_str(), series.style);
+            if !legend.contains(&entry) {
+                legend.push(entry);
             }
         }
         legend
     }
 
-    /// Its picture, on a light ground.
-    ///
-    /// # Errors
-    /// If it cannot be drawn.
-    pub fn svg(&self) -> Result<String> {
-        sheet::figure(self)
-    }
-
-    /// Its name in files, without an ending.
+    /// Its name in files, without an extension.
     pub fn file_stem(&self) -> String {
         format!("{:02}-{}", self.number, self.slug)
-    }
-}
-
-impl Chart {
-    /// Whose lines or bars there are.
-    pub fn series(&self) -> Vec<&Series> {
-        match self {
-            Self::Lines(chart) => chart.lines.iter().map(|line| &line.series).collect(),
-            Self::Bars(chart) => chart.bars.iter().map(|bars| &bars.series).collect(),
-        }
-    }
-
-    /// The horizontal and the vertical axis.
-    pub fn axes(&self) -> (&Axis, &Axis) {
-        match self {
-            Self::Lines(chart) => (&chart.x, &chart.y),
-            Self::Bars(chart) => (&chart.x, &chart.y),
-        }
     }
 }

@@ -1,17 +1,15 @@
-//! Figures and one page of what was measured.
+//! Figures of measurements, and one page that shows them.
 
 mod axis;
-mod bar_chart;
 mod comparison;
+mod draw;
 mod figure;
 mod figures;
-mod line_chart;
 mod page;
 mod palette;
 #[cfg(feature = "png")]
 mod png;
 mod rows;
-mod sheet;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +18,7 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 
 pub use axis::{Axis, Scale, Unit};
-pub use figure::{BarChart, Bars, Chart, Figure, Finding, Line, LineChart, Panel, Series};
+pub use figure::{Figure, Finding, Panel, Series};
 pub use palette::{Stroke, Style};
 
 use crate::measurement::Measurement;
@@ -30,17 +28,17 @@ use crate::measurement::Measurement;
 pub struct Context {
     /// The page's title.
     pub title: String,
-    /// Facts of the machine: name and value.
+    /// Properties of the machine: name and value.
     pub machine: Vec<(String, String)>,
     /// Libraries: name and version.
     pub implementations: Vec<(String, String)>,
-    /// What was run.
+    /// The runs.
     pub runs: Vec<RunRecord>,
-    /// The name of the set that was run.
+    /// The mode: `quick` or `full`.
     pub mode: String,
-    /// When it was run.
+    /// Date and time of the report.
     pub when: String,
-    /// What to know when reading it, such as what this machine cannot show.
+    /// Notes for the reader, such as the limits of the machine.
     pub notes: Vec<String>,
 }
 
@@ -49,30 +47,30 @@ pub struct Context {
 pub struct RunRecord {
     /// Its command line.
     pub command: String,
-    /// How long it took.
+    /// Its time.
     pub seconds: f64,
     /// Why it failed, was ended or skipped; none if it succeeded.
     #[serde(rename = "outcome")]
     pub failure: Option<String>,
 }
 
-/// What was written.
+/// The files of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// The page.
     pub page: PathBuf,
-    /// How many figures there are.
+    /// Number of figures.
     pub figures: usize,
-    /// Why there are no PNGs, if so: no fonts on this system, for one.
+    /// Why there are no PNG files, such as a system without fonts.
     pub without_png: Option<String>,
 }
 
-/// The figures that can be drawn from some measurements.
+/// The figures of some measurements, without those that lack data.
 pub fn figures(measurements: &[Measurement]) -> Vec<Figure> {
     figures::all(measurements).0
 }
 
-/// The page, without the files that it links to.
+/// The page as text.
 ///
 /// # Errors
 /// If a figure cannot be drawn.
@@ -81,12 +79,12 @@ pub fn page(context: &Context, measurements: &[Measurement]) -> Result<String> {
     page::render(context, &figures, &missing)
 }
 
-/// Writes `index.html`, and each figure as `figures/NN-slug.svg` and `.png`, to a folder, which
-/// is made if need be. The page links to a file `results.csv` in the same folder.
+/// Writes `index.html`, and each figure as `figures/NN-slug.svg` and `.png`, to a folder, which is
+/// made if it does not exist. The page links to a file `results.csv` in the same folder.
 ///
 /// # Errors
-/// If a figure cannot be drawn or a file cannot be written; nothing is written before all is
-/// drawn.
+/// If a figure cannot be drawn or a file cannot be written. All figures are drawn before the first
+/// file is written.
 pub fn write(folder: &Path, context: &Context, measurements: &[Measurement]) -> Result<Written> {
     let (figures, missing) = figures::all(measurements);
     let page = page::render(context, &figures, &missing)?;

@@ -1,4 +1,4 @@
-//! The page: one file that needs no other, no script and no network.
+//! The page: one file without scripts, which needs no other file and no network.
 
 use anyhow::Result;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -6,7 +6,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::figure::{Figure, Finding};
 use super::figures::Missing;
 use super::palette::dark_rules;
-use super::{Context, RunRecord, sheet};
+use super::{Context, RunRecord, draw};
 
 /// The page's text.
 ///
@@ -37,7 +37,7 @@ pub(super) fn render(context: &Context, figures: &[Figure], missing: &[Missing])
                     (notes(&context.notes))
                     (pairs("Machine", &context.machine))
                     (pairs("Libraries", &context.implementations))
-                    (troubles(&context.runs))
+                    (failures(&context.runs))
                     h2 { "Figures" }
                     p {
                         "Figures 3 to 17 mirror those of Namashivayam et al., "
@@ -63,28 +63,34 @@ fn style() -> String {
     )
 }
 
-/// What each figure says, with its first number.
+/// A table in a box that scrolls; `class` is `findings` for tables that narrow screens show as lists.
+fn table(class: &str, head: &[&str], rows: impl IntoIterator<Item = Markup>) -> Markup {
+    html! {
+        div.scroll { table.(class) {
+            @if !head.is_empty() { thead { tr { @for name in head { th { (name) } } } } }
+            tbody { @for row in rows { tr { (row) } } }
+        } }
+    }
+}
+
+/// The message of each figure, with its first finding.
 fn summary(figures: &[Figure]) -> Markup {
+    let row = |figure: &Figure| {
+        let first = figure.findings.first();
+        let [at, ours, other] = first.map_or([""; 3], |f| [&f.at, &f.ours, &f.other]);
+        html! {
+            td.value { a href={ "#figure-" (figure.number) } { "Figure " (figure.number) } }
+            td { (figure.title) }
+            td.value { (at) }
+            td.value data-label="FerroSHMEM" { (ours) }
+            td data-label="Beside" { (other) }
+        }
+    };
+    let head = ["Figure", "Message", "At", "FerroSHMEM", "Beside"];
     html! {
         h2 { "Summary" }
         @if figures.is_empty() { p { "Nothing was measured." } }
-        @else {
-            div.scroll { table.findings {
-                thead { tr { th { "Figure" } th { "Message" } th { "At" } th { "FerroSHMEM" } th { "Beside" } } }
-                tbody {
-                    @for figure in figures {
-                        tr {
-                            td.value { a href={ "#figure-" (figure.number) } { "Figure " (figure.number) } }
-                            td { (figure.title) }
-                            @let first = figure.findings.first();
-                            td.value { (first.map_or("", |f| f.at.as_str())) }
-                            td.value data-label="FerroSHMEM" { (first.map_or("", |f| f.ours.as_str())) }
-                            td data-label="Beside" { (first.map_or("", |f| f.other.as_str())) }
-                        }
-                    }
-                }
-            } }
-        }
+        @else { (table("findings", &head, figures.iter().map(row))) }
     }
 }
 
@@ -98,32 +104,26 @@ fn notes(notes: &[String]) -> Markup {
 }
 
 fn pairs(heading: &str, pairs: &[(String, String)]) -> Markup {
+    let row = |(name, value): &(String, String)| html! { th scope="row" { (name) } td { (value) } };
     html! {
         @if !pairs.is_empty() {
             h2 { (heading) }
-            div.scroll { table { tbody {
-                @for (name, value) in pairs { tr { th scope="row" { (name) } td { (value) } } }
-            } }
-            }
+            (table("facts", &[], pairs.iter().map(row)))
         }
     }
 }
 
-/// Runs that did not go well.
-fn troubles(all: &[RunRecord]) -> Markup {
-    let troubled = all
-        .iter()
-        .filter_map(|run| Some((run, run.failure.as_ref()?)));
-    let troubled: Vec<_> = troubled.collect();
+/// The runs that failed.
+fn failures(runs: &[RunRecord]) -> Markup {
+    let row = |run: &RunRecord| {
+        let why = run.failure.as_ref()?;
+        Some(html! { td { (why) } td { code { (run.command) } } })
+    };
+    let rows: Vec<_> = runs.iter().filter_map(row).collect();
     html! {
-        @if !troubled.is_empty() {
+        @if !rows.is_empty() {
             h2 { "Failed or skipped" }
-            div.scroll { table.findings {
-                thead { tr { th { "Why" } th { "Command" } } }
-                tbody {
-                    @for (run, why) in troubled { tr { td { (why) } td { code { (run.command) } } } }
-                }
-            } }
+            (table("findings", &["Why", "Command"], rows))
         }
     }
 }
@@ -132,13 +132,13 @@ fn figure(figure: &Figure) -> Result<Markup> {
     let panels = figure
         .panels
         .iter()
-        .map(sheet::panel)
+        .map(draw::panel)
         .collect::<Result<Vec<String>>>()?;
-    let bars = sheet::has_bars(figure);
+    let bars = draw::has_bars(figure);
     let legend = figure
         .legend()
         .into_iter()
-        .map(|series| Ok((sheet::swatch(series, bars)?, series.label.as_str())))
+        .map(|(label, style)| Ok((draw::swatch(style, bars)?, label)))
         .collect::<Result<Vec<_>>>()?;
     Ok(html! {
         section.figure id={ "figure-" (figure.number) } {
@@ -163,7 +163,7 @@ fn figure(figure: &Figure) -> Result<Markup> {
 }
 
 fn findings(findings: &[Finding]) -> Markup {
-    /// Rows that are always seen.
+    /// Rows that are always visible.
     const SEEN: usize = 8;
     let (seen, folded) = findings.split_at(findings.len().min(SEEN));
     html! {
@@ -178,60 +178,46 @@ fn findings(findings: &[Finding]) -> Markup {
 }
 
 fn findings_table(findings: &[Finding]) -> Markup {
-    html! {
-        div.scroll { table.findings {
-            thead { tr { th { "At" } th { "FerroSHMEM" } th { "Beside" } th { "In words" } } }
-            tbody {
-                @for finding in findings {
-                    tr {
-                        td.value { (finding.at) }
-                        td.value data-label="FerroSHMEM" { (finding.ours) }
-                        td data-label="Beside" { (finding.other) }
-                        td { (finding.words) }
-                    }
-                }
-            }
-        } }
-    }
+    let row = |finding: &Finding| {
+        html! {
+            td.value { (finding.at) }
+            td.value data-label="FerroSHMEM" { (finding.ours) }
+            td data-label="Beside" { (finding.other) }
+            td { (finding.words) }
+        }
+    };
+    let head = ["At", "FerroSHMEM", "Beside", "In words"];
+    table("findings", &head, findings.iter().map(row))
 }
 
 fn left_out(missing: &[Missing]) -> Markup {
+    let row = |one: &Missing| html! { td { (one.number) } td { (one.subject) } td { (one.needs) } };
+    let head = ["Figure", "Would show", "Rows it needs"];
     html! {
         @if !missing.is_empty() {
             h2 { "Figures left out" }
             p { "There are no rows for them." }
-            div.scroll { table {
-                thead { tr { th { "Figure" } th { "Would show" } th { "Rows it needs" } } }
-                tbody {
-                    @for one in missing {
-                        tr { td { (one.number) } td { (one.subject) } td { (one.needs) } }
-                    }
-                }
-            } }
+            (table("facts", &head, missing.iter().map(row)))
         }
     }
 }
 
 fn runs(runs: &[RunRecord]) -> Markup {
+    let row = |run: &RunRecord| {
+        html! { td.value { (format!("{:.1}", run.seconds)) } td { code { (run.command) } } }
+    };
     html! {
         @if !runs.is_empty() {
             h2 { "How it was run" }
             details {
                 summary { (total(runs)) }
-                div.scroll { table {
-                    thead { tr { th { "Seconds" } th { "Command" } } }
-                    tbody {
-                        @for run in runs {
-                            tr { td.value { (format!("{:.1}", run.seconds)) } td { code { (run.command) } } }
-                        }
-                    }
-                } }
+                (table("facts", &["Seconds", "Command"], runs.iter().map(row)))
             }
         }
     }
 }
 
-/// How many runs there were and how long they took.
+/// The number of runs and their total time.
 fn total(runs: &[RunRecord]) -> String {
     let seconds: f64 = runs.iter().map(|run| run.seconds).sum();
     let time = if seconds < 120.0 {

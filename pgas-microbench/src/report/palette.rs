@@ -1,5 +1,4 @@
-//! Colours and marks. Colours are told apart with any colour vision (after Okabe and Ito); marks
-//! differ as well.
+//! Colours, which differ for any colour vision (after Okabe and Ito), and marks.
 
 use plotters::style::RGBColor;
 
@@ -7,14 +6,14 @@ use super::rows::{Rows, is_our_name};
 
 /// Text.
 pub(super) const INK: RGBColor = RGBColor(0x1A, 0x1A, 0x1A);
-/// Text of less weight, and axes.
+/// Secondary text, and axes.
 pub(super) const MUTED: RGBColor = RGBColor(0x5A, 0x5A, 0x5A);
-/// Lines behind the data.
+/// Grid lines.
 pub(super) const GRID: RGBColor = RGBColor(0xDD, 0xDD, 0xDD);
-/// Behind all.
+/// Background.
 pub(super) const PAPER: RGBColor = RGBColor(0xFF, 0xFF, 0xFF);
 
-/// A colour, its deep shade, and what stands for both on dark paper.
+/// A colour and its deep shade, on light and on dark paper.
 struct Hue {
     light: [RGBColor; 2],
     dark: [&'static str; 2],
@@ -64,9 +63,9 @@ pub enum Mark {
 /// How a series looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
-    /// Which colour.
+    /// Index of the colour.
     pub hue: usize,
-    /// Which kind of line.
+    /// The kind of line.
     pub stroke: Stroke,
 }
 
@@ -75,10 +74,10 @@ pub struct Style {
 pub enum Stroke {
     /// For library calls.
     Solid,
-    /// For loads and stores in the program. Of a deep shade and drawn over the solid line of
-    /// library calls: both can be seen where they coincide.
+    /// For loads and stores in the program. It has a deep shade and lies over the solid line of
+    /// library calls: where they coincide, both are visible.
     Dashed,
-    /// For messages that both sides take part in.
+    /// For two-sided messages.
     Dotted,
 }
 
@@ -94,7 +93,7 @@ impl Stroke {
 }
 
 impl Style {
-    /// Whether it stands for loads and stores.
+    /// Whether it is the style of loads and stores.
     pub fn is_dashed(self) -> bool {
         self.stroke == Stroke::Dashed
     }
@@ -127,7 +126,7 @@ impl Style {
 pub(super) struct Palette<'a>(Vec<&'a str>);
 
 impl<'a> Palette<'a> {
-    /// This library's colour comes first, others follow as they were measured.
+    /// The first colour is this library's; others follow in the order of measurement.
     pub(super) fn new(rows: &Rows<'a>) -> Self {
         let mut names: Vec<&str> = Vec::new();
         for row in rows.iter() {

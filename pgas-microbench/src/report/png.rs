@@ -1,4 +1,4 @@
-//! Pictures as PNG, for places that do not show SVG.
+//! Pictures as PNG, for viewers without SVG.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::fontdb::{Database, Family, Query, Style};
 use resvg::usvg::{Options, Tree};
 
-/// Pixels for each unit of a drawing.
+/// Pixels for each unit of a drawing, whose units are small.
 const SCALE: f32 = 0.65;
 
 /// Makes PNGs with the fonts of this system.
@@ -16,10 +16,10 @@ pub(super) struct Painter {
 }
 
 impl Painter {
-    /// Looks for fonts.
+    /// Loads the fonts.
     ///
     /// # Errors
-    /// If there are none: pictures would have no words.
+    /// If there are none: pictures would have no text.
     pub(super) fn new() -> Result<Self> {
         let mut fonts = Database::new();
         fonts.load_system_fonts();
@@ -32,8 +32,7 @@ impl Painter {
         Ok(Self { options })
     }
 
-    /// A picture of an SVG, somewhat smaller than its drawing, whose numbers are large in order
-    /// that lines are smooth.
+    /// The picture of an SVG, scaled down.
     ///
     /// # Errors
     /// If it is no SVG, or too large.
@@ -54,7 +53,7 @@ impl Painter {
     }
 }
 
-/// Where the system does not say which its sans serif font is, takes any upright one.
+/// Chooses any upright font if the system does not name its sans serif font.
 fn choose_sans_serif(fonts: &mut Database) {
     let query = Query {
         families: &[Family::SansSerif],

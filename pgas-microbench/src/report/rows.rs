@@ -1,4 +1,4 @@
-//! Choosing rows among what was measured.
+//! Selecting rows of results.
 
 use crate::measurement::{Measurement, Quantity};
 
@@ -16,12 +16,12 @@ impl<'a> Rows<'a> {
         Self(measurements.iter().filter(drawable).collect())
     }
 
-    /// Those that fulfil a condition.
+    /// The rows that meet a condition.
     pub(super) fn filter(&self, condition: impl Fn(&Measurement) -> bool) -> Self {
         Self(self.0.iter().copied().filter(|m| condition(m)).collect())
     }
 
-    /// Those of one program and operation, in which the library chose the algorithm.
+    /// The rows of one program and operation, in which the library chose the algorithm.
     pub(super) fn of(&self, program: &str, operation: &str, quantity: Quantity) -> Self {
         self.filter(|m| {
             m.program == program
@@ -31,37 +31,42 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// Those of one number of pairs.
+    /// The rows of one number of pairs.
     pub(super) fn pairs(&self, pairs: u32) -> Self {
         self.filter(|m| m.pairs == pairs)
     }
 
-    /// Those of one number of PEs.
+    /// The rows of one number of PEs.
     pub(super) fn pes(&self, pes: u32) -> Self {
         self.filter(|m| m.pes == pes)
     }
 
-    /// Those of some bytes.
+    /// The rows of some bytes.
     pub(super) fn bytes(&self, bytes: u64) -> Self {
         self.filter(|m| m.bytes == bytes)
     }
 
-    /// Those of some forms.
+    /// The rows of some forms.
     pub(super) fn forms(&self, forms: &[&str]) -> Self {
         self.filter(|m| forms.contains(&m.form.as_str()))
     }
 
-    /// Those of this library.
+    /// The rows of this library.
     pub(super) fn ours(&self) -> Self {
         self.filter(is_ours)
     }
 
-    /// Those of the other libraries.
+    /// The rows of the other libraries.
     pub(super) fn peers(&self) -> Self {
         self.filter(|m| !is_ours(m))
     }
 
-    /// Whether a row is among them.
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a row is one of them.
     pub(super) fn has(&self, row: &Measurement) -> bool {
         self.0.iter().any(|m| std::ptr::eq(*m, row))
     }
@@ -71,7 +76,7 @@ impl<'a> Rows<'a> {
         self.0.iter().copied()
     }
 
-    /// The last row: where something was measured twice, the second time counts.
+    /// The last row: a repeated measurement replaces the first one.
     pub(super) fn last(&self) -> Option<&'a Measurement> {
         self.0.last().copied()
     }
@@ -92,7 +97,7 @@ impl<'a> Rows<'a> {
         values
     }
 
-    /// Who did it and how, each once: this library first, and library calls before loads and
+    /// Implementations and forms, each once: this library first, library calls before loads and
     /// stores.
     pub(super) fn makers(&self) -> Vec<(&'a str, &'a str)> {
         let mut makers: Vec<(&str, &str)> = Vec::new();
@@ -110,7 +115,7 @@ impl<'a> Rows<'a> {
         makers
     }
 
-    /// The rows of one maker.
+    /// The rows of one implementation and form.
     pub(super) fn maker(&self, (implementation, form): (&str, &str)) -> Self {
         self.filter(|m| m.implementation == implementation && m.form == form)
     }

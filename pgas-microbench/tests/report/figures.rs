@@ -1,7 +1,7 @@
 //! What figures contain.
 
 use pgas_microbench::Measurement;
-use pgas_microbench::report::{Chart, Figure, Unit, figures};
+use pgas_microbench::report::{Figure, Scale, Unit, figures};
 
 use super::sample;
 
@@ -42,7 +42,7 @@ fn panels_are_full_and_their_axes_have_labels_ticks_and_units() {
         );
         for panel in &figure.panels {
             let at = format!("{at}, {}", panel.title);
-            let (x, y) = panel.chart.axes();
+            let (x, y) = (&panel.x, &panel.y);
             assert!(!x.label.is_empty() && !y.label.is_empty(), "{at}");
             assert!(
                 x.ticks.len() >= 2 && y.ticks.len() >= 2,
@@ -64,19 +64,9 @@ fn panels_are_full_and_their_axes_have_labels_ticks_and_units() {
                     "{at}: {x:?}"
                 );
             }
-            let series = panel.chart.series();
-            assert!(
-                (1..=7).contains(&series.len()),
-                "{at}: {} series",
-                series.len()
-            );
-            let filled = match &panel.chart {
-                Chart::Lines(chart) => chart.lines.iter().all(|line| !line.points.is_empty()),
-                Chart::Bars(chart) => chart
-                    .bars
-                    .iter()
-                    .all(|bars| bars.values.iter().any(Option::is_some)),
-            };
+            let number = panel.series.len();
+            assert!((1..=7).contains(&number), "{at}: {number} series");
+            let filled = panel.series.iter().all(|series| !series.points.is_empty());
             assert!(filled, "{at}");
         }
     }
@@ -86,18 +76,14 @@ fn panels_are_full_and_their_axes_have_labels_ticks_and_units() {
 fn the_legend_names_each_series_once_and_each_looks_different() {
     for figure in figures(&sample::full()) {
         let legend = figure.legend();
-        for series in figure.panels.iter().flat_map(|panel| panel.chart.series()) {
-            let entries = legend
-                .iter()
-                .filter(|entry| entry.label == series.label)
-                .count();
+        for series in figure.panels.iter().flat_map(|panel| &panel.series) {
+            let entries = legend.iter().filter(|entry| entry.0 == series.label);
+            let entries = entries.count();
             assert_eq!(entries, 1, "figure {}: {}", figure.number, series.label);
         }
-        for (place, series) in legend.iter().enumerate() {
-            let same = legend[..place]
-                .iter()
-                .find(|other| other.style == series.style);
-            assert_eq!(same, None, "figure {}: {}", figure.number, series.label);
+        for (place, (label, style)) in legend.iter().enumerate() {
+            let same = legend[..place].iter().find(|other| other.1 == *style);
+            assert_eq!(same, None, "figure {}: {label}", figure.number);
         }
     }
 }
@@ -106,12 +92,15 @@ fn the_legend_names_each_series_once_and_each_looks_different() {
 fn values_are_within_their_axes() {
     for figure in figures(&sample::full()) {
         for panel in &figure.panels {
-            let (x, y) = panel.chart.axes();
-            if let Chart::Lines(chart) = &panel.chart {
-                for (place, spread) in chart.lines.iter().flat_map(|line| &line.points) {
-                    assert!(x.range.contains(place), "figure {}: {place}", figure.number);
-                    assert!(y.range.contains(&spread.median), "figure {}", figure.number);
-                }
+            let at = format!("figure {}, {}", figure.number, panel.title);
+            for (place, spread) in panel.series.iter().flat_map(|series| &series.points) {
+                assert!(panel.x.range.contains(place), "{at}: {place}");
+                assert!(panel.y.range.contains(&spread.median), "{at}");
+            }
+            let is_name = |place: &f64| place.fract() == 0.0;
+            if panel.x.scale == Scale::Names {
+                let mut points = panel.series.iter().flat_map(|series| &series.points);
+                assert!(points.all(|point| is_name(&point.0)), "{at}");
             }
         }
     }
@@ -218,10 +207,8 @@ fn of_a_point_measured_twice_the_later_counts() {
     again.median = 12_345.0;
     rows.push(again);
     let is = figure(&rows, 16).unwrap();
-    let Chart::Bars(chart) = &is.panels[0].chart else {
-        panic!("no bars")
-    };
-    assert_eq!(chart.bars[0].values[0].unwrap().median, 12_345.0);
+    assert_eq!(is.panels[0].x.scale, Scale::Names);
+    assert_eq!(is.panels[0].series[0].points[0].1.median, 12_345.0);
 }
 
 #[test]

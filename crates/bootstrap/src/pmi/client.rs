@@ -7,8 +7,8 @@ use super::wire::Sender;
 use super::{Session, Store, chunks, mpi};
 use crate::{Bootstrap, Error};
 
-/// Exchanges of this process so far, over all clients: the server keeps the keys of one that
-/// the process has finalized.
+/// Exchanges of this process so far, over all clients: the server retains the keys of a client
+/// that the process has finalized.
 static ROUND: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Debug)]

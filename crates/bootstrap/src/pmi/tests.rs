@@ -60,7 +60,7 @@ fn line(stream: &mut impl BufRead) -> String {
     line
 }
 
-/// Serves PMI-1 until the client says that it is through; with `place`, as at a port.
+/// Serves PMI-1 until the client finalizes; with `place`, as at a port.
 fn serve_lines(job: &Job, stream: UnixStream, place: Option<usize>) {
     let mut input = BufReader::new(stream.try_clone().unwrap());
     let mut output = stream;
@@ -73,21 +73,21 @@ fn serve_lines(job: &Job, stream: UnixStream, place: Option<usize>) {
     }
     loop {
         let line = line(&mut input);
-        let said = pairs(&line, ' ');
-        let answer = match said["cmd"] {
+        let fields = pairs(&line, ' ');
+        let answer = match fields["cmd"] {
             "init" => "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0".into(),
             "get_maxes" => format!("cmd=maxes kvsname_max=256 keylen_max={KEY} vallen_max={VALUE}"),
             "get_my_kvsname" => "cmd=my_kvsname kvsname=kvs_4711_0_host".into(),
             "put" => {
-                assert_eq!(said["kvsname"], "kvs_4711_0_host");
-                job.put(said["key"], said["value"]);
+                assert_eq!(fields["kvsname"], "kvs_4711_0_host");
+                job.put(fields["key"], fields["value"]);
                 "cmd=put_result rc=0 msg=success".into()
             }
             "barrier_in" => {
                 job.fence.wait();
                 "cmd=barrier_out".into()
             }
-            "get" => format!("cmd=get_result rc=0 value={}", job.get(said["key"])),
+            "get" => format!("cmd=get_result rc=0 value={}", job.get(fields["key"])),
             "finalize" => "cmd=finalize_ack".into(),
             other => panic!("{other}"),
         };
@@ -96,13 +96,13 @@ fn serve_lines(job: &Job, stream: UnixStream, place: Option<usize>) {
         output.write_all(start.as_bytes()).unwrap();
         thread::yield_now();
         output.write_all(format!("{end}\n").as_bytes()).unwrap();
-        if said["cmd"] == "finalize" {
+        if fields["cmd"] == "finalize" {
             return;
         }
     }
 }
 
-/// Serves PMI-2 until the client says that it is through.
+/// Serves PMI-2 until the client finalizes.
 fn serve_messages(job: &Job, stream: UnixStream, rank: usize) {
     let mut input = BufReader::new(stream.try_clone().unwrap());
     let mut output = stream;
@@ -119,13 +119,13 @@ fn serve_messages(job: &Job, stream: UnixStream, rank: usize) {
         let mut message = vec![0; length];
         input.read_exact(&mut message).unwrap();
         let message = String::from_utf8(message).unwrap();
-        let said = pairs(&message, ';');
-        assert!(said.values().all(|v| !v.is_empty()), "{message}");
-        let answer = match said["cmd"] {
+        let fields = pairs(&message, ';');
+        assert!(fields.values().all(|v| !v.is_empty()), "{message}");
+        let answer = match fields["cmd"] {
             "fullinit" => format!("rank={rank};size={};appnum=0;", job.size),
             "job-getid" => "jobid=4711.0;".into(),
             "kvs-put" => {
-                job.put(said["key"], said["value"]);
+                job.put(fields["key"], fields["value"]);
                 String::new()
             }
             "kvs-fence" => {
@@ -133,16 +133,16 @@ fn serve_messages(job: &Job, stream: UnixStream, rank: usize) {
                 String::new()
             }
             "kvs-get" => {
-                assert_eq!(said["jobid"], "4711.0");
-                format!("found=TRUE;value={};", job.get(said["key"]))
+                assert_eq!(fields["jobid"], "4711.0");
+                format!("found=TRUE;value={};", job.get(fields["key"]))
             }
             "finalize" => String::new(),
             other => panic!("{other}"),
         };
-        let answer = format!("cmd={}-response;rc=0;{answer}", said["cmd"]);
+        let answer = format!("cmd={}-response;rc=0;{answer}", fields["cmd"]);
         let framed = format!("{:>6}{answer}", answer.len());
         output.write_all(framed.as_bytes()).unwrap();
-        if said["cmd"] == "finalize" {
+        if fields["cmd"] == "finalize" {
             return;
         }
     }
@@ -153,7 +153,7 @@ fn blob(rank: usize, len: usize) -> Vec<u8> {
 }
 
 /// What every process does.
-fn play(session: Session<impl Store>, rank: usize, size: usize) {
+fn run(session: Session<impl Store>, rank: usize, size: usize) {
     assert_eq!((session.rank, session.size), (rank, size));
     let mut store = session.store;
     for (round, len) in [0, 1, 600, 65536].into_iter().enumerate() {
@@ -177,17 +177,17 @@ fn pmi_1_exchanges() {
     let job = Job::of(SIZE);
     thread::scope(|scope| {
         for rank in 0..SIZE {
-            let (ours, theirs) = UnixStream::pair().unwrap();
+            let (client, server) = UnixStream::pair().unwrap();
             // The last one comes by a port.
             let by_port = rank == 2;
             let job = &job;
-            scope.spawn(move || serve_lines(job, theirs, by_port.then_some(rank)));
+            scope.spawn(move || serve_lines(job, server, by_port.then_some(rank)));
             scope.spawn(move || {
-                let place = match by_port {
+                let source = match by_port {
                     true => RankSource::Server { id: "7" },
                     false => RankSource::Environment { rank, size: SIZE },
                 };
-                play(pmi1::start(wire(ours), &place).unwrap(), rank, SIZE);
+                run(pmi1::start(wire(client), &source).unwrap(), rank, SIZE);
             });
         }
     });
@@ -199,26 +199,26 @@ fn pmi_2_exchanges() {
     let job = Job::of(SIZE);
     thread::scope(|scope| {
         for rank in 0..SIZE {
-            let (ours, theirs) = UnixStream::pair().unwrap();
+            let (client, server) = UnixStream::pair().unwrap();
             let job = &job;
-            scope.spawn(move || serve_messages(job, theirs, rank));
-            scope.spawn(move || play(pmi2::start(wire(ours)).unwrap(), rank, SIZE));
+            scope.spawn(move || serve_messages(job, server, rank));
+            scope.spawn(move || run(pmi2::start(wire(client)).unwrap(), rank, SIZE));
         }
     });
 }
 
-/// What becomes of a hello to which the server answers this, and then nothing.
+/// The error of a start to which the server answers this, and then nothing.
 fn answered(answer: &str, deadline: Duration) -> Error {
-    let (ours, mut theirs) = UnixStream::pair().unwrap();
-    theirs.write_all(answer.as_bytes()).unwrap();
-    let wire = Wire::over(ours.into(), deadline);
+    let (client, mut server) = UnixStream::pair().unwrap();
+    server.write_all(answer.as_bytes()).unwrap();
+    let wire = Wire::over(client.into(), deadline);
     pmi1::start(wire, &RankSource::Environment { rank: 0, size: 2 })
         .err()
         .unwrap()
 }
 
 #[test]
-fn servers_that_fail_are_told_apart() {
+fn failures_of_servers_have_their_own_errors() {
     let silent = answered("", Duration::from_millis(30)).to_string();
     assert!(silent.contains("no answer within 0.03 s"), "{silent}");
     let strange = answered("HTTP/1.1 400 Bad Request\n", DEADLINE).to_string();
@@ -226,9 +226,9 @@ fn servers_that_fail_are_told_apart() {
     let refusing = answered("cmd=response_to_init rc=-1\n", DEADLINE).to_string();
     assert!(refusing.contains("rc=-1"), "{refusing}");
 
-    let (ours, theirs) = UnixStream::pair().unwrap();
-    drop(theirs);
-    let gone = pmi2::start(wire(ours)).err().unwrap().to_string();
+    let (client, server) = UnixStream::pair().unwrap();
+    drop(server);
+    let gone = pmi2::start(wire(client)).err().unwrap().to_string();
     assert!(gone.contains("is lost"), "{gone}");
     let closed = Wire::inherited(1 << 20, DEADLINE).unwrap_err().to_string();
     assert!(closed.contains("descriptor is closed"), "{closed}");
@@ -236,19 +236,19 @@ fn servers_that_fail_are_told_apart() {
 
 #[test]
 fn a_server_of_pmi_1_refuses_pmi_2() {
-    let (ours, mut theirs) = UnixStream::pair().unwrap();
+    let (client, mut server) = UnixStream::pair().unwrap();
     let answer = b"cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1\n";
-    theirs.write_all(answer).unwrap();
-    let refused = pmi2::start(wire(ours)).err().unwrap().to_string();
+    server.write_all(answer).unwrap();
+    let refused = pmi2::start(wire(client)).err().unwrap().to_string();
     assert!(refused.contains("does not speak PMI-2"), "{refused}");
 }
 
 /// As in a C program, which a closed connection would end by SIGPIPE.
 #[test]
 fn a_closed_connection_is_an_error_and_no_signal() {
-    let (ours, theirs) = UnixStream::pair().unwrap();
-    let wire = wire(ours);
-    drop(theirs);
+    let (client, server) = UnixStream::pair().unwrap();
+    let wire = wire(client);
+    drop(server);
     // SAFETY: the default action of a signal that nothing here raises.
     let before = unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     wire.sender().send(b"cmd=abort exitcode=1\n");

@@ -14,7 +14,7 @@ use super::types::{
 };
 use crate::{Bootstrap, Error};
 
-/// Exchanges and barriers of this process so far, over all clients: the server keeps the keys.
+/// Exchanges and barriers of this process so far, over all clients, since the server retains the keys.
 static ROUND: AtomicU64 = AtomicU64::new(0);
 
 /// How long the launcher may take to accept an abort, or the finalize of this process.

@@ -75,7 +75,7 @@ impl Library {
     }
 }
 
-/// What the dynamic linker said, which `Display` leaves to the source.
+/// The dynamic linker's message, which `Display` leaves to the source.
 fn text(e: &libloading::Error) -> String {
     std::error::Error::source(e).map_or_else(|| e.to_string(), ToString::to_string)
 }

@@ -97,10 +97,10 @@ impl Value {
     /// The value was made by PMIx's library, and is alive.
     pub(super) unsafe fn to_content(&self) -> Option<Content> {
         match self.kind {
-            // SAFETY: the kind says which member it is.
+            // SAFETY: PMIx sets `kind` to the member of the union that it has written.
             UINT32 => Some(Content::Number(unsafe { self.data.uint32 })),
             BYTE_OBJECT => {
-                // SAFETY: the kind says which member it is.
+                // SAFETY: PMIx sets `kind` to the member of the union that it has written.
                 let Bytes { start, len } = unsafe { self.data.bytes };
                 if start.is_null() || len == 0 {
                     return Some(Content::Bytes(Vec::new()));

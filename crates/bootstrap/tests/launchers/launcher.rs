@@ -13,9 +13,9 @@ pub(crate) struct Launcher {
     /// The protocol to use, if not that which is found.
     pub protocol: &'static str,
     /// What the client calls it.
-    pub says: &'static str,
+    pub full_name: &'static str,
     /// Whether it ends with the status with which a process aborts.
-    pub hands_status_on: bool,
+    pub returns_abort_status: bool,
 }
 
 const AS_ROOT: &[(&str, &str)] = &[
@@ -33,8 +33,8 @@ pub(crate) fn all() -> Vec<Launcher> {
             options: &["--oversubscribe"],
             environment: AS_ROOT,
             protocol: "any",
-            says: "Open MPI's mpirun, by PMIx",
-            hands_status_on: true,
+            full_name: "Open MPI's mpirun, by PMIx",
+            returns_abort_status: true,
         },
         Launcher {
             name: "prterun",
@@ -42,8 +42,8 @@ pub(crate) fn all() -> Vec<Launcher> {
             options: &["--map-by", ":OVERSUBSCRIBE"],
             environment: AS_ROOT,
             protocol: "any",
-            says: "PRRTE's prterun, by PMIx",
-            hands_status_on: true,
+            full_name: "PRRTE's prterun, by PMIx",
+            returns_abort_status: true,
         },
         Launcher {
             name: "hydra_pmi1",
@@ -51,8 +51,8 @@ pub(crate) fn all() -> Vec<Launcher> {
             options: &[],
             environment: &[],
             protocol: "any",
-            says: "Hydra's mpiexec, by PMI-1",
-            hands_status_on: true,
+            full_name: "Hydra's mpiexec, by PMI-1",
+            returns_abort_status: true,
         },
         Launcher {
             name: "hydra_pmi2",
@@ -60,8 +60,8 @@ pub(crate) fn all() -> Vec<Launcher> {
             options: &[],
             environment: &[],
             protocol: "pmi2",
-            says: "Hydra's mpiexec, by PMI-2",
-            hands_status_on: false,
+            full_name: "Hydra's mpiexec, by PMI-2",
+            returns_abort_status: false,
         },
         Launcher {
             name: "hydra_pmi_port",
@@ -69,8 +69,8 @@ pub(crate) fn all() -> Vec<Launcher> {
             options: &["-pmi-port"],
             environment: &[],
             protocol: "any",
-            says: "by PMI-1",
-            hands_status_on: true,
+            full_name: "by PMI-1",
+            returns_abort_status: true,
         },
         Launcher {
             name: "srun_pmix",
@@ -78,8 +78,8 @@ pub(crate) fn all() -> Vec<Launcher> {
             options: &["--mpi=pmix", "--overcommit"],
             environment: &[],
             protocol: "any",
-            says: "Slurm's srun, by PMIx",
-            hands_status_on: false,
+            full_name: "Slurm's srun, by PMIx",
+            returns_abort_status: false,
         },
         Launcher {
             name: "srun_pmi2",
@@ -87,8 +87,8 @@ pub(crate) fn all() -> Vec<Launcher> {
             options: &["--mpi=pmi2", "--overcommit"],
             environment: &[],
             protocol: "any",
-            says: "Slurm's srun, by PMI-2",
-            hands_status_on: false,
+            full_name: "Slurm's srun, by PMI-2",
+            returns_abort_status: false,
         },
         Launcher {
             name: "srun_pmi1",
@@ -96,8 +96,8 @@ pub(crate) fn all() -> Vec<Launcher> {
             options: &["--mpi=pmi2", "--overcommit"],
             environment: &[],
             protocol: "pmi1",
-            says: "Slurm's srun, by PMI-1",
-            hands_status_on: false,
+            full_name: "Slurm's srun, by PMI-1",
+            returns_abort_status: false,
         },
     ]
 }

@@ -1,5 +1,5 @@
 //! Jobs started by the launchers that are installed: this program starts itself by each, as
-//! the processes of a job that plays one of the [`parts`].
+//! the processes of a job that runs one of the [`parts`].
 
 mod launcher;
 mod parts;
@@ -15,10 +15,10 @@ const WATCHDOG: &str = "90";
 
 fn main() -> ExitCode {
     let words: Vec<String> = env::args().collect();
-    if let [_, play, part, protocol] = &words[..]
-        && play == parts::PLAY
+    if let [_, run, part, protocol] = &words[..]
+        && run == parts::RUN
     {
-        return parts::play(part, protocol);
+        return parts::run(part, protocol);
     }
     let arguments = Arguments::from_args();
     let trials = launcher::all().into_iter().flat_map(trials_of).collect();
@@ -37,7 +37,7 @@ fn trials_of(launcher: Launcher) -> Vec<Trial> {
         ("death_before_an_exchange", death),
         ("without_its_library", lost),
     ];
-    let by_library = launcher.says.ends_with("PMIx");
+    let by_library = launcher.full_name.ends_with("PMIx");
     cases
         .iter()
         .filter(|(name, _)| by_library || *name != "without_its_library")
@@ -65,7 +65,7 @@ fn job(launcher: &Launcher, n: usize, part: &str) -> Result<Ended, Failed> {
         .args(["-k", "5", WATCHDOG])
         .args(launcher.command(n))
         .arg(me)
-        .args([parts::PLAY, part, launcher.protocol])
+        .args([parts::RUN, part, launcher.protocol])
         .envs(launcher.environment.iter().copied())
         .output()?;
     let text = [output.stdout, output.stderr].concat();
@@ -91,7 +91,7 @@ fn began(ended: &Ended) -> bool {
     ended.text.contains(parts::THERE)
 }
 
-/// The number of processes that said to be through.
+/// The number of processes that came to their regular end.
 fn through(ended: &Ended) -> usize {
     ended.text.matches(parts::THROUGH).count()
 }
@@ -99,7 +99,7 @@ fn through(ended: &Ended) -> usize {
 fn everything(launcher: &Launcher) -> Result<(), Failed> {
     let ended = job(launcher, 4, "everything")?;
     check(ended.status == Some(0) && through(&ended) == 4, &ended)?;
-    check(ended.text.contains(launcher.says), &ended)
+    check(ended.text.contains(launcher.full_name), &ended)
 }
 
 fn one_process(launcher: &Launcher) -> Result<(), Failed> {
@@ -109,7 +109,7 @@ fn one_process(launcher: &Launcher) -> Result<(), Failed> {
 
 fn abort(launcher: &Launcher) -> Result<(), Failed> {
     let ended = job(launcher, 3, "abort")?;
-    let status = match launcher.hands_status_on {
+    let status = match launcher.returns_abort_status {
         true => ended.status == Some(parts::STATUS),
         false => ended.status != Some(0),
     };
@@ -124,9 +124,10 @@ fn death(launcher: &Launcher) -> Result<(), Failed> {
 
 fn lost(launcher: &Launcher) -> Result<(), Failed> {
     let ended = job(launcher, 2, "lost")?;
-    let told = ended.text.contains("/no/such/libpmix.so.2") && ended.text.contains("install PMIx");
+    let explained =
+        ended.text.contains("/no/such/libpmix.so.2") && ended.text.contains("install PMIx");
     check(
-        ended.status != Some(0) && told && through(&ended) == 0,
+        ended.status != Some(0) && explained && through(&ended) == 0,
         &ended,
     )
 }

@@ -15,19 +15,19 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Signal, getpid, kill_process};
 use rustix::time::{ClockId, clock_gettime};
 
-/// The argument before the part to play and the protocol to use. Not variables: some launchers
-/// hand none on to other hosts.
-pub(crate) const PLAY: &str = "--play";
-/// What a process says at its regular end.
+/// The argument before the part to run and the protocol to use. Not variables: some launchers
+/// forward none to other hosts.
+pub(crate) const RUN: &str = "--run";
+/// What a process prints at its regular end.
 pub(crate) const THROUGH: &str = "has come through";
-/// What a process says before a part that does not end well.
+/// What a process prints before a part that fails.
 pub(crate) const THERE: &str = "is there";
 /// The status with which a job is aborted.
 pub(crate) const STATUS: i32 = 41;
 
 const DEADLINE: Duration = Duration::from_secs(20);
 
-pub(crate) fn play(part: &str, protocol: &str) -> ExitCode {
+pub(crate) fn run(part: &str, protocol: &str) -> ExitCode {
     let protocol = match protocol {
         "pmi1" => Some(Protocol::Pmi1),
         "pmi2" => Some(Protocol::Pmi2),
@@ -72,7 +72,7 @@ fn lost(config: &Config) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Bytes that tell which rank and which exchange they are of.
+/// Bytes that differ by rank and exchange.
 fn blob(rank: usize, round: usize, len: usize) -> Vec<u8> {
     (0..len)
         .map(|i| (i * 7 + rank * 31 + round) as u8)
@@ -94,14 +94,14 @@ fn everything(bootstrap: &dyn Bootstrap) {
         }
         bootstrap.barrier().unwrap();
     }
-    nobody_leaves_a_barrier_early(bootstrap);
+    no_process_leaves_a_barrier_early(bootstrap);
     share_memory(bootstrap);
     bootstrap.barrier().unwrap();
     bootstrap.finalize();
 }
 
 /// By the clock that the hosts of a test share, being one machine.
-fn nobody_leaves_a_barrier_early(bootstrap: &dyn Bootstrap) {
+fn no_process_leaves_a_barrier_early(bootstrap: &dyn Bootstrap) {
     let now = || Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap();
     let nanoseconds = || now().as_nanos().to_le_bytes();
     for late in 0..bootstrap.size() {
@@ -115,7 +115,7 @@ fn nobody_leaves_a_barrier_early(bootstrap: &dyn Bootstrap) {
         let time = |bytes: &[u8]| u128::from_le_bytes(bytes.try_into().unwrap());
         let last_came = all.iter().map(|t| time(&t[..16])).max().unwrap();
         let first_left = all.iter().map(|t| time(&t[16..])).min().unwrap();
-        assert!(last_came <= first_left, "{late} was not waited for");
+        assert!(last_came <= first_left, "a process left before {late} came");
     }
 }
 
@@ -191,8 +191,8 @@ fn abort(bootstrap: &dyn Bootstrap) {
     });
 }
 
-/// Rank 1 is killed before an exchange: the others are ended by the launcher, or get an error
-/// after the deadline.
+/// Rank 1 is killed before an exchange: the launcher ends the others, or they get an error after the
+/// deadline.
 fn death(bootstrap: &dyn Bootstrap) {
     bootstrap.barrier().unwrap();
     if bootstrap.rank() == 1 {

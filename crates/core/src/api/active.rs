@@ -53,7 +53,7 @@ pub unsafe fn broadcast(
         ("PE_root", root as u64),
         ("the length in bytes", bytes as u64),
     ];
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_set(
         name,
         (start, log_stride, size),
@@ -80,7 +80,7 @@ pub unsafe fn collect(
     size: c_int,
     psync: *mut c_long,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_set(name, (start, log_stride, size), psync, &[], |call| unsafe {
         call.collect(dest.cast(), source.cast(), bytes);
     });
@@ -102,7 +102,7 @@ pub unsafe fn fcollect(
     psync: *mut c_long,
 ) {
     let same = [("the length in bytes", bytes as u64)];
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_set(
         name,
         (start, log_stride, size),
@@ -130,7 +130,7 @@ pub unsafe fn alltoall(
     psync: *mut c_long,
 ) {
     let same = [("the length in bytes", bytes as u64)];
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_set(
         name,
         (start, log_stride, size),
@@ -165,7 +165,7 @@ pub unsafe fn alltoalls(
         ("dst", dst as u64),
         ("sst", sst as u64),
     ];
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_set(
         name,
         (start, log_stride, size),
@@ -196,7 +196,7 @@ pub unsafe fn reduce<T: Reduce<Op>, Op>(
         fatal(name, format_args!("nreduce = {nreduce} is negative"));
     };
     let same = [("nreduce", nreduce as u64)];
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_set(
         name,
         (start, log_stride, size),

@@ -33,7 +33,7 @@ pub fn agree(name: &'static str, team: usize, say: u64) -> Result<(), Difference
     let epoch = group.epoch();
     epoch.publish(say);
     epoch.synchronise();
-    // Nobody publishes for the epoch after next before this PE has entered the next one.
+    // No member publishes for the epoch after next before this PE has entered the next one.
     let different = (0..group.size).find(|member| epoch.published(*member) != say);
     different.map_or(Ok(()), |member| {
         Err(Difference {

@@ -66,7 +66,7 @@ unsafe fn fetching_nbi<T: Atomic>(
 /// For this and all functions below: the address is that of a symmetric, aligned `T`.
 pub unsafe fn fetch<T: Atomic>(name: &'static str, ctx: usize, source: *const T, pe: c_int) -> T {
     let what = Operation::FETCH;
-    // SAFETY: the caller's promise; the place is mapped.
+    // SAFETY: the transport has found a `T` mapped, which the caller promises to be aligned.
     fetching((name, ctx, pe), ("source", source), what, |at| unsafe {
         T::fetch(at)
     })
@@ -236,6 +236,6 @@ pub unsafe fn fetch_inc_nbi<T: AtomicInt>(
     dest: *const T,
     pe: c_int,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises an aligned `T`, and that `fetch` is valid until a quiet.
     unsafe { fetch_add_nbi(name, ctx, fetch, dest, T::ONE, pe) }
 }

@@ -54,7 +54,7 @@ pub unsafe fn broadcast(
         ("PE_root", root as u64),
         ("the length in bytes", bytes as u64),
     ];
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_team(name, team, &same, |call| unsafe {
         call.broadcast(dest.cast(), source.cast(), bytes, root, true);
     })
@@ -71,7 +71,7 @@ pub unsafe fn collect(
     source: *const c_void,
     bytes: usize,
 ) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_team(name, team, &[], |call| unsafe {
         call.collect(dest.cast(), source.cast(), bytes);
     })
@@ -89,7 +89,7 @@ pub unsafe fn fcollect(
     bytes: usize,
 ) -> c_int {
     let same = [("the length in bytes", bytes as u64)];
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_team(name, team, &same, |call| unsafe {
         call.fcollect(dest.cast(), source.cast(), bytes);
     })
@@ -107,7 +107,7 @@ pub unsafe fn alltoall(
     bytes: usize,
 ) -> c_int {
     let same = [("the length in bytes", bytes as u64)];
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_team(name, team, &same, |call| unsafe {
         call.alltoall(dest.cast(), source.cast(), bytes);
     })
@@ -133,7 +133,7 @@ pub unsafe fn alltoalls(
         ("dst", dst as u64),
         ("sst", sst as u64),
     ];
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_team(name, team, &same, |call| unsafe {
         call.alltoalls(dest.cast(), source.cast(), dst, sst, nelems, elem);
     })
@@ -150,7 +150,7 @@ pub unsafe fn reduce<T: Reduce<Op>, Op>(
     source: *const T,
     nreduce: usize,
 ) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_team(name, team, &[("nreduce", nreduce as u64)], |call| unsafe {
         call.reduce(dest, source, nreduce);
     })
@@ -168,7 +168,7 @@ pub unsafe fn scan<T: Reduce<Sum>>(
     nelems: usize,
     inclusive: bool,
 ) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_team(name, team, &[("nelems", nelems as u64)], |call| unsafe {
         call.scan(dest, source, nelems, inclusive);
     })

@@ -24,7 +24,7 @@ pub(super) fn make(rt: &Runtime, team: &Team, options: c_long) -> Option<usize> 
 pub unsafe fn create(name: &'static str, options: c_long, ctx: *mut usize) -> c_int {
     let rt = runtime::get(name);
     let made = make(rt, rt.teams.world(), options);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the result can be written.
     unsafe { ctx.write(made.unwrap_or(CTX_INVALID)) };
     if made.is_some() { 0 } else { -1 }
 }
@@ -41,12 +41,12 @@ pub fn destroy(name: &'static str, ctx: usize) {
 pub unsafe fn get_team(name: &'static str, ctx: usize, team: *mut usize) -> c_int {
     let rt = runtime::get(name);
     if ctx == CTX_INVALID {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the result can be written.
         unsafe { team.write(TEAM_INVALID) };
         return -1;
     }
     let handle = rt.team_of_context(name, ctx).handle();
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the result can be written.
     unsafe { team.write(handle) };
     0
 }

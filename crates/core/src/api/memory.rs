@@ -1,5 +1,5 @@
 //! Symmetric memory routines (standard, "Memory Management Routines"). Collective over all
-//! PEs; every PE's books come to the same result.
+//! PEs; every PE's allocator comes to the same result.
 
 use std::ffi::{c_long, c_void};
 use std::ptr;
@@ -172,7 +172,7 @@ pub unsafe fn realloc(name: &'static str, at: *mut c_void, size: usize) -> *mut 
         return malloc(name, size);
     }
     if size == 0 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that no PE uses the block.
         unsafe { free(name, at) };
         return ptr::null_mut();
     }

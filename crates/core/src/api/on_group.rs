@@ -91,20 +91,20 @@ impl<'a> OnGroup<'a> {
         };
         self.apart(dest, bytes, source, bytes, true);
         if !self.group.is_local() {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self.internode(|call| unsafe {
                 internode::broadcast(call, dest, source, bytes, root, to_root);
             });
         }
         let (dest, source) = (self.dest(dest, bytes), self.source(source, bytes));
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
         unsafe { broadcast::broadcast(self.group, dest, source, bytes, root, to_root) };
     }
 
     pub(super) unsafe fn collect(&self, dest: *mut u8, source: *const u8, bytes: usize) {
         if !self.group.is_local() {
             let check = |total| self.apart(dest, total, source, bytes, false);
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self
                 .internode(|call| unsafe { internode::collect(call, dest, source, bytes, check) });
         }
@@ -112,7 +112,7 @@ impl<'a> OnGroup<'a> {
             self.apart(dest, total, source, bytes, false);
             (self.dest(dest, total), self.source(source, bytes))
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
         unsafe { collect::collect(self.group, source, bytes, addresses) };
     }
 
@@ -120,12 +120,12 @@ impl<'a> OnGroup<'a> {
         let total = bytes * self.group.size;
         self.apart(dest, total, source, bytes, false);
         if !self.group.is_local() {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self
                 .internode(|call| unsafe { internode::fcollect(call, dest, source, bytes) });
         }
         let (dest, source) = (self.dest(dest, total), self.source(source, bytes));
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
         unsafe { collect::fcollect(self.group, dest, source, bytes) };
     }
 
@@ -133,12 +133,12 @@ impl<'a> OnGroup<'a> {
         let total = bytes * self.group.size;
         self.apart(dest, total, source, total, false);
         if !self.group.is_local() {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self
                 .internode(|call| unsafe { internode::alltoall(call, dest, source, bytes) });
         }
         let (dest, source) = (self.dest(dest, total), self.source(source, total));
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
         unsafe { alltoall::alltoall(self.group, dest, source, bytes) };
     }
 
@@ -166,12 +166,12 @@ impl<'a> OnGroup<'a> {
         let (to, from) = (extent(strides.dest), extent(strides.source));
         self.apart(dest, to, source, from, false);
         if !self.group.is_local() {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self
                 .internode(|call| unsafe { internode::alltoalls(call, dest, source, strides, n) });
         }
         let (dest, source) = (self.dest(dest, to), self.source(source, from));
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
         unsafe { alltoall::alltoalls(self.group, dest, source, strides, n) };
     }
 
@@ -184,12 +184,12 @@ impl<'a> OnGroup<'a> {
         let bytes = n * size_of::<T>();
         self.apart(dest, bytes, source, bytes, true);
         if !self.group.is_local() {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self
                 .internode(|call| unsafe { internode::reduce::<T, Op>(call, dest, source, n) });
         }
         let (dest, source) = (self.dest(dest, n), self.source(source, n));
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
         unsafe { reduce::reduce::<T, Op>(self.group, dest, source, n) };
     }
 
@@ -203,12 +203,12 @@ impl<'a> OnGroup<'a> {
         let bytes = n * size_of::<T>();
         self.apart(dest, bytes, source, bytes, true);
         if !self.group.is_local() {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self
                 .internode(|call| unsafe { internode::scan(call, dest, source, n, inclusive) });
         }
         let (dest, source) = (self.dest(dest, n), self.source(source, n));
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
         unsafe { scan::scan(self.group, dest, source, n, inclusive) };
     }
 }

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::failure::fatal::fatal;
 use crate::job::region::WaitKind;
 use crate::memory::Argument;
-use crate::point::{Comparison, Set, Values, Word, wait};
+use crate::point::{Comparison, Set, SyncVariable, Values, wait};
 use crate::runtime;
 
 /// Waits until `condition` gives a result: for conditions that C's comparisons cannot say.
-/// `address` is what is waited on, for the report of who waits for what.
+/// `address` is what is waited on, for the report of what each PE waits for.
 pub fn wait_for<R>(name: &'static str, address: usize, condition: impl FnMut() -> Option<R>) -> R {
     wait(
         &runtime::get(name).node.transport,
@@ -35,7 +35,7 @@ const NONE: usize = usize::MAX;
 ///
 /// # Safety
 /// For this and all functions below: the arrays are valid for `nelems` elements.
-pub unsafe fn wait_until<T: Word>(name: &'static str, ivar: *mut T, cmp: c_int, value: T) {
+pub unsafe fn wait_until<T: SyncVariable>(name: &'static str, ivar: *mut T, cmp: c_int, value: T) {
     let set = one(name, ivar, cmp, value);
     wait(
         &runtime::get(name).node.transport,
@@ -53,17 +53,22 @@ pub unsafe fn wait_until<T: Word>(name: &'static str, ivar: *mut T, cmp: c_int, 
 ///
 /// # Safety
 /// As [`wait_until`].
-pub unsafe fn test<T: Word>(name: &'static str, ivar: *mut T, cmp: c_int, value: T) -> c_int {
+pub unsafe fn test<T: SyncVariable>(
+    name: &'static str,
+    ivar: *mut T,
+    cmp: c_int,
+    value: T,
+) -> c_int {
     let set = one(name, ivar, cmp, value);
     // SAFETY: as in `wait_until`.
     poll(unsafe { set.all() }.then_some(1)).unwrap_or(0)
 }
 
-fn one<T: Word>(name: &'static str, ivar: *mut T, cmp: c_int, value: T) -> Set<T> {
+fn one<T: SyncVariable>(name: &'static str, ivar: *mut T, cmp: c_int, value: T) -> Set<T> {
     set(name, ivar, 1, std::ptr::null(), cmp, Values::One(value))
 }
 
-fn set<T: Word>(
+fn set<T: SyncVariable>(
     name: &'static str,
     vars: *mut T,
     n: usize,
@@ -107,10 +112,10 @@ fn poll<R>(result: Option<R>) -> Option<R> {
 ///
 /// # Safety
 /// The arrays of the set are valid.
-unsafe fn fair_any<T: Word>(set: &Set<T>) -> Option<usize> {
+unsafe fn fair_any<T: SyncVariable>(set: &Set<T>) -> Option<usize> {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     let from = NEXT.load(Ordering::Relaxed);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the arrays are valid for `nelems` elements.
     let found = unsafe { set.any(if from < set.n { from } else { 0 }) };
     if let Some(i) = found {
         NEXT.store(i + 1, Ordering::Relaxed);
@@ -125,12 +130,12 @@ macro_rules! forms {
         ///
         /// # Safety
         /// As [`wait_until`].
-        pub unsafe fn $all<T: Word>(
+        pub unsafe fn $all<T: SyncVariable>(
             name: &'static str, ivars: *mut T, nelems: usize, status: *const c_int, cmp: c_int,
             $value: $value_type,
         ) {
             let set = set(name, ivars, nelems, status, cmp, $values);
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that the arrays are valid for `nelems` elements.
             wait(&runtime::get(name).node.transport, WaitKind::Point, name, ivars.addr(), || unsafe { set.all() }.then_some(()));
         }
 
@@ -139,16 +144,16 @@ macro_rules! forms {
         ///
         /// # Safety
         /// As [`wait_until`].
-        pub unsafe fn $any<T: Word>(
+        pub unsafe fn $any<T: SyncVariable>(
             name: &'static str, ivars: *mut T, nelems: usize, status: *const c_int, cmp: c_int,
             $value: $value_type,
         ) -> usize {
             let set = set(name, ivars, nelems, status, cmp, $values);
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that the arrays are valid for `nelems` elements.
             if unsafe { set.is_empty() } {
                 return NONE;
             }
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that the arrays are valid for `nelems` elements.
             wait(&runtime::get(name).node.transport, WaitKind::Point, name, ivars.addr(), || unsafe { fair_any(&set) })
         }
 
@@ -157,17 +162,17 @@ macro_rules! forms {
         ///
         /// # Safety
         /// As [`wait_until`]; `indices` is valid for `nelems` elements.
-        pub unsafe fn $some<T: Word>(
+        pub unsafe fn $some<T: SyncVariable>(
             name: &'static str, ivars: *mut T, nelems: usize, indices: *mut usize,
             status: *const c_int, cmp: c_int, $value: $value_type,
         ) -> usize {
             let set = set(name, ivars, nelems, status, cmp, $values);
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that the arrays are valid for `nelems` elements.
             if unsafe { set.is_empty() } {
                 return 0;
             }
             wait(&runtime::get(name).node.transport, WaitKind::Point, name, ivars.addr(), || {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller promises that the arrays are valid for `nelems` elements.
                 Some(unsafe { set.some(indices) }).filter(|n| *n > 0)
             })
         }
@@ -176,12 +181,12 @@ macro_rules! forms {
         ///
         /// # Safety
         /// As [`wait_until`].
-        pub unsafe fn $test_all<T: Word>(
+        pub unsafe fn $test_all<T: SyncVariable>(
             name: &'static str, ivars: *mut T, nelems: usize, status: *const c_int, cmp: c_int,
             $value: $value_type,
         ) -> c_int {
             let set = set(name, ivars, nelems, status, cmp, $values);
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that the arrays are valid for `nelems` elements.
             poll(unsafe { set.all() }.then_some(1)).unwrap_or(0)
         }
 
@@ -189,12 +194,12 @@ macro_rules! forms {
         ///
         /// # Safety
         /// As [`wait_until`].
-        pub unsafe fn $test_any<T: Word>(
+        pub unsafe fn $test_any<T: SyncVariable>(
             name: &'static str, ivars: *mut T, nelems: usize, status: *const c_int, cmp: c_int,
             $value: $value_type,
         ) -> usize {
             let set = set(name, ivars, nelems, status, cmp, $values);
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that the arrays are valid for `nelems` elements.
             poll(unsafe { fair_any(&set) }).unwrap_or(NONE)
         }
 
@@ -202,12 +207,12 @@ macro_rules! forms {
         ///
         /// # Safety
         /// As [`wait_until`]; `indices` is valid for `nelems` elements.
-        pub unsafe fn $test_some<T: Word>(
+        pub unsafe fn $test_some<T: SyncVariable>(
             name: &'static str, ivars: *mut T, nelems: usize, indices: *mut usize,
             status: *const c_int, cmp: c_int, $value: $value_type,
         ) -> usize {
             let set = set(name, ivars, nelems, status, cmp, $values);
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that the arrays are valid for `nelems` elements.
             poll(Some(unsafe { set.some(indices) }).filter(|n| *n > 0)).unwrap_or(0)
         }
     )*};

@@ -9,7 +9,7 @@ use crate::failure::fatal::fatal;
 use crate::info;
 use crate::job::region::PeState;
 use crate::lifecycle::{self, fast_path};
-use crate::memory::Place;
+use crate::memory::MemoryKind;
 use crate::runtime;
 
 /// Initialises the library.
@@ -27,7 +27,7 @@ pub unsafe fn init_thread(name: &'static str, requested: c_int, provided: *mut c
     }
     lifecycle::initialise(name, requested);
     if !provided.is_null() {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the results can be written.
         unsafe { provided.write(runtime::get(name).thread_level.load(Ordering::Relaxed)) };
     }
     0
@@ -51,7 +51,7 @@ pub fn finalize(name: &'static str) {
 /// `provided` is valid.
 pub unsafe fn query_thread(name: &'static str, provided: *mut c_int) {
     let level = runtime::get(name).thread_level.load(Ordering::Relaxed);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the results can be written.
     unsafe { provided.write(level) };
 }
 
@@ -60,7 +60,7 @@ pub unsafe fn query_thread(name: &'static str, provided: *mut c_int) {
 /// # Safety
 /// `initialized` is valid.
 pub unsafe fn query_initialized(_name: &'static str, initialized: *mut c_int) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the results can be written.
     unsafe { initialized.write(runtime::current().is_some().into()) };
 }
 
@@ -121,7 +121,7 @@ pub fn misuse_at_exit(name: &'static str, message: &'static str) {
 /// # Safety
 /// The pointers are valid.
 pub unsafe fn info_get_version(_name: &'static str, major: *mut c_int, minor: *mut c_int) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the results can be written.
     unsafe {
         major.write(info::SPEC_MAJOR);
         minor.write(info::SPEC_MINOR);
@@ -135,7 +135,7 @@ pub unsafe fn info_get_version(_name: &'static str, major: *mut c_int, minor: *m
 pub unsafe fn info_get_name(_name: &'static str, name: *mut c_char) {
     let bytes = info::VENDOR.as_bytes();
     debug_assert!(bytes.len() < info::MAX_NAME_LEN);
-    // SAFETY: the caller's promise; the vendor string is shorter than the maximum.
+    // SAFETY: the caller promises room for the maximum; the vendor string is shorter than the maximum.
     unsafe {
         name.copy_from_nonoverlapping(bytes.as_ptr().cast(), bytes.len());
         name.add(bytes.len()).write(0);
@@ -155,10 +155,10 @@ pub fn addr_accessible(name: &'static str, addr: *const c_void, pe: c_int) -> c_
     if pe_accessible(name, pe) == 0 {
         return 0;
     }
-    match rt.node.transport.memory.space.place(addr.addr(), 1) {
-        Place::Elsewhere => 0,
-        Place::Globals => (!rt.node.transport.runs_other_program(pe as usize)).into(),
-        Place::Heap => 1,
+    match rt.node.transport.memory.space.kind(addr.addr(), 1) {
+        MemoryKind::NotSymmetric => 0,
+        MemoryKind::Globals => (!rt.node.transport.runs_other_program(pe as usize)).into(),
+        MemoryKind::Heap => 1,
     }
 }
 

@@ -120,7 +120,7 @@ pub unsafe fn signal_add(
 /// `sig_addr` is valid and aligned.
 pub unsafe fn signal_fetch(name: &'static str, sig_addr: *const u64) -> u64 {
     runtime::get(name);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `sig_addr` is valid and aligned.
     unsafe { AtomicU64::from_ptr(sig_addr.cast_mut()) }.load(Ordering::Acquire)
 }
 

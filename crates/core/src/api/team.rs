@@ -49,7 +49,7 @@ pub unsafe fn get_config(
         if config.is_null() {
             fatal(name, "config is a null pointer, but config_mask is not 0");
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `config` is valid if the mask is not 0.
         unsafe { (*config).num_contexts = team.num_contexts };
     }
     0
@@ -79,7 +79,7 @@ unsafe fn contexts_in(name: &str, config: *const TeamConfig, mask: c_long) -> c_
     if mask & TEAM_NUM_CONTEXTS == 0 {
         return 0;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `config` is valid or null.
     match unsafe { config.as_ref() } {
         Some(config) if config.num_contexts >= 0 => config.num_contexts,
         Some(config) => fatal(
@@ -114,7 +114,7 @@ pub unsafe fn split_strided(
             ("size", size as u64),
         ];
         group.check_agreement(&rt.node, &same);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `config` is valid if the mask is not 0.
         let contexts = unsafe { contexts_in(name, config, mask) };
         split::split_strided(
             &rt.node,
@@ -125,7 +125,7 @@ pub unsafe fn split_strided(
             contexts,
         )
     });
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `new_team` can be written.
     unsafe { new_team.write(made.unwrap_or(TEAM_INVALID)) };
     if made.is_some() { 0 } else { -1 }
 }
@@ -154,7 +154,7 @@ pub unsafe fn split_2d(
         let Some(width) = width else {
             fatal(name, format_args!("xrange = {xrange} must be 1 or more"));
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that each configuration is valid if its mask is not 0.
         let contexts = unsafe {
             [
                 contexts_in(name, xaxis_config, xaxis_mask),
@@ -164,7 +164,7 @@ pub unsafe fn split_2d(
         split::split_2d(&rt.node, &rt.teams, name, parent, width, contexts)
     });
     let [x, y] = made.unwrap_or([TEAM_INVALID; 2]);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that both results can be written.
     unsafe {
         xaxis_team.write(x);
         yaxis_team.write(y);
@@ -212,7 +212,7 @@ pub unsafe fn create_ctx(
         .teams
         .find(name, team)
         .and_then(|team| super::context::make(rt, team, options));
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `ctx` can be written.
     unsafe { ctx.write(made.unwrap_or(CTX_INVALID)) };
     if made.is_some() { 0 } else { -1 }
 }

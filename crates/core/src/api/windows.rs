@@ -18,7 +18,7 @@ pub struct Windows {
     pub log2_stride: u32,
     /// Whose memory this process may load and store.
     pub memory: Reach,
-    /// Whose words it may update by CPU atomics: nobody's where the fabric's atomics are not atomic
+    /// The PEs whose words it may update by CPU atomics: none where the fabric's atomics are not atomic
     /// with a CPU's.
     pub atomics: Reach,
 }

@@ -55,7 +55,7 @@ fn flush_program_output() {
 
 /// Prints a line on standard error in one write, so that lines of several PEs do not mix.
 pub(crate) fn say(line: &str) {
-    // Nobody is left to tell if standard error is closed.
+    // Nothing can be reported if standard error is closed.
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 

@@ -8,7 +8,7 @@ use std::fmt::{self, Write};
 use std::sync::Once;
 
 use super::fatal;
-use crate::memory::Place;
+use crate::memory::MemoryKind;
 use crate::runtime::{self, Runtime};
 
 /// Installs the handlers, for signals that the program has not taken itself.
@@ -71,7 +71,7 @@ fn explain(rt: &Runtime, signal: i32, addr: usize, line: &mut Line) -> Result<bo
     if signal == libc::SIGBUS {
         let owner = space
             .origins(addr)
-            .find(|(_, own)| space.place(*own, 1) == Place::Heap);
+            .find(|(_, own)| space.kind(*own, 1) == MemoryKind::Heap);
         let Some((index, _)) = owner else {
             return Ok(false);
         };
@@ -97,7 +97,7 @@ fn explain(rt: &Runtime, signal: i32, addr: usize, line: &mut Line) -> Result<bo
             )?;
             return Ok(true);
         }
-        if space.runs_other_program(index) && space.place(own, 1) == Place::Globals {
+        if space.runs_other_program(index) && space.kind(own, 1) == MemoryKind::Globals {
             writeln!(
                 line,
                 "ferroshmem: PE {}: segmentation fault at {addr:#x}: PE {pe} runs another program, whose global variables are not symmetric with these; {advice}",

@@ -157,7 +157,8 @@ impl<'g> Epoch<'g> {
     /// For groups that [have such buffers](Group::has_rendezvous).
     ///
     /// # Safety
-    /// `from` is readable for `bytes` bytes, [`RENDEZVOUS_BYTES`](crate::job::region::RENDEZVOUS_BYTES) at most, and
+    /// `from` is readable for `bytes` bytes, at most
+    /// [`RENDEZVOUS_BYTES`](crate::job::region::RENDEZVOUS_BYTES), and
     /// does not change until [`complete_puts`](Self::complete_puts).
     pub unsafe fn put_rendezvous(
         &self,

@@ -79,7 +79,8 @@ impl MailboxChannel<'_> {
     /// member.
     ///
     /// # Safety
-    /// `value` is readable for `bytes` bytes, [`MESSAGE_BYTES`](crate::job::region::MESSAGE_BYTES) at most,
+    /// `value` is readable for `bytes` bytes, at most
+    /// [`MESSAGE_BYTES`](crate::job::region::MESSAGE_BYTES),
     /// and the member has read the lane's last value.
     #[cold]
     #[inline(never)]

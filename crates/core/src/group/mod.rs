@@ -271,7 +271,8 @@ impl<'a> Group<'a> {
         matches!(&self.channel, Channel::Mailboxes(mailboxes) if mailboxes.has_rendezvous())
     }
 
-    /// The algorithm for a collective of `bytes` bytes (see [`DecisionTable::choose`](crate::choice::DecisionTable::choose)).
+    /// The algorithm for a collective of `bytes` bytes, counted as in
+    /// [`DecisionTable::choose`](crate::choice::DecisionTable::choose).
     #[inline]
     pub fn choose(&self, collective: Collective, bytes: usize) -> Choice {
         match &self.channel {

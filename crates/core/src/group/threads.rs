@@ -23,7 +23,7 @@ struct Memory {
 
 // SAFETY: slots are shared memory: atomics, and cells used as the collectives promise.
 unsafe impl Send for Memory {}
-// SAFETY: as above.
+// SAFETY: slots are shared memory: atomics, and cells used as the collectives promise.
 unsafe impl Sync for Memory {}
 
 impl Memory {

@@ -64,8 +64,8 @@ impl<'a> WorkArray<'a> {
         let counter = self.element(member, round).cast_const().cast();
         self.transport
             .posting(&call, ("pSync", counter), one, |at| {
-                // SAFETY: an element of the work array, 8-byte aligned, and during the call only
-                // the members' atomics touch it.
+                // SAFETY: an element of a local member's work array, 8-byte aligned; during the call
+                // only the members' atomics access it.
                 counter::post(unsafe { AtomicU32::from_ptr(at) });
                 self.transport.notify(call.pe);
             });
@@ -104,7 +104,8 @@ impl<'a> WorkArray<'a> {
             .transport
             .locate(&self.call(me), "pSync", element, bytes)
         {
-            // SAFETY: as in `post`; callers ask for atomics of at most 8 bytes.
+            // SAFETY: an element of this PE's work array, 8-byte aligned; callers ask for atomics of
+            // at most 8 bytes, and during the call only the members' atomics access the element.
             Location::Local(word) => unsafe { &*word.cast::<T>() },
             Location::Remote(_) => unreachable!("this PE's own array is local"),
         }
@@ -115,7 +116,8 @@ impl<'a> WorkArray<'a> {
         let call = self.call(member);
         self.transport
             .fetching(&call, element, Operation::FETCH, |at| {
-                // SAFETY: as in `post`.
+                // SAFETY: an element of a local member's work array, 8-byte aligned; during the call
+                // only the members' atomics access it.
                 unsafe { u64::fetch(at) }
             })
     }

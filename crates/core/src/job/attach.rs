@@ -9,6 +9,7 @@ use rustix::io::FdFlags;
 
 use super::Placement;
 use super::control::Control;
+use super::error::JoinError;
 use super::gathering::{self, Gathering};
 use super::plan::Plan;
 use crate::choice::Tuning;
@@ -34,13 +35,13 @@ pub struct Attachment {
     gathering: Option<Gathering>,
 }
 
-static ATTACHMENT: OnceLock<Result<Attachment, String>> = OnceLock::new();
+static ATTACHMENT: OnceLock<Result<Attachment, JoinError>> = OnceLock::new();
 
-/// Joins this process's job, once. The error is one line for the user.
-pub fn join() -> Result<&'static Attachment, &'static str> {
+/// Joins this process's job, once.
+pub fn join() -> Result<&'static Attachment, &'static JoinError> {
     match ATTACHMENT.get_or_init(Attachment::new) {
         Ok(job) => Ok(job),
-        Err(message) => Err(message),
+        Err(error) => Err(error),
     }
 }
 
@@ -51,20 +52,22 @@ pub fn joined() -> Option<&'static Attachment> {
 
 impl Attachment {
     /// Tries `oshrun`, then the launchers whose servers can be talked to, then a job of one PE.
-    /// The error is one line for the user.
-    pub fn new() -> Result<Self, String> {
+    pub fn new() -> Result<Self, JoinError> {
         if let Some(value) = config::handover() {
             return Self::launched(&value);
         }
-        match ferroshmem_bootstrap::detect(&Config::default()).map_err(|e| e.to_string())? {
+        match ferroshmem_bootstrap::detect(&Config::default())? {
             Some(bootstrap) if bootstrap.size() > 1 => Self::gathered(bootstrap),
             started => Self::alone(started),
         }
     }
 
-    fn launched(value: &str) -> Result<Self, String> {
+    fn launched(value: &str) -> Result<Self, JoinError> {
         let variable = JOB.name;
-        let bad = || format!("{variable}=\"{value}\" was not set by oshrun for this process");
+        let bad = || JoinError::NotFromLauncher {
+            variable,
+            value: value.to_owned(),
+        };
         let (fd, pe) = value.split_once(':').ok_or_else(bad)?;
         let fd: RawFd = fd.parse().map_err(|_| bad())?;
         let pe: usize = pe.parse().map_err(|_| bad())?;
@@ -74,14 +77,15 @@ impl Attachment {
         // SAFETY: borrowed for this one call, which fails if no such descriptor is open.
         let borrowed = unsafe { BorrowedFd::borrow_raw(fd) };
         if rustix::io::fcntl_setfd(borrowed, FdFlags::CLOEXEC).is_err() {
-            return Err(format!(
-                "{variable} is set, but its descriptor {fd} is closed: start the program by oshrun itself, not by a program that closes descriptors"
-            ));
+            return Err(JoinError::ClosedDescriptor {
+                variable,
+                descriptor: fd,
+            });
         }
         // SAFETY: oshrun opened the descriptor for this library; removing the variable
         // below keeps a second attachment from taking it.
         let file = unsafe { File::from_raw_fd(fd) };
-        let control = Control::open(&file).map_err(|e| format!("cannot join the job: {e}"))?;
+        let control = Control::open(&file).map_err(JoinError::Memory)?;
         if pe >= control.n_pes() {
             return Err(bad());
         }
@@ -100,7 +104,7 @@ impl Attachment {
     }
 
     /// A job of several PEs by another launcher: they find each other through its server.
-    fn gathered(bootstrap: Box<dyn Bootstrap>) -> Result<Self, String> {
+    fn gathered(bootstrap: Box<dyn Bootstrap>) -> Result<Self, JoinError> {
         let (pe, gathering) = (bootstrap.rank(), Gathering::meet(bootstrap)?);
         let placement = gathering.placement(pe);
         let index = placement.index_here(pe).unwrap_or(0);
@@ -116,13 +120,13 @@ impl Attachment {
         })
     }
 
-    fn alone(started: Option<Box<dyn Bootstrap>>) -> Result<Self, String> {
+    fn alone(started: Option<Box<dyn Bootstrap>>) -> Result<Self, JoinError> {
         let machine = Machine::here();
-        let heap = HeapSettings::read().map_err(|e| e.to_string())?;
-        let plan = Plan::new(1, &machine, heap).map_err(|e| e.to_string())?;
+        let heap = HeapSettings::read()?;
+        let plan = Plan::new(1, &machine, heap)?;
         let tuning = Tuning::default_for(machine.cores);
-        let (file, control) = Control::create(&plan, 1, 1, machine.cores, tuning, 0)
-            .map_err(|e| format!("cannot create the job's memory: {e}"))?;
+        let (file, control) =
+            Control::create(&plan, 1, 1, machine.cores, tuning, 0).map_err(JoinError::Create)?;
         let gathering = started.map(Gathering::meet).transpose()?;
         Ok(Self {
             file,
@@ -151,14 +155,14 @@ impl Attachment {
         known.unwrap_or("this host")
     }
 
-    /// Has the launcher end the job, if it is one that must be told.
+    /// Has the launcher end the job, where it does not notice by itself.
     pub fn abort(&self, status: i32, why: &str) {
         if let Some(gathering) = &self.gathering {
             gathering.bootstrap().abort(status, why);
         }
     }
 
-    /// Tells the launcher that this PE's exit is regular from now on.
+    /// Notifies the launcher that this PE's exit is regular from now on.
     pub fn part(&self) {
         if let Some(gathering) = &self.gathering {
             gathering.part();
@@ -166,7 +170,7 @@ impl Attachment {
     }
 
     /// Votes on the candidates that some PE of any node could not place: bits of all.
-    pub fn any_failed(&self, bits: u32) -> Result<u32, String> {
+    pub fn any_failed(&self, bits: u32) -> Result<u32, JoinError> {
         match &self.gathering {
             Some(gathering) if self.placement.spans_nodes() => {
                 gathering::any(gathering.bootstrap(), bits)

@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use super::plan::Plan;
 use super::region::{Header, MAGIC, Offsets, PeBlock, TeamSlot, VERSION};
 use crate::choice::Tuning;
-use crate::platform::mapping::{self, Advice, Place};
+use crate::platform::mapping::{self, Advice, MapAddress};
 
 /// A mapped control part. Lives until the process ends: PEs may wait in it at any time.
 #[derive(Debug, Clone, Copy)]
@@ -69,8 +69,9 @@ impl Control {
             return Err(wrong("not the memory of a FerroSHMEM job"));
         }
         // SAFETY: placed where there is room.
-        let base =
-            unsafe { mapping::map_shared(file.as_fd(), 0, size_of::<Header>(), Place::Anywhere)? };
+        let base = unsafe {
+            mapping::map_shared(file.as_fd(), 0, size_of::<Header>(), MapAddress::Anywhere)?
+        };
         // SAFETY: at least a header long (checked above), page aligned.
         let header = unsafe { &*base.cast::<Header>() };
         let (magic, version) = (header.magic, header.version);
@@ -91,7 +92,7 @@ impl Control {
     fn map(file: &File, offsets: Offsets) -> io::Result<Self> {
         let len = offsets.control_size();
         // SAFETY: placed where there is room.
-        let base = unsafe { mapping::map_shared(file.as_fd(), 0, len, Place::Anywhere)? };
+        let base = unsafe { mapping::map_shared(file.as_fd(), 0, len, MapAddress::Anywhere)? };
         mapping::advise(base as usize, len, Advice::LinuxDontDump);
         let base = NonNull::new(base).expect("mmap does not return null");
         Ok(Self { base, offsets })

@@ -13,6 +13,7 @@ use ferroshmem_bootstrap::{Bootstrap, Error};
 
 use super::Placement;
 use super::control::Control;
+use super::error::JoinError;
 use super::plan::Plan;
 use super::region::VERSION;
 use crate::choice::Tuning;
@@ -86,17 +87,15 @@ pub(super) struct Gathering {
 
 impl Gathering {
     /// Introduces this PE and hears of the others. Collective.
-    pub(super) fn meet(bootstrap: Box<dyn Bootstrap>) -> Result<Self, String> {
-        let secret = Secret::agree(&*bootstrap).map_err(|e| e.to_string())?;
-        let mine = Introduction::of_this_process().map_err(|e| e.to_string())?;
-        let blobs = bootstrap
-            .exchange(&mine.to_bytes())
-            .map_err(|e| e.to_string())?;
+    pub(super) fn meet(bootstrap: Box<dyn Bootstrap>) -> Result<Self, JoinError> {
+        let secret = Secret::agree(&*bootstrap)?;
+        let mine = Introduction::of_this_process()?;
+        let blobs = bootstrap.exchange(&mine.to_bytes())?;
         let mut all = Vec::with_capacity(blobs.len());
         for (pe, blob) in blobs.iter().enumerate() {
             let said = Introduction::from_bytes(blob).filter(|i| i.version == VERSION);
             let Some(said) = said else {
-                return Err(format!("PE {pe} runs another version of FerroSHMEM"));
+                return Err(JoinError::OtherVersion(pe));
             };
             all.push(said);
         }
@@ -126,15 +125,15 @@ impl Gathering {
 
     /// The same sizes for all nodes, since heaps have the same addresses everywhere: what the
     /// smallest can hold.
-    fn plan(&self, widest: usize) -> Result<Plan, String> {
+    fn plan(&self, widest: usize) -> Result<Plan, JoinError> {
         let limits = self.all.iter().map(|i| i.address_space);
         let machine = Machine {
             memory: self.all.iter().map(|i| i.memory).min().unwrap_or(0),
             address_space: limits.filter(|limit| *limit > 0).min(),
             ..Machine::here()
         };
-        let heap = HeapSettings::read().map_err(|e| e.to_string())?;
-        Plan::new(widest, &machine, heap).map_err(|e| e.to_string())
+        let heap = HeapSettings::read()?;
+        Ok(Plan::new(widest, &machine, heap)?)
     }
 
     /// The memory of this node's PEs: made by the first of them, handed to the others.
@@ -142,7 +141,7 @@ impl Gathering {
         &self,
         placement: &Placement,
         me: usize,
-    ) -> Result<(File, Control), String> {
+    ) -> Result<(File, Control), JoinError> {
         let here = placement.here();
         if here[0] as usize == me {
             let widest = placement.largest_node();
@@ -153,38 +152,34 @@ impl Gathering {
             let made = self.plan(widest).and_then(|plan| {
                 let tuning = Tuning::default_for(cores.count());
                 Control::create(&plan, here.len(), widest, cores.count(), tuning, 0)
-                    .map_err(|e| format!("cannot create the job's memory: {e}"))
+                    .map_err(JoinError::Create)
             });
-            let server = made.as_ref().ok().map(|_| Server::open()).transpose();
-            let server = server.map_err(|e| e.to_string())?;
+            let server = made.as_ref().ok().map(|_| Server::open()).transpose()?;
             let name = server.as_ref().map_or(&[][..], |s| s.name());
             self.exchange(name)?;
             let (file, control) = made?;
             if let Some(server) = server {
                 let others: Vec<usize> = here[1..].iter().map(|pe| *pe as usize).collect();
-                server
-                    .serve(&self.secret, &others, &[file.as_fd()], DEADLINE)
-                    .map_err(|e| e.to_string())?;
+                server.serve(&self.secret, &others, &[file.as_fd()], DEADLINE)?;
             }
             return Ok((file, control));
         }
         let names = self.exchange(&[])?;
         let name = &names[here[0] as usize];
         if name.is_empty() {
-            return Err(format!("PE {} has no memory for this node", here[0]));
+            return Err(JoinError::NoMemory(here[0]));
         }
-        let files = fdpass::fetch(name, &self.secret, me, 1, DEADLINE);
-        let mut files = files.map_err(|e| e.to_string())?;
+        let mut files = fdpass::fetch(name, &self.secret, me, 1, DEADLINE)?;
         let file = File::from(files.remove(0));
-        let control = Control::open(&file).map_err(|e| format!("cannot join the job: {e}"))?;
+        let control = Control::open(&file).map_err(JoinError::Memory)?;
         Ok((file, control))
     }
 
-    fn exchange(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, String> {
-        self.bootstrap.exchange(mine).map_err(|e| e.to_string())
+    fn exchange(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, JoinError> {
+        Ok(self.bootstrap.exchange(mine)?)
     }
 
-    /// Tells the launcher that this PE's exit is regular from now on.
+    /// Notifies the launcher that this PE's exit is regular from now on.
     pub(super) fn part(&self) {
         if !self.parted.swap(true, Ordering::AcqRel) {
             self.bootstrap.finalize();
@@ -193,10 +188,8 @@ impl Gathering {
 }
 
 /// The bits that any PE sets. Collective.
-pub(super) fn any(bootstrap: &dyn Bootstrap, bits: u32) -> Result<u32, String> {
-    let all = bootstrap
-        .exchange(&bits.to_le_bytes())
-        .map_err(|e| e.to_string())?;
+pub(super) fn any(bootstrap: &dyn Bootstrap, bits: u32) -> Result<u32, JoinError> {
+    let all = bootstrap.exchange(&bits.to_le_bytes())?;
     let of = |blob: &Vec<u8>| {
         blob.first_chunk()
             .map_or(u32::MAX, |b| u32::from_le_bytes(*b))

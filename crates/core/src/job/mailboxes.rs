@@ -9,7 +9,7 @@ use super::region::{
     ACTIVE_SETS, MAX_TEAMS, Mailbox, Offsets, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES,
     RENDEZVOUS_TEAMS, RendezvousBuffers, StatusArea, TeamMailbox,
 };
-use crate::platform::mapping::{self, Advice, Place};
+use crate::platform::mapping::{self, Advice, MapAddress};
 
 /// The mapped mailboxes of the node. Live until the process ends.
 #[derive(Debug, Clone, Copy)]
@@ -28,8 +28,9 @@ impl Mailboxes {
     pub fn map(file: &File, offsets: Offsets, n_pes: usize) -> io::Result<Self> {
         let len = n_pes * size_of::<Mailbox>();
         // SAFETY: placed where there is room.
-        let base =
-            unsafe { mapping::map_shared(file.as_fd(), offsets.mailbox(0), len, Place::Anywhere)? };
+        let base = unsafe {
+            mapping::map_shared(file.as_fd(), offsets.mailbox(0), len, MapAddress::Anywhere)?
+        };
         mapping::advise(base as usize, len, Advice::LinuxDontDump);
         let first = NonNull::new(base.cast()).expect("mmap does not return null");
         Ok(Self { first, n_pes })

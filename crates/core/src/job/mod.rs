@@ -1,4 +1,4 @@
-//! Who am I, and who shares my node: how a process becomes a PE of a job.
+//! How a process becomes a PE of a job: its number, its node, and the node's shared memory.
 
 pub mod plan;
 pub mod region;
@@ -7,8 +7,10 @@ pub mod control;
 pub mod mailboxes;
 
 mod attach;
+mod error;
 mod gathering;
 
 pub use attach::{Attachment, join, joined};
+pub use error::JoinError;
 pub use ferroshmem_bootstrap::{NodeRank, Placement};
 pub use mailboxes::Mailboxes;

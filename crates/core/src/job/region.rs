@@ -49,7 +49,7 @@ pub const MESSAGE_BYTES: usize = TaggedMessage::BYTES;
 /// Bytes of the header, and offset of the first [`PeBlock`].
 pub const PE_BLOCKS: usize = 4096;
 
-/// What the launcher tells all PEs. Written before the first PE starts, then constant
+/// What all PEs learn from the launcher. Written before the first PE starts, then constant
 /// but for the atomics.
 #[repr(C)]
 pub struct Header {
@@ -116,7 +116,7 @@ impl PeState {
     }
 }
 
-/// What one PE tells the others and the launcher about itself.
+/// What the other PEs and the launcher read about one PE.
 #[repr(C, align(4096))]
 pub struct PeBlock {
     /// A [`PeState`].

@@ -52,7 +52,7 @@ pub(super) unsafe fn sum<T: Term>(
             });
         }
         let sums = &mut sums[..n];
-        let certain = level::dispatch(Round {
+        let certain = level::dispatch(RoundBlock {
             partial: &partial,
             sums,
         });
@@ -72,7 +72,7 @@ pub(super) unsafe fn sum<T: Term>(
             }
         }
         let (at, bytes) = (start * size_of::<T>(), size_of_val(sums));
-        // SAFETY: `Round` wrote all `n` sums, and the caller promises that the destinations are
+        // SAFETY: `RoundBlock` wrote all `n` sums, and the caller promises that the destinations are
         // writable for all elements.
         unsafe { spread(sums.as_ptr().cast(), dests, at, bytes, streaming) };
     }
@@ -266,12 +266,12 @@ impl<T: Term> Add<'_, T> {
 }
 
 /// Rounds the sums of a block. Returns whether all of them are certain.
-struct Round<'a, T> {
+struct RoundBlock<'a, T> {
     partial: &'a Partial,
     sums: &'a mut [MaybeUninit<T>],
 }
 
-impl<T: Term> ElementLoop for Round<'_, T> {
+impl<T: Term> ElementLoop for RoundBlock<'_, T> {
     type Output = bool;
 
     #[inline(always)]

@@ -25,7 +25,7 @@ pub type Sources<'a, T> = (&'a dyn Fn(usize) -> *const T, usize);
 /// Most sources of a pass. With fewer, partial results are stored and loaded more often; with
 /// many more, the prefetchers do not follow, and memory is read at less than its speed.
 const PASS_SOURCES: usize = 16;
-/// Most destinations of a pass. For more, folded elements go through a [`Block`].
+/// Most destinations of a pass. For more, folded elements go through a [`FoldBuffer`].
 const PASS_DESTS: usize = 4;
 /// Bytes of each source that are folded at a time if there is more than one pass: enough for
 /// prefetchers to pay, and few enough for the first-level cache.
@@ -33,9 +33,9 @@ pub(super) const BLOCK: usize = 8192;
 
 /// Folded elements on their way to the destinations.
 #[repr(C, align(64))]
-pub(super) struct Block([MaybeUninit<u8>; BLOCK]);
+pub(super) struct FoldBuffer([MaybeUninit<u8>; BLOCK]);
 
-impl Block {
+impl FoldBuffer {
     /// An uninitialised block.
     #[inline]
     pub(super) fn new() -> Self {
@@ -132,7 +132,7 @@ unsafe fn by_blocks(
     n: usize,
     streaming: bool,
 ) {
-    let mut block = Block::new();
+    let mut block = FoldBuffer::new();
     let acc = block.start();
     let group = count.div_ceil(count.div_ceil(PASS_SOURCES));
     for start in (0..n).step_by(BLOCK / size) {

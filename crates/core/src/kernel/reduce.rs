@@ -3,7 +3,7 @@
 //! implementations have too).
 
 use super::exact;
-use super::fold::{self, BLOCK, Block, Dests, Sources, spread};
+use super::fold::{self, BLOCK, Dests, FoldBuffer, Sources, spread};
 use super::ops::{And, Complex, Max, MaxOrNan, Min, MinOrNan, Or, Prod, Sum, Xor};
 use super::vector::stream_fence;
 
@@ -103,7 +103,7 @@ unsafe fn fold_by_combine<T: Reduce<Op>, Op>(
     streaming: bool,
 ) {
     let size = size_of::<T>();
-    let mut block = Block::new();
+    let mut block = FoldBuffer::new();
     let acc: *mut T = block.start().cast();
     for start in (0..n).step_by(BLOCK / size) {
         let len = (BLOCK / size).min(n - start);

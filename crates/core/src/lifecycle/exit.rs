@@ -1,5 +1,5 @@
 //! What is to be done when a PE exits that a launcher other than `oshrun` has started: that one
-//! does not look at the PE's state, but must be told whether the end is a regular one.
+//! does not look at the PE's state, but must learn from the PE whether the end is a regular one.
 
 use std::ffi::{c_int, c_void};
 use std::sync::Once;
@@ -48,7 +48,7 @@ extern "C" fn at_exit(status: c_int, _: *mut c_void) {
     }
     match state() {
         PeState::Finalized | PeState::Started => job.part(),
-        // The others have been told by the library itself.
+        // The library itself has notified the others.
         PeState::GlobalExit if status == 0 && job.placement.spans_nodes() => job.part(),
         PeState::GlobalExit => job.abort(status, "shmem_global_exit"),
         PeState::Initialized | PeState::Reported => {

@@ -31,7 +31,7 @@ use crate::node::Node;
 use crate::runtime::{self, Runtime};
 use crate::team::Teams;
 use crate::transport::Transport;
-use crate::transport::internode::Internode;
+use crate::transport::internode::{ConnectError, Internode};
 use crate::wait::{POLICY, record};
 use crate::{fork, hooks, info, job};
 
@@ -121,7 +121,7 @@ fn connect(
     job: &'static Attachment,
     space: &'static Space,
     settings: &Settings,
-) -> Result<&'static (Internode, Arc<FailureDetector>), String> {
+) -> Result<&'static (Internode, Arc<FailureDetector>), ConnectError> {
     static CONNECTED: OnceLock<(Internode, Arc<FailureDetector>)> = OnceLock::new();
     if let Some(connected) = CONNECTED.get() {
         return Ok(connected);

@@ -52,7 +52,7 @@ pub(super) fn map_space(name: &str, job: &'static Attachment) -> Space {
     fatal(name, SpaceError::Taken)
 }
 
-/// Tells the others which executable this PE runs.
+/// Publishes which executable this PE runs.
 fn publish_image(job: &Attachment, image: u64) {
     let header = job.control.header();
     job.control

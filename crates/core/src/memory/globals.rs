@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt;
 use super::SpaceError;
 use crate::job::Attachment;
 use crate::platform::machine::page_size;
-use crate::platform::mapping::{self, Place};
+use crate::platform::mapping::{self, MapAddress};
 
 /// Name under which executables ask for this library.
 const SONAME_STEM: &[u8] = b"libshmem.so";
@@ -62,9 +62,16 @@ impl Globals {
         // the copy and the mapping nothing may be allocated or freed.
         self.copy_to(&job.file, offset, &touched)
             .map_err(|e| SpaceError::Io("copy the global variables", e))?;
-        // SAFETY: replaces memory by a copy of itself (the caller's promise).
-        unsafe { mapping::map_shared(job.file.as_fd(), offset, self.len, Place::Over(self.start)) }
-            .map_err(|e| SpaceError::Io("share the global variables", e))?;
+        // SAFETY: replaces memory by a copy of itself (the caller keeps other threads from writing it).
+        unsafe {
+            mapping::map_shared(
+                job.file.as_fd(),
+                offset,
+                self.len,
+                MapAddress::Over(self.start),
+            )
+        }
+        .map_err(|e| SpaceError::Io("share the global variables", e))?;
         drop(touched);
         Ok(())
     }
@@ -144,16 +151,16 @@ impl Globals {
 /// # Safety
 /// The memory is mapped and readable.
 unsafe fn write_all_at(file: &File, start: usize, len: usize, offset: u64) -> io::Result<()> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the memory is mapped and readable.
     unsafe { transfer(libc::SYS_pwrite64, file, start, len, offset) }
 }
 
 /// Reads `len` bytes of `file` to memory from `start` on, as [`write_all_at`] writes.
 ///
 /// # Safety
-/// The memory is mapped, writable, and nobody else's.
+/// The memory is mapped, writable, and used by no other thread.
 unsafe fn read_all_at(file: &File, start: usize, len: usize, offset: u64) -> io::Result<()> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the memory is writable and used by no other thread.
     unsafe { transfer(libc::SYS_pread64, file, start, len, offset) }
 }
 

@@ -1,8 +1,8 @@
 //! The symmetric heap's allocator.
 //!
-//! Every PE runs the same calls in the same order, so each keeps its own books and all come
-//! to the same addresses without a word exchanged. The books are outside the heap: heap
-//! memory that was never handed out is never touched.
+//! Every PE runs the same calls in the same order, so each keeps its own
+//! metadata and all come to the same addresses without a message exchanged. The metadata is outside the
+//! heap: heap memory that was never handed out is never touched.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use range_alloc::RangeAllocator;
 /// writers on different cache lines.
 pub(crate) const BLOCK_ALIGN: u64 = 64;
 
-/// The books of one heap; addresses are offsets from its start, in bytes.
+/// The allocator's metadata of one heap; addresses are offsets from its start, in bytes.
 #[derive(Debug)]
 pub struct Heap {
     free: RangeAllocator<u64>,

@@ -8,7 +8,7 @@ use std::{fmt, ptr};
 use super::globals::Globals;
 use super::layout::{self, Layout};
 use crate::job::Attachment;
-use crate::platform::mapping::{self, Advice, Place as MapPlace};
+use crate::platform::mapping::{self, Advice, MapAddress};
 
 /// The mapped symmetric memory of a job.
 #[derive(Debug)]
@@ -32,13 +32,13 @@ struct HeapPart {
 
 /// What kind of symmetric memory an address is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum MemoryKind {
     /// The symmetric heap.
     Heap,
     /// The executable's global and static variables.
     Globals,
     /// Not symmetric.
-    Elsewhere,
+    NotSymmetric,
 }
 
 /// Why the windows could not be mapped.
@@ -102,7 +102,7 @@ impl Space {
         // My own last: side by side in the file, it would else be joined with the others.
         let parts = self.heap_parts();
         for (i, part) in parts.iter().enumerate() {
-            let at = MapPlace::Exactly(self.window(self.layout.heap_base, part.first));
+            let at = MapAddress::Exactly(self.window(self.layout.heap_base, part.first));
             let offset = job.control.offsets().heap(part.first);
             // SAFETY: not placed over anything.
             let got = unsafe { mapping::map_shared(job.file.as_fd(), offset, part.len, at) };
@@ -166,13 +166,13 @@ impl Space {
     /// some window has no room (an executable at a low address, for PEs below this one).
     fn map_globals_at_stride(&self, job: &Attachment, globals: &Globals) -> bool {
         for pe in (0..self.n_pes).filter(|pe| *pe != self.me) {
-            let at = MapPlace::Exactly(self.window(globals.start, pe));
+            let at = MapAddress::Exactly(self.window(globals.start, pe));
             let offset = job.control.offsets().globals(pe);
             // SAFETY: not placed over anything.
             let got = unsafe { mapping::map_shared(job.file.as_fd(), offset, globals.len, at) };
             if got.is_err() {
                 for done in (0..pe).filter(|done| *done != self.me) {
-                    // SAFETY: mapped just above and known to nobody.
+                    // SAFETY: mapped just above, and not used yet.
                     unsafe { mapping::unmap(self.window(globals.start, done), globals.len) };
                 }
                 return false;
@@ -193,7 +193,7 @@ impl Space {
             let offset = job.control.offsets().globals(pe);
             // SAFETY: placed where there is room.
             let base = unsafe {
-                mapping::map_shared(job.file.as_fd(), offset, globals.len, MapPlace::Anywhere)
+                mapping::map_shared(job.file.as_fd(), offset, globals.len, MapAddress::Anywhere)
             }
             .map_err(|e| SpaceError::Io("map the global variables of the other PEs", e))?;
             mapping::advise(base as usize, globals.len, Advice::LinuxDontDump);
@@ -229,7 +229,7 @@ impl Space {
         self.unmap_heaps(&self.heap_parts());
         if let Some(globals) = &self.globals {
             for pe in (0..self.n_pes).filter(|pe| *pe != self.me) {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller promises that nothing uses the windows.
                 unsafe { mapping::unmap(self.globals_window(globals.start, pe), globals.len) };
             }
         }
@@ -274,30 +274,30 @@ impl Space {
 
     /// What kind of memory the `len` bytes at `addr` are in, on this PE.
     #[inline]
-    pub fn place(&self, addr: usize, len: usize) -> Place {
+    pub fn kind(&self, addr: usize, len: usize) -> MemoryKind {
         let within = |start: usize, size: usize| {
             let offset = addr.wrapping_sub(start);
             offset < size && len <= size - offset
         };
         if within(self.layout.heap_base, self.layout.heap_size as usize) {
-            Place::Heap
+            MemoryKind::Heap
         } else if self
             .globals
             .as_ref()
             .is_some_and(|g| within(g.start, g.len))
         {
-            Place::Globals
+            MemoryKind::Globals
         } else {
-            Place::Elsewhere
+            MemoryKind::NotSymmetric
         }
     }
 
     /// What kind of memory the `len` bytes at `addr` are in, and how many bytes from its start.
-    pub fn position(&self, addr: usize, len: usize) -> (Place, usize) {
-        let place = self.place(addr, len);
+    pub fn position(&self, addr: usize, len: usize) -> (MemoryKind, usize) {
+        let place = self.kind(addr, len);
         let start = match (place, &self.globals) {
-            (Place::Heap, _) => self.layout.heap_base,
-            (Place::Globals, Some(globals)) => globals.start,
+            (MemoryKind::Heap, _) => self.layout.heap_base,
+            (MemoryKind::Globals, Some(globals)) => globals.start,
             _ => addr,
         };
         (place, addr - start)
@@ -306,9 +306,9 @@ impl Space {
     /// Where PE `pe`'s copy of the `len` bytes at `addr` is, if they are symmetric.
     #[inline]
     pub fn translate(&self, addr: usize, len: usize, pe: usize) -> Option<*mut u8> {
-        let there = match self.place(addr, len) {
-            Place::Heap => self.window(addr, pe),
-            Place::Globals if !self.other_programs.get(pe).copied().unwrap_or(false) => {
+        let there = match self.kind(addr, len) {
+            MemoryKind::Heap => self.window(addr, pe),
+            MemoryKind::Globals if !self.other_programs.get(pe).copied().unwrap_or(false) => {
                 self.globals_window(addr, pe)
             }
             _ => return None,
@@ -330,7 +330,7 @@ impl Space {
     /// globals are, and its offset in them.
     pub fn scattered(&self, addr: usize) -> Option<(&[usize], usize)> {
         let globals = self.globals.as_ref()?;
-        let is_scattered = !self.at_stride() && self.place(addr, 1) == Place::Globals;
+        let is_scattered = !self.at_stride() && self.kind(addr, 1) == MemoryKind::Globals;
         is_scattered.then(|| (self.scattered.as_slice(), addr - globals.start))
     }
 

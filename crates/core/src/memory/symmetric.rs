@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard};
 
 use super::heap::Heap;
-use super::space::{Place, Space};
+use super::space::{MemoryKind, Space};
 use crate::failure::fatal::fatal;
 
 /// The symmetric memory of this PE's node, with the metadata of this PE's allocator.
@@ -45,7 +45,7 @@ impl SymmetricMemory {
     /// Where this PE's own `len` bytes at `addr` are: there, if that is symmetric.
     #[inline]
     pub fn own(&self, argument: Argument<'_>, addr: *const c_void, len: usize) -> *mut u8 {
-        if self.space.place(addr.addr(), len) == Place::Elsewhere {
+        if self.space.kind(addr.addr(), len) == MemoryKind::NotSymmetric {
             self.not_symmetric(argument, addr.addr(), len, None);
         }
         if self.check {
@@ -86,11 +86,11 @@ impl SymmetricMemory {
         addr: *const c_void,
         len: usize,
         other_program: Option<usize>,
-    ) -> (Place, usize) {
+    ) -> (MemoryKind, usize) {
         let position = self.space.position(addr.addr(), len);
         match position.0 {
-            Place::Heap => {}
-            Place::Globals if other_program.is_none() => {}
+            MemoryKind::Heap => {}
+            MemoryKind::Globals if other_program.is_none() => {}
             _ => self.not_symmetric(argument, addr.addr(), len, other_program),
         }
         if self.check {
@@ -103,7 +103,7 @@ impl SymmetricMemory {
     #[cold]
     #[inline(never)]
     fn check_block(&self, argument: Argument<'_>, addr: usize, len: usize) {
-        if self.space.place(addr, 1) != Place::Heap {
+        if self.space.kind(addr, 1) != MemoryKind::Heap {
             return;
         }
         let Argument { routine, name } = argument;
@@ -137,21 +137,21 @@ impl SymmetricMemory {
         if addr == 0 {
             fatal(routine, format_args!("{name} is a null pointer"));
         }
-        let size = match (self.space.place(addr, 1), other_program) {
-            (Place::Elsewhere, _) => fatal(
+        let size = match (self.space.kind(addr, 1), other_program) {
+            (MemoryKind::NotSymmetric, _) => fatal(
                 routine,
                 format_args!(
                     "{name} = {addr:#x} is not a symmetric address: use shmem_malloc or a global variable"
                 ),
             ),
-            (Place::Globals, Some(pe)) => fatal(
+            (MemoryKind::Globals, Some(pe)) => fatal(
                 routine,
                 format_args!(
                     "{name} = {addr:#x} is a global variable, and PE {pe} runs another program"
                 ),
             ),
-            (Place::Globals, None) => "the global variables",
-            (Place::Heap, _) => "the symmetric heap",
+            (MemoryKind::Globals, None) => "the global variables",
+            (MemoryKind::Heap, _) => "the symmetric heap",
         };
         fatal(
             routine,

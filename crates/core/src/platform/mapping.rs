@@ -21,7 +21,7 @@ pub fn memory_file(size: u64) -> io::Result<File> {
 
 /// Where a mapping is to go.
 #[derive(Debug, Clone, Copy)]
-pub enum Place {
+pub enum MapAddress {
     /// Wherever there is room.
     Anywhere,
     /// At this address, or not at all.
@@ -34,17 +34,17 @@ pub enum Place {
 /// sanitizers learn of mappings there.
 ///
 /// # Safety
-/// With [`Place::Over`], the caller owns all of the memory replaced.
+/// With [`MapAddress::Over`], the caller owns all of the memory replaced.
 pub unsafe fn map_shared(
     file: BorrowedFd<'_>,
     offset: u64,
     len: usize,
-    place: Place,
+    place: MapAddress,
 ) -> io::Result<*mut u8> {
     let (at, flags) = match place {
-        Place::Anywhere => (0, 0),
-        Place::Exactly(at) => (at, 0),
-        Place::Over(at) => (at, libc::MAP_FIXED),
+        MapAddress::Anywhere => (0, 0),
+        MapAddress::Exactly(at) => (at, 0),
+        MapAddress::Over(at) => (at, libc::MAP_FIXED),
     };
     // SAFETY: without MAP_FIXED nothing existing is touched; with it, the caller promises to own what
     // is replaced.
@@ -61,12 +61,12 @@ pub unsafe fn map_shared(
     if got == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }
-    if let Place::Exactly(at) = place
+    if let MapAddress::Exactly(at) = place
         && got as usize != at
     {
         // The address is a hint, which is taken if the range is free. MAP_FIXED_NOREPLACE
         // would say the same, but ThreadSanitizer and old kernels do not know it.
-        // SAFETY: this mapping was just made and nobody knows of it.
+        // SAFETY: this mapping was just made, and is not used yet.
         unsafe { libc::munmap(got, len) };
         return Err(io::Error::from_raw_os_error(libc::EEXIST));
     }

@@ -1,8 +1,8 @@
 //! The connection with the PEs of other nodes: the fabric, and the memory that they reach through it.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fmt, io};
 
 use ferroshmem_fabric::{Config, Context, Events, Fabric, Remote};
 
@@ -10,7 +10,7 @@ use crate::config::FabricSettings;
 use crate::constants::PREDEFINED_TEAMS;
 use crate::job::region::TeamMailbox;
 use crate::job::{Attachment, Mailboxes, mailboxes};
-use crate::memory::{Place, Space};
+use crate::memory::{MemoryKind, Space};
 use crate::wait::POLICY;
 
 /// The connection with other nodes.
@@ -54,14 +54,13 @@ impl fmt::Debug for Monitor {
 }
 
 impl Internode {
-    /// Connects this PE with those of other nodes. Collective. The error is one line for the
-    /// user.
+    /// Connects this PE with those of other nodes. Collective.
     pub fn open(
         job: &'static Attachment,
         space: &'static Space,
         monitor: Monitor,
         settings: &FabricSettings,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, ConnectError> {
         let config = Config {
             pe: job.pe,
             n_pes: job.n_pes(),
@@ -71,21 +70,19 @@ impl Internode {
             peer_timeout: monitor.peer_timeout,
             ..fabric_config(settings)
         };
-        let fabric = Fabric::open(&config, monitor.events).map_err(|e| e.to_string())?;
+        let fabric = Fabric::open(&config, monitor.events)?;
         let mailboxes = Mailboxes::map(&job.file, job.control.offsets(), job.control.n_pes())
-            .map_err(|e| format!("cannot map the mailboxes: {e}"))?;
-        share(&fabric, job, space, &mailboxes).map_err(|e| e.to_string())?;
+            .map_err(ConnectError::Mailboxes)?;
+        share(&fabric, job, space, &mailboxes)?;
         let image = space.globals().map_or(0, |globals| globals.image);
         let mut mine = image.to_le_bytes().to_vec();
         mine.extend(fabric.address());
-        let bootstrap = job
-            .bootstrap()
-            .ok_or("this job has no launcher that joins nodes")?;
-        let all = bootstrap.exchange(&mine).map_err(|e| e.to_string())?;
+        let bootstrap = job.bootstrap().ok_or(ConnectError::NoLauncher)?;
+        let all = bootstrap.exchange(&mine)?;
         let mut images = Vec::with_capacity(all.len());
         for (pe, blob) in all.iter().enumerate() {
             let Some((image, _)) = blob.split_first_chunk() else {
-                return Err(format!("PE {pe} runs another version of FerroSHMEM"));
+                return Err(ConnectError::OtherVersion(pe));
             };
             images.push(u64::from_le_bytes(*image));
         }
@@ -93,11 +90,9 @@ impl Internode {
         let is_reached = |pe: usize| !by_cpu || job.placement.index_here(pe).is_none();
         let addresses = all.iter().enumerate().filter(|(pe, _)| is_reached(*pe));
         let mut addresses = addresses.map(|(pe, blob)| (pe, &blob[size_of::<u64>()..]));
-        fabric
-            .connect(job.n_pes(), &mut addresses)
-            .map_err(|e| e.to_string())?;
+        fabric.connect(job.n_pes(), &mut addresses)?;
         // No PE writes before all have connected.
-        bootstrap.barrier().map_err(|e| e.to_string())?;
+        bootstrap.barrier()?;
         Ok(Self {
             fabric,
             context: Context::default(),
@@ -124,18 +119,15 @@ impl Internode {
         !self.fabric.atomics_by_cpu()
     }
 
-    /// PEs may write to the mailbox lanes of team `team` once this has returned. The error is one line
-    /// for the user.
-    pub fn open_mailboxes(&self, team: usize) -> Result<(), String> {
+    /// PEs may write to the mailbox lanes of team `team` once this has returned.
+    pub fn open_mailboxes(&self, team: usize) -> Result<(), ferroshmem_fabric::Error> {
         let ready = mailboxes::team_mailbox_offset(team) + size_of::<TeamMailbox>();
-        self.fabric
-            .extend(MAILBOX, ready)
-            .map_err(|e| e.to_string())
+        self.fabric.extend(MAILBOX, ready)
     }
 
-    /// The first `ready` bytes of the heap are in use. The error is one line for the user.
-    pub fn open_heap(&self, ready: usize) -> Result<(), String> {
-        self.fabric.extend(HEAP, ready).map_err(|e| e.to_string())
+    /// The first `ready` bytes of the heap are in use.
+    pub fn open_heap(&self, ready: usize) -> Result<(), ferroshmem_fabric::Error> {
+        self.fabric.extend(HEAP, ready)
     }
 
     /// A place in the mailbox of PE `pe`, `offset` bytes from its start.
@@ -148,6 +140,27 @@ impl Internode {
     }
 }
 
+/// Why this PE cannot be connected with those of other nodes.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// Only a launcher that joins nodes starts jobs on several.
+    #[error("this job has no launcher that joins nodes")]
+    NoLauncher,
+    /// The mailboxes of the node's PEs.
+    #[error("cannot map the mailboxes: {0}")]
+    Mailboxes(#[source] io::Error),
+    /// A PE's library is of another version.
+    #[error("PE {0} runs another version of FerroSHMEM")]
+    OtherVersion(usize),
+    /// The fabric.
+    #[error(transparent)]
+    Fabric(#[from] ferroshmem_fabric::Error),
+    /// The launcher's server.
+    #[error(transparent)]
+    Launcher(#[from] ferroshmem_bootstrap::Error),
+}
+
 /// The symmetric heap, as a segment that PEs of other nodes reach.
 const HEAP: usize = 0;
 /// The program's global variables.
@@ -156,11 +169,11 @@ const GLOBALS: usize = 1;
 const MAILBOX: usize = 2;
 
 /// The segment that a kind of symmetric memory is reached as.
-pub(super) fn segment(kind: Place) -> usize {
+pub(super) fn segment(kind: MemoryKind) -> usize {
     match kind {
-        Place::Heap => HEAP,
-        Place::Globals => GLOBALS,
-        Place::Elsewhere => unreachable!("only symmetric memory is reached"),
+        MemoryKind::Heap => HEAP,
+        MemoryKind::Globals => GLOBALS,
+        MemoryKind::NotSymmetric => unreachable!("only symmetric memory is reached"),
     }
 }
 

@@ -27,7 +27,7 @@ struct Options {
     #[arg(short, long, conflicts_with_all = ["version", "env", "collectives"])]
     fabric: bool,
 
-    /// Numbers of PEs that --collectives tells about
+    /// Numbers of PEs that --collectives shows
     #[arg(
         long,
         value_name = "N,...",

@@ -9,9 +9,10 @@ use std::process::ExitStatus;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getpid};
+use rustix::io::Errno;
+use rustix::process::WaitOptions;
 
 /// How long a process may take to end after SIGTERM.
 pub(super) const GRACE: Duration = Duration::from_millis(300);
@@ -32,14 +33,15 @@ pub(super) enum Reaped {
 /// Collects one child that has ended. (nix's `waitpid` loses children that a real-time
 /// signal killed.)
 pub(super) fn reap() -> Reaped {
-    let mut status = 0;
     loop {
-        // SAFETY: the pointer is to a live integer.
-        match unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) } {
-            0 => return Reaped::NoneYet,
-            -1 if Errno::last() == Errno::EINTR => {}
-            -1 => return Reaped::NoneLeft,
-            pid => return Reaped::Child(Pid::from_raw(pid), ExitStatus::from_raw(status)),
+        match rustix::process::wait(WaitOptions::NOHANG) {
+            Ok(None) => return Reaped::NoneYet,
+            Ok(Some((pid, status))) => {
+                let pid = Pid::from_raw(pid.as_raw_nonzero().get());
+                return Reaped::Child(pid, ExitStatus::from_raw(status.as_raw()));
+            }
+            Err(Errno::INTR) => {}
+            Err(_) => return Reaped::NoneLeft,
         }
     }
 }

@@ -14,7 +14,7 @@ pub(super) enum ExitClass {
     Done,
     /// Status 0, but not from `shmem_finalize`: an error only if the others wait for it.
     Unfinalized,
-    /// It failed, or asked for the end of the job.
+    /// It failed, or called `shmem_global_exit`.
     EndsJob {
         /// Exit status of the job.
         status: u8,

@@ -19,7 +19,7 @@ Options end at PROGRAM; what follows is its own. Sections that ':' separates run
 one job; PEs are numbered through them in order. Standard input goes to PE 0.
 
 With --hosts or --hostfile, or inside an allocation of several of Slurm's nodes, oshrun becomes a \
-launcher that reaches the hosts: srun, Hydra's mpiexec, or mpirun of Open MPI; --verbose says which and how.
+launcher that reaches the hosts: srun, Hydra's mpiexec, or mpirun of Open MPI; --verbose shows which and how.
 
 Exit status: 0 if all PEs ended well, else that of the first PE that did not (128 + N if signal N \
 ended it); 124 after --timeout, 126 or 127 if a program cannot be run, 2 for a wrong command line.";
@@ -59,13 +59,13 @@ struct FirstArgs {
     /// Writes the output of PE i to DIR/pe.i.out and DIR/pe.i.err
     #[arg(long, value_name = "DIR", conflicts_with = "label")]
     output: Option<PathBuf>,
-    /// Ends the job after this time (fractions allowed), and says what each PE waited for
+    /// Ends the job after this time (fractions allowed), and shows what each PE waited for
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     timeout: Option<Duration>,
     /// Binds each PE to a core, in turn where PEs outnumber cores
     #[arg(long, value_name = "WHAT", value_enum, default_value = "none")]
     bind_to: Binding,
-    /// Says what is started, and how it ends
+    /// Shows what is started, and how it ends
     #[arg(short, long)]
     verbose: bool,
     #[command(flatten)]

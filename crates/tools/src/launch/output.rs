@@ -10,6 +10,7 @@ use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::PollFlags;
 use nix::unistd::{pipe2, write};
+use rustix::stdio::{stderr, stdout};
 
 use super::failure::Failure;
 use super::options::CommandLine;
@@ -194,14 +195,7 @@ impl Output {
 }
 
 fn sink_fd(sink: usize) -> BorrowedFd<'static> {
-    let fd = if sink == 0 {
-        libc::STDOUT_FILENO
-    } else {
-        libc::STDERR_FILENO
-    };
-    // SAFETY: the supervisor never closes its standard streams (and the Rust runtime opens
-    // those that it was started without).
-    unsafe { BorrowedFd::borrow_raw(fd) }
+    if sink == 0 { stdout() } else { stderr() }
 }
 
 impl Sink {

@@ -95,8 +95,8 @@ pub(super) fn cannot_run(name: &str, error: Errno) -> Failure {
     }
 }
 
-/// Finds the file: a name with a slash is a path, seen from `wdir`; another is looked for
-/// in `PATH`.
+/// Finds the file: a name with a slash is a path relative to `wdir`; any other is searched in
+/// `PATH`.
 fn locate(program: &OsStr, wdir: Option<&Path>) -> Result<PathBuf, Errno> {
     let here = wdir.unwrap_or(Path::new("."));
     if program.as_bytes().contains(&b'/') {
@@ -107,7 +107,7 @@ fn locate(program: &OsStr, wdir: Option<&Path>) -> Result<PathBuf, Errno> {
     for dir in std::env::split_paths(&path).filter(|_| !program.is_empty()) {
         match runnable(&here.join(dir).join(program)) {
             Ok(found) => return Ok(found),
-            // As execvp: look on, but remember that there was something.
+            // As execvp: search on, but remember that a file was found.
             Err(Errno::EACCES) => reason = Errno::EACCES,
             Err(_) => {}
         }

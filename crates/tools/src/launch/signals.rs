@@ -45,7 +45,7 @@ impl Signals {
     pub(super) fn take() -> io::Result<Self> {
         let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
         // An inherited "ignore" would hide the ends of children.
-        // SAFETY: no handler is installed.
+        // SAFETY: restores the default action, so that no function is installed as a handler.
         unsafe { sigaction(Signal::SIGCHLD, &default)? };
         let mut taken = SigSet::from_iter([Signal::SIGCHLD, LAUNCHER_GONE]);
         taken.extend(FORWARDED.into_iter().filter(|s| !is_ignored(*s)));
@@ -57,7 +57,7 @@ impl Signals {
 fn is_ignored(signal: Signal) -> bool {
     // SAFETY: an all-zero sigaction is a value that the call below overwrites.
     let mut now: libc::sigaction = unsafe { std::mem::zeroed() };
-    // SAFETY: with no new action this only reads.
+    // SAFETY: without a new action the call only writes `now`, which is alive.
     let read = unsafe { libc::sigaction(signal as i32, std::ptr::null(), &raw mut now) } == 0;
     read && now.sa_sigaction == libc::SIG_IGN
 }

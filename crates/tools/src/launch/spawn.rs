@@ -4,8 +4,8 @@
 //! however much the supervisor has mapped. In return it may only make system calls: all
 //! strings are ready before it starts.
 
-use std::ffi::{CString, c_char, c_int, c_void};
-use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::os::fd::{BorrowedFd, RawFd};
 use std::ptr;
 
 use ferroshmem_core::config::JOB;
@@ -15,6 +15,9 @@ use nix::sys::prctl;
 use nix::sys::resource::{Resource, rlim_t, setrlimit};
 use nix::sys::signal::{SigHandler, SigSet, Signal, signal};
 use nix::unistd::{Pid, getpid, getppid};
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::process::{WaitOptions, chdir, waitpid};
+use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
 use super::program::Program;
 
@@ -28,7 +31,7 @@ pub(super) struct Streams<'a> {
 /// What the supervisor has changed for itself and every PE gets back, and what all PEs share.
 #[derive(Debug)]
 pub(super) struct Common {
-    /// The job's memory, which PEs inherit.
+    /// The job's memory, which PEs inherit; open as long as PEs are started.
     pub memory: RawFd,
     /// Signals to block.
     pub mask: SigSet,
@@ -47,7 +50,7 @@ pub(super) enum SpawnError {
     Exec(Errno),
 }
 
-/// Starts processes; keeps the stack that they begin on.
+/// Starts processes; owns the stack on which they begin.
 #[derive(Debug)]
 pub(super) struct Spawner {
     common: Common,
@@ -60,8 +63,8 @@ struct ChildSetup<'a> {
     path: *const c_char,
     argv: *const *const c_char,
     envp: *const *const c_char,
-    wdir: *const c_char,
-    streams: [Option<RawFd>; 3],
+    wdir: Option<&'a CStr>,
+    streams: [Option<BorrowedFd<'a>>; 3],
     core: Option<&'a CpuSet>,
     common: &'a Common,
     parent: Pid,
@@ -99,8 +102,8 @@ impl Spawner {
             path: program.path.as_ptr(),
             argv: argv.as_ptr(),
             envp: envp.as_ptr(),
-            wdir: program.wdir.as_ref().map_or(ptr::null(), |d| d.as_ptr()),
-            streams: streams.fds.map(|fd| fd.map(|fd| fd.as_raw_fd())),
+            wdir: program.wdir.as_deref(),
+            streams: streams.fds,
             core,
             common: &self.common,
             parent: self.parent,
@@ -130,8 +133,8 @@ impl Spawner {
         match unsafe { ptr::read_volatile(&raw const setup.error) } {
             None => Ok(Pid::from_raw(pid)),
             Some(error) => {
-                // SAFETY: waits for our own child, without a status.
-                unsafe { libc::waitpid(pid, ptr::null_mut(), 0) };
+                // Its status adds nothing to the error.
+                let _ = waitpid(rustix::process::Pid::from_raw(pid), WaitOptions::empty());
                 Err(error)
             }
         }
@@ -172,26 +175,35 @@ impl ChildSetup<'_> {
             // SAFETY: ends this process only.
             unsafe { libc::_exit(127) };
         }
-        for (target, source) in self.streams.iter().enumerate() {
-            if let Some(source) = source {
-                // SAFETY: both are plain numbers; the child's table is its own.
-                Errno::result(unsafe { libc::dup2(*source, target as c_int) })?;
-            }
+        let [input, output, error] = self.streams;
+        if let Some(fd) = input {
+            dup2_stdin(fd).map_err(errno)?;
         }
-        // SAFETY: clears close-on-exec in the child's own table.
-        Errno::result(unsafe { libc::fcntl(self.common.memory, libc::F_SETFD, 0) })?;
+        if let Some(fd) = output {
+            dup2_stdout(fd).map_err(errno)?;
+        }
+        if let Some(fd) = error {
+            dup2_stderr(fd).map_err(errno)?;
+        }
+        // SAFETY: `Common` promises that the supervisor keeps the job's memory open.
+        let memory = unsafe { BorrowedFd::borrow_raw(self.common.memory) };
+        fcntl_setfd(memory, FdFlags::empty()).map_err(errno)?;
         let (soft, hard) = self.common.files;
         setrlimit(Resource::RLIMIT_NOFILE, soft, hard)?;
         if let Some(core) = self.core {
             sched_setaffinity(Pid::from_raw(0), core)?;
         }
-        if !self.wdir.is_null() {
-            // SAFETY: a C string (see `child`).
-            Errno::result(unsafe { libc::chdir(self.wdir) })?;
+        if let Some(wdir) = self.wdir {
+            chdir(wdir).map_err(errno)?;
         }
         // Rust programs ignore SIGPIPE, and the exec would hand that on.
-        // SAFETY: installs no handler.
+        // SAFETY: restores the default action, so that no function is installed as a handler.
         unsafe { signal(Signal::SIGPIPE, SigHandler::SigDfl)? };
         self.common.mask.thread_set_mask()
     }
+}
+
+/// The number of an error, as nix has it.
+fn errno(error: rustix::io::Errno) -> Errno {
+    Errno::from_raw(error.raw_os_error())
 }

@@ -2,16 +2,38 @@
 
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
 use ferroshmem_core::choice::{Collective, Parameters};
 use ferroshmem_core::config::{self, TUNING_FILE};
 use ferroshmem_core::platform::child::end_with_parent;
 
 use super::measure::{Finding, Point, Task};
 use super::schedule::Depth;
+
+/// Why measuring failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CampaignError {
+    #[error("measured {name} = {value}")]
+    BadParameter { name: String, value: f64 },
+    #[error("a job measured {0}, which is unknown")]
+    UnknownParameter(String),
+    #[error("cannot find this program's file: {0}")]
+    NoProgramFile(io::Error),
+    #[error("{} is missing: oshtune needs the oshrun that it was installed with", .0.display())]
+    NoOshrun(PathBuf),
+    #[error("cannot start {}: {error}", .oshrun.display())]
+    NotStarted { oshrun: PathBuf, error: io::Error },
+    #[error("cannot read the job's output: {0}")]
+    Output(io::Error),
+    #[error("the job of {pes} PEs printed \"{line}\"")]
+    UnknownLine { pes: usize, line: String },
+    #[error("cannot wait for the job: {0}")]
+    Wait(io::Error),
+    #[error("the job of {pes} PEs failed: {status}")]
+    Failed { pes: usize, status: ExitStatus },
+}
 
 /// What to measure.
 #[derive(Debug)]
@@ -40,7 +62,7 @@ impl Campaign {
     ///
     /// # Errors
     /// If a job fails.
-    pub(super) fn run(&self) -> Result<Measured> {
+    pub(super) fn run(&self) -> Result<Measured, CampaignError> {
         let mut progress = Progress::new(self.counts.len() + 1);
         let mut parameters = Parameters::default_for(self.cores);
         // PEs that must share a core measure the scheduler, not the flag.
@@ -48,12 +70,13 @@ impl Campaign {
         let arguments = self.arguments(Task::Parameters, Duration::ZERO);
         for finding in self.job(pairs, &arguments, self.time, &mut progress)? {
             if let Finding::Parameter(name, value) = finding {
-                ensure!(
-                    value.is_finite() && value > 0.0,
-                    "measured {name} = {value}"
-                );
-                let place = parameters.named(&name);
-                *place.with_context(|| format!("a job measured {name}, which is unknown"))? = value;
+                if !(value.is_finite() && value > 0.0) {
+                    return Err(CampaignError::BadParameter { name, value });
+                }
+                let Some(parameter) = parameters.named(&name) else {
+                    return Err(CampaignError::UnknownParameter(name));
+                };
+                *parameter = value;
             }
         }
         let start = Instant::now();
@@ -85,7 +108,7 @@ impl Campaign {
         arguments: &[String],
         time: Duration,
         progress: &mut Progress,
-    ) -> Result<Vec<Finding>> {
+    ) -> Result<Vec<Finding>, CampaignError> {
         let binding = if pes <= self.cores { "core" } else { "none" };
         run_job(pes, binding, arguments, time, progress)
     }
@@ -104,8 +127,8 @@ impl Campaign {
 /// takes one turn of every PE. The least of several numbers of PEs: other work on the machine
 /// takes turns, too.
 fn sigma(points: &[(usize, Vec<Point>)], cores: usize) -> Option<f64> {
-    let crowded = points.iter().filter(|(pes, _)| *pes > cores);
-    let turns = crowded.filter_map(|(pes, points)| {
+    let oversubscribed = points.iter().filter(|(pes, _)| *pes > cores);
+    let turns = oversubscribed.filter_map(|(pes, points)| {
         let barriers = points
             .iter()
             .filter(|p| p.collective == Collective::Barrier);
@@ -122,15 +145,15 @@ fn run_job(
     arguments: &[String],
     time: Duration,
     progress: &mut Progress,
-) -> Result<Vec<Finding>> {
-    /// A job that takes so much longer than it was given hangs.
-    const PATIENCE: Duration = Duration::from_secs(60);
+) -> Result<Vec<Finding>, CampaignError> {
+    /// A job that takes this much longer than its share of the time hangs.
+    const HANGS_AFTER: Duration = Duration::from_secs(60);
 
-    let myself = std::env::current_exe().context("cannot find this program's file")?;
+    let myself = std::env::current_exe().map_err(CampaignError::NoProgramFile)?;
     let oshrun = beside(&myself)?;
     let mut command = Command::new(&oshrun);
     config::isolate(&mut command, &[]);
-    let limit = time * 3 + PATIENCE;
+    let limit = time * 3 + HANGS_AFTER;
     end_with_parent(&mut command);
     let mut child = command
         .env(TUNING_FILE.name, "")
@@ -141,39 +164,40 @@ fn run_job(
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
-        .with_context(|| format!("cannot start {}", oshrun.display()))?;
-    let output = child.stdout.take().context("the job has no output")?;
+        .map_err(|error| CampaignError::NotStarted { oshrun, error })?;
+    let output = child.stdout.take().expect("stdout is a pipe");
     let mut findings = Vec::new();
     for line in BufReader::new(output).lines() {
-        let line = line.context("cannot read the job's output")?;
+        let line = line.map_err(CampaignError::Output)?;
         match line.parse() {
             Ok(Finding::Progress(done, all)) => progress.show(pes, done, all),
             Ok(finding) => findings.push(finding),
             Err(()) => {
-                // oshrun and its PEs end with it; that they do not wait is no second error.
+                // oshrun and its PEs end with it; an error of these calls would hide the cause.
                 let _ = child.kill();
                 let _ = child.wait();
-                bail!("the job of {pes} PEs says \"{line}\"");
+                return Err(CampaignError::UnknownLine { pes, line });
             }
         }
     }
-    let status = child.wait().context("cannot wait for the job")?;
-    ensure!(status.success(), "the job of {pes} PEs failed: {status}");
-    Ok(findings)
+    let status = child.wait().map_err(CampaignError::Wait)?;
+    if status.success() {
+        Ok(findings)
+    } else {
+        Err(CampaignError::Failed { pes, status })
+    }
 }
 
 /// The `oshrun` in the folder of `myself`.
-fn beside(myself: &std::path::Path) -> Result<PathBuf> {
+fn beside(myself: &std::path::Path) -> Result<PathBuf, CampaignError> {
     let oshrun = myself.with_file_name("oshrun");
-    ensure!(
-        oshrun.exists(),
-        "{} is missing: oshtune needs the oshrun that it was installed with",
-        oshrun.display()
-    );
+    if !oshrun.exists() {
+        return Err(CampaignError::NoOshrun(oshrun));
+    }
     Ok(oshrun)
 }
 
-/// A line on a terminal that says how far it is.
+/// A line on a terminal that shows the progress.
 struct Progress {
     jobs: usize,
     done: usize,
@@ -198,7 +222,7 @@ impl Progress {
             let job = self.done + 1;
             let percent = 100 * done / all.max(1);
             let mut out = io::stderr().lock();
-            // Nobody misses a progress line.
+            // A progress line that cannot be written is no error.
             let _ = write!(
                 out,
                 "\rjob {job} of {}: {pes} PEs, {percent:3} %  ",

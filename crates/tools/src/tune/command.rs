@@ -154,11 +154,11 @@ fn listed(counts: &[usize]) -> String {
 fn report(measured: &Measured, file: &TuningFile, all: bool) -> String {
     let mut out = String::new();
     let cores = file.machine.cores as usize;
-    let mut verdicts = String::from("\nModel against measurement\n");
+    let mut summaries = String::from("\nModel against measurement\n");
     for (pes, points) in &measured.points {
         let comparison = Comparison::new(&measured.parameters, cores, *pes, points);
         out += &comparison.table(all);
-        verdicts += &format!("  {}\n", comparison.verdict());
+        summaries += &format!("  {}\n", comparison.summary());
     }
     out += "\nFastest, up to how many bytes\n";
     for rules in &file.rules {
@@ -183,7 +183,7 @@ fn report(measured: &Measured, file: &TuningFile, all: bool) -> String {
         let value = of(&mut parameters);
         out += &format!("  {name:<8} {value:>12.4} {unit:<5} {meaning}\n");
     }
-    out + &verdicts
+    out + &summaries
 }
 
 /// Prints to standard output, which need not have a reader any more.

@@ -40,7 +40,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// For each collective and size the fastest choice, or every one if `all`: its time
-    /// measured, by the model of the literature where that covers it, and by ours.
+    /// measured, by the model of the literature where that covers it, and by the library's model.
     pub(super) fn table(&self, all: bool) -> String {
         let mut out = format!(
             "\n{} PEs\n{:<10} {:>8}  {:<14} {:>10} {:>10} {:>10} {:>6}\n",
@@ -82,7 +82,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// One line: how far the model is off, and what relying on it would cost.
-    pub(super) fn verdict(&self) -> String {
+    pub(super) fn summary(&self) -> String {
         let ratios: Vec<f64> = (self.points.iter())
             .map(|p| p.time / self.costs.time(p.collective, p.choice, p.bytes))
             .filter(|r| r.is_finite() && *r > 0.0)
@@ -108,7 +108,7 @@ impl<'a> Comparison<'a> {
         let loss = |bytes| {
             let fastest = best(&points, bytes)?.time;
             let choice: Choice = self.costs.best(collective, bytes);
-            // What was not measured was far behind at smaller sizes.
+            // A choice that was not measured was much slower at smaller sizes.
             Some(time(&points, choice, bytes)? / fastest)
         };
         sizes(&points).into_iter().filter_map(loss).collect()
@@ -137,11 +137,11 @@ mod tests {
         let flat = long.lines().find(|l| l.contains("flat:ptr")).unwrap();
         assert_eq!(flat.split_whitespace().count(), 11, "{flat}");
         assert!(long.lines().last().unwrap().ends_with(" *"));
-        let verdict = comparison.verdict();
+        let summary = comparison.summary();
         assert!(
-            verdict.starts_with("4 PEs: measured / model = "),
-            "{verdict}"
+            summary.starts_with("4 PEs: measured / model = "),
+            "{summary}"
         );
-        assert!(verdict.contains("of 2 points"));
+        assert!(summary.contains("of 2 points"));
     }
 }

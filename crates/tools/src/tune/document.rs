@@ -1,7 +1,7 @@
 //! The text of a tuning file: TOML.
 
 use std::collections::BTreeMap;
-use std::{fmt, io};
+use std::io;
 
 use ferroshmem_core::choice::{Collective, Parameters, Rules, Steps, Tuning};
 use serde::{Deserialize, Serialize};
@@ -23,32 +23,20 @@ const HEADING: &str = "\
 ";
 
 /// Why a tuning file is of no use.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// It cannot be read.
+    #[error("cannot read it: {0}")]
     Unreadable(io::Error),
     /// It is not a tuning file, or damaged: what is wrong.
+    #[error("it is damaged: {0}")]
     Damaged(String),
     /// It has another version of the format.
+    #[error("it has version {0} of the format, this is version {VERSION}: run oshtune")]
     Version(i64),
     /// It describes another machine: that one, and this one.
+    #[error("it is for {0}, this is {1}: run oshtune")]
     OtherMachine(Identity, Identity),
-}
-
-impl fmt::Display for FileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreadable(error) => write!(f, "cannot read it: {error}"),
-            Self::Damaged(what) => write!(f, "it is damaged: {what}"),
-            Self::Version(version) => write!(
-                f,
-                "it has version {version} of the format, this is version {VERSION}: run oshtune"
-            ),
-            Self::OtherMachine(there, here) => {
-                write!(f, "it is for {there}, this is {here}: run oshtune")
-            }
-        }
-    }
 }
 
 /// The file as TOML has it.

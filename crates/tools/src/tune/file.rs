@@ -31,26 +31,26 @@ impl TuningFile {
         Ok(this)
     }
 
-    /// Writes the file; nobody sees half of it. Makes its directory if there is none.
+    /// Writes the file atomically. Makes its directory if there is none.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let temporary = beside(path)?;
         let written =
             fs::write(&temporary, self.text()).and_then(|()| fs::rename(&temporary, path));
         if written.is_err() {
-            // The first error says what is wrong; one more about leftovers would hide it.
+            // The first error names the cause; one about leftovers would hide it.
             let _ = fs::remove_file(&temporary);
         }
         written
     }
 
-    /// Whether [`write`](Self::write) could write a file, as far as can be told before.
+    /// Whether [`write`](Self::write) could write a file, as far as can be known before.
     pub fn check_place(path: &Path) -> io::Result<()> {
         let temporary = beside(path)?;
         fs::write(&temporary, "")?;
         fs::remove_file(&temporary)
     }
 
-    /// What the PEs of a job are told.
+    /// What the PEs of a job receive.
     pub fn tuning(&self) -> Tuning {
         let mut tuning = Tuning::default_for(self.machine.cores as usize);
         tuning.measured = 1;

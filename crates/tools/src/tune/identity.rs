@@ -1,4 +1,4 @@
-//! What tells one machine from another, as far as tuning goes.
+//! Which machine a tuning file is of.
 
 use std::fmt;
 

@@ -12,7 +12,7 @@ use super::file::TuningFile;
 /// The tuning in force, and where it comes from.
 #[derive(Debug)]
 pub struct Loaded {
-    /// What the PEs are told.
+    /// What the PEs receive.
     pub tuning: Tuning,
     /// Where it comes from.
     pub source: TuningSource,

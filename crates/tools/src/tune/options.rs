@@ -40,7 +40,7 @@ pub(super) struct TuneOptions {
     #[arg(long, conflicts_with = "predict")]
     pub all: bool,
 
-    /// Prints what the cost model says of larger jobs, and measures nothing
+    /// Prints what the cost model predicts for larger jobs, and measures nothing
     #[arg(long)]
     pub predict: bool,
 

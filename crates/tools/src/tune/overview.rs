@@ -1,4 +1,4 @@
-//! Which algorithms there are and when each is used, as `oshmem_info --collectives` tells.
+//! Which algorithms exist and when each is used: what `oshmem_info --collectives` prints.
 
 use std::fmt::Write;
 
@@ -86,7 +86,7 @@ mod tests {
     use ferroshmem_core::choice::{Algorithm, Choice, Steps, Tuning};
 
     #[test]
-    fn tells_where_choices_come_from() {
+    fn shows_where_choices_come_from() {
         let machine = Identity {
             processor: "a processor".to_owned(),
             cores: 2,

@@ -1,4 +1,4 @@
-//! What the model says of jobs that this machine cannot run.
+//! What the model predicts for jobs that this machine cannot run.
 
 use std::fmt::Write;
 

@@ -87,9 +87,9 @@ pub(super) enum CodeModel {
 /// What the arguments say.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Arguments {
-    /// There is something to compile or to link; else the compiler is only asked about itself.
+    /// There is something to compile or to link; else the compiler only prints about itself.
     pub inputs: bool,
-    /// The compiler is told to stop before linking.
+    /// The compiler is to stop before linking.
     pub stops_early: bool,
     /// The last code model option.
     pub code_model: Option<CodeModel>,
@@ -163,7 +163,7 @@ impl Arguments {
     }
 }
 
-/// The arguments in a response file; None if it cannot be read (the compiler says so).
+/// The arguments in a response file; None if it cannot be read (the compiler reports that).
 fn response(file: &OsStr) -> Option<Vec<OsString>> {
     let words = shlex::bytes::split(&fs::read(file).ok()?)?;
     Some(words.into_iter().map(OsString::from_vec).collect())

@@ -1,16 +1,15 @@
 //! The real compiler behind a wrapper.
 
+use super::error::WrapperError;
 use super::language::Language;
-use anyhow::{Result, anyhow, bail};
 use ferroshmem_core::config;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// A compiler: program and the arguments that always come with it (`ccache gcc`).
@@ -25,7 +24,7 @@ impl Compiler {
     ///
     /// # Errors
     /// One line, if the variable cannot be read or if no compiler is found.
-    pub(super) fn find(language: Language) -> Result<Self> {
+    pub(super) fn find(language: Language) -> Result<Self, WrapperError> {
         let compiler = match config::compiler(language.variable()) {
             Some(value) => Self::parse(&value, language)?,
             None => Self::default_of(language)?,
@@ -35,22 +34,23 @@ impl Compiler {
     }
 
     /// Splits a variable's value as a shell would.
-    fn parse(value: &OsStr, language: Language) -> Result<Self> {
-        let words = shlex::bytes::split(value.as_bytes()).ok_or_else(|| {
-            anyhow!(
-                "{}: unbalanced quotes in {value:?}",
-                language.variable().name
-            )
+    fn parse(value: &OsStr, language: Language) -> Result<Self, WrapperError> {
+        let words = shlex::bytes::split(value.as_bytes()).ok_or_else(|| WrapperError::Quotes {
+            variable: language.variable().name,
+            value: value.to_owned(),
         })?;
         if words.is_empty() {
-            bail!("{}: no program in {value:?}", language.variable().name);
+            return Err(WrapperError::NoProgram {
+                variable: language.variable().name,
+                value: value.to_owned(),
+            });
         }
         Ok(Self {
             words: words.into_iter().map(OsString::from_vec).collect(),
         })
     }
 
-    fn default_of(language: Language) -> Result<Self> {
+    fn default_of(language: Language) -> Result<Self, WrapperError> {
         let candidates = language.variable().value.candidates;
         let name = candidates
             .iter()
@@ -59,25 +59,23 @@ impl Compiler {
             Some(name) => Ok(Self {
                 words: vec![name.into()],
             }),
-            None => bail!(
-                "no {} compiler found (tried {}): install one or name it in {}",
-                language.name(),
-                candidates.join(", "),
-                language.variable().name
-            ),
+            None => Err(WrapperError::NoCompiler {
+                language: language.name(),
+                candidates: candidates.join(", "),
+                variable: language.variable().name,
+            }),
         }
     }
 
     /// A wrapper that starts itself would never end.
-    fn refuse_self(&self, language: Language) -> Result<()> {
+    fn refuse_self(&self, language: Language) -> Result<(), WrapperError> {
         let program = on_path(&self.words[0]).and_then(|p| fs::canonicalize(p).ok());
         let this = env::current_exe().and_then(fs::canonicalize).ok();
         if program.is_some() && program == this {
-            bail!(
-                "the compiler {:?} is this wrapper itself: name the real one in {}",
-                self.words[0],
-                language.variable().name
-            );
+            return Err(WrapperError::ItselfAsCompiler {
+                compiler: self.words[0].clone(),
+                variable: language.variable().name,
+            });
         }
         Ok(())
     }
@@ -90,35 +88,18 @@ impl Compiler {
         self.words.iter().chain(arguments).map(OsString::as_os_str)
     }
 
-    /// Becomes the compiler, so that status and signals are the compiler's. Returns only
-    /// the error of a failed start, with the status that a shell would give it.
-    pub(super) fn execute(
-        &self,
-        language: Language,
-        arguments: &[OsString],
-    ) -> (anyhow::Error, u8) {
+    /// Becomes the compiler, so that status and signals are the compiler's. Returns only the error
+    /// of a failed start.
+    pub(super) fn execute(&self, language: Language, arguments: &[OsString]) -> WrapperError {
         let error = Command::new(&self.words[0])
             .args(&self.words[1..])
             .args(arguments)
             .exec();
-        let status = if error.kind() == io::ErrorKind::NotFound {
-            127
-        } else {
-            126
-        };
-        let reason = match error.kind() {
-            io::ErrorKind::NotFound => "no such program".to_owned(),
-            io::ErrorKind::ArgumentListTooLong => {
-                "the argument list is too long: put arguments into a file and give @FILE".to_owned()
-            }
-            _ => error.to_string(),
-        };
-        let program = Path::new(&self.words[0]).display();
-        let variable = language.variable().name;
-        (
-            anyhow!("cannot run the compiler \"{program}\": {reason} ({variable} names it)"),
-            status,
-        )
+        WrapperError::NotStarted {
+            compiler: PathBuf::from(&self.words[0]),
+            error,
+            variable: language.variable().name,
+        }
     }
 }
 
@@ -159,9 +140,9 @@ mod tests {
         let compiler = Compiler {
             words: vec!["no-such-compiler".into()],
         };
-        let (error, status) = compiler.execute(Language::Cxx, &[]);
+        let error = compiler.execute(Language::Cxx, &[]);
         let line = error.to_string();
-        assert_eq!(status, 127);
+        assert_eq!(error.status(), 127);
         assert!(
             line.contains("no-such-compiler") && line.contains("OSHMEM_CXX"),
             "{line}"

@@ -1,4 +1,4 @@
-//! Which language a wrapper compiles, told by the name it was started under.
+//! Which language a wrapper compiles, by the name under which it was started.
 
 use std::ffi::OsStr;
 use std::path::Path;

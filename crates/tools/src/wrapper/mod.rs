@@ -3,14 +3,15 @@
 
 mod arguments;
 mod compiler;
+mod error;
 mod flags;
 mod language;
 mod prefix;
 mod show;
 
-use anyhow::Result;
 use arguments::Arguments;
 use compiler::Compiler;
+use error::WrapperError;
 use flags::Flags;
 pub use language::Language;
 use prefix::Prefix;
@@ -24,24 +25,19 @@ use std::process::ExitCode;
 pub fn main(argv: Vec<OsString>) -> ExitCode {
     let mut argv = argv.into_iter();
     let language = Language::of_program(&argv.next().unwrap_or_default());
-    let (error, status) = match run(language, argv.collect()) {
-        Ok(Outcome::Printed) => return ExitCode::SUCCESS,
-        Ok(Outcome::NotStarted(error, status)) => (error, status),
-        Err(error) => (error, 1),
-    };
-    eprintln!("{}: {error:#}", language.wrapper());
-    ExitCode::from(status)
+    match run(language, argv.collect()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{}: {error}", language.wrapper());
+            ExitCode::from(error.status())
+        }
+    }
 }
 
-enum Outcome {
-    Printed,
-    NotStarted(anyhow::Error, u8),
-}
-
-fn run(language: Language, mut user: Vec<OsString>) -> Result<Outcome> {
+fn run(language: Language, mut user: Vec<OsString>) -> Result<(), WrapperError> {
     if let Some(show) = Show::take(&mut user)? {
         io::stdout().write_all(&show.text(language, user)?)?;
-        return Ok(Outcome::Printed);
+        return Ok(());
     }
     let compiler = Compiler::find(language)?;
     let arguments = Arguments::read(&user);
@@ -50,6 +46,5 @@ fn run(language: Language, mut user: Vec<OsString>) -> Result<Outcome> {
     } else {
         user
     };
-    let (error, status) = compiler.execute(language, &all);
-    Ok(Outcome::NotStarted(error, status))
+    Err(compiler.execute(language, &all))
 }

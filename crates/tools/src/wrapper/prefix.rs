@@ -1,8 +1,9 @@
 //! Where the library is installed, found from where the wrapper is.
 
-use anyhow::{Context, Result, bail};
 use std::env;
 use std::path::{Path, PathBuf};
+
+use super::error::WrapperError;
 
 /// An installation: `bin/` (this program), `include/` and `lib/` side by side.
 #[derive(Debug, Clone)]
@@ -16,12 +17,12 @@ impl Prefix {
     ///
     /// # Errors
     /// If there is no `include/shmem.h` next to that `bin/`.
-    pub(super) fn of_this_program() -> Result<Self> {
-        let program = env::current_exe().context("cannot tell where this program is")?;
+    pub(super) fn of_this_program() -> Result<Self, WrapperError> {
+        let program = env::current_exe().map_err(WrapperError::NoProgramFile)?;
         Self::of_program(&program)
     }
 
-    fn of_program(program: &Path) -> Result<Self> {
+    fn of_program(program: &Path) -> Result<Self, WrapperError> {
         let root = program
             .parent()
             .and_then(Path::parent)
@@ -31,11 +32,10 @@ impl Prefix {
         };
         let header = prefix.include().join("shmem.h");
         if !header.is_file() {
-            bail!(
-                "{} is not an installed copy: no {}: run `cargo xtask install --prefix DIR` and use DIR/bin",
-                program.display(),
-                header.display()
-            );
+            return Err(WrapperError::NotInstalled {
+                program: program.to_owned(),
+                header,
+            });
         }
         Ok(prefix)
     }

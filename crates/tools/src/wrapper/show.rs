@@ -2,10 +2,10 @@
 
 use super::arguments::Arguments;
 use super::compiler::Compiler;
+use super::error::WrapperError;
 use super::flags::Flags;
 use super::language::Language;
 use super::prefix::Prefix;
-use anyhow::{Result, bail};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
@@ -56,7 +56,7 @@ impl Show {
     ///
     /// # Errors
     /// One line, for `--showme:` with an unknown word.
-    pub(super) fn take(arguments: &mut Vec<OsString>) -> Result<Option<Self>> {
+    pub(super) fn take(arguments: &mut Vec<OsString>) -> Result<Option<Self>, WrapperError> {
         let mut show = None;
         let mut unknown = None;
         arguments.retain(|argument| {
@@ -85,7 +85,8 @@ impl Show {
         });
         if let Some(word) = unknown {
             let words: Vec<_> = FORMS.iter().map(|form| form.0).collect();
-            bail!("--showme:{word}: unknown; give one of {}", words.join(", "));
+            let words = words.join(", ");
+            return Err(WrapperError::UnknownForm { word, words });
         }
         Ok(show)
     }
@@ -94,7 +95,11 @@ impl Show {
     ///
     /// # Errors
     /// One line, if the compiler or the installation is not found.
-    pub(super) fn text(self, language: Language, user: Vec<OsString>) -> Result<Vec<u8>> {
+    pub(super) fn text(
+        self,
+        language: Language,
+        user: Vec<OsString>,
+    ) -> Result<Vec<u8>, WrapperError> {
         let mut arguments = Arguments::read(&user);
         let line = match self {
             Self::Version => {
@@ -143,7 +148,7 @@ fn quoted<'a>(words: impl Iterator<Item = &'a OsStr>) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn take(line: &str) -> (Result<Option<Show>>, Vec<OsString>) {
+    fn take(line: &str) -> (Result<Option<Show>, WrapperError>, Vec<OsString>) {
         let mut arguments = line.split_whitespace().map(OsString::from).collect();
         (Show::take(&mut arguments), arguments)
     }

@@ -77,7 +77,7 @@ impl Job {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut child = command.spawn().expect("oshrun starts");
-        // Nobody need read it.
+        // A program need not read its input.
         let _ = child
             .stdin
             .take()
@@ -137,7 +137,7 @@ impl Job {
                 None => self.tick(),
             }
         };
-        // Who is killed cannot wait for the others; all others must.
+        // If `oshrun` is killed, other processes may end later; else they must have ended.
         let killed = std::os::unix::process::ExitStatusExt::signal(&status).is_some();
         if killed || others_may_be_later {
             while !processes(&self.mark).is_empty() {
@@ -170,7 +170,7 @@ impl Job {
                 .take()
                 .map(|s| s.join().unwrap())
                 .unwrap_or_default();
-            panic!("the job hangs; processes {left:?}; it said: {output}");
+            panic!("the job hangs; processes {left:?}; its errors: {output}");
         }
         sleep(Duration::from_millis(5));
     }

@@ -158,7 +158,7 @@ fn start(request: RemoteCommand, files: Vec<OwnedFd>) -> Result<Pid> {
     if let Some(variables) = request.variables {
         command.env_clear().envs(variables);
     }
-    // SAFETY: between fork and exec, it makes two system calls.
+    // SAFETY: between fork and exec, the closure makes two system calls and allocates nothing.
     unsafe {
         command.pre_exec(|| {
             setsid()?;

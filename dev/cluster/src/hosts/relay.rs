@@ -157,7 +157,8 @@ impl Random {
 fn open(interface: &str) -> Result<OwnedFd> {
     let index = if_nametoindex(interface).with_context(|| interface.to_owned())?;
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-    // SAFETY: it takes numbers. With protocol 0, nothing comes before the socket is bound.
+    // With protocol 0, no frame is received before the socket is bound.
+    // SAFETY: socket takes integers only.
     let raw = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
     if raw < 0 {
         return Err(io::Error::last_os_error()).context("cannot open a packet socket");
@@ -166,7 +167,7 @@ fn open(interface: &str) -> Result<OwnedFd> {
     let socket = unsafe { OwnedFd::from_raw_fd(raw) };
     for option in [libc::PACKET_VNET_HDR, libc::PACKET_IGNORE_OUTGOING] {
         let on: libc::c_int = 1;
-        // SAFETY: the value is an int that outlives the call.
+        // SAFETY: `on` is an int of the length that is passed, and outlives the call.
         let result = unsafe {
             libc::setsockopt(
                 socket.as_raw_fd(),
@@ -178,12 +179,12 @@ fn open(interface: &str) -> Result<OwnedFd> {
         };
         checked(result).context("a packet socket lacks an option")?;
     }
-    // SAFETY: all bytes zero is a value of this plain structure.
+    // SAFETY: sockaddr_ll has integers only, for which zero bytes are a value.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
     address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
     address.sll_ifindex = i32::try_from(index)?;
-    // SAFETY: the address is of the length that is told, and outlives the call.
+    // SAFETY: `address` has the length that is passed, and outlives the call.
     let result = unsafe {
         libc::bind(
             socket.as_raw_fd(),

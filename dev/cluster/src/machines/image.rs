@@ -4,7 +4,9 @@
 //! `Documentation/driver-api/early-userspace/buffer-format.rst`.
 
 use anyhow::{Context, Result};
+use cpio::{newc, write_cpio};
 use std::fs;
+use std::io::Cursor;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -29,58 +31,28 @@ pub(super) fn build(kernel: &Kernel, agent: &Path) -> Result<Vec<u8>> {
         let name = module.file_name().unwrap_or_default().to_string_lossy();
         archive.add(&format!("modules/{name}"), PROGRAM, &read(module)?);
     }
-    Ok(archive.finish())
+    archive.finish()
 }
 
 fn read(file: &Path) -> Result<Vec<u8>> {
     fs::read(file).with_context(|| format!("cannot read {}", file.display()))
 }
 
+/// The entries of the archive.
 #[derive(Default)]
 struct Archive {
-    bytes: Vec<u8>,
-    entries: u32,
+    entries: Vec<(newc::Builder, Cursor<Vec<u8>>)>,
 }
 
 impl Archive {
     fn add(&mut self, name: &str, mode: u32, content: &[u8]) {
-        self.entries += 1;
-        let length = u32::try_from(content.len()).expect("files of an initramfs are small");
-        let name_length = u32::try_from(name.len() + 1).expect("names are short");
-        self.bytes.extend(b"070701");
-        // Number, mode, user, group, links, time, length, four device numbers, name's length,
-        // checksum.
-        for field in [
-            self.entries,
-            mode,
-            0,
-            0,
-            1,
-            0,
-            length,
-            0,
-            0,
-            0,
-            0,
-            name_length,
-            0,
-        ] {
-            self.bytes.extend(format!("{field:08x}").bytes());
-        }
-        self.bytes.extend(name.bytes());
-        self.bytes.push(0);
-        self.pad();
-        self.bytes.extend(content);
-        self.pad();
+        let number = u32::try_from(self.entries.len()).expect("an initramfs has few files");
+        let entry = newc::Builder::new(name).ino(number).mode(mode).nlink(1);
+        self.entries.push((entry, Cursor::new(content.to_vec())));
     }
 
-    fn pad(&mut self) {
-        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
-    }
-
-    fn finish(mut self) -> Vec<u8> {
-        self.add("TRAILER!!!", 0, &[]);
-        self.bytes
+    fn finish(self) -> Result<Vec<u8>> {
+        Ok(write_cpio(self.entries.into_iter(), Vec::new())?)
     }
 }
 
@@ -89,14 +61,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_start_at_multiples_of_four() {
+    fn entries_are_read_back() {
         let mut archive = Archive::default();
-        archive.add("abc", PROGRAM, b"12345");
-        let bytes = archive.finish();
-        // 110 bytes of header, 4 of name, 2 of padding, 5 of content, 3 of padding.
-        assert_eq!(&bytes[110..121], b"abc\0\0\x0012345");
-        assert_eq!(&bytes[124..130], b"070701");
-        assert_eq!(bytes.len() % 4, 0);
-        assert_eq!(&bytes[54..62], b"00000005");
+        archive.add("bin", FOLDER, &[]);
+        archive.add("bin/abc", PROGRAM, b"12345");
+        let bytes = archive.finish().unwrap();
+        assert!(bytes.starts_with(b"070701"));
+        let folder = newc::Reader::new(&bytes[..]).unwrap();
+        assert_eq!(
+            (folder.entry().name(), folder.entry().mode()),
+            ("bin", FOLDER)
+        );
+        let program = newc::Reader::new(folder.finish().unwrap()).unwrap();
+        assert_eq!(
+            (program.entry().name(), program.entry().mode()),
+            ("bin/abc", PROGRAM)
+        );
+        assert_eq!(program.entry().file_size(), 5);
     }
 }

@@ -2,8 +2,9 @@
 
 use anyhow::{Context, Result};
 use ferroshmem_core::platform::child;
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use std::fs;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -112,7 +113,7 @@ impl Machine {
             .stdout(Stdio::null())
             .stderr(fs::File::create(console.with_extension("qemu"))?);
         child::end_with_parent(&mut command);
-        // SAFETY: between fork and exec this calls fcntl alone.
+        // SAFETY: between fork and exec, the closure calls fcntl and allocates nothing.
         unsafe { command.pre_exec(move || inherit(&inherited)) };
         let process = command
             .spawn()
@@ -168,13 +169,12 @@ fn accelerator() -> &'static str {
     }
 }
 
-/// Lets what is executed have these descriptors.
+/// Lets the executed program inherit these descriptors.
 fn inherit(descriptors: &[RawFd]) -> std::io::Result<()> {
     for fd in descriptors {
-        // SAFETY: fcntl with plain integers.
-        if unsafe { libc::fcntl(*fd, libc::F_SETFD, 0) } != 0 {
-            return Err(std::io::Error::last_os_error());
-        }
+        // SAFETY: the descriptor is open: `Machine::start` drops its owner after the process has started.
+        let descriptor = unsafe { BorrowedFd::borrow_raw(*fd) };
+        fcntl(descriptor, FcntlArg::F_SETFD(FdFlag::empty()))?;
     }
     Ok(())
 }

@@ -88,7 +88,7 @@ pub(crate) fn launcher_ends(s: &Setting, signal: Signal) -> Result<()> {
     bail!("the launcher took {took} ms to end")
 }
 
-/// The watchdog of these tests relies on it: SIGQUIT makes the launcher say who waits.
+/// SIGQUIT makes the launcher report which PEs wait; the watchdog of these tests relies on it.
 pub(crate) fn hang_report(s: &Setting) -> Result<()> {
     let running = start_busy(s, 3)?;
     // A wait is recorded once it has lasted a moment.

@@ -1,4 +1,4 @@
-//! What goes wrong, and what the user must be told.
+//! Faults, and what the error message must contain.
 
 use crate::ending::Status;
 
@@ -73,7 +73,7 @@ pub(crate) const MISUSES: &[Misuse] = &[
         "lock_private",
         &["PE 1", "shmem_set_lock", "0x", "symmetric"],
     ),
-    // Without checks: faults on an address of some PE's window are explained, others told.
+    // Without checks: a fault on an address of a PE's window is explained, another one is reported.
     always(
         "put_private",
         &["PE 1", "segmentation fault", "0x", "not symmetric"],

@@ -1,5 +1,5 @@
 //! What happens to hosts and links while PEs are on several: nothing hangs, nothing is left, and
-//! a line says who is missed.
+//! an error message names the PE that failed.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -156,7 +156,7 @@ fn inject(cluster: &TestCluster, process: &Process, fault: Fault) -> Result<()> 
             let said = process.stdout();
             let start = format!("PE {VICTIM} is ");
             let pid = said.lines().find_map(|line| line.split_once(&start));
-            let (_, pid) = pid.context("the PE has told its process id")?;
+            let (_, pid) = pid.context("the PE has printed its process id")?;
             cluster.kill(VICTIM_HOST, pid.trim().parse()?, Signal::SIGKILL)
         }
     }
@@ -195,12 +195,12 @@ fn says_who_is_missed(process: &Process, fault: Fault) -> Result<()> {
         .collect();
     for line in lines {
         ensure!(
-            missed.iter().any(|who| line.contains(who)),
+            missed.iter().any(|pe| line.contains(pe)),
             "this line names another one: {line}\n{process}"
         );
         ensure!(
             line.contains("this PE waited ") || line.contains("this PE did not wait"),
-            "this line does not tell what the PE did: {line}\n{process}"
+            "this line does not say what the PE did: {line}\n{process}"
         );
     }
     Ok(())

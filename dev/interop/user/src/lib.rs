@@ -10,7 +10,7 @@ pub fn neighbour(world: &World) -> Result<f64, Error> {
     let mut source = world.alloc::<f64>(100)?;
     source.fill(world.my_pe().number() as f64);
     let dest = world.alloc::<f64>(100)?.into_raw();
-    // SAFETY: as many elements in both; `dest` is not used by others until all have come back.
+    // SAFETY: both slices have as many elements as C is given, and no other PE uses `dest` before the barrier.
     let dest = unsafe {
         shift(dest.local().as_ptr(), source.as_ptr(), source.len());
         dest.into_inner()

@@ -139,7 +139,7 @@ fn steps(prefix: &Path) -> Result<Vec<Step>> {
     format.args(["--all", "--check"]);
     let mut lints = workspace::cargo("clippy");
     lints.args(["--workspace", "--all-targets", "--", "--deny", "warnings"]);
-    let mut install = Command::new(env::current_exe().context("cannot tell where xtask is")?);
+    let mut install = Command::new(env::current_exe().context("the path of xtask is unknown")?);
     install.args(["install", "--prefix"]).arg(prefix);
     let mut build = workspace::cargo("test");
     build.args(["--workspace", "--no-run"]);

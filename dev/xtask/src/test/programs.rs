@@ -111,7 +111,7 @@ fn package_name(id: &str) -> &str {
 /// order in which they are to start. `prefix` is the installation under test.
 ///
 /// # Errors
-/// If this program cannot tell where cargo puts what it builds.
+/// If the path of cargo's target folder is unknown.
 pub(super) fn steps(
     messages: &str,
     wanted: &dyn Fn(&str) -> bool,

@@ -102,7 +102,7 @@ pub(super) fn run(
         .stderr(stderr)
         .spawn()
         .with_context(|| format!("cannot run {}", program.display()))?;
-    // Until the process is reaped, the kernel tells the processor time of its descendants, too.
+    // /proc has the processor time of a process and its descendants until the process is reaped.
     let id = Pid::from_child(&child);
     let ended = waitid(
         WaitId::Pid(id),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn statuses_are_told_apart() {
+    fn statuses_become_outcomes() {
         let scratch = tempfile::tempdir().unwrap();
         let outcome = |script: &str| {
             let file = || File::create(scratch.path().join("output")).unwrap();

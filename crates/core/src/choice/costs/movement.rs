@@ -13,9 +13,9 @@ impl Costs {
         match algorithm {
             Algorithm::Eager if n <= RING_BYTES as f64 => self.broadcast_ring(n),
             Algorithm::Eager => {
-                let shown = self.at_once(1.0, Volume::copy(n), touched);
+                let eager_copy = self.at_once(1.0, Volume::copy(n), touched);
                 let taken = self.fetch(p, 1.0, n) + self.at_once(p, Volume::copy(n), touched);
-                self.sync + shown + taken
+                self.sync + eager_copy + taken
             }
             Algorithm::Push => self.by_one(all, p, touched),
             Algorithm::Tree => {
@@ -49,9 +49,9 @@ impl Costs {
         let all = Volume::copy(p * p * n);
         match algorithm {
             Algorithm::Eager => {
-                let shown = self.at_once(p, Volume::copy(blocks * n), touched);
+                let eager_copy = self.at_once(p, Volume::copy(blocks * n), touched);
                 let taken = self.at_once(p, Volume::copy(p * n), touched);
-                self.sync + shown + self.fetch(p, p - 1.0, n) + taken
+                self.sync + eager_copy + self.fetch(p, p - 1.0, n) + taken
             }
             Algorithm::Push => {
                 let work = self.at_once(p, Volume::copy(p * n), touched);

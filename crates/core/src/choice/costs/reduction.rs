@@ -29,17 +29,17 @@ impl Costs {
 
     fn reduce_eagerly(&self, n: f64) -> f64 {
         let (p, touched) = (self.p, 2.0 * self.p * n);
-        let shown = self.sync + self.at_once(p, Volume::copy(n), touched);
+        let eager_copy = self.sync + self.at_once(p, Volume::copy(n), touched);
         let all = Volume::combine(p * n, n);
         if self.central_barrier {
             // The last member to arrive reduces for all, and each copies the result.
-            shown
+            eager_copy
                 + self.fetch(1.0, p - 1.0, n)
                 + self.at_once(1.0, all, touched)
                 + self.fetch(p, 1.0, n)
                 + self.at_once(p, Volume::copy(n), touched)
         } else {
-            shown + self.fetch(p, p - 1.0, n) + self.at_once(p, all, touched)
+            eager_copy + self.fetch(p, p - 1.0, n) + self.at_once(p, all, touched)
         }
     }
 
@@ -161,8 +161,8 @@ impl Costs {
         let own = self.at_once(p, Volume::combine(sources * n, n), touched);
         match algorithm {
             Algorithm::Eager => {
-                let shown = self.at_once(p, Volume::copy(n), touched);
-                self.sync + shown + self.fetch(p, sources - 1.0, n) + own
+                let eager_copy = self.at_once(p, Volume::copy(n), touched);
+                self.sync + eager_copy + self.fetch(p, sources - 1.0, n) + own
             }
             Algorithm::Pull => 2.0 * self.sync + own + self.first_access(p, sources),
             // Each partial sum is combined in a buffer, then copied.

@@ -86,7 +86,8 @@ unsafe fn exchange(r: &Reduction<'_>, step: impl Fn(Round<'_>, *mut u8)) {
     if let Some(extra) = extra {
         epoch.wait(lane::FOLD);
         let (mine, sum) = (r.source.of(me), r.dest.of(me));
-        // SAFETY: see the comment above the rounds; the work buffer has room.
+        // SAFETY: `n` elements on every member, ready between the posts (see the comment above); the work
+        // buffer has room for them.
         unsafe {
             if r.group.is_local() {
                 r.combine(sum, mine, r.source.of(extra), n);
@@ -124,7 +125,7 @@ unsafe fn exchange(r: &Reduction<'_>, step: impl Fn(Round<'_>, *mut u8)) {
         }
     });
     if let Some(extra) = extra {
-        // SAFETY: see the comment above the rounds.
+        // SAFETY: `n` elements on every member, ready between the posts (see the comment above).
         unsafe { r.put(&r.dest, extra, r.dest.of(me), n) };
         epoch.post(extra, lane::UNFOLD);
     }

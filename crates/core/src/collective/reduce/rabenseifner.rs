@@ -43,7 +43,7 @@ pub(super) unsafe fn direct(r: &Reduction<'_>) {
             let upper = halves(0..r.n, r.op.size).1;
             epoch.post(proxy, lane::FOLD);
             epoch.wait(lane::FOLD);
-            // SAFETY: see the comment above the roles.
+            // SAFETY: `n` elements on every member, ready between the posts (see the comment above).
             unsafe { fold_part(r, proxy, me, upper) };
             epoch.post(proxy, lane::FOLDED);
             epoch.wait(lane::UNFOLD);
@@ -54,11 +54,11 @@ pub(super) unsafe fn direct(r: &Reduction<'_>) {
                 let lower = halves(0..r.n, r.op.size).0;
                 vertex.epoch.post(extra, lane::FOLD);
                 vertex.epoch.wait(lane::FOLD);
-                // SAFETY: see the comment above the roles.
+                // SAFETY: `n` elements on every member, ready between the posts (see the comment above).
                 unsafe { fold_part(r, me, extra, lower) };
                 vertex.epoch.wait(lane::FOLDED);
             }
-            // SAFETY: see the comment above the roles.
+            // SAFETY: `n` elements on every member, ready between the posts (see the comment above).
             unsafe {
                 for round in 0..cube.rounds - 1 {
                     let half = vertex.halve(round);
@@ -68,7 +68,7 @@ pub(super) unsafe fn direct(r: &Reduction<'_>) {
                 vertex.gather(cube.rounds - 1);
             }
             if let Some(extra) = extra {
-                // SAFETY: see the comment above the roles.
+                // SAFETY: `n` elements on every member, ready between the posts (see the comment above).
                 unsafe { r.copy(r.dest.of(extra), r.dest.of(me), r.n) };
                 vertex.epoch.post(extra, lane::UNFOLD);
             }

@@ -10,9 +10,9 @@ use crate::job::region::{LANE_BYTES, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES};
 
 /// Room for the values of a lane, aligned for any element.
 #[repr(align(16))]
-struct Value(MaybeUninit<[u8; LANE_BYTES]>);
+struct LaneBuffer(MaybeUninit<[u8; LANE_BYTES]>);
 
-impl Value {
+impl LaneBuffer {
     const fn new() -> Self {
         Self(MaybeUninit::uninit())
     }
@@ -30,7 +30,7 @@ impl Value {
 pub(super) unsafe fn in_lanes(r: &Reduction<'_>) {
     let (me, n, bytes) = (r.group.me, r.n, r.n * r.op.size);
     let cube = Hypercube::of(r.group.size);
-    let (mut mine, mut theirs) = (Value::new(), Value::new());
+    let (mut mine, mut theirs) = (LaneBuffer::new(), LaneBuffer::new());
     let (mine, theirs) = (mine.as_mut_ptr(), theirs.as_mut_ptr());
     let epoch = r.group.epoch();
     // SAFETY: the caller promises `n` elements at `dest` and `source`, which fit a lane and so the
@@ -87,7 +87,7 @@ pub(super) unsafe fn direct(r: &Reduction<'_>) {
     if let Some(extra) = extra {
         epoch.wait(lane::FOLD);
         let (mine, theirs) = (r.source.of(me), r.source.of(extra));
-        // SAFETY: see the comment above the rounds.
+        // SAFETY: `n` elements on every member, ready between the posts (see the comment above).
         unsafe { r.combine(r.dest.of(me), mine, theirs, n) };
     }
     for k in 0..cube.rounds {
@@ -113,11 +113,11 @@ pub(super) unsafe fn direct(r: &Reduction<'_>) {
             },
             dests: [r.dest.of(me), r.dest.of(partner)],
         };
-        // SAFETY: see the comment above the rounds.
+        // SAFETY: `n` elements on every member, ready between the posts (see the comment above).
         unsafe { pair.reduce(r, &epoch, k, 0..n) };
     }
     if let Some(extra) = extra {
-        // SAFETY: see the comment above the rounds.
+        // SAFETY: `n` elements on every member, ready between the posts (see the comment above).
         unsafe { r.copy(r.dest.of(extra), r.dest.of(me), n) };
         epoch.post(extra, lane::UNFOLD);
     }

@@ -1,24 +1,26 @@
 //! All-to-all, contiguous and strided.
 
-use super::{Arrays, Call, GUARD, MOST, UNTOUCHED, calls, data, everywhere, run_patiently};
+use super::{
+    Arrays, GUARD, MOST, TestCall, UNTOUCHED, calls, data, everywhere, run_oversubscribed,
+};
 use crate::choice::{Collective, EAGER};
 use crate::collective::alltoall::{Strides, alltoall, alltoalls};
 use crate::group::Group;
 
 /// What member `from` has for member `to`.
-fn block(call: &Call, from: usize, to: usize, bytes: usize) -> &'static [u8] {
+fn block(call: &TestCall, from: usize, to: usize, bytes: usize) -> &'static [u8] {
     data(call, from * 100 + to, bytes)
 }
 
 /// What a member has for all, and what it gets from all.
-fn blocks(call: &Call, group: &Group<'_>, bytes: usize) -> (Vec<u8>, Vec<u8>) {
+fn blocks(call: &TestCall, group: &Group<'_>, bytes: usize) -> (Vec<u8>, Vec<u8>) {
     let (me, members) = (group.me, 0..group.size);
     let mine: Vec<_> = members.clone().map(|m| block(call, me, m, bytes)).collect();
     let others: Vec<_> = members.map(|m| block(call, m, me, bytes)).collect();
     (mine.concat(), others.concat())
 }
 
-pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &Call) {
+pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &TestCall) {
     let (mine, result) = blocks(call, group, call.bytes);
     arrays.prepare(call, group.me, &mine);
     let (dest, source) = arrays.addresses(call, group.me);
@@ -28,7 +30,7 @@ pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &Call) {
 }
 
 /// Sizes of elements and strides, by the salt of a call.
-fn strides(call: &Call) -> Strides {
+fn strides(call: &TestCall) -> Strides {
     Strides {
         dest: 1 + call.salt / 5 % 3,
         source: 1 + call.salt / 15 % 3,
@@ -46,7 +48,7 @@ fn spread(elements: &[u8], elem: usize, stride: usize) -> Vec<u8> {
     all
 }
 
-pub(super) fn check_strided(arrays: &Arrays, group: &Group<'_>, call: &Call) {
+pub(super) fn check_strided(arrays: &Arrays, group: &Group<'_>, call: &TestCall) {
     /// Most bytes of a block: with strides it takes up to thrice as many.
     const LONGEST: usize = MOST / 8;
 
@@ -74,7 +76,7 @@ fn blocks_around_the_limit_of_eager() {
         let limit = EAGER / size;
         let arrays = Arrays::new(size, size * (limit + GUARD));
         let calls = calls(Collective::Alltoall, &[limit - 1, limit, limit + 1], size);
-        run_patiently(size, |member| {
+        run_oversubscribed(size, |member| {
             for call in &calls {
                 call.check(&arrays, &member);
             }

@@ -1,12 +1,12 @@
 //! Broadcast.
 
-use super::{Arrays, Call, MOST, UNTOUCHED, calls, data, everywhere, run_patiently};
+use super::{Arrays, MOST, TestCall, UNTOUCHED, calls, data, everywhere, run_oversubscribed};
 use crate::choice::{Algorithm, Choice, Collective, DecisionTable};
 use crate::collective::broadcast::broadcast;
 use crate::group::Group;
 use crate::group::threads::Array;
 
-pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &Call) {
+pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &TestCall) {
     let me = group.me;
     // Active sets leave the root's destination alone.
     let to_root = !call.salt.is_multiple_of(3);
@@ -33,10 +33,10 @@ fn any_member_can_be_the_root() {
     let size = 6;
     let arrays = Arrays::new(size, MOST);
     let calls = calls(Collective::Broadcast, &[9, 5000], size);
-    run_patiently(size, |member| {
+    run_oversubscribed(size, |member| {
         for call in &calls {
             for root in 0..size {
-                let call = Call { root, ..*call };
+                let call = TestCall { root, ..*call };
                 call.check(&arrays, &member);
             }
         }
@@ -50,7 +50,7 @@ fn small_broadcasts_do_not_wait_and_do_not_mix() {
     let decisions = DecisionTable::fixed(Collective::Broadcast, Choice::direct(Algorithm::Eager));
     for size in [2, 3, 5] {
         let numbers = Array::<u64>::new(size, 55);
-        run_patiently(size, |member| {
+        run_oversubscribed(size, |member| {
             let me = member.me;
             for call in 0..3000_usize {
                 // Long runs of one root, then changing ones.

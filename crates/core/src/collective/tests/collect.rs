@@ -2,12 +2,12 @@
 
 use std::ptr::null_mut;
 
-use super::{Arrays, Call, data, everywhere};
+use super::{Arrays, TestCall, data, everywhere};
 use crate::choice::Collective;
 use crate::collective::collect::{collect, fcollect};
 use crate::group::{Group, MemberAddresses};
 
-pub(super) fn check_fcollect(arrays: &Arrays, group: &Group<'_>, call: &Call) {
+pub(super) fn check_fcollect(arrays: &Arrays, group: &Group<'_>, call: &TestCall) {
     let me = group.me;
     let mine = data(call, me, call.bytes);
     arrays.prepare(call, me, mine);
@@ -20,7 +20,7 @@ pub(super) fn check_fcollect(arrays: &Arrays, group: &Group<'_>, call: &Call) {
 }
 
 /// How many bytes a member contributes.
-pub(super) fn contribution(call: &Call, size: usize, m: usize) -> usize {
+pub(super) fn contribution(call: &TestCall, size: usize, m: usize) -> usize {
     match call.salt % 6 {
         0 => call.bytes,
         // One has all: the mean may be short where this is long.
@@ -32,7 +32,7 @@ pub(super) fn contribution(call: &Call, size: usize, m: usize) -> usize {
     }
 }
 
-pub(super) fn check_collect(arrays: &Arrays, group: &Group<'_>, call: &Call) {
+pub(super) fn check_collect(arrays: &Arrays, group: &Group<'_>, call: &TestCall) {
     let (me, size) = (group.me, group.size);
     let bytes = |m| contribution(call, size, m);
     let mine = data(call, me, bytes(me));

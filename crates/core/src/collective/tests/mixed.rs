@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{Arrays, Call, Random, run_patiently};
+use super::{Arrays, Random, TestCall, run_oversubscribed};
 use crate::choice::{Choice, Collective};
 use crate::group::threads::{Member, each};
 use crate::wait::POLICY;
@@ -31,7 +31,7 @@ impl Calls {
         }
     }
 
-    fn next(&mut self) -> Call {
+    fn next(&mut self) -> TestCall {
         let random = &mut self.random;
         let collective = random.of(&Collective::ALL);
         let choice = random.of(collective.choices());
@@ -41,7 +41,7 @@ impl Calls {
         // Short ones most often: they leave the most to do at the same time.
         let bytes = random.of(&LENGTHS[..4 + random.clone().below(7)]);
         self.salt += 1;
-        Call {
+        TestCall {
             collective,
             choice,
             barrier,
@@ -70,7 +70,7 @@ fn arrays(size: usize) -> Arrays {
 fn any_collective_may_follow_any_other() {
     for size in [2, 3, 4, 5, 7, 8, 9] {
         let arrays = arrays(size);
-        run_patiently(size, |member| {
+        run_oversubscribed(size, |member| {
             let mut own = Random::new(1000 + member.me as u64);
             let mut calls = Calls::new(size as u64, size);
             let barriers = Collective::Barrier.choices().iter().copied().map(Some);

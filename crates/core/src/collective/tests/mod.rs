@@ -42,7 +42,7 @@ const GUARD: usize = 64;
 
 /// One call as all members make it.
 #[derive(Debug, Clone, Copy)]
-struct Call {
+struct TestCall {
     collective: Collective,
     choice: Choice,
     barrier: Choice,
@@ -54,7 +54,7 @@ struct Call {
     salt: usize,
 }
 
-impl Call {
+impl TestCall {
     fn decisions(&self) -> DecisionTable {
         DecisionTable::fixed(self.collective, self.choice).with(Collective::Barrier, self.barrier)
     }
@@ -101,7 +101,7 @@ impl Arrays {
         }
     }
 
-    fn array(&self, call: &Call) -> &Array<u64> {
+    fn array(&self, call: &TestCall) -> &Array<u64> {
         if call.in_place {
             &self.source
         } else {
@@ -115,14 +115,14 @@ impl Arrays {
     }
 
     /// A member's own destination, which is its source in place.
-    fn dest(&self, call: &Call, me: usize) -> &mut [u8] {
+    fn dest(&self, call: &TestCall, me: usize) -> &mut [u8] {
         bytes_of(self.array(call).of(me))
     }
 
     /// Destinations and sources as elements.
     fn addresses<T>(
         &self,
-        call: &Call,
+        call: &TestCall,
         me: usize,
     ) -> (MemberAddresses<'static, T>, MemberAddresses<'static, T>) {
         let cast = |array: &Array<u64>| {
@@ -134,7 +134,7 @@ impl Arrays {
     }
 
     /// Makes the arrays ready: `data` in the source, nothing else in the destination.
-    fn prepare(&self, call: &Call, me: usize, data: &[u8]) {
+    fn prepare(&self, call: &TestCall, me: usize, data: &[u8]) {
         if !call.in_place {
             self.dest(call, me).fill(UNTOUCHED);
         }
@@ -145,7 +145,7 @@ impl Arrays {
 
     /// Checks what the call has left: `result` in the destination and nothing behind it, the
     /// source as it was.
-    fn check(&self, call: &Call, me: usize, data: &[u8], result: &[u8]) {
+    fn check(&self, call: &TestCall, me: usize, data: &[u8], result: &[u8]) {
         let (dest, behind) = self.dest(call, me).split_at(result.len());
         if dest != result {
             let at = dest.iter().zip(result).position(|(a, b)| a != b).unwrap();
@@ -170,7 +170,7 @@ fn bytes_of(array: &mut [u64]) -> &mut [u8] {
 }
 
 /// `bytes` bytes, at most [`MOST`], that are those of number `which` in a call alone.
-fn data(call: &Call, which: usize, bytes: usize) -> &'static [u8] {
+fn data(call: &TestCall, which: usize, bytes: usize) -> &'static [u8] {
     /// Numbers of data; each begins at another byte of the table.
     const NUMBERS: usize = 1 << 16;
     static TABLE: LazyLock<Vec<u8>> = LazyLock::new(|| {
@@ -183,13 +183,13 @@ fn data(call: &Call, which: usize, bytes: usize) -> &'static [u8] {
 }
 
 /// Calls of `collective` by each of its algorithms with each barrier, for each of `bytes`.
-fn calls(collective: Collective, bytes: &[usize], size: usize) -> Vec<Call> {
+fn calls(collective: Collective, bytes: &[usize], size: usize) -> Vec<TestCall> {
     let mut all = Vec::new();
     for &choice in collective.choices() {
         for &barrier in Collective::Barrier.choices() {
             for &bytes in bytes {
                 let salt = all.len();
-                all.push(Call {
+                all.push(TestCall {
                     collective,
                     choice,
                     barrier,
@@ -209,7 +209,7 @@ fn everywhere(collective: Collective) {
     for size in SIZES {
         let arrays = Arrays::new(size, longest(collective, size) * MOST);
         let calls = calls(collective, &BYTES, size);
-        run_patiently(size, |member| {
+        run_oversubscribed(size, |member| {
             for call in &calls {
                 call.check(&arrays, &member);
             }
@@ -227,7 +227,7 @@ fn longest(collective: Collective, size: usize) -> usize {
 }
 
 /// As [`run`], with waits as they are where PEs outnumber cores: it is many threads on few.
-fn run_patiently(size: usize, body: impl Fn(Member) + Sync) {
+fn run_oversubscribed(size: usize, body: impl Fn(Member) + Sync) {
     POLICY.set(16, 2, None);
     run(size, body);
 }

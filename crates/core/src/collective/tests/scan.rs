@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use super::{Arrays, Call, Random, everywhere};
+use super::{Arrays, Random, TestCall, everywhere};
 use crate::choice::Collective;
 use crate::collective::scan::scan;
 use crate::group::Group;
@@ -53,7 +53,7 @@ numbers! {
 /// Most bytes: several blocks of the algorithms.
 const LONGEST: usize = 10_000;
 
-fn check_type<T: Number>(arrays: &Arrays, group: &Group<'_>, call: &Call) {
+fn check_type<T: Number>(arrays: &Arrays, group: &Group<'_>, call: &TestCall) {
     let me = group.me;
     let n = call.bytes.min(LONGEST) / size_of::<T>();
     let inclusive = call.salt % 4 < 2;
@@ -73,7 +73,7 @@ fn check_type<T: Number>(arrays: &Arrays, group: &Group<'_>, call: &Call) {
     arrays.check(call, me, &mine, &result);
 }
 
-pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &Call) {
+pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &TestCall) {
     match call.salt % 5 {
         0 => check_type::<u8>(arrays, group, call),
         1 => check_type::<i16>(arrays, group, call),

@@ -1,11 +1,11 @@
 //! Sums, for sequences with other collectives; reductions have tests of their own.
 
-use super::{Arrays, Call, Random};
+use super::{Arrays, Random, TestCall};
 use crate::collective::reduce::reduce;
 use crate::group::Group;
 use crate::kernel::ops::Sum;
 
-pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &Call) {
+pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &TestCall) {
     let me = group.me;
     let n = call.bytes / 8;
     let bytes =

@@ -3,7 +3,7 @@
 
 use std::sync::Mutex;
 
-use super::{Arrays, Call, GUARD, longest, run_patiently};
+use super::{Arrays, GUARD, TestCall, longest, run_oversubscribed};
 use crate::choice::Algorithm::{Central, Dissemination, Eager, Pull, Push, Slices, Tree};
 use crate::choice::{Algorithm, Choice, Collective};
 use crate::collective::tests::collect::contribution;
@@ -13,10 +13,10 @@ use crate::job::region::RING_BYTES;
 const BYTES: usize = 2048;
 
 /// Bytes read and written by each member in one call.
-fn moved(call: Call, size: usize) -> Vec<(usize, usize)> {
+fn moved(call: TestCall, size: usize) -> Vec<(usize, usize)> {
     let arrays = Arrays::new(size, longest(call.collective, size) * (call.bytes + GUARD));
     let counted: Vec<_> = (0..size).map(|_| Mutex::new((0, 0))).collect();
-    run_patiently(size, |member| {
+    run_oversubscribed(size, |member| {
         *counted[member.me].lock().unwrap() = call.check(&arrays, &member);
     });
     counted
@@ -25,8 +25,8 @@ fn moved(call: Call, size: usize) -> Vec<(usize, usize)> {
         .collect()
 }
 
-fn call(collective: Collective, algorithm: Algorithm, barrier: Algorithm, salt: usize) -> Call {
-    Call {
+fn call(collective: Collective, algorithm: Algorithm, barrier: Algorithm, salt: usize) -> TestCall {
+    TestCall {
         collective,
         choice: Choice::direct(algorithm),
         barrier: Choice::direct(barrier),
@@ -76,7 +76,7 @@ fn broadcasts() {
         expect(Eager, &|m| BYTES + if m == 1 { BYTES } else { 0 });
         expect(Pull, &|_| BYTES);
         // Few bytes go out by the root and in by each other one, with no other words.
-        let few = Call {
+        let few = TestCall {
             bytes: RING_BYTES,
             ..call(Collective::Broadcast, Eager, Central, 1)
         };
@@ -89,7 +89,7 @@ fn broadcasts() {
         expect(Slices, &|_| BYTES);
     }
     // The destination is the source already.
-    let in_place = Call {
+    let in_place = TestCall {
         in_place: true,
         ..call(Collective::Broadcast, Pull, Dissemination, 1)
     };
@@ -128,7 +128,7 @@ fn exchanges() {
             expect(Collective::Alltoall, algorithm, p, 0, |_| both(all));
             expect(Collective::Alltoalls, algorithm, p, 3, |_| both(all));
         }
-        let short = Call {
+        let short = TestCall {
             bytes: 64,
             ..call(Collective::Alltoall, Eager, Dissemination, 0)
         };

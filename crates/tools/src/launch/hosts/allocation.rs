@@ -1,4 +1,4 @@
-//! What Slurm gave to the job around `oshrun`, from the variables that it sets.
+//! The allocation of Slurm's around `oshrun`, from the variables that Slurm sets.
 
 use ferroshmem_bootstrap::environment::{
     SLURM_JOB_CPUS_PER_NODE, SLURM_JOB_ID, SLURM_JOB_NUM_NODES, SLURM_NNODES, SLURM_NTASKS,
@@ -19,7 +19,8 @@ pub(super) struct Allocation {
 const FIRST_SPECIAL_STEP: u32 = 0xffff_fff0;
 
 impl Allocation {
-    /// The one that these variables are of; none inside of a task, whose own job is running.
+    /// The allocation that these variables describe; none inside of a task, which belongs to a running
+    /// job.
     pub(super) fn around(variable: impl Fn(&Variable) -> Option<String>) -> Option<Self> {
         let number = |v: &Variable| variable(v)?.parse::<usize>().ok();
         variable(&SLURM_JOB_ID)?;

@@ -1,4 +1,4 @@
-//! Hydra's `mpiexec`, which hands the environment and the directory on.
+//! Hydra's `mpiexec`, which forwards environment and directory.
 
 use std::ffi::OsString;
 

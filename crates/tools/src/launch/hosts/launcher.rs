@@ -1,4 +1,4 @@
-//! The launchers that `oshrun` can hand over to, and which is there.
+//! The launchers that `oshrun` can become, and which of them is installed.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use nix::unistd::{AccessFlags, access};
 use super::{HostLaunch, HostSource};
 use crate::launch::failure::Failure;
 
-/// Launchers, told apart by their options.
+/// Kinds of launchers, which differ in their options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum LauncherKind {
     /// Slurm's srun, inside an allocation
@@ -34,8 +34,8 @@ pub(super) struct HostLauncher {
 }
 
 impl HostLauncher {
-    /// The one that the user wants, else the first that there is: Slurm's own where it knows
-    /// the hosts, then Hydra, which hands the whole environment on, then Open MPI's.
+    /// The one that the user names, else the first that is installed: Slurm's own where it knows the
+    /// hosts, then Hydra, which forwards the whole environment, then Open MPI's.
     pub(super) fn find(launch: &HostLaunch) -> Result<Self, Failure> {
         let in_allocation = matches!(launch.source, HostSource::Allocation(_));
         if let Some(kind) = launch.kind {

@@ -26,7 +26,7 @@ use super::failure::Failure;
 use super::options::CommandLine;
 use super::output;
 
-/// Seconds between asking a launcher to end after `--timeout` and killing it.
+/// Seconds between SIGTERM for a launcher after `--timeout`, and SIGKILL.
 const GRACE: &str = "10";
 
 /// Where the PEs of a job on several hosts go, and how they are started there.
@@ -43,9 +43,9 @@ pub(super) struct HostLaunch {
 
 #[derive(Debug, PartialEq, Eq)]
 enum HostSource {
-    /// These, with so many PEs at most each.
+    /// These hosts, each with its slots.
     Hosts(Vec<Host>),
-    /// What Slurm gave, which every launcher finds out by itself.
+    /// The allocation of Slurm's, which every launcher finds by itself.
     Allocation(Allocation),
 }
 
@@ -70,7 +70,7 @@ impl HostLaunch {
     }
 }
 
-/// Becomes the launcher; returns only if there is none, or none that can do this job.
+/// Becomes the launcher; returns only if there is none, or none that can run this job.
 pub(super) fn become_launcher(
     options: &CommandLine,
     launch: &HostLaunch,
@@ -111,7 +111,7 @@ pub(super) fn become_launcher(
     let mut command = Command::new(&line[0]);
     command.args(&line[1..]).env_remove(JOB.name);
     match launcher.kind {
-        // It hands its own environment on; the form for single variables cannot hold commas.
+        // It forwards its own environment; its option for single variables cannot hold commas.
         LauncherKind::Slurm => {
             let variables = options.sections.iter().flat_map(|s| &s.variables);
             command.envs(variables.map(|(name, value)| (name, value)));
@@ -146,8 +146,8 @@ fn within(options: &CommandLine, line: Vec<OsString>) -> Result<Vec<OsString>, F
     Ok(all)
 }
 
-/// Names of variables that every PE is to have, set here by whatever means: the launchers that
-/// do not hand the environment on are told these.
+/// Names of variables that every PE is to have: launchers that do not forward the environment get
+/// them as options.
 fn forwarded() -> Vec<OsString> {
     const PREFIXES: &[&str] = &["SHMEM_", "SMA_", "FI_"];
     let wanted = |name: &OsStr| {
@@ -160,7 +160,7 @@ fn forwarded() -> Vec<OsString> {
     names
 }
 
-/// An option that this launcher has nothing for.
+/// An option that this launcher has no equivalent of.
 fn refusal(option: &str, launcher: &HostLauncher, instead: &str) -> Failure {
     Failure::usage(format!(
         "{option} cannot be had from {}: {instead}",

@@ -1,5 +1,5 @@
-//! Open MPI's `mpirun` and PRRTE's `prterun`, which hand on what they are told of the
-//! environment. Placement is said in full, since their defaults depend on version and number.
+//! Open MPI's `mpirun` and PRRTE's `prterun`, which forward only the variables that their options
+//! name. Placement is given in full, since their defaults depend on version and number of PEs.
 
 use std::ffi::OsString;
 

@@ -14,7 +14,7 @@ use crate::launch::failure::Failure;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Other hosts")]
 pub(crate) struct HostOptions {
-    /// Runs the PEs on these hosts, at most so many on each (1 if it is not said)
+    /// Runs the PEs on these hosts, at most so many on each (1 by default)
     #[arg(long, value_name = "HOST[:SLOTS],...", conflicts_with = "hostfile")]
     hosts: Option<String>,
     /// The same from a file with lines "HOST:SLOTS" or "HOST slots=SLOTS"; # begins a comment
@@ -24,7 +24,7 @@ pub(crate) struct HostOptions {
     /// else the first that is installed
     #[arg(long, value_name = "WHICH", value_enum)]
     launcher: Option<LauncherKind>,
-    /// One word handed to that launcher as it is
+    /// One word that is passed to that launcher as it is
     #[arg(long, value_name = "WORD", allow_hyphen_values = true)]
     launcher_option: Vec<OsString>,
     /// The command by which that launcher reaches a host, instead of ssh

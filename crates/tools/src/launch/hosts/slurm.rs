@@ -1,4 +1,4 @@
-//! Slurm's `srun`, which hands the environment and the directory on and knows the hosts.
+//! Slurm's `srun`, which forwards environment and directory, and knows the hosts.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -52,7 +52,7 @@ pub(super) fn command(
     Ok(line)
 }
 
-/// What this Slurm offers for its tasks to find each other by.
+/// The protocol that this Slurm offers its tasks to find each other.
 fn protocol(srun: &Path) -> Result<&'static str, Failure> {
     let output = Command::new(srun)
         .arg("--mpi=list")

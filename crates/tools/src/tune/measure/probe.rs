@@ -86,7 +86,7 @@ fn beta_and_gamma(samples: usize) -> (f64, f64) {
     let (mut copies, mut folds) = (Vec::new(), Vec::new());
     collective::sync_all(NAME);
     if me == 0 {
-        let places: Vec<*const f64> = (sources.iter())
+        let addresses: Vec<*const f64> = (sources.iter())
             .map(|s| s.of(writer).cast_const())
             .collect();
         let timed = |step: &dyn Fn()| {
@@ -98,13 +98,13 @@ fn beta_and_gamma(samples: usize) -> (f64, f64) {
             start.elapsed().as_nanos() as f64 / (REPEATS * SOURCES * CACHED) as f64
         };
         let copy = || {
-            for place in &places {
+            for address in &addresses {
                 // SAFETY: both hold `CACHED` bytes and do not overlap.
-                unsafe { kernel::copy(dest.mine().cast(), place.cast(), CACHED) };
+                unsafe { kernel::copy(dest.mine().cast(), address.cast(), CACHED) };
             }
         };
         let fold = || {
-            let (to, from) = (|_| dest.mine(), |i: usize| places[i]);
+            let (to, from) = (|_| dest.mine(), |i: usize| addresses[i]);
             // SAFETY: all hold `len` elements and do not overlap.
             unsafe { <f64 as Reduce<Sum>>::fold((&to, 1), (&from, SOURCES), len, false) };
         };

@@ -13,12 +13,12 @@ use super::{Finding, NAME};
 use crate::tune::schedule::{Depth, Unit};
 use crate::tune::statistics::lower_quartile;
 
-/// From this size on a choice that is far behind is not looked at any more.
+/// Size in bytes from which on a choice that is [`SLOW`] is not measured any more.
 const SETTLED: usize = 16 << 10;
-/// How far behind.
-const FAR: f64 = 5.0;
+/// A choice is slow if it takes this many times as long as the fastest.
+const SLOW: f64 = 5.0;
 
-/// What PE 0 tells the others to do next.
+/// What PE 0 has all PEs do next.
 #[derive(Debug, Clone, Copy)]
 struct Order {
     /// Which choice of the collective; none ends the unit.
@@ -67,7 +67,7 @@ pub(super) fn run(depth: Depth, time: Duration, mut report: impl FnMut(Finding))
         let times = trial.lead(unit, members, skip, rounds, budget);
         let best = times.iter().map(|t| t.1).fold(f64::INFINITY, f64::min);
         for (choice, time) in times {
-            if unit.bytes >= SETTLED && time > FAR * best {
+            if unit.bytes >= SETTLED && time > SLOW * best {
                 slow.push((unit.collective, choice));
             }
             report(Finding::Time(Point {
@@ -95,7 +95,7 @@ impl Trial {
         let choices: Vec<Choice> = unit.choices(members).collect();
         let at_work: Vec<usize> = (0..choices.len()).filter(|i| !skip(&choices[*i])).collect();
         let budget = budget.as_nanos() as f64;
-        // The first call maps memory and fills caches; the second tells how long one takes.
+        // The first call maps memory and fills caches; the second shows how long one takes.
         let first: Vec<f64> = (at_work.iter())
             .map(|i| {
                 self.timed(unit, &choices, *i, 1);
@@ -156,7 +156,8 @@ impl Trial {
     fn take(&self) -> Order {
         let words = self.orders.of(0).cast::<usize>();
         collective::sync_all(NAME);
-        // SAFETY: as in `give`.
+        // SAFETY: the buffer has two words of 8 bytes; PE 0 has written them before the
+        // synchronisation, and writes them again only after the next.
         let (choice, calls) = unsafe { (words.read_volatile(), words.add(1).read_volatile()) };
         collective::sync_all(NAME);
         Order {

@@ -1,6 +1,7 @@
 //! Name, address and RDMA device of a machine.
 
 use anyhow::{Context, Result, bail};
+use nix::sys::resource::{RLIM_INFINITY, Resource, setrlimit};
 use std::fs;
 use std::process::Command;
 use std::thread;
@@ -48,16 +49,8 @@ fn wait_for_gid() -> Result<()> {
 }
 
 fn unlimited_pinning() -> Result<()> {
-    let limit = libc::rlimit {
-        rlim_cur: libc::RLIM_INFINITY,
-        rlim_max: libc::RLIM_INFINITY,
-    };
-    // SAFETY: reads the structure, which lives.
-    if unsafe { libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const limit) } != 0 {
-        return Err(std::io::Error::last_os_error())
-            .context("cannot lift the limit of pinned memory");
-    }
-    Ok(())
+    setrlimit(Resource::RLIMIT_MEMLOCK, RLIM_INFINITY, RLIM_INFINITY)
+        .context("cannot lift the limit of pinned memory")
 }
 
 fn ip(arguments: &[&str]) -> Result<()> {

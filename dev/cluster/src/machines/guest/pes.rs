@@ -1,6 +1,8 @@
 //! The PEs on a machine.
 
 use anyhow::{Context, Result, bail};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -72,8 +74,8 @@ impl Pes {
     /// Ends the running PEs and all processes that they started.
     pub(super) fn stop(&self) {
         for group in lock(&self.groups).iter() {
-            // SAFETY: kill with plain integers.
-            unsafe { libc::kill(-group.cast_signed(), libc::SIGKILL) };
+            // A group whose processes have all ended needs no signal.
+            let _ = killpg(Pid::from_raw(group.cast_signed()), Signal::SIGKILL);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How jobs are ended from outside, and that nothing of them is left.
+//! How jobs are ended from outside, and that nothing of them is left behind.
 
 mod support;
 
@@ -85,7 +85,7 @@ fn ignored_hangups_stay_ignored() {
 }
 
 #[test]
-fn whoever_is_killed_takes_the_job_along() {
+fn the_job_ends_with_the_process_that_is_killed() {
     // Grandchildren too, even those that leave the session and ignore what they can.
     let family = "setsid sh -c \"trap '' TERM HUP; sleep 100; sleep 100\" & sleep 100; sleep 100";
     let job = start("-n 3", family, 3);
@@ -93,8 +93,8 @@ fn whoever_is_killed_takes_the_job_along() {
     let ended = job.wait();
     assert_eq!(ended.stderr, "oshrun: oshrun was killed; ended the job\n");
     let job = start("-n 3", family, 3);
-    let keeper = child_of(job.pid());
-    kill(keeper, libc::SIGKILL);
+    let supervisor = child_of(job.pid());
+    kill(supervisor, libc::SIGKILL);
     let ended = job.wait();
     assert_eq!(ended.code, Some(128 + libc::SIGKILL));
     assert!(ended.stderr.contains("SIGKILL"), "{}", ended.stderr);
@@ -110,7 +110,7 @@ fn child_of(parent: i32) -> i32 {
             .contains(&parent)
             .then_some(pid)
     });
-    pids.into_iter().next().expect("the keeper")
+    pids.into_iter().next().expect("the supervisor")
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! PEs that leave in the middle of a job, and what `oshrun` reads from the job's memory.
+//! PEs that exit in the middle of a job, and what `oshrun` reads from the job's memory.
 //!
 //! The PEs are this test program itself, run by `oshrun` on the ignored test `pe`: they
 //! write what the library would write.
@@ -100,7 +100,7 @@ fn wait(block: &PeBlock, kind: WaitKind, routine: &str) {
 }
 
 #[test]
-fn a_collective_without_a_pe_that_left() {
+fn a_collective_without_a_pe_that_exited() {
     let ended = run("-n 3", "missed");
     assert_eq!(ended.code, Some(1));
     assert_eq!(
@@ -110,7 +110,7 @@ fn a_collective_without_a_pe_that_left() {
 }
 
 #[test]
-fn everybody_waits_and_one_left() {
+fn all_pes_wait_and_one_exited() {
     let ended = run("-n 3", "silent");
     assert_eq!(ended.code, Some(1));
     assert!(

@@ -1,0 +1,157 @@
+//! Whole programs: STREAM, NAS IS and SP.
+
+use std::cmp::Reverse;
+
+use super::super::axis::Scale;
+use super::super::comparison::{self, Pair, message};
+use super::super::figure::Panel;
+use super::super::rows::Rows;
+use super::panels::{beside_best, count_text, matches};
+use super::{Content, Data};
+use crate::Measurement;
+use crate::measurement::Quantity::{Bandwidth, Rate};
+
+const KERNELS: [&str; 4] = ["copy", "scale", "add", "triad"];
+const STREAM_RULES: &str = "Arrays are larger than caches; bytes are counted as STREAM counts them, \
+                            of all PEs together. Bars are medians of the repetitions, whiskers \
+                            reach from the 10th to the 90th percentile.";
+const DIRECT: &str = "loads and stores through shmem_ptr";
+
+pub(super) fn stream_local(data: &Data<'_>) -> Content {
+    let caption = format!(
+        "Each PE works on arrays in its own symmetric memory, as many OpenMP threads on theirs: the \
+         kernels do not call the library, so that the only difference is where memory lies and how \
+         it is mapped. {STREAM_RULES}"
+    );
+    let mut content = Content::new("STREAM over own memory", Bandwidth, caption);
+    let rows = kernels(data).forms(&["local", "threads"]);
+    let pairs = kernel_matches(&rows.ours().forms(&["local"]), &rows.forms(&["threads"]));
+    let threads = "as many OpenMP threads";
+    let findings = pairs
+        .iter()
+        .map(|pair| pair.finding(kernel_text(pair), "FerroSHMEM", threads));
+    content.findings.extend(findings);
+    content.suggest(message(&pairs, "STREAM on PEs", threads));
+    content.panels = kernel_panels(data, &rows);
+    content
+}
+
+pub(super) fn stream_remote(data: &Data<'_>) -> Content {
+    let caption = format!(
+        "The source arrays belong to the neighbour PE. Put/get variants move them by library calls, \
+         the others read them through shmem_ptr like their own. {STREAM_RULES}"
+    );
+    let noun = "STREAM over a neighbour's memory";
+    let mut content = Content::new(noun, Bandwidth, caption);
+    let rows = kernels(data).forms(&["putget", "ptr"]);
+    let ours = rows.ours();
+    let pairs = kernel_matches(&ours.forms(&["putget"]), &ours.forms(&["ptr"]));
+    for pair in &pairs {
+        let at = kernel_text(pair);
+        let finding = pair.finding(at.clone(), "put/get", DIRECT);
+        content.findings.push(finding);
+        let peers = rows.peers().forms(&["putget"]).pes(pair.ours.pes);
+        let peers = peers.filter(|m| m.operation == pair.ours.operation);
+        if let Some(other) = peers.best() {
+            let ours = pair.ours;
+            let object = comparison::maker(other);
+            let finding = Pair { ours, other }.finding(at, "put/get", &object);
+            content.findings.push(finding);
+        }
+    }
+    content.suggest(message(&pairs, "STREAM by put/get", DIRECT));
+    content.panels = kernel_panels(data, &rows);
+    content
+}
+
+fn kernels<'a>(data: &Data<'a>) -> Rows<'a> {
+    data.rows.filter(|m| {
+        m.program == "stream" && m.quantity == Bandwidth && KERNELS.contains(&m.operation.as_str())
+    })
+}
+
+fn kernel_text(pair: &Pair<'_>) -> String {
+    let pes = count_text(pair.ours.pes, "PE");
+    format!("{}, {pes}", pair.ours.operation)
+}
+
+/// One panel for each number of PEs.
+fn kernel_panels(data: &Data<'_>, rows: &Rows<'_>) -> Vec<Panel> {
+    let names = KERNELS.map(str::to_owned);
+    let panel = |pes: u32| {
+        data.bars(
+            &rows.pes(pes),
+            &count_text(pes, "PE"),
+            ("Kernel", &names),
+            |m| m.operation.clone(),
+            (Scale::Linear, "Bytes per second"),
+        )
+    };
+    let numbers = rows.values(|m| m.pes);
+    numbers.into_iter().filter_map(panel).collect()
+}
+
+/// Pairs that agree in kernel and number of PEs: each program chooses its own size of arrays. Triad
+/// of all PEs, by which STREAM is known, comes first.
+fn kernel_matches<'a>(ours: &Rows<'a>, others: &Rows<'a>) -> Vec<Pair<'a>> {
+    let pair = |ours: &'a Measurement| {
+        let same = |m: &Measurement| m.operation == ours.operation && m.pes == ours.pes;
+        let other = others.filter(same).last()?;
+        Some(Pair { ours, other })
+    };
+    let mut pairs: Vec<Pair<'a>> = ours.iter().filter_map(pair).collect();
+    pairs.sort_by_key(|pair| (pair.ours.operation != "triad", Reverse(pair.ours.pes)));
+    pairs
+}
+
+/// The rate of a benchmark: one panel for each class, one group of bars for each number of PEs.
+pub(super) fn nas(data: &Data<'_>, program: &str, name: &str, counted: &str) -> Content {
+    let caption = format!(
+        "{name} of the NAS Parallel Benchmarks by class and number of PEs, from one source: a put/get \
+         variant, and one that loads and stores through shmem_ptr. Operations are {counted}, as the \
+         benchmark counts them. Bars are medians of the runs, whiskers reach from the lowest to the \
+         highest."
+    );
+    let mut content = Content::new(name, Rate, caption);
+    let rows = data.rows.of(program, program, Rate);
+    let mut classes = rows.values(|m| m.class.clone());
+    // From the smallest: S and W come before A.
+    classes.sort_by_key(|class| "SWABCDEF".find(class.as_str()));
+    for class in &classes {
+        let some = rows.filter(|m| m.class == *class);
+        let names: Vec<String> = some.values(|m| m.pes).iter().map(u32::to_string).collect();
+        content.panels.extend(data.bars(
+            &some,
+            &format!("Class {class}"),
+            ("PEs", &names),
+            |m| m.pes.to_string(),
+            (Scale::Linear, "Millions of operations per second"),
+        ));
+    }
+    for class in classes.iter().rev() {
+        for pair in nas_pairs(&rows.filter(|m| m.class == *class)) {
+            let at = format!("class {class}, {}", count_text(pair.ours.pes, "PE"));
+            let subject = comparison::maker(pair.ours);
+            let finding = pair.finding(at, &subject, &comparison::maker(pair.other));
+            content.findings.push(finding);
+        }
+    }
+    let put_get = rows.filter(|m| m.form != "ptr");
+    let subject = format!("{name} by put/get");
+    let best = "the same source under the best other library";
+    content.suggest(message(&beside_best(&put_get), &subject, best));
+    let ours = rows.ours();
+    let direct = matches(&ours.forms(&["putget"]), &ours.forms(&["ptr"]));
+    content.suggest(message(&direct, &subject, DIRECT));
+    content
+}
+
+/// This library's put/get compared with loads and stores, and with the best other library's put/get,
+/// the highest rate first.
+fn nas_pairs<'a>(rows: &Rows<'a>) -> Vec<Pair<'a>> {
+    let mut pairs = beside_best(&rows.filter(|m| m.form != "ptr"));
+    let ours = rows.ours();
+    pairs.extend(matches(&ours.forms(&["putget"]), &ours.forms(&["ptr"])));
+    pairs.sort_by(|a, b| b.ours.median.total_cmp(&a.ours.median));
+    pairs
+}

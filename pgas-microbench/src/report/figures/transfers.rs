@@ -1,0 +1,298 @@
+//! Puts, gets and their like between pairs of PEs: time, bandwidth and rate.
+
+use super::super::axis::Scale;
+use super::super::comparison::{self, Pair, message};
+use super::super::rows::Rows;
+use super::panels::{
+    count_text, findings_by_size, main_forms, matches, share_axis, size_text, telling_sizes,
+};
+use super::{Content, Data, FORMS, MARKS, SAMPLED};
+use crate::measurement::Quantity;
+use crate::measurement::Quantity::{Bandwidth, Latency, Rate};
+
+pub(super) const STORE: &str = "a store through shmem_ptr";
+pub(super) const LOAD: &str = "a load through shmem_ptr";
+pub(super) const COPY: &str = "memcpy through shmem_ptr";
+
+/// A program and its quantity, with the labels of axes.
+pub(super) struct Program {
+    name: &'static str,
+    quantity: Quantity,
+    axis: &'static str,
+    quotient: &'static str,
+}
+
+pub(super) const LATENCY: Program = Program {
+    name: "latency",
+    quantity: Latency,
+    axis: "Time of one operation (log scale)",
+    quotient: "Time of the call ÷ time through shmem_ptr",
+};
+pub(super) const BANDWIDTH: Program = Program {
+    name: "bandwidth",
+    quantity: Bandwidth,
+    axis: "Bytes per second (log scale)",
+    quotient: "Bandwidth of calls ÷ bandwidth through shmem_ptr",
+};
+
+/// Adds a panel of an operation between two PEs, with one of calls divided by `direct` loads and
+/// stores if it has a title.
+fn one_pair(
+    data: &Data<'_>,
+    content: &mut Content,
+    program: &Program,
+    operation: &str,
+    (title, quotient_title): (&str, Option<&str>),
+    (subject, direct): (&str, &str),
+) {
+    let all = data.rows.of(program.name, operation, program.quantity);
+    let all = all.pairs(1);
+    let rows = main_forms(&all);
+    let title = format!("{title}, 1 pair of PEs");
+    content
+        .panels
+        .extend(data.by_bytes(&rows, &title, program.axis));
+    if let Some(title) = quotient_title {
+        let panel = data.call_to_direct(&all, title, program.quotient);
+        content.panels.extend(panel);
+    }
+    content
+        .findings
+        .extend(findings_by_size(&rows, "1 pair", subject, direct));
+    content.suggest(beside_direct(&rows, subject, direct));
+}
+
+pub(super) fn latency(data: &Data<'_>, operation: &str, direct: &str) -> Content {
+    let completion = match operation {
+        "put" => ", complete at the other PE (shmem_quiet)",
+        _ => "",
+    };
+    let routine = format!("shmem_{operation}");
+    let caption = format!(
+        "First the time of one {operation} by its bytes{completion}; then the time of a call divided \
+         by the time of the same through shmem_ptr, for each library: at 1× a program gains nothing \
+         by avoiding calls. MPI libraries by one-sided transfers with flush. {FORMS} {SAMPLED}"
+    );
+    let mut content = Content::new(&routine, Latency, caption);
+    let titles = (
+        &*format!("One {operation}"),
+        Some("The call beside loads and stores"),
+    );
+    one_pair(
+        data,
+        &mut content,
+        &LATENCY,
+        operation,
+        titles,
+        (&routine, direct),
+    );
+    content
+}
+
+pub(super) fn strided_latency(data: &Data<'_>) -> Content {
+    let caption = format!(
+        "Time of one strided transfer by its bytes: every second element at the other PE, \
+         contiguous elements at the calling PE. Libraries that move elements one by one, each by a \
+         call of its own, take many times as long. {FORMS} {SAMPLED}"
+    );
+    let mut content = Content::new("iput and iget", Latency, caption);
+    for (operation, direct) in [
+        ("iput", "a loop of stores through shmem_ptr"),
+        ("iget", "a loop of loads through shmem_ptr"),
+    ] {
+        let quotient = format!("{operation} beside a loop");
+        one_pair(
+            data,
+            &mut content,
+            &LATENCY,
+            operation,
+            (&format!("One {operation}"), Some(&quotient)),
+            (&format!("shmem_{operation}"), direct),
+        );
+    }
+    content
+}
+
+pub(super) fn scalars(data: &Data<'_>) -> Content {
+    let caption = format!(
+        "Time of one p (with quiet) and one g of 1 to 8 bytes, and the bandwidth of loops of them \
+         over arrays. A loop of calls is below the same loop of loads or stores, which compilers can \
+         vectorise. {FORMS} {SAMPLED}"
+    );
+    let mut content = Content::new("p and g", Latency, caption);
+    for (operation, direct) in [("p", STORE), ("g", LOAD)] {
+        let title = format!("One {operation}");
+        let words = (&*format!("shmem_{operation}"), direct);
+        one_pair(
+            data,
+            &mut content,
+            &LATENCY,
+            operation,
+            (&title, None),
+            words,
+        );
+    }
+    for (operation, direct) in [("p", "stores"), ("g", "loads")] {
+        one_pair(
+            data,
+            &mut content,
+            &BANDWIDTH,
+            operation,
+            (&format!("A loop of {operation} over an array"), None),
+            (
+                &format!("a loop of shmem_{operation}"),
+                &format!("a loop of {direct} through shmem_ptr"),
+            ),
+        );
+    }
+    content
+}
+
+/// Operations between two PEs: the name of each, how it is repeated, and what it is compared with.
+pub(super) fn bandwidth(data: &Data<'_>, operations: &[(&str, &str, &str)]) -> Content {
+    let names: Vec<_> = operations.iter().map(|operation| operation.0).collect();
+    let caption = format!(
+        "Bytes per second between one pair of PEs, by the bytes of one operation, and the bandwidth \
+         of calls divided by that of the same copies through shmem_ptr (at 1× both are equal; above, \
+         calls are faster). Steps down show where data no longer fit a cache. {FORMS} {SAMPLED}"
+    );
+    let mut content = Content::new(&names.join(" and "), Bandwidth, caption);
+    for (operation, how, direct) in operations {
+        let quotient = format!("{operation} beside shmem_ptr");
+        let words = (&*format!("shmem_{operation}"), *direct);
+        one_pair(
+            data,
+            &mut content,
+            &BANDWIDTH,
+            operation,
+            (how, Some(&quotient)),
+            words,
+        );
+    }
+    content
+}
+
+/// One pair and several at once.
+pub(super) fn by_pairs(
+    data: &Data<'_>,
+    program: &Program,
+    operation: &str,
+    direct: &str,
+) -> Content {
+    let rows = main_forms(&data.rows.of(program.name, operation, program.quantity));
+    let routine = format!("shmem_{operation}");
+    let caption = match program.quantity {
+        Latency => format!(
+            "Time of one {operation} while 1 to 64 pairs of PEs do the same. Where PEs outnumber \
+             cores they take turns, and the time of one operation grows with their number."
+        ),
+        _ => format!(
+            "Bytes per second of all pairs together, by the bytes of one {operation}. The sum grows \
+             with the number of pairs while there are free cores, and as memory allows."
+        ),
+    };
+    let caption = format!("{caption} All panels have the same vertical axis. {FORMS} {SAMPLED}");
+    let mut content = Content::new(&routine, program.quantity, caption);
+    // Figures 3 and 4 show the latency of one pair.
+    let fewest = if program.quantity == Latency { 2 } else { 1 };
+    let compared = rows.filter(|m| m.pairs >= fewest);
+    if compared.is_empty() {
+        return content;
+    }
+    for pairs in rows.values(|m| m.pairs) {
+        let words = count_text(pairs, "pair");
+        let title = format!("{words} of PEs");
+        let panel = data.by_bytes(&rows.pairs(pairs), &title, program.axis);
+        content.panels.extend(panel);
+        let some = compared.pairs(pairs);
+        content
+            .findings
+            .extend(findings_by_size(&some, &words, &routine, direct));
+    }
+    share_axis(&mut content.panels);
+    content.suggest(beside_direct(&compared, &routine, direct));
+    content
+}
+
+pub(super) fn messages(data: &Data<'_>) -> Content {
+    let all = data
+        .rows
+        .filter(|m| m.program == "bandwidth" && m.quantity == Rate);
+    let rows = main_forms(&all);
+    let caption = format!(
+        "Messages of 8 bytes per second of all pairs together: puts or single elements, each to \
+         another address, then one quiet. {MARKS}"
+    );
+    let mut content = Content::new("small messages", Rate, caption);
+    let stores = "stores through shmem_ptr";
+    for pairs in rows.values(|m| m.pairs) {
+        let some = rows.pairs(pairs);
+        let names = some.values(|m| m.operation.clone());
+        let words = count_text(pairs, "pair");
+        content.panels.extend(data.bars(
+            &some,
+            &format!("{words} of PEs"),
+            ("Operation", &names),
+            |m| m.operation.clone(),
+            (Scale::Log, "Millions of messages per second (log scale)"),
+        ));
+        for name in &names {
+            let one = some.filter(|m| m.operation == *name);
+            let routine = format!("shmem_{name}");
+            content
+                .findings
+                .extend(findings_by_size(&one, &words, &routine, stores));
+        }
+    }
+    content.suggest(beside_direct(&rows, "FerroSHMEM, by call,", stores));
+    content
+}
+
+/// A put beside MPI's ways to move the same bytes.
+pub(super) fn mpi(data: &Data<'_>) -> Content {
+    let caption = format!(
+        "A put beside the transfers of MPI programs: one-sided transfers with flush, and messages \
+         that the other process receives (dotted), of which half a round trip is counted. A message \
+         also notifies its receiver; a put alone does not. {SAMPLED}"
+    );
+    let noun = "put, and of MPI's one-sided and two-sided transfers";
+    let mut content = Content::new(noun, Latency, caption);
+    for program in [LATENCY, BANDWIDTH] {
+        let all = data
+            .rows
+            .filter(|m| m.program == program.name && m.quantity == program.quantity)
+            .pairs(1);
+        let puts = all.filter(|m| m.operation == "put");
+        let (ours, one_sided) = (puts.ours().forms(&["call"]), puts.forms(&["rma"]));
+        let messages = all.forms(&["sendrecv"]);
+        if ours.is_empty() || messages.is_empty() {
+            continue;
+        }
+        let rows = all.filter(|m| [&ours, &one_sided, &messages].iter().any(|r| r.has(m)));
+        let title = format!("{}, 1 pair of processes", program.name);
+        content
+            .panels
+            .extend(data.by_bytes(&rows, &title, program.axis));
+        for size in telling_sizes(&ours) {
+            let at = format!("{}, 1 pair", size_text(size));
+            let Some(ours) = ours.bytes(size).last() else {
+                continue;
+            };
+            for others in [&one_sided, &messages] {
+                if let Some(other) = others.bytes(size).best() {
+                    let object = comparison::maker(other);
+                    let finding = Pair { ours, other }.finding(at.clone(), "shmem_put", &object);
+                    content.findings.push(finding);
+                }
+            }
+        }
+    }
+    content
+}
+
+/// The message of this library's calls compared with loads and stores.
+fn beside_direct(rows: &Rows<'_>, subject: &str, direct: &str) -> Option<String> {
+    let ours = rows.ours();
+    let pairs = matches(&ours.forms(&["call"]), &ours.forms(&["ptr"]));
+    message(&pairs, subject, direct)
+}
