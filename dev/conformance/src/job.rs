@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use ferroshmem_core::config;
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{SigHandler, Signal, kill};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
 
@@ -136,6 +136,20 @@ pub struct Running {
     stderr: PathBuf,
 }
 
+/// Has the command begin with SIGINT and SIGQUIT at their defaults: a shell that runs the suite in the
+/// background has them ignored, which processes inherit, and `oshrun` would then ignore them, too.
+fn default_signals(command: &mut Command) {
+    // SAFETY: between fork and exec, the closure only makes system calls.
+    unsafe {
+        command.pre_exec(|| {
+            for signal in [Signal::SIGINT, Signal::SIGQUIT] {
+                nix::sys::signal::signal(signal, SigHandler::SigDfl)?;
+            }
+            Ok(())
+        });
+    }
+}
+
 impl Running {
     /// Starts the job.
     pub fn start(job: &Job, prefix: &Prefix, scratch: &Path) -> Result<Self> {
@@ -160,6 +174,7 @@ impl Running {
             oshrun
         };
         config::isolate(&mut command, &["FERROSHMEM_"]);
+        default_signals(&mut command);
         let child = command
             .args(&job.command[1..])
             .envs(job.env.iter().map(|(k, v)| (k, v)))
