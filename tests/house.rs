@@ -4,10 +4,10 @@
 //! Sources are read as tokens, without comments, strings and unit tests.
 
 mod house {
-    pub mod cycles;
-    pub mod environment;
-    pub mod source;
-    pub mod words;
+    pub(super) mod cycles;
+    pub(super) mod environment;
+    pub(super) mod source;
+    pub(super) mod words;
 }
 
 use house::source::{Source, sources};

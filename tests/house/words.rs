@@ -97,11 +97,6 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Words that are still in use: to be taken from this list as they are replaced.
-const PENDING: &[&str] = &[
-    "beyond", "ending", "paper", "pieces", "places", "scatter", "settle", "verdict",
-];
-
 /// Names in this source that have one of the words.
 pub fn findings(source: &Source) -> Vec<String> {
     let mut found = Vec::new();
@@ -114,9 +109,6 @@ pub fn findings(source: &Source) -> Vec<String> {
             let Some((word, instead)) = known else {
                 continue;
             };
-            if PENDING.contains(word) {
-                continue;
-            }
             let allowed = ALLOWED
                 .iter()
                 .any(|(file, allowed, _)| source.path.starts_with(file) && allowed == word);

@@ -30,7 +30,7 @@ pub fn central<P: WaitStrategy>(
         arrivals.swap(0);
         flag::post(release, epoch);
     } else {
-        flag::wait_beyond(release, before, strategy);
+        flag::wait_until_changed(release, before, strategy);
     }
 }
 
@@ -75,7 +75,7 @@ impl<W: Word> TaskBarrier<'_, W> {
             self.done.swap(0);
             flag::post(self.arrived, epoch);
         } else {
-            flag::wait_beyond(self.arrived, arrived_before, &strategy);
+            flag::wait_until_changed(self.arrived, arrived_before, &strategy);
         }
         while self.next.load() < tasks {
             let task = self.next.fetch_add(1);
@@ -88,7 +88,7 @@ impl<W: Word> TaskBarrier<'_, W> {
                 return;
             }
         }
-        flag::wait_beyond(self.finished, finished_before, &strategy);
+        flag::wait_until_changed(self.finished, finished_before, &strategy);
     }
 }
 

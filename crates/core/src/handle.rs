@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// First chunk has 64 places, each further one twice as many.
+/// First chunk has 64 entries, each further one twice as many.
 const FIRST: usize = 64;
 const CHUNKS: usize = 20;
 
@@ -63,12 +63,12 @@ impl<T> Table<T> {
         let Some(cell) = self.chunks.get(chunk) else {
             return false;
         };
-        let places = cell.get_or_init(|| {
+        let entries = cell.get_or_init(|| {
             (0..FIRST << chunk)
                 .map(|_| AtomicPtr::new(ptr::null_mut()))
                 .collect()
         });
-        let old = places[offset].swap(Box::into_raw(Box::new(object)), Ordering::AcqRel);
+        let old = entries[offset].swap(Box::into_raw(Box::new(object)), Ordering::AcqRel);
         debug_assert!(old.is_null(), "place {index} was taken");
         true
     }

@@ -135,7 +135,7 @@ fn a_flag_posted_twice_is_not_missed() {
         let waiter = {
             let word = word.clone();
             thread::spawn(move || {
-                flag::wait_beyond(&*word, 0, || AlwaysSleep);
+                flag::wait_until_changed(&*word, 0, || AlwaysSleep);
                 flag::wait(&*word, 2, || AlwaysSleep);
             })
         };

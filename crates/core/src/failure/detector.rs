@@ -33,7 +33,7 @@ pub(crate) struct FailureDetector {
     timeout: Option<Duration>,
     /// Null before [`begin`](Self::begin) and after [`end`](Self::end).
     internode: AtomicPtr<Internode>,
-    ending: AtomicBool,
+    shutting_down: AtomicBool,
     context: Context,
     heartbeats_sent: AtomicU64,
     previous: Mutex<PreviousNode>,
@@ -59,7 +59,7 @@ impl FailureDetector {
             job,
             timeout,
             internode: AtomicPtr::new(ptr::null_mut()),
-            ending: AtomicBool::new(false),
+            shutting_down: AtomicBool::new(false),
             context: Context::default(),
             heartbeats_sent: AtomicU64::new(0),
             previous: Mutex::new(PreviousNode {
@@ -245,7 +245,7 @@ impl FailureDetector {
     fn exit_globally(&self, internode: &Internode, exit: PeFailure) {
         let block = self.job.control.pe_block(self.job.index);
         let state = PeState::from_word(block.state.load(Ordering::Acquire));
-        if state == PeState::GlobalExit || self.ending.swap(true, Ordering::AcqRel) {
+        if state == PeState::GlobalExit || self.shutting_down.swap(true, Ordering::AcqRel) {
             // Another thread ends the process already.
             return;
         }
@@ -263,7 +263,7 @@ impl FailureDetector {
     /// Notifies all nodes and this node's PEs, then ends the process.
     fn fail(&self, internode: &Internode, failure: PeFailure) -> ! {
         // A second thread waits for the first to end the process.
-        if self.ending.swap(true, Ordering::AcqRel) {
+        if self.shutting_down.swap(true, Ordering::AcqRel) {
             thread::sleep(Duration::from_secs(5));
             exit_failed();
         }

@@ -41,7 +41,7 @@ impl Group<'_> {
     /// `work` by calls of `do_units`; returns when all are done.
     ///
     /// Where each PE has a core, every member does its own units. Where PEs outnumber cores, the
-    /// running PEs take pieces until none is left, which needs fewer context switches. Work on
+    /// running PEs take parts until none is left, which needs fewer context switches. Work on
     /// more than [`ON_DEMAND`] bytes is never taken on demand.
     pub fn share_work(&self, work: Work, do_units: impl Fn(Range<usize>)) {
         let Work { total, piece, .. } = work;
@@ -52,13 +52,13 @@ impl Group<'_> {
             }
             return self.leave();
         }
-        let pieces = total.div_ceil(piece);
+        let parts = total.div_ceil(piece);
         let part = |i: usize| i * piece..((i + 1) * piece).min(total);
         let epoch = self.epoch();
-        if pieces == 1 {
+        if parts == 1 {
             epoch.synchronise_with(|| do_units(part(0)));
         } else {
-            epoch.synchronise_with_tasks(pieces, |i| do_units(part(i)));
+            epoch.synchronise_with_tasks(parts, |i| do_units(part(i)));
         }
     }
 

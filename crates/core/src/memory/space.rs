@@ -157,7 +157,7 @@ impl Space {
             return Ok(());
         };
         if !self.map_globals_at_stride(job, &globals) {
-            self.scatter_globals(job, &globals)?;
+            self.map_irregular_globals(job, &globals)?;
         }
         Ok(())
     }
@@ -183,7 +183,7 @@ impl Space {
         true
     }
 
-    fn scatter_globals(&mut self, job: &Attachment, globals: &Globals) -> Result<(), SpaceError> {
+    fn map_irregular_globals(&mut self, job: &Attachment, globals: &Globals) -> Result<(), SpaceError> {
         let mut bases = Vec::with_capacity(self.n_pes);
         for pe in 0..self.n_pes {
             if pe == self.me {

@@ -20,7 +20,7 @@ pub(crate) fn describe() -> Result<String, String> {
     if providers.is_empty() {
         text += "  none: libfabric has no provider for this machine's networks\n";
     }
-    text += &verdict(&providers, config.provider.as_deref());
+    text += &chosen(&providers, config.provider.as_deref());
     Ok(text)
 }
 
@@ -42,7 +42,7 @@ fn line(provider: &Provider) -> String {
     text
 }
 
-fn verdict(providers: &[Provider], forced: Option<&str>) -> String {
+fn chosen(providers: &[Provider], forced: Option<&str>) -> String {
     let mut text = String::new();
     let why = match forced {
         Some(provider) => format!("SHMEM_FABRIC asks for {provider}"),

@@ -87,15 +87,15 @@ impl<R: Registrar> Cache<R> {
         let span = Span::of(start, len)?;
         // This comes before the look into the table: what was unmapped before the call is
         // marked there once it has returned true.
-        let settled = self.monitor.settle();
-        if settled && let Some(region_ref) = self.look_up(span) {
+        let drained = self.monitor.drain();
+        if drained && let Some(region_ref) = self.look_up(span) {
             self.events.hits.fetch_add(1, Relaxed);
             return Ok(region_ref);
         }
         self.sweep();
         let share = self.make_room(span.len())?;
         // Watched first: what is unmapped while it is being registered is noticed.
-        let watch = settled.then(|| self.watch(span)).flatten();
+        let watch = drained.then(|| self.watch(span)).flatten();
         let count = if watch.is_some() {
             &self.events.misses
         } else {

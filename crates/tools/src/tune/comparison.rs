@@ -44,7 +44,7 @@ impl<'a> Comparison<'a> {
     pub(super) fn table(&self, all: bool) -> String {
         let mut out = format!(
             "\n{} PEs\n{:<10} {:>8}  {:<14} {:>10} {:>10} {:>10} {:>6}\n",
-            self.pes, "collective", "bytes", "choice", "measured", "paper", "model", "ratio"
+            self.pes, "collective", "bytes", "choice", "measured", "hockney", "model", "ratio"
         );
         for collective in Collective::ALL {
             let points = self.of(collective);
@@ -64,7 +64,7 @@ impl<'a> Comparison<'a> {
 
     fn row(&self, out: &mut String, p: &Point, best: bool) {
         let model = self.costs.time(p.collective, p.choice, p.bytes);
-        let paper = (p.collective == Collective::Reduce)
+        let hockney = (p.collective == Collective::Reduce)
             .then(|| hockney::reduction(self.parameters, p.choice, self.pes, p.bytes))
             .flatten();
         let _ = writeln!(
@@ -74,7 +74,7 @@ impl<'a> Comparison<'a> {
             bytes_shown(p.bytes),
             p.choice,
             time_shown(p.time),
-            paper.map_or_else(|| "-".to_owned(), time_shown),
+            hockney.map_or_else(|| "-".to_owned(), time_shown),
             time_shown(model),
             p.time / model,
             if best { " *" } else { "" }

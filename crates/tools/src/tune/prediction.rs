@@ -67,7 +67,7 @@ impl Prediction {
         let both = choices.iter().any(|c| c.form == Form::PutGet);
         let _ = write!(out, "  best");
         if both {
-            let _ = write!(out, "; best over put and get; best of the paper's model");
+            let _ = write!(out, "; best over put and get; best of the Hockney model");
         }
         out.push('\n');
         let none = [0];
@@ -94,7 +94,7 @@ impl Prediction {
                     let putget = choices.iter().filter(|c| c.form == Form::PutGet);
                     let remote = putget.min_by(|a, b| time(a).total_cmp(&time(b)));
                     let _ = write!(out, "; {}", named(remote.copied()));
-                    let _ = write!(out, "; {}", self.paper(collective, *pes, *bytes));
+                    let _ = write!(out, "; {}", self.hockney(collective, *pes, *bytes));
                 }
                 out.push('\n');
             }
@@ -102,7 +102,7 @@ impl Prediction {
     }
 
     /// The best by the formulas of the literature, and its time.
-    fn paper(&self, collective: Collective, pes: usize, bytes: usize) -> String {
+    fn hockney(&self, collective: Collective, pes: usize, bytes: usize) -> String {
         let direct = collective
             .choices()
             .iter()

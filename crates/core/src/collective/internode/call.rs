@@ -69,7 +69,7 @@ impl InternodeCall<'_> {
 
     /// This member's share of `n` elements, if each member works on a share for all, in pieces of at
     /// most `longest` elements.
-    pub(super) fn pieces(&self, n: usize, longest: usize) -> impl Iterator<Item = Range<usize>> {
+    pub(super) fn chunks(&self, n: usize, longest: usize) -> impl Iterator<Item = Range<usize>> {
         let share = n.div_ceil(self.group.size);
         let start = (self.group.me * share).min(n);
         let end = (start + share).min(n);

@@ -60,7 +60,7 @@ pub(super) unsafe fn reduce(
     op: &'static Operator,
 ) {
     let size = call.group.size;
-    // One piece of each member's source, and the result.
+    // One chunk of each member's source, and the result.
     let longest = (SCRATCH / (size + 1) / op.size).max(1);
     let (dest, source) = (call.addresses(dest), call.addresses(source));
     let fold = if call.group.reproducible {
@@ -70,9 +70,9 @@ pub(super) unsafe fn reduce(
     };
     call.sync();
     let work = |buffer: *mut u8| {
-        for piece in call.pieces(n, longest) {
-            let at = piece.start * op.size;
-            let bytes = piece.len() * op.size;
+        for chunk in call.chunks(n, longest) {
+            let at = chunk.start * op.size;
+            let bytes = chunk.len() * op.size;
             let operand = |member: usize| buffer.wrapping_add(member * longest * op.size);
             let result = operand(size);
             // SAFETY: the caller promises arrays of `n` elements on every member; all members have
@@ -84,7 +84,7 @@ pub(super) unsafe fn reduce(
                         .get(operand(member), &source.from(at), member, bytes);
                 }
                 let operands = |member: usize| operand(member).cast_const();
-                fold((&|_| result, 1), (&operands, size), piece.len(), false);
+                fold((&|_| result, 1), (&operands, size), chunk.len(), false);
                 for member in call.in_turn() {
                     call.all().put(&dest.from(at), member, result, bytes);
                 }

@@ -75,9 +75,9 @@ pub unsafe fn scan<T: Reduce<Sum>>(
                 .wrapping_add(i * longest * size_of::<T>())
                 .cast::<T>()
         };
-        for piece in call.pieces(n, longest) {
-            let at = piece.start * size_of::<T>();
-            let (len, bytes) = (piece.len(), piece.len() * size_of::<T>());
+        for chunk in call.chunks(n, longest) {
+            let at = chunk.start * size_of::<T>();
+            let (len, bytes) = (chunk.len(), chunk.len() * size_of::<T>());
             let (operand, mut sum, mut next) = (part(0), part(1), part(2));
             // SAFETY: the caller promises aligned arrays of `n` elements on every member; all members
             // have entered, and only this one uses these elements. The buffer has room for three

@@ -120,9 +120,9 @@ fn check<T: Sample + Reduce<Op>, Op>(
     let len = case.skip + case.n + GUARD;
     let mut array = || -> Vec<T> { (0..len).map(|_| T::from_random(random.next())).collect() };
     let mut arrays: Vec<Vec<T>> = (0..case.count).map(|_| array()).collect();
-    let mut places = Vec::new();
+    let mut positions = Vec::new();
     for alias in &case.aliases {
-        places.push(alias.unwrap_or(arrays.len()));
+        positions.push(alias.unwrap_or(arrays.len()));
         if alias.is_none() {
             arrays.push(array());
         }
@@ -131,7 +131,7 @@ fn check<T: Sample + Reduce<Op>, Op>(
     for i in case.skip..case.skip + case.n {
         let terms = arrays[..case.count].iter().map(|source| source[i]);
         let result = terms.reduce(&reference).unwrap();
-        for place in &places {
+        for place in &positions {
             expected[*place][i] = result;
         }
     }
@@ -140,9 +140,9 @@ fn check<T: Sample + Reduce<Op>, Op>(
         .iter_mut()
         .map(|array| array[case.skip..].as_mut_ptr())
         .collect();
-    let dest = |k: usize| starts[places[k]];
+    let dest = |k: usize| starts[positions[k]];
     let source = |k: usize| starts[k].cast_const();
-    let (dests, sources) = ((&dest as _, places.len()), (&source as _, case.count));
+    let (dests, sources) = ((&dest as _, positions.len()), (&source as _, case.count));
     // SAFETY: all arrays have that many elements; destinations are sources or by themselves.
     unsafe {
         if exact {

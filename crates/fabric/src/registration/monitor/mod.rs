@@ -73,9 +73,9 @@ impl Monitor {
 
     /// Waits a moment until all watches know what was unmapped before this call, by other
     /// threads too. False if that may still not be so.
-    pub(super) fn settle(&self) -> bool {
+    pub(super) fn drain(&self) -> bool {
         match self.0 {
-            State::On(reader) => reader.settle(),
+            State::On(reader) => reader.drain(),
             State::Off(_) => false,
         }
     }

@@ -63,7 +63,7 @@ impl Reader {
     fn notices(&self, slot: usize) -> bool {
         let begin = Instant::now();
         while begin.elapsed() < Duration::from_secs(10) {
-            if self.settle() && self.slots.loss(slot) == Loss::Unmapped {
+            if self.drain() && self.slots.loss(slot) == Loss::Unmapped {
                 return true;
             }
         }
@@ -81,7 +81,7 @@ impl Reader {
 
     /// Reads what events there are. Any thread may do so.
     fn read(&self) {
-        // Raised before an event is taken from the kernel: see `settle`.
+        // Raised before an event is taken from the kernel: see `drain`.
         self.reading.fetch_add(1, SeqCst);
         self.kernel.read(|event| self.slots.mark(event));
         self.reading.fetch_sub(1, SeqCst);
@@ -93,7 +93,7 @@ impl Reader {
     /// Whatever was unmapped before this call is, for the kernel, a change under way until the
     /// event was read. If there is none under way, all such events have been read, so the threads
     /// that read them had raised `reading` by then; and if that is zero, they have been marked.
-    pub(super) fn settle(&self) -> bool {
+    pub(super) fn drain(&self) -> bool {
         const YIELDS: u32 = 4;
         const SLEEPS: u32 = 20;
         for round in 0..1 + YIELDS + SLEEPS {
