@@ -14,8 +14,8 @@ use house::source::{Source, sources};
 use house::{cycles, environment, words};
 use std::path::Path;
 
-/// The files of the largest cycle that is allowed. To be 3: a module, its parent and one more.
-const CYCLE: usize = 5;
+/// The files of the largest cycle that is allowed: a module, its parent and one more.
+const CYCLE: usize = 3;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -43,7 +43,13 @@ fn names_are_the_fields() {
 #[test]
 fn import_cycles_are_short() {
     let mut findings = Vec::new();
-    for folder in ["crates/core/src", "crates/fabric/src", "dev/cluster/src"] {
+    for folder in [
+        "crates/core/src",
+        "crates/fabric/src",
+        "crates/bootstrap/src",
+        "crates/tools/src",
+        "dev/cluster/src",
+    ] {
         for cycle in cycles::cycles(&sources(root(), folder)) {
             if cycle.len() > CYCLE {
                 findings.push(format!("{} files: {}", cycle.len(), cycle.join(", ")));

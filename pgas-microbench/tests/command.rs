@@ -1,7 +1,7 @@
-//! The command as its users run it: what it refuses, and a small report from start to end.
+//! The command line: errors, and a small report from start to end.
 //!
-//! `FERROSHMEM_PREFIX` names the installation to measure; where it is not set, only what needs none is
-//! tested, which the output says.
+//! `FERROSHMEM_PREFIX` names the installation to measure. Without it, the tests that need one are skipped,
+//! with a line of output.
 
 use std::env;
 use std::fs;
@@ -97,14 +97,14 @@ fn refusals_are_one_line_and_leave_nothing() {
                 .spawn()
                 .unwrap(),
         );
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
-        assert_eq!(said.lines().count(), 1, "{arguments:?}: {said}");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {errors}");
+        assert_eq!(errors.lines().count(), 1, "{arguments:?}: {errors}");
         assert!(
-            said.starts_with("pgas-microbench: "),
-            "{arguments:?}: {said}"
+            errors.starts_with("pgas-microbench: "),
+            "{arguments:?}: {errors}"
         );
-        assert!(said.contains(word), "{arguments:?}: {said}");
+        assert!(errors.contains(word), "{arguments:?}: {errors}");
         assert!(output.stdout.is_empty(), "{arguments:?}");
     }
     assert_eq!(names(root.path()), ["full"]);
@@ -119,9 +119,9 @@ fn a_prefix_without_installation_is_refused() {
         .env("FERROSHMEM_PREFIX", root.path())
         .current_dir(root.path());
     let output = watch(command.spawn().unwrap());
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("no installation of FerroSHMEM"), "{said}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("no installation of FerroSHMEM"), "{errors}");
     assert!(names(root.path()).is_empty());
 }
 
@@ -139,9 +139,12 @@ fn a_small_report_from_start_to_end() {
             .spawn()
             .unwrap(),
     );
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    assert!(said.contains("[2/2] is-ptr/S/2-PEs, FerroSHMEM"), "{said}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert!(
+        errors.contains("[2/2] is-ptr/S/2-PEs, FerroSHMEM"),
+        "{errors}"
+    );
 
     let report = root.path().join("report");
     assert_eq!(
@@ -197,9 +200,9 @@ fn an_interrupted_run_leaves_a_report_of_what_it_had() {
     }
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
     let output = watch(child);
-    let said = fs::read_to_string(&log).unwrap();
-    assert_eq!(output.status.code(), Some(130), "{said}");
-    assert!(said.contains("FerroSHMEM: interrupted"), "{said}");
+    let errors = fs::read_to_string(&log).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{errors}");
+    assert!(errors.contains("FerroSHMEM: interrupted"), "{errors}");
     let report = root.path().join("report");
     let rows = pgas_microbench::measurement::read(&report.join("results.csv")).unwrap();
     assert!(rows.iter().any(|row| row.program == "atomics"));

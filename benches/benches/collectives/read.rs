@@ -63,8 +63,8 @@ fn measure(options: &Options, (sources, bytes): (usize, usize)) -> Result<()> {
     stay_here()?;
     let memory = Memory::new((sources + 1) * bytes)?;
     let n = bytes / size_of::<f64>();
-    // SAFETY: the mapping has so many bytes, which are aligned to pages and zero, and `memory`
-    // is the only owner.
+    // SAFETY: the mapping has `(sources + 1) * bytes` bytes, aligned to pages and zero, and `memory` is
+    // their only owner.
     let all =
         unsafe { std::slice::from_raw_parts_mut(memory.start.cast::<f64>(), (sources + 1) * n) };
     let (data, dest) = all.split_at_mut(sources * n);
@@ -232,7 +232,7 @@ impl Memory {
             "no memory: {}",
             std::io::Error::last_os_error()
         );
-        // SAFETY: the mapping was made above with so many bytes; advice does not change its contents.
+        // SAFETY: the mapping was made above with `bytes` bytes; advice does not change its contents.
         unsafe { libc::madvise(start, bytes, libc::MADV_HUGEPAGE) };
         Ok(Self {
             start: start.cast(),

@@ -24,18 +24,7 @@ use crate::environment::{
     PMIX_NAMESPACE, PMIX_RANK, SLURM_STEP_ID, SLURM_STEP_NUM_TASKS, Variable, value,
 };
 use crate::pmi::{self, Server};
-use crate::{Bootstrap, Error, pmix};
-
-/// How a process talks to its launcher.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protocol {
-    /// By PMIx's library, opened at run time.
-    Pmix,
-    /// PMI-2's messages, on a descriptor that the launcher left open.
-    Pmi2,
-    /// PMI-1's lines, on such a descriptor or over TCP.
-    Pmi1,
-}
+use crate::{Bootstrap, Error, Protocol, pmix};
 
 /// How to look for a launcher.
 #[derive(Debug, Clone)]

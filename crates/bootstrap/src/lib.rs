@@ -18,9 +18,20 @@ pub mod secret;
 
 use std::fmt;
 
-pub use detect::{Config, Protocol, detect};
+pub use detect::{Config, detect};
 pub use error::Error;
 pub use placement::{NodeRank, Placement};
+
+/// How a process talks to its launcher.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// By PMIx's library, opened at run time.
+    Pmix,
+    /// PMI-2's messages, on a descriptor that the launcher left open.
+    Pmi2,
+    /// PMI-1's lines, on such a descriptor or over TCP.
+    Pmi1,
+}
 
 /// A client of the server that a launcher runs for the processes of a job.
 pub trait Bootstrap: Send + Sync + fmt::Debug {

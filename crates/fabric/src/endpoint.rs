@@ -213,12 +213,12 @@ impl Endpoint {
     fn failure(&self) -> Completed {
         // Later versions write more than the bindings know.
         #[repr(C)]
-        struct Entry {
+        struct ErrorEntry {
             known: libfabric::fi_cq_err_entry,
             more: [u64; 8],
         }
         // SAFETY: plain data, for which zeros are valid.
-        let mut entry: Entry = unsafe { std::mem::zeroed() };
+        let mut entry: ErrorEntry = unsafe { std::mem::zeroed() };
         // SAFETY: an open queue; the entry has room for what later versions write, too.
         let n = unsafe { libfabric::fi_cq_readerr(self.cq, &raw mut entry.known) };
         if n <= 0 {

@@ -52,11 +52,12 @@ fn pe_2_fails() {
     Ok(())
 }
 
-/// cargo in a copy of the program. `user`'s own settings shall count, not the tester's.
+/// Cargo in a copy of the program, with `user`'s own settings instead of the tester's. The copies share
+/// what cargo builds for them.
 fn cargo(s: &Setting, program: &Path, command: &str) -> Job {
     let script = format!(
         "unset RUST_TEST_THREADS RUST_TEST_NOCAPTURE CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER
-         cd '{}' && PATH='{}':$PATH cargo {command} --offline --target-dir target",
+         cd '{}' && PATH='{}':$PATH cargo {command} --offline --target-dir ../target",
         program.display(),
         s.prefix.bin("").display(),
     );

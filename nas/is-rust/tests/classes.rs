@@ -21,7 +21,7 @@ const REFUSED: &[(&[&str], usize, &str)] = &[
 ];
 
 /// The error is one line for any number of PEs.
-fn refused(outcome: &Outcome, said: &str) -> Result<()> {
+fn refused(outcome: &Outcome, message: &str) -> Result<()> {
     let status = outcome.status;
     ensure!(
         !outcome.hung && status.code() == Some(1),
@@ -32,7 +32,7 @@ fn refused(outcome: &Outcome, said: &str) -> Result<()> {
         .lines()
         .filter(|l| l.starts_with("is-rust: "));
     let lines: Vec<&str> = lines.collect();
-    ensure!(lines.len() == 1 && lines[0].contains(said), "{outcome}");
+    ensure!(lines.len() == 1 && lines[0].contains(message), "{outcome}");
     Ok(())
 }
 
@@ -56,10 +56,10 @@ fn main() {
             });
         }
     }
-    for (args, pes, said) in REFUSED {
+    for (args, pes, message) in REFUSED {
         suite.add(format!("{}::{pes}pe::refused", args.join(",")), move |s| {
             let job = Job::new(*pes, program).args(args);
-            refused(&job.run(&s.prefix, &s.scratch)?, said)
+            refused(&job.run(&s.prefix, &s.scratch)?, message)
         });
     }
     suite.add("no-room".to_owned(), move |s| {

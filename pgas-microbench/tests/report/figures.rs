@@ -1,4 +1,4 @@
-//! What figures contain.
+//! The contents of figures.
 
 use pgas_microbench::Measurement;
 use pgas_microbench::report::{Figure, Scale, Unit, figures};

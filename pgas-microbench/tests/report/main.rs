@@ -1,4 +1,4 @@
-//! Figures and page from made-up measurements.
+//! Figures and page of synthetic measurements.
 
 mod figures;
 mod page;

@@ -1,4 +1,4 @@
-//! What is written.
+//! The page and the files of a report.
 
 use std::fs;
 use std::path::Path;
@@ -58,7 +58,7 @@ fn a_page_is_well_formed_and_complete() {
             "{file}"
         );
     }
-    // Nothing that would be loaded or run.
+    // Nothing loads another file or runs a script.
     for unwanted in ["<script", "<img", "<link", "@import", "url("] {
         assert!(!page.contains(unwanted), "{unwanted}");
     }
@@ -119,7 +119,7 @@ fn nothing_is_drawn_outside_of_a_picture() {
     }
 }
 
-/// Texts of one line of a picture have room for all their letters.
+/// Texts of one line of a picture have enough room.
 #[test]
 fn texts_do_not_overlap() {
     for figure in figures(&sample::full()) {
@@ -196,7 +196,7 @@ fn a_report_is_a_page_and_each_figure_as_svg_and_png() {
     let mut rows = sample::full();
     rows.retain(|row| row.program == "is" || row.program == "sp");
     let folder = tempfile::tempdir().unwrap();
-    // Folders that are not there yet are made.
+    // Missing folders are made.
     let folder = folder.path().join("new/report");
     let written = write(&folder, &sample::context(), &rows).unwrap();
     assert_eq!(written.figures, 2);

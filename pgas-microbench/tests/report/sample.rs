@@ -1,4 +1,4 @@
-//! Made-up measurements of the shape of real ones.
+//! Synthetic measurements of the shape of real ones.
 
 use pgas_microbench::report::{Context, RunRecord};
 use pgas_microbench::{Measurement, Quantity};
@@ -21,7 +21,7 @@ pub(crate) fn full() -> Vec<Measurement> {
     rows
 }
 
-/// What a page tells beside them.
+/// The context of the measurements.
 pub(crate) fn context() -> Context {
     let run = |command: &str, seconds, failure: Option<&str>| RunRecord {
         command: command.to_owned(),
@@ -59,7 +59,7 @@ pub(crate) fn context() -> Context {
     }
 }
 
-/// A row whose numbers are still to come.
+/// A row without numbers.
 fn row(program: &str, implementation: &str, operation: &str, form: &str) -> Measurement {
     Measurement {
         program: program.to_owned(),
@@ -80,10 +80,10 @@ fn row(program: &str, implementation: &str, operation: &str, form: &str) -> Meas
     }
 }
 
-/// The row with a median that is off by some percent, the same each time.
+/// The row with a median that differs by a few percent, the same each time.
 fn measured(mut row: Measurement, median: f64) -> Measurement {
     let text = format!("{row:?}");
-    // FNV-1a: numbers that look like noise and are the same everywhere.
+    // FNV-1a: reproducible noise.
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
@@ -94,7 +94,7 @@ fn measured(mut row: Measurement, median: f64) -> Measurement {
     row
 }
 
-/// Microseconds that some bytes take: latency of the level of caches they fit, and its bandwidth.
+/// Microseconds of a copy: by the latency and the bandwidth of the cache level that the bytes fit.
 fn copy_time(bytes: u64) -> f64 {
     let megabytes_per_second = match bytes {
         0..=0x8000 => 120_000.0,
@@ -104,7 +104,7 @@ fn copy_time(bytes: u64) -> f64 {
     0.002 + bytes as f64 / megabytes_per_second
 }
 
-/// How many times as long as loads and stores a form takes, and what it adds.
+/// The time of a form: a factor for the time of loads and stores, and microseconds to add.
 fn overhead(implementation: &str, form: &str) -> (f64, f64) {
     match (implementation, form) {
         (OURS, "call") => (1.01, 0.0002),
@@ -132,7 +132,7 @@ fn sizes(from: u32, to: u32) -> impl Iterator<Item = u64> {
     (from..=to).map(|exponent| 1 << exponent)
 }
 
-/// How many times as long things take where PEs take turns on two cores.
+/// The factor by which sharing two cores slows PEs.
 fn turns(pes: u32) -> f64 {
     if pes <= 2 { 1.0 } else { f64::from(pes) / 2.0 }
 }

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::Store;
+use super::store::Store;
 use crate::Error;
 
 /// Bytes of a value before the text: the number of chunks and a colon.

@@ -3,8 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
+use super::store::{Session, Store};
 use super::wire::Sender;
-use super::{Session, Store, chunks, mpi};
+use super::{chunks, mpi};
 use crate::{Bootstrap, Error};
 
 /// Exchanges of this process so far, over all clients: the server retains the keys of a client

@@ -1,7 +1,7 @@
 //! PMI-1: lines of `cmd=name key=value ...`, each followed by a line in response.
 
+use super::store::{Session, Store};
 use super::wire::Wire;
-use super::{Session, Store};
 use crate::Error;
 use crate::environment::{PMI_RANK, PMI_SIZE, Variable, value};
 

@@ -1,8 +1,8 @@
 //! PMI-2: `cmd=name;key=value;...` after its length in six characters, each followed by a message in response.
 //! A semicolon in a value is doubled; the values that matter here have none.
 
+use super::store::{Session, Store};
 use super::wire::Wire;
-use super::{Session, Store};
 use crate::Error;
 use crate::environment::{PMI_JOBID, PMI_RANK, value};
 

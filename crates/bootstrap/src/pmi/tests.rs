@@ -8,8 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use super::pmi1::RankSource;
+use super::store::{Session, Store};
 use super::wire::Wire;
-use super::{Session, Store, chunks, pmi1, pmi2};
+use super::{chunks, pmi1, pmi2};
 use crate::Error;
 
 const DEADLINE: Duration = Duration::from_secs(20);

@@ -6,8 +6,6 @@ use std::fmt;
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::table::JOB;
-
 /// Finds the value of a variable by its name.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
@@ -84,19 +82,18 @@ pub fn search_path() -> Option<OsString> {
     env::var_os("PATH")
 }
 
-/// What `oshrun` hands over to this process if it is one of its PEs.
-pub(crate) fn handover() -> Option<String> {
-    env::var(JOB.name).ok()
+/// The value of a variable of this process; none if it is not text.
+pub(super) fn value(name: &str) -> Option<String> {
+    env::var(name).ok()
 }
 
-/// Removes what [`handover`] returns, so that a program that this PE starts is not taken for this
-/// PE.
+/// Removes a variable from this process.
 ///
 /// # Safety
 /// No other thread uses the environment meanwhile.
-pub(crate) unsafe fn forget_handover() {
+pub(super) unsafe fn remove(name: &str) {
     // SAFETY: the caller promises that no other thread uses the environment meanwhile.
-    unsafe { env::remove_var(JOB.name) };
+    unsafe { env::remove_var(name) };
 }
 
 /// Lets `command` inherit no variable of an OpenSHMEM (`SHMEM_*`, `SMA_*`), and none that begins

@@ -27,7 +27,6 @@ use std::time::Duration;
 use crate::choice::{Collective, Forced};
 
 pub use self::environment::{Environment, Lookup, inherited, inherited_all, isolate, search_path};
-pub(crate) use self::environment::{forget_handover, handover};
 pub use self::table::*;
 pub use self::text::{c_comment, describe, manual_list};
 pub use self::value::{Command, ConfigError, TuningFilePath, ValueType};
@@ -183,4 +182,19 @@ pub fn debug() -> bool {
 pub fn compiler(variable: &Variable<Command>) -> Option<OsString> {
     // A command is never malformed here: the wrapper splits it into words.
     variable.read(&Environment::process()).ok().flatten()
+}
+
+/// What `oshrun` passes to this process if it is one of its PEs.
+pub(crate) fn handover() -> Option<String> {
+    environment::value(JOB.name)
+}
+
+/// Removes what [`handover`] returns, so that a program that this PE starts is not taken for this
+/// PE.
+///
+/// # Safety
+/// No other thread uses the environment meanwhile.
+pub(crate) unsafe fn forget_handover() {
+    // SAFETY: the caller promises that no other thread uses the environment meanwhile.
+    unsafe { environment::remove(JOB.name) };
 }

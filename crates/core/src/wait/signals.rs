@@ -32,11 +32,11 @@ pub fn notify(signals: &SignalLine) {
 pub fn wait<R>(
     signals: &SignalLine,
     fabric: Option<&'static Fabric>,
-    what: &WaitReason<'_>,
+    reason: &WaitReason<'_>,
     (first, longest): (Duration, Duration),
     mut condition: impl FnMut() -> Option<R>,
 ) -> R {
-    let mut waiter = Waiter::internode(fabric, *what);
+    let mut waiter = Waiter::internode(fabric, *reason);
     let mut sleep = first;
     loop {
         if let Some(result) = condition() {

@@ -25,7 +25,7 @@ pub(crate) struct Peer {
     /// Its slots for active messages, where it serves them.
     pub message_slots: Option<Location>,
     virtual_addresses: bool,
-    segments: Vec<Segment>,
+    segments: Vec<RemoteSegment>,
 }
 
 /// Threads that wait for room, first come, first served: without it, a thread that issues one
@@ -57,7 +57,7 @@ impl Queue {
     }
 }
 
-struct Segment {
+struct RemoteSegment {
     base: u64,
     len: usize,
     keys: Box<[AtomicU64]>,
@@ -91,7 +91,7 @@ impl Peer {
                     .copied()
                     .unwrap_or(libfabric::KEY_NOTAVAIL)
             };
-            Segment {
+            RemoteSegment {
                 base: segment.base,
                 len: segment.len as usize,
                 keys: (0..chunks).map(|i| AtomicU64::new(key(i))).collect(),

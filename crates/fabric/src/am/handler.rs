@@ -16,7 +16,7 @@ const PES: usize = 64;
 /// Where a peer writes messages, each over the one before.
 #[repr(C, align(64))]
 #[derive(Default)]
-struct Slot([AtomicU64; TaggedMessage::WORDS]);
+struct MessageSlot([AtomicU64; TaggedMessage::WORDS]);
 
 /// The slots of this PE, and what executes the requests in them.
 pub(crate) struct Handler {
@@ -25,7 +25,7 @@ pub(crate) struct Handler {
     /// What peers call the first slot.
     base: u64,
     /// A request slot for each PE, then a reply slot for each.
-    slots: Box<[Slot]>,
+    slots: Box<[MessageSlot]>,
     me: usize,
     serving: Mutex<Serving>,
     /// A thread wanted to serve while another one did.
@@ -52,10 +52,10 @@ impl Handler {
     ) -> Result<Option<Handler>, Error> {
         let n = config.n_pes;
         let by_software = endpoint.info.provider() == "tcp;ofi_rxm" && !endpoint.pins;
-        if !by_software || inject < size_of::<Slot>() || n > PES || config.pe >= n {
+        if !by_software || inject < size_of::<MessageSlot>() || n > PES || config.pe >= n {
             return Ok(None);
         }
-        let slots: Box<[Slot]> = (0..2 * n).map(|_| Slot::default()).collect();
+        let slots: Box<[MessageSlot]> = (0..2 * n).map(|_| MessageSlot::default()).collect();
         let base = slots.as_ptr().cast();
         let len = size_of_val(&*slots);
         // SAFETY: the slots live until the region is gone.
@@ -178,7 +178,7 @@ impl Handler {
     }
 }
 
-impl Slot {
+impl MessageSlot {
     /// The value of message `sequence`, if it has arrived.
     #[inline]
     fn message(&self, sequence: u32) -> Option<Reply> {
@@ -203,7 +203,7 @@ fn write(
     message: &TaggedMessage,
 ) -> isize {
     let words = message.words();
-    let address = slots.address + (slot * size_of::<Slot>()) as u64;
+    let address = slots.address + (slot * size_of::<MessageSlot>()) as u64;
     let (from, len) = (words.as_ptr().cast(), size_of_val(words));
     // SAFETY: `words` has as many bytes, and may be changed once the call has returned.
     unsafe { libfabric::fi_inject_write(endpoint.ep, from, len, peer.address, address, slots.key) }

@@ -52,7 +52,7 @@ impl Division {
 pub(crate) struct KeyTable([[AtomicU64; CHUNKS]; SEGMENTS]);
 
 #[derive(Default)]
-struct Segment {
+struct LocalSegment {
     base: usize,
     len: usize,
     regions: Vec<Region>,
@@ -63,7 +63,7 @@ pub(crate) struct Segments {
     /// Dropped before the table, which is deregistered before it is freed.
     table_region: Option<Region>,
     table: Box<KeyTable>,
-    segments: Mutex<[Segment; SEGMENTS]>,
+    segments: Mutex<[LocalSegment; SEGMENTS]>,
 }
 
 /// What peers need to reach a segment.

@@ -27,11 +27,11 @@ pub struct Cache<R: Registrar> {
     table: Mutex<Table<R::Region>>,
     /// What `Monitor::losses` was when the table was last searched for what is lost.
     swept: AtomicU64,
-    events: Events,
+    events: CacheCounters,
 }
 
 #[derive(Default)]
-struct Events {
+struct CacheCounters {
     hits: AtomicU64,
     misses: AtomicU64,
     uncached: AtomicU64,
@@ -69,7 +69,7 @@ impl<R: Registrar> Cache<R> {
             account: Arc::default(),
             table: Mutex::default(),
             swept: AtomicU64::new(0),
-            events: Events::default(),
+            events: CacheCounters::default(),
         }
     }
 

@@ -9,7 +9,7 @@ use crate::run::works;
 use crate::{PREFIX_VARIABLE, workspace};
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use programs::{BUILD, INSTALLATION};
+use programs::{BUILD, DEBUG_FOLDER, INSTALLATION};
 use scheduler::{Ended, Plan};
 use std::env;
 use std::path::Path;
@@ -70,9 +70,6 @@ pub(crate) struct Options {
     #[arg(long)]
     verbose: bool,
 }
-
-/// Cargo locks the folder of a profile while it builds: such steps would wait for each other.
-const DEBUG_FOLDER: &str = "target/debug";
 
 /// The step of the documentation's examples.
 const EXAMPLES: &str = "doc-tests";

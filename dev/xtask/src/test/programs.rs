@@ -24,6 +24,9 @@ struct Hint {
     resource: Option<&'static str>,
 }
 
+/// Cargo locks the folder of a profile while it builds: such steps would wait for each other.
+pub(super) const DEBUG_FOLDER: &str = "target/debug";
+
 /// Files in `/dev/shm`: MPI's jobs make some, and trials that look for leftovers must not see them.
 const SHARED_FILES: Option<&str> = Some("/dev/shm");
 
@@ -58,6 +61,11 @@ const HINTS: &[Hint] = &[
     sharing(hint("conformance/faults", 4, 1)),
     sharing(hint("conformance/microbench", 2, 2)),
     hint("cluster/hosts", 0, 1),
+    // It has cargo build the examples.
+    Hint {
+        resource: Some(DEBUG_FOLDER),
+        ..hint("ferroshmem/examples", 2, 2)
+    },
 ];
 
 /// A test program with as much as needed of what cargo says about it.

@@ -14,22 +14,22 @@ pub(super) const STORE: &str = "a store through shmem_ptr";
 pub(super) const LOAD: &str = "a load through shmem_ptr";
 pub(super) const COPY: &str = "memcpy through shmem_ptr";
 
-/// A program and its quantity, with the labels of axes.
-pub(super) struct Program {
-    name: &'static str,
+/// A quantity that a program measures, with the labels of its axes.
+pub(super) struct Metric {
+    program: &'static str,
     quantity: Quantity,
     axis: &'static str,
     quotient: &'static str,
 }
 
-pub(super) const LATENCY: Program = Program {
-    name: "latency",
+pub(super) const LATENCY: Metric = Metric {
+    program: "latency",
     quantity: Latency,
     axis: "Time of one operation (log scale)",
     quotient: "Time of the call ÷ time through shmem_ptr",
 };
-pub(super) const BANDWIDTH: Program = Program {
-    name: "bandwidth",
+pub(super) const BANDWIDTH: Metric = Metric {
+    program: "bandwidth",
     quantity: Bandwidth,
     axis: "Bytes per second (log scale)",
     quotient: "Bandwidth of calls ÷ bandwidth through shmem_ptr",
@@ -40,20 +40,20 @@ pub(super) const BANDWIDTH: Program = Program {
 fn one_pair(
     data: &Data<'_>,
     content: &mut Content,
-    program: &Program,
+    metric: &Metric,
     operation: &str,
     (title, quotient_title): (&str, Option<&str>),
     (subject, direct): (&str, &str),
 ) {
-    let all = data.rows.of(program.name, operation, program.quantity);
+    let all = data.rows.of(metric.program, operation, metric.quantity);
     let all = all.pairs(1);
     let rows = main_forms(&all);
     let title = format!("{title}, 1 pair of PEs");
     content
         .panels
-        .extend(data.by_bytes(&rows, &title, program.axis));
+        .extend(data.by_bytes(&rows, &title, metric.axis));
     if let Some(title) = quotient_title {
-        let panel = data.call_to_direct(&all, title, program.quotient);
+        let panel = data.call_to_direct(&all, title, metric.quotient);
         content.panels.extend(panel);
     }
     content
@@ -173,15 +173,10 @@ pub(super) fn bandwidth(data: &Data<'_>, operations: &[(&str, &str, &str)]) -> C
 }
 
 /// One pair and several at once.
-pub(super) fn by_pairs(
-    data: &Data<'_>,
-    program: &Program,
-    operation: &str,
-    direct: &str,
-) -> Content {
-    let rows = main_forms(&data.rows.of(program.name, operation, program.quantity));
+pub(super) fn by_pairs(data: &Data<'_>, metric: &Metric, operation: &str, direct: &str) -> Content {
+    let rows = main_forms(&data.rows.of(metric.program, operation, metric.quantity));
     let routine = format!("shmem_{operation}");
-    let caption = match program.quantity {
+    let caption = match metric.quantity {
         Latency => format!(
             "Time of one {operation} while 1 to 64 pairs of PEs do the same. Where PEs outnumber \
              cores they take turns, and the time of one operation grows with their number."
@@ -192,9 +187,9 @@ pub(super) fn by_pairs(
         ),
     };
     let caption = format!("{caption} All panels have the same vertical axis. {FORMS} {SAMPLED}");
-    let mut content = Content::new(&routine, program.quantity, caption);
+    let mut content = Content::new(&routine, metric.quantity, caption);
     // Figures 3 and 4 show the latency of one pair.
-    let fewest = if program.quantity == Latency { 2 } else { 1 };
+    let fewest = if metric.quantity == Latency { 2 } else { 1 };
     let compared = rows.filter(|m| m.pairs >= fewest);
     if compared.is_empty() {
         return content;
@@ -202,7 +197,7 @@ pub(super) fn by_pairs(
     for pairs in rows.values(|m| m.pairs) {
         let words = count_text(pairs, "pair");
         let title = format!("{words} of PEs");
-        let panel = data.by_bytes(&rows.pairs(pairs), &title, program.axis);
+        let panel = data.by_bytes(&rows.pairs(pairs), &title, metric.axis);
         content.panels.extend(panel);
         let some = compared.pairs(pairs);
         content
@@ -257,10 +252,10 @@ pub(super) fn mpi(data: &Data<'_>) -> Content {
     );
     let noun = "put, and of MPI's one-sided and two-sided transfers";
     let mut content = Content::new(noun, Latency, caption);
-    for program in [LATENCY, BANDWIDTH] {
+    for metric in [LATENCY, BANDWIDTH] {
         let all = data
             .rows
-            .filter(|m| m.program == program.name && m.quantity == program.quantity)
+            .filter(|m| m.program == metric.program && m.quantity == metric.quantity)
             .pairs(1);
         let puts = all.filter(|m| m.operation == "put");
         let (ours, one_sided) = (puts.ours().forms(&["call"]), puts.forms(&["rma"]));
@@ -269,10 +264,10 @@ pub(super) fn mpi(data: &Data<'_>) -> Content {
             continue;
         }
         let rows = all.filter(|m| [&ours, &one_sided, &messages].iter().any(|r| r.has(m)));
-        let title = format!("{}, 1 pair of processes", program.name);
+        let title = format!("{}, 1 pair of processes", metric.program);
         content
             .panels
-            .extend(data.by_bytes(&rows, &title, program.axis));
+            .extend(data.by_bytes(&rows, &title, metric.axis));
         for size in telling_sizes(&ours) {
             let at = format!("{}, 1 pair", size_text(size));
             let Some(ours) = ours.bytes(size).last() else {

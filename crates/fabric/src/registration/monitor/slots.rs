@@ -22,7 +22,7 @@ pub(super) enum Loss {
 const FREE: u8 = 0;
 
 #[derive(Default)]
-struct Slot {
+struct WatchSlot {
     start: AtomicUsize,
     end: AtomicUsize,
     state: AtomicU8,
@@ -33,7 +33,7 @@ struct Slot {
 /// older events are looked at may be marked for one of those: its span is then registered
 /// once more than was needed.
 pub(super) struct Slots {
-    slots: Box<[Slot]>,
+    slots: Box<[WatchSlot]>,
     /// Slots from here on have never been filled.
     top: AtomicUsize,
     losses: AtomicU64,
@@ -42,7 +42,7 @@ pub(super) struct Slots {
 impl Slots {
     pub(super) fn new() -> Self {
         Slots {
-            slots: (0..SLOTS).map(|_| Slot::default()).collect(),
+            slots: (0..SLOTS).map(|_| WatchSlot::default()).collect(),
             top: AtomicUsize::new(0),
             losses: AtomicU64::new(0),
         }
@@ -103,7 +103,7 @@ impl Slots {
             };
             let overlapping = || {
                 self.in_use()
-                    .map(Slot::span)
+                    .map(WatchSlot::span)
                     .filter(|other| other.overlaps(rest))
             };
             if let Some(end) = overlapping()
@@ -123,7 +123,7 @@ impl Slots {
         }
     }
 
-    fn in_use(&self) -> impl Iterator<Item = &Slot> {
+    fn in_use(&self) -> impl Iterator<Item = &WatchSlot> {
         let filled = &self.slots[..self.top.load(Acquire)];
         filled
             .iter()
@@ -131,7 +131,7 @@ impl Slots {
     }
 }
 
-impl Slot {
+impl WatchSlot {
     fn span(&self) -> Span {
         Span {
             start: self.start.load(Relaxed),

@@ -20,7 +20,7 @@ struct Books {
     error: Option<i32>,
 }
 
-pub(super) struct Region {
+pub(super) struct FakeRegion {
     books: Arc<Mutex<Books>>,
     /// The how-manieth of its registrar, from 1.
     pub number: u64,
@@ -60,9 +60,9 @@ impl Fake {
 }
 
 impl Registrar for Fake {
-    type Region = Region;
+    type Region = FakeRegion;
 
-    fn register(&self, start: usize, len: usize) -> io::Result<Region> {
+    fn register(&self, start: usize, len: usize) -> io::Result<FakeRegion> {
         assert_eq!(
             (start % super::PAGE, len % super::PAGE),
             (0, 0),
@@ -79,14 +79,14 @@ impl Registrar for Fake {
         books.made += 1;
         let number = books.made;
         books.live.push((number, start, len));
-        Ok(Region {
+        Ok(FakeRegion {
             books: self.0.clone(),
             number,
         })
     }
 }
 
-impl Drop for Region {
+impl Drop for FakeRegion {
     fn drop(&mut self) {
         let mut books = self.books.lock().unwrap();
         let index = books

@@ -4,25 +4,11 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use clap::ValueEnum;
 use ferroshmem_core::config;
 use nix::unistd::{AccessFlags, access};
 
-use super::{HostLaunch, HostSource};
+use super::launch::{HostLaunch, HostSource, LauncherKind};
 use crate::launch::failure::Failure;
-
-/// Kinds of launchers, which differ in their options.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum LauncherKind {
-    /// Slurm's srun, inside an allocation
-    Slurm,
-    /// mpiexec.hydra, of MPICH and its relatives
-    Hydra,
-    /// mpirun of Open MPI
-    Openmpi,
-    /// prterun, of PRRTE
-    Prte,
-}
 
 /// A launcher that was found.
 #[derive(Debug)]

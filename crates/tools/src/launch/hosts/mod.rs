@@ -3,6 +3,7 @@
 
 mod allocation;
 mod hydra;
+mod launch;
 mod launcher;
 mod list;
 mod openmpi;
@@ -17,9 +18,9 @@ use std::process::Command;
 
 use ferroshmem_core::config::{self, JOB};
 
-use self::allocation::Allocation;
-use self::launcher::{HostLauncher, LauncherKind};
-use self::list::Host;
+pub(super) use self::launch::HostLaunch;
+use self::launch::{HostSource, LauncherKind};
+use self::launcher::HostLauncher;
 pub(super) use self::list::check_room;
 pub(super) use self::options::{Destination, HostOptions};
 use super::failure::Failure;
@@ -28,47 +29,6 @@ use super::output;
 
 /// Seconds between SIGTERM for a launcher after `--timeout`, and SIGKILL.
 const GRACE: &str = "10";
-
-/// Where the PEs of a job on several hosts go, and how they are started there.
-#[derive(Debug)]
-pub(super) struct HostLaunch {
-    source: HostSource,
-    /// The only launcher to use.
-    kind: Option<LauncherKind>,
-    /// Options for it that `oshrun` does not know.
-    extra: Vec<OsString>,
-    /// The command by which it reaches a host, and its first arguments; `ssh` if empty.
-    agent: Vec<String>,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-enum HostSource {
-    /// These hosts, each with its slots.
-    Hosts(Vec<Host>),
-    /// The allocation of Slurm's, which every launcher finds by itself.
-    Allocation(Allocation),
-}
-
-impl HostLaunch {
-    /// Number of PEs where the user gives none.
-    pub(super) fn default_pes(&self) -> Option<usize> {
-        match &self.source {
-            HostSource::Hosts(hosts) => Some(list::slots(hosts)),
-            HostSource::Allocation(allocation) => allocation.default_pes(),
-        }
-    }
-
-    /// The hosts with their slots in the form that most launchers read: `a:4,b:4`.
-    fn host_list(&self) -> Option<String> {
-        match &self.source {
-            HostSource::Hosts(hosts) => {
-                let items: Vec<String> = hosts.iter().map(Host::to_string).collect();
-                Some(items.join(","))
-            }
-            HostSource::Allocation(_) => None,
-        }
-    }
-}
 
 /// Becomes the launcher; returns only if there is none, or none that can run this job.
 pub(super) fn become_launcher(

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use ferroshmem_bootstrap::environment;
 
 use super::allocation::Allocation;
-use super::launcher::LauncherKind;
-use super::{HostLaunch, HostSource, list};
+use super::launch::{HostLaunch, HostSource, LauncherKind};
+use super::list;
 use crate::launch::failure::Failure;
 
 /// Several hosts.
