@@ -95,13 +95,22 @@ impl Runtime {
                 records_wait: true,
             };
         }
-        let context = self.contexts.find(routine, context);
+        let (context, pe) = self.context_and_pe(routine, context, pe);
         Call {
             routine,
-            context: &context.stream,
-            pe: self.team_of(routine, context).world_pe(routine, pe),
+            context,
+            pe,
             records_wait: true,
         }
+    }
+
+    /// A context that the program created, and the world number of a PE of its team. Out of line, so
+    /// that calls on the default context stay short.
+    #[inline(never)]
+    fn context_and_pe(&self, routine: &str, context: usize, pe: i32) -> (&fabric::Context, usize) {
+        let context = self.contexts.find(routine, context);
+        let team = self.team_of(routine, context);
+        (&context.stream, team.world_pe(routine, pe))
     }
 
     /// The team that a context numbers PEs by.

@@ -138,7 +138,7 @@ impl<'g> Epoch<'g> {
             let lane = (self.parity(), lane);
             // SAFETY: the caller promises that `value` is writable for `bytes` bytes.
             return unsafe {
-                mailboxes.receive(lane, self.number, (value, bytes), &self.group.wait_reason())
+                mailboxes.receive(lane, self.number, (value, bytes), &self.group.wait_reason());
             };
         }
         self.wait(lane);
@@ -173,7 +173,7 @@ impl<'g> Epoch<'g> {
         // above, the member has read the buffer's last content.
         unsafe {
             self.mailboxes()
-                .put_rendezvous(member, (self.parity(), k), from, bytes)
+                .put_rendezvous(member, (self.parity(), k), from, bytes);
         };
         self.post(member, lane);
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release, SeqCst},
 };
 
-use ferroshmem_fabric::{AtomicOp, Op, Width};
+use ferroshmem_fabric::{AtomicOp, Op, Remote, Width};
 
 use super::{Call, Location, Transport};
 
@@ -233,7 +233,7 @@ pub(crate) type Variable<'a, T> = (&'a str, *const T);
 
 impl Transport {
     /// An operation with a result; `local` does it by CPU.
-    #[inline]
+    #[inline(always)] // so that `local` and the operation are constants
     pub fn fetching<T: Atomic>(
         &self,
         call: &Call<'_>,
@@ -244,18 +244,24 @@ impl Transport {
         match self.locate_atomic(call, argument, addr.cast(), size_of::<T>()) {
             Location::Local(at) => local(at.cast()),
             Location::Remote(at) => {
-                let _shown = call.show_wait();
-                let fabric = self.remote().fabric();
-                T::from_bits(fabric.fetch(call.context, at, operation.for_fabric()))
+                T::from_bits(self.fetch_remote(call, at, operation.for_fabric()))
             }
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fetch_remote(&self, call: &Call<'_>, at: Remote, operation: AtomicOp) -> u64 {
+        let _shown = call.show_wait();
+        let fabric = self.remote().fabric();
+        fabric.fetch(call.context, at, operation)
     }
 
     /// As [`fetching`](Self::fetching), with the result at `result` after a quiet.
     ///
     /// # Safety
     /// `result` is writable until the quiet.
-    #[inline]
+    #[inline(always)] // so that `local` and the operation are constants
     pub unsafe fn fetching_nbi<T: Atomic>(
         &self,
         call: &Call<'_>,
@@ -276,7 +282,7 @@ impl Transport {
     }
 
     /// An operation without a result: over the fabric it is complete after a quiet.
-    #[inline]
+    #[inline(always)] // so that `local` and the operation are constants
     pub fn posting<T: Atomic>(
         &self,
         call: &Call<'_>,

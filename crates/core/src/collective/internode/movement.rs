@@ -41,7 +41,7 @@ pub unsafe fn broadcast(
         // SAFETY: the caller promises `bytes` bytes at `dest` and `source` on every member, the same
         // or not overlapping.
         unsafe {
-            broadcast::broadcast(local, local_dest, local_source, bytes, local_root, to_root)
+            broadcast::broadcast(local, local_dest, local_source, bytes, local_root, to_root);
         };
     }
     if let Some(leaders) = &subgroups.leaders {

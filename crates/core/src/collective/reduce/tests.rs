@@ -33,7 +33,7 @@ fn check<T, Op>(
             dest.addresses(me),
             source.addresses(me),
             n,
-        )
+        );
     };
     for i in 0..n {
         let choice = decisions.choose(Collective::Reduce, n * size_of::<T>());

@@ -72,7 +72,7 @@ fn small_broadcasts_do_not_wait_and_do_not_mix() {
                         n * 8,
                         root,
                         true,
-                    )
+                    );
                 };
                 assert!(
                     numbers.of(me)[..n].iter().all(|x| *x == call as u64),
