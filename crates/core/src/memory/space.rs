@@ -183,7 +183,11 @@ impl Space {
         true
     }
 
-    fn map_irregular_globals(&mut self, job: &Attachment, globals: &Globals) -> Result<(), SpaceError> {
+    fn map_irregular_globals(
+        &mut self,
+        job: &Attachment,
+        globals: &Globals,
+    ) -> Result<(), SpaceError> {
         let mut bases = Vec::with_capacity(self.n_pes);
         for pe in 0..self.n_pes {
             if pe == self.me {

@@ -39,7 +39,11 @@ pub fn wait<P: WaitStrategy>(word: &impl Word, value: u32, strategy: impl FnOnce
 
 /// Waits until the flag does not show `old` any more. Acquires what its poster released.
 #[inline]
-pub fn wait_until_changed<P: WaitStrategy>(word: &impl Word, old: u32, strategy: impl FnOnce() -> P) {
+pub fn wait_until_changed<P: WaitStrategy>(
+    word: &impl Word,
+    old: u32,
+    strategy: impl FnOnce() -> P,
+) {
     wait_until(word, strategy, |seen| seen != old);
 }
 
