@@ -8,7 +8,7 @@ type Names = Vec<String>;
 
 /// The cycles of a crate's files, each sorted; the paths of `sources` have `src/` before the
 /// names of modules.
-pub fn cycles(sources: &[Source]) -> Vec<Vec<&str>> {
+pub(crate) fn cycles(sources: &[Source]) -> Vec<Vec<&str>> {
     let modules: BTreeMap<Names, usize> = sources
         .iter()
         .enumerate()
@@ -46,7 +46,9 @@ pub fn cycles(sources: &[Source]) -> Vec<Vec<&str>> {
                 .collect()
         })
         .collect();
-    cycles.iter_mut().for_each(|cycle| cycle.sort_unstable());
+    for cycle in &mut cycles {
+        cycle.sort_unstable();
+    }
     cycles.sort_unstable();
     cycles
 }

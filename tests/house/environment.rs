@@ -3,7 +3,7 @@
 use super::source::Source;
 
 /// What is delivered to users.
-pub const FOLDERS: &[&str] = &[
+pub(crate) const FOLDERS: &[&str] = &[
     "src",
     "crates/core/src",
     "crates/fabric/src",
@@ -14,7 +14,7 @@ pub const FOLDERS: &[&str] = &[
 ];
 
 /// Sources that read the variables of a table: the library's configuration, and what launchers set.
-pub const TABLES: &[&str] = &["crates/core/src/config", "crates/bootstrap/src/environment"];
+pub(crate) const TABLES: &[&str] = &["crates/core/src/config", "crates/bootstrap/src/environment"];
 
 /// Other sources that read variables, and why.
 const ALLOWED: &[(&str, &str)] = &[(
@@ -26,7 +26,7 @@ const ALLOWED: &[(&str, &str)] = &[(
 const READS: [&str; 4] = ["var", "var_os", "vars", "vars_os"];
 
 /// Reads of variables that should not be in this source.
-pub fn findings(source: &Source) -> Vec<String> {
+pub(crate) fn findings(source: &Source) -> Vec<String> {
     let allowed = TABLES.iter().chain(ALLOWED.iter().map(|(file, _)| file));
     if allowed
         .into_iter()

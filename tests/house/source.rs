@@ -5,14 +5,14 @@ use std::path::Path;
 
 /// A word or a sign of a source, with its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Token {
+pub(crate) struct Token {
     pub text: String,
     pub line: usize,
 }
 
 impl Token {
     /// Whether it is a name or keyword.
-    pub fn is_word(&self) -> bool {
+    pub(crate) fn is_word(&self) -> bool {
         let first = self.text.chars().next();
         first.is_some_and(|c| c.is_alphabetic() || c == '_')
     }
@@ -20,7 +20,7 @@ impl Token {
 
 /// A source file of the repository.
 #[derive(Debug)]
-pub struct Source {
+pub(crate) struct Source {
     /// Its path from the root of the repository.
     pub path: String,
     /// Its code without comments, literals and unit tests.
@@ -28,7 +28,7 @@ pub struct Source {
 }
 
 impl Source {
-    pub fn new(path: &str, text: &str) -> Self {
+    pub(crate) fn new(path: &str, text: &str) -> Self {
         Self {
             path: path.to_owned(),
             tokens: without_tests(tokens(text)),
@@ -37,7 +37,7 @@ impl Source {
 }
 
 /// All Rust files below a folder of the repository, sorted, without files of unit tests.
-pub fn sources(root: &Path, folder: &str) -> Vec<Source> {
+pub(crate) fn sources(root: &Path, folder: &str) -> Vec<Source> {
     let mut found = Vec::new();
     collect(root, &root.join(folder), &mut found);
     found.sort_by(|a: &Source, b| a.path.cmp(&b.path));
@@ -74,7 +74,7 @@ fn tokens(text: &str) -> Vec<Token> {
             ['/', '/', ..] => at += rest.iter().position(|c| *c == '\n').unwrap_or(rest.len()),
             ['/', '*', ..] => at += comment(rest),
             ['"', ..] => at += string(rest, 0),
-            ['r', '"', ..] | ['b', '"', ..] | ['c', '"', ..] => at += 1 + string(&rest[1..], 0),
+            ['r' | 'b' | 'c', '"', ..] => at += 1 + string(&rest[1..], 0),
             ['b', 'r', '"' | '#', ..] if raw_hashes(&rest[2..]).is_some() => {
                 at += 2 + raw(&rest[2..]);
             }

@@ -4,7 +4,7 @@
 use super::source::Source;
 
 /// Where the rule holds.
-pub const FOLDERS: &[&str] = &[
+pub(crate) const FOLDERS: &[&str] = &[
     "crates/core/src",
     "crates/fabric/src",
     "crates/bootstrap/src",
@@ -98,7 +98,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
 ];
 
 /// Names in this source that have one of the words.
-pub fn findings(source: &Source) -> Vec<String> {
+pub(crate) fn findings(source: &Source) -> Vec<String> {
     let mut found = Vec::new();
     let path = source.path.trim_end_matches(".rs");
     let names = path.split('/').map(|name| (1, name));

@@ -136,8 +136,8 @@ impl Pe {
         // SAFETY: the place is in the segment; the slice is readable.
         unsafe {
             self.fabric
-                .put(&self.context, at(to, offset), bytes.as_ptr(), bytes.len())
-        };
+                .put(&self.context, at(to, offset), bytes.as_ptr(), bytes.len());
+        }
     }
 
     fn get(&self, from: usize, offset: usize, length: usize) -> Vec<u8> {
@@ -145,8 +145,8 @@ impl Pe {
         // SAFETY: the place is in the segment; the vector has as many bytes.
         unsafe {
             self.fabric
-                .get(&self.context, bytes.as_mut_ptr(), at(from, offset), length)
-        };
+                .get(&self.context, bytes.as_mut_ptr(), at(from, offset), length);
+        }
         bytes
     }
 
