@@ -18,8 +18,8 @@ pub struct NodeRank {
 pub struct Placement {
     n_pes: usize,
     /// World numbers of the PEs of this node.
-    here: Box<[u32]>,
-    /// Where each PE is; empty if all are here.
+    local: Box<[u32]>,
+    /// Where each PE is; empty if all are local.
     all: Box<[NodeRank]>,
     /// World number of the first PE of each node.
     first: Box<[u32]>,
@@ -31,14 +31,14 @@ impl Placement {
     pub fn one_node(n_pes: usize) -> Self {
         Self {
             n_pes,
-            here: (0..n_pes as u32).collect(),
+            local: (0..n_pes as u32).collect(),
             all: Box::default(),
             first: [0].into(),
             largest: n_pes,
         }
     }
 
-    /// PEs on the nodes that `node_of` names, by names of any kind; PE `me` is here.
+    /// PEs on the nodes that `node_of` names, by names of any kind; PE `me` is local.
     ///
     /// # Panics
     /// If `me` is not one of them.
@@ -63,7 +63,7 @@ impl Placement {
         }
         Self {
             n_pes: node_of.len(),
-            here: pes[all[me].node as usize].as_slice().into(),
+            local: pes[all[me].node as usize].as_slice().into(),
             first: pes.iter().map(|pes| pes[0]).collect(),
             largest: pes.iter().map(Vec::len).max().unwrap_or(0),
             all: all.into(),
@@ -93,8 +93,8 @@ impl Placement {
     }
 
     /// World numbers of the PEs of this node.
-    pub fn here(&self) -> &[u32] {
-        &self.here
+    pub fn local_pes(&self) -> &[u32] {
+        &self.local
     }
 
     /// PEs of the node that has most.
@@ -104,13 +104,13 @@ impl Placement {
 
     /// The number among this node's PEs of world PE `pe`, None if it is on another node.
     #[inline]
-    pub fn index_here(&self, pe: usize) -> Option<usize> {
+    pub fn local_index(&self, pe: usize) -> Option<usize> {
         if self.all.is_empty() {
             return Some(pe);
         }
         let place = self.all[pe];
-        let first_here = self.all[self.here[0] as usize];
-        (place.node == first_here.node).then_some(place.index as usize)
+        let first_local = self.all[self.local[0] as usize];
+        (place.node == first_local.node).then_some(place.index as usize)
     }
 
     /// Where world PE `pe` is.
@@ -133,8 +133,8 @@ mod tests {
             Placement::new(&["host", "host", "host"], 1),
         ] {
             assert!(!p.spans_nodes());
-            assert_eq!((p.here(), p.largest_node()), ([0, 1, 2].as_slice(), 3));
-            assert_eq!(p.index_here(2), Some(2));
+            assert_eq!((p.local_pes(), p.largest_node()), ([0, 1, 2].as_slice(), 3));
+            assert_eq!(p.local_index(2), Some(2));
         }
     }
 
@@ -144,11 +144,11 @@ mod tests {
         assert!(p.spans_nodes());
         assert_eq!((p.nodes(), p.largest_node()), (3, 3));
         assert_eq!(
-            (p.here(), p.first_of_nodes()),
+            (p.local_pes(), p.first_of_nodes()),
             (&[1, 4][..], &[0, 1, 3][..])
         );
-        assert_eq!(p.index_here(4), Some(1));
-        assert_eq!(p.index_here(0), None);
+        assert_eq!(p.local_index(4), Some(1));
+        assert_eq!(p.local_index(0), None);
         assert_eq!(p.of(5), NodeRank { node: 0, index: 2 });
         assert_eq!(p.of(3), NodeRank { node: 2, index: 0 });
     }

@@ -132,7 +132,11 @@ fn share_memory(bootstrap: &dyn Bootstrap) {
     let placement = Placement::new(&identities, me);
     println!("{me} of {} nodes", placement.nodes());
     let secret = Secret::agree(bootstrap).unwrap();
-    let here: Vec<usize> = placement.here().iter().map(|pe| *pe as usize).collect();
+    let here: Vec<usize> = placement
+        .local_pes()
+        .iter()
+        .map(|pe| *pe as usize)
+        .collect();
     let leader = here[0];
     let server = (leader == me).then(|| fdpass::Server::open().unwrap());
     let name = server.as_ref().map_or(&[][..], |s| s.name());

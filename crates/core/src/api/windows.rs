@@ -83,7 +83,7 @@ pub fn windows(name: &'static str) -> Windows {
 fn memory(rt: &Runtime) -> Reach {
     static INDICES: OnceLock<Indices> = OnceLock::new();
     let placement = &rt.node.job.placement;
-    let find = || Reach::of((0..rt.node.n_pes).map(|pe| placement.index_here(pe)));
+    let find = || Reach::of((0..rt.node.n_pes).map(|pe| placement.local_index(pe)));
     Reach(placement.spans_nodes().then(|| INDICES.get_or_init(find)))
 }
 

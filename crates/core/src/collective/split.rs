@@ -145,7 +145,7 @@ fn insert(node: &Node, teams: &Teams, id: usize, members: Members, num_contexts:
     let latest = |a: u32, b: u32| if reached(b, a) { b } else { a };
     for member in 0..members.size {
         let pe = members.pe(member);
-        if let Some(index) = node.job.placement.index_here(pe) {
+        if let Some(index) = node.job.placement.local_index(pe) {
             let own = &node.job.control.team_slot(id, index).own;
             new.epoch = latest(new.epoch, own.epoch.load(Ordering::Relaxed));
         }

@@ -136,7 +136,7 @@ impl FailureDetector {
 
     /// Whether the process of the next PE of this node has ended.
     fn check_successor(&self) -> Option<PeFailure> {
-        let node_pes = self.job.placement.here();
+        let node_pes = self.job.placement.local_pes();
         if node_pes.len() == 1 {
             return None;
         }
@@ -233,7 +233,7 @@ impl FailureDetector {
 
     /// Notifies the PEs of this node.
     fn notify_node(&self, internode: &Internode, failure: PeFailure) {
-        for index in 0..self.job.placement.here().len() {
+        for index in 0..self.job.placement.local_pes().len() {
             let notice = &Self::status_area(internode, index).failure_notice;
             // A PE keeps the first notice that it gets.
             let word = failure.to_word();
@@ -288,7 +288,7 @@ impl FailureDetector {
         let notice = offset_of!(StatusArea, failure_notice);
         let failed_node = self.job.placement.of(failure.pe as usize).node;
         for (node, pe) in self.leaders().iter().enumerate() {
-            let is_other = self.job.placement.index_here(*pe as usize).is_none();
+            let is_other = self.job.placement.local_index(*pe as usize).is_none();
             let is_unreachable = node as u32 == failed_node
                 && matches!(failure.cause, Cause::Silent | Cause::Unreachable);
             if is_other && !is_unreachable && *pe != failure.pe {

@@ -75,7 +75,7 @@ fn explain(rt: &Runtime, signal: i32, addr: usize, line: &mut Line) -> Result<bo
         let Some((index, _)) = owner else {
             return Ok(false);
         };
-        let pe = rt.node.job.placement.here()[index];
+        let pe = rt.node.job.placement.local_pes()[index];
         writeln!(
             line,
             "ferroshmem: PE {}: bus error at {addr:#x} in the symmetric heap of PE {pe}: this node is out of memory",
@@ -84,7 +84,7 @@ fn explain(rt: &Runtime, signal: i32, addr: usize, line: &mut Line) -> Result<bo
         return Ok(true);
     }
     let advice = "SHMEM_CHECK=1 names the call";
-    let world = |index: usize| rt.node.job.placement.here()[index];
+    let world = |index: usize| rt.node.job.placement.local_pes()[index];
     for (index, own) in space.origins(addr) {
         let pe = world(index);
         let past = own.wrapping_sub(space.heap_base() + space.heap_size() as usize);

@@ -10,7 +10,6 @@ use super::hierarchy::HierarchicalTeam;
 use crate::choice::{Algorithm, Choice, Collective, Form};
 use crate::job::mailboxes;
 use crate::job::region::{MailboxLane, MailboxPage, RENDEZVOUS_BYTES};
-use crate::transport::internode::Internode;
 use crate::wait::WaitReason;
 
 /// Which members write to each other's mailboxes.
@@ -92,28 +91,13 @@ impl MailboxChannel<'_> {
         value: *const u8,
         bytes: usize,
     ) {
-        let HierarchicalTeam {
-            node, internode, ..
-        } = self.team;
-        let pe = self.pe(member);
         // SAFETY: the caller promises `bytes` readable bytes, at most those of a message.
         let message = unsafe { TaggedMessage::from_raw(number, value, bytes) };
-        if let Some(index) = node.job.placement.index_here(pe) {
-            message.store(&self.page(index).lanes[parity][lane].words);
-            return node.transport.notify(pe);
-        }
-        let at = Internode::mailbox(pe, self.offset(parity, lane));
-        let words = message.words();
-        // SAFETY: `words` lives until the call returns; the lane has room for a message; the
-        // program has no references to mailboxes.
-        unsafe {
-            internode.fabric().inject(
-                &internode.context,
-                at,
-                words.as_ptr().cast(),
-                size_of_val(words),
-            );
-        }
+        let at = self.offset(parity, lane);
+        let transport = &self.team.node.transport;
+        // SAFETY: `at` is a lane of the mailbox, whose last value the member has read, as the
+        // caller promises.
+        unsafe { transport.send_message(self.pe(member), at, &message) };
     }
 
     /// Whether the team has rendezvous buffers.
@@ -140,30 +124,13 @@ impl MailboxChannel<'_> {
         bytes: usize,
     ) {
         debug_assert!(bytes <= RENDEZVOUS_BYTES);
-        let HierarchicalTeam {
-            node, internode, ..
-        } = self.team;
-        let pe = self.pe(member);
         let at = self
             .rendezvous_offset(message)
             .expect("the team has rendezvous buffers");
+        let transport = &self.team.node.transport;
         // SAFETY: the caller promises `bytes` readable bytes until `complete_puts`, and that the
         // member does not read the buffer, which has room for `RENDEZVOUS_BYTES` bytes.
-        unsafe {
-            match node.job.placement.index_here(pe) {
-                Some(index) => internode
-                    .mailboxes
-                    .of(index)
-                    .add(at)
-                    .copy_from_nonoverlapping(from, bytes),
-                None => internode.fabric().put_local_completion(
-                    &internode.context,
-                    Internode::mailbox(pe, at),
-                    from,
-                    bytes,
-                ),
-            }
-        }
+        unsafe { transport.put_to_mailbox(self.pe(member), at, from, bytes) };
     }
 
     /// This PE's rendezvous buffer of an epoch's parity and a number, once its lane is posted.

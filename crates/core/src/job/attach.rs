@@ -107,7 +107,7 @@ impl Attachment {
     fn gathered(bootstrap: Box<dyn Bootstrap>) -> Result<Self, JoinError> {
         let (pe, gathering) = (bootstrap.rank(), Gathering::meet(bootstrap)?);
         let placement = gathering.placement(pe);
-        let index = placement.index_here(pe).unwrap_or(0);
+        let index = placement.local_index(pe).unwrap_or(0);
         let (file, control) = gathering.share_memory(&placement, pe)?;
         Ok(Self {
             file,

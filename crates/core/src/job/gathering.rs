@@ -142,7 +142,7 @@ impl Gathering {
         placement: &Placement,
         me: usize,
     ) -> Result<(File, Control), JoinError> {
-        let here = placement.here();
+        let here = placement.local_pes();
         if here[0] as usize == me {
             let widest = placement.largest_node();
             let mut cores = Cores::default();

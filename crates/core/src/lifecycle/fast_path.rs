@@ -18,7 +18,7 @@ pub(super) fn native(node: &Node, hooks: &hooks::Hooks) -> Option<Native> {
         "a tool interposes library functions"
     } else {
         return Some(Native {
-            pes: node.job.placement.here(),
+            pes: node.job.placement.local_pes(),
             n_pes: node.n_pes as u32,
             me: node.job.index as u32,
             log2_stride: node.transport.memory.space.log2_stride(),

@@ -117,7 +117,7 @@ pub(crate) fn out_of_range(routine: &str, pe: i32, size: usize, of: &str) -> ! {
 /// The PEs whose memory this PE has mapped, as a team: all PEs of this node, or the PEs around
 /// this one whose numbers are an arithmetic sequence.
 fn sharers(job: &Attachment) -> Members {
-    let here = job.placement.here();
+    let here = job.placement.local_pes();
     let mut run = Members {
         start: here[0] as i32,
         stride: 1,

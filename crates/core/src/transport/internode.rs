@@ -87,7 +87,7 @@ impl Internode {
             images.push(u64::from_le_bytes(*image));
         }
         let by_cpu = fabric.atomics_by_cpu();
-        let is_reached = |pe: usize| !by_cpu || job.placement.index_here(pe).is_none();
+        let is_reached = |pe: usize| !by_cpu || job.placement.local_index(pe).is_none();
         let addresses = all.iter().enumerate().filter(|(pe, _)| is_reached(*pe));
         let mut addresses = addresses.map(|(pe, blob)| (pe, &blob[size_of::<u64>()..]));
         fabric.connect(job.n_pes(), &mut addresses)?;

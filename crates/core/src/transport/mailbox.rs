@@ -1,15 +1,68 @@
-//! Words in the mailboxes of other PEs.
+//! Words, messages and rendezvous buffers in the mailboxes of other PEs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Transport;
 use super::internode::Internode;
+use crate::job::region::MailboxLane;
+use ferroshmem_fabric::TaggedMessage;
 
 impl Transport {
+    /// Writes a message to a lane of the mailbox of PE `pe`, `at` bytes from its start, after all puts
+    /// to that PE, and wakes the PE if it is local.
+    ///
+    /// # Safety
+    /// A [`MailboxLane`] is at `at`, and PE `pe` has read its last message.
+    pub unsafe fn send_message(&self, pe: usize, at: usize, message: &TaggedMessage) {
+        let internode = self.remote();
+        match self.job.placement.local_index(pe) {
+            Some(index) => {
+                // SAFETY: the caller promises a lane there; mailboxes stay mapped, and lanes are atomic.
+                let lane = unsafe { &*internode.mailboxes.of(index).add(at).cast::<MailboxLane>() };
+                message.store(&lane.words);
+                self.notify(pe);
+            }
+            None => {
+                let to = Internode::mailbox(pe, at);
+                let words = message.words();
+                let len = size_of_val(words);
+                let fabric = internode.fabric();
+                // SAFETY: `words` lives until the call returns; the caller promises a lane, which has room
+                // for a message; the program has no references to mailboxes.
+                unsafe { fabric.inject(&internode.context, to, words.as_ptr().cast(), len) };
+            }
+        }
+    }
+
+    /// Copies `bytes` bytes to the mailbox of PE `pe`, `at` bytes from its start. The source must not
+    /// change until a quiet of the connection's context.
+    ///
+    /// # Safety
+    /// `from` is readable for `bytes` bytes until then; the mailbox has as many bytes at `at`, which PE
+    /// `pe` does not read before it has received a later message.
+    pub unsafe fn put_to_mailbox(&self, pe: usize, at: usize, from: *const u8, bytes: usize) {
+        let internode = self.remote();
+        // SAFETY: the caller promises both places.
+        unsafe {
+            match self.job.placement.local_index(pe) {
+                Some(index) => {
+                    let to = internode.mailboxes.of(index).add(at);
+                    to.copy_from_nonoverlapping(from, bytes);
+                }
+                None => internode.fabric().put_local_completion(
+                    &internode.context,
+                    Internode::mailbox(pe, at),
+                    from,
+                    bytes,
+                ),
+            }
+        }
+    }
+
     /// A word in the mailbox of PE `pe`, `at` bytes from its start.
     pub fn read_mailbox(&self, pe: usize, at: usize) -> u64 {
         let internode = self.remote();
-        match self.job.placement.index_here(pe) {
+        match self.job.placement.local_index(pe) {
             Some(index) => {
                 // SAFETY: an aligned word of a mailbox, all of which is mapped and atomic.
                 let word = unsafe { &*internode.mailboxes.of(index).add(at).cast::<AtomicU64>() };

@@ -130,7 +130,7 @@ impl Transport {
             routine: call.routine,
             name: argument,
         };
-        match self.job.placement.index_here(call.pe) {
+        match self.job.placement.local_index(call.pe) {
             Some(index) => {
                 let peer = (index, call.pe);
                 Location::Local(self.memory.of_node_peer(argument, addr, len, peer))
@@ -181,7 +181,7 @@ impl Transport {
     /// Where PE `pe`'s copy of `addr` can be loaded and stored; null if it is not symmetric, or the
     /// PE is on another node.
     pub fn pointer(&self, addr: *const c_void, pe: usize) -> *mut c_void {
-        let index = self.job.placement.index_here(pe);
+        let index = self.job.placement.local_index(pe);
         let space = self.memory.space;
         let copy = index.and_then(|i| space.translate(addr.expose_provenance(), 1, i));
         copy.map_or(std::ptr::null_mut(), |copy| copy.cast())
@@ -189,7 +189,7 @@ impl Transport {
 
     /// Whether PE `pe` runs another executable, so that globals are not symmetric with it.
     pub fn runs_other_program(&self, pe: usize) -> bool {
-        match self.job.placement.index_here(pe) {
+        match self.job.placement.local_index(pe) {
             Some(index) => self.memory.space.runs_other_program(index),
             None => self.remote().runs_other_program(pe),
         }
@@ -206,7 +206,7 @@ impl Transport {
 
     /// Orders what this PE has put to PE `call.pe`, in the call's context, before what it does there later.
     pub fn fence(&self, call: &Call<'_>) {
-        if self.job.placement.index_here(call.pe).is_none() {
+        if self.job.placement.local_index(call.pe).is_none() {
             self.remote().fabric().fence(call.context);
         }
     }
@@ -226,7 +226,7 @@ impl Transport {
     /// Wakes the threads of PE `pe` that wait for a signal, if it is local: after the update.
     #[inline]
     pub fn notify(&self, pe: usize) {
-        if let Some(index) = self.job.placement.index_here(pe) {
+        if let Some(index) = self.job.placement.local_index(pe) {
             signals::notify(&self.job.control.pe_block(index).signals);
         }
     }

@@ -14,29 +14,49 @@ fn extent(blocks: &Blocks, stride: isize) -> (isize, usize) {
     (reach.min(0), reach.unsigned_abs() + blocks.bytes)
 }
 
-/// Copies blocks between places whose blocks are so many bytes apart.
+/// Copies `count` blocks of `N` bytes; the blocks of each side are as many bytes apart as its second
+/// part says.
 ///
 /// # Safety
 /// All blocks are writable at `dest` and readable at `source`.
-unsafe fn copy_blocks(
-    blocks: &Blocks,
-    (mut dest, dest_stride): (*mut u8, isize),
-    (mut source, source_stride): (*const u8, isize),
+#[inline]
+unsafe fn copy_each<const N: usize>(
+    count: usize,
+    dest: (*mut u8, isize),
+    source: (*const u8, isize),
 ) {
-    for _ in 0..blocks.count {
-        // SAFETY: one block, which the caller promises to be valid on both sides.
-        unsafe {
-            match blocks.bytes {
-                1 => dest.copy_from(source, 1),
-                2 => dest.cast::<[u8; 2]>().copy_from(source.cast(), 1),
-                4 => dest.cast::<[u8; 4]>().copy_from(source.cast(), 1),
-                8 => dest.cast::<[u8; 8]>().copy_from(source.cast(), 1),
-                16 => dest.cast::<[u8; 16]>().copy_from(source.cast(), 1),
-                n => dest.copy_from(source, n),
-            }
-        }
+    let (mut dest, dest_stride) = dest;
+    let (mut source, source_stride) = source;
+    for _ in 0..count {
+        // SAFETY: one block, which the caller promises to be valid on both sides; blocks may overlap.
+        unsafe { dest.cast::<[u8; N]>().copy_from(source.cast(), 1) };
         dest = dest.wrapping_offset(dest_stride);
         source = source.wrapping_offset(source_stride);
+    }
+}
+
+/// Copies blocks between two sides, whose blocks are as many bytes apart as their second parts say.
+///
+/// # Safety
+/// All blocks are writable at `dest` and readable at `source`.
+unsafe fn copy_blocks(blocks: &Blocks, dest: (*mut u8, isize), source: (*const u8, isize)) {
+    let n = blocks.count;
+    // SAFETY: the caller promises that all blocks are valid on both sides.
+    unsafe {
+        match blocks.bytes {
+            // One element of the usual sizes: a load and a store, without a call.
+            1 => copy_each::<1>(n, dest, source),
+            2 => copy_each::<2>(n, dest, source),
+            4 => copy_each::<4>(n, dest, source),
+            8 => copy_each::<8>(n, dest, source),
+            16 => copy_each::<16>(n, dest, source),
+            bytes => {
+                for i in 0..n as isize {
+                    let to = dest.0.wrapping_offset(dest.1 * i);
+                    to.copy_from(source.0.wrapping_offset(source.1 * i), bytes);
+                }
+            }
+        }
     }
 }
 
@@ -252,6 +272,7 @@ impl Transport {
     }
 
     /// Where the first of `blocks` is on PE `call.pe`; all of them are symmetric.
+    #[inline]
     fn locate_blocks(
         &self,
         call: &Call<'_>,
