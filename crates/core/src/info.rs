@@ -40,8 +40,10 @@ pub fn describe() -> String {
     )
 }
 
-/// What `oshmem_info --fabric` prints: what there is to reach other nodes with. The error is one
-/// line for the user.
-pub fn fabric() -> Result<String, String> {
+/// What `oshmem_info --fabric` prints: the providers by which other nodes can be reached.
+///
+/// # Errors
+/// A variable cannot be read, or libfabric cannot be opened: one line for the user.
+pub fn fabric() -> Result<String, impl std::error::Error> {
     crate::transport::discovery::describe()
 }

@@ -79,7 +79,7 @@ pub(crate) fn initialise(name: &str, level: i32) {
         (internode, &**detector)
     });
     let internode = connected.map(|(internode, _)| internode);
-    let teams = Teams::new(job, internode, &selection).unwrap_or_else(|e| fatal(name, e));
+    let teams = Teams::new(job, internode, &selection);
     let check = settings.check;
     let memory = SymmetricMemory::new(space, check);
     set_debug(settings.debug);

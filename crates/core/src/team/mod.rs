@@ -193,12 +193,12 @@ pub struct Teams {
 
 impl Teams {
     /// The predefined teams. If the library is initialised again, it continues to count from the
-    /// epochs at which it left the slots of the world team. The error is one line for the user.
+    /// epochs at which it left the slots of the world team.
     pub fn new(
         job: &Attachment,
         internode: Option<&'static Internode>,
         selection: &Selection,
-    ) -> Result<Self, String> {
+    ) -> Self {
         let this = Self {
             table: Table::new(),
             generation: AtomicU32::new(0),
@@ -223,7 +223,7 @@ impl Teams {
             let team = new.build(job, selection, 0);
             this.table.insert_at(id, team);
         }
-        Ok(this)
+        this
     }
 
     /// The team that a C handle names; None for `SHMEM_TEAM_INVALID` and for handles of destroyed

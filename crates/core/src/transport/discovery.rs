@@ -4,15 +4,14 @@ use std::fmt::Write;
 
 use ferroshmem_fabric::discovery::{self, Provider};
 
-use super::internode::fabric_config;
+use super::internode::{ConnectError, fabric_config};
 use crate::config::FabricSettings;
 
-/// The providers, the best first, and which would be chosen and why. The error is one line for the
-/// user.
-pub(crate) fn describe() -> Result<String, String> {
-    let settings = FabricSettings::read().map_err(|e| e.to_string())?;
+/// The providers, the best first, and which would be chosen and why.
+pub(crate) fn describe() -> Result<String, ConnectError> {
+    let settings = FabricSettings::read()?;
     let config = fabric_config(&settings);
-    let providers = discovery::providers(&config).map_err(|e| e.to_string())?;
+    let providers = discovery::providers(&config)?;
     let mut text = String::from("Ways to PEs of other nodes, the best first\n");
     for provider in &providers {
         text += &line(provider);

@@ -153,6 +153,9 @@ pub enum ConnectError {
     /// A PE's library is of another version.
     #[error("PE {0} runs another version of FerroSHMEM")]
     OtherVersion(usize),
+    /// A setting of the fabric.
+    #[error(transparent)]
+    Settings(#[from] crate::config::ConfigError),
     /// The fabric.
     #[error(transparent)]
     Fabric(#[from] ferroshmem_fabric::Error),
