@@ -36,7 +36,7 @@ impl Setup {
             memory: 512,
             cache,
             agent: env::current_exe()?,
-            timeout: Duration::from_secs(120),
+            timeout: Duration::from_secs(300),
         })
     }
 

@@ -70,7 +70,7 @@ pub(super) fn run(plan: Plan) -> Result<Vec<Ended>> {
     let mut progress = Progress::new();
     let (sender, reports) = channel();
     loop {
-        skip_hopeless(&mut waiting, &mut ended);
+        skip_blocked(&mut waiting, &mut ended);
         while let Some(next) = next_ready(&waiting, &running, &ended, plan.capacity) {
             let step = waiting.remove(next);
             running.push(Running {
@@ -119,7 +119,7 @@ pub(super) fn run(plan: Plan) -> Result<Vec<Ended>> {
 }
 
 /// Ends steps that have nothing to do, and those whose needs have not passed.
-fn skip_hopeless(waiting: &mut Vec<Step>, ended: &mut Vec<Ended>) {
+fn skip_blocked(waiting: &mut Vec<Step>, ended: &mut Vec<Ended>) {
     let mut index = 0;
     while index < waiting.len() {
         let step = &waiting[index];
