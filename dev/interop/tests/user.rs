@@ -87,7 +87,10 @@ fn copy(name: &str) -> Result<PathBuf> {
         fs::copy(from.join(file), place)?;
     }
     let manifest = fs::read_to_string(from.join("Cargo.toml"))?;
-    let manifest = manifest.replace("../../..", &root.display().to_string());
+    let manifest = manifest
+        .replace("../../..", &root.display().to_string())
+        // Without a version of its own, a copy would take the other's test program for its own.
+        .replace("\"0.1.0\"", &format!("\"0.1.0+{name}\""));
     fs::write(to.join("Cargo.toml"), manifest)?;
     fs::copy(root.join("Cargo.lock"), to.join("Cargo.lock"))?;
     Ok(to)
