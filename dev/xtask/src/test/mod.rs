@@ -117,8 +117,9 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     let cores = available_parallelism().map_or(2, usize::from);
     let mut ended = scheduler::run(Plan {
         steps,
-        // Test programs wait now and then, and builds end with few threads.
-        capacity: 2 * cores,
+        // One more than there are cores, as test programs wait now and then. With many more, jobs of 16
+        // PEs take so long that watchdogs end them.
+        capacity: cores + 1,
         folder: workspace::target()?.join("test-output"),
         wanted: &wanted,
         prefix,
