@@ -61,11 +61,11 @@ const fn sharing(hint: Hint) -> Hint {
 /// count as one thread however many trials they run at the same time.
 const HINTS: &[Hint] = &[
     emulating("conformance/machines"),
-    hint("conformance/nodes", 4, 1),
+    hint("conformance/nodes", 2, 1),
     emulating("cluster/machines"),
     hint("conformance/programs", 2, 2),
     hint("conformance/linkage", 2, 2),
-    hint("ferroshmem/pes", 4, 2),
+    hint("ferroshmem/pes", 2, 2),
     hint("conformance/algorithms", 2, 2),
     hint("conformance/sp", 2, 2),
     sharing(hint("conformance/faults", 4, 1)),
