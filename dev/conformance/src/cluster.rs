@@ -19,7 +19,7 @@ const GONE_WITHIN: Duration = Duration::from_secs(5);
 const SHOWN: usize = 100;
 
 /// The watchdog's limit: hosts that share few cores wait for each other.
-const WATCHDOG: Duration = Duration::from_secs(180);
+const WATCHDOG: Duration = Duration::from_secs(300);
 
 /// Placements in tests: several PEs on a host, in both distributions, and one host with fewer; one PE on each.
 pub const PLACEMENTS: [Placement; 6] = [

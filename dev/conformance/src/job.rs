@@ -66,7 +66,7 @@ impl Job {
             command: vec![program.display().to_string()],
             options: Vec::new(),
             env: Vec::new(),
-            watchdog: Duration::from_secs(180),
+            watchdog: Duration::from_secs(300),
         }
     }
 

@@ -61,11 +61,12 @@ const fn sharing(hint: Hint) -> Hint {
 /// count as one thread however many trials they run at the same time.
 const HINTS: &[Hint] = &[
     emulating("conformance/machines"),
-    hint("conformance/nodes", 2, 1),
+    hint("conformance/nodes", 2, 2),
     emulating("cluster/machines"),
     hint("conformance/programs", 2, 2),
     hint("conformance/linkage", 2, 2),
-    hint("ferroshmem/pes", 2, 2),
+    // By itself: making all teams of a job of 16 PEs takes most of the watchdog's time beside others.
+    hint("ferroshmem/pes", 2, 3),
     hint("conformance/algorithms", 2, 2),
     hint("conformance/sp", 2, 2),
     sharing(hint("conformance/faults", 4, 1)),
