@@ -53,6 +53,8 @@ void shmemi_require_native(void);
 #define SHMEMI_CALL(name)               \
     __typeof__(name) *call = name;      \
     __asm__("" : "+r"(call))
+/* Any function of the library. */
+typedef void shmemi_function(void);
 #define SHMEMI_BARRIER() __asm__ __volatile__("" : : : "memory")
 #define SHMEMI_LIKELY(x) (__builtin_expect(!!(x), 1) != 0)
 
@@ -101,24 +103,35 @@ SHMEMI_INLINE int shmemi_is_world(shmem_ctx_t ctx) {
  * that an operation which called the library has not changed them. */
 #if defined(SHMEM_NATIVE_ONLY)
 #define SHMEMI_BEFORE(scalar, pe) (void)0
+#define SHMEMI_BEFORE_COPY(pe) (void)0
 #define SHMEMI_CALLED(pe) (void)0
 #define SHMEMI_AFTER(scalar, pe) (void)0
 #elif defined(__clang__)
-#define SHMEMI_BEFORE(scalar, pe)                                                            \
-    struct shmemi_word *const shmemi_tag = shmemi_native.tag[(unsigned)pe % SHMEMI_PES],     \
-                       *const shmemi_where = shmemi_native.offset[(unsigned)pe % SHMEMI_PES]
-#define SHMEMI_CALLED(pe)                                                                    \
-    __builtin_assume(shmemi_tag == shmemi_native.tag[(unsigned)pe % SHMEMI_PES]);            \
-    __builtin_assume(shmemi_where == shmemi_native.offset[(unsigned)pe % SHMEMI_PES])
+struct shmemi_words {
+    struct shmemi_word *tag, *offset;
+};
+SHMEMI_INLINE struct shmemi_words shmemi_words_of(int pe) {
+    struct shmemi_words words;
+    words.tag = shmemi_native.tag[(unsigned)pe % SHMEMI_PES];
+    words.offset = shmemi_native.offset[(unsigned)pe % SHMEMI_PES];
+    return words;
+}
+SHMEMI_INLINE void shmemi_same_words(struct shmemi_words words, int pe) {
+    __builtin_assume(words.tag == shmemi_native.tag[(unsigned)pe % SHMEMI_PES]);
+    __builtin_assume(words.offset == shmemi_native.offset[(unsigned)pe % SHMEMI_PES]);
+}
+#define SHMEMI_BEFORE_COPY(pe) const struct shmemi_words words = shmemi_words_of(pe)
+#define SHMEMI_BEFORE(scalar, pe) SHMEMI_BEFORE_COPY(pe)
+#define SHMEMI_CALLED(pe) shmemi_same_words(words, pe)
 #define SHMEMI_AFTER(scalar, pe) (void)0
 #else
-#define SHMEMI_BEFORE(scalar, pe) SHMEMI_AFTER(scalar, pe)
+SHMEMI_INLINE void shmemi_use_tag(int scalar, int pe) {
+    if (scalar) __asm__ __volatile__("" : : "r"(shmemi_native.tag[(unsigned)pe % SHMEMI_PES]));
+}
+#define SHMEMI_BEFORE(scalar, pe) shmemi_use_tag(scalar, pe)
+#define SHMEMI_BEFORE_COPY(pe) (void)0
 #define SHMEMI_CALLED(pe) (void)0
-#define SHMEMI_AFTER(scalar, pe)                                                             \
-    do {                                                                                     \
-        if (scalar)                                                                          \
-            __asm__ __volatile__("" : : "r"(shmemi_native.tag[(unsigned)pe % SHMEMI_PES]));  \
-    } while (0)
+#define SHMEMI_AFTER(scalar, pe) shmemi_use_tag(scalar, pe)
 #endif
 
 /* Address on PE pe of the object that is at p on this PE. Each compiler has its form in which
@@ -252,7 +265,16 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes) {
         SHMEMI_AFTER(scalar, pe);                                         \
     }
 #define SHMEMI_DEFINE(name, ret, params, args, test, fast) \
-    SHMEMI_DEFINE_SCALAR(name, ret, params, args, test, 0, fast)
+    SHMEMI_INLINE ret name params {                        \
+        SHMEMI_BEFORE_COPY(pe);                            \
+        if (test shmemi_is_native(pe)) {                   \
+            fast;                                          \
+        } else {                                           \
+            SHMEMI_CALL(name);                             \
+            call args;                                     \
+            SHMEMI_CALLED(pe);                             \
+        }                                                  \
+    }
 
 /* The same for a function that returns a value: `fast` returns it. */
 #define SHMEMI_DEFINE_VALUE(name, ret, params, args, test, fast) \
@@ -282,26 +304,40 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes) {
 /* put and get of elements of a type; one element is an access of that type */
 
 #define SHMEMI_PUT_(name, type, P, A, T)                                                \
-    SHMEMI_DEFINE_SCALAR(name, void,                                                    \
-                         (P type *dest, const type *source, size_t nelems, int pe),     \
-                         (A dest, source, nelems, pe), T,                               \
-                         __builtin_constant_p(nelems) && nelems == 1,                   \
-                         if (__builtin_constant_p(nelems) && nelems == 1)               \
-                             SHMEMI_STORE(type, shmemi_at(dest, pe), *source);          \
-                         else                                                           \
-                             shmemi_store(shmemi_at(dest, pe), source, nelems * sizeof(type), pe))
+    SHMEMI_INLINE void name(P type *dest, const type *source, size_t nelems, int pe) {  \
+        const int one = __builtin_constant_p(nelems) && nelems == 1;                    \
+        SHMEMI_BEFORE(one, pe);                                                         \
+        if (T shmemi_is_native(pe)) {                                                   \
+            if (one)                                                                    \
+                SHMEMI_STORE(type, shmemi_at(dest, pe), *source);                       \
+            else                                                                        \
+                shmemi_store(shmemi_at(dest, pe), source, nelems * sizeof(type), pe);   \
+        } else {                                                                        \
+            SHMEMI_CALL(name);                                                          \
+            call(A dest, source, nelems, pe);                                           \
+            SHMEMI_CALLED(pe);                                                          \
+        }                                                                               \
+        SHMEMI_AFTER(one, pe);                                                          \
+    }
 #define SHMEMI_PUT(name, type) SHMEMI_PUT_(name, type, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
 #define SHMEMI_CTX_PUT(name, type) SHMEMI_PUT_(name, type, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
 
 #define SHMEMI_GET_(name, type, P, A, T)                                                \
-    SHMEMI_DEFINE_SCALAR(name, void,                                                    \
-                         (P type *dest, const type *source, size_t nelems, int pe),     \
-                         (A dest, source, nelems, pe), T,                               \
-                         __builtin_constant_p(nelems) && nelems == 1,                   \
-                         if (__builtin_constant_p(nelems) && nelems == 1)               \
-                             SHMEMI_FETCH(type, dest, shmemi_at(source, pe));           \
-                         else                                                           \
-                             shmemi_load(dest, shmemi_at(source, pe), nelems * sizeof(type)))
+    SHMEMI_INLINE void name(P type *dest, const type *source, size_t nelems, int pe) {  \
+        const int one = __builtin_constant_p(nelems) && nelems == 1;                    \
+        SHMEMI_BEFORE(one, pe);                                                         \
+        if (T shmemi_is_native(pe)) {                                                   \
+            if (one)                                                                    \
+                SHMEMI_FETCH(type, dest, shmemi_at(source, pe));                        \
+            else                                                                        \
+                shmemi_load(dest, shmemi_at(source, pe), nelems * sizeof(type));        \
+        } else {                                                                        \
+            SHMEMI_CALL(name);                                                          \
+            call(A dest, source, nelems, pe);                                           \
+            SHMEMI_CALLED(pe);                                                          \
+        }                                                                               \
+        SHMEMI_AFTER(one, pe);                                                          \
+    }
 #define SHMEMI_GET(name, type) SHMEMI_GET_(name, type, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
 #define SHMEMI_CTX_GET(name, type) SHMEMI_GET_(name, type, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
 
@@ -385,40 +421,53 @@ SHMEMI_INLINE void shmemi_blocks(void *dest, const void *source, ptrdiff_t dst, 
 #define SHMEMI_CTX_IGET_SIZE(name, size) \
     SHMEMI_IGET_(name, void, shmemi_any##size, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
 
-#define SHMEMI_IBPUT_(name, type, size, P, A, T)                                               \
-    SHMEMI_DEFINE(name, void,                                                                  \
-                  (P type *dest, const type *source, ptrdiff_t dst, ptrdiff_t sst,             \
-                   size_t bsize, size_t nblocks, int pe),                                      \
-                  (A dest, source, dst, sst, bsize, nblocks, pe), T,                           \
-                  shmemi_blocks(shmemi_at(dest, pe), source, dst * (ptrdiff_t)(size),          \
-                                sst * (ptrdiff_t)(size), bsize * (size), nblocks);             \
-                  SHMEMI_BARRIER())
-#define SHMEMI_IBPUT(name, type) \
-    SHMEMI_IBPUT_(name, type, sizeof(type), SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
-#define SHMEMI_CTX_IBPUT(name, type) \
-    SHMEMI_IBPUT_(name, type, sizeof(type), SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
-#define SHMEMI_IBPUT_SIZE(name, size) \
-    SHMEMI_IBPUT_(name, void, size, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
-#define SHMEMI_CTX_IBPUT_SIZE(name, size) \
-    SHMEMI_IBPUT_(name, void, size, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
+/* The operations on blocks for any type of `size` bytes, with the function of the library to call
+ * for a PE that is not on this node. */
+#define SHMEMI_DEFINE_BLOCKS(name, before, to, from, P, A, T)                                       \
+    SHMEMI_INLINE void name(P void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,         \
+                            size_t bsize, size_t nblocks, int pe, size_t size,                      \
+                            shmemi_function *function) {                                            \
+        SHMEMI_BEFORE_COPY(pe);                                                                     \
+        if (T shmemi_is_native(pe)) {                                                               \
+            before;                                                                                 \
+            shmemi_blocks(to, from, dst * (ptrdiff_t)size, sst * (ptrdiff_t)size, bsize * size,     \
+                          nblocks);                                                                 \
+            SHMEMI_BARRIER();                                                                       \
+        } else {                                                                                    \
+            typedef void routine(P void *, const void *, ptrdiff_t, ptrdiff_t, size_t, size_t, int); \
+            routine *call = (routine *)function;                                                    \
+            __asm__("" : "+r"(call));                                                               \
+            call(A dest, source, dst, sst, bsize, nblocks, pe);                                     \
+            SHMEMI_CALLED(pe);                                                                      \
+        }                                                                                           \
+    }
+#define SHMEMI_DEFINE_BOTH(name, before, to, from)                                                  \
+    SHMEMI_DEFINE_BLOCKS(shmemi_##name, before, to, from,                                           \
+                         SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)                            \
+    SHMEMI_DEFINE_BLOCKS(shmemi_ctx_##name, before, to, from,                                       \
+                         SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
 
-#define SHMEMI_IBGET_(name, type, size, P, A, T)                                               \
-    SHMEMI_DEFINE(name, void,                                                                  \
-                  (P type *dest, const type *source, ptrdiff_t dst, ptrdiff_t sst,             \
-                   size_t bsize, size_t nblocks, int pe),                                      \
-                  (A dest, source, dst, sst, bsize, nblocks, pe), T,                           \
-                  SHMEMI_BARRIER();                                                            \
-                  shmemi_blocks(dest, shmemi_at(source, pe), dst * (ptrdiff_t)(size),          \
-                                sst * (ptrdiff_t)(size), bsize * (size), nblocks);             \
-                  SHMEMI_BARRIER())
-#define SHMEMI_IBGET(name, type) \
-    SHMEMI_IBGET_(name, type, sizeof(type), SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
+SHMEMI_DEFINE_BOTH(ibput, (void)0, shmemi_at(dest, pe), source)
+SHMEMI_DEFINE_BOTH(ibget, SHMEMI_BARRIER(), dest, shmemi_at(source, pe))
+
+#define SHMEMI_BLOCKS(name, type, size, P, A, operation)                                            \
+    SHMEMI_INLINE void name(P type *dest, const type *source, ptrdiff_t dst, ptrdiff_t sst,         \
+                            size_t bsize, size_t nblocks, int pe) {                                 \
+        operation(A dest, source, dst, sst, bsize, nblocks, pe, size, (shmemi_function *)name);     \
+    }
+
+#define SHMEMI_IBPUT(name, type) SHMEMI_BLOCKS(name, type, sizeof(type), SHMEMI_NO_PARAM, SHMEMI_NO_ARG, shmemi_ibput)
+#define SHMEMI_CTX_IBPUT(name, type) \
+    SHMEMI_BLOCKS(name, type, sizeof(type), SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, shmemi_ctx_ibput)
+#define SHMEMI_IBPUT_SIZE(name, size) SHMEMI_BLOCKS(name, void, size, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, shmemi_ibput)
+#define SHMEMI_CTX_IBPUT_SIZE(name, size) \
+    SHMEMI_BLOCKS(name, void, size, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, shmemi_ctx_ibput)
+#define SHMEMI_IBGET(name, type) SHMEMI_BLOCKS(name, type, sizeof(type), SHMEMI_NO_PARAM, SHMEMI_NO_ARG, shmemi_ibget)
 #define SHMEMI_CTX_IBGET(name, type) \
-    SHMEMI_IBGET_(name, type, sizeof(type), SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
-#define SHMEMI_IBGET_SIZE(name, size) \
-    SHMEMI_IBGET_(name, void, size, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
+    SHMEMI_BLOCKS(name, type, sizeof(type), SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, shmemi_ctx_ibget)
+#define SHMEMI_IBGET_SIZE(name, size) SHMEMI_BLOCKS(name, void, size, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, shmemi_ibget)
 #define SHMEMI_CTX_IBGET_SIZE(name, size) \
-    SHMEMI_IBGET_(name, void, size, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
+    SHMEMI_BLOCKS(name, void, size, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, shmemi_ctx_ibget)
 
 #include "native_atomic.h"
 

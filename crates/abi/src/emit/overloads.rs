@@ -12,7 +12,7 @@ use crate::types::Group;
 /// `include/shmem/overloads.h`.
 pub fn overloads(chapters: &[Chapter]) -> String {
     let mut out = format!(
-        "{C_NOTE}/* C++ overloads, which correspond to the type-generic routines of C11. */\n#ifndef SHMEM_OVERLOADS_H\n#define SHMEM_OVERLOADS_H\n\n#include <complex>\n\n#if defined(__GNUC__) && defined(__OPTIMIZE__)\n#define SHMEMI_OVERLOAD inline __attribute__((__always_inline__, __artificial__))\n#else\n#define SHMEMI_OVERLOAD inline\n#endif\n\nextern \"C++\" {{\n"
+        "{C_NOTE}/* C++ overloads, which correspond to the type-generic routines of C11. */\n#ifndef SHMEM_OVERLOADS_H\n#define SHMEM_OVERLOADS_H\n\n#if defined(__GNUC__) && defined(__OPTIMIZE__)\n#define SHMEMI_OVERLOAD inline __attribute__((__always_inline__, __artificial__))\n#else\n#define SHMEMI_OVERLOAD inline\n#endif\n\nextern \"C++\" {{\n"
     );
     let generics = generics(chapters);
     let mut sets: BTreeMap<String, Vec<&Generic<'_>>> = BTreeMap::new();
@@ -78,7 +78,7 @@ fn forward(
 
 /// `std::complex` in place of C's complex types, for the functions and for the overloads.
 fn complex(out: &mut String, chapters: &[Chapter], generics: &[Generic<'_>]) {
-    out.push_str("\n/* std::complex has the layout of C's complex types. */\n");
+    out.push_str(COMPLEX);
     let arith: Vec<&Generic<'_>> = generics
         .iter()
         .filter(|g| g.shape().group == Group::ReduceArith)
@@ -91,9 +91,9 @@ fn complex(out: &mut String, chapters: &[Chapter], generics: &[Generic<'_>]) {
         for symbol in complex {
             let (name, c) = (symbol.name(), symbol.ty.c);
             let cpp = if c.starts_with("float") {
-                "std::complex<float>"
+                "shmemi_std<float>"
             } else {
-                "std::complex<double>"
+                "shmemi_std<double>"
             };
             let plain = c
                 .replace("float _Complex", "shmemi_complexf")
@@ -110,30 +110,38 @@ fn complex(out: &mut String, chapters: &[Chapter], generics: &[Generic<'_>]) {
                 args.join(", ")
             };
             let args = cast(&symbol.params());
-            writeln!(
-                out,
-                "{}",
-                forward(&synopsis, &symbol, |_| format!("{name}({args})"))
-            )
-            .unwrap();
+            let ret = symbol.family.ret;
+            let template = |synopsis: &str, call: &str| {
+                let rest = synopsis
+                    .strip_prefix(ret)
+                    .expect("a synopsis begins with its type");
+                let synopsis = format!("SHMEMI_IF_COMPLEX({cpp}, {ret}){rest}");
+                let inner = forward(&synopsis, &symbol, |_| call.to_owned());
+                format!("template <template <class> class shmemi_std> {inner}")
+            };
+            writeln!(out, "{}", template(&synopsis, &format!("{name}({args})"))).unwrap();
             if let Some(generic) = arith.iter().find(|g| Some(g.name) == family.generic) {
-                for cpp in [cpp, plain.as_str()] {
-                    let synopsis = declaration(
-                        symbol.family.ret,
-                        generic.name,
-                        &symbol.family.params.replace("TYPE", cpp),
-                    );
-                    writeln!(
-                        out,
-                        "{}",
-                        forward(&synopsis, &symbol, |args| format!("{name}({args})"))
-                    )
-                    .unwrap();
-                }
+                let synopsis = |ty: &str| {
+                    declaration(ret, generic.name, &symbol.family.params.replace("TYPE", ty))
+                };
+                let call = format!("{name}({args})");
+                writeln!(out, "{}", template(&synopsis(cpp), &call)).unwrap();
+                let plain = synopsis(&plain);
+                let plain = forward(&plain, &symbol, |args| format!("{name}({args})"));
+                writeln!(out, "{plain}").unwrap();
             }
         }
     }
 }
+
+/// A template matches `std::complex` without its declaration.
+const COMPLEX: &str = r"
+/* std::complex has the layout of C's complex types. A program that has such numbers includes
+   <complex> itself, which takes twice as long to compile as all of this header. */
+template <class C, class T, class R, bool = sizeof(C) == 2 * sizeof(T)> struct shmemi_if_complex {};
+template <class C, class T, class R> struct shmemi_if_complex<C, T, R, true> { typedef R type; };
+#define SHMEMI_IF_COMPLEX(C, R) typename shmemi_if_complex<C, typename C::value_type, R>::type
+";
 
 const BY_COUNT: &str = r"
 SHMEMI_OVERLOAD int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }
