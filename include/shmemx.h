@@ -2,98 +2,103 @@
  *
  * Extensions of OpenSHMEM go here; FerroSHMEM has none yet but environment variables, which
  * it reads at start-up. Names in parentheses are read where the first is unset.
+ * Scope job: the value that PE 0 is given holds for all PEs; a PE that is given another one ends
+ * the job.
+ * Scope node: oshrun reads it for the PEs of its node.
+ * Scope PE: each PE follows the value that it is given itself.
  *
  * SHMEM_VERSION (or SMA_VERSION)
  *     PE 0 prints the library version at start-up.
- *     value: any value; default: unset.
+ *     value: any value; default: unset; scope: PE.
  *
  * SHMEM_INFO (or SMA_INFO)
  *     PE 0 prints what oshmem_info prints: version, environment variables, build and machine.
- *     value: any value; default: unset.
+ *     value: any value; default: unset; scope: PE.
  *
  * SHMEM_SYMMETRIC_SIZE (or SMA_SYMMETRIC_SIZE)
  *     Size of each PE's symmetric heap. Memory is used only once it is touched.
- *     value: number of bytes, or with k, m, g or t; default: the node's memory.
+ *     value: number of bytes, or with k, m, g or t; default: the node's memory; scope: job.
  *
  * SHMEM_DEBUG (or SMA_DEBUG)
  *     Prints debugging messages: memory layout, fast path, failed allocations.
- *     value: any value; default: unset.
+ *     value: any value; default: unset; scope: PE.
  *
  * SHMEM_CHECK
  *     Checks every argument of every call, and that the PEs agree on collective calls; turns the
  *     fast path off.
- *     value: 0 or 1; default: 0.
+ *     value: 0 or 1; default: 0; scope: job.
  *
  * SHMEM_FAST_PATH
  *     0 sends every call through the library, as profiling tools need it (a tool that interposes
  *     is noticed by itself).
- *     value: 0 or 1; default: 1.
+ *     value: 0 or 1; default: 1; scope: PE.
  *
  * SHMEM_SPIN
  *     How often a waiting PE polls before it yields its core.
- *     value: number of polls; default: 2000, or 20 where PEs outnumber cores.
+ *     value: number of polls; default: 2000, or 20 where PEs outnumber cores; scope: PE.
  *
  * SHMEM_REPRODUCIBLE
  *     Sums of floating-point numbers get the same bits by any algorithm and on any number of
  *     PEs, and take longer.
- *     value: 0 or 1; default: 0.
+ *     value: 0 or 1; default: 0; scope: job.
  *
  * SHMEM_BARRIER_ALGORITHM
  *     Algorithm of barriers and syncs, also of those inside other collectives.
- *     value: auto, central, dissemination or tree; default: auto.
+ *     value: auto, central, dissemination or tree; default: auto; scope: job.
  *
  * SHMEM_REDUCE_ALGORITHM
  *     Algorithm of reductions.
  *     value: auto, eager, flat, rd, bruck, rsag or slices; with :ptr or :putget after flat, rd,
- *     bruck or rsag; default: auto.
+ *     bruck or rsag; default: auto; scope: job.
  *
  * SHMEM_BROADCAST_ALGORITHM
  *     Algorithm of broadcasts.
- *     value: auto, eager, pull, push, tree or slices; default: auto.
+ *     value: auto, eager, pull, push, tree or slices; default: auto; scope: job.
  *
  * SHMEM_COLLECT_ALGORITHM
  *     Algorithm of collects.
- *     value: auto, eager, pull or push; default: auto.
+ *     value: auto, eager, pull or push; default: auto; scope: job.
  *
  * SHMEM_FCOLLECT_ALGORITHM
  *     Algorithm of fcollects.
- *     value: auto, eager, pull or push; default: auto.
+ *     value: auto, eager, pull or push; default: auto; scope: job.
  *
  * SHMEM_ALLTOALL_ALGORITHM
  *     Algorithm of alltoalls of blocks.
- *     value: auto, eager, pull or push; default: auto.
+ *     value: auto, eager, pull or push; default: auto; scope: job.
  *
  * SHMEM_ALLTOALLS_ALGORITHM
  *     Algorithm of alltoalls of strided elements.
- *     value: auto, pull or push; default: auto.
+ *     value: auto, pull or push; default: auto; scope: job.
  *
  * SHMEM_SCAN_ALGORITHM
  *     Algorithm of prefix sums.
- *     value: auto, eager, pull or slices; default: auto.
+ *     value: auto, eager, pull or slices; default: auto; scope: job.
  *
  * SHMEM_TUNING_FILE
  *     File that oshtune writes and oshrun reads: which algorithm pays on this machine.
  *     value: path; empty for none; default: $XDG_CONFIG_HOME/ferroshmem/tuning.toml, or the same
- *     below ~/.config.
+ *     below ~/.config; scope: node.
  *
  * SHMEM_FABRIC
  *     How PEs of different nodes reach each other.
- *     value: name of a provider, as oshmem_info --fabric lists them, or auto; default: auto.
+ *     value: name of a provider, as oshmem_info --fabric lists them, or auto; default: auto;
+ *     scope: job.
  *
  * SHMEM_FABRIC_INTERFACE
  *     Network interface through which PEs of other nodes are reached; this PE listens there
  *     alone.
  *     value: name or address of a network interface; default: the first that is up and not
- *     loopback.
+ *     loopback; scope: PE.
  *
  * SHMEM_FABRIC_TIMEOUT
  *     Within this time of a PE's or a node's end, or of a cut of the network, the job ends with
  *     a line that says so.
- *     value: seconds; 0: never; default: 10.
+ *     value: seconds; 0: never; default: 10; scope: job.
  *
  * SHMEM_LIBFABRIC
  *     The libfabric to use between nodes.
- *     value: path; default: libfabric.so.1, where the system's loader finds it.
+ *     value: path; default: libfabric.so.1, where the system's loader finds it; scope: PE.
  */
 #ifndef SHMEMX_H
 #define SHMEMX_H

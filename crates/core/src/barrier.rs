@@ -122,7 +122,12 @@ pub fn dissemination(
 const FAN_IN: usize = 4;
 /// The flag of the [`tree`] barrier by which a parent releases a child; flags 0 to `FAN_IN` - 1
 /// are the children's.
-const RELEASE: usize = FAN_IN;
+pub const RELEASE: usize = FAN_IN;
+
+/// The child of member `me` in the [`tree`] barrier that posts its flag `k`.
+pub fn child(me: usize, k: usize) -> usize {
+    FAN_IN * me + k + 1
+}
 
 /// The tree barrier: arrivals go up a tree of 4 children each, the release goes down. Each
 /// member posts and waits as often as it has neighbours in the tree, so all members together
@@ -136,7 +141,7 @@ const RELEASE: usize = FAN_IN;
 pub fn tree(me: usize, size: usize, post: impl Fn(usize, usize), mut wait: impl FnMut(usize)) {
     let children = || {
         (0..FAN_IN)
-            .map(|c| (c, FAN_IN * me + c + 1))
+            .map(|c| (c, child(me, c)))
             .take_while(|(_, m)| *m < size)
     };
     for (c, _) in children() {

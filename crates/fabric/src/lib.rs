@@ -33,6 +33,9 @@ mod tagged;
 /// The library that is opened where no other is named: as the system's loader finds it.
 pub const LIBFABRIC: &str = "libfabric.so.1";
 
+/// A digest of this crate's sources: PEs that talk to each other have the same.
+pub const SOURCES: &str = env!("FERROSHMEM_SOURCES");
+
 pub use completion::Context;
 pub use config::Config;
 pub use error::Error;

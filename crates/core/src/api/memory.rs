@@ -6,9 +6,146 @@ use std::ptr;
 
 use crate::constants::MALLOC_HINTS;
 use crate::failure::fatal::{debug, fatal};
-use crate::group::Group;
+use crate::group::{CallDiffers, CallSummary, Group};
 use crate::memory::heap::BLOCK_ALIGN;
 use crate::runtime::{self, Runtime};
+
+/// A kind of call that all PEs make alike, by its number in [`CallSummary::routine`].
+#[derive(Debug, Clone, Copy)]
+#[repr(u32)]
+enum Kind {
+    Malloc = 1,
+    MallocWithHints,
+    Calloc,
+    Align,
+    Free,
+    Realloc,
+}
+
+impl Kind {
+    const ALL: [Self; 6] = [
+        Self::Malloc,
+        Self::MallocWithHints,
+        Self::Calloc,
+        Self::Align,
+        Self::Free,
+        Self::Realloc,
+    ];
+
+    /// The routine of the standard.
+    fn routine(self) -> &'static str {
+        match self {
+            Self::Malloc => "shmem_malloc",
+            Self::MallocWithHints => "shmem_malloc_with_hints",
+            Self::Calloc => "shmem_calloc",
+            Self::Align => "shmem_align",
+            Self::Free => "shmem_free",
+            Self::Realloc => "shmem_realloc",
+        }
+    }
+
+    /// The names of the arguments.
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Malloc => &["size"],
+            Self::MallocWithHints => &["size", "hints"],
+            Self::Calloc => &["count", "size"],
+            Self::Align => &["alignment", "size"],
+            Self::Free => &["ptr"],
+            Self::Realloc => &["ptr", "size"],
+        }
+    }
+
+    /// The kind of this number.
+    fn numbered(number: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| *kind as u32 == number)
+    }
+}
+
+/// One call as this PE makes it.
+#[derive(Debug, Clone, Copy)]
+struct HeapCall {
+    name: &'static str,
+    kind: Kind,
+    /// As [`Kind::arguments`] names them; 0 where it names fewer.
+    arguments: [u64; 2],
+}
+
+impl HeapCall {
+    fn named(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let names = self.kind.arguments().iter().copied();
+        names.zip(self.arguments)
+    }
+
+    /// With `SHMEM_CHECK=1`: all PEs make this call.
+    fn check(&self, group: &Group<'_>, rt: &Runtime) {
+        if rt.node.settings.check {
+            let arguments: Vec<_> = self.named().collect();
+            group.check_agreement(&rt.node, &arguments);
+        }
+    }
+
+    /// Synchronises all PEs. One that makes another call ends the job, since from then on each would have
+    /// its blocks at addresses of its own: the offset of the call's `block` is compared, too.
+    #[inline]
+    fn synchronise(&self, group: &Group<'_>, block: u64) {
+        let [a, b] = self.arguments;
+        let mine = CallSummary {
+            routine: self.kind as u32,
+            arguments: [a, b, block],
+        };
+        if let Err(differs) = group.sync_comparing(&mine) {
+            self.differs(&differs, block);
+        }
+    }
+
+    #[cold]
+    fn differs(&self, CallDiffers { pe, said }: &CallDiffers, block: u64) -> ! {
+        const REMEDY: &str = "all PEs must make the same allocation calls in the same order";
+        let other = said.and_then(|said| Some((Kind::numbered(said.routine)?, said.arguments)));
+        let Some((kind, theirs)) = other else {
+            fatal(
+                self.name,
+                format_args!("PE {pe} calls another routine at this point: {REMEDY}"),
+            );
+        };
+        let show = |name: &str, value: u64| match name {
+            "ptr" => format!("ptr = {value:#x}"),
+            _ => format!("{name} = {}", value as i64),
+        };
+        let list = |kind: Kind, values: &[u64]| {
+            let shown = kind.arguments().iter().zip(values);
+            let shown: Vec<String> = shown.map(|(name, value)| show(name, *value)).collect();
+            shown.join(", ")
+        };
+        let (mine, other) = (list(self.kind, &self.arguments), list(kind, &theirs));
+        if kind as u32 != self.kind as u32 {
+            let routine = kind.routine();
+            fatal(
+                self.name,
+                format_args!(
+                    "called with {mine}, but PE {pe} calls {routine} with {other}: {REMEDY}"
+                ),
+            );
+        }
+        if mine != other {
+            fatal(
+                self.name,
+                format_args!("{mine} here, but {other} on PE {pe}: {REMEDY}"),
+            );
+        }
+        fatal(
+            self.name,
+            format_args!(
+                "the block with {mine} is at byte {block} of the heap here, but at {} on PE {pe}, so earlier calls differed: {REMEDY}",
+                theirs[2]
+            ),
+        )
+    }
+}
+
+/// As the offset of a block: there is none.
+const NO_BLOCK: u64 = u64::MAX;
 
 fn world<'a>(rt: &'a Runtime, name: &'static str) -> Group<'a> {
     Group::of_team(&rt.node, name, rt.teams.world())
@@ -71,39 +208,40 @@ fn block(rt: &Runtime, name: &str, at: *mut c_void) -> (u64, u64) {
     }
 }
 
-fn allocate(
-    name: &'static str,
-    size: usize,
-    align: usize,
-    arguments: &[(&str, u64)],
-    zero: bool,
-) -> *mut c_void {
-    let rt = runtime::get(name);
+fn allocate(call: HeapCall, size: usize, align: usize, zero: bool) -> *mut c_void {
+    let rt = runtime::get(call.name);
     // Zero bytes: no action, no barrier (standard, shmem_malloc).
     if size == 0 {
         return ptr::null_mut();
     }
-    let group = world(rt, name);
-    group.check_agreement(&rt.node, arguments);
-    let at = take(rt, name, size, align);
+    let group = world(rt, call.name);
+    call.check(&group, rt);
+    let at = take(rt, call.name, size, align);
     if zero && !at.is_null() {
         // SAFETY: a block of `size` bytes that this PE was just given.
         unsafe { ptr::write_bytes(at.cast::<u8>(), 0, size) };
     }
     rt.node.transport.quiet_default();
-    group.sync();
+    call.synchronise(&group, offset_of(rt, at));
     at
+}
+
+/// The offset in the heap of a block that [`take`] has returned.
+fn offset_of(rt: &Runtime, block: *mut c_void) -> u64 {
+    if block.is_null() {
+        return NO_BLOCK;
+    }
+    (block.addr() - rt.node.transport.memory.space.heap_base()) as u64
 }
 
 /// Allocates `size` bytes; null if there is no room.
 pub fn malloc(name: &'static str, size: usize) -> *mut c_void {
-    allocate(
+    let call = HeapCall {
         name,
-        size,
-        BLOCK_ALIGN as usize,
-        &[("size", size as u64)],
-        false,
-    )
+        kind: Kind::Malloc,
+        arguments: [size as u64, 0],
+    };
+    allocate(call, size, BLOCK_ALIGN as usize, false)
 }
 
 /// Free bytes of the symmetric heap, and all of its bytes.
@@ -121,16 +259,24 @@ pub fn malloc_with_hints(name: &'static str, size: usize, hints: c_long) -> *mut
     if hints & !MALLOC_HINTS != 0 {
         debug(|| format!("{name}: unknown hints {hints:#x} ignored"));
     }
-    let same = [("size", size as u64), ("hints", hints as u64)];
-    allocate(name, size, BLOCK_ALIGN as usize, &same, false)
+    let call = HeapCall {
+        name,
+        kind: Kind::MallocWithHints,
+        arguments: [size as u64, hints as u64],
+    };
+    allocate(call, size, BLOCK_ALIGN as usize, false)
 }
 
 /// Allocates `count` objects of `size` bytes, all zero.
 pub fn calloc(name: &'static str, count: usize, size: usize) -> *mut c_void {
     // A product beyond the address space is beyond any heap: usize::MAX finds no room.
     let bytes = count.saturating_mul(size);
-    let same = [("count", count as u64), ("size", size as u64)];
-    allocate(name, bytes, BLOCK_ALIGN as usize, &same, true)
+    let call = HeapCall {
+        name,
+        kind: Kind::Calloc,
+        arguments: [count as u64, size as u64],
+    };
+    allocate(call, bytes, BLOCK_ALIGN as usize, true)
 }
 
 /// Allocates `size` bytes at a multiple of `alignment`.
@@ -141,8 +287,12 @@ pub fn align(name: &'static str, alignment: usize, size: usize) -> *mut c_void {
             format_args!("alignment = {alignment} is not a power of two"),
         );
     }
-    let same = [("alignment", alignment as u64), ("size", size as u64)];
-    allocate(name, size, alignment, &same, false)
+    let call = HeapCall {
+        name,
+        kind: Kind::Align,
+        arguments: [alignment as u64, size as u64],
+    };
+    allocate(call, size, alignment, false)
 }
 
 /// Gives a block back; null does nothing.
@@ -155,10 +305,15 @@ pub unsafe fn free(name: &'static str, at: *mut c_void) {
         return;
     }
     let group = world(rt, name);
-    group.check_agreement(&rt.node, &[("ptr", at.addr() as u64)]);
+    let call = HeapCall {
+        name,
+        kind: Kind::Free,
+        arguments: [at.addr() as u64, 0],
+    };
+    call.check(&group, rt);
     let (offset, _) = block(rt, name, at);
     rt.node.transport.quiet_default();
-    group.sync();
+    call.synchronise(&group, offset);
     rt.node.transport.memory.heap().release(offset);
 }
 
@@ -178,13 +333,15 @@ pub unsafe fn realloc(name: &'static str, at: *mut c_void, size: usize) -> *mut 
     }
     let rt = runtime::get(name);
     let group = world(rt, name);
-    group.check_agreement(
-        &rt.node,
-        &[("ptr", at.addr() as u64), ("size", size as u64)],
-    );
+    let call = HeapCall {
+        name,
+        kind: Kind::Realloc,
+        arguments: [at.addr() as u64, size as u64],
+    };
+    call.check(&group, rt);
     let (offset, old) = block(rt, name, at);
     rt.node.transport.quiet_default();
-    group.sync();
+    call.synchronise(&group, offset);
     let memory = &rt.node.transport.memory;
     let in_place = memory.heap().resize_in_place(offset, size as u64);
     let new = if in_place {

@@ -26,7 +26,7 @@ pub use collective::Collective;
 pub use costs::{Costs, Parameter, Parameters};
 pub use decision_table::{DecisionTable, Steps, overriding};
 pub use forced::Forced;
-pub use selection::{ForcedDiffers, Origin, Selection};
+pub use selection::{Origin, Selection};
 pub use tuning::{Rules, Tuning};
 
 /// Bytes of source that the eager algorithms copy into library memory for each member.

@@ -1,7 +1,6 @@
 //! How a job chooses its algorithms.
 
 use std::sync::Mutex;
-use std::sync::atomic::Ordering;
 
 use super::algorithm::Algorithm;
 use super::collective::Collective;
@@ -22,10 +21,6 @@ pub enum Origin {
     Model,
 }
 
-/// PEs of one job force different algorithms of this collective.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ForcedDiffers(pub Collective);
-
 /// The facts that determine all choices of a job.
 #[derive(Debug)]
 pub struct Selection {
@@ -40,19 +35,11 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// The selection of the job with this header, and with what the user forces, which must be
-    /// the same on all PEs.
-    pub fn of_job(header: &Header, forced: Forced) -> Result<Self, ForcedDiffers> {
-        let (word, first) = (forced.word(), &header.forced);
-        let agreed = first.compare_exchange(0, word, Ordering::AcqRel, Ordering::Acquire);
-        let differs = agreed
-            .err()
-            .and_then(|other| Forced::difference(word, other));
-        if let Some(collective) = differs {
-            return Err(ForcedDiffers(collective));
-        }
+    /// The selection of the node with this header, and with what the user forces: both are the same
+    /// on all its PEs.
+    pub fn of_job(header: &Header, forced: Forced) -> Self {
         let (pes, cores) = (header.n_pes as usize, header.cores as usize);
-        Ok(Self::new(forced, header.tuning, pes, cores))
+        Self::new(forced, header.tuning, pes, cores)
     }
 
     /// The selection of a job of `pes` PEs on `cores` cores.
@@ -217,20 +204,18 @@ mod tests {
     }
 
     #[test]
-    fn jobs_hand_on_what_was_measured_and_agree_on_what_is_forced() {
+    fn jobs_hand_on_what_was_measured() {
         let mut tuning = Tuning::default_for(2);
         let push = Choice::direct(Algorithm::Push);
         tuning.rules[0].pes = 3;
         tuning.rules[0].steps[Collective::Alltoalls as usize] = Steps::new([(usize::MAX, push)]);
         let sizes = job::plan::Plan::new(3, &Machine::here(), HeapSettings::default()).unwrap();
         let (_file, control) = Control::create(&sizes, 3, 3, 2, tuning, 0).unwrap();
-        let pe = |forced| Selection::of_job(control.header(), forced);
         for _ in 0..2 {
-            let decisions = pe(Forced::default()).unwrap().decisions(3);
+            let selection = Selection::of_job(control.header(), Forced::default());
+            let decisions = selection.decisions(3);
             assert_eq!(decisions.choose(Collective::Alltoalls, 8), push);
         }
-        let other = Forced::default().with(Collective::Scan, Choice::direct(Algorithm::Pull));
-        assert_eq!(pe(other).unwrap_err(), ForcedDiffers(Collective::Scan));
     }
 
     #[test]

@@ -15,6 +15,17 @@ pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 pub struct Environment<'a> {
     first: Option<Lookup<'a>>,
     then: Lookup<'a>,
+    /// What takes the place of some variables of this process.
+    instead: Option<&'a dyn Values>,
+}
+
+/// Values of some variables.
+pub trait Values {
+    /// Whether this is where the value of `name` comes from, if it has any.
+    fn has(&self, name: &str) -> bool;
+
+    /// The value of `name`; None if it is unset.
+    fn value(&self, name: &str) -> Option<&str>;
 }
 
 impl fmt::Debug for Environment<'_> {
@@ -29,6 +40,7 @@ impl Environment<'static> {
         Self {
             first: None,
             then: &|name| env::var_os(name),
+            instead: None,
         }
     }
 }
@@ -39,6 +51,7 @@ impl<'a> Environment<'a> {
         Self {
             first: Some(first),
             then: &|name| env::var_os(name),
+            instead: None,
         }
     }
 
@@ -47,11 +60,24 @@ impl<'a> Environment<'a> {
         Self {
             first: None,
             then: lookup,
+            instead: None,
+        }
+    }
+
+    /// That of this process, but for the variables that `instead` has.
+    pub fn process_but(instead: &'a dyn Values) -> Self {
+        Self {
+            first: None,
+            then: &|name| env::var_os(name),
+            instead: Some(instead),
         }
     }
 
     /// The value of `name`, or of `alias` where `name` is unset.
     pub(super) fn raw(&self, name: &str, alias: Option<&str>) -> Option<OsString> {
+        if let Some(instead) = self.instead.filter(|values| values.has(name)) {
+            return instead.value(name).map(OsString::from);
+        }
         let of = |lookup: Lookup<'_>| lookup(name).or_else(|| alias.and_then(lookup));
         self.first.and_then(of).or_else(|| of(self.then))
     }
@@ -142,6 +168,7 @@ mod tests {
         let both = Environment {
             first: Some(&first),
             then: &then,
+            instead: None,
         };
         let raw = |alias| both.raw("SHMEM_X", alias);
         assert_eq!(raw(Some("SMA_X")), Some("first".into()));

@@ -4,6 +4,7 @@
 //! table         every variable: name, type, default, text
 //! variable      what an entry of the table is
 //! value         the types: how a value is read, what it accepts, its default
+//! given         what a PE is given for the variables that hold for the whole job
 //! environment   the environment of this process, which no other module reads
 //! text          the table for oshmem_info, the manual pages and the C header
 //! ```
@@ -16,6 +17,7 @@
 //! `ferroshmem-bootstrap`, next to what they mean.
 
 mod environment;
+mod given;
 mod table;
 mod text;
 mod value;
@@ -26,11 +28,14 @@ use std::time::Duration;
 
 use crate::choice::{Collective, Forced};
 
-pub use self::environment::{Environment, Lookup, inherited, inherited_all, isolate, search_path};
+pub use self::environment::{
+    Environment, Lookup, Values, inherited, inherited_all, isolate, search_path,
+};
+pub use self::given::{GivenDiffers, GivenSettings};
 pub use self::table::*;
 pub use self::text::{c_comment, describe, manual_list};
 pub use self::value::{Command, ConfigError, TuningFilePath, ValueType};
-pub use self::variable::{Entry, Program, Variable};
+pub use self::variable::{Entry, Program, Scope, Variable};
 
 /// What the library reads at start-up.
 #[derive(Debug, Clone)]
@@ -58,12 +63,13 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads the environment of this process.
+    /// Reads the environment of this process, but what holds for the whole job from what PE 0 is
+    /// `given`.
     ///
     /// # Errors
     /// A value cannot be read: one line that names variable and value.
-    pub fn read() -> Result<Self, ConfigError> {
-        let environment = Environment::process();
+    pub fn read(given: &GivenSettings) -> Result<Self, ConfigError> {
+        let environment = Environment::process_but(given);
         Ok(Self {
             version: VERSION.read(&environment)?,
             info: INFO.read(&environment)?,
@@ -136,6 +142,14 @@ impl HeapSettings {
     /// The size cannot be read.
     pub fn read() -> Result<Self, ConfigError> {
         Self::of(&Environment::process())
+    }
+
+    /// From what PE 0 is `given`.
+    ///
+    /// # Errors
+    /// The size cannot be read.
+    pub fn of_job(given: &GivenSettings) -> Result<Self, ConfigError> {
+        Self::of(&Environment::process_but(given))
     }
 
     fn of(environment: &Environment<'_>) -> Result<Self, ConfigError> {

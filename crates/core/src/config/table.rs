@@ -3,7 +3,7 @@
 use super::value::{
     AlgorithmChoice, Command, Flag, Polls, Seconds, Size, Switch, Text, TuningPath,
 };
-use super::variable::{Entry, Program, Variable};
+use super::variable::{Entry, Program, Scope, Variable};
 use crate::choice::Collective;
 
 use Program::{Library, Oshcc, Oshcxx, OshmemInfo, Oshrun, Oshtune};
@@ -13,6 +13,7 @@ pub static VERSION: Variable<Switch> = Variable {
     name: "SHMEM_VERSION",
     alias: Some("SMA_VERSION"),
     readers: &[Library],
+    scope: Scope::Pe,
     help: "PE 0 prints the library version at start-up.",
     value: Switch,
 };
@@ -21,6 +22,7 @@ pub static INFO: Variable<Switch> = Variable {
     name: "SHMEM_INFO",
     alias: Some("SMA_INFO"),
     readers: &[Library],
+    scope: Scope::Pe,
     help: "PE 0 prints what oshmem_info prints: version, environment variables, build and machine.",
     value: Switch,
 };
@@ -29,6 +31,7 @@ pub static SYMMETRIC_SIZE: Variable<Size> = Variable {
     name: "SHMEM_SYMMETRIC_SIZE",
     alias: Some("SMA_SYMMETRIC_SIZE"),
     readers: &[Library, Oshrun],
+    scope: Scope::Job,
     help: "Size of each PE's symmetric heap. Memory is used only once it is touched.",
     value: Size {
         unset: "the node's memory",
@@ -39,6 +42,7 @@ pub static DEBUG: Variable<Switch> = Variable {
     name: "SHMEM_DEBUG",
     alias: Some("SMA_DEBUG"),
     readers: &[Library, Oshrun],
+    scope: Scope::Pe,
     help: "Prints debugging messages: memory layout, fast path, failed allocations.",
     value: Switch,
 };
@@ -47,6 +51,7 @@ pub static CHECK: Variable<Flag> = Variable {
     name: "SHMEM_CHECK",
     alias: None,
     readers: &[Library],
+    scope: Scope::Job,
     help: "Checks every argument of every call, and that the PEs agree on collective calls; turns the fast path off.",
     value: Flag { default: false },
 };
@@ -55,6 +60,7 @@ pub static FAST_PATH: Variable<Flag> = Variable {
     name: "SHMEM_FAST_PATH",
     alias: None,
     readers: &[Library],
+    scope: Scope::Pe,
     help: "0 sends every call through the library, as profiling tools need it (a tool that interposes is noticed by itself).",
     value: Flag { default: true },
 };
@@ -63,6 +69,7 @@ pub static SPIN: Variable<Polls> = Variable {
     name: "SHMEM_SPIN",
     alias: None,
     readers: &[Library],
+    scope: Scope::Pe,
     help: "How often a waiting PE polls before it yields its core.",
     value: Polls {
         default: 2000,
@@ -74,6 +81,7 @@ pub static REPRODUCIBLE: Variable<Flag> = Variable {
     name: "SHMEM_REPRODUCIBLE",
     alias: None,
     readers: &[Library],
+    scope: Scope::Job,
     help: "Sums of floating-point numbers get the same bits by any algorithm and on any number of PEs, and take longer.",
     value: Flag { default: false },
 };
@@ -83,6 +91,7 @@ pub static BARRIER_ALGORITHM: Variable<AlgorithmChoice> = Variable {
     name: "SHMEM_BARRIER_ALGORITHM",
     alias: None,
     readers: &[Library, OshmemInfo],
+    scope: Scope::Job,
     help: "Algorithm of barriers and syncs, also of those inside other collectives.",
     value: AlgorithmChoice(Collective::Barrier),
 };
@@ -91,6 +100,7 @@ pub static REDUCE_ALGORITHM: Variable<AlgorithmChoice> = Variable {
     name: "SHMEM_REDUCE_ALGORITHM",
     alias: None,
     readers: &[Library, OshmemInfo],
+    scope: Scope::Job,
     help: "Algorithm of reductions.",
     value: AlgorithmChoice(Collective::Reduce),
 };
@@ -99,6 +109,7 @@ pub static BROADCAST_ALGORITHM: Variable<AlgorithmChoice> = Variable {
     name: "SHMEM_BROADCAST_ALGORITHM",
     alias: None,
     readers: &[Library, OshmemInfo],
+    scope: Scope::Job,
     help: "Algorithm of broadcasts.",
     value: AlgorithmChoice(Collective::Broadcast),
 };
@@ -107,6 +118,7 @@ pub static COLLECT_ALGORITHM: Variable<AlgorithmChoice> = Variable {
     name: "SHMEM_COLLECT_ALGORITHM",
     alias: None,
     readers: &[Library, OshmemInfo],
+    scope: Scope::Job,
     help: "Algorithm of collects.",
     value: AlgorithmChoice(Collective::Collect),
 };
@@ -115,6 +127,7 @@ pub static FCOLLECT_ALGORITHM: Variable<AlgorithmChoice> = Variable {
     name: "SHMEM_FCOLLECT_ALGORITHM",
     alias: None,
     readers: &[Library, OshmemInfo],
+    scope: Scope::Job,
     help: "Algorithm of fcollects.",
     value: AlgorithmChoice(Collective::Fcollect),
 };
@@ -123,6 +136,7 @@ pub static ALLTOALL_ALGORITHM: Variable<AlgorithmChoice> = Variable {
     name: "SHMEM_ALLTOALL_ALGORITHM",
     alias: None,
     readers: &[Library, OshmemInfo],
+    scope: Scope::Job,
     help: "Algorithm of alltoalls of blocks.",
     value: AlgorithmChoice(Collective::Alltoall),
 };
@@ -131,6 +145,7 @@ pub static ALLTOALLS_ALGORITHM: Variable<AlgorithmChoice> = Variable {
     name: "SHMEM_ALLTOALLS_ALGORITHM",
     alias: None,
     readers: &[Library, OshmemInfo],
+    scope: Scope::Job,
     help: "Algorithm of alltoalls of strided elements.",
     value: AlgorithmChoice(Collective::Alltoalls),
 };
@@ -139,6 +154,7 @@ pub static SCAN_ALGORITHM: Variable<AlgorithmChoice> = Variable {
     name: "SHMEM_SCAN_ALGORITHM",
     alias: None,
     readers: &[Library, OshmemInfo],
+    scope: Scope::Job,
     help: "Algorithm of prefix sums.",
     value: AlgorithmChoice(Collective::Scan),
 };
@@ -148,6 +164,7 @@ pub static TUNING_FILE: Variable<TuningPath> = Variable {
     name: "SHMEM_TUNING_FILE",
     alias: None,
     readers: &[Oshrun, Oshtune, OshmemInfo],
+    scope: Scope::Node,
     help: "File that oshtune writes and oshrun reads: which algorithm pays on this machine.",
     value: TuningPath {
         default: "ferroshmem/tuning.toml",
@@ -159,6 +176,7 @@ pub static FABRIC: Variable<Text> = Variable {
     name: "SHMEM_FABRIC",
     alias: None,
     readers: &[Library, OshmemInfo],
+    scope: Scope::Job,
     help: "How PEs of different nodes reach each other.",
     value: Text {
         accepts: "name of a provider, as oshmem_info --fabric lists them, or auto",
@@ -171,6 +189,7 @@ pub static FABRIC_INTERFACE: Variable<Text> = Variable {
     name: "SHMEM_FABRIC_INTERFACE",
     alias: None,
     readers: &[Library, OshmemInfo],
+    scope: Scope::Pe,
     help: "Network interface through which PEs of other nodes are reached; this PE listens there alone.",
     value: Text {
         accepts: "name or address of a network interface",
@@ -183,6 +202,7 @@ pub static FABRIC_TIMEOUT: Variable<Seconds> = Variable {
     name: "SHMEM_FABRIC_TIMEOUT",
     alias: None,
     readers: &[Library],
+    scope: Scope::Job,
     help: "Within this time of a PE's or a node's end, or of a cut of the network, the job ends with a line that says so.",
     value: Seconds { default: 10 },
 };
@@ -191,6 +211,7 @@ pub static LIBFABRIC: Variable<Text> = Variable {
     name: "SHMEM_LIBFABRIC",
     alias: None,
     readers: &[Library, OshmemInfo],
+    scope: Scope::Pe,
     help: "The libfabric to use between nodes.",
     value: Text {
         accepts: "path",
@@ -204,6 +225,7 @@ pub static CC: Variable<Command> = Variable {
     name: "OSHMEM_CC",
     alias: None,
     readers: &[Oshcc],
+    scope: Scope::Tool,
     help: "The compiler that oshcc runs.",
     value: Command {
         candidates: &["cc", "gcc", "clang"],
@@ -214,6 +236,7 @@ pub static CXX: Variable<Command> = Variable {
     name: "OSHMEM_CXX",
     alias: None,
     readers: &[Oshcxx],
+    scope: Scope::Tool,
     help: "The compiler that oshc++ runs.",
     value: Command {
         candidates: &["c++", "g++", "clang++"],
@@ -225,6 +248,7 @@ pub static JOB: Variable<Text> = Variable {
     name: "FERROSHMEM_JOB",
     alias: None,
     readers: &[Library],
+    scope: Scope::Pe,
     help: "Set by oshrun for each PE.",
     value: Text {
         accepts: "<descriptor of the job's memory>:<PE number>",

@@ -2,12 +2,15 @@
 
 use super::environment::Environment;
 use super::table::TABLE;
-use super::variable::{Entry, Program};
+use super::variable::{Entry, Program, Scope};
 
 /// The variables of jobs, with the values that are set in this process: what `oshmem_info` prints.
 pub fn describe() -> String {
     let environment = Environment::process();
     let mut out = String::from("Environment variables\n");
+    for line in SCOPES {
+        out += &format!("  {line}\n");
+    }
     for entry in of_jobs() {
         let alias = entry.alias().map(|a| format!(" (or {a})"));
         out += &format!("  {}{}\n", entry.name(), alias.unwrap_or_default());
@@ -22,7 +25,13 @@ pub fn describe() -> String {
 
 /// The variables that one of `readers` reads, or all variables of jobs, as a list of mdoc.
 pub fn manual_list(readers: Option<&[Program]>) -> String {
-    let mut text = String::from(".Bl -tag -width Ds\n");
+    let mut text = String::new();
+    if readers.is_none() {
+        for line in SCOPES {
+            text += &format!("{line}\n");
+        }
+    }
+    text += ".Bl -tag -width Ds\n";
     for entry in TABLE {
         let listed = match readers {
             None => entry.is_of_jobs(),
@@ -47,6 +56,9 @@ pub fn manual_list(readers: Option<&[Program]>) -> String {
 /// The variables of jobs as the lines of a C comment, without its delimiters.
 pub fn c_comment() -> String {
     let mut text = String::new();
+    for line in SCOPES.iter().flat_map(|line| wrapped(line, 94)) {
+        text += &format!(" * {line}\n");
+    }
     for entry in of_jobs() {
         let alias = entry.alias().map(|a| format!(" (or {a})"));
         text += &format!(" *\n * {}{}\n", entry.name(), alias.unwrap_or_default());
@@ -64,8 +76,19 @@ fn of_jobs() -> impl Iterator<Item = &'static dyn Entry> {
 }
 
 fn values(entry: &dyn Entry) -> String {
-    format!("value: {}; default: {}", entry.accepts(), entry.default())
+    let text = format!("value: {}; default: {}", entry.accepts(), entry.default());
+    match entry.scope() {
+        Scope::Tool => text,
+        scope => format!("{text}; scope: {}", scope.name()),
+    }
 }
+
+/// What the scopes of a list mean: a line each.
+const SCOPES: [&str; 3] = [
+    "Scope job: the value that PE 0 is given holds for all PEs; a PE that is given another one ends the job.",
+    "Scope node: oshrun reads it for the PEs of its node.",
+    "Scope PE: each PE follows the value that it is given itself.",
+];
 
 /// The words of `text` in lines of at most `width` characters.
 fn wrapped(text: &str, width: usize) -> Vec<String> {

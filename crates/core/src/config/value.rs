@@ -49,6 +49,18 @@ pub enum ConfigError {
     },
 }
 
+impl ConfigError {
+    /// The variable whose value cannot be read.
+    pub fn variable(&self) -> &'static str {
+        match self {
+            Self::Flag { variable, .. }
+            | Self::Number { variable, .. }
+            | Self::Size { variable, .. }
+            | Self::Algorithm { variable, .. } => variable,
+        }
+    }
+}
+
 /// All choices of a collective, in a list.
 fn choices(collective: Collective) -> String {
     let names = collective.choices().iter().map(ToString::to_string);
@@ -58,7 +70,7 @@ fn choices(collective: Collective) -> String {
 /// A type of values.
 pub trait ValueType: Sync {
     /// What a value is read as.
-    type Value;
+    type Value: PartialEq;
 
     /// What a value looks like, for the table's users.
     fn accepts(&self) -> String;

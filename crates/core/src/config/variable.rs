@@ -1,6 +1,6 @@
 //! What an entry of the table is.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use super::environment::Environment;
 use super::value::{ConfigError, ValueType};
@@ -22,6 +22,32 @@ pub enum Program {
     Oshcxx,
 }
 
+/// For whom a variable holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// All PEs of a job: the value that PE 0 is given holds, and a PE that is given another one ends
+    /// the job.
+    Job,
+    /// The PEs of one node, for which `oshrun` reads it.
+    Node,
+    /// Each PE, which follows the value that it is given itself.
+    Pe,
+    /// A tool that is no part of a job.
+    Tool,
+}
+
+impl Scope {
+    /// As lists of variables name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Job => "job",
+            Self::Node => "node",
+            Self::Pe => "PE",
+            Self::Tool => "tool",
+        }
+    }
+}
+
 /// One environment variable, whose value has the type `T`.
 #[derive(Debug)]
 pub struct Variable<T> {
@@ -31,6 +57,8 @@ pub struct Variable<T> {
     pub alias: Option<&'static str>,
     /// What reads it.
     pub readers: &'static [Program],
+    /// For whom it holds.
+    pub scope: Scope,
     /// Meaning, one or two sentences.
     pub help: &'static str,
     /// Type of the value, with the default.
@@ -56,12 +84,19 @@ pub trait Entry: Sync {
     fn alias(&self) -> Option<&'static str>;
     /// [`Variable::readers`].
     fn readers(&self) -> &'static [Program];
+    /// [`Variable::scope`].
+    fn scope(&self) -> Scope;
     /// [`Variable::help`].
     fn help(&self) -> &'static str;
     /// What a value looks like.
     fn accepts(&self) -> String;
     /// What holds where the variable is unset.
     fn default(&self) -> String;
+    /// Whether two values mean the same; None where the variable is unset.
+    ///
+    /// # Errors
+    /// A value cannot be read.
+    fn same(&self, a: Option<&OsStr>, b: Option<&OsStr>) -> Result<bool, ConfigError>;
 }
 
 impl<T: ValueType> Entry for Variable<T> {
@@ -77,6 +112,10 @@ impl<T: ValueType> Entry for Variable<T> {
         self.readers
     }
 
+    fn scope(&self) -> Scope {
+        self.scope
+    }
+
     fn help(&self) -> &'static str {
         self.help
     }
@@ -87,6 +126,16 @@ impl<T: ValueType> Entry for Variable<T> {
 
     fn default(&self) -> String {
         self.value.default()
+    }
+
+    fn same(&self, a: Option<&OsStr>, b: Option<&OsStr>) -> Result<bool, ConfigError> {
+        let nothing = |_: &str| None;
+        let environment = Environment::only(&nothing);
+        let read = |given: Option<&OsStr>| {
+            let given = given.map(OsStr::to_owned);
+            self.value.read(self.name, given, &environment)
+        };
+        Ok(read(a)? == read(b)?)
     }
 }
 

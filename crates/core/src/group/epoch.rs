@@ -22,8 +22,8 @@ use crate::wait::{Waiter, flag};
 /// An epoch of a group, begun by this PE.
 #[derive(Debug)]
 pub struct Epoch<'g> {
-    group: &'g Group<'g>,
-    number: u32,
+    pub(super) group: &'g Group<'g>,
+    pub(super) number: u32,
 }
 
 impl<'g> Epoch<'g> {

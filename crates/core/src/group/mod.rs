@@ -7,6 +7,7 @@
 
 mod agreement;
 mod channel;
+mod comparison;
 mod epoch;
 mod hierarchy;
 mod mailbox;
@@ -35,6 +36,7 @@ use channel::{Channel, Slots};
 use hierarchy::HierarchicalTeam;
 use mailbox::{MailboxChannel, Scope};
 
+pub(crate) use comparison::{CallDiffers, CallSummary};
 pub(crate) use epoch::Epoch;
 pub(crate) use member_addresses::MemberAddresses;
 pub(crate) use traffic::Traffic;

@@ -9,11 +9,12 @@ use rustix::io::FdFlags;
 
 use super::Placement;
 use super::control::Control;
+use super::declaration::{Declaration, Disagreement};
 use super::error::JoinError;
 use super::gathering::{self, Gathering};
 use super::plan::Plan;
 use crate::choice::Tuning;
-use crate::config::{self, HeapSettings, JOB};
+use crate::config::{self, GivenSettings, HeapSettings, JOB};
 use crate::platform::Machine;
 
 /// This process's place in its job.
@@ -33,6 +34,8 @@ pub struct Attachment {
     pub launched: bool,
     /// Another launcher's side, and what all PEs have said of themselves.
     gathering: Option<Gathering>,
+    /// What this PE declares of itself.
+    declaration: Declaration,
 }
 
 static ATTACHMENT: OnceLock<Result<Attachment, JoinError>> = OnceLock::new();
@@ -92,6 +95,8 @@ impl Attachment {
         // A program that this PE starts is not this PE.
         // SAFETY: shmem_init is called before other threads use the environment.
         unsafe { config::forget_handover() };
+        let declaration = Declaration::of_this_process();
+        control.pe_block(pe).declaration.store(&declaration);
         Ok(Self {
             file,
             control,
@@ -100,6 +105,7 @@ impl Attachment {
             placement: Placement::one_node(control.n_pes()),
             launched: true,
             gathering: None,
+            declaration,
         })
     }
 
@@ -117,6 +123,7 @@ impl Attachment {
             placement,
             launched: false,
             gathering: Some(gathering),
+            declaration: Declaration::of_this_process(),
         })
     }
 
@@ -136,7 +143,28 @@ impl Attachment {
             placement: Placement::one_node(1),
             launched: false,
             gathering,
+            declaration: Declaration::of_this_process(),
         })
+    }
+
+    /// What holds for the whole job: what PE 0 is given. The node's PEs have synchronised since
+    /// they joined.
+    ///
+    /// # Errors
+    /// A PE that cannot take part in a job with PE 0, and why: this one, or under a launcher other
+    /// than `oshrun` the first that cannot, on all PEs.
+    pub fn agree(&self) -> Result<GivenSettings, (usize, Disagreement)> {
+        if let Some(gathering) = &self.gathering {
+            return gathering.agree();
+        }
+        if !self.launched {
+            return Ok(self.declaration.given.clone());
+        }
+        let first = self.control.pe_block(0).declaration.load();
+        let first = first.ok_or((self.pe, Disagreement::Unknown))?;
+        let agreed = self.declaration.agree(&first, ("", ""));
+        agreed.map_err(|why| (self.pe, why))?;
+        Ok(first.given)
     }
 
     /// Number of PEs of the job.

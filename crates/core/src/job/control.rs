@@ -51,7 +51,6 @@ impl Control {
             reporter: Default::default(),
             images_differ: Default::default(),
             image: Default::default(),
-            forced: Default::default(),
             tuning,
         };
         // SAFETY: the mapping is at least a header long, page aligned, and still private

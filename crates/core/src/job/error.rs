@@ -37,8 +37,18 @@ pub enum JoinError {
     #[error("PE {0} has no memory for this node")]
     NoMemory(u32),
     /// A PE's library is of another version.
-    #[error("PE {0} runs another version of FerroSHMEM")]
+    #[error("PE {0} runs another version of FerroSHMEM: install the same build for all PEs")]
     OtherVersion(usize),
+    /// The memory that is asked for cannot be had on the host of a PE.
+    #[error("PE {pe} on host {host}: {error}")]
+    NoPlan {
+        /// The PE.
+        pe: usize,
+        /// Its host.
+        host: String,
+        /// Why.
+        error: PlanError,
+    },
     /// An environment variable cannot be read.
     #[error(transparent)]
     Config(#[from] ConfigError),

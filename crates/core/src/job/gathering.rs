@@ -6,75 +6,26 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use ferroshmem_bootstrap::Bootstrap;
 use ferroshmem_bootstrap::fdpass::{self, Server};
 use ferroshmem_bootstrap::node::Identity;
 use ferroshmem_bootstrap::secret::Secret;
-use ferroshmem_bootstrap::{Bootstrap, Error};
 
 use super::Placement;
 use super::control::Control;
+use super::declaration::Disagreement;
 use super::error::JoinError;
-use super::plan::Plan;
-use super::region::VERSION;
+use super::introduction::Introduction;
+use super::plan::{Plan, PlanError};
 use crate::choice::Tuning;
-use crate::config::HeapSettings;
+use crate::config::{GivenSettings, HeapSettings};
 use crate::platform::{Cores, Machine};
 
 /// How long the first PE of a node waits for the others, and they for it.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// What a PE says of itself.
-#[derive(Debug)]
-struct Introduction {
-    /// Of the memory's layout: [`VERSION`].
-    version: u32,
-    /// Cores that it may use.
-    cores: Cores,
-    /// Bytes of memory of its node.
-    memory: u64,
-    /// Bytes of address space that it may use, 0 for no limit.
-    address_space: u64,
-    identity: Identity,
-}
-
-impl Introduction {
-    const FIXED: usize = 4 + Cores::BYTES + 8 + 8;
-
-    fn of_this_process() -> Result<Self, Error> {
-        let machine = Machine::here();
-        Ok(Self {
-            version: VERSION,
-            cores: Cores::of_this_process(),
-            memory: machine.memory,
-            address_space: machine.address_space.unwrap_or(0),
-            identity: Identity::here()?,
-        })
-    }
-
-    fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(Self::FIXED + 128);
-        bytes.extend(self.version.to_le_bytes());
-        bytes.extend(self.cores.to_bytes());
-        bytes.extend(self.memory.to_le_bytes());
-        bytes.extend(self.address_space.to_le_bytes());
-        bytes.extend(self.identity.to_bytes());
-        bytes
-    }
-
-    fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let (version, rest) = bytes.split_first_chunk()?;
-        let (cores, rest) = rest.split_first_chunk()?;
-        let (memory, rest) = rest.split_first_chunk()?;
-        let (address_space, rest) = rest.split_first_chunk()?;
-        Some(Self {
-            version: u32::from_le_bytes(*version),
-            cores: Cores::from_bytes(cores),
-            memory: u64::from_le_bytes(*memory),
-            address_space: u64::from_le_bytes(*address_space),
-            identity: Identity::from_bytes(rest).ok()?,
-        })
-    }
-}
+/// How long the other PEs leave it to one of them to report what all have found.
+const REPORT: Duration = Duration::from_secs(5);
 
 /// The PEs of a job, met through a launcher's server.
 #[derive(Debug)]
@@ -91,14 +42,14 @@ impl Gathering {
         let secret = Secret::agree(&*bootstrap)?;
         let mine = Introduction::of_this_process()?;
         let blobs = bootstrap.exchange(&mine.to_bytes())?;
-        let mut all = Vec::with_capacity(blobs.len());
-        for (pe, blob) in blobs.iter().enumerate() {
-            let said = Introduction::from_bytes(blob).filter(|i| i.version == VERSION);
-            let Some(said) = said else {
-                return Err(JoinError::OtherVersion(pe));
-            };
-            all.push(said);
+        let said: Vec<_> = blobs.iter().map(|b| Introduction::from_bytes(b)).collect();
+        if let Some(pe) = said.iter().position(Option::is_none) {
+            // The PEs that differ from PE 0 report it, by their first.
+            let known = said.iter().position(Option::is_some);
+            let reports = pe == 0 && known == Some(bootstrap.rank());
+            return Err(refused(JoinError::OtherVersion(pe), reports));
         }
+        let all = said.into_iter().flatten().collect();
         Ok(Self {
             bootstrap,
             secret,
@@ -123,17 +74,53 @@ impl Gathering {
         self.all.get(pe).map(|i| i.identity.host())
     }
 
-    /// The same sizes for all nodes, since heaps have the same addresses everywhere: what the
-    /// smallest can hold.
-    fn plan(&self, widest: usize) -> Result<Plan, JoinError> {
-        let limits = self.all.iter().map(|i| i.address_space);
+    /// What holds for the whole job: what PE 0 is given.
+    ///
+    /// # Errors
+    /// The first PE that cannot take part in a job with PE 0, and why.
+    pub(super) fn agree(&self) -> Result<GivenSettings, (usize, Disagreement)> {
+        let first = &self.all[0];
+        let spans_nodes = self.all.iter().any(|i| i.identity != first.identity);
+        let host = |pe: usize| match self.host_of(pe) {
+            Some(host) if spans_nodes => format!(" (host {})", host.escape_debug()),
+            _ => String::new(),
+        };
+        for (pe, said) in self.all.iter().enumerate() {
+            let hosts = (host(pe), host(0));
+            said.declaration
+                .agree(&first.declaration, (&hosts.0, &hosts.1))
+                .map_err(|why| (pe, why))?;
+        }
+        Ok(first.declaration.given.clone())
+    }
+
+    /// The same sizes for all nodes, since heaps have the same addresses everywhere: what PE 0 is
+    /// given, if the smallest node can hold it. All PEs come to the same result; on failure, the one
+    /// that has least reports.
+    fn plan(&self, widest: usize, me: usize) -> Result<Plan, JoinError> {
+        let of_least = |of: fn(&Introduction) -> u64| {
+            let limited = self.all.iter().enumerate().filter(|(_, i)| of(i) > 0);
+            limited.min_by_key(|(_, i)| of(i)).map(|(pe, _)| pe)
+        };
+        let least_memory = of_least(|i| i.memory).unwrap_or(0);
+        let least_space = of_least(|i| i.address_space);
         let machine = Machine {
-            memory: self.all.iter().map(|i| i.memory).min().unwrap_or(0),
-            address_space: limits.filter(|limit| *limit > 0).min(),
+            memory: self.all[least_memory].memory,
+            address_space: least_space.map(|pe| self.all[pe].address_space),
             ..Machine::here()
         };
-        let heap = HeapSettings::read()?;
-        Ok(Plan::new(widest, &machine, heap)?)
+        let heap = HeapSettings::of_job(&self.all[0].declaration.given);
+        let heap = heap.map_err(|e| refused(e.into(), me == 0))?;
+        Plan::new(widest, &machine, heap).map_err(|error| {
+            let pe = match error {
+                PlanError::LargerThanMemory { .. } => least_memory,
+                PlanError::AddressSpaceLimit { .. } => least_space.unwrap_or(0),
+                PlanError::NoRoom { .. } | PlanError::BadCount(_) => 0,
+            };
+            let host = self.host_of(pe).unwrap_or_default().escape_debug();
+            let host = host.to_string();
+            refused(JoinError::NoPlan { pe, host, error }, pe == me)
+        })
     }
 
     /// The memory of this node's PEs: made by the first of them, handed to the others.
@@ -143,17 +130,16 @@ impl Gathering {
         me: usize,
     ) -> Result<(File, Control), JoinError> {
         let here = placement.local_pes();
+        let widest = placement.largest_node();
+        let plan = self.plan(widest, me)?;
         if here[0] as usize == me {
-            let widest = placement.largest_node();
             let mut cores = Cores::default();
             for pe in here {
                 cores.add(&self.all[*pe as usize].cores);
             }
-            let made = self.plan(widest).and_then(|plan| {
-                let tuning = Tuning::default_for(cores.count());
-                Control::create(&plan, here.len(), widest, cores.count(), tuning, 0)
-                    .map_err(JoinError::Create)
-            });
+            let tuning = Tuning::default_for(cores.count());
+            let made = Control::create(&plan, here.len(), widest, cores.count(), tuning, 0)
+                .map_err(JoinError::Create);
             let server = made.as_ref().ok().map(|_| Server::open()).transpose()?;
             let name = server.as_ref().map_or(&[][..], |s| s.name());
             self.exchange(name)?;
@@ -187,6 +173,15 @@ impl Gathering {
     }
 }
 
+/// The error that all PEs have found, once the one that `reports` it could: the launcher ends the
+/// others then.
+fn refused(error: JoinError, reports: bool) -> JoinError {
+    if !reports {
+        std::thread::sleep(REPORT);
+    }
+    error
+}
+
 /// The bits that any PE sets. Collective.
 pub(super) fn any(bootstrap: &dyn Bootstrap, bits: u32) -> Result<u32, JoinError> {
     let all = bootstrap.exchange(&bits.to_le_bytes())?;
@@ -195,4 +190,140 @@ pub(super) fn any(bootstrap: &dyn Bootstrap, bits: u32) -> Result<u32, JoinError
             .map_or(u32::MAX, |b| u32::from_le_bytes(*b))
     };
     Ok(all.iter().map(of).fold(0, |any, bits| any | bits))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::{Arc, Barrier, Mutex};
+
+    use ferroshmem_bootstrap::Error;
+
+    use super::*;
+    use crate::config::Values;
+
+    /// A launcher's server for threads as PEs.
+    #[derive(Debug)]
+    struct Server {
+        barrier: Barrier,
+        given: Mutex<Vec<Vec<u8>>>,
+        exchanges: AtomicUsize,
+        /// What PE 1 sends in place of its introduction.
+        forged: Option<Vec<u8>>,
+    }
+
+    #[derive(Debug)]
+    struct Client {
+        server: Arc<Server>,
+        rank: usize,
+    }
+
+    impl Bootstrap for Client {
+        fn launcher(&self) -> &str {
+            "a test"
+        }
+
+        fn rank(&self) -> usize {
+            self.rank
+        }
+
+        fn size(&self) -> usize {
+            self.server.given.lock().unwrap().len()
+        }
+
+        fn exchange(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+            assert!(mine.len() <= Introduction::MOST_BYTES);
+            let forged = self.server.forged.as_ref();
+            let forged = forged.filter(|_| self.rank == 1 && mine.len() > 100);
+            self.server.given.lock().unwrap()[self.rank] = forged.map_or(mine, |f| f).to_vec();
+            self.barrier()?;
+            let all = self.server.given.lock().unwrap().clone();
+            self.barrier()?;
+            self.server.exchanges.fetch_add(1, Ordering::Relaxed);
+            Ok(all)
+        }
+
+        fn barrier(&self) -> Result<(), Error> {
+            self.server.barrier.wait();
+            Ok(())
+        }
+
+        fn abort(&self, _: i32, _: &str) {}
+
+        fn finalize(&self) {}
+    }
+
+    /// Has PEs meet, of which PE 1 says something `forged`.
+    fn meet(pes: usize, forged: Option<Vec<u8>>) -> (Vec<Result<Gathering, JoinError>>, usize) {
+        let server = Arc::new(Server {
+            barrier: Barrier::new(pes),
+            given: Mutex::new(vec![Vec::new(); pes]),
+            exchanges: AtomicUsize::new(0),
+            forged,
+        });
+        let pe = |rank| {
+            let server = server.clone();
+            std::thread::spawn(move || Gathering::meet(Box::new(Client { server, rank })))
+        };
+        let threads: Vec<_> = (0..pes).map(pe).collect();
+        let met = threads.into_iter().map(|thread| thread.join().unwrap());
+        let met = met.collect();
+        (met, server.exchanges.load(Ordering::Relaxed) / pes)
+    }
+
+    fn with(value: &str) -> Introduction {
+        let mut introduction = Introduction::of_this_process().unwrap();
+        introduction.declaration.given = GivenSettings::of_pe(&[("SHMEM_CHECK", value)]);
+        introduction
+    }
+
+    #[test]
+    fn pes_agree_without_further_exchanges() {
+        let (met, exchanges) = meet(3, None);
+        // The secret and the introductions.
+        assert_eq!(exchanges, 2);
+        for gathering in met {
+            let given = gathering.unwrap().agree().unwrap();
+            assert_eq!(given.value("SHMEM_CHECK"), None);
+        }
+    }
+
+    #[test]
+    fn all_pes_learn_which_one_differs() {
+        let (met, _) = meet(3, Some(with("1").to_bytes()));
+        for gathering in met {
+            let (pe, why) = gathering.unwrap().agree().unwrap_err();
+            assert_eq!(pe, 1);
+            assert!(
+                why.to_string().starts_with("SHMEM_CHECK is \"1\" on"),
+                "{why}"
+            );
+        }
+        let (met, _) = meet(2, Some(with("0").to_bytes()));
+        assert!(met.iter().all(|met| met.as_ref().unwrap().agree().is_ok()));
+    }
+
+    #[test]
+    fn other_versions_are_refused() {
+        let (met, _) = meet(2, Some(vec![7; 200]));
+        for gathering in met {
+            let error = gathering.unwrap_err();
+            assert!(matches!(error, JoinError::OtherVersion(1)), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_smallest_node_limits_the_heap_that_pe_0_asks_for() {
+        let mut introduction = with("0");
+        introduction.memory = 1 << 20;
+        let (met, _) = meet(2, Some(introduction.to_bytes()));
+        let mut met = met.into_iter().map(Result::unwrap);
+        let (mut first, second) = (met.next().unwrap(), met.next().unwrap());
+        assert!(second.plan(1, 1).is_ok());
+        first.all[0].declaration.given = GivenSettings::of_pe(&[("SHMEM_SYMMETRIC_SIZE", "2m")]);
+        let error = first.plan(1, 1).unwrap_err();
+        assert!(matches!(error, JoinError::NoPlan { pe: 1, .. }), "{error}");
+        first.all[1].memory = 1 << 30;
+        assert_eq!(first.plan(1, 1).unwrap().heap_size, 2 << 20);
+    }
 }

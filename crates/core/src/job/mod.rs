@@ -4,13 +4,16 @@ pub mod plan;
 pub mod region;
 
 pub mod control;
+pub mod declaration;
 pub mod mailboxes;
 
 mod attach;
 mod error;
 mod gathering;
+mod introduction;
 
 pub use attach::{Attachment, join, joined};
 pub use error::JoinError;
 pub use ferroshmem_bootstrap::{NodeRank, Placement};
+pub use introduction::Introduction;
 pub use mailboxes::Mailboxes;

@@ -61,7 +61,7 @@ impl fmt::Display for PlanError {
         match self {
             Self::LargerThanMemory { asked, memory } => write!(
                 f,
-                "SHMEM_SYMMETRIC_SIZE: {asked} bytes per PE is more than this node's memory of {memory} bytes"
+                "SHMEM_SYMMETRIC_SIZE: {asked} bytes per PE is more than this node's memory of {memory} bytes: give less"
             ),
             Self::NoRoom {
                 asked,
@@ -69,7 +69,7 @@ impl fmt::Display for PlanError {
                 n_pes,
             } => write!(
                 f,
-                "SHMEM_SYMMETRIC_SIZE: {asked} bytes per PE does not fit the address space with {n_pes} PEs: at most {largest}"
+                "SHMEM_SYMMETRIC_SIZE: {asked} bytes per PE does not fit the address space with {n_pes} PEs: give at most {largest}"
             ),
             Self::AddressSpaceLimit {
                 asked,

@@ -21,12 +21,13 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 use ferroshmem_fabric::TaggedMessage;
 
+use super::declaration::DeclarationWords;
 use crate::choice::{EAGER, Tuning};
 
 /// First word of the region.
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
 /// Changes whenever a type in this module does.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 /// Most PEs of one node: `MAX_PES` windows of 4 GiB still fit the address space twice.
 pub const MAX_PES: usize = 4096;
 /// Most teams that can be alive at once on one PE, [`ACTIVE_SETS`] included.
@@ -81,8 +82,6 @@ pub struct Header {
     pub images_differ: AtomicU32,
     /// Digest of the executable whose globals the first PE laid out.
     pub image: AtomicU64,
-    /// What the first PE's environment forces ([`crate::choice::Forced`]), 0 before.
-    pub forced: AtomicU64,
     /// What was measured on this machine, for choosing algorithms.
     pub tuning: Tuning,
 }
@@ -133,6 +132,8 @@ pub struct PeBlock {
     pub signals: SignalLine,
     /// Team ids in use on this PE, one bit each; read by the others in a team split.
     pub team_ids: TeamIds,
+    /// What the PE declares of itself before the first synchronisation.
+    pub declaration: DeclarationWords,
 }
 
 /// Where a PE sleeps that waits for any of its signals.
@@ -340,6 +341,8 @@ pub struct GatheringLine {
     pub next: AtomicU32,
     /// Tasks done.
     pub done: AtomicU32,
+    /// What the first member to arrive says of its call: the number of the epoch, and a digest.
+    pub call: AtomicU64,
 }
 
 /// Flags of the central barrier: futex words that show an epoch.
@@ -435,6 +438,7 @@ const _: () = {
     assert!(size_of::<MailboxLane>() == 64);
     assert!(size_of::<PublishedLine>() == 64);
     assert!(size_of::<ReleaseLine>() == 64);
+    assert!(size_of::<GatheringLine>() == 64);
     assert!(size_of::<RingEntry>() == 448);
     assert!(size_of::<TeamSlot>() == 12_288);
 };

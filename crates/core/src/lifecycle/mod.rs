@@ -5,18 +5,21 @@ pub(crate) mod fast_path;
 mod rendezvous;
 mod windows;
 
+use std::fmt::Display;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::thread;
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
 use self::rendezvous::rendezvous;
 use self::windows::map_space;
-use crate::choice::{ForcedDiffers, Selection};
+use crate::choice::Selection;
 use crate::collective::active_set::ActiveSets;
 use crate::collective::split;
-use crate::config::{self, Settings};
+use crate::config::{Settings, Values};
 use crate::constants::PREDEFINED_TEAMS;
 use crate::context::Contexts;
 use crate::failure::detector::FailureDetector;
@@ -48,11 +51,7 @@ pub(crate) fn initialise(name: &str, level: i32) {
         return;
     }
     let job = job::join().unwrap_or_else(|message| fatal(name, message));
-    let settings = Settings::read().unwrap_or_else(|e| fatal(name, e));
     let header = job.control.header();
-    let selection =
-        Selection::of_job(header, settings.forced).unwrap_or_else(|e| fatal(name, differs(e)));
-    POLICY.set(job.control.n_pes(), header.cores as usize, settings.spin);
     let block = job.control.pe_block(job.index);
     record::set_record(&block.wait);
     block.pid.store(std::process::id(), Ordering::Relaxed);
@@ -67,6 +66,9 @@ pub(crate) fn initialise(name: &str, level: i32) {
         }
         None => SPACE.get_or_init(|| map_space(name, job)),
     };
+    let settings = settings(name, job);
+    let selection = Selection::of_job(header, settings.forced);
+    POLICY.set(job.control.n_pes(), header.cores as usize, settings.spin);
     block
         .state
         .store(PeState::Initialized as u32, Ordering::Release);
@@ -131,12 +133,29 @@ fn connect(
     Ok(CONNECTED.get_or_init(|| (internode, detector)))
 }
 
-/// The line for PEs that force different algorithms of a collective.
-fn differs(ForcedDiffers(collective): ForcedDiffers) -> String {
-    let variable = config::algorithm(collective).name;
-    format!(
-        "{variable} is not the same here as on the PE that was first: all PEs must force the same algorithm"
-    )
+/// The settings of this PE, which are those of all PEs where they hold for the whole job. The node's
+/// PEs have synchronised since they joined.
+fn settings(name: &str, job: &Attachment) -> Settings {
+    let given = match job.agree() {
+        Ok(given) => given,
+        Err((pe, why)) => end_job(name, pe == job.pe, why),
+    };
+    match Settings::read(&given) {
+        Ok(settings) => settings,
+        // All PEs read what PE 0 is given.
+        Err(e) => end_job(name, job.pe == 0 || !given.has(e.variable()), e),
+    }
+}
+
+/// Ends the job over something that several PEs have found, by the line of the one that `reports` it.
+fn end_job(name: &str, reports: bool, why: impl Display) -> ! {
+    /// Time in which it does, and the launcher ends the others.
+    const REPORT: Duration = Duration::from_secs(5);
+
+    if !reports {
+        thread::sleep(REPORT);
+    }
+    fatal(name, why)
 }
 
 /// Prints what the environment asks for.

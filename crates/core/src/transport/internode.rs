@@ -151,7 +151,7 @@ pub enum ConnectError {
     #[error("cannot map the mailboxes: {0}")]
     Mailboxes(#[source] io::Error),
     /// A PE's library is of another version.
-    #[error("PE {0} runs another version of FerroSHMEM")]
+    #[error("PE {0} runs another version of FerroSHMEM: install the same build for all PEs")]
     OtherVersion(usize),
     /// A setting of the fabric.
     #[error(transparent)]

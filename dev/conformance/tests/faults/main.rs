@@ -1,5 +1,6 @@
 //! Misuse and faults: one clear line, the right status, the job gone at once, nothing left.
 
+mod agreement;
 mod collectives;
 mod ending;
 mod launcher;
@@ -67,6 +68,7 @@ fn main() {
         launcher_ends(s, Signal::SIGINT)
     });
     collectives::add(&mut suite);
+    agreement::add(&mut suite);
     suite.add("hang-report".into(), hang_report);
     suite.add(
         "two-hundred-jobs-leave-the-machine-as-it-was".into(),

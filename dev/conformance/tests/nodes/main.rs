@@ -2,6 +2,7 @@
 //! happens when hosts and links fail.
 
 mod faults;
+mod settings;
 
 use anyhow::Result;
 use ferroshmem_conformance::choices::Choices;
@@ -104,5 +105,6 @@ fn main() {
         }
     }
     faults::add(&mut suite);
+    settings::add(&mut suite);
     suite.run();
 }
