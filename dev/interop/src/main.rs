@@ -3,7 +3,9 @@
 
 use std::ffi::{c_int, c_long};
 use std::slice;
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
+use std::thread;
 
 use ferroshmem::{Error, Pe, Sum, World};
 use ferroshmem_interop::part;
@@ -12,7 +14,8 @@ fn main() -> Result<(), Error> {
     match std::env::args().nth(1).as_deref() {
         None => {}
         Some("c-first") => return c_first(),
-        Some(other) => panic!("\"{other}\" is no mode: there is c-first"),
+        Some("threads") => return beside_threads(),
+        Some(other) => panic!("\"{other}\" is no mode: there are c-first and threads"),
     }
     let world = World::init()?;
     println!("C's puts are {}", inlined());
@@ -169,6 +172,36 @@ fn nested(world: &World) -> Result<(), Error> {
     }
     assert!(array.iter().all(|element| *element == 0));
     Ok(())
+}
+
+/// Threads update a static while the first world begins: no update may be lost.
+fn beside_threads() -> Result<(), Error> {
+    static COUNTED: Mutex<u64> = Mutex::new(0);
+    static END: AtomicBool = AtomicBool::new(false);
+    // It takes a while to become symmetric.
+    static COPIED: [AtomicI64; 4 << 20] = [const { AtomicI64::new(0) }; 4 << 20];
+    COPIED.iter().for_each(|word| word.store(1, Relaxed));
+    let count = || {
+        let mut counted = 0;
+        while !END.load(Relaxed) {
+            *COUNTED.lock().unwrap() += 1;
+            counted += 1;
+        }
+        counted
+    };
+    thread::scope(|scope| {
+        let threads = [(); 4].map(|()| scope.spawn(count));
+        while *COUNTED.lock().unwrap() < 1000 {
+            thread::yield_now();
+        }
+        let world = World::init()?;
+        println!("C's puts are {}", inlined());
+        END.store(true, Relaxed);
+        let counted: u64 = threads.map(|t| t.join().unwrap()).iter().sum();
+        assert_eq!(*COUNTED.lock().unwrap(), counted);
+        world.barrier();
+        Ok(())
+    })
 }
 
 /// A world within what C has initialised.

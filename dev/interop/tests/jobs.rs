@@ -17,6 +17,9 @@ fn main() {
         suite.add(format!("c-first::{pes}pe"), move |s| {
             run(s, job(pes).args(&["c-first"]), "stores")
         });
+        suite.add(format!("threads::{pes}pe"), move |s| {
+            run(s, job(pes).args(&["threads"]), "stores")
+        });
     }
     for (variable, value) in [("SHMEM_CHECK", "1"), ("SHMEM_FAST_PATH", "0")] {
         suite.add(format!("{variable}::4pe"), move |s| {

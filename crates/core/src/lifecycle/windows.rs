@@ -18,9 +18,7 @@ pub(super) fn map_space(name: &str, job: &'static Attachment) -> Space {
     let globals = hooks::get().and_then(|_| Globals::find());
     if let Some(globals) = &globals {
         publish_image(job, globals.image);
-        // SAFETY: other threads that write globals are the program's to keep still during
-        // shmem_init (README, "Limits").
-        unsafe { globals.share(job) }.unwrap_or_else(|e| fatal(name, e));
+        globals.share(job).unwrap_or_else(|e| fatal(name, e));
     }
     for k in 0..LAYOUTS {
         let mapped = Space::map(job, k, globals.clone());

@@ -13,6 +13,7 @@ use super::SpaceError;
 use crate::job::Attachment;
 use crate::platform::machine::page_size;
 use crate::platform::mapping::{self, MapAddress};
+use crate::platform::threads::Stopped;
 
 /// Name under which executables ask for this library.
 const SONAME_STEM: &[u8] = b"libshmem.so";
@@ -46,42 +47,36 @@ impl Globals {
         addr.wrapping_sub(self.start) < self.len
     }
 
-    /// Copies the globals into the job's memory and maps the copy over the original.
-    ///
-    /// # Safety
-    /// No other thread writes globals during the call.
-    pub unsafe fn share(&self, job: &Attachment) -> Result<(), SpaceError> {
+    /// Copies the globals into the job's memory and maps the copy over the original. The other threads
+    /// of this process stand still meanwhile: what they wrote between copy and mapping would be lost.
+    pub fn share(&self, job: &Attachment) -> Result<(), SpaceError> {
         let (len, room) = (self.len as u64, job.control.header().slot_size);
         if len > room {
             return Err(SpaceError::GlobalsTooLarge { len, room });
         }
         let offset = job.control.offsets().globals(job.index);
-        let page = page_size();
-        let touched = touched_pages(self.start, self.len / page, self.in_file.div_ceil(page));
-        // In a static executable the allocator's own state is among the globals: between
-        // the copy and the mapping nothing may be allocated or freed.
-        self.copy_to(&job.file, offset, &touched)
-            .map_err(|e| SpaceError::Io("copy the global variables", e))?;
-        // SAFETY: replaces memory by a copy of itself (the caller keeps other threads from writing it).
-        unsafe {
-            mapping::map_shared(
-                job.file.as_fd(),
-                offset,
-                self.len,
-                MapAddress::Over(self.start),
-            )
-        }
-        .map_err(|e| SpaceError::Io("share the global variables", e))?;
-        drop(touched);
+        let mut pages = Pages::new(self);
+        // From here to the mapping nothing may be allocated or freed: a thread that stands still may
+        // hold the allocator's lock, and a static executable has the allocator's state among its globals.
+        let stopped = Stopped::all().map_err(SpaceError::Threads)?;
+        pages.find_touched();
+        let copied = self.copy_to(&job.file, offset, &pages);
+        // SAFETY: replaces memory by a copy of itself, which no other thread writes meanwhile.
+        let mapped = copied.and_then(|()| unsafe {
+            let over = MapAddress::Over(self.start);
+            mapping::map_shared(job.file.as_fd(), offset, self.len, over)
+        });
+        drop(stopped);
+        mapped.map_err(|e| SpaceError::Io("share the global variables", e))?;
         Ok(())
     }
 
-    /// Copies the pages in `touched` to `file` at `offset`.
-    fn copy_to(&self, file: &File, offset: u64, touched: &[bool]) -> io::Result<()> {
+    /// Copies the pages that hold anything to `file` at `offset`.
+    fn copy_to(&self, file: &File, offset: u64, pages: &Pages) -> io::Result<()> {
         let page = page_size();
         let mut i = 0;
-        while i < touched.len() {
-            let run = touched[i..].iter().take_while(|t| **t).count();
+        while i < pages.count() {
+            let run = (i..pages.count()).take_while(|at| pages.hold(*at)).count();
             if run > 0 {
                 let start = self.start + i * page;
                 // SAFETY: pages of this process's own readable segment.
@@ -285,28 +280,48 @@ unsafe fn is_static_or_needs_us(base: usize, headers: &[libc::Elf64_Phdr]) -> bo
     }
 }
 
-/// Which of `n` pages from `start` hold anything: the first `in_file`, which come from the
-/// executable's file, and those that were touched. Asks the kernel, since looking would
-/// touch them; if it does not say, all of them.
-fn touched_pages(start: usize, n: usize, in_file: usize) -> Vec<bool> {
-    const PRESENT_OR_SWAPPED: u64 = 3 << 62;
-    let Ok(pagemap) = File::open("/proc/self/pagemap") else {
-        return vec![true; n];
-    };
-    let mut raw = vec![0u8; n * 8];
-    if pagemap
-        .read_exact_at(&mut raw, (start / page_size() * 8) as u64)
-        .is_err()
-    {
-        return vec![true; n];
+/// Which pages of the globals hold anything: those that come from the executable's file, and those that
+/// were touched. The kernel says so, since looking would touch them; if it does not, all do.
+struct Pages {
+    /// Place of the first page in the kernel's list.
+    first: u64,
+    /// Pages that the executable's file fills.
+    in_file: usize,
+    /// The kernel's list of this process's pages.
+    pagemap: Option<File>,
+    /// An entry of the list for each page.
+    entries: Vec<[u8; 8]>,
+}
+
+impl Pages {
+    fn new(globals: &Globals) -> Self {
+        let page = page_size();
+        Self {
+            first: (globals.start / page) as u64,
+            in_file: globals.in_file.div_ceil(page),
+            pagemap: File::open("/proc/self/pagemap").ok(),
+            entries: vec![[0; 8]; globals.len / page],
+        }
     }
-    raw.chunks_exact(8)
-        .enumerate()
-        .map(|(i, e)| {
-            let entry = u64::from_ne_bytes(e.try_into().expect("8 bytes"));
-            i < in_file || entry & PRESENT_OR_SWAPPED != 0
-        })
-        .collect()
+
+    /// Reads the list, without allocating.
+    fn find_touched(&mut self) {
+        let (at, raw) = (self.first * 8, self.entries.as_flattened_mut());
+        let read = |file: &File| file.read_exact_at(raw, at).is_ok();
+        if !self.pagemap.as_ref().is_some_and(read) {
+            self.entries.fill([0xff; 8]);
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn hold(&self, at: usize) -> bool {
+        const PRESENT_OR_SWAPPED: u64 = 3 << 62;
+        let entry = u64::from_ne_bytes(self.entries[at]);
+        at < self.in_file || entry & PRESENT_OR_SWAPPED != 0
+    }
 }
 
 #[cfg(test)]

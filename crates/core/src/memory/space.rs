@@ -9,6 +9,7 @@ use super::globals::Globals;
 use super::layout::{self, Layout};
 use crate::job::Attachment;
 use crate::platform::mapping::{self, Advice, MapAddress};
+use crate::platform::threads::StopError;
 
 /// The mapped symmetric memory of a job.
 #[derive(Debug)]
@@ -53,6 +54,8 @@ pub enum SpaceError {
         /// Bytes of room.
         room: u64,
     },
+    /// Other threads could write globals while these are moved.
+    Threads(StopError),
     /// Anything else.
     Io(&'static str, io::Error),
 }
@@ -65,6 +68,7 @@ impl fmt::Display for SpaceError {
                 f,
                 "{len} bytes of global variables do not fit in the {room} bytes that each PE has room for"
             ),
+            Self::Threads(e) => e.fmt(f),
             Self::Io(what, e) => write!(f, "cannot {what}: {e}"),
         }
     }

@@ -6,6 +6,7 @@ pub mod futex;
 pub mod machine;
 pub mod mapping;
 pub mod processor;
+pub mod threads;
 
 pub use cores::Cores;
 pub use machine::Machine;

@@ -1,0 +1,628 @@
+//! The other threads of this process, stopped for a moment.
+//!
+//! Each gets a signal whose handler waits. Between [`Stopped::all`] and the end of the value, nothing may
+//! be allocated, printed by buffered streams or looked up by the dynamic linker: a stopped thread may hold
+//! the lock.
+
+use std::ffi::{CStr, c_int, c_long};
+use std::mem::MaybeUninit;
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+use std::{fmt, io, ptr, slice, thread};
+
+use ferroshmem_platform::futex;
+
+/// How long no thread may stop before an attempt ends, and how long new ones begin. A thread that starts
+/// another, begins or ends blocks all signals, and may then sleep for a lock that a stopped thread holds.
+const ATTEMPT: Duration = Duration::from_millis(50);
+const ATTEMPTS: Duration = Duration::from_secs(5);
+
+/// The same while a thread that has not stopped is ready to run: the machine is busy.
+const READY: Duration = Duration::from_secs(120);
+
+/// Why the other threads could not be stopped.
+#[derive(Debug)]
+pub enum StopError {
+    /// A thread blocks every signal that could stop it.
+    Blocks(ThreadName),
+    /// A thread did not take the signal.
+    Busy(ThreadName),
+    /// The program has handlers for every realtime signal.
+    NoSignal,
+    /// There are more threads than can be counted.
+    TooMany,
+    /// The kernel does not list the threads.
+    Unlisted(io::Error),
+}
+
+impl StopError {
+    /// Whether another attempt may succeed.
+    fn may_pass(&self) -> bool {
+        matches!(self, Self::Blocks(_) | Self::Busy(_))
+    }
+}
+
+impl fmt::Display for StopError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the program's other threads must pause while its global variables become symmetric, but "
+        )?;
+        match self {
+            Self::Blocks(thread) => write!(f, "{thread} blocks all realtime signals"),
+            Self::Busy(thread) => write!(f, "{thread} does not react to a signal"),
+            Self::NoSignal => write!(f, "every realtime signal has a handler"),
+            Self::TooMany => write!(f, "there are more than {}", Board::SLOTS),
+            Self::Unlisted(e) => write!(f, "/proc/self/task cannot be read ({e})"),
+        }?;
+        write!(f, ": initialise the library before threads are started")
+    }
+}
+
+impl std::error::Error for StopError {}
+
+/// A thread's number and name.
+#[derive(Debug, Clone, Copy)]
+pub struct ThreadName {
+    tid: i32,
+    name: [u8; 16],
+    len: usize,
+}
+
+impl ThreadName {
+    fn of(tid: i32) -> Self {
+        let mut this = Self {
+            tid,
+            name: [0; 16],
+            len: 0,
+        };
+        let mut text = [0; 64];
+        if let Ok(comm) = read_task(tid, "comm", &mut text) {
+            let comm = comm.strip_suffix(b"\n").unwrap_or(comm);
+            this.len = comm.len().min(this.name.len());
+            this.name[..this.len].copy_from_slice(&comm[..this.len]);
+        }
+        this
+    }
+}
+
+impl fmt::Display for ThreadName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = String::from_utf8_lossy(&self.name[..self.len]);
+        write!(f, "thread {} ({:?})", self.tid, name)
+    }
+}
+
+/// What the stopping thread and the handlers share. It has a mapping of its own, which stays: a handler
+/// may still read it after the threads go on.
+#[repr(C)]
+struct Board {
+    /// Slots in use.
+    threads: AtomicU32,
+    /// Handlers that have begun to wait.
+    stopped: AtomicU32,
+    /// 1 once the threads may go on.
+    released: AtomicU32,
+    slots: [Slot; Board::SLOTS],
+}
+
+/// A thread that was sent the signal.
+#[repr(C)]
+struct Slot {
+    tid: AtomicI32,
+    stopped: AtomicU32,
+}
+
+impl Board {
+    const SLOTS: usize = 1 << 16;
+
+    /// A new one, of zeros.
+    fn map() -> io::Result<&'static Board> {
+        // SAFETY: a new mapping; zeros are a valid board.
+        unsafe {
+            let at = libc::mmap(
+                ptr::null_mut(),
+                size_of::<Board>(),
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            );
+            if at == libc::MAP_FAILED {
+                return Err(io::Error::last_os_error());
+            }
+            Ok(&*at.cast())
+        }
+    }
+
+    fn slots(&self) -> &[Slot] {
+        &self.slots[..self.threads.load(Ordering::Acquire) as usize]
+    }
+}
+
+/// The board of the stop under way.
+static BOARD: AtomicPtr<Board> = AtomicPtr::new(ptr::null_mut());
+
+/// The other threads of this process, which wait until this is dropped.
+#[derive(Debug)]
+pub struct Stopped {
+    /// None: there are no other threads.
+    _stop: Option<Stop>,
+}
+
+struct Stop {
+    board: &'static Board,
+    signal: c_int,
+    /// The action before, if it is to be restored. A signal that is still under way would end the process
+    /// without the handler.
+    before: Option<libc::sigaction>,
+}
+
+impl fmt::Debug for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stop")
+            .field("signal", &self.signal)
+            .field("threads", &self.board.threads)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Stopped {
+    /// Stops all other threads, those included that are started meanwhile. Blocking system calls that
+    /// do not restart after a signal end with `EINTR`. One thread calls this at a time.
+    pub fn all() -> Result<Stopped, StopError> {
+        let tasks = match Tasks::open() {
+            Ok(tasks) => tasks,
+            // Without /proc, the kernel still says whether this thread is the only one.
+            Err(_) if is_only_thread() => return Ok(Stopped { _stop: None }),
+            Err(e) => return Err(StopError::Unlisted(e)),
+        };
+        if tasks.is_one().map_err(StopError::Unlisted)? {
+            return Ok(Stopped { _stop: None });
+        }
+        let begin = Instant::now();
+        let signal = choose_signal(&tasks)?;
+        let mut before = Some(handle(signal));
+        loop {
+            // A thread may still have to take the signal of an attempt that failed: after one, the
+            // handler stays.
+            match Stop::attempt(&tasks, signal, before.take()) {
+                Ok(stop) => return Ok(Stopped { _stop: Some(stop) }),
+                Err(e) if e.may_pass() && begin.elapsed() < ATTEMPTS => {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                Err(e) => return Err(e),
+            }
+        }
+    }
+}
+
+impl Stop {
+    /// Sends the signal to all threads and waits until each has taken it. When this ends with an error,
+    /// those that did go on.
+    fn attempt(
+        tasks: &Tasks,
+        signal: c_int,
+        before: Option<libc::sigaction>,
+    ) -> Result<Stop, StopError> {
+        let board = Board::map().map_err(StopError::Unlisted)?;
+        BOARD.store(ptr::from_ref(board).cast_mut(), Ordering::Release);
+        let mut stop = Stop {
+            board,
+            signal,
+            before: None,
+        };
+        while send_to_new(tasks, board, signal)? {
+            wait_for_all(board, signal)?;
+        }
+        stop.before = before;
+        Ok(stop)
+    }
+}
+
+impl Drop for Stop {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            // SAFETY: restores what `handle` replaced; no thread has still to take the signal.
+            unsafe { libc::sigaction(self.signal, before, ptr::null_mut()) };
+        }
+        self.board.released.store(1, Ordering::Release);
+        futex::wake_private(&self.board.released);
+    }
+}
+
+/// Sends the signal to each thread that did not get it yet; whether there was one.
+fn send_to_new(tasks: &Tasks, board: &Board, signal: c_int) -> Result<bool, StopError> {
+    let process = std::process::id();
+    let me = this_thread();
+    let mut result = Ok(false);
+    tasks
+        .each(|tid| {
+            let known = tid == me
+                || board
+                    .slots()
+                    .iter()
+                    .any(|s| s.tid.load(Ordering::Relaxed) == tid);
+            if known || result.is_err() || has_ended(tid) {
+                return;
+            }
+            let at = board.slots().len();
+            let Some(slot) = board.slots.get(at) else {
+                result = Err(StopError::TooMany);
+                return;
+            };
+            slot.tid.store(tid, Ordering::Relaxed);
+            board.threads.store(at as u32 + 1, Ordering::Release);
+            // One that has ended meanwhile is found so by `wait_for_all`.
+            send(process, tid, signal);
+            result = Ok(true);
+        })
+        .map_err(StopError::Unlisted)?;
+    result
+}
+
+/// Waits until each thread that was sent the signal waits in its handler, or has ended.
+fn wait_for_all(board: &Board, signal: c_int) -> Result<(), StopError> {
+    let mut last = (0, Instant::now());
+    loop {
+        let stopped = board.stopped.load(Ordering::Acquire);
+        let runs = |slot: &&Slot| {
+            slot.stopped.load(Ordering::Acquire) == 0
+                && !has_ended(slot.tid.load(Ordering::Relaxed))
+        };
+        let Some(slot) = board.slots().iter().find(runs) else {
+            return Ok(());
+        };
+        if stopped != last.0 {
+            last = (stopped, Instant::now());
+        }
+        let tid = slot.tid.load(Ordering::Relaxed);
+        let limit = if state(tid) == Some(b'R') {
+            READY
+        } else {
+            ATTEMPT
+        };
+        if last.1.elapsed() > limit {
+            let thread = ThreadName::of(tid);
+            return Err(if blocks(tid, signal) {
+                StopError::Blocks(thread)
+            } else {
+                StopError::Busy(thread)
+            });
+        }
+        futex::wait_private(&board.stopped, stopped, Some(Duration::from_millis(5)));
+    }
+}
+
+/// The handler: waits until the threads may go on. Its stack and `errno` are all that it writes.
+extern "C" fn wait_here(_: c_int) {
+    // SAFETY: the board was stored before the signal was sent, and is never unmapped.
+    let Some(board) = (unsafe { BOARD.load(Ordering::Acquire).as_ref() }) else {
+        return;
+    };
+    // SAFETY: the address of this thread's errno.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { *errno };
+    let me = this_thread();
+    if let Some(slot) = board
+        .slots()
+        .iter()
+        .find(|s| s.tid.load(Ordering::Relaxed) == me)
+    {
+        slot.stopped.store(1, Ordering::Release);
+        board.stopped.fetch_add(1, Ordering::AcqRel);
+        futex::wake_private(&board.stopped);
+        while board.released.load(Ordering::Acquire) == 0 {
+            futex::wait_private(&board.released, 0, None);
+        }
+    }
+    // SAFETY: as above.
+    unsafe { *errno = before };
+}
+
+/// A realtime signal that has no handler and that no thread blocks for long.
+fn choose_signal(tasks: &Tasks) -> Result<c_int, StopError> {
+    let free: u64 = (libc::SIGRTMIN()..=libc::SIGRTMAX())
+        .filter(|signal| has_default_action(*signal))
+        .fold(0, |set, signal| set | bit(signal));
+    if free == 0 {
+        return Err(StopError::NoSignal);
+    }
+    let begin = Instant::now();
+    loop {
+        match unblocked(tasks, free).map_err(StopError::Unlisted)? {
+            Ok(signals) => return Ok(64 - signals.leading_zeros() as c_int),
+            // A thread blocks all signals for a moment while it starts a thread, begins or ends.
+            Err(_) if begin.elapsed() < ATTEMPTS => thread::sleep(Duration::from_millis(1)),
+            Err(tid) => return Err(StopError::Blocks(ThreadName::of(tid))),
+        }
+    }
+}
+
+/// Those of `signals` that no other thread blocks; if there are none, a thread that blocks the last.
+fn unblocked(tasks: &Tasks, mut signals: u64) -> io::Result<Result<u64, i32>> {
+    let mut blocking = None;
+    let me = this_thread();
+    tasks.each(|tid| {
+        let left = signals & !blocked(tid).unwrap_or(0);
+        if tid == me || blocking.is_some() || has_ended(tid) {
+        } else if left == 0 {
+            blocking = Some(tid);
+        } else {
+            signals = left;
+        }
+    })?;
+    Ok(blocking.map_or(Ok(signals), Err))
+}
+
+/// A signal's place in a mask of the kernel.
+fn bit(signal: c_int) -> u64 {
+    1 << (signal - 1)
+}
+
+fn has_default_action(signal: c_int) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: asks for the action of a signal; it is read only if the call succeeded.
+    unsafe {
+        libc::sigaction(signal, ptr::null(), action.as_mut_ptr()) == 0
+            && action.assume_init().sa_sigaction == libc::SIG_DFL
+    }
+}
+
+/// Installs the handler; what it replaces.
+fn handle(signal: c_int) -> libc::sigaction {
+    // SAFETY: zeros are a valid action; the handler makes only calls that are safe in handlers.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        let mut before: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = wait_here as *const () as usize;
+        action.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK;
+        // Other handlers of the thread could write what is being moved.
+        libc::sigfillset(&raw mut action.sa_mask);
+        libc::sigaction(signal, &raw const action, &raw mut before);
+        before
+    }
+}
+
+fn this_thread() -> i32 {
+    // SAFETY: takes nothing and returns a number.
+    unsafe { libc::syscall(libc::SYS_gettid) as i32 }
+}
+
+fn send(process: u32, tid: i32, signal: c_int) {
+    // SAFETY: sends a signal to a thread of this process.
+    unsafe { libc::syscall(libc::SYS_tgkill, process as c_int, tid, signal) };
+}
+
+/// Whether this process has one thread: `unshare` of what threads share succeeds then, and does nothing.
+fn is_only_thread() -> bool {
+    // SAFETY: with one thread it changes nothing, with several it fails.
+    unsafe { libc::unshare(libc::CLONE_VM | libc::CLONE_SIGHAND) == 0 }
+}
+
+/// Whether a thread has ended. The first thread of a process stays in the list as a zombie.
+fn has_ended(tid: i32) -> bool {
+    matches!(state(tid), None | Some(b'Z' | b'X'))
+}
+
+/// The letter of a thread's state, as `R` for one that runs or is ready to.
+fn state(tid: i32) -> Option<u8> {
+    let mut text = [0; 512];
+    let stat = read_task(tid, "stat", &mut text).ok()?;
+    // The name, in parentheses, may hold any character.
+    let end = stat.iter().rposition(|c| *c == b')')?;
+    stat.get(end + 2).copied()
+}
+
+fn blocks(tid: i32, signal: c_int) -> bool {
+    blocked(tid).is_some_and(|set| set & bit(signal) != 0)
+}
+
+/// The signals that a thread blocks.
+fn blocked(tid: i32) -> Option<u64> {
+    let mut text = [0; 4096];
+    let status = read_task(tid, "status", &mut text).ok()?;
+    let line = status
+        .split(|c| *c == b'\n')
+        .find_map(|line| line.strip_prefix(b"SigBlk:"))?;
+    u64::from_str_radix(std::str::from_utf8(line).ok()?.trim(), 16).ok()
+}
+
+/// Reads the start of `/proc/self/task/TID/FILE`, without allocating.
+fn read_task<'a>(tid: i32, file: &str, text: &'a mut [u8]) -> io::Result<&'a [u8]> {
+    use io::Write;
+    let mut path = [0u8; 64];
+    write!(&mut path[..63], "/proc/self/task/{tid}/{file}")?;
+    let path = CStr::from_bytes_until_nul(&path).map_err(io::Error::other)?;
+    let descriptor = open(path)?;
+    let read = read(descriptor.0, text)?;
+    Ok(&text[..read])
+}
+
+struct Descriptor(RawFd);
+
+impl Drop for Descriptor {
+    fn drop(&mut self) {
+        // SAFETY: opened by `open`, used by nothing else.
+        unsafe { libc::close(self.0) };
+    }
+}
+
+fn open(path: &CStr) -> io::Result<Descriptor> {
+    // SAFETY: the path ends in a zero.
+    let descriptor = unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
+    match descriptor {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(Descriptor(descriptor)),
+    }
+}
+
+fn read(descriptor: RawFd, text: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: the buffer is writable for its length.
+    let read = unsafe { libc::read(descriptor, text.as_mut_ptr().cast(), text.len()) };
+    usize::try_from(read).map_err(|_| io::Error::last_os_error())
+}
+
+/// The list of this process's threads.
+struct Tasks(Descriptor);
+
+impl Tasks {
+    fn open() -> io::Result<Tasks> {
+        open(c"/proc/self/task").map(Tasks)
+    }
+
+    /// Whether there is one thread.
+    fn is_one(&self) -> io::Result<bool> {
+        let mut count = 0;
+        self.each(|_| count += 1)?;
+        Ok(count == 1)
+    }
+
+    /// Calls `f` with the number of each thread, without allocating.
+    fn each(&self, mut f: impl FnMut(i32)) -> io::Result<()> {
+        /// Offsets in the kernel's `linux_dirent64`.
+        const RECORD_LEN: usize = 16;
+        const NAME: usize = 19;
+
+        #[repr(align(8))]
+        struct Entries([u8; 4096]);
+
+        // SAFETY: a descriptor that is open.
+        if unsafe { libc::lseek(self.0.0, 0, libc::SEEK_SET) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let mut entries = Entries([0; 4096]);
+        loop {
+            let (at, room) = (entries.0.as_mut_ptr(), entries.0.len());
+            // SAFETY: the buffer is writable for its length, and aligned as the kernel wants it.
+            let read: c_long = unsafe { libc::syscall(libc::SYS_getdents64, self.0.0, at, room) };
+            let read = usize::try_from(read).map_err(|_| io::Error::last_os_error())?;
+            if read == 0 {
+                return Ok(());
+            }
+            // SAFETY: the kernel has filled so many bytes.
+            let mut left = unsafe { slice::from_raw_parts(at.cast_const(), read) };
+            while left.len() > NAME {
+                let len = u16::from_ne_bytes([left[RECORD_LEN], left[RECORD_LEN + 1]]);
+                let Some((entry, rest)) = left.split_at_checked(usize::from(len)) else {
+                    break;
+                };
+                let name = entry[NAME..].split(|c| *c == 0).next().unwrap_or(&[]);
+                // "." and ".." are no numbers.
+                if let Some(tid) = std::str::from_utf8(name).ok().and_then(|n| n.parse().ok()) {
+                    f(tid);
+                }
+                left = rest;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+    use std::sync::{Barrier, Mutex, mpsc};
+
+    /// Only one stop at a time.
+    static ONE: Mutex<()> = Mutex::new(());
+
+    #[test]
+    fn threads_stand_still_and_go_on() {
+        let _one = ONE.lock().unwrap_or_else(|e| e.into_inner());
+        let counts: Arc<[AtomicU64; 4]> = Arc::default();
+        let end = Arc::new(AtomicBool::new(false));
+        let threads: Vec<_> = (0..4)
+            .map(|i| {
+                let (counts, end) = (Arc::clone(&counts), Arc::clone(&end));
+                thread::spawn(move || {
+                    while !end.load(Ordering::Relaxed) {
+                        counts[i].fetch_add(1, Ordering::Relaxed);
+                    }
+                })
+            })
+            .collect();
+        let read = || counts.each_ref().map(|c| c.load(Ordering::Relaxed));
+        while read().contains(&0) {
+            thread::yield_now();
+        }
+        for _ in 0..20 {
+            let stopped = Stopped::all().unwrap();
+            let first = read();
+            let since = Instant::now();
+            while since.elapsed() < Duration::from_millis(2) {
+                std::hint::spin_loop();
+            }
+            let second = read();
+            drop(stopped);
+            assert_eq!(first, second);
+            while read().iter().zip(second).any(|(now, then)| *now == then) {
+                thread::yield_now();
+            }
+        }
+        end.store(true, Ordering::Relaxed);
+        threads.into_iter().for_each(|t| t.join().unwrap());
+    }
+
+    #[test]
+    fn threads_that_come_and_go_are_stopped() {
+        let _one = ONE.lock().unwrap_or_else(|e| e.into_inner());
+        let alive = Arc::new(AtomicU64::new(0));
+        let end = Arc::new(AtomicBool::new(false));
+        let starter = {
+            let (alive, end) = (Arc::clone(&alive), Arc::clone(&end));
+            thread::spawn(move || {
+                while !end.load(Ordering::Relaxed) {
+                    let alive = Arc::clone(&alive);
+                    let one = move || {
+                        alive.fetch_add(1, Ordering::Relaxed);
+                    };
+                    thread::spawn(one).join().unwrap();
+                }
+            })
+        };
+        for _ in 0..50 {
+            let stopped = Stopped::all().unwrap();
+            let before = alive.load(Ordering::Relaxed);
+            for _ in 0..10_000 {
+                std::hint::spin_loop();
+            }
+            let after = alive.load(Ordering::Relaxed);
+            drop(stopped);
+            assert_eq!(before, after);
+        }
+        end.store(true, Ordering::Relaxed);
+        starter.join().unwrap();
+    }
+
+    #[test]
+    fn a_thread_that_blocks_signals_is_named() {
+        let _one = ONE.lock().unwrap_or_else(|e| e.into_inner());
+        let (ready, is_ready) = mpsc::channel();
+        let barrier = Arc::new(Barrier::new(2));
+        let there = Arc::clone(&barrier);
+        let deaf = thread::Builder::new()
+            .name("deaf".to_owned())
+            .spawn(move || {
+                // SAFETY: blocks all signals in this thread.
+                unsafe {
+                    let mut all: libc::sigset_t = std::mem::zeroed();
+                    libc::sigfillset(&raw mut all);
+                    libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, ptr::null_mut());
+                }
+                ready.send(()).unwrap();
+                there.wait();
+            });
+        is_ready.recv().unwrap();
+        let error = Stopped::all().unwrap_err().to_string();
+        barrier.wait();
+        deaf.unwrap().join().unwrap();
+        assert!(
+            error.contains("(\"deaf\") blocks all realtime signals"),
+            "{error}"
+        );
+    }
+}
