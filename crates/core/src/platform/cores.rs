@@ -21,6 +21,24 @@ impl Cores {
         cores
     }
 
+    /// Whether `core` is one of them.
+    pub fn contains(&self, core: usize) -> bool {
+        let word = self.0.get(core / 64);
+        word.is_some_and(|word| word >> (core % 64) & 1 == 1)
+    }
+
+    /// Their numbers, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..Self::WORDS * 64).filter(|core| self.contains(*core))
+    }
+
+    /// These and one more.
+    #[cfg(test)]
+    pub(super) fn with(mut self, core: usize) -> Self {
+        self.0[core / 64] |= 1 << (core % 64);
+        self
+    }
+
     /// Adds those of another set.
     pub fn add(&mut self, other: &Self) {
         for (mine, theirs) in self.0.iter_mut().zip(other.0) {
@@ -65,5 +83,7 @@ mod tests {
         assert_eq!(a.count(), 4);
         assert_eq!(Cores::from_bytes(&a.to_bytes()), a);
         assert!(Cores::of_this_process().count() >= 1);
+        assert_eq!(a.iter().collect::<Vec<_>>(), [1, 2, 3, 960]);
+        assert!(a.contains(960) && !a.contains(0) && !a.contains(1 << 20));
     }
 }

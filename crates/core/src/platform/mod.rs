@@ -1,6 +1,7 @@
 //! What the operating system offers, in the few forms the library uses.
 
 pub mod child;
+pub mod conditions;
 pub mod cores;
 pub mod futex;
 pub mod machine;
@@ -8,6 +9,7 @@ pub mod mapping;
 pub mod processor;
 pub mod threads;
 
+pub use conditions::{Conditions, Disturbance, Reading};
 pub use cores::Cores;
 pub use machine::Machine;
 pub use processor::Processor;
