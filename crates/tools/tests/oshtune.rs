@@ -3,7 +3,7 @@
 mod support;
 
 use std::fs;
-use std::process::Command;
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use support::{Ended, Job, run, script};
@@ -30,7 +30,9 @@ fn measures_and_writes_what_oshrun_reads() {
     let path = directory.path().join("new/tuning.toml");
     let file = path.to_str().unwrap();
     let start = Instant::now();
-    let arguments = ["--quick", "--time", "2", "--pes", "3,2", "--output", file];
+    let arguments = [
+        "--quick", "--force", "--time", "2", "--pes", "3,2", "--output", file,
+    ];
     // What is set for programs must not reach the jobs that measure.
     let printed = text(run(oshtune(&arguments)
         .env("SHMEM_REDUCE_ALGORITHM", "no such thing")
@@ -63,6 +65,67 @@ fn measures_and_writes_what_oshrun_reads() {
     assert!(info.contains(&format!("tuning file: {file}\n")), "{info}");
     assert_eq!(info.matches("(measured with 2 PEs)").count(), 8, "{info}");
 
+    let mut job = script("-n 2", "true");
+    assert_eq!(text(run(job.env("SHMEM_TUNING_FILE", &path))), "");
+}
+
+/// Processes that keep every core busy, until it is dropped.
+struct Load(Vec<Child>);
+
+impl Load {
+    fn start() -> Self {
+        let cores = std::thread::available_parallelism().unwrap().get();
+        let spin = |_| {
+            Command::new("sh")
+                .args(["-c", "while :; do :; done"])
+                .spawn()
+                .unwrap()
+        };
+        Self((0..cores).map(spin).collect())
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+#[test]
+fn a_disturbed_measurement_is_written_only_by_force() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("tuning.toml");
+    let arguments = ["--quick", "--time", "2", "--pes", "2", "--output"];
+    let load = Load::start();
+    let refused = run(oshtune(&arguments).arg(&path));
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    let line = &refused.stderr;
+    for part in [
+        "oshtune: ",
+        " jobs were disturbed (with 2 PEs ",
+        "wrote no ",
+        "--force",
+    ] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
+    assert_eq!(line.lines().count(), 1, "{line}");
+    // What was measured is shown all the same, and says what it is worth.
+    assert!(
+        refused.stdout.contains("\nHow quiet the machine was\n"),
+        "{refused:?}"
+    );
+    assert!(refused.stdout.contains(": disturbed\n"), "{refused:?}");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+
+    let forced = text(run(oshtune(&arguments).arg(&path).arg("--force")));
+    drop(load);
+    assert!(forced.contains("\nDo not rely on this: "), "{forced}");
+    let written = fs::read_to_string(&path).unwrap();
+    assert!(written.contains("# 2 PEs  other processes "), "{written}");
+    assert!(written.contains(": disturbed\n"), "{written}");
     let mut job = script("-n 2", "true");
     assert_eq!(text(run(job.env("SHMEM_TUNING_FILE", &path))), "");
 }

@@ -10,6 +10,7 @@ use ferroshmem_core::config::{self, TUNING_FILE};
 use ferroshmem_core::platform::child::end_with_parent;
 
 use super::measure::{Finding, Point, Task};
+use super::quietness::Quietness;
 use super::schedule::Depth;
 
 /// Why measuring failed.
@@ -55,6 +56,8 @@ pub(super) struct Measured {
     pub parameters: Parameters,
     /// Times, for each number of PEs.
     pub points: Vec<(usize, Vec<Point>)>,
+    /// How quiet the machine was.
+    pub quietness: Quietness,
 }
 
 impl Campaign {
@@ -64,11 +67,15 @@ impl Campaign {
     /// If a job fails.
     pub(super) fn run(&self) -> Result<Measured, CampaignError> {
         let mut progress = Progress::new(self.counts.len() + 1);
+        let mut quietness = Quietness::new();
         let mut parameters = Parameters::default_for(self.cores);
         // PEs that must share a core measure the scheduler, not the flag.
         let pairs = self.cores.max(1);
         let arguments = self.arguments(Task::Parameters, Duration::ZERO);
-        for finding in self.job(pairs, &arguments, self.time, &mut progress)? {
+        let findings = quietness.watch(pairs, || {
+            self.job(pairs, &arguments, self.time, &mut progress)
+        })?;
+        for finding in findings {
             if let Finding::Parameter(name, value) = finding {
                 if !(value.is_finite() && value > 0.0) {
                     return Err(CampaignError::BadParameter { name, value });
@@ -86,7 +93,8 @@ impl Campaign {
             let left = self.time.saturating_sub(start.elapsed());
             let time = left / (self.counts.len() - i) as u32;
             let arguments = self.arguments(Task::Collectives, time);
-            let findings = self.job(*count, &arguments, time, &mut progress)?;
+            let job = || self.job(*count, &arguments, time, &mut progress);
+            let findings = quietness.watch(*count, job)?;
             let times = findings.into_iter().filter_map(|f| match f {
                 Finding::Time(point) => Some(point),
                 _ => None,
@@ -97,7 +105,11 @@ impl Campaign {
         if let Some(sigma) = sigma(&points, self.cores) {
             parameters.sigma = sigma;
         }
-        Ok(Measured { parameters, points })
+        Ok(Measured {
+            parameters,
+            points,
+            quietness,
+        })
     }
 
     /// Runs a job of `pes` PEs; what it reports. Where there are cores enough, each PE keeps

@@ -114,10 +114,19 @@ fn tune(options: &TuneOptions, depth: Depth) -> Result<()> {
     };
     print(&report(&measured, &file, options.all))?;
     let took = start.elapsed().as_secs_f64();
+    let complaint = measured.quietness.complaint();
+    match (&output, &complaint) {
+        (Some(path), Some(complaint)) if !options.force => bail!(
+            "{complaint}: wrote no {}; measure while the machine is quiet, or give --force",
+            path.display()
+        ),
+        (_, Some(complaint)) => print(&format!("\nDo not rely on this: {complaint}\n"))?,
+        (_, None) => {}
+    }
     match output {
         None => print(&format!("\nMeasured in {took:.0} s; wrote no file\n")),
         Some(path) => {
-            file.write(&path)
+            file.write(&path, &measured.quietness.lines())
                 .with_context(|| format!("cannot write {}", path.display()))?;
             print(&format!(
                 "\nMeasured in {took:.0} s; wrote {}: oshrun uses it from now on\n",
@@ -183,7 +192,12 @@ fn report(measured: &Measured, file: &TuningFile, all: bool) -> String {
         let value = of(&mut parameters);
         out += &format!("  {name:<8} {value:>12.4} {unit:<5} {meaning}\n");
     }
-    out + &summaries
+    out += &summaries;
+    out += "\nHow quiet the machine was\n";
+    for line in measured.quietness.lines() {
+        out += &format!("  {line}\n");
+    }
+    out
 }
 
 /// Prints to standard output, which need not have a reader any more.

@@ -31,11 +31,17 @@ impl TuningFile {
         Ok(this)
     }
 
-    /// Writes the file atomically. Makes its directory if there is none.
-    pub fn write(&self, path: &Path) -> io::Result<()> {
+    /// Writes the file atomically, with `remarks` of one line each as comments. Makes its directory if there is
+    /// none.
+    pub fn write(&self, path: &Path, remarks: &[String]) -> io::Result<()> {
         let temporary = beside(path)?;
-        let written =
-            fs::write(&temporary, self.text()).and_then(|()| fs::rename(&temporary, path));
+        let mut text = self.text();
+        for remark in remarks {
+            text.push_str("# ");
+            text.push_str(remark.trim_start());
+            text.push('\n');
+        }
+        let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path));
         if written.is_err() {
             // The first error names the cause; one about leftovers would hide it.
             let _ = fs::remove_file(&temporary);
@@ -132,8 +138,10 @@ pub(super) mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("new/tuning.toml");
         for _ in 0..2 {
-            file.write(&path).unwrap();
+            file.write(&path, &["    2 PEs  quiet".to_owned()]).unwrap();
             assert_eq!(TuningFile::read(&path).unwrap(), file);
+            let text = fs::read_to_string(&path).unwrap();
+            assert!(text.ends_with("\n# 2 PEs  quiet\n"), "{text}");
         }
         let entries = fs::read_dir(path.parent().unwrap()).unwrap().count();
         assert_eq!(entries, 1, "nothing else is left behind");
@@ -150,7 +158,7 @@ pub(super) mod tests {
         let path = directory.path().join("tuning.toml");
         let mut file = example();
         file.machine.cores += 1;
-        file.write(&path).unwrap();
+        file.write(&path, &[]).unwrap();
         let line = TuningFile::read(&path).unwrap_err().to_string();
         let (there, here) = (&file.machine, Identity::here());
         assert_eq!(

@@ -4,6 +4,7 @@
 //! oshtune   command ─ options
 //!             ├─ campaign ─ schedule     one job after the other, by oshrun
 //!             │    └─ measure            what the PEs of those jobs do
+//!             │    └─ quietness          which of them were disturbed
 //!             ├─ analysis                from times to rules
 //!             ├─ comparison, prediction  the cost model in tables
 //!             └─ file ─ document, identity   what is written
@@ -23,6 +24,7 @@ mod options;
 mod overview;
 mod prediction;
 mod quantity;
+mod quietness;
 mod schedule;
 mod statistics;
 

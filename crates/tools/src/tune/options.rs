@@ -24,6 +24,10 @@ pub(super) struct TuneOptions {
     #[arg(long, conflicts_with_all = ["output", "predict"])]
     pub dry_run: bool,
 
+    /// Writes the file also if other processes or the hypervisor disturbed the measurement
+    #[arg(long, conflicts_with_all = ["dry_run", "predict"])]
+    pub force: bool,
+
     /// Measures little in a few seconds
     #[arg(long, conflicts_with = "predict")]
     pub quick: bool,
