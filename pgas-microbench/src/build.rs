@@ -1,12 +1,14 @@
 //! Building programs: by a compiler wrapper, or by the makefiles that users have too.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::implementation::Implementation;
+use crate::implementation::{Family, Implementation};
 use crate::plan::Suite;
 
 /// Runs a command that builds something.
@@ -56,7 +58,8 @@ impl Builder {
 }
 
 fn make(folder: &Path, suite: Suite, with: &Implementation) -> Result<PathBuf> {
-    let build = folder.join(with.slug()).join(suite.folder());
+    let library = format!("{}-{:016x}", with.slug(), content(with)?);
+    let build = folder.join(library).join(suite.folder());
     let target = suite
         .target(with.family, &build)
         .context("there are no such programs")?;
@@ -76,4 +79,97 @@ fn make(folder: &Path, suite: Suite, with: &Implementation) -> Result<PathBuf> {
         .arg(format!("{variable}={}", with.compiler.display()))
         .arg(format!("BUILD={}", build.display())))?;
     Ok(build)
+}
+
+/// A hash of what programs are built from beside their source: the compiler wrapper, and this library's headers
+/// and libraries, which change while their version stays.
+fn content(with: &Implementation) -> Result<u64> {
+    let mut files = vec![with.compiler.clone()];
+    if with.family == Family::FerroShmem {
+        let prefix = with.compiler.parent().and_then(Path::parent);
+        for folder in ["include", "lib"] {
+            let folder = prefix.context("the wrapper lies in bin/")?.join(folder);
+            files_below(&folder, &mut files)?;
+        }
+    }
+    files.sort();
+    let mut hash = DefaultHasher::new();
+    for file in &files {
+        let read = || format!("cannot read {}", file.display());
+        file.hash(&mut hash);
+        fs::read(file).with_context(read)?.hash(&mut hash);
+    }
+    Ok(hash.finish())
+}
+
+fn files_below(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    let read = || format!("cannot read {}", folder.display());
+    for entry in folder.read_dir().with_context(read)? {
+        let path = entry?.path();
+        // Links lead to files of the same folder, or have no target.
+        if path.is_dir() {
+            files_below(&path, files)?;
+        } else if path.is_file() {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// An installation whose wrapper writes the header into what it "compiles".
+    fn installation(prefix: &Path) -> Implementation {
+        for folder in ["bin", "include/shmem", "lib"] {
+            fs::create_dir_all(prefix.join(folder)).unwrap();
+        }
+        fs::write(prefix.join("bin/oshcc"), "#!/bin/sh\n").unwrap();
+        fs::write(prefix.join("include/shmem/native.h"), "old").unwrap();
+        fs::write(prefix.join("lib/libshmem.so"), "old").unwrap();
+        Implementation {
+            compiler: prefix.join("bin/oshcc"),
+            ..Implementation::without_library(Family::FerroShmem, "1", "oshcc")
+        }
+    }
+
+    #[test]
+    fn programs_of_other_headers_or_libraries_are_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = installation(folder.path());
+        let first = content(&library).unwrap();
+        assert_eq!(content(&library).unwrap(), first);
+        let mut seen = vec![first];
+        for changed in ["include/shmem/native.h", "lib/libshmem.so", "bin/oshcc"] {
+            fs::write(folder.path().join(changed), "new").unwrap();
+            let now = content(&library).unwrap();
+            assert!(!seen.contains(&now), "{changed}");
+            seen.push(now);
+        }
+        let other = tempfile::tempdir().unwrap();
+        assert_ne!(content(&installation(other.path())).unwrap(), first);
+    }
+
+    #[test]
+    fn a_changed_header_builds_programs_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = installation(&folder.path().join("prefix"));
+        // Copies the header instead of compiling: `-o FILE` names the program.
+        let script = "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\n\
+                      cp \"$(dirname \"$0\")/../include/shmem/native.h\" \"$2\"\n";
+        fs::write(&library.compiler, script).unwrap();
+        let executable = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(&library.compiler, executable).unwrap();
+        let built = |folder: &Path| {
+            let mut builder = Builder::new(folder);
+            let programs = builder.programs(Suite::Microbench, &library).unwrap();
+            fs::read_to_string(programs.join("latency")).unwrap()
+        };
+        assert_eq!(built(folder.path()), "old");
+        fs::write(folder.path().join("prefix/include/shmem/native.h"), "new").unwrap();
+        assert_eq!(built(folder.path()), "new");
+    }
 }

@@ -64,9 +64,46 @@ pub struct Measurement {
     pub low: f64,
     /// A tenth of the samples are above; the highest if they are few.
     pub high: f64,
+    /// Percent of the cores' time that other processes took during the run.
+    #[serde(default)]
+    pub others: f64,
+    /// Percent of the cores' time that the hypervisor took during the run.
+    #[serde(default)]
+    pub steal: f64,
+    /// Speed of a core during the run, of which 1 is the highest of all runs; 0 if it was not measured.
+    #[serde(default)]
+    pub clock: f64,
+    /// What disturbed the run, in words; empty if nothing did.
+    #[serde(default)]
+    pub disturbed: String,
 }
 
 impl Measurement {
+    /// A measurement whose names and values are still empty.
+    pub fn blank(quantity: Quantity, unit: &str) -> Self {
+        Self {
+            program: String::new(),
+            implementation: String::new(),
+            operation: String::new(),
+            form: String::new(),
+            algorithm: String::new(),
+            class: String::new(),
+            pes: 0,
+            pairs: 0,
+            bytes: 0,
+            quantity,
+            unit: unit.to_owned(),
+            samples: 1,
+            median: 0.0,
+            low: 0.0,
+            high: 0.0,
+            others: 0.0,
+            steal: 0.0,
+            clock: 0.0,
+            disturbed: String::new(),
+        }
+    }
+
     /// Everything that identifies the measured point, without its values.
     pub fn subject(&self) -> impl Eq + Hash + '_ {
         let words = [

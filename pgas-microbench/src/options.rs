@@ -16,7 +16,7 @@ use crate::plan::{Class, Mode};
         PEER_OPENMPI_CC and PEER_OPENMPI_RUN, PEER_MPICH_CC and PEER_MPICH_RUN."
 )]
 pub struct Options {
-    /// Some sizes and few samples, in less than 5 minutes (the default)
+    /// Some sizes and few samples, in some 5 minutes (the default)
     #[arg(long)]
     quick: bool,
     /// All sizes and numbers of PEs, each measured long enough; an hour or more

@@ -38,6 +38,15 @@ impl Spread {
         }
     }
 
+    /// These values divided by others: median by median, and the widest range that the ends allow.
+    pub fn over(self, other: Self) -> Self {
+        Self {
+            low: self.low / other.high,
+            median: self.median / other.median,
+            high: self.high / other.low,
+        }
+    }
+
     /// Whether the ranges from low to high overlap.
     pub fn overlaps(self, other: Self) -> bool {
         self.low <= other.high && other.low <= self.high

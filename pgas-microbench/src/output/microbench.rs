@@ -3,7 +3,6 @@
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::blank;
 use crate::{Measurement, Quantity};
 
 /// A row, as the C programs print it.
@@ -44,7 +43,7 @@ pub fn read(text: &str) -> Result<Vec<Measurement>> {
             median: row.median,
             low: row.low,
             high: row.high,
-            ..blank(row.quantity, &row.unit)
+            ..Measurement::blank(row.quantity, &row.unit)
         })
     });
     rows.collect()

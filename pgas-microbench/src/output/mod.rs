@@ -41,24 +41,3 @@ pub fn read(run: &Run, implementation: &Implementation, text: &str) -> Result<Ve
     }
     Ok(measurements)
 }
-
-/// A measurement whose names and values are still empty.
-fn blank(quantity: crate::Quantity, unit: &str) -> Measurement {
-    Measurement {
-        program: String::new(),
-        implementation: String::new(),
-        operation: String::new(),
-        form: String::new(),
-        algorithm: String::new(),
-        class: String::new(),
-        pes: 0,
-        pairs: 0,
-        bytes: 0,
-        quantity,
-        unit: unit.to_owned(),
-        samples: 1,
-        median: 0.0,
-        low: 0.0,
-        high: 0.0,
-    }
-}

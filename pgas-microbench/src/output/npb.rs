@@ -2,7 +2,6 @@
 
 use anyhow::{Context, Result, ensure};
 
-use super::blank;
 use crate::{Measurement, Quantity};
 
 pub(super) fn read(text: &str) -> Result<Measurement> {
@@ -14,12 +13,18 @@ pub(super) fn read(text: &str) -> Result<Measurement> {
     let verification = field("Verification").context("no report was printed")?;
     ensure!(verification == "SUCCESSFUL", "verification: {verification}");
     let rate = field("Mop/s total").context("the report has no rate")?;
-    let rate: f64 = rate.parse().with_context(|| format!("no rate: {rate}"))?;
+    let number: f64 = rate.parse().with_context(|| format!("no rate: {rate}"))?;
+    // Rust reads "inf", which C prints where a clock of whole seconds measured none.
+    ensure!(
+        number.is_finite() && number > 0.0,
+        "a rate of {rate}: the program's clock is too coarse for this class"
+    );
+    let rate = number;
     Ok(Measurement {
         median: rate,
         low: rate,
         high: rate,
-        ..blank(Quantity::Rate, "Mop/s")
+        ..Measurement::blank(Quantity::Rate, "Mop/s")
     })
 }
 
@@ -41,5 +46,9 @@ mod tests {
                 .contains("UNSUCCESSFUL")
         );
         assert!(read("").is_err());
+        for nonsense in ["inf", "nan", "0.00"] {
+            let error = read(&REPORT.replace("271.83", nonsense)).unwrap_err();
+            assert!(error.to_string().contains("too coarse"), "{error}");
+        }
     }
 }

@@ -2,7 +2,6 @@
 
 use anyhow::{Context, Result, ensure};
 
-use super::blank;
 use crate::{Measurement, Quantity};
 
 const KERNELS: [&str; 4] = ["copy", "scale", "add", "triad"];
@@ -35,7 +34,7 @@ fn row(text: &str, kernel: &str) -> Result<Measurement> {
         median: best * least / average,
         low: best * least / greatest,
         high: best,
-        ..blank(Quantity::Bandwidth, "MB/s")
+        ..Measurement::blank(Quantity::Bandwidth, "MB/s")
     })
 }
 

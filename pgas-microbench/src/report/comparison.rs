@@ -27,17 +27,31 @@ pub(super) struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// Our value divided by the other.
-    pub(super) fn ratio(&self) -> f64 {
-        self.ours.median / self.other.median
+    /// How many times as fast ours is, by the medians, and by the ends of the samples' ranges: more than 1 is
+    /// faster, for times as for rates.
+    pub(super) fn speed(&self) -> Spread {
+        let (ours, other) = (Spread::from(self.ours), Spread::from(self.other));
+        match self.ours.quantity {
+            Quantity::Latency => other.over(ours),
+            Quantity::Bandwidth | Quantity::Rate => ours.over(other),
+        }
+    }
+
+    fn is_disturbed(&self) -> bool {
+        !(self.ours.disturbed.is_empty() && self.other.disturbed.is_empty())
     }
 
     /// A row of a figure's table: `subject` compared with `object` at the point `at`.
     pub(super) fn finding(&self, at: String, subject: &str, object: &str) -> Finding {
         let unit = Unit::of(self.ours.quantity);
-        let mut words = sentence(subject, self.ratio(), self.ours.quantity, object);
+        let speed = self.speed();
+        let mut words = sentence(subject, speed.median, self.ours.quantity, object);
+        words.push_str(&format!(" ({})", range(speed)));
         if Spread::from(self.ours).overlaps(self.other.into()) {
             words.push_str("; the samples overlap");
+        }
+        if self.is_disturbed() {
+            words.push_str("; disturbed");
         }
         Finding {
             at,
@@ -48,15 +62,100 @@ impl Pair<'_> {
     }
 }
 
-/// The message of many pairs: their median ratio; none without pairs.
-pub(super) fn message(pairs: &[Pair<'_>], subject: &str, object: &str) -> Option<String> {
-    let quantity = pairs.first()?.ours.quantity;
-    let mut ratios: Vec<f64> = pairs.iter().map(Pair::ratio).collect();
-    let words = sentence(subject, median(&mut ratios), quantity, object);
-    Some(match pairs.len() {
-        1 => words,
-        points => format!("{words} (median of {points} points)"),
-    })
+/// What this library is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beside {
+    /// The best of the other libraries, or threads.
+    Others,
+    /// Another way to do the same with this library: loads and stores, or another form.
+    Itself,
+}
+
+/// All points of a figure compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// With what.
+    pub beside: Beside,
+    /// With what, in words.
+    pub object: String,
+    /// How many times as fast this library is: the median of the points, the lowest and the highest point; of a
+    /// single point its median and the range of its samples.
+    pub speed: Spread,
+    /// Number of points.
+    pub points: usize,
+    /// Points of which a run was disturbed.
+    pub disturbed: usize,
+    /// The comparison as a sentence.
+    pub words: String,
+}
+
+/// How far from 1 a factor is no more than noise.
+const EVEN: f64 = 0.05;
+
+/// Whether this library is ahead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// By more than 5 %.
+    Ahead,
+    /// Within 5 %.
+    Even,
+    /// By more than 5 %.
+    Behind,
+}
+
+impl Comparison {
+    /// Compares `subject` with `object` at all points; none without points.
+    pub(super) fn new(
+        pairs: &[Pair<'_>],
+        subject: &str,
+        beside: Beside,
+        object: &str,
+    ) -> Option<Self> {
+        let quantity = pairs.first()?.ours.quantity;
+        let speeds: Vec<Spread> = pairs.iter().map(Pair::speed).collect();
+        let mut medians: Vec<f64> = speeds.iter().map(|speed| speed.median).collect();
+        let middle = median(&mut medians);
+        let speed = match speeds.as_slice() {
+            [only] => *only,
+            _ => Spread {
+                low: medians[0],
+                median: middle,
+                high: medians[medians.len() - 1],
+            },
+        };
+        let disturbed = pairs.iter().filter(|pair| pair.is_disturbed()).count();
+        let statistic = match pairs.len() {
+            1 => "medians of the samples".to_owned(),
+            points => format!("median of {points} points"),
+        };
+        let mut words = sentence(subject, speed.median, quantity, object);
+        words.push_str(&format!(" ({statistic}, {}", range(speed)));
+        if disturbed > 0 {
+            words.push_str(&format!("; {disturbed} disturbed"));
+        }
+        words.push(')');
+        Some(Self {
+            beside,
+            object: object.to_owned(),
+            speed,
+            points: pairs.len(),
+            disturbed,
+            words,
+        })
+    }
+
+    /// Whether this library is ahead, by the median.
+    pub fn standing(&self) -> Standing {
+        match self.speed.median {
+            speed if speed > 1.0 + EVEN => Standing::Ahead,
+            speed if speed < 1.0 / (1.0 + EVEN) => Standing::Behind,
+            _ => Standing::Even,
+        }
+    }
+}
+
+fn range(speed: Spread) -> String {
+    format!("{} to {}", digits(speed.low), digits(speed.high))
 }
 
 /// The implementation and the form of a measurement.
@@ -85,12 +184,13 @@ pub(super) fn label(implementation: &str, form: &str) -> String {
     format!("{implementation}, {form}")
 }
 
-fn sentence(subject: &str, ratio: f64, quantity: Quantity, object: &str) -> String {
-    let ratio = digits(ratio);
+/// A sentence in which more than 1 is better, whatever is measured.
+fn sentence(subject: &str, speed: f64, quantity: Quantity, object: &str) -> String {
+    let speed = digits(speed);
     match quantity {
-        Quantity::Latency => format!("{subject} takes {ratio} times the time of {object}"),
-        Quantity::Bandwidth => format!("{subject} reaches {ratio} times the bandwidth of {object}"),
-        Quantity::Rate => format!("{subject} reaches {ratio} times the rate of {object}"),
+        Quantity::Latency => format!("{subject} is {speed} times as fast as {object}"),
+        Quantity::Bandwidth => format!("{subject} has {speed} times the bandwidth of {object}"),
+        Quantity::Rate => format!("{subject} has {speed} times the rate of {object}"),
     }
 }
 
@@ -114,50 +214,83 @@ mod tests {
             implementation: "FerroSHMEM".to_owned(),
             operation: "put".to_owned(),
             form: form.to_owned(),
-            algorithm: String::new(),
-            class: String::new(),
             pes: 2,
             pairs: 1,
             bytes: 8,
-            quantity,
-            unit: String::new(),
             samples: 5,
             median,
             low: median * 0.95,
             high: median * 1.05,
+            ..Measurement::blank(quantity, "")
         }
     }
 
     #[test]
     fn a_finding_says_how_many_times_and_whether_samples_overlap() {
-        let (call, ptr) = (
+        let (mut call, ptr) = (
             row("call", Quantity::Latency, 0.0051),
             row("ptr", Quantity::Latency, 0.005),
         );
-        let pair = Pair {
-            ours: &call,
-            other: &ptr,
+        let finding = |call: &Measurement| {
+            let pair = Pair {
+                ours: call,
+                other: &ptr,
+            };
+            pair.finding("8 B".to_owned(), "shmem_put", "the store")
         };
-        let finding = pair.finding("8 B".to_owned(), "shmem_put", "the store");
-        assert_eq!(finding.ours, "5.1 ns");
-        assert_eq!(finding.other, "5 ns, FerroSHMEM, shmem_ptr");
-        assert_eq!(
-            finding.words,
-            "shmem_put takes 1.02 times the time of the store; the samples overlap"
-        );
+        let plain = finding(&call);
+        assert_eq!(plain.ours, "5.1 ns");
+        assert_eq!(plain.other, "5 ns, FerroSHMEM, shmem_ptr");
+        let words =
+            "shmem_put is 0.98 times as fast as the store (0.887 to 1.08); the samples overlap";
+        assert_eq!(plain.words, words);
+        call.disturbed = "other processes".to_owned();
+        assert_eq!(finding(&call).words, format!("{words}; disturbed"));
     }
 
     #[test]
-    fn a_message_is_the_median_ratio() {
-        let rows: Vec<_> = [30.0, 10.0, 20.0, 40.0]
+    fn more_than_1_is_ahead_for_times_and_for_rates() {
+        for (quantity, ours, other) in [
+            (Quantity::Latency, 1.0, 2.0),
+            (Quantity::Bandwidth, 2.0, 1.0),
+            (Quantity::Rate, 2.0, 1.0),
+        ] {
+            let (fast, slow) = (row("call", quantity, ours), row("ptr", quantity, other));
+            let compared = |ours, other| {
+                Comparison::new(&[Pair { ours, other }], "put", Beside::Others, "others").unwrap()
+            };
+            let ahead = compared(&fast, &slow);
+            assert_eq!(
+                (ahead.speed.median, ahead.standing()),
+                (2.0, Standing::Ahead)
+            );
+            assert!(ahead.speed.low < 2.0 && ahead.speed.high > 2.0);
+            assert!(ahead.words.contains(" 2 times "), "{}", ahead.words);
+            let behind = compared(&slow, &fast);
+            assert_eq!(
+                (behind.speed.median, behind.standing()),
+                (0.5, Standing::Behind)
+            );
+            assert!(behind.words.contains(" 0.5 times "), "{}", behind.words);
+            assert_eq!(compared(&fast, &fast).standing(), Standing::Even);
+        }
+    }
+
+    #[test]
+    fn a_headline_is_the_median_of_its_points_and_names_their_range() {
+        let mut rows: Vec<_> = [30.0, 10.0, 20.0, 40.0]
             .map(|median| row("call", Quantity::Bandwidth, median))
             .into();
+        rows[1].disturbed = "the hypervisor".to_owned();
         let one = row("ptr", Quantity::Bandwidth, 10.0);
         let pair = |ours| Pair { ours, other: &one };
         let pairs: Vec<Pair<'_>> = rows.iter().map(pair).collect();
-        let expected = "put reaches 2.5 times the bandwidth of stores (median of 4 points)";
-        assert_eq!(message(&pairs, "put", "stores").as_deref(), Some(expected));
-        assert_eq!(message(&[], "put", "stores"), None);
+        let all = Comparison::new(&pairs, "put", Beside::Itself, "stores").unwrap();
+        let expected =
+            "put has 2.5 times the bandwidth of stores (median of 4 points, 1 to 4; 1 disturbed)";
+        assert_eq!(all.words, expected);
+        assert_eq!((all.points, all.disturbed), (4, 1));
+        assert_eq!(Comparison::new(&[], "put", Beside::Itself, "stores"), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The parts of a figure.
 
 use super::axis::Axis;
+use super::comparison::Comparison;
 use super::palette::Style;
 use crate::Spread;
 
@@ -11,8 +12,12 @@ pub struct Figure {
     pub number: u32,
     /// Its name in files.
     pub slug: String,
-    /// The message, or the subject if the data allow no message.
+    /// What it shows, in a few words.
+    pub subject: String,
+    /// The message: the comparisons as sentences, or the subject if there are none.
     pub title: String,
+    /// This library beside the best other one, or else beside itself.
+    pub comparison: Option<Comparison>,
     /// What is shown, what to look for, how it was measured.
     pub caption: String,
     /// The charts, small multiples.
@@ -80,6 +85,11 @@ impl Figure {
             }
         }
         legend
+    }
+
+    /// This library beside the best other one, or else beside itself.
+    pub(super) fn comparison(&self) -> Option<&Comparison> {
+        self.comparison.as_ref()
     }
 
     /// Its name in files, without an extension.

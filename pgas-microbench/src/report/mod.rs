@@ -5,6 +5,7 @@ mod comparison;
 mod draw;
 mod figure;
 mod figures;
+mod overview;
 mod page;
 mod palette;
 #[cfg(feature = "png")]
@@ -18,6 +19,7 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 
 pub use axis::{Axis, Scale, Unit};
+pub use comparison::{Beside, Comparison, Standing};
 pub use figure::{Figure, Finding, Panel, Series};
 pub use palette::{Stroke, Style};
 
@@ -52,6 +54,28 @@ pub struct RunRecord {
     /// Why it failed, was ended or skipped; none if it succeeded.
     #[serde(rename = "outcome")]
     pub failure: Option<String>,
+    /// The state of the machine meanwhile, if it could be read.
+    #[serde(default)]
+    pub conditions: Option<Conditions>,
+}
+
+/// The state of the machine during a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Conditions {
+    /// Percent of the cores' time that other processes took.
+    pub others: f64,
+    /// Percent of the cores' time that the hypervisor took.
+    pub steal: f64,
+    /// Percent of the time in which a thread waited for a core, if the kernel counts it.
+    pub stalled: Option<f64>,
+    /// The load average of the last minute.
+    pub load: f64,
+    /// Speed of a core, of which 1 is the highest of all runs.
+    pub clock: f64,
+    /// The cores' mean frequency, if the kernel tells it.
+    pub megahertz: Option<f64>,
+    /// What disturbed the run, if anything did.
+    pub disturbed: Option<String>,
 }
 
 /// The files of a report.
@@ -70,6 +94,12 @@ pub fn figures(measurements: &[Measurement]) -> Vec<Figure> {
     figures::all(measurements).0
 }
 
+/// The picture of all figures as a file of its own, whose links lead to the figures' files.
+fn overview(figures: &[Figure]) -> Option<String> {
+    let link = |figure: &Figure| format!("{}.svg", figure.file_stem());
+    overview::picture(figures, link).map(maud::Markup::into_string)
+}
+
 /// The page as text.
 ///
 /// # Errors
@@ -79,7 +109,7 @@ pub fn page(context: &Context, measurements: &[Measurement]) -> Result<String> {
     page::render(context, &figures, &missing)
 }
 
-/// Writes `index.html`, and each figure as `figures/NN-slug.svg` and `.png`, to a folder, which is
+/// Writes `index.html`, and the picture of all figures as `figures/00-overview.svg` and each figure as `figures/NN-slug.svg` and `.png`, to a folder, which is
 /// made if it does not exist. The page links to a file `results.csv` in the same folder.
 ///
 /// # Errors
@@ -92,6 +122,7 @@ pub fn write(folder: &Path, context: &Context, measurements: &[Measurement]) -> 
     let pictures = figures
         .iter()
         .map(|figure| Ok((figure.file_stem(), figure.svg()?)))
+        .chain(overview(&figures).map(|picture| Ok(("00-overview".to_owned(), picture))))
         .collect::<Result<Vec<_>>>()?;
     let (images, without_png) = match images(&pictures) {
         Ok(images) => (images, None),

@@ -6,7 +6,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::figure::{Figure, Finding};
 use super::figures::Missing;
 use super::palette::dark_rules;
-use super::{Context, RunRecord, draw};
+use super::{Conditions, Context, RunRecord, draw, overview};
 
 /// The page's text.
 ///
@@ -33,8 +33,9 @@ pub(super) fn render(context: &Context, figures: &[Figure], missing: &[Missing])
                     p { "All numbers: " a href="results.csv" { "results.csv" } }
                 }
                 main {
-                    (summary(figures))
-                    (notes(&context.notes))
+                    (first(figures))
+                    (notes(context))
+                    (disturbed(&context.runs))
                     (pairs("Machine", &context.machine))
                     (pairs("Libraries", &context.implementations))
                     (failures(&context.runs))
@@ -73,32 +74,88 @@ fn table(class: &str, head: &[&str], rows: impl IntoIterator<Item = Markup>) -> 
     }
 }
 
-/// The message of each figure, with its first finding.
-fn summary(figures: &[Figure]) -> Markup {
+/// The picture of all figures, and their messages behind it.
+fn first(figures: &[Figure]) -> Markup {
+    let link = |figure: &Figure| format!("#figure-{}", figure.number);
     let row = |figure: &Figure| {
-        let first = figure.findings.first();
-        let [at, ours, other] = first.map_or([""; 3], |f| [&f.at, &f.ours, &f.other]);
         html! {
-            td.value { a href={ "#figure-" (figure.number) } { "Figure " (figure.number) } }
+            td.value { a href=(link(figure)) { "Figure " (figure.number) } }
             td { (figure.title) }
-            td.value { (at) }
-            td.value data-label="FerroSHMEM" { (ours) }
-            td data-label="Beside" { (other) }
         }
     };
-    let head = ["Figure", "Message", "At", "FerroSHMEM", "Beside"];
     html! {
-        h2 { "Summary" }
         @if figures.is_empty() { p { "Nothing was measured." } }
-        @else { (table("findings", &head, figures.iter().map(row))) }
+        @if let Some(picture) = overview::picture(figures, link) {
+            figure.first {
+                @if let Some(verdict) = overview::verdict(figures) { p.verdict { (verdict) } }
+                (picture)
+                figcaption { (overview::caption(figures)) }
+            }
+        }
+        @if !figures.is_empty() {
+            details {
+                summary { "The same in words" }
+                (table("findings", &["Figure", "Message"], figures.iter().map(row)))
+            }
+        }
     }
 }
 
-fn notes(notes: &[String]) -> Markup {
+fn notes(context: &Context) -> Markup {
+    let mut notes = context.notes.clone();
+    notes.extend(quietness(&context.runs));
     html! {
         @if !notes.is_empty() {
             h2 { "Read this with the numbers" }
-            ul { @for note in notes { li { (note) } } }
+            ul { @for note in &notes { li { (note) } } }
+        }
+    }
+}
+
+/// How many runs were disturbed; none where nobody watched.
+fn quietness(runs: &[RunRecord]) -> Option<String> {
+    let watched: Vec<_> = runs
+        .iter()
+        .filter_map(|run| run.conditions.as_ref())
+        .collect();
+    let disturbed = watched.iter().filter(|it| it.disturbed.is_some()).count();
+    let all = watched.len();
+    let were = if disturbed == 1 { "was" } else { "were" };
+    let words = match disturbed {
+        _ if watched.is_empty() => return None,
+        0 => format!("No run of {all} was disturbed."),
+        _ => format!(
+            "Of {all} runs, {disturbed} {were} disturbed, also when they were repeated: their times are too long, \
+             and ratios with them are wrong. Measure again on a quiet machine."
+        ),
+    };
+    let load = watched.iter().map(|it| it.load).fold(0.0, f64::max);
+    let slowest = watched.iter().map(|it| it.clock).fold(1.0, f64::min);
+    Some(format!(
+        "{words} The load average reached {load:.1}; the processor ran at {:.0} to 100 % of its highest speed.",
+        100.0 * slowest
+    ))
+}
+
+/// The runs that were disturbed.
+fn disturbed(runs: &[RunRecord]) -> Markup {
+    let row = |run: &RunRecord| {
+        let why = run.conditions.as_ref()?.disturbed.as_ref()?;
+        Some(html! { td { (why) } td { code { (run.command) } } })
+    };
+    let rows: Vec<_> = runs.iter().filter_map(row).collect();
+    html! {
+        @if !rows.is_empty() {
+            h2 { "Disturbed" }
+            p {
+                "A run is disturbed if other processes took more than 5 % of the cores' time, or the hypervisor "
+                "more than 2 %, or threads waited for a core for more than 10 % of it although there was one for "
+                "each PE, or fixed work took 1.1 times as long as at the best moment."
+            }
+            details {
+                summary { (count(rows.len(), "run")) }
+                (table("findings", &["Why", "Command"], rows))
+            }
         }
     }
 }
@@ -186,7 +243,12 @@ fn findings_table(findings: &[Finding]) -> Markup {
             td { (finding.words) }
         }
     };
-    let head = ["At", "FerroSHMEM", "Beside", "In words"];
+    let head = [
+        "At",
+        "FerroSHMEM (median)",
+        "Beside (median)",
+        "Ratio of the medians (range of the samples)",
+    ];
     table("findings", &head, findings.iter().map(row))
 }
 
@@ -204,14 +266,28 @@ fn left_out(missing: &[Missing]) -> Markup {
 
 fn runs(runs: &[RunRecord]) -> Markup {
     let row = |run: &RunRecord| {
-        html! { td.value { (format!("{:.1}", run.seconds)) } td { code { (run.command) } } }
+        let part = |value: fn(&Conditions) -> f64| {
+            let value = run.conditions.as_ref().map(value);
+            value.map_or_else(String::new, |value| format!("{value:.1}"))
+        };
+        html! {
+            td.value { (format!("{:.1}", run.seconds)) }
+            td.value { (part(|it| it.others)) }
+            td.value { (part(|it| it.steal)) }
+            td.value { (part(|it| 100.0 * it.clock)) }
+            td.value { (part(|it| it.load)) }
+            td { code { (run.command) } }
+        }
     };
+    let head = [
+        "Seconds", "Others %", "Steal %", "Clock %", "Load", "Command",
+    ];
     html! {
         @if !runs.is_empty() {
             h2 { "How it was run" }
             details {
                 summary { (total(runs)) }
-                (table("facts", &["Seconds", "Command"], runs.iter().map(row)))
+                (table("facts", &head, runs.iter().map(row)))
             }
         }
     }
@@ -219,14 +295,20 @@ fn runs(runs: &[RunRecord]) -> Markup {
 
 /// The number of runs and their total time.
 fn total(runs: &[RunRecord]) -> String {
-    let seconds: f64 = runs.iter().map(|run| run.seconds).sum();
+    // A sum of nothing is -0.
+    let seconds = runs
+        .iter()
+        .map(|run| run.seconds)
+        .fold(0.0, |sum, seconds| sum + seconds);
     let time = if seconds < 120.0 {
         format!("{seconds:.0} s")
     } else {
         format!("{:.0} min", seconds / 60.0)
     };
-    match runs.len() {
-        1 => format!("1 run, {time}"),
-        number => format!("{number} runs, {time}"),
-    }
+    format!("{}, {time}", count(runs.len(), "run"))
+}
+
+fn count(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
 }

@@ -1,7 +1,9 @@
 //! The contents of figures.
 
-use pgas_microbench::Measurement;
-use pgas_microbench::report::{Figure, Scale, Unit, figures};
+use pgas_microbench::report::{
+    Beside, Comparison, Figure, Finding, Scale, Standing, Unit, figures,
+};
+use pgas_microbench::{Measurement, Quantity};
 
 use super::sample;
 
@@ -130,6 +132,14 @@ fn this_library_alone_makes_all_figures_but_those_of_others() {
     );
     for figure in all {
         assert!(!figure.title.contains("other"), "{}", figure.title);
+        let beside = figure.comparison.map(|comparison| comparison.beside);
+        assert_eq!(
+            beside,
+            (![14, 15].contains(&figure.number) && figure.number < 25 && figure.number != 11)
+                .then_some(Beside::Itself),
+            "{}",
+            figure.title
+        );
     }
 }
 
@@ -160,7 +170,8 @@ fn messages_and_findings_say_what_the_rows_say() {
     let put = figure(&rows, 3).unwrap();
     assert_eq!(
         put.title,
-        "shmem_put takes 2 times the time of a store through shmem_ptr (median of 24 points)"
+        "shmem_put is 0.5 times as fast as the fastest other library (median of 24 points, 0.5 to 0.5); \
+         shmem_put is 0.5 times as fast as a store through shmem_ptr (median of 24 points, 0.5 to 0.5)"
     );
     let first = &put.findings[0];
     assert_eq!(first.at, "8 B, 1 pair");
@@ -170,13 +181,13 @@ fn messages_and_findings_say_what_the_rows_say() {
     );
     assert_eq!(
         first.words,
-        "shmem_put takes 2 times the time of a store through shmem_ptr"
+        "shmem_put is 0.5 times as fast as a store through shmem_ptr (0.452 to 0.552)"
     );
     let second = &put.findings[1];
     assert_eq!(second.other, "1.5 µs, Open MPI OpenSHMEM, call");
     assert_eq!(
         second.words,
-        "shmem_put takes 2 times the time of Open MPI OpenSHMEM"
+        "shmem_put is 0.5 times as fast as Open MPI OpenSHMEM (0.452 to 0.552)"
     );
     let sizes: Vec<&str> = put
         .findings
@@ -188,11 +199,82 @@ fn messages_and_findings_say_what_the_rows_say() {
     }
     let bandwidth = figure(&rows, 7).unwrap();
     assert!(
-        bandwidth
-            .title
-            .starts_with("shmem_put reaches 2 times the bandwidth of memcpy"),
+        bandwidth.title.starts_with(
+            "shmem_put has 2 times the bandwidth of the best other library (median of 21 points, 2 to 2)"
+        ),
         "{}",
         bandwidth.title
+    );
+}
+
+/// Whether more than 1 stands for a faster library.
+fn ahead(comparison: &Comparison) -> bool {
+    comparison.speed.median > 1.0
+}
+
+#[test]
+fn bar_headline_and_rows_agree_in_direction() {
+    // This library three times as fast as all others at everything, then three times as slow.
+    for (ours, other, standing) in [(1.0, 3.0, Standing::Ahead), (3.0, 1.0, Standing::Behind)] {
+        let mut rows = sample::full();
+        for row in &mut rows {
+            let time = if row.implementation == sample::OURS {
+                ours
+            } else {
+                other
+            };
+            let value = match row.quantity {
+                Quantity::Latency => time,
+                Quantity::Bandwidth | Quantity::Rate => 12.0 / time,
+            };
+            (row.median, row.low, row.high) = (value, value, value);
+        }
+        for figure in figures(&rows) {
+            let at = format!("figure {}: {}", figure.number, figure.title);
+            let comparison = figure.comparison.as_ref().unwrap();
+            assert!(figure.title.starts_with(&comparison.words), "{at}");
+            if comparison.beside == Beside::Itself {
+                assert_eq!(comparison.standing(), Standing::Even, "{at}");
+                continue;
+            }
+            assert_eq!(comparison.standing(), standing, "{at}");
+            let factor = if ahead(comparison) {
+                " 3 times "
+            } else {
+                " 0.333 times "
+            };
+            assert!(comparison.words.contains(factor), "{at}");
+            let theirs = |finding: &&Finding| !finding.other.contains(sample::OURS);
+            let findings: Vec<_> = figure.findings.iter().filter(theirs).collect();
+            assert!(!findings.is_empty(), "{at}");
+            for finding in findings {
+                assert!(finding.words.contains(factor), "{at}: {}", finding.words);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_was_disturbed_is_marked() {
+    let mut rows = sample::full();
+    let clean = figure(&rows, 17).unwrap();
+    assert_eq!(clean.comparison.unwrap().disturbed, 0);
+    for row in rows.iter_mut().filter(|row| row.program == "sp") {
+        "other processes took 30 % of the cores' time".clone_into(&mut row.disturbed);
+    }
+    let sp = figure(&rows, 17).unwrap();
+    let comparison = sp.comparison.unwrap();
+    assert!(comparison.points > 1 && comparison.disturbed == comparison.points);
+    assert!(
+        sp.title
+            .contains(&format!("; {} disturbed)", comparison.points)),
+        "{}",
+        sp.title
+    );
+    assert!(
+        sp.findings
+            .iter()
+            .all(|finding| finding.words.ends_with("; disturbed"))
     );
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use pgas_microbench::report::{figures, page, write};
+use pgas_microbench::report::{Beside, Conditions, Context, Standing, figures, page, write};
 use roxmltree::{Document, Node};
 
 use super::sample;
@@ -58,6 +58,19 @@ fn a_page_is_well_formed_and_complete() {
             "{file}"
         );
     }
+    // The first screen is a picture in which each figure has a bar that leads to it.
+    let main = body
+        .descendants()
+        .find(|node| node.has_tag_name("main"))
+        .unwrap();
+    let first = main.first_element_child().unwrap();
+    let bars: Vec<String> = first
+        .descendants()
+        .filter(|node| node.tag_name().name() == "a")
+        .filter_map(|node| node.attribute("href").map(str::to_owned))
+        .collect();
+    let targets: Vec<String> = all.iter().map(|id| format!("#{id}")).collect();
+    assert_eq!(bars, targets);
     // Nothing loads another file or runs a script.
     for unwanted in ["<script", "<img", "<link", "@import", "url("] {
         assert!(!page.contains(unwanted), "{unwanted}");
@@ -149,6 +162,89 @@ fn texts_do_not_overlap() {
     }
 }
 
+/// The texts and the bars of the picture at the head of the page.
+#[test]
+fn the_first_picture_says_who_is_ahead() {
+    let rows = sample::full();
+    let page = page(&sample::context(), &rows).unwrap();
+    let body = body(&page);
+    let links = body.descendants().filter(|node| {
+        node.tag_name().name() == "a"
+            && node
+                .parent()
+                .is_some_and(|it| it.tag_name().name() == "svg")
+    });
+    let links: Vec<_> = links.collect();
+    let figures = figures(&rows);
+    assert_eq!(links.len(), figures.len());
+    let verdict = "Of 29 figures with other libraries, FerroSHMEM is ahead of the best in ";
+    assert!(text(body.root()).contains(verdict), "{}", text(body.root()));
+    for (link, figure) in links.iter().zip(&figures) {
+        let comparison = figure.comparison.as_ref().unwrap();
+        let words = text(*link);
+        let expected = match (comparison.beside, comparison.standing()) {
+            (Beside::Itself, _) => "× of ",
+            (_, Standing::Ahead) => "× ahead",
+            (_, Standing::Even) => "× even",
+            (_, Standing::Behind) => "× behind",
+        };
+        assert!(words.contains(expected), "{words}");
+        assert!(
+            words.contains(&figure.subject) && words.contains(&figure.title),
+            "{words}"
+        );
+        // The bar reaches from 1 in the direction that the words name.
+        let number = |node: &Node<'_, '_>, name: &str| -> f64 {
+            node.attribute(name).unwrap().parse().unwrap()
+        };
+        let children: Vec<_> = link.children().collect();
+        let one = children
+            .iter()
+            .find(|node| node.tag_name().name() == "line")
+            .unwrap();
+        let bar = children
+            .iter()
+            .filter(|node| node.tag_name().name() == "rect")
+            .nth(1)
+            .unwrap();
+        let (one, left, width) = (number(one, "x1"), number(bar, "x"), number(bar, "width"));
+        match comparison.standing() {
+            Standing::Ahead => assert!((left - one).abs() < 0.2 && width > 3.0, "{words}"),
+            Standing::Behind => assert!((left + width - one).abs() < 0.2 && width > 3.0, "{words}"),
+            Standing::Even => assert!(width < 40.0, "{words}"),
+        }
+    }
+}
+
+#[test]
+fn a_page_says_which_runs_were_disturbed_and_by_what() {
+    let mut context = sample::context();
+    let conditions = |others: f64, disturbed: Option<&str>| Conditions {
+        others,
+        steal: 0.2,
+        stalled: Some(1.0),
+        load: 2.5,
+        clock: 0.93,
+        megahertz: None,
+        disturbed: disturbed.map(str::to_owned),
+    };
+    for run in &mut context.runs {
+        run.conditions = Some(conditions(0.4, None));
+    }
+    let words = |context: &Context| {
+        let page = page(context, &sample::full()).unwrap();
+        text(body(&page).root())
+    };
+    let quiet = words(&context);
+    assert!(quiet.contains("No run of 3 was disturbed."), "{quiet}");
+    assert!(quiet.contains("load average reached 2.5") && quiet.contains("at 93 to 100 %"));
+    let why = "other processes took 31 % of the cores' time";
+    context.runs[1].conditions = Some(conditions(31.0, Some(why)));
+    let loud = words(&context);
+    assert!(loud.contains("Of 3 runs, 1 was disturbed"));
+    assert!(loud.contains(why));
+}
+
 #[test]
 fn what_has_no_rows_is_named() {
     let mut rows = sample::full();
@@ -210,6 +306,9 @@ fn a_report_is_a_page_and_each_figure_as_svg_and_png() {
             fs::read_to_string(path("svg")).unwrap(),
             figure.svg().unwrap()
         );
+        let overview = fs::read_to_string(folder.join("figures/00-overview.svg")).unwrap();
+        let link = format!("href=\"{}.svg\"", figure.file_stem());
+        assert!(overview.contains(&link), "{link}");
         if let Some(why) = &written.without_png {
             assert!(!path("png").exists());
             eprintln!("PNG not checked: {why}");

@@ -27,6 +27,7 @@ pub(crate) fn context() -> Context {
         command: command.to_owned(),
         seconds,
         failure: failure.map(str::to_owned),
+        conditions: None,
     };
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     Context {
@@ -66,17 +67,9 @@ fn row(program: &str, implementation: &str, operation: &str, form: &str) -> Meas
         implementation: implementation.to_owned(),
         operation: operation.to_owned(),
         form: form.to_owned(),
-        algorithm: String::new(),
-        class: String::new(),
         pes: 2,
-        pairs: 0,
-        bytes: 0,
-        quantity: Quantity::Latency,
-        unit: "us".to_owned(),
         samples: 21,
-        median: 0.0,
-        low: 0.0,
-        high: 0.0,
+        ..Measurement::blank(Quantity::Latency, "us")
     }
 }
 

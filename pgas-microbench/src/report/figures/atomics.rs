@@ -1,11 +1,13 @@
 //! Atomic operations.
 
 use super::super::axis::Scale;
-use super::super::comparison::message;
+use super::super::comparison::Beside;
 use super::super::figure::{Finding, Panel};
 use super::super::rows::Rows;
-use super::panels::{beside_best, count_text, findings_by_size, main_forms, matches};
-use super::{Content, Data, MARKS, SAMPLED};
+use super::panels::{
+    beside_best, calls_and_peers, count_text, findings_by_size, main_forms, matches,
+};
+use super::{Content, Data, FASTEST, MARKS, SAMPLED};
 use crate::measurement::Quantity::Latency;
 
 const AXIS: &str = "Time of one operation (log scale)";
@@ -39,7 +41,7 @@ pub(super) fn by_pairs(data: &Data<'_>) -> Content {
         let fetch_add = rows.pairs(pairs).filter(|m| m.operation == "fetch_add");
         content.findings.extend(findings(&fetch_add, &words));
     }
-    content.suggest(beside_processor(&rows));
+    compare(&mut content, &rows);
     content
 }
 
@@ -56,7 +58,7 @@ pub(super) fn contended(data: &Data<'_>) -> Content {
         content.panels.extend(panel(data, &some, &words));
         content.findings.extend(findings(&some, &words));
     }
-    content.suggest(beside_processor(&rows));
+    compare(&mut content, &rows);
     content
 }
 
@@ -98,13 +100,13 @@ fn findings(rows: &Rows<'_>, place: &str) -> Vec<Finding> {
     operations.into_iter().flat_map(of_operation).collect()
 }
 
-/// This library's calls compared with the processor's atomics, or else with the best other library.
-fn beside_processor(rows: &Rows<'_>) -> Option<String> {
+/// Adds the comparisons of this library's calls with the best other library and with the processor's atomics.
+fn compare(content: &mut Content, rows: &Rows<'_>) {
+    let subject = "An atomic operation by call";
+    let others = beside_best(&calls_and_peers(rows));
+    content.compare(&others, subject, Beside::Others, &format!("{FASTEST}'s"));
     let ours = rows.ours();
     let pairs = matches(&ours.forms(&["call"]), &ours.forms(&["ptr"]));
     let direct = "the same through shmem_ptr";
-    message(&pairs, "An atomic operation by call", direct).or_else(|| {
-        let best = "the fastest other library's";
-        message(&beside_best(&ours), "An atomic operation", best)
-    })
+    content.compare(&pairs, subject, Beside::Itself, direct);
 }

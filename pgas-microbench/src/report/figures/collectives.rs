@@ -1,7 +1,7 @@
 //! Barriers, collectives, and the algorithms of reductions.
 
 use super::super::axis::{Axis, Unit};
-use super::super::comparison::{self, message};
+use super::super::comparison::{self, Beside};
 use super::super::figure::{Finding, Series};
 use super::super::palette::{COUNT_HUES, Stroke, Style};
 use super::super::rows::Rows;
@@ -9,12 +9,15 @@ use super::panels::{
     beside_best, bytes, count_text, findings_by_size, line_panel, matches, points, share_axis,
     size_text, telling_sizes,
 };
-use super::{Content, Data, SAMPLED, atomics};
+use super::{Content, Data, FASTEST, SAMPLED, atomics};
 use crate::measurement::Quantity::Latency;
 
 const CALL: &str = "Time of one call (log scale)";
 const REDUCTION: &str = "Time of one reduction (log scale)";
-const FASTEST: &str = "the fastest other library's";
+
+fn theirs() -> String {
+    format!("{FASTEST}'s")
+}
 
 fn of<'a>(data: &Data<'a>, operation: &str) -> Rows<'a> {
     data.rows.of("collectives", operation, Latency)
@@ -46,7 +49,7 @@ pub(super) fn small(data: &Data<'_>) -> Content {
     let (panel, findings) = atomics::one_pair(data);
     content.panels.extend(panel);
     content.findings.extend(findings);
-    content.suggest(message(&barriers, "A barrier", FASTEST));
+    content.compare(&barriers, "A barrier", Beside::Others, &theirs());
     content
 }
 
@@ -99,7 +102,12 @@ fn by_bytes(
         let findings = findings_by_size(&some, &words, subject, "direct stores");
         content.findings.extend(findings);
     }
-    content.suggest(message(&beside_best(&rows), message_subject, FASTEST));
+    content.compare(
+        &beside_best(&rows),
+        message_subject,
+        Beside::Others,
+        &theirs(),
+    );
     content
 }
 
@@ -156,7 +164,7 @@ pub(super) fn algorithms(data: &Data<'_>) -> Content {
     }
     share_axis(&mut content.panels);
     let subject = "A reduction by direct loads and stores";
-    content.suggest(message(&pairs, subject, "put/get"));
+    content.compare(&pairs, subject, Beside::Itself, "put/get");
     content
 }
 

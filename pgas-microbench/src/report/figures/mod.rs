@@ -8,6 +8,7 @@ mod panels;
 mod programs;
 mod transfers;
 
+use super::comparison::{Beside, Comparison, Pair};
 use super::figure::{Figure, Finding, Panel};
 use super::palette::Palette;
 use super::rows::Rows;
@@ -23,6 +24,11 @@ const MARKS: &str = "Marks are medians of the samples, whiskers reach from the 1
 const FORMS: &str = "Solid: library calls; dashed: loads and stores in the program through \
                      shmem_ptr. Where both coincide, the dashes lie on the solid line.";
 
+/// What most figures are compared with.
+const FASTEST: &str = "the fastest other library";
+/// The same where bytes or operations per time are compared.
+const HIGHEST: &str = "the best other library";
+
 /// The data of all figures.
 struct Data<'a> {
     rows: Rows<'a>,
@@ -31,7 +37,8 @@ struct Data<'a> {
 
 /// The content of a figure, which is filled part by part.
 struct Content {
-    title: Option<String>,
+    /// The comparisons of the message, the one with others first.
+    comparisons: Vec<Comparison>,
     /// The title if the data allow no message.
     subject: String,
     caption: String,
@@ -47,7 +54,7 @@ impl Content {
             Quantity::Rate => "Rate",
         };
         Self {
-            title: None,
+            comparisons: Vec::new(),
             subject: format!("{value} of {noun}"),
             caption,
             panels: Vec::new(),
@@ -55,9 +62,25 @@ impl Content {
         }
     }
 
-    /// Sets the message, unless there is one.
-    fn suggest(&mut self, message: Option<String>) {
-        self.title = self.title.take().or(message);
+    /// Adds a comparison to the message, if there are points, unless there is one of its kind.
+    fn compare(&mut self, pairs: &[Pair<'_>], subject: &str, beside: Beside, object: &str) {
+        let same = |one: &Comparison| one.beside == beside;
+        if self.comparisons.iter().any(same) {
+            return;
+        }
+        self.comparisons
+            .extend(Comparison::new(pairs, subject, beside, object));
+        self.comparisons
+            .sort_by_key(|one| one.beside != Beside::Others);
+    }
+
+    fn title(&self) -> String {
+        let words = self.comparisons.iter().map(|one| one.words.as_str());
+        let words: Vec<&str> = words.collect();
+        match words.is_empty() {
+            true => self.subject.clone(),
+            false => words.join("; "),
+        }
     }
 }
 
@@ -101,7 +124,9 @@ pub(super) fn all(measurements: &[Measurement]) -> (Vec<Figure>, Vec<Missing>) {
             figures.push(Figure {
                 number: spec.number,
                 slug: spec.slug.to_owned(),
-                title: content.title.unwrap_or(content.subject),
+                subject: spec.subject.to_owned(),
+                title: content.title(),
+                comparison: content.comparisons.into_iter().next(),
                 caption: content.caption,
                 panels: content.panels,
                 findings: content.findings,

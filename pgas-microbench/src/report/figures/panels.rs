@@ -65,7 +65,7 @@ impl Data<'_> {
         self.lines(rows, title, x, |row| row.pairs.into(), label)
     }
 
-    /// For each library with both forms, `call` divided by `ptr`, over bytes.
+    /// For each library with both forms, the speed of `call` divided by that of `ptr`, over bytes.
     pub(super) fn call_to_direct(
         &self,
         rows: &Rows<'_>,
@@ -77,7 +77,7 @@ impl Data<'_> {
             let points = pairs
                 .iter()
                 .filter(|pair| pair.ours.bytes > 0)
-                .map(|pair| (pair.ours.bytes as f64, Spread::exactly(pair.ratio())));
+                .map(|pair| (pair.ours.bytes as f64, Spread::exactly(pair.speed().median)));
             self.series(maker, points.collect())
         };
         let lines = rows.forms(&["call"]).makers().into_iter().map(line);
@@ -216,13 +216,18 @@ pub(super) fn findings_by_size(
         for pair in matches(&calls.bytes(size), &ours.forms(&["ptr"])) {
             found.push(pair.finding(at.clone(), subject, direct));
         }
-        let is_compared = |m: &Measurement| !is_our_name(&m.implementation) || m.form == "call";
-        for pair in beside_best(&rows.bytes(size).filter(is_compared)) {
+        for pair in beside_best(&calls_and_peers(&rows.bytes(size))) {
             let object = comparison::maker(pair.other);
             found.push(pair.finding(at.clone(), subject, &object));
         }
     }
     found
+}
+
+/// This library's calls and those of the others, without loads and stores of either.
+pub(super) fn calls_and_peers<'a>(rows: &Rows<'a>) -> Rows<'a> {
+    let is_call = |m: &Measurement| m.form == "call" || !is_our_name(&m.implementation);
+    rows.filter(|m| is_call(m) && m.form != "ptr")
 }
 
 /// A number of bytes in words.

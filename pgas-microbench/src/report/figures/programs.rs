@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 
 use super::super::axis::Scale;
-use super::super::comparison::{self, Pair, message};
+use super::super::comparison::{self, Beside, Pair};
 use super::super::figure::Panel;
 use super::super::rows::Rows;
 use super::panels::{beside_best, count_text, matches};
-use super::{Content, Data};
+use super::{Content, Data, HIGHEST};
 use crate::Measurement;
 use crate::measurement::Quantity::{Bandwidth, Rate};
 
@@ -31,7 +31,7 @@ pub(super) fn stream_local(data: &Data<'_>) -> Content {
         .iter()
         .map(|pair| pair.finding(kernel_text(pair), "FerroSHMEM", threads));
     content.findings.extend(findings);
-    content.suggest(message(&pairs, "STREAM on PEs", threads));
+    content.compare(&pairs, "STREAM on PEs", Beside::Others, threads);
     content.panels = kernel_panels(data, &rows);
     content
 }
@@ -46,6 +46,7 @@ pub(super) fn stream_remote(data: &Data<'_>) -> Content {
     let rows = kernels(data).forms(&["putget", "ptr"]);
     let ours = rows.ours();
     let pairs = kernel_matches(&ours.forms(&["putget"]), &ours.forms(&["ptr"]));
+    let mut others = Vec::new();
     for pair in &pairs {
         let at = kernel_text(pair);
         let finding = pair.finding(at.clone(), "put/get", DIRECT);
@@ -55,11 +56,14 @@ pub(super) fn stream_remote(data: &Data<'_>) -> Content {
         if let Some(other) = peers.best() {
             let ours = pair.ours;
             let object = comparison::maker(other);
-            let finding = Pair { ours, other }.finding(at, "put/get", &object);
-            content.findings.push(finding);
+            let pair = Pair { ours, other };
+            content.findings.push(pair.finding(at, "put/get", &object));
+            others.push(pair);
         }
     }
-    content.suggest(message(&pairs, "STREAM by put/get", DIRECT));
+    let subject = "STREAM by put/get";
+    content.compare(&others, subject, Beside::Others, HIGHEST);
+    content.compare(&pairs, subject, Beside::Itself, DIRECT);
     content.panels = kernel_panels(data, &rows);
     content
 }
@@ -139,10 +143,10 @@ pub(super) fn nas(data: &Data<'_>, program: &str, name: &str, counted: &str) -> 
     let put_get = rows.filter(|m| m.form != "ptr");
     let subject = format!("{name} by put/get");
     let best = "the same source under the best other library";
-    content.suggest(message(&beside_best(&put_get), &subject, best));
+    content.compare(&beside_best(&put_get), &subject, Beside::Others, best);
     let ours = rows.ours();
     let direct = matches(&ours.forms(&["putget"]), &ours.forms(&["ptr"]));
-    content.suggest(message(&direct, &subject, DIRECT));
+    content.compare(&direct, &subject, Beside::Itself, DIRECT);
     content
 }
 

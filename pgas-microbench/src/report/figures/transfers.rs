@@ -1,12 +1,13 @@
 //! Puts, gets and their like between pairs of PEs: time, bandwidth and rate.
 
 use super::super::axis::Scale;
-use super::super::comparison::{self, Pair, message};
+use super::super::comparison::{self, Beside, Pair};
 use super::super::rows::Rows;
 use super::panels::{
-    count_text, findings_by_size, main_forms, matches, share_axis, size_text, telling_sizes,
+    beside_best, calls_and_peers, count_text, findings_by_size, main_forms, matches, share_axis,
+    size_text, telling_sizes,
 };
-use super::{Content, Data, FORMS, MARKS, SAMPLED};
+use super::{Content, Data, FASTEST, FORMS, HIGHEST, MARKS, SAMPLED};
 use crate::measurement::Quantity;
 use crate::measurement::Quantity::{Bandwidth, Latency, Rate};
 
@@ -26,7 +27,7 @@ pub(super) const LATENCY: Metric = Metric {
     program: "latency",
     quantity: Latency,
     axis: "Time of one operation (log scale)",
-    quotient: "Time of the call ÷ time through shmem_ptr",
+    quotient: "Speed of the call ÷ speed through shmem_ptr",
 };
 pub(super) const BANDWIDTH: Metric = Metric {
     program: "bandwidth",
@@ -59,7 +60,7 @@ fn one_pair(
     content
         .findings
         .extend(findings_by_size(&rows, "1 pair", subject, direct));
-    content.suggest(beside_direct(&rows, subject, direct));
+    compare(content, &rows, subject, direct);
 }
 
 pub(super) fn latency(data: &Data<'_>, operation: &str, direct: &str) -> Content {
@@ -69,9 +70,9 @@ pub(super) fn latency(data: &Data<'_>, operation: &str, direct: &str) -> Content
     };
     let routine = format!("shmem_{operation}");
     let caption = format!(
-        "First the time of one {operation} by its bytes{completion}; then the time of a call divided \
-         by the time of the same through shmem_ptr, for each library: at 1× a program gains nothing \
-         by avoiding calls. MPI libraries by one-sided transfers with flush. {FORMS} {SAMPLED}"
+        "First the time of one {operation} by its bytes{completion}; then the speed of a call divided \
+         by the speed of the same through shmem_ptr, for each library: at 1× a program gains nothing \
+         by avoiding calls, below it does. MPI libraries by one-sided transfers with flush. {FORMS} {SAMPLED}"
     );
     let mut content = Content::new(&routine, Latency, caption);
     let titles = (
@@ -205,7 +206,7 @@ pub(super) fn by_pairs(data: &Data<'_>, metric: &Metric, operation: &str, direct
             .extend(findings_by_size(&some, &words, &routine, direct));
     }
     share_axis(&mut content.panels);
-    content.suggest(beside_direct(&compared, &routine, direct));
+    compare(&mut content, &compared, &routine, direct);
     content
 }
 
@@ -239,7 +240,7 @@ pub(super) fn messages(data: &Data<'_>) -> Content {
                 .extend(findings_by_size(&one, &words, &routine, stores));
         }
     }
-    content.suggest(beside_direct(&rows, "FerroSHMEM, by call,", stores));
+    compare(&mut content, &rows, "FerroSHMEM, by call,", stores);
     content
 }
 
@@ -252,6 +253,7 @@ pub(super) fn mpi(data: &Data<'_>) -> Content {
     );
     let noun = "put, and of MPI's one-sided and two-sided transfers";
     let mut content = Content::new(noun, Latency, caption);
+    let mut latencies = Vec::new();
     for metric in [LATENCY, BANDWIDTH] {
         let all = data
             .rows
@@ -268,6 +270,13 @@ pub(super) fn mpi(data: &Data<'_>) -> Content {
         content
             .panels
             .extend(data.by_bytes(&rows, &title, metric.axis));
+        if metric.quantity == Latency {
+            let theirs = rows.peers();
+            latencies.extend(ours.iter().filter_map(|ours| {
+                let other = theirs.bytes(ours.bytes).best()?;
+                Some(Pair { ours, other })
+            }));
+        }
         for size in telling_sizes(&ours) {
             let at = format!("{}, 1 pair", size_text(size));
             let Some(ours) = ours.bytes(size).last() else {
@@ -282,12 +291,20 @@ pub(super) fn mpi(data: &Data<'_>) -> Content {
             }
         }
     }
+    let ways = "the fastest way of any MPI";
+    content.compare(&latencies, "shmem_put", Beside::Others, ways);
     content
 }
 
-/// The message of this library's calls compared with loads and stores.
-fn beside_direct(rows: &Rows<'_>, subject: &str, direct: &str) -> Option<String> {
+/// Adds the comparisons of this library's calls with the best other library and with loads and stores.
+fn compare(content: &mut Content, rows: &Rows<'_>, subject: &str, direct: &str) {
+    let best = match rows.iter().next().map(|row| row.quantity) {
+        Some(Latency) => FASTEST,
+        _ => HIGHEST,
+    };
+    let others = beside_best(&calls_and_peers(rows));
+    content.compare(&others, subject, Beside::Others, best);
     let ours = rows.ours();
     let pairs = matches(&ours.forms(&["call"]), &ours.forms(&["ptr"]));
-    message(&pairs, subject, direct)
+    content.compare(&pairs, subject, Beside::Itself, direct);
 }
