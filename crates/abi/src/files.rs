@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use crate::emit::{
-    constants, generic, header, inline, interposed, overloads, rust, test_program, variables,
+    constants, fuzz, generic, header, inline, interposed, overloads, rust, test_program, variables,
 };
 use crate::table;
 
@@ -39,6 +39,7 @@ pub fn generated() -> Vec<Generated> {
             interposed::rust(&chapters),
         ),
     ];
+    files.push((fuzz::PATH.to_owned(), fuzz::routines(&chapters)));
     files.push(("include/shmemx.h".to_owned(), variables::header()));
     files.extend(variables::pages());
     let sys = rust::files(&chapters);

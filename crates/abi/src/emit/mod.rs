@@ -1,6 +1,7 @@
 //! Generators: each returns the text of files made from the table.
 
 pub mod constants;
+pub mod fuzz;
 pub mod generic;
 pub mod header;
 pub mod inline;

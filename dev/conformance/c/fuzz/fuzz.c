@@ -1,0 +1,252 @@
+/* A differential fuzzer: random sequences of every routine, compared with a sequential model.
+ *
+ *   fuzz SEED STEPS [threads N] [area BYTES] [drop LIST] [trace STEP] [verbose] [coverage]
+ *
+ * All PEs draw the same sequence from the seed. A step is a phase between two barriers: operations
+ * of all PEs' threads, or what PEs make together, or contention. LIST names what is left out:
+ * steps (7, 7-9) and operations of a step (7.3, 7.3-8). What remains is drawn as before as far as
+ * it does not depend on what is left out. The first difference ends the job with a line. */
+#include <stdarg.h>
+
+#include "messages.h"
+#include "contention.h"
+
+/* The program's static memory, beside the symmetric heap. */
+static unsigned char globals[24 * 1024] __attribute__((__aligned__(64))) = {1};
+
+static const char *left_out = "";
+static int verbose;
+
+/* Whether the list leaves out an operation, or with `op` -1 a step. */
+static int is_left_out(int op)
+{
+    for (const char *at = left_out; *at != '\0';) {
+        char *end;
+        long first = strtol(at, &end, 10), part = -1, last;
+        if (*end == '.')
+            part = strtol(end + 1, &end, 10);
+        last = part < 0 ? first : part;
+        if (*end == '-')
+            last = strtol(end + 1, &end, 10);
+        if (part < 0 ? op < 0 && first <= step && step <= last
+                     : op >= 0 && first == step && part <= op && op <= last)
+            return 1;
+        at = *end == ',' ? end + 1 : end;
+        if (*end != ',' && *end != '\0')
+            return 0;
+    }
+    return 0;
+}
+
+static void draw_pause(struct rng *rng, int pe, int thread, int number)
+{
+    int die = below(rng, 400);
+    int microseconds = die == 0 ? between(rng, 10000, 100000) : die < 60 ? between(rng, 100, 2000)
+                                                                         : between(rng, 1, 60);
+    struct op *op = append(pe, thread, PAUSE, NULL, number);
+    if (op != NULL)
+        op->microseconds = microseconds;
+}
+
+/* One operation of one thread, or one that several share. */
+static void draw_operation(struct rng *rng, int number)
+{
+    int pe = below(rng, n), thread = below(rng, threads), die = below(rng, 100);
+    if (die < 34) {
+        int target = below(rng, n), context = draw_context(rng, pe, thread, target);
+        const struct routine *r = draw_routine(rng, draw_kind(rng, TRANSFERS), context, 0);
+        draw_transfer(rng, pe, thread, target, context, r, number);
+    } else if (die < 54) {
+        draw_atomic(rng, pe, thread, number);
+    } else if (die < 58) {
+        draw_signal(rng, pe, thread, number);
+    } else if (die < 68) {
+        draw_message(rng, pe, thread, number);
+    } else if (die < 82) {
+        draw_collective(rng, number);
+    } else if (die < 90) {
+        draw_order(rng, pe, thread, number);
+    } else if (die < 97) {
+        draw_access(rng, pe, thread, number);
+    } else {
+        draw_pause(rng, pe, thread, number);
+    }
+}
+
+/* The end of a phase: one of the ways by which all PEs can have completed all operations. */
+static void end_phase(struct rng *rng)
+{
+    int how = below(rng, 3);
+    for (int pe = 0; pe < n; pe++)
+        for (int t = 0; t < threads; t++)
+            complete_all(rng, pe, t, 0);
+    perform_all();
+    if (how == 0)
+        F(shmem_barrier_all)();
+    else if (how == 1)
+        F(shmem_sync_all)();
+    else
+        F(shmem_team_sync)(SHMEM_TEAM_WORLD);
+    compare_memory();
+    check_work_arrays();
+    /* No PE begins the next phase while another compares. */
+    F(shmem_sync_all)();
+    forget_claims();
+    free_chunks();
+}
+
+static void take_step(void)
+{
+    struct rng rng = rng_of(seed, (uint64_t)step, 0);
+    int die = below(&rng, 100), operations = between(&rng, 1, 8 * n * threads + 10);
+    if (operations > 400)
+        operations = 400;
+    int number = 1;
+    if (die < 80) {
+        for (; number <= operations; number++) {
+            struct rng own = rng_of(seed, (uint64_t)step, (uint64_t)number);
+            if (!is_left_out(number))
+                draw_operation(&own, number);
+        }
+    } else if (die < 94) {
+        for (; number <= 6; number++) {
+            struct rng own = rng_of(seed, (uint64_t)step, (uint64_t)number);
+            if (!is_left_out(number))
+                draw_object(&own, number);
+        }
+        F(shmem_barrier_all)();
+    } else if (die < 97) {
+        contend_for_lock(&rng, number);
+    } else {
+        contend_for_counter(&rng, number);
+    }
+    end_phase(&rng);
+}
+
+/* The teams of the nodes: which PEs have the same one is known from the lowest of each. */
+static void add_teams(void)
+{
+    static int first_of_node[MOST_PES], mine;
+    struct team all = {.alive = 1, .size = n};
+    for (int pe = 0; pe < n; pe++)
+        all.pes[pe] = all.rank[pe] = pe;
+    add_team(&all, 0, 1, n, SHMEM_TEAM_WORLD, "world", 0);
+    mine = F(shmem_team_translate_pe)(SHMEM_TEAM_SHARED, 0, SHMEM_TEAM_WORLD);
+    F(shmem_int_fcollect)(SHMEM_TEAM_WORLD, first_of_node, &mine, 1);
+    for (int pe = 0; pe < n; pe++) {
+        if (first_of_node[pe] != pe || free_teams() < MOST_TEAMS / 2)
+            continue;
+        struct team node = {.alive = 1};
+        memset(node.rank, -1, sizeof node.rank);
+        for (int i = pe; i < n; i++)
+            if (first_of_node[i] == pe) {
+                node.rank[i] = node.size;
+                node.pes[node.size++] = i;
+            }
+        add_team(&node, 0, 1, node.size, node.rank[me] >= 0 ? SHMEM_TEAM_SHARED : SHMEM_TEAM_INVALID,
+                 "SHMEM_TEAM_SHARED", 0)
+            ->alive = 2;
+    }
+    contexts[0] = (struct context){1, 0, -1, SHMEM_CTX_DEFAULT};
+}
+
+/* The ways to initialise, of which one is drawn. */
+static void initialise(struct rng *rng)
+{
+    int provided = SHMEM_THREAD_SINGLE, how = threads > 1 ? 0 : below(rng, 3);
+    if (how == 0) {
+        int level = threads > 1 ? SHMEM_THREAD_MULTIPLE : between(rng, SHMEM_THREAD_SINGLE, SHMEM_THREAD_MULTIPLE);
+        if (F(shmem_init_thread)(level, &provided) != 0 || provided < level) {
+            fprintf(stderr, "fuzz: no thread level %d\n", level);
+            exit(2);
+        }
+    } else if (how == 1) {
+        F(shmem_init)();
+    } else {
+        F(start_pes)(0);
+    }
+}
+
+/* How many of the routines have been called by any PE, and with `coverage` which have not. */
+static void summarise(int coverage, int steps)
+{
+    enum { COUNT = sizeof called };
+    static unsigned char mine[COUNT], any[COUNT];
+    static long all_calls[2], own_calls[2];
+    memcpy(mine, called, COUNT);
+    own_calls[0] = calls;
+    own_calls[1] = (long)(compared >> 20);
+    F(shmem_barrier_all)();
+    F(shmem_uchar_or_reduce)(SHMEM_TEAM_WORLD, any, mine, COUNT);
+    F(shmem_long_sum_reduce)(SHMEM_TEAM_WORLD, all_calls, own_calls, 2);
+    int different = 0;
+    for (int i = 0; i < COUNT; i++)
+        different += any[i];
+    if (me == 0) {
+        printf("fuzz: seed %llu: %d steps of %d PEs, %ld calls, %ld MiB compared: no difference\n",
+               (unsigned long long)seed, steps, n, all_calls[0], all_calls[1]);
+        for (int i = 0; coverage && i < COUNT; i++)
+            if (any[i])
+                printf("called %s\n", routines[i].name);
+        if (coverage)
+            printf("called %d of %d routines\n", different, COUNT);
+    }
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3) {
+        fprintf(stderr, "usage: fuzz SEED STEPS [threads N] [area BYTES] [drop LIST] [trace STEP] [verbose] [coverage]\n");
+        return 2;
+    }
+    int steps = atoi(argv[2]), coverage = 0, traced = -1;
+    size_t area_bytes = 32768;
+    seed = strtoull(argv[1], NULL, 10);
+    threads = 1;
+    for (int i = 3; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : "";
+        if (strcmp(argv[i], "threads") == 0)
+            threads = atoi(value);
+        else if (strcmp(argv[i], "area") == 0)
+            area_bytes = (size_t)atol(value);
+        else if (strcmp(argv[i], "drop") == 0)
+            left_out = value;
+        else if (strcmp(argv[i], "trace") == 0)
+            traced = atoi(value);
+        verbose |= strcmp(argv[i], "verbose") == 0;
+        coverage |= strcmp(argv[i], "coverage") == 0;
+    }
+    struct rng rng = rng_of(seed, UINT64_MAX, 0);
+    initialise(&rng);
+    me = F(shmem_my_pe)();
+    n = F(shmem_n_pes)();
+    if (n > MOST_PES || threads < 1 || threads > MOST_THREADS || area_bytes < 4096 || area_bytes > 1u << 28) {
+        fprintf(stderr, "fuzz: up to %d PEs, %d threads, areas of 4 KiB to 256 MiB\n", MOST_PES, MOST_THREADS);
+        F(shmem_global_exit)(2);
+    }
+    largest_area = area_bytes;
+    add_area("static memory", globals, sizeof globals);
+    unsigned char *heap = F(shmem_malloc)(area_bytes);
+    if (heap == NULL) {
+        fprintf(stderr, "fuzz: the symmetric heap is too small for %zu bytes\n", area_bytes);
+        F(shmem_global_exit)(2);
+    }
+    add_area("the symmetric heap", heap, area_bytes);
+    fixed_areas = area_count;
+    for (int i = 0; i < area_count; i++)
+        refill(&areas[i], 0, areas[i].bytes, &rng);
+    add_teams();
+    F(shmem_barrier_all)();
+    for (step = 0; step < steps; step++) {
+        if (is_left_out(-1))
+            continue;
+        if (verbose && me == 0)
+            fprintf(stderr, "step %d\n", step);
+        tracing = step == traced;
+        take_step();
+    }
+    summarise(coverage, steps);
+    F(shmem_finalize)();
+    return 0;
+}
