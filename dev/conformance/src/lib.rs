@@ -7,6 +7,7 @@
 pub mod choices;
 pub mod cluster;
 pub mod compile;
+pub mod fuzz;
 pub mod job;
 pub mod leftovers;
 pub mod make;

@@ -3,6 +3,7 @@
 mod cluster;
 mod demo;
 mod files;
+mod fuzz;
 mod install;
 mod package;
 mod report;
@@ -34,6 +35,8 @@ enum Task {
     Report(report::Options),
     /// Runs jobs on several hosts, which it makes on this machine
     Cluster(cluster::Options),
+    /// Runs random sequences of all routines and compares each with a sequential model
+    Fuzz(fuzz::Options),
 }
 
 /// Environment variable that names the installation for tests and benchmarks.
@@ -55,6 +58,7 @@ fn perform(task: Task) -> Result<ExitCode> {
         Task::Demo(options) => demo::main(&options)?,
         Task::Test(options) => test::main(&options)?,
         Task::Cluster(options) => cluster::main(&options)?,
+        Task::Fuzz(options) => fuzz::main(&options)?,
         Task::Report(options) => return report::main(&options),
     }
     Ok(ExitCode::SUCCESS)

@@ -1,0 +1,274 @@
+//! A sequence: all that a seed determines.
+
+use std::fmt;
+use std::path::Path;
+
+use anyhow::Result;
+use ferroshmem_cluster::hosts::{Distribution, Impairment, Launcher, Placement};
+use ferroshmem_core::choice::Collective;
+use ferroshmem_core::config;
+use std::time::Duration;
+
+use super::random::Random;
+use super::shrink::LeftOut;
+use crate::cluster::Launch;
+use crate::compile::{Build, Compiler};
+use crate::job::Job;
+use crate::prefix::Prefix;
+
+/// The program, below `c/`.
+const SOURCE: &str = "fuzz/fuzz.c";
+
+/// Flags of each build of it. The library must wrap around where sums overflow, as the model does.
+const FLAGS: &[&str] = &["-O1", "-fwrapv"];
+
+/// Numbers of PEs: one, powers of two and others, more than there are cores.
+const PES: &[usize] = &[1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 12, 16];
+
+/// Where the PEs are.
+#[derive(Debug, Clone, Copy)]
+pub enum Place {
+    /// On this machine, by `oshrun`.
+    Node,
+    /// On several hosts, whose links are so.
+    Hosts(Launch, Option<Impairment>),
+}
+
+/// A random sequence, and the job that it runs in.
+#[derive(Debug, Clone)]
+pub struct Sequence {
+    /// What determines all the rest.
+    pub seed: u64,
+    /// Number of PEs.
+    pub pes: usize,
+    /// Threads of each PE.
+    pub threads: usize,
+    /// Phases, each between two barriers.
+    pub steps: usize,
+    /// Bytes of the largest symmetric array.
+    pub area: usize,
+    /// Environment of the job.
+    pub env: Vec<(String, String)>,
+    /// How the program is compiled: a number of [`Sequence::builds`].
+    pub build: usize,
+    /// Where the PEs are.
+    pub place: Place,
+}
+
+impl Sequence {
+    /// The sequence of a seed, with at most that many PEs; on hosts if launchers are given.
+    pub fn new(seed: u64, steps: usize, most_pes: usize, launchers: &[Launcher]) -> Self {
+        let mut random = Random::new(seed);
+        let pes = if most_pes > 16 && random.once_in(3) {
+            1 + random.below(most_pes)
+        } else {
+            random.pick(PES).min(most_pes)
+        };
+        let threads = if random.once_in(3) {
+            2 + random.below(3)
+        } else {
+            1
+        };
+        let area = match random.below(10) {
+            0 => 4096,
+            1 => 1 << 20,
+            2 => 200_000,
+            _ => 32768,
+        };
+        let mut sequence = Self {
+            seed,
+            pes,
+            threads,
+            steps: (steps * 4 / (3 + pes / 2)).max(1),
+            area,
+            env: environment(&mut random),
+            build: random.below(6).saturating_sub(2),
+            place: Place::Node,
+        };
+        if !launchers.is_empty() {
+            sequence.put_on_hosts(&mut random, launchers);
+        }
+        sequence
+    }
+
+    fn put_on_hosts(&mut self, random: &mut Random, launchers: &[Launcher]) {
+        self.pes = self.pes.clamp(2, 8);
+        self.area = self.area.min(200_000);
+        let hosts = 2 + random.below(self.pes.min(4) - 1);
+        let distribution = random.pick(&[Distribution::Block, Distribution::RoundRobin]);
+        // Full hosts: a launcher that fills hosts one after the other leaves none empty then.
+        self.pes -= self.pes % hosts;
+        let place = Placement {
+            pes: self.pes,
+            hosts,
+            distribution,
+        };
+        let launcher = random.pick(launchers);
+        let links = random.once_in(2).then(|| Impairment {
+            delay: Duration::from_micros(random.pick(&[0, 50, 500, 2000])),
+            loss: random.pick(&[0.0, 0.001, 0.01]),
+            rate: 0,
+        });
+        // A lost packet takes TCP 0.2 s or more.
+        self.steps = match links {
+            Some(_) => (self.steps / 12).max(2),
+            None => (self.steps / 4).max(2),
+        };
+        self.place = Place::Hosts(Launch { launcher, place }, links);
+    }
+
+    /// The ways to compile the program: with inlined operations, and without; the names of the profiling
+    /// interface; another compiler.
+    pub fn builds() -> Vec<Build> {
+        let build =
+            |compiler, flags: &[&str]| Build::new(SOURCE, compiler).flags(FLAGS).flags(flags);
+        vec![
+            build(Compiler::Gcc, &[]),
+            build(Compiler::Gcc, &["-DSHMEM_NO_INLINE"]),
+            build(Compiler::Gcc, &["-DPROFILING_NAMES"]),
+            build(Compiler::Clang, &[]),
+        ]
+    }
+
+    /// The job, without what is left out.
+    pub fn job(&self, prefix: &Prefix, cache: &Path, left_out: &LeftOut) -> Result<Job> {
+        let builds = Self::builds();
+        let program = builds[self.build % builds.len()].run(prefix, cache)?;
+        let words = self.arguments(left_out);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let mut job = Job::new(self.pes, &program).args(&words);
+        job.env.clone_from(&self.env);
+        Ok(job)
+    }
+
+    fn arguments(&self, left_out: &LeftOut) -> Vec<String> {
+        let mut words = vec![self.seed.to_string(), self.steps.to_string()];
+        words.extend(["threads".to_owned(), self.threads.to_string()]);
+        words.extend(["area".to_owned(), self.area.to_string()]);
+        if !left_out.is_empty() {
+            words.extend(["drop".to_owned(), left_out.to_string()]);
+        }
+        words
+    }
+
+    /// The command that runs the program again, as one would type it, for PEs on one node.
+    pub fn command(&self, program: &str, left_out: &LeftOut) -> String {
+        let env = self
+            .env
+            .iter()
+            .map(|(name, value)| format!("{name}={value} "));
+        format!(
+            "{}oshrun -n {} {program} {}",
+            env.collect::<String>(),
+            self.pes,
+            self.arguments(left_out).join(" ")
+        )
+    }
+}
+
+impl fmt::Display for Sequence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let threads = if self.threads > 1 {
+            format!(" of {} threads", self.threads)
+        } else {
+            String::new()
+        };
+        write!(
+            f,
+            "seed {}: {} PEs{threads}, {} steps",
+            self.seed, self.pes, self.steps
+        )?;
+        if let Place::Hosts(launch, links) = &self.place {
+            write!(f, ", {launch}")?;
+            if let Some(links) = links {
+                write!(f, ", links {links}")?;
+            }
+        }
+        for (name, value) in &self.env {
+            write!(f, ", {name}={value}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The environment: what changes how the library does things, but not what it does.
+fn environment(random: &mut Random) -> Vec<(String, String)> {
+    let mut env = Vec::new();
+    let mut set = |name: &str, value: &str| env.push((name.to_owned(), value.to_owned()));
+    if random.once_in(2) {
+        for collective in Collective::ALL {
+            if random.once_in(2) {
+                let choice = random.pick(collective.choices());
+                set(config::algorithm(collective).name, &choice.to_string());
+            }
+        }
+    }
+    if random.once_in(4) {
+        set(config::CHECK.name, "1");
+    }
+    if random.once_in(6) {
+        set(config::FAST_PATH.name, "0");
+    }
+    if random.once_in(6) {
+        set(config::REPRODUCIBLE.name, "1");
+    }
+    if random.once_in(6) {
+        set(config::SPIN.name, random.pick(&["1", "100000"]));
+    }
+    if random.once_in(4) {
+        set(config::SYMMETRIC_SIZE.name, random.pick(&["64m", "1g"]));
+    }
+    env
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_reach_every_setting() {
+        let all: Vec<Sequence> = (0..2000)
+            .map(|seed| Sequence::new(seed, 100, 16, &[]))
+            .collect();
+        for collective in Collective::ALL {
+            for choice in collective.choices() {
+                let forced = (
+                    config::algorithm(collective).name.to_owned(),
+                    choice.to_string(),
+                );
+                let drawn = all.iter().filter(|s| s.env.contains(&forced)).count();
+                assert!(drawn > 5, "{forced:?} is drawn {drawn} times");
+            }
+        }
+        for pes in PES {
+            assert!(
+                all.iter().any(|s| s.pes == *pes),
+                "{pes} PEs are never drawn"
+            );
+        }
+        for build in 0..Sequence::builds().len() {
+            assert!(
+                all.iter().any(|s| s.build == build),
+                "build {build} is never drawn"
+            );
+        }
+        for threads in 1..=4 {
+            assert!(
+                all.iter().any(|s| s.threads == threads),
+                "{threads} threads"
+            );
+        }
+    }
+
+    #[test]
+    fn hosts_are_full() {
+        for seed in 0..500 {
+            let sequence = Sequence::new(seed, 100, 16, &Launcher::ALL);
+            let Place::Hosts(launch, _) = sequence.place else {
+                panic!("{sequence} is on one node");
+            };
+            assert_eq!(launch.place.pes, sequence.pes);
+            assert_eq!(sequence.pes % launch.place.hosts, 0, "{sequence}");
+        }
+    }
+}
