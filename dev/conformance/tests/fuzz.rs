@@ -28,6 +28,7 @@ fn run(
         cache: s.cache.clone(),
         scratch: s.scratch.clone(),
         clusters: Clusters::default(),
+        shrinks: true,
     };
     for seed in seeds {
         let mut sequence = Sequence::new(seed, steps, 16, launchers);

@@ -33,6 +33,9 @@ struct Options {
     /// On hosts made of namespaces, with slow and lossy links
     #[arg(long)]
     hosts: bool,
+    /// Does not look for shorter sequences that fail, too
+    #[arg(long)]
+    no_shrinking: bool,
     /// How many sequences may fail before it ends
     #[arg(long, default_value_t = 1)]
     failures: usize,
@@ -62,6 +65,7 @@ fn fuzz(options: &Options) -> Result<usize> {
             .folder
             .join(format!("scratch-{}", std::process::id())),
         clusters: Clusters::default(),
+        shrinks: !options.no_shrinking,
     };
     let launchers = if options.hosts {
         launchers()

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
@@ -12,8 +12,9 @@ use crate::cluster::{Clusters, TestCluster};
 use crate::job::Outcome;
 use crate::prefix::Prefix;
 
-/// Runs that shrinking a sequence takes at most.
+/// Runs that shrinking a sequence takes at most, and the time after which it tries no further one.
 const MOST_RUNS: usize = 300;
+const MOST_TIME: Duration = Duration::from_secs(300);
 
 /// A failure that does not come with every run is given so many.
 const REPEATS: usize = 3;
@@ -32,6 +33,8 @@ pub struct Campaign {
     pub scratch: PathBuf,
     /// Hosts for sequences that want some.
     pub clusters: Clusters,
+    /// Whether sequences that fail are shrunk.
+    pub shrinks: bool,
 }
 
 /// A sequence that fails.
@@ -76,7 +79,7 @@ impl Campaign {
         let Some(failure) = failure(&outcome) else {
             return Ok(None);
         };
-        eprintln!("fails, and is shrunk: {failure}");
+        eprintln!("fails: {failure}");
         let mut shorter = sequence.clone();
         let last = step_of(&failure).unwrap_or(sequence.steps.saturating_sub(1));
         shorter.steps = last + 1;
@@ -86,7 +89,14 @@ impl Campaign {
             failure,
             output: outcome.to_string(),
         };
+        if !self.shrinks {
+            return Ok(Some(finding));
+        }
+        let begin = Instant::now();
         let mut fails = |left_out: &LeftOut| {
+            if begin.elapsed() > MOST_TIME {
+                return false;
+            }
             let outcome = self.repeat(&shorter, left_out);
             let Some((failure, output)) = outcome else {
                 return false;
