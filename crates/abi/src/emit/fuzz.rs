@@ -143,7 +143,7 @@ pub fn routines(chapters: &[Chapter]) -> String {
     out.push_str(&functions);
     out.push_str("\nstatic const struct routine routines[] = {\n");
     for (_, rows) in &kinds {
-        rows.iter().for_each(|row| out.push_str(row));
+        out.push_str(&rows.concat());
     }
     out.push_str("};\n\n/* The routines of each kind: the first, and how many. */\nstatic const struct span of_kind[] = {\n");
     let mut first = 0;
