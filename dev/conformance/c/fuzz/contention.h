@@ -66,15 +66,38 @@ static void contend_for_lock(struct rng *rng, int number)
     F(shmem_barrier_all)();
 }
 
+/* A word that all add to, as often as they can, by one routine. */
+static uint64_t sum;
+enum { ADDITIONS = 200 };
+
+static const enum kind adding[] = {
+    KIND_ATOMIC_INC,       KIND_ATOMIC_ADD,           KIND_ATOMIC_FETCH_INC,     KIND_ATOMIC_FETCH_ADD,
+    KIND_ATOMIC_FETCH_INC_NBI, KIND_ATOMIC_FETCH_ADD_NBI, KIND_SIGNAL_ADD,
+};
+
 struct counting {
     struct rng rng;
     int home, times;
+    const struct routine *adds;
 };
+
+/* No addition is lost. */
+static void add_up(const struct routine *r, int home)
+{
+    uint64_t one = 1, fetched[2] = {0, 0};
+    for (int i = 0; i < ADDITIONS; i++) {
+        struct arguments a = {.dest = &sum, .sig_addr = &sum, .signal = 1, .value = &one, .fetch = fetched,
+                              .result = fetched, .pe = home, .ctx = SHMEM_CTX_DEFAULT};
+        r->call(&a);
+    }
+    F(shmem_quiet)();
+}
 
 /* Fetches and increments: no two get the same, and each marks what it got. */
 static void *count_up(void *argument)
 {
     struct counting *c = argument;
+    add_up(c->adds, c->home);
     for (int i = 0; i < c->times; i++) {
         uint64_t got = 0, seen;
         switch (below(&c->rng, 5)) {
@@ -111,22 +134,27 @@ static void contend_for_counter(struct rng *rng, int number)
     struct counting all[MOST_THREADS];
     pthread_t ids[MOST_THREADS];
     uint64_t draw = next(rng);
-    counter = 0;
+    enum kind kind = adding[below(rng, (int)(sizeof adding / sizeof adding[0]))];
+    const struct routine *adds = draw_routine(rng, kind, 0, kind == KIND_SIGNAL_ADD || once_in(rng, 2) ? 8 : 4);
+    called[adds - routines] = 1;
+    counter = sum = 0;
     memset(marks, 0, sizeof marks);
     F(shmem_barrier_all)();
     for (int t = 0; t < threads; t++)
-        all[t] = (struct counting){rng_of(draw, (uint64_t)me, (uint64_t)t), home, times};
+        all[t] = (struct counting){rng_of(draw, (uint64_t)me, (uint64_t)t), home, times, adds};
     for (int t = 1; t < threads; t++)
         if (pthread_create(&ids[t], NULL, count_up, &all[t]) != 0)
             differs(number, "cannot start a thread");
     count_up(&all[0]);
     for (int t = 1; t < threads; t++)
         pthread_join(ids[t], NULL);
-    calls += 2 * times * threads;
+    calls += (ADDITIONS + 2 * times) * threads;
     F(shmem_barrier_all)();
     if (me == home && counter != (uint64_t)(n * threads * times))
         differs(number, "a counter has %llu increments instead of %d", (unsigned long long)counter,
                 n * threads * times);
+    if (me == home && sum != (uint64_t)(n * threads * ADDITIONS))
+        differs(number, "%s: %llu of %d additions", adds->name, (unsigned long long)sum, n * threads * ADDITIONS);
     for (int i = 0; me == home && i < n * threads * times; i++)
         if (marks[i] != 1)
             differs(number, "a counter never gives %d", i);
