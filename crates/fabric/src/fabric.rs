@@ -475,6 +475,14 @@ impl Fabric {
         self.rma.progress.wait(|| context.in_flight() == 0);
     }
 
+    /// Returns when all operations of the context are complete, or once `given_up` says so.
+    pub fn quiet_unless(&self, context: &Context, given_up: impl Fn() -> bool) {
+        let context = context.counters();
+        self.rma
+            .progress
+            .wait(|| context.in_flight() == 0 || given_up());
+    }
+
     /// Returns when all operations of the context to this PE are complete.
     pub fn quiet_pe(&self, context: &Context, pe: usize) {
         if let Some(peer) = context.counters().existing(pe) {

@@ -11,6 +11,7 @@ use std::mem::offset_of;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 use std::{ptr, thread};
 
@@ -34,6 +35,10 @@ pub(crate) struct FailureDetector {
     /// Null before [`begin`](Self::begin) and after [`end`](Self::end).
     internode: AtomicPtr<Internode>,
     shutting_down: AtomicBool,
+    /// The thread that has called `shmem_global_exit`; None: none has.
+    exiting: OnceLock<ThreadId>,
+    /// A PE had ended before it got the notice of this PE's `shmem_global_exit`.
+    notice_lost: AtomicBool,
     context: Context,
     heartbeats_sent: AtomicU64,
     previous: Mutex<PreviousNode>,
@@ -60,6 +65,8 @@ impl FailureDetector {
             timeout,
             internode: AtomicPtr::new(ptr::null_mut()),
             shutting_down: AtomicBool::new(false),
+            exiting: OnceLock::new(),
+            notice_lost: AtomicBool::new(false),
             context: Context::default(),
             heartbeats_sent: AtomicU64::new(0),
             previous: Mutex::new(PreviousNode {
@@ -226,9 +233,28 @@ impl FailureDetector {
             cause: Cause::GlobalExit,
             status,
         };
+        let _ = self.exiting.set(thread::current().id());
         self.notify_node(internode, exit);
         self.notify_other_nodes(internode, exit);
-        internode.fabric().quiet(&self.context);
+        // A PE that ends at the same time does not complete the operation.
+        let lost = || self.notice_lost.load(Ordering::Acquire);
+        internode.fabric().quiet_unless(&self.context, lost);
+    }
+
+    /// An operation of this PE failed, which has called `shmem_global_exit`: the other PE ends, too.
+    fn failed_in_global_exit(&self) -> ! {
+        self.notice_lost.store(true, Ordering::Release);
+        if self.exiting.get() == Some(&thread::current().id()) {
+            let block = self.job.control.pe_block(self.job.index);
+            let status = block.status.load(Ordering::Relaxed);
+            // SAFETY: what is left for shmem_global_exit to do: exit flushes, and runs what the program
+            // registered.
+            unsafe { libc::exit(status) }
+        }
+        // The thread that exits ends the process.
+        loop {
+            thread::sleep(Duration::from_secs(1));
+        }
     }
 
     /// Notifies the PEs of this node.
@@ -351,6 +377,10 @@ impl Events for FailureDetector {
                 format_args!("PE {pe} cannot be reached: {reason}"),
             );
         };
+        let block = self.job.control.pe_block(self.job.index);
+        if PeState::from_word(block.state.load(Ordering::Acquire)) == PeState::GlobalExit {
+            self.failed_in_global_exit();
+        }
         // A PE that has exited in order may leave operations without completion.
         match self.notice(internode) {
             Some(exit) if exit.cause == Cause::GlobalExit => {

@@ -124,6 +124,8 @@ pub struct PeBlock {
     pub status: AtomicI32,
     /// Process id of the PE.
     pub pid: AtomicU32,
+    /// The highest thread level that the program has asked for.
+    pub thread_level: AtomicU32,
     /// Digest of the layout of this PE's globals, 0 if it has none that are symmetric.
     pub image: AtomicU64,
     /// What the PE waits for.

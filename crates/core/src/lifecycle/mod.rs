@@ -48,6 +48,7 @@ pub(crate) fn initialise(name: &str, level: i32) {
     if let Some(rt) = runtime::current() {
         rt.nesting.fetch_add(1, Ordering::Relaxed);
         rt.thread_level.fetch_max(level, Ordering::Relaxed);
+        publish_thread_level(rt.node.job, level);
         return;
     }
     let job = job::join().unwrap_or_else(|message| fatal(name, message));
@@ -55,6 +56,7 @@ pub(crate) fn initialise(name: &str, level: i32) {
     let block = job.control.pe_block(job.index);
     record::set_record(&block.wait);
     block.pid.store(std::process::id(), Ordering::Relaxed);
+    publish_thread_level(job, level);
     if job.launched {
         die_with_launcher(header.launcher_pid);
     }
@@ -116,6 +118,14 @@ pub(crate) fn initialise(name: &str, level: i32) {
         }
     }
     announce(&rt.node);
+}
+
+/// Lets the launcher know whether threads of this PE may call the library at the same time.
+fn publish_thread_level(job: &Attachment, level: i32) {
+    let block = job.control.pe_block(job.index);
+    block
+        .thread_level
+        .fetch_max(level as u32, Ordering::Relaxed);
 }
 
 /// Connects this PE with those of other nodes, once in the life of the process.

@@ -1,13 +1,18 @@
-//! Deadlock detection: finds a job that can never end because a PE left it. The PE exited with
-//! status 0, but without `shmem_finalize`, and others wait for it.
+//! Deadlock detection: finds a job that can never end.
 //!
-//! Two rules, both applied only once such a PE exists:
+//! Two rules apply once a PE has exited with status 0, but without `shmem_finalize`:
 //!
 //! * A PE waits in a collective on a team that the exited PE is a member of and has not entered. It
 //!   never will: a deadlock, as soon as the wait has lasted for [`SETTLED`].
 //! * Every living PE has waited, each in one and the same wait, for [`SILENCE`]. The record of a
 //!   wait other than for a team does not say which PE could end it, so all must be silent.
+//!
+//! One applies always, to PEs of which one thread at a time calls the library:
+//!
+//! * PEs wait in a circle: each in a collective on a team that the next one has not entered, since that
+//!   one waits in another collective.
 
+use std::fmt;
 use std::sync::atomic::Ordering::Acquire;
 use std::time::{Duration, Instant};
 
@@ -15,10 +20,12 @@ use ferroshmem_core::job::control::Control;
 
 use super::waits::{Wait, WaitReason};
 
-/// Time between checks: each check visits every PE.
+/// Time between checks for PEs that exited: each check visits every PE.
 const PERIOD: Duration = Duration::from_millis(50);
 const SETTLED: Duration = Duration::from_millis(100);
 const SILENCE: Duration = Duration::from_secs(1);
+/// Time between checks for circles, which cost a running job as little as can be.
+const CIRCLE_PERIOD: Duration = Duration::from_secs(1);
 
 /// A wait that nothing will end.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,17 +38,93 @@ pub(super) struct Deadlock {
     pub routine: String,
 }
 
+/// PEs of which each waits for the next, and the last for the first.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Circle(pub Vec<(usize, Wait)>);
+
+impl fmt::Display for Circle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PEs wait for each other: ")?;
+        for (i, (pe, wait)) in self.0.iter().enumerate() {
+            let (next, _) = &self.0[(i + 1) % self.0.len()];
+            let and = if i == 0 { "" } else { ", " };
+            write!(f, "{and}PE {pe} {} for PE {next}", wait.place())?;
+        }
+        write!(
+            f,
+            "; ended the job (all members of a team must call its collectives, in the same order)"
+        )
+    }
+}
+
 /// The waits last seen.
 #[derive(Debug, Default)]
 pub(super) struct DeadlockDetector {
     seen: Vec<Option<(Wait, Instant)>>,
     checked: Option<Instant>,
+    circles_checked: Option<Instant>,
 }
 
 impl DeadlockDetector {
     /// When to check next; `None` means now.
     pub(super) fn next_check(&self) -> Option<Instant> {
         self.checked.map(|at| at + PERIOD)
+    }
+
+    /// When to look for circles next.
+    pub(super) fn next_check_of_circles(&self, now: Instant) -> Instant {
+        self.circles_checked.map_or(now, |at| at + CIRCLE_PERIOD)
+    }
+
+    /// Looks for a circle among the `living` PEs that have each been in one wait since the last look.
+    /// `one_caller` says of a PE whether one thread at a time calls the library.
+    pub(super) fn check_circles(
+        &mut self,
+        now: Instant,
+        control: &Control,
+        living: &[usize],
+        one_caller: impl Fn(usize) -> bool,
+    ) -> Option<Circle> {
+        self.circles_checked = Some(now);
+        self.seen.resize(control.n_pes(), None);
+        let mut stuck: Vec<(usize, Wait)> = Vec::new();
+        for &pe in living {
+            let Some(wait) = self.see(now, control, pe) else {
+                continue;
+            };
+            if now - wait.1 >= SILENCE && matches!(wait.0.reason, WaitReason::Collective { .. }) {
+                stuck.push((pe, wait.0.clone()));
+            }
+        }
+        // A PE waits for ever if it waits for one that does. Those are left that do in any case.
+        loop {
+            let waits_for_stuck = |(pe, wait): &(usize, Wait)| {
+                let next = stuck
+                    .iter()
+                    .find(|(other, _)| missed(control, wait, *other));
+                next.is_some_and(|(other, _)| other != pe)
+            };
+            let kept: Vec<bool> = stuck.iter().map(waits_for_stuck).collect();
+            if kept.iter().all(|kept| *kept) {
+                break;
+            }
+            let mut kept = kept.into_iter();
+            stuck.retain(|_| kept.next().unwrap_or(false));
+        }
+        if !stuck.iter().all(|(pe, _)| one_caller(*pe)) {
+            return None;
+        }
+        Circle::of(control, &stuck)
+    }
+
+    /// The wait of a PE, and since when it was seen in it.
+    fn see(&mut self, now: Instant, control: &Control, pe: usize) -> Option<&(Wait, Instant)> {
+        let wait = Wait::read(control, pe);
+        let seen = &mut self.seen[pe];
+        if seen.as_ref().map(|(w, _)| w) != wait.as_ref() {
+            *seen = wait.map(|w| (w, now));
+        }
+        seen.as_ref()
     }
 
     /// Checks the `living` PEs, given those that have `exited` without `shmem_finalize`.
@@ -56,12 +139,7 @@ impl DeadlockDetector {
         self.seen.resize(control.n_pes(), None);
         let mut silent = true;
         for &pe in living {
-            let wait = Wait::read(control, pe);
-            let seen = &mut self.seen[pe];
-            if seen.as_ref().map(|(w, _)| w) != wait.as_ref() {
-                *seen = wait.map(|w| (w, now));
-            }
-            let Some((wait, since)) = seen else {
+            let Some((wait, since)) = self.see(now, control, pe) else {
                 silent = false;
                 continue;
             };
@@ -82,6 +160,26 @@ impl DeadlockDetector {
     /// Forgets all waits: the PEs could not run for a while.
     pub(super) fn reset(&mut self) {
         self.seen.clear();
+    }
+}
+
+impl Circle {
+    /// The circle that is reached from the first of the `stuck` PEs, if there are any. Each of them waits
+    /// for another one.
+    fn of(control: &Control, stuck: &[(usize, Wait)]) -> Option<Self> {
+        let mut path: Vec<usize> = Vec::new();
+        let mut at = 0;
+        while !path.contains(&at) {
+            path.push(at);
+            let (_, wait) = stuck.get(at)?;
+            at = stuck
+                .iter()
+                .position(|(pe, _)| missed(control, wait, *pe))?;
+        }
+        let start = path.iter().position(|index| *index == at)?;
+        Some(Self(
+            path[start..].iter().map(|i| stuck[*i].clone()).collect(),
+        ))
     }
 }
 
@@ -195,5 +293,75 @@ mod tests {
         assert!(detector.check(at(6900), &control, &[2], &[0, 1]).is_some());
         detector.reset();
         assert_eq!(detector.check(at(6950), &control, &[2], &[0, 1]), None);
+    }
+    /// PE `pe` waits in a collective on `team`, its first.
+    fn wait_on(control: &Control, pe: usize, team: usize) {
+        control.team_slot(team, pe).own.entered.store(1, Relaxed);
+        control.pe_block(pe).wait.team.store(team as u32, Relaxed);
+        wait(control, pe, WaitKind::Team, 1);
+    }
+
+    #[test]
+    fn pes_that_wait_in_a_circle() {
+        let control = job(4);
+        let start = Instant::now();
+        let at = |ms| start + Duration::from_millis(ms);
+        let mut detector = DeadlockDetector::default();
+        let mut check = |ms, living: &[usize]| {
+            let circle = detector.check_circles(at(ms), &control, living, |_| true)?;
+            Some(circle.0.iter().map(|(pe, _)| *pe).collect::<Vec<_>>())
+        };
+        // PE 3 waits for all, each of the others for another one.
+        for (pe, team) in [(0, 5), (1, 6), (2, 7), (3, 0)] {
+            wait_on(&control, pe, team);
+        }
+        for (team, pes) in [(5, [1, 2]), (6, [0, 2]), (7, [0, 1])] {
+            for pe in pes {
+                control.team_slot(team, pe).own.entered.store(1, Relaxed);
+            }
+        }
+        // All have entered what the others wait in: none is stuck.
+        for pe in 0..3 {
+            control.team_slot(0, pe).own.entered.store(1, Relaxed);
+            for team in [5, 6, 7] {
+                control.team_slot(team, 3).own.entered.store(1, Relaxed);
+            }
+        }
+        assert_eq!(check(0, &[0, 1, 2, 3]), None);
+        assert_eq!(check(3000, &[0, 1, 2, 3]), None);
+        // 0 waits for 1, 1 for 2, 2 for 0; 3 only for 0.
+        for (team, pe) in [(5, 1), (6, 2), (7, 0), (0, 0)] {
+            control.team_slot(team, pe).own.entered.store(0, Relaxed);
+        }
+        assert_eq!(check(4000, &[0, 1, 2, 3]), Some(vec![0, 1, 2]));
+        // One of them is in a wait that any PE may end.
+        wait(&control, 1, WaitKind::Point, 0);
+        assert_eq!(check(5000, &[0, 1, 2, 3]), None);
+        assert_eq!(check(9000, &[0, 1, 2, 3]), None);
+    }
+
+    #[test]
+    fn a_circle_is_named() {
+        let control = job(2);
+        let start = Instant::now();
+        let mut detector = DeadlockDetector::default();
+        wait_on(&control, 0, 5);
+        wait_on(&control, 1, 6);
+        let later = start + Duration::from_secs(2);
+        let mut check = |now, one_caller| {
+            let found = detector.check_circles(now, &control, &[0, 1], |_| one_caller);
+            found.map(|circle| circle.to_string())
+        };
+        assert_eq!(check(start, true), None);
+        // A second thread of a PE may come to the collective.
+        assert_eq!(check(later, false), None);
+        let line = check(later, true).unwrap();
+        assert_eq!(
+            line,
+            "PEs wait for each other: \
+             PE 0 in shmem_test on team 5 (start 0, stride 1, size 2) for PE 1, \
+             PE 1 in shmem_test on team 6 (start 0, stride 1, size 2) for PE 0; ended the job \
+             (all members of a team must call its collectives, in the same order)"
+        );
     }
 }

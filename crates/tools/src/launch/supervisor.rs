@@ -8,8 +8,9 @@ use std::process::ExitStatus;
 use std::sync::atomic::Ordering::Acquire;
 use std::time::{Duration, Instant};
 
+use ferroshmem_core::constants::THREAD_MULTIPLE;
 use ferroshmem_core::job::control::Control;
-use ferroshmem_core::job::region::PeState;
+use ferroshmem_core::job::region::{PeBlock, PeState};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl;
@@ -233,7 +234,11 @@ impl Supervisor {
         let deadlock = || (!self.unfinalized.is_empty()).then(next_check);
         match &self.shutdown {
             Some(shutdown) => shutdown.next_deadline(),
-            None => self.timeout_at.into_iter().chain(deadlock()).min(),
+            None => {
+                let circles = self.deadlocks.next_check_of_circles(Instant::now());
+                let others = self.timeout_at.into_iter().chain(deadlock());
+                others.chain([circles]).min()
+            }
         }
     }
 
@@ -272,6 +277,16 @@ impl Supervisor {
                 self.output.say(&format!(
                     "PE {exited} exited with status 0 without {missing} while PE {waiting} waits in {routine}; ended the job"
                 ));
+                self.end(Shutdown::now(1));
+            }
+        } else if now >= self.deadlocks.next_check_of_circles(now) {
+            let living = self.living();
+            let one_caller = |pe| has_one_caller(self.control.pe_block(pe));
+            let found = self
+                .deadlocks
+                .check_circles(now, &self.control, &living, one_caller);
+            if let Some(circle) = found {
+                self.output.say(&circle.to_string());
                 self.end(Shutdown::now(1));
             }
         }
@@ -423,4 +438,14 @@ fn cannot_start(pe: usize, n_pes: usize, program: &str, error: SpawnError) -> Fa
             e.desc()
         )),
     }
+}
+
+/// Whether one thread of a PE at a time calls the library: by the thread level that the program asked
+/// for, or because there is one thread.
+fn has_one_caller(block: &PeBlock) -> bool {
+    if (block.thread_level.load(Acquire) as i32) < THREAD_MULTIPLE {
+        return true;
+    }
+    let pid = block.pid.load(Acquire);
+    std::fs::read_dir(format!("/proc/{pid}/task")).is_ok_and(|tasks| tasks.count() == 1)
 }

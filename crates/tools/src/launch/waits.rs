@@ -92,6 +92,11 @@ impl Wait {
         (0..i64::from(size)).contains(&index)
     }
 
+    /// What the PE waits for, and where.
+    pub(super) fn place(&self) -> Place<'_> {
+        Place(self)
+    }
+
     /// How long it has lasted, in seconds.
     fn seconds(&self) -> f64 {
         now_ms().saturating_sub(self.since_ms) as f64 / 1000.0
@@ -106,8 +111,17 @@ fn now_ms() -> u64 {
 
 impl fmt::Display for Wait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "waits in {}", self.routine)?;
-        match self.reason {
+        write!(f, "waits {} since {:.1} s", self.place(), self.seconds())
+    }
+}
+
+/// Routine and object of a wait: `in shmem_team_sync on team 3 (start 0, stride 1, size 2)`.
+pub(super) struct Place<'a>(&'a Wait);
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "in {}", self.0.routine)?;
+        match self.0.reason {
             WaitReason::Collective { team: Some(0), .. } => write!(f, " on the world team")?,
             WaitReason::Collective {
                 team,
@@ -124,7 +138,7 @@ impl fmt::Display for Wait {
             }
             WaitReason::Object(kind, address) => write!(f, " for {kind} at {address:#x}")?,
         }
-        write!(f, " since {:.1} s", self.seconds())
+        Ok(())
     }
 }
 

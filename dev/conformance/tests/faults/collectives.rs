@@ -33,6 +33,22 @@ fn job(s: &Setting, collective: Collective, choice: &str, pes: usize, way: &str)
 
 /// Adds the trials.
 pub(crate) fn add(suite: &mut Suite) {
+    for (way, words) in [
+        ("teams", ["PE 0 in shmem_team_sync", "for PE 0"]),
+        ("forgotten", ["PE 2 in shmem_finalize", "for PE 0"]),
+        (
+            "order",
+            ["PE 0 in shmem_team_sync", "PE 2 in shmem_team_sync"],
+        ),
+    ] {
+        suite.add(format!("circle::{way}"), move |s| {
+            let program = Build::new("faults/circle.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
+            let outcome = Job::new(3, &program)
+                .args(&[way])
+                .run(&s.prefix, &s.scratch)?;
+            ended_rightly(&outcome, Status::Is(1), &words)
+        });
+    }
     for collective in Collective::ALL {
         let name = collective.name();
         suite.add(format!("algorithm::{name}"), move |s| {

@@ -45,6 +45,13 @@ const BAD_LINK: Impairment = Impairment {
     rate: 20_000_000,
 };
 
+/// A notice takes longer than a process to end.
+const SLOW_LINK: Impairment = Impairment {
+    delay: Duration::from_millis(800),
+    loss: 0.0,
+    rate: 1_000_000_000,
+};
+
 /// What happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
@@ -91,6 +98,29 @@ pub(crate) fn add(suite: &mut Suite) {
             goes_on(s, launch, activity, rounds)
         });
     }
+    // Slurm's own daemons outlive a job by seconds on such a link.
+    for launcher in [Launcher::Hydra, Launcher::OpenMpi] {
+        let launch = Launch {
+            launcher,
+            place: PLACE,
+        };
+        let short = launcher == Launcher::Hydra;
+        suite.add_launch("global_exit::by-all", launch, short, global_exits);
+    }
+}
+
+/// PEs that call `shmem_global_exit` when those of the other host have ended do not wait for these.
+fn global_exits(s: &Setting, launch: Launch) -> Result<()> {
+    let mut cluster = s.stations.take()?;
+    let program = Build::new("faults/global_exits.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
+    cluster.cluster.impair(VICTIM_HOST, SLOW_LINK)?;
+    let job = Job::new(PLACE.pes, &program);
+    let outcome = cluster.run(launch, &job)?;
+    cluster.cluster.clear(VICTIM_HOST)?;
+    if !outcome.hung {
+        s.stations.give(cluster);
+    }
+    outcome.successful(job.watchdog).map(drop)
 }
 
 fn job(s: &Setting, activity: &str, rounds: u32) -> Result<Job> {
