@@ -24,14 +24,8 @@ static void sum_to_all(size_t n)
 }
 
 static const struct operation operations[] = {
-    {"barrier", barrier, NOTHING, 0},
-    {"sum", sum, SUM, 0},
+    OPERATIONS_OF_ALL,
     {"sum_to_all", sum_to_all, SUM, 0},
-    {"sum_in_place", sum_in_place, SUM, 1},
-    {"broadcast", broadcast, COPY_OF_ROOT, 0},
-    {"fcollect", fcollect, ALL_SOURCES, 0},
-    {"collect", collect, ALL_SOURCES, 0},
-    {"alltoall", alltoall, ALL_BLOCKS, 0},
     {"scan", scan, PREFIX_SUM, 0},
     {NULL, NULL, NOTHING, 0},
 };

@@ -24,6 +24,16 @@ struct operation {
     int in_place; /* takes its operands from dest */
 };
 
+/* The operations that every library has, by functions of these names. */
+#define OPERATIONS_OF_ALL \
+    {"barrier", barrier, NOTHING, 0}, \
+    {"sum", sum, SUM, 0}, \
+    {"sum_in_place", sum_in_place, SUM, 1}, \
+    {"broadcast", broadcast, COPY_OF_ROOT, 0}, \
+    {"fcollect", fcollect, ALL_SOURCES, 0}, \
+    {"collect", collect, ALL_SOURCES, 0}, \
+    {"alltoall", alltoall, ALL_BLOCKS, 0}
+
 static int me, pes;
 static double *source, *dest;
 

@@ -42,13 +42,7 @@ static void alltoall(size_t n)
 }
 
 static const struct operation operations[] = {
-    {"barrier", barrier, NOTHING, 0},
-    {"sum", sum, SUM, 0},
-    {"sum_in_place", sum_in_place, SUM, 1},
-    {"broadcast", broadcast, COPY_OF_ROOT, 0},
-    {"fcollect", fcollect, ALL_SOURCES, 0},
-    {"collect", collect, ALL_SOURCES, 0},
-    {"alltoall", alltoall, ALL_BLOCKS, 0},
+    OPERATIONS_OF_ALL,
     {"scan", scan, PREFIX_SUM, 0},
     {NULL, NULL, NOTHING, 0},
 };
