@@ -6,6 +6,8 @@
 use std::error;
 use std::fmt::{self, Display};
 
+use crate::init;
+
 /// What most functions of this crate return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -123,11 +125,16 @@ impl Display for AllocError {
 impl Display for PeOutOfRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { number, n_pes } = self;
-        write!(
-            f,
-            "PE {number} is out of range: there are PEs 0 to {}",
-            n_pes - 1
-        )
+        let last = n_pes - 1;
+        match last {
+            // Started by itself, or by a cargo without a runner: a user may have meant several PEs.
+            0 if init::n_pes() == 1 => write!(
+                f,
+                "PE {number} is out of range: this job is PE 0 alone; oshrun -n N starts it with N PEs"
+            ),
+            0 => write!(f, "PE {number} is out of range: there is PE 0 alone"),
+            _ => write!(f, "PE {number} is out of range: there are PEs 0 to {last}"),
+        }
     }
 }
 
@@ -218,5 +225,15 @@ mod tests {
         let said = "2 elements from 3 on are not within an array of 4 elements";
         assert_eq!(format!("{error:?}"), said);
         assert_eq!(format!("{:?}", Error::from(error)), said);
+    }
+
+    #[test]
+    fn a_program_started_by_itself_is_told_how_to_get_more_pes() {
+        let said = |number, n_pes| PeOutOfRange { number, n_pes }.to_string();
+        assert_eq!(
+            said(1, 1),
+            "PE 1 is out of range: this job is PE 0 alone; oshrun -n N starts it with N PEs"
+        );
+        assert_eq!(said(4, 4), "PE 4 is out of range: there are PEs 0 to 3");
     }
 }

@@ -16,6 +16,12 @@ fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     suite.add("cargo-run-and-test".into(), run_and_test);
     suite.add("cargo-test-fails".into(), failing_test);
+    for document in ["README.md", "docs/rust.md"] {
+        let name = document.rsplit('/').next().unwrap_or(document);
+        suite.add(format!("runner-of-{name}"), move |s| {
+            documented(s, document)
+        });
+    }
     suite.run();
 }
 
@@ -29,6 +35,33 @@ fn run_and_test(s: &Setting) -> Result<()> {
     let outcome = cargo(s, &program, "test --test jobs").expect_success(&s.prefix, &s.scratch)?;
     let passed = outcome.stdout.matches("2 passed; 0 failed").count();
     ensure!(passed == PES, "tests of {passed} PEs passed\n{outcome}");
+    Ok(())
+}
+
+/// What a document tells users to write to cargo's configuration starts as many PEs as it says, without a warning.
+fn documented(s: &Setting, document: &str) -> Result<()> {
+    // Trials of several documents run at once.
+    let name: String = document
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .collect();
+    let program = copy(&name)?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = fs::read_to_string(root.join(document))?;
+    let blocks = text.split("```toml\n").skip(1);
+    let blocks = blocks.filter_map(|rest| rest.split("```").next());
+    let runners: Vec<&str> = blocks.filter(|block| block.contains("runner")).collect();
+    ensure!(!runners.is_empty(), "{document} shows no runner");
+    // No line outside of these blocks is to be taken for all that is needed.
+    let shown = text.matches("runner = ").count();
+    ensure!(shown == runners.len(), "{document} shows {shown} runners");
+    for block in runners {
+        fs::write(program.join(".cargo/config.toml"), block)?;
+        let outcome = cargo(s, &program, "run").expect_success(&s.prefix, &s.scratch)?;
+        let pes = outcome.stdout.matches(&format!("of {PES} got")).count();
+        ensure!(pes == PES, "{block} started {pes} PEs\n{outcome}");
+        ensure!(!outcome.stderr.contains("unused"), "{outcome}");
+    }
     Ok(())
 }
 
