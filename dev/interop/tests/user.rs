@@ -95,8 +95,8 @@ fn cargo(s: &Setting, program: &Path, command: &str) -> Job {
         s.prefix.bin("").display(),
     );
     let mut job = Job::new(0, Path::new("sh")).args(&["-c", &script]);
-    // It compiles the crates.
-    job.watchdog = Duration::from_secs(300);
+    // It compiles the crates, and waits while another trial does.
+    job.watchdog = Duration::from_secs(1200);
     job
 }
 
