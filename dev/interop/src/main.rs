@@ -180,7 +180,9 @@ fn beside_threads() -> Result<(), Error> {
     static END: AtomicBool = AtomicBool::new(false);
     // It takes a while to become symmetric.
     static COPIED: [AtomicI64; 4 << 20] = [const { AtomicI64::new(0) }; 4 << 20];
-    COPIED.iter().for_each(|word| word.store(1, Relaxed));
+    for word in &COPIED {
+        word.store(1, Relaxed);
+    }
     let count = || {
         let mut counted = 0;
         while !END.load(Relaxed) {
