@@ -49,7 +49,7 @@ impl<T: Plain> Block<'_, T> {
         let bytes = bytes.ok_or(AllocError::TooLarge { len, size })?;
         let start = match bytes {
             0 => ptr::without_provenance_mut(align_of::<T>()),
-            _ => memory::align("allocation", align_of::<T>().max(LINE), bytes),
+            _ => memory::align_zeroed("allocation", align_of::<T>().max(LINE), bytes),
         };
         if start.is_null() {
             let (free, heap) = memory::room("allocation");
@@ -67,8 +67,6 @@ impl<T: Plain> Block<'_, T> {
             elements: PhantomData,
             world: PhantomData,
         };
-        // SAFETY: this PE's part, `bytes` bytes long, which no other PE uses before the next step.
-        unsafe { start.cast::<u8>().write_bytes(0, bytes) };
         step::of_world(Step::Alloc, &[block.id()]);
         Ok(block)
     }

@@ -14,6 +14,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("arrays/of_nothing", of_nothing),
     Program::new("arrays/keep", keep),
     Program::new("arrays/churn", churn),
+    Program::new("arrays/untouched", untouched),
     Program::new("arrays/no_room", no_room).env(&[("SHMEM_SYMMETRIC_SIZE", "1M")]),
 ];
 
@@ -170,6 +171,32 @@ fn churn() -> Result<(), Error> {
             drop(live.swap_remove(round * 7 % live.len()));
         }
         assert!(live.iter().all(|(value, a)| a.iter().all(|v| v == value)));
+    }
+    Ok(())
+}
+
+/// Zeros that are not touched cost nothing, and memory that is handed out again is zero.
+fn untouched() -> Result<(), Error> {
+    const LEN: usize = 1 << 27;
+    const MIB: usize = 1 << 20;
+    let world = World::init()?;
+    let resident = || -> usize {
+        let status = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
+        let line = status.lines().find(|line| line.starts_with("RssShmem:"));
+        let words = line.into_iter().flat_map(str::split_whitespace);
+        let kib = words
+            .filter_map(|word| word.parse::<usize>().ok())
+            .sum::<usize>();
+        kib << 10
+    };
+    for _ in 0..3 {
+        let before = resident();
+        let mut array = world.alloc::<u64>(LEN)?;
+        let used = resident().saturating_sub(before);
+        assert!(used < 8 * MIB, "{used} bytes for {LEN} untouched elements");
+        let part = &mut array[LEN / 2..LEN / 2 + 1000];
+        assert!(part.iter().all(|element| *element == 0));
+        part.fill(7);
     }
     Ok(())
 }

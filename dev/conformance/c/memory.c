@@ -201,12 +201,48 @@ static void untouched_costs_nothing(void)
     shmem_free(p);
 }
 
+static void all_zero(const char *p, size_t size)
+{
+    for (size_t i = 0; i < size; i += 4096)
+        CHECK(p[i] == 0 && p[i + 4095] == 0, "byte %zu", i);
+}
+
+/* Neither do zeros: not in memory that was never used, nor in what was handed out and not touched. */
+static void zeros_cost_nothing(void)
+{
+    size_t size = (size_t)1 << 30, part = (size_t)4 << 20;
+    for (int round = 0; round < 3; round++) {
+        long before = shared_resident_kib();
+        char *p = shmem_calloc(size / 8, 8);
+        if (p == NULL)
+            return; /* a small heap was asked for */
+        long used = shared_resident_kib() - before;
+        CHECK(used < 8 << 10, "%ld KiB for nothing, round %d", used, round);
+        CHECK(p[0] == 0 && p[size - 1] == 0);
+        all_zero(p + size / 4, part);
+        /* Written on this PE and on its neighbour; zero again when it is handed out again. */
+        memset(p + size / 4, 1, part);
+        shmem_barrier_all();
+        shmem_char_p(p + size / 2, 7, right_of(me));
+        shmem_barrier_all();
+        CHECK(p[size / 2] == 7);
+        shmem_free(p);
+        p = shmem_calloc(size, 1);
+        REQUIRE(p != NULL);
+        all_zero(p + size / 4 - part, 3 * part);
+        CHECK(p[size / 2] == 0, "left by a neighbour");
+        shmem_barrier_all();
+        shmem_free(p);
+    }
+}
+
 int main(void)
 {
     shmem_init();
     me = shmem_my_pe();
     n = shmem_n_pes();
     untouched_costs_nothing();
+    zeros_cost_nothing();
     routines();
     calloc_clears();
     realloc_keeps();

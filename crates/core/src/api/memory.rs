@@ -151,10 +151,20 @@ fn world<'a>(rt: &'a Runtime, name: &'static str) -> Group<'a> {
     Group::of_team(&rt.node, name, rt.teams.world())
 }
 
-fn take(rt: &Runtime, name: &str, size: usize, align: usize) -> *mut c_void {
+fn take(rt: &Runtime, name: &str, size: usize, align: usize, zero: bool) -> *mut c_void {
     let mut heap = rt.node.transport.memory.heap();
+    let mark = heap.mark();
     match heap.allocate(size as u64, align as u64) {
         Some(offset) => {
+            // What was never in a block is zero, and shall cost nothing before it is used.
+            let written = mark.saturating_sub(offset).min(size as u64);
+            if zero && written > 0 {
+                // SAFETY: the beginning of a block that this PE was just given.
+                unsafe {
+                    let space = rt.node.transport.memory.space;
+                    space.clear_heap(rt.node.job, offset, written);
+                }
+            }
             // Before the synchronisation at the end, after which others may write there.
             open(rt, name, offset + size as u64);
             ptr::with_exposed_provenance_mut(
@@ -216,11 +226,7 @@ fn allocate(call: HeapCall, size: usize, align: usize, zero: bool) -> *mut c_voi
     }
     let group = world(rt, call.name);
     call.check(&group, rt);
-    let at = take(rt, call.name, size, align);
-    if zero && !at.is_null() {
-        // SAFETY: a block of `size` bytes that this PE was just given.
-        unsafe { ptr::write_bytes(at.cast::<u8>(), 0, size) };
-    }
+    let at = take(rt, call.name, size, align, zero);
     rt.node.transport.quiet_default();
     call.synchronise(&group, offset_of(rt, at));
     at
@@ -295,6 +301,17 @@ pub fn align(name: &'static str, alignment: usize, size: usize) -> *mut c_void {
     allocate(call, size, alignment, false)
 }
 
+/// As [`align`], with all bytes zero.
+pub fn align_zeroed(name: &'static str, alignment: usize, size: usize) -> *mut c_void {
+    debug_assert!(alignment.is_power_of_two());
+    let call = HeapCall {
+        name,
+        kind: Kind::Align,
+        arguments: [alignment as u64, size as u64],
+    };
+    allocate(call, size, alignment, true)
+}
+
 /// Gives a block back; null does nothing.
 ///
 /// # Safety
@@ -348,7 +365,7 @@ pub unsafe fn realloc(name: &'static str, at: *mut c_void, size: usize) -> *mut 
         open(rt, name, offset + size as u64);
         at
     } else {
-        let new = take(rt, name, size, BLOCK_ALIGN as usize);
+        let new = take(rt, name, size, BLOCK_ALIGN as usize, false);
         if !new.is_null() {
             // SAFETY: two live blocks of this PE, of at least as many bytes each.
             unsafe {

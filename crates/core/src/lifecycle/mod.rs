@@ -244,8 +244,11 @@ pub(crate) fn finalise(name: &'static str) {
     // initialises the library again waits for this PE in `rendezvous`. What a device may have
     // registered must stay the same memory.
     let memory = &node.transport.memory;
-    if node.transport.internode().is_none() && memory.heap().was_used() {
-        memory.space.give_back_heap(node.job);
+    let mark = memory.heap().mark();
+    if node.transport.internode().is_some() {
+        memory.space.keep_heap(mark);
+    } else if mark > 0 {
+        memory.space.give_back_heap(node.job, mark);
     }
 }
 

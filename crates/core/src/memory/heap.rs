@@ -20,7 +20,8 @@ pub struct Heap {
     /// Live blocks: offset to (bytes asked for, bytes taken).
     blocks: BTreeMap<u64, Block>,
     in_use: u64,
-    was_used: bool,
+    /// The end of the highest block ever handed out: beyond it, the memory is as the system gave it.
+    mark: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -30,15 +31,15 @@ struct Block {
 }
 
 impl Heap {
-    /// An empty heap of `size` bytes.
-    pub fn new(size: u64) -> Self {
+    /// An empty heap of `size` bytes, of which the first `mark` may have been written.
+    pub fn new(size: u64, mark: u64) -> Self {
         let size = size / BLOCK_ALIGN * BLOCK_ALIGN;
         Self {
             free: RangeAllocator::new(0..size),
             size,
             blocks: BTreeMap::new(),
             in_use: 0,
-            was_used: false,
+            mark,
         }
     }
 
@@ -61,7 +62,7 @@ impl Heap {
         }
         self.blocks.insert(start, Block { asked: size, taken });
         self.in_use += taken;
-        self.was_used = true;
+        self.mark = self.mark.max(start + taken);
         Some(start)
     }
 
@@ -102,9 +103,9 @@ impl Heap {
         self.size - self.in_use
     }
 
-    /// Whether any block was ever taken.
-    pub fn was_used(&self) -> bool {
-        self.was_used
+    /// Bytes from the heap's start that were ever in a block: all others are zero.
+    pub fn mark(&self) -> u64 {
+        self.mark
     }
 
     /// Number of live blocks.
@@ -119,7 +120,7 @@ mod tests {
 
     #[test]
     fn blocks_are_aligned_and_apart() {
-        let mut h = Heap::new(1 << 20);
+        let mut h = Heap::new(1 << 20, 0);
         let a = h.allocate(1, 8).unwrap();
         let b = h.allocate(100, 4096).unwrap();
         let c = h.allocate(64, 64).unwrap();
@@ -131,7 +132,7 @@ mod tests {
 
     #[test]
     fn everything_comes_back() {
-        let mut h = Heap::new(1 << 16);
+        let mut h = Heap::new(1 << 16, 0);
         let all: Vec<u64> = (0..)
             .map_while(|i| h.allocate(i % 700 + 1, 1 << (i % 12)))
             .collect();
@@ -148,19 +149,32 @@ mod tests {
 
     #[test]
     fn misuse_is_noticed() {
-        let mut h = Heap::new(4096);
+        let mut h = Heap::new(4096, 0);
         let a = h.allocate(100, 8).unwrap();
         assert!(!h.release(a + 64));
         assert!(h.release(a));
         assert!(!h.release(a));
         assert_eq!(h.allocate(4097, 8), None);
         assert_eq!(h.allocate(u64::MAX, 8), None);
-        assert_eq!(Heap::new(0).allocate(1, 8), None);
+        assert_eq!(Heap::new(0, 0).allocate(1, 8), None);
+    }
+
+    #[test]
+    fn the_mark_is_the_end_of_the_highest_block() {
+        let mut h = Heap::new(1 << 16, 0);
+        assert_eq!(h.mark(), 0);
+        let a = h.allocate(100, 8).unwrap();
+        let b = h.allocate(100, 1 << 12).unwrap();
+        assert_eq!(h.mark(), b + 128);
+        assert!(h.release(a) && h.release(b));
+        h.allocate(1, 8).unwrap();
+        assert_eq!(h.mark(), b + 128);
+        assert_eq!(Heap::new(1 << 16, 4096).mark(), 4096);
     }
 
     #[test]
     fn a_block_is_found_from_inside() {
-        let mut h = Heap::new(4096);
+        let mut h = Heap::new(4096, 0);
         let a = h.allocate(100, 8).unwrap();
         assert_eq!(h.block_around(a + 99), Some((a, 100)));
         assert_eq!(h.block_around(a + 128), None);

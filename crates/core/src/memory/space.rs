@@ -3,6 +3,7 @@
 
 use std::io;
 use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::{fmt, ptr};
 
 use super::globals::Globals;
@@ -22,6 +23,9 @@ pub struct Space {
     scattered: Vec<usize>,
     /// PEs whose globals are laid out differently: another executable. Empty: none.
     other_programs: Vec<bool>,
+    /// Bytes from the start of this PE's heap that earlier initialisations of the library may have
+    /// left written.
+    heap_mark: AtomicU64,
 }
 
 /// Heaps in one mapping: from PE `first` on, `len` bytes.
@@ -93,6 +97,7 @@ impl Space {
             globals,
             scattered: Vec::new(),
             other_programs: Vec::new(),
+            heap_mark: AtomicU64::new(0),
         };
         this.map_heaps(job)?;
         this.map_globals(job)?;
@@ -243,10 +248,47 @@ impl Space {
         }
     }
 
-    /// Gives the memory of this PE's heap back to the system; it reads as zero after.
-    pub fn give_back_heap(&self, job: &Attachment) {
+    /// The end of what may be written in this PE's heap when the library is initialised.
+    pub fn heap_mark(&self) -> u64 {
+        self.heap_mark.load(Ordering::Relaxed)
+    }
+
+    /// Keeps the first `mark` bytes of this PE's heap as they are for the next initialisation.
+    pub fn keep_heap(&self, mark: u64) {
+        self.heap_mark.store(mark, Ordering::Relaxed);
+    }
+
+    /// Gives the memory of this PE's heap, of which the first `mark` bytes may be written, back to the
+    /// system; it reads as zero after.
+    pub fn give_back_heap(&self, job: &Attachment, mark: u64) {
         let offset = job.control.offsets().heap(self.me);
-        mapping::punch_hole(job.file.as_fd(), offset, self.layout.heap_size);
+        let given_back = mapping::punch_hole(job.file.as_fd(), offset, self.layout.heap_size);
+        self.keep_heap(if given_back { 0 } else { mark });
+    }
+
+    /// Writes zeros to `len` bytes of this PE's heap from `offset` on, but not where there is no memory
+    /// yet: that reads as zero and shall cost nothing.
+    ///
+    /// # Safety
+    /// The bytes are in the heap, and nothing else uses them.
+    pub unsafe fn clear_heap(&self, job: &Attachment, offset: u64, len: u64) {
+        /// Fewer bytes are written in less time than the system finds memory among them.
+        const SHORT: u64 = 64 << 10;
+
+        let clear = |from: u64, to: u64| {
+            let at = self.layout.heap_base + from as usize;
+            let at = ptr::with_exposed_provenance_mut::<u8>(at);
+            // SAFETY: the caller promises that these bytes of the heap are unused.
+            unsafe { ptr::write_bytes(at, 0, (to - from) as usize) };
+        };
+        if len <= SHORT {
+            return clear(offset, offset + len);
+        }
+        let heap = job.control.offsets().heap(self.me);
+        let file = job.file.as_fd();
+        mapping::with_memory(file, heap + offset, heap + offset + len, |from, to| {
+            clear(from - heap, to - heap);
+        });
     }
 
     fn unmap_heaps(&self, parts: &[HeapPart]) {

@@ -32,7 +32,7 @@ impl SymmetricMemory {
     pub fn new(space: &'static Space, check: bool) -> Self {
         Self {
             space,
-            heap: Mutex::new(Heap::new(space.heap_size())),
+            heap: Mutex::new(Heap::new(space.heap_size(), space.heap_mark())),
             check,
         }
     }

@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use rustix::fs::{FallocateFlags, MemfdFlags};
+use rustix::fs::{FallocateFlags, MemfdFlags, SeekFrom};
+use rustix::io::Errno;
 pub use rustix::mm::Advice;
 
 /// Creates a sparse memory file of `size` bytes. It has no name: it is gone once the last
@@ -89,11 +90,76 @@ pub fn advise(at: usize, len: usize, advice: Advice) {
     let _ = unsafe { rustix::mm::madvise(at, len, advice) };
 }
 
-/// Gives the memory of a part of a memory file back to the system; it reads as zero after.
-pub fn punch_hole(file: BorrowedFd<'_>, offset: u64, len: u64) {
-    if len > 0 {
-        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        // A failure leaves the contents, which costs memory only.
-        let _ = rustix::fs::fallocate(file, flags, offset, len);
+/// Gives the memory of a part of a memory file back to the system: true if it reads as zero after.
+pub fn punch_hole(file: BorrowedFd<'_>, offset: u64, len: u64) -> bool {
+    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    // A failure leaves the contents, which costs memory only.
+    len == 0 || rustix::fs::fallocate(file, flags, offset, len).is_ok()
+}
+
+/// Calls `part` for ranges of bytes `from..to` of a memory file that together have all of its memory
+/// there, and little else: what lies between them reads as zero. All of it where the system does not
+/// say.
+///
+/// PEs share the position that this moves in the file, and none uses it.
+pub fn with_memory(file: BorrowedFd<'_>, from: u64, to: u64, mut part: impl FnMut(u64, u64)) {
+    /// Bytes of a range: to find its end would take as long as to write it.
+    const PIECE: u64 = 256 << 10;
+
+    let mut at = from;
+    while at < to {
+        let data = match rustix::fs::seek(file, SeekFrom::Data(at)) {
+            Ok(data) => data.max(at),
+            // No memory up to the file's end.
+            Err(Errno::NXIO) => return,
+            Err(_) => return part(at, to),
+        };
+        if data >= to {
+            return;
+        }
+        at = to.min(data + PIECE);
+        part(data, at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::FileExt;
+
+    use super::*;
+
+    #[test]
+    fn parts_with_memory_are_found() {
+        const PAGE: u64 = 64 << 10;
+        let file = memory_file(64 * PAGE).unwrap();
+        let parts = |from, to| {
+            let mut parts = Vec::new();
+            with_memory(file.as_fd(), from, to, |from, to| parts.push((from, to)));
+            parts
+        };
+        assert_eq!(parts(0, 64 * PAGE), []);
+        for page in [3, 4, 40] {
+            file.write_all_at(&[1], page * PAGE).unwrap();
+        }
+        let covers = |from: u64, to: u64, byte: u64| {
+            parts(from, to)
+                .iter()
+                .any(|(from, to)| (*from..*to).contains(&byte))
+        };
+        for byte in [3 * PAGE, 4 * PAGE, 40 * PAGE] {
+            assert!(covers(0, 64 * PAGE, byte), "{byte}");
+            assert!(covers(byte, byte + 1, byte), "{byte}");
+            assert!(!covers(0, byte, byte), "{byte}");
+        }
+        let all: u64 = parts(0, 64 * PAGE).iter().map(|(from, to)| to - from).sum();
+        assert!(all <= 64 * PAGE);
+        assert!(
+            parts(5 * PAGE, 5 * PAGE + 1)
+                .iter()
+                .all(|(from, to)| to - from == 1)
+        );
+        assert!(punch_hole(file.as_fd(), 0, 64 * PAGE));
+        assert_eq!(parts(0, 64 * PAGE), []);
     }
 }
