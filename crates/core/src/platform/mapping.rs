@@ -103,22 +103,29 @@ pub fn punch_hole(file: BorrowedFd<'_>, offset: u64, len: u64) -> bool {
 ///
 /// PEs share the position that this moves in the file, and none uses it.
 pub fn with_memory(file: BorrowedFd<'_>, from: u64, to: u64, mut part: impl FnMut(u64, u64)) {
-    /// Bytes of a range: to find its end would take as long as to write it.
+    /// Bytes that are not asked about once a piece of memory is found: to find its end would take as
+    /// long as to write it.
     const PIECE: u64 = 256 << 10;
 
-    let mut at = from;
-    while at < to {
-        let data = match rustix::fs::seek(file, SeekFrom::Data(at)) {
-            Ok(data) => data.max(at),
+    // Neighbouring pieces are one range, as long ranges are written at twice the speed of short ones.
+    let (mut start, mut end) = (from, from);
+    while end < to {
+        let data = match rustix::fs::seek(file, SeekFrom::Data(end)) {
+            Ok(data) => data.max(end),
             // No memory up to the file's end.
-            Err(Errno::NXIO) => return,
-            Err(_) => return part(at, to),
+            Err(Errno::NXIO) => to,
+            Err(_) => end,
         };
-        if data >= to {
-            return;
+        if data > end {
+            if start < end {
+                part(start, end);
+            }
+            start = data;
         }
-        at = to.min(data + PIECE);
-        part(data, at);
+        end = data.saturating_add(PIECE).min(to);
+    }
+    if start < end {
+        part(start, end);
     }
 }
 
