@@ -5,7 +5,7 @@
 //! installed.
 
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -202,6 +202,56 @@ fn wrapper_links_static_programs() {
                 .arg(&program),
         );
         assert_eq!(run(&program), "sum 3\n", "{kind}");
+    }
+}
+
+/// Makefiles of public programs name `-lsma`, and count on the wrapper for the functions of `math.h`.
+#[test]
+fn programs_link_as_with_other_implementations() {
+    let project = project();
+    let source = project.path().join("root.c");
+    // The compiler cannot know the argument, so it calls the function.
+    let text = C_PROGRAM.replace(
+        "long all = sum;",
+        "long all = (long)sqrt((double)(sum * sum));",
+    );
+    fs::write(&source, format!("#include <math.h>\n{text}")).unwrap();
+    let program = project.path().join("root");
+    let build = |compiler: &mut Command| {
+        succeed(compiler.arg("-O2").arg("-o").arg(&program).arg(&source));
+    };
+    build(&mut command(bin("oshcc")));
+    assert_eq!(run(&program), "sum 3\n");
+    for options in [&[][..], &["-static"]] {
+        let mut oshcc = command(bin("oshcc"));
+        oshcc.args(options).arg("-O2").arg("-o").arg(&program);
+        succeed(oshcc.arg(&source).arg("-lsma"));
+        assert_eq!(run(&program), "sum 3\n", "{options:?}");
+    }
+    let mut path = OsString::from("-Wl,-rpath,");
+    path.push(prefix().join("lib"));
+    let mut cc = command("cc");
+    cc.args(["-O2", "-fPIE", "-pie", "-I"])
+        .arg(prefix().join("include"));
+    cc.arg("-o").arg(&program).arg(&source);
+    cc.arg("-L")
+        .arg(prefix().join("lib"))
+        .arg(path)
+        .args(["-lsma", "-lm"]);
+    succeed(&mut cc);
+    assert_eq!(run(&program), "sum 3\n");
+    // Programs without mathematics do not load that library.
+    let plain = project.path().join("plain");
+    let main = project.path().join("main.c");
+    succeed(
+        command(bin("oshcc"))
+            .args(["-O2", "-o"])
+            .arg(&plain)
+            .arg(main),
+    );
+    if installed("readelf") {
+        let needed = succeed(command("readelf").arg("-d").arg(&plain));
+        assert!(!needed.contains("libm.so"), "{needed}");
     }
 }
 

@@ -5,6 +5,10 @@ use super::prefix::Prefix;
 use std::ffi::OsString;
 use std::path::Path;
 
+/// Mathematics, for programs that use it: other implementations' wrappers link it, on purpose or by what
+/// their library needs, and programs' makefiles count on that. Others do not load it.
+const MATHEMATICS: &[&str] = &["-Wl,--push-state,--as-needed", "-lm", "-Wl,--pop-state"];
+
 /// What the static library needs from the C library, beyond what every program links.
 const STATIC_NEEDS: &[&str] = &["-lpthread", "-ldl", "-lrt", "-lm"];
 
@@ -42,13 +46,13 @@ impl Flags {
         }
         flags.link.push(joined("-L", &prefix.lib()));
         flags.libraries.push("-lshmem".into());
-        if arguments.static_link {
-            flags
-                .libraries
-                .extend(STATIC_NEEDS.iter().map(OsString::from));
+        let further = if arguments.static_link {
+            STATIC_NEEDS
         } else {
             flags.link.extend(run_path(&prefix.lib()));
-        }
+            MATHEMATICS
+        };
+        flags.libraries.extend(further.iter().map(OsString::from));
         flags
     }
 
@@ -88,6 +92,7 @@ mod tests {
     }
 
     const RUN_PATH: &str = "-Xlinker -rpath -Xlinker /p/lib -Wl,--enable-new-dtags";
+    const LIBRARIES: &str = "-lshmem -Wl,--push-state,--as-needed -lm -Wl,--pop-state";
 
     #[test]
     fn compiling_adds_no_linker_flags() {
@@ -98,16 +103,16 @@ mod tests {
 
     #[test]
     fn programs_are_position_independent() {
-        let expected = format!("-I/p/include -fPIE -pie -L/p/lib {RUN_PATH} a.c -lshmem");
+        let expected = format!("-I/p/include -fPIE -pie -L/p/lib {RUN_PATH} a.c {LIBRARIES}");
         assert_eq!(around("a.c"), expected);
-        let expected = format!("-I/p/include -pie -L/p/lib {RUN_PATH} -fPIC a.c -lshmem");
+        let expected = format!("-I/p/include -pie -L/p/lib {RUN_PATH} -fPIC a.c {LIBRARIES}");
         assert_eq!(around("-fPIC a.c"), expected);
     }
 
     #[test]
     fn users_choice_of_output_stays() {
         for choice in ["-no-pie", "-shared", "-fno-pie", "-nostdlib", "-pie"] {
-            let expected = format!("-I/p/include -L/p/lib {RUN_PATH} {choice} a.c -lshmem");
+            let expected = format!("-I/p/include -L/p/lib {RUN_PATH} {choice} a.c {LIBRARIES}");
             assert_eq!(around(&format!("{choice} a.c")), expected);
         }
     }
