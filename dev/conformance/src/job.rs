@@ -16,6 +16,7 @@ use nix::unistd::Pid;
 
 use crate::leftovers::{self, MARK_VARIABLE};
 use crate::prefix::Prefix;
+use crate::progress::Watchdog;
 
 /// After a job has ended, its processes may take this long to go.
 const GONE_WITHIN: Duration = Duration::from_secs(1);
@@ -31,7 +32,8 @@ pub struct Job {
     pub options: Vec<String>,
     /// Environment of launcher and PEs.
     pub env: Vec<(String, String)>,
-    /// When the watchdog ends it.
+    /// The watchdog ends it after this time without progress, and after ten times as long in any case: a
+    /// job makes progress while one of its processes computes, or waits for a core, or prints.
     pub watchdog: Duration,
 }
 
@@ -66,7 +68,7 @@ impl Job {
             command: vec![program.display().to_string()],
             options: Vec::new(),
             env: Vec::new(),
-            watchdog: Duration::from_secs(300),
+            watchdog: Duration::from_secs(60),
         }
     }
 
@@ -104,7 +106,7 @@ impl Outcome {
     /// The same, if the job has ended well.
     pub fn successful(self, watchdog: Duration) -> Result<Self> {
         if self.hung {
-            bail!("hangs: ended by the watchdog after {watchdog:?}\n{self}");
+            bail!("hangs: ended by the watchdog after {watchdog:?} without progress\n{self}");
         }
         if !self.status.success() {
             bail!("{}\n{self}", self.status);
@@ -211,7 +213,8 @@ impl Running {
     /// Waits for the end. On expiry of the watchdog the launcher is asked for its hang
     /// report, then to end, then it is killed.
     pub fn finish(mut self, watchdog: Duration) -> Result<Outcome> {
-        let mut status = self.wait(watchdog)?;
+        let mut watchdog = Watchdog::new(&self.mark, &[&self.stdout, &self.stderr], watchdog);
+        let mut status = self.wait_until(|| watchdog.expired())?;
         let hung = status.is_none();
         for signal in [Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGKILL] {
             if status.is_some() {
@@ -241,12 +244,16 @@ impl Running {
 
     fn wait(&mut self, limit: Duration) -> Result<Option<ExitStatus>> {
         let start = Instant::now();
+        self.wait_until(|| start.elapsed() > limit)
+    }
+
+    fn wait_until(&mut self, mut over: impl FnMut() -> bool) -> Result<Option<ExitStatus>> {
         let mut pause = Duration::from_micros(500);
         loop {
             if let Some(status) = self.child.try_wait()? {
                 return Ok(Some(status));
             }
-            if start.elapsed() > limit {
+            if over() {
                 return Ok(None);
             }
             thread::sleep(pause);

@@ -1,7 +1,5 @@
 //! The collectives by every algorithm that can be chosen (`c/algorithms`).
 
-use std::time::Duration;
-
 use anyhow::{Context as _, Result};
 use ferroshmem_conformance::choices::Choices;
 use ferroshmem_conformance::suite::Setting;
@@ -9,8 +7,6 @@ use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
 const CHECKED: &[(&str, &str)] = &[("SHMEM_CHECK", "1")];
 const EXACT: &[(&str, &str)] = &[("SHMEM_REPRODUCIBLE", "1")];
-/// On a loaded machine, PEs that outnumber the cores may have to wait long for one.
-const WATCHDOG: Duration = Duration::from_secs(180);
 
 /// Runs a program of `c/algorithms`; `choices` of None are the library's own.
 fn run(
@@ -23,7 +19,6 @@ fn run(
     let source = format!("algorithms/{program}.c");
     let program = Build::new(&source, Compiler::Gcc).run(&s.prefix, &s.cache)?;
     let mut job = Job::new(pes, &program);
-    job.watchdog = WATCHDOG;
     for (name, value) in env {
         job = job.env(name, value);
     }

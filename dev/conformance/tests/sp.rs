@@ -2,7 +2,6 @@
 //! cannot do.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use ferroshmem_conformance::make::make;
@@ -21,9 +20,6 @@ type Class = (&'static str, u32, u32);
 const S: Class = ("S", 12, 100);
 const W: Class = ("W", 36, 400);
 const A: Class = ("A", 64, 400);
-
-/// Class A takes seconds, more of them where other tests run at the same time.
-const WATCHDOG: Duration = Duration::from_secs(240);
 
 /// Every 1,000th put has an error in its last number.
 const DAMAGING_TOOL: &str = "#include <stddef.h>
@@ -124,9 +120,7 @@ fn program(s: &Setting, variant: Variant) -> Result<PathBuf> {
 }
 
 fn job(s: &Setting, class: Class, variant: Variant, pes: usize) -> Result<Job> {
-    let mut job = Job::new(pes, &program(s, variant)?).args(&[class.0]);
-    job.watchdog = WATCHDOG;
-    Ok(job)
+    Ok(Job::new(pes, &program(s, variant)?).args(&[class.0]))
 }
 
 fn verified(s: &Setting, class: Class, variant: Variant, pes: usize) -> Result<()> {

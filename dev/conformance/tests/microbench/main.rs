@@ -7,7 +7,6 @@ mod points;
 mod programs;
 
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use ferroshmem_conformance::suite::Setting;
@@ -17,15 +16,10 @@ use peers::Peer;
 use points::{HEADER, QUICK, holds, series};
 use programs::{program, spoiled_program};
 
-/// On a loaded machine, PEs that outnumber the cores may have to wait long for one.
-const WATCHDOG: Duration = Duration::from_secs(180);
-
 const PROGRAMS: [&str; 4] = ["latency", "bandwidth", "atomics", "collectives"];
 
 fn job(pes: usize, program: &Path) -> Job {
-    let mut job = Job::new(pes, program);
-    job.watchdog = WATCHDOG;
-    job
+    Job::new(pes, program)
 }
 
 fn prints_all(s: &Setting, name: &str, pes: usize, env: &[(&str, &str)]) -> Result<()> {

@@ -1,0 +1,185 @@
+//! Whether a job makes progress: what its watchdog looks at.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crate::leftovers::marked_processes;
+
+/// The watchdog looks this often within its limit.
+const LOOKS: u32 = 20;
+
+/// A job makes progress if it uses more than this share of a core: PEs that wait wake up now and then.
+const SHARE: u32 = 10;
+
+/// A job that computes without end is ended after this many limits.
+const AT_MOST: u32 = 10;
+
+/// Looks at a job's processes and output from time to time. A job that runs slowly on a loaded machine makes
+/// progress; one whose processes all sleep and print nothing does not.
+#[derive(Debug)]
+pub(crate) struct Watchdog {
+    mark: String,
+    output: Vec<PathBuf>,
+    limit: Duration,
+    begin: Instant,
+    /// The last moment at which there was progress.
+    progress: Instant,
+    looked: Instant,
+    ticks: u64,
+    printed: u64,
+}
+
+impl Watchdog {
+    /// Watches the processes with this mark, which print to files.
+    pub(crate) fn new(mark: &str, output: &[&PathBuf], limit: Duration) -> Self {
+        let now = Instant::now();
+        Self {
+            mark: mark.to_owned(),
+            output: output.iter().map(|path| (*path).clone()).collect(),
+            limit,
+            begin: now,
+            progress: now,
+            looked: now,
+            ticks: 0,
+            printed: 0,
+        }
+    }
+
+    /// Whether the job has made no progress for the limit, or runs for many times that.
+    pub(crate) fn expired(&mut self) -> bool {
+        let since = self.looked.elapsed();
+        if since >= self.limit / LOOKS {
+            self.looked = Instant::now();
+            if self.moves(since) {
+                self.progress = self.looked;
+            }
+        }
+        self.progress.elapsed() > self.limit || self.begin.elapsed() > self.limit * AT_MOST
+    }
+
+    /// Whether the job computed, wanted to compute, or printed since the last look, a time ago.
+    fn moves(&mut self, since: Duration) -> bool {
+        let mut ticks = 0;
+        let mut ready = false;
+        for pid in marked_processes(&self.mark) {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            if let Some(process) = Process::read(&stat) {
+                ticks += process.ticks;
+                ready |= process.ready;
+            }
+        }
+        let size = |path: &PathBuf| fs::metadata(path).map_or(0, |file| file.len());
+        let printed = self.output.iter().map(size).sum();
+        // Ticks are hundredths of a second on Linux. Fewer than before are those of fewer processes.
+        let used = Duration::from_millis(ticks.abs_diff(self.ticks) * 10);
+        let moves = ready || used * SHARE > since || printed != self.printed;
+        (self.ticks, self.printed) = (ticks, printed);
+        moves
+    }
+}
+
+/// What a line of `/proc/PID/stat` says of a process.
+#[derive(Debug, PartialEq, Eq)]
+struct Process {
+    /// It runs, waits for a core, or for a disk.
+    ready: bool,
+    /// Its processor time and that of the children it has waited for, in ticks.
+    ticks: u64,
+}
+
+impl Process {
+    fn read(stat: &str) -> Option<Self> {
+        // The second field, the program's name in parentheses, may hold blanks and parentheses.
+        let (_, fields) = stat.rsplit_once(')')?;
+        let mut fields = fields.split_whitespace();
+        let state = fields.next()?;
+        let times = fields.skip(10).take(4);
+        Some(Self {
+            ready: matches!(state, "R" | "D"),
+            ticks: times
+                .map(|ticks| ticks.parse::<u64>().ok())
+                .sum::<Option<u64>>()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::leftovers::MARK_VARIABLE;
+    use std::process::{Child, Command, Stdio};
+    use std::thread::sleep;
+
+    const LIMIT: Duration = Duration::from_secs(2);
+
+    struct Shell(Child);
+
+    impl Drop for Shell {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    /// When a job of a shell script is ended; none if it is not within four limits.
+    fn ended(name: &str, script: &str) -> Option<Duration> {
+        let mark = format!("watchdog-{name}-{}", std::process::id());
+        let output = std::env::temp_dir().join(&mark);
+        let file = fs::File::create(&output).unwrap();
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", script])
+            .stdout(file)
+            .stdin(Stdio::null());
+        let _shell = Shell(command.env(MARK_VARIABLE, &mark).spawn().unwrap());
+        let mut watchdog = Watchdog::new(&mark, &[&output], LIMIT);
+        let begin = Instant::now();
+        let ended = loop {
+            if watchdog.expired() {
+                break Some(begin.elapsed());
+            }
+            if begin.elapsed() > LIMIT * 4 {
+                break None;
+            }
+            sleep(LIMIT / LOOKS);
+        };
+        fs::remove_file(output).unwrap();
+        ended
+    }
+
+    #[test]
+    fn jobs_that_sleep_are_ended() {
+        assert!(ended("sleeps", "exec sleep 60").is_some());
+    }
+
+    #[test]
+    fn jobs_that_compute_or_print_are_not() {
+        assert_eq!(ended("computes", "while :; do :; done"), None);
+        assert_eq!(ended("prints", "while :; do echo x; sleep 0.2; done"), None);
+    }
+
+    #[test]
+    fn jobs_that_compute_for_ever_are_ended() {
+        let mut watchdog = Watchdog::new("no-such-mark", &[], LIMIT);
+        watchdog.begin = Instant::now()
+            .checked_sub(LIMIT * (AT_MOST + 1))
+            .expect("the clock runs for longer");
+        assert!(watchdog.expired());
+    }
+
+    #[test]
+    fn states_and_times_are_read() {
+        let line = "7 (a (b) c) S 1 7 7 0 -1 4 0 0 0 0 10 2 300 40 20 0 1 0 5 0 0";
+        let read = |line: &str| Process::read(line).unwrap();
+        assert_eq!(
+            read(line),
+            Process {
+                ready: false,
+                ticks: 352
+            }
+        );
+        assert!(read(&line.replace(") S", ") R")).ready);
+        assert_eq!(Process::read(""), None);
+    }
+}
