@@ -8,6 +8,7 @@ mod arrays;
 mod atomics;
 mod data;
 mod exchanges;
+#[cfg(not(sanitized))]
 mod failures;
 mod locks;
 mod reductions;
@@ -22,12 +23,14 @@ mod worlds;
 use std::env;
 
 use ferroshmem::Error;
+#[cfg(not(sanitized))]
 use ferroshmem_conformance::{Job, Suite};
 
 /// First argument of a process that is a PE; a program's name follows.
 const PE: &str = "--as-pe";
 
 /// Numbers of PEs: one, a power of two, no power of two, and more than cores.
+#[cfg(not(sanitized))]
 const PE_COUNTS: [usize; 4] = [1, 2, 5, 16];
 
 /// A program, as one PE runs it.
@@ -69,6 +72,7 @@ const PROGRAMS: &[&[Program]] = &[
 ];
 
 /// A job of a program of this binary.
+#[cfg(not(sanitized))]
 fn job(pes: usize, program: &'static str) -> Job {
     let this = env::current_exe().expect("a program that runs has a file");
     Job::new(pes, &this).args(&[PE, program])
@@ -78,16 +82,32 @@ fn main() -> Result<(), Error> {
     let mut arguments = env::args().skip(1);
     if arguments.next().as_deref() == Some(PE) {
         let name = arguments.next().unwrap_or_default();
-        let failures = failures::FAILURES.iter().copied().flatten();
-        let failures = failures.map(|failure| &failure.program);
-        let program = PROGRAMS
-            .iter()
-            .copied()
-            .flatten()
-            .chain(failures)
-            .find(|program| program.name == name);
+        let mut programs = PROGRAMS.iter().copied().flatten().chain(failing());
+        let program = programs.find(|program| program.name == name);
         return (program.expect("the parent names a program of its own").run)();
     }
+    #[cfg(not(sanitized))]
+    suite().run();
+    #[cfg(sanitized)]
+    panic!("programs with sanitizers are run one by one: {PE} NAME");
+}
+
+/// The programs that do something wrong.
+#[cfg(not(sanitized))]
+fn failing() -> impl Iterator<Item = &'static Program> {
+    let failures = failures::FAILURES.iter().copied().flatten();
+    failures.map(|failure| &failure.program)
+}
+
+/// None: they are verified by what starts jobs.
+#[cfg(sanitized)]
+fn failing() -> impl Iterator<Item = &'static Program> {
+    std::iter::empty()
+}
+
+/// The trials.
+#[cfg(not(sanitized))]
+fn suite() -> Suite {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     for program in PROGRAMS.iter().copied().flatten() {
         let Program { name, env, .. } = *program;
@@ -126,5 +146,5 @@ fn main() -> Result<(), Error> {
             failure.expect.verify(&outcome)
         });
     }
-    suite.run()
+    suite
 }

@@ -29,9 +29,10 @@ check() {
     local sanitizer=$1 pes=$2 link=$3 program name
     shift 3
     # The precompiled standard library is not instrumented. What is known is found by the names of
-    # functions and files of this workspace, which need all debug information.
+    # functions and files of this workspace, which need all debug information. What starts jobs is not
+    # instrumented: with `sanitized`, the test has its programs alone.
     program=$(cd "$here/../.." && CARGO_PROFILE_DEV_DEBUG=full RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=$sanitizer
-        -Cunsafe-allow-abi-mismatch=sanitizer $link" cargo test --quiet --test pes --no-run \
+        -Cunsafe-allow-abi-mismatch=sanitizer --cfg sanitized $link" cargo test --quiet --test pes --no-run \
         --config 'profile.dev.package."*".debug=false' \
         --target "$host" --target-dir "${CARGO_TARGET_DIR:-target}/sanitizers/$sanitizer" \
         --message-format=json | sed -n 's/.*"executable":"\([^"]*\/pes-[^"]*\)".*/\1/p')
