@@ -25,7 +25,7 @@ pub(crate) struct Options {
 pub(crate) fn main(options: &Options) -> Result<()> {
     let target = workspace::target()?;
     let prefix = target.join("ferroshmem");
-    install::into(&prefix, false)?;
+    install::without_lto_into(&prefix)?;
 
     let source = workspace::root().join("examples/intsort.c");
     let program = target.join("intsort");

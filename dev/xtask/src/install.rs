@@ -25,6 +25,10 @@ pub(crate) struct Options {
     /// Builds without optimisation and keeps the debugging information
     #[arg(long)]
     debug: bool,
+
+    /// Takes the commands from this directory, where they were built before
+    #[arg(long, value_name = "DIR", hide = true)]
+    commands: Option<PathBuf>,
 }
 
 /// Builds and installs.
@@ -38,7 +42,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         Some(destdir) => path::absolute(destdir)?.join(prefix.strip_prefix("/")?),
         None => prefix,
     };
-    into(&root, options.debug)?;
+    build_into(&root, options.debug, options.commands.as_deref())?;
     println!(
         "Installed in {}: compile with {0}/bin/oshcc, run with {0}/bin/oshrun",
         root.display()
@@ -51,13 +55,35 @@ pub(crate) fn main(options: &Options) -> Result<()> {
 /// # Errors
 /// If something cannot be built or written.
 pub(crate) fn into(root: &Path, debug: bool) -> Result<()> {
+    build_into(root, debug, None)
+}
+
+/// The same for a first look: the library, too, is built without link-time optimisation, which takes longer than
+/// all else.
+///
+/// # Errors
+/// If something cannot be built or written.
+pub(crate) fn without_lto_into(root: &Path) -> Result<()> {
+    eprintln!("+ building the commands and the library, without link-time optimisation");
+    let built = build(&["ferroshmem-tools", "ferroshmem-libshmem"], "commands")?;
+    install_from(root, &built, &built, false)
+}
+
+fn build_into(root: &Path, debug: bool, commands_in: Option<&Path>) -> Result<()> {
     let [commands, library] = match debug {
         true => ["dev", "dev"],
         false => ["commands", "release"],
     };
-    let commands = build("ferroshmem-tools", commands)?;
-    let library = build("ferroshmem-libshmem", library)?;
+    let commands = match commands_in {
+        Some(folder) => folder.to_owned(),
+        None => build(&["ferroshmem-tools"], commands)?,
+    };
+    let library = build(&["ferroshmem-libshmem"], library)?;
+    install_from(root, &commands, &library, debug)
+}
 
+/// Installs what was built in two folders.
+fn install_from(root: &Path, commands: &Path, library: &Path, debug: bool) -> Result<()> {
     let strip = !debug && works(Command::new("strip").arg("--version"));
     if !debug && !strip {
         eprintln!("note: no strip command (binutils): the files keep their debugging information");
@@ -92,6 +118,9 @@ pub(crate) fn into(root: &Path, debug: bool) -> Result<()> {
     tree.link("libshmem.so.1", "lib/libshmem.so")?;
     let archive = library.join("libshmem.a");
     tree.copy(&archive, "lib/libshmem.a", DATA, stripped("--strip-debug"))?;
+    // The name of the library in SGI's and Cray's implementations, which makefiles have as -lsma.
+    tree.link("libshmem.so.1", "lib/libsma.so")?;
+    tree.link("libshmem.a", "lib/libsma.a")?;
 
     let headers = workspace::root().join("include");
     for header in below(&headers, ".h")? {
@@ -111,10 +140,13 @@ pub(crate) fn into(root: &Path, debug: bool) -> Result<()> {
     Ok(())
 }
 
-/// Builds a package; returns the folder that cargo puts the results in.
-fn build(package: &str, profile: &str) -> Result<PathBuf> {
+/// Builds packages; returns the folder that cargo puts the results in.
+fn build(packages: &[&str], profile: &str) -> Result<PathBuf> {
     let mut build = workspace::cargo("build");
-    build.args(["--package", package, "--profile", profile]);
+    build.args(["--profile", profile]);
+    for package in packages {
+        build.args(["--package", package]);
+    }
     run(&mut build)?;
     let folder = if profile == "dev" { "debug" } else { profile };
     Ok(workspace::target()?.join(folder))

@@ -9,13 +9,14 @@ use crate::run::works;
 use crate::{PREFIX_VARIABLE, workspace};
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use programs::{BUILD, DEBUG_FOLDER, INSTALLATION};
+use programs::{BUILD, DEBUG_FOLDER, INSTALLATION, LINTING, LINTS};
 use scheduler::{Ended, Plan};
-use std::env;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::Ordering;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
+use std::{env, fs};
 use step::{Outcome, Step, Work};
 
 /// Scripts that run programs under a tool, below `dev/conformance/scripts/`, with the threads that
@@ -98,6 +99,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     if !options.step.is_empty() {
         choose(&mut steps, &chosen, !patterns.is_empty());
     }
+    share(&mut steps)?;
     if options.quick {
         for step in steps.iter_mut().filter(|s| is_script(&s.name)) {
             step.work = Work::Skip("--quick".to_owned());
@@ -115,6 +117,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
             && !options.without.iter().any(|w| w == name)
     };
     let cores = available_parallelism().map_or(2, usize::from);
+    report_when_interrupted()?;
     let mut ended = scheduler::run(Plan {
         steps,
         // One more than there are cores, as test programs wait now and then. With many more, jobs of 16
@@ -128,7 +131,33 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     if options.step.is_empty() {
         ended.extend(not_installed());
     }
-    conclude(&ended, begin.elapsed(), cores)
+    let interrupted = scheduler::INTERRUPTED.load(Ordering::Relaxed);
+    conclude(&ended, begin.elapsed(), cores)?;
+    anyhow::ensure!(!interrupted, "interrupted: not all steps have run");
+    Ok(())
+}
+
+/// Has SIGINT and SIGTERM end the run with what is known by then. A run in a script's background, where
+/// SIGINT is ignored, goes on.
+///
+/// # Errors
+/// If the handler cannot be set.
+fn report_when_interrupted() -> Result<()> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    if ignores_interrupts(&status) {
+        return Ok(());
+    }
+    ctrlc::set_handler(|| scheduler::INTERRUPTED.store(true, Ordering::Relaxed))
+        .context("cannot handle SIGINT")
+}
+
+/// Whether SIGINT, the second signal, is in the mask of ignored signals of `/proc/PID/status`.
+fn ignores_interrupts(status: &str) -> bool {
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & 2 != 0)
 }
 
 /// All steps but the test programs, which are known once they are built.
@@ -140,8 +169,8 @@ fn steps(prefix: &Path) -> Result<Vec<Step>> {
     let mut install = Command::new(env::current_exe().context("the path of xtask is unknown")?);
     install.args(["install", "--prefix"]).arg(prefix);
     let mut build = workspace::cargo("test");
-    build.args(["--workspace", "--no-run"]);
-    build.arg("--message-format=json-render-diagnostics");
+    build.args(["--workspace", "--all-targets", "--no-run"]);
+    build.arg("--message-format=json");
     let mut examples = workspace::cargo("test");
     examples.args(["--workspace", "--doc"]);
     examples.env(PREFIX_VARIABLE, prefix);
@@ -151,8 +180,16 @@ fn steps(prefix: &Path) -> Result<Vec<Step>> {
         Step::new("formatting", 1, component("fmt", format)),
         Step::new("dependencies", 1, dependencies()),
         Step::new(INSTALLATION, cores, Work::Run(install)),
-        Step::new(BUILD, cores, Work::BuildTests(build)).resource(DEBUG_FOLDER),
-        Step::new("lints", cores, component("clippy", lints)).resource(DEBUG_FOLDER),
+        Step::new(
+            BUILD,
+            cores,
+            Work::BuildTests {
+                command: build,
+                linting: false,
+            },
+        )
+        .resource(DEBUG_FOLDER),
+        Step::new(LINTS, cores, component("clippy", lints)).resource(DEBUG_FOLDER),
         Step::new(EXAMPLES, 2, Work::Run(examples)).resource(DEBUG_FOLDER),
     ];
     for (name, script, threads) in SCRIPTS {
@@ -164,6 +201,43 @@ fn steps(prefix: &Path) -> Result<Vec<Step>> {
         all.push(Step::new(name, *threads, Work::Run(command)).needs(&[INSTALLATION]));
     }
     Ok(all)
+}
+
+/// Leaves out work that the build of the test programs does, too, if that is among the steps: it lints what it
+/// compiles, and makes the commands, which are then installed without optimisation. The library is always
+/// built as it is released.
+///
+/// # Errors
+/// If the path of cargo's target folder is unknown.
+fn share(steps: &mut Vec<Step>) -> Result<()> {
+    let built = steps.iter().any(|step| step.name == BUILD);
+    if !built {
+        return Ok(());
+    }
+    let lints = steps
+        .iter()
+        .position(|step| step.name == LINTS && matches!(step.work, Work::Run(_)));
+    if let Some(lints) = lints {
+        steps.remove(lints);
+    }
+    for step in steps.iter_mut() {
+        match &mut step.work {
+            Work::BuildTests { command, linting } if lints.is_some() => {
+                command.envs(LINTING);
+                *linting = true;
+            }
+            Work::Run(command) if step.name == EXAMPLES && lints.is_some() => {
+                command.envs(LINTING);
+            }
+            Work::Run(command) if step.name == INSTALLATION => {
+                let commands = workspace::target()?.join("debug");
+                command.arg("--commands").arg(commands);
+                step.needs.push(BUILD);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// A cargo subcommand that the toolchain may lack.
@@ -279,6 +353,39 @@ fn conclude(ended: &[Ended], elapsed: Duration, cores: usize) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ignored_signals_are_read() {
+        assert!(ignores_interrupts("Name:\tx\nSigIgn:\t0000000000001006\n"));
+        assert!(!ignores_interrupts("SigIgn:\t0000000000001000\n"));
+        assert!(!ignores_interrupts(""));
+    }
+
+    #[test]
+    fn building_tests_lints_and_makes_commands() {
+        let mut steps = steps(Path::new("/prefix")).unwrap();
+        share(&mut steps).unwrap();
+        let of = |name: &str| steps.iter().find(|step| step.name == name).unwrap();
+        assert_eq!(of(INSTALLATION).needs, [BUILD]);
+        let Work::BuildTests { command, linting } = &of(BUILD).work else {
+            panic!("the build is no build");
+        };
+        let driver = command.get_envs().any(|(name, _)| name == LINTING[0].0);
+        assert_eq!(driver, *linting);
+        // Without clippy, the step stays, to say that it is skipped.
+        let stays = steps.iter().any(|step| step.name == LINTS);
+        assert_ne!(stays, *linting);
+        // A step by itself does not build the test programs.
+        let mut alone = super::steps(Path::new("/prefix")).unwrap();
+        choose(&mut alone, &["asan".to_owned(), LINTS.to_owned()], false);
+        share(&mut alone).unwrap();
+        assert!(
+            alone
+                .iter()
+                .all(|step| step.needs.is_empty() || step.name == "asan")
+        );
+        assert!(alone.iter().any(|step| step.name == LINTS));
+    }
 
     #[test]
     fn chosen_steps_bring_what_they_need() {

@@ -13,6 +13,13 @@ pub(super) const INSTALLATION: &str = "installation";
 /// The step that builds the test programs.
 pub(super) const BUILD: &str = "test-programs";
 
+/// The step that clippy's warnings and the compiler's fail.
+pub(super) const LINTS: &str = "lints";
+
+/// Has cargo compile the workspace by clippy's driver, which is the compiler with more lints: linting and
+/// compiling separately would type-check the workspace and read all that it depends on twice.
+pub(super) const LINTING: [(&str, &str); 1] = [("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")];
+
 /// What is known of a test program before it runs.
 struct Hint {
     name: &'static str,
@@ -117,6 +124,23 @@ fn program(line: &str) -> Option<Program> {
     })
 }
 
+/// What the compiler says in cargo's messages: its texts, and the number of warnings and errors.
+pub(super) fn diagnostics(messages: &str) -> (String, usize) {
+    let mut texts = String::new();
+    let mut number = 0;
+    for line in messages.lines() {
+        let Ok(line) = serde_json::from_str::<Value>(line) else {
+            continue;
+        };
+        let message = &line["message"];
+        if line["reason"] == "compiler-message" {
+            texts += message["rendered"].as_str().unwrap_or_default();
+            number += usize::from(message["level"] == "warning" || message["level"] == "error");
+        }
+    }
+    (texts, number)
+}
+
 /// The name in a package id: `path+file:///a/b#name@0.1.0`, or `path+file:///a/name#0.1.0`.
 fn package_name(id: &str) -> &str {
     let (path, fragment) = id.rsplit_once('#').unwrap_or((id, ""));
@@ -135,6 +159,7 @@ pub(super) fn steps(
     messages: &str,
     wanted: &dyn Fn(&str) -> bool,
     prefix: &Path,
+    linting: bool,
 ) -> Result<Vec<Step>> {
     let mut programs: Vec<Program> = messages.lines().filter_map(program).collect();
     programs.retain(|program| wanted(&program.name));
@@ -143,11 +168,11 @@ pub(super) fn steps(
     let libraries = library_path()?;
     Ok(programs
         .into_iter()
-        .map(|program| step(program, prefix, &libraries))
+        .map(|program| step(program, prefix, &libraries, linting))
         .collect())
 }
 
-fn step(program: Program, prefix: &Path, libraries: &str) -> Step {
+fn step(program: Program, prefix: &Path, libraries: &str, linting: bool) -> Step {
     let hint = HINTS.iter().find(|hint| hint.name == program.name);
     let mut command = Command::new(&program.executable);
     command
@@ -166,6 +191,12 @@ fn step(program: Program, prefix: &Path, libraries: &str) -> Step {
         Work::Run(command),
     );
     step.resource = hint.and_then(|hint| hint.resource);
+    if linting && step.resource == Some(DEBUG_FOLDER) {
+        // Cargo would build all again for another compiler.
+        if let Work::Run(command) = &mut step.work {
+            command.envs(LINTING);
+        }
+    }
     // Unit tests know nothing of an installation.
     match program.unit {
         true => step.needs(&[BUILD]),
@@ -209,6 +240,18 @@ mod tests {
     }
 
     #[test]
+    fn warnings_are_read_from_messages() {
+        let message = |level| {
+            format!(
+                r#"{{"reason":"compiler-message","message":{{"level":"{level}","rendered":"{level}: x\n"}}}}"#
+            )
+        };
+        let text = format!("{}\n{MESSAGE}\n{}", message("warning"), message("note"));
+        assert_eq!(diagnostics(&text), ("warning: x\nnote: x\n".to_owned(), 1));
+        assert_eq!(diagnostics(MESSAGE), (String::new(), 0));
+    }
+
+    #[test]
     fn packages_have_names_with_and_without_version() {
         assert_eq!(
             package_name("path+file:///a/b#ferroshmem-core@0.1.0"),
@@ -223,7 +266,13 @@ mod tests {
     #[test]
     fn long_programs_start_first() {
         let other = MESSAGE.replace("linkage", "is");
-        let steps = steps(&format!("{other}\n{MESSAGE}"), &|_| true, Path::new("/p")).unwrap();
+        let steps = steps(
+            &format!("{other}\n{MESSAGE}"),
+            &|_| true,
+            Path::new("/p"),
+            false,
+        )
+        .unwrap();
         let names: Vec<_> = steps.iter().map(|step| step.name.as_str()).collect();
         assert_eq!(names, ["conformance/linkage", "conformance/is"]);
     }

@@ -2,10 +2,14 @@
 
 use super::programs;
 use super::progress::{Progress, counter};
-use super::step::{self, Outcome, Step, Times, Work};
+use super::step::{self, Child, Outcome, Step, Times, Work};
 use anyhow::{Context, Result};
+use rustix::process::{Signal, kill_process};
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,6 +20,9 @@ const TICK: Duration = Duration::from_secs(1);
 /// Lines of a passed step's output that begin so are shown: what was not tested, and which
 /// trials took long.
 const NOTES: [&str; 4] = ["skipped", "note:", "warning:", "slow:"];
+
+/// Set by SIGINT and SIGTERM: no step starts any more, and those that run are not waited for.
+pub(super) static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// A step that has ended.
 #[derive(Debug)]
@@ -46,6 +53,8 @@ struct Running {
     threads: usize,
     resource: Option<&'static str>,
     since: Instant,
+    /// Its process, once that has started and until it has ended.
+    child: Child,
 }
 
 /// What a step's thread reports.
@@ -53,8 +62,8 @@ struct Report {
     name: String,
     outcome: Outcome,
     times: Times,
-    /// What cargo said about the programs that it built.
-    messages: Option<String>,
+    /// What cargo said about the programs that it built, and whether it linted them.
+    messages: Option<(String, bool)>,
 }
 
 /// Runs all steps; returns them in the order in which they ended.
@@ -70,16 +79,23 @@ pub(super) fn run(plan: Plan) -> Result<Vec<Ended>> {
     let mut progress = Progress::new();
     let (sender, reports) = channel();
     loop {
+        if INTERRUPTED.load(Ordering::Relaxed) {
+            progress.clear();
+            ended.extend(interrupt(waiting, &running));
+            return Ok(ended);
+        }
         skip_blocked(&mut waiting, &mut ended);
         while let Some(next) = next_ready(&waiting, &running, &ended, plan.capacity) {
             let step = waiting.remove(next);
+            let child = Child::default();
             running.push(Running {
                 name: step.name.clone(),
                 threads: step.threads,
                 resource: step.resource,
                 since: Instant::now(),
+                child: child.clone(),
             });
-            start(step, &plan.folder, &sender)?;
+            start(step, child, &plan.folder, &sender)?;
         }
         if running.is_empty() {
             return Ok(ended);
@@ -95,10 +111,14 @@ pub(super) fn run(plan: Plan) -> Result<Vec<Ended>> {
                     &plan.folder,
                     plan.verbose,
                 );
-                if let Some(messages) = &report.messages
-                    && report.outcome == Outcome::Passed
-                {
-                    waiting.extend(programs::steps(messages, plan.wanted, &plan.prefix)?);
+                if let Some((messages, linting)) = &report.messages {
+                    if report.outcome == Outcome::Passed {
+                        let new = programs::steps(messages, plan.wanted, &plan.prefix, *linting)?;
+                        waiting.extend(new);
+                    }
+                    if *linting {
+                        ended.push(lints(messages, &plan.folder)?);
+                    }
                 }
                 ended.push(Ended {
                     name: report.name,
@@ -116,6 +136,66 @@ pub(super) fn run(plan: Plan) -> Result<Vec<Ended>> {
             Err(RecvTimeoutError::Disconnected) => unreachable!("this function has a sender"),
         }
     }
+}
+
+/// Asks the steps that run to end, as a terminal asks its foreground; says what did not run.
+fn interrupt(waiting: Vec<Step>, running: &[Running]) -> Vec<Ended> {
+    for step in running {
+        if let Some(child) = *step.child.lock().unwrap_or_else(PoisonError::into_inner) {
+            // It may have ended in this moment, or have the signal from the terminal already.
+            let _ = kill_process(child, Signal::INT);
+        }
+    }
+    let stopped = running.iter().map(|step| {
+        let times = Times {
+            elapsed: step.since.elapsed(),
+            ..Times::default()
+        };
+        (step.name.clone(), "interrupted while it ran", times)
+    });
+    let never = waiting.into_iter().map(|step| match step.work {
+        Work::Skip(reason) => (step.name, reason, Times::default()),
+        _ => (
+            step.name,
+            "interrupted before it ran".to_owned(),
+            Times::default(),
+        ),
+    });
+    stopped
+        .map(|(name, reason, times)| (name, reason.to_owned(), times))
+        .chain(never)
+        .map(|(name, reason, times)| Ended {
+            name,
+            outcome: Outcome::Skipped(reason),
+            times,
+        })
+        .collect()
+}
+
+/// The step that the build of the test programs did beside: its warnings are that step's output.
+///
+/// # Errors
+/// If the file for output cannot be written.
+fn lints(messages: &str, folder: &Path) -> Result<Ended> {
+    let (texts, number) = programs::diagnostics(messages);
+    let path = step::output_file(folder, programs::LINTS);
+    fs::write(&path, &texts).with_context(|| format!("cannot write {}", path.display()))?;
+    let outcome = match number {
+        0 => Outcome::Passed,
+        _ => Outcome::Failed,
+    };
+    if number != 0 {
+        println!(
+            "FAILED  {}; its output:\n{}",
+            programs::LINTS,
+            texts.trim_end()
+        );
+    }
+    Ok(Ended {
+        name: programs::LINTS.to_owned(),
+        outcome,
+        times: Times::default(),
+    })
 }
 
 /// Ends steps that have nothing to do, and those whose needs have not passed.
@@ -169,7 +249,7 @@ fn next_ready(
 }
 
 /// Runs a step on a thread of its own, which reports its end.
-fn start(step: Step, folder: &Path, reports: &Sender<Report>) -> Result<()> {
+fn start(step: Step, child: Child, folder: &Path, reports: &Sender<Report>) -> Result<()> {
     let path = step::output_file(folder, &step.name);
     let create = |path: &Path| {
         File::create(path).with_context(|| format!("cannot write {}", path.display()))
@@ -180,17 +260,25 @@ fn start(step: Step, folder: &Path, reports: &Sender<Report>) -> Result<()> {
         Work::Run(mut command) => {
             let copy = output.try_clone()?;
             thread::spawn(move || {
-                let result = step::run(&mut command, output, copy);
+                let result = step::run(&mut command, output, copy, &child);
                 report(&reports, step.name, result, None, &path);
             });
         }
-        Work::BuildTests(mut command) => {
+        Work::BuildTests {
+            mut command,
+            linting,
+        } => {
             let messages = path.with_extension("json");
             let stdout = create(&messages)?;
             thread::spawn(move || {
-                let result = step::run(&mut command, stdout, output);
+                let copy = output.try_clone();
+                let result = step::run(&mut command, stdout, output, &child);
                 let text = fs::read_to_string(&messages).unwrap_or_default();
-                report(&reports, step.name, result, Some(text), &path);
+                if let Ok(mut copy) = copy {
+                    // The report is read from there; without it, cargo's own lines still say what failed.
+                    let _ = copy.write_all(programs::diagnostics(&text).0.as_bytes());
+                }
+                report(&reports, step.name, result, Some((text, linting)), &path);
             });
         }
         Work::Skip(_) => unreachable!("such steps end before they start"),
@@ -202,7 +290,7 @@ fn report(
     reports: &Sender<Report>,
     name: String,
     result: Result<(std::process::ExitStatus, Times)>,
-    messages: Option<String>,
+    messages: Option<(String, bool)>,
     output: &Path,
 ) {
     let (outcome, times) = match result {
@@ -319,6 +407,42 @@ mod tests {
             let all = outcomes(all, capacity);
             assert!(all.iter().all(|(_, o)| *o == Outcome::Passed), "{all:?}");
         }
+    }
+
+    #[test]
+    fn interrupted_steps_end_and_are_named() {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut command = Command::new("sleep");
+        command.arg("60");
+        let step = Step::new("running", 1, Work::Run(command));
+        let child = Child::default();
+        let (sender, reports) = channel();
+        start(step, child.clone(), scratch.path(), &sender).unwrap();
+        while child.lock().unwrap().is_none() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let running = [Running {
+            name: "running".to_owned(),
+            threads: 1,
+            resource: None,
+            since: Instant::now(),
+            child,
+        }];
+        let ended = interrupt(vec![shell("waiting", "exit 0")], &running);
+        let named: Vec<_> = ended
+            .into_iter()
+            .map(|step| (step.name, step.outcome))
+            .collect();
+        let skipped = |reason: &str| Outcome::Skipped(reason.to_owned());
+        assert_eq!(
+            named,
+            [
+                ("running".to_owned(), skipped("interrupted while it ran")),
+                ("waiting".to_owned(), skipped("interrupted before it ran")),
+            ]
+        );
+        // The process has the signal; else this would take a minute.
+        assert_eq!(reports.recv().unwrap().outcome, Outcome::Failed);
     }
 
     #[test]

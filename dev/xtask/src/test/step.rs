@@ -6,6 +6,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Status by which a script says that it lacks a tool, as in other test harnesses.
@@ -29,7 +30,11 @@ pub(super) struct Step {
 pub(super) enum Work {
     Run(Command),
     /// `cargo test --no-run --message-format=json`: each program that it builds is a further step.
-    BuildTests(Command),
+    BuildTests {
+        command: Command,
+        /// Whether its warnings are those of the step [`LINTS`](super::programs::LINTS).
+        linting: bool,
+    },
     /// Nothing, for this reason.
     Skip(String),
 }
@@ -85,7 +90,11 @@ pub(super) struct Times {
     pub(super) processor: Duration,
 }
 
-/// Runs a command to its end, with standard output to `stdout` and standard error to `stderr`.
+/// The process of a step, while it runs.
+pub(super) type Child = Arc<Mutex<Option<Pid>>>;
+
+/// Runs a command to its end, with standard output to `stdout` and standard error to `stderr`. `running` is
+/// its process meanwhile.
 ///
 /// # Errors
 /// If it cannot be started.
@@ -93,6 +102,7 @@ pub(super) fn run(
     command: &mut Command,
     stdout: File,
     stderr: File,
+    running: &Child,
 ) -> Result<(ExitStatus, Times)> {
     let begin = Instant::now();
     let program = command.get_program().to_owned();
@@ -104,11 +114,15 @@ pub(super) fn run(
         .with_context(|| format!("cannot run {}", program.display()))?;
     // /proc has the processor time of a process and its descendants until the process is reaped.
     let id = Pid::from_child(&child);
+    let set = |id| *running.lock().unwrap_or_else(PoisonError::into_inner) = id;
+    set(Some(id));
     let ended = waitid(
         WaitId::Pid(id),
         WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
     );
     let processor = ended.map_or(Duration::ZERO, |_| processor_time(id).unwrap_or_default());
+    // From here on, the number may become another process's.
+    set(None);
     let status = child.wait()?;
     let elapsed = begin.elapsed();
     Ok((status, Times { elapsed, processor }))
@@ -152,7 +166,8 @@ mod tests {
         let outcome = |script: &str| {
             let file = || File::create(scratch.path().join("output")).unwrap();
             let mut command = Command::new("sh");
-            let (status, times) = run(command.args(["-c", script]), file(), file()).unwrap();
+            let command = command.args(["-c", script]);
+            let (status, times) = run(command, file(), file(), &Child::default()).unwrap();
             assert!(times.elapsed < Duration::from_secs(60));
             Outcome::from(status)
         };
