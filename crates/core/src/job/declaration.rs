@@ -5,7 +5,6 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::config::{ConfigError, GivenDiffers, GivenSettings};
-use crate::info;
 
 /// Words of a declaration in shared memory; the first is its length in bytes.
 const WORDS: usize = 128;
@@ -23,7 +22,8 @@ impl Build {
     /// That of this process.
     pub fn of_this_process() -> Self {
         let (core, fabric) = (env!("FERROSHMEM_SOURCES"), ferroshmem_fabric::SOURCES);
-        Self(format!("{} build {core}-{fabric}", info::VERSION))
+        let version = env!("CARGO_PKG_VERSION");
+        Self(format!("{version} build {core}-{fabric}"))
     }
 }
 
