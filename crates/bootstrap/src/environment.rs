@@ -81,7 +81,35 @@ pub static SLURM_JOB_CPUS_PER_NODE: Variable = Variable::new(
     "cores of each node: 4(x2),3",
 );
 
-/// All of them.
+/// What makes Hydra reach hosts in another way than by `ssh`: its own settings, and the allocations whose
+/// launchers it uses.
+pub static HYDRA_REACHES_HOSTS_BY: &[&Variable] = &[
+    &Variable::new("HYDRA_LAUNCHER", "a user of Hydra", "way to reach a host"),
+    &Variable::new(
+        "HYDRA_LAUNCHER_EXEC",
+        "a user of Hydra",
+        "program that reaches a host",
+    ),
+    &Variable::new(
+        "HYDRA_LAUNCHER_EXTRA_ARGS",
+        "a user of Hydra",
+        "arguments of that program",
+    ),
+    &Variable::new("HYDRA_BOOTSTRAP", "a user of Hydra", "way to reach a host"),
+    &Variable::new(
+        "HYDRA_BOOTSTRAP_EXEC",
+        "a user of Hydra",
+        "program that reaches a host",
+    ),
+    &SLURM_JOB_ID,
+    &Variable::new("PBS_JOBID", "PBS", "number of the job"),
+    &Variable::new("LSB_JOBID", "LSF", "number of the job"),
+    &Variable::new("LOADL_STEP_ID", "LoadLeveler", "number of the step"),
+    &Variable::new("PE_HOSTFILE", "Grid Engine", "file with the hosts"),
+    &Variable::new("COBALT_JOBID", "Cobalt", "number of the job"),
+];
+
+/// All that this crate or the launcher reads the value of.
 pub static TABLE: &[&Variable] = &[
     &PMI_FD,
     &PMI_PORT,

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use support::{executable, oshrun, run};
+use support::{Job, executable, oshrun, run};
 use tempfile::TempDir;
 
 /// Prints how it was called, by words in brackets; answers the queries to `srun` and `mpirun`.
@@ -31,7 +31,7 @@ struct Machine {
 impl Machine {
     fn with(launchers: &[&str]) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        for launcher in launchers {
+        for launcher in launchers.iter().chain(&["ssh", "rsh"]) {
             executable(&dir.path().join(launcher), FAKE);
         }
         Self { dir }
@@ -73,7 +73,8 @@ fn called(command: &mut Command) -> String {
     let ended = run(command);
     assert_eq!(ended.code, Some(42), "{}", ended.stderr);
     assert_eq!(ended.stderr, "");
-    ended.stdout.lines().next().unwrap().to_owned()
+    let line = ended.stdout.lines().next().unwrap();
+    line.replace(env!("CARGO_BIN_EXE_oshrun"), "OSHRUN")
 }
 
 /// The one line by which it refuses.
@@ -89,17 +90,17 @@ fn hydra_comes_first() {
     let all = Machine::with(&["mpiexec.hydra", "prterun", "mpirun", "srun"]);
     assert_eq!(
         called(&mut all.oshrun("--hosts a:4,b:2 ./a 1 --label")),
-        "mpiexec.hydra [-hosts] [a:4,b:2] [-n] [6] [./a] [1] [--label]"
+        "mpiexec.hydra [-launcher] [ssh] [-launcher-exec] [OSHRUN] [-hosts] [a:4,b:2] [-n] [6] [./a] [1] [--label]"
     );
     let options =
         "-n 3 --hosts a:4 --label --bind-to core --launcher-option -v --wdir /tmp -x V=x,=y";
     assert_eq!(
         called(&mut all.oshrun(&format!("{options} a"))),
-        "mpiexec.hydra [-hosts] [a:4] [-bind-to] [core] [-prepend-rank] [-v] [-n] [3] [-env] [V] [x,=y] [-wdir] [/tmp] [a]"
+        "mpiexec.hydra [-launcher] [ssh] [-launcher-exec] [OSHRUN] [-hosts] [a:4] [-bind-to] [core] [-prepend-rank] [-v] [-n] [3] [-env] [V] [x,=y] [-wdir] [/tmp] [a]"
     );
     assert_eq!(
         called(&mut all.oshrun("-n 1 --hosts a:4 ./a 1 : -n 2 -x V=2 ./b")),
-        "mpiexec.hydra [-hosts] [a:4] [-n] [1] [./a] [1] [:] [-n] [2] [-env] [V] [2] [./b]"
+        "mpiexec.hydra [-launcher] [ssh] [-launcher-exec] [OSHRUN] [-hosts] [a:4] [-n] [1] [./a] [1] [:] [-n] [2] [-env] [V] [2] [./b]"
     );
     let out = all.path("out");
     let line = format!("--hosts a:2 --output {} a", out.display());
@@ -122,8 +123,11 @@ fn agents_and_what_is_inherited() {
     let ended = run(&mut command);
     assert_eq!(
         ended.stdout,
-        "mpiexec.hydra [-launcher] [ssh] [-launcher-exec] [rsh] [-hosts] [a:1] [-n] [1] [a]\n\
-         GREETING=hello AGENT=-p x y JOB=\n"
+        format!(
+            "mpiexec.hydra [-launcher] [ssh] [-launcher-exec] [{}] [-hosts] [a:1] [-n] [1] [a]\n\
+             GREETING=hello AGENT=--agent-command=rsh,-p,x%20y JOB=\n",
+            env!("CARGO_BIN_EXE_oshrun")
+        )
     );
 }
 
@@ -234,6 +238,16 @@ fn what_cannot_be_is_one_line() {
         ("--launcher hydra", "--hosts"),
         ("--hosts a:1 --launcher openmpi", "openmpi-bin"),
         ("--hosts a:1 --launcher mpd", "hydra"),
+        (
+            "--hosts a:1 --launch-agent no-such-agent",
+            "no such program in PATH",
+        ),
+        ("--hosts a:1 --launch-agent /no/such/agent", "no such file"),
+        (
+            "--hosts a:1 --launch-agent /etc/passwd",
+            "cannot be executed",
+        ),
+        ("--hostfile /dev/zero", "give a file or a pipe"),
         ("--hosts a:1 --timeout 3", "coreutils"),
         ("--hosts a:1 --", "by other launchers"),
     ] {
@@ -244,12 +258,65 @@ fn what_cannot_be_is_one_line() {
 }
 
 #[test]
+fn a_host_file_has_an_end() {
+    let machine = Machine::with(&["mpiexec.hydra"]);
+    let file = machine.path("hosts");
+    fs::File::create(&file).unwrap().set_len(1 << 40).unwrap();
+    let line = refused(&mut machine.oshrun(&format!("--hostfile {} a", file.display())));
+    assert!(line.contains("longer than"), "{line}");
+}
+
+/// Hydra itself waits for ever for a host that its agent does not reach.
+#[test]
+fn a_host_that_cannot_be_reached_ends_the_job() {
+    let machine = Machine::with(&[]);
+    // A launcher that does as Hydra does: runs the agent, and does not look how it ends.
+    let hydra = r#"#!/bin/sh
+trap 'exit 7' TERM
+while [ "$1" != -launcher-exec ]; do shift; done
+"$2" -x $HYDRA_LAUNCHER_EXTRA_ARGS nowhere hydra_pmi_proxy --port 1 &
+if [ "$REACHED" ]; then wait $!; exit 42; fi
+while :; do wait; done
+"#;
+    executable(&machine.path("mpiexec.hydra"), hydra);
+    let agent = machine.path("my agent");
+    executable(
+        &agent,
+        "#!/bin/sh\nprintf '[%s]' \"$@\"; exit $AGENT_ENDS\n",
+    );
+    let start = |status: &str| {
+        let mut command = machine.oshrun("--hosts a:2");
+        command
+            .arg("--launch-agent")
+            .arg(format!("'{}' -p 'x y'", agent.display()));
+        command.arg("a").env("AGENT_ENDS", status);
+        command
+    };
+    for status in ["255", "1", "127"] {
+        // The agent ends a moment after the launcher.
+        let ended = Job::start(&mut start(status), "").wait_for_all();
+        assert_eq!(ended.code, Some(7), "{}", ended.stderr);
+        assert_eq!(
+            ended.stdout,
+            "[-p][x y][-x][nowhere][hydra_pmi_proxy][--port][1]"
+        );
+        assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+        let words = format!("host \"nowhere\" ended with status {status}");
+        assert!(ended.stderr.contains(&words), "{}", ended.stderr);
+    }
+    // An agent that ends well has done its part.
+    let ended = run(start("0").env("REACHED", "1"));
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(42), ""));
+}
+
+#[test]
 fn it_says_what_it_becomes() {
     let machine = Machine::with(&["mpiexec.hydra"]);
     let hydra = machine.path("mpiexec.hydra");
     let line = format!(
-        "oshrun: 2 PEs on a:2 by Hydra's mpiexec: {} -hosts a:2 -n 2 sh -c 'exit 1'\n",
-        hydra.display()
+        "oshrun: 2 PEs on a:2 by Hydra's mpiexec: {} -launcher ssh -launcher-exec {} -hosts a:2 -n 2 sh -c 'exit 1'\n",
+        hydra.display(),
+        env!("CARGO_BIN_EXE_oshrun")
     );
     for (options, debug) in [("-v --hosts a:2", false), ("--hosts a:2", true)] {
         let mut command = machine.oshrun(options);

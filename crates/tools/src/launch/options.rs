@@ -10,7 +10,9 @@ use ferroshmem_core::config;
 use ferroshmem_core::job::region::MAX_PES;
 
 use super::failure::Failure;
-use super::hosts::{self, Destination, HostLaunch, HostOptions};
+use super::hosts::launch::HostLaunch;
+use super::hosts::list::check_room;
+use super::hosts::options::{Destination, HostOptions};
 
 const USAGE: &str = "oshrun [OPTIONS] PROGRAM [ARGUMENT]... [: [-n N] [-x VAR] [--wdir DIR] PROGRAM [ARGUMENT]...]...";
 
@@ -151,7 +153,7 @@ pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<CommandLin
         sections.push(section(later.section, command, None)?);
     }
     if let Destination::ThisHost(Some(slots)) = destination {
-        hosts::check_room(slots, sections.iter().map(|s| s.n_pes).sum())?;
+        check_room(slots, sections.iter().map(|s| s.n_pes).sum())?;
     }
     Ok(CommandLine {
         sections,

@@ -1,8 +1,10 @@
 //! Hydra's `mpiexec`, which forwards environment and directory.
 
+use std::env;
 use std::ffi::OsString;
 
-use super::HostLaunch;
+use super::agent::Agent;
+use super::launch::HostLaunch;
 use super::launcher::HostLauncher;
 use crate::launch::failure::Failure;
 use crate::launch::options::{Binding, CommandLine};
@@ -15,10 +17,14 @@ pub(super) fn command(
     options: &CommandLine,
     launch: &HostLaunch,
     launcher: &HostLauncher,
+    agent: Option<&Agent>,
 ) -> Result<Vec<OsString>, Failure> {
     let mut line: Vec<OsString> = vec![launcher.path.clone().into()];
-    if let Some(agent) = launch.agent.first() {
-        line.extend(["-launcher", "ssh", "-launcher-exec", agent].map(OsString::from));
+    if agent.is_some() {
+        let this = env::current_exe()
+            .map_err(|e| Failure::system(format!("cannot find the file of oshrun: {e}")))?;
+        line.extend(["-launcher", "ssh", "-launcher-exec"].map(OsString::from));
+        line.push(this.into());
     }
     if let Some(hosts) = launch.host_list() {
         line.extend(["-hosts".into(), hosts.into()]);

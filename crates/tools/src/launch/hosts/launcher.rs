@@ -75,6 +75,14 @@ impl HostLauncher {
             LauncherKind::Prte => "PRRTE's prterun",
         }
     }
+
+    /// The failure over an option that this launcher has no equivalent of.
+    pub(super) fn refusal(&self, option: &str, instead: &str) -> Failure {
+        Failure::usage(format!(
+            "{option} cannot be had from {}: {instead}",
+            self.name()
+        ))
+    }
 }
 
 fn missing(wanted: Option<LauncherKind>) -> Failure {

@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use ferroshmem_core::job::region::MAX_PES;
@@ -82,7 +84,7 @@ pub(super) fn from_list(text: &str) -> Result<Vec<Host>, Failure> {
 pub(super) fn from_file(file: &Path) -> Result<Vec<Host>, Failure> {
     let shown = file.display();
     let named = |why: String| Failure::usage(format!("--hostfile {shown}: {why}"));
-    let text = fs::read_to_string(file).map_err(|e| named(e.to_string()))?;
+    let text = read(file).map_err(|e| named(e.to_string()))?;
     let mut hosts = Vec::new();
     for (i, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default();
@@ -100,6 +102,27 @@ pub(super) fn from_file(file: &Path) -> Result<Vec<Host>, Failure> {
     }
     check(&hosts).map_err(named)?;
     Ok(hosts)
+}
+
+/// The text of a file or a pipe: a device may have no end.
+fn read(file: &Path) -> io::Result<String> {
+    /// Bytes of the longest file: more than [`MAX_PES`] hosts with names of 255 characters.
+    const LONGEST: u64 = 4 << 20;
+
+    let kind = fs::metadata(file)?.file_type();
+    if !kind.is_file() && !kind.is_fifo() {
+        return Err(io::Error::other(
+            "give a file or a pipe with lines HOST slots=N",
+        ));
+    }
+    let mut text = String::new();
+    File::open(file)?
+        .take(LONGEST + 1)
+        .read_to_string(&mut text)?;
+    if text.len() as u64 > LONGEST {
+        return Err(io::Error::other(format!("longer than {LONGEST} bytes")));
+    }
+    Ok(text)
 }
 
 fn check(hosts: &[Host]) -> Result<(), String> {
@@ -121,7 +144,7 @@ pub(super) fn slots(hosts: &[Host]) -> usize {
 }
 
 /// Whether so many slots take so many PEs.
-pub(crate) fn check_room(slots: usize, n_pes: usize) -> Result<(), Failure> {
+pub(in crate::launch) fn check_room(slots: usize, n_pes: usize) -> Result<(), Failure> {
     if n_pes <= slots {
         return Ok(());
     }

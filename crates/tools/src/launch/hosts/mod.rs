@@ -1,29 +1,29 @@
 //! Jobs on several hosts: `oshrun` becomes a launcher that reaches them. The processes that this
 //! launcher starts reach each other through its server.
 
+pub(super) mod agent;
 mod allocation;
 mod hydra;
-mod launch;
+pub(super) mod launch;
 mod launcher;
-mod list;
+pub(super) mod list;
 mod openmpi;
-mod options;
+pub(super) mod options;
 mod slurm;
 
 use std::convert::Infallible;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use ferroshmem_core::config::{self, JOB};
 
-pub(super) use self::launch::HostLaunch;
-use self::launch::{HostSource, LauncherKind};
+use self::agent::Agent;
+use self::launch::{HostLaunch, HostSource, LauncherKind};
 use self::launcher::HostLauncher;
-pub(super) use self::list::check_room;
-pub(super) use self::options::{Destination, HostOptions};
-use super::failure::Failure;
+use self::list::check_room;
+use super::failure::{Failure, say};
 use super::options::CommandLine;
 use super::output;
 
@@ -48,12 +48,16 @@ pub(super) fn become_launcher(
         }
     }
     let launcher = HostLauncher::find(launch)?;
+    let agent = match launcher.kind {
+        LauncherKind::Hydra => Agent::of(launch)?,
+        _ => None,
+    };
     if let Some(dir) = &options.output {
         output::create(dir)?;
     }
     let line = match launcher.kind {
         LauncherKind::Slurm => slurm::command(options, launch, &launcher)?,
-        LauncherKind::Hydra => hydra::command(options, launch, &launcher)?,
+        LauncherKind::Hydra => hydra::command(options, launch, &launcher, agent.as_ref())?,
         LauncherKind::Openmpi | LauncherKind::Prte => openmpi::command(options, launch, &launcher)?,
     };
     let line = within(options, line)?;
@@ -62,11 +66,11 @@ pub(super) fn become_launcher(
         let place = place.as_deref().unwrap_or("the hosts of this allocation");
         let words = line.iter().map(|w| w.to_string_lossy());
         let shown: Vec<String> = words.map(|w| quoted(&w)).collect();
-        eprintln!(
-            "oshrun: {n_pes} PEs on {place} by {}: {}",
+        say(&format!(
+            "{n_pes} PEs on {place} by {}: {}",
             launcher.name(),
             shown.join(" ")
-        );
+        ));
     }
     let mut command = Command::new(&line[0]);
     command.args(&line[1..]).env_remove(JOB.name);
@@ -76,10 +80,11 @@ pub(super) fn become_launcher(
             let variables = options.sections.iter().flat_map(|s| &s.variables);
             command.envs(variables.map(|(name, value)| (name, value)));
         }
-        LauncherKind::Hydra if launch.agent.len() > 1 => {
-            command.env(hydra::AGENT_ARGUMENTS, launch.agent[1..].join(" "));
+        _ => {
+            if let Some(agent) = agent {
+                command.env(hydra::AGENT_ARGUMENTS, agent.to_word());
+            }
         }
-        _ => {}
     }
     let program = line[0].to_string_lossy().into_owned();
     let e = command.exec();
@@ -104,28 +109,6 @@ fn within(options: &CommandLine, line: Vec<OsString>) -> Result<Vec<OsString>, F
     all.push(limit.as_secs_f64().to_string().into());
     all.extend(line);
     Ok(all)
-}
-
-/// Names of variables that every PE is to have: launchers that do not forward the environment get
-/// them as options.
-fn forwarded() -> Vec<OsString> {
-    const PREFIXES: &[&str] = &["SHMEM_", "SMA_", "FI_"];
-    let wanted = |name: &OsStr| {
-        let is = |prefix: &&str| name.as_bytes().starts_with(prefix.as_bytes());
-        PREFIXES.iter().any(is) || name == "LD_LIBRARY_PATH"
-    };
-    let mut names: Vec<OsString> = config::inherited_all().map(|(name, _)| name).collect();
-    names.retain(|name| wanted(name));
-    names.sort();
-    names
-}
-
-/// An option that this launcher has no equivalent of.
-fn refusal(option: &str, launcher: &HostLauncher, instead: &str) -> Failure {
-    Failure::usage(format!(
-        "{option} cannot be had from {}: {instead}",
-        launcher.name()
-    ))
 }
 
 fn quoted(word: &str) -> String {

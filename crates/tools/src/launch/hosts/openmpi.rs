@@ -1,10 +1,13 @@
 //! Open MPI's `mpirun` and PRRTE's `prterun`, which forward only the variables that their options
 //! name. Placement is given in full, since their defaults depend on version and number of PEs.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 
+use ferroshmem_core::config;
+
+use super::launch::HostLaunch;
 use super::launcher::HostLauncher;
-use super::{HostLaunch, forwarded, refusal};
 use crate::launch::failure::Failure;
 use crate::launch::options::{Binding, CommandLine};
 
@@ -16,7 +19,7 @@ pub(super) fn command(
 ) -> Result<Vec<OsString>, Failure> {
     if options.output.is_some() {
         let instead = "it names files in a way of its own: --launcher-option, or --launcher hydra";
-        return Err(refusal("--output", launcher, instead));
+        return Err(launcher.refusal("--output", instead));
     }
     let mut line: Vec<OsString> = vec![launcher.path.clone().into()];
     if !launch.agent.is_empty() {
@@ -67,4 +70,18 @@ pub(super) fn command(
         line.extend(section.arguments.iter().cloned());
     }
     Ok(line)
+}
+
+/// Names of variables that every PE is to have: launchers that do not forward the environment get
+/// them as options.
+fn forwarded() -> Vec<OsString> {
+    const PREFIXES: &[&str] = &["SHMEM_", "SMA_", "FI_"];
+    let wanted = |name: &OsStr| {
+        let is = |prefix: &&str| name.as_bytes().starts_with(prefix.as_bytes());
+        PREFIXES.iter().any(is) || name == "LD_LIBRARY_PATH"
+    };
+    let mut names: Vec<OsString> = config::inherited_all().map(|(name, _)| name).collect();
+    names.retain(|name| wanted(name));
+    names.sort();
+    names
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use ferroshmem_bootstrap::environment;
 
+use super::agent::Agent;
 use super::allocation::Allocation;
 use super::launch::{HostLaunch, HostSource, LauncherKind};
 use super::list;
@@ -13,7 +14,7 @@ use crate::launch::failure::Failure;
 /// Several hosts.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Other hosts")]
-pub(crate) struct HostOptions {
+pub(in crate::launch) struct HostOptions {
     /// Runs the PEs on these hosts, at most so many on each (1 by default)
     #[arg(long, value_name = "HOST[:SLOTS],...", conflicts_with = "hostfile")]
     hosts: Option<String>,
@@ -34,7 +35,7 @@ pub(crate) struct HostOptions {
 
 /// Where a job runs.
 #[derive(Debug)]
-pub(crate) enum Destination {
+pub(in crate::launch) enum Destination {
     /// On this host, with at most this many PEs if its slots were given.
     ThisHost(Option<usize>),
     /// On the hosts of this launch.
@@ -43,7 +44,7 @@ pub(crate) enum Destination {
 
 impl HostOptions {
     /// Where the job is to run, in an environment that may be that of an allocation.
-    pub(crate) fn destination(self) -> Result<Destination, Failure> {
+    pub(in crate::launch) fn destination(self) -> Result<Destination, Failure> {
         let agent = match &self.launch_agent {
             None => Vec::new(),
             Some(text) => shlex::split(text)
@@ -52,6 +53,7 @@ impl HostOptions {
                     Failure::usage(format!("--launch-agent \"{text}\" is no command"))
                 })?,
         };
+        Agent::check(&agent)?;
         let is_forced =
             self.launcher.is_some() || !self.launcher_option.is_empty() || !agent.is_empty();
         let hosts = match (&self.hosts, &self.hostfile) {

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use super::launch::HostLaunch;
 use super::launcher::HostLauncher;
-use super::{HostLaunch, refusal};
 use crate::launch::failure::Failure;
 use crate::launch::options::{Binding, CommandLine};
 
@@ -17,11 +17,11 @@ pub(super) fn command(
 ) -> Result<Vec<OsString>, Failure> {
     let [section] = &options.sections[..] else {
         let instead = "it starts one program: --launcher hydra, or srun --multi-prog";
-        return Err(refusal("':' between programs", launcher, instead));
+        return Err(launcher.refusal("':' between programs", instead));
     };
     if !launch.agent.is_empty() {
         let instead = "it reaches its nodes by its own daemons";
-        return Err(refusal("--launch-agent", launcher, instead));
+        return Err(launcher.refusal("--launch-agent", instead));
     }
     let mut line: Vec<OsString> = vec![launcher.path.clone().into()];
     line.push(format!("--mpi={}", protocol(&launcher.path)?).into());
