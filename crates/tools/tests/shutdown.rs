@@ -2,9 +2,13 @@
 
 mod support;
 
+use std::ffi::CString;
 use std::fs;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 
+use nix::fcntl::OFlag;
+use nix::pty::{grantpt, posix_openpt, ptsname_r, unlockpt};
 use support::{Job, kill, run, script};
 
 /// A script whose PEs make `dir/<PE>` once they have started.
@@ -29,6 +33,51 @@ fn signals_that_end_the_job() {
         let ended = job.wait();
         assert_eq!(ended.code, Some(128 + signal), "{}", ended.stderr);
         assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+    }
+}
+
+/// The kernel's SIGHUP goes to the leader of the session alone.
+#[test]
+fn a_terminal_that_closes_ends_the_job() {
+    let terminal = posix_openpt(OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_CLOEXEC).unwrap();
+    grantpt(&terminal).unwrap();
+    unlockpt(&terminal).unwrap();
+    let line = CString::new(ptsname_r(&terminal).unwrap()).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = script("-n 2", &ready(dir.path(), "sleep 1000; sleep 1000"));
+    // SAFETY: system calls only. The first terminal that the leader of a session opens becomes its own.
+    unsafe {
+        command.pre_exec(move || {
+            nix::unistd::setsid()?;
+            match libc::open(line.as_ptr(), libc::O_RDWR) {
+                -1 => Err(std::io::Error::last_os_error()),
+                _ => Ok(()),
+            }
+        })
+    };
+    let mut job = Job::start(&mut command, "");
+    for pe in 0..2 {
+        job.wait_for(&dir.path().join(pe.to_string()));
+    }
+    drop(terminal);
+    let ended = job.wait();
+    assert_eq!(ended.code, Some(128 + libc::SIGHUP), "{}", ended.stderr);
+    assert_eq!(ended.stderr, "oshrun: got SIGHUP; ended the job\n");
+}
+
+/// Rust's own handlers would swallow it.
+#[test]
+fn signals_of_faults_end_who_gets_them() {
+    for signal in [libc::SIGSEGV, libc::SIGBUS] {
+        let job = start("-n 2", "sleep 1000; sleep 1000", 2);
+        job.signal(signal);
+        let ended = job.wait_for_all();
+        assert_eq!(ended.status.signal(), Some(signal));
+        assert_eq!(ended.stderr, "oshrun: oshrun was killed; ended the job\n");
+        let job = start("-n 2", "sleep 1000; sleep 1000", 2);
+        kill(child_of(job.pid()), signal);
+        let ended = job.wait();
+        assert_eq!(ended.code, Some(128 + signal), "{}", ended.stderr);
     }
 }
 

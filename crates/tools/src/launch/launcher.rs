@@ -14,7 +14,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd, siginfo};
 use nix::unistd::{ForkResult, Pid, fork, getpid};
 
 use super::descendants::{Reaped, end_all, reap};
-use super::failure::Failure;
+use super::failure::{Failure, say};
 use super::job::Job;
 use super::signals::{self, Signals};
 use super::supervisor;
@@ -53,7 +53,8 @@ pub(super) fn run(job: Job) -> Result<u8, Failure> {
 }
 
 fn pass_on(signal: Signal, info: &siginfo, supervisor: Pid) {
-    if signal != signals::LAUNCHER_GONE && !signals::from_terminal(info) {
+    let is_for_all = signals::from_terminal(info) && !signals::is_for_leader_alone(signal);
+    if signal != signals::LAUNCHER_GONE && !is_for_all {
         let _ = kill(supervisor, signal);
     }
     if signal == Signal::SIGTSTP {
@@ -83,9 +84,9 @@ fn supervisor_status(supervisor: Pid) -> Option<u8> {
 /// The supervisor was killed by `signal`: its children are the launcher's now.
 fn orphaned(signal: i32) -> u8 {
     end_all(None);
-    eprintln!(
-        "oshrun: the supervisor of the PEs was killed by {}; ended the job",
+    say(&format!(
+        "the supervisor of the PEs was killed by {}; ended the job",
         signals::name(signal)
-    );
+    ));
     128 + signal as u8
 }

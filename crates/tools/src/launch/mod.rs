@@ -9,6 +9,7 @@
 //!        └─ …
 //! ```
 
+mod activity;
 mod deadlock;
 mod descendants;
 mod exit_class;
@@ -38,6 +39,10 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn run(arguments: Vec<OsString>) -> Result<u8, Failure> {
+    signals::restore_faults();
+    if let Some(status) = hosts::agent::run(&arguments) {
+        return Ok(status);
+    }
     let machine = Machine::here();
     let options = options::parse(arguments, machine.cores)?;
     if let Some(launch) = &options.hosts {

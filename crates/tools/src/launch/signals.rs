@@ -4,6 +4,7 @@ use std::io;
 
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, sigaction};
 use nix::sys::signalfd::siginfo;
+use nix::unistd::{getpid, getsid};
 
 /// Signals that are passed on to the PEs.
 const FORWARDED: [Signal; 9] = [
@@ -54,6 +55,16 @@ impl Signals {
     }
 }
 
+/// Gives the signals of faults their default action. Rust's own handlers, which report that the stack is
+/// full, swallow such a signal once if a process has sent it.
+pub(super) fn restore_faults() {
+    let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+    for signal in [Signal::SIGSEGV, Signal::SIGBUS] {
+        // SAFETY: restores the default action, so that no function is installed as a handler.
+        let _ = unsafe { sigaction(signal, &default) };
+    }
+}
+
 fn is_ignored(signal: Signal) -> bool {
     // SAFETY: an all-zero sigaction is a value that the call below overwrites.
     let mut now: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -67,10 +78,17 @@ pub(super) fn signal_of(info: &siginfo) -> Option<Signal> {
     Signal::try_from(info.ssi_signo as i32).ok()
 }
 
-/// Whether the terminal sent the signal: then every process of the job has it already.
+/// Whether the terminal sent the signal: then every process of the job has it already, but for the
+/// hang-up of a terminal that closes ([`is_for_leader_alone`]).
 pub(super) fn from_terminal(info: &siginfo) -> bool {
     const SI_KERNEL: i32 = 0x80;
     info.ssi_code == SI_KERNEL
+}
+
+/// Whether the terminal sent the signal to this process alone: a terminal that closes hangs up on the leader
+/// of its session, which `oshrun` is after `ssh -t HOST oshrun` or in a container.
+pub(super) fn is_for_leader_alone(signal: Signal) -> bool {
+    signal == Signal::SIGHUP && getsid(None).is_ok_and(|session| session == getpid())
 }
 
 /// A signal's name: `SIGSEGV`.

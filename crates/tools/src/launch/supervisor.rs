@@ -260,7 +260,7 @@ impl Supervisor {
         } else if !self.unfinalized.is_empty()
             && self.deadlocks.next_check().is_none_or(|at| now >= at)
         {
-            let living = self.living();
+            let living: Vec<usize> = self.living().iter().map(|(pe, _)| *pe).collect();
             if let Some(found) =
                 self.deadlocks
                     .check(now, &self.control, &self.unfinalized, &living)
@@ -292,8 +292,9 @@ impl Supervisor {
         }
     }
 
-    fn living(&self) -> Vec<usize> {
-        let mut living: Vec<usize> = self.alive.values().copied().collect();
+    /// The living PEs and their processes, by PE.
+    fn living(&self) -> Vec<(usize, Pid)> {
+        let mut living: Vec<_> = self.alive.iter().map(|(pid, pe)| (*pe, *pid)).collect();
         living.sort_unstable();
         living
     }
@@ -303,7 +304,7 @@ impl Supervisor {
     }
 
     fn report(&mut self) {
-        for line in waits::report(&self.control, self.living().into_iter()) {
+        for line in waits::report(&self.control, &self.living()) {
             self.output.say(&line);
         }
     }
@@ -400,7 +401,8 @@ impl Supervisor {
             }
             _ if signals::ends_job(signal) => {
                 if self.shutdown.is_none() {
-                    if signal == Signal::SIGQUIT {
+                    let hangs = || waits::is_hanging(&self.control, self.alive.values().copied());
+                    if signal == Signal::SIGQUIT || signal == Signal::SIGINT && hangs() {
                         self.report();
                     }
                     if !terminal {

@@ -1,11 +1,15 @@
 //! What the PEs wait for, as they record it in the job's memory.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use ferroshmem_core::job::control::Control;
 use ferroshmem_core::job::region::{PeState, WaitKind};
 use nix::time::{ClockId, clock_gettime};
+use nix::unistd::Pid;
+
+use super::activity::{self, Activity};
 
 /// One PE's wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +39,8 @@ pub(super) enum WaitReason {
         size: u32,
         /// The collective's number on the team.
         sequence: u32,
+        /// Where the work array is, if the active set still synchronises by it; else 0.
+        work_array: u64,
     },
     /// A word of memory: the kind of object, and its address in the waiting PE.
     Object(&'static str, u64),
@@ -52,6 +58,7 @@ impl Wait {
             stride: record.stride.load(Relaxed),
             size: record.size.load(Relaxed),
             sequence: record.sequence.load(Relaxed),
+            work_array: record.address.load(Relaxed),
         };
         let object = |kind| WaitReason::Object(kind, record.address.load(Relaxed));
         let reason = match record.kind.load(Acquire) {
@@ -128,6 +135,7 @@ impl fmt::Display for Place<'_> {
                 start,
                 stride,
                 size,
+                work_array,
                 ..
             } => {
                 match team {
@@ -135,6 +143,9 @@ impl fmt::Display for Place<'_> {
                     None => write!(f, " on an active set")?,
                 }
                 write!(f, " (start {start}, stride {stride}, size {size})")?;
+                if work_array != 0 {
+                    write!(f, " by pSync at {work_array:#x}")?;
+                }
             }
             WaitReason::Object(kind, address) => write!(f, " for {kind} at {address:#x}")?,
         }
@@ -142,28 +153,99 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-/// The hang report: a line for each of `alive` that waits, and one for those that do not.
-pub(super) fn report(control: &Control, alive: impl Iterator<Item = usize>) -> Vec<String> {
-    let mut lines = Vec::new();
-    let (mut running, mut outside) = (Vec::new(), Vec::new());
-    for pe in alive {
-        let state = PeState::from_word(control.pe_block(pe).state.load(Acquire));
-        match Wait::read(control, pe) {
-            Some(wait) => lines.push(format!("PE {pe} {wait}")),
-            None if state == PeState::Started => outside.push(pe),
-            None => running.push(pe),
-        }
-    }
-    if !running.is_empty() {
-        lines.push(format!("{} waiting for nothing", subject(&running)));
-    }
-    if !outside.is_empty() {
-        lines.push(format!("{} not in shmem_init yet", subject(&outside)));
-    }
-    lines
+/// Whether some PE has waited for a second, in one wait.
+pub(super) fn is_hanging(control: &Control, mut pes: impl Iterator<Item = usize>) -> bool {
+    let seconds = |pe| Wait::read(control, pe).map_or(0.0, |wait| wait.seconds());
+    pes.any(|pe| seconds(pe) >= 1.0)
 }
 
-/// `PE 3 is`, or `PEs 0-2, 5 are`.
+/// The wait report: a line for each of the `living` PEs that waits, and one for those that do the same.
+pub(super) fn report(control: &Control, living: &[(usize, Pid)]) -> Vec<String> {
+    let (waiting, others): (Vec<_>, Vec<_>) = living
+        .iter()
+        .partition(|(pe, _)| Wait::read(control, *pe).is_some());
+    let pids: Vec<Pid> = others.iter().map(|(_, pid)| *pid).collect();
+    let activities = others.iter().zip(activity::observe(&pids));
+    let activities: Vec<(usize, Activity)> = activities.map(|((pe, _), a)| (*pe, a)).collect();
+    let mut lines = Vec::new();
+    let mut groups: BTreeMap<Doing, Vec<usize>> = BTreeMap::new();
+    let pes = waiting.iter().map(|(pe, _)| (*pe, Activity::Runs));
+    for (pe, activity) in pes.chain(activities) {
+        // Those that did not wait may do so now, and the reverse.
+        match Wait::read(control, pe) {
+            Some(wait) => lines.push((pe, format!("PE {pe} {wait}"))),
+            None => {
+                let state = PeState::from_word(control.pe_block(pe).state.load(Acquire));
+                groups
+                    .entry(Doing::of(state, activity))
+                    .or_default()
+                    .push(pe);
+            }
+        }
+    }
+    lines.sort_unstable();
+    let groups = groups.iter().map(|(doing, pes)| doing.line(pes));
+    lines
+        .into_iter()
+        .map(|(_, line)| line)
+        .chain(groups)
+        .collect()
+}
+
+/// What a PE does that waits in no routine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Doing {
+    Computes,
+    Sleeps,
+    Stopped,
+    Outside,
+    Starts,
+    Leaves,
+}
+
+impl Doing {
+    fn of(state: PeState, activity: Activity) -> Self {
+        match (state, activity) {
+            (_, Activity::Stopped) => Self::Stopped,
+            (PeState::Started, _) => Self::Starts,
+            (PeState::Finalized, _) => Self::Leaves,
+            (_, Activity::Runs) => Self::Computes,
+            (_, Activity::Sleeps) => Self::Sleeps,
+            (_, Activity::Gone) => Self::Outside,
+        }
+    }
+
+    /// The line for these PEs.
+    fn line(self, pes: &[usize]) -> String {
+        let (one, several) = match self {
+            Self::Computes => (
+                "computes, or polls memory in the program",
+                "compute, or poll memory in the program",
+            ),
+            Self::Sleeps => (
+                "sleeps in the program, or waits there for input, output or a lock",
+                "sleep in the program, or wait there for input, output or a lock",
+            ),
+            Self::Stopped => (
+                "is stopped, by a signal or a debugger",
+                "are stopped, by a signal or a debugger",
+            ),
+            Self::Outside => (
+                "was in the program, in no routine that waits",
+                "were in the program, in no routine that waits",
+            ),
+            Self::Starts => ("is not in shmem_init yet", "are not in shmem_init yet"),
+            Self::Leaves => (
+                "is past shmem_finalize, and has not ended",
+                "are past shmem_finalize, and have not ended",
+            ),
+        };
+        let what = if pes.len() == 1 { one } else { several };
+        format!("{} {what}", subject(pes))
+    }
+}
+
+/// `PE 3`, or `PEs 0-2, 5`.
 fn subject(pes: &[usize]) -> String {
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     for &pe in pes {
@@ -181,9 +263,9 @@ fn subject(pes: &[usize]) -> String {
     });
     let shown = shown.collect::<Vec<_>>().join(", ");
     if pes.len() == 1 {
-        format!("PE {shown} is")
+        format!("PE {shown}")
     } else {
-        format!("PEs {shown} are")
+        format!("PEs {shown}")
     }
 }
 
@@ -202,6 +284,7 @@ mod tests {
                 stride,
                 size,
                 sequence: 0,
+                work_array: 0,
             },
             since_ms: 0,
         };
@@ -214,7 +297,11 @@ mod tests {
 
     #[test]
     fn subjects() {
-        assert_eq!(subject(&[3]), "PE 3 is");
-        assert_eq!(subject(&[0, 1, 2, 5, 7, 8]), "PEs 0-2, 5, 7-8 are");
+        assert_eq!(subject(&[3]), "PE 3");
+        assert_eq!(subject(&[0, 1, 2, 5, 7, 8]), "PEs 0-2, 5, 7-8");
+        let line = Doing::of(PeState::Initialized, Activity::Runs).line(&[2]);
+        assert_eq!(line, "PE 2 computes, or polls memory in the program");
+        let line = Doing::of(PeState::Started, Activity::Stopped).line(&[1, 2]);
+        assert_eq!(line, "PEs 1-2 are stopped, by a signal or a debugger");
     }
 }
