@@ -60,6 +60,16 @@ pub enum Error {
         /// The response.
         response: String,
     },
+    /// A server's line does not end.
+    #[error(
+        "the launcher answered by a line of more than {bytes} bytes, which is of no PMI: {beginning:?}..."
+    )]
+    LongResponse {
+        /// Bytes read.
+        bytes: usize,
+        /// The beginning of the line.
+        beginning: String,
+    },
     /// A response of PMI-2 without its length.
     #[error("the launcher answered a message of PMI-2 by {0:?}, which is no length")]
     NoLength(String),

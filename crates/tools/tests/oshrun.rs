@@ -257,6 +257,45 @@ fn a_pe_gets_nothing_but_the_memory_of_the_job() {
 }
 
 #[test]
+fn a_limit_on_file_sizes_holds_for_pes_alone() {
+    let oshrun = env!("CARGO_BIN_EXE_oshrun");
+    let limited = |limit: &str| {
+        let script = format!("{limit}; exec {oshrun} -n 2 sh -c 'ulimit -f'");
+        run(std::process::Command::new("sh").args(["-c", &script]))
+    };
+    let ended = limited("ulimit -S -f 1000");
+    assert_eq!(
+        (ended.code, ended.stdout.as_str()),
+        (Some(0), "1000\n1000\n"),
+        "{}",
+        ended.stderr
+    );
+    let ended = limited("ulimit -f 1000");
+    assert_eq!(ended.code, Some(1), "{:?}", ended.status);
+    assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("512000 bytes on files") && ended.stderr.contains("ulimit -f"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn names_cannot_break_a_line() {
+    for (arguments, status, shown) in [
+        (&["a\nb\u{1b}[31m"][..], 127, "\"a\\nb\\u{1b}[31m\""),
+        (&["-n", "1", "--wdir", "/x\ny", "true"], 2, "/x\\ny"),
+        (&["-x", "A\nB", "true"], 2, "A\\nB"),
+        (&["--hosts", "a\nb", "true"], 2, "a\\nb"),
+    ] {
+        let ended = run(&mut oshrun(arguments));
+        assert_eq!(ended.code, Some(status), "{}", ended.stderr);
+        assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+        assert!(ended.stderr.contains(shown), "{}", ended.stderr);
+    }
+}
+
+#[test]
 fn help_and_version() {
     let ended = run(&mut oshrun(&["--help"]));
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));

@@ -14,6 +14,9 @@ use rustix::net::{self, SendFlags};
 
 use crate::Error;
 
+/// Bytes of the longest line of a server; those of the protocol are below 2 KiB.
+const LONGEST_LINE: usize = 64 << 10;
+
 /// A connection. It stays open until the process ends: a launcher takes the end of the connection
 /// for the end of the process, and an MPI in the same process may use the same descriptor.
 #[derive(Debug)]
@@ -94,6 +97,13 @@ impl Wire {
             if let Some(at) = self.read.iter().position(|b| *b == b'\n') {
                 let line: Vec<u8> = self.read.drain(..=at).collect();
                 return Ok(String::from_utf8_lossy(&line[..at]).into_owned());
+            }
+            if self.read.len() > LONGEST_LINE {
+                let beginning = String::from_utf8_lossy(&self.read[..80]).into_owned();
+                return Err(Error::LongResponse {
+                    bytes: LONGEST_LINE,
+                    beginning,
+                });
             }
             self.more(end)?;
         }

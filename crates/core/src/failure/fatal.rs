@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::job::region::PeState;
 use crate::job::{self, Attachment};
+use crate::platform::line::one_line;
 
 /// Exit status of a PE that ends the job over a misuse.
 pub(crate) const STATUS: c_int = 1;
@@ -20,13 +21,18 @@ pub(crate) fn fatal(routine: &str, message: impl Display) -> ! {
     let first = job.is_none_or(is_first);
     flush_program_output();
     if first {
-        let line = match job {
+        let line = one_line(&match job {
             Some(job) => format!("ferroshmem: PE {}: {routine}: {message}", job.pe),
             None => format!("ferroshmem: {routine}: {message}"),
-        };
+        });
         say(&line);
-        if let Some(job) = job {
-            job.abort(STATUS, &line);
+        match job {
+            Some(job) => job.abort(STATUS, &line),
+            None => {
+                if let Some(launcher) = job::launcher_of_unjoined() {
+                    launcher.abort(STATUS, &line);
+                }
+            }
         }
     } else {
         // The launcher ends this PE when it sees the one that reported.
@@ -55,8 +61,9 @@ fn flush_program_output() {
 
 /// Prints a line on standard error in one write, so that lines of several PEs do not mix.
 pub(crate) fn say(line: &str) {
+    let line = format!("{}\n", one_line(line));
     // Nothing can be reported if standard error is closed.
-    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
+    let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 static DEBUG: AtomicBool = AtomicBool::new(false);

@@ -7,6 +7,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use rustix::fs::{FallocateFlags, MemfdFlags, SeekFrom};
 use rustix::io::Errno;
 pub use rustix::mm::Advice;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Creates a sparse memory file of `size` bytes. It has no name: it is gone once the last
 /// process that holds it is.
@@ -16,8 +17,31 @@ pub fn memory_file(size: u64) -> io::Result<File> {
     let file = create(MemfdFlags::CLOEXEC | MemfdFlags::NOEXEC_SEAL)
         .or_else(|_| create(MemfdFlags::CLOEXEC))?;
     let file = File::from(file);
-    file.set_len(size)?;
+    within_file_limit(size, || file.set_len(size))?;
     Ok(file)
+}
+
+/// Has `resize` make a file of `size` bytes. The kernel holds even this file, which is not on a disk, against
+/// the limit on file sizes, by a signal that ends the process: so that limit is raised meanwhile, as far as
+/// it can be.
+fn within_file_limit(size: u64, resize: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    let limit = getrlimit(Resource::Fsize);
+    if limit.current.is_none_or(|current| size <= current) {
+        return resize();
+    }
+    if let Some(most) = limit.maximum.filter(|most| size > *most) {
+        return Err(io::Error::other(format!(
+            "its sparse file of {size} bytes exceeds the limit of {most} bytes on files, which cannot be raised here: give the job a higher one (ulimit -f unlimited)"
+        )));
+    }
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    setrlimit(Resource::Fsize, raised)?;
+    let result = resize();
+    setrlimit(Resource::Fsize, limit)?;
+    result
 }
 
 /// Where a mapping is to go.

@@ -4,6 +4,7 @@ pub mod child;
 pub mod conditions;
 pub mod cores;
 pub mod futex;
+pub mod line;
 pub mod machine;
 pub mod mapping;
 pub mod processor;

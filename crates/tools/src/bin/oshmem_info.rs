@@ -1,6 +1,7 @@
 //! `oshmem_info`: what this OpenSHMEM library is and which environment variables it reads.
 
 use clap::Parser;
+use ferroshmem_core::platform::line::one_line;
 use ferroshmem_core::{config, info};
 use ferroshmem_tools::tune;
 use std::io::{self, Write};
@@ -39,7 +40,7 @@ struct Options {
 }
 
 fn fail(line: &dyn std::fmt::Display) -> ExitCode {
-    eprintln!("oshmem_info: {line}");
+    eprintln!("oshmem_info: {}", one_line(&line.to_string()));
     ExitCode::FAILURE
 }
 

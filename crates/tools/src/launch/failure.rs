@@ -1,5 +1,7 @@
 //! Why `oshrun` ends before a job does.
 
+use ferroshmem_core::platform::line::one_line;
+
 /// What to print and which status to exit with where no job runs.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
@@ -14,6 +16,11 @@ pub(super) enum Failure {
         /// Exit status.
         status: u8,
     },
+}
+
+/// Prints a line on standard error, under the name of `oshrun`.
+pub(super) fn say(line: &str) {
+    eprintln!("oshrun: {}", one_line(line));
 }
 
 impl Failure {
@@ -57,7 +64,7 @@ impl Failure {
                 0
             }
             Self::Error { line, status } => {
-                eprintln!("oshrun: {line}");
+                say(line);
                 *status
             }
         }

@@ -9,7 +9,7 @@ use ferroshmem_core::platform::Machine;
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 
-use super::failure::Failure;
+use super::failure::{Failure, say};
 use super::options::{Binding, CommandLine, Section};
 use super::program::Program;
 use crate::tune::Loaded;
@@ -63,7 +63,7 @@ impl Job {
         };
         let loaded = Loaded::find(settings.tuning_file, machine.cores);
         if let Some(line) = loaded.complaint() {
-            eprintln!("oshrun: {line}");
+            say(&line.to_string());
         }
         Ok(Self {
             options,

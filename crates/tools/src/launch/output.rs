@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use ferroshmem_core::platform::line::one_line;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::PollFlags;
@@ -140,7 +141,8 @@ impl Output {
 
     /// A line of the supervisor itself, to standard error.
     pub(super) fn say(&mut self, line: &str) {
-        self.sinks[1].push(format_args!("oshrun: {line}\n").to_string().as_bytes());
+        let line = format!("oshrun: {}\n", one_line(line));
+        self.sinks[1].push(line.as_bytes());
     }
 
     /// What to wait for.

@@ -9,6 +9,7 @@ use clap::Parser;
 use ferroshmem_core::choice::{Collective, Parameter, Parameters, Tuning};
 use ferroshmem_core::config;
 use ferroshmem_core::job::region::MAX_PES;
+use ferroshmem_core::platform::line::one_line;
 
 use super::analysis;
 use super::campaign::{Campaign, Measured};
@@ -26,7 +27,7 @@ pub fn main() -> ExitCode {
     match run(&TuneOptions::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("oshtune: {error:#}");
+            eprintln!("oshtune: {}", one_line(&format!("{error:#}")));
             ExitCode::FAILURE
         }
     }
@@ -52,7 +53,7 @@ fn predict(options: &TuneOptions) -> String {
     let machine = Identity::here();
     let loaded = Loaded::find(config::tuning_file(), machine.cores as usize);
     if let Some(line) = loaded.complaint() {
-        eprintln!("oshtune: {line}");
+        eprintln!("oshtune: {}", one_line(&line.to_string()));
     }
     let or =
         |given: &[usize], usual: &[usize]| if given.is_empty() { usual } else { given }.to_vec();

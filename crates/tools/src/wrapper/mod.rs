@@ -12,6 +12,7 @@ mod show;
 use arguments::Arguments;
 use compiler::Compiler;
 use error::WrapperError;
+use ferroshmem_core::platform::line::one_line;
 use flags::Flags;
 pub use language::Language;
 use prefix::Prefix;
@@ -28,7 +29,8 @@ pub fn main(argv: Vec<OsString>) -> ExitCode {
     match run(language, argv.collect()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{}: {error}", language.wrapper());
+            let line = one_line(&error.to_string());
+            eprintln!("{}: {line}", language.wrapper());
             ExitCode::from(error.status())
         }
     }
