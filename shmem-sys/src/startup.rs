@@ -31,6 +31,7 @@ pub(crate) extern "C" fn prepare() {
         line_buffer_stdout,
         interposed: interposition::interposed,
     });
+    setup::watch_until_initialised();
 }
 
 // In a Rust program with parts in C, the Rust API initialises the runtime, which does not depend on

@@ -71,6 +71,13 @@ pub fn detect(config: &Config) -> Result<Option<Box<dyn Bootstrap>>, Error> {
     }
 }
 
+/// Whether the variables of a launcher with a server are set, be it that of this process or of one above it.
+pub fn is_launched() -> bool {
+    [&PMI_FD, &PMI_PORT, &PMIX_NAMESPACE]
+        .into_iter()
+        .any(|v| value(v).is_some())
+}
+
 /// How this process reaches its launcher's server.
 #[derive(Debug, PartialEq, Eq)]
 enum Endpoint {

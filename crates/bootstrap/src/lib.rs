@@ -18,7 +18,7 @@ pub mod secret;
 
 use std::fmt;
 
-pub use detect::{Config, detect};
+pub use detect::{Config, detect, is_launched};
 pub use error::Error;
 pub use placement::{NodeRank, Placement};
 

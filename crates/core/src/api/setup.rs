@@ -12,6 +12,11 @@ use crate::lifecycle::{self, fast_path};
 use crate::memory::MemoryKind;
 use crate::runtime;
 
+/// Arranges what is to happen if this process exits before it initialises the library; called before `main`.
+pub fn watch_until_initialised() {
+    lifecycle::watch_until_initialised();
+}
+
 /// Initialises the library.
 pub fn init(name: &'static str) {
     lifecycle::initialise(name, THREAD_SINGLE);

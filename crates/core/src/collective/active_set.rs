@@ -68,6 +68,7 @@ pub fn enter<'a>(
     }
     let id = sets.find(&key).unwrap_or_else(|| {
         let first = over_work_array(node, name, key);
+        check_work_array(node, &first, key);
         let id = split::create_for_active_set(node, teams, &first);
         sets.add(key, id);
         id
@@ -75,6 +76,20 @@ pub fn enter<'a>(
     match id.and_then(|id| teams.by_id(id)) {
         Some(team) => Group::over_slots(node, name, team, WaitKind::ActiveSet),
         None => over_work_array(node, name, key),
+    }
+}
+
+/// Ends the job if the work array is not initialised: its flags would let this PE pass, or hold it for ever.
+fn check_work_array(node: &Node, set: &Group<'_>, key: Key) {
+    let array = WorkArray::new(&node.transport, set.name, *set.members(), key.work_array);
+    if let Some((element, value)) = array.uninitialised_element(set.me) {
+        fatal(
+            set.name,
+            format_args!(
+                "pSync at {:#x} is not initialised: its element {element} is {value}; set all elements to SHMEM_SYNC_VALUE on all PEs, and call shmem_barrier_all, before its first use",
+                key.work_array
+            ),
+        );
     }
 }
 

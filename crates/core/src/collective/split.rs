@@ -54,7 +54,10 @@ fn lowest_free_id(node: &Node, parent: &Group<'_>, ids: &Range<usize>) -> Option
 fn claim_id(node: &Node, parent: &Group<'_>, ids: Range<usize>, member: bool) -> Option<usize> {
     const FAILED: u64 = 0;
     const AGREED: u64 = 1;
-    loop {
+    /// Each failure but a few is another thread's success, so so many in a row have another cause.
+    const ATTEMPTS: usize = 1000;
+
+    for _ in 0..ATTEMPTS {
         parent.sync();
         let id = lowest_free_id(node, parent, &ids);
         // No member may claim before all members have read the bitmaps.
@@ -87,6 +90,10 @@ fn claim_id(node: &Node, parent: &Group<'_>, ids: Range<usize>, member: bool) ->
             word.fetch_and(!bit, Ordering::AcqRel);
         }
     }
+    fatal(
+        parent.name,
+        "the PEs cannot agree on a team: they call different collectives, or pSync is in use by another one or not initialised; set its elements to SHMEM_SYNC_VALUE and call shmem_barrier_all before its first use",
+    )
 }
 
 /// Marks an id as free on this PE.

@@ -2,12 +2,14 @@
 //!
 //! The inlined fast path does not check; a put to an address that is not symmetric, or past
 //! the end of the heap, faults on the translated address. From that address one can tell
-//! whose window it is and which own address it stands for.
+//! whose window it is and which own address it stands for. The kernel does not give an address past the
+//! end of the address space; then it is computed from the instruction (`operand.rs`).
 
 use std::fmt::{self, Write};
 use std::sync::Once;
 
 use super::fatal;
+use super::operand;
 use crate::memory::MemoryKind;
 use crate::runtime::{self, Runtime};
 
@@ -49,21 +51,68 @@ impl Write for Line {
 
 /// Prints the explanation, if there is one; on return the instruction faults again, now
 /// with the default action (`SA_RESETHAND`), so status and core dump are as without us.
-unsafe extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-    let Some(rt) = runtime::current() else { return };
+unsafe extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the kernel passes a valid siginfo; for these signals it holds an address.
     let (addr, code) = unsafe { ((*info).si_addr() as usize, (*info).si_code) };
     if code <= 0 {
+        // Sent by a process: no instruction faults again. Blocked until this handler returns.
+        // SAFETY: raise is async-signal-safe.
+        unsafe { libc::raise(signal) };
         return;
     }
+    let Some(rt) = runtime::current() else { return };
     let mut line = Line {
         bytes: [0; 512],
         len: 0,
     };
-    if explain(rt, signal, addr, &mut line).is_ok_and(|said| said) && fatal::is_first(rt.node.job) {
+    let said = if code == SI_KERNEL && addr == 0 {
+        // SAFETY: the kernel passes the context of the thread that the signal interrupts.
+        let addr = unsafe { operand::address(context) };
+        let beyond = addr.filter(|addr| !operand::is_canonical(*addr));
+        beyond.map_or(Ok(false), |addr| {
+            explain_beyond(rt, signal, addr, &mut line)
+        })
+    } else {
+        explain(rt, signal, addr, &mut line)
+    };
+    if said.is_ok_and(|said| said) && fatal::is_first(rt.node.job) {
         // SAFETY: write is async-signal-safe; the buffer is live.
         unsafe { libc::write(2, line.bytes.as_ptr().cast(), line.len) };
     }
+}
+
+/// The code of a fault for which the kernel has no address.
+const SI_KERNEL: i32 = 0x80;
+/// Explains a fault past the end of the address space. A store to the window of a PE that is mapped higher
+/// than this one, for an address that is high already, such as one of the stack, is there.
+fn explain_beyond(
+    rt: &Runtime,
+    signal: i32,
+    addr: usize,
+    line: &mut Line,
+) -> Result<bool, fmt::Error> {
+    let space = rt.node.transport.memory.space;
+    for (index, own) in space.origins(addr) {
+        let mut kind = [0; 64];
+        if index == rt.node.job.index || !operand::is_canonical(own) {
+            continue;
+        }
+        let Some(kind) = mapped_as(own, &mut kind) else {
+            continue;
+        };
+        let what = if signal == libc::SIGBUS {
+            "bus error"
+        } else {
+            "segmentation fault"
+        };
+        let (me, pe) = (rt.node.me, rt.node.job.placement.local_pes()[index]);
+        writeln!(
+            line,
+            "ferroshmem: PE {me}: {what} at {addr:#x}, past the end of the address space: the address {own:#x} ({kind}) used for PE {pe} is not symmetric: use shmem_malloc or a global variable; SHMEM_CHECK=1 names the call"
+        )?;
+        return Ok(true);
+    }
+    Ok(false)
 }
 
 fn explain(rt: &Runtime, signal: i32, addr: usize, line: &mut Line) -> Result<bool, fmt::Error> {

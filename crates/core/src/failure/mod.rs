@@ -5,3 +5,4 @@ pub(crate) mod detector;
 pub(crate) mod fatal;
 pub(crate) mod fault;
 pub(crate) mod notice;
+mod operand;

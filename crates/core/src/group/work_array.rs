@@ -44,6 +44,15 @@ impl<'a> WorkArray<'a> {
         }
     }
 
+    /// The first element of this PE's array that no collective leaves so, and its value: the array was
+    /// never set to `SHMEM_SYNC_VALUE`. Members that came earlier may have posted.
+    pub fn uninitialised_element(&self, me: usize) -> Option<(usize, i64)> {
+        let posts = u64::from(counter::ONE) * ROUNDS as u64;
+        let values = (0..ROUNDS).map(|i| (i, self.own::<AtomicU64>(me, i).load(Ordering::Relaxed)));
+        let mut wrong = values.filter(|(_, v)| *v > posts || v % u64::from(counter::ONE) != 0);
+        wrong.next().map(|(i, v)| (i, v as i64))
+    }
+
     /// The dissemination barrier over counters, which leaves the array as it was.
     pub(super) fn synchronise(&self, me: usize, size: usize, what: WaitReason<'_>) {
         let (mut distance, mut k) = (1, 0);

@@ -1,8 +1,10 @@
 //! How this process learns which PE of which job it is.
 
 use std::fs::File;
+use std::mem::ManuallyDrop;
 use std::os::fd::{BorrowedFd, FromRawFd, RawFd};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use ferroshmem_bootstrap::{Bootstrap, Config};
 use rustix::io::FdFlags;
@@ -38,6 +40,9 @@ pub struct Attachment {
     declaration: Declaration,
 }
 
+/// The launcher's side, from the first connection on: a PE that cannot join its job has it end the others.
+static LAUNCHER: OnceLock<Option<Arc<dyn Bootstrap>>> = OnceLock::new();
+
 static ATTACHMENT: OnceLock<Result<Attachment, JoinError>> = OnceLock::new();
 
 /// Joins this process's job, once.
@@ -53,13 +58,44 @@ pub fn joined() -> Option<&'static Attachment> {
     ATTACHMENT.get()?.as_ref().ok()
 }
 
+/// Whether this process has joined a job, or tried to.
+pub fn has_tried_to_join() -> bool {
+    ATTACHMENT.get().is_some() || LAUNCHER.get().is_some()
+}
+
+/// The launcher of a process that has not joined its job, or cannot: the other PEs would wait for this one
+/// until their patience ends. Connects to it if this process has not tried to join.
+pub fn launcher_of_unjoined() -> Option<&'static dyn Bootstrap> {
+    /// The process is about to end.
+    const DEADLINE: Duration = Duration::from_secs(5);
+
+    if config::handover().is_some() {
+        // oshrun watches its PEs.
+        return None;
+    }
+    let launcher = LAUNCHER.get_or_init(|| {
+        let config = Config {
+            deadline: DEADLINE,
+            ..Config::default()
+        };
+        // Where this fails, there is no launcher that could end the job.
+        let found = ferroshmem_bootstrap::detect(&config).ok().flatten();
+        found.map(Arc::from)
+    });
+    launcher.as_deref()
+}
+
 impl Attachment {
     /// Tries `oshrun`, then the launchers whose servers can be talked to, then a job of one PE.
     pub fn new() -> Result<Self, JoinError> {
         if let Some(value) = config::handover() {
             return Self::launched(&value);
         }
-        match ferroshmem_bootstrap::detect(&Config::default())? {
+        let found = ferroshmem_bootstrap::detect(&Config::default())
+            .inspect_err(|_| drop(LAUNCHER.set(None)))?;
+        let found: Option<Arc<dyn Bootstrap>> = found.map(Arc::from);
+        let _ = LAUNCHER.set(found.clone());
+        match found {
             Some(bootstrap) if bootstrap.size() > 1 => Self::gathered(bootstrap),
             started => Self::alone(started),
         }
@@ -79,19 +115,23 @@ impl Attachment {
         }
         // SAFETY: borrowed for this one call, which fails if no such descriptor is open.
         let borrowed = unsafe { BorrowedFd::borrow_raw(fd) };
-        if rustix::io::fcntl_setfd(borrowed, FdFlags::CLOEXEC).is_err() {
+        if rustix::io::fcntl_getfd(borrowed).is_err() {
             return Err(JoinError::ClosedDescriptor {
                 variable,
                 descriptor: fd,
             });
         }
-        // SAFETY: oshrun opened the descriptor for this library; removing the variable
-        // below keeps a second attachment from taking it.
-        let file = unsafe { File::from_raw_fd(fd) };
+        // SAFETY: open (above). Not closed unless it is the job's memory: the variable may have been
+        // set by hand, and name a descriptor of the program's.
+        let file = ManuallyDrop::new(unsafe { File::from_raw_fd(fd) });
         let control = Control::open(&file).map_err(JoinError::Memory)?;
         if pe >= control.n_pes() {
             return Err(bad());
         }
+        // oshrun opened the descriptor for this library; removing the variable below keeps a second
+        // attachment from taking it.
+        let file = ManuallyDrop::into_inner(file);
+        let _ = rustix::io::fcntl_setfd(&file, FdFlags::CLOEXEC);
         // A program that this PE starts is not this PE.
         // SAFETY: shmem_init is called before other threads use the environment.
         unsafe { config::forget_handover() };
@@ -110,7 +150,7 @@ impl Attachment {
     }
 
     /// A job of several PEs by another launcher: they find each other through its server.
-    fn gathered(bootstrap: Box<dyn Bootstrap>) -> Result<Self, JoinError> {
+    fn gathered(bootstrap: Arc<dyn Bootstrap>) -> Result<Self, JoinError> {
         let (pe, gathering) = (bootstrap.rank(), Gathering::meet(bootstrap)?);
         let placement = gathering.placement(pe);
         let index = placement.local_index(pe).unwrap_or(0);
@@ -127,7 +167,7 @@ impl Attachment {
         })
     }
 
-    fn alone(started: Option<Box<dyn Bootstrap>>) -> Result<Self, JoinError> {
+    fn alone(started: Option<Arc<dyn Bootstrap>>) -> Result<Self, JoinError> {
         let machine = Machine::here();
         let heap = HeapSettings::read()?;
         let plan = Plan::new(1, &machine, heap)?;

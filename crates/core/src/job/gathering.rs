@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ const REPORT: Duration = Duration::from_secs(5);
 /// The PEs of a job, met through a launcher's server.
 #[derive(Debug)]
 pub(super) struct Gathering {
-    bootstrap: Box<dyn Bootstrap>,
+    bootstrap: Arc<dyn Bootstrap>,
     secret: Secret,
     all: Vec<Introduction>,
     parted: AtomicBool,
@@ -38,7 +39,7 @@ pub(super) struct Gathering {
 
 impl Gathering {
     /// Introduces this PE and hears of the others. Collective.
-    pub(super) fn meet(bootstrap: Box<dyn Bootstrap>) -> Result<Self, JoinError> {
+    pub(super) fn meet(bootstrap: Arc<dyn Bootstrap>) -> Result<Self, JoinError> {
         let secret = Secret::agree(&*bootstrap)?;
         let mine = Introduction::of_this_process()?;
         let blobs = bootstrap.exchange(&mine.to_bytes())?;

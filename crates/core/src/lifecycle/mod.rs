@@ -14,6 +14,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
+pub(crate) use self::exit::watch_until_initialised;
 use self::rendezvous::rendezvous;
 use self::windows::map_space;
 use crate::choice::Selection;

@@ -20,6 +20,8 @@ static void now(void)
 int main(int argc, char **argv)
 {
     const char *way = argc > 1 ? argv[1] : "";
+    long words[64] = {0};
+    long *volatile local_words = words;
     shmem_init();
     int me = shmem_my_pe();
     /* Touched memory of some size: were it left behind, 200 jobs would show it. */
@@ -64,13 +66,39 @@ int main(int argc, char **argv)
             shmem_global_exit(0);
         else if (strcmp(way, "killed") == 0)
             raise(SIGKILL);
-        else if (strcmp(way, "well") != 0 && strcmp(way, "busy") != 0)
+        else if (strcmp(way, "raise_segv") == 0)
+            raise(SIGSEGV);
+        else if (strcmp(way, "kill_bus") == 0)
+            kill(getpid(), SIGBUS);
+        else if (strcmp(way, "stack_put") == 0)
+            shmem_long_p(local_words + 3, 1, 2);
+        else if (strcmp(way, "stack_putmem") == 0)
+            shmem_putmem(local_words, local_words, sizeof words, 2);
+        else if (strcmp(way, "doing") == 0) {
+            printf("running\n");
+            fflush(stdout);
+            for (volatile long i = 0;; i++)
+                ;
+        }
+        else if (strcmp(way, "well") != 0 && strcmp(way, "busy") != 0 &&
+                 strcmp(way, "raise_after_finalize") != 0)
             shmem_global_exit(99);
+    }
+    if (strcmp(way, "doing") == 0) {
+        printf("running\n");
+        fflush(stdout);
+        if (me == 2)
+            for (;;)
+                pause();
     }
     if (strcmp(way, "busy") == 0) {
         printf("running\n");
         fflush(stdout);
         shmem_long_wait_until(&never, SHMEM_CMP_NE, 0);
+    }
+    if (strcmp(way, "raise_after_finalize") == 0 && me == 1) {
+        shmem_finalize();
+        raise(SIGSEGV);
     }
     shmem_barrier_all();
     shmem_finalize();

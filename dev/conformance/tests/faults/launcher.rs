@@ -47,7 +47,11 @@ pub(crate) fn bad_options(s: &Setting, options: &[&str]) -> Result<()> {
 
 /// Starts PEs that never end and waits until they run.
 pub(crate) fn start_busy(s: &Setting, pes: usize) -> Result<Running> {
-    let job = Job::new(pes, &death_program(s)?).args(&["busy"]);
+    start(s, pes, "busy")
+}
+
+fn start(s: &Setting, pes: usize, way: &str) -> Result<Running> {
+    let job = Job::new(pes, &death_program(s)?).args(&[way]);
     let running = Running::start(&job, &s.prefix, &s.scratch)?;
     let start = Instant::now();
     while running.stdout_so_far().matches("running").count() < pes {
@@ -86,6 +90,54 @@ pub(crate) fn launcher_ends(s: &Setting, signal: Signal) -> Result<()> {
         }
     }
     bail!("the launcher took {took} ms to end")
+}
+
+/// SIGINT shows of a job that hangs what the PEs wait for.
+pub(crate) fn interrupt_report(s: &Setting) -> Result<()> {
+    let running = start_busy(s, 3)?;
+    // PEs that have waited for less than a second do not hang.
+    thread::sleep(Duration::from_millis(1500));
+    kill(running.pid(), Signal::SIGINT)?;
+    let outcome = running.finish(Duration::from_secs(20))?;
+    ensure!(outcome.left == 0 && !outcome.hung, "is left\n{outcome}");
+    let status = shell_status(outcome.status);
+    ensure!(status == 130, "status {status}\n{outcome}");
+    for pe in 0..3 {
+        let line = format!("PE {pe} waits in shmem_long_wait_until");
+        ensure!(
+            outcome.stderr.contains(&line),
+            "no word on PE {pe}\n{outcome}"
+        );
+    }
+    ensure!(
+        outcome
+            .stderr
+            .lines()
+            .last()
+            .is_some_and(|l| l.contains("got SIGINT")),
+        "the end is not the last line\n{outcome}"
+    );
+    Ok(())
+}
+
+/// The report tells PEs that compute or poll from those that sleep, and from those that are stopped.
+pub(crate) fn what_pes_do(s: &Setting) -> Result<()> {
+    let running = start(s, 4, "doing")?;
+    thread::sleep(Duration::from_millis(500));
+    kill(running.pid(), Signal::SIGQUIT)?;
+    let outcome = running.finish(Duration::from_secs(20))?;
+    for line in [
+        "PE 1 computes, or polls memory in the program",
+        "PE 2 sleeps in the program",
+        "PE 0 waits in shmem_barrier_all",
+        "PE 3 waits in shmem_barrier_all",
+    ] {
+        ensure!(
+            outcome.stderr.contains(line),
+            "no line \"{line}\"\n{outcome}"
+        );
+    }
+    Ok(())
 }
 
 /// SIGQUIT makes the launcher report which PEs wait; the watchdog of these tests relies on it.

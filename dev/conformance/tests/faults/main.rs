@@ -13,7 +13,9 @@ use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 use nix::sys::signal::Signal;
 
 use ending::{Status, ended_rightly, expect};
-use launcher::{bad_options, bad_program, hang_report, launcher_ends};
+use launcher::{
+    bad_options, bad_program, hang_report, interrupt_report, launcher_ends, what_pes_do,
+};
 use series::two_hundred_jobs;
 use tables::{BAD_OPTIONS, BAD_SIZES, CHECKED, DEATHS, MISUSES};
 
@@ -70,6 +72,11 @@ fn main() {
     collectives::add(&mut suite);
     agreement::add(&mut suite);
     suite.add("hang-report".into(), hang_report);
+    suite.add("interrupt-report".into(), interrupt_report);
+    suite.add("what-pes-do".into(), what_pes_do);
+    suite.add("descriptor-of-the-program".into(), |s| {
+        descriptor_of_the_program(s)
+    });
     suite.add(
         "two-hundred-jobs-leave-the-machine-as-it-was".into(),
         two_hundred_jobs,
@@ -123,6 +130,25 @@ fn bad_size(s: &Setting, size: &str) -> Result<()> {
         ended_rightly(&outcome, Status::NonZero, &["SHMEM_SYMMETRIC_SIZE", said])?;
     }
     Ok(())
+}
+
+/// A variable that was set by hand closes no descriptor of the program, and a value cannot break the line.
+fn descriptor_of_the_program(s: &Setting) -> Result<()> {
+    let run = |name, value| {
+        let job = Job::new(0, &death_program(s)?)
+            .args(&["well"])
+            .env(name, value);
+        job.run(&s.prefix, &s.scratch)
+    };
+    let outcome = run("FERROSHMEM_JOB", "2:5")?;
+    ended_rightly(
+        &outcome,
+        Status::NonZero,
+        &["shmem_init", "not the memory of"],
+    )?;
+    let outcome = run("SHMEM_SYMMETRIC_SIZE", "1\n\u{1b}[31mferroshmem: x")?;
+    let words = ["1\\n\\u{1b}[31mferroshmem: x", "SHMEM_SYMMETRIC_SIZE"];
+    ended_rightly(&outcome, Status::NonZero, &words)
 }
 
 /// NULL for all, the job ends well; with debugging on, a line says what was asked and free.

@@ -42,6 +42,19 @@ pub(crate) const MISUSES: &[Misuse] = &[
     always("signal_pe", &["PE 1", "shmem_signal_set", "2"]),
     always("put_signal_pe", &["PE 1", "shmem_int_put_signal", "2"]),
     always("ctx_pe", &["PE 1", "shmem_ctx_int_p", "2"]),
+    always(
+        "psync_unset",
+        &[
+            "shmem_int_sum_to_all",
+            "pSync at 0x",
+            "is -1",
+            "SHMEM_SYNC_VALUE",
+        ],
+    ),
+    always(
+        "psync_in_use",
+        &["shmem_int_sum_to_all", "pSync", "SHMEM_SYNC_VALUE"],
+    ),
     always("signal_op", &["PE 1", "shmem_int_put_signal", "12345"]),
     always("wait_cmp", &["PE 1", "shmem_int_wait_until", "77"]),
     always("test_cmp", &["PE 1", "shmem_int_test", "-3"]),
@@ -206,6 +219,31 @@ pub(crate) const DEATHS: &[Death] = &[
         way: "killed",
         status: Status::Is(137),
         words: &["PE 1", "SIGKILL"],
+    },
+    Death {
+        way: "raise_segv",
+        status: Status::Is(139),
+        words: &["PE 1", "SIGSEGV"],
+    },
+    Death {
+        way: "kill_bus",
+        status: Status::Is(135),
+        words: &["PE 1", "SIGBUS"],
+    },
+    Death {
+        way: "raise_after_finalize",
+        status: Status::Is(139),
+        words: &["PE 1", "SIGSEGV"],
+    },
+    Death {
+        way: "stack_put",
+        status: Status::Is(139),
+        words: &["PE 1", "on the stack", "used for PE 2", "not symmetric"],
+    },
+    Death {
+        way: "stack_putmem",
+        status: Status::Is(139),
+        words: &["PE 1", "on the stack", "used for PE 2", "not symmetric"],
     },
     Death {
         way: "killed_in_barrier",

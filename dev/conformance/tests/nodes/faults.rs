@@ -75,6 +75,7 @@ impl Fault {
 /// Adds the trials: each activity with each fault by one launcher, and by the others where all
 /// is asked for.
 pub(crate) fn add(suite: &mut Suite) {
+    add_early(suite);
     for (a, (activity, rounds)) in ACTIVITIES.into_iter().enumerate() {
         for (f, fault) in Fault::ALL.into_iter().enumerate() {
             for (l, launcher) in Launcher::ALL.into_iter().enumerate() {
@@ -121,6 +122,57 @@ fn global_exits(s: &Setting, launch: Launch) -> Result<()> {
         s.stations.give(cluster);
     }
     outcome.successful(job.watchdog).map(drop)
+}
+
+/// Adds the trials of a PE that fails before `shmem_init`.
+fn add_early(suite: &mut Suite) {
+    for (w, way) in ["exits", "misuses", "crashes"].into_iter().enumerate() {
+        for (l, launcher) in Launcher::ALL.into_iter().enumerate() {
+            let name = format!("fault::early::{way}");
+            let launch = Launch {
+                launcher,
+                place: PLACE,
+            };
+            // Hydra does not look at the exit status of a process that has not spoken to it.
+            let short = launcher == Launcher::Hydra || w % Launcher::ALL.len() == l;
+            suite.add_launch(&name, launch, short, move |s, launch| {
+                ends_early(s, launch, way)
+            });
+        }
+    }
+}
+
+/// The others wait in `shmem_init`, for a minute if the job is not ended.
+fn ends_early(s: &Setting, launch: Launch, way: &str) -> Result<()> {
+    let mut cluster = s.stations.take()?;
+    let job = job(s, way, 0)?;
+    let process = {
+        let mut process = cluster.command(launch, &job)?.spawn()?;
+        let status = process.wait(START)?;
+        ensure!(
+            status.is_some_and(|status| !status.success()),
+            "status {status:?} after {START:?}\n{process}"
+        );
+        process
+    };
+    let left = cluster.cluster.remaining_after(LAUNCHER_SEES)?;
+    ensure!(left.is_empty(), "left: {left:?}\n{process}");
+    let said = process.stderr();
+    let lines: Vec<&str> = said.lines().filter(|l| l.contains("ferroshmem:")).collect();
+    let words: &[&str] = match way {
+        "exits" => &["PE 3: exited with status 3 before shmem_init"],
+        "misuses" => &["shmem_barrier_all"],
+        _ => &[],
+    };
+    ensure!(
+        lines.len() == words.len(),
+        "{} lines\n{process}",
+        lines.len()
+    );
+    for (line, word) in lines.iter().zip(words) {
+        ensure!(line.contains(word), "no \"{word}\"\n{process}");
+    }
+    Ok(())
 }
 
 fn job(s: &Setting, activity: &str, rounds: u32) -> Result<Job> {
