@@ -286,19 +286,17 @@ static void overlap_on_set(void)
     now();
     shmem_int_sum_to_all(words, words + 1, 4, 0, 0, n, work, sync_words);
 }
-/* Sums over an active set whose work array every PE has set to `value`. */
-static void sum_with_sync_words(long value)
+/* As programs have it that were written for another value of SHMEM_SYNC_VALUE. */
+static void psync_unset(void)
 {
     static int work[SHMEM_REDUCE_MIN_WRKDATA_SIZE];
     static long unset[SHMEM_REDUCE_SYNC_SIZE];
     for (int i = 0; i < SHMEM_REDUCE_SYNC_SIZE; i++)
-        unset[i] = value;
+        unset[i] = -1;
     shmem_barrier_all();
     now();
     shmem_int_sum_to_all(words, words + 8, 2, 0, 0, n, work, unset);
 }
-static void psync_unset(void) { sum_with_sync_words(-1); }
-static void psync_in_use(void) { sum_with_sync_words(2); }
 static void root_out_of_range(void)
 {
     now();
@@ -334,7 +332,7 @@ static const struct {
     ALONE(invalid_team_sync), TOGETHER(overlap_reduce), TOGETHER(overlap_broadcast),
     TOGETHER(overlap_collect), TOGETHER(overlap_fcollect), TOGETHER(overlap_alltoall),
     TOGETHER(overlap_alltoalls), TOGETHER(overlap_scan), TOGETHER(overlap_on_set),
-    TOGETHER(psync_unset), TOGETHER(psync_in_use), TOGETHER(root_out_of_range),
+    TOGETHER(psync_unset), TOGETHER(root_out_of_range),
     TOGETHER(active_set_out_of_range),
 };
 

@@ -51,10 +51,6 @@ pub(crate) const MISUSES: &[Misuse] = &[
             "SHMEM_SYNC_VALUE",
         ],
     ),
-    always(
-        "psync_in_use",
-        &["shmem_int_sum_to_all", "pSync", "SHMEM_SYNC_VALUE"],
-    ),
     always("signal_op", &["PE 1", "shmem_int_put_signal", "12345"]),
     always("wait_cmp", &["PE 1", "shmem_int_wait_until", "77"]),
     always("test_cmp", &["PE 1", "shmem_int_test", "-3"]),
