@@ -68,9 +68,9 @@ unsafe extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, context: *
     let said = if code == SI_KERNEL && addr == 0 {
         // SAFETY: the kernel passes the context of the thread that the signal interrupts.
         let addr = unsafe { operand::address(context) };
-        let beyond = addr.filter(|addr| !operand::is_canonical(*addr));
-        beyond.map_or(Ok(false), |addr| {
-            explain_beyond(rt, signal, addr, &mut line)
+        let outside = addr.filter(|addr| !operand::is_canonical(*addr));
+        outside.map_or(Ok(false), |addr| {
+            explain_outside(rt, signal, addr, &mut line)
         })
     } else {
         explain(rt, signal, addr, &mut line)
@@ -85,7 +85,7 @@ unsafe extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, context: *
 const SI_KERNEL: i32 = 0x80;
 /// Explains a fault past the end of the address space. A store to the window of a PE that is mapped higher
 /// than this one, for an address that is high already, such as one of the stack, is there.
-fn explain_beyond(
+fn explain_outside(
     rt: &Runtime,
     signal: i32,
     addr: usize,

@@ -264,7 +264,7 @@ mod tests {
         });
         let pe = |rank| {
             let server = server.clone();
-            std::thread::spawn(move || Gathering::meet(Box::new(Client { server, rank })))
+            std::thread::spawn(move || Gathering::meet(Arc::new(Client { server, rank })))
         };
         let threads: Vec<_> = (0..pes).map(pe).collect();
         let met = threads.into_iter().map(|thread| thread.join().unwrap());

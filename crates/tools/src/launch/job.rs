@@ -63,7 +63,7 @@ impl Job {
         };
         let loaded = Loaded::find(settings.tuning_file, machine.cores);
         if let Some(line) = loaded.complaint() {
-            say(&line.to_string());
+            say(&line);
         }
         Ok(Self {
             options,

@@ -53,7 +53,7 @@ fn predict(options: &TuneOptions) -> String {
     let machine = Identity::here();
     let loaded = Loaded::find(config::tuning_file(), machine.cores as usize);
     if let Some(line) = loaded.complaint() {
-        eprintln!("oshtune: {}", one_line(&line.to_string()));
+        eprintln!("oshtune: {}", one_line(&line));
     }
     let or =
         |given: &[usize], usual: &[usize]| if given.is_empty() { usual } else { given }.to_vec();
