@@ -169,7 +169,7 @@ fn steps(prefix: &Path) -> Result<Vec<Step>> {
     let mut install = Command::new(env::current_exe().context("the path of xtask is unknown")?);
     install.args(["install", "--prefix"]).arg(prefix);
     let mut build = workspace::cargo("test");
-    build.args(["--workspace", "--all-targets", "--no-run"]);
+    build.args(["--workspace", "--no-run"]);
     build.arg("--message-format=json");
     let mut examples = workspace::cargo("test");
     examples.args(["--workspace", "--doc"]);
@@ -223,6 +223,7 @@ fn share(steps: &mut Vec<Step>) -> Result<()> {
     for step in steps.iter_mut() {
         match &mut step.work {
             Work::BuildTests { command, linting } if lints.is_some() => {
+                *command = with_benchmarks(command);
                 command.envs(LINTING);
                 *linting = true;
             }
@@ -238,6 +239,14 @@ fn share(steps: &mut Vec<Step>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The command that builds the test programs, and after it the benchmarks, which it leaves out.
+fn with_benchmarks(build: &Command) -> Command {
+    let mut both = Command::new("sh");
+    both.args(["-c", r#""$@" && exec "$@" --bench '*'"#, "sh"]);
+    both.arg(build.get_program()).args(build.get_args());
+    both
 }
 
 /// A cargo subcommand that the toolchain may lack.

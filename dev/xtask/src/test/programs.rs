@@ -110,6 +110,10 @@ fn program(line: &str) -> Option<Program> {
     let target = &message["target"];
     let name = target["name"].as_str()?;
     let kind = target["kind"][0].as_str()?;
+    // Built to be linted: examples have a test that runs them, and benchmarks measure.
+    if matches!(kind, "bench" | "example") {
+        return None;
+    }
     let unit = kind != "test";
     let name = match kind {
         "test" => format!("{package}/{name}"),
@@ -228,6 +232,10 @@ mod tests {
         assert!(!found.unit);
         assert_eq!(found.folder, Path::new("/w/dev/conformance"));
         assert_eq!(program(&MESSAGE.replace("true", "false")), None);
+        for kind in ["bench", "example"] {
+            let other = MESSAGE.replace(r#"["test"]"#, &format!("[\"{kind}\"]"));
+            assert_eq!(program(&other), None);
+        }
         let unit = MESSAGE
             .replace(r#"["test"]"#, r#"["lib"]"#)
             .replace("linkage\"", "ferroshmem_conformance\"");
