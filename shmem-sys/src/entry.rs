@@ -4,9 +4,11 @@ pub(crate) use std::ffi::{c_char, c_int, c_long, c_void};
 
 pub(crate) use ferroshmem_core::api::team::TeamConfig;
 pub(crate) use ferroshmem_core::api::{
-    Complex, active, amo, collective, context, lock, memory, ops, p2p, rma, setup, signal, team,
+    Complex, active, amo, check, collective, context, lock, memory, ops, p2p, rma, setup, signal,
+    team,
 };
 
+pub(crate) use crate::generated::checks;
 pub(crate) use crate::generated::constants::*;
 pub(crate) use crate::long_double::LongDouble;
 pub(crate) use crate::startup;
@@ -20,18 +22,23 @@ pub(crate) fn bytes(n: usize, size: usize) -> usize {
     n.saturating_mul(size)
 }
 
-/// Defines functions of the C API: `"name"(parameters) -> type = expression;` becomes the
+/// Defines functions of the C API: `"name" [check] (parameters) -> type = expression;` becomes the
 /// function `pname` and its weak alias `name`, side by side in one object file.
+///
+/// The check, if there is one, comes first where it is due. It and a second copy of the expression
+/// are a function of their own, which the exported one jumps to with its arguments as they are: so a
+/// call without checks pays for a comparison.
 macro_rules! c_api {
-    ($($name:literal($($arg:ident: $ty:ty),*) $(-> $ret:ty)? = $body:expr;)*) => {$(
+    ($($name:literal $check:tt ($($arg:ident: $ty:ty),*) $(-> $ret:ty)? = $body:expr;)*) => {$(
         const _: () = {
             #[unsafe(export_name = concat!("p", $name))]
             #[allow(unused_unsafe, reason = "some routines are safe")]
             #[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
             unsafe extern "C" fn entry($($arg: $ty),*) $(-> $ret)? {
+                c_api!(@check $check ($($arg: $ty),*) ($($ret)?) $body);
                 // SAFETY: the C caller promises what the standard requires of the arguments, which is
                 // all that the runtime requires.
-                unsafe { c_api!(@body $($ret)?, $body) }
+                unsafe { c_api!(@body ($($ret)?) $body) }
             }
         };
         std::arch::global_asm!(
@@ -40,6 +47,22 @@ macro_rules! c_api {
             concat!(".set ", $name, ", p", $name),
         );
     )*};
-    (@body , $body:expr) => {{ $body; }};
-    (@body $ret:ty, $body:expr) => { $body };
+    (@check [] $parameters:tt $ret:tt $body:expr) => {};
+    (@check [$check:expr] ($($arg:ident: $ty:ty),*) ($($ret:ty)?) $body:expr) => {
+        #[cold]
+        #[inline(never)]
+        #[allow(unused_unsafe, reason = "some routines are safe")]
+        #[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+        unsafe extern "C" fn checked($($arg: $ty),*) $(-> $ret)? {
+            $check;
+            // SAFETY: as of `entry`.
+            unsafe { c_api!(@body ($($ret)?) $body) }
+        }
+        if check::is_due() {
+            // SAFETY: as below.
+            return unsafe { checked($($arg),*) };
+        }
+    };
+    (@body () $body:expr) => {{ $body; }};
+    (@body ($ret:ty) $body:expr) => { $body };
 }

@@ -73,6 +73,9 @@ unsafe extern "C" fn shmemi_longdouble_p(
     } else {
         "shmem_longdouble_p"
     };
+    if check::is_due() {
+        checks::rma_p(name, 16, 16, ctx, dest.cast(), pe);
+    }
     // SAFETY: the C caller promises that `dest` is symmetric; `value` points to its argument.
     unsafe { rma::p(name, ctx, dest, *value, pe) }
 }
@@ -91,6 +94,9 @@ unsafe extern "C" fn shmemi_longdouble_g(
     } else {
         "shmem_longdouble_g"
     };
+    if check::is_due() {
+        checks::rma_g(name, 16, 16, ctx, source.cast(), pe);
+    }
     // SAFETY: the C caller promises that `source` is symmetric; `value` points to its result.
     unsafe { *value = rma::g(name, ctx, source, pe) }
 }

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use crate::emit::{
-    constants, fuzz, generic, header, inline, interposed, overloads, rust, test_program, variables,
+    constants, fuzz, generic, header, inline, interposed, misuse, overloads, rust, test_program,
+    variables,
 };
 use crate::table;
 
@@ -47,6 +48,10 @@ pub fn generated() -> Vec<Generated> {
         sys.into_iter()
             .map(|(n, t)| (format!("shmem-sys/src/generated/{n}"), t)),
     );
+    files.push((
+        "dev/conformance/c/faults/every_misuse.c".to_owned(),
+        misuse::program(&chapters),
+    ));
     let tests = test_program::files(&chapters);
     files.extend(
         tests

@@ -8,5 +8,6 @@ pub mod families;
 pub mod family;
 pub mod files;
 pub mod generics;
+pub mod roles;
 pub mod table;
 pub mod types;

@@ -13,6 +13,18 @@ pub struct Type {
     pub size: usize,
 }
 
+impl Type {
+    /// Bytes of which an element's address is a multiple: those of the C type. Untyped routines move
+    /// elements at any address.
+    pub fn align(&self) -> usize {
+        match self.c {
+            "void" | "" => 1,
+            complex if complex.ends_with("_Complex") => self.size / 2,
+            _ => self.size,
+        }
+    }
+}
+
 const fn t(name: &'static str, c: &'static str, rust: &'static str, size: usize) -> Type {
     Type {
         name,

@@ -99,7 +99,13 @@ impl Contexts {
 #[cold]
 fn invalid(routine: &str, handle: usize) -> ! {
     if handle == CTX_INVALID {
-        fatal(routine, "the context is SHMEM_CTX_INVALID");
+        fatal(
+            routine,
+            "the context is SHMEM_CTX_INVALID: check the result of shmem_ctx_create",
+        );
     }
-    fatal(routine, format_args!("{handle:#x} is not a live context"))
+    fatal(
+        routine,
+        format_args!("{handle:#x} is not a live context: was it destroyed?"),
+    )
 }

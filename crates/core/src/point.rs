@@ -76,7 +76,7 @@ impl Comparison {
             _ => fatal(
                 name,
                 format_args!(
-                    "{cmp} is no comparison: give one of SHMEM_CMP_EQ, NE, GT, GE, LT, LE"
+                    "cmp = {cmp} is no comparison: give one of SHMEM_CMP_EQ, NE, GT, GE, LT, LE"
                 ),
             ),
         }

@@ -53,6 +53,11 @@ pub(crate) fn get(name: &str) -> &'static Runtime {
     current().unwrap_or_else(|| not_initialised(name))
 }
 
+/// Whether the library was initialised and is not any more.
+pub(crate) fn was_finalised() -> bool {
+    current().is_none() && WAS_FINALIZED.load(Ordering::Relaxed)
+}
+
 #[cold]
 fn not_initialised(name: &str) -> ! {
     let when = if WAS_FINALIZED.load(Ordering::Relaxed) {
@@ -116,7 +121,12 @@ impl Runtime {
     /// The team that a context numbers PEs by.
     fn team_of(&self, routine: &str, context: &Context) -> &Team {
         let team = self.teams.get(context.team);
-        team.unwrap_or_else(|| fatal(routine, "the context's team is destroyed"))
+        team.unwrap_or_else(|| {
+            fatal(
+                routine,
+                "the context's team is destroyed: destroy its contexts first",
+            )
+        })
     }
 
     /// The team of a context, which must be valid.
@@ -150,7 +160,10 @@ impl Runtime {
     pub(crate) fn destroy_context(&self, routine: &str, context: usize) {
         match context {
             CTX_INVALID => {}
-            CTX_DEFAULT => fatal(routine, "SHMEM_CTX_DEFAULT cannot be destroyed"),
+            CTX_DEFAULT => fatal(
+                routine,
+                "SHMEM_CTX_DEFAULT cannot be destroyed: remove this call",
+            ),
             _ => {
                 if let Some(internode) = self.node.transport.internode() {
                     let stream = &self.contexts.find(routine, context).stream;

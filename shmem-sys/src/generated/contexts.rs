@@ -5,9 +5,9 @@
 use crate::entry::*;
 
 c_api! {
-    "shmem_ctx_create"(options: c_long, ctx: *mut usize) -> c_int = context::create("shmem_ctx_create", options, ctx);
-    "shmem_ctx_destroy"(ctx: usize) = context::destroy("shmem_ctx_destroy", ctx);
-    "shmem_ctx_get_team"(ctx: usize, team: *mut usize) -> c_int = context::get_team("shmem_ctx_get_team", ctx, team);
-    "shmem_ctx_session_start"(ctx: usize, options: c_long, config: *const SessionConfig, config_mask: c_long) = context::session_start("shmem_ctx_session_start", ctx, options, config, config_mask);
-    "shmem_ctx_session_stop"(ctx: usize) = context::session_stop("shmem_ctx_session_stop", ctx);
+    "shmem_ctx_create" [checks::context_create("shmem_ctx_create", 8, 8, ctx.cast())] (options: c_long, ctx: *mut usize) -> c_int = context::create("shmem_ctx_create", options, ctx);
+    "shmem_ctx_destroy" [] (ctx: usize) = context::destroy("shmem_ctx_destroy", ctx);
+    "shmem_ctx_get_team" [checks::context_get_team("shmem_ctx_get_team", 8, 8, ctx, team.cast())] (ctx: usize, team: *mut usize) -> c_int = context::get_team("shmem_ctx_get_team", ctx, team);
+    "shmem_ctx_session_start" [checks::context_session_start("shmem_ctx_session_start", 8, 8, ctx, config.cast(), config_mask)] (ctx: usize, options: c_long, config: *const SessionConfig, config_mask: c_long) = context::session_start("shmem_ctx_session_start", ctx, options, config, config_mask);
+    "shmem_ctx_session_stop" [] (ctx: usize) = context::session_stop("shmem_ctx_session_stop", ctx);
 }

@@ -5,14 +5,14 @@
 use crate::entry::*;
 
 c_api! {
-    "shmem_malloc"(size: usize) -> *mut c_void = memory::malloc("shmem_malloc", size);
-    "shmem_free"(ptr: *mut c_void) = memory::free("shmem_free", ptr);
-    "shmem_realloc"(ptr: *mut c_void, size: usize) -> *mut c_void = memory::realloc("shmem_realloc", ptr, size);
-    "shmem_align"(alignment: usize, size: usize) -> *mut c_void = memory::align("shmem_align", alignment, size);
-    "shmem_malloc_with_hints"(size: usize, hints: c_long) -> *mut c_void = memory::malloc_with_hints("shmem_malloc_with_hints", size, hints);
-    "shmem_calloc"(count: usize, size: usize) -> *mut c_void = memory::calloc("shmem_calloc", count, size);
-    "shmalloc"(size: usize) -> *mut c_void = memory::malloc("shmalloc", size);
-    "shfree"(ptr: *mut c_void) = memory::free("shfree", ptr);
-    "shrealloc"(ptr: *mut c_void, size: usize) -> *mut c_void = memory::realloc("shrealloc", ptr, size);
-    "shmemalign"(alignment: usize, size: usize) -> *mut c_void = memory::align("shmemalign", alignment, size);
+    "shmem_malloc" [] (size: usize) -> *mut c_void = memory::malloc("shmem_malloc", size);
+    "shmem_free" [] (ptr: *mut c_void) = memory::free("shmem_free", ptr);
+    "shmem_realloc" [] (ptr: *mut c_void, size: usize) -> *mut c_void = memory::realloc("shmem_realloc", ptr, size);
+    "shmem_align" [] (alignment: usize, size: usize) -> *mut c_void = memory::align("shmem_align", alignment, size);
+    "shmem_malloc_with_hints" [] (size: usize, hints: c_long) -> *mut c_void = memory::malloc_with_hints("shmem_malloc_with_hints", size, hints);
+    "shmem_calloc" [] (count: usize, size: usize) -> *mut c_void = memory::calloc("shmem_calloc", count, size);
+    "shmalloc" [] (size: usize) -> *mut c_void = memory::malloc("shmalloc", size);
+    "shfree" [] (ptr: *mut c_void) = memory::free("shfree", ptr);
+    "shrealloc" [] (ptr: *mut c_void, size: usize) -> *mut c_void = memory::realloc("shrealloc", ptr, size);
+    "shmemalign" [] (alignment: usize, size: usize) -> *mut c_void = memory::align("shmemalign", alignment, size);
 }

@@ -4,6 +4,8 @@
 
 mod active_sets;
 mod amo;
+#[rustfmt::skip]
+pub(crate) mod checks;
 mod collectives;
 pub(crate) mod constants;
 mod contexts;

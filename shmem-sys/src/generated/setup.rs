@@ -5,26 +5,26 @@
 use crate::entry::*;
 
 c_api! {
-    "shmem_init"() = { startup::prepare(); setup::init("shmem_init") };
-    "shmem_init_thread"(requested: c_int, provided: *mut c_int) -> c_int = { startup::prepare(); setup::init_thread("shmem_init_thread", requested, provided) };
-    "shmem_finalize"() = setup::finalize("shmem_finalize");
-    "shmem_query_thread"(provided: *mut c_int) = setup::query_thread("shmem_query_thread", provided);
-    "shmem_query_initialized"(initialized: *mut c_int) = setup::query_initialized("shmem_query_initialized", initialized);
-    "shmem_info_get_version"(major: *mut c_int, minor: *mut c_int) = setup::info_get_version("shmem_info_get_version", major, minor);
-    "shmem_info_get_name"(name: *mut c_char) = setup::info_get_name("shmem_info_get_name", name);
-    "shmem_pe_accessible"(pe: c_int) -> c_int = setup::pe_accessible("shmem_pe_accessible", pe);
-    "shmem_addr_accessible"(addr: *const c_void, pe: c_int) -> c_int = setup::addr_accessible("shmem_addr_accessible", addr, pe);
-    "shmem_ptr"(dest: *const c_void, pe: c_int) -> *mut c_void = setup::ptr("shmem_ptr", dest, pe);
-    "shmem_my_pe"() -> c_int = setup::my_pe("shmem_my_pe");
-    "shmem_n_pes"() -> c_int = setup::n_pes("shmem_n_pes");
-    "shmem_global_exit"(status: c_int) = setup::global_exit("shmem_global_exit", status);
-    "start_pes"(npes: c_int) = { startup::prepare(); setup::start_pes("start_pes", npes) };
-    "_my_pe"() -> c_int = setup::my_pe("_my_pe");
-    "_num_pes"() -> c_int = setup::n_pes("_num_pes");
-    "shmem_clear_cache_inv"() = {};
-    "shmem_set_cache_inv"() = {};
-    "shmem_clear_cache_line_inv"(dest: *mut c_void) = _ = dest;
-    "shmem_set_cache_line_inv"(dest: *mut c_void) = _ = dest;
-    "shmem_udcflush"() = {};
-    "shmem_udcflush_line"(dest: *mut c_void) = _ = dest;
+    "shmem_init" [] () = { startup::prepare(); setup::init("shmem_init") };
+    "shmem_init_thread" [] (requested: c_int, provided: *mut c_int) -> c_int = { startup::prepare(); setup::init_thread("shmem_init_thread", requested, provided) };
+    "shmem_finalize" [] () = setup::finalize("shmem_finalize");
+    "shmem_query_thread" [checks::setup_query_thread("shmem_query_thread", 8, 8, provided.cast())] (provided: *mut c_int) = setup::query_thread("shmem_query_thread", provided);
+    "shmem_query_initialized" [] (initialized: *mut c_int) = setup::query_initialized("shmem_query_initialized", initialized);
+    "shmem_info_get_version" [] (major: *mut c_int, minor: *mut c_int) = setup::info_get_version("shmem_info_get_version", major, minor);
+    "shmem_info_get_name" [] (name: *mut c_char) = setup::info_get_name("shmem_info_get_name", name);
+    "shmem_pe_accessible" [] (pe: c_int) -> c_int = setup::pe_accessible("shmem_pe_accessible", pe);
+    "shmem_addr_accessible" [] (addr: *const c_void, pe: c_int) -> c_int = setup::addr_accessible("shmem_addr_accessible", addr, pe);
+    "shmem_ptr" [] (dest: *const c_void, pe: c_int) -> *mut c_void = setup::ptr("shmem_ptr", dest, pe);
+    "shmem_my_pe" [] () -> c_int = setup::my_pe("shmem_my_pe");
+    "shmem_n_pes" [] () -> c_int = setup::n_pes("shmem_n_pes");
+    "shmem_global_exit" [] (status: c_int) = setup::global_exit("shmem_global_exit", status);
+    "start_pes" [] (npes: c_int) = { startup::prepare(); setup::start_pes("start_pes", npes) };
+    "_my_pe" [] () -> c_int = setup::my_pe("_my_pe");
+    "_num_pes" [] () -> c_int = setup::n_pes("_num_pes");
+    "shmem_clear_cache_inv" [] () = {};
+    "shmem_set_cache_inv" [] () = {};
+    "shmem_clear_cache_line_inv" [] (dest: *mut c_void) = _ = dest;
+    "shmem_set_cache_line_inv" [] (dest: *mut c_void) = _ = dest;
+    "shmem_udcflush" [] () = {};
+    "shmem_udcflush_line" [] (dest: *mut c_void) = _ = dest;
 }

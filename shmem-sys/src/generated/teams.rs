@@ -5,13 +5,13 @@
 use crate::entry::*;
 
 c_api! {
-    "shmem_team_my_pe"(team: usize) -> c_int = team::my_pe("shmem_team_my_pe", team);
-    "shmem_team_n_pes"(team: usize) -> c_int = team::n_pes("shmem_team_n_pes", team);
-    "shmem_team_get_config"(team: usize, config_mask: c_long, config: *mut TeamConfig) -> c_int = team::get_config("shmem_team_get_config", team, config_mask, config);
-    "shmem_team_translate_pe"(src_team: usize, src_pe: c_int, dest_team: usize) -> c_int = team::translate_pe("shmem_team_translate_pe", src_team, src_pe, dest_team);
-    "shmem_team_split_strided"(parent_team: usize, start: c_int, stride: c_int, size: c_int, config: *const TeamConfig, config_mask: c_long, new_team: *mut usize) -> c_int = team::split_strided("shmem_team_split_strided", parent_team, start, stride, size, config, config_mask, new_team);
-    "shmem_team_split_2d"(parent_team: usize, xrange: c_int, xaxis_config: *const TeamConfig, xaxis_mask: c_long, xaxis_team: *mut usize, yaxis_config: *const TeamConfig, yaxis_mask: c_long, yaxis_team: *mut usize) -> c_int = team::split_2d("shmem_team_split_2d", parent_team, xrange, xaxis_config, xaxis_mask, xaxis_team, yaxis_config, yaxis_mask, yaxis_team);
-    "shmem_team_destroy"(team: usize) = team::destroy("shmem_team_destroy", team);
-    "shmem_team_ptr"(team: usize, dest: *const c_void, pe: c_int) -> *mut c_void = team::ptr("shmem_team_ptr", team, dest, pe);
-    "shmem_team_create_ctx"(team: usize, options: c_long, ctx: *mut usize) -> c_int = team::create_ctx("shmem_team_create_ctx", team, options, ctx);
+    "shmem_team_my_pe" [] (team: usize) -> c_int = team::my_pe("shmem_team_my_pe", team);
+    "shmem_team_n_pes" [] (team: usize) -> c_int = team::n_pes("shmem_team_n_pes", team);
+    "shmem_team_get_config" [checks::team_get_config("shmem_team_get_config", 8, 8, team, config_mask, config.cast())] (team: usize, config_mask: c_long, config: *mut TeamConfig) -> c_int = team::get_config("shmem_team_get_config", team, config_mask, config);
+    "shmem_team_translate_pe" [] (src_team: usize, src_pe: c_int, dest_team: usize) -> c_int = team::translate_pe("shmem_team_translate_pe", src_team, src_pe, dest_team);
+    "shmem_team_split_strided" [checks::team_split_strided("shmem_team_split_strided", 8, 8, parent_team, config.cast(), config_mask, new_team.cast())] (parent_team: usize, start: c_int, stride: c_int, size: c_int, config: *const TeamConfig, config_mask: c_long, new_team: *mut usize) -> c_int = team::split_strided("shmem_team_split_strided", parent_team, start, stride, size, config, config_mask, new_team);
+    "shmem_team_split_2d" [checks::team_split_2d("shmem_team_split_2d", 8, 8, parent_team, xaxis_config.cast(), xaxis_mask, xaxis_team.cast(), yaxis_config.cast(), yaxis_mask, yaxis_team.cast())] (parent_team: usize, xrange: c_int, xaxis_config: *const TeamConfig, xaxis_mask: c_long, xaxis_team: *mut usize, yaxis_config: *const TeamConfig, yaxis_mask: c_long, yaxis_team: *mut usize) -> c_int = team::split_2d("shmem_team_split_2d", parent_team, xrange, xaxis_config, xaxis_mask, xaxis_team, yaxis_config, yaxis_mask, yaxis_team);
+    "shmem_team_destroy" [] (team: usize) = team::destroy("shmem_team_destroy", team);
+    "shmem_team_ptr" [] (team: usize, dest: *const c_void, pe: c_int) -> *mut c_void = team::ptr("shmem_team_ptr", team, dest, pe);
+    "shmem_team_create_ctx" [checks::team_create_ctx("shmem_team_create_ctx", 8, 8, team, ctx.cast())] (team: usize, options: c_long, ctx: *mut usize) -> c_int = team::create_ctx("shmem_team_create_ctx", team, options, ctx);
 }

@@ -1,11 +1,13 @@
 //! Generators: each returns the text of files made from the table.
 
+pub mod checks;
 pub mod constants;
 pub mod fuzz;
 pub mod generic;
 pub mod header;
 pub mod inline;
 pub mod interposed;
+pub mod misuse;
 pub mod overloads;
 pub mod rust;
 pub mod test_program;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::RUST_NOTE;
+use super::{RUST_NOTE, checks};
 use crate::family::Symbol;
 use crate::table::Chapter;
 
@@ -13,19 +13,21 @@ pub fn files(chapters: &[Chapter]) -> Vec<(String, String)> {
         .map(|c| (format!("{}.rs", c.name), module(c)))
         .collect();
     let mut names: Vec<_> = chapters.iter().map(|c| c.name).collect();
-    names.extend(["constants", "inlined"]);
+    names.extend(["checks", "constants", "inlined"]);
     names.sort_unstable();
     let mut out =
         format!("{RUST_NOTE}\n//! The C ABI, generated from the table in `crates/abi/`.\n\n");
     for name in names {
-        let visibility = if name == "constants" || name == "inlined" {
-            "pub(crate) "
-        } else {
-            ""
+        let visibility = match name {
+            // Lines of any length.
+            "checks" => "#[rustfmt::skip]\npub(crate) ",
+            "constants" | "inlined" => "pub(crate) ",
+            _ => "",
         };
         writeln!(out, "{visibility}mod {name};").unwrap();
     }
     files.push(("mod.rs".to_owned(), out));
+    files.push(("checks.rs".to_owned(), checks::file(chapters)));
     files
 }
 
@@ -77,16 +79,28 @@ fn entry(symbol: &Symbol<'_>) -> String {
                 "SHMEM_CTX_DEFAULT"
             },
         );
-    let line = format!("\"{name}\"({}){ret} = {body};", params.join(", "));
-    // The standard's capitals are not Rust's.
-    [
-        ("PE_", "pe_"),
-        ("logPE", "log_pe"),
-        ("pSync", "psync"),
-        ("pWrk", "_pwrk"),
-    ]
-    .iter()
-    .fold(line, |line, (from, to)| line.replace(from, to))
+    let check = checks::call(symbol);
+    let line = format!(
+        "\"{name}\" [{check}] ({}){ret} = {body};",
+        params.join(", ")
+    );
+    identifier(&line)
+}
+
+/// `text` with identifiers as Rust writes them: the standard's capitals are not Rust's.
+pub fn identifier(text: &str) -> String {
+    [("PE_", "pe_"), ("pSync", "psync"), ("pWrk", "pwrk")]
+        .iter()
+        .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+}
+
+/// The Rust type of a C parameter type where it does not matter what a pointer points to.
+pub fn erased(c: &str, symbol: &Symbol<'_>) -> String {
+    if c.ends_with('*') {
+        "*const c_void".to_owned()
+    } else {
+        rust_type(c, symbol)
+    }
 }
 
 /// The Rust type of a C parameter type.

@@ -74,7 +74,7 @@ pub fn all() -> Vec<Family> {
             _ => short.extension(),
         });
     }
-    let wait = "p2p::wait_until({n}, ivar, SHMEM_CMP_NE, cmp_value)";
+    let wait = "p2p::wait_while({n}, ivar, cmp_value)";
     let old = |pattern, group, params, body| {
         family("shmem_wait_until", pattern, group, "void", params, body).deprecated()
     };

@@ -4,16 +4,16 @@
 use std::ffi::{c_int, c_long, c_void};
 
 use super::Reduce;
-use super::on_group::OnGroup;
+use super::on_group::{OnGroup, Same, check_same};
 use crate::collective::active_set;
 use crate::failure::fatal::fatal;
 use crate::runtime;
 
-fn on_set(
+fn on_set<const N: usize>(
     name: &'static str,
     (start, log_stride, size): (c_int, c_int, c_int),
     psync: *mut c_long,
-    arguments: &[(&str, u64)],
+    arguments: [Same; N],
     body: impl FnOnce(&OnGroup<'_>),
 ) {
     let rt = runtime::get(name);
@@ -25,7 +25,7 @@ fn on_set(
         (start, log_stride, size),
         psync,
     );
-    group.check_agreement(&rt.node, arguments);
+    check_same(&rt.node, &group, &arguments);
     body(&OnGroup {
         node: &rt.node,
         group: &group,
@@ -50,15 +50,17 @@ pub unsafe fn broadcast(
     psync: *mut c_long,
 ) {
     let same = [
-        ("PE_root", root as u64),
-        ("the length in bytes", bytes as u64),
+        Same::Number("PE_root", root as u64),
+        Same::Number("the length in bytes", bytes as u64),
+        Same::Array("dest", dest, bytes),
+        Same::Array("source", source, bytes),
     ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_set(
         name,
         (start, log_stride, size),
         psync,
-        &same,
+        same,
         |call| unsafe {
             call.broadcast(dest.cast(), source.cast(), bytes, root, false);
         },
@@ -80,10 +82,17 @@ pub unsafe fn collect(
     size: c_int,
     psync: *mut c_long,
 ) {
+    let same = [Same::Array("dest", dest, 1)];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_set(name, (start, log_stride, size), psync, &[], |call| unsafe {
-        call.collect(dest.cast(), source.cast(), bytes);
-    });
+    on_set(
+        name,
+        (start, log_stride, size),
+        psync,
+        same,
+        |call| unsafe {
+            call.collect(dest.cast(), source.cast(), bytes);
+        },
+    );
 }
 
 /// Gathers all sources, of one length, on every member.
@@ -101,13 +110,17 @@ pub unsafe fn fcollect(
     size: c_int,
     psync: *mut c_long,
 ) {
-    let same = [("the length in bytes", bytes as u64)];
+    let same = [
+        Same::Number("the length in bytes", bytes as u64),
+        Same::Array("dest", dest, bytes),
+        Same::Array("source", source, bytes),
+    ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_set(
         name,
         (start, log_stride, size),
         psync,
-        &same,
+        same,
         |call| unsafe {
             call.fcollect(dest.cast(), source.cast(), bytes);
         },
@@ -129,13 +142,17 @@ pub unsafe fn alltoall(
     size: c_int,
     psync: *mut c_long,
 ) {
-    let same = [("the length in bytes", bytes as u64)];
+    let same = [
+        Same::Number("the length in bytes", bytes as u64),
+        Same::Array("dest", dest, bytes),
+        Same::Array("source", source, bytes),
+    ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_set(
         name,
         (start, log_stride, size),
         psync,
-        &same,
+        same,
         |call| unsafe {
             call.alltoall(dest.cast(), source.cast(), bytes);
         },
@@ -161,16 +178,18 @@ pub unsafe fn alltoalls(
     psync: *mut c_long,
 ) {
     let same = [
-        ("nelems", nelems as u64),
-        ("dst", dst as u64),
-        ("sst", sst as u64),
+        Same::Number("nelems", nelems as u64),
+        Same::Number("dst", dst as u64),
+        Same::Number("sst", sst as u64),
+        Same::Array("dest", dest, nelems),
+        Same::Array("source", source, nelems),
     ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_set(
         name,
         (start, log_stride, size),
         psync,
-        &same,
+        same,
         |call| unsafe {
             call.alltoalls(dest.cast(), source.cast(), dst, sst, nelems, elem);
         },
@@ -193,15 +212,22 @@ pub unsafe fn reduce<T: Reduce<Op>, Op>(
     psync: *mut c_long,
 ) {
     let Ok(n) = usize::try_from(nreduce) else {
-        fatal(name, format_args!("nreduce = {nreduce} is negative"));
+        fatal(
+            name,
+            format_args!("nreduce = {nreduce} is negative: give 0 or more"),
+        );
     };
-    let same = [("nreduce", nreduce as u64)];
+    let same = [
+        Same::Number("nreduce", nreduce as u64),
+        Same::Array("dest", dest.cast(), n),
+        Same::Array("source", source.cast(), n),
+    ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_set(
         name,
         (start, log_stride, size),
         psync,
-        &same,
+        same,
         |call| unsafe {
             call.reduce(dest, source, n);
         },
@@ -220,7 +246,7 @@ pub unsafe fn barrier(
     psync: *mut c_long,
 ) {
     runtime::get(name).node.transport.quiet_default();
-    on_set(name, (start, log_stride, size), psync, &[], |call| {
+    on_set(name, (start, log_stride, size), psync, [], |call| {
         call.group.sync();
     });
 }
@@ -236,7 +262,7 @@ pub unsafe fn sync(
     size: c_int,
     psync: *mut c_long,
 ) {
-    on_set(name, (start, log_stride, size), psync, &[], |call| {
+    on_set(name, (start, log_stride, size), psync, [], |call| {
         call.group.sync();
     });
 }

@@ -3,7 +3,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::on_group::OnGroup;
+use super::on_group::{OnGroup, Same, check_same};
 use super::{Reduce, ops::Sum};
 use crate::failure::fatal::fatal;
 use crate::group::Group;
@@ -13,23 +13,26 @@ const DONE: c_int = 0;
 const INVALID: c_int = -1;
 
 /// Runs `body` as a collective of the team, after checking that all members call it with
-/// the same `arguments`.
+/// the same `arguments` and arrays.
 #[inline]
-fn on_team(
+fn on_team<const N: usize>(
     name: &'static str,
     team: usize,
-    arguments: &[(&str, u64)],
+    arguments: [Same; N],
     body: impl FnOnce(&OnGroup<'_>),
 ) -> c_int {
     let rt = runtime::get(name);
     let Some(team) = rt.teams.find(name, team) else {
         if rt.node.settings.check {
-            fatal(name, "the team is SHMEM_TEAM_INVALID");
+            fatal(
+                name,
+                "the team is SHMEM_TEAM_INVALID: check the result of the split",
+            );
         }
         return INVALID;
     };
     let group = Group::of_team(&rt.node, name, team);
-    group.check_agreement(&rt.node, arguments);
+    check_same(&rt.node, &group, &arguments);
     body(&OnGroup {
         node: &rt.node,
         group: &group,
@@ -51,11 +54,13 @@ pub unsafe fn broadcast(
     root: c_int,
 ) -> c_int {
     let same = [
-        ("PE_root", root as u64),
-        ("the length in bytes", bytes as u64),
+        Same::Number("PE_root", root as u64),
+        Same::Number("the length in bytes", bytes as u64),
+        Same::Array("dest", dest, bytes),
+        Same::Array("source", source, bytes),
     ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_team(name, team, &same, |call| unsafe {
+    on_team(name, team, same, |call| unsafe {
         call.broadcast(dest.cast(), source.cast(), bytes, root, true);
     })
 }
@@ -72,7 +77,8 @@ pub unsafe fn collect(
     bytes: usize,
 ) -> c_int {
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_team(name, team, &[], |call| unsafe {
+    let same = [Same::Array("dest", dest, 1)];
+    on_team(name, team, same, |call| unsafe {
         call.collect(dest.cast(), source.cast(), bytes);
     })
 }
@@ -88,9 +94,13 @@ pub unsafe fn fcollect(
     source: *const c_void,
     bytes: usize,
 ) -> c_int {
-    let same = [("the length in bytes", bytes as u64)];
+    let same = [
+        Same::Number("the length in bytes", bytes as u64),
+        Same::Array("dest", dest, bytes),
+        Same::Array("source", source, bytes),
+    ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_team(name, team, &same, |call| unsafe {
+    on_team(name, team, same, |call| unsafe {
         call.fcollect(dest.cast(), source.cast(), bytes);
     })
 }
@@ -106,9 +116,13 @@ pub unsafe fn alltoall(
     source: *const c_void,
     bytes: usize,
 ) -> c_int {
-    let same = [("the length in bytes", bytes as u64)];
+    let same = [
+        Same::Number("the length in bytes", bytes as u64),
+        Same::Array("dest", dest, bytes),
+        Same::Array("source", source, bytes),
+    ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_team(name, team, &same, |call| unsafe {
+    on_team(name, team, same, |call| unsafe {
         call.alltoall(dest.cast(), source.cast(), bytes);
     })
 }
@@ -129,12 +143,14 @@ pub unsafe fn alltoalls(
     elem: usize,
 ) -> c_int {
     let same = [
-        ("nelems", nelems as u64),
-        ("dst", dst as u64),
-        ("sst", sst as u64),
+        Same::Number("nelems", nelems as u64),
+        Same::Number("dst", dst as u64),
+        Same::Number("sst", sst as u64),
+        Same::Array("dest", dest, nelems),
+        Same::Array("source", source, nelems),
     ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_team(name, team, &same, |call| unsafe {
+    on_team(name, team, same, |call| unsafe {
         call.alltoalls(dest.cast(), source.cast(), dst, sst, nelems, elem);
     })
 }
@@ -150,8 +166,13 @@ pub unsafe fn reduce<T: Reduce<Op>, Op>(
     source: *const T,
     nreduce: usize,
 ) -> c_int {
+    let same = [
+        Same::Number("nreduce", nreduce as u64),
+        Same::Array("dest", dest.cast(), nreduce),
+        Same::Array("source", source.cast(), nreduce),
+    ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_team(name, team, &[("nreduce", nreduce as u64)], |call| unsafe {
+    on_team(name, team, same, |call| unsafe {
         call.reduce(dest, source, nreduce);
     })
 }
@@ -168,8 +189,13 @@ pub unsafe fn scan<T: Reduce<Sum>>(
     nelems: usize,
     inclusive: bool,
 ) -> c_int {
+    let same = [
+        Same::Number("nelems", nelems as u64),
+        Same::Array("dest", dest.cast(), nelems),
+        Same::Array("source", source.cast(), nelems),
+    ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_team(name, team, &[("nelems", nelems as u64)], |call| unsafe {
+    on_team(name, team, same, |call| unsafe {
         call.scan(dest, source, nelems, inclusive);
     })
 }
@@ -179,7 +205,7 @@ pub unsafe fn scan<T: Reduce<Sum>>(
 /// # Safety
 /// None needed; unsafe as its siblings are.
 pub unsafe fn sync(name: &'static str, team: usize) -> c_int {
-    on_team(name, team, &[], |call| call.group.sync())
+    on_team(name, team, [], |call| call.group.sync())
 }
 
 /// Completes this PE's puts and synchronises all PEs.

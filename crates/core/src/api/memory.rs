@@ -5,6 +5,7 @@ use std::ffi::{c_long, c_void};
 use std::ptr;
 
 use crate::constants::MALLOC_HINTS;
+use crate::failure::checks;
 use crate::failure::fatal::{debug, fatal};
 use crate::group::{CallDiffers, CallSummary, Group};
 use crate::memory::heap::BLOCK_ALIGN;
@@ -199,7 +200,12 @@ fn block(rt: &Runtime, name: &str, at: *mut c_void) -> (u64, u64) {
         .addr()
         .wrapping_sub(rt.node.transport.memory.space.heap_base()) as u64;
     if offset >= rt.node.transport.memory.space.heap_size() {
-        fatal(name, format_args!("{at:p} is not in the symmetric heap"));
+        fatal(
+            name,
+            format_args!(
+                "{at:p} is not in the symmetric heap: give what shmem_malloc has returned"
+            ),
+        );
     }
     let heap = rt.node.transport.memory.heap();
     match (heap.block_size(offset), heap.block_around(offset)) {
@@ -207,7 +213,7 @@ fn block(rt: &Runtime, name: &str, at: *mut c_void) -> (u64, u64) {
         (None, Some((start, _))) => fatal(
             name,
             format_args!(
-                "{at:p} is {} bytes into a block, not its start",
+                "{at:p} is {} bytes into a block: give its start",
                 offset - start
             ),
         ),
@@ -285,13 +291,19 @@ pub fn calloc(name: &'static str, count: usize, size: usize) -> *mut c_void {
     allocate(call, bytes, BLOCK_ALIGN as usize, true)
 }
 
-/// Allocates `size` bytes at a multiple of `alignment`.
+/// Allocates `size` bytes at a multiple of `alignment`; null if there is no room, or `alignment` is no
+/// power of two (standard, `shmem_align`: "otherwise, it returns a null pointer").
 pub fn align(name: &'static str, alignment: usize, size: usize) -> *mut c_void {
     if !alignment.is_power_of_two() {
-        fatal(
-            name,
-            format_args!("alignment = {alignment} is not a power of two"),
-        );
+        runtime::get(name);
+        let message =
+            || format!("alignment = {alignment} is not a power of two: give 8, 16, 64, ...");
+        if checks::are_on() {
+            fatal(name, message());
+        }
+        debug(|| format!("{name}: {}", message()));
+        // All PEs give the same alignment, so none waits for another.
+        return ptr::null_mut();
     }
     let call = HeapCall {
         name,

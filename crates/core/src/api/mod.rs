@@ -7,6 +7,7 @@
 pub mod active;
 pub mod agree;
 pub mod amo;
+pub mod check;
 pub mod collective;
 pub mod context;
 pub mod lock;

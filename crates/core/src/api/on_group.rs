@@ -1,14 +1,46 @@
-//! A collective call on a group, team or active set: from addresses to addresses, with the checks
-//! that `SHMEM_CHECK=1` asks for.
+//! A collective call on a group, team or active set: from addresses to addresses.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 
+use super::check::{self, Check, Extent};
 use super::{Reduce, ops::Sum};
 use crate::collective::alltoall::Strides;
 use crate::collective::{alltoall, broadcast, collect, internode, reduce, scan};
 use crate::failure::fatal::fatal;
 use crate::group::{Group, MemberAddresses};
 use crate::node::Node;
+
+/// An argument that all members must give alike.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Same {
+    /// Name and value.
+    Number(&'static str, u64),
+    /// Name, address and number of elements; nothing is compared if there are none.
+    Array(&'static str, *const c_void, usize),
+}
+
+/// With `SHMEM_CHECK=1`: all members call this routine with the same arguments.
+#[inline]
+pub(super) fn check_same(node: &Node, group: &Group<'_>, arguments: &[Same]) {
+    if node.settings.check {
+        compare(node, group, arguments);
+    }
+}
+
+/// Globals are at other addresses on other PEs, so what is compared is the place of an array in the heap
+/// or the globals.
+#[cold]
+#[inline(never)]
+fn compare(node: &Node, group: &Group<'_>, arguments: &[Same]) {
+    let space = node.transport.memory.space;
+    let value = |argument: &Same| match *argument {
+        Same::Number(name, value) => (name, value),
+        Same::Array(name, _, 0) => (name, 0),
+        Same::Array(name, addr, _) => (name, space.place(addr.addr())),
+    };
+    let values: Vec<_> = arguments.iter().map(value).collect();
+    group.check_agreement(node, &values);
+}
 
 /// A call under way. The safety of its methods is that of the C routines: `dest` and `source`
 /// are symmetric and valid for the lengths that the standard demands.
@@ -48,27 +80,15 @@ impl<'a> OnGroup<'a> {
         });
     }
 
-    /// With `SHMEM_CHECK=1`: the two arrays, lengths in bytes, do not overlap, unless they are
-    /// the same and may be.
-    fn apart<T>(&self, dest: *mut T, to: usize, source: *const T, from: usize, may_be_same: bool) {
-        if !self.node.settings.check || to == 0 || from == 0 {
-            return;
+    /// With `SHMEM_CHECK=1`: the arrays of a collect, of which only now `total`, the bytes of all
+    /// sources, is known.
+    fn check_collect(&self, dest: *mut u8, total: usize, source: *const u8, bytes: usize) {
+        if check::is_due() && total > 0 {
+            let call = Check::of(self.group.name);
+            let (to, from) = (Extent::of(total), Extent::of(bytes));
+            call.symmetric("dest", dest.cast(), to, 1);
+            call.apart(dest.cast(), to, source.cast(), from, false);
         }
-        let (d, s) = (dest.addr(), source.addr());
-        if (d == s && may_be_same) || d + to <= s || s + from <= d {
-            return;
-        }
-        let allowed = if may_be_same {
-            "they must be the same or apart"
-        } else {
-            "they must not"
-        };
-        fatal(
-            self.group.name,
-            format_args!(
-                "dest = {d:#x} ({to} bytes) and source = {s:#x} ({from} bytes) overlap: {allowed}"
-            ),
-        );
     }
 
     pub(super) unsafe fn broadcast(
@@ -84,12 +104,11 @@ impl<'a> OnGroup<'a> {
             _ => fatal(
                 self.group.name,
                 format_args!(
-                    "PE_root = {root} is out of range: 0 to {}",
+                    "PE_root = {root} is out of range: give 0 to {}",
                     self.group.size - 1
                 ),
             ),
         };
-        self.apart(dest, bytes, source, bytes, true);
         if !self.group.is_local() {
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self.internode(|call| unsafe {
@@ -103,13 +122,13 @@ impl<'a> OnGroup<'a> {
 
     pub(super) unsafe fn collect(&self, dest: *mut u8, source: *const u8, bytes: usize) {
         if !self.group.is_local() {
-            let check = |total| self.apart(dest, total, source, bytes, false);
+            let check = |total| self.check_collect(dest, total, source, bytes);
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self
                 .internode(|call| unsafe { internode::collect(call, dest, source, bytes, check) });
         }
         let addresses = |total| {
-            self.apart(dest, total, source, bytes, false);
+            self.check_collect(dest, total, source, bytes);
             (self.dest(dest, total), self.source(source, bytes))
         };
         // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
@@ -117,26 +136,24 @@ impl<'a> OnGroup<'a> {
     }
 
     pub(super) unsafe fn fcollect(&self, dest: *mut u8, source: *const u8, bytes: usize) {
-        let total = bytes * self.group.size;
-        self.apart(dest, total, source, bytes, false);
         if !self.group.is_local() {
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self
                 .internode(|call| unsafe { internode::fcollect(call, dest, source, bytes) });
         }
+        let total = bytes * self.group.size;
         let (dest, source) = (self.dest(dest, total), self.source(source, bytes));
         // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
         unsafe { collect::fcollect(self.group, dest, source, bytes) };
     }
 
     pub(super) unsafe fn alltoall(&self, dest: *mut u8, source: *const u8, bytes: usize) {
-        let total = bytes * self.group.size;
-        self.apart(dest, total, source, total, false);
         if !self.group.is_local() {
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self
                 .internode(|call| unsafe { internode::alltoall(call, dest, source, bytes) });
         }
+        let total = bytes * self.group.size;
         let (dest, source) = (self.dest(dest, total), self.source(source, total));
         // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
         unsafe { alltoall::alltoall(self.group, dest, source, bytes) };
@@ -155,7 +172,9 @@ impl<'a> OnGroup<'a> {
             (Ok(dest @ 1..), Ok(source @ 1..)) => Strides { dest, source, elem },
             _ => fatal(
                 self.group.name,
-                format_args!("strides dst = {dst} and sst = {sst} must be 1 or more"),
+                format_args!(
+                    "strides dst = {dst} and sst = {sst} must be positive: give 1 or more"
+                ),
             ),
         };
         let all = n * self.group.size;
@@ -164,7 +183,6 @@ impl<'a> OnGroup<'a> {
             _ => ((all - 1) * stride + 1) * elem,
         };
         let (to, from) = (extent(strides.dest), extent(strides.source));
-        self.apart(dest, to, source, from, false);
         if !self.group.is_local() {
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self
@@ -181,8 +199,6 @@ impl<'a> OnGroup<'a> {
         source: *const T,
         n: usize,
     ) {
-        let bytes = n * size_of::<T>();
-        self.apart(dest, bytes, source, bytes, true);
         if !self.group.is_local() {
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self
@@ -200,8 +216,6 @@ impl<'a> OnGroup<'a> {
         n: usize,
         inclusive: bool,
     ) {
-        let bytes = n * size_of::<T>();
-        self.apart(dest, bytes, source, bytes, true);
         if !self.group.is_local() {
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self

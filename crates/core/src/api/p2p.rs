@@ -3,9 +3,9 @@
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::constants::CMP_NE;
 use crate::failure::fatal::fatal;
 use crate::job::region::WaitKind;
-use crate::memory::Argument;
 use crate::point::{Comparison, Set, SyncVariable, Values, wait};
 use crate::runtime;
 
@@ -49,6 +49,15 @@ pub unsafe fn wait_until<T: SyncVariable>(name: &'static str, ivar: *mut T, cmp:
     );
 }
 
+/// Waits while `*ivar` equals `value`.
+///
+/// # Safety
+/// As [`wait_until`].
+pub unsafe fn wait_while<T: SyncVariable>(name: &'static str, ivar: *mut T, value: T) {
+    // SAFETY: as the caller promises.
+    unsafe { wait_until(name, ivar, CMP_NE, value) }
+}
+
 /// Whether `*ivar` compares as `cmp` with `value`.
 ///
 /// # Safety
@@ -76,18 +85,13 @@ fn set<T: SyncVariable>(
     cmp: c_int,
     values: Values<T>,
 ) -> Set<T> {
-    let rt = runtime::get(name);
+    runtime::get(name);
     let cmp = Comparison::new(name, cmp);
     if n > 0 && vars.is_null() {
-        fatal(name, "the variable is a null pointer");
-    }
-    if n > 0 && rt.node.settings.check {
-        let argument = Argument {
-            routine: name,
-            name: "ivars",
-        };
-        let memory = &rt.node.transport.memory;
-        memory.own(argument, vars.cast(), n * size_of::<T>());
+        fatal(
+            name,
+            "the variable is a null pointer: give symmetric memory, from shmem_malloc or a global variable",
+        );
     }
     Set {
         vars,

@@ -6,8 +6,7 @@ use std::ffi::{c_int, c_void};
 
 use ferroshmem_fabric::Blocks;
 
-use crate::failure::fatal::fatal;
-use crate::runtime::{self, Runtime};
+use crate::runtime;
 
 /// Copies `bytes` bytes from `source` to `dest` on PE `pe`.
 ///
@@ -120,14 +119,6 @@ fn blocks(local: isize, remote: isize, block: usize, count: usize, elem: usize) 
     }
 }
 
-/// With `SHMEM_CHECK=1`: the blocks of the symmetric argument are not all in one place.
-fn check_stride(rt: &Runtime, name: &str, argument: &str, blocks: &Blocks) {
-    let is_empty = blocks.count == 0 || blocks.bytes == 0;
-    if blocks.remote_stride == 0 && !is_empty && rt.node.settings.check {
-        fatal(name, format_args!("the stride of {argument} is 0"));
-    }
-}
-
 /// Strided put: `nelems` elements of `elem` bytes, `dst` and `sst` elements apart.
 ///
 /// # Safety
@@ -189,7 +180,6 @@ pub unsafe fn ibput(
     let rt = runtime::get(name);
     let call = rt.call(name, ctx, pe);
     let blocks = blocks(sst, dst, bsize, nblocks, elem);
-    check_stride(rt, name, "dest", &blocks);
     // SAFETY: the caller promises that `source` is valid for all blocks.
     unsafe { rt.node.transport.put_blocks(&call, dest, source, blocks) }
 }
@@ -214,7 +204,6 @@ pub unsafe fn ibget(
     let rt = runtime::get(name);
     let call = rt.call(name, ctx, pe);
     let blocks = blocks(dst, sst, bsize, nblocks, elem);
-    check_stride(rt, name, "source", &blocks);
     // SAFETY: the caller promises that `dest` is valid for all blocks.
     unsafe { rt.node.transport.get_blocks(&call, dest, source, blocks) }
 }

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
 use crate::constants::{CTX_DEFAULT, THREAD_MULTIPLE, THREAD_SINGLE};
+use crate::failure::checks;
 use crate::failure::fatal::fatal;
 use crate::info;
 use crate::job::region::PeState;
@@ -22,20 +23,42 @@ pub fn init(name: &'static str) {
     lifecycle::initialise(name, THREAD_SINGLE);
 }
 
-/// Initialises the library for a thread level; every level is provided.
+/// Initialises the library for a thread level; every level is provided. None for a level that the
+/// standard does not have, else the level that is provided now.
+pub fn init_level(name: &'static str, requested: c_int) -> Option<c_int> {
+    if !(THREAD_SINGLE..=THREAD_MULTIPLE).contains(&requested) {
+        return None;
+    }
+    lifecycle::initialise(name, requested);
+    Some(runtime::get(name).thread_level.load(Ordering::Relaxed))
+}
+
+/// As [`init_level`]: 0, or -1 for a level that the standard does not have.
 ///
 /// # Safety
 /// `provided` is valid or null.
 pub unsafe fn init_thread(name: &'static str, requested: c_int, provided: *mut c_int) -> c_int {
-    if !(THREAD_SINGLE..=THREAD_MULTIPLE).contains(&requested) {
+    let Some(level) = init_level(name, requested) else {
         return -1;
-    }
-    lifecycle::initialise(name, requested);
+    };
     if !provided.is_null() {
         // SAFETY: the caller promises that the results can be written.
-        unsafe { provided.write(runtime::get(name).thread_level.load(Ordering::Relaxed)) };
+        unsafe { provided.write(level) };
+    } else if checks::are_on() {
+        result(name, "provided", provided);
     }
     0
+}
+
+/// A result of a routine that may be called at any time: not null.
+fn result<T>(name: &str, argument: &str, at: *mut T) -> *mut T {
+    if at.is_null() {
+        fatal(
+            name,
+            format_args!("{argument} is a null pointer: give a variable for the result"),
+        );
+    }
+    at
 }
 
 /// Initialises the library if it is not; the old form without a matching finalize.
@@ -64,9 +87,11 @@ pub unsafe fn query_thread(name: &'static str, provided: *mut c_int) {
 ///
 /// # Safety
 /// `initialized` is valid.
-pub unsafe fn query_initialized(_name: &'static str, initialized: *mut c_int) {
+pub unsafe fn query_initialized(name: &'static str, initialized: *mut c_int) {
     // SAFETY: the caller promises that the results can be written.
-    unsafe { initialized.write(runtime::current().is_some().into()) };
+    unsafe {
+        result(name, "initialized", initialized).write(runtime::current().is_some().into());
+    };
 }
 
 /// Ends the whole job with a status.
@@ -125,11 +150,11 @@ pub fn misuse_at_exit(name: &'static str, message: &'static str) {
 ///
 /// # Safety
 /// The pointers are valid.
-pub unsafe fn info_get_version(_name: &'static str, major: *mut c_int, minor: *mut c_int) {
+pub unsafe fn info_get_version(name: &'static str, major: *mut c_int, minor: *mut c_int) {
     // SAFETY: the caller promises that the results can be written.
     unsafe {
-        major.write(info::SPEC_MAJOR);
-        minor.write(info::SPEC_MINOR);
+        result(name, "major", major).write(info::SPEC_MAJOR);
+        result(name, "minor", minor).write(info::SPEC_MINOR);
     }
 }
 
@@ -137,7 +162,8 @@ pub unsafe fn info_get_version(_name: &'static str, major: *mut c_int, minor: *m
 ///
 /// # Safety
 /// `name` is valid for `SHMEM_MAX_NAME_LEN` bytes.
-pub unsafe fn info_get_name(_name: &'static str, name: *mut c_char) {
+pub unsafe fn info_get_name(routine: &'static str, name: *mut c_char) {
+    let name = result(routine, "name", name);
     let bytes = info::VENDOR.as_bytes();
     debug_assert!(bytes.len() < info::MAX_NAME_LEN);
     // SAFETY: the caller promises room for the maximum; the vendor string is shorter than the maximum.

@@ -114,12 +114,12 @@ pub unsafe fn signal_add(
     unsafe { rt.node.transport.update_signal(&call, sig_addr, operation) }
 }
 
-/// The value of this PE's own signal.
+/// The value of this PE's own signal. The caller has found the library initialised.
 ///
 /// # Safety
 /// `sig_addr` is valid and aligned.
-pub unsafe fn signal_fetch(name: &'static str, sig_addr: *const u64) -> u64 {
-    runtime::get(name);
+#[inline]
+pub unsafe fn signal_fetch(_name: &'static str, sig_addr: *const u64) -> u64 {
     // SAFETY: the caller promises that `sig_addr` is valid and aligned.
     unsafe { AtomicU64::from_ptr(sig_addr.cast_mut()) }.load(Ordering::Acquire)
 }
@@ -137,7 +137,7 @@ pub unsafe fn signal_wait_until(
     let rt = runtime::get(name);
     let cmp = Comparison::new(name, cmp);
     let transport = &rt.node.transport;
-    if rt.node.settings.check || sig_addr.is_null() {
+    if sig_addr.is_null() {
         let argument = Argument {
             routine: name,
             name: "sig_addr",

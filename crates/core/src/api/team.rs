@@ -47,7 +47,10 @@ pub unsafe fn get_config(
     };
     if mask & TEAM_NUM_CONTEXTS != 0 {
         if config.is_null() {
-            fatal(name, "config is a null pointer, but config_mask is not 0");
+            fatal(
+                name,
+                "config is a null pointer, but config_mask is not 0: give a configuration, or the mask 0",
+            );
         }
         // SAFETY: the caller promises that `config` is valid if the mask is not 0.
         unsafe { (*config).num_contexts = team.num_contexts };
@@ -86,7 +89,10 @@ unsafe fn contexts_in(name: &str, config: *const TeamConfig, mask: c_long) -> c_
             name,
             format_args!("num_contexts = {} is negative", config.num_contexts),
         ),
-        None => fatal(name, "config is a null pointer, but config_mask is not 0"),
+        None => fatal(
+            name,
+            "config is a null pointer, but config_mask is not 0: give a configuration, or the mask 0",
+        ),
     }
 }
 
@@ -179,7 +185,10 @@ pub fn destroy(name: &'static str, team: usize) {
         return;
     };
     if found.id < PREDEFINED_TEAMS {
-        fatal(name, "the predefined teams cannot be destroyed");
+        fatal(
+            name,
+            "the predefined teams cannot be destroyed: remove this call",
+        );
     }
     for context in rt.contexts.of_team(team) {
         rt.destroy_context(name, context);

@@ -8,9 +8,8 @@ use std::sync::RwLock;
 
 use super::split;
 use crate::failure::fatal::fatal;
-use crate::group::{Group, SYNC_SIZE, WorkArray};
+use crate::group::{Group, WorkArray};
 use crate::job::region::WaitKind;
-use crate::memory::Argument;
 use crate::node::Node;
 use crate::team::{Members, Teams};
 
@@ -58,14 +57,6 @@ pub fn enter<'a>(
         size,
         work_array: work_array.expose_provenance(),
     };
-    if node.settings.check {
-        let argument = Argument {
-            routine: name,
-            name: "pSync",
-        };
-        let memory = &node.transport.memory;
-        memory.own(argument, work_array.cast(), SYNC_SIZE * 8);
-    }
     let id = sets.find(&key).unwrap_or_else(|| {
         let first = over_work_array(node, name, key);
         check_work_array(node, &first, key);

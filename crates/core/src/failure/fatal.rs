@@ -6,6 +6,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use super::caller;
 use crate::job::region::PeState;
 use crate::job::{self, Attachment};
 use crate::platform::line::one_line;
@@ -13,7 +14,7 @@ use crate::platform::line::one_line;
 /// Exit status of a PE that ends the job over a misuse.
 pub(crate) const STATUS: c_int = 1;
 
-/// Ends the job: prints `ferroshmem: PE 3: <routine>: <message>` unless another PE has
+/// Ends the job: prints `ferroshmem: PE 3: <routine>: <message>; called at <place>` unless another PE has
 /// reported already, flushes the program's own output, and exits. `oshrun` ends the others.
 #[cold]
 pub(crate) fn fatal(routine: &str, message: impl Display) -> ! {
@@ -21,10 +22,14 @@ pub(crate) fn fatal(routine: &str, message: impl Display) -> ! {
     let first = job.is_none_or(is_first);
     flush_program_output();
     if first {
-        let line = one_line(&match job {
+        let mut line = match job {
             Some(job) => format!("ferroshmem: PE {}: {routine}: {message}", job.pe),
             None => format!("ferroshmem: {routine}: {message}"),
-        });
+        };
+        if let Some(caller) = caller::find() {
+            line.push_str(&format!("; called at {caller}"));
+        }
+        let line = one_line(&line);
         say(&line);
         match job {
             Some(job) => job.abort(STATUS, &line),
@@ -40,6 +45,14 @@ pub(crate) fn fatal(routine: &str, message: impl Display) -> ! {
     }
     // SAFETY: ends the process at once; the program's output was flushed above.
     unsafe { libc::_exit(STATUS) }
+}
+
+/// Prints a line on a call that is wrong but does no harm.
+pub(crate) fn warn(routine: &str, message: &str) {
+    match job::joined() {
+        Some(job) => say(&format!("ferroshmem: PE {}: {routine}: {message}", job.pe)),
+        None => say(&format!("ferroshmem: {routine}: {message}")),
+    }
 }
 
 /// Whether this PE is the first of its job to report a misuse; the launcher adds no line of

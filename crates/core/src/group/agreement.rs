@@ -8,7 +8,27 @@ use super::channel::Channel;
 use super::mailbox::MailboxChannel;
 use crate::failure::fatal::fatal;
 use crate::job::region::{name_from_words, name_to_words};
+use crate::memory::show_place;
 use crate::node::Node;
+
+/// What differs between two routines, if their names show it: the type, or the operator.
+fn difference(mine: &str, other: &str) -> &'static str {
+    const OPERATORS: &[&str] = &["and", "or", "xor", "max", "min", "sum", "prod"];
+    let (mine, other): (Vec<_>, Vec<_>) = (mine.split('_').collect(), other.split('_').collect());
+    let mut different = mine.iter().zip(&other).filter(|(a, b)| a != b);
+    match (
+        mine.len() == other.len(),
+        different.next(),
+        different.next(),
+    ) {
+        (true, Some((a, b)), None) if OPERATORS.contains(a) && OPERATORS.contains(b) => {
+            ", with another operator"
+        }
+        // shmem_TYPE_...: the type is the second word.
+        (true, Some(_), None) if mine.len() > 2 && mine[1] != other[1] => ", with another type",
+        _ => "",
+    }
+}
 
 impl Group<'_> {
     /// Checks, if checks are on, that all members call this routine with the same `arguments`.
@@ -66,7 +86,11 @@ impl Group<'_> {
             let other = name_from_words(first);
             fatal(
                 self.name,
-                format_args!("PE {} calls {other} at this point", self.pe(0)),
+                format_args!(
+                    "PE {} calls {other} at this point{}: all PEs must make the same collective calls in the same order",
+                    self.pe(0),
+                    difference(self.name, &other),
+                ),
             );
         }
     }
@@ -82,12 +106,15 @@ impl Group<'_> {
                 .expect("the words differ");
             let show = |value: u64| match name {
                 "ptr" => format!("{value:#x}"),
+                "dest" | "source" => show_place(value),
                 _ => (value as i64).to_string(),
             };
             let (mine, other, pe) = (show(mine), show(other), self.pe(0));
             fatal(
                 self.name,
-                format_args!("{name} is {mine} here, but {other} on PE {pe}"),
+                format_args!(
+                    "{name} is {mine} here, but {other} on PE {pe}: all PEs must give the same"
+                ),
             );
         }
     }
@@ -100,5 +127,25 @@ impl Group<'_> {
                 std::thread::sleep(std::time::Duration::from_secs(1));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::difference;
+
+    #[test]
+    fn what_differs_between_routines() {
+        let sum = "shmem_int_sum_reduce";
+        assert_eq!(
+            difference(sum, "shmem_uint_sum_reduce"),
+            ", with another type"
+        );
+        assert_eq!(
+            difference(sum, "shmem_int_max_reduce"),
+            ", with another operator"
+        );
+        assert_eq!(difference(sum, "shmem_int_broadcast"), "");
+        assert_eq!(difference("shmem_sync_all", "shmem_barrier_all"), "");
     }
 }

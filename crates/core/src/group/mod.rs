@@ -40,7 +40,7 @@ pub(crate) use comparison::{CallDiffers, CallSummary};
 pub(crate) use epoch::Epoch;
 pub(crate) use member_addresses::MemberAddresses;
 pub(crate) use traffic::Traffic;
-pub(crate) use work_array::{SYNC_SIZE, WorkArray};
+pub(crate) use work_array::WorkArray;
 pub(crate) use work_sharing::Work;
 
 /// The PEs of one collective call.

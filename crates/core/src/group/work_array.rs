@@ -11,7 +11,7 @@ use crate::transport::{Call, Location, Transport};
 use crate::wait::{WaitReason, Waiter, counter};
 
 /// Elements of a work array (`SHMEM_SYNC_SIZE`), of which the first [`ROUNDS`] count posts.
-pub(crate) const SYNC_SIZE: usize = 32;
+const SYNC_SIZE: usize = 32;
 const ROUNDS: usize = 16;
 /// Index of the published value.
 const VALUE: usize = 16;

@@ -24,8 +24,8 @@ use crate::config::{Settings, Values};
 use crate::constants::PREDEFINED_TEAMS;
 use crate::context::Contexts;
 use crate::failure::detector::FailureDetector;
-use crate::failure::fatal::{debug, fatal, set_debug};
-use crate::failure::fault;
+use crate::failure::fatal::{debug, fatal, set_debug, warn};
+use crate::failure::{checks, fault};
 use crate::group::Group;
 use crate::job::Attachment;
 use crate::job::region::PeState;
@@ -86,7 +86,7 @@ pub(crate) fn initialise(name: &str, level: i32) {
     let internode = connected.map(|(internode, _)| internode);
     let teams = Teams::new(job, internode, &selection);
     let check = settings.check;
-    let memory = SymmetricMemory::new(space, check);
+    let memory = SymmetricMemory::new(space);
     set_debug(settings.debug);
     let rt = runtime::begin(Runtime {
         node: Node {
@@ -105,6 +105,7 @@ pub(crate) fn initialise(name: &str, level: i32) {
         nesting: AtomicU32::new(1),
         thread_level: AtomicI32::new(level),
     });
+    checks::set(check);
     fault::explain_faults();
     if let Some(globals) = space.globals() {
         fork::keep_children_apart(globals, job.control.offsets().globals(job.index));
@@ -202,7 +203,19 @@ fn announce(node: &Node) {
 }
 
 /// Ends the library's part of the program, or one nested initialisation. Collective.
+///
+/// Once the library is finalised, a further call passes (as in SOS and OSSS; the standard leaves it
+/// open): programs do so on the way out, and nothing is lost by it.
 pub(crate) fn finalise(name: &'static str) {
+    if runtime::was_finalised() {
+        if checks::are_on() {
+            warn(
+                name,
+                "the library is finalised already: remove this call, or match it with a shmem_init",
+            );
+        }
+        return;
+    }
     let rt = runtime::get(name);
     let node = &rt.node;
     let world = rt.teams.world();
@@ -239,6 +252,7 @@ pub(crate) fn finalise(name: &'static str) {
         .pe_block(node.job.index)
         .state
         .store(PeState::Finalized as u32, Ordering::Release);
+    checks::end();
     runtime::end();
     set_debug(false);
     // All PEs have entered shmem_finalize, after which heap memory is not used; one that

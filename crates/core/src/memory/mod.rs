@@ -10,5 +10,5 @@ mod space;
 mod symmetric;
 
 pub(crate) use layout::CANDIDATES as LAYOUTS;
-pub(crate) use space::{MemoryKind, Space, SpaceError};
+pub(crate) use space::{MemoryKind, Space, SpaceError, show_place};
 pub(crate) use symmetric::{Argument, SymmetricMemory};

@@ -46,6 +46,18 @@ pub enum MemoryKind {
     NotSymmetric,
 }
 
+/// Added to places in the globals, above any offset.
+const IN_GLOBALS: u64 = 1 << 62;
+
+/// A place ([`Space::place`]), for messages.
+pub(crate) fn show_place(place: u64) -> String {
+    match place {
+        u64::MAX => "not symmetric".to_owned(),
+        IN_GLOBALS.. => format!("byte {} of the global variables", place - IN_GLOBALS),
+        _ => format!("byte {place} of the symmetric heap"),
+    }
+}
+
 /// Why the windows could not be mapped.
 #[derive(Debug)]
 pub enum SpaceError {
@@ -351,6 +363,16 @@ impl Space {
             _ => addr,
         };
         (place, addr - start)
+    }
+
+    /// A word for an address that is the same on all PEs: its place in the heap or the globals
+    /// ([`show_place`]).
+    pub fn place(&self, addr: usize) -> u64 {
+        match self.position(addr, 1) {
+            (MemoryKind::Heap, offset) => offset as u64,
+            (MemoryKind::Globals, offset) => IN_GLOBALS | offset as u64,
+            (MemoryKind::NotSymmetric, _) => u64::MAX,
+        }
     }
 
     /// Where PE `pe`'s copy of the `len` bytes at `addr` is, if they are symmetric.

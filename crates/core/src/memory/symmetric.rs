@@ -14,8 +14,6 @@ pub struct SymmetricMemory {
     /// Where the heaps and globals of the node's PEs are mapped.
     pub space: &'static Space,
     heap: Mutex<Heap>,
-    /// Whether addresses must lie within one allocated block (`SHMEM_CHECK`).
-    check: bool,
 }
 
 /// An argument of a routine, for messages.
@@ -29,11 +27,10 @@ pub struct Argument<'a> {
 
 impl SymmetricMemory {
     /// With nothing allocated.
-    pub fn new(space: &'static Space, check: bool) -> Self {
+    pub fn new(space: &'static Space) -> Self {
         Self {
             space,
             heap: Mutex::new(Heap::new(space.heap_size(), space.heap_mark())),
-            check,
         }
     }
 
@@ -47,9 +44,6 @@ impl SymmetricMemory {
     pub fn own(&self, argument: Argument<'_>, addr: *const c_void, len: usize) -> *mut u8 {
         if self.space.kind(addr.addr(), len) == MemoryKind::NotSymmetric {
             self.not_symmetric(argument, addr.addr(), len, None);
-        }
-        if self.check {
-            self.check_block(argument, addr.addr(), len);
         }
         addr.cast_mut().cast()
     }
@@ -65,11 +59,7 @@ impl SymmetricMemory {
         (index, pe): (usize, usize),
     ) -> *mut u8 {
         match self.space.translate(addr.expose_provenance(), len, index) {
-            Some(copy) if !self.check => copy,
-            Some(copy) => {
-                self.check_block(argument, addr.addr(), len);
-                copy
-            }
+            Some(copy) => copy,
             None => {
                 let other_program = self.space.runs_other_program(index).then_some(pe);
                 self.not_symmetric(argument, addr.addr(), len, other_program)
@@ -93,16 +83,11 @@ impl SymmetricMemory {
             MemoryKind::Globals if other_program.is_none() => {}
             _ => self.not_symmetric(argument, addr.addr(), len, other_program),
         }
-        if self.check {
-            self.check_block(argument, addr.addr(), len);
-        }
         position
     }
 
-    /// With `SHMEM_CHECK=1`: the `len` bytes lie within one live block of the heap.
-    #[cold]
-    #[inline(never)]
-    fn check_block(&self, argument: Argument<'_>, addr: usize, len: usize) {
+    /// Checks that the `len` bytes, if they are in the heap, lie within one live block.
+    pub fn check_block(&self, argument: Argument<'_>, addr: usize, len: usize) {
         if self.space.kind(addr, 1) != MemoryKind::Heap {
             return;
         }
@@ -112,13 +97,13 @@ impl SymmetricMemory {
             None => fatal(
                 routine,
                 format_args!(
-                    "{name} = {addr:#x} is in the symmetric heap, but in no allocated block"
+                    "{name} = {addr:#x} is in the symmetric heap, but in no allocated block: was it freed?"
                 ),
             ),
             Some((start, size)) if offset + len as u64 > start + size => fatal(
                 routine,
                 format_args!(
-                    "{name} = {addr:#x}: {len} bytes end {} bytes past the block of {size} bytes",
+                    "{name} = {addr:#x}: {len} bytes end {} bytes past the block of {size} bytes: allocate more, or give fewer elements",
                     offset + len as u64 - start - size
                 ),
             ),
@@ -135,7 +120,12 @@ impl SymmetricMemory {
         other_program: Option<usize>,
     ) -> ! {
         if addr == 0 {
-            fatal(routine, format_args!("{name} is a null pointer"));
+            fatal(
+                routine,
+                format_args!(
+                    "{name} is a null pointer: give symmetric memory, from shmem_malloc or a global variable"
+                ),
+            );
         }
         let size = match (self.space.kind(addr, 1), other_program) {
             (MemoryKind::NotSymmetric, _) => fatal(
@@ -147,7 +137,7 @@ impl SymmetricMemory {
             (MemoryKind::Globals, Some(pe)) => fatal(
                 routine,
                 format_args!(
-                    "{name} = {addr:#x} is a global variable, and PE {pe} runs another program"
+                    "{name} = {addr:#x} is a global variable, and PE {pe} runs another program: use shmem_malloc"
                 ),
             ),
             (MemoryKind::Globals, None) => "the global variables",
@@ -155,7 +145,9 @@ impl SymmetricMemory {
         };
         fatal(
             routine,
-            format_args!("{name} = {addr:#x}: {len} bytes reach past the end of {size}"),
+            format_args!(
+                "{name} = {addr:#x}: {len} bytes reach past the end of {size}: give fewer elements"
+            ),
         )
     }
 }

@@ -240,7 +240,10 @@ impl Teams {
     pub fn find(&self, name: &str, handle: usize) -> Option<&Team> {
         let team = self.get(handle);
         if team.is_none() && handle != TEAM_INVALID {
-            fatal(name, format_args!("{handle:#x} is not a live team"));
+            fatal(
+                name,
+                format_args!("{handle:#x} is not a live team: was it destroyed?"),
+            );
         }
         team
     }

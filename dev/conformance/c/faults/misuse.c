@@ -74,17 +74,6 @@ static void p_stack(void)
     int on_stack;
     shmem_int_p(&on_stack, 1, 0);
 }
-static void get_private(void)
-{
-    int *p = calloc(1, sizeof *p);
-    shmem_int_get(words, p, 1, 0);
-}
-static void amo_private(void)
-{
-    int *p = calloc(1, sizeof *p);
-    shmem_int_atomic_inc(p, 0);
-}
-static void put_null(void) { shmem_int_put(NULL, words, 1, 0); }
 static void put_wild(void) { shmem_int_put(wild(), words, 1, 0); }
 static void put_beyond_globals(void) { shmem_putmem(words, words, far_too_long, 0); }
 static void put_beyond_heap(void)
@@ -103,16 +92,6 @@ static void put_past_heap(void)
         now();
         shmem_putmem(p + ((size_t)64 << 20), words, 8, 0);
     }
-}
-static void wait_private(void)
-{
-    int on_stack = 0;
-    shmem_int_wait_until(&on_stack, SHMEM_CMP_EQ, 0);
-}
-static void lock_private(void)
-{
-    long on_stack = 0;
-    shmem_set_lock(&on_stack);
 }
 
 static void double_free(void)
@@ -167,6 +146,16 @@ static void finalize_twice(void)
     shmem_finalize();
     now();
     shmem_finalize();
+    shmem_finalize();
+}
+static void align_3(void)
+{
+    now();
+    CHECK(shmem_align(3, 100) == NULL);
+    CHECK(shmem_align(0, 100) == NULL);
+    CHECK(shmem_align(SIZE_MAX, 100) == NULL);
+    CHECK(shmemalign(48, 100) == NULL);
+    shmem_barrier_all();
 }
 
 /* Collectives that do not fit together. */
@@ -230,9 +219,26 @@ static void mismatch_barrier(void)
     else
         shmem_int_sum_reduce(SHMEM_TEAM_WORLD, words, words + 8, 2);
 }
+static void mismatch_dest(void)
+{
+    int *in_heap = checked_malloc(64);
+    now();
+    shmem_int_sum_reduce(SHMEM_TEAM_WORLD, in_heap + me, words + 8, 2);
+}
+static void mismatch_source(void)
+{
+    now();
+    shmem_int_alltoall(SHMEM_TEAM_WORLD, words, words + 8 + me, 2);
+}
+static void mismatch_dest_on_set(void)
+{
+    static int work[SHMEM_REDUCE_MIN_WRKDATA_SIZE + 4];
+    now();
+    shmem_int_sum_to_all(words + me, words + 8, 1, 0, 0, n, work, sync_words);
+}
 static void mismatch_on_set(void)
 {
-    static int work[SHMEM_REDUCE_MIN_WRKDATA_SIZE];
+    static int work[SHMEM_REDUCE_MIN_WRKDATA_SIZE + 4];
     now();
     shmem_int_sum_to_all(words, words + 8, me == 1 ? 3 : 2, 0, 0, n, work, sync_words);
 }
@@ -241,8 +247,6 @@ static void mismatch_root_on_set(void)
     now();
     shmem_broadcast32(words, words + 8, 2, me, 0, 0, n, sync_words);
 }
-static void invalid_team(void) { shmem_int_sum_reduce(SHMEM_TEAM_INVALID, words, words + 8, 2); }
-static void invalid_team_sync(void) { shmem_team_sync(SHMEM_TEAM_INVALID); }
 
 /* Arrays that are neither the same nor apart. */
 static void overlap_reduce(void)
@@ -282,7 +286,7 @@ static void overlap_scan(void)
 }
 static void overlap_on_set(void)
 {
-    static int work[SHMEM_REDUCE_MIN_WRKDATA_SIZE];
+    static int work[SHMEM_REDUCE_MIN_WRKDATA_SIZE + 4];
     now();
     shmem_int_sum_to_all(words, words + 1, 4, 0, 0, n, work, sync_words);
 }
@@ -319,17 +323,16 @@ static const struct {
     ALONE(put_pe), ALONE(put_negative_pe), ALONE(put_far_pe), ALONE(get_pe), ALONE(p_pe),
     ALONE(g_pe), ALONE(iput_pe), ALONE(nbi_pe), ALONE(amo_pe), ALONE(inc_pe), ALONE(signal_pe),
     ALONE(put_signal_pe), TOGETHER(ctx_pe), ALONE(signal_op), ALONE(wait_cmp), ALONE(test_cmp),
-    ALONE(wait_any_cmp), ALONE(signal_cmp), ALONE(put_private), ALONE(p_stack),
-    ALONE(get_private), ALONE(amo_private), ALONE(put_null), ALONE(put_wild),
-    ALONE(put_beyond_globals), TOGETHER(put_beyond_heap), TOGETHER(put_past_heap), ALONE(wait_private), ALONE(lock_private),
+    ALONE(wait_any_cmp), ALONE(signal_cmp), ALONE(put_private), ALONE(p_stack), ALONE(put_wild),
+    ALONE(put_beyond_globals), TOGETHER(put_beyond_heap), TOGETHER(put_past_heap),
     TOGETHER(double_free), TOGETHER(free_foreign), TOGETHER(free_middle),
-    TOGETHER(realloc_freed), ALONE(clear_free_lock), TOGETHER(exhausted),
+    TOGETHER(realloc_freed), ALONE(clear_free_lock), TOGETHER(exhausted), TOGETHER(align_3),
     TOGETHER(after_finalize), TOGETHER(put_after_finalize), TOGETHER(finalize_twice),
     TOGETHER(mismatch_routine), TOGETHER(mismatch_count), TOGETHER(mismatch_root),
     TOGETHER(mismatch_malloc), TOGETHER(mismatch_free), TOGETHER(mismatch_nreduce),
     TOGETHER(mismatch_operator), TOGETHER(mismatch_type), TOGETHER(mismatch_barrier),
-    TOGETHER(mismatch_on_set), TOGETHER(mismatch_root_on_set), ALONE(invalid_team),
-    ALONE(invalid_team_sync), TOGETHER(overlap_reduce), TOGETHER(overlap_broadcast),
+    TOGETHER(mismatch_dest), TOGETHER(mismatch_source), TOGETHER(mismatch_dest_on_set),
+    TOGETHER(mismatch_on_set), TOGETHER(mismatch_root_on_set), TOGETHER(overlap_reduce), TOGETHER(overlap_broadcast),
     TOGETHER(overlap_collect), TOGETHER(overlap_fcollect), TOGETHER(overlap_alltoall),
     TOGETHER(overlap_alltoalls), TOGETHER(overlap_scan), TOGETHER(overlap_on_set),
     TOGETHER(psync_unset), TOGETHER(root_out_of_range),

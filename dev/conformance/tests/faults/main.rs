@@ -7,7 +7,9 @@ mod launcher;
 mod series;
 mod tables;
 
-use anyhow::{Result, ensure};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 use nix::sys::signal::Signal;
@@ -18,6 +20,9 @@ use launcher::{
 };
 use series::two_hundred_jobs;
 use tables::{BAD_OPTIONS, BAD_SIZES, CHECKED, DEATHS, MISUSES};
+
+/// Trials among which the routines of the generated misuse test are divided.
+const MISUSE_PARTS: usize = 4;
 
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
@@ -53,6 +58,8 @@ fn main() {
         suite.add(format!("symmetric-size::{size:?}"), |s| bad_size(s, size));
     }
     suite.add("heap-exhausted".into(), heap_exhausted);
+    suite.add("finalize-twice".into(), finalize_twice);
+    suite.add("align-refused".into(), align_refused);
     suite.add("native-only-refused".into(), native_only_refused);
     for program in ["missing", "folder", "not-executable", "not-a-program"] {
         suite.add(format!("program::{program}"), |s| bad_program(s, program));
@@ -69,6 +76,12 @@ fn main() {
     suite.add("launcher-interrupted".into(), |s| {
         launcher_ends(s, Signal::SIGINT)
     });
+    for part in 0..MISUSE_PARTS {
+        suite.add(format!("every-misuse::{part}"), move |s| {
+            every_misuse(s, part)
+        });
+    }
+    suite.add("place-of-misuse".into(), place_of_misuse);
     collectives::add(&mut suite);
     agreement::add(&mut suite);
     suite.add("hang-report".into(), hang_report);
@@ -91,6 +104,49 @@ fn misuse_job(s: &Setting, case: &str, env: &[(&str, &str)]) -> Result<Job> {
         job = job.env(name, value);
     }
     Ok(job)
+}
+
+/// Every argument of every routine, passed wrongly; the program judges the lines itself.
+fn every_misuse(s: &Setting, part: usize) -> Result<()> {
+    let build = Build::new("faults/every_misuse.c", Compiler::Gcc);
+    let build = build.flags(&["-O0", "-DSHMEM_NO_INLINE"]);
+    let program = build.run(&s.prefix, &s.cache)?;
+    let outcome = Job::new(0, &program)
+        .args(&[&part.to_string(), &MISUSE_PARTS.to_string()])
+        .env("SHMEM_CHECK", "1")
+        .env("SHMEM_SYMMETRIC_SIZE", "1m")
+        .expect_success(&s.prefix, &s.scratch)?;
+    ensure!(
+        outcome.stdout.contains("every misuse: ") && outcome.stdout.contains(": 0 failed"),
+        "no summary\n{outcome}"
+    );
+    Ok(())
+}
+
+/// The line of a misuse says where the call is, as addr2line takes it.
+fn place_of_misuse(s: &Setting) -> Result<()> {
+    let build = Build::new("faults/misuse.c", Compiler::Gcc).flags(&["-g", "-rdynamic"]);
+    let program = build.run(&s.prefix, &s.cache)?;
+    let job = Job::new(2, &program).args(&["put_after_finalize"]);
+    let outcome = job.run(&s.prefix, &s.scratch)?;
+    ended_rightly(&outcome, Status::NonZero, &["shmem_int_put", "called at "])?;
+    let line = outcome.stderr.trim_end();
+    let place = line
+        .rsplit_once(" 0x")
+        .map(|(_, rest)| rest.trim_end_matches(')'));
+    let address = format!("0x{}", place.context("no address")?);
+    let found = Command::new("addr2line")
+        .args(["-i", "-f", "-e"])
+        .arg(&program)
+        .arg(&address)
+        .output()
+        .context("addr2line, of binutils as the linker is")?;
+    let found = String::from_utf8_lossy(&found.stdout).into_owned();
+    ensure!(
+        found.contains("put_after_finalize") && found.contains("misuse.c:"),
+        "{address} is in {found}\n{outcome}"
+    );
+    Ok(())
 }
 
 fn death_program(s: &Setting) -> Result<std::path::PathBuf> {
@@ -172,6 +228,33 @@ fn heap_exhausted(s: &Setting) -> Result<()> {
         line.is_some_and(|l| l.contains("shmem_malloc")),
         "no line on the allocation\n{outcome}"
     );
+    Ok(())
+}
+
+/// Calls of `shmem_finalize` beyond those of `shmem_init` pass; with checks on, each PE says so.
+fn finalize_twice(s: &Setting) -> Result<()> {
+    let outcome = misuse_job(s, "finalize_twice", &[])?.expect_success(&s.prefix, &s.scratch)?;
+    ensure!(outcome.stderr.is_empty(), "says something\n{outcome}");
+    let job = misuse_job(s, "finalize_twice", CHECKED)?;
+    let outcome = job.expect_success(&s.prefix, &s.scratch)?;
+    for pe in ["PE 0: shmem_finalize", "PE 1: shmem_finalize"] {
+        let lines = outcome.stderr.lines().filter(|l| l.contains(pe));
+        ensure!(
+            lines.clone().count() == 2 && lines.clone().all(|l| l.contains("remove this call")),
+            "not a line for each call\n{outcome}"
+        );
+    }
+    Ok(())
+}
+
+/// NULL for an alignment that is no power of two; with debugging on, a line says why.
+fn align_refused(s: &Setting) -> Result<()> {
+    let outcome = misuse_job(s, "align_3", &[])?.expect_success(&s.prefix, &s.scratch)?;
+    ensure!(outcome.stderr.is_empty(), "says something\n{outcome}");
+    let job = misuse_job(s, "align_3", &[("SHMEM_DEBUG", "1")])?;
+    let outcome = job.expect_success(&s.prefix, &s.scratch)?;
+    let said = |l: &str| l.contains("shmem_align: alignment = 3");
+    ensure!(outcome.stderr.lines().any(said), "no line\n{outcome}");
     Ok(())
 }
 
