@@ -27,7 +27,7 @@ impl<'t> Context<'t> {
         let failed =
             unsafe { team::create_ctx("Team::context", team.handle(), 0, &raw mut handle) };
         if failed != 0 {
-            return Err(TeamError::Split);
+            return Err(TeamError::NoContext);
         }
         Ok(Self {
             handle,

@@ -83,6 +83,8 @@ pub struct OutOfBounds {
 pub enum TeamError {
     /// Members that the parent does not have, or no team left to make.
     Split,
+    /// No context left to make.
+    NoContext,
     /// The member is one of another team.
     OtherTeam,
     /// The array is too short for a part of every member.
@@ -94,11 +96,21 @@ pub enum TeamError {
     },
 }
 
+/// Begins a message with this PE's number: all PEs may print into one file.
+fn say_pe(f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match init::known_pe() {
+        Some(pe) => write!(f, "on PE {pe}: "),
+        None => Ok(()),
+    }
+}
+
 impl Display for InitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        say_pe(f)?;
         match self {
             Self::Twice => f.write_str(
-                "the library is initialised: there can be one World at a time, so pass it on by reference",
+                "the library is initialised: there can be one World at a time, so pass it on by reference; \
+                 for tests, which share a process, set RUST_TEST_THREADS=1",
             ),
         }
     }
@@ -106,6 +118,7 @@ impl Display for InitError {
 
 impl Display for AllocError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        say_pe(f)?;
         match self {
             Self::NoRoom { bytes, free, heap } => write!(
                 f,
@@ -124,6 +137,7 @@ impl Display for AllocError {
 
 impl Display for PeOutOfRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        say_pe(f)?;
         let Self { number, n_pes } = self;
         let last = n_pes - 1;
         match last {
@@ -140,6 +154,7 @@ impl Display for PeOutOfRange {
 
 impl Display for OutOfBounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        say_pe(f)?;
         let Self { start, len, array } = self;
         write!(
             f,
@@ -150,9 +165,13 @@ impl Display for OutOfBounds {
 
 impl Display for TeamError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        say_pe(f)?;
         match self {
             Self::Split => f.write_str(
                 "no team was made: not all members asked for are in the parent, or there are too many teams",
+            ),
+            Self::NoContext => f.write_str(
+                "no context was made: there are too many, so drop some first",
             ),
             Self::OtherTeam => f.write_str(
                 "this is a member of another team: translate it by Team::pe and Team::member_of",

@@ -20,6 +20,11 @@ pub(crate) fn me() -> usize {
     ME.load(Relaxed)
 }
 
+/// This PE's number, once there has been a world.
+pub(crate) fn known_pe() -> Option<usize> {
+    WINDOWS.get().map(|windows| windows.me)
+}
+
 /// Number of PEs.
 #[inline]
 pub(crate) fn n_pes() -> usize {
@@ -40,10 +45,8 @@ pub(crate) fn spans_nodes() -> bool {
 }
 
 /// Initialises the library, for threads as `level` says.
-#[allow(unsafe_code)]
 pub(crate) fn start(level: i32) {
-    // SAFETY: the pointer is null, so the runtime does not write the level that it provides.
-    unsafe { setup::init_thread("World::init", level, std::ptr::null_mut()) };
+    setup::init_level("World::init", level).expect("the standard has this level");
     let windows = WINDOWS.get_or_init(|| windows::windows("World::init"));
     ME.store(windows.me, Relaxed);
     N_PES.store(windows.n_pes, Relaxed);

@@ -12,7 +12,7 @@ use crate::error::AllocError;
 use crate::memory::{Block, Location};
 use crate::pe::Pe;
 use crate::plain::Plain;
-use crate::step::{self, Step};
+use crate::step::{self, Step, What};
 
 /// A value, one for all PEs, that the holder of its lock reads and writes: made by
 /// [`World::locked`](crate::World::locked). PEs get the lock in the order in which they ask for it.
@@ -54,6 +54,7 @@ pub struct Guard<'a, T: Plain> {
 
 impl<T: Plain> Locked<'_, T> {
     /// The lock protects the value that PE 0 passes.
+    #[track_caller]
     pub(crate) fn new(value: T) -> Result<Self, AllocError> {
         let this = Self {
             words: Block::new(1)?,
@@ -61,7 +62,10 @@ impl<T: Plain> Locked<'_, T> {
         };
         // SAFETY: each PE writes its own element; no other PE reads it before the step.
         unsafe { this.value.mine().write(value) };
-        step::of_world(Step::Alloc, &[this.value.id(), 1]);
+        step::of_world(
+            Step::Alloc,
+            &[(What::Array, this.value.id()), (What::Way, 1)],
+        );
         Ok(this)
     }
 

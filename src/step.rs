@@ -1,5 +1,6 @@
 //! Collective steps: all PEs of a team synchronise, and compare which call each of them makes.
 
+use std::panic::Location;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread;
@@ -66,8 +67,8 @@ impl Step {
 
 /// The word that a PE contributes to a step: the call, the number of steps before, and a digest of the
 /// call's details.
-fn word(step: Step, taken: u32, details: &[u64]) -> u64 {
-    let mix = |sum: u64, value: &u64| {
+fn word(step: Step, taken: u32, details: &[Detail]) -> u64 {
+    let mix = |sum: u64, (_, value): &Detail| {
         // The finaliser of SplitMix64 spreads each bit over all.
         let mut x = (sum ^ value).wrapping_add(0x9e37_79b9_7f4a_7c15);
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -79,8 +80,60 @@ fn word(step: Step, taken: u32, details: &[u64]) -> u64 {
     (step as u64 + 1) << 56 | u64::from(taken & 0xffff) << 40 | digest >> 24
 }
 
+/// What the members' calls of one step must have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum What {
+    /// The array.
+    Array,
+    /// A number of elements.
+    Length,
+    /// The type of the elements.
+    Type,
+    /// The operator of a reduction, or the kind of a scan.
+    Operator,
+    /// The root.
+    Root,
+    /// The strides between elements or blocks.
+    Strides,
+    /// The members of the new team.
+    Members,
+    /// The way of opening or closing an array.
+    Way,
+}
+
+impl What {
+    /// All, in the order in which members look for what differs.
+    const ALL: [Self; 8] = [
+        Self::Length,
+        Self::Type,
+        Self::Operator,
+        Self::Root,
+        Self::Strides,
+        Self::Members,
+        Self::Way,
+        Self::Array,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Array => "array",
+            Self::Length => "length",
+            Self::Type => "type",
+            Self::Operator => "operator",
+            Self::Root => "root",
+            Self::Strides => "stride",
+            Self::Members => "set of members",
+            Self::Way => "way of sharing the array",
+        }
+    }
+}
+
+/// One of these of a call.
+pub(crate) type Detail = (What, u64);
+
 /// A step of the world.
-pub(crate) fn of_world(step: Step, details: &[u64]) {
+#[track_caller]
+pub(crate) fn of_world(step: Step, details: &[Detail]) {
     // The step may change an array's type: no operation on its elements may be under way then.
     quiet_all(step.name());
     of_team(TEAM_WORLD, &TAKEN, step, details);
@@ -98,7 +151,8 @@ const GRACE: Duration = Duration::from_secs(1);
 ///
 /// A drop that finds a difference returns: it may run because `main` returns early. From then on this PE
 /// has diverged, and later drops do not synchronise.
-pub(crate) fn of_team(team: usize, taken: &AtomicU32, step: Step, details: &[u64]) {
+#[track_caller]
+pub(crate) fn of_team(team: usize, taken: &AtomicU32, step: Step, details: &[Detail]) {
     if let Some((name, found)) = DIVERGED.get() {
         match step.is_drop() {
             true => return,
@@ -109,17 +163,47 @@ pub(crate) fn of_team(team: usize, taken: &AtomicU32, step: Step, details: &[u64
     taken.store(number, Relaxed);
     let said = word(step, number, details);
     if let Err(other) = agree::agree(step.name(), team, said) {
-        differ(step, said, other);
+        differ(
+            team,
+            (step, number, said),
+            details,
+            &other,
+            Location::caller(),
+        );
     }
 }
 
+/// Whether two words are of the same step, whatever its details.
+fn is_same_step(a: u64, b: u64) -> bool {
+    (a ^ b) >> 40 == 0
+}
+
+/// What members that all make this step have not in common. All of them call this, and compare the
+/// same in the same order, whatever details each has.
+fn first_difference(team: usize, step: Step, taken: u32, details: &[Detail]) -> Option<What> {
+    let differs = |what: &What| {
+        let of_what = details.iter().filter(|(of, _)| of == what).copied();
+        let of_what: Vec<Detail> = of_what.collect();
+        let number = taken.wrapping_add(1 + *what as u32);
+        agree::agree(step.name(), team, word(step, number, &of_what)).is_err()
+    };
+    What::ALL.into_iter().find(differs)
+}
+
 #[cold]
-fn differ(step: Step, mine: u64, other: agree::Difference) {
-    let agree::Difference { pe, said } = other;
+fn differ(
+    team: usize,
+    (step, number, mine): (Step, u32, u64),
+    details: &[Detail],
+    other: &agree::Difference,
+    caller: &Location<'_>,
+) {
+    let (pe, said) = (other.pe, other.said);
     let theirs = (said >> 56)
         .checked_sub(1)
         .and_then(|place| STEPS.get(place as usize));
     let same_step = (said ^ mine) >> 40 & 0xffff == 0;
+    let all_here = other.all.iter().all(|word| is_same_step(*word, mine));
     let (left, found) = match theirs {
         Some(theirs) if same_step && *theirs != step => (
             theirs.is_drop(),
@@ -128,10 +212,16 @@ fn differ(step: Step, mine: u64, other: agree::Difference) {
                 theirs.name()
             ),
         ),
-        Some(_) if same_step => (
-            false,
-            format!("PE {pe} calls it with another array, length, type, operator or root"),
-        ),
+        Some(_) if same_step => {
+            let differing = all_here.then(|| first_difference(team, step, number, details));
+            let what = differing
+                .flatten()
+                .map_or("array, length, type, operator or root", What::name);
+            (
+                false,
+                format!("PE {pe} calls it with another {what}: all PEs must give the same"),
+            )
+        }
         _ => (
             true,
             format!(
@@ -139,6 +229,7 @@ fn differ(step: Step, mine: u64, other: agree::Difference) {
             ),
         ),
     };
+    let found = format!("{found}; called at {caller}");
     if step.is_drop() {
         // Only one thread makes steps, so the cell is empty.
         let _ = DIVERGED.set((step.name(), found));
@@ -173,17 +264,20 @@ mod tests {
 
     #[test]
     fn words_differ_by_step_number_and_details() {
-        let base = word(Step::Reduce, 7, &[1, 2]);
-        assert_eq!(base, word(Step::Reduce, 7, &[1, 2]));
+        let (a, b) = ((What::Length, 1), (What::Type, 2));
+        let base = word(Step::Reduce, 7, &[a, b]);
+        assert_eq!(base, word(Step::Reduce, 7, &[a, b]));
         for other in [
-            word(Step::Scan, 7, &[1, 2]),
-            word(Step::Reduce, 8, &[1, 2]),
-            word(Step::Reduce, 7, &[2, 1]),
-            word(Step::Reduce, 7, &[1]),
+            word(Step::Scan, 7, &[a, b]),
+            word(Step::Reduce, 8, &[a, b]),
+            word(Step::Reduce, 7, &[b, a]),
+            word(Step::Reduce, 7, &[a]),
             0,
         ] {
             assert_ne!(base, other);
         }
         assert_eq!(STEPS[(base >> 56) as usize - 1], Step::Reduce);
+        assert!(is_same_step(base, word(Step::Reduce, 7, &[b])));
+        assert!(!is_same_step(base, word(Step::Reduce, 8, &[a, b])));
     }
 }

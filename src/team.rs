@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::error::{PeOutOfRange, TeamError};
 use crate::init;
 use crate::pe::Pe;
-use crate::step::{self, Step};
+use crate::step::{self, Detail, Step, What};
 
 /// A set of PEs that make collective calls together. The [`World`](crate::World) is one, of all
 /// PEs; others are split from it. A team is destroyed, collectively over its members, when it is
@@ -130,7 +130,8 @@ impl Team<'_> {
     }
 
     /// Synchronises with the other members and compares their calls with this one.
-    pub(crate) fn step(&self, step: Step, details: &[u64]) {
+    #[track_caller]
+    pub(crate) fn step(&self, step: Step, details: &[Detail]) {
         let taken = match self.handle {
             TEAM_WORLD => step::taken_by_world(),
             _ => &self.taken,
@@ -206,6 +207,7 @@ impl Team<'_> {
 
     /// Completes this PE's puts and waits for all members; after it, all see what each wrote before.
     /// (Standard: `shmem_barrier_all`, `shmem_team_sync`)
+    #[track_caller]
     pub fn barrier(&self) {
         quiet();
         self.step(Step::Barrier, &[]);
@@ -239,13 +241,21 @@ impl Team<'_> {
     ///
     /// # Errors
     /// If not all are members of this team, or there are too many teams. The same on all members.
+    #[track_caller]
     pub fn split_strided(
         &self,
         start: usize,
         stride: usize,
         size: usize,
     ) -> Result<Option<Team<'_>>, TeamError> {
-        self.step(Step::Split, &[start as u64, stride as u64, size as u64]);
+        self.step(
+            Step::Split,
+            &[
+                (What::Members, start as u64),
+                (What::Members, stride as u64),
+                (What::Members, size as u64),
+            ],
+        );
         let number = |n: usize| i32::try_from(n).map_err(|_| TeamError::Split);
         let (start, stride, size) = (number(start)?, number(stride)?, number(size)?);
         let mut handle = 0;
@@ -273,8 +283,9 @@ impl Team<'_> {
     ///
     /// # Errors
     /// If `width` is 0, or there are too many teams. The same on all members.
+    #[track_caller]
     pub fn split_2d(&self, width: usize) -> Result<(Team<'_>, Team<'_>), TeamError> {
-        self.step(Step::Split2d, &[width as u64]);
+        self.step(Step::Split2d, &[(What::Members, width as u64)]);
         let width = i32::try_from(width).ok().filter(|width| *width > 0);
         let width = width.ok_or(TeamError::Split)?;
         let (mut row, mut column) = (0, 0);

@@ -105,6 +105,7 @@ impl World {
     ///
     /// # Errors
     /// If the symmetric heap has no room. The same on all PEs.
+    #[track_caller]
     pub fn alloc<T: Plain>(&self, len: usize) -> Result<Symmetric<'_, T>, AllocError> {
         Symmetric::new(len)
     }
@@ -114,6 +115,7 @@ impl World {
     ///
     /// # Errors
     /// As for [`alloc`](Self::alloc).
+    #[track_caller]
     pub fn atomics<T: Amo>(&self, len: usize) -> Result<Atomics<'_, T>, AllocError> {
         Ok(self.alloc(len)?.into_atomics())
     }
@@ -122,6 +124,7 @@ impl World {
     ///
     /// # Errors
     /// As for [`alloc`](Self::alloc).
+    #[track_caller]
     pub fn signals(&self, len: usize) -> Result<Signals<'_>, AllocError> {
         Ok(Signals::over(self.atomics(len)?))
     }
@@ -130,6 +133,7 @@ impl World {
     ///
     /// # Errors
     /// As for [`alloc`](Self::alloc).
+    #[track_caller]
     pub fn locked<T: Plain>(&self, value: T) -> Result<Locked<'_, T>, AllocError> {
         Locked::new(value)
     }

@@ -3,23 +3,40 @@
 
 use ferroshmem_core::api::collective;
 
-use super::{Operator, Part, PartMut, Reducible, Sum, reduction};
+use super::{Operator, Part, PartMut, Reducible, Sum, reduction, scan_details};
 use crate::error::TeamError;
 use crate::memory::Symmetric;
 use crate::plain::Plain;
-use crate::step::Step;
+use crate::step::{Detail, Step, What};
 use crate::team::{Member, Team};
 
 /// Two arrays as details of a step: where they are and how long, which is the same on all PEs.
-fn details<T: Plain>(dest: &mut PartMut<'_, T>, source: Part<'_, T>, more: [u64; 2]) -> [u64; 7] {
+fn details<T: Plain>(
+    dest: &mut PartMut<'_, T>,
+    source: Part<'_, T>,
+    more: [Detail; 2],
+) -> [Detail; 7] {
     [
-        dest.start().addr() as u64,
-        dest.len() as u64,
-        source.start().addr() as u64,
-        source.len() as u64,
-        size_of::<T>() as u64,
+        (What::Array, dest.start().addr() as u64),
+        (What::Length, dest.len() as u64),
+        (What::Array, source.start().addr() as u64),
+        (What::Length, source.len() as u64),
+        (What::Type, size_of::<T>() as u64),
         more[0],
         more[1],
+    ]
+}
+
+/// No more details.
+const NONE: [Detail; 2] = [(What::Way, 0); 2];
+
+/// One array as details of a step.
+fn in_place(start: usize, n: usize, [ty, operator]: [Detail; 2]) -> [Detail; 4] {
+    [
+        (What::Array, start as u64),
+        (What::Length, n as u64),
+        ty,
+        operator,
     ]
 }
 
@@ -40,6 +57,7 @@ impl Team<'_> {
     ///
     /// # Errors
     /// If `dest` is shorter than `source`, or the root a member of another team.
+    #[track_caller]
     pub fn broadcast<'a, T: Plain>(
         &self,
         root: Member,
@@ -52,7 +70,7 @@ impl Team<'_> {
         let number = root.number() as i32;
         self.step(
             Step::Broadcast,
-            &details(&mut dest, source, [number as u64, 0]),
+            &details(&mut dest, source, [(What::Root, number as u64), NONE[0]]),
         );
         let bytes = source.len() * size_of::<T>();
         let (to, from) = (dest.start().cast(), source.start().cast());
@@ -80,6 +98,7 @@ impl Team<'_> {
     ///
     /// # Errors
     /// If `dest` is shorter than `source`.
+    #[track_caller]
     pub fn reduce<'a, T: Reducible<Op>, Op: Operator>(
         &self,
         dest: impl Into<PartMut<'a, T>>,
@@ -90,7 +109,7 @@ impl Team<'_> {
         enough(dest.len(), Some(source.len()))?;
         self.step(
             Step::Reduce,
-            &details(&mut dest, source, [reduction::<T, Op>(), 0]),
+            &details(&mut dest, source, reduction::<T, Op>()),
         );
         let (to, from, n) = (dest.start(), source.start(), source.len());
         // SAFETY: as in `broadcast`.
@@ -102,6 +121,7 @@ impl Team<'_> {
     ///
     /// # Errors
     /// None today.
+    #[track_caller]
     pub fn reduce_in_place<'a, T: Reducible<Op>, Op: Operator>(
         &self,
         array: impl Into<PartMut<'a, T>>,
@@ -111,7 +131,7 @@ impl Team<'_> {
         let (start, n) = (array.start(), array.len());
         self.step(
             Step::Reduce,
-            &[start.addr() as u64, n as u64, reduction::<T, Op>()],
+            &in_place(start.addr(), n, reduction::<T, Op>()),
         );
         // SAFETY: as in `broadcast`; `dest` and `source` may be the same.
         unsafe {
@@ -125,6 +145,7 @@ impl Team<'_> {
     ///
     /// # Errors
     /// If `dest` is shorter than `source`.
+    #[track_caller]
     pub fn inclusive_scan<'a, T: Reducible<Sum>>(
         &self,
         dest: impl Into<PartMut<'a, T>>,
@@ -138,6 +159,7 @@ impl Team<'_> {
     ///
     /// # Errors
     /// If `dest` is shorter than `source`.
+    #[track_caller]
     pub fn exclusive_scan<'a, T: Reducible<Sum>>(
         &self,
         dest: impl Into<PartMut<'a, T>>,
@@ -146,6 +168,7 @@ impl Team<'_> {
         self.scan(dest.into(), source.into(), false)
     }
 
+    #[track_caller]
     fn scan<T: Reducible<Sum>>(
         &self,
         mut dest: PartMut<'_, T>,
@@ -155,11 +178,7 @@ impl Team<'_> {
         enough(dest.len(), Some(source.len()))?;
         self.step(
             Step::Scan,
-            &details(
-                &mut dest,
-                source,
-                [u64::from(inclusive), reduction::<T, Sum>()],
-            ),
+            &details(&mut dest, source, scan_details::<T>(inclusive)),
         );
         let (to, from, n) = (dest.start(), source.start(), source.len());
         // SAFETY: as in `broadcast`.
@@ -172,6 +191,7 @@ impl Team<'_> {
     ///
     /// # Errors
     /// If `dest` is too short for all.
+    #[track_caller]
     pub fn fcollect<'a, T: Plain>(
         &self,
         dest: impl Into<PartMut<'a, T>>,
@@ -179,7 +199,7 @@ impl Team<'_> {
     ) -> Result<(), TeamError> {
         let (mut dest, source) = (dest.into(), source.into());
         enough(dest.len(), source.len().checked_mul(self.size()))?;
-        self.step(Step::Fcollect, &details(&mut dest, source, [0; 2]));
+        self.step(Step::Fcollect, &details(&mut dest, source, NONE));
         let bytes = source.len() * size_of::<T>();
         let (to, from) = (dest.start().cast(), source.start().cast());
         // SAFETY: as in `broadcast`.
@@ -194,6 +214,7 @@ impl Team<'_> {
     /// # Errors
     /// If `dest` is too short for all, or a member's `source` for its elements. The same on all
     /// members.
+    #[track_caller]
     pub fn collect<'a, T: Plain>(
         &self,
         dest: impl Into<PartMut<'a, T>>,
@@ -211,7 +232,7 @@ impl Team<'_> {
         let add = |sum: usize, count: &u64| sum.checked_add(usize::try_from(*count).ok()?);
         let total = counts.iter().try_fold(0, add);
         enough(dest.len(), total)?;
-        self.step(Step::Collect, &details(&mut dest, source.into(), [0; 2]));
+        self.step(Step::Collect, &details(&mut dest, source.into(), NONE));
         let bytes = count * size_of::<T>();
         let (to, from) = (dest.start().cast(), source.as_ptr().cast());
         // SAFETY: as in `broadcast`; the destination has room for the elements of all.
@@ -225,6 +246,7 @@ impl Team<'_> {
     ///
     /// # Errors
     /// If `dest` is shorter than the blocks of `source`.
+    #[track_caller]
     pub fn alltoall<'a, T: Plain>(
         &self,
         dest: impl Into<PartMut<'a, T>>,
@@ -235,7 +257,7 @@ impl Team<'_> {
         enough(dest.len(), Some(block * self.size()))?;
         self.step(
             Step::Alltoall,
-            &details(&mut dest, source, [block as u64, 0]),
+            &details(&mut dest, source, [(What::Length, block as u64), NONE[0]]),
         );
         let bytes = block * size_of::<T>();
         let (to, from) = (dest.start().cast(), source.start().cast());
@@ -249,6 +271,7 @@ impl Team<'_> {
     ///
     /// # Errors
     /// If one of the arrays is too short, or a stride is 0.
+    #[track_caller]
     pub fn alltoalls<'a, T: Plain>(
         &self,
         dest: impl Into<PartMut<'a, T>>,
@@ -269,7 +292,11 @@ impl Team<'_> {
         let packed = (strides.0 as u64) << 32 ^ strides.1 as u64;
         self.step(
             Step::Alltoalls,
-            &details(&mut dest, source, [packed, n as u64]),
+            &details(
+                &mut dest,
+                source,
+                [(What::Strides, packed), (What::Length, n as u64)],
+            ),
         );
         let (to, from) = (dest.start().cast(), source.start().cast());
         let (dst, sst) = (strides.0 as isize, strides.1 as isize);

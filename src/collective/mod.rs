@@ -9,6 +9,6 @@ mod scratch;
 mod values;
 
 pub use crate::memory::{Part, PartMut};
-use operator::reduction;
 pub use operator::{And, Max, Min, Operator, Or, Prod, Reducible, Sum, Xor};
+use operator::{reduction, scan_details};
 pub(crate) use scratch::Scratch;

@@ -3,6 +3,7 @@
 use ferroshmem_core::api::{Reduce, ops};
 
 use crate::plain::Plain;
+use crate::step::{Detail, What};
 
 /// An operator of reductions.
 pub trait Operator: Copy + sealed::Sealed {
@@ -30,12 +31,19 @@ pub trait Reducible<Op: Operator>: Plain + sealed::Reducible<Op> {}
 
 impl<T: Plain + sealed::Reducible<Op>, Op: Operator> Reducible<Op> for T {}
 
-/// A reduction as a detail of a step. Types of one size differ, too: each has algorithms of its
+/// A reduction as details of a step. Types of one size differ, too: each has algorithms of its
 /// own.
-pub(super) fn reduction<T: Reducible<Op>, Op: Operator>() -> u64 {
+pub(super) fn reduction<T: Reducible<Op>, Op: Operator>() -> [Detail; 2] {
     // Reducible types are primitive types, whose names are the same in all programs.
     let name = std::any::type_name::<T>().bytes();
-    name.fold(Op::NUMBER + 1, |sum, byte| sum << 8 | u64::from(byte))
+    let ty = name.fold(0, |sum, byte| sum << 8 | u64::from(byte));
+    [(What::Type, ty), (What::Operator, Op::NUMBER)]
+}
+
+/// A scan as details of a step.
+pub(super) fn scan_details<T: Reducible<Sum>>(inclusive: bool) -> [Detail; 2] {
+    let [ty, _] = reduction::<T, Sum>();
+    [ty, (What::Operator, u64::from(inclusive))]
 }
 
 mod sealed {

@@ -6,10 +6,10 @@ use std::ptr;
 use ferroshmem_core::api::collective;
 
 use super::scratch::CHUNK;
-use super::{Operator, Reducible, Sum, reduction};
+use super::{Operator, Reducible, Sum, reduction, scan_details};
 use crate::error::TeamError;
 use crate::plain::Plain;
-use crate::step::Step;
+use crate::step::{Detail, Step, What};
 use crate::team::{Member, Team};
 
 /// Marks the steps of this module, which work on the scratch instead of an array.
@@ -20,11 +20,17 @@ fn bytes<T>(n: usize) -> u64 {
     (n * size_of::<T>()) as u64
 }
 
+/// Details of a step on the scratch.
+fn of_values([a, b]: [Detail; 2], length: u64) -> [Detail; 4] {
+    [(What::Array, SCRATCH), a, b, (What::Length, length)]
+}
+
 impl Team<'_> {
     /// The reduction of every member's `value`. Collective.
     ///
     /// # Errors
     /// None today.
+    #[track_caller]
     pub fn reduce_value<T: Reducible<Op>, Op: Operator>(
         &self,
         value: T,
@@ -41,6 +47,7 @@ impl Team<'_> {
     ///
     /// # Errors
     /// None today.
+    #[track_caller]
     pub fn reduce_slice<T: Reducible<Op>, Op: Operator>(
         &self,
         values: &mut [T],
@@ -54,7 +61,7 @@ impl Team<'_> {
             // this one. The step ends the job unless all members pass the same type and length.
             unsafe {
                 ptr::copy_nonoverlapping(chunk.as_ptr(), source, n);
-                self.step(Step::Reduce, &[SCRATCH, reduction::<T, Op>(), of_all]);
+                self.step(Step::Reduce, &of_values(reduction::<T, Op>(), of_all));
                 collective::reduce::<T, Op::Core>("Team::reduce", self.handle(), dest, source, n);
                 ptr::copy_nonoverlapping(dest, chunk.as_mut_ptr(), n);
             }
@@ -67,6 +74,7 @@ impl Team<'_> {
     ///
     /// # Errors
     /// None today.
+    #[track_caller]
     pub fn inclusive_scan_value<T: Reducible<Sum>>(&self, value: T) -> Result<T, TeamError> {
         self.scan_value(value, true)
     }
@@ -76,19 +84,18 @@ impl Team<'_> {
     ///
     /// # Errors
     /// None today.
+    #[track_caller]
     pub fn exclusive_scan_value<T: Reducible<Sum>>(&self, value: T) -> Result<T, TeamError> {
         self.scan_value(value, false)
     }
 
+    #[track_caller]
     fn scan_value<T: Reducible<Sum>>(&self, value: T, inclusive: bool) -> Result<T, TeamError> {
         let (source, dest) = (self.scratch().source::<T>(), self.scratch().dest::<T>());
         // SAFETY: as in `reduce_slice`; a number is shorter than a chunk.
         unsafe {
             source.write(value);
-            self.step(
-                Step::Scan,
-                &[SCRATCH, u64::from(inclusive), reduction::<T, Sum>()],
-            );
+            self.step(Step::Scan, &of_values(scan_details::<T>(inclusive), 1));
             collective::scan("Team::scan", self.handle(), dest, source, 1, inclusive);
             Ok(dest.read())
         }
@@ -98,6 +105,7 @@ impl Team<'_> {
     ///
     /// # Errors
     /// If the root is a member of another team.
+    #[track_caller]
     pub fn broadcast_value<T: Plain>(&self, root: Member, value: T) -> Result<T, TeamError> {
         let mut values = [value];
         self.broadcast_slice(root, &mut values)?;
@@ -108,6 +116,7 @@ impl Team<'_> {
     ///
     /// # Errors
     /// If the root is a member of another team.
+    #[track_caller]
     pub fn broadcast_slice<T: Plain>(
         &self,
         root: Member,
@@ -122,7 +131,16 @@ impl Team<'_> {
             // SAFETY: as in `reduce_slice`.
             unsafe {
                 ptr::copy_nonoverlapping(chunk.as_ptr(), source, n);
-                self.step(Step::Broadcast, &[SCRATCH, number as u64, of_all]);
+                self.step(
+                    Step::Broadcast,
+                    &of_values(
+                        [
+                            (What::Root, number as u64),
+                            (What::Type, size_of::<T>() as u64),
+                        ],
+                        of_all,
+                    ),
+                );
                 let (to, from) = (dest.cast(), source.cast());
                 collective::broadcast("Team::broadcast", self.handle(), to, from, n, number);
                 ptr::copy_nonoverlapping(dest, chunk.as_mut_ptr(), n);
@@ -135,6 +153,7 @@ impl Team<'_> {
     ///
     /// # Errors
     /// None today.
+    #[track_caller]
     pub fn gather_value<T: Plain>(&self, value: T) -> Result<Vec<T>, TeamError> {
         let (source, dest) = (self.scratch().source::<u8>(), self.scratch().dest::<u8>());
         let mut values = vec![T::zeroed(); self.size()];
@@ -144,7 +163,10 @@ impl Team<'_> {
             // SAFETY: as in `reduce_slice`; the destination has a chunk for each PE.
             unsafe {
                 ptr::copy_nonoverlapping(chunk.as_ptr(), source, n);
-                self.step(Step::Fcollect, &[SCRATCH, bytes::<T>(1)]);
+                self.step(
+                    Step::Fcollect,
+                    &of_values([(What::Type, bytes::<T>(1)), (What::Way, 0)], 1),
+                );
                 let (to, from) = (dest.cast(), source.cast());
                 collective::fcollect("Team::fcollect", self.handle(), to, from, n);
             }

@@ -12,7 +12,7 @@ use super::{Block, Symmetric};
 use crate::amo::{Amo, AmoInt};
 use crate::error::OutOfBounds;
 use crate::pe::Pe;
-use crate::step::{self, Step};
+use crate::step::{self, Step, What};
 
 /// A symmetric array whose elements every PE reads and updates atomically, on all PEs: made by
 /// [`World::atomics`](crate::World::atomics) or [`Symmetric::into_atomics`]. (Standard, "Atomic Memory Operations")
@@ -67,8 +67,9 @@ impl<'w, T: Amo> Atomics<'w, T> {
 
     /// Ends the updates: each PE has its own part to itself. Collective over the world, and a
     /// barrier.
+    #[track_caller]
     pub fn into_inner(self) -> Symmetric<'w, T> {
-        step::of_world(Step::IntoInner, &[self.block.id()]);
+        step::of_world(Step::IntoInner, &[(What::Array, self.block.id())]);
         Symmetric::over(self.block.for_all())
     }
 

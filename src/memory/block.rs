@@ -15,7 +15,7 @@ use crate::error::{AllocError, OutOfBounds};
 use crate::init::windows;
 use crate::pe::Pe;
 use crate::plain::Plain;
-use crate::step::{self, Step};
+use crate::step::{self, Step, What};
 
 /// An array of symmetric memory; freed, collectively, when it is dropped. This type borrows the world,
 /// because its drop needs the world to live.
@@ -35,6 +35,7 @@ pub(crate) struct Block<'w, T> {
 
 impl<T: Plain> Block<'_, T> {
     /// Allocates `len` elements on every PE, all bytes zero.
+    #[track_caller]
     pub(crate) fn new(len: usize) -> Result<Self, AllocError> {
         const { assert!(size_of::<T>() > 0, "an element must have bytes") };
         let size = size_of::<T>();
@@ -44,7 +45,11 @@ impl<T: Plain> Block<'_, T> {
         // All PEs must meet before any returns an error: one PE alone cannot return.
         step::of_world(
             Step::Alloc,
-            &[len as u64, size as u64, align_of::<T>() as u64],
+            &[
+                (What::Length, len as u64),
+                (What::Type, size as u64),
+                (What::Type, align_of::<T>() as u64),
+            ],
         );
         let bytes = bytes.ok_or(AllocError::TooLarge { len, size })?;
         let start = match bytes {
@@ -67,7 +72,7 @@ impl<T: Plain> Block<'_, T> {
             elements: PhantomData,
             world: PhantomData,
         };
-        step::of_world(Step::Alloc, &[block.id()]);
+        step::of_world(Step::Alloc, &[(What::Array, block.id())]);
         Ok(block)
     }
 }
@@ -165,7 +170,7 @@ impl<T> Drop for Block<'_, T> {
         if std::thread::panicking() {
             return;
         }
-        step::of_world(Step::Free, &[self.id()]);
+        step::of_world(Step::Free, &[(What::Array, self.id())]);
         if self.len > 0 && !step::has_diverged() {
             let start: *mut c_void = self.mine().as_ptr().cast();
             // SAFETY: allocated by `new`; all PEs have entered this step, so none uses the block.

@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use super::{Block, Symmetric};
 use crate::pe::Pe;
 use crate::plain::Plain;
-use crate::step::{self, Step};
+use crate::step::{self, Step, What};
 
 /// A symmetric array that is used through pointers (standard, `shmem_ptr`): made by
 /// [`Symmetric::into_raw`]. Pointers are valid for [`len`](Self::len) elements, which are initialised,
@@ -43,6 +43,7 @@ impl<'w, T: Plain> RawSymmetric<'w, T> {
     }
 
     /// Whether there are none.
+    #[track_caller]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -53,7 +54,10 @@ impl<'w, T: Plain> RawSymmetric<'w, T> {
     /// # Safety
     /// On no PE is anything left that was made from the pointers and is used later.
     pub unsafe fn into_inner(self) -> Symmetric<'w, T> {
-        step::of_world(Step::Close, &[self.block.id(), 1]);
+        step::of_world(
+            Step::Close,
+            &[(What::Array, self.block.id()), (What::Way, 1)],
+        );
         Symmetric::over(self.block)
     }
 }

@@ -9,7 +9,7 @@ use super::{Block, Symmetric};
 use crate::init;
 use crate::pe::Pe;
 use crate::plain::Plain;
-use crate::step::{self, Step};
+use crate::step::{self, Step, What};
 
 /// A symmetric array that every PE reads, all parts of it, in place and without copying, and no PE
 /// writes: made by [`Symmetric::share`].
@@ -94,8 +94,9 @@ impl<'w, T: Plain> Shared<'w, T> {
 
     /// Ends the reading: each PE has its own part to itself again. Collective over the world, and
     /// a barrier.
+    #[track_caller]
     pub fn reclaim(self) -> Symmetric<'w, T> {
-        step::of_world(Step::Reclaim, &[self.block.id()]);
+        step::of_world(Step::Reclaim, &[(What::Array, self.block.id())]);
         Symmetric::over(self.block)
     }
 }

@@ -9,7 +9,7 @@ use super::{Atomics, Block, RawSymmetric, Shared, Window};
 use crate::amo::Amo;
 use crate::error::AllocError;
 use crate::plain::Plain;
-use crate::step::{self, Step};
+use crate::step::{self, Step, What};
 
 /// A symmetric array of which each PE reads and writes its own part, as a slice, and touches
 /// no other PE's: what [`World::alloc`](crate::World::alloc) gives, and what collectives work on.
@@ -58,6 +58,7 @@ pub struct Symmetric<'w, T: Plain> {
 }
 
 impl<'w, T: Plain> Symmetric<'w, T> {
+    #[track_caller]
     pub(crate) fn new(len: usize) -> Result<Self, AllocError> {
         Block::new(len).map(Self::over)
     }
@@ -69,31 +70,38 @@ impl<'w, T: Plain> Symmetric<'w, T> {
 
     /// Lets every PE read all parts, and no PE write, until [`Shared::reclaim`]. Collective over
     /// the world, and a barrier: all PEs see what each wrote before.
+    #[track_caller]
     pub fn share(self) -> Shared<'w, T> {
-        step::of_world(Step::Share, &[self.block.id()]);
+        step::of_world(Step::Share, &[(What::Array, self.block.id())]);
         Shared::over(self.block)
     }
 
     /// Lets every PE put to and get from all parts, until [`Window::close`]. Collective over the
     /// world, and a barrier: all PEs see what each wrote before.
+    #[track_caller]
     pub fn open(self) -> Window<'w, T> {
-        step::of_world(Step::Open, &[self.block.id()]);
+        step::of_world(Step::Open, &[(What::Array, self.block.id())]);
         Window::over(self.block)
     }
 
     /// Lets every PE update elements of all parts atomically, until [`Atomics::into_inner`].
     /// Collective over the world, and a barrier.
+    #[track_caller]
     pub fn into_atomics(self) -> Atomics<'w, T>
     where
         T: Amo,
     {
-        step::of_world(Step::Atomics, &[self.block.id()]);
+        step::of_world(Step::Atomics, &[(What::Array, self.block.id())]);
         Atomics::over(self.block)
     }
 
     /// Gives up what the types guarantee. Collective over the world, and a barrier.
+    #[track_caller]
     pub fn into_raw(self) -> RawSymmetric<'w, T> {
-        step::of_world(Step::Open, &[self.block.id(), 1]);
+        step::of_world(
+            Step::Open,
+            &[(What::Array, self.block.id()), (What::Way, 1)],
+        );
         RawSymmetric::over(self.block)
     }
 
@@ -106,8 +114,9 @@ impl<'w, T: Plain> Symmetric<'w, T> {
     /// let table: &mut [u32] = world.alloc(4).unwrap().keep();
     /// table[0] = 1;
     /// ```
+    #[track_caller]
     pub fn keep(self) -> &'w mut [T] {
-        step::of_world(Step::Keep, &[self.block.id()]);
+        step::of_world(Step::Keep, &[(What::Array, self.block.id())]);
         let (start, len) = (self.block.mine(), self.block.len());
         self.block.forget();
         // SAFETY: this PE's part, which no other PE uses while the array has this type, and which is not

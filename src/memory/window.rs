@@ -10,7 +10,7 @@ use crate::pe::Pe;
 use crate::pending::{Completion, Pending};
 use crate::plain::Plain;
 use crate::signal::{SignalUpdate, Signals};
-use crate::step::{self, Step};
+use crate::step::{self, Step, What};
 
 /// A symmetric array that every PE puts to and gets from, all parts of it, at any time: made by
 /// [`Symmetric::open`]. There are no references to its elements, only copies.
@@ -264,9 +264,10 @@ impl<'w, T: Plain> Window<'w, T> {
 
     /// Ends puts and gets: each PE has its own part to itself again. Collective over the world, and
     /// a barrier: all puts have arrived.
+    #[track_caller]
     pub fn close(self) -> Symmetric<'w, T> {
         crate::team::quiet();
-        step::of_world(Step::Close, &[self.block.id()]);
+        step::of_world(Step::Close, &[(What::Array, self.block.id())]);
         Symmetric::over(self.block)
     }
 

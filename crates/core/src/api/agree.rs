@@ -5,12 +5,14 @@ use crate::group::Group;
 use crate::runtime;
 
 /// Another member was about something else.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// World number of the member.
     pub pe: usize,
     /// What it said, or what it said two synchronisations ago if it said nothing in this one.
     pub said: u64,
+    /// What each member said.
+    pub all: Vec<u64>,
 }
 
 /// Synchronises the members of a team and their memory, as `shmem_team_sync` does, and compares
@@ -39,6 +41,7 @@ pub fn agree(name: &'static str, team: usize, say: u64) -> Result<(), Difference
         Err(Difference {
             pe: group.pe(member),
             said: epoch.published(member),
+            all: (0..group.size).map(|m| epoch.published(m)).collect(),
         })
     })
 }
