@@ -27,7 +27,7 @@ macro_rules! misuse {
 }
 
 misuse! {
-    lengths_of_arrays(2, "allocation"): |world, odd| {
+    lengths_of_arrays(2, "calls it with another length"): |world, odd| {
         world.alloc::<u8>(if odd { 100 } else { 1000 })?;
     }
     types_of_arrays(5, "allocation"): |world, odd| {
@@ -52,14 +52,14 @@ misuse! {
             false => drop(array.open()),
         }
     }
-    open_or_raw(2, "Symmetric::open"): |world, odd| {
+    open_or_raw(2, "another way of sharing the array"): |world, odd| {
         let array = world.alloc::<u8>(1)?;
         match odd {
             true => drop(array.into_raw()),
             false => drop(array.open()),
         }
     }
-    shares_of_different_arrays(5, "Symmetric::share"): |world, odd| {
+    shares_of_different_arrays(5, "with another array"): |world, odd| {
         let mut arrays = [world.alloc::<u32>(9)?, world.alloc::<u32>(9)?];
         if odd {
             arrays.reverse();
@@ -90,7 +90,7 @@ misuse! {
             array.keep();
         }
     }
-    lengths_reduced(5, "Team::reduce"): |world, odd| {
+    lengths_reduced(5, "with another length"): |world, odd| {
         let mut array = world.alloc::<f64>(100)?;
         world.reduce_in_place(array.part_mut(..if odd { 99 } else { 100 })?, Sum)?;
     }
@@ -113,7 +113,10 @@ misuse! {
             false => world.reduce_in_place(&mut source, Sum)?,
         }
     }
-    operators(5, "Team::reduce"): |world, odd| {
+    operators(
+        5,
+        "with another operator: all PEs must give the same; called at tests/pes/failures/misuse.rs:"
+    ): |world, odd| {
         match odd {
             true => world.reduce_value(1, Max)?,
             false => world.reduce_value(1, Min)?,
@@ -125,7 +128,7 @@ misuse! {
             false => drop(world.reduce_value(1f64, Sum)?),
         }
     }
-    lengths_of_slices(16, "Team::reduce"): |world, odd| {
+    lengths_of_slices(16, "with another length"): |world, odd| {
         world.reduce_slice(&mut [1u64; 600][..if odd { 512 } else { 600 }], Sum)?;
     }
     nothing_or_something(5, "Team::"): |world, odd| {
@@ -137,14 +140,14 @@ misuse! {
             false => world.exclusive_scan_value(1)?,
         };
     }
-    roots(5, "Team::broadcast"): |world, odd| {
+    roots(5, "with another root"): |world, odd| {
         world.broadcast_value(world.member(usize::from(odd))?, 1)?;
     }
-    roots_of_arrays(5, "Team::broadcast"): |world, odd| {
+    roots_of_arrays(5, "with another root"): |world, odd| {
         let (mut dest, source) = (world.alloc::<u8>(9)?, world.alloc::<u8>(9)?);
         world.broadcast(world.member(usize::from(odd))?, &mut dest, &source)?;
     }
-    lengths_of_broadcasts(5, "Team::broadcast"): |world, odd| {
+    lengths_of_broadcasts(5, "with another length"): |world, odd| {
         world.broadcast_slice(world.member(0)?, &mut [1u8; 5000][..if odd { 4096 } else { 5000 }])?;
     }
     sizes_of_values(5, "Team::fcollect"): |world, odd| {

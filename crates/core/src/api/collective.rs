@@ -76,8 +76,8 @@ pub unsafe fn collect(
     source: *const c_void,
     bytes: usize,
 ) -> c_int {
-    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     let same = [Same::Array("dest", dest, 1)];
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_team(name, team, same, |call| unsafe {
         call.collect(dest.cast(), source.cast(), bytes);
     })
