@@ -10,6 +10,8 @@ mod detect;
 pub mod environment;
 mod error;
 pub mod fdpass;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 pub mod node;
 mod placement;
 mod pmi;

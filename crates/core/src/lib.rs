@@ -18,6 +18,8 @@ pub mod constants;
 mod context;
 mod failure;
 mod fork;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod group;
 mod handle;
 pub mod hooks;

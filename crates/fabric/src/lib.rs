@@ -18,6 +18,8 @@ mod error;
 mod event_count;
 mod events;
 mod fabric;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod issue;
 #[doc(hidden)]
 #[allow(missing_docs, reason = "libfabric's own names")]

@@ -1,5 +1,7 @@
 //! What the commands of FerroSHMEM are made of.
 
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 pub mod launch;
 pub mod tune;
 pub mod wrapper;

@@ -6,6 +6,8 @@
 
 mod chunks;
 mod client;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz;
 mod mpi;
 mod pmi1;
 mod pmi2;

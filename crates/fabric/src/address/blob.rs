@@ -125,7 +125,10 @@ fn parse(bytes: &[u8]) -> Option<AddressBlob> {
     let mut segments = Vec::with_capacity(header.segments.into());
     for _ in 0..header.segments {
         let (segment, after) = SegmentHeader::ref_from_prefix(rest).ok()?;
-        let n = segment.keys.into();
+        let n = usize::from(segment.keys);
+        if n > KEYS {
+            return None;
+        }
         let (keys, after) = <[U64]>::ref_from_prefix_with_elems(after, n).ok()?;
         segments.push(SegmentKeys {
             base: segment.base.get(),
@@ -185,6 +188,13 @@ mod tests {
         for n in 0..bytes.len() {
             assert!(AddressBlob::from_bytes(&bytes[..n]).is_err(), "{n} bytes");
         }
+        let mut keys = bytes.clone();
+        let first_segment = size_of::<Header>() + example().provider.len() + example().name.len();
+        let count = first_segment + size_of::<SegmentHeader>() - 1;
+        assert_eq!(keys[count], KEYS as u8);
+        keys[count] += 1;
+        keys.extend([0; 1024]);
+        assert!(AddressBlob::from_bytes(&keys).is_err(), "a key too many");
         let mut other = bytes;
         other[0] = VERSION + 1;
         assert!(AddressBlob::from_bytes(&other).is_err());

@@ -14,6 +14,8 @@ mod deadlock;
 mod descendants;
 mod exit_class;
 mod failure;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod hosts;
 mod job;
 mod launcher;

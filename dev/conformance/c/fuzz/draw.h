@@ -210,7 +210,7 @@ static void expect(struct op *op, unsigned char *found, unsigned char *expected,
 {
     op->check = (struct check){found - GUARD, expected - GUARD, bytes + 2 * GUARD,
                                op->routine != NULL && is_padded(op->routine), op->number,
-                               op->routine, NULL, 0};
+                               op->routine, NULL, 0, GUARD};
     op->deferred = deferred;
 }
 

@@ -66,7 +66,7 @@ static void draw_operation(struct rng *rng, int number)
         draw_collective(rng, number);
     } else if (die < 90) {
         draw_order(rng, pe, thread, number);
-    } else if (die < 97) {
+    } else if (die < 96) {
         draw_access(rng, pe, thread, number);
     } else {
         draw_pause(rng, pe, thread, number);
@@ -108,7 +108,7 @@ static void take_step(void)
             if (!is_left_out(number))
                 draw_operation(&own, number);
         }
-    } else if (die < 94) {
+    } else if (die < 92) {
         for (; number <= 6; number++) {
             struct rng own = rng_of(seed, (uint64_t)step, (uint64_t)number);
             if (!is_left_out(number))

@@ -297,7 +297,7 @@ static int draw_message(struct rng *rng, int pe, int thread, int number)
             continue;
         unsigned char *expected = take(m->bytes);
         memcpy(expected, model(m->area, pe, m->at), m->bytes);
-        op->check = (struct check){m->area->base + m->at, expected, m->bytes, 0, number, r, NULL, 0};
+        op->check = (struct check){m->area->base + m->at, expected, m->bytes, 0, number, r, NULL, 0, 0};
     }
     return 1;
 }

@@ -357,7 +357,7 @@ static int draw_access(struct rng *rng, int pe, int thread, int number)
     memcpy(expected, there, bytes);
     if (!store) {
         /* Guards are another's memory. */
-        op->check = (struct check){a->base + at, expected, bytes, 0, number, NULL, NULL, 0};
+        op->check = (struct check){a->base + at, expected, bytes, 0, number, NULL, NULL, 0, 0};
     }
     return 1;
 }

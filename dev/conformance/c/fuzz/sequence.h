@@ -17,6 +17,7 @@ struct check {
     /* Private memory that may be overwritten then: the operation must have read it. */
     unsigned char *scribble;
     size_t scribbled;
+    int guard; /* bytes of guard before what is looked at: private memory */
 };
 
 /* Words that a PE waits for. */
@@ -105,9 +106,9 @@ static void examine(const struct check *c)
         if (c->padded && i % 16 >= LONG_DOUBLE_BYTES)
             continue;
         if (c->found[i] != c->expected[i])
-            differs(c->number, "%s: byte %zd of the private memory: expected %02x, found %02x",
-                    c->routine ? c->routine->name : "load", (ssize_t)i - GUARD, c->expected[i],
-                    c->found[i]);
+            differs(c->number, "%s: byte %zd of %s: expected %02x, found %02x",
+                    c->routine ? c->routine->name : "load", (ssize_t)i - c->guard,
+                    c->guard ? "the private memory" : "what has arrived", c->expected[i], c->found[i]);
     }
 }
 

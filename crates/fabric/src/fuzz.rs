@@ -1,0 +1,65 @@
+//! Entries of the fuzzers (docs/fuzzing.md): each parser of peers' bytes, given any bytes.
+
+use std::sync::atomic::AtomicU64;
+
+use crate::TaggedMessage;
+use crate::address::AddressBlob;
+use crate::am::Request;
+
+/// A peer's address blob: what is read comes back as it was written.
+///
+/// # Panics
+/// If it does not.
+pub fn address_blob(bytes: &[u8]) {
+    if let Ok(blob) = AddressBlob::from_bytes(bytes) {
+        let again = AddressBlob::from_bytes(&blob.to_bytes());
+        assert_eq!(again.expect("it has just been written"), blob);
+    }
+}
+
+/// A request of a peer, as it lies in a slot.
+///
+/// # Panics
+/// If it is about more memory than a reply holds, or is not what it was read from.
+pub fn request(bytes: &[u8]) {
+    let mut frame = [0; TaggedMessage::BYTES];
+    let n = bytes.len().min(frame.len());
+    frame[..n].copy_from_slice(&bytes[..n]);
+    if let Some((request, segment, offset)) = Request::from_frame(frame) {
+        assert!(request.len() <= Request::LONGEST);
+        let again = Request::from_frame(request.to_frame(segment, offset));
+        assert_eq!(again, Some((request, segment, offset)));
+    }
+}
+
+/// The words of a mailbox, which peers write.
+pub fn tagged_message(bytes: &[u8]) {
+    let slot: [AtomicU64; TaggedMessage::WORDS] = Default::default();
+    for (word, chunk) in slot.iter().zip(bytes.chunks_exact(8)) {
+        let value = u64::from_le_bytes(chunk.try_into().expect("8 bytes"));
+        word.store(value, std::sync::atomic::Ordering::Relaxed);
+    }
+    let sequence = slot[0].load(std::sync::atomic::Ordering::Relaxed) as u32;
+    for length in 0..=TaggedMessage::BYTES {
+        if TaggedMessage::has_arrived(&slot, sequence, length) {
+            let value = TaggedMessage::value(&slot);
+            let mut copy = [0; TaggedMessage::BYTES];
+            // SAFETY: `copy` has room for the longest value.
+            unsafe { TaggedMessage::read(&slot, copy.as_mut_ptr(), length) };
+            assert_eq!(value[..length], copy[..length]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ferroshmem_fuzz::feed;
+
+    #[test]
+    fn parsers_take_any_bytes() {
+        feed("address_blob", address_blob);
+        feed("request", request);
+        feed("tagged_message", tagged_message);
+    }
+}
