@@ -133,7 +133,9 @@ pub fn feed(target: &str, parse: fn(&[u8])) {
             );
         }
     };
-    corpus.iter().for_each(|input| feed_one(input));
+    for input in &corpus {
+        feed_one(input);
+    }
     let mut random = Random(target.len() as u64);
     for _ in 0..MUTATIONS {
         let mut input = random.pick(&corpus).clone();
@@ -195,7 +197,9 @@ mod tests {
     fn mutations_are_the_same_in_every_run() {
         let run = || {
             let (mut random, mut input) = (Random(1), b"PMI".to_vec());
-            (0..100).for_each(|_| mutate(&mut random, &mut input, b"other"));
+            for _ in 0..100 {
+                mutate(&mut random, &mut input, b"other");
+            }
             input
         };
         assert_eq!(run(), run());

@@ -69,7 +69,7 @@ static void contend_for_lock(struct rng *rng, int number)
 /* A word that all add to, as often as they can, by one routine. */
 static uint64_t sum;
 /* Additions between two looks at the clock, and nanoseconds: PEs that have no core of their own rarely meet. */
-enum { ADDITIONS = 50, ADDING = 500000 };
+enum { ADDITIONS = 50, ADDING = 1000000 };
 static long own_additions, all_additions;
 
 static const enum kind adding[] = {
