@@ -1,14 +1,13 @@
 //! The failure detector: notices that a PE has failed. The fabric reports neither lost atomics nor idle
 //! peers.
 //!
-//! Each PE watches the process of the next PE of its node. The first PE of each node, its *leader*, sends
+//! Each PE watches the process of the next PE of its node, which may end or be stopped. The first PE of each node, its *leader*, sends
 //! a heartbeat to the leader of the next node, and misses the heartbeats of the node before. A PE that
 //! finds another one failed writes a failure notice to the leaders of all nodes, a leader passes it on to
 //! its node's PEs, and every PE that reads one ends, the first of a node with a line. The fabric's progress
 //! thread does all of it, whatever the program does.
 
 use std::mem::offset_of;
-use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::ThreadId;
@@ -16,11 +15,10 @@ use std::time::{Duration, Instant};
 use std::{ptr, thread};
 
 use ferroshmem_fabric::{Context, Events};
-use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::process::{Pid, PidfdFlags};
 
 use super::fatal;
 use super::notice::{Cause, PeFailure};
+use super::successor::{AWAY, Successor};
 use crate::job::region::{PeState, StatusArea, WaitKind};
 use crate::job::{Attachment, mailboxes};
 use crate::transport::internode::{Internode, Monitor};
@@ -42,8 +40,7 @@ pub(crate) struct FailureDetector {
     context: Context,
     heartbeats_sent: AtomicU64,
     previous: Mutex<PreviousNode>,
-    /// The process of the next PE of this node, if there is one and the kernel can watch it.
-    successor: OnceLock<Option<OwnedFd>>,
+    successor: Successor,
 }
 
 /// When this PE, a leader, last knew the previous node alive, and when it last sent a heartbeat itself.
@@ -53,6 +50,8 @@ struct PreviousNode {
     /// Operations of this PE that the node's PEs have completed, all together.
     completed: u32,
     alive_at: Instant,
+    /// When this PE last looked.
+    looked_at: Instant,
     heartbeat_sent_at: Instant,
 }
 
@@ -73,9 +72,10 @@ impl FailureDetector {
                 heartbeat: 0,
                 completed: 0,
                 alive_at: Instant::now(),
+                looked_at: Instant::now(),
                 heartbeat_sent_at: Instant::now(),
             }),
-            successor: OnceLock::new(),
+            successor: Successor::new(),
         }
     }
 
@@ -101,6 +101,12 @@ impl FailureDetector {
     fn node_timeout(&self) -> Duration {
         self.timeout
             .map_or(Duration::from_secs(3600), |t| t * 6 / 10)
+    }
+
+    /// Time after which a process that is stopped counts as failed: before other nodes miss the heartbeats
+    /// of a stopped leader, so that the job ends with the right cause.
+    fn stopped_timeout(&self) -> Duration {
+        self.node_timeout() * 8 / 10
     }
 
     /// All PEs are connected: failures are looked for from now on.
@@ -141,30 +147,6 @@ impl FailureDetector {
         PeFailure::from_word(own.failure_notice.load(Ordering::Acquire))
     }
 
-    /// Whether the process of the next PE of this node has ended.
-    fn check_successor(&self) -> Option<PeFailure> {
-        let node_pes = self.job.placement.local_pes();
-        if node_pes.len() == 1 {
-            return None;
-        }
-        let index = (self.job.index + 1) % node_pes.len();
-        let block = self.job.control.pe_block(index);
-        let process = self.successor.get_or_init(|| {
-            let pid = Pid::from_raw(block.pid.load(Ordering::Relaxed) as i32)?;
-            // Fails on a kernel before Linux 5.3: there the launcher notices.
-            rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok()
-        });
-        let mut polled = [PollFd::new(process.as_ref()?, PollFlags::IN)];
-        let ended =
-            rustix::event::poll(&mut polled, Some(&Timespec::default())).is_ok_and(|n| n > 0);
-        let state = PeState::from_word(block.state.load(Ordering::Acquire));
-        (ended && !matches!(state, PeState::Finalized | PeState::GlobalExit)).then_some(PeFailure {
-            pe: node_pes[index],
-            cause: Cause::Ended,
-            status: 0,
-        })
-    }
-
     /// Sends a heartbeat to the next node when it is time for one; whether the previous node is silent.
     fn check_previous_node(&self, internode: &Internode) -> Option<PeFailure> {
         let leaders = self.leaders();
@@ -176,6 +158,11 @@ impl FailureDetector {
             .heartbeat
             .load(Ordering::Relaxed);
         let leader = leaders[(mine + nodes - 1) % nodes];
+        if now - previous.looked_at > AWAY {
+            // Heartbeats may have come, and be read only now.
+            previous.alive_at = now;
+        }
+        previous.looked_at = now;
         if heartbeat != previous.heartbeat {
             (previous.heartbeat, previous.alive_at) = (heartbeat, now);
         } else if now - previous.alive_at > self.heartbeat_interval() {
@@ -406,6 +393,8 @@ impl Events for FailureDetector {
     }
 
     fn tick(&self) {
+        let block = self.job.control.pe_block(self.job.index);
+        block.ticks.fetch_add(1, Ordering::Relaxed);
         let Some(internode) = self.internode() else {
             return;
         };
@@ -418,7 +407,8 @@ impl Events for FailureDetector {
         if self.timeout.is_none() {
             return;
         }
-        let failure = notice.or_else(|| self.check_successor()).or_else(|| {
+        let successor = || self.successor.check(self.job, self.stopped_timeout());
+        let failure = notice.or_else(successor).or_else(|| {
             let leads = self.is_leader();
             leads.then(|| self.check_previous_node(internode)).flatten()
         });

@@ -9,3 +9,4 @@ pub(crate) mod fatal;
 pub(crate) mod fault;
 pub(crate) mod notice;
 mod operand;
+mod successor;

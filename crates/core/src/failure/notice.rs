@@ -14,6 +14,8 @@ pub(crate) enum Cause {
     Unreachable = 3,
     /// It has called `shmem_global_exit`.
     GlobalExit = 4,
+    /// Its process is stopped by a signal or by a debugger.
+    Stopped = 5,
 }
 
 impl fmt::Display for Cause {
@@ -23,6 +25,9 @@ impl fmt::Display for Cause {
             Self::Silent => "is not heard of any more: it has ended, or the network is cut",
             Self::Unreachable => "cannot be reached any more",
             Self::GlobalExit => "has called shmem_global_exit",
+            Self::Stopped => {
+                "is stopped, by SIGSTOP or a debugger (SHMEM_FABRIC_TIMEOUT=0 lets a job wait for it)"
+            }
         })
     }
 }
@@ -51,6 +56,7 @@ impl PeFailure {
             1 => Cause::Ended,
             2 => Cause::Silent,
             4 => Cause::GlobalExit,
+            5 => Cause::Stopped,
             _ => Cause::Unreachable,
         };
         Some(Self {
@@ -73,6 +79,7 @@ mod tests {
             Cause::Silent,
             Cause::Unreachable,
             Cause::GlobalExit,
+            Cause::Stopped,
         ] {
             for pe in [0, 7, u32::MAX] {
                 let failure = PeFailure {

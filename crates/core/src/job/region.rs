@@ -126,6 +126,8 @@ pub struct PeBlock {
     pub pid: AtomicU32,
     /// The highest thread level that the program has asked for.
     pub thread_level: AtomicU32,
+    /// Counted by the progress thread of a job of several nodes: one that stands still does not run.
+    pub ticks: AtomicU32,
     /// Digest of the layout of this PE's globals, 0 if it has none that are symmetric.
     pub image: AtomicU64,
     /// What the PE waits for.

@@ -53,7 +53,7 @@ impl fmt::Display for StopError {
             Self::Blocks(thread) => write!(f, "{thread} blocks all realtime signals"),
             Self::Busy(thread) => write!(f, "{thread} does not react to a signal"),
             Self::NoSignal => write!(f, "every realtime signal has a handler"),
-            Self::TooMany => write!(f, "there are more than {}", Board::SLOTS),
+            Self::TooMany => write!(f, "there are more than {}", Handshake::SLOTS),
             Self::Unlisted(e) => write!(f, "/proc/self/task cannot be read ({e})"),
         }?;
         write!(f, ": initialise the library before threads are started")
@@ -97,14 +97,14 @@ impl fmt::Display for ThreadName {
 /// What the stopping thread and the handlers share. It has a mapping of its own, which stays: a handler
 /// may still read it after the threads go on.
 #[repr(C)]
-struct Board {
+struct Handshake {
     /// Slots in use.
     threads: AtomicU32,
     /// Handlers that have begun to wait.
     stopped: AtomicU32,
     /// 1 once the threads may go on.
     released: AtomicU32,
-    slots: [Slot; Board::SLOTS],
+    slots: [Slot; Handshake::SLOTS],
 }
 
 /// A thread that was sent the signal.
@@ -114,16 +114,16 @@ struct Slot {
     stopped: AtomicU32,
 }
 
-impl Board {
+impl Handshake {
     const SLOTS: usize = 1 << 16;
 
     /// A new one, of zeros.
-    fn map() -> io::Result<&'static Board> {
-        // SAFETY: a new mapping; zeros are a valid board.
+    fn map() -> io::Result<&'static Handshake> {
+        // SAFETY: a new mapping; zeros are a valid handshake.
         unsafe {
             let at = libc::mmap(
                 ptr::null_mut(),
-                size_of::<Board>(),
+                size_of::<Handshake>(),
                 libc::PROT_READ | libc::PROT_WRITE,
                 libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
                 -1,
@@ -141,8 +141,8 @@ impl Board {
     }
 }
 
-/// The board of the stop under way.
-static BOARD: AtomicPtr<Board> = AtomicPtr::new(ptr::null_mut());
+/// The handshake of the stop under way.
+static HANDSHAKE: AtomicPtr<Handshake> = AtomicPtr::new(ptr::null_mut());
 
 /// The other threads of this process, which wait until this is dropped.
 #[derive(Debug)]
@@ -152,7 +152,7 @@ pub struct Stopped {
 }
 
 struct Stop {
-    board: &'static Board,
+    handshake: &'static Handshake,
     signal: c_int,
     /// The action before, if it is to be restored. A signal that is still under way would end the process
     /// without the handler.
@@ -163,7 +163,7 @@ impl fmt::Debug for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stop")
             .field("signal", &self.signal)
-            .field("threads", &self.board.threads)
+            .field("threads", &self.handshake.threads)
             .finish_non_exhaustive()
     }
 }
@@ -206,15 +206,15 @@ impl Stop {
         signal: c_int,
         before: Option<libc::sigaction>,
     ) -> Result<Stop, StopError> {
-        let board = Board::map().map_err(StopError::Unlisted)?;
-        BOARD.store(ptr::from_ref(board).cast_mut(), Ordering::Release);
+        let handshake = Handshake::map().map_err(StopError::Unlisted)?;
+        HANDSHAKE.store(ptr::from_ref(handshake).cast_mut(), Ordering::Release);
         let mut stop = Stop {
-            board,
+            handshake,
             signal,
             before: None,
         };
-        while send_to_new(tasks, board, signal)? {
-            wait_for_all(board, signal)?;
+        while send_to_new(tasks, handshake, signal)? {
+            wait_for_all(handshake, signal)?;
         }
         stop.before = before;
         Ok(stop)
@@ -227,33 +227,33 @@ impl Drop for Stop {
             // SAFETY: restores what `handle` replaced; no thread has still to take the signal.
             unsafe { libc::sigaction(self.signal, before, ptr::null_mut()) };
         }
-        self.board.released.store(1, Ordering::Release);
-        futex::wake_private(&self.board.released);
+        self.handshake.released.store(1, Ordering::Release);
+        futex::wake_private(&self.handshake.released);
     }
 }
 
 /// Sends the signal to each thread that did not get it yet; whether there was one.
-fn send_to_new(tasks: &Tasks, board: &Board, signal: c_int) -> Result<bool, StopError> {
+fn send_to_new(tasks: &Tasks, handshake: &Handshake, signal: c_int) -> Result<bool, StopError> {
     let process = std::process::id();
     let me = this_thread();
     let mut result = Ok(false);
     tasks
         .each(|tid| {
             let known = tid == me
-                || board
+                || handshake
                     .slots()
                     .iter()
                     .any(|s| s.tid.load(Ordering::Relaxed) == tid);
             if known || result.is_err() || has_ended(tid) {
                 return;
             }
-            let at = board.slots().len();
-            let Some(slot) = board.slots.get(at) else {
+            let at = handshake.slots().len();
+            let Some(slot) = handshake.slots.get(at) else {
                 result = Err(StopError::TooMany);
                 return;
             };
             slot.tid.store(tid, Ordering::Relaxed);
-            board.threads.store(at as u32 + 1, Ordering::Release);
+            handshake.threads.store(at as u32 + 1, Ordering::Release);
             // One that has ended meanwhile is found so by `wait_for_all`.
             send(process, tid, signal);
             result = Ok(true);
@@ -263,15 +263,15 @@ fn send_to_new(tasks: &Tasks, board: &Board, signal: c_int) -> Result<bool, Stop
 }
 
 /// Waits until each thread that was sent the signal waits in its handler, or has ended.
-fn wait_for_all(board: &Board, signal: c_int) -> Result<(), StopError> {
+fn wait_for_all(handshake: &Handshake, signal: c_int) -> Result<(), StopError> {
     let mut last = (0, Instant::now());
     loop {
-        let stopped = board.stopped.load(Ordering::Acquire);
+        let stopped = handshake.stopped.load(Ordering::Acquire);
         let runs = |slot: &&Slot| {
             slot.stopped.load(Ordering::Acquire) == 0
                 && !has_ended(slot.tid.load(Ordering::Relaxed))
         };
-        let Some(slot) = board.slots().iter().find(runs) else {
+        let Some(slot) = handshake.slots().iter().find(runs) else {
             return Ok(());
         };
         if stopped != last.0 {
@@ -291,14 +291,14 @@ fn wait_for_all(board: &Board, signal: c_int) -> Result<(), StopError> {
                 StopError::Busy(thread)
             });
         }
-        futex::wait_private(&board.stopped, stopped, Some(Duration::from_millis(5)));
+        futex::wait_private(&handshake.stopped, stopped, Some(Duration::from_millis(5)));
     }
 }
 
 /// The handler: waits until the threads may go on. Its stack and `errno` are all that it writes.
 extern "C" fn wait_here(_: c_int) {
-    // SAFETY: the board was stored before the signal was sent, and is never unmapped.
-    let Some(board) = (unsafe { BOARD.load(Ordering::Acquire).as_ref() }) else {
+    // SAFETY: the handshake was stored before the signal was sent, and is never unmapped.
+    let Some(handshake) = (unsafe { HANDSHAKE.load(Ordering::Acquire).as_ref() }) else {
         return;
     };
     // SAFETY: the address of this thread's errno.
@@ -306,16 +306,16 @@ extern "C" fn wait_here(_: c_int) {
     // SAFETY: as above.
     let before = unsafe { *errno };
     let me = this_thread();
-    if let Some(slot) = board
+    if let Some(slot) = handshake
         .slots()
         .iter()
         .find(|s| s.tid.load(Ordering::Relaxed) == me)
     {
         slot.stopped.store(1, Ordering::Release);
-        board.stopped.fetch_add(1, Ordering::AcqRel);
-        futex::wake_private(&board.stopped);
-        while board.released.load(Ordering::Acquire) == 0 {
-            futex::wait_private(&board.released, 0, None);
+        handshake.stopped.fetch_add(1, Ordering::AcqRel);
+        futex::wake_private(&handshake.stopped);
+        while handshake.released.load(Ordering::Acquire) == 0 {
+            futex::wait_private(&handshake.released, 0, None);
         }
     }
     // SAFETY: as above.

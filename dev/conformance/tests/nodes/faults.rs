@@ -5,7 +5,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use ferroshmem_cluster::hosts::{Distribution, Impairment, Launcher, Placement, Process};
+use ferroshmem_cluster::hosts::{Cluster, Distribution, Impairment, Launcher, Placement, Process};
 use ferroshmem_conformance::cluster::{Launch, TestCluster};
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
@@ -26,9 +26,10 @@ const PLACE: Placement = Placement {
     distribution: Distribution::Block,
 };
 
-/// What happens happens to this host, and to this PE, which is there.
+/// What happens happens to this host, and to these PEs, which are there: one, and the first of the host.
 const VICTIM_HOST: &str = "b";
 const VICTIM: usize = 3;
+const LEADER: usize = 2;
 
 /// Seconds within which the library shall notice, and within which all must be over.
 const TIMEOUT: &str = "4";
@@ -45,6 +46,12 @@ const BAD_LINK: Impairment = Impairment {
     rate: 20_000_000,
 };
 
+/// Loses so much that TCP often waits for its timer, 200 ms and more.
+const LOSSY_LINK: Impairment = Impairment {
+    loss: 0.05,
+    ..BAD_LINK
+};
+
 /// A notice takes longer than a process to end.
 const SLOW_LINK: Impairment = Impairment {
     delay: Duration::from_millis(800),
@@ -56,16 +63,30 @@ const SLOW_LINK: Impairment = Impairment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     PeKilled,
+    PeStopped,
+    LeaderStopped,
     HostKilled,
     LinkCut,
 }
 
 impl Fault {
-    const ALL: [Self; 3] = [Self::PeKilled, Self::HostKilled, Self::LinkCut];
+    const ALL: [Self; 5] = [
+        Self::PeKilled,
+        Self::PeStopped,
+        Self::LeaderStopped,
+        Self::HostKilled,
+        Self::LinkCut,
+    ];
+
+    fn is_stop(self) -> bool {
+        matches!(self, Self::PeStopped | Self::LeaderStopped)
+    }
 
     fn name(self) -> &'static str {
         match self {
             Self::PeKilled => "pe-killed",
+            Self::PeStopped => "pe-stopped",
+            Self::LeaderStopped => "leader-stopped",
             Self::HostKilled => "host-killed",
             Self::LinkCut => "link-cut",
         }
@@ -79,7 +100,9 @@ pub(crate) fn add(suite: &mut Suite) {
     for (a, (activity, rounds)) in ACTIVITIES.into_iter().enumerate() {
         for (f, fault) in Fault::ALL.into_iter().enumerate() {
             for (l, launcher) in Launcher::ALL.into_iter().enumerate() {
-                let short = (a + f) % Launcher::ALL.len() == l;
+                // Stopped PEs are noticed by the same thread whatever the program does.
+                let many = fault.is_stop() && !matches!(activity, "barrier" | "idle");
+                let short = (a + f) % Launcher::ALL.len() == l && !many;
                 let name = format!("fault::{activity}::{}", fault.name());
                 let launch = Launch {
                     launcher,
@@ -90,14 +113,19 @@ pub(crate) fn add(suite: &mut Suite) {
                 });
             }
         }
-        let name = format!("fault::{activity}::link-bad");
         let launch = Launch {
             launcher: Launcher::ALL[a % Launcher::ALL.len()],
             place: PLACE,
         };
-        suite.add_launch(&name, launch, true, move |s, launch| {
-            goes_on(s, launch, activity, rounds)
-        });
+        for (kind, link, short) in [
+            ("bad", BAD_LINK, true),
+            ("lossy", LOSSY_LINK, activity == "barrier"),
+        ] {
+            let name = format!("fault::{activity}::link-{kind}");
+            suite.add_launch(&name, launch, short, move |s, launch| {
+                goes_on(s, launch, link, activity, rounds)
+            });
+        }
     }
     // Slurm's own daemons outlive a job by seconds on such a link.
     for launcher in [Launcher::Hydra, Launcher::OpenMpi] {
@@ -186,9 +214,15 @@ fn job(s: &Setting, activity: &str, rounds: u32) -> Result<Job> {
 }
 
 /// On a bad link, the job ends well.
-fn goes_on(s: &Setting, launch: Launch, activity: &str, rounds: u32) -> Result<()> {
+fn goes_on(
+    s: &Setting,
+    launch: Launch,
+    link: Impairment,
+    activity: &str,
+    rounds: u32,
+) -> Result<()> {
     let mut cluster = s.stations.take()?;
-    cluster.cluster.impair(VICTIM_HOST, BAD_LINK)?;
+    cluster.cluster.impair(VICTIM_HOST, link)?;
     let job = job(s, activity, rounds)?;
     let outcome = cluster.run(launch, &job)?;
     cluster.cluster.clear(VICTIM_HOST)?;
@@ -223,12 +257,17 @@ fn ends(s: &Setting, launch: Launch, activity: &str, fault: Fault) -> Result<()>
     let left = match fault {
         // Launchers may wait for ever for what they cannot reach.
         Fault::HostKilled | Fault::LinkCut => Vec::new(),
-        Fault::PeKilled => cluster.cluster.remaining_after(LAUNCHER_SEES)?,
+        Fault::PeKilled | Fault::PeStopped | Fault::LeaderStopped => {
+            cluster.cluster.remaining_after(LAUNCHER_SEES)?
+        }
     };
     ensure!(left.is_empty(), "left: {left:?}\n{process}");
     match status {
         Some(status) => ensure!(!status.success(), "the launcher ends well\n{process}"),
-        None => ensure!(fault != Fault::PeKilled, "the launcher hangs\n{process}"),
+        None => ensure!(
+            matches!(fault, Fault::HostKilled | Fault::LinkCut),
+            "the launcher hangs\n{process}"
+        ),
     }
     says_who_is_missed(&process, fault)
 }
@@ -238,14 +277,18 @@ fn inject(cluster: &TestCluster, process: &Process, fault: Fault) -> Result<()> 
     match fault {
         Fault::HostKilled => cluster.kill_host(VICTIM_HOST),
         Fault::LinkCut => cluster.link_down(VICTIM_HOST),
-        Fault::PeKilled => {
-            let said = process.stdout();
-            let start = format!("PE {VICTIM} is ");
-            let pid = said.lines().find_map(|line| line.split_once(&start));
-            let (_, pid) = pid.context("the PE has printed its process id")?;
-            cluster.kill(VICTIM_HOST, pid.trim().parse()?, Signal::SIGKILL)
-        }
+        Fault::PeKilled => signal(cluster, process, VICTIM, Signal::SIGKILL),
+        Fault::PeStopped => signal(cluster, process, VICTIM, Signal::SIGSTOP),
+        Fault::LeaderStopped => signal(cluster, process, LEADER, Signal::SIGSTOP),
     }
+}
+
+fn signal(cluster: &Cluster, process: &Process, pe: usize, signal: Signal) -> Result<()> {
+    let said = process.stdout();
+    let start = format!("PE {pe} is ");
+    let pid = said.lines().find_map(|line| line.split_once(&start));
+    let (_, pid) = pid.context("the PE has printed its process id")?;
+    cluster.kill(VICTIM_HOST, pid.trim().parse()?, signal)
 }
 
 /// The PEs that run: launchers have the program in their command lines, too, but not first.
@@ -273,13 +316,18 @@ fn says_who_is_missed(process: &Process, fault: Fault) -> Result<()> {
     );
     let hosts = PLACE.hosts_of_pes();
     let missed = (0..PLACE.pes).filter(|pe| match fault {
-        Fault::PeKilled => *pe == VICTIM,
+        Fault::PeKilled | Fault::PeStopped => *pe == VICTIM,
+        Fault::LeaderStopped => *pe == LEADER,
         _ => hosts[*pe] == hosts[VICTIM],
     });
     let missed: Vec<String> = missed
         .map(|pe| format!(": PE {pe} on {VICTIM_HOST} "))
         .collect();
     for line in lines {
+        ensure!(
+            line.contains("is stopped") == fault.is_stop(),
+            "this line has another cause: {line}\n{process}"
+        );
         ensure!(
             missed.iter().any(|pe| line.contains(pe)),
             "this line names another one: {line}\n{process}"

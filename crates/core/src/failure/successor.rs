@@ -1,0 +1,157 @@
+//! The next PE of this node, whose process each PE watches.
+
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::{Pid, PidfdFlags};
+
+use super::notice::{Cause, PeFailure};
+use crate::job::Attachment;
+use crate::job::region::{PeBlock, PeState};
+
+/// A PE's watch of the next PE of its node.
+#[derive(Debug)]
+pub(super) struct Successor {
+    /// The process, if there is one and the kernel can watch it.
+    process: OnceLock<Option<OwnedFd>>,
+    ticks: Mutex<Ticks>,
+}
+
+/// What the progress thread of the watched PE counts.
+#[derive(Debug)]
+struct Ticks {
+    seen: u32,
+    changed_at: Instant,
+    looked_at: Instant,
+}
+
+impl Ticks {
+    /// How long the count has been `count`, as far as this process could look.
+    fn standing(&mut self, count: u32, now: Instant) -> Duration {
+        let was_away = now - self.looked_at > AWAY;
+        self.looked_at = now;
+        if self.seen != count || was_away {
+            (self.seen, self.changed_at) = (count, now);
+        }
+        now - self.changed_at
+    }
+}
+
+/// A process that looks less often than this was itself stopped, or its node is overloaded: what it did
+/// not see meanwhile says nothing of others.
+pub(super) const AWAY: Duration = Duration::from_secs(1);
+
+impl Successor {
+    pub(super) fn new() -> Self {
+        Self {
+            process: OnceLock::new(),
+            ticks: Mutex::new(Ticks {
+                seen: 0,
+                changed_at: Instant::now(),
+                looked_at: Instant::now(),
+            }),
+        }
+    }
+
+    /// Its failure: its process has ended, or has been stopped for longer than `stopped`.
+    pub(super) fn check(&self, job: &Attachment, stopped: Duration) -> Option<PeFailure> {
+        let node_pes = job.placement.local_pes();
+        if node_pes.len() == 1 {
+            return None;
+        }
+        let index = (job.index + 1) % node_pes.len();
+        let block = job.control.pe_block(index);
+        let cause = if self.has_ended(block) {
+            Cause::Ended
+        } else if self.is_stopped(block, stopped) {
+            Cause::Stopped
+        } else {
+            return None;
+        };
+        let state = PeState::from_word(block.state.load(Ordering::Acquire));
+        let leaves = matches!(state, PeState::Finalized | PeState::GlobalExit);
+        (!leaves).then_some(PeFailure {
+            pe: node_pes[index],
+            cause,
+            status: 0,
+        })
+    }
+
+    fn has_ended(&self, block: &PeBlock) -> bool {
+        let process = self.process.get_or_init(|| {
+            // Fails on a kernel before Linux 5.3: there the launcher notices.
+            rustix::process::pidfd_open(pid(block)?, PidfdFlags::empty()).ok()
+        });
+        let Some(process) = process else {
+            return false;
+        };
+        let mut polled = [PollFd::new(process, PollFlags::IN)];
+        rustix::event::poll(&mut polled, Some(&Timespec::default())).is_ok_and(|n| n > 0)
+    }
+
+    /// Whether its progress thread has stood still for longer than `limit` because its process is stopped.
+    /// One that is only slow has a busy core.
+    fn is_stopped(&self, block: &PeBlock, limit: Duration) -> bool {
+        let count = block.ticks.load(Ordering::Relaxed);
+        let mut ticks = self.ticks.lock().unwrap_or_else(|e| e.into_inner());
+        ticks.standing(count, Instant::now()) > limit && pid(block).is_some_and(is_stopped)
+    }
+}
+
+fn pid(block: &PeBlock) -> Option<Pid> {
+    Pid::from_raw(block.pid.load(Ordering::Relaxed) as i32)
+}
+
+/// Whether the kernel says of a process that it is stopped, by a signal or by a debugger.
+fn is_stopped(pid: Pid) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+    // The name, in parentheses, may hold any character.
+    let state = stat
+        .ok()
+        .and_then(|s| s.rsplit_once(") ")?.1.chars().next());
+    matches!(state, Some('T' | 't'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn time_away_does_not_count() {
+        let start = Instant::now();
+        let at = |ms| start + Duration::from_millis(ms);
+        let mut ticks = Ticks {
+            seen: 0,
+            changed_at: start,
+            looked_at: start,
+        };
+        let mut standing = |count, ms| ticks.standing(count, at(ms)).as_millis();
+        assert_eq!(standing(0, 500), 500);
+        assert_eq!(standing(1, 600), 0);
+        assert_eq!(standing(1, 1500), 900);
+        assert_eq!(standing(1, 9000), 0);
+        assert_eq!(standing(1, 9900), 900);
+    }
+
+    #[test]
+    fn a_stopped_process_is_told_from_a_running_one() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        let pid = Pid::from_child(&child);
+        assert!(!is_stopped(pid));
+        rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+        while !is_stopped(pid) {
+            std::thread::yield_now();
+        }
+        rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
+        while is_stopped(pid) {
+            std::thread::yield_now();
+        }
+        drop(child.stdin.take());
+        child.wait().unwrap();
+    }
+}
