@@ -564,7 +564,9 @@ mod tests {
             }
         }
         end.store(true, Ordering::Relaxed);
-        threads.into_iter().for_each(|t| t.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
     }
 
     #[test]

@@ -280,7 +280,7 @@ impl Supervisor {
                 self.end(Shutdown::now(1));
             }
         } else if now >= self.deadlocks.next_check_of_circles(now) {
-            let living = self.living();
+            let living: Vec<usize> = self.living().iter().map(|(pe, _)| *pe).collect();
             let one_caller = |pe| has_one_caller(self.control.pe_block(pe));
             let found = self
                 .deadlocks
