@@ -14,6 +14,10 @@ use crate::platform::line::one_line;
 /// Exit status of a PE that ends the job over a misuse.
 pub(crate) const STATUS: c_int = 1;
 
+/// Time for a line to pass the launcher's daemons. Asked to end a job, they do so at once, and drop what they
+/// have not forwarded.
+const FORWARDING: Duration = Duration::from_millis(200);
+
 /// Ends the job: prints `ferroshmem: PE 3: <routine>: <message>; called at <place>` unless another PE has
 /// reported already, flushes the program's own output, and exits. `oshrun` ends the others.
 #[cold]
@@ -31,13 +35,13 @@ pub(crate) fn fatal(routine: &str, message: impl Display) -> ! {
         }
         let line = one_line(&line);
         say(&line);
-        match job {
-            Some(job) => job.abort(STATUS, &line),
-            None => {
-                if let Some(launcher) = job::launcher_of_unjoined() {
-                    launcher.abort(STATUS, &line);
-                }
-            }
+        let launcher = match job {
+            Some(job) => job.bootstrap(),
+            None => job::launcher_of_unjoined(),
+        };
+        if let Some(launcher) = launcher {
+            std::thread::sleep(FORWARDING);
+            launcher.abort(STATUS, &line);
         }
     } else {
         // The launcher ends this PE when it sees the one that reported.
