@@ -1,4 +1,4 @@
-//! Every interleaving of the waiting algorithms, by loom: nobody sleeps for ever, nobody
+//! Every interleaving of the waiting algorithms, by loom: no thread sleeps for ever, none
 //! leaves a barrier early, locks exclude. The algorithms are the library's own, over a word
 //! whose futex is modelled by a mutex and a condition variable. A lost wake-up shows as a
 //! deadlock, which loom reports.

@@ -112,7 +112,7 @@ fn notes(context: &Context) -> Markup {
     }
 }
 
-/// How many runs were disturbed; none where nobody watched.
+/// How many runs were disturbed; none where the machine was not watched.
 fn quietness(runs: &[RunRecord]) -> Option<String> {
     let watched: Vec<_> = runs
         .iter()

@@ -39,7 +39,7 @@ struct Search {
 }
 
 extern "C" fn look(context: *mut UnwindContext, argument: *mut c_void) -> c_int {
-    // SAFETY: `find` passes a `Search` of its own, which nobody else uses meanwhile.
+    // SAFETY: `find` passes a `Search` of its own, which no other thread uses.
     let search = unsafe { &mut *argument.cast::<Search>() };
     // SAFETY: the unwinder passes a valid context. A return address belongs to the call before it.
     let address = unsafe { _Unwind_GetIP(context) }.wrapping_sub(1);

@@ -98,7 +98,7 @@ struct message {
     size_t at, bytes; /* of the data; no bytes: none */
 };
 
-/* Data that nobody else touches before the next barrier of all. */
+/* Data that no other PE touches before the next barrier of all. */
 static void draw_data(struct rng *rng, struct message *m)
 {
     m->area = draw_area(rng);

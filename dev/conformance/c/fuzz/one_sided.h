@@ -275,7 +275,7 @@ static int draw_atomic(struct rng *rng, int pe, int thread, int number)
     return 0;
 }
 
-/* Signals that nobody waits for. */
+/* Signals that no PE waits for. */
 static int draw_signal(struct rng *rng, int pe, int thread, int number)
 {
     int target = below(rng, n), context = draw_context(rng, pe, thread, target);

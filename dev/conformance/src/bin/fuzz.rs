@@ -131,6 +131,6 @@ fn drawn_seed() -> Result<u64> {
 }
 
 fn remove(folder: &Path) {
-    // Output files are removed one by one; what cannot be removed harms nobody.
+    // Output files are removed one by one; a file that cannot be removed does no harm.
     let _ = std::fs::remove_dir(folder);
 }
