@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_started_by_itself_is_told_how_to_get_more_pes() {
+    fn a_program_started_by_itself_learns_how_to_get_more_pes() {
         let said = |number, n_pes| PeOutOfRange { number, n_pes }.to_string();
         assert_eq!(
             said(1, 1),

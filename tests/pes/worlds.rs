@@ -32,7 +32,11 @@ fn numbers() -> Result<(), Error> {
     for number in [n, n + 1, usize::MAX] {
         let error = PeOutOfRange { number, n_pes: n };
         assert_eq!(world.pe(number), Err(error));
-        assert!(error.to_string().contains(&format!("0 to {}", n - 1)));
+        let others = match n {
+            1 => "PE 0 alone".to_owned(),
+            _ => format!("PEs 0 to {}", n - 1),
+        };
+        assert!(error.to_string().contains(&others), "{error}");
     }
 
     assert_eq!(world.others().len(), n - 1);
