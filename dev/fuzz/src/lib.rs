@@ -1,6 +1,9 @@
 //! Feeds a parser of others' bytes with the inputs of its corpus and with random mutations of them, as a plain
 //! test. libFuzzer takes the same functions and the same corpora (`libfuzzer/`, docs/fuzzing.md).
 
+mod random;
+
+pub use random::Random;
 use std::any::Any;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,28 +44,6 @@ const TEXTS: &[&str] = &[
     "%s",
 ];
 
-/// SplitMix64: the same mutations in every run.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// From 0 to `n` - 1.
-    fn below(&mut self, n: usize) -> usize {
-        usize::try_from(self.next() >> 16).unwrap_or(0) % n.max(1)
-    }
-
-    fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
-        &all[self.below(all.len())]
-    }
-}
-
 /// The folder of a target's corpus.
 fn folder(target: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -90,7 +71,7 @@ fn mutate(random: &mut Random, input: &mut Vec<u8>, other: &[u8]) {
         0 => input.truncate(at),
         1 => drop(input.drain(at..end)),
         2 if at < input.len() => input[at] ^= 1 << random.below(8),
-        3 if at < input.len() => input[at] = random.next() as u8,
+        3 if at < input.len() => input[at] = random.next_u64() as u8,
         4 => {
             let number = random.pick(NUMBERS).to_le_bytes();
             let bytes = &number[..1 << random.below(4)];
@@ -136,11 +117,11 @@ pub fn feed(target: &str, parse: fn(&[u8])) {
     for input in &corpus {
         feed_one(input);
     }
-    let mut random = Random(target.len() as u64);
+    let mut random = Random::new(target.len() as u64);
     for _ in 0..MUTATIONS {
-        let mut input = random.pick(&corpus).clone();
+        let mut input = corpus[random.below(corpus.len())].clone();
         for _ in 0..=random.below(4) {
-            let other = random.pick(&corpus).clone();
+            let other = corpus[random.below(corpus.len())].clone();
             mutate(&mut random, &mut input, &other);
         }
         feed_one(&input);
@@ -196,7 +177,7 @@ mod tests {
     #[test]
     fn mutations_are_the_same_in_every_run() {
         let run = || {
-            let (mut random, mut input) = (Random(1), b"PMI".to_vec());
+            let (mut random, mut input) = (Random::new(1), b"PMI".to_vec());
             for _ in 0..100 {
                 mutate(&mut random, &mut input, b"other");
             }

@@ -4,7 +4,6 @@
 //! A sequence that fails is shrunk: what is left out of it is given to the program as a list.
 
 mod campaign;
-mod random;
 mod sequence;
 mod shrink;
 

@@ -7,9 +7,9 @@ use anyhow::Result;
 use ferroshmem_cluster::hosts::{Distribution, Impairment, Launcher, Placement};
 use ferroshmem_core::choice::Collective;
 use ferroshmem_core::config;
+use ferroshmem_fuzz::Random;
 use std::time::Duration;
 
-use super::random::Random;
 use super::shrink::LeftOut;
 use crate::cluster::Launch;
 use crate::compile::{Build, Compiler};
