@@ -4,6 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use ferroshmem_core::platform::process;
+
 use crate::leftovers::marked_processes;
 
 /// The watchdog looks this often within its limit.
@@ -63,7 +65,7 @@ impl Watchdog {
         let mut ticks = 0;
         let mut ready = false;
         for pid in marked_processes(&self.mark) {
-            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
             if let Some(process) = Process::read(&stat) {
                 ticks += process.ticks;
                 ready |= process.ready;
@@ -89,17 +91,10 @@ struct Process {
 }
 
 impl Process {
-    fn read(stat: &str) -> Option<Self> {
-        // The second field, the program's name in parentheses, may hold blanks and parentheses.
-        let (_, fields) = stat.rsplit_once(')')?;
-        let mut fields = fields.split_whitespace();
-        let state = fields.next()?;
-        let times = fields.skip(10).take(4);
+    fn read(stat: &[u8]) -> Option<Self> {
         Some(Self {
-            ready: matches!(state, "R" | "D"),
-            ticks: times
-                .map(|ticks| ticks.parse::<u64>().ok())
-                .sum::<Option<u64>>()?,
+            ready: matches!(process::state(stat)?, b'R' | b'D'),
+            ticks: process::ticks(stat)?,
         })
     }
 }
@@ -171,7 +166,7 @@ mod tests {
     #[test]
     fn states_and_times_are_read() {
         let line = "7 (a (b) c) S 1 7 7 0 -1 4 0 0 0 0 10 2 300 40 20 0 1 0 5 0 0";
-        let read = |line: &str| Process::read(line).unwrap();
+        let read = |line: &str| Process::read(line.as_bytes()).unwrap();
         assert_eq!(
             read(line),
             Process {
@@ -180,6 +175,6 @@ mod tests {
             }
         );
         assert!(read(&line.replace(") S", ") R")).ready);
-        assert_eq!(Process::read(""), None);
+        assert_eq!(Process::read(b""), None);
     }
 }

@@ -18,7 +18,8 @@ use ferroshmem_fabric::{Context, Events};
 
 use super::fatal;
 use super::notice::{Cause, PeFailure};
-use super::successor::{AWAY, Successor};
+use super::silence::Silence;
+use super::successor::Successor;
 use crate::job::region::{PeState, StatusArea, WaitKind};
 use crate::job::{Attachment, mailboxes};
 use crate::transport::internode::{Internode, Monitor};
@@ -43,15 +44,13 @@ pub(crate) struct FailureDetector {
     successor: Successor,
 }
 
-/// When this PE, a leader, last knew the previous node alive, and when it last sent a heartbeat itself.
+/// What this PE, a leader, knows of the previous node, and when it last sent a heartbeat itself.
 #[derive(Debug)]
 struct PreviousNode {
     heartbeat: u64,
     /// Operations of this PE that the node's PEs have completed, all together.
     completed: u32,
-    alive_at: Instant,
-    /// When this PE last looked.
-    looked_at: Instant,
+    silence: Silence,
     heartbeat_sent_at: Instant,
 }
 
@@ -71,8 +70,7 @@ impl FailureDetector {
             previous: Mutex::new(PreviousNode {
                 heartbeat: 0,
                 completed: 0,
-                alive_at: Instant::now(),
-                looked_at: Instant::now(),
+                silence: Silence::since(Instant::now()),
                 heartbeat_sent_at: Instant::now(),
             }),
             successor: Successor::new(),
@@ -112,7 +110,7 @@ impl FailureDetector {
     /// All PEs are connected: failures are looked for from now on.
     pub(crate) fn begin(&self, internode: &'static Internode) {
         let mut previous = self.previous.lock().unwrap_or_else(|e| e.into_inner());
-        previous.alive_at = Instant::now();
+        previous.silence = Silence::since(Instant::now());
         self.internode
             .store(ptr::from_ref(internode).cast_mut(), Ordering::Release);
     }
@@ -158,21 +156,20 @@ impl FailureDetector {
             .heartbeat
             .load(Ordering::Relaxed);
         let leader = leaders[(mine + nodes - 1) % nodes];
-        if now - previous.looked_at > AWAY {
-            // Heartbeats may have come, and be read only now.
-            previous.alive_at = now;
-        }
-        previous.looked_at = now;
-        if heartbeat != previous.heartbeat {
-            (previous.heartbeat, previous.alive_at) = (heartbeat, now);
-        } else if now - previous.alive_at > self.heartbeat_interval() {
+        let mut silent = previous.silence.look(now);
+        let mut is_alive = heartbeat != previous.heartbeat;
+        previous.heartbeat = heartbeat;
+        if !is_alive && silent > self.heartbeat_interval() {
             // Heartbeats come late from a node that is busy receiving; completions do not.
             let completed = self.completed_by_node(internode, leader);
-            if completed != previous.completed {
-                (previous.completed, previous.alive_at) = (completed, now);
-            }
+            is_alive = completed != previous.completed;
+            previous.completed = completed;
         }
-        if now - previous.alive_at > self.node_timeout() {
+        if is_alive {
+            previous.silence.end(now);
+            silent = Duration::ZERO;
+        }
+        if silent > self.node_timeout() {
             return Some(PeFailure {
                 pe: leader,
                 cause: Cause::Silent,

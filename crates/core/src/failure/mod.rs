@@ -9,4 +9,5 @@ pub(crate) mod fatal;
 pub(crate) mod fault;
 pub(crate) mod notice;
 mod operand;
+mod silence;
 mod successor;

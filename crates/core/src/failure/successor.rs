@@ -1,6 +1,5 @@
 //! The next PE of this node, whose process each PE watches.
 
-use std::fs;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, OnceLock};
@@ -10,8 +9,10 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags};
 
 use super::notice::{Cause, PeFailure};
+use super::silence::Silence;
 use crate::job::Attachment;
 use crate::job::region::{PeBlock, PeState};
+use crate::platform::process;
 
 /// A PE's watch of the next PE of its node.
 #[derive(Debug)]
@@ -25,25 +26,21 @@ pub(super) struct Successor {
 #[derive(Debug)]
 struct Ticks {
     seen: u32,
-    changed_at: Instant,
-    looked_at: Instant,
+    silence: Silence,
 }
 
 impl Ticks {
     /// How long the count has been `count`, as far as this process could look.
     fn standing(&mut self, count: u32, now: Instant) -> Duration {
-        let was_away = now - self.looked_at > AWAY;
-        self.looked_at = now;
-        if self.seen != count || was_away {
-            (self.seen, self.changed_at) = (count, now);
+        let standing = self.silence.look(now);
+        if self.seen == count {
+            return standing;
         }
-        now - self.changed_at
+        self.seen = count;
+        self.silence.end(now);
+        Duration::ZERO
     }
 }
-
-/// A process that looks less often than this was itself stopped, or its node is overloaded: what it did
-/// not see meanwhile says nothing of others.
-pub(super) const AWAY: Duration = Duration::from_secs(1);
 
 impl Successor {
     pub(super) fn new() -> Self {
@@ -51,8 +48,7 @@ impl Successor {
             process: OnceLock::new(),
             ticks: Mutex::new(Ticks {
                 seen: 0,
-                changed_at: Instant::now(),
-                looked_at: Instant::now(),
+                silence: Silence::since(Instant::now()),
             }),
         }
     }
@@ -108,12 +104,10 @@ fn pid(block: &PeBlock) -> Option<Pid> {
 
 /// Whether the kernel says of a process that it is stopped, by a signal or by a debugger.
 fn is_stopped(pid: Pid) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
-    // The name, in parentheses, may hold any character.
-    let state = stat
-        .ok()
-        .and_then(|s| s.rsplit_once(") ")?.1.chars().next());
-    matches!(state, Some('T' | 't'))
+    matches!(
+        process::state_of(pid.as_raw_nonzero().get()),
+        Some(b'T' | b't')
+    )
 }
 
 #[cfg(test)]
@@ -127,8 +121,7 @@ mod tests {
         let at = |ms| start + Duration::from_millis(ms);
         let mut ticks = Ticks {
             seen: 0,
-            changed_at: start,
-            looked_at: start,
+            silence: Silence::since(start),
         };
         let mut standing = |count, ms| ticks.standing(count, at(ms)).as_millis();
         assert_eq!(standing(0, 500), 500);

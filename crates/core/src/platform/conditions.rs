@@ -9,7 +9,7 @@ use std::fs;
 use std::hint::black_box;
 use std::time::Instant;
 
-use super::Cores;
+use super::{Cores, process};
 
 /// What the kernel has counted until one moment, and the time of some fixed work then.
 #[derive(Debug, Clone, PartialEq)]
@@ -134,11 +134,6 @@ impl Counters {
             busy += times.get(..3)?.iter().sum::<f64>();
             stolen += times.get(7).copied().unwrap_or(0.0);
         }
-        // The name of the program, in parentheses, may hold spaces.
-        let fields: Vec<&str> = own.rsplit_once(')')?.1.split_ascii_whitespace().collect();
-        // Fields 14 to 17 of proc_pid_stat(5): user and system time, its own and its children's.
-        let times = fields.get(11..15)?.iter();
-        let times: Vec<f64> = times.map(|word| word.parse().ok()).collect::<Option<_>>()?;
         let stalled = pressure
             .and_then(|text| text.lines().find(|line| line.starts_with("some ")))
             .and_then(|line| line.split_once("total=")?.1.trim().parse::<f64>().ok());
@@ -146,7 +141,7 @@ impl Counters {
             cores: cores.count(),
             busy: busy / ticks,
             stolen: stolen / ticks,
-            own: times.iter().sum::<f64>() / ticks,
+            own: process::ticks(own.as_bytes())? as f64 / ticks,
             stalled: stalled.map(|microseconds| microseconds / 1e6),
         })
     }

@@ -7,7 +7,9 @@ pub mod futex;
 pub mod line;
 pub mod machine;
 pub mod mapping;
+pub mod process;
 pub mod processor;
+mod tasks;
 pub mod threads;
 
 pub use conditions::{Conditions, Disturbance, Reading};

@@ -4,14 +4,15 @@
 //! be allocated, printed by buffered streams or looked up by the dynamic linker: a stopped thread may hold
 //! the lock.
 
-use std::ffi::{CStr, c_int, c_long};
+use std::ffi::c_int;
 use std::mem::MaybeUninit;
-use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
-use std::{fmt, io, ptr, slice, thread};
+use std::{fmt, io, ptr, thread};
 
 use ferroshmem_platform::futex;
+
+use super::tasks::{self, Tasks, ThreadName};
 
 /// How long no thread may stop before an attempt ends, and how long new ones begin. A thread that starts
 /// another, begins or ends blocks all signals, and may then sleep for a lock that a stopped thread holds.
@@ -61,38 +62,6 @@ impl fmt::Display for StopError {
 }
 
 impl std::error::Error for StopError {}
-
-/// A thread's number and name.
-#[derive(Debug, Clone, Copy)]
-pub struct ThreadName {
-    tid: i32,
-    name: [u8; 16],
-    len: usize,
-}
-
-impl ThreadName {
-    fn of(tid: i32) -> Self {
-        let mut this = Self {
-            tid,
-            name: [0; 16],
-            len: 0,
-        };
-        let mut text = [0; 64];
-        if let Ok(comm) = read_task(tid, "comm", &mut text) {
-            let comm = comm.strip_suffix(b"\n").unwrap_or(comm);
-            this.len = comm.len().min(this.name.len());
-            this.name[..this.len].copy_from_slice(&comm[..this.len]);
-        }
-        this
-    }
-}
-
-impl fmt::Display for ThreadName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = String::from_utf8_lossy(&self.name[..self.len]);
-        write!(f, "thread {} ({:?})", self.tid, name)
-    }
-}
 
 /// What the stopping thread and the handlers share. It has a mapping of its own, which stays: a handler
 /// may still read it after the threads go on.
@@ -235,7 +204,7 @@ impl Drop for Stop {
 /// Sends the signal to each thread that did not get it yet; whether there was one.
 fn send_to_new(tasks: &Tasks, handshake: &Handshake, signal: c_int) -> Result<bool, StopError> {
     let process = std::process::id();
-    let me = this_thread();
+    let me = tasks::this_thread();
     let mut result = Ok(false);
     tasks
         .each(|tid| {
@@ -244,7 +213,7 @@ fn send_to_new(tasks: &Tasks, handshake: &Handshake, signal: c_int) -> Result<bo
                     .slots()
                     .iter()
                     .any(|s| s.tid.load(Ordering::Relaxed) == tid);
-            if known || result.is_err() || has_ended(tid) {
+            if known || result.is_err() || tasks::has_ended(tid) {
                 return;
             }
             let at = handshake.slots().len();
@@ -269,7 +238,7 @@ fn wait_for_all(handshake: &Handshake, signal: c_int) -> Result<(), StopError> {
         let stopped = handshake.stopped.load(Ordering::Acquire);
         let runs = |slot: &&Slot| {
             slot.stopped.load(Ordering::Acquire) == 0
-                && !has_ended(slot.tid.load(Ordering::Relaxed))
+                && !tasks::has_ended(slot.tid.load(Ordering::Relaxed))
         };
         let Some(slot) = handshake.slots().iter().find(runs) else {
             return Ok(());
@@ -278,7 +247,7 @@ fn wait_for_all(handshake: &Handshake, signal: c_int) -> Result<(), StopError> {
             last = (stopped, Instant::now());
         }
         let tid = slot.tid.load(Ordering::Relaxed);
-        let limit = if state(tid) == Some(b'R') {
+        let limit = if tasks::state(tid) == Some(b'R') {
             READY
         } else {
             ATTEMPT
@@ -305,7 +274,7 @@ extern "C" fn wait_here(_: c_int) {
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     let before = unsafe { *errno };
-    let me = this_thread();
+    let me = tasks::this_thread();
     if let Some(slot) = handshake
         .slots()
         .iter()
@@ -346,10 +315,10 @@ fn choose_signal(tasks: &Tasks) -> Result<c_int, StopError> {
 
 /// Those of `signals` that no other thread blocks; None if there are none.
 fn unblocked(tasks: &Tasks, mut signals: u64) -> io::Result<Option<u64>> {
-    let me = this_thread();
+    let me = tasks::this_thread();
     tasks.each(|tid| {
-        if tid != me && !has_ended(tid) {
-            signals &= !blocked(tid).unwrap_or(0);
+        if tid != me && !tasks::has_ended(tid) {
+            signals &= !tasks::blocked(tid).unwrap_or(0);
         }
     })?;
     Ok((signals != 0).then_some(signals))
@@ -384,11 +353,6 @@ fn handle(signal: c_int) -> libc::sigaction {
     }
 }
 
-fn this_thread() -> i32 {
-    // SAFETY: takes nothing and returns a number.
-    unsafe { libc::syscall(libc::SYS_gettid) as i32 }
-}
-
 fn send(process: u32, tid: i32, signal: c_int) {
     // SAFETY: sends a signal to a thread of this process.
     unsafe { libc::syscall(libc::SYS_tgkill, process as c_int, tid, signal) };
@@ -400,122 +364,8 @@ fn is_only_thread() -> bool {
     unsafe { libc::unshare(libc::CLONE_VM | libc::CLONE_SIGHAND) == 0 }
 }
 
-/// Whether a thread has ended. The first thread of a process stays in the list as a zombie.
-fn has_ended(tid: i32) -> bool {
-    matches!(state(tid), None | Some(b'Z' | b'X'))
-}
-
-/// The letter of a thread's state, as `R` for one that runs or is ready to.
-fn state(tid: i32) -> Option<u8> {
-    let mut text = [0; 512];
-    let stat = read_task(tid, "stat", &mut text).ok()?;
-    // The name, in parentheses, may hold any character.
-    let end = stat.iter().rposition(|c| *c == b')')?;
-    stat.get(end + 2).copied()
-}
-
 fn blocks(tid: i32, signal: c_int) -> bool {
-    blocked(tid).is_some_and(|set| set & bit(signal) != 0)
-}
-
-/// The signals that a thread blocks.
-fn blocked(tid: i32) -> Option<u64> {
-    let mut text = [0; 4096];
-    let status = read_task(tid, "status", &mut text).ok()?;
-    let line = status
-        .split(|c| *c == b'\n')
-        .find_map(|line| line.strip_prefix(b"SigBlk:"))?;
-    u64::from_str_radix(std::str::from_utf8(line).ok()?.trim(), 16).ok()
-}
-
-/// Reads the start of `/proc/self/task/TID/FILE`, without allocating.
-fn read_task<'a>(tid: i32, file: &str, text: &'a mut [u8]) -> io::Result<&'a [u8]> {
-    use io::Write;
-    let mut path = [0u8; 64];
-    write!(&mut path[..63], "/proc/self/task/{tid}/{file}")?;
-    let path = CStr::from_bytes_until_nul(&path).map_err(io::Error::other)?;
-    let descriptor = open(path)?;
-    let read = read(descriptor.0, text)?;
-    Ok(&text[..read])
-}
-
-struct Descriptor(RawFd);
-
-impl Drop for Descriptor {
-    fn drop(&mut self) {
-        // SAFETY: opened by `open`, used by nothing else.
-        unsafe { libc::close(self.0) };
-    }
-}
-
-fn open(path: &CStr) -> io::Result<Descriptor> {
-    // SAFETY: the path ends in a zero.
-    let descriptor = unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
-    match descriptor {
-        -1 => Err(io::Error::last_os_error()),
-        _ => Ok(Descriptor(descriptor)),
-    }
-}
-
-fn read(descriptor: RawFd, text: &mut [u8]) -> io::Result<usize> {
-    // SAFETY: the buffer is writable for its length.
-    let read = unsafe { libc::read(descriptor, text.as_mut_ptr().cast(), text.len()) };
-    usize::try_from(read).map_err(|_| io::Error::last_os_error())
-}
-
-/// The list of this process's threads.
-struct Tasks(Descriptor);
-
-impl Tasks {
-    fn open() -> io::Result<Tasks> {
-        open(c"/proc/self/task").map(Tasks)
-    }
-
-    /// Whether there is one thread.
-    fn is_one(&self) -> io::Result<bool> {
-        let mut count = 0;
-        self.each(|_| count += 1)?;
-        Ok(count == 1)
-    }
-
-    /// Calls `f` with the number of each thread, without allocating.
-    fn each(&self, mut f: impl FnMut(i32)) -> io::Result<()> {
-        /// Offsets in the kernel's `linux_dirent64`.
-        const RECORD_LEN: usize = 16;
-        const NAME: usize = 19;
-
-        #[repr(align(8))]
-        struct Entries([u8; 4096]);
-
-        // SAFETY: a descriptor that is open.
-        if unsafe { libc::lseek(self.0.0, 0, libc::SEEK_SET) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let mut entries = Entries([0; 4096]);
-        loop {
-            let (at, room) = (entries.0.as_mut_ptr(), entries.0.len());
-            // SAFETY: the buffer is writable for its length, and aligned as the kernel wants it.
-            let read: c_long = unsafe { libc::syscall(libc::SYS_getdents64, self.0.0, at, room) };
-            let read = usize::try_from(read).map_err(|_| io::Error::last_os_error())?;
-            if read == 0 {
-                return Ok(());
-            }
-            // SAFETY: the kernel has filled so many bytes.
-            let mut left = unsafe { slice::from_raw_parts(at.cast_const(), read) };
-            while left.len() > NAME {
-                let len = u16::from_ne_bytes([left[RECORD_LEN], left[RECORD_LEN + 1]]);
-                let Some((entry, rest)) = left.split_at_checked(usize::from(len)) else {
-                    break;
-                };
-                let name = entry[NAME..].split(|c| *c == 0).next().unwrap_or(&[]);
-                // "." and ".." are no numbers.
-                if let Some(tid) = std::str::from_utf8(name).ok().and_then(|n| n.parse().ok()) {
-                    f(tid);
-                }
-                left = rest;
-            }
-        }
-    }
+    tasks::blocked(tid).is_some_and(|set| set & bit(signal) != 0)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! What a PE does that waits in no routine of the library: the kernel knows whether it uses processor time.
 
-use std::fs;
 use std::thread::sleep;
 use std::time::Duration;
 
+use ferroshmem_core::platform::process;
 use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 
@@ -37,7 +37,7 @@ pub(super) fn observe(processes: &[Pid]) -> Vec<Activity> {
 }
 
 fn activity(pid: Pid, before: Option<Duration>) -> Activity {
-    match state(pid) {
+    match process::state_of(pid.as_raw()) {
         Some(b'T' | b't') => Activity::Stopped,
         Some(b'R') => Activity::Runs,
         Some(b'Z' | b'X') | None => Activity::Gone,
@@ -57,13 +57,6 @@ fn activity(pid: Pid, before: Option<Duration>) -> Activity {
 fn processor_time(pid: Pid) -> Option<Duration> {
     let time = clock_gettime(clock_getcpuclockid(pid).ok()?).ok()?;
     Some(time.into())
-}
-
-/// The letter that `/proc` has for the state of the first thread, which follows the name in parentheses.
-fn state(pid: Pid) -> Option<u8> {
-    let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let end = text.iter().rposition(|b| *b == b')')?;
-    text.get(end + 2).copied()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::process::ExitStatus;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use ferroshmem_core::platform::process;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getpid};
 use rustix::io::Errno;
@@ -89,17 +90,15 @@ fn children() -> Vec<Pid> {
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
         .filter(|pid| {
             let stat = fs::read(format!("/proc/{pid}/stat"));
-            stat.is_ok_and(|s| parent(&String::from_utf8_lossy(&s)) == Some(me))
+            stat.is_ok_and(|stat| parent(&stat) == Some(me))
         })
         .map(Pid::from_raw)
         .collect()
 }
 
-/// The parent in a line of `/proc/<pid>/stat`: the second field after the name, which is
-/// in parentheses and may hold any character.
-fn parent(stat: &str) -> Option<i32> {
-    let (_, after_name) = stat.rsplit_once(')')?;
-    after_name.split_whitespace().nth(1)?.parse().ok()
+/// The parent in a line of `/proc/<pid>/stat`: the second field after the name.
+fn parent(stat: &[u8]) -> Option<i32> {
+    process::fields(stat)?.nth(1)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -108,8 +107,8 @@ mod tests {
 
     #[test]
     fn parents() {
-        assert_eq!(parent("12 (a) b) c) S 7 12 12 0"), Some(7));
-        assert_eq!(parent("12 (sh"), None);
+        assert_eq!(parent(b"12 (a) b) c) S 7 12 12 0"), Some(7));
+        assert_eq!(parent(b"12 (sh"), None);
         let mut child = std::process::Command::new("sleep")
             .arg("60")
             .spawn()

@@ -1,0 +1,48 @@
+//! What the kernel says of a process, or of a thread, in its line `/proc/PID/stat`.
+
+use std::fs;
+use std::str::SplitAsciiWhitespace;
+
+/// The fields of the line that follow the program's name: the state, the parent, and so on. The name, in
+/// parentheses, may hold any character.
+pub fn fields(line: &[u8]) -> Option<SplitAsciiWhitespace<'_>> {
+    let name_end = line.iter().rposition(|c| *c == b')')?;
+    let fields = std::str::from_utf8(&line[name_end + 1..]).ok()?;
+    Some(fields.split_ascii_whitespace())
+}
+
+/// The letter of the state, as `R` for a process that runs or is ready to.
+pub fn state(line: &[u8]) -> Option<u8> {
+    fields(line)?.next()?.bytes().next()
+}
+
+/// The state of the process `pid`; none if there is no such process.
+pub fn state_of(pid: i32) -> Option<u8> {
+    state(&fs::read(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// The processor time of a process and of the children that it has waited for, in ticks: the sum of utime,
+/// stime, cutime and cstime.
+pub fn ticks(line: &[u8]) -> Option<u64> {
+    let mut times = fields(line)?.skip(11);
+    let mut sum = 0;
+    for _ in 0..4 {
+        sum += times.next()?.parse::<u64>().ok()?;
+    }
+    Some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_may_hold_anything() {
+        let line = b"7 (a (\xff) c) Z 1 7 7 0 -1 4 0 0 0 0 10 2 300 40 20 0 1 0 5 0 0";
+        assert_eq!(state(line), Some(b'Z'));
+        assert_eq!(fields(line).and_then(|mut f| f.nth(1)), Some("1"));
+        assert_eq!(ticks(line), Some(352));
+        assert_eq!(ticks(b"7 (sh) R 1 7 7 0 -1 4 0 0 0 0 10 2"), None);
+        assert_eq!(state(b"12 (sh"), None);
+    }
+}
