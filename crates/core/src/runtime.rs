@@ -33,8 +33,6 @@ pub(crate) struct Runtime {
     pub failure_detector: Option<&'static FailureDetector>,
     /// Calls of `shmem_init` not yet matched by `shmem_finalize`.
     pub nesting: AtomicU32,
-    /// `SHMEM_THREAD_*` level provided.
-    pub thread_level: AtomicI32,
 }
 
 static RUNTIME: AtomicPtr<Runtime> = AtomicPtr::new(ptr::null_mut());
@@ -85,6 +83,12 @@ pub(crate) fn end() {
 }
 
 impl Runtime {
+    /// `SHMEM_THREAD_*` level provided; the launcher reads it, too.
+    pub(crate) fn thread_level(&self) -> &AtomicI32 {
+        let job = self.node.job;
+        &job.control.pe_block(job.index).thread_level
+    }
+
     /// The call of `routine` on PE `pe` of a context, both of which must be valid.
     #[inline]
     pub(crate) fn call(&self, routine: &'static str, context: usize, pe: i32) -> Call<'_> {

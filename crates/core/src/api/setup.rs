@@ -30,7 +30,7 @@ pub fn init_level(name: &'static str, requested: c_int) -> Option<c_int> {
         return None;
     }
     lifecycle::initialise(name, requested);
-    Some(runtime::get(name).thread_level.load(Ordering::Relaxed))
+    Some(runtime::get(name).thread_level().load(Ordering::Relaxed))
 }
 
 /// As [`init_level`]: 0, or -1 for a level that the standard does not have.
@@ -78,7 +78,7 @@ pub fn finalize(name: &'static str) {
 /// # Safety
 /// `provided` is valid.
 pub unsafe fn query_thread(name: &'static str, provided: *mut c_int) {
-    let level = runtime::get(name).thread_level.load(Ordering::Relaxed);
+    let level = runtime::get(name).thread_level().load(Ordering::Relaxed);
     // SAFETY: the caller promises that the results can be written.
     unsafe { provided.write(level) };
 }

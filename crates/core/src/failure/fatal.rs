@@ -26,10 +26,7 @@ pub(crate) fn fatal(routine: &str, message: impl Display) -> ! {
     let first = job.is_none_or(is_first);
     flush_program_output();
     if first {
-        let mut line = match job {
-            Some(job) => format!("ferroshmem: PE {}: {routine}: {message}", job.pe),
-            None => format!("ferroshmem: {routine}: {message}"),
-        };
+        let mut line = line_of(job, routine, message);
         if let Some(caller) = caller::find() {
             line.push_str(&format!("; called at {caller}"));
         }
@@ -51,12 +48,17 @@ pub(crate) fn fatal(routine: &str, message: impl Display) -> ! {
     unsafe { libc::_exit(STATUS) }
 }
 
+/// What is said of a call.
+fn line_of(job: Option<&Attachment>, routine: &str, message: impl Display) -> String {
+    match job {
+        Some(job) => format!("ferroshmem: PE {}: {routine}: {message}", job.pe),
+        None => format!("ferroshmem: {routine}: {message}"),
+    }
+}
+
 /// Prints a line on a call that is wrong but does no harm.
 pub(crate) fn warn(routine: &str, message: &str) {
-    match job::joined() {
-        Some(job) => say(&format!("ferroshmem: PE {}: {routine}: {message}", job.pe)),
-        None => say(&format!("ferroshmem: {routine}: {message}")),
-    }
+    say(&line_of(job::joined(), routine, message));
 }
 
 /// Whether this PE is the first of its job to report a misuse; the launcher adds no line of

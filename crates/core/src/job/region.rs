@@ -124,8 +124,8 @@ pub struct PeBlock {
     pub status: AtomicI32,
     /// Process id of the PE.
     pub pid: AtomicU32,
-    /// The highest thread level that the program has asked for.
-    pub thread_level: AtomicU32,
+    /// `SHMEM_THREAD_*` level provided.
+    pub thread_level: AtomicI32,
     /// Counted by the progress thread of a job of several nodes: one that stands still does not run.
     pub ticks: AtomicU32,
     /// Digest of the layout of this PE's globals, 0 if it has none that are symmetric.

@@ -6,7 +6,7 @@ mod rendezvous;
 mod windows;
 
 use std::fmt::Display;
-use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
@@ -48,8 +48,7 @@ pub(crate) fn initialise(name: &str, level: i32) {
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
     if let Some(rt) = runtime::current() {
         rt.nesting.fetch_add(1, Ordering::Relaxed);
-        rt.thread_level.fetch_max(level, Ordering::Relaxed);
-        publish_thread_level(rt.node.job, level);
+        rt.thread_level().fetch_max(level, Ordering::Relaxed);
         return;
     }
     let job = job::join().unwrap_or_else(|message| fatal(name, message));
@@ -57,7 +56,7 @@ pub(crate) fn initialise(name: &str, level: i32) {
     let block = job.control.pe_block(job.index);
     record::set_record(&block.wait);
     block.pid.store(std::process::id(), Ordering::Relaxed);
-    publish_thread_level(job, level);
+    block.thread_level.store(level, Ordering::Relaxed);
     if job.launched {
         die_with_launcher(header.launcher_pid);
     }
@@ -103,7 +102,6 @@ pub(crate) fn initialise(name: &str, level: i32) {
         locks: Locks::new(check),
         failure_detector: connected.map(|(_, detector)| detector),
         nesting: AtomicU32::new(1),
-        thread_level: AtomicI32::new(level),
     });
     checks::set(check);
     fault::explain_faults();
@@ -120,14 +118,6 @@ pub(crate) fn initialise(name: &str, level: i32) {
         }
     }
     announce(&rt.node);
-}
-
-/// Lets the launcher know whether threads of this PE may call the library at the same time.
-fn publish_thread_level(job: &Attachment, level: i32) {
-    let block = job.control.pe_block(job.index);
-    block
-        .thread_level
-        .fetch_max(level as u32, Ordering::Relaxed);
 }
 
 /// Connects this PE with those of other nodes, once in the life of the process.

@@ -260,7 +260,7 @@ impl Supervisor {
         } else if !self.unfinalized.is_empty()
             && self.deadlocks.next_check().is_none_or(|at| now >= at)
         {
-            let living: Vec<usize> = self.living().iter().map(|(pe, _)| *pe).collect();
+            let living = self.living_pes();
             if let Some(found) =
                 self.deadlocks
                     .check(now, &self.control, &self.unfinalized, &living)
@@ -280,7 +280,7 @@ impl Supervisor {
                 self.end(Shutdown::now(1));
             }
         } else if now >= self.deadlocks.next_check_of_circles(now) {
-            let living: Vec<usize> = self.living().iter().map(|(pe, _)| *pe).collect();
+            let living = self.living_pes();
             let one_caller = |pe| has_one_caller(self.control.pe_block(pe));
             let found = self
                 .deadlocks
@@ -297,6 +297,11 @@ impl Supervisor {
         let mut living: Vec<_> = self.alive.iter().map(|(pid, pe)| (*pe, *pid)).collect();
         living.sort_unstable();
         living
+    }
+
+    /// The living PEs.
+    fn living_pes(&self) -> Vec<usize> {
+        self.living().into_iter().map(|(pe, _)| pe).collect()
     }
 
     fn state(&self, pe: usize) -> PeState {
@@ -445,7 +450,7 @@ fn cannot_start(pe: usize, n_pes: usize, program: &str, error: SpawnError) -> Fa
 /// Whether one thread of a PE at a time calls the library: by the thread level that the program asked
 /// for, or because there is one thread.
 fn has_one_caller(block: &PeBlock) -> bool {
-    if (block.thread_level.load(Acquire) as i32) < THREAD_MULTIPLE {
+    if block.thread_level.load(Acquire) < THREAD_MULTIPLE {
         return true;
     }
     let pid = block.pid.load(Acquire);

@@ -123,7 +123,7 @@ pub(crate) fn add(suite: &mut Suite) {
         ] {
             let name = format!("fault::{activity}::link-{kind}");
             suite.add_launch(&name, launch, short, move |s, launch| {
-                goes_on(s, launch, link, activity, rounds)
+                goes_on(s, launch, link, &job(s, activity, rounds)?)
             });
         }
     }
@@ -134,22 +134,13 @@ pub(crate) fn add(suite: &mut Suite) {
             place: PLACE,
         };
         let short = launcher == Launcher::Hydra;
-        suite.add_launch("global_exit::by-all", launch, short, global_exits);
+        // PEs that call shmem_global_exit when those of the other host have ended do not wait for these.
+        suite.add_launch("global_exit::by-all", launch, short, |s, launch| {
+            let build = Build::new("faults/global_exits.c", Compiler::Gcc);
+            let job = Job::new(PLACE.pes, &build.run(&s.prefix, &s.cache)?);
+            goes_on(s, launch, SLOW_LINK, &job)
+        });
     }
-}
-
-/// PEs that call `shmem_global_exit` when those of the other host have ended do not wait for these.
-fn global_exits(s: &Setting, launch: Launch) -> Result<()> {
-    let mut cluster = s.stations.take()?;
-    let program = Build::new("faults/global_exits.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
-    cluster.cluster.impair(VICTIM_HOST, SLOW_LINK)?;
-    let job = Job::new(PLACE.pes, &program);
-    let outcome = cluster.run(launch, &job)?;
-    cluster.cluster.clear(VICTIM_HOST)?;
-    if !outcome.hung {
-        s.stations.give(cluster);
-    }
-    outcome.successful(job.watchdog).map(drop)
 }
 
 /// Adds the trials of a PE that fails before `shmem_init`.
@@ -214,17 +205,10 @@ fn job(s: &Setting, activity: &str, rounds: u32) -> Result<Job> {
 }
 
 /// On a bad link, the job ends well.
-fn goes_on(
-    s: &Setting,
-    launch: Launch,
-    link: Impairment,
-    activity: &str,
-    rounds: u32,
-) -> Result<()> {
+fn goes_on(s: &Setting, launch: Launch, link: Impairment, job: &Job) -> Result<()> {
     let mut cluster = s.stations.take()?;
     cluster.cluster.impair(VICTIM_HOST, link)?;
-    let job = job(s, activity, rounds)?;
-    let outcome = cluster.run(launch, &job)?;
+    let outcome = cluster.run(launch, job)?;
     cluster.cluster.clear(VICTIM_HOST)?;
     if !outcome.hung {
         s.stations.give(cluster);
