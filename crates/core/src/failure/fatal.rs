@@ -10,13 +10,10 @@ use super::caller;
 use crate::job::region::PeState;
 use crate::job::{self, Attachment};
 use crate::platform::line::one_line;
+use crate::platform::output;
 
 /// Exit status of a PE that ends the job over a misuse.
 pub(crate) const STATUS: c_int = 1;
-
-/// Time for a line to pass the launcher's daemons. Asked to end a job, they do so at once, and drop what they
-/// have not forwarded.
-const FORWARDING: Duration = Duration::from_millis(200);
 
 /// Ends the job: prints `ferroshmem: PE 3: <routine>: <message>; called at <place>` unless another PE has
 /// reported already, flushes the program's own output, and exits. `oshrun` ends the others.
@@ -24,7 +21,7 @@ const FORWARDING: Duration = Duration::from_millis(200);
 pub(crate) fn fatal(routine: &str, message: impl Display) -> ! {
     let job = job::joined();
     let first = job.is_none_or(is_first);
-    flush_program_output();
+    output::flush();
     if first {
         let mut line = line_of(job, routine, message);
         if let Some(caller) = caller::find() {
@@ -37,7 +34,7 @@ pub(crate) fn fatal(routine: &str, message: impl Display) -> ! {
             None => job::launcher_of_unjoined(),
         };
         if let Some(launcher) = launcher {
-            std::thread::sleep(FORWARDING);
+            output::wait_until_forwarded();
             launcher.abort(STATUS, &line);
         }
     } else {
@@ -70,12 +67,6 @@ pub(crate) fn is_first(job: &Attachment) -> bool {
     let (word, mine) = (&job.control.header().reporter, job.pe as u32 + 1);
     word.compare_exchange(0, mine, Ordering::AcqRel, Ordering::Acquire)
         .is_ok()
-}
-
-/// Writes out what the program has printed: nothing of it is to be lost.
-fn flush_program_output() {
-    // SAFETY: a null stream means all streams.
-    unsafe { libc::fflush(std::ptr::null_mut()) };
 }
 
 /// Prints a line on standard error in one write, so that lines of several PEs do not mix.

@@ -17,7 +17,7 @@ use super::gathering::{self, Gathering};
 use super::plan::Plan;
 use crate::choice::Tuning;
 use crate::config::{self, GivenSettings, HeapSettings, JOB};
-use crate::platform::Machine;
+use crate::platform::{Machine, output};
 
 /// This process's place in its job.
 #[derive(Debug)]
@@ -223,9 +223,11 @@ impl Attachment {
         known.unwrap_or("this host")
     }
 
-    /// Has the launcher end the job, where it does not notice by itself.
+    /// Has the launcher end the job, where it does not notice by itself, once what this process has printed
+    /// is on its way.
     pub fn abort(&self, status: i32, why: &str) {
         if let Some(gathering) = &self.gathering {
+            output::wait_until_forwarded();
             gathering.bootstrap().abort(status, why);
         }
     }

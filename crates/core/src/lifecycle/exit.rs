@@ -12,6 +12,7 @@ use crate::config;
 use crate::failure::fatal;
 use crate::job::region::PeState;
 use crate::job::{self, Attachment};
+use crate::platform::output;
 use crate::runtime;
 
 /// Arranges for it, once.
@@ -56,7 +57,10 @@ extern "C" fn at_early_exit(status: c_int, _: *mut c_void) {
             "ferroshmem: PE {}: exited with status {status} before shmem_init, in which the other PEs wait",
             launcher.rank()
         );
+        // The C library writes out the program's streams after this function.
+        output::flush();
         fatal::say(&line);
+        output::wait_until_forwarded();
         launcher.abort(status, &line);
     }
 }
@@ -78,6 +82,9 @@ extern "C" fn at_exit(status: c_int, _: *mut c_void) {
     if state() == PeState::Initialized && status == 0 && runtime::current().is_some() {
         finalise("exit");
     }
+    // The C library writes out the program's streams after this function, when the launcher may have ended
+    // this process.
+    output::flush();
     match state() {
         PeState::Finalized | PeState::Started => job.part(),
         // The library itself has notified the others.

@@ -7,6 +7,7 @@ pub mod futex;
 pub mod line;
 pub mod machine;
 pub mod mapping;
+pub mod output;
 pub mod process;
 pub mod processor;
 mod tasks;
