@@ -3,6 +3,7 @@
 
 mod crowd;
 mod forms;
+mod late;
 mod others;
 mod read;
 mod reduction;
@@ -26,6 +27,7 @@ fn run(options: &Options) -> Result<()> {
     forms::run(&testbed, options)?;
     read::run(options)?;
     crowd::run(&testbed, options)?;
+    late::run(&testbed, options)?;
     others::run(&testbed, options)
 }
 

@@ -67,11 +67,12 @@ static inline int gate_pass(int me, struct order *order)
     return order->operation[0] != '\0';
 }
 
-/* Reports that this PE has carried out the order; PE 0 waits for all. */
-static inline void gate_done(int me, int pes)
+/* Reports that this PE has carried out the order, or one of its calls; PE 0 waits until PEs have
+ * reported `reports` times since the gate was opened. */
+static inline void gate_done(int me, int reports)
 {
     __atomic_add_fetch(&gate->done, 1, __ATOMIC_ACQ_REL);
-    while (me == 0 && __atomic_load_n(&gate->done, __ATOMIC_ACQUIRE) != pes)
+    while (me == 0 && __atomic_load_n(&gate->done, __ATOMIC_ACQUIRE) < reports)
         sched_yield();
 }
 

@@ -216,10 +216,24 @@ pub(crate) fn wait<R>(
         return transport.wait(&what, signals::UNNOTIFIED, condition);
     }
     let mut waiter = Waiter::new(what);
+    let nothing = 0;
+    let at = match address {
+        0 => &raw const nothing,
+        address => std::ptr::with_exposed_provenance(address),
+    };
     loop {
-        if let Some(result) = condition() {
+        let mut result = condition();
+        if result.is_none() {
+            // SAFETY: the condition reads there.
+            unsafe {
+                waiter.pause_at(at, || {
+                    result = condition();
+                    result.is_none()
+                });
+            }
+        }
+        if let Some(result) = result {
             return result;
         }
-        waiter.pause();
     }
 }

@@ -6,7 +6,7 @@
 use std::sync::atomic::Ordering;
 
 use ferroshmem_core::barrier::{self, TaskBarrier};
-use ferroshmem_core::wait::{WaitStrategy, Word, counter, flag, ticket};
+use ferroshmem_core::wait::{Next, WaitStrategy, Word, counter, flag, ticket};
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::AtomicU32;
 use loom::sync::{Arc, Condvar, Mutex};
@@ -48,6 +48,10 @@ impl Word for ModelWord {
         self.value.fetch_add(value, Ordering::AcqRel)
     }
 
+    fn watch(&self, _seen: u32) {
+        thread::yield_now();
+    }
+
     /// As the kernel does: compares under the queue's lock, then sleeps.
     fn sleep(&self, expected: u32, _bits: u32) {
         let mut wakes = self.queue.lock().unwrap();
@@ -70,8 +74,8 @@ impl Word for ModelWord {
 struct AlwaysSleep;
 
 impl WaitStrategy for AlwaysSleep {
-    fn poll_again(&mut self) -> bool {
-        false
+    fn after_idle_poll(&mut self) -> Next {
+        Next::Sleep
     }
 }
 

@@ -3,7 +3,7 @@
 use std::hint::spin_loop;
 use std::time::{Duration, Instant};
 
-use crate::yield_core;
+use crate::offer::{Core, Scheduler};
 
 /// Polls in a row without giving up the core: what a wait begins with. A value of its own, so
 /// that loops can keep it in registers.
@@ -46,12 +46,12 @@ impl Spins {
 
 /// The limits of a back-off. A wait goes through its phases in this order:
 ///
-/// | phase | ends | [node](Limits::node) | [internode](Limits::internode) | [completion](Limits::completion) | [variable](Limits::VARIABLE) |
+/// | phase | ends | [node](Limits::NODE) | [internode](Limits::internode) | [completion](Limits::completion) | [variable](Limits::VARIABLE) |
 /// |---|---|---|---|---|---|
 /// | polls in a row | after `polls` | `SHMEM_SPIN`, or 2,000; 20 if PEs outnumber cores | as node, at most 500 | – | as node |
 /// | polls, with a look at the clock at every `stride`th | after `poll_time` | – | – | `Config::spin` (50 µs) | – |
-/// | polls, with an offer of the core at every `stride`th | after `offer_time` | – | 3 ms at first; 20 ms, or 300 µs if little comes, after a sleep | 2 ms; 100 µs if another thread took the core | – |
-/// | the core is given up between polls | after `yields` | 0; 4 to 64 if PEs outnumber cores | as node | – | 256 |
+/// | polls, with an offer of the core at every `stride`th | after `offer_time`, or when others ran for `longest_away` | 10 s, 1 ms under a quota, or 200 µs away; none if PEs outnumber cores | 3 ms at first; 20 ms, or 300 µs if little comes, after a sleep | 2 ms; 100 µs if another thread took the core | as node |
+/// | the core is given up between polls | after `yields` | 0; 4 to 64 if PEs outnumber cores | as node | – | 0; 256 if PEs outnumber cores |
 /// | sleeps | when woken | a futex | a futex | a futex, 2 ms | 20 µs, doubling every 8 sleeps to 2.5 ms |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -67,6 +67,9 @@ pub struct Limits {
     pub offer_time: Duration,
     /// The same once another thread has taken the core.
     pub offer_time_taken: Duration,
+    /// The core was offered, and others ran on it for this long: they compute, so it is theirs, and the
+    /// waiter offers it no more.
+    pub longest_away: Duration,
     /// How often it then gives up its core, which other waiters need to get on.
     pub yields: u32,
 }
@@ -79,8 +82,18 @@ const NO_CLOCK: Limits = Limits {
     poll_time: Duration::ZERO,
     offer_time: Duration::ZERO,
     offer_time_taken: Duration::ZERO,
+    longest_away: Duration::MAX,
     yields: 0,
 };
+
+/// How long a waiter for PEs of its node offers its core, where each PE has one. Then a wake-up takes
+/// less than a hundred thousandth of the wait, and the core can rest.
+const OFFER_NODE: Duration = Duration::from_secs(10);
+/// The same under a quota.
+const OFFER_QUOTA: Duration = Duration::from_millis(1);
+/// Other waiters on the same core give it back within microseconds, a thread that computes when the
+/// scheduler takes it away, after 1 to 4 ms.
+const LONGEST_AWAY: Duration = Duration::from_micros(200);
 
 /// How long a waiter for other nodes offers its core before the first sleep, and from one sleep to
 /// the next where much comes and where little does.
@@ -89,8 +102,25 @@ const OFFER_BUSY: Duration = Duration::from_millis(20);
 const OFFER_QUIET: Duration = Duration::from_micros(300);
 
 impl Limits {
-    /// For what PEs of the same node do. The waiter's polls are [`Spins`].
-    pub const fn node(yields: u32) -> Limits {
+    /// For what PEs of the same node do, where each has a core: as long as nothing else computes on the
+    /// waiter's core, it keeps looking. The waiter's polls are [`Spins`].
+    pub const NODE: Limits = Limits {
+        offer_time: OFFER_NODE,
+        offer_time_taken: OFFER_NODE,
+        longest_away: LONGEST_AWAY,
+        ..NO_CLOCK
+    };
+
+    /// The same where a control group limits the time that the node's PEs may use: polling takes from
+    /// what their threads need, and the group is stopped for a tenth of a second when it is used up.
+    pub const NODE_QUOTA: Limits = Limits {
+        offer_time: OFFER_QUOTA,
+        offer_time_taken: OFFER_QUOTA,
+        ..Limits::NODE
+    };
+
+    /// For what PEs of the same node do, where the core is shared. The waiter's polls are [`Spins`].
+    pub const fn node_shared(yields: u32) -> Limits {
         Limits { yields, ..NO_CLOCK }
     }
 
@@ -113,6 +143,7 @@ impl Limits {
             offer_time,
             offer_time_taken: offer_time,
             yields,
+            ..NO_CLOCK
         }
     }
 
@@ -126,15 +157,13 @@ impl Limits {
             poll_time,
             offer_time: Duration::from_millis(2),
             offer_time_taken: Duration::from_micros(100),
-            yields: 0,
+            ..NO_CLOCK
         }
     }
 
-    /// For variables whose change no PE announces.
-    pub const VARIABLE: Limits = Limits {
-        yields: 256,
-        ..NO_CLOCK
-    };
+    /// For variables whose change no PE announces, where PEs outnumber cores or the variable is fetched
+    /// over the fabric; else [`Limits::NODE`].
+    pub const VARIABLE: Limits = Limits::node_shared(256);
 
     fn has_clock(&self) -> bool {
         !(self.poll_time.is_zero() && self.offer_time.is_zero())
@@ -146,9 +175,9 @@ impl Limits {
 pub enum Step {
     /// Poll again.
     Poll,
-    /// Poll again; the core was offered to other threads.
+    /// Poll again; the core was offered to other threads, which ran for [`Backoff::away`].
     Offered,
-    /// Look again; the core was given up to a thread that the waiter may wait for.
+    /// Look again; the core was given up, maybe to a thread that the waiter waits for.
     Yielded,
     /// Sleep.
     Sleep,
@@ -156,14 +185,20 @@ pub enum Step {
 
 /// A wait since something happened last.
 #[derive(Debug)]
-pub struct Backoff {
+pub struct Backoff<S = Core> {
     limits: Limits,
+    scheduler: S,
     polls: u32,
     /// The first look at the clock.
     since: Option<Instant>,
-    /// Another thread took the core when it was offered last, and ever.
-    taken: bool,
+    /// From then to the last look at the clock.
+    waited: Duration,
+    /// How long others ran on the core when it was offered last.
+    away: Duration,
+    /// Another thread took the core when it was offered.
     ever_taken: bool,
+    /// Another thread computes on the core: it is offered no more.
+    core_is_lost: bool,
     yields: u32,
     sleeps: u32,
 }
@@ -172,12 +207,23 @@ impl Backoff {
     /// A wait that begins.
     #[inline]
     pub fn new(limits: Limits) -> Backoff {
-        Backoff {
+        Backoff::on(limits, Core::default())
+    }
+}
+
+impl<S: Scheduler> Backoff<S> {
+    /// A wait that begins, on a scheduler.
+    #[inline]
+    pub fn on(limits: Limits, scheduler: S) -> Self {
+        Self {
             limits,
+            scheduler,
             polls: 0,
             since: None,
-            taken: false,
+            waited: Duration::ZERO,
+            away: Duration::ZERO,
             ever_taken: false,
+            core_is_lost: false,
             yields: 0,
             sleeps: 0,
         }
@@ -190,28 +236,29 @@ impl Backoff {
         if self.polls <= limits.polls {
             return Step::Poll;
         }
-        if limits.has_clock() {
-            let stride = if self.taken {
-                limits.stride_taken
-            } else {
+        if limits.has_clock() && !self.core_is_lost {
+            let stride = if self.away.is_zero() {
                 limits.stride
+            } else {
+                limits.stride_taken
             };
             if !self.polls.is_multiple_of(stride) {
                 return Step::Poll;
             }
-            let now = Instant::now();
-            let waited = now - *self.since.get_or_insert(now);
+            let now = self.scheduler.now();
+            self.waited = now - *self.since.get_or_insert(now);
             let offer_time = if self.ever_taken {
                 limits.offer_time_taken
             } else {
                 limits.offer_time
             };
-            if waited < limits.poll_time {
+            if self.waited < limits.poll_time {
                 return Step::Poll;
             }
-            if waited < limits.poll_time + offer_time {
-                self.taken = yield_core();
-                self.ever_taken |= self.taken;
+            if self.waited < limits.poll_time + offer_time {
+                self.away = self.scheduler.offer();
+                self.ever_taken |= !self.away.is_zero();
+                self.core_is_lost = self.away >= limits.longest_away;
                 return Step::Offered;
             }
         }
@@ -221,6 +268,16 @@ impl Backoff {
             return Step::Yielded;
         }
         Step::Sleep
+    }
+
+    /// How long the wait has lasted, from the first to the last look at the clock.
+    pub fn waited(&self) -> Duration {
+        self.waited
+    }
+
+    /// How long others ran on the core when it was offered last.
+    pub fn away(&self) -> Duration {
+        self.away
     }
 
     /// Sleeps for a moment after [`Step::Sleep`], where no thread wakes the waiter: at first 20 µs,
@@ -239,7 +296,14 @@ impl Backoff {
 
     /// Something has happened: the wait begins anew.
     pub fn reset(&mut self) {
-        *self = Backoff::new(self.limits);
+        self.polls = 0;
+        self.since = None;
+        self.waited = Duration::ZERO;
+        self.away = Duration::ZERO;
+        self.ever_taken = false;
+        self.core_is_lost = false;
+        self.yields = 0;
+        self.sleeps = 0;
     }
 
     /// Something has come from another node after the waiter slept for `slept`. What it waits for
@@ -266,6 +330,80 @@ impl Backoff {
 mod tests {
     use super::*;
 
+    /// A scheduler as the test wants it: others run for `others` whenever the core is offered.
+    #[derive(Debug)]
+    struct Script {
+        now: Instant,
+        others: Duration,
+    }
+
+    impl Script {
+        /// What a poll, a look at the clock and an offer that no thread takes need.
+        const OFFER: Duration = Duration::from_nanos(600);
+
+        fn new(others: Duration) -> Self {
+            let now = Instant::now();
+            Self { now, others }
+        }
+    }
+
+    impl Scheduler for Script {
+        fn now(&mut self) -> Instant {
+            self.now
+        }
+
+        fn offer(&mut self) -> Duration {
+            self.now += Self::OFFER + self.others;
+            self.others
+        }
+    }
+
+    /// With a core of its own, a waiter looks at least every microsecond, for any lateness up to
+    /// seconds; it never sleeps, so what ends the wait costs the other PE no wake-up.
+    #[test]
+    fn a_waiter_with_a_core_looks_all_the_time() {
+        let mut backoff = Backoff::on(Limits::NODE, Script::new(Duration::ZERO));
+        while backoff.waited() < Duration::from_secs(1) {
+            assert_eq!(backoff.step(), Step::Offered);
+        }
+        // A wait without an end gives the core a rest.
+        let mut script = Script::new(Duration::ZERO);
+        script.now += OFFER_NODE;
+        let mut backoff = Backoff::on(Limits::NODE, script);
+        assert_eq!(backoff.step(), Step::Offered);
+        backoff.scheduler.now += OFFER_NODE;
+        assert_eq!(backoff.step(), Step::Sleep);
+    }
+
+    /// A thread that computes on the waiter's core gets it: the waiter sleeps once it has been away
+    /// for a time slice, and so takes less than a fiftieth of 5 ms.
+    #[test]
+    fn a_waiter_leaves_its_core_to_a_thread_that_computes() {
+        let slice = Duration::from_millis(3);
+        let mut backoff = Backoff::on(Limits::NODE, Script::new(slice));
+        let begin = backoff.scheduler.now;
+        assert_eq!(backoff.step(), Step::Offered);
+        assert_eq!(backoff.away(), slice);
+        let used = backoff.scheduler.now - begin - slice;
+        assert!(used < Duration::from_millis(5) / 50, "{used:?}");
+        for _ in 0..100 {
+            assert_eq!(backoff.step(), Step::Sleep);
+        }
+        backoff.reset();
+        assert_eq!(backoff.step(), Step::Offered);
+    }
+
+    /// Two waiters on one core: each gives it to the other after each poll, and none sleeps.
+    #[test]
+    fn waiters_on_one_core_yield_to_each_other() {
+        let mut backoff = Backoff::on(Limits::NODE, Script::new(Duration::from_micros(2)));
+        let begin = backoff.scheduler.now;
+        for _ in 0..1000 {
+            assert_eq!(backoff.step(), Step::Offered);
+        }
+        assert!(backoff.scheduler.now - begin >= 1000 * Duration::from_micros(2));
+    }
+
     /// Steps until the first sleep, with their number.
     fn steps(backoff: &mut Backoff) -> Vec<(Step, usize)> {
         let mut seen: Vec<(Step, usize)> = Vec::new();
@@ -283,7 +421,7 @@ mod tests {
 
     #[test]
     fn phases_by_number() {
-        let mut backoff = Backoff::new(Limits::node(7));
+        let mut backoff = Backoff::new(Limits::node_shared(7));
         assert_eq!(steps(&mut backoff), [(Step::Yielded, 7), (Step::Sleep, 1)]);
         assert_eq!(backoff.step(), Step::Sleep);
         backoff.reset();

@@ -38,23 +38,11 @@ impl Tree {
         mode: u32,
         change: impl FnOnce(&Path) -> Result<()>,
     ) -> Result<()> {
-        self.make(to, mode, |file| {
+        self.place(to, |file| {
             fs::copy(from, file)
                 .with_context(|| format!("cannot copy {} to {}", from.display(), file.display()))?;
             fs::set_permissions(file, Permissions::from_mode(mode | 0o200))?;
-            change(file)
-        })
-    }
-
-    /// Has `write` write the file that becomes `to`.
-    pub(crate) fn make(
-        &mut self,
-        to: &str,
-        mode: u32,
-        write: impl FnOnce(&Path) -> Result<()>,
-    ) -> Result<()> {
-        self.place(to, |file| {
-            write(file)?;
+            change(file)?;
             Ok(fs::set_permissions(file, Permissions::from_mode(mode))?)
         })
     }

@@ -172,8 +172,8 @@ impl Attachment {
         let heap = HeapSettings::read()?;
         let plan = Plan::new(1, &machine, heap)?;
         let tuning = Tuning::default_for(machine.cores);
-        let (file, control) =
-            Control::create(&plan, 1, 1, machine.cores, tuning, 0).map_err(JoinError::Create)?;
+        let (file, control) = Control::create(&plan, 1, 1, machine.node_cores(), tuning, 0)
+            .map_err(JoinError::Create)?;
         let gathering = started.map(Gathering::meet).transpose()?;
         Ok(Self {
             file,

@@ -8,6 +8,7 @@ use std::ptr::NonNull;
 use super::plan::Plan;
 use super::region::{Header, MAGIC, Offsets, PeBlock, TeamSlot, VERSION};
 use crate::choice::Tuning;
+use crate::platform::NodeCores;
 use crate::platform::mapping::{self, Advice, MapAddress};
 
 /// A mapped control part. Lives until the process ends: PEs may wait in it at any time.
@@ -29,11 +30,12 @@ impl Control {
         plan: &Plan,
         n_pes: usize,
         widest: usize,
-        cores: usize,
+        cores: impl Into<NodeCores>,
         tuning: Tuning,
         launcher_pid: u32,
     ) -> io::Result<(File, Self)> {
         let offsets = Offsets::new(n_pes, plan.stride);
+        let cores = cores.into();
         let file = mapping::memory_file(offsets.file_size())?;
         let this = Self::map(&file, offsets)?;
         let header = Header {
@@ -42,7 +44,8 @@ impl Control {
             n_pes: n_pes as u32,
             heap_size: plan.heap_size,
             slot_size: plan.stride,
-            cores: cores as u32,
+            cores: cores.count as u32,
+            quota: cores.quota.into(),
             launcher_pid,
             widest: widest as u32,
             layout_failed: Default::default(),

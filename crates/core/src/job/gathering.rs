@@ -20,7 +20,7 @@ use super::introduction::Introduction;
 use super::plan::{Plan, PlanError};
 use crate::choice::Tuning;
 use crate::config::{GivenSettings, HeapSettings};
-use crate::platform::{Cores, Machine};
+use crate::platform::{Cores, Machine, NodeCores};
 
 /// How long the first PE of a node waits for the others, and they for it.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -138,8 +138,9 @@ impl Gathering {
             for pe in here {
                 cores.add(&self.all[*pe as usize].cores);
             }
-            let tuning = Tuning::default_for(cores.count());
-            let made = Control::create(&plan, here.len(), widest, cores.count(), tuning, 0)
+            let cores = NodeCores::new(&cores);
+            let tuning = Tuning::default_for(cores.count);
+            let made = Control::create(&plan, here.len(), widest, cores, tuning, 0)
                 .map_err(JoinError::Create);
             let server = made.as_ref().ok().map(|_| Server::open()).transpose()?;
             let name = server.as_ref().map_or(&[][..], |s| s.name());

@@ -27,7 +27,7 @@ use crate::choice::{EAGER, Tuning};
 /// First word of the region.
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
 /// Changes whenever a type in this module does.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 /// Most PEs of one node: `MAX_PES` windows of 4 GiB still fit the address space twice.
 pub const MAX_PES: usize = 4096;
 /// Most teams that can be alive at once on one PE, [`ACTIVE_SETS`] included.
@@ -66,6 +66,8 @@ pub struct Header {
     pub slot_size: u64,
     /// Cores that the node's PEs may use.
     pub cores: u32,
+    /// 1 if a control group limits the time for which they may use them.
+    pub quota: u32,
     /// Process id of the launcher, 0 if there is none on this node or it watches by itself.
     pub launcher_pid: u32,
     /// Most PEs of any node of the job: where windows are placed depends on it.

@@ -32,6 +32,7 @@ use crate::job::region::PeState;
 use crate::lock::Locks;
 use crate::memory::{Space, SymmetricMemory};
 use crate::node::Node;
+use crate::platform::NodeCores;
 use crate::runtime::{self, Runtime};
 use crate::team::Teams;
 use crate::transport::Transport;
@@ -70,7 +71,11 @@ pub(crate) fn initialise(name: &str, level: i32) {
     };
     let settings = settings(name, job);
     let selection = Selection::of_job(header, settings.forced);
-    POLICY.set(job.control.n_pes(), header.cores as usize, settings.spin);
+    let cores = NodeCores {
+        count: header.cores as usize,
+        quota: header.quota != 0,
+    };
+    POLICY.set(job.control.n_pes(), cores, settings.spin);
     block
         .state
         .store(PeState::Initialized as u32, Ordering::Release);

@@ -1,5 +1,36 @@
 //! Sets of cores: launchers bind PEs, so what a node's PEs may use is what any of them may.
 
+/// What a node's PEs may use together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeCores {
+    /// Number of cores.
+    pub count: usize,
+    /// A control group limits the time that may be used: polling takes from what computing needs.
+    pub quota: bool,
+}
+
+impl From<usize> for NodeCores {
+    fn from(count: usize) -> Self {
+        let quota = false;
+        Self { count, quota }
+    }
+}
+
+impl NodeCores {
+    /// Cores `mask`, as far as this process's control group lets them be used.
+    pub fn new(mask: &Cores) -> Self {
+        // The affinity mask's, or fewer by the quota.
+        let mine = std::thread::available_parallelism().map_or(1, usize::from);
+        let quota = mine < Cores::of_this_process().count();
+        let count = if quota {
+            mask.count().min(mine)
+        } else {
+            mask.count()
+        };
+        Self { count, quota }
+    }
+}
+
 /// A set of cores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cores([u64; Cores::WORDS]);

@@ -4,11 +4,15 @@ use std::fs;
 
 use rustix::process::Resource;
 
+use super::cores::{Cores, NodeCores};
+
 /// The machine as this process may use it.
 #[derive(Debug, Clone)]
 pub struct Machine {
-    /// Cores in this process's affinity mask.
+    /// Cores in this process's affinity mask, or fewer by its control group's quota.
     pub cores: usize,
+    /// Whether there is such a quota.
+    pub quota: bool,
     /// Bytes of memory: the machine's, or what its control group allows.
     pub memory: u64,
     /// Bytes of address space that this process may use (`RLIMIT_AS`), if it is limited.
@@ -20,10 +24,20 @@ pub struct Machine {
 }
 
 impl Machine {
+    /// What PEs on it may use.
+    pub fn node_cores(&self) -> NodeCores {
+        NodeCores {
+            count: self.cores,
+            quota: self.quota,
+        }
+    }
+
     /// Looks at this machine.
     pub fn here() -> Self {
+        let cores = NodeCores::new(&Cores::of_this_process());
         Self {
-            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            cores: cores.count,
+            quota: cores.quota,
             memory: memory(),
             address_space: address_space_limit(),
             page_size: page_size(),

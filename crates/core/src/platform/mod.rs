@@ -14,6 +14,6 @@ mod tasks;
 pub mod threads;
 
 pub use conditions::{Conditions, Disturbance, Reading};
-pub use cores::Cores;
+pub use cores::{Cores, NodeCores};
 pub use machine::Machine;
 pub use processor::Processor;

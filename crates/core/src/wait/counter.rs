@@ -1,7 +1,7 @@
 //! A counter of posts that returns to zero: the work arrays (`pSync`) of active sets,
 //! which a collective must leave as it found them.
 
-use super::{WaitStrategy, Word};
+use super::{Next, WaitStrategy, Word};
 use crate::platform::futex::ANY;
 
 const ASLEEP: u32 = 1;
@@ -31,10 +31,16 @@ pub fn take(word: &impl Word, strategy: &mut impl WaitStrategy) {
             if word.replace(seen, (seen - ONE) & !ASLEEP) {
                 return;
             }
-        } else if strategy.poll_again() {
             continue;
-        } else if seen & ASLEEP != 0 || word.replace(seen, seen | ASLEEP) {
-            word.sleep(seen | ASLEEP, ANY);
+        }
+        match strategy.after_idle_poll() {
+            Next::Poll => {}
+            Next::Watch => word.watch(seen),
+            Next::Sleep => {
+                if seen & ASLEEP != 0 || word.replace(seen, seen | ASLEEP) {
+                    word.sleep(seen | ASLEEP, ANY);
+                }
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A flag: a 31-bit value that one PE posts and others wait for.
 
-use super::{WaitStrategy, Word};
+use super::{Next, WaitStrategy, Word};
 use crate::platform::futex::ANY;
 
 /// Bits of a flag's value.
@@ -79,9 +79,16 @@ fn wait_longer(
 ) {
     let mut spins = strategy.spins();
     loop {
-        let polls_again = spins.again() || strategy.poll_again();
-        if !polls_again && (seen & ASLEEP != 0 || word.replace(seen, seen | ASLEEP)) {
-            word.sleep(seen | ASLEEP, ANY);
+        if !spins.again() {
+            match strategy.after_idle_poll() {
+                Next::Poll => {}
+                Next::Watch => word.watch(seen),
+                Next::Sleep => {
+                    if seen & ASLEEP != 0 || word.replace(seen, seen | ASLEEP) {
+                        word.sleep(seen | ASLEEP, ANY);
+                    }
+                }
+            }
         }
         seen = word.load();
         if is_enough(seen >> 1) {

@@ -9,5 +9,5 @@ pub mod ticket;
 pub mod word;
 
 pub use record::WaitReason;
-pub use strategy::{POLICY, Policy, WaitStrategy, Waiter};
+pub use strategy::{Next, POLICY, Policy, WaitStrategy, Waiter};
 pub use word::Word;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use ferroshmem_fabric::Fabric;
 
 use super::record::WaitReason;
-use super::strategy::{WaitStrategy, Waiter};
+use super::strategy::{Next, WaitStrategy, Waiter};
 use crate::job::region::SignalLine;
 use crate::platform::futex;
 
@@ -42,7 +42,7 @@ pub fn wait<R>(
         if let Some(result) = condition() {
             return result;
         }
-        if waiter.poll_again() {
+        if waiter.after_idle_poll() != Next::Sleep {
             continue;
         }
         signals.sleepers.fetch_add(1, Ordering::Relaxed);

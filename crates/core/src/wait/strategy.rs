@@ -1,20 +1,32 @@
 //! How long a waiter polls before it sleeps.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 pub use ferroshmem_platform::Spins;
-use ferroshmem_platform::{Backoff, Limits, Step};
+use ferroshmem_platform::{Backoff, Limits, Step, watch};
 
 use ferroshmem_fabric::Fabric;
 
-use super::record::{Recorder, WaitReason};
+use super::record::{Recorder, WaitReason, now_ms};
 use crate::config::SPIN;
+use crate::platform::NodeCores;
+
+/// What a waiter does after a poll that found nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Poll again at once.
+    Poll,
+    /// Poll for a moment, or let the processor watch the word.
+    Watch,
+    /// Sleep.
+    Sleep,
+}
 
 /// Decides between polling again and sleeping.
 pub trait WaitStrategy {
-    /// Called after each poll that found nothing: true to poll again at once, false to sleep.
-    fn poll_again(&mut self) -> bool;
+    /// Called after each poll that found nothing.
+    fn after_idle_poll(&mut self) -> Next;
 
     /// Hands the polls at the beginning, if there are such, to a loop that keeps their count in
     /// registers, where it costs nothing.
@@ -24,54 +36,131 @@ pub trait WaitStrategy {
     }
 }
 
-/// The job's way of waiting, set at start-up.
+/// The job's way of waiting, set at start-up, and what this PE's waiters have learned about their cores.
 #[derive(Debug)]
 pub struct Policy {
+    /// Polls at the beginning of a wait; fewer while another waiter is on the same core.
     spins: AtomicU32,
+    /// Polls while none is.
+    spins_alone: AtomicU32,
+    /// The same while one is.
+    spins_together: AtomicU32,
     yields: AtomicU32,
     oversubscribed: AtomicBool,
+    quota: AtomicBool,
+    /// Offers of the core in a row that no thread took.
+    untaken: AtomicU32,
+    /// Milliseconds (of [`now_ms`]) until which waiters sleep instead of offering their core, because
+    /// another thread computes on it; 0: none does.
+    computing_until: AtomicU64,
+    /// For how many milliseconds this was assumed last.
+    computing_for: AtomicU64,
 }
 
 /// The policy in force.
-pub static POLICY: Policy = Policy {
-    spins: AtomicU32::new(SPIN.value.default),
-    yields: AtomicU32::new(0),
-    oversubscribed: AtomicBool::new(false),
-};
+pub static POLICY: Policy = Policy::new();
 
 impl Policy {
-    /// Sets the policy for `n_pes` PEs that may use `cores` cores; `spins` polls before a
+    const fn new() -> Self {
+        Self {
+            spins: AtomicU32::new(SPIN.value.default),
+            spins_alone: AtomicU32::new(SPIN.value.default),
+            spins_together: AtomicU32::new(SPIN.value.oversubscribed),
+            yields: AtomicU32::new(0),
+            oversubscribed: AtomicBool::new(false),
+            quota: AtomicBool::new(false),
+            untaken: AtomicU32::new(0),
+            computing_until: AtomicU64::new(0),
+            computing_for: AtomicU64::new(0),
+        }
+    }
+
+    /// Sets the policy for `n_pes` PEs that may use `cores`; `spins` polls before a
     /// waiter gives up its core, if the user chose.
     ///
     /// Where PEs outnumber cores, giving up the core a few times before sleeping is several
     /// times as fast as sleeping at once: if all wait, each runs once per round, without the
     /// cost of a sleep and a wake-up. The fewer PEs share a core, the shorter such a round,
     /// so the number of yields is chosen such that together they take about as long.
-    pub fn set(&self, n_pes: usize, cores: usize, spins: Option<u32>) {
+    pub fn set(&self, n_pes: usize, cores: impl Into<NodeCores>, spins: Option<u32>) {
         /// Schedulings of PEs on one core during all yields of a wait.
         const SCHEDULINGS: usize = 256;
 
-        let oversubscribed = n_pes > cores;
-        let default = SPIN.value.default_for(oversubscribed);
+        let cores = cores.into();
+        let oversubscribed = n_pes > cores.count;
+        let alone = spins.unwrap_or(SPIN.value.default_for(oversubscribed));
+        let together = spins.unwrap_or(SPIN.value.oversubscribed);
         let yields = if oversubscribed {
-            (SCHEDULINGS * cores / n_pes).clamp(4, 64) as u32
+            (SCHEDULINGS * cores.count / n_pes).clamp(4, 64) as u32
         } else {
             0
         };
-        self.spins
-            .store(spins.unwrap_or(default), Ordering::Relaxed);
+        self.spins.store(alone, Ordering::Relaxed);
+        self.spins_alone.store(alone, Ordering::Relaxed);
+        self.spins_together.store(together, Ordering::Relaxed);
         self.yields.store(yields, Ordering::Relaxed);
         self.oversubscribed.store(oversubscribed, Ordering::Relaxed);
+        self.quota.store(cores.quota, Ordering::Relaxed);
+        self.untaken.store(0, Ordering::Relaxed);
+        self.computing_until.store(0, Ordering::Relaxed);
     }
 
-    /// The limits of a waiter when its spins are over.
-    fn limits(&self, internode: bool) -> Limits {
+    /// The limits of a waiter when its spins are over, at `now` milliseconds.
+    fn limits(&self, source: Source, now: impl FnOnce() -> u64) -> Limits {
         let yields = self.yields.load(Ordering::Relaxed);
-        if internode {
-            let spins = self.spins.load(Ordering::Relaxed);
-            Limits::internode(spins, yields, self.oversubscribed())
+        match source {
+            Source::OtherNodes => {
+                let spins = self.spins.load(Ordering::Relaxed);
+                return Limits::internode(spins, yields, self.oversubscribed());
+            }
+            Source::RemoteVariable => return Limits::VARIABLE,
+            Source::Variable if self.oversubscribed() => return Limits::VARIABLE,
+            Source::Node if self.oversubscribed() => return Limits::node_shared(yields),
+            Source::Node | Source::Variable => {}
+        }
+        let computing_until = self.computing_until.load(Ordering::Relaxed);
+        if computing_until != 0 && now() < computing_until {
+            return Limits::node_shared(0);
+        }
+        if self.quota.load(Ordering::Relaxed) {
+            return Limits::NODE_QUOTA;
+        }
+        Limits::NODE
+    }
+
+    /// After a waiter with the limits [`Limits::NODE`] has offered its core, and others ran on it
+    /// for `away`; at `now` milliseconds.
+    fn learn(&self, away: Duration, now: impl FnOnce() -> u64) {
+        /// So many offers in a row that no thread takes show that a waiter has its core alone.
+        const ALONE: u32 = 32;
+        /// For how long a thread is taken to compute on the core, at first and at last. Each offer that
+        /// it takes costs the waiter a time slice, a few milliseconds.
+        const COMPUTING: (u64, u64) = (8, 1024);
+
+        if away.is_zero() {
+            let untaken = self.untaken.load(Ordering::Relaxed);
+            if untaken < ALONE {
+                self.untaken.store(untaken + 1, Ordering::Relaxed);
+            } else if untaken == ALONE {
+                self.untaken.store(ALONE + 1, Ordering::Relaxed);
+                let alone = self.spins_alone.load(Ordering::Relaxed);
+                self.spins.store(alone, Ordering::Relaxed);
+                self.computing_until.store(0, Ordering::Relaxed);
+                self.computing_for.store(0, Ordering::Relaxed);
+            }
+            return;
+        }
+        self.untaken.store(0, Ordering::Relaxed);
+        if away < Limits::NODE.longest_away {
+            let together = self.spins_together.load(Ordering::Relaxed);
+            self.spins.store(together, Ordering::Relaxed);
         } else {
-            Limits::node(yields)
+            let (first, longest) = COMPUTING;
+            let before = self.computing_for.load(Ordering::Relaxed);
+            let time = (before * 2).clamp(first, longest);
+            self.computing_for.store(time, Ordering::Relaxed);
+            let until = now() + time;
+            self.computing_until.store(until, Ordering::Relaxed);
         }
     }
 
@@ -80,6 +169,19 @@ impl Policy {
     pub fn oversubscribed(&self) -> bool {
         self.oversubscribed.load(Ordering::Relaxed)
     }
+}
+
+/// Where that comes from which is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// From PEs of this node, which wake sleepers.
+    Node,
+    /// From PEs of this node, which may change a variable and wake no sleeper.
+    Variable,
+    /// From PEs of any node, by a variable that this PE fetches over the fabric.
+    RemoteVariable,
+    /// From PEs of other nodes, too.
+    OtherNodes,
 }
 
 /// A wait under way: counts its polls, and records a wait that lasts.
@@ -124,27 +226,45 @@ impl<'a> Waiter<'a> {
     /// What follows the spins. Out of line, so that loops of spins stay short.
     #[cold]
     #[inline(never)]
-    fn poll_slowly(&mut self) -> bool {
-        let internode = self.internode;
-        let limits = || POLICY.limits(internode.is_some());
-        let backoff = self.backoff.get_or_insert_with(|| Backoff::new(limits()));
-        match backoff.step() {
+    fn after_spins(&mut self, source: Source) -> Next {
+        /// A wait of this length is recorded, whether or not its PE sleeps.
+        const LONG: Duration = Duration::from_millis(1);
+
+        let step = self
+            .backoff
+            .get_or_insert_with(|| Backoff::new(POLICY.limits(source, now_ms)))
+            .step();
+        let (away, waited) = self
+            .backoff
+            .as_ref()
+            .map_or((Duration::ZERO, Duration::ZERO), |b| (b.away(), b.waited()));
+        match (step, self.internode) {
             // What arrives meanwhile, also for other PEs than this one waits for, is answered in
             // half of the time that the progress thread takes, which must wake up for it.
-            Step::Poll | Step::Offered => {
-                if let Some(fabric) = internode {
-                    fabric.progress();
-                }
-                true
+            (Step::Poll | Step::Offered, Some(fabric)) => {
+                fabric.progress();
+                Next::Poll
             }
-            Step::Yielded => true,
-            Step::Sleep => {
+            (Step::Offered, None) => {
+                POLICY.learn(away, now_ms);
+                if waited >= LONG {
+                    self.record();
+                }
+                // A thread that took the core may be the one that is waited for.
+                if away.is_zero() {
+                    Next::Watch
+                } else {
+                    Next::Poll
+                }
+            }
+            (Step::Poll | Step::Yielded, _) => Next::Poll,
+            (Step::Sleep, internode) => {
                 self.record();
                 if let Some(fabric) = internode {
                     // The progress thread stays away while other threads let the fabric progress.
                     fabric.yield_progress();
                 }
-                false
+                Next::Sleep
             }
         }
     }
@@ -164,29 +284,130 @@ impl<'a> Waiter<'a> {
         }
     }
 
-    /// For variables whose change no PE announces: waits a little, longer each time.
-    pub fn pause(&mut self) {
-        if self.spins.again() {
-            return;
+    /// For a variable of this node whose change no PE announces: waits a little, longer each time.
+    /// `unchanged` polls it. `at` is its address, or that of one of several.
+    ///
+    /// # Safety
+    /// `at` is readable.
+    pub unsafe fn pause_at(&mut self, at: *const u8, unchanged: impl FnMut() -> bool) {
+        match self.next(Source::Variable) {
+            Next::Poll => {}
+            // SAFETY: as the caller promises.
+            Next::Watch => unsafe { watch(at, unchanged) },
+            Next::Sleep => self.sleep(),
         }
-        self.record();
-        let backoff = self
-            .backoff
-            .get_or_insert_with(|| Backoff::new(Limits::VARIABLE));
-        if backoff.step() == Step::Sleep {
+    }
+
+    /// The same for a variable that is polled over the fabric.
+    pub fn pause(&mut self) {
+        if self.next(Source::RemoteVariable) == Next::Sleep {
+            self.sleep();
+        }
+    }
+
+    fn sleep(&mut self) {
+        if let Some(backoff) = &mut self.backoff {
             backoff.sleep();
         }
+    }
+
+    #[inline]
+    fn next(&mut self, source: Source) -> Next {
+        if self.spins.again() {
+            return Next::Poll;
+        }
+        self.after_spins(source)
     }
 }
 
 impl WaitStrategy for Waiter<'_> {
     #[inline]
-    fn poll_again(&mut self) -> bool {
-        self.spins.again() || self.poll_slowly()
+    fn after_idle_poll(&mut self) -> Next {
+        self.next(match self.internode {
+            None => Source::Node,
+            Some(_) => Source::OtherNodes,
+        })
     }
 
     #[inline]
     fn spins(&mut self) -> Spins {
         std::mem::take(&mut self.spins)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLICE: Duration = Duration::from_millis(3);
+    const SWITCH: Duration = Duration::from_micros(2);
+
+    fn policy(n_pes: usize, cores: impl Into<NodeCores>, spins: Option<u32>) -> Policy {
+        let policy = Policy::new();
+        policy.set(n_pes, cores, spins);
+        policy
+    }
+
+    fn spins(policy: &Policy) -> u32 {
+        policy.spins.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn pes_with_a_core_each_look_for_long() {
+        let fits = policy(4, 4, None);
+        for source in [Source::Node, Source::Variable] {
+            assert_eq!(fits.limits(source, || 0), Limits::NODE);
+        }
+        let (count, quota) = (4, true);
+        let limited = policy(4, NodeCores { count, quota }, None);
+        assert_eq!(limited.limits(Source::Node, || 0), Limits::NODE_QUOTA);
+        let outnumber = policy(5, 4, None);
+        let limits = [Source::Node, Source::Variable].map(|s| outnumber.limits(s, || 0));
+        assert_eq!(limits, [Limits::node_shared(64), Limits::VARIABLE]);
+        assert!(limits.iter().all(|l| l.offer_time.is_zero()));
+        assert_eq!((spins(&fits), spins(&outnumber)), (2000, 20));
+        assert_eq!(spins(&policy(5, 4, Some(7))), 7);
+    }
+
+    /// While another thread computes on a waiter's core, later waiters do not offer it a time slice
+    /// each; now and then one looks whether it still does.
+    #[test]
+    fn a_neighbour_that_computes_is_remembered() {
+        let p = policy(2, 2, None);
+        p.learn(SLICE, || 1000);
+        assert_eq!(p.limits(Source::Node, || 1007), Limits::node_shared(0));
+        assert_eq!(p.limits(Source::Variable, || 1007), Limits::node_shared(0));
+        assert_eq!(p.limits(Source::Node, || 1008), Limits::NODE);
+        let mut now = 2000;
+        for expected in [16, 32, 64, 128, 256, 512, 1024, 1024] {
+            p.learn(SLICE, || now);
+            assert_eq!(p.computing_until.load(Ordering::Relaxed), now + expected);
+            now += expected;
+        }
+        for _ in 0..=32 {
+            p.learn(Duration::ZERO, || unreachable!());
+        }
+        assert_eq!(p.limits(Source::Node, || now), Limits::NODE);
+        p.learn(SLICE, || 9000);
+        assert_eq!(p.computing_until.load(Ordering::Relaxed), 9008);
+        assert_eq!(spins(&p), 2000);
+    }
+
+    /// Waiters that find themselves on one core yield early, until they are apart again.
+    #[test]
+    fn waiters_together_spin_little() {
+        let p = policy(2, 2, None);
+        p.learn(SWITCH, || unreachable!());
+        assert_eq!(spins(&p), 20);
+        assert_eq!(p.limits(Source::Node, || 0), Limits::NODE);
+        for _ in 0..=32 {
+            assert_eq!(spins(&p), 20);
+            p.learn(Duration::ZERO, || unreachable!());
+        }
+        assert_eq!(spins(&p), 2000);
+        // What the user chose holds.
+        let p = policy(2, 2, Some(5000));
+        p.learn(SWITCH, || unreachable!());
+        assert_eq!(spins(&p), 5000);
     }
 }

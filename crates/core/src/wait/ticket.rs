@@ -1,6 +1,6 @@
 //! A ticket lock: first come, first served, two 32-bit words.
 
-use super::{WaitStrategy, Word};
+use super::{Next, WaitStrategy, Word};
 
 /// Waiters sleep on the word of the ticket being served, each on a bit of its own ticket,
 /// so that a release wakes the next one only.
@@ -30,8 +30,10 @@ fn wait_for_turn(serving: &impl Word, ticket: u32, strategy: &mut impl WaitStrat
         if seen == ticket {
             return;
         }
-        if !strategy.poll_again() {
-            serving.sleep(seen, bit(ticket));
+        match strategy.after_idle_poll() {
+            Next::Poll => {}
+            Next::Watch => serving.watch(seen),
+            Next::Sleep => serving.sleep(seen, bit(ticket)),
         }
     }
 }

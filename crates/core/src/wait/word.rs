@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use ferroshmem_platform::watch;
+
 use crate::platform::futex;
 
 /// What the waiting algorithms need of a word. The real one is an `AtomicU32` in shared
@@ -15,6 +17,8 @@ pub trait Word {
     fn replace(&self, old: u32, new: u32) -> bool;
     /// Adds, acquire and release; returns the value before.
     fn fetch_add(&self, value: u32) -> u32;
+    /// Polls for a moment while the word is `seen`, or lets the processor watch it; may return early.
+    fn watch(&self, seen: u32);
     /// Sleeps while the word is `expected`; may return early.
     fn sleep(&self, expected: u32, bits: u32);
     /// Wakes the sleepers that share one of `bits`.
@@ -41,6 +45,12 @@ impl Word for AtomicU32 {
     #[inline]
     fn fetch_add(&self, value: u32) -> u32 {
         self.fetch_add(value, Ordering::AcqRel)
+    }
+
+    fn watch(&self, seen: u32) {
+        let at = self.as_ptr().cast_const().cast();
+        // SAFETY: the word is.
+        unsafe { watch(at, || self.load(Ordering::Acquire) == seen) };
     }
 
     fn sleep(&self, expected: u32, bits: u32) {

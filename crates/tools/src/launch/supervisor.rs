@@ -83,7 +83,7 @@ impl Supervisor {
             &job.plan,
             job.n_pes(),
             job.n_pes(),
-            job.machine.cores,
+            job.machine.node_cores(),
             job.tuning,
             pid,
         )
