@@ -38,11 +38,23 @@ impl Tree {
         mode: u32,
         change: impl FnOnce(&Path) -> Result<()>,
     ) -> Result<()> {
-        self.place(to, |file| {
+        self.make(to, mode, |file| {
             fs::copy(from, file)
                 .with_context(|| format!("cannot copy {} to {}", from.display(), file.display()))?;
             fs::set_permissions(file, Permissions::from_mode(mode | 0o200))?;
-            change(file)?;
+            change(file)
+        })
+    }
+
+    /// Has `write` write the file that becomes `to`.
+    pub(crate) fn make(
+        &mut self,
+        to: &str,
+        mode: u32,
+        write: impl FnOnce(&Path) -> Result<()>,
+    ) -> Result<()> {
+        self.place(to, |file| {
+            write(file)?;
             Ok(fs::set_permissions(file, Permissions::from_mode(mode))?)
         })
     }

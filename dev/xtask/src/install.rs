@@ -2,7 +2,7 @@
 
 use crate::files::{DATA, PROGRAM, Tree, below};
 use crate::run::{run, shown, works};
-use crate::{package, workspace};
+use crate::{link, package, workspace};
 use anyhow::{Context, Result};
 use clap::Args;
 use std::path::{self, Path, PathBuf};
@@ -108,18 +108,15 @@ fn install_from(root: &Path, commands: &Path, library: &Path, debug: bool) -> Re
     for name in CXX_NAMES {
         tree.link("oshcc", name)?;
     }
-    let shared = library.join("libshmem.so");
-    tree.copy(
-        &shared,
-        "lib/libshmem.so.1",
-        PROGRAM,
-        stripped("--strip-unneeded"),
-    )?;
-    tree.link("libshmem.so.1", "lib/libshmem.so")?;
     let archive = library.join("libshmem.a");
+    tree.make(&format!("lib/{}", link::SONAME), PROGRAM, |file| {
+        link::shared_library(&archive, file)?;
+        stripped("--strip-unneeded")(file)
+    })?;
+    tree.link(link::SONAME, "lib/libshmem.so")?;
     tree.copy(&archive, "lib/libshmem.a", DATA, stripped("--strip-debug"))?;
     // The name of the library in SGI's and Cray's implementations, which makefiles have as -lsma.
-    tree.link("libshmem.so.1", "lib/libsma.so")?;
+    tree.link(link::SONAME, "lib/libsma.so")?;
     tree.link("libshmem.a", "lib/libsma.a")?;
 
     let headers = workspace::root().join("include");

@@ -5,6 +5,7 @@ mod demo;
 mod files;
 mod fuzz;
 mod install;
+mod link;
 mod package;
 mod report;
 mod run;
@@ -27,6 +28,9 @@ struct Options {
 enum Task {
     /// Installs the library, its header and its commands under a prefix; the result can be moved
     Install(install::Options),
+    /// Links the shared library from the static one, as `install` does
+    #[command(hide = true)]
+    Link(link::Options),
     /// Compiles and runs an integer sort, with an installation of its own in target/
     Demo(demo::Options),
     /// Runs all checks and tests that the tools on this machine allow
@@ -55,6 +59,7 @@ fn main() -> ExitCode {
 fn perform(task: Task) -> Result<ExitCode> {
     match task {
         Task::Install(options) => install::main(&options)?,
+        Task::Link(options) => link::main(&options)?,
         Task::Demo(options) => demo::main(&options)?,
         Task::Test(options) => test::main(&options)?,
         Task::Cluster(options) => cluster::main(&options)?,

@@ -4,6 +4,7 @@
 //! copied into a directory with a space in its name, so nothing may depend on where it was
 //! installed.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -252,6 +253,110 @@ fn programs_link_as_with_other_implementations() {
     if installed("readelf") {
         let needed = succeed(command("readelf").arg("-d").arg(&plain));
         assert!(!needed.contains("libm.so"), "{needed}");
+    }
+}
+
+/// Linkers by their names for `-fuse-ld`, with their programs.
+const LINKERS: &[(&str, &str)] = &[
+    ("bfd", "ld.bfd"),
+    ("gold", "ld.gold"),
+    ("lld", "ld.lld"),
+    ("mold", "mold"),
+];
+
+/// The names that a shared library exports, each with the letter of its type.
+fn exports(library: &Path) -> BTreeSet<String> {
+    let options = ["-D", "--extern-only", "--defined-only"];
+    let symbols = succeed(command("nm").args(options).arg(library));
+    let named = symbols.lines().filter_map(|line| line.split_once(' '));
+    named.map(|(_, symbol)| symbol.to_owned()).collect()
+}
+
+/// The list that the library is linked with.
+fn exported_names() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../libshmem/exports.map")
+}
+
+/// What the dynamic section of `library` says about other libraries, its own name and its text.
+fn dynamic(library: &Path) -> Vec<String> {
+    let tags = ["(NEEDED)", "(SONAME)", "(TEXTREL)", "(FLAGS)"];
+    let section = succeed(command("readelf").args(["-W", "-d"]).arg(library));
+    let mut lines: Vec<_> = section
+        .lines()
+        .filter(|line| tags.iter().any(|tag| line.contains(tag)))
+        .map(|line| {
+            line.split_whitespace()
+                .skip(1)
+                .collect::<Vec<_>>()
+                .join(" ")
+        })
+        .collect();
+    lines.sort();
+    lines
+}
+
+/// The library itself, and programs with it, whatever the linker of the user's toolchain.
+#[test]
+fn every_linker_links_library_and_programs() {
+    if !installed("readelf") {
+        return;
+    }
+    let lib = prefix().join("lib");
+    let want = exports(&lib.join("libshmem.so.1"));
+    let listed = fs::read_to_string(exported_names()).unwrap();
+    let listed = |symbol: &str| {
+        let name = symbol.split(' ').next_back().unwrap_or_default();
+        let family = ["shmem_", "pshmem_"]
+            .iter()
+            .any(|start| name.starts_with(start));
+        family || listed.contains(&format!("    {name};\n"))
+    };
+    let foreign: Vec<_> = want.iter().filter(|symbol| !listed(symbol)).collect();
+    assert!(foreign.is_empty(), "exported, too: {foreign:?}");
+    for symbol in [
+        "T pshmem_put32",
+        "W shmem_put32",
+        "W shfree",
+        "B shmemi_native",
+    ] {
+        assert!(want.contains(symbol), "no {symbol}");
+    }
+
+    for (linker, program) in LINKERS {
+        if !installed(program) {
+            continue;
+        }
+        let project = project();
+        let flag = format!("-fuse-ld={linker}");
+        let library = project.path().join("libshmem.so.1");
+        let mut link = command(env!("CARGO_BIN_EXE_xtask"));
+        link.env("LDFLAGS", &flag).arg("link").arg("--archive");
+        link.arg(lib.join("libshmem.a")).arg("--output");
+        succeed(link.arg(&library));
+        let got = exports(&library);
+        let differing: Vec<_> = got.symmetric_difference(&want).collect();
+        assert!(differing.is_empty(), "{linker}: {differing:?}");
+        assert_eq!(
+            dynamic(&library),
+            dynamic(&lib.join("libshmem.so.1")),
+            "{linker}"
+        );
+
+        // Where the linker puts a program's writable data decides whether they are symmetric.
+        for kind in [&[][..], &["-static"], &["-static-pie"]] {
+            // Gold lacks an option that this kind needs.
+            if *linker == "gold" && kind == ["-static-pie"] {
+                continue;
+            }
+            let main = project.path().join("main");
+            let mut oshcc = command(bin("oshcc"));
+            oshcc.args(kind).arg(&flag).arg("-o").arg(&main);
+            succeed(oshcc.arg(project.path().join("main.c")));
+            let mut oshrun = command(bin("oshrun"));
+            oshrun.args(["-n", "3", "--timeout", "60"]).arg(&main);
+            oshrun.env("LD_LIBRARY_PATH", project.path());
+            assert_eq!(succeed(&mut oshrun), "sum 3\n", "{linker} {kind:?}");
+        }
     }
 }
 

@@ -1,0 +1,113 @@
+//! Linking the shared library from the static one.
+//!
+//! Rustc could make it (crate type `cdylib`), but gives the linker its own list of exported names. That leaves out the weak
+//! `shmem_*`, which only the assembler knows, and GNU ld and gold refuse a second list beside it. Linked by the C compiler,
+//! it takes one list, with any linker.
+
+use crate::run::{run, shown};
+use crate::workspace;
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The name by which programs load the library; `docs/releasing.md` says when its number rises.
+pub(crate) const SONAME: &str = "libshmem.so.1";
+
+/// The unwinder of gcc, which Rust's library needs.
+const UNWINDER: &str = "libgcc_eh.a";
+
+/// Options of the task.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// The static library
+    #[arg(long, value_name = "FILE")]
+    archive: PathBuf,
+
+    /// The shared library to write
+    #[arg(long, value_name = "FILE")]
+    output: PathBuf,
+}
+
+/// Links the library as `cargo xtask install` does.
+///
+/// # Errors
+/// If the compiler or its linker fails.
+pub(crate) fn main(options: &Options) -> Result<()> {
+    shared_library(&options.archive, &options.output)
+}
+
+/// Links `output` from the whole of `archive`, by the C compiler that `CC` names (else `cc`), with the flags of `LDFLAGS`,
+/// such as `-fuse-ld=mold`.
+///
+/// # Errors
+/// If the compiler or its linker fails.
+pub(crate) fn shared_library(archive: &Path, output: &Path) -> Result<()> {
+    ensure!(
+        archive.is_file(),
+        "no static library {}: build it by `cargo xtask install`",
+        shown(archive).display()
+    );
+    let compiler = words("CC", "cc")?;
+    let unwinder = unwinder_is_static(&compiler);
+    let mut link = command(&compiler);
+    link.arg("-shared").arg("-o").arg(output);
+    let exports = workspace::root().join("libshmem/exports.map");
+    // One word each, since -Wl splits a path at its commas.
+    link.args(["-Xlinker", "--version-script", "-Xlinker"]);
+    link.arg(exports).arg(format!("-Wl,-soname,{SONAME}"));
+    link.arg("-Wl,--whole-archive").arg(archive);
+    link.args([
+        "-Wl,--no-whole-archive",
+        "-Wl,--gc-sections",
+        "-Wl,-O1",
+        "-Wl,-z,relro,-z,now",
+        "-Wl,-z,noexecstack",
+        // Programs share the pages of its code, and it names all libraries that it needs.
+        "-Wl,-z,text,-z,defs",
+        "-Wl,--as-needed",
+    ]);
+    link.args(["-ldl", "-lrt", "-lpthread", "-lm"]);
+    if unwinder {
+        link.arg("-static-libgcc");
+    }
+    link.args(words("LDFLAGS", "")?);
+    run(&mut link).with_context(|| {
+        format!(
+            "cannot link {}: set CC to another compiler, or LDFLAGS=-fuse-ld=NAME for another linker",
+            shown(output).display()
+        )
+    })
+}
+
+/// Whether the unwinder can be linked statically. That saves every PE the loading of one more shared library, which is a good
+/// part of its start-up time. Where the archive is missing, the shared library serves.
+fn unwinder_is_static(compiler: &[OsString]) -> bool {
+    let found = command(compiler)
+        .arg(format!("-print-file-name={UNWINDER}"))
+        .output();
+    // The compiler prints the bare name of a file that it does not find.
+    found
+        .is_ok_and(|output| Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_absolute())
+}
+
+fn command(words: &[OsString]) -> Command {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    command
+}
+
+/// The words of an environment variable, or of `default` where it has none; as make, it knows no quotes.
+fn words(variable: &str, default: &str) -> Result<Vec<OsString>> {
+    let value = env::var_os(variable).unwrap_or_default();
+    let value = value
+        .to_str()
+        .with_context(|| format!("{variable} is not UTF-8: {}", value.display()))?;
+    let words: Vec<OsString> = value.split_whitespace().map(OsString::from).collect();
+    Ok(match words.is_empty() {
+        true => default.split_whitespace().map(OsString::from).collect(),
+        false => words,
+    })
+}
