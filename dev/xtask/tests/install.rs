@@ -127,10 +127,17 @@ fn installed(tool: &str) -> bool {
     there
 }
 
-/// A directory with the two programs.
+/// A directory with the programs: `main.c`, `main.cpp`, and `root.c`, which is `main.c` with a function of `math.h`.
 fn project() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("main.c"), C_PROGRAM).unwrap();
+    // The compiler cannot know the argument, so it calls the function.
+    let root = C_PROGRAM.replace(
+        "long all = sum;",
+        "long all = (long)sqrt((double)(sum * sum));",
+    );
+    let root = format!("#include <math.h>\n{root}");
+    fs::write(directory.path().join("root.c"), root).unwrap();
     fs::write(directory.path().join("main.cpp"), CXX_PROGRAM).unwrap();
     directory
 }
@@ -211,12 +218,6 @@ fn wrapper_links_static_programs() {
 fn programs_link_as_with_other_implementations() {
     let project = project();
     let source = project.path().join("root.c");
-    // The compiler cannot know the argument, so it calls the function.
-    let text = C_PROGRAM.replace(
-        "long all = sum;",
-        "long all = (long)sqrt((double)(sum * sum));",
-    );
-    fs::write(&source, format!("#include <math.h>\n{text}")).unwrap();
     let program = project.path().join("root");
     let build = |compiler: &mut Command| {
         succeed(compiler.arg("-O2").arg("-o").arg(&program).arg(&source));
@@ -406,12 +407,18 @@ fn found_by_pkg_config() {
     }
     let project = project();
     for package in ["ferroshmem", "shmem"] {
-        // Through a shell, as makefiles and configure scripts use it.
-        let line = format!("eval cc main.c -o main $(pkg-config --cflags --libs {package})");
-        let mut shell = command("sh");
-        shell.args(["-e", "-c", &line]).current_dir(project.path());
-        succeed(shell.env("PKG_CONFIG_PATH", prefix().join("lib/pkgconfig")));
-        assert_eq!(run(&project.path().join("main")), "sum 3\n");
+        for source in ["main.c", "root.c"] {
+            for (kind, option) in [("", ""), ("-static", "--static")] {
+                // Through a shell, as makefiles and configure scripts use it.
+                let line = format!(
+                    "eval cc {kind} {source} -o main $(pkg-config {option} --cflags --libs {package})"
+                );
+                let mut shell = command("sh");
+                shell.args(["-e", "-c", &line]).current_dir(project.path());
+                succeed(shell.env("PKG_CONFIG_PATH", prefix().join("lib/pkgconfig")));
+                assert_eq!(run(&project.path().join("main")), "sum 3\n", "{line}");
+            }
+        }
     }
 }
 
@@ -435,6 +442,11 @@ fn found_by_cmake() {
          target_link_libraries(fixed FerroSHMEM::shmem)\n\
          add_executable(static main.c)\n\
          target_link_libraries(static FerroSHMEM::shmem_static)\n\
+         foreach(library FerroSHMEM::shmem OpenSHMEM::shmem FerroSHMEM::shmem_static)\n\
+         string(MAKE_C_IDENTIFIER root_${library} name)\n\
+         add_executable(${name} root.c)\n\
+         target_link_libraries(${name} ${library})\n\
+         endforeach()\n\
          add_executable(cxx main.cpp)\n\
          target_link_libraries(cxx FerroSHMEM::shmem)\n\
          enable_testing()\n\
@@ -455,9 +467,17 @@ fn found_by_cmake() {
     );
     // All but the one that must not be and the static one.
     let commands = fs::read_to_string(project.path().join("build/compile_commands.json")).unwrap();
-    assert_eq!(commands.matches("-fPIE").count(), 3, "{commands}");
+    assert_eq!(commands.matches("-fPIE").count(), 5, "{commands}");
     succeed(cmake().args(["--build", "build"]));
-    for program in ["by_name", "by_part", "fixed", "static"] {
+    for program in [
+        "by_name",
+        "by_part",
+        "fixed",
+        "static",
+        "root_FerroSHMEM__shmem",
+        "root_OpenSHMEM__shmem",
+        "root_FerroSHMEM__shmem_static",
+    ] {
         assert_eq!(
             run(&project.path().join("build").join(program)),
             "sum 3\n",
