@@ -1,5 +1,6 @@
 /* Prints the memory of an idle PE in KiB: `private` memory without the symmetric heap, page
- * `tables`, and the `resident` part of a large untouched allocation. */
+ * `tables`, and the `resident` part of a large untouched allocation; and how many `mappings` it has of the
+ * job's memory. */
 #include <inttypes.h>
 #include <shmem.h>
 #include <stdio.h>
@@ -41,12 +42,12 @@ int main(void)
     }
     char line[4096];
     long private = 0, resident = 0;
-    int heap_line = 0;
+    int heap_line = 0, mappings = 0;
     while (fgets(line, sizeof line, maps)) {
         uintptr_t start, end;
         long kib;
         if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &start, &end) == 2)
-            heap_line = is_heap(heap, start, end);
+            heap_line = is_heap(heap, start, end), mappings += strstr(line, "memfd:ferroshmem") != NULL;
         else if (heap_line && sscanf(line, "Rss: %ld kB", &kib) == 1)
             resident += kib;
         else if (!heap_line && (sscanf(line, "Private_Clean: %ld kB", &kib) == 1 ||
@@ -54,7 +55,8 @@ int main(void)
             private += kib;
     }
     fclose(maps);
-    printf("private %ld tables %ld resident %ld\n", private, page_tables(), resident);
+    printf("private %ld tables %ld resident %ld mappings %d\n", private, page_tables(), resident,
+           mappings);
     shmem_barrier_all();
     shmem_free(heap);
     shmem_finalize();

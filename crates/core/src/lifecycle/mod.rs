@@ -219,6 +219,9 @@ pub(crate) fn finalise(name: &'static str) {
     if rt.nesting.fetch_sub(1, Ordering::AcqRel) > 1 {
         return;
     }
+    if let Some(stray) = node.transport.memory.space.stray(node.job) {
+        fatal(name, stray);
+    }
     if let Some(hooks) = hooks::get() {
         (hooks.native_changed)(None);
     }

@@ -8,6 +8,7 @@ pub(crate) mod heap;
 mod layout;
 mod space;
 mod symmetric;
+mod windows;
 
 pub(crate) use layout::CANDIDATES as LAYOUTS;
 pub(crate) use space::{MemoryKind, Space, SpaceError, show_place};

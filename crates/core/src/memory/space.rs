@@ -8,6 +8,7 @@ use std::{fmt, ptr};
 
 use super::globals::Globals;
 use super::layout::{self, Layout};
+use super::windows::{Mapped, Windows};
 use crate::job::Attachment;
 use crate::platform::mapping::{self, Advice, MapAddress};
 use crate::platform::threads::StopError;
@@ -21,6 +22,10 @@ pub struct Space {
     globals: Option<Globals>,
     /// Where PE r's globals are. Empty: at the stride, as the rule says.
     scattered: Vec<usize>,
+    /// The others' heaps.
+    others_heaps: Mapped,
+    /// The others' globals.
+    others_globals: Mapped,
     /// PEs whose globals are laid out differently: another executable. Empty: none.
     other_programs: Vec<bool>,
     /// Bytes from the start of this PE's heap that earlier initialisations of the library may have
@@ -28,11 +33,37 @@ pub struct Space {
     heap_mark: AtomicU64,
 }
 
-/// Heaps in one mapping: from PE `first` on, `len` bytes.
-#[derive(Debug, Clone, Copy)]
-struct HeapPart {
-    first: usize,
-    len: usize,
+/// Memory behind this PE's own that another PE has touched: it used an address that is not symmetric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stray {
+    /// Behind the heap.
+    Heap {
+        /// Bytes past the end.
+        past: u64,
+        /// Bytes of the heap.
+        size: u64,
+    },
+    /// Behind the globals.
+    Globals {
+        /// Bytes past the end.
+        past: u64,
+    },
+}
+
+impl fmt::Display for Stray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Heap { past, size } => write!(
+                f,
+                "another PE accessed this PE's memory {past} bytes past the end of the symmetric heap of {size} bytes"
+            ),
+            Self::Globals { past } => write!(
+                f,
+                "another PE accessed this PE's memory {past} bytes past the end of the global variables: it used an address that is not symmetric, such as one from malloc"
+            ),
+        }?;
+        write!(f, "; SHMEM_CHECK=1 names the call")
+    }
 }
 
 /// What kind of symmetric memory an address is in.
@@ -108,6 +139,8 @@ impl Space {
             ),
             globals,
             scattered: Vec::new(),
+            others_heaps: Mapped::default(),
+            others_globals: Mapped::default(),
             other_programs: Vec::new(),
             heap_mark: AtomicU64::new(0),
         };
@@ -116,115 +149,71 @@ impl Space {
         Ok(this)
     }
 
-    fn map_heaps(&self, job: &Attachment) -> Result<(), SpaceError> {
+    /// Which memory of each PE is mapped: `len` bytes, PE 0's at `first_offset` in the job's file.
+    fn windows(&self, len: usize, first_offset: u64, file_stride: u64) -> Windows {
+        Windows {
+            me: self.me,
+            n_pes: self.n_pes,
+            stride: self.layout.stride,
+            is_planned: self.layout.is_planned,
+            len,
+            first_offset,
+            file_stride,
+        }
+    }
+
+    fn heap_windows(&self, job: &Attachment) -> Windows {
+        let stride = job.control.header().slot_size;
+        let len = self.layout.heap_size as usize;
+        self.windows(len, job.control.offsets().heap(0), stride)
+    }
+
+    fn globals_windows(&self, job: &Attachment, globals: &Globals) -> Windows {
+        let stride = job.control.header().slot_size;
+        self.windows(globals.len, job.control.offsets().globals(0), stride)
+    }
+
+    fn map_heaps(&mut self, job: &Attachment) -> Result<(), SpaceError> {
         if self.layout.heap_size == 0 {
             return Ok(());
         }
+        let failed = |e: io::Error| match e.raw_os_error() {
+            Some(libc::EEXIST | libc::EINVAL | libc::ENOMEM | libc::EPERM) => SpaceError::Taken,
+            _ => SpaceError::Io("map the symmetric heaps", e),
+        };
+        let (base, len) = (self.layout.heap_base, self.layout.heap_size as usize);
+        let others = self.heap_windows(job).map_around(&job.file, base);
+        self.others_heaps = others.map_err(failed)?;
         // My own last: side by side in the file, it would else be joined with the others.
-        let parts = self.heap_parts();
-        for (i, part) in parts.iter().enumerate() {
-            let at = MapAddress::Exactly(self.window(self.layout.heap_base, part.first));
-            let offset = job.control.offsets().heap(part.first);
-            // SAFETY: not placed over anything.
-            let got = unsafe { mapping::map_shared(job.file.as_fd(), offset, part.len, at) };
-            if let Err(e) = got {
-                self.unmap_heaps(&parts[..i]);
-                return Err(match e.raw_os_error() {
-                    Some(libc::EEXIST | libc::EINVAL | libc::ENOMEM | libc::EPERM) => {
-                        SpaceError::Taken
-                    }
-                    _ => SpaceError::Io("map the symmetric heaps", e),
-                });
-            }
-            let at = self.window(self.layout.heap_base, part.first);
-            let advice = if part.first == self.me {
-                Advice::LinuxHugepage
-            } else {
-                Advice::LinuxDontDump
-            };
-            mapping::advise(at, part.len, advice);
+        let (offset, at) = (
+            job.control.offsets().heap(self.me),
+            MapAddress::Exactly(base),
+        );
+        // SAFETY: not placed over anything.
+        let own = unsafe { mapping::map_shared(job.file.as_fd(), offset, len, at) };
+        if let Err(e) = own {
+            // SAFETY: mapped just above, and not used yet.
+            unsafe { self.others_heaps.unmap() };
+            return Err(failed(e));
         }
+        mapping::advise(base, len, Advice::LinuxHugepage);
         Ok(())
     }
 
-    /// What to map for the heaps: those below mine, those above, mine. Heaps that fill
-    /// their windows lie side by side and take one mapping; smaller ones are mapped one by
-    /// one, with gaps after each, where a stray access faults.
-    fn heap_parts(&self) -> Vec<HeapPart> {
-        let (me, n, size) = (self.me, self.n_pes, self.layout.heap_size as usize);
-        let others = [0..me, me + 1..n];
-        let mut parts = Vec::new();
-        if self.layout.heap_size == self.layout.stride && self.layout.is_planned {
-            let joined = others.into_iter().filter(|r| !r.is_empty());
-            parts.extend(joined.map(|r| HeapPart {
-                first: r.start,
-                len: r.len() * size,
-            }));
-        } else {
-            parts.extend(others.into_iter().flatten().map(|pe| HeapPart {
-                first: pe,
-                len: size,
-            }));
-        }
-        parts.push(HeapPart {
-            first: me,
-            len: size,
-        });
-        parts
-    }
-
+    /// Maps the others' globals where the rule has them, or anywhere if some window has no room (an
+    /// executable at a low address, for PEs below this one).
     fn map_globals(&mut self, job: &Attachment) -> Result<(), SpaceError> {
-        let Some(globals) = self.globals.clone() else {
+        let Some(globals) = &self.globals else {
             return Ok(());
         };
-        if !self.map_globals_at_stride(job, &globals) {
-            self.map_irregular_globals(job, &globals)?;
+        let windows = self.globals_windows(job, globals);
+        if let Ok(mapped) = windows.map_around(&job.file, globals.start) {
+            self.others_globals = mapped;
+            return Ok(());
         }
-        Ok(())
-    }
-
-    /// Maps the others' globals where the rule has them; false, with nothing mapped, if
-    /// some window has no room (an executable at a low address, for PEs below this one).
-    fn map_globals_at_stride(&self, job: &Attachment, globals: &Globals) -> bool {
-        for pe in (0..self.n_pes).filter(|pe| *pe != self.me) {
-            let at = MapAddress::Exactly(self.window(globals.start, pe));
-            let offset = job.control.offsets().globals(pe);
-            // SAFETY: not placed over anything.
-            let got = unsafe { mapping::map_shared(job.file.as_fd(), offset, globals.len, at) };
-            if got.is_err() {
-                for done in (0..pe).filter(|done| *done != self.me) {
-                    // SAFETY: mapped just above, and not used yet.
-                    unsafe { mapping::unmap(self.window(globals.start, done), globals.len) };
-                }
-                return false;
-            }
-        }
-        self.advise_windows(globals.start, 0, self.me, globals.len as u64);
-        self.advise_windows(globals.start, self.me + 1, self.n_pes, globals.len as u64);
-        true
-    }
-
-    fn map_irregular_globals(
-        &mut self,
-        job: &Attachment,
-        globals: &Globals,
-    ) -> Result<(), SpaceError> {
-        let mut bases = Vec::with_capacity(self.n_pes);
-        for pe in 0..self.n_pes {
-            if pe == self.me {
-                bases.push(globals.start);
-                continue;
-            }
-            let offset = job.control.offsets().globals(pe);
-            // SAFETY: placed where there is room.
-            let base = unsafe {
-                mapping::map_shared(job.file.as_fd(), offset, globals.len, MapAddress::Anywhere)
-            }
+        let scattered = windows.map_anywhere(&job.file, globals.start);
+        (self.scattered, self.others_globals) = scattered
             .map_err(|e| SpaceError::Io("map the global variables of the other PEs", e))?;
-            mapping::advise(base as usize, globals.len, Advice::LinuxDontDump);
-            bases.push(base as usize);
-        }
-        self.scattered = bases;
         Ok(())
     }
 
@@ -251,13 +240,33 @@ impl Space {
     /// # Safety
     /// Nothing uses them.
     pub unsafe fn unmap(&self) {
-        self.unmap_heaps(&self.heap_parts());
-        if let Some(globals) = &self.globals {
-            for pe in (0..self.n_pes).filter(|pe| *pe != self.me) {
-                // SAFETY: the caller promises that nothing uses the windows.
-                unsafe { mapping::unmap(self.globals_window(globals.start, pe), globals.len) };
+        let (base, len) = (self.layout.heap_base, self.layout.heap_size as usize);
+        // SAFETY: mapped by this space; the caller promises that nothing uses the windows.
+        unsafe {
+            self.others_heaps.unmap();
+            self.others_globals.unmap();
+            if len > 0 {
+                mapping::unmap(base, len);
             }
         }
+    }
+
+    /// What another PE has touched behind this PE's heap or globals, where a stray access does not fault.
+    pub fn stray(&self, job: &Attachment) -> Option<Stray> {
+        let heap = || {
+            let past = self.heap_windows(job).stray(&job.file)?;
+            Some(Stray::Heap {
+                past,
+                size: self.layout.heap_size,
+            })
+        };
+        let globals = || {
+            let windows = self.globals_windows(job, self.globals.as_ref()?);
+            let past = windows.stray(&job.file)?;
+            Some(Stray::Globals { past })
+        };
+        let in_heap = self.others_heaps.has_gaps().then(heap).flatten();
+        in_heap.or_else(|| self.others_globals.has_gaps().then(globals).flatten())
     }
 
     /// The end of what may be written in this PE's heap when the library is initialised.
@@ -301,23 +310,6 @@ impl Space {
         mapping::with_memory(file, heap + offset, heap + offset + len, |from, to| {
             clear(from - heap, to - heap);
         });
-    }
-
-    fn unmap_heaps(&self, parts: &[HeapPart]) {
-        for part in parts {
-            let at = self.window(self.layout.heap_base, part.first);
-            // SAFETY: mapped by this space; callers know that it is unused.
-            unsafe { mapping::unmap(at, part.len) };
-        }
-    }
-
-    /// Leaves the others' windows `from..to` of `base` out of core dumps.
-    fn advise_windows(&self, base: usize, from: usize, to: usize, len: u64) {
-        if from < to {
-            let start = self.window(base, from);
-            let end = self.window(base, to - 1) + len as usize;
-            mapping::advise(start, end - start, Advice::LinuxDontDump);
-        }
     }
 
     #[inline]

@@ -89,7 +89,8 @@ fn control_group_limit() -> Option<u64> {
     least
 }
 
-fn address_space_limit() -> Option<u64> {
+/// Bytes of address space that this process may use (`RLIMIT_AS`), if it is limited.
+pub fn address_space_limit() -> Option<u64> {
     rustix::process::getrlimit(Resource::As).current
 }
 

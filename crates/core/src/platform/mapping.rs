@@ -121,6 +121,12 @@ pub fn punch_hole(file: BorrowedFd<'_>, offset: u64, len: u64) -> bool {
     len == 0 || rustix::fs::fallocate(file, flags, offset, len).is_ok()
 }
 
+/// The first byte from `from` on for which a memory file has memory, in pages; None if there is none, or the system
+/// does not say.
+pub fn first_memory(file: BorrowedFd<'_>, from: u64) -> Option<u64> {
+    rustix::fs::seek(file, SeekFrom::Data(from)).ok()
+}
+
 /// Calls `part` for ranges of bytes `from..to` of a memory file that together have all of its memory
 /// there, and little else: what lies between them reads as zero. All of it where the system does not
 /// say.

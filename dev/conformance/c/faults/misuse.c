@@ -69,6 +69,12 @@ static void put_private(void)
     int *p = malloc(sizeof *p);
     shmem_int_put(p, &(int){1}, 1, 0);
 }
+/* To a PE that is not the next one. */
+static void put_private_far(void)
+{
+    int *p = malloc(sizeof *p);
+    shmem_int_put(p, &(int){1}, 1, n - 2);
+}
 static void p_stack(void)
 {
     int on_stack;
@@ -91,6 +97,14 @@ static void put_past_heap(void)
     if (me == 1) {
         now();
         shmem_putmem(p + ((size_t)64 << 20), words, 8, 0);
+    }
+}
+static void put_past_heap_far(void)
+{
+    char *p = checked_malloc(100);
+    if (me == 1) {
+        now();
+        shmem_putmem(p + ((size_t)64 << 20), words, 8, n - 2);
     }
 }
 
@@ -323,8 +337,8 @@ static const struct {
     ALONE(put_pe), ALONE(put_negative_pe), ALONE(put_far_pe), ALONE(get_pe), ALONE(p_pe),
     ALONE(g_pe), ALONE(iput_pe), ALONE(nbi_pe), ALONE(amo_pe), ALONE(inc_pe), ALONE(signal_pe),
     ALONE(put_signal_pe), TOGETHER(ctx_pe), ALONE(signal_op), ALONE(wait_cmp), ALONE(test_cmp),
-    ALONE(wait_any_cmp), ALONE(signal_cmp), ALONE(put_private), ALONE(p_stack), ALONE(put_wild),
-    ALONE(put_beyond_globals), TOGETHER(put_beyond_heap), TOGETHER(put_past_heap),
+    ALONE(wait_any_cmp), ALONE(signal_cmp), ALONE(put_private), ALONE(put_private_far), ALONE(p_stack), ALONE(put_wild),
+    ALONE(put_beyond_globals), TOGETHER(put_beyond_heap), TOGETHER(put_past_heap), TOGETHER(put_past_heap_far),
     TOGETHER(double_free), TOGETHER(free_foreign), TOGETHER(free_middle),
     TOGETHER(realloc_freed), ALONE(clear_free_lock), TOGETHER(exhausted), TOGETHER(align_3),
     TOGETHER(after_finalize), TOGETHER(put_after_finalize), TOGETHER(finalize_twice),

@@ -19,7 +19,7 @@ use launcher::{
     bad_options, bad_program, hang_report, interrupt_report, launcher_ends, what_pes_do,
 };
 use series::two_hundred_jobs;
-use tables::{BAD_OPTIONS, BAD_SIZES, CHECKED, DEATHS, MISUSES};
+use tables::{BAD_OPTIONS, BAD_SIZES, CHECKED, DEATHS, MISUSES, STRAYS};
 
 /// Trials among which the routines of the generated misuse test are divided.
 const MISUSE_PARTS: usize = 4;
@@ -33,8 +33,15 @@ fn main() {
             ""
         };
         suite.add(format!("misuse::{}{how}", misuse.case), |s| {
-            let job = misuse_job(s, misuse.case, misuse.env)?;
+            let job = misuse_job(s, 2, misuse.case, misuse.env)?;
             expect(s, &job, Status::NonZero, misuse.words)
+        });
+    }
+    for stray in STRAYS {
+        suite.add(format!("stray::{}", stray.case), |s| {
+            let job = misuse_job(s, 20, stray.case, stray.env)?;
+            let outcome = job.run(&s.prefix, &s.scratch)?;
+            ended_rightly(&outcome, Status::NonZero, stray.words)
         });
     }
     for death in DEATHS {
@@ -97,9 +104,9 @@ fn main() {
     suite.run();
 }
 
-fn misuse_job(s: &Setting, case: &str, env: &[(&str, &str)]) -> Result<Job> {
+fn misuse_job(s: &Setting, pes: usize, case: &str, env: &[(&str, &str)]) -> Result<Job> {
     let program = Build::new("faults/misuse.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
-    let mut job = Job::new(2, &program).args(&[case]);
+    let mut job = Job::new(pes, &program).args(&[case]);
     for (name, value) in env {
         job = job.env(name, value);
     }
@@ -209,7 +216,7 @@ fn descriptor_of_the_program(s: &Setting) -> Result<()> {
 
 /// NULL for all, the job ends well; with debugging on, a line says what was asked and free.
 fn heap_exhausted(s: &Setting) -> Result<()> {
-    misuse_job(s, "exhausted", &[])?
+    misuse_job(s, 2, "exhausted", &[])?
         .expect_success(&s.prefix, &s.scratch)
         .and_then(|outcome| {
             ensure!(
@@ -218,7 +225,7 @@ fn heap_exhausted(s: &Setting) -> Result<()> {
             );
             Ok(())
         })?;
-    let job = misuse_job(s, "exhausted", &[("SHMEM_DEBUG", "1")])?;
+    let job = misuse_job(s, 2, "exhausted", &[("SHMEM_DEBUG", "1")])?;
     let outcome = job.expect_success(&s.prefix, &s.scratch)?;
     let line = outcome
         .stderr
@@ -233,9 +240,9 @@ fn heap_exhausted(s: &Setting) -> Result<()> {
 
 /// Calls of `shmem_finalize` beyond those of `shmem_init` pass; with checks on, each PE says so.
 fn finalize_twice(s: &Setting) -> Result<()> {
-    let outcome = misuse_job(s, "finalize_twice", &[])?.expect_success(&s.prefix, &s.scratch)?;
+    let outcome = misuse_job(s, 2, "finalize_twice", &[])?.expect_success(&s.prefix, &s.scratch)?;
     ensure!(outcome.stderr.is_empty(), "says something\n{outcome}");
-    let job = misuse_job(s, "finalize_twice", CHECKED)?;
+    let job = misuse_job(s, 2, "finalize_twice", CHECKED)?;
     let outcome = job.expect_success(&s.prefix, &s.scratch)?;
     for pe in ["PE 0: shmem_finalize", "PE 1: shmem_finalize"] {
         let lines = outcome.stderr.lines().filter(|l| l.contains(pe));
@@ -249,9 +256,9 @@ fn finalize_twice(s: &Setting) -> Result<()> {
 
 /// NULL for an alignment that is no power of two; with debugging on, a line says why.
 fn align_refused(s: &Setting) -> Result<()> {
-    let outcome = misuse_job(s, "align_3", &[])?.expect_success(&s.prefix, &s.scratch)?;
+    let outcome = misuse_job(s, 2, "align_3", &[])?.expect_success(&s.prefix, &s.scratch)?;
     ensure!(outcome.stderr.is_empty(), "says something\n{outcome}");
-    let job = misuse_job(s, "align_3", &[("SHMEM_DEBUG", "1")])?;
+    let job = misuse_job(s, 2, "align_3", &[("SHMEM_DEBUG", "1")])?;
     let outcome = job.expect_success(&s.prefix, &s.scratch)?;
     let said = |l: &str| l.contains("shmem_align: alignment = 3");
     ensure!(outcome.stderr.lines().any(said), "no line\n{outcome}");

@@ -40,7 +40,7 @@ pub(crate) fn two_hundred_jobs(s: &Setting) -> Result<()> {
                     .expect_success(&s.prefix, &s.scratch)?,
             ),
             9 => {
-                let job = misuse_job(s, "put_pe", &[])?;
+                let job = misuse_job(s, 2, "put_pe", &[])?;
                 ended_rightly(&job.run(&s.prefix, &s.scratch)?, Status::NonZero, &["PE 1"])?;
             }
             k => {

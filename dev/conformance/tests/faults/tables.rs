@@ -28,6 +28,19 @@ pub(crate) const fn checked(case: &'static str, words: &'static [&'static str]) 
     }
 }
 
+/// Misuses by PE 1 of so many PEs that windows are not mapped one by one: PE 18 finds them when it ends.
+pub(crate) const STRAYS: &[Misuse] = &[
+    always(
+        "put_private_far",
+        &["PE 18", "shmem_finalize", "global variables", "malloc"],
+    ),
+    Misuse {
+        case: "put_past_heap_far",
+        env: &[("SHMEM_SYMMETRIC_SIZE", "64m")],
+        words: &["PE 18", "shmem_finalize", "past the end", "67108864"],
+    },
+];
+
 pub(crate) const MISUSES: &[Misuse] = &[
     always("put_pe", &["PE 1", "shmem_int_put", "PE 2"]),
     always("put_negative_pe", &["PE 1", "shmem_int_put", "-1"]),
