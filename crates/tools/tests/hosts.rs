@@ -153,6 +153,13 @@ fn open_mpi_is_told_what_to_hand_on() {
     assert_eq!(called(&mut both.oshrun(line)), format!("prterun {of_prte}"));
     let forced = called(&mut both.oshrun("--hosts a:2 --launcher openmpi a"));
     assert!(forced.starts_with("mpirun [--host]"), "{forced}");
+    let reports = called(&mut machine.oshrun("--hosts a:2 --bind-to numa --report-bindings a"));
+    assert!(
+        reports.contains("[--bind-to] [numa:overload-allowed] [--report-bindings]"),
+        "{reports}"
+    );
+    let line = refused(&mut machine.oshrun("--hosts a:2 --map-by spread a"));
+    assert!(line.contains("--map-by cannot be had"), "{line}");
     let line = refused(&mut machine.oshrun("--hosts a:2 --output d a"));
     assert!(
         line.contains("--output cannot be had from Open MPI"),
@@ -175,6 +182,11 @@ fn slurm_inside_an_allocation() {
     let mut command = machine.oshrun_in_slurm("a");
     let neither = refused(command.env("SRUN_OFFERS", ""));
     assert!(neither.contains("neither PMIx nor PMI-2"), "{neither}");
+    let reports = called(&mut machine.oshrun_in_slurm("--report-bindings --bind-to socket a"));
+    assert!(
+        reports.contains("[--cpu-bind=verbose,sockets]"),
+        "{reports}"
+    );
     let out = machine.path("out");
     let line = format!("-n 11 --bind-to core --output {} a", out.display());
     let files = called(&mut machine.oshrun_in_slurm(&line));

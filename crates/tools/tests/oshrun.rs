@@ -222,7 +222,7 @@ fn arguments_pass_untouched() {
 
 #[test]
 fn pes_can_be_bound() {
-    let ended = run(&mut script("-n 1 --bind-to core", "nproc"));
+    let ended = run(&mut script("-n 1 --bind-to hwthread", "nproc"));
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "1\n"));
 }
 
@@ -231,7 +231,7 @@ fn pes_that_outnumber_cores_are_bound_in_turn() {
     let cores = std::thread::available_parallelism().unwrap().get();
     let n_pes = 3 * cores;
     let ended = run(&mut script(
-        &format!("-n {n_pes} --bind-to core"),
+        &format!("-n {n_pes} --bind-to hwthread"),
         "sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status",
     ));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
@@ -241,6 +241,76 @@ fn pes_that_outnumber_cores_are_bound_in_turn() {
     }
     assert_eq!(pes_on.len(), cores, "{pes_on:?}");
     assert!(pes_on.values().all(|pes| *pes == 3), "{pes_on:?}");
+}
+
+/// By default, or not: other jobs on this machine may have its cores.
+#[test]
+fn pes_that_fit_are_bound_as_reported() {
+    const CPUS: &str = "echo PE $PE: $(sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status)";
+    let n_pes = std::thread::available_parallelism().unwrap().get();
+    for options in ["", "--bind-to core", "--bind-to hwthread --map-by spread"] {
+        let line = format!("-n {n_pes} --report-bindings {options}");
+        let ended = run(&mut script(&line, CPUS));
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        if ended.stderr.contains("not bound") {
+            assert!(options.is_empty(), "{options}: {}", ended.stderr);
+            assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+            continue;
+        }
+        assert_eq!(ended.stderr.lines().count(), n_pes, "{}", ended.stderr);
+        for pe in ended.stdout.lines() {
+            let (name, cpus) = pe.split_once(": ").unwrap();
+            let reported = format!("oshrun: {name}: CPUs {cpus}: ");
+            assert!(ended.stderr.contains(&reported), "{pe}: {}", ended.stderr);
+        }
+    }
+}
+
+/// While one job has all cores, another one is not bound by default.
+#[test]
+fn jobs_do_not_take_each_others_cores() {
+    let n_pes = std::thread::available_parallelism().unwrap().get();
+    if n_pes < 2 {
+        return;
+    }
+    let line = format!("-n {n_pes} --bind-to core");
+    let inner = format!(
+        "{} -n {n_pes} --report-bindings true",
+        env!("CARGO_BIN_EXE_oshrun")
+    );
+    let ended = run(&mut script(
+        &line,
+        &format!("if [ $PE = 0 ]; then taskset -p -c 0-1023 $$ >&2; {inner}; fi"),
+    ));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("PEs are not bound"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn pes_that_do_not_fit_are_not_bound() {
+    let cores = std::thread::available_parallelism().unwrap().get();
+    let n_pes = cores + 1;
+    let ended = run(&mut script(
+        &format!("-n {n_pes} --report-bindings"),
+        "nproc",
+    ));
+    assert_eq!(ended.stdout, format!("{cores}\n").repeat(n_pes));
+    let reason = format!(": {n_pes} PEs on {cores} CPUs\n");
+    assert!(ended.stderr.ends_with(&reason), "{}", ended.stderr);
+    let ended = run(&mut script(
+        "-n 1 --report-bindings --bind-to none",
+        "nproc",
+    ));
+    assert_eq!(ended.stdout, format!("{cores}\n"));
+    assert!(
+        ended.stderr.ends_with(": --bind-to none\n"),
+        "{}",
+        ended.stderr
+    );
 }
 
 #[test]

@@ -6,11 +6,10 @@ use ferroshmem_core::choice::Tuning;
 use ferroshmem_core::config::{self, Entry, Environment, JobSettings, Scope};
 use ferroshmem_core::job::plan::Plan;
 use ferroshmem_core::platform::Machine;
-use nix::sched::{CpuSet, sched_getaffinity};
-use nix::unistd::Pid;
 
+use super::binding::Bindings;
 use super::failure::{Failure, say};
-use super::options::{Binding, CommandLine, Section};
+use super::options::{CommandLine, Section};
 use super::program::Program;
 use crate::tune::Loaded;
 
@@ -27,8 +26,8 @@ pub(super) struct Job {
     pub plan: Plan,
     /// The machine.
     pub machine: Machine,
-    /// The core that each PE is bound to, or empty.
-    pub cores: Vec<usize>,
+    /// What the PEs are bound to.
+    pub bindings: Bindings,
     /// By what the PEs choose algorithms.
     pub tuning: Tuning,
 }
@@ -57,10 +56,9 @@ impl Job {
         let sections = sections
             .flat_map(|(i, s)| std::iter::repeat_n(i, s.n_pes))
             .collect();
-        let cores = match options.bind_to {
-            Binding::None => Vec::new(),
-            Binding::Core => cores(n_pes)?,
-        };
+        let (binding, mapping) = (options.bind_to, options.map_by);
+        let threads = options.sections.iter().filter_map(threads).max();
+        let bindings = Bindings::new(binding, mapping, n_pes, threads, &machine);
         let loaded = Loaded::find(settings.tuning_file, machine.cores);
         if let Some(line) = loaded.complaint() {
             say(&line);
@@ -71,7 +69,7 @@ impl Job {
             sections,
             plan,
             machine,
-            cores,
+            bindings,
             tuning: loaded.tuning,
         })
     }
@@ -85,13 +83,18 @@ impl Job {
     pub(super) fn program(&self, pe: usize) -> &Program {
         &self.programs[self.sections[pe]]
     }
+}
 
-    /// The affinity mask of PE `pe`, if it is bound.
-    pub(super) fn affinity(&self, pe: usize) -> Option<CpuSet> {
-        let mut mask = CpuSet::new();
-        mask.set(*self.cores.get(pe)?).ok()?;
-        Some(mask)
-    }
+/// Threads of each PE of a section, as OpenMP's variable says.
+fn threads(section: &Section) -> Option<usize> {
+    const VARIABLE: &str = "OMP_NUM_THREADS";
+
+    let value = set_by(section, VARIABLE).or_else(|| config::inherited(OsStr::new(VARIABLE)))?;
+    // A list has the threads of each level of nested teams.
+    let levels = value.to_str()?.split(',');
+    let levels: Option<Vec<usize>> = levels.map(|level| level.trim().parse().ok()).collect();
+    let threads = levels?.into_iter().fold(1, usize::saturating_mul);
+    Some(threads).filter(|threads| *threads > 0)
 }
 
 /// The value that a section sets for a variable: the last one.
@@ -131,17 +134,6 @@ fn agree(sections: &[Section]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A core for each PE: those of the affinity mask in turn, so that PEs that outnumber them are
-/// spread evenly.
-fn cores(n_pes: usize) -> Result<Vec<usize>, Failure> {
-    let mask = sched_getaffinity(Pid::from_raw(0))
-        .map_err(|e| Failure::system(format!("cannot read the affinity mask: {}", e.desc())))?;
-    let cores: Vec<usize> = (0..CpuSet::count())
-        .filter(|c| mask.is_set(*c).unwrap_or(false))
-        .collect();
-    Ok(cores.into_iter().cycle().take(n_pes).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,6 +152,16 @@ mod tests {
     fn line(first: &[(&str, &str)], second: &[(&str, &str)]) -> Option<String> {
         let sections = [section("./a", first), section("./b", second)];
         agree(&sections).err().map(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn threads_of_a_pe_are_those_of_openmp() {
+        let of = |value| threads(&section("./a", &[("OMP_NUM_THREADS", value)]));
+        assert_eq!(
+            (of("4"), of(" 3 , 2 "), of("1")),
+            (Some(4), Some(6), Some(1))
+        );
+        assert_eq!((of("0"), of("x"), of("4,")), (None, None, None));
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! ```
 
 mod activity;
+mod binding;
 mod deadlock;
 mod descendants;
 mod exit_class;

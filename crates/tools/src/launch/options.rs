@@ -29,10 +29,29 @@ ended it); 124 after --timeout, 126 or 127 if a program cannot be run, 2 for a w
 /// Which cores a PE may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Binding {
-    /// One core each, in the order of the affinity mask; around again where PEs outnumber cores.
+    /// A share of the cores each, if the PEs fit: one, or as many as it has threads, or all, evenly.
+    Auto,
+    /// One hardware thread each; in turn where PEs outnumber them.
+    Hwthread,
+    /// One core each; in turn where PEs outnumber cores.
     Core,
+    /// The cores of one last-level cache.
+    L3cache,
+    /// The cores of one NUMA node.
+    Numa,
+    /// The cores of one socket.
+    Socket,
     /// Every core that oshrun may use.
     None,
+}
+
+/// In which order PEs are given cores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Mapping {
+    /// Next to each other: on one cache, then on one NUMA node, then on one socket.
+    Compact,
+    /// As far from each other as there is room.
+    Spread,
 }
 
 /// Options of each program.
@@ -64,9 +83,15 @@ struct FirstArgs {
     /// Ends the job after this time (fractions allowed), and shows what each PE waited for
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     timeout: Option<Duration>,
-    /// Binds each PE to a core, in turn where PEs outnumber cores
-    #[arg(long, value_name = "WHAT", value_enum, default_value = "none")]
+    /// What each PE is bound to
+    #[arg(long, value_name = "WHAT", value_enum, default_value = "auto")]
     bind_to: Binding,
+    /// The order in which PEs are given cores
+    #[arg(long, value_name = "ORDER", value_enum, default_value = "compact")]
+    map_by: Mapping,
+    /// Shows what each PE is bound to, or why PEs are not bound
+    #[arg(long)]
+    report_bindings: bool,
     /// Shows what is started, and how it ends
     #[arg(short, long)]
     verbose: bool,
@@ -109,6 +134,10 @@ pub(super) struct CommandLine {
     pub timeout: Option<Duration>,
     /// `--bind-to`.
     pub bind_to: Binding,
+    /// `--map-by`.
+    pub map_by: Mapping,
+    /// `--report-bindings`.
+    pub report_bindings: bool,
     /// `--verbose`.
     pub verbose: bool,
     /// How the job is started on other hosts, if it is.
@@ -161,6 +190,8 @@ pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<CommandLin
         output: first.output,
         timeout: first.timeout,
         bind_to: first.bind_to,
+        map_by: first.map_by,
+        report_bindings: first.report_bindings,
         verbose: first.verbose,
         hosts: match destination {
             Destination::Hosts(launch) => Some(launch),
@@ -397,7 +428,7 @@ mod tests {
             "",
             "--labl a",
             "-q a",
-            "--bind-to socket a",
+            "--bind-to board a",
             "--label --output d a",
             "--timeout",
         ] {

@@ -118,6 +118,11 @@ impl Supervisor {
                 "{n_pes} PEs on {cores} cores, symmetric heap of up to {heap} MiB each"
             ));
         }
+        if self.job.options.report_bindings {
+            for line in self.job.bindings.report(n_pes) {
+                self.output.say(&line);
+            }
+        }
         let system = |what: &str, e: std::io::Error| Failure::system(format!("{what}: {e}"));
         let files = getrlimit(Resource::RLIMIT_NOFILE)
             .map_err(|e| system("cannot read the limit on open files", e.into()))?;
@@ -147,18 +152,19 @@ impl Supervisor {
             };
             let program = self.job.program(pe);
             let pid = spawner
-                .spawn(pe, program, &streams, self.job.affinity(pe).as_ref())
+                .spawn(
+                    pe,
+                    program,
+                    &streams,
+                    self.job.bindings.affinity(pe).as_ref(),
+                )
                 .map_err(|e| cannot_start(pe, n_pes, &program.name, e))?;
             self.alive.insert(pid, pe);
             if self.job.options.verbose {
-                let core = self
-                    .job
-                    .cores
-                    .get(pe)
-                    .map(|c| format!(", core {c}"))
-                    .unwrap_or_default();
+                let bound = self.job.bindings.of_pe(pe);
+                let bound = bound.map(|b| format!(", {b}")).unwrap_or_default();
                 self.output.say(&format!(
-                    "PE {pe}: \"{}\", process {pid}{core}",
+                    "PE {pe}: \"{}\", process {pid}{bound}",
                     self.job.program(pe).name
                 ));
             }

@@ -7,7 +7,7 @@ use super::agent::Agent;
 use super::launch::HostLaunch;
 use super::launcher::HostLauncher;
 use crate::launch::failure::Failure;
-use crate::launch::options::{Binding, CommandLine};
+use crate::launch::options::{Binding, CommandLine, Mapping};
 
 /// Arguments of the agent, by an environment variable: the option takes its name only.
 pub(super) const AGENT_ARGUMENTS: &str = "HYDRA_LAUNCHER_EXTRA_ARGS";
@@ -19,6 +19,13 @@ pub(super) fn command(
     launcher: &HostLauncher,
     agent: Option<&Agent>,
 ) -> Result<Vec<OsString>, Failure> {
+    if options.map_by != Mapping::Compact {
+        return Err(launcher.refusal("--map-by", "pass its own -map-by by --launcher-option"));
+    }
+    if options.report_bindings {
+        let instead = "set HYDRA_TOPO_DEBUG=1";
+        return Err(launcher.refusal("--report-bindings", instead));
+    }
     let mut line: Vec<OsString> = vec![launcher.path.clone().into()];
     if agent.is_some() {
         let this = env::current_exe()
@@ -29,8 +36,16 @@ pub(super) fn command(
     if let Some(hosts) = launch.host_list() {
         line.extend(["-hosts".into(), hosts.into()]);
     }
-    if options.bind_to == Binding::Core {
-        line.extend(["-bind-to", "core"].map(OsString::from));
+    let binding = match options.bind_to {
+        Binding::Hwthread => Some("hwthread"),
+        Binding::Core => Some("core"),
+        Binding::L3cache => Some("l3cache"),
+        Binding::Numa => Some("numa"),
+        Binding::Socket => Some("socket"),
+        Binding::Auto | Binding::None => None,
+    };
+    if let Some(binding) = binding {
+        line.extend(["-bind-to", binding].map(OsString::from));
     }
     if options.label {
         line.push("-prepend-rank".into());

@@ -9,7 +9,7 @@ use ferroshmem_core::config;
 use super::launch::HostLaunch;
 use super::launcher::HostLauncher;
 use crate::launch::failure::Failure;
-use crate::launch::options::{Binding, CommandLine};
+use crate::launch::options::{Binding, CommandLine, Mapping};
 
 /// The command line.
 pub(super) fn command(
@@ -20,6 +20,9 @@ pub(super) fn command(
     if options.output.is_some() {
         let instead = "it names files in a way of its own: --launcher-option, or --launcher hydra";
         return Err(launcher.refusal("--output", instead));
+    }
+    if options.map_by != Mapping::Compact {
+        return Err(launcher.refusal("--map-by", "pass its own by --launcher-option"));
     }
     let mut line: Vec<OsString> = vec![launcher.path.clone().into()];
     if !launch.agent.is_empty() {
@@ -35,10 +38,22 @@ pub(super) fn command(
         line.extend(["--host".into(), hosts.into()]);
     }
     let binding = match options.bind_to {
+        Binding::Hwthread => "hwthread:overload-allowed",
         Binding::Core => "core:overload-allowed",
-        Binding::None => "none",
+        Binding::L3cache => "l3cache:overload-allowed",
+        Binding::Numa => "numa:overload-allowed",
+        Binding::Socket if launcher.is_prte => "package:overload-allowed",
+        Binding::Socket => "socket:overload-allowed",
+        Binding::Auto | Binding::None => "none",
     };
     line.extend(["--map-by", "slot", "--bind-to", binding].map(OsString::from));
+    if options.report_bindings {
+        let option: &[&str] = match launcher.is_prte {
+            true => &["--display", "bind"],
+            false => &["--report-bindings"],
+        };
+        line.extend(option.iter().map(OsString::from));
+    }
     if options.label {
         let option: &[&str] = match launcher.is_prte {
             true => &["--output", "tag"],

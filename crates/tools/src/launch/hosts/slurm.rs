@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use super::launch::HostLaunch;
 use super::launcher::HostLauncher;
 use crate::launch::failure::Failure;
-use crate::launch::options::{Binding, CommandLine};
+use crate::launch::options::{Binding, CommandLine, Mapping};
 
 /// The command line.
 pub(super) fn command(
@@ -23,14 +23,31 @@ pub(super) fn command(
         let instead = "it reaches its nodes by its own daemons";
         return Err(launcher.refusal("--launch-agent", instead));
     }
+    if options.map_by != Mapping::Compact {
+        let instead = "pass its own --distribution by --launcher-option";
+        return Err(launcher.refusal("--map-by", instead));
+    }
     let mut line: Vec<OsString> = vec![launcher.path.clone().into()];
     line.push(format!("--mpi={}", protocol(&launcher.path)?).into());
     line.push(format!("--ntasks={}", section.n_pes).into());
     // As oshrun does on one host: a PE that ends badly ends the job, PE 0 has the input.
     line.extend(["--kill-on-bad-exit=1", "--input=0"].map(OsString::from));
     // Otherwise as the cluster is set up: sites bind tasks to what they allocated.
-    if options.bind_to == Binding::Core {
-        line.push("--cpu-bind=cores".into());
+    let binding = match options.bind_to {
+        Binding::Hwthread => Some("threads"),
+        Binding::Core => Some("cores"),
+        Binding::L3cache => {
+            let instead = "give core, numa or socket";
+            return Err(launcher.refusal("--bind-to l3cache", instead));
+        }
+        Binding::Numa => Some("ldoms"),
+        Binding::Socket => Some("sockets"),
+        Binding::Auto | Binding::None => None,
+    };
+    let report = options.report_bindings.then_some("verbose");
+    let words: Vec<&str> = report.into_iter().chain(binding).collect();
+    if !words.is_empty() {
+        line.push(format!("--cpu-bind={}", words.join(",")).into());
     }
     if options.label {
         line.push("--label".into());

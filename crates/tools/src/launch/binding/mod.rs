@@ -1,0 +1,128 @@
+//! Binding PEs to cores.
+//!
+//! By default PEs that fit the cores are bound, each to a share of its own: a core, or several where
+//! there are more or the PEs have threads. Where they do not fit, because there are too few cores, other
+//! jobs have them, or a control group limits the processor time, the kernel distributes PEs better.
+
+mod claim;
+mod place;
+mod topology;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use ferroshmem_core::platform::{Cores, Machine};
+use nix::sched::CpuSet;
+
+use self::claim::Claims;
+use self::place::{Request, Sets, Unbound, place};
+use self::topology::{Topology, list};
+use super::options::{Binding, Mapping};
+
+/// The CPUs that the PEs of a job are bound to.
+#[derive(Debug)]
+pub(super) struct Bindings {
+    sets: Result<Sets, Unbound>,
+    topology: Topology,
+    /// Other jobs see what this one has, until it ends.
+    _claims: Claims,
+}
+
+impl Bindings {
+    /// Those of `n_pes` PEs, with `threads` threads each if the user said so.
+    pub(super) fn new(
+        binding: Binding,
+        mapping: Mapping,
+        n_pes: usize,
+        threads: Option<usize>,
+        machine: &Machine,
+    ) -> Self {
+        let allowed = Cores::of_this_process();
+        let topology = Topology::read(Path::new("/sys/devices/system"), &allowed);
+        let request = Request {
+            binding,
+            mapping,
+            n_pes,
+            threads,
+        };
+        let mut claims = Claims::default();
+        let mut taken = BTreeSet::new();
+        let sets = loop {
+            if binding == Binding::Auto && machine.quota {
+                break Err(Unbound::Quota);
+            }
+            let sets = match place(&topology, request, &taken) {
+                Ok(sets) => sets,
+                Err(reason) => break Err(reason),
+            };
+            let wanted: BTreeSet<usize> = sets.iter().flatten().copied().collect();
+            let refused = claims.claim(&wanted);
+            // Where all are taken, they are shared: the user asked for it.
+            if refused.is_subset(&taken) {
+                break Ok(sets);
+            }
+            taken.extend(refused);
+        };
+        Self {
+            sets,
+            topology,
+            _claims: claims,
+        }
+    }
+
+    /// The affinity mask of PE `pe`, if it is bound.
+    pub(super) fn affinity(&self, pe: usize) -> Option<CpuSet> {
+        let mut mask = CpuSet::new();
+        for cpu in self.sets.as_ref().ok()?.get(pe)? {
+            mask.set(*cpu).ok()?;
+        }
+        Some(mask)
+    }
+
+    /// What PE `pe` is bound to, if it is.
+    pub(super) fn of_pe(&self, pe: usize) -> Option<String> {
+        let cpus = self.sets.as_ref().ok()?.get(pe)?;
+        let mine = self.topology.0.iter().filter(|c| cpus.contains(&c.number));
+        let (mut cores, mut sockets, mut nodes) =
+            (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        for cpu in mine {
+            cores.insert((cpu.socket, cpu.core));
+            sockets.insert(cpu.socket);
+            nodes.insert(cpu.numa);
+        }
+        // A socket is known by its first CPU; users count them.
+        let all: BTreeSet<_> = self.topology.0.iter().map(|c| c.socket).collect();
+        let counted: Vec<_> = (0..)
+            .zip(&all)
+            .filter(|(_, socket)| sockets.contains(*socket))
+            .map(|(number, _)| number)
+            .collect();
+        let nodes: Vec<_> = nodes.into_iter().collect();
+        let plural = if cores.len() == 1 { "core" } else { "cores" };
+        Some(format!(
+            "CPUs {}: {} {plural} of socket {}, NUMA node {}",
+            list(cpus),
+            cores.len(),
+            list(&counted),
+            list(&nodes)
+        ))
+    }
+
+    /// The report of `--report-bindings` for `n_pes` PEs, by lines.
+    pub(super) fn report(&self, n_pes: usize) -> Vec<String> {
+        match &self.sets {
+            Err(reason) => {
+                let cpus: Vec<_> = self.topology.0.iter().map(|c| c.number).collect();
+                let all: BTreeSet<_> = cpus.into_iter().collect();
+                let all: Vec<_> = all.into_iter().collect();
+                vec![format!(
+                    "PEs are not bound, and may use CPUs {}: {reason}",
+                    list(&all)
+                )]
+            }
+            Ok(_) => (0..n_pes)
+                .filter_map(|pe| Some(format!("PE {pe}: {}", self.of_pe(pe)?)))
+                .collect(),
+        }
+    }
+}
