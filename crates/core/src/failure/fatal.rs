@@ -69,6 +69,12 @@ pub(crate) fn is_first(job: &Attachment) -> bool {
         .is_ok()
 }
 
+/// Whether a PE of the job has reported a misuse: this one need not find out what it could say. Safe in a
+/// signal handler.
+pub(crate) fn is_reported(job: &Attachment) -> bool {
+    job.control.header().reporter.load(Ordering::Acquire) != 0
+}
+
 /// Prints a line on standard error in one write, so that lines of several PEs do not mix.
 pub(crate) fn say(line: &str) {
     let line = format!("{}\n", one_line(line));

@@ -6,11 +6,12 @@
 //! end of the address space; then it is computed from the instruction (`operand.rs`).
 
 use std::fmt::{self, Write};
+use std::ops::Range;
 use std::sync::Once;
 
 use super::fatal;
 use super::operand;
-use crate::memory::MemoryKind;
+use crate::memory::{MemoryKind, Origins};
 use crate::runtime::{self, Runtime};
 
 /// Installs the handlers, for signals that the program has not taken itself.
@@ -61,6 +62,11 @@ unsafe extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, context: *
         return;
     }
     let Some(rt) = runtime::current() else { return };
+    // Where all PEs crash at once, one explains.
+    if fatal::is_reported(rt.node.job) {
+        fatal::is_first(rt.node.job);
+        return;
+    }
     let mut line = Line {
         bytes: [0; 512],
         len: 0,
@@ -92,14 +98,8 @@ fn explain_outside(
     line: &mut Line,
 ) -> Result<bool, fmt::Error> {
     let space = rt.node.transport.memory.space;
-    for (index, own) in space.origins(addr) {
-        let mut kind = [0; 64];
-        if index == rt.node.job.index || !operand::is_canonical(own) {
-            continue;
-        }
-        let Some(kind) = mapped_as(own, &mut kind) else {
-            continue;
-        };
+    let mut kind = [0; 64];
+    if let Some((index, own, kind)) = mapped_origin(&space.origins(addr), &mut kind) {
         let what = if signal == libc::SIGBUS {
             "bus error"
         } else {
@@ -118,9 +118,9 @@ fn explain_outside(
 fn explain(rt: &Runtime, signal: i32, addr: usize, line: &mut Line) -> Result<bool, fmt::Error> {
     let space = rt.node.transport.memory.space;
     if signal == libc::SIGBUS {
-        let owner = space
-            .origins(addr)
-            .find(|(_, own)| space.kind(*own, 1) == MemoryKind::Heap);
+        let heap = space.heap_base()..space.heap_base() + space.heap_size() as usize;
+        let own = heap.contains(&addr).then_some((rt.node.job.index, addr));
+        let owner = own.or_else(|| space.origins(addr).first_in(&heap));
         let Some((index, _)) = owner else {
             return Ok(false);
         };
@@ -134,8 +134,9 @@ fn explain(rt: &Runtime, signal: i32, addr: usize, line: &mut Line) -> Result<bo
     }
     let advice = "SHMEM_CHECK=1 names the call";
     let world = |index: usize| rt.node.job.placement.local_pes()[index];
-    for (index, own) in space.origins(addr) {
-        let pe = world(index);
+    let origins = space.origins(addr);
+    for index in 0..rt.node.job.control.n_pes() {
+        let (pe, own) = (world(index), origins.of(index));
         let past = own.wrapping_sub(space.heap_base() + space.heap_size() as usize);
         if past < 1 << 30 {
             writeln!(
@@ -155,26 +156,60 @@ fn explain(rt: &Runtime, signal: i32, addr: usize, line: &mut Line) -> Result<bo
             return Ok(true);
         }
     }
-    for (index, own) in space.origins(addr) {
-        if index == rt.node.job.index {
-            continue;
-        }
+    let mut kind = [0; 64];
+    if let Some((index, own, kind)) = mapped_origin(&origins, &mut kind) {
         let pe = world(index);
-        let mut kind = [0u8; 64];
-        if let Some(kind) = mapped_as(own, &mut kind) {
-            writeln!(
-                line,
-                "ferroshmem: PE {}: segmentation fault at {addr:#x}: the address {own:#x} ({kind}) used for PE {pe} is not symmetric: use shmem_malloc or a global variable; {advice}",
-                rt.node.me
-            )?;
-            return Ok(true);
-        }
+        writeln!(
+            line,
+            "ferroshmem: PE {}: segmentation fault at {addr:#x}: the address {own:#x} ({kind}) used for PE {pe} is not symmetric: use shmem_malloc or a global variable; {advice}",
+            rt.node.me
+        )?;
+        return Ok(true);
     }
     Ok(false)
 }
 
-/// What is mapped at `addr`, by the kernel's list; read without allocating.
-fn mapped_as(addr: usize, name: &mut [u8; 64]) -> Option<&str> {
+/// The own address in use for which an address in another PE's window stands: that PE, the address, and what
+/// is there. Rather what is not symmetric memory, and the first PE. The kernel's list is read once, however
+/// many PEs there are, and without allocating.
+fn mapped_origin<'n>(origins: &Origins, name: &'n mut [u8; 64]) -> Option<(usize, usize, &'n str)> {
+    let mut best = None;
+    let mut len = 0;
+    each_mapping(|mapping| {
+        let Some((pe, own)) = origins.first_in(&mapping.range) else {
+            return;
+        };
+        let rank = (mapping.name.starts_with(JOB_MEMORY), pe);
+        if best.is_none_or(|(least, _)| rank < least) {
+            best = Some((rank, own));
+            len = mapping.name.len().min(name.len());
+            name[..len].copy_from_slice(&mapping.name[..len]);
+        }
+    });
+    let ((_, pe), own) = best?;
+    let text = std::str::from_utf8(&name[..len]).ok()?;
+    let kind = match text {
+        "[stack]" => "on the stack",
+        "[heap]" => "from malloc",
+        "" => "a stack or memory from malloc",
+        _ if text.as_bytes().starts_with(JOB_MEMORY) => "in another PE's window",
+        file => file,
+    };
+    Some((pe, own, kind))
+}
+
+/// What the kernel's list calls the job's memory.
+const JOB_MEMORY: &[u8] = b"/memfd:ferroshmem";
+
+/// A line of the kernel's list of mappings.
+#[derive(Debug, PartialEq, Eq)]
+struct Mapping<'a> {
+    range: Range<usize>,
+    name: &'a [u8],
+}
+
+/// Passes all mappings that can be read, from the kernel's list; without allocating.
+fn each_mapping(mut found: impl FnMut(Mapping<'_>)) {
     // SAFETY: open, read and close are async-signal-safe; the buffer is live.
     let fd = unsafe {
         libc::open(
@@ -183,13 +218,12 @@ fn mapped_as(addr: usize, name: &mut [u8; 64]) -> Option<&str> {
         )
     };
     if fd < 0 {
-        return None;
+        return;
     }
     let mut buffer = [0u8; 4096];
     let mut line = [0u8; 256];
     let mut len = 0;
-    let mut found = None;
-    'read: loop {
+    loop {
         // SAFETY: as above.
         let n = unsafe { libc::read(fd, buffer.as_mut_ptr().cast(), buffer.len()) };
         let Ok(n) = usize::try_from(n) else { break };
@@ -198,11 +232,8 @@ fn mapped_as(addr: usize, name: &mut [u8; 64]) -> Option<&str> {
         }
         for &b in &buffer[..n] {
             if b == b'\n' {
-                if let Some(what) = what_if_within(&line[..len], addr) {
-                    let n = what.len().min(name.len());
-                    name[..n].copy_from_slice(&what[..n]);
-                    found = Some(n);
-                    break 'read;
+                if let Some(mapping) = Mapping::of_line(&line[..len]) {
+                    found(mapping);
                 }
                 len = 0;
             } else if len < line.len() {
@@ -213,47 +244,77 @@ fn mapped_as(addr: usize, name: &mut [u8; 64]) -> Option<&str> {
     }
     // SAFETY: opened above.
     unsafe { libc::close(fd) };
-    let n = found?;
-    let text = std::str::from_utf8(&name[..n]).ok()?;
-    Some(match text {
-        "[stack]" => "on the stack",
-        "[heap]" => "from malloc",
-        "" => "a stack or memory from malloc",
-        "/memfd:ferroshmem" | "/memfd:ferroshmem (deleted)" => "in another PE's window",
-        file => file,
-    })
 }
 
-/// The name at the end of a line of `/proc/self/maps`, if the line's range holds `addr`.
-fn what_if_within(line: &[u8], addr: usize) -> Option<&[u8]> {
-    let mut fields = line.split(|b| *b == b' ').filter(|f| !f.is_empty());
-    let range = std::str::from_utf8(fields.next()?).ok()?;
-    let (from, to) = range.split_once('-')?;
-    let from = usize::from_str_radix(from, 16).ok()?;
-    let to = usize::from_str_radix(to, 16).ok()?;
-    (from..to)
-        .contains(&addr)
-        .then(|| fields.nth(4).unwrap_or(b""))
+impl<'a> Mapping<'a> {
+    /// From a line of the list, unless nothing may be read there: such is what the C library keeps free.
+    fn of_line(line: &'a [u8]) -> Option<Self> {
+        let mut fields = line.split(|b| *b == b' ').filter(|f| !f.is_empty());
+        let range = std::str::from_utf8(fields.next()?).ok()?;
+        let (from, to) = range.split_once('-')?;
+        let from = usize::from_str_radix(from, 16).ok()?;
+        let to = usize::from_str_radix(to, 16).ok()?;
+        let is_readable = fields.next()?.starts_with(b"r");
+        is_readable.then(|| Self {
+            range: from..to,
+            name: fields.nth(3).unwrap_or(b""),
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+
+    /// What PE 3 of `n_pes` finds for an address of the stack, used for PE 5.
+    fn on_the_stack(n_pes: usize) {
+        const STRIDE: u64 = 32 << 30;
+        let local = 0u8;
+        let own = &raw const local as usize;
+        let origins = Origins::new(3, n_pes, STRIDE, own + 2 * STRIDE as usize);
+        let mut name = [0; 64];
+        let (pe, address, _) = mapped_origin(&origins, &mut name).expect("the stack is mapped");
+        assert_eq!((pe, address), (5, own));
+    }
+
+    /// Reads that this thread has asked the kernel for.
+    fn reads() -> u64 {
+        let io = fs::read_to_string("/proc/thread-self/io").expect("the kernel counts reads");
+        let count = io.lines().find_map(|line| line.strip_prefix("syscr: "));
+        count.unwrap().parse().unwrap()
+    }
+
+    #[test]
+    fn system_calls_do_not_grow_with_the_pes() {
+        let of = |n_pes: usize| {
+            let before = reads();
+            on_the_stack(n_pes);
+            reads() - before
+        };
+        // A page of lines for each read: other tests' threads map memory meanwhile.
+        let (few, many) = (of(8), of(4096));
+        assert!(many <= few + 4, "{few} reads for 8 PEs, {many} for 4096");
+    }
 
     #[test]
     fn lines_of_maps_are_read() {
         let line = b"7ffd1000-7ffd3000 rw-p 00000000 00:00 0                  [stack]";
-        assert_eq!(what_if_within(line, 0x7ffd_2fff), Some(&b"[stack]"[..]));
-        assert_eq!(what_if_within(line, 0x7ffd_3000), None);
+        let stack = Mapping {
+            range: 0x7ffd_1000..0x7ffd_3000,
+            name: b"[stack]",
+        };
+        assert_eq!(Mapping::of_line(line), Some(stack));
         let anonymous = b"1000-2000 rw-p 00000000 00:00 0 ";
-        assert_eq!(what_if_within(anonymous, 0x1800), Some(&b""[..]));
+        assert_eq!(Mapping::of_line(anonymous).unwrap().name, b"");
+        let reserved = b"1000-2000 ---p 00000000 00:00 0 ";
+        assert_eq!(Mapping::of_line(reserved), None);
     }
 
     #[test]
-    fn the_stack_is_known() {
-        let local = 0u8;
-        let mut name = [0; 64];
-        assert!(mapped_as(&raw const local as usize, &mut name).is_some());
-        assert_eq!(mapped_as(16, &mut name), None);
+    fn what_is_not_mapped_stands_for_nothing() {
+        let origins = Origins::new(0, 2, 1 << 32, 16);
+        assert!(mapped_origin(&origins, &mut [0; 64]).is_none());
     }
 }

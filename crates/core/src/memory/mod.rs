@@ -6,10 +6,12 @@
 pub(crate) mod globals;
 pub(crate) mod heap;
 mod layout;
+mod origin;
 mod space;
 mod symmetric;
 mod windows;
 
 pub(crate) use layout::CANDIDATES as LAYOUTS;
+pub(crate) use origin::Origins;
 pub(crate) use space::{MemoryKind, Space, SpaceError, show_place};
 pub(crate) use symmetric::{Argument, SymmetricMemory};

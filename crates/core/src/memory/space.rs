@@ -8,6 +8,7 @@ use std::{fmt, ptr};
 
 use super::globals::Globals;
 use super::layout::{self, Layout};
+use super::origin::Origins;
 use super::windows::{Mapped, Windows};
 use crate::job::Attachment;
 use crate::platform::mapping::{self, Advice, MapAddress};
@@ -423,12 +424,8 @@ impl Space {
         self.globals.as_ref()
     }
 
-    /// The PE whose window `addr` would be, and the address in this process that it stands
-    /// for there: (PE, own address) for every PE, nearest first by symmetric place.
-    pub fn origins(&self, addr: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
-        (0..self.n_pes).map(move |pe| {
-            let distance = (self.me as i64 - pe as i64).wrapping_mul(self.layout.stride as i64);
-            (pe, addr.wrapping_add(distance as usize))
-        })
+    /// What `addr` stands for in the windows of all PEs.
+    pub fn origins(&self, addr: usize) -> Origins {
+        Origins::new(self.me, self.n_pes, self.layout.stride, addr)
     }
 }

@@ -80,6 +80,11 @@ static void p_stack(void)
     int on_stack;
     shmem_int_p(&on_stack, 1, 0);
 }
+static void p_stack_of_all(void)
+{
+    int on_stack;
+    shmem_int_p(&on_stack, 1, (me + n / 2) % n);
+}
 static void put_wild(void) { shmem_int_put(wild(), words, 1, 0); }
 static void put_beyond_globals(void) { shmem_putmem(words, words, far_too_long, 0); }
 static void put_beyond_heap(void)
@@ -337,7 +342,7 @@ static const struct {
     ALONE(put_pe), ALONE(put_negative_pe), ALONE(put_far_pe), ALONE(get_pe), ALONE(p_pe),
     ALONE(g_pe), ALONE(iput_pe), ALONE(nbi_pe), ALONE(amo_pe), ALONE(inc_pe), ALONE(signal_pe),
     ALONE(put_signal_pe), TOGETHER(ctx_pe), ALONE(signal_op), ALONE(wait_cmp), ALONE(test_cmp),
-    ALONE(wait_any_cmp), ALONE(signal_cmp), ALONE(put_private), ALONE(put_private_far), ALONE(p_stack), ALONE(put_wild),
+    ALONE(wait_any_cmp), ALONE(signal_cmp), ALONE(put_private), ALONE(put_private_far), ALONE(p_stack), TOGETHER(p_stack_of_all), ALONE(put_wild),
     ALONE(put_beyond_globals), TOGETHER(put_beyond_heap), TOGETHER(put_past_heap), TOGETHER(put_past_heap_far),
     TOGETHER(double_free), TOGETHER(free_foreign), TOGETHER(free_middle),
     TOGETHER(realloc_freed), ALONE(clear_free_lock), TOGETHER(exhausted), TOGETHER(align_3),

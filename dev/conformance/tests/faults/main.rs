@@ -44,6 +44,7 @@ fn main() {
             ended_rightly(&outcome, Status::NonZero, stray.words)
         });
     }
+    suite.add("crash-of-all-pes".into(), crash_of_all);
     for death in DEATHS {
         suite.add(format!("death::{}", death.way), |s| {
             let job = Job::new(3, &death_program(s)?).args(&[death.way]);
@@ -111,6 +112,21 @@ fn misuse_job(s: &Setting, pes: usize, case: &str, env: &[(&str, &str)]) -> Resu
         job = job.env(name, value);
     }
     Ok(job)
+}
+
+/// Where all PEs fault at once, one explains it.
+fn crash_of_all(s: &Setting) -> Result<()> {
+    let job = misuse_job(s, 64, "p_stack_of_all", &[])?;
+    let outcome = job.run(&s.prefix, &s.scratch)?;
+    ended_rightly(
+        &outcome,
+        Status::NonZero,
+        // A segmentation fault, or past the end of the address space a bus error.
+        &["at 0x", "on the stack", "not symmetric"],
+    )?;
+    let lines = outcome.stderr.lines().count();
+    ensure!(lines == 1, "{lines} lines\n{outcome}");
+    Ok(())
 }
 
 /// Every argument of every routine, passed wrongly; the program judges the lines itself.
