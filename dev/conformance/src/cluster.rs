@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use ferroshmem_cluster::hosts::{
-    Cluster, Command, Distribution, Launcher, MOST_HOSTS, Placement, Slurm,
+    Cluster, Command, Distribution, Launcher, MOST_HOSTS, Placement, Process, Slurm,
 };
 use ferroshmem_core::config::isolate;
 
 use crate::job::{Job, Outcome, now_ms};
+use crate::progress::{Signs, Watchdog};
 
 /// Time within which the processes of an ended job must be gone from all hosts: launchers
 /// end their daemons some time after the job.
@@ -18,8 +19,11 @@ const GONE_WITHIN: Duration = Duration::from_secs(5);
 /// Characters of the command lines of processes that are left, in reports.
 const SHOWN: usize = 100;
 
-/// The watchdog's limit: hosts that share few cores wait for each other.
-const WATCHDOG: Duration = Duration::from_secs(300);
+/// The watchdog's limit: links that are slow by intent let a job wait for long.
+const WATCHDOG: Duration = Duration::from_secs(180);
+
+/// The watchdog is asked this often.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// Placements in tests: several PEs on a host, in both distributions, and one host with fewer; one PE on each.
 pub const PLACEMENTS: [Placement; 6] = [
@@ -100,7 +104,11 @@ impl TestCluster {
     /// Runs a job to its end.
     pub fn run(&mut self, launch: Launch, job: &Job) -> Result<Outcome> {
         let mut process = self.command(launch, job)?.spawn()?;
-        let mut status = process.wait(job.watchdog.max(WATCHDOG))?;
+        let mut watchdog = Watchdog::new(job.watchdog.max(WATCHDOG));
+        let mut status = process.wait(LOOK)?;
+        while status.is_none() && !watchdog.expired(|| self.signs(&process)) {
+            status = process.wait(LOOK)?;
+        }
         let hung = status.is_none();
         let ended_ms = now_ms();
         let limit = if hung { Duration::ZERO } else { GONE_WITHIN };
@@ -122,6 +130,18 @@ impl TestCluster {
             left: left.len(),
             ended_ms,
         })
+    }
+}
+
+impl TestCluster {
+    /// What a job shows of itself: all its processes on all hosts, and the launcher's output.
+    fn signs(&self, launcher: &Process) -> Signs {
+        let hosts = self.cluster.hosts();
+        let processes = hosts.flat_map(|host| self.cluster.processes(host).unwrap_or_default());
+        Signs {
+            processes: processes.map(|process| process.pid).collect(),
+            printed: (launcher.stdout().len() + launcher.stderr().len()) as u64,
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use nix::unistd::Pid;
 
 use crate::leftovers::{self, MARK_VARIABLE};
 use crate::prefix::Prefix;
-use crate::progress::Watchdog;
+use crate::progress::{Signs, Watchdog};
 
 /// After a job has ended, its processes may take this long to go.
 const GONE_WITHIN: Duration = Duration::from_secs(1);
@@ -213,8 +213,16 @@ impl Running {
     /// Waits for the end. On expiry of the watchdog the launcher is asked for its hang
     /// report, then to end, then it is killed.
     pub fn finish(mut self, watchdog: Duration) -> Result<Outcome> {
-        let mut watchdog = Watchdog::new(&self.mark, &[&self.stdout, &self.stderr], watchdog);
-        let mut status = self.wait_until(|| watchdog.expired())?;
+        let mut watchdog = Watchdog::new(watchdog);
+        let (mark, output) = (
+            self.mark.clone(),
+            [self.stdout.clone(), self.stderr.clone()],
+        );
+        let signs = || Signs {
+            processes: leftovers::marked_processes(&mark),
+            printed: output.iter().flat_map(fs::metadata).map(|f| f.len()).sum(),
+        };
+        let mut status = self.wait_until(|| watchdog.expired(signs))?;
         let hung = status.is_none();
         for signal in [Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGKILL] {
             if status.is_some() {

@@ -1,12 +1,10 @@
 //! Whether a job makes progress: what its watchdog looks at.
 
 use std::fs;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use ferroshmem_core::platform::process;
-
-use crate::leftovers::marked_processes;
+use nix::unistd::Pid;
 
 /// The watchdog looks this often within its limit.
 const LOOKS: u32 = 20;
@@ -17,12 +15,19 @@ const SHARE: u32 = 10;
 /// A job that computes without end is ended after this many limits.
 const AT_MOST: u32 = 10;
 
+/// What a job shows of itself.
+#[derive(Debug, Default)]
+pub(crate) struct Signs {
+    /// Its processes that run.
+    pub(crate) processes: Vec<Pid>,
+    /// Bytes that it has printed.
+    pub(crate) printed: u64,
+}
+
 /// Looks at a job's processes and output from time to time. A job that runs slowly on a loaded machine makes
 /// progress; one whose processes all sleep and print nothing does not.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
-    mark: String,
-    output: Vec<PathBuf>,
     limit: Duration,
     begin: Instant,
     /// The last moment at which there was progress.
@@ -33,12 +38,10 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Watches the processes with this mark, which print to files.
-    pub(crate) fn new(mark: &str, output: &[&PathBuf], limit: Duration) -> Self {
+    /// Begins to watch a job, which is to make progress within `limit`.
+    pub(crate) fn new(limit: Duration) -> Self {
         let now = Instant::now();
         Self {
-            mark: mark.to_owned(),
-            output: output.iter().map(|path| (*path).clone()).collect(),
             limit,
             begin: now,
             progress: now,
@@ -48,12 +51,13 @@ impl Watchdog {
         }
     }
 
-    /// Whether the job has made no progress for the limit, or runs for many times that.
-    pub(crate) fn expired(&mut self) -> bool {
+    /// Whether the job has made no progress for the limit, or runs for many times that. `signs` is what it
+    /// shows now, asked for now and then.
+    pub(crate) fn expired(&mut self, signs: impl FnOnce() -> Signs) -> bool {
         let since = self.looked.elapsed();
         if since >= self.limit / LOOKS {
             self.looked = Instant::now();
-            if self.moves(since) {
+            if self.moves(since, &signs()) {
                 self.progress = self.looked;
             }
         }
@@ -61,22 +65,20 @@ impl Watchdog {
     }
 
     /// Whether the job computed, wanted to compute, or printed since the last look, a time ago.
-    fn moves(&mut self, since: Duration) -> bool {
+    fn moves(&mut self, since: Duration, signs: &Signs) -> bool {
         let mut ticks = 0;
         let mut ready = false;
-        for pid in marked_processes(&self.mark) {
+        for pid in &signs.processes {
             let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
             if let Some(process) = Process::read(&stat) {
                 ticks += process.ticks;
                 ready |= process.ready;
             }
         }
-        let size = |path: &PathBuf| fs::metadata(path).map_or(0, |file| file.len());
-        let printed = self.output.iter().map(size).sum();
         // Ticks are hundredths of a second on Linux. Fewer than before are those of fewer processes.
         let used = Duration::from_millis(ticks.abs_diff(self.ticks) * 10);
-        let moves = ready || used * SHARE > since || printed != self.printed;
-        (self.ticks, self.printed) = (ticks, printed);
+        let moves = ready || used * SHARE > since || signs.printed != self.printed;
+        (self.ticks, self.printed) = (ticks, signs.printed);
         moves
     }
 }
@@ -102,7 +104,6 @@ impl Process {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::leftovers::MARK_VARIABLE;
     use std::process::{Child, Command, Stdio};
     use std::thread::sleep;
 
@@ -119,19 +120,23 @@ mod tests {
 
     /// When a job of a shell script is ended; none if it is not within four limits.
     fn ended(name: &str, script: &str) -> Option<Duration> {
-        let mark = format!("watchdog-{name}-{}", std::process::id());
-        let output = std::env::temp_dir().join(&mark);
+        let output = format!("watchdog-{name}-{}", std::process::id());
+        let output = std::env::temp_dir().join(output);
         let file = fs::File::create(&output).unwrap();
         let mut command = Command::new("sh");
         command
             .args(["-c", script])
             .stdout(file)
             .stdin(Stdio::null());
-        let _shell = Shell(command.env(MARK_VARIABLE, &mark).spawn().unwrap());
-        let mut watchdog = Watchdog::new(&mark, &[&output], LIMIT);
+        let shell = Shell(command.spawn().unwrap());
+        let mut watchdog = Watchdog::new(LIMIT);
         let begin = Instant::now();
+        let signs = || Signs {
+            processes: vec![Pid::from_raw(shell.0.id() as i32)],
+            printed: fs::metadata(&output).unwrap().len(),
+        };
         let ended = loop {
-            if watchdog.expired() {
+            if watchdog.expired(signs) {
                 break Some(begin.elapsed());
             }
             if begin.elapsed() > LIMIT * 4 {
@@ -156,11 +161,11 @@ mod tests {
 
     #[test]
     fn jobs_that_compute_for_ever_are_ended() {
-        let mut watchdog = Watchdog::new("no-such-mark", &[], LIMIT);
+        let mut watchdog = Watchdog::new(LIMIT);
         watchdog.begin = Instant::now()
             .checked_sub(LIMIT * (AT_MOST + 1))
             .expect("the clock runs for longer");
-        assert!(watchdog.expired());
+        assert!(watchdog.expired(Signs::default));
     }
 
     #[test]

@@ -121,12 +121,13 @@ pub(crate) fn main(options: &Options) -> Result<()> {
     };
     let cores = available_parallelism().map_or(2, usize::from);
     report_when_interrupted()?;
+    let folder = workspace::target()?.join("test-output");
     let mut ended = scheduler::run(Plan {
         steps,
         // One more than there are cores, as test programs wait now and then. With many more, jobs of 16
         // PEs take so long that watchdogs end them.
         capacity: cores + 1,
-        folder: workspace::target()?.join("test-output"),
+        folder: folder.clone(),
         wanted: &wanted,
         prefix,
         verbose: options.verbose,
@@ -135,7 +136,7 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         ended.extend(not_installed());
     }
     let interrupted = scheduler::INTERRUPTED.load(Ordering::Relaxed);
-    conclude(&ended, begin.elapsed(), cores)?;
+    conclude(&ended, begin.elapsed(), cores, &folder)?;
     anyhow::ensure!(!interrupted, "interrupted: not all steps have run");
     Ok(())
 }
@@ -312,23 +313,27 @@ fn not_installed() -> Vec<Ended> {
         .collect()
 }
 
-/// Prints the slowest steps and how all ended.
+/// Prints the slowest steps and how all ended; writes the times of all to `times.txt` in `folder`.
 ///
 /// # Errors
-/// If one failed.
-fn conclude(ended: &[Ended], elapsed: Duration, cores: usize) -> Result<()> {
+/// If one failed, or the file cannot be written.
+fn conclude(ended: &[Ended], elapsed: Duration, cores: usize, folder: &Path) -> Result<()> {
     let mut slowest: Vec<_> = ended.iter().collect();
     slowest.sort_by_key(|step| std::cmp::Reverse(step.times.elapsed));
     println!("\nSlowest steps, with seconds from start to end and seconds of processor time:");
-    for step in slowest.iter().take(SLOWEST) {
+    let line = |step: &Ended| {
         let (elapsed, processor) = (step.times.elapsed, step.times.processor);
-        println!(
-            "  {:6.1}  {:6.1}  {}",
+        format!(
+            "  {:6.1}  {:6.1}  {}\n",
             elapsed.as_secs_f32(),
             processor.as_secs_f32(),
             step.name
-        );
-    }
+        )
+    };
+    let lines: Vec<String> = slowest.into_iter().map(line).collect();
+    print!("{}", lines[..SLOWEST.min(lines.len())].concat());
+    let all = folder.join("times.txt");
+    fs::write(&all, lines.concat()).with_context(|| format!("cannot write {}", all.display()))?;
     let processor: Duration = ended.iter().map(|step| step.times.processor).sum();
     let passed = ended
         .iter()
