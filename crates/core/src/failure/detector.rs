@@ -9,7 +9,7 @@
 
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, Once, OnceLock};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 use std::{ptr, thread};
@@ -42,6 +42,8 @@ pub(crate) struct FailureDetector {
     heartbeats_sent: AtomicU64,
     previous: Mutex<PreviousNode>,
     successor: Successor,
+    /// Whether a thread waits for the successor's end.
+    watched: Once,
 }
 
 /// What this PE, a leader, knows of the previous node, and when it last sent a heartbeat itself.
@@ -74,6 +76,7 @@ impl FailureDetector {
                 heartbeat_sent_at: Instant::now(),
             }),
             successor: Successor::new(),
+            watched: Once::new(),
         }
     }
 
@@ -108,11 +111,30 @@ impl FailureDetector {
     }
 
     /// All PEs are connected: failures are looked for from now on.
-    pub(crate) fn begin(&self, internode: &'static Internode) {
+    pub(crate) fn begin(&'static self, internode: &'static Internode) {
         let mut previous = self.previous.lock().unwrap_or_else(|e| e.into_inner());
         previous.silence = Silence::since(Instant::now());
         self.internode
             .store(ptr::from_ref(internode).cast_mut(), Ordering::Release);
+        drop(previous);
+        if self.timeout.is_some() {
+            // Without the thread, a tick notices the end some time later.
+            let ended = || self.check_successor();
+            self.watched
+                .call_once(|| self.successor.when_ended(self.job, ended));
+        }
+    }
+
+    /// Ends this process if the successor has failed, and nothing else is known to end the job.
+    fn check_successor(&self) {
+        let Some(internode) = self.internode() else {
+            return;
+        };
+        if self.notice(internode).is_none()
+            && let Some(failure) = self.successor.check(self.job, self.stopped_timeout())
+        {
+            self.fail(internode, failure);
+        }
     }
 
     /// All PEs have come to the end of the job: PEs that exit from now on have not failed.
@@ -318,15 +340,22 @@ impl FailureDetector {
     /// Prints why the job ends, once on each node, rather by a PE that waits; the line, if it
     /// was this one.
     fn report(&self, failure: PeFailure) -> Option<String> {
-        let block = self.job.control.pe_block(self.job.index);
-        let waits = block.wait.kind.load(Ordering::Acquire) != WaitKind::None as u32;
-        if !waits {
+        let control = &self.job.control;
+        let waits = |index| {
+            let wait = &control.pe_block(index).wait;
+            wait.kind.load(Ordering::Acquire) != WaitKind::None as u32
+        };
+        let block = control.pe_block(self.job.index);
+        let others = 0..self.job.placement.local_pes().len();
+        let waits_here = waits(self.job.index);
+        // At once if this PE may as well: the launcher may end the job in this moment.
+        if !waits_here && others.into_iter().any(waits) {
             thread::sleep(Duration::from_millis(200));
         }
         if !fatal::is_first(self.job) {
             return None;
         }
-        let doing = if waits {
+        let doing = if waits_here {
             let since = block.wait.since_ms.load(Ordering::Relaxed);
             let seconds = record::now_ms().saturating_sub(since) as f64 / 1000.0;
             format!("waited {seconds:.1} s in {}", block.wait.routine())

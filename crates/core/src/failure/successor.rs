@@ -6,6 +6,7 @@ use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags};
 
 use super::notice::{Cause, PeFailure};
@@ -55,13 +56,9 @@ impl Successor {
 
     /// Its failure: its process has ended, or has been stopped for longer than `stopped`.
     pub(super) fn check(&self, job: &Attachment, stopped: Duration) -> Option<PeFailure> {
-        let node_pes = job.placement.local_pes();
-        if node_pes.len() == 1 {
-            return None;
-        }
-        let index = (job.index + 1) % node_pes.len();
-        let block = job.control.pe_block(index);
-        let cause = if self.has_ended(block) {
+        let (index, block) = of(job)?;
+        let ended = |process| has_ended(process, Some(&Timespec::default()));
+        let cause = if self.process(block).map(ended) == Some(Ok(true)) {
             Cause::Ended
         } else if self.is_stopped(block, stopped) {
             Cause::Stopped
@@ -71,22 +68,36 @@ impl Successor {
         let state = PeState::from_word(block.state.load(Ordering::Acquire));
         let leaves = matches!(state, PeState::Finalized | PeState::GlobalExit);
         (!leaves).then_some(PeFailure {
-            pe: node_pes[index],
+            pe: job.placement.local_pes()[index],
             cause,
             status: 0,
         })
     }
 
-    fn has_ended(&self, block: &PeBlock) -> bool {
+    /// Has a thread call `notice` in the moment in which its process has ended, if there is one. Launchers
+    /// that see it, too, end this process soon.
+    pub(super) fn when_ended(
+        &'static self,
+        job: &Attachment,
+        notice: impl FnOnce() + Send + 'static,
+    ) {
+        let Some(process) = of(job).and_then(|(_, block)| self.process(block)) else {
+            return;
+        };
+        let wait = move || {
+            while has_ended(process, None) == Err(Errno::INTR) {}
+            notice();
+        };
+        // Without the thread, `check` notices.
+        let _ = ferroshmem_platform::thread::spawn("shmem-watch", 128 << 10, wait);
+    }
+
+    fn process(&self, block: &PeBlock) -> Option<&OwnedFd> {
         let process = self.process.get_or_init(|| {
             // Fails on a kernel before Linux 5.3: there the launcher notices.
             rustix::process::pidfd_open(pid(block)?, PidfdFlags::empty()).ok()
         });
-        let Some(process) = process else {
-            return false;
-        };
-        let mut polled = [PollFd::new(process, PollFlags::IN)];
-        rustix::event::poll(&mut polled, Some(&Timespec::default())).is_ok_and(|n| n > 0)
+        process.as_ref()
     }
 
     /// Whether its progress thread has stood still for longer than `limit` because its process is stopped.
@@ -96,6 +107,19 @@ impl Successor {
         let mut ticks = self.ticks.lock().unwrap_or_else(|e| e.into_inner());
         ticks.standing(count, Instant::now()) > limit && pid(block).is_some_and(is_stopped)
     }
+}
+
+/// The successor's index on this node, and its block; none if this PE is alone there.
+fn of(job: &Attachment) -> Option<(usize, &PeBlock)> {
+    let pes = job.placement.local_pes().len();
+    let index = (job.index + 1) % pes;
+    (pes > 1).then(|| (index, job.control.pe_block(index)))
+}
+
+/// Whether a process has ended within a time; None: without end.
+fn has_ended(process: &OwnedFd, within: Option<&Timespec>) -> Result<bool, Errno> {
+    let mut polled = [PollFd::new(process, PollFlags::IN)];
+    Ok(rustix::event::poll(&mut polled, within)? > 0)
 }
 
 fn pid(block: &PeBlock) -> Option<Pid> {

@@ -5,10 +5,11 @@
 //! endpoint with it. Otherwise it polls for a moment and then blocks until there is something
 //! to do.
 
-use std::ptr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+use ferroshmem_platform::thread;
 
 use super::Progress;
 use crate::Error;
@@ -36,16 +37,12 @@ pub(crate) struct ProgressThread {
 impl ProgressThread {
     pub(crate) fn start(progress: Arc<Progress>) -> Result<ProgressThread, Error> {
         let its = progress.clone();
-        // Signals are for the program's threads.
-        let thread = with_signals_blocked(|| {
-            std::thread::Builder::new()
-                .name("shmem-fabric".into())
-                .stack_size(256 << 10)
-                .spawn(move || run(&its))
-        })
-        .map_err(|error| Error::ProgressThread {
-            reason: error.to_string(),
-        })?;
+        let thread =
+            thread::spawn("shmem-fabric", 256 << 10, move || run(&its)).map_err(|error| {
+                Error::ProgressThread {
+                    reason: error.to_string(),
+                }
+            })?;
         Ok(ProgressThread {
             progress,
             thread: Some(thread),
@@ -172,18 +169,5 @@ impl Sleeps {
         }
         self.since = Instant::now();
         self.polling.clamp(SLEEPS.0, SLEEPS.1)
-    }
-}
-
-fn with_signals_blocked<T>(f: impl FnOnce() -> T) -> T {
-    // SAFETY: sets of signals that are written before they are read.
-    unsafe {
-        let mut all = std::mem::zeroed();
-        let mut before = std::mem::zeroed();
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
-        let result = f();
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut());
-        result
     }
 }

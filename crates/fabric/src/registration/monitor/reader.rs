@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst, fence};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use std::{io, mem, process, ptr, thread};
+use std::{io, process, ptr, thread};
+
+use ferroshmem_platform::thread::spawn;
 
 use super::kernel::Userfaultfd;
 use super::slots::{Loss, SLOTS, Slots};
@@ -39,7 +41,7 @@ impl Reader {
         }));
         let page = Page::map().map_err(|error| format!("mmap: {error}"))?;
         let seen: &'static AtomicBool = Box::leak(Box::default());
-        spawn_without_signals(move || {
+        spawn("shmem-unmap", 64 << 10, move || {
             reader.kernel.wait();
             // The event of the page is there and unread.
             seen.store(reader.kernel.changing(), SeqCst);
@@ -151,26 +153,6 @@ impl Reader {
     fn lock(&self) -> MutexGuard<'_, Vec<usize>> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// A handler of the program that unmapped memory on this thread would wait for it.
-fn spawn_without_signals(body: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    // SAFETY: sigset_t is plain data that sigfillset initialises; pthread_sigmask changes the
-    // mask of this thread only, and the old one is set again below.
-    let old = unsafe {
-        let mut all: libc::sigset_t = mem::zeroed();
-        let mut old: libc::sigset_t = mem::zeroed();
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut old);
-        old
-    };
-    let spawned = thread::Builder::new()
-        .name("shmem-unmap".into())
-        .stack_size(64 << 10)
-        .spawn(body);
-    // SAFETY: `old` was filled above.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const old, ptr::null_mut()) };
-    spawned.map(drop)
 }
 
 /// A page of memory of its own.

@@ -1,0 +1,51 @@
+//! Threads of the library, beside those of the program.
+
+use std::{io, mem, ptr, thread};
+
+/// Starts a thread that gets no signals: they are for the program's threads, and a handler of the program may
+/// wait for what this thread does. `stack` is in bytes.
+///
+/// # Errors
+/// If the system starts no more threads.
+pub fn spawn<T: Send + 'static>(
+    name: &str,
+    stack: usize,
+    body: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<thread::JoinHandle<T>> {
+    // SAFETY: sigset_t is plain data that sigfillset and pthread_sigmask write before it is read; the mask
+    // is that of this thread, which gets the old one back below.
+    let old = unsafe {
+        let mut all: libc::sigset_t = mem::zeroed();
+        let mut old: libc::sigset_t = mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut old);
+        old
+    };
+    let builder = thread::Builder::new().name(name.into()).stack_size(stack);
+    let spawned = builder.spawn(body);
+    // SAFETY: `old` was filled above.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const old, ptr::null_mut()) };
+    spawned
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether this thread would get SIGUSR1.
+    fn gets_signals() -> bool {
+        // SAFETY: no change is asked for, and the mask is written before it is read.
+        unsafe {
+            let mut mask: libc::sigset_t = mem::zeroed();
+            libc::pthread_sigmask(libc::SIG_BLOCK, ptr::null(), &raw mut mask);
+            libc::sigismember(&raw const mask, libc::SIGUSR1) == 0
+        }
+    }
+
+    #[test]
+    fn the_thread_gets_no_signals_and_its_parent_does() {
+        let thread = spawn("test", 64 << 10, gets_signals).unwrap();
+        assert!(!thread.join().unwrap());
+        assert!(gets_signals());
+    }
+}
