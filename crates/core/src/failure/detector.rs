@@ -381,6 +381,9 @@ fn exit_failed() -> ! {
     unsafe { libc::_exit(fatal::STATUS) }
 }
 
+/// How long a failure notice may take to arrive after the connection of a PE that ends is closed.
+const NOTICE: Duration = Duration::from_millis(300);
+
 impl Events for FailureDetector {
     fn peer_failed(&self, pe: usize, reason: &str) -> ! {
         fatal::debug(|| format!("an operation to PE {pe} failed: {reason}"));
@@ -394,7 +397,12 @@ impl Events for FailureDetector {
         if PeState::from_word(block.state.load(Ordering::Acquire)) == PeState::GlobalExit {
             self.failed_in_global_exit();
         }
-        // A PE that has exited in order may leave operations without completion.
+        // A PE that has exited in order may leave operations without completion. One that was ended because
+        // of another's failure is not the cause: its notice may be on the way.
+        let until = Instant::now() + NOTICE;
+        while self.notice(internode).is_none() && Instant::now() < until {
+            thread::sleep(Duration::from_millis(5));
+        }
         match self.notice(internode) {
             Some(exit) if exit.cause == Cause::GlobalExit => {
                 self.exit_globally(internode, exit);
