@@ -21,6 +21,8 @@ const IN_FLIGHT: f64 = 4.0;
 /// Cost of the first access to another member's array where PEs outnumber cores, as a fraction
 /// of α.
 const COLD: f64 = 0.3;
+/// Lines of page tables that lead to another member's window: windows are so far apart that each has its own.
+const TABLE_LINES: f64 = 2.0;
 /// Turns of all PEs that a flag takes where PEs outnumber cores. It is less than 1 because some
 /// members find their flag posted when their turn comes.
 const TURNS: f64 = 0.7;
@@ -234,6 +236,17 @@ impl Costs {
         lines * self.parameters.alpha
     }
 
+    /// The same where the arrays are in the windows of `others`, not side by side in the job's control part: page
+    /// tables are read, too, which are cold where those of all members do not fit the caches.
+    fn first_window(&self, members: f64, others: f64) -> f64 {
+        let mut time = self.first_access(members, others);
+        if self.oversubscribed {
+            let tables = TABLE_LINES * LINE * self.p * self.p;
+            time += TABLE_LINES * self.misses(tables) * time;
+        }
+        time
+    }
+
     /// Nanoseconds for `members` at once, each to read `bytes` bytes that each of `others` has just
     /// written.
     fn fetch(&self, members: f64, others: f64, bytes: f64) -> f64 {
@@ -253,19 +266,19 @@ impl Costs {
             let misses = self.misses(touched);
             let cores = shares.on_demand.min(self.cores);
             let time = self.alone(work, misses) / (1.0 + (cores - 1.0) * DEMAND_CORE);
-            return (1.0 + DEMAND) * self.sync + time + self.first_access(shares.touching, arrays);
+            return (1.0 + DEMAND) * self.sync + time + self.first_window(shares.touching, arrays);
         }
         let members = shares.own.clamp(1.0, self.p);
         let each = work.times(1.0 / members);
         let time = self.at_once(members, each, touched);
-        2.0 * self.sync + time + self.first_access(members, arrays)
+        2.0 * self.sync + time + self.first_window(members, arrays)
     }
 
     /// Nanoseconds for one member to do all `work`: the last to arrive, or the first member
     /// between two synchronisations.
     fn by_one(&self, work: Volume, arrays: f64, touched: f64) -> f64 {
         let syncs = if self.central_barrier { 1.0 } else { 2.0 };
-        syncs * self.sync + self.at_once(1.0, work, touched) + self.first_access(1.0, arrays)
+        syncs * self.sync + self.at_once(1.0, work, touched) + self.first_window(1.0, arrays)
     }
 }
 

@@ -55,7 +55,7 @@ impl Costs {
             }
             Algorithm::Push => {
                 let work = self.at_once(p, Volume::copy(p * n), touched);
-                2.0 * self.sync + work + self.first_access(p, p)
+                2.0 * self.sync + work + self.first_window(p, p)
             }
             _ => self.shared_work(all, Shares::each(p), p, touched),
         }
@@ -69,7 +69,7 @@ impl Costs {
             _ => {
                 let work = Volume::copy(p * n);
                 let work = self.at_once(p, work, p * (1.0 + p) * n);
-                2.0 * self.sync + work + self.first_access(p, p)
+                2.0 * self.sync + work + self.first_window(p, p)
             }
         }
     }

@@ -53,7 +53,7 @@ impl Costs {
                     copied: 2.0 * (p - 1.0) * n,
                     ..Volume::combine(2.0 * p * n, p * n)
                 };
-                2.0 * self.sync + self.at_once(1.0, work, touched) + self.first_access(1.0, 2.0 * p)
+                2.0 * self.sync + self.at_once(1.0, work, touched) + self.first_window(1.0, 2.0 * p)
             }
         }
     }
@@ -164,7 +164,7 @@ impl Costs {
                 let eager_copy = self.at_once(p, Volume::copy(n), touched);
                 self.sync + eager_copy + self.fetch(p, sources - 1.0, n) + own
             }
-            Algorithm::Pull => 2.0 * self.sync + own + self.first_access(p, sources),
+            Algorithm::Pull => 2.0 * self.sync + own + self.first_window(p, sources),
             // Each partial sum is combined in a buffer, then copied.
             _ => {
                 let work = Volume {

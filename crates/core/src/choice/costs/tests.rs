@@ -114,3 +114,15 @@ fn a_forced_barrier_counts() {
     };
     assert!(with("dissemination") < with("central"));
 }
+
+#[test]
+fn page_tables_of_many_windows_are_not_built_for_a_word() {
+    let eager = Choice::direct(Algorithm::Eager);
+    for members in [64, 128, 256, 512, 1024, 2048] {
+        for cores in [2, 4, 16] {
+            let costs = costs(members, cores);
+            let best = costs.best(Collective::Reduce, 8);
+            assert_eq!(best, eager, "{members} PEs on {cores} cores");
+        }
+    }
+}
