@@ -559,6 +559,94 @@ fn questions_go_to_the_compiler() {
     );
 }
 
+/// What configure scripts and libtool ask a compiler (`libtool.m4`, `config.guess`, autoconf's macros), and the builds
+/// whose messages they compare with none. The sources are those of [`probed`].
+const PROBES: &[&str] = &[
+    "-print-prog-name=ld",
+    "-print-search-dirs",
+    "-print-multi-os-directory",
+    "-print-file-name=crtbeginS.o",
+    "-dumpmachine",
+    "-dumpversion",
+    "--version",
+    "--help",
+    "-v",
+    "-V",
+    "-qversion",
+    "-Wl,--version",
+    "-Xlinker --help",
+    "-E part.c",
+    "-c part.c",
+    "-c -o other.o part.c",
+    "-c -fPIC -DPIC part.c",
+    "-c -fno-rtti -fno-exceptions part.c",
+    "-c -no-such-option part.c",
+    "-c no-such-file.c",
+    "main.c -o main",
+    "-static main.c -o main",
+    "-Wl,--export-dynamic main.c -o main",
+    "-shared -fPIC -DPIC part.c -Wl,-soname -Wl,libpart.so.0 -o libpart.so.0",
+    "-shared -nostdlib -fPIC part.c -Wl,-soname -Wl,libpart.so.0 -o libpart.so.0",
+    "-r -nostdlib part.c -o whole.o",
+];
+
+/// Status, output and messages of `compiler` for each probe, in a directory of its own.
+fn probed(compiler: &Path, variable: &str, real: &str) -> Vec<(Option<i32>, String, String)> {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(
+        directory.path().join("main.c"),
+        "int main() { return 0; }\n",
+    )
+    .unwrap();
+    fs::write(
+        directory.path().join("part.c"),
+        "int part() { return 1; }\n",
+    )
+    .unwrap();
+    let outputs = PROBES.iter().map(|probe| {
+        let mut command = command(compiler);
+        command.args(probe.split(' ')).env(variable, real);
+        let output = command.current_dir(directory.path()).output().unwrap();
+        // Words without the names of the compiler's temporary files.
+        let temporary = env::temp_dir().join("cc").display().to_string();
+        let text = |bytes| {
+            let text = String::from_utf8_lossy(bytes);
+            let words = text
+                .split_whitespace()
+                .filter(|word| !word.contains(&temporary));
+            words.collect::<Vec<_>>().join(" ")
+        };
+        (
+            output.status.code(),
+            text(&output.stdout),
+            text(&output.stderr),
+        )
+    });
+    outputs.collect()
+}
+
+/// A configure script finds of the wrapper what it finds of the compiler behind it: how to make shared libraries, for
+/// example. (Sandia's tests-sos denies shared libraries with every compiler where there is no `oshfort`: it takes the
+/// host's type only in its branch for Fortran.)
+#[test]
+fn configure_scripts_take_the_wrapper_for_its_compiler() {
+    for (wrapper, variable, compilers) in [
+        ("oshcc", "OSHMEM_CC", &["gcc", "clang"][..]),
+        ("oshc++", "OSHMEM_CXX", &["g++"]),
+    ] {
+        for compiler in compilers {
+            if !installed(compiler) {
+                continue;
+            }
+            let ours = probed(&bin(wrapper), variable, compiler);
+            let theirs = probed(Path::new(compiler), variable, compiler);
+            for ((probe, ours), theirs) in PROBES.iter().zip(ours).zip(theirs) {
+                assert_eq!(ours, theirs, "{wrapper} with {compiler}: {probe}");
+            }
+        }
+    }
+}
+
 #[test]
 fn missing_compiler_is_one_line() {
     let output = command(bin("oshcc"))
