@@ -4,7 +4,8 @@
  * the symmetric heap or a global. The library publishes for each such PE the offset
  * (r - me) * stride, and a tag that is unique to the PE. While the tag of a PE does not
  * match - before shmem_init, for a PE that does not exist or is on another node, when arguments
- * are checked or a tool wants to see the calls - the operation is a call of the library.
+ * are checked or a tool wants to see the calls, for this PE itself where PEs outnumber cores, so
+ * that a loop which polls gives up the core - the operation is a call of the library.
  *
  * The words have a type of their own, pointer to an incomplete structure, which no store of
  * the program aliases, so that loops keep them in registers; and they are not const, so that

@@ -61,6 +61,7 @@ fn enable(native: Native) {
         n_pes,
         me,
         log2_stride,
+        own_by_calls,
     } = native;
     assert!(log2_stride >= 32, "a tag's low half is the number");
     for (i, &pe) in pes.iter().enumerate() {
@@ -68,7 +69,9 @@ fn enable(native: Native) {
         let element = pe as usize % PES;
         let number = u64::from(pe) | (PES as u64 - 1);
         publish(&WORDS.offset[element], offset as u64);
-        publish(&WORDS.tag[element], offset as u64 | number);
+        if !(own_by_calls && i == me as usize) {
+            publish(&WORDS.tag[element], offset as u64 | number);
+        }
     }
     publish(&WORDS.my_pe, u64::from(pes[me as usize]) + 1);
     publish(&WORDS.n_pes, n_pes.into());
@@ -91,7 +94,8 @@ fn publish(word: &AtomicU64, value: u64) {
     word.store(value, Ordering::Release);
 }
 
-/// Makes operations that do not test the tag fault for PEs that the table does not describe.
+/// Makes operations that do not test the tag fault for PEs that the table does not describe. Called
+/// while it describes none.
 pub(crate) fn fault_without_test() {
     for (tag, offset) in WORDS.tag.iter().zip(&WORDS.offset) {
         if tag.load(Ordering::Relaxed) == 0 {

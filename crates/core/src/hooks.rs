@@ -14,6 +14,9 @@ pub struct Native {
     pub me: u32,
     /// log2 of the stride in bytes, 32 or more.
     pub log2_stride: u32,
+    /// Whether operations on this PE's own memory are calls nevertheless, so that the library notices
+    /// when the program polls.
+    pub own_by_calls: bool,
 }
 
 /// Functions of the C library.

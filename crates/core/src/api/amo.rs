@@ -6,6 +6,7 @@ use ferroshmem_fabric::Op;
 
 use crate::runtime;
 use crate::transport::atomic::{Operation, Variable};
+use crate::wait::looked_at;
 
 pub use crate::transport::atomic::{Atomic, AtomicInt};
 
@@ -67,9 +68,11 @@ unsafe fn fetching_nbi<T: Atomic>(
 pub unsafe fn fetch<T: Atomic>(name: &'static str, ctx: usize, source: *const T, pe: c_int) -> T {
     let what = Operation::FETCH;
     // SAFETY: the transport has found a `T` mapped, which the caller promises to be aligned.
-    fetching((name, ctx, pe), ("source", source), what, |at| unsafe {
+    let value = fetching((name, ctx, pe), ("source", source), what, |at| unsafe {
         T::fetch(at)
-    })
+    });
+    looked_at(source.addr(), value.to_bits());
+    value
 }
 
 /// Writes `dest` on PE `pe`.

@@ -7,6 +7,7 @@ use std::ffi::{c_int, c_void};
 use ferroshmem_fabric::Blocks;
 
 use crate::runtime;
+use crate::wait::looked_at;
 
 /// Copies `bytes` bytes from `source` to `dest` on PE `pe`.
 ///
@@ -62,7 +63,23 @@ pub unsafe fn get(
     let rt = runtime::get(name);
     let call = rt.call(name, ctx, pe);
     // SAFETY: the caller promises that `dest` is valid for `bytes` bytes.
-    unsafe { rt.node.transport.get(&call, dest, source, bytes) }
+    unsafe { rt.node.transport.get(&call, dest, source, bytes) };
+    if (1..=size_of::<u64>()).contains(&bytes) {
+        // SAFETY: `bytes` bytes, which the get has written.
+        looked_at(source.addr(), unsafe { word(dest.cast(), bytes) });
+    }
+}
+
+/// The `bytes` bytes at `from`, at most 8, as a number.
+///
+/// # Safety
+/// They are readable, and have values.
+#[inline]
+unsafe fn word(from: *const u8, bytes: usize) -> u64 {
+    let mut word = [0; size_of::<u64>()];
+    // SAFETY: the caller promises it of `from`; the word has as many bytes.
+    unsafe { from.copy_to_nonoverlapping(word.as_mut_ptr(), bytes) };
+    u64::from_ne_bytes(word)
 }
 
 /// Copies as [`get`] does; `dest` has the values after a quiet.
@@ -105,7 +122,13 @@ pub unsafe fn g<T: Copy>(name: &'static str, ctx: usize, source: *const T, pe: c
     let rt = runtime::get(name);
     let call = rt.call(name, ctx, pe);
     // SAFETY: the caller promises that `source` is the address of a `T`, which all PEs have.
-    unsafe { rt.node.transport.load(&call, source) }
+    let value = unsafe { rt.node.transport.load(&call, source) };
+    if size_of::<T>() <= size_of::<u64>() {
+        // SAFETY: types of C of at most 8 bytes have no padding.
+        let bits = unsafe { word((&raw const value).cast(), size_of::<T>()) };
+        looked_at(source.addr(), bits);
+    }
+    value
 }
 
 /// The blocks of a strided call: `count` blocks of `block` elements of `elem` bytes, whose starts are

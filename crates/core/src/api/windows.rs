@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use crate::runtime::{self, Runtime};
+use crate::wait::POLICY;
 
 /// Where the heaps of this node's PEs are: the copy of an object of the heap that number i of the
 /// node has is at the address of this PE's copy plus `(i - index) << log2_stride`.
@@ -19,7 +20,7 @@ pub struct Windows {
     /// Whose memory this process may load and store.
     pub memory: Reach,
     /// The PEs whose words it may update by CPU atomics: none where the fabric's atomics are not atomic
-    /// with a CPU's.
+    /// with a CPU's. Where PEs outnumber cores all but this one, so that the library sees the program poll.
     pub atomics: Reach,
 }
 
@@ -89,8 +90,14 @@ fn memory(rt: &Runtime) -> Reach {
 
 fn atomics(rt: &Runtime) -> Reach {
     static NOBODY: OnceLock<Indices> = OnceLock::new();
+    static OTHERS: OnceLock<Indices> = OnceLock::new();
     if rt.node.transport.atomics_by_fabric() {
         Reach(Some(NOBODY.get_or_init(|| Indices(Box::default()))))
+    } else if POLICY.oversubscribed() {
+        let placement = &rt.node.job.placement;
+        let index = |pe| placement.local_index(pe).filter(|_| pe != rt.node.me);
+        let find = || Reach::of((0..rt.node.n_pes).map(index));
+        Reach(Some(OTHERS.get_or_init(find)))
     } else {
         memory(rt)
     }

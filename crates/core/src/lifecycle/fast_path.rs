@@ -3,6 +3,7 @@
 use crate::failure::fatal::{debug, fatal};
 use crate::hooks::{self, Native};
 use crate::node::Node;
+use crate::wait::POLICY;
 
 /// The facts for the inlined fast path, None if every call is to go through the library.
 pub(super) fn native(node: &Node, hooks: &hooks::Hooks) -> Option<Native> {
@@ -22,6 +23,7 @@ pub(super) fn native(node: &Node, hooks: &hooks::Hooks) -> Option<Native> {
             n_pes: node.n_pes as u32,
             me: node.job.index as u32,
             log2_stride: node.transport.memory.space.log2_stride(),
+            own_by_calls: POLICY.oversubscribed(),
         });
     };
     debug(|| format!("fast path off: {reason}"));

@@ -2,12 +2,14 @@
 
 pub mod counter;
 pub mod flag;
+mod looks;
 pub mod record;
 pub mod signals;
 pub mod strategy;
 pub mod ticket;
 pub mod word;
 
+pub use looks::looked_at;
 pub use record::WaitReason;
 pub use strategy::{Next, POLICY, Policy, WaitStrategy, Waiter};
 pub use word::Word;
