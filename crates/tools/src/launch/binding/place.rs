@@ -80,13 +80,15 @@ pub(super) fn place(
                 _ => &cores,
             };
             let free = free(units);
-            let places = match free.len() >= n_pes {
+            let candidates = match free.len() >= n_pes {
                 true => free,
                 false => units.iter().map(|unit| unit.to_vec()).collect(),
             };
             let of_pe = |pe: usize| match mapping {
-                Mapping::Spread if n_pes < places.len() => &places[pe * places.len() / n_pes],
-                _ => &places[pe % places.len()],
+                Mapping::Spread if n_pes < candidates.len() => {
+                    &candidates[pe * candidates.len() / n_pes]
+                }
+                _ => &candidates[pe % candidates.len()],
             };
             let widened = |unit: &Vec<Cpu>| {
                 let here = unit[0];
