@@ -182,7 +182,7 @@ fn many() -> Result<(), Error> {
     let world = World::init()?;
     let n = world.n_pes();
     let mut most = 0;
-    for _ in 0..3 {
+    for _ in 0..2 {
         let mut teams = Vec::new();
         let error = loop {
             match world.split_strided(0, 1, n) {
