@@ -151,10 +151,10 @@ impl Implementation {
         let mut command = Command::new(&self.launcher);
         match self.family {
             // Its default heap is large enough.
-            Family::FerroShmem if bound => {
-                command.args(["--bind-to", "core"]);
+            Family::FerroShmem => {
+                command.args(["--bind-to", if bound { "core" } else { "none" }]);
             }
-            Family::FerroShmem | Family::OtherMpi => {}
+            Family::OtherMpi => {}
             Family::OpenShmem | Family::OpenMpi => {
                 // Without the variables it refuses to run as root, without the option where
                 // PEs outnumber cores.
