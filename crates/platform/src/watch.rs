@@ -55,7 +55,7 @@ mod processor {
     use super::Method;
     use std::arch::asm;
     use std::arch::x86_64::{__cpuid, __cpuid_count, _rdtsc};
-    use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicU8, Ordering};
 
     /// Ticks of the time-stamp counter: 10 to 25 µs.
     const MOMENT: u32 = 50_000;
@@ -76,20 +76,36 @@ mod processor {
 
     #[inline]
     pub(super) fn method() -> Method {
-        static METHOD: OnceLock<Method> = OnceLock::new();
-        *METHOD.get_or_init(|| {
-            let leaf_7 = if __cpuid(0).eax >= 7 {
-                __cpuid_count(7, 0).ecx
-            } else {
-                0
-            };
-            let extended_1 = if __cpuid(0x8000_0000).eax >= 0x8000_0001 {
-                __cpuid(0x8000_0001).ecx
-            } else {
-                0
-            };
-            select(leaf_7, extended_1)
-        })
+        // Each thread that finds it unknown finds out the same. No OnceLock: ThreadSanitizer does not see what
+        // the precompiled standard library orders.
+        static METHOD: AtomicU8 = AtomicU8::new(UNKNOWN);
+        const UNKNOWN: u8 = 0;
+        const METHODS: [Method; 3] = [Method::Polls, Method::Umwait, Method::Mwaitx];
+
+        match METHOD.load(Ordering::Relaxed) {
+            UNKNOWN => {
+                let method = find();
+                let number = METHODS.iter().position(|m| *m == method).unwrap_or(0);
+                METHOD.store(number as u8 + 1, Ordering::Relaxed);
+                method
+            }
+            number => METHODS[usize::from(number) - 1],
+        }
+    }
+
+    #[cold]
+    fn find() -> Method {
+        let leaf_7 = if __cpuid(0).eax >= 7 {
+            __cpuid_count(7, 0).ecx
+        } else {
+            0
+        };
+        let extended_1 = if __cpuid(0x8000_0000).eax >= 0x8000_0001 {
+            __cpuid(0x8000_0001).ecx
+        } else {
+            0
+        };
+        select(leaf_7, extended_1)
     }
 
     /// # Safety
