@@ -37,6 +37,11 @@
  *     How often a waiting PE polls before it yields its core.
  *     value: number of polls; default: 2000, or 20 where PEs outnumber cores; scope: PE.
  *
+ * SHMEM_HUGE_PAGES
+ *     1 puts allocated blocks of 2 MiB and more on huge pages, whatever the system's setting for
+ *     shared memory; a block takes all of its memory at once then.
+ *     value: 0 or 1; default: 0; scope: PE.
+ *
  * SHMEM_REPRODUCIBLE
  *     Sums of floating-point numbers get the same bits by any algorithm and on any number of
  *     PEs, and take longer.

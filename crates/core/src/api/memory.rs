@@ -9,6 +9,7 @@ use crate::failure::checks;
 use crate::failure::fatal::{debug, fatal};
 use crate::group::{CallDiffers, CallSummary, Group};
 use crate::memory::heap::BLOCK_ALIGN;
+use crate::platform::mapping;
 use crate::runtime::{self, Runtime};
 
 /// A kind of call that all PEs make alike, by its number in [`CallSummary::routine`].
@@ -166,6 +167,9 @@ fn take(rt: &Runtime, name: &str, size: usize, align: usize, zero: bool) -> *mut
                     space.clear_heap(rt.node.job, offset, written);
                 }
             }
+            if rt.node.settings.huge_pages {
+                collapse(rt, name, offset, size as u64);
+            }
             // Before the synchronisation at the end, after which others may write there.
             open(rt, name, offset + size as u64);
             ptr::with_exposed_provenance_mut(
@@ -182,6 +186,18 @@ fn take(rt: &Runtime, name: &str, size: usize, align: usize, zero: bool) -> *mut
             });
             ptr::null_mut()
         }
+    }
+}
+
+/// Puts a block on huge pages, if it has the size of one.
+#[cold]
+fn collapse(rt: &Runtime, name: &str, offset: u64, size: u64) {
+    if size < mapping::HUGE_PAGE as u64 {
+        return;
+    }
+    let space = rt.node.transport.memory.space;
+    if let Err(error) = space.collapse_heap(offset, size) {
+        debug(|| format!("{name}: {size} bytes are not all on huge pages: {error}"));
     }
 }
 
@@ -374,6 +390,9 @@ pub unsafe fn realloc(name: &'static str, at: *mut c_void, size: usize) -> *mut 
     let memory = &rt.node.transport.memory;
     let in_place = memory.heap().resize_in_place(offset, size as u64);
     let new = if in_place {
+        if rt.node.settings.huge_pages {
+            collapse(rt, name, offset, size as u64);
+        }
         open(rt, name, offset + size as u64);
         at
     } else {

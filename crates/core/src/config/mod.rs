@@ -52,6 +52,8 @@ pub struct Settings {
     pub fast_path: bool,
     /// `SHMEM_SPIN`; None: the default.
     pub spin: Option<u32>,
+    /// `SHMEM_HUGE_PAGES`.
+    pub huge_pages: bool,
     /// `SHMEM_REPRODUCIBLE`.
     pub reproducible: bool,
     /// `SHMEM_*_ALGORITHM`.
@@ -77,6 +79,7 @@ impl Settings {
             check: CHECK.read(&environment)?,
             fast_path: FAST_PATH.read(&environment)?,
             spin: SPIN.read(&environment)?,
+            huge_pages: HUGE_PAGES.read(&environment)?,
             reproducible: REPRODUCIBLE.read(&environment)?,
             forced: forced(&environment)?,
             fabric_timeout: FABRIC_TIMEOUT.read(&environment)?,

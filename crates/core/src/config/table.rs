@@ -76,6 +76,15 @@ pub static SPIN: Variable<Polls> = Variable {
         oversubscribed: 20,
     },
 };
+/// Puts symmetric memory on huge pages as it is allocated.
+pub static HUGE_PAGES: Variable<Flag> = Variable {
+    name: "SHMEM_HUGE_PAGES",
+    alias: None,
+    readers: &[Library],
+    scope: Scope::Pe,
+    help: "1 puts allocated blocks of 2 MiB and more on huge pages, whatever the system's setting for shared memory; a block takes all of its memory at once then.",
+    value: Flag { default: false },
+};
 /// Makes results independent of the algorithm and the number of PEs.
 pub static REPRODUCIBLE: Variable<Flag> = Variable {
     name: "SHMEM_REPRODUCIBLE",
@@ -266,6 +275,7 @@ pub static TABLE: &[&dyn Entry] = &[
     &CHECK,
     &FAST_PATH,
     &SPIN,
+    &HUGE_PAGES,
     &REPRODUCIBLE,
     &BARRIER_ALGORITHM,
     &REDUCE_ALGORITHM,

@@ -23,6 +23,7 @@ use ferroshmem_fabric::TaggedMessage;
 
 use super::declaration::DeclarationWords;
 use crate::choice::{EAGER, Tuning};
+use crate::platform::mapping::HUGE_PAGE;
 
 /// First word of the region.
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
@@ -455,9 +456,6 @@ pub struct Offsets {
     n_pes: usize,
     slot_size: u64,
 }
-
-/// Alignment of heaps in the file: the huge page size.
-const HUGE_PAGE: usize = 2 << 20;
 
 impl Offsets {
     /// Offsets for a job of `n_pes` PEs with `slot_size` bytes of file each.

@@ -313,6 +313,20 @@ impl Space {
         });
     }
 
+    /// Puts bytes of this PE's heap on huge pages, and what they share these with.
+    ///
+    /// # Errors
+    /// As of [`mapping::collapse`].
+    pub fn collapse_heap(&self, offset: u64, len: u64) -> io::Result<()> {
+        const HUGE_PAGE: u64 = mapping::HUGE_PAGE as u64;
+        let from = offset / HUGE_PAGE * HUGE_PAGE;
+        let to = (offset + len).next_multiple_of(HUGE_PAGE);
+        let to = to.min(self.layout.heap_size / HUGE_PAGE * HUGE_PAGE);
+        let at = self.layout.heap_base + from as usize;
+        // SAFETY: this PE's heap is mapped.
+        unsafe { mapping::collapse(at, to.saturating_sub(from) as usize) }
+    }
+
     #[inline]
     fn window(&self, addr: usize, pe: usize) -> usize {
         let distance = (pe as i64 - self.me as i64).wrapping_mul(self.layout.stride as i64);

@@ -7,15 +7,12 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 
 use crate::platform::machine::address_space_limit;
-use crate::platform::mapping::{self, Advice, MapAddress};
+use crate::platform::mapping::{self, Advice, HUGE_PAGE, MapAddress};
 
 /// Most PEs of a node whose windows are mapped one by one. A stray access between two windows faults then, and
 /// is explained. Of more PEs all windows are one mapping, and a PE finds at its end what was written
 /// between them ([`Windows::stray`]).
 const MOST_APART: usize = 16;
-
-/// Alignment of what the kernel may allocate at once.
-const HUGE_PAGE: u64 = 2 << 20;
 
 /// Which memory of each PE is mapped, and where: its heap or its globals.
 #[derive(Debug, Clone, Copy)]
@@ -128,7 +125,7 @@ impl Windows {
         let own = self.first_offset + self.me as u64 * self.file_stride;
         let end = own + self.len as u64;
         // The kernel may have allocated a huge page for the last bytes.
-        let from = end.next_multiple_of(HUGE_PAGE);
+        let from = end.next_multiple_of(HUGE_PAGE as u64);
         let touched = mapping::first_memory(file.as_fd(), from)?;
         (touched < own + self.file_stride).then(|| touched - end)
     }

@@ -2,7 +2,8 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use rustix::fs::{FallocateFlags, MemfdFlags, SeekFrom};
 use rustix::io::Errno;
@@ -114,6 +115,56 @@ pub fn advise(at: usize, len: usize, advice: Advice) {
     let _ = unsafe { rustix::mm::madvise(at, len, advice) };
 }
 
+/// Bytes of a huge page.
+pub const HUGE_PAGE: usize = 2 << 20;
+
+/// Puts `len` bytes of a shared mapping on huge pages, whatever the system's setting; both are multiples of
+/// [`HUGE_PAGE`]. All of the memory is allocated. Contents stay as they are, also if other threads and processes
+/// use them.
+///
+/// # Errors
+/// The kernel does not offer it (before Linux 6.1), or has no memory left in pieces of this size: from there
+/// on, pages stay small.
+///
+/// # Safety
+/// The bytes are mapped.
+pub unsafe fn collapse(at: usize, len: usize) -> io::Result<()> {
+    for page in (at..at + len).step_by(HUGE_PAGE) {
+        let page = std::ptr::with_exposed_provenance_mut::<u8>(page);
+        // The kernel collapses no page that has no memory at all.
+        // SAFETY: mapped, as the caller promises; others may write the byte, whose value is not used.
+        unsafe { AtomicU8::from_ptr(page) }.load(Ordering::Relaxed);
+        // SAFETY: the advice does not change contents.
+        if unsafe { libc::madvise(page.cast(), HUGE_PAGE, libc::MADV_COLLAPSE) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+/// Whether [`collapse`] works here.
+pub fn can_collapse() -> bool {
+    let one_page = || {
+        let file = memory_file(HUGE_PAGE as u64)?;
+        let map = |len, place| {
+            // SAFETY: not placed over anything.
+            unsafe { map_shared(file.as_fd(), 0, len, place) }.map(|at| at as usize)
+        };
+        // There is a multiple of its size in twice the room.
+        let room = map(2 * HUGE_PAGE, MapAddress::Anywhere)?;
+        // SAFETY: mapped just above, and not used.
+        unsafe { unmap(room, 2 * HUGE_PAGE) };
+        let at = room.next_multiple_of(HUGE_PAGE);
+        let at = map(HUGE_PAGE, MapAddress::Exactly(at))?;
+        // SAFETY: mapped just above.
+        let collapsed = unsafe { collapse(at, HUGE_PAGE) };
+        // SAFETY: mapped above, and used no more.
+        unsafe { unmap(at, HUGE_PAGE) };
+        collapsed
+    };
+    one_page().is_ok()
+}
+
 /// Gives the memory of a part of a memory file back to the system: true if it reads as zero after.
 pub fn punch_hole(file: BorrowedFd<'_>, offset: u64, len: u64) -> bool {
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
@@ -165,6 +216,38 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     use super::*;
+
+    #[test]
+    fn huge_pages_have_the_contents_of_small_ones() {
+        const LEN: usize = 4 * HUGE_PAGE;
+        let file = memory_file(LEN as u64).unwrap();
+        // SAFETY: placed where there is room, and used by this test alone.
+        let at = unsafe {
+            let room = map_shared(file.as_fd(), 0, 2 * LEN, MapAddress::Anywhere).unwrap();
+            unmap(room as usize, 2 * LEN);
+            let at = (room as usize).next_multiple_of(HUGE_PAGE);
+            map_shared(file.as_fd(), 0, LEN, MapAddress::Exactly(at)).unwrap()
+        };
+        file.write_all_at(b"here", HUGE_PAGE as u64 + 7).unwrap();
+        // SAFETY: mapped above.
+        let collapsed = unsafe { collapse(at as usize, LEN) };
+        assert_eq!(collapsed.is_ok(), can_collapse(), "{collapsed:?}");
+        // SAFETY: as above.
+        let all = unsafe { std::slice::from_raw_parts(at, LEN) };
+        assert_eq!(&all[HUGE_PAGE + 7..][..4], b"here");
+        assert_eq!(all.iter().filter(|byte| **byte != 0).count(), 4);
+        if collapsed.is_ok() {
+            let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+            let start = format!("{:x}-", at as usize);
+            let own = smaps.lines().skip_while(|line| !line.starts_with(&start));
+            let huge = own
+                .into_iter()
+                .find_map(|l| l.strip_prefix("ShmemPmdMapped:"));
+            assert_eq!(huge.unwrap().trim(), format!("{} kB", LEN >> 10));
+        }
+        // SAFETY: used no more.
+        unsafe { unmap(at as usize, LEN) };
+    }
 
     #[test]
     fn parts_with_memory_are_found() {
