@@ -46,12 +46,13 @@ const fn hint(name: &'static str, trials: usize, threads: usize) -> Hint {
     }
 }
 
-/// Emulated processors: two machines on two cores fail to boot, or seem dead to each other, beside much else.
+/// Emulated processors, which use one core and a half: two machines on two cores fail to boot, or seem dead to
+/// each other, beside much else.
 const fn emulating(name: &'static str) -> Hint {
     Hint {
         name,
         trials: 0,
-        threads: 3,
+        threads: 2,
         resource: Some("virtual machines"),
     }
 }
@@ -72,8 +73,7 @@ const HINTS: &[Hint] = &[
     emulating("cluster/machines"),
     hint("conformance/programs", 2, 2),
     hint("conformance/linkage", 2, 2),
-    // By itself: making all teams of a job of 16 PEs takes most of the watchdog's time beside others.
-    hint("ferroshmem/pes", 2, 3),
+    hint("ferroshmem/pes", 2, 2),
     hint("conformance/algorithms", 2, 2),
     hint("conformance/sp", 2, 2),
     sharing(hint("conformance/faults", 4, 1)),
