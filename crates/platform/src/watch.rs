@@ -94,6 +94,7 @@ mod processor {
     }
 
     #[cold]
+    #[inline(never)]
     fn find() -> Method {
         let leaf_7 = if __cpuid(0).eax >= 7 {
             __cpuid_count(7, 0).ecx
@@ -110,6 +111,7 @@ mod processor {
 
     /// # Safety
     /// `at` is readable.
+    #[inline(never)] // once in the library, not in every routine that waits
     pub(super) unsafe fn arm(method: Method, at: *const u8) {
         match method {
             Method::Polls => {}
@@ -125,6 +127,7 @@ mod processor {
         }
     }
 
+    #[inline(never)] // as `arm`
     pub(super) fn wait(method: Method) {
         match method {
             Method::Polls => {}

@@ -186,6 +186,7 @@ mod tests {
                 DEBUG.name,
                 FAST_PATH.name,
                 SPIN.name,
+                HUGE_PAGES.name,
                 FABRIC_INTERFACE.name,
                 LIBFABRIC.name,
             ]
