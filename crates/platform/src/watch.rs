@@ -14,7 +14,8 @@ const POLLS: u32 = 16;
 ///
 /// # Safety
 /// `at` is readable.
-pub unsafe fn watch(at: *const u8, mut unchanged: impl FnMut() -> bool) {
+#[inline(never)] // once in the library, not in every routine that waits
+pub unsafe fn watch(at: *const u8, unchanged: &mut dyn FnMut() -> bool) {
     match processor::method() {
         Method::Polls => {
             for _ in 0..POLLS {
@@ -94,7 +95,6 @@ mod processor {
     }
 
     #[cold]
-    #[inline(never)]
     fn find() -> Method {
         let leaf_7 = if __cpuid(0).eax >= 7 {
             __cpuid_count(7, 0).ecx
@@ -111,7 +111,6 @@ mod processor {
 
     /// # Safety
     /// `at` is readable.
-    #[inline(never)] // once in the library, not in every routine that waits
     pub(super) unsafe fn arm(method: Method, at: *const u8) {
         match method {
             Method::Polls => {}
@@ -127,7 +126,6 @@ mod processor {
         }
     }
 
-    #[inline(never)] // as `arm`
     pub(super) fn wait(method: Method) {
         match method {
             Method::Polls => {}
@@ -235,13 +233,13 @@ mod tests {
         let at = || word.as_ptr().cast_const().cast();
         let a_moment = || {
             // SAFETY: the word outlives the threads.
-            unsafe { watch(at(), || word.load(Ordering::Acquire) == 0) };
+            unsafe { watch(at(), &mut || word.load(Ordering::Acquire) == 0) };
         };
         a_moment();
         let mut looks = 0;
         // SAFETY: as above.
         unsafe {
-            watch(at(), || {
+            watch(at(), &mut || {
                 looks += 1;
                 false
             });

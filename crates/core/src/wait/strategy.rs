@@ -289,11 +289,11 @@ impl<'a> Waiter<'a> {
     ///
     /// # Safety
     /// `at` is readable.
-    pub unsafe fn pause_at(&mut self, at: *const u8, unchanged: impl FnMut() -> bool) {
+    pub unsafe fn pause_at(&mut self, at: *const u8, mut unchanged: impl FnMut() -> bool) {
         match self.next(Source::Variable) {
             Next::Poll => {}
             // SAFETY: as the caller promises.
-            Next::Watch => unsafe { watch(at, unchanged) },
+            Next::Watch => unsafe { watch(at, &mut unchanged) },
             Next::Sleep => self.sleep(),
         }
     }

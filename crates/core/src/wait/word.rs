@@ -50,7 +50,7 @@ impl Word for AtomicU32 {
     fn watch(&self, seen: u32) {
         let at = self.as_ptr().cast_const().cast();
         // SAFETY: the word is.
-        unsafe { watch(at, || self.load(Ordering::Acquire) == seen) };
+        unsafe { watch(at, &mut || self.load(Ordering::Acquire) == seen) };
     }
 
     fn sleep(&self, expected: u32, bits: u32) {
