@@ -69,7 +69,7 @@ const fn sharing(hint: Hint) -> Hint {
 /// count as one thread however many trials they run at the same time.
 const HINTS: &[Hint] = &[
     emulating("conformance/machines"),
-    hint("conformance/nodes", 2, 2),
+    hint("conformance/nodes", 2, 1),
     emulating("cluster/machines"),
     hint("conformance/programs", 2, 2),
     hint("conformance/linkage", 2, 2),
