@@ -1,10 +1,10 @@
 //! A counter of posts that returns to zero: the work arrays (`pSync`) of active sets,
 //! which a collective must leave as it found them.
 
-use super::{Next, WaitStrategy, Word};
+use super::word::{ASLEEP, wait_once};
+use super::{WaitStrategy, Word};
 use crate::platform::futex::ANY;
 
-const ASLEEP: u32 = 1;
 /// What a post adds.
 pub const ONE: u32 = 2;
 
@@ -33,14 +33,6 @@ pub fn take(word: &impl Word, strategy: &mut impl WaitStrategy) {
             }
             continue;
         }
-        match strategy.after_idle_poll() {
-            Next::Poll => {}
-            Next::Watch => word.watch(seen),
-            Next::Sleep => {
-                if seen & ASLEEP != 0 || word.replace(seen, seen | ASLEEP) {
-                    word.sleep(seen | ASLEEP, ANY);
-                }
-            }
-        }
+        wait_once(word, seen, strategy);
     }
 }

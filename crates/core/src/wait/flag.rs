@@ -1,11 +1,11 @@
 //! A flag: a 31-bit value that one PE posts and others wait for.
 
-use super::{Next, WaitStrategy, Word};
+use super::word::{ASLEEP, wait_once};
+use super::{WaitStrategy, Word};
 use crate::platform::futex::ANY;
 
 /// Bits of a flag's value.
 pub const VALUE: u32 = u32::MAX >> 1;
-const ASLEEP: u32 = 1;
 
 /// Whether `value` is `target` or was posted after it (values count up and wrap).
 #[inline]
@@ -80,15 +80,7 @@ fn wait_longer(
     let mut spins = strategy.spins();
     loop {
         if !spins.again() {
-            match strategy.after_idle_poll() {
-                Next::Poll => {}
-                Next::Watch => word.watch(seen),
-                Next::Sleep => {
-                    if seen & ASLEEP != 0 || word.replace(seen, seen | ASLEEP) {
-                        word.sleep(seen | ASLEEP, ANY);
-                    }
-                }
-            }
+            wait_once(word, seen, strategy);
         }
         seen = word.load();
         if is_enough(seen >> 1) {

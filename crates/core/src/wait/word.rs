@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use ferroshmem_platform::watch;
 
-use crate::platform::futex;
+use super::strategy::{Next, WaitStrategy};
+use crate::platform::futex::{self, ANY};
 
 /// What the waiting algorithms need of a word. The real one is an `AtomicU32` in shared
 /// memory; the model checker brings its own.
@@ -23,6 +24,24 @@ pub trait Word {
     fn sleep(&self, expected: u32, bits: u32);
     /// Wakes the sleepers that share one of `bits`.
     fn wake(&self, bits: u32);
+}
+
+/// The bit of a [`wait_once`] word by which its waiter shows that it sleeps.
+pub(super) const ASLEEP: u32 = 1;
+
+/// After a poll that found the word to be `seen`, which is not yet enough: polls again, watches it or
+/// sleeps, as `strategy` decides.
+#[inline]
+pub(super) fn wait_once(word: &impl Word, seen: u32, strategy: &mut impl WaitStrategy) {
+    match strategy.after_idle_poll() {
+        Next::Poll => {}
+        Next::Watch => word.watch(seen),
+        Next::Sleep => {
+            if seen & ASLEEP != 0 || word.replace(seen, seen | ASLEEP) {
+                word.sleep(seen | ASLEEP, ANY);
+            }
+        }
+    }
 }
 
 impl Word for AtomicU32 {
