@@ -34,8 +34,7 @@ pub(crate) fn fatal(routine: &str, message: impl Display) -> ! {
             None => job::launcher_of_unjoined(),
         };
         if let Some(launcher) = launcher {
-            output::wait_until_forwarded();
-            launcher.abort(STATUS, &line);
+            job::abort(launcher, STATUS, &line);
         }
     } else {
         // The launcher ends this PE when it sees the one that reported.

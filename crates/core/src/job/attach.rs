@@ -85,6 +85,12 @@ pub fn launcher_of_unjoined() -> Option<&'static dyn Bootstrap> {
     launcher.as_deref()
 }
 
+/// Has `launcher` end the job once what this process has printed is on its way.
+pub fn abort(launcher: &dyn Bootstrap, status: i32, why: &str) {
+    output::wait_until_forwarded();
+    launcher.abort(status, why);
+}
+
 impl Attachment {
     /// Tries `oshrun`, then the launchers whose servers can be talked to, then a job of one PE.
     pub fn new() -> Result<Self, JoinError> {
@@ -223,12 +229,10 @@ impl Attachment {
         known.unwrap_or("this host")
     }
 
-    /// Has the launcher end the job, where it does not notice by itself, once what this process has printed
-    /// is on its way.
+    /// Has the launcher end the job, where it does not notice by itself; see [`abort`].
     pub fn abort(&self, status: i32, why: &str) {
         if let Some(gathering) = &self.gathering {
-            output::wait_until_forwarded();
-            gathering.bootstrap().abort(status, why);
+            abort(gathering.bootstrap(), status, why);
         }
     }
 

@@ -12,7 +12,7 @@ mod error;
 mod gathering;
 mod introduction;
 
-pub use attach::{Attachment, has_tried_to_join, join, joined, launcher_of_unjoined};
+pub use attach::{Attachment, abort, has_tried_to_join, join, joined, launcher_of_unjoined};
 pub use error::JoinError;
 pub use ferroshmem_bootstrap::{NodeRank, Placement};
 pub use introduction::Introduction;

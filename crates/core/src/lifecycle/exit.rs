@@ -60,8 +60,7 @@ extern "C" fn at_early_exit(status: c_int, _: *mut c_void) {
         // The C library writes out the program's streams after this function.
         output::flush();
         fatal::say(&line);
-        output::wait_until_forwarded();
-        launcher.abort(status, &line);
+        job::abort(launcher, status, &line);
     }
 }
 
@@ -84,14 +83,17 @@ extern "C" fn at_exit(status: c_int, _: *mut c_void) {
     }
     // The C library writes out the program's streams after this function, when the launcher may have ended
     // this process.
-    output::flush();
+    let abort = |status, why| {
+        output::flush();
+        job.abort(status, why);
+    };
     match state() {
         PeState::Finalized | PeState::Started => job.part(),
         // The library itself has notified the others.
         PeState::GlobalExit if status == 0 && job.placement.spans_nodes() => job.part(),
-        PeState::GlobalExit => job.abort(status, "shmem_global_exit"),
+        PeState::GlobalExit => abort(status, "shmem_global_exit"),
         PeState::Initialized | PeState::Reported => {
-            job.abort(status.max(1), "a PE has exited without shmem_finalize");
+            abort(status.max(1), "a PE has exited without shmem_finalize");
         }
     }
 }
