@@ -131,9 +131,7 @@ impl TestCluster {
             ended_ms,
         })
     }
-}
 
-impl TestCluster {
     /// What a job shows of itself: all its processes on all hosts, and the launcher's output.
     fn signs(&self, launcher: &Process) -> Signs {
         let hosts = self.cluster.hosts();

@@ -15,7 +15,7 @@ use ferroshmem_core::platform::{Cores, Machine};
 use nix::sched::CpuSet;
 
 use self::claim::Claims;
-use self::place::{Request, Sets, Unbound, place};
+use self::place::{Request, Sets, Unbound, numbers, place};
 use self::topology::{Topology, list};
 use super::options::{Binding, Mapping};
 
@@ -112,12 +112,9 @@ impl Bindings {
     pub(super) fn report(&self, n_pes: usize) -> Vec<String> {
         match &self.sets {
             Err(reason) => {
-                let cpus: Vec<_> = self.topology.0.iter().map(|c| c.number).collect();
-                let all: BTreeSet<_> = cpus.into_iter().collect();
-                let all: Vec<_> = all.into_iter().collect();
+                let cpus = list(&numbers(self.topology.0.iter()));
                 vec![format!(
-                    "PEs are not bound, and may use CPUs {}: {reason}",
-                    list(&all)
+                    "PEs are not bound, and may use CPUs {cpus}: {reason}"
                 )]
             }
             Ok(_) => (0..n_pes)

@@ -122,7 +122,8 @@ fn shares(units: &[Vec<Cpu>], n_pes: usize, threads: Option<usize>, mapping: Map
     (0..n_pes).map(of_pe).collect()
 }
 
-fn numbers<'a>(cpus: impl Iterator<Item = &'a Cpu>) -> Vec<usize> {
+/// The numbers of `cpus`, ascending.
+pub(super) fn numbers<'a>(cpus: impl Iterator<Item = &'a Cpu>) -> Vec<usize> {
     let mut numbers: Vec<_> = cpus.map(|cpu| cpu.number).collect();
     numbers.sort_unstable();
     numbers
