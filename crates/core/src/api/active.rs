@@ -7,6 +7,7 @@ use super::Reduce;
 use super::on_group::{OnGroup, Same, check_same};
 use crate::collective::active_set;
 use crate::failure::fatal::fatal;
+use crate::kernel::Operator;
 use crate::runtime;
 
 fn on_set<const N: usize>(
@@ -211,6 +212,22 @@ pub unsafe fn reduce<T: Reduce<Op>, Op>(
     size: c_int,
     psync: *mut c_long,
 ) {
+    let set = (start, log_stride, size);
+    let op = Operator::of::<T, Op>();
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+    unsafe { reduce_by(name, dest.cast(), source.cast(), nreduce, op, set, psync) }
+}
+
+/// [`reduce`], compiled once for all types and operators.
+unsafe fn reduce_by(
+    name: &'static str,
+    dest: *mut u8,
+    source: *const u8,
+    nreduce: c_int,
+    op: &'static Operator,
+    set: (c_int, c_int, c_int),
+    psync: *mut c_long,
+) {
     let Ok(n) = usize::try_from(nreduce) else {
         fatal(
             name,
@@ -223,15 +240,9 @@ pub unsafe fn reduce<T: Reduce<Op>, Op>(
         Same::Array("source", source.cast(), n),
     ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_set(
-        name,
-        (start, log_stride, size),
-        psync,
-        same,
-        |call| unsafe {
-            call.reduce(dest, source, n);
-        },
-    );
+    on_set(name, set, psync, same, |call| unsafe {
+        call.reduce(dest, source, n, op);
+    });
 }
 
 /// Completes this PE's puts and synchronises the set.

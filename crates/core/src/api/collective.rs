@@ -7,6 +7,7 @@ use super::on_group::{OnGroup, Same, check_same};
 use super::{Reduce, ops::Sum};
 use crate::failure::fatal::fatal;
 use crate::group::Group;
+use crate::kernel::Operator;
 use crate::runtime;
 
 const DONE: c_int = 0;
@@ -166,6 +167,20 @@ pub unsafe fn reduce<T: Reduce<Op>, Op>(
     source: *const T,
     nreduce: usize,
 ) -> c_int {
+    let op = Operator::of::<T, Op>();
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+    unsafe { reduce_by(name, team, dest.cast(), source.cast(), nreduce, op) }
+}
+
+/// [`reduce`], compiled once for all types and operators.
+unsafe fn reduce_by(
+    name: &'static str,
+    team: usize,
+    dest: *mut u8,
+    source: *const u8,
+    nreduce: usize,
+    op: &'static Operator,
+) -> c_int {
     let same = [
         Same::Number("nreduce", nreduce as u64),
         Same::Array("dest", dest.cast(), nreduce),
@@ -173,7 +188,7 @@ pub unsafe fn reduce<T: Reduce<Op>, Op>(
     ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_team(name, team, same, |call| unsafe {
-        call.reduce(dest, source, nreduce);
+        call.reduce(dest, source, nreduce, op);
     })
 }
 
@@ -189,6 +204,31 @@ pub unsafe fn scan<T: Reduce<Sum>>(
     nelems: usize,
     inclusive: bool,
 ) -> c_int {
+    let op = Operator::of::<T, Sum>();
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+    unsafe {
+        scan_by(
+            name,
+            team,
+            dest.cast(),
+            source.cast(),
+            nelems,
+            op,
+            inclusive,
+        )
+    }
+}
+
+/// [`scan`], compiled once for all types.
+unsafe fn scan_by(
+    name: &'static str,
+    team: usize,
+    dest: *mut u8,
+    source: *const u8,
+    nelems: usize,
+    op: &'static Operator,
+    inclusive: bool,
+) -> c_int {
     let same = [
         Same::Number("nelems", nelems as u64),
         Same::Array("dest", dest.cast(), nelems),
@@ -196,7 +236,7 @@ pub unsafe fn scan<T: Reduce<Sum>>(
     ];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     on_team(name, team, same, |call| unsafe {
-        call.scan(dest, source, nelems, inclusive);
+        call.scan(dest, source, nelems, op, inclusive);
     })
 }
 

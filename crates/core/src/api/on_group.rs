@@ -3,11 +3,11 @@
 use std::ffi::{c_int, c_void};
 
 use super::check::{self, Check, Extent};
-use super::{Reduce, ops::Sum};
 use crate::collective::alltoall::Strides;
 use crate::collective::{alltoall, broadcast, collect, internode, reduce, scan};
 use crate::failure::fatal::fatal;
 use crate::group::{Group, MemberAddresses};
+use crate::kernel::Operator;
 use crate::node::Node;
 
 /// An argument that all members must give alike.
@@ -50,22 +50,21 @@ pub(super) struct OnGroup<'a> {
 }
 
 impl<'a> OnGroup<'a> {
-    fn dest<T>(&self, dest: *mut T, n: usize) -> MemberAddresses<'a, T> {
-        self.addresses("dest", dest, n)
+    fn dest(&self, dest: *mut u8, bytes: usize) -> MemberAddresses<'a, u8> {
+        self.addresses("dest", dest, bytes)
     }
 
-    fn source<T>(&self, source: *const T, n: usize) -> MemberAddresses<'a, T> {
-        self.addresses("source", source, n)
+    fn source(&self, source: *const u8, bytes: usize) -> MemberAddresses<'a, u8> {
+        self.addresses("source", source, bytes)
     }
 
-    /// Where the members' copies of `n` elements at `addr` are. Of no elements the address is
-    /// not looked at.
-    fn addresses<T>(&self, argument: &str, addr: *const T, n: usize) -> MemberAddresses<'a, T> {
-        if n == 0 {
+    /// Where the members' copies of the `bytes` at `addr` are. Of no bytes the address is not looked at.
+    fn addresses(&self, argument: &str, addr: *const u8, bytes: usize) -> MemberAddresses<'a, u8> {
+        if bytes == 0 {
             return MemberAddresses::at_stride(addr.cast_mut(), 0, self.group.me);
         }
         let memory = &self.node.transport.memory;
-        MemberAddresses::resolve(memory, self.group, argument, addr, n * size_of::<T>())
+        MemberAddresses::resolve(memory, self.group, argument, addr, bytes)
     }
 
     /// The same call where the members are not in one node group. Out of line of calls whose members
@@ -193,36 +192,41 @@ impl<'a> OnGroup<'a> {
         unsafe { alltoall::alltoalls(self.group, dest, source, strides, n) };
     }
 
-    pub(super) unsafe fn reduce<T: Reduce<Op>, Op>(
+    /// Elements are of the operator's type, as in [`scan`](Self::scan).
+    pub(super) unsafe fn reduce(
         &self,
-        dest: *mut T,
-        source: *const T,
+        dest: *mut u8,
+        source: *const u8,
         n: usize,
+        op: &'static Operator,
     ) {
         if !self.group.is_local() {
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-            return self
-                .internode(|call| unsafe { internode::reduce::<T, Op>(call, dest, source, n) });
+            return self.internode(|call| unsafe { internode::reduce(call, dest, source, n, op) });
         }
-        let (dest, source) = (self.dest(dest, n), self.source(source, n));
+        let bytes = n * op.size;
+        let (dest, source) = (self.dest(dest, bytes), self.source(source, bytes));
         // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-        unsafe { reduce::reduce::<T, Op>(self.group, dest, source, n) };
+        unsafe { reduce::reduce(self.group, dest, source, n, op) };
     }
 
-    pub(super) unsafe fn scan<T: Reduce<Sum>>(
+    pub(super) unsafe fn scan(
         &self,
-        dest: *mut T,
-        source: *const T,
+        dest: *mut u8,
+        source: *const u8,
         n: usize,
+        op: &'static Operator,
         inclusive: bool,
     ) {
         if !self.group.is_local() {
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-            return self
-                .internode(|call| unsafe { internode::scan(call, dest, source, n, inclusive) });
+            return self.internode(|call| unsafe {
+                internode::scan(call, dest, source, n, op, inclusive)
+            });
         }
-        let (dest, source) = (self.dest(dest, n), self.source(source, n));
+        let bytes = n * op.size;
+        let (dest, source) = (self.dest(dest, bytes), self.source(source, bytes));
         // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-        unsafe { scan::scan(self.group, dest, source, n, inclusive) };
+        unsafe { scan::scan(self.group, dest, source, n, op, inclusive) };
     }
 }

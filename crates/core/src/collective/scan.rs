@@ -6,15 +6,17 @@ use std::mem::MaybeUninit;
 use super::slices_of;
 use crate::choice::{Algorithm, Collective, EAGER};
 use crate::group::{Group, MemberAddresses};
-use crate::kernel::{Reduce, ops::Sum};
+use crate::kernel::Operator;
 
 /// One call.
-struct Scan<'a, T> {
+struct Scan<'a> {
     group: &'a Group<'a>,
-    dest: MemberAddresses<'a, T>,
-    source: MemberAddresses<'a, T>,
+    dest: MemberAddresses<'a, u8>,
+    source: MemberAddresses<'a, u8>,
     /// Elements.
     n: usize,
+    /// The sum of the elements' type.
+    op: &'static Operator,
     inclusive: bool,
 }
 
@@ -24,11 +26,12 @@ struct Scan<'a, T> {
 /// # Safety
 /// `dest` and `source` are valid for `n` elements on every member, and aligned; they are the
 /// same or do not overlap.
-pub unsafe fn scan<'a, T: Reduce<Sum>>(
+pub unsafe fn scan<'a>(
     group: &'a Group<'a>,
-    dest: MemberAddresses<'a, T>,
-    source: MemberAddresses<'a, T>,
+    dest: MemberAddresses<'a, u8>,
+    source: MemberAddresses<'a, u8>,
     n: usize,
+    op: &'static Operator,
     inclusive: bool,
 ) {
     let scan = Scan {
@@ -36,9 +39,10 @@ pub unsafe fn scan<'a, T: Reduce<Sum>>(
         dest,
         source,
         n,
+        op,
         inclusive,
     };
-    let bytes = n * size_of::<T>();
+    let bytes = n * op.size;
     let in_place = dest.of(group.me) == source.of(group.me);
     let choice = group.choose(Collective::Scan, bytes);
     // SAFETY: the caller promises aligned arrays of `n` elements on every member, the same or not
@@ -52,7 +56,7 @@ pub unsafe fn scan<'a, T: Reduce<Sum>>(
     }
 }
 
-impl<T: Reduce<Sum>> Scan<'_, T> {
+impl Scan<'_> {
     /// Each member copies its source to library memory, and adds up the sources up to its own.
     ///
     /// # Safety
@@ -62,12 +66,9 @@ impl<T: Reduce<Sum>> Scan<'_, T> {
         // SAFETY: the caller promises arrays of `n` elements; the buffers are read after all of them
         // are written.
         unsafe {
-            epoch.write_eager(
-                self.source.of(self.group.me).cast(),
-                self.n * size_of::<T>(),
-            );
+            epoch.write_eager(self.source.of(self.group.me), self.n * self.op.size);
             epoch.synchronise();
-            self.add_up(|m| epoch.eager(m).cast::<T>().cast_const());
+            self.add_up(|m| epoch.eager(m).cast_const());
         }
     }
 
@@ -81,27 +82,27 @@ impl<T: Reduce<Sum>> Scan<'_, T> {
     }
 
     /// Writes the sum of the sources up to this member to its destination.
-    unsafe fn add_up(&self, source: impl Fn(usize) -> *const T) {
+    unsafe fn add_up(&self, source: impl Fn(usize) -> *const u8) {
         let me = self.group.me;
         let dest = self.dest.of(me);
         let count = me + usize::from(self.inclusive);
-        let bytes = self.n * size_of::<T>();
+        let bytes = self.n * self.op.size;
         self.group.traffic().moved(count * bytes, bytes);
         // SAFETY: the caller promises arrays of `n` elements on every member; all bytes zero are the
         // number 0 in every type that has a sum.
         unsafe {
             if count == 0 {
-                dest.write_bytes(0, self.n);
+                dest.write_bytes(0, bytes);
             } else {
-                T::fold((&|_| dest, 1), (&source, count), self.n, false);
+                (self.op.fold)((&|_| dest, 1), (&source, count), self.n, false);
             }
         }
     }
 
     /// Each member works on its own part of the elements, for all members.
     unsafe fn slices(&self) {
-        let work = slices_of(self.group, self.n, size_of::<T>(), 2 * self.group.size);
-        let step = BLOCK / size_of::<T>();
+        let work = slices_of(self.group, self.n, self.op.size, 2 * self.group.size);
+        let step = BLOCK / self.op.size;
         self.group.share_work(work, |part| {
             let mut buffers = [Buffer::new(), Buffer::new()];
             for start in part.clone().step_by(step) {
@@ -115,24 +116,24 @@ impl<T: Reduce<Sum>> Scan<'_, T> {
     }
 
     /// Sums `len` elements from `start` on, for all members; `sum` and `next` have room for them.
-    unsafe fn sum_block(&self, start: usize, len: usize, mut sum: *mut T, mut next: *mut T) {
-        let bytes = len * size_of::<T>();
+    unsafe fn sum_block(&self, start: usize, len: usize, mut sum: *mut u8, mut next: *mut u8) {
+        let (at, bytes) = (start * self.op.size, len * self.op.size);
         // SAFETY: the caller promises arrays of `n` elements on every member, and room in `sum` and
         // `next`; all bytes zero are the number 0. A source is read before the destination, which
         // may be the same, is written.
         unsafe {
-            sum.write_bytes(0, len);
+            sum.write_bytes(0, bytes);
             for member in 0..self.group.size {
-                let source = self.source.from(start).of(member);
-                let dest = self.dest.from(start).of(member);
+                let source = self.source.from(at).of(member);
+                let dest = self.dest.from(at).of(member);
                 self.group.traffic().moved(bytes, bytes);
                 if member == 0 {
                     // Not 0 + source: that would lose the sign of -0.0.
-                    next.copy_from_nonoverlapping(source, len);
+                    next.copy_from_nonoverlapping(source, bytes);
                 } else {
-                    T::combine(next, sum, source, len);
+                    (self.op.combine)(next, sum, source, len);
                 }
-                dest.copy_from_nonoverlapping(if self.inclusive { next } else { sum }, len);
+                dest.copy_from_nonoverlapping(if self.inclusive { next } else { sum }, bytes);
                 (sum, next) = (next, sum);
             }
         }
@@ -151,7 +152,7 @@ impl Buffer {
         Self(MaybeUninit::uninit())
     }
 
-    fn as_mut_ptr<T>(&mut self) -> *mut T {
+    fn as_mut_ptr(&mut self) -> *mut u8 {
         self.0.as_mut_ptr().cast()
     }
 }

@@ -3,10 +3,9 @@
 use super::InternodeCall;
 use super::fallback;
 use crate::collective::broadcast::broadcast;
-use crate::collective::reduce::reduce_bytes;
+use crate::collective::reduce;
 use crate::collective::scratch::{SCRATCH, with_scratch};
-use crate::kernel::ops::Sum;
-use crate::kernel::{Operator, Reduce};
+use crate::kernel::Operator;
 
 /// As [`crate::collective::reduce::reduce`]: each node group reduces to its leader, the leaders
 /// reduce, and each node group shares its leader's result.
@@ -14,13 +13,13 @@ use crate::kernel::{Operator, Reduce};
 /// # Safety
 /// `dest` and `source` are symmetric, aligned and valid for `n` elements; they are the same or
 /// do not overlap.
-pub unsafe fn reduce<T: Reduce<Op>, Op>(
+pub unsafe fn reduce(
     call: &InternodeCall<'_>,
-    dest: *mut T,
-    source: *const T,
+    dest: *mut u8,
+    source: *const u8,
     n: usize,
+    op: &'static Operator,
 ) {
-    let op = Operator::of::<T, Op>();
     let bytes = n * op.size;
     let Some(subgroups) = call
         .subgroups
@@ -28,7 +27,7 @@ pub unsafe fn reduce<T: Reduce<Op>, Op>(
         .filter(|_| !call.group.reproducible || op.any_order)
     else {
         // SAFETY: the caller promises aligned arrays of `n` elements on every member.
-        return unsafe { fallback::reduce(call, dest.cast(), source.cast(), n, op) };
+        return unsafe { fallback::reduce(call, dest, source, n, op) };
     };
     let (local_dest, local_source) = (
         call.local_addresses(subgroups, "dest", dest, bytes),
@@ -39,12 +38,12 @@ pub unsafe fn reduce<T: Reduce<Op>, Op>(
     // overlapping. Only the leaders use their arrays while their node groups wait.
     unsafe {
         if !alone {
-            reduce_bytes(&subgroups.local, local_dest, local_source, n, op);
+            reduce::reduce(&subgroups.local, local_dest, local_source, n, op);
         }
         if let Some(leaders) = &subgroups.leaders {
             let all = call.addresses(dest);
             let from = if alone { call.addresses(source) } else { all };
-            reduce_bytes(leaders, all, from, n, op);
+            reduce::reduce(leaders, all, from, n, op);
         }
         if !alone {
             broadcast(&subgroups.local, local_dest, local_dest, bytes, 0, false);
@@ -58,43 +57,40 @@ pub unsafe fn reduce<T: Reduce<Op>, Op>(
 /// # Safety
 /// `dest` and `source` are symmetric, aligned and valid for `n` elements; they are the same or
 /// do not overlap.
-pub unsafe fn scan<T: Reduce<Sum>>(
+pub unsafe fn scan(
     call: &InternodeCall<'_>,
-    dest: *mut T,
-    source: *const T,
+    dest: *mut u8,
+    source: *const u8,
     n: usize,
+    op: &'static Operator,
     inclusive: bool,
 ) {
-    let longest = SCRATCH / size_of::<T>() / 3;
+    let longest = SCRATCH / op.size / 3;
     let (dest, source) = (call.addresses(dest), call.addresses(source));
     let all = call.all();
     call.sync();
     with_scratch(|buffer| {
-        let part = |i: usize| {
-            buffer
-                .wrapping_add(i * longest * size_of::<T>())
-                .cast::<T>()
-        };
+        let part = |i: usize| buffer.wrapping_add(i * longest * op.size);
         for chunk in call.chunks(n, longest) {
-            let at = chunk.start * size_of::<T>();
-            let (len, bytes) = (chunk.len(), chunk.len() * size_of::<T>());
+            let at = chunk.start * op.size;
+            let (len, bytes) = (chunk.len(), chunk.len() * op.size);
             let (operand, mut sum, mut next) = (part(0), part(1), part(2));
             // SAFETY: the caller promises aligned arrays of `n` elements on every member; all members
             // have entered, and only this one uses these elements. The buffer has room for three
             // pieces; all bytes zero are the number 0. A source is read before the destination,
             // which may be the same, is written.
             unsafe {
-                sum.write_bytes(0, len);
+                sum.write_bytes(0, bytes);
                 for member in 0..call.group.size {
-                    all.get(operand.cast(), &source.from(at), member, bytes);
+                    all.get(operand, &source.from(at), member, bytes);
                     if member == 0 {
                         // Not 0 + source: that would lose the sign of -0.0.
-                        next.copy_from_nonoverlapping(operand, len);
+                        next.copy_from_nonoverlapping(operand, bytes);
                     } else {
-                        T::combine(next, sum, operand, len);
+                        (op.combine)(next, sum, operand, len);
                     }
                     let result = if inclusive { next } else { sum };
-                    all.put(&dest.from(at), member, result.cast(), bytes);
+                    all.put(&dest.from(at), member, result, bytes);
                     (sum, next) = (next, sum);
                 }
             }

@@ -31,30 +31,15 @@ use super::slices_of;
 use crate::choice::{Algorithm, Collective, EAGER, Form};
 use crate::group::{Group, MemberAddresses};
 use crate::job::region::SMALL;
-use crate::kernel::{self, Operator, Reduce};
+use crate::kernel::{self, Operator};
 use reduction::Reduction;
 
-/// Reduces `n` elements.
+/// Reduces `n` elements of the operator's type.
 ///
 /// # Safety
 /// `dest` and `source` are valid for `n` elements on every member, and aligned; they are the
 /// same or do not overlap.
-pub unsafe fn reduce<T: Reduce<Op>, Op>(
-    group: &Group<'_>,
-    dest: MemberAddresses<'_, T>,
-    source: MemberAddresses<'_, T>,
-    n: usize,
-) {
-    let op = Operator::of::<T, Op>();
-    // SAFETY: the caller promises aligned arrays of `n` elements, the same or not overlapping.
-    unsafe { reduce_bytes(group, dest.bytes(), source.bytes(), n, op) };
-}
-
-/// [`reduce`] for any type and operator.
-///
-/// # Safety
-/// As for `reduce`.
-pub(super) unsafe fn reduce_bytes<'a>(
+pub unsafe fn reduce<'a>(
     group: &'a Group<'a>,
     dest: MemberAddresses<'a, u8>,
     source: MemberAddresses<'a, u8>,

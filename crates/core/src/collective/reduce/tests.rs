@@ -4,8 +4,8 @@
 use super::reduce;
 use crate::choice::{Algorithm, Choice, Collective, DecisionTable, EAGER, Form};
 use crate::group::threads::{Array, Member, run};
-use crate::kernel::Reduce;
 use crate::kernel::ops::{Max, Sum, Xor};
+use crate::kernel::{Operator, Reduce};
 
 fn decisions(reduce: Choice, barrier: Choice) -> DecisionTable {
     DecisionTable::fixed(Collective::Reduce, reduce).with(Collective::Barrier, barrier)
@@ -28,11 +28,12 @@ fn check<T, Op>(
     }
     // SAFETY: both arrays have n elements or more per member; all members call this.
     unsafe {
-        reduce::<T, Op>(
+        reduce(
             &member.group(decisions),
-            dest.addresses(me),
-            source.addresses(me),
+            dest.addresses(me).bytes(),
+            source.addresses(me).bytes(),
             n,
+            Operator::of::<T, Op>(),
         );
     };
     for i in 0..n {
@@ -133,11 +134,12 @@ fn same_algorithm_same_bits_on_every_member_and_in_every_run() {
                         };
                         // SAFETY: the arrays are long enough; all members call this.
                         unsafe {
-                            reduce::<f64, Sum>(
+                            reduce(
                                 &member.group(&decisions),
-                                b.addresses(me),
-                                a.addresses(me),
+                                b.addresses(me).bytes(),
+                                a.addresses(me).bytes(),
                                 n,
+                                Operator::of::<f64, Sum>(),
                             );
                         }
                     });
@@ -164,7 +166,15 @@ fn traffic(size: usize, n: usize, choice: Choice, barrier: Algorithm) -> Vec<(us
         let decisions = decisions(choice, Choice::direct(barrier));
         let group = member.group(&decisions);
         // SAFETY: the arrays are long enough; all members call this.
-        unsafe { reduce::<f64, Sum>(&group, b.addresses(member.me), a.addresses(member.me), n) };
+        unsafe {
+            reduce(
+                &group,
+                b.addresses(member.me).bytes(),
+                a.addresses(member.me).bytes(),
+                n,
+                Operator::of::<f64, Sum>(),
+            )
+        };
         *counted[member.me].lock().unwrap() = group.traffic().total();
     });
     counted

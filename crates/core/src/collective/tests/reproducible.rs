@@ -5,8 +5,8 @@ use super::Random;
 use crate::choice::{Choice, Collective, DecisionTable};
 use crate::collective::reduce::reduce;
 use crate::group::threads::{Array, Member, each};
-use crate::kernel::Reduce;
 use crate::kernel::ops::Sum;
+use crate::kernel::{Operator, Reduce};
 use crate::wait::POLICY;
 
 /// Numbers to add up; members beyond so many have zeros.
@@ -89,7 +89,13 @@ fn sums<T: Float>(bits: u32) {
                         // SAFETY: the arrays are long enough; all members call this.
                         unsafe {
                             let (dest, source) = (dest.addresses(me), source.addresses(me));
-                            reduce::<T, Sum>(&member.group(&decisions), dest, source, n);
+                            reduce(
+                                &member.group(&decisions),
+                                dest.bytes(),
+                                source.bytes(),
+                                n,
+                                Operator::of::<T, Sum>(),
+                            );
                         }
                         for (i, (x, (_, sum))) in
                             dest.of(me).iter().zip(&columns).take(n).enumerate()

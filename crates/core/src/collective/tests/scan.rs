@@ -6,8 +6,8 @@ use super::{Arrays, Random, TestCall, everywhere};
 use crate::choice::Collective;
 use crate::collective::scan::scan;
 use crate::group::Group;
-use crate::kernel::Reduce;
 use crate::kernel::ops::Sum;
+use crate::kernel::{Operator, Reduce};
 
 /// Numbers whose sums are other numbers in another order, and whose bits are told apart.
 trait Number: Reduce<Sum> + Debug {
@@ -66,7 +66,10 @@ fn check_type<T: Number>(arrays: &Arrays, group: &Group<'_>, call: &TestCall) {
     arrays.prepare(call, me, &mine);
     let (dest, source) = arrays.addresses::<T>(call, me);
     // SAFETY: the arrays are long enough; all members call this.
-    unsafe { scan(group, dest, source, n, inclusive) };
+    unsafe {
+        let op = Operator::of::<T, Sum>();
+        scan(group, dest.bytes(), source.bytes(), n, op, inclusive);
+    };
     let add = |a: Vec<T>, b: Vec<T>| a.into_iter().zip(b).map(|(a, b)| a.plus(b)).collect();
     let sum = (0..me + usize::from(inclusive)).map(numbers).reduce(add);
     let result = bytes(sum.unwrap_or_else(|| vec![T::ZERO; n]));

@@ -3,6 +3,7 @@
 use super::{Arrays, Random, TestCall};
 use crate::collective::reduce::reduce;
 use crate::group::Group;
+use crate::kernel::Operator;
 use crate::kernel::ops::Sum;
 
 pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &TestCall) {
@@ -18,7 +19,15 @@ pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &TestCall) {
     arrays.prepare(call, me, &mine);
     let (dest, source) = arrays.addresses::<u64>(call, me);
     // SAFETY: the arrays are long enough; all members call this.
-    unsafe { reduce::<u64, Sum>(group, dest, source, n) };
+    unsafe {
+        reduce(
+            group,
+            dest.bytes(),
+            source.bytes(),
+            n,
+            Operator::of::<u64, Sum>(),
+        )
+    };
     let mut sum = vec![0u64; n];
     for m in 0..group.size {
         for (sum, x) in sum.iter_mut().zip(numbers(m)) {
