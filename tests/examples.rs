@@ -36,11 +36,12 @@ fn folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Builds the examples with the profile of this test, and returns their folder.
+/// Builds the examples with the profile of this test, and returns their folder. Of the whole workspace, as
+/// `cargo xtask test` builds: for one package, features of dependencies differ, and all would be compiled again.
 fn build() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["build", "--quiet", "--package", "ferroshmem", "--examples"]);
+    command.args(["build", "--quiet", "--workspace", "--examples"]);
     if !cfg!(debug_assertions) {
         command.arg("--release");
     }

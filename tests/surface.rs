@@ -10,7 +10,8 @@ use serde_json::Value;
 
 #[test]
 fn no_foreign_types() {
-    let target = env!("CARGO_TARGET_TMPDIR");
+    // Builds with unstable options share this folder: `RUSTC_BOOTSTRAP` has cargo run build scripts again.
+    let target = concat!(env!("CARGO_TARGET_TMPDIR"), "/../sanitizers");
     let status = Command::new(env!("CARGO"))
         .args(["rustdoc", "--quiet", "--lib", "--all-features"])
         .args([

@@ -34,7 +34,7 @@ check() {
     program=$(cd "$here/../.." && CARGO_PROFILE_DEV_DEBUG=full RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=$sanitizer
         -Cunsafe-allow-abi-mismatch=sanitizer --cfg sanitized $link" cargo test --quiet --test pes --no-run \
         --config 'profile.dev.package."*".debug=false' \
-        --target "$host" --target-dir "${CARGO_TARGET_DIR:-target}/sanitizers/$sanitizer" \
+        --target "$host" --target-dir "${CARGO_TARGET_DIR:-target}/sanitizers" \
         --message-format=json | sed -n 's/.*"executable":"\([^"]*\/pes-[^"]*\)".*/\1/p')
     for name in "$@"; do
         if without_aslr "${bin}oshrun" -n "$pes" --timeout 20 "$program" --as-pe "$name" >"$work/output" 2>&1; then

@@ -17,10 +17,13 @@ static unsigned char *area, *area2;
 static uint64_t *signal_word;
 static long p_sync[SHMEM_SYNC_SIZE];
 
+/* Compiled once, and not into each of the calls: those are thousands. */
+#define ALONE static __attribute__((noinline, unused))
+
 #define NO_CTX
 #define CTX ctx,
 
-static void check(int ok, const char *name) {
+ALONE void check(int ok, const char *name) {
     calls++;
     if (!ok) {
         failures++;
@@ -28,14 +31,14 @@ static void check(int ok, const char *name) {
     }
 }
 
-static void complete(void) {
+ALONE void complete(void) {
     shmem_quiet();
     shmem_ctx_quiet(ctx);
     shmem_barrier_all();
 }
 
 /* Clears the areas, after all PEs have finished the previous test and before any begins the next. */
-static void begin(void) {
+ALONE void begin(void) {
     shmem_barrier_all();
     memset(area, 0, 64 * (size_t)n * N);
     memset(area2, 0, 64 * (size_t)n * N);
@@ -43,21 +46,21 @@ static void begin(void) {
     shmem_barrier_all();
 }
 
-static inline unsigned char byte_of(int pe, size_t i) {
+ALONE unsigned char byte_of(int pe, size_t i) {
     return (unsigned char)(pe * 7 + (int)i + 1);
 }
 
-static inline void fill(unsigned char *at, int pe, size_t bytes) {
+ALONE void fill(unsigned char *at, int pe, size_t bytes) {
     for (size_t i = 0; i < bytes; i++) at[i] = byte_of(pe, i);
 }
 
-static inline int filled(const unsigned char *at, int pe, size_t first, size_t bytes) {
+ALONE int filled(const unsigned char *at, int pe, size_t first, size_t bytes) {
     for (size_t i = 0; i < bytes; i++)
         if (at[i] != byte_of(pe, first + i)) return 0;
     return 1;
 }
 
-static inline int zero(const unsigned char *at, size_t bytes) {
+ALONE int zero(const unsigned char *at, size_t bytes) {
     for (size_t i = 0; i < bytes; i++)
         if (at[i] != 0) return 0;
     return 1;
@@ -71,7 +74,7 @@ static inline int zero(const unsigned char *at, size_t bytes) {
     for (int i = 0; i < (count); i++) ok = ok && (condition)
 
 /* Symmetric memory and neighbours, once the library is initialised. */
-static void set_up(void) {
+ALONE void set_up(void) {
     me = shmem_my_pe();
     n = shmem_n_pes();
     to = (me + 1) % n;
@@ -88,7 +91,7 @@ static void set_up(void) {
 }
 
 /* Sums up over all PEs and prints the sums on PE 0; 0 if nothing failed. */
-static int summary(const char *what) {
+ALONE int summary(const char *what) {
     static long mine[2], all[2];
     mine[0] = calls;
     mine[1] = failures;

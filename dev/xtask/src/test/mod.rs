@@ -9,7 +9,7 @@ use crate::run::works;
 use crate::{PREFIX_VARIABLE, workspace};
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use programs::{BUILD, DEBUG_FOLDER, INSTALLATION, LINTING, LINTS};
+use programs::{BUILD, DEBUG_FOLDER, INSTALLATION, LINTING, LINTS, UNSTABLE_FOLDER};
 use scheduler::{Ended, Plan};
 use std::path::Path;
 use std::process::Command;
@@ -19,12 +19,15 @@ use std::time::{Duration, Instant};
 use std::{env, fs};
 use step::{Outcome, Step, Work};
 
+/// The script that builds the Rust API with sanitizers.
+const RUST_SANITIZERS: &str = "rust-sanitizers";
+
 /// Scripts that run programs under a tool, below `dev/conformance/scripts/`, with the threads that
 /// each uses.
 const SCRIPTS: &[(&str, &str, usize)] = &[
-    ("rust-sanitizers", "rust-sanitizers.sh", 2),
+    (RUST_SANITIZERS, "rust-sanitizers.sh", 1),
     ("asan", "asan.sh", 2),
-    ("tsan", "tsan.sh", 2),
+    ("tsan", "tsan.sh", 1),
     ("valgrind", "valgrind.sh", 1),
 ];
 
@@ -183,7 +186,8 @@ fn steps(prefix: &Path) -> Result<Vec<Step>> {
     let mut all = vec![
         Step::new("formatting", 1, component("fmt", format)),
         Step::new("dependencies", 1, dependencies()),
-        Step::new(INSTALLATION, cores, Work::Run(install)),
+        // Optimising the library as a whole takes one thread, for most of the time.
+        Step::new(INSTALLATION, 1, Work::Run(install)),
         Step::new(
             BUILD,
             cores,
@@ -202,7 +206,11 @@ fn steps(prefix: &Path) -> Result<Vec<Step>> {
             .join(script);
         let mut command = Command::new(path);
         command.env(PREFIX_VARIABLE, prefix);
-        all.push(Step::new(name, *threads, Work::Run(command)).needs(&[INSTALLATION]));
+        let step = Step::new(name, *threads, Work::Run(command)).needs(&[INSTALLATION]);
+        all.push(match *name {
+            RUST_SANITIZERS => step.resource(UNSTABLE_FOLDER),
+            _ => step,
+        });
     }
     Ok(all)
 }

@@ -25,7 +25,8 @@ struct Hint {
     name: &'static str,
     /// Trials at the same time; 0 for the program's own number.
     trials: usize,
-    /// Threads that compute at the same time.
+    /// Threads that compute at the same time: the step's processor time divided by its time from start to end,
+    /// both in `times.txt`, rounded.
     threads: usize,
     /// What no other test program may use at the same time.
     resource: Option<&'static str>,
@@ -33,6 +34,9 @@ struct Hint {
 
 /// Cargo locks the folder of a profile while it builds: such steps would wait for each other.
 pub(super) const DEBUG_FOLDER: &str = "target/debug";
+
+/// The folder of builds with unstable options, which cargo locks likewise.
+pub(super) const UNSTABLE_FOLDER: &str = "target/sanitizers";
 
 /// Files in `/dev/shm`: MPI's jobs make some, and trials that look for leftovers must not see them.
 const SHARED_FILES: Option<&str> = Some("/dev/shm");
@@ -71,18 +75,23 @@ const HINTS: &[Hint] = &[
     emulating("conformance/machines"),
     hint("conformance/nodes", 2, 1),
     emulating("cluster/machines"),
-    hint("conformance/programs", 2, 2),
-    hint("conformance/linkage", 2, 2),
-    hint("ferroshmem/pes", 2, 2),
+    hint("conformance/programs", 2, 1),
+    hint("conformance/linkage", 2, 1),
+    hint("ferroshmem/pes", 2, 1),
     hint("conformance/algorithms", 2, 2),
     hint("conformance/sp", 2, 2),
     sharing(hint("conformance/faults", 4, 1)),
-    sharing(hint("conformance/microbench", 2, 2)),
+    sharing(hint("conformance/microbench", 2, 1)),
     hint("cluster/hosts", 0, 1),
+    // It has cargo document the public interface.
+    Hint {
+        resource: Some(UNSTABLE_FOLDER),
+        ..hint("ferroshmem/surface", 0, 1)
+    },
     // It has cargo build the examples.
     Hint {
         resource: Some(DEBUG_FOLDER),
-        ..hint("ferroshmem/examples", 2, 2)
+        ..hint("ferroshmem/examples", 2, 1)
     },
 ];
 
