@@ -221,7 +221,7 @@ impl<'a> OnGroup<'a> {
         if !self.group.is_local() {
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
             return self.internode(|call| unsafe {
-                internode::scan(call, dest, source, n, op, inclusive)
+                internode::scan(call, dest, source, n, op, inclusive);
             });
         }
         let bytes = n * op.size;

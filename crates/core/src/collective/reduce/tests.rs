@@ -173,7 +173,7 @@ fn traffic(size: usize, n: usize, choice: Choice, barrier: Algorithm) -> Vec<(us
                 a.addresses(member.me).bytes(),
                 n,
                 Operator::of::<f64, Sum>(),
-            )
+            );
         };
         *counted[member.me].lock().unwrap() = group.traffic().total();
     });

@@ -26,7 +26,7 @@ pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &TestCall) {
             source.bytes(),
             n,
             Operator::of::<u64, Sum>(),
-        )
+        );
     };
     let mut sum = vec![0u64; n];
     for m in 0..group.size {
