@@ -296,6 +296,22 @@ fn dynamic(library: &Path) -> Vec<String> {
     lines
 }
 
+/// Each PE loads what the library needs: another shared library costs a tenth of a process's start.
+#[test]
+fn the_library_needs_the_c_library_alone() {
+    if !installed("readelf") {
+        return;
+    }
+    let lines = dynamic(&prefix().join("lib/libshmem.so.1"));
+    let needed: Vec<_> = lines.iter().filter(|l| l.contains("(NEEDED)")).collect();
+    let of_libc = |line: &str| {
+        ["[libc.so", "[ld-linux"]
+            .iter()
+            .any(|lib| line.contains(lib))
+    };
+    assert!(needed.iter().all(|line| of_libc(line)), "{needed:?}");
+}
+
 /// The library itself, and programs with it, whatever the linker of the user's toolchain.
 #[test]
 fn every_linker_links_library_and_programs() {

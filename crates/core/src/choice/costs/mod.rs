@@ -147,14 +147,21 @@ impl Costs {
         choices.reduce(least).expect("every collective has choices")
     }
 
+    // Logarithms are those of whole numbers: for `f64` they come from libm, a shared library more to load.
+
     /// ⌊lg p⌋: the rounds among the largest power of two of members.
     fn rounds(&self) -> f64 {
-        self.p.log2().floor()
+        f64::from((self.p as usize).max(1).ilog2())
+    }
+
+    /// ⌈lg p⌉: the rounds among all members.
+    fn all_rounds(&self) -> f64 {
+        f64::from((self.p as usize).next_power_of_two().ilog2())
     }
 
     /// Whether there are members beyond that power of two.
     fn has_extra_ranks(&self) -> bool {
-        self.rounds().exp2() < self.p
+        !(self.p as usize).is_power_of_two()
     }
 
     /// Nanoseconds from posting a flag until the waiting member goes on.
@@ -171,13 +178,13 @@ impl Costs {
             return 0.0;
         }
         let alpha = self.parameters.alpha;
-        let levels = (self.p.log2() / 2.0).ceil();
+        let levels = (self.all_rounds() / 2.0).ceil();
         match algorithm {
             // Every member must have a turn.
             Algorithm::Central if self.oversubscribed => self.turn,
             // The counter's line visits every member; the release is one more flag.
             Algorithm::Central => (self.p / 2.0 + 0.75) * alpha,
-            Algorithm::Dissemination => self.p.log2().ceil() * self.flag(),
+            Algorithm::Dissemination => self.all_rounds() * self.flag(),
             _ if self.oversubscribed => 2.0 * levels * self.flag(),
             // Up: each parent reads three more lines; down: one flag.
             _ => levels * (2.0 + 3.0 * FIRST_LINE) * alpha,

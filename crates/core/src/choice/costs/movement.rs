@@ -19,7 +19,7 @@ impl Costs {
             }
             Algorithm::Push => self.by_one(all, p, touched),
             Algorithm::Tree => {
-                let rounds = p.log2().ceil();
+                let rounds = self.all_rounds();
                 let one = self.at_once(1.0, Volume::copy(n), touched);
                 let copies = (rounds * one).max(self.at_once(p, Volume::copy(n), touched));
                 self.sync + rounds * self.flag() + copies

@@ -125,7 +125,7 @@ impl Costs {
     fn rabenseifner(&self, form: Form, n: f64) -> f64 {
         let (p, k, touched) = (self.p, self.rounds(), 2.0 * self.p * n);
         // Bytes left after all rounds of halving.
-        let last = n / k.exp2();
+        let last = n / (1u64 << k as u32) as f64;
         let flags = 2.0 * k * self.flag();
         let (rounds, work, middle) = match form {
             Form::Direct => {
