@@ -34,7 +34,7 @@ build() {
   mkdir -p "$2"
   "$1" "${flags[@]}" "${element_wise[@]}" -c c/bare.c -o "$2/bare.o"
   "$1" "${flags[@]}" c/scalars.c c/kernels.c "$2/bare.o" -o "$2/scalars"
-  for program in blocks atomics latency; do
+  for program in blocks exchange atomics latency; do
     "$1" "${flags[@]}" "c/$program.c" -o "$2/$program"
   done
 }
@@ -59,7 +59,8 @@ while read -r program names; do
   done
 done <<'PROGRAMS'
 scalars p/heap g/heap put/heap get/heap p/global g/global put/global get/global
-blocks put/4KiB get/4KiB put/64KiB get/64KiB put/1024KiB get/1024KiB put/8192KiB get/8192KiB
+blocks put/4KiB get/4KiB put/64KiB get/64KiB put/1024KiB get/1024KiB put/8192KiB get/8192KiB put/65536KiB get/65536KiB
+exchange put_signal/64KiB put_signal/1024KiB isx/8192KiB isx/32768KiB
 atomics fetch_add/long add/long compare_swap/long swap/long set/long fetch/long
 latency barrier_all p+wait_until lock+unlock
 PROGRAMS

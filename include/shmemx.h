@@ -42,6 +42,12 @@
  *     shared memory; a block takes all of its memory at once then.
  *     value: 0 or 1; default: 0; scope: PE.
  *
+ * SHMEM_NON_TEMPORAL_THRESHOLD
+ *     Puts and gets of so many bytes and more are written past the caches, by non-temporal
+ *     stores; in collectives, half as many.
+ *     value: number of bytes, or with k, m, g or t; default: 3/16 of the last-level cache, by
+ *     half of the PEs that share it; scope: PE.
+ *
  * SHMEM_REPRODUCIBLE
  *     Sums of floating-point numbers get the same bits by any algorithm and on any number of
  *     PEs, and take longer.

@@ -22,6 +22,13 @@
 #define SHMEMI_TSAN
 #endif
 #endif
+#if defined(__SANITIZE_ADDRESS__)
+#define SHMEMI_ASAN
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SHMEMI_ASAN
+#endif
+#endif
 
 #if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(SHMEM_NO_INLINE) && !defined(SHMEMI_TSAN)
 
@@ -46,6 +53,9 @@ extern struct shmemi_native shmemi_native;
 
 /* Makes shmem_init end the program unless the fast path reaches every PE. */
 void shmemi_require_native(void);
+
+/* memmove, past the caches if the bytes are many, and ordered before later stores. */
+void *shmemi_copy(void *dest, const void *source, size_t bytes);
 
 /* Expanded where it is called; everything else, like taking the address, sees the library's. */
 #define SHMEMI_INLINE \
@@ -210,6 +220,18 @@ SHMEMI_INLINE uint64_t shmemi_load8_from(uintptr_t distance, const void *dest, i
 #define SHMEMI_FETCH(type, dest, at) (*(dest) = SHMEMI_LOAD(type, at))
 #endif
 
+/* A copy of any number of bytes. The compiler expands those of few bytes, whose number is a constant; the
+ * library makes the others. AddressSanitizer sees the compiler's alone. */
+#ifdef SHMEMI_ASAN
+#define SHMEMI_EXPANDED(bytes) 1
+#else
+#define SHMEMI_EXPANDED(bytes) (__builtin_constant_p(bytes) && (bytes) < 4096)
+#endif
+SHMEMI_INLINE void shmemi_copy_any(void *dest, const void *source, size_t bytes) {
+    if (SHMEMI_EXPANDED(bytes)) __builtin_memcpy(dest, source, bytes);
+    else shmemi_copy(dest, source, bytes);
+}
+
 /* Copies to and from another PE's memory. */
 SHMEMI_INLINE void shmemi_store(void *dest, const void *source, size_t bytes, int pe) {
     (void)pe;
@@ -222,23 +244,59 @@ SHMEMI_INLINE void shmemi_store(void *dest, const void *source, size_t bytes, in
     } else if (__builtin_constant_p(bytes) && bytes == 8) {
         SHMEMI_STORE(shmemi_any8, dest, *(const shmemi_any8 *)source);
     } else {
-        __builtin_memcpy(dest, source, bytes);
+        shmemi_copy_any(dest, source, bytes);
         SHMEMI_BARRIER();
     }
 }
 
-SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes) {
+/* One object of 1 to 8 bytes of any type. As far as the compiler knows, the store may change the offset, which it
+ * would load again for each object of an array. */
+#if defined(SHMEM_NATIVE_ONLY) && defined(__clang__)
+#define SHMEMI_FETCH_ANY(any, dest, source, pe)                                         \
+    do {                                                                                \
+        struct shmemi_word *const *const word = &shmemi_native.offset[(unsigned)(pe) % SHMEMI_PES]; \
+        struct shmemi_word *const offset = *word;                                       \
+        *(any *)(dest) = SHMEMI_LOAD(any, shmemi_at(source, pe));                       \
+        __builtin_assume(*word == offset);                                              \
+    } while (0)
+#elif defined(SHMEM_NATIVE_ONLY)
+/* For gcc, nothing else that the function with a restrict parameter accesses is at that pointer. This holds
+ * for the offset, but the source may be what the last get has stored. So each store is followed by an
+ * empty asm in another function, which may read it, as far as gcc knows, and which no volatile load passes. */
+#define SHMEMI_FETCH_AS(any)                                                               \
+    SHMEMI_INLINE const void *shmemi_fetch_##any(void *__restrict__ dest, const void *source, \
+                                                 int pe) {                                 \
+        const void *const from = shmemi_at(source, pe);                                    \
+        *(any *)dest = SHMEMI_LOAD(any, from);                                             \
+        return from;                                                                       \
+    }
+SHMEMI_FETCH_AS(shmemi_any1)
+SHMEMI_FETCH_AS(shmemi_any2)
+SHMEMI_FETCH_AS(shmemi_any4)
+SHMEMI_FETCH_AS(shmemi_any8)
+#define SHMEMI_FETCH_ANY(any, dest, source, pe)                                        \
+    do {                                                                               \
+        const void *const from = shmemi_fetch_##any(dest, source, pe);                 \
+        __asm__ __volatile__("" : : "m"(*(const shmemi_any1 *)from));                  \
+    } while (0)
+#else
+#define SHMEMI_FETCH_ANY(any, dest, source, pe) \
+    (*(any *)(dest) = SHMEMI_LOAD(any, shmemi_at(source, pe)))
+#endif
+
+SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes, int pe) {
     if (__builtin_constant_p(bytes) && bytes == 1) {
-        *(shmemi_any1 *)dest = SHMEMI_LOAD(shmemi_any1, source);
+        SHMEMI_FETCH_ANY(shmemi_any1, dest, source, pe);
     } else if (__builtin_constant_p(bytes) && bytes == 2) {
-        *(shmemi_any2 *)dest = SHMEMI_LOAD(shmemi_any2, source);
+        SHMEMI_FETCH_ANY(shmemi_any2, dest, source, pe);
     } else if (__builtin_constant_p(bytes) && bytes == 4) {
-        *(shmemi_any4 *)dest = SHMEMI_LOAD(shmemi_any4, source);
+        SHMEMI_FETCH_ANY(shmemi_any4, dest, source, pe);
     } else if (__builtin_constant_p(bytes) && bytes == 8) {
-        *(shmemi_any8 *)dest = SHMEMI_LOAD(shmemi_any8, source);
+        SHMEMI_FETCH_ANY(shmemi_any8, dest, source, pe);
     } else {
+        const void *const from = shmemi_at(source, pe);
         SHMEMI_BARRIER();
-        __builtin_memcpy(dest, source, bytes);
+        shmemi_copy_any(dest, from, bytes);
         SHMEMI_BARRIER();
     }
 }
@@ -331,7 +389,7 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes) {
             if (one)                                                                    \
                 SHMEMI_FETCH(type, dest, shmemi_at(source, pe));                        \
             else                                                                        \
-                shmemi_load(dest, shmemi_at(source, pe), nelems * sizeof(type));        \
+                shmemi_load(dest, source, nelems * sizeof(type), pe);                \
         } else {                                                                        \
             SHMEMI_CALL(name);                                                          \
             call(A dest, source, nelems, pe);                                           \
@@ -356,7 +414,7 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes) {
 #define SHMEMI_GET_SIZE_(name, size, P, A, T)                                              \
     SHMEMI_DEFINE(name, void, (P void *dest, const void *source, size_t nelems, int pe),    \
                   (A dest, source, nelems, pe), T,                                          \
-                  shmemi_load(dest, shmemi_at(source, pe), nelems * size))
+                  shmemi_load(dest, source, nelems * size, pe))
 #define SHMEMI_GET_SIZE(name, size) \
     SHMEMI_GET_SIZE_(name, size, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
 #define SHMEMI_CTX_GET_SIZE(name, size) \

@@ -4,10 +4,12 @@
 //! written after its offset and cleared before it, so that another thread never sees a tag without
 //! its offset.
 
+use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use ferroshmem_core::api::hooks::Native;
+use ferroshmem_core::api::rma;
 
 /// `SHMEMI_PES`: power of two; most PEs of a node that are described.
 const PES: usize = 4096;
@@ -107,4 +109,19 @@ pub(crate) fn fault_without_test() {
 /// Whether the fast path is on.
 pub(crate) fn is_on() -> bool {
     WORDS.my_pe.load(Ordering::Relaxed) != 0
+}
+
+/// The copies of inlined puts and gets, but those of few bytes whose number is a constant. Returns `dest`, as
+/// `memmove` does: gcc allocates registers then as it does for that.
+///
+/// # Safety
+/// `dest` is writable and `source` readable for `bytes` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn shmemi_copy(
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+) -> *mut c_void {
+    // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes.
+    unsafe { rma::copy(dest, source, bytes) }
 }

@@ -4,7 +4,7 @@
 //! Such a copy is as if each byte were read or written by a relaxed atomic operation: it is no data
 //! race. What it reads may be partly old and partly new, which is a valid value, because elements are
 //! plain data. Up to [`FEW`] bytes are copied by atomics of the elements' size, so that each element is
-//! whole; more by the C library's `memcpy`, called through a function pointer that is opaque to the
+//! whole; more by the runtime's copy, called through a function pointer that is opaque to the
 //! compiler, which therefore assumes as little of the copy as of another PE's stores.
 #![allow(unsafe_code)]
 
@@ -12,23 +12,21 @@ use std::arch::asm;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
+use ferroshmem_core::api::rma;
+
 /// Most bytes that are copied word by word.
 const FEW: usize = 64;
 
-type Memcpy = unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> *mut c_void;
+type Copy = unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> *mut c_void;
 
-unsafe extern "C" {
-    fn memcpy(dest: *mut c_void, source: *const c_void, bytes: usize) -> *mut c_void;
-}
-
-/// The C library's `memcpy`, as a pointer whose value the compiler does not know.
+/// The runtime's copy, as a pointer whose value the compiler does not know.
 #[inline(always)]
 #[expect(
     clippy::pointers_in_nomem_asm_block,
     reason = "the asm does not read through the pointer"
 )]
-fn opaque_memcpy() -> Memcpy {
-    let mut function: Memcpy = memcpy;
+fn opaque_copy() -> Copy {
+    let mut function: Copy = rma::copy;
     // SAFETY: the asm is a comment: it has no instruction.
     unsafe {
         asm!("/* {0} */", inout(reg) function, options(pure, nomem, nostack, preserves_flags));
@@ -44,7 +42,7 @@ fn opaque_memcpy() -> Memcpy {
 #[inline(always)]
 pub(crate) unsafe fn store<T>(shared: *mut T, source: *const T, n: usize) {
     // SAFETY: the caller promises that `source` is readable and `shared` writable for `n` elements,
-    // which covers each access of `words` and of `memcpy`.
+    // which covers each access of `words` and of the copy.
     unsafe {
         if !words(
             shared.cast(),
@@ -53,7 +51,7 @@ pub(crate) unsafe fn store<T>(shared: *mut T, source: *const T, n: usize) {
             align_of::<T>(),
             Direction::Out,
         ) {
-            opaque_memcpy()(shared.cast(), source.cast(), size_of::<T>() * n);
+            opaque_copy()(shared.cast(), source.cast(), size_of::<T>() * n);
         }
     }
 }
@@ -66,7 +64,7 @@ pub(crate) unsafe fn store<T>(shared: *mut T, source: *const T, n: usize) {
 #[inline(always)]
 pub(crate) unsafe fn load<T>(dest: *mut T, shared: *const T, n: usize) {
     // SAFETY: the caller promises that `dest` is writable and `shared` readable for `n` elements,
-    // which covers each access of `words` and of `memcpy`.
+    // which covers each access of `words` and of the copy.
     unsafe {
         let bytes = size_of::<T>() * n;
         if !words(
@@ -76,7 +74,7 @@ pub(crate) unsafe fn load<T>(dest: *mut T, shared: *const T, n: usize) {
             align_of::<T>(),
             Direction::In,
         ) {
-            opaque_memcpy()(dest.cast(), shared.cast(), bytes);
+            opaque_copy()(dest.cast(), shared.cast(), bytes);
         }
     }
 }

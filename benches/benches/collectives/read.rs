@@ -9,7 +9,9 @@ use anyhow::{Result, anyhow, ensure};
 use ferroshmem_benches::Options;
 use ferroshmem_benches::table::{self, verdict};
 use ferroshmem_core::kernel::ops::Sum;
-use ferroshmem_core::kernel::{Reduce, streaming_pays};
+use ferroshmem_core::kernel::{
+    Reduce, non_temporal_threshold_for, past_caches, set_non_temporal_threshold,
+};
 use pgas_microbench::Spread;
 use pgas_microbench::machine::IdleWait;
 
@@ -48,6 +50,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         "{:29}  {:>8}  {:>8}   ratio       10%..90%      bar",
         "", "bare", "ours"
     );
+    set_non_temporal_threshold(non_temporal_threshold_for(1));
     let measured = thread::scope(|scope| {
         let measure = || wanted.iter().try_for_each(|shape| measure(options, *shape));
         scope.spawn(measure).join()
@@ -131,7 +134,7 @@ fn time<T>(work: impl FnOnce() -> T) -> f64 {
 /// The library's loop, on sources of `n` elements that lie one after the other in `data`.
 fn fold(data: &[f64], n: usize, dest: &mut [f64], to: Dest) {
     let step = if to == Dest::Whole { n } else { PIECE };
-    let streaming = to == Dest::Whole && streaming_pays(n * size_of::<f64>());
+    let streaming = to == Dest::Whole && past_caches(n * size_of::<f64>());
     let place = dest.as_mut_ptr();
     for start in (0..n).step_by(step) {
         let source = |k: usize| data[k * n + start..].as_ptr();

@@ -42,7 +42,7 @@ pub(crate) fn all() -> Vec<Program> {
             programs.push(scalars(compiler, native_only));
         }
     }
-    programs.extend([blocks(), atomics(), latency(), crowd()]);
+    programs.extend([blocks(), exchange(), atomics(), latency(), crowd()]);
     programs
 }
 
@@ -82,9 +82,20 @@ fn scalars(compiler: Compiler, native_only: bool) -> Program {
 
 fn blocks() -> Program {
     let sizes = [
-        "4KiB", "16KiB", "64KiB", "256KiB", "1024KiB", "4096KiB", "8192KiB",
+        "4KiB", "16KiB", "64KiB", "256KiB", "1024KiB", "2048KiB", "4096KiB", "8192KiB", "16384KiB",
+        "32768KiB", "65536KiB",
     ];
     Program::new("blocks.c").measures(pairs(&["put", "get"], &sizes), Some(Bar::Bandwidth(0.95)))
+}
+
+fn exchange() -> Program {
+    let bar = Some(Bar::Bandwidth(0.95));
+    Program::new("exchange.c")
+        .measures(
+            pairs(&["put_signal"], &["64KiB", "256KiB", "1024KiB", "8192KiB"]),
+            bar,
+        )
+        .measures(pairs(&["isx"], &["1024KiB", "8192KiB", "32768KiB"]), bar)
 }
 
 fn atomics() -> Program {

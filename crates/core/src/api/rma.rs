@@ -6,8 +6,24 @@ use std::ffi::{c_int, c_void};
 
 use ferroshmem_fabric::Blocks;
 
-use crate::runtime;
 use crate::wait::looked_at;
+use crate::{kernel, runtime};
+
+/// Copies `bytes` bytes within this process's windows, for calls that are inlined into programs. What this
+/// PE stores later comes after it. The arrays may overlap. Returns `dest`.
+///
+/// # Safety
+/// `dest` is writable and `source` readable for `bytes` bytes.
+#[inline]
+pub unsafe extern "C" fn copy(
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+) -> *mut c_void {
+    // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes.
+    unsafe { kernel::copy(dest.cast(), source.cast(), bytes) };
+    dest
+}
 
 /// Copies `bytes` bytes from `source` to `dest` on PE `pe`.
 ///

@@ -1,8 +1,9 @@
 //! All-to-all: member i's block j goes to member j's block i.
 
-use super::{copy, from_on};
+use super::{copy, copy_part, from_on};
 use crate::choice::{Algorithm, Collective};
 use crate::group::{Group, MemberAddresses};
+use crate::kernel;
 
 /// Exchanges contiguous blocks of `bytes` bytes.
 ///
@@ -18,6 +19,7 @@ pub unsafe fn alltoall(
 ) {
     let me = group.me;
     let choice = group.choose(Collective::Alltoall, bytes);
+    let all = bytes * group.size;
     let fits = bytes <= Collective::Alltoall.eager_limit(group.size);
     // SAFETY: the caller promises `group.size` blocks of `bytes` bytes at `dest` and `source` on
     // every member, which do not overlap; each block of a `dest` has one writer.
@@ -36,14 +38,20 @@ pub unsafe fn alltoall(
                 group.sync();
                 for member in from_on(me, group.size) {
                     let to = dest.from(me * bytes).of(member);
-                    copy(group, to, source.from(member * bytes).of(me), bytes);
+                    copy_part(group, to, source.from(member * bytes).of(me), bytes, all);
                 }
                 group.leave();
             }
-            _ => group.share_by_member(2 * bytes * group.size, |reader| {
+            _ => group.share_by_member(2 * all, |reader| {
                 for member in from_on(reader, group.size) {
                     let from = source.from(reader * bytes).of(member);
-                    copy(group, dest.from(member * bytes).of(reader), from, bytes);
+                    copy_part(
+                        group,
+                        dest.from(member * bytes).of(reader),
+                        from,
+                        bytes,
+                        all,
+                    );
                 }
             }),
         }
@@ -118,7 +126,7 @@ unsafe fn copy_strided(
     // SAFETY: the caller promises `n` elements on both sides, which do not overlap.
     unsafe {
         if to_step == elem && from_step == elem {
-            return to.copy_from_nonoverlapping(from, n * elem);
+            return kernel::copy(to, from, n * elem);
         }
         for i in 0..n {
             let (to, from) = (to.add(i * to_step), from.add(i * from_step));

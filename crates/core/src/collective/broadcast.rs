@@ -1,6 +1,6 @@
 //! Broadcast: the root's source on every member.
 
-use super::{copy, slices_of};
+use super::{copy, copy_part, slices_of};
 use crate::choice::{Algorithm, Collective, EAGER};
 use crate::group::{Group, MemberAddresses};
 use crate::job::region::{LANES, RING_BYTES};
@@ -129,7 +129,10 @@ impl Broadcast<'_> {
             for member in (0..self.group.size).filter(|m| self.writes(*m)) {
                 // SAFETY: the caller promises `bytes` bytes at `dest` and `source` on every member; no
                 // other member writes this part.
-                unsafe { copy(self.group, to.of(member), from.of(self.root), part.len()) };
+                unsafe {
+                    let (to, from) = (to.of(member), from.of(self.root));
+                    copy_part(self.group, to, from, part.len(), self.bytes);
+                }
             }
         });
     }

@@ -1,6 +1,6 @@
 //! Collect and fcollect: every member gathers all sources, in the members' order.
 
-use super::{copy, from_on};
+use super::{copy, copy_part, from_on};
 use crate::choice::{Algorithm, Collective, EAGER};
 use crate::group::{Epoch, Group, MemberAddresses};
 
@@ -18,6 +18,7 @@ pub unsafe fn fcollect(
 ) {
     let me = group.me;
     let choice = group.choose(Collective::Fcollect, bytes);
+    let all = bytes * group.size;
     // SAFETY: the caller promises `bytes` bytes at `source` and as many for each member at `dest`, on
     // every member; each block of a `dest` has one writer.
     unsafe {
@@ -36,14 +37,14 @@ pub unsafe fn fcollect(
                 group.sync();
                 let block = dest.from(me * bytes);
                 for member in from_on(me, group.size) {
-                    copy(group, block.of(member), source.of(me), bytes);
+                    copy_part(group, block.of(member), source.of(me), bytes, all);
                 }
                 group.leave();
             }
-            _ => group.share_by_member(2 * bytes * group.size, |reader| {
+            _ => group.share_by_member(2 * all, |reader| {
                 for member in from_on(reader, group.size) {
                     let to = dest.from(member * bytes).of(reader);
-                    copy(group, to, source.of(member), bytes);
+                    copy_part(group, to, source.of(member), bytes, all);
                 }
             }),
         }
@@ -125,14 +126,14 @@ pub unsafe fn collect<'p>(
             }
             Algorithm::Pull if all_have_sources => {
                 for (member, at, bytes) in all.blocks() {
-                    copy(group, dest.from(at).of(me), source.of(member), bytes);
+                    copy_part(group, dest.from(at).of(me), source.of(member), bytes, total);
                 }
                 group.leave();
             }
             _ => {
                 if let Some((_, at, bytes)) = all.blocks().nth(me) {
                     for member in from_on(me, group.size) {
-                        copy(group, dest.from(at).of(member), source.of(me), bytes);
+                        copy_part(group, dest.from(at).of(member), source.of(me), bytes, total);
                     }
                 }
                 group.leave();

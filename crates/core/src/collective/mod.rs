@@ -72,9 +72,26 @@ fn from_on(first: usize, size: usize) -> impl Iterator<Item = usize> {
 /// `dest` is writable and `source` readable for `bytes` bytes.
 #[inline]
 unsafe fn copy(group: &Group<'_>, dest: *mut u8, source: *const u8, bytes: usize) {
+    // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes.
+    unsafe { copy_part(group, dest, source, bytes, bytes) }
+}
+
+/// Copies as [`copy`] does, as a part of the `whole` bytes that a member copies in the call.
+///
+/// # Safety
+/// As [`copy`].
+#[inline]
+unsafe fn copy_part(
+    group: &Group<'_>,
+    dest: *mut u8,
+    source: *const u8,
+    bytes: usize,
+    whole: usize,
+) {
     if !std::ptr::eq(dest, source) {
         group.traffic().moved(bytes, bytes);
         // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes.
-        unsafe { kernel::copy(dest, source, bytes) };
+        // All members copy at the same time, where of PEs that put half are assumed to.
+        unsafe { kernel::copy_part(dest, source, bytes, 2 * whole) };
     }
 }

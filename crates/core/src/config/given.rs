@@ -187,6 +187,7 @@ mod tests {
                 FAST_PATH.name,
                 SPIN.name,
                 HUGE_PAGES.name,
+                NON_TEMPORAL_THRESHOLD.name,
                 FABRIC_INTERFACE.name,
                 LIBFABRIC.name,
             ]

@@ -54,6 +54,8 @@ pub struct Settings {
     pub spin: Option<u32>,
     /// `SHMEM_HUGE_PAGES`.
     pub huge_pages: bool,
+    /// `SHMEM_NON_TEMPORAL_THRESHOLD` in bytes; None: by the caches.
+    pub non_temporal_threshold: Option<u64>,
     /// `SHMEM_REPRODUCIBLE`.
     pub reproducible: bool,
     /// `SHMEM_*_ALGORITHM`.
@@ -80,6 +82,7 @@ impl Settings {
             fast_path: FAST_PATH.read(&environment)?,
             spin: SPIN.read(&environment)?,
             huge_pages: HUGE_PAGES.read(&environment)?,
+            non_temporal_threshold: NON_TEMPORAL_THRESHOLD.read(&environment)?,
             reproducible: REPRODUCIBLE.read(&environment)?,
             forced: forced(&environment)?,
             fabric_timeout: FABRIC_TIMEOUT.read(&environment)?,

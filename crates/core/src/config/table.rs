@@ -85,6 +85,17 @@ pub static HUGE_PAGES: Variable<Flag> = Variable {
     help: "1 puts allocated blocks of 2 MiB and more on huge pages, whatever the system's setting for shared memory; a block takes all of its memory at once then.",
     value: Flag { default: false },
 };
+/// From how many bytes on copies go past the caches.
+pub static NON_TEMPORAL_THRESHOLD: Variable<Size> = Variable {
+    name: "SHMEM_NON_TEMPORAL_THRESHOLD",
+    alias: None,
+    readers: &[Library],
+    scope: Scope::Pe,
+    help: "Puts and gets of so many bytes and more are written past the caches, by non-temporal stores; in collectives, half as many.",
+    value: Size {
+        unset: "3/16 of the last-level cache, by half of the PEs that share it",
+    },
+};
 /// Makes results independent of the algorithm and the number of PEs.
 pub static REPRODUCIBLE: Variable<Flag> = Variable {
     name: "SHMEM_REPRODUCIBLE",
@@ -276,6 +287,7 @@ pub static TABLE: &[&dyn Entry] = &[
     &FAST_PATH,
     &SPIN,
     &HUGE_PAGES,
+    &NON_TEMPORAL_THRESHOLD,
     &REPRODUCIBLE,
     &BARRIER_ALGORITHM,
     &REDUCE_ALGORITHM,

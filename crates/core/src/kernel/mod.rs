@@ -23,7 +23,9 @@ mod superaccumulator;
 mod tests;
 mod vector;
 
-pub use copy::{copy, stream, streaming_pays};
+pub use copy::{
+    copy, copy_part, non_temporal_threshold_for, past_caches, set_non_temporal_threshold, stream,
+};
 pub use fold::{Dests, Sources};
 pub use level::Level;
 pub use ops::Complex;

@@ -86,6 +86,19 @@ pub(super) unsafe trait Vector: Copy + 'static {
     }
 }
 
+/// Fetches the line of `at`, which is read once, if it is mapped.
+#[inline(always)]
+pub(super) fn prefetch(at: *const u8) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: part of SSE, which every x86-64 has. It never faults.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_NTA, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_NTA>(at.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = at;
+}
+
 /// Orders non-temporal stores before all later stores.
 #[inline]
 pub(super) fn stream_fence() {

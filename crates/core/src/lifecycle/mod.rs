@@ -38,7 +38,7 @@ use crate::team::Teams;
 use crate::transport::Transport;
 use crate::transport::internode::{ConnectError, Internode};
 use crate::wait::{POLICY, record};
-use crate::{fork, hooks, info, job};
+use crate::{fork, hooks, info, job, kernel};
 
 /// The windows. They stay when the library is finalised, for the next initialisation.
 static SPACE: OnceLock<Space> = OnceLock::new();
@@ -76,6 +76,10 @@ pub(crate) fn initialise(name: &str, level: i32) {
         quota: header.quota != 0,
     };
     POLICY.set(job.control.n_pes(), cores, settings.spin);
+    kernel::set_non_temporal_threshold(match settings.non_temporal_threshold {
+        Some(bytes) => usize::try_from(bytes).unwrap_or(usize::MAX),
+        None => kernel::non_temporal_threshold_for(job.control.n_pes()),
+    });
     block
         .state
         .store(PeState::Initialized as u32, Ordering::Release);

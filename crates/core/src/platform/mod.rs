@@ -1,5 +1,6 @@
 //! What the operating system offers, in the few forms the library uses.
 
+pub mod cache;
 pub mod child;
 pub mod conditions;
 pub mod cores;
@@ -13,6 +14,7 @@ pub mod processor;
 mod tasks;
 pub mod threads;
 
+pub use cache::LastLevelCache;
 pub use conditions::{Conditions, Disturbance, Reading};
 pub use cores::{Cores, NodeCores};
 pub use machine::Machine;

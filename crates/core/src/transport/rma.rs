@@ -6,6 +6,7 @@ use std::mem::MaybeUninit;
 use ferroshmem_fabric::Blocks;
 
 use super::{Call, Location, Transport};
+use crate::kernel;
 
 /// Where the lowest byte of blocks `stride` bytes apart is, seen from the first, and how many bytes
 /// they reach over from there.
@@ -53,7 +54,7 @@ unsafe fn copy_blocks(blocks: &Blocks, dest: (*mut u8, isize), source: (*const u
             bytes => {
                 for i in 0..n as isize {
                     let to = dest.0.wrapping_offset(dest.1 * i);
-                    to.copy_from(source.0.wrapping_offset(source.1 * i), bytes);
+                    kernel::copy(to, source.0.wrapping_offset(source.1 * i), bytes);
                 }
             }
         }
@@ -81,7 +82,7 @@ impl Transport {
         match self.locate(call, "dest", dest, bytes) {
             // SAFETY: `locate` has found `bytes` bytes mapped; the caller promises that `source` is
             // readable.
-            Location::Local(dest) => unsafe { std::ptr::copy(source.cast(), dest, bytes) },
+            Location::Local(dest) => unsafe { kernel::copy(dest, source.cast(), bytes) },
             Location::Remote(dest) => {
                 let fabric = self.remote().fabric();
                 // SAFETY: the caller promises that `source` is readable for `bytes` bytes.
@@ -107,7 +108,7 @@ impl Transport {
         }
         match self.locate(call, "dest", dest, bytes) {
             // SAFETY: as in `put`.
-            Location::Local(dest) => unsafe { std::ptr::copy(source.cast(), dest, bytes) },
+            Location::Local(dest) => unsafe { kernel::copy(dest, source.cast(), bytes) },
             Location::Remote(dest) => {
                 let fabric = self.remote().fabric();
                 // SAFETY: the caller promises that `source` is readable, and unchanged until a quiet.
@@ -134,7 +135,7 @@ impl Transport {
         match self.locate(call, "source", source, bytes) {
             // SAFETY: `locate` has found `bytes` bytes mapped; the caller promises that `dest` is
             // writable.
-            Location::Local(source) => unsafe { std::ptr::copy(source, dest.cast(), bytes) },
+            Location::Local(source) => unsafe { kernel::copy(dest.cast(), source, bytes) },
             Location::Remote(source) => {
                 let _shown = call.show_wait();
                 let fabric = self.remote().fabric();
@@ -161,7 +162,7 @@ impl Transport {
         }
         match self.locate(call, "source", source, bytes) {
             // SAFETY: as in `get`.
-            Location::Local(source) => unsafe { std::ptr::copy(source, dest.cast(), bytes) },
+            Location::Local(source) => unsafe { kernel::copy(dest.cast(), source, bytes) },
             Location::Remote(source) => {
                 let fabric = self.remote().fabric();
                 // SAFETY: the caller promises that `dest` is writable until a quiet.

@@ -188,7 +188,7 @@ unsafe fn flat_put_get(r: &Reduction<'_>) {
 /// That of [`reduce`].
 unsafe fn slices(r: &Reduction<'_>) {
     let size = r.group.size;
-    let streaming = kernel::streaming_pays(2 * size * r.n * r.op.size);
+    let streaming = kernel::past_caches(2 * r.n * r.op.size);
     let work = slices_of(r.group, r.n, r.op.size, 2 * size);
     r.group.share_work(work, |part| {
         let r = r.part(part);

@@ -1,6 +1,8 @@
 use super::Random;
 use crate::kernel::level::forced;
-use crate::kernel::{copy, stream};
+use crate::kernel::{
+    copy, copy_part, non_temporal_threshold_for, past_caches, set_non_temporal_threshold, stream,
+};
 
 const LEN: usize = 700;
 
@@ -26,15 +28,69 @@ fn streams_at_every_alignment_and_length() {
     });
 }
 
+/// Runs `test` with copies that go past the caches from 256 bytes on. Tests that copy meanwhile get the same
+/// bytes either way.
+fn with_low_threshold(test: impl Fn()) {
+    set_non_temporal_threshold(0);
+    forced::each(|_| test());
+    set_non_temporal_threshold(usize::MAX);
+}
+
 #[test]
 fn copies_may_overlap() {
-    for (to, from) in [(0, 0), (0, 1), (1, 0), (5, 300), (300, 5)] {
-        let mut bytes = noise();
-        let mut expected = bytes.clone();
-        expected.copy_within(from..from + 350, to);
-        let start = bytes.as_mut_ptr();
-        // SAFETY: both places are within the array.
-        unsafe { copy(start.add(to), start.add(from), 350) };
-        assert!(bytes == expected, "from {from} to {to}");
-    }
+    with_low_threshold(|| {
+        let places = [
+            (0, 0),
+            (0, 1),
+            (1, 0),
+            (5, 300),
+            (300, 5),
+            (0, 350),
+            (349, 0),
+        ];
+        for (to, from) in places {
+            for bytes in [0, 1, 64, 255, 256, 257, 350] {
+                let mut array = noise();
+                let mut expected = array.clone();
+                expected.copy_within(from..from + bytes, to);
+                let start = array.as_mut_ptr();
+                // SAFETY: both places are within the array.
+                unsafe { copy(start.add(to), start.add(from), bytes) };
+                assert!(array == expected, "{bytes} bytes from {from} to {to}");
+            }
+        }
+    });
+}
+
+#[test]
+fn parts_of_a_large_copy_may_be_short() {
+    with_low_threshold(|| {
+        let source = noise();
+        for bytes in [0, 1, 63, 64, 65, 300] {
+            let mut dest = vec![0xa5; LEN];
+            let mut expected = dest.clone();
+            expected[7..7 + bytes].copy_from_slice(&source[3..3 + bytes]);
+            // SAFETY: both places are within the arrays.
+            unsafe {
+                copy_part(
+                    dest.as_mut_ptr().add(7),
+                    source.as_ptr().add(3),
+                    bytes,
+                    1 << 20,
+                )
+            };
+            assert!(dest == expected, "{bytes} bytes");
+        }
+    });
+}
+
+#[test]
+fn more_pes_have_less_cache_each() {
+    let (alone, many) = (
+        non_temporal_threshold_for(1),
+        non_temporal_threshold_for(4096),
+    );
+    assert!(many <= alone, "{many} {alone}");
+    assert!(many >= 4096, "{many}: less than a PE has for itself");
+    assert!(!past_caches(0));
 }
