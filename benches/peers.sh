@@ -58,7 +58,7 @@ while read -r program names; do
       "$(median 1 "$work/peer.txt")" "$(median 2 "$work/peer.txt")"
   done
 done <<'PROGRAMS'
-scalars p/heap g/heap put/heap get/heap p/global g/global put/global get/global
+scalars p/heap g/heap put/heap get/heap get64/heap p/global g/global put/global get/global
 blocks put/4KiB get/4KiB put/64KiB get/64KiB put/1024KiB get/1024KiB put/8192KiB get/8192KiB put/65536KiB get/65536KiB
 exchange put_signal/64KiB put_signal/1024KiB isx/8192KiB isx/32768KiB
 atomics fetch_add/long add/long compare_swap/long swap/long set/long fetch/long

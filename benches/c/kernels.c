@@ -27,6 +27,11 @@ long table[ELEMENTS];
     {                                                      \
         for (int i = 0; i < ELEMENTS; i++)                 \
             shmem_long_get(&local[i], &array[i], 1, pe);   \
+    }                                                      \
+    void place##_get64(__VA_ARGS__ long *local, int pe)    \
+    {                                                      \
+        for (int i = 0; i < ELEMENTS; i++)                 \
+            shmem_get64(&local[i], &array[i], 1, pe);      \
     }
 
 #define MINE long *mine,

@@ -24,7 +24,8 @@ static int peer;
     PASSES_OF(place##_ours_p, place##_p(__VA_ARGS__ local, peer))      \
     PASSES_OF(place##_ours_g, place##_g(__VA_ARGS__ local, peer))      \
     PASSES_OF(place##_ours_put, place##_put(__VA_ARGS__ local, peer))  \
-    PASSES_OF(place##_ours_get, place##_get(__VA_ARGS__ local, peer))
+    PASSES_OF(place##_ours_get, place##_get(__VA_ARGS__ local, peer))  \
+    PASSES_OF(place##_ours_get64, place##_get64(__VA_ARGS__ local, peer))
 
 #define HEAP heap,
 
@@ -33,10 +34,12 @@ SCALARS(global, table_there, )
 
 #define SERIES(place, routine) \
     {#routine "/" #place, place##_bare_##routine, place##_ours_##routine, COUNT, 0, 0}
+#define UNTYPED(place) {"get64/" #place, place##_bare_get, place##_ours_get64, COUNT, 0, 0}
 
 static const struct series all[] = {
     SERIES(heap, p),   SERIES(heap, g),   SERIES(heap, put),   SERIES(heap, get),
     SERIES(global, p), SERIES(global, g), SERIES(global, put), SERIES(global, get),
+    UNTYPED(heap),     UNTYPED(global),
 };
 
 int main(void)

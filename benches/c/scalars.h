@@ -13,12 +13,14 @@ void heap_p(long *mine, long *local, int pe);
 void heap_g(long *mine, long *local, int pe);
 void heap_put(long *mine, long *local, int pe);
 void heap_get(long *mine, long *local, int pe);
+void heap_get64(long *mine, long *local, int pe);
 
 /* The same on `table`. */
 void global_p(long *local, int pe);
 void global_g(long *local, int pe);
 void global_put(long *local, int pe);
 void global_get(long *local, int pe);
+void global_get64(long *local, int pe);
 
 /* `there` is the local address of the peer's array. */
 void bare_p(long *there, long value);

@@ -1,4 +1,5 @@
-//! With `-DSHMEM_NATIVE_ONLY`, compilers vectorise loops of `shmem_double_p` and `shmem_double_g`.
+//! With `-DSHMEM_NATIVE_ONLY`, compilers vectorise loops of `shmem_double_p` and `shmem_double_g`, and keep what
+//! they need of a PE in registers over loops of `shmem_get64`.
 
 use std::path::Path;
 use std::process::Command;
@@ -32,6 +33,25 @@ fn function<'a>(disassembly: &'a str, name: &str) -> &'a str {
     rest.find("\n\n").map_or(rest, |end| &rest[..end])
 }
 
+/// The instructions that a function repeats: from where its last jump back leads.
+fn last_loop(code: &str) -> Vec<&str> {
+    let address = |text: &str| u64::from_str_radix(text, 16).ok();
+    let at = |line: &str| address(line.trim().split(':').next()?);
+    let jump = |line: &str| {
+        let (_, instruction) = line.split_once(":\t")?;
+        let target = instruction.strip_prefix('j')?.split_whitespace().nth(1)?;
+        let target = address(target)?;
+        (target <= at(line)?).then_some((target, at(line)?))
+    };
+    let (first, last) = code
+        .lines()
+        .filter_map(jump)
+        .next_back()
+        .expect("the function has a loop");
+    let inside = |line: &&str| at(line).is_some_and(|at| (first..=last).contains(&at));
+    code.lines().filter(inside).collect()
+}
+
 fn loops_vectorise(compiler: Compiler, optimisation: &'static str) {
     let builder = Builder::new(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
     if !builder.has(compiler) {
@@ -59,6 +79,15 @@ fn loops_vectorise(compiler: Compiler, optimisation: &'static str) {
         assert!(code.contains("mulpd"), "{name} is not vectorised:\n{code}");
         assert!(!code.contains("call"), "{name} calls:\n{code}");
     }
+    // The offsets of PEs are so many bytes from the beginning of `shmemi_native`.
+    let offsets = format!("{:#x}(", 64 + 4096 * 8);
+    let code = function(&text, "untyped_get");
+    assert!(code.contains(&offsets), "untyped_get is not inlined:\n{code}");
+    let repeated = last_loop(code);
+    assert!(
+        !repeated.iter().any(|line| line.contains(&offsets)),
+        "untyped_get loads the offset for each object:\n{code}"
+    );
 }
 
 #[test]

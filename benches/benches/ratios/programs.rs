@@ -78,6 +78,10 @@ fn scalars(compiler: Compiler, native_only: bool) -> Program {
         ..Program::new("scalars.c")
     }
     .measures(names, Some(bar))
+    .measures(
+        pairs(&["get64"], &["heap", "global"]),
+        Some(Bar::Time(if native_only { 1.2 } else { 2.0 })),
+    )
 }
 
 fn blocks() -> Program {

@@ -61,12 +61,57 @@ static void copies_to_itself(void)
         CHECK(array[i] == 0, "get: element %d is %ld", i, array[i]);
 }
 
+/* Each object, of any type, is the source of the next get. */
+#define CHAIN(bits)                                                                             \
+    static void chain##bits(void)                                                               \
+    {                                                                                           \
+        enum { N = 65 };                                                                        \
+        static uint##bits##_t array[N];                                                         \
+        uint##bits##_t *const mine = array, *const there = shmem_ptr(array, shmem_my_pe());     \
+        const int me = shmem_my_pe();                                                           \
+        for (int i = 0; i < N; i++)                                                             \
+            mine[i] = (uint##bits##_t)(i + 3);                                                  \
+        for (int i = 1; i < N; i++)                                                             \
+            shmem_get##bits(&mine[i], &mine[i - 1], 1, me);                                     \
+        for (int i = 0; i < N; i++)                                                             \
+            CHECK(there[i] == 3, "get" #bits ": element %d is %d", i, (int)there[i]);           \
+        for (int i = 1; i < N; i++) {                                                           \
+            mine[i - 1] = (uint##bits##_t)(i + 5);                                              \
+            shmem_get##bits(&mine[i], &mine[i - 1], 1, me);                                     \
+            CHECK(there[i] == (uint##bits##_t)(i + 5), "get" #bits " of what was stored");      \
+        }                                                                                       \
+    }
+CHAIN(8)
+CHAIN(16)
+CHAIN(32)
+CHAIN(64)
+
+/* A pointer is an object like others, and its new value is used at once. */
+static void pointers_by_untyped_gets(void)
+{
+    static long values[ROUNDS];
+    static long *source;
+    const int me = shmem_my_pe();
+    for (int i = 0; i < ROUNDS; i++) {
+        long *got = NULL;
+        values[i] = i * 11;
+        source = &values[i];
+        shmem_getmem(&got, &source, sizeof got, me);
+        CHECK(got == &values[i] && *got == i * 11, "round %d", i);
+    }
+}
+
 int main(void)
 {
     shmem_init();
     own_stores_before_gets();
     own_loads_after_puts();
     copies_to_itself();
+    chain8();
+    chain16();
+    chain32();
+    chain64();
+    pointers_by_untyped_gets();
     shmem_finalize();
     return check_status();
 }

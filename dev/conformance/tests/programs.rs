@@ -24,6 +24,9 @@ const CALLING: &[&str] = &[
     "wait",
 ];
 
+/// Programs that copy many bytes, in all ways: they run with short copies past the caches, too.
+const COPYING: &[&str] = &["copies", "ordering", "rma_sizes", "signal"];
+
 /// Ways of compiling and running beside the plain one.
 struct Variant {
     name: &'static str,
@@ -36,6 +39,7 @@ impl Variant {
     /// Whether it may find in the program of this name what no other program shows.
     fn tells(&self, program: &str) -> bool {
         match program {
+            any if self.name == "gcc-non-temporal" => COPYING.contains(&any),
             calling if CALLING.contains(&calling) => {
                 self.compiler == Compiler::Gcc && self.flags.is_empty()
             }
@@ -105,6 +109,12 @@ const VARIANTS: &[Variant] = &[
         compiler: Compiler::Gcc,
         flags: &[],
         env: &[("SHMEM_SYMMETRIC_SIZE", "256m"), ("SHMEM_DEBUG", "1")],
+    },
+    Variant {
+        name: "gcc-non-temporal",
+        compiler: Compiler::Gcc,
+        flags: &[],
+        env: &[("SHMEM_NON_TEMPORAL_THRESHOLD", "1k")],
     },
 ];
 
