@@ -45,8 +45,8 @@
  * SHMEM_NON_TEMPORAL_THRESHOLD
  *     Puts and gets of so many bytes and more are written past the caches, by non-temporal
  *     stores; in collectives, half as many.
- *     value: number of bytes, or with k, m, g or t; default: 3/16 of the last-level cache, by
- *     half of the PEs that share it; scope: PE.
+ *     value: number of bytes, or with k, m, g or t; default: 3/16 of the last-level cache,
+ *     divided by half the number of PEs that share it; scope: PE.
  *
  * SHMEM_REPRODUCIBLE
  *     Sums of floating-point numbers get the same bits by any algorithm and on any number of

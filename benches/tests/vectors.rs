@@ -82,7 +82,10 @@ fn loops_vectorise(compiler: Compiler, optimisation: &'static str) {
     // The offsets of PEs are so many bytes from the beginning of `shmemi_native`.
     let offsets = format!("{:#x}(", 64 + 4096 * 8);
     let code = function(&text, "untyped_get");
-    assert!(code.contains(&offsets), "untyped_get is not inlined:\n{code}");
+    assert!(
+        code.contains(&offsets),
+        "untyped_get is not inlined:\n{code}"
+    );
     let repeated = last_loop(code);
     assert!(
         !repeated.iter().any(|line| line.contains(&offsets)),

@@ -93,7 +93,7 @@ pub static NON_TEMPORAL_THRESHOLD: Variable<Size> = Variable {
     scope: Scope::Pe,
     help: "Puts and gets of so many bytes and more are written past the caches, by non-temporal stores; in collectives, half as many.",
     value: Size {
-        unset: "3/16 of the last-level cache, by half of the PEs that share it",
+        unset: "3/16 of the last-level cache, divided by half the number of PEs that share it",
     },
 };
 /// Makes results independent of the algorithm and the number of PEs.

@@ -77,7 +77,7 @@ fn parts_of_a_large_copy_may_be_short() {
                     source.as_ptr().add(3),
                     bytes,
                     1 << 20,
-                )
+                );
             };
             assert!(dest == expected, "{bytes} bytes");
         }
