@@ -17,7 +17,7 @@ use ferroshmem_core::api::rma;
 /// Most bytes that are copied word by word.
 const FEW: usize = 64;
 
-type Copy = unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> *mut c_void;
+type CopyFunction = unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> *mut c_void;
 
 /// The runtime's copy, as a pointer whose value the compiler does not know.
 #[inline(always)]
@@ -25,8 +25,8 @@ type Copy = unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> *mut c_vo
     clippy::pointers_in_nomem_asm_block,
     reason = "the asm does not read through the pointer"
 )]
-fn opaque_copy() -> Copy {
-    let mut function: Copy = rma::copy;
+fn opaque_copy() -> CopyFunction {
+    let mut function: CopyFunction = rma::copy;
     // SAFETY: the asm is a comment: it has no instruction.
     unsafe {
         asm!("/* {0} */", inout(reg) function, options(pure, nomem, nostack, preserves_flags));
