@@ -45,7 +45,8 @@ impl Job {
                 .arg(format!("-DIMPLEMENTATION=\"{header}\""))
                 .arg(source)
                 .arg("-o")
-                .arg(&program),
+                .arg(&program)
+                .arg("-lm"),
         )?;
         Ok(program)
     }

@@ -63,6 +63,17 @@ fn bare_processes_are_measured() {
     for operation in ["yields", "barrier", "ring"] {
         assert!(job.time(operation, 8, BLOCK).unwrap() > 0.0);
     }
+    // Of the time per call, the work of the PE that works longest is taken off.
+    for distribution in ["uniform", "exponential", "pareto", "slow-pe", "bursts"] {
+        let name = format!("uneven/{distribution}/barrier");
+        assert!(job.time(&name, 100, BLOCK).unwrap() > 0.0, "{name}");
+    }
+    let error = job.time("uneven/even/barrier", 100, BLOCK).unwrap_err();
+    assert!(
+        error.to_string().contains("no distribution \"even\""),
+        "{error}"
+    );
+    let mut job = start(&processes, 3, 8);
     let error = job.time("dance", 8, BLOCK).unwrap_err().to_string();
     assert!(error.contains("no operation \"dance\""), "{error}");
 }
@@ -80,6 +91,7 @@ fn a_wrong_result_ends_the_job() {
         .arg(here.join("c/collectives/measure.c"))
         .arg("-o")
         .arg(&program)
+        .arg("-lm")
         .status();
     assert!(status.unwrap().success());
     let mut job = Job::start(Command::new(&program), 64, &folder).unwrap();

@@ -8,6 +8,7 @@ mod others;
 mod read;
 mod reduction;
 mod testbed;
+mod uneven;
 
 use std::env;
 use std::path::Path;
@@ -28,6 +29,7 @@ fn run(options: &Options) -> Result<()> {
     read::run(options)?;
     crowd::run(&testbed, options)?;
     late::run(&testbed, options)?;
+    uneven::run(&testbed, options)?;
     others::run(&testbed, options)
 }
 

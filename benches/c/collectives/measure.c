@@ -4,9 +4,12 @@
  * gate.h. The answer to each is a line: nanoseconds per call, from the first call of PE 0 until
  * all PEs have completed their last call. An operation "late/NAME" is NAME of one element with PE 0
  * arriving BYTES of the order, as microseconds, after the others: nanoseconds per call from its arrival
- * until all PEs have completed the call. */
+ * until all PEs have completed the call. An operation "uneven/DISTRIBUTION/NAME" is NAME of one element,
+ * before each of which every PE works as uneven.h says, BYTES microseconds on average: nanoseconds per call
+ * beyond the longest of the PEs' work. */
 #include IMPLEMENTATION
 #include "gate.h"
+#include "uneven.h"
 #include <time.h>
 
 static double now_ns(void)
@@ -115,6 +118,36 @@ static double measure_late(const struct operation *operation, const struct order
     return time / (double)calls;
 }
 
+/* Nanoseconds per call of `name`, "DISTRIBUTION/OPERATION", beyond the work of the PE that works longest. */
+static double measure_uneven(const char *name, const struct order *order)
+{
+    char distribution[sizeof order->operation] = "";
+    const size_t length = strcspn(name, "/");
+    memcpy(distribution, name, length);
+    const double mean = (double)order->bytes;
+    if (name[length] != '/' || work_before(distribution, mean, 0, 0, pes) < 0) {
+        fprintf(stderr, "no distribution \"%s\" in this program\n", distribution);
+        exit(1);
+    }
+    const struct operation *const operation = find(name + length + 1);
+    /* Calls whose work takes 30 ms altogether, and whole bursts. */
+    const long calls = (30000 / (order->bytes + 1) / BURST + 1) * BURST;
+    double longest = 0;
+    for (long i = 0; i < calls; i++)
+        longest += longest_work(distribution, mean, i, pes);
+    operation->call(1);
+    barrier(0);
+    const double start = now_ns();
+    for (long i = 0; i < calls; i++) {
+        const double begin = now_ns(), end = begin + 1e3 * work_before(distribution, mean, i, me, pes);
+        while (now_ns() < end)
+            ;
+        operation->call(1);
+    }
+    gate_done(me, pes);
+    return (now_ns() - start - 1e3 * longest) / (double)calls;
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
@@ -137,11 +170,14 @@ int main(int argc, char **argv)
     barrier(0);
     struct order order;
     while (gate_pass(me, &order)) {
-        const char late[] = "late/";
-        const int is_late = strncmp(order.operation, late, sizeof late - 1) == 0;
-        const double time = is_late
-                                ? measure_late(find(order.operation + sizeof late - 1), &order)
-                                : measure(find(order.operation), &order);
+        const char late[] = "late/", uneven[] = "uneven/";
+        double time;
+        if (strncmp(order.operation, late, sizeof late - 1) == 0)
+            time = measure_late(find(order.operation + sizeof late - 1), &order);
+        else if (strncmp(order.operation, uneven, sizeof uneven - 1) == 0)
+            time = measure_uneven(order.operation + sizeof uneven - 1, &order);
+        else
+            time = measure(find(order.operation), &order);
         if (me == 0) {
             printf("%.2f\n", time);
             fflush(stdout);
