@@ -15,7 +15,8 @@ use crate::plain::Plain;
 use crate::step::{self, Step, What};
 
 /// A value, one for all PEs, that the holder of its lock reads and writes: made by
-/// [`World::locked`](crate::World::locked). PEs get the lock in the order in which they ask for it.
+/// [`World::locked`](crate::World::locked). PEs that wait get the lock in the order in which they came; where PEs
+/// outnumber cores, one that runs may overtake them for some microseconds.
 ///
 /// The value is in PE 0's memory. A PE of another node gets a copy when it takes the lock, and puts it
 /// back before it releases the lock if it borrowed the value mutably: so a large value makes the lock slow.

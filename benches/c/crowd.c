@@ -1,16 +1,38 @@
-/* The library's barrier of more PEs than cores, compared with a pthread barrier shared by the same
- * processes. */
+/* More PEs than cores: the library's barrier, compared with a pthread barrier shared by the same
+ * processes and with a counter and sched_yield; its lock, which all PEs want at once, compared with a ticket
+ * lock whose waiters call sched_yield. */
 #include "rounds.h"
 #include <pthread.h>
+#include <sched.h>
 
-enum { COUNT = 10 };
+enum { COUNT = 10, TURNS = 400, LINE = 128 };
 
-static pthread_barrier_t *shared; /* PE 0's */
+static struct places {
+    _Alignas(LINE) pthread_barrier_t barrier;
+    _Alignas(LINE) unsigned arrivals;
+    _Alignas(LINE) unsigned epoch;
+    _Alignas(LINE) unsigned next;
+    _Alignas(LINE) unsigned serving;
+    _Alignas(LINE) long lock;
+} *mine, *shared; /* PE 0's */
 
 static void pthread_barriers(long count)
 {
     for (long i = 0; i < count; i++)
-        pthread_barrier_wait(shared);
+        pthread_barrier_wait(&shared->barrier);
+}
+
+static void counters(long count)
+{
+    for (long i = 0; i < count; i++) {
+        const unsigned epoch = __atomic_load_n(&shared->epoch, __ATOMIC_ACQUIRE);
+        if (__atomic_add_fetch(&shared->arrivals, 1, __ATOMIC_ACQ_REL) == (unsigned)shmem_n_pes()) {
+            __atomic_store_n(&shared->arrivals, 0, __ATOMIC_RELAXED);
+            __atomic_store_n(&shared->epoch, epoch + 1, __ATOMIC_RELEASE);
+        }
+        while (__atomic_load_n(&shared->epoch, __ATOMIC_ACQUIRE) == epoch)
+            sched_yield();
+    }
 }
 
 static void shmem_barriers(long count)
@@ -19,19 +41,44 @@ static void shmem_barriers(long count)
         shmem_barrier_all();
 }
 
-static const struct series all[] = {{"barrier_all", pthread_barriers, shmem_barriers, COUNT, 1, 0}};
+static void tickets(long count)
+{
+    for (long i = 0; i < count; i++) {
+        const unsigned ticket = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED);
+        while (__atomic_load_n(&shared->serving, __ATOMIC_ACQUIRE) != ticket)
+            sched_yield();
+        __atomic_store_n(&shared->serving, ticket + 1, __ATOMIC_RELEASE);
+    }
+    shmem_barrier_all();
+}
+
+static void locks(long count)
+{
+    for (long i = 0; i < count; i++) {
+        shmem_set_lock(&mine->lock);
+        shmem_clear_lock(&mine->lock);
+    }
+    shmem_barrier_all();
+}
+
+static const struct series all[] = {
+    {"barrier_all", pthread_barriers, shmem_barriers, COUNT, 1, 0},
+    {"barrier_all/yields", counters, shmem_barriers, COUNT, 1, 0},
+    {"lock+unlock", tickets, locks, TURNS, 1, 0},
+};
 
 int main(void)
 {
     shmem_init();
     const int me = shmem_my_pe();
-    pthread_barrier_t *mine = shmem_align(128, sizeof *mine);
+    mine = shmem_align(LINE, sizeof *mine);
+    memset(mine, 0, sizeof *mine);
     shared = shmem_ptr(mine, 0);
     if (me == 0) {
         pthread_barrierattr_t attributes;
         pthread_barrierattr_init(&attributes);
         pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-        if (pthread_barrier_init(mine, &attributes, (unsigned)shmem_n_pes())) {
+        if (pthread_barrier_init(&mine->barrier, &attributes, (unsigned)shmem_n_pes())) {
             fprintf(stderr, "no pthread barrier of %d processes\n", shmem_n_pes());
             return 1;
         }

@@ -42,7 +42,8 @@ pub(crate) fn all() -> Vec<Program> {
             programs.push(scalars(compiler, native_only));
         }
     }
-    programs.extend([blocks(), exchange(), atomics(), latency(), crowd()]);
+    programs.extend([blocks(), exchange(), atomics(), latency()]);
+    programs.extend([4, 16, 64, 512].map(crowd));
     programs
 }
 
@@ -121,15 +122,25 @@ fn latency() -> Program {
     Program::new("latency.c")
         .measures(one("barrier_all"), Some(Bar::Time(1.5)))
         .measures(one("p+wait_until"), Some(Bar::Time(1.15)))
-        .measures(one("lock+unlock"), Some(Bar::Time(3.0)))
+        .measures(one("lock+unlock"), Some(Bar::Time(2.0)))
 }
 
-fn crowd() -> Program {
-    let program =
-        Program::new("crowd.c").measures(["barrier_all".to_owned()], Some(Bar::Time(2.0)));
+/// More PEs than cores.
+fn crowd(pes: usize) -> Program {
+    let one = |name: &str| [name.to_owned()];
+    let mut program = Program::new("crowd.c");
+    if pes == 64 {
+        program = program.measures(one("barrier_all"), Some(Bar::Time(2.0)));
+    }
+    if pes >= 16 {
+        program = program.measures(one("barrier_all/yields"), Some(Bar::Time(1.5)));
+    }
+    if pes <= 16 {
+        program = program.measures(one("lock+unlock"), Some(Bar::Time(0.5)));
+    }
     Program {
-        build: program.build.named("64-PEs"),
-        pes: 64,
+        build: program.build.named(&format!("{pes}-PEs")),
+        pes,
         options: &[],
         ..program
     }

@@ -1,8 +1,9 @@
-//! Locks (standard, "Distributed Locking"): a ticket lock in PE 0's copy of the variable.
+//! Locks (standard, "Distributed Locking"): a ticket lock in PE 0's copy of the variable. Within a node it is
+//! that of [`ticket`]; PEs of several nodes share one of two words, which they poll.
 
 use std::mem::offset_of;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::thread::{self, ThreadId};
 
 use ferroshmem_fabric::Op;
@@ -11,26 +12,19 @@ use crate::failure::fatal::fatal;
 use crate::job::region::WaitKind;
 use crate::transport::atomic::{Atomic, AtomicInt, Operation};
 use crate::transport::{Call, Location, Transport};
-use crate::wait::{WaitReason, Waiter, ticket};
+use crate::wait::{POLICY, WaitReason, Waiter, ticket};
 
-/// The two halves of a lock, as one 64-bit `long`: tickets drawn, ticket served.
+/// The two halves of a lock that PEs of several nodes share: tickets drawn, ticket served.
 #[repr(C, align(8))]
 struct Words {
     next: AtomicU32,
     serving: AtomicU32,
 }
 
-impl Words {
-    fn both(&self) -> &AtomicU64 {
-        // SAFETY: `Words` is one aligned 64-bit object.
-        unsafe { &*std::ptr::from_ref(self).cast::<AtomicU64>() }
-    }
-}
-
 /// PE 0's copy of a lock.
 enum LockWords<'a> {
     /// All PEs reach it by loads and stores, so that releasers can wake waiters.
-    OneNode(&'a Words),
+    OneNode(&'a AtomicU64),
     /// Some PEs are on other nodes: no waiter can be woken, so waiters poll.
     SeveralNodes(Polled<'a>),
 }
@@ -82,6 +76,15 @@ impl Polled<'_> {
             });
     }
 
+    /// Takes the lock if it is free; whether it did.
+    fn try_acquire(&self) -> bool {
+        // Both halves at once: free means that the ticket served is the next to be drawn.
+        let seen: u64 = self.fetch(self.lock.cast());
+        let (next, serving) = (seen as u32, (seen >> 32) as u32);
+        let taken = (seen & !0xffff_ffff) | u64::from(next.wrapping_add(1));
+        next == serving && self.replace(seen, taken)
+    }
+
     /// Replaces both halves if they are `seen`; whether they were.
     fn replace(&self, seen: u64, new: u64) -> bool {
         let variable = ("lock", self.lock.cast::<u64>().cast_const());
@@ -101,27 +104,6 @@ impl Polled<'_> {
         let mut waiter = Waiter::new(what);
         while self.serving() != ticket {
             waiter.pause();
-        }
-    }
-}
-
-impl LockWords<'_> {
-    /// Both halves at once.
-    fn both(&self) -> u64 {
-        match self {
-            Self::OneNode(words) => words.both().load(Ordering::Relaxed),
-            Self::SeveralNodes(polled) => polled.fetch(polled.lock.cast()),
-        }
-    }
-
-    /// Replaces both halves if they are `seen`; whether they were.
-    fn replace(&self, seen: u64, new: u64) -> bool {
-        match self {
-            Self::OneNode(words) => words
-                .both()
-                .compare_exchange(seen, new, Ordering::AcqRel, Ordering::Relaxed)
-                .is_ok(),
-            Self::SeveralNodes(polled) => polled.replace(seen, new),
         }
     }
 }
@@ -162,7 +144,7 @@ impl Locks {
             (Location::Local(words), None) => {
                 // SAFETY: a symmetric long, 8-byte aligned as C requires, used by these routines
                 // alone.
-                LockWords::OneNode(unsafe { &*words.cast::<Words>() })
+                LockWords::OneNode(unsafe { &*words.cast::<AtomicU64>() })
             }
             _ => LockWords::SeveralNodes(Polled {
                 transport,
@@ -172,7 +154,7 @@ impl Locks {
         }
     }
 
-    /// Takes the lock, first come, first served.
+    /// Takes the lock. PEs that wait get it in the order in which they came.
     pub(crate) fn set(&self, transport: &Transport, routine: &'static str, lock: *mut i64) {
         let copy = Self::locate(transport, routine, lock);
         self.note(|held| {
@@ -186,8 +168,8 @@ impl Locks {
         });
         let what = WaitReason::at(WaitKind::Lock, routine, lock.addr());
         match &copy {
-            LockWords::OneNode(words) => {
-                ticket::acquire(&words.next, &words.serving, || Waiter::new(what));
+            LockWords::OneNode(word) => {
+                ticket::acquire(*word, POLICY.fairness(), || Waiter::new(what));
             }
             LockWords::SeveralNodes(polled) => polled.acquire(what),
         }
@@ -207,7 +189,7 @@ impl Locks {
         );
         transport.quiet_default();
         match Self::locate(transport, routine, lock) {
-            LockWords::OneNode(words) => ticket::release(&words.next, &words.serving),
+            LockWords::OneNode(word) => ticket::release(word, POLICY.fairness()),
             LockWords::SeveralNodes(polled) => polled.serve_next(),
         }
     }
@@ -219,15 +201,10 @@ impl Locks {
         routine: &'static str,
         lock: *mut i64,
     ) -> bool {
-        let copy = Self::locate(transport, routine, lock);
-        // Both halves at once: free means that the ticket served is the next to be drawn.
-        let seen = copy.both();
-        let (next, serving) = (seen as u32, (seen >> 32) as u32);
-        if next != serving {
-            return false;
-        }
-        let taken = (seen & !0xffff_ffff) | u64::from(next.wrapping_add(1));
-        let took = copy.replace(seen, taken);
+        let took = match Self::locate(transport, routine, lock) {
+            LockWords::OneNode(word) => ticket::try_acquire(word),
+            LockWords::SeveralNodes(polled) => polled.try_acquire(),
+        };
         if took {
             self.note_taken(lock);
         }

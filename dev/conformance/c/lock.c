@@ -1,4 +1,4 @@
-/* Locks: mutual exclusion, many locks, test_lock, first come first served, and what was written
+/* Locks: mutual exclusion, many locks, test_lock, first come first served, fairness, and what was written
  * under a lock is seen by the next holder. */
 #include "check.h"
 
@@ -119,7 +119,7 @@ static void test_lock(void)
     shmem_barrier_all();
 }
 
-/* A PE that waits gets the lock before one that asks later, even if that one just released it.
+/* A PE that has waited for long gets the lock before one that asks later, even if that one just released it.
  * That PE 1 waits already can only be made very likely, so one order of five must be right. */
 static void first_come_first_served(void)
 {
@@ -153,6 +153,44 @@ static void first_come_first_served(void)
     CHECK(served, "the PE that waited came second five times");
 }
 
+/* PEs that take the lock again as soon as they have released it get it about equally often: counted once
+ * all have begun. The scheduler may keep one of them from the cores, so one of five attempts must be fair. */
+static void fairness(void)
+{
+    enum { TURNS = 60000, MOST = 64 };
+    static long begun, turns, taken[MOST];
+    int me = shmem_my_pe(), n = shmem_n_pes(), fair = 0;
+    /* Of PEs on several hosts each turn takes messages, and they draw tickets. */
+    if (n > MOST || shmem_ptr(&lock, 0) == NULL || shmem_ptr(&lock, n - 1) == NULL)
+        return;
+    for (int attempt = 0; attempt < 5 && !fair; attempt++) {
+        begun = turns = 0;
+        taken[me] = 0;
+        shmem_barrier_all();
+        for (long done = 0, mine = 0; done < TURNS; mine++) {
+            shmem_set_lock(&lock);
+            begun = shmem_long_g(&begun, 0) + (mine == 0);
+            shmem_long_p(&begun, begun, 0);
+            done = shmem_long_g(&turns, 0);
+            if (begun == n && done < TURNS) {
+                shmem_long_p(&turns, ++done, 0);
+                taken[me]++;
+            }
+            shmem_clear_lock(&lock);
+        }
+        long most = 0, least = TURNS;
+        shmem_barrier_all();
+        for (int pe = 0; pe < n; pe++) {
+            long count = shmem_long_g(&taken[pe], pe);
+            most = count > most ? count : most;
+            least = count < least ? count : least;
+        }
+        fair = most < 4 * least;
+        shmem_barrier_all();
+    }
+    CHECK(fair, "PE %d: one PE got the lock four times as often as another", me);
+}
+
 int main(void)
 {
     shmem_init();
@@ -161,6 +199,7 @@ int main(void)
     many_locks();
     test_lock();
     first_come_first_served();
+    fairness();
     /* A lock in the heap, freed and used anew. */
     for (int i = 0; i < 10; i++) {
         long *heap_lock = shmem_calloc(1, sizeof *heap_lock);

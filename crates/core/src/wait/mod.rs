@@ -11,5 +11,5 @@ pub mod word;
 
 pub use looks::looked_at;
 pub use record::WaitReason;
-pub use strategy::{Next, POLICY, Policy, WaitStrategy, Waiter};
+pub use strategy::{Fairness, Next, POLICY, Policy, WaitStrategy, Waiter};
 pub use word::Word;

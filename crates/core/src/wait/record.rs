@@ -89,11 +89,16 @@ impl Drop for Recorder {
 
 /// Milliseconds of `CLOCK_MONOTONIC`, the clock that PEs and launcher share.
 pub fn now_ms() -> u64 {
+    now_ns() / 1_000_000
+}
+
+/// Nanoseconds of the same clock.
+pub fn now_ns() -> u64 {
     let mut now = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
     // SAFETY: the pointer is to a live timespec.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
-    now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

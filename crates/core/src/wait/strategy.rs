@@ -8,7 +8,7 @@ use ferroshmem_platform::{Backoff, Limits, Step, watch};
 
 use ferroshmem_fabric::Fabric;
 
-use super::record::{Recorder, WaitReason, now_ms};
+use super::record::{Recorder, WaitReason, now_ms, now_ns};
 use crate::config::SPIN;
 use crate::platform::NodeCores;
 
@@ -34,6 +34,19 @@ pub trait WaitStrategy {
     fn spins(&mut self) -> Spins {
         Spins::default()
     }
+
+    /// What is waited for is about to happen: the wait begins anew.
+    fn restart(&mut self) {}
+}
+
+/// How far the first waiter for a lock may be overtaken.
+#[derive(Debug, Clone, Copy)]
+pub struct Fairness {
+    /// How often, at most 31 times.
+    pub overtakes: u32,
+    /// Periods of 16 microseconds, at whose second beginning since it became the first waiter it is overtaken
+    /// no more.
+    pub clock: fn() -> u64,
 }
 
 /// The job's way of waiting, set at start-up, and what this PE's waiters have learned about their cores.
@@ -164,11 +177,29 @@ impl Policy {
         }
     }
 
+    /// How far the first waiter for a lock may be overtaken: where each PE has a core, not at all.
+    #[inline]
+    pub fn fairness(&self) -> Fairness {
+        /// A grant to a PE that does not run costs some microseconds until it does: so many turns at the
+        /// lock by PEs that run take about as long.
+        const OVERTAKES: u32 = 16;
+
+        Fairness {
+            overtakes: if self.oversubscribed() { OVERTAKES } else { 0 },
+            clock: lock_clock,
+        }
+    }
+
     /// Whether the node's PEs outnumber their cores.
     #[inline]
     pub fn oversubscribed(&self) -> bool {
         self.oversubscribed.load(Ordering::Relaxed)
     }
+}
+
+/// Periods of 16,384 ns.
+fn lock_clock() -> u64 {
+    now_ns() >> 14
 }
 
 /// Where that comes from which is waited for.
@@ -332,6 +363,11 @@ impl WaitStrategy for Waiter<'_> {
     #[inline]
     fn spins(&mut self) -> Spins {
         std::mem::take(&mut self.spins)
+    }
+
+    fn restart(&mut self) {
+        self.spins = Spins::new(POLICY.spins.load(Ordering::Relaxed));
+        self.backoff = None;
     }
 }
 
