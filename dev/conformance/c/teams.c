@@ -2,6 +2,8 @@
  * arguments, configuration, reuse after destruction. */
 #include "neighbours.h"
 
+#include <time.h>
+
 static int me, n;
 static long word;
 
@@ -223,6 +225,40 @@ static void splits_at_the_same_time(void)
     shmem_barrier_all();
 }
 
+/* A new team is used at once, while others may still be in the split, and its id again as soon as it is
+ * destroyed: by other PEs, with a PE that comes late now and then. */
+static void used_at_once(void)
+{
+    static long value, sum, got;
+    for (int round = 0; round < 300; round++) {
+        int width = 1 + round % 5, late = round * 7 % n;
+        shmem_team_t row, column, some;
+        if (me == late && round % 10 == 0)
+            nanosleep(&(struct timespec){0, 300000}, NULL);
+        REQUIRE(shmem_team_split_2d(SHMEM_TEAM_WORLD, width, NULL, 0, &row, NULL, 0, &column) == 0);
+        int size = shmem_team_n_pes(row), first = me - shmem_team_my_pe(row);
+        value = 1000l * round + me;
+        REQUIRE(shmem_long_broadcast(row, &got, &value, 1, round % size) == 0);
+        CHECK(got == 1000l * round + first + round % size, "round %d: %ld", round, got);
+        shmem_team_sync(column);
+        shmem_team_destroy(row);
+        int skip = 1 + round % 3, members = (n + skip - 1) / skip;
+        REQUIRE(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, skip, members, NULL, 0, &some) == 0);
+        CHECK((some != SHMEM_TEAM_INVALID) == (me % skip == 0));
+        if (some != SHMEM_TEAM_INVALID) {
+            value = 1;
+            REQUIRE(shmem_long_sum_inscan(some, &sum, &value, 1) == 0);
+            CHECK(sum == me / skip + 1, "round %d: %ld", round, sum);
+            REQUIRE(shmem_long_sum_reduce(some, &sum, &value, 1) == 0);
+            CHECK(sum == members, "round %d: %ld", round, sum);
+            shmem_team_destroy(some);
+        }
+        if (me == (late + 1) % n && round % 10 == 5)
+            nanosleep(&(struct timespec){0, 300000}, NULL);
+        shmem_team_destroy(column);
+    }
+}
+
 int main(void)
 {
     shmem_init();
@@ -235,6 +271,7 @@ int main(void)
     two_dimensional();
     configuration();
     splits_at_the_same_time();
+    used_at_once();
     shmem_finalize();
     return check_status();
 }

@@ -4,8 +4,9 @@
 use std::mem::MaybeUninit;
 
 use super::slices_of;
-use crate::choice::{Algorithm, Collective, EAGER};
-use crate::group::{Group, MemberAddresses};
+use crate::choice::{Algorithm, Collective, EAGER, SCAN_RING_MEMBERS};
+use crate::group::{Group, MemberAddresses, ValueOf};
+use crate::job::region::{RING_BYTES, RingValue};
 use crate::kernel::Operator;
 
 /// One call.
@@ -49,7 +50,14 @@ pub unsafe fn scan<'a>(
     // overlapping.
     unsafe {
         match choice.algorithm {
-            Algorithm::Eager if bytes <= EAGER && group.size > 1 => scan.eager(),
+            Algorithm::Eager if bytes <= EAGER && group.size > 1 => {
+                let is_aligned = op.size <= align_of::<RingValue>();
+                if bytes <= RING_BYTES && group.size <= SCAN_RING_MEMBERS && is_aligned {
+                    scan.pipelined();
+                } else {
+                    scan.eager();
+                }
+            }
             Algorithm::Pull if !in_place => scan.pull(),
             _ => scan.slices(),
         }
@@ -57,10 +65,22 @@ pub unsafe fn scan<'a>(
 }
 
 impl Scan<'_> {
-    /// Each member copies its source to library memory, and adds up the sources up to its own.
+    /// Each member leaves its source in library memory, waits for the members before it alone, and adds up
+    /// their sources and its own.
     ///
     /// # Safety
     /// That of [`scan`]; for all methods below.
+    unsafe fn pipelined(&self) {
+        let source = self.source.of(self.group.me).cast_const();
+        // SAFETY: the caller promises arrays of `n` elements, whose copies are read while they last.
+        unsafe {
+            let mut add_up = |value: &ValueOf<'_>| self.add_up(value);
+            self.group
+                .scan_small(source, self.n * self.op.size, &mut add_up);
+        }
+    }
+
+    /// Each member copies its source to library memory, and adds up the sources up to its own.
     unsafe fn eager(&self) {
         let epoch = self.group.epoch();
         // SAFETY: the caller promises arrays of `n` elements; the buffers are read after all of them
@@ -68,7 +88,7 @@ impl Scan<'_> {
         unsafe {
             epoch.write_eager(self.source.of(self.group.me), self.n * self.op.size);
             epoch.synchronise();
-            self.add_up(|m| epoch.eager(m).cast_const());
+            self.add_up(&|m| epoch.eager(m).cast_const());
         }
     }
 
@@ -77,12 +97,12 @@ impl Scan<'_> {
         self.group.sync();
         // SAFETY: the caller promises arrays of `n` elements on every member; no member writes a
         // source.
-        unsafe { self.add_up(|m| self.source.of(m).cast_const()) };
+        unsafe { self.add_up(&|m| self.source.of(m).cast_const()) };
         self.group.leave();
     }
 
     /// Writes the sum of the sources up to this member to its destination.
-    unsafe fn add_up(&self, source: impl Fn(usize) -> *const u8) {
+    unsafe fn add_up(&self, source: &ValueOf<'_>) {
         let me = self.group.me;
         let dest = self.dest.of(me);
         let count = me + usize::from(self.inclusive);
@@ -94,7 +114,7 @@ impl Scan<'_> {
             if count == 0 {
                 dest.write_bytes(0, bytes);
             } else {
-                (self.op.fold)((&|_| dest, 1), (&source, count), self.n, false);
+                (self.op.fold)((&|_| dest, 1), (source, count), self.n, false);
             }
         }
     }

@@ -1,14 +1,14 @@
 //! How the members of a group signal each other and exchange small values.
 
 use std::ptr::NonNull;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::AtomicU64;
 
 use super::hierarchy::HierarchicalTeam;
 use super::mailbox::MailboxChannel;
 use super::work_array::WorkArray;
 use crate::choice::DecisionTable;
 use crate::job::region::{TeamSlot, WaitKind};
-use crate::team::{BroadcastRing, Members};
+use crate::team::{Members, RingPosition};
 
 /// How the members of a group signal each other.
 #[derive(Debug)]
@@ -34,8 +34,8 @@ pub(super) struct Slots<'a> {
     /// The members by their numbers on the node, which are also those of their slots.
     pub(super) local: &'a Members,
     /// Epochs that this PE has begun.
-    pub(super) epoch: &'a AtomicU32,
-    pub(super) ring: &'a BroadcastRing,
+    pub(super) epoch: &'a AtomicU64,
+    pub(super) ring: &'a RingPosition,
     pub(super) decisions: &'a DecisionTable,
     /// How a wait of this group is reported.
     pub(super) kind: WaitKind,

@@ -9,7 +9,7 @@
 //! e + 1 (rule 1), so all have left e. Therefore no member still reads a value of e, and no member
 //! has yet to post a flag of e, which would set the flag back behind e + 2.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Group;
 use super::channel::{Channel, Slots};
@@ -331,16 +331,16 @@ impl<'g> Epoch<'g> {
     }
 }
 
-/// Begins the epoch after the last one and returns its number.
+/// Begins the epoch after the last one and returns its number: the low bits of the count.
 #[inline]
-fn next(epochs: &AtomicU32) -> u32 {
+fn next(epochs: &AtomicU64) -> u32 {
     let mut number = epochs.load(Ordering::Relaxed).wrapping_add(1);
-    if number & flag::VALUE == 0 {
+    if number as u32 & flag::VALUE == 0 {
         // Flags show this value before their first post.
         number += 2;
     }
     epochs.store(number, Ordering::Relaxed);
-    number
+    number as u32
 }
 
 /// Copies a few bytes: 4 or 8 bytes without a call.

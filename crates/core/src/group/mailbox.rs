@@ -2,7 +2,7 @@
 //! rendezvous buffers, long messages. A local member's mailbox is written by stores, that of a
 //! remote member over the fabric.
 
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::AtomicU64;
 
 use ferroshmem_fabric::TaggedMessage;
 
@@ -38,7 +38,7 @@ impl MailboxChannel<'_> {
     }
 
     /// Epochs that this PE has begun.
-    pub(super) fn epoch(&self) -> &AtomicU32 {
+    pub(super) fn epoch(&self) -> &AtomicU64 {
         let [leaders, all] = &self.team.hierarchy.epochs;
         match self.scope {
             Scope::Leaders => leaders,

@@ -12,10 +12,11 @@ mod epoch;
 mod hierarchy;
 mod mailbox;
 mod member_addresses;
-mod small_broadcast;
+mod ring;
 #[cfg(test)]
 pub(crate) mod threads;
 mod traffic;
+mod words;
 mod work_array;
 mod work_sharing;
 
@@ -40,6 +41,7 @@ pub(crate) use comparison::{CallDiffers, CallSummary};
 pub(crate) use epoch::Epoch;
 pub(crate) use member_addresses::MemberAddresses;
 pub(crate) use traffic::Traffic;
+pub(crate) use words::Words;
 pub(crate) use work_array::WorkArray;
 pub(crate) use work_sharing::Work;
 

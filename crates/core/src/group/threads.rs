@@ -6,13 +6,13 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::AtomicU64;
 
 use super::channel::{Channel, Slots};
 use super::{Group, MemberAddresses, Traffic};
 use crate::choice::{Algorithm, Collective, DecisionTable};
-use crate::job::region::{RING_ENTRIES, TeamSlot, WaitKind};
-use crate::team::{BroadcastRing, Members};
+use crate::job::region::{RING_ENTRIES, SHORT_RING_ENTRIES, TeamSlot, WaitKind};
+use crate::team::{Members, RingPosition};
 use crate::wait::flag;
 
 /// The slots of one group.
@@ -56,8 +56,8 @@ pub(crate) struct Member {
     pub reproducible: bool,
     members: Members,
     memory: Arc<Memory>,
-    epoch: AtomicU32,
-    ring: BroadcastRing,
+    epoch: AtomicU64,
+    ring: RingPosition,
 }
 
 impl Member {
@@ -72,16 +72,25 @@ impl Member {
                 let entry = &slot.ring.entries[number as usize % RING_ENTRIES];
                 flag::post(&entry.flag, number);
             }
+            for number in (0..=count).rev().take(SHORT_RING_ENTRIES) {
+                let entry = &slot.ring.short.0[number as usize % SHORT_RING_ENTRIES];
+                flag::post(&entry.flag, number);
+            }
             Self {
                 me,
                 size,
                 members: Members::world(size),
                 reproducible: false,
                 memory: memory.clone(),
-                epoch: AtomicU32::new(count),
-                ring: BroadcastRing::after(count),
+                epoch: AtomicU64::new(count.into()),
+                ring: RingPosition::after(count),
             }
         })
+    }
+
+    /// Epochs that it has begun.
+    pub(crate) fn epochs(&self) -> u64 {
+        self.epoch.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     /// A collective call with this decision table. Where the barrier is the central one, PEs count as

@@ -28,7 +28,7 @@ use crate::platform::mapping::HUGE_PAGE;
 /// First word of the region.
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
 /// Changes whenever a type in this module does.
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;
 /// Most PEs of one node: `MAX_PES` windows of 4 GiB still fit the address space twice.
 pub const MAX_PES: usize = 4096;
 /// Most teams that can be alive at once on one PE, [`ACTIVE_SETS`] included.
@@ -38,10 +38,13 @@ pub const ACTIVE_SETS: usize = 1024;
 /// Lanes of a [`TeamSlot`] per epoch: two per round of an algorithm with log2(`MAX_PES`)
 /// rounds, and a few.
 pub const LANES: usize = 30;
-/// Small broadcasts that may be under way at once in a team, from each root.
+/// Small broadcasts and scans that may be under way at once in a team.
 pub const RING_ENTRIES: usize = 8;
-/// Bytes of a small broadcast.
+/// Bytes of a value of them.
 pub const RING_BYTES: usize = 440;
+/// As many of at most [`LANE_BYTES`] may be under way: where PEs share cores, one that runs ahead so far
+/// saves as many switches.
+pub const SHORT_RING_ENTRIES: usize = 64;
 /// Bytes that the members of a central barrier give to the last to arrive, and it to them.
 pub const SMALL: usize = 48;
 /// Bytes of value that travel in the cache line of a flag.
@@ -139,6 +142,8 @@ pub struct PeBlock {
     pub signals: SignalLine,
     /// Team ids in use on this PE, one bit each; read by the others in a team split.
     pub team_ids: TeamIds,
+    /// The greatest count of epochs at which the PE has left a team.
+    pub team_epochs: AtomicU64,
     /// What the PE declares of itself before the first synchronisation.
     pub declaration: DeclarationWords,
 }
@@ -251,19 +256,24 @@ pub struct TeamSlot {
     pub lanes: [[Lane; LANES]; 2],
     /// What the owner lets the other members read.
     pub eager: [EagerBuffer; 2],
-    /// The owner's side of small broadcasts.
-    pub ring: RingPage,
+    /// The owner's side of small broadcasts and scans.
+    pub ring: RingPages,
 }
 
-/// One PE's side of the ring of small broadcasts of a team (`group/small_broadcast.rs`).
+/// One PE's side of the rings of small broadcasts and scans of a team (`group/ring.rs`).
 #[repr(C, align(4096))]
-pub struct RingPage {
-    /// How many broadcasts of the team the owner has taken part in: a futex word, for roots
-    /// that wait for room.
+pub struct RingPages {
+    /// How many of them the owner has taken part in: a futex word, for members that wait for room.
     pub taken: TakenLine,
-    /// What the owner sent as a root, broadcast b in entry b mod [`RING_ENTRIES`].
+    /// What the owner sent, call b in entry b mod [`RING_ENTRIES`].
     pub entries: [RingEntry; RING_ENTRIES],
+    /// The same of at most [`LANE_BYTES`], call b in entry b mod [`SHORT_RING_ENTRIES`].
+    pub short: ShortRing,
 }
+
+/// A page of short entries.
+#[repr(C, align(4096))]
+pub struct ShortRing(pub [Lane; SHORT_RING_ENTRIES]);
 
 /// A counter alone on its cache line.
 #[repr(C, align(64))]
@@ -272,7 +282,7 @@ pub struct TakenLine {
     pub count: AtomicU32,
 }
 
-/// A small broadcast: its number, and what is sent, together in one cache line if it is short.
+/// A value for other members: the number of its call, and what is sent.
 #[repr(C, align(64))]
 pub struct RingEntry {
     /// Number of the broadcast: a futex word.
@@ -350,6 +360,8 @@ pub struct GatheringLine {
     pub done: AtomicU32,
     /// What the first member to arrive says of its call: the number of the epoch, and a digest.
     pub call: AtomicU64,
+    /// The words of the members that have arrived, combined; zero between barriers.
+    pub combined: [AtomicU64; 4],
 }
 
 /// Flags of the central barrier: futex words that show an epoch.
@@ -447,7 +459,7 @@ const _: () = {
     assert!(size_of::<ReleaseLine>() == 64);
     assert!(size_of::<GatheringLine>() == 64);
     assert!(size_of::<RingEntry>() == 448);
-    assert!(size_of::<TeamSlot>() == 12_288);
+    assert!(size_of::<TeamSlot>() == 16_384);
 };
 
 /// Where things are in the file of a job.

@@ -1,14 +1,14 @@
 //! Teams: ordered sets of PEs that communicate collectively (standard, "Team Management").
 
-mod broadcast_ring;
 mod members;
 mod node_groups;
+mod ring_position;
 
-pub(crate) use broadcast_ring::BroadcastRing;
 pub(crate) use members::Members;
 pub(crate) use node_groups::{Hierarchy, MAILBOX_PAGES, NodeGroups};
+pub(crate) use ring_position::RingPosition;
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::choice::{DecisionTable, Selection};
 use crate::constants::TEAM_INVALID;
@@ -43,9 +43,11 @@ pub struct Team {
     /// Contexts that its creator asked room for (`shmem_team_config_t`).
     pub num_contexts: i32,
     /// Epochs begun so far (see [`crate::group::Epoch`]).
-    pub epoch: AtomicU32,
+    pub epoch: AtomicU64,
+    /// Where the last split of this team found ids: the same on all members, as they make the same splits.
+    pub id_block: AtomicU32,
     /// This PE's position in the ring of small broadcasts.
-    pub ring: BroadcastRing,
+    pub ring: RingPosition,
     /// Which algorithms its collectives use.
     pub decisions: DecisionTable,
     generation: u32,
@@ -76,20 +78,27 @@ impl Team {
     }
 
     /// Leaves the slot to the next team with this id, after the last synchronisation: with the
-    /// count of epochs, and without broadcasts.
+    /// count of epochs, and with unused rings.
     pub fn leave(&self, node: &Node) {
         let slot = self.slot(node, self.local_index);
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        let mut greatest = epoch;
         if let Some(hierarchy) = &self.hierarchy {
-            hierarchy.leave(node.transport.remote(), node.job.index, self.id);
+            let mailboxes = hierarchy.leave(node.transport.remote(), node.job.index, self.id);
+            greatest = greatest.max(mailboxes);
         }
         if !self.ring.is_unused() {
             for entry in &slot.ring.entries {
                 entry.flag.store(0, Ordering::Relaxed);
             }
+            for entry in &slot.ring.short.0 {
+                entry.flag.store(0, Ordering::Relaxed);
+            }
             slot.ring.taken.count.store(0, Ordering::Relaxed);
         }
-        let epoch = self.epoch.load(Ordering::Relaxed);
-        slot.own.epoch.store(epoch, Ordering::Release);
+        slot.own.epoch.store(epoch as u32, Ordering::Release);
+        let block = node.job.control.pe_block(node.job.index);
+        block.team_epochs.fetch_max(greatest, Ordering::Relaxed);
     }
 
     /// Records that this PE enters a collective; returns the collective's number on the team.
@@ -152,10 +161,10 @@ pub struct NewTeam {
     pub members: Members,
     /// Contexts that its creator asked room for.
     pub num_contexts: i32,
-    /// Epoch count at which the last team with this id left the slots.
-    pub epoch: u32,
-    /// Epoch counts at which the last team with this id left the mailboxes.
-    pub mailbox_epochs: [u32; 2],
+    /// Epoch count, past every one at which a team with this id left a member's slot.
+    pub epoch: u64,
+    /// The same for the mailboxes.
+    pub mailbox_epochs: [u64; 2],
 }
 
 impl NewTeam {
@@ -176,8 +185,9 @@ impl NewTeam {
             index,
             local_index,
             num_contexts: self.num_contexts,
-            epoch: AtomicU32::new(self.epoch),
-            ring: BroadcastRing::default(),
+            epoch: AtomicU64::new(self.epoch),
+            id_block: AtomicU32::new(0),
+            ring: RingPosition::default(),
             decisions: selection.decisions(local.size),
             generation,
         }
@@ -189,6 +199,33 @@ impl NewTeam {
 pub struct Teams {
     table: Table<Team>,
     generation: AtomicU32,
+    /// While a thread splits a team, and has said which ids are free here: the team's id and 1; else 0.
+    splitting: AtomicU32,
+}
+
+/// Keeps other threads of this PE from claiming ids.
+#[derive(Debug)]
+pub(crate) struct IdLock<'a>(&'a AtomicU32);
+
+impl<'a> IdLock<'a> {
+    /// Taken for a split of team `id`. Waits for the split of a team with a greater id, which
+    /// ends or gives way; None if there is one of a team with a smaller id, to which this one is to give way.
+    pub(crate) fn take(splitting: &'a AtomicU32, id: usize) -> Option<Self> {
+        let mine = id as u32 + 1;
+        loop {
+            match splitting.compare_exchange(0, mine, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return Some(Self(splitting)),
+                Err(other) if other > mine => std::thread::yield_now(),
+                Err(_) => return None,
+            }
+        }
+    }
+}
+
+impl Drop for IdLock<'_> {
+    fn drop(&mut self) {
+        self.0.store(0, Ordering::Release);
+    }
 }
 
 impl Teams {
@@ -202,6 +239,7 @@ impl Teams {
         let this = Self {
             table: Table::new(),
             generation: AtomicU32::new(0),
+            splitting: AtomicU32::new(0),
         };
         let world = Members::world(job.n_pes());
         for (id, members) in [(WORLD, world), (SHARED, sharers(job))] {
@@ -215,7 +253,8 @@ impl Teams {
                     .team_slot(id, job.index)
                     .own
                     .epoch
-                    .load(Ordering::Relaxed),
+                    .load(Ordering::Relaxed)
+                    .into(),
                 mailbox_epochs: internode.map_or([0; 2], |internode| {
                     node_groups::mailbox_epochs(internode, job.index, id)
                 }),
@@ -267,6 +306,11 @@ impl Teams {
         let handle = team.handle();
         self.table.insert_at(id, team);
         handle
+    }
+
+    /// What a thread locks that splits a team.
+    pub fn splitting(&self) -> &AtomicU32 {
+        &self.splitting
     }
 
     /// Drops the team with an id.

@@ -2,7 +2,7 @@
 //! arithmetic sequence of the node's PEs, so that the slots and windows of a node group lie at a
 //! constant distance.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Members;
 use crate::job::Placement;
@@ -118,14 +118,14 @@ pub struct Hierarchy {
     /// World numbers of the leaders, by node group.
     pub leaders: Vec<u32>,
     /// Epochs between leaders, and between all members, that this PE has begun.
-    pub epochs: [AtomicU32; 2],
+    pub epochs: [AtomicU64; 2],
     /// Epochs of the whole team in which members publish a value.
-    pub published: AtomicU32,
+    pub published: AtomicU64,
 }
 
 impl Hierarchy {
     /// The hierarchy of `members`; the mailboxes continue to count from `epochs`.
-    pub fn new(groups: NodeGroups, own_group: usize, epochs: [u32; 2], members: Members) -> Self {
+    pub fn new(groups: NodeGroups, own_group: usize, epochs: [u64; 2], members: Members) -> Self {
         let leaders = groups.all().iter();
         let leaders = leaders
             .map(|group| members.pe(group.leader as usize) as u32)
@@ -134,21 +134,22 @@ impl Hierarchy {
             groups,
             own_group,
             leaders,
-            epochs: epochs.map(AtomicU32::new),
-            published: AtomicU32::new(0),
+            epochs: epochs.map(AtomicU64::new),
+            published: AtomicU64::new(0),
         }
     }
 
-    /// Leaves the mailboxes of this PE, `index` on its node, to the next team with this id.
-    pub fn leave(&self, internode: &Internode, index: usize, id: usize) {
+    /// Leaves the mailboxes of this PE, `index` on its node, to the next team with this id. Returns the
+    /// greater of its counts of epochs.
+    pub fn leave(&self, internode: &Internode, index: usize, id: usize) -> u64 {
         let mailbox = internode.mailboxes.team_mailbox(index, id);
-        for (page, epoch) in [&mailbox.leaders, &mailbox.all]
-            .into_iter()
-            .zip(&self.epochs)
-        {
-            page.epoch
-                .store(epoch.load(Ordering::Relaxed), Ordering::Release);
-        }
+        let pages = [&mailbox.leaders, &mailbox.all];
+        let left = pages.into_iter().zip(&self.epochs).map(|(page, epoch)| {
+            let epoch = epoch.load(Ordering::Relaxed);
+            page.epoch.store(epoch as u32, Ordering::Release);
+            epoch
+        });
+        left.fold(0, u64::max)
     }
 }
 
@@ -159,9 +160,9 @@ pub(crate) const MAILBOX_PAGES: [usize; 2] = [
 ];
 
 /// The epoch counts at which PE `index` of this node left the mailbox of team `id`.
-pub(crate) fn mailbox_epochs(internode: &Internode, index: usize, id: usize) -> [u32; 2] {
+pub(crate) fn mailbox_epochs(internode: &Internode, index: usize, id: usize) -> [u64; 2] {
     let mailbox = internode.mailboxes.team_mailbox(index, id);
-    [&mailbox.leaders, &mailbox.all].map(|page| page.epoch.load(Ordering::Acquire))
+    [&mailbox.leaders, &mailbox.all].map(|page| page.epoch.load(Ordering::Acquire).into())
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ fn small_broadcasts_do_not_wait_and_do_not_mix() {
         let numbers = Array::<u64>::new(size, 55);
         run_oversubscribed(size, |member| {
             let me = member.me;
-            for call in 0..3000_usize {
+            for call in 0..6000_usize {
                 // Long runs of one root, then changing ones.
                 let root = if call % 300 < 200 { call / 300 } else { call } % size;
                 let n = [1, 7, 8, 55][call % 4];

@@ -2,10 +2,13 @@
 
 use std::fmt::Debug;
 
-use super::{Arrays, Random, TestCall, everywhere};
-use crate::choice::Collective;
+use super::{Arrays, Random, TestCall, everywhere, run_oversubscribed};
+use crate::choice::{Algorithm, Choice, Collective, DecisionTable};
+use crate::collective::broadcast::broadcast;
 use crate::collective::scan::scan;
 use crate::group::Group;
+use crate::group::threads::Array;
+use crate::job::region::SHORT_RING_ENTRIES;
 use crate::kernel::ops::Sum;
 use crate::kernel::{Operator, Reduce};
 
@@ -90,4 +93,83 @@ pub(super) fn check(arrays: &Arrays, group: &Group<'_>, call: &TestCall) {
 #[test]
 fn sums_go_up_to_each_member() {
     everywhere(Collective::Scan);
+}
+
+/// Members run ahead of slow ones while the rings have room, in scans of both lengths and in broadcasts between
+/// them: no entry is overwritten before all members have taken it.
+#[test]
+fn small_scans_do_not_wait_and_do_not_mix() {
+    let decisions = DecisionTable::fixed(Collective::Scan, Choice::direct(Algorithm::Eager))
+        .with(Collective::Broadcast, Choice::direct(Algorithm::Eager));
+    let sum = Operator::of::<i64, Sum>();
+    for size in [2, 3, 5, 16] {
+        let (dests, sources) = (Array::<i64>::new(size, 55), Array::<i64>::new(size, 55));
+        run_oversubscribed(size, |member| {
+            let me = member.me;
+            for call in 0..4000_usize {
+                let n = if call % 500 < 400 {
+                    1
+                } else {
+                    [7, 8, 55][call % 3]
+                };
+                let slow = (call / 1000) % size;
+                if me == slow && call.is_multiple_of(97) {
+                    std::thread::sleep(std::time::Duration::from_micros(300));
+                }
+                let value = |m: usize| (call * 31 + m * m) as i64;
+                sources.of(me)[..n].fill(value(me));
+                let group = member.group(&decisions);
+                let (dest, source) = (dests.addresses(me), sources.addresses(me));
+                let inclusive = call % 2 == 0;
+                // SAFETY: the arrays are long enough; all members call this.
+                unsafe { scan(&group, dest.bytes(), source.bytes(), n, sum, inclusive) };
+                let expected: i64 = (0..me + usize::from(inclusive)).map(value).sum();
+                assert!(
+                    dests.of(me)[..n].iter().all(|x| *x == expected),
+                    "call {call}"
+                );
+                if call % 7 == 3 {
+                    let root = call % size;
+                    let (dest, source) =
+                        (dests.addresses(me).bytes(), sources.addresses(me).bytes());
+                    // SAFETY: as above.
+                    unsafe {
+                        broadcast(&member.group(&decisions), dest, source, n * 8, root, true)
+                    };
+                    assert!(
+                        dests.of(me)[..n].iter().all(|x| *x == value(root)),
+                        "call {call}"
+                    );
+                }
+            }
+        });
+    }
+}
+
+/// The first member of a scan waits for none of the others, for as many calls as the ring has room for.
+#[test]
+fn the_first_member_runs_ahead() {
+    let decisions = DecisionTable::fixed(Collective::Scan, Choice::direct(Algorithm::Eager));
+    let (calls, sum) = (SHORT_RING_ENTRIES, Operator::of::<i64, Sum>());
+    let (dests, sources) = (Array::<i64>::new(3, 1), Array::<i64>::new(3, 1));
+    let done = std::sync::atomic::AtomicBool::new(false);
+    run_oversubscribed(3, |member| {
+        let me = member.me;
+        // The others begin once the first has finished.
+        while me > 0 && !done.load(std::sync::atomic::Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+        for call in 0..calls {
+            sources.of(me)[0] = (call + me) as i64;
+            let group = member.group(&decisions);
+            let (dest, source) = (dests.addresses(me), sources.addresses(me));
+            // SAFETY: the arrays are long enough; all members call this.
+            unsafe { scan(&group, dest.bytes(), source.bytes(), 1, sum, true) };
+            let expected: usize = (0..=me).map(|m| call + m).sum();
+            assert_eq!(dests.of(me)[0], expected as i64);
+        }
+        if me == 0 {
+            done.store(true, std::sync::atomic::Ordering::Release);
+        }
+    });
 }

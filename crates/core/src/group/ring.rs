@@ -1,0 +1,160 @@
+//! Small broadcasts and scans in a pipeline: a member leaves a value for others and goes on; the
+//! others wait for that member alone.
+//!
+//! All members number the broadcasts and scans of a team alike. The value of call b is in entry b mod K of a
+//! ring in its member's slot: in the root's for a broadcast, in each one's own for a scan. The entry's
+//! flag shows b once the value is written. Each member counts the calls in which it has taken part, in its
+//! slot, where writers read the count. A member writes a value of call b only after all members
+//! have taken part in b - K, so that no member still needs the entry. There are two rings, a long one of short
+//! entries and a short one of long entries: K depends on the length, which all members know.
+//! Therefore no two members are more calls apart than the long ring has entries, and counts can be
+//! compared although they wrap.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::Group;
+use super::channel::{Channel, Slots};
+use crate::job::region::{LANE_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES, TeamSlot};
+use crate::wait::{Waiter, flag};
+
+/// A call of a length, by its number.
+#[derive(Debug, Clone, Copy)]
+struct RingCall {
+    number: u32,
+    bytes: usize,
+}
+
+impl RingCall {
+    /// How many calls of this length may be under way.
+    fn depth(self) -> u32 {
+        let depth = match self.bytes {
+            0..=LANE_BYTES => SHORT_RING_ENTRIES,
+            _ => RING_ENTRIES,
+        };
+        depth as u32
+    }
+
+    /// The call that was in its entry before.
+    fn before(self) -> u32 {
+        self.number.wrapping_sub(self.depth())
+    }
+
+    /// Flag and value of its entry in a member's slot.
+    fn entry(self, slot: &TeamSlot) -> (&AtomicU32, *mut u8) {
+        let index = self.number as usize;
+        if self.bytes <= LANE_BYTES {
+            let entry = &slot.ring.short.0[index % SHORT_RING_ENTRIES];
+            return (&entry.flag, entry.value.0.get().cast());
+        }
+        let entry = &slot.ring.entries[index % RING_ENTRIES];
+        (&entry.flag, entry.value.0.get().cast())
+    }
+}
+
+impl Group<'_> {
+    /// Takes part in a broadcast of `bytes` bytes, [`RING_BYTES`] at most, from `source` on the
+    /// root to `dest` on the other members.
+    ///
+    /// # Safety
+    /// On the root `source` is readable for `bytes` bytes, elsewhere `dest` is writable. The group
+    /// has slots.
+    pub unsafe fn broadcast_small(
+        &self,
+        root: usize,
+        dest: *mut u8,
+        source: *const u8,
+        bytes: usize,
+    ) {
+        let (slots, call) = self.begin_ring_call(bytes);
+        self.traffic.moved(bytes, bytes);
+        if self.me == root {
+            // SAFETY: the caller promises that `source` is readable for `bytes` bytes.
+            unsafe { self.leave_value(slots, call, source) };
+        } else {
+            let value = self.wait_for_value(slots, call, root);
+            // SAFETY: the caller promises that `dest` is writable for `bytes` bytes; no root writes
+            // the entry before this member counts the call.
+            unsafe { dest.copy_from_nonoverlapping(value, bytes) };
+            // The root has made sure of this; recording it keeps the position within K of the count.
+            slots.ring.set_taken(call.before());
+        }
+        flag::post(&slots.of(self.me).ring.taken.count, call.number);
+    }
+
+    /// Takes part in a scan of `bytes` bytes, [`RING_BYTES`] at most: leaves `source` for the members after
+    /// this one, and gives `add_up` where the values of this member and those before it are, by their
+    /// numbers.
+    ///
+    /// # Safety
+    /// `source` is readable for `bytes` bytes. The group has slots. `add_up` reads values only while it runs.
+    pub unsafe fn scan_small(
+        &self,
+        source: *const u8,
+        bytes: usize,
+        add_up: &mut dyn FnMut(&dyn Fn(usize) -> *const u8),
+    ) {
+        let (slots, call) = self.begin_ring_call(bytes);
+        self.traffic.moved(bytes, bytes);
+        // SAFETY: the caller promises that `source` is readable for `bytes` bytes.
+        unsafe { self.leave_value(slots, call, source) };
+        // The last one before this member is likely the last to come.
+        for member in (0..self.me).rev() {
+            self.wait_for_value(slots, call, member);
+        }
+        add_up(&|member| call.entry(slots.of(member)).1.cast_const());
+        flag::post(&slots.of(self.me).ring.taken.count, call.number);
+    }
+
+    fn begin_ring_call(&self, bytes: usize) -> (&Slots<'_>, RingCall) {
+        debug_assert!(bytes <= RING_BYTES);
+        let Channel::Slots(slots) = &self.channel else {
+            unreachable!("this group has no slots");
+        };
+        let count = &slots.ring.number;
+        let number = count.load(Ordering::Relaxed).wrapping_add(1);
+        count.store(number, Ordering::Relaxed);
+        (slots, RingCall { number, bytes })
+    }
+
+    /// Leaves a value in this member's slot.
+    ///
+    /// # Safety
+    /// `source` is readable for the bytes of the call.
+    unsafe fn leave_value(&self, slots: &Slots<'_>, call: RingCall, source: *const u8) {
+        self.make_room(slots, call);
+        let (flag, value) = call.entry(slots.of(self.me));
+        // SAFETY: the caller promises that `source` is readable for these bytes; `make_room`
+        // waited until no member reads the entry.
+        unsafe { value.copy_from_nonoverlapping(source, call.bytes) };
+        flag::post(flag, call.number);
+    }
+
+    /// Waits for the value that a member leaves.
+    fn wait_for_value(&self, slots: &Slots<'_>, call: RingCall, member: usize) -> *const u8 {
+        let (flag, value) = call.entry(slots.of(member));
+        flag::wait(flag, call.number, || Waiter::new(self.wait_reason()));
+        value
+    }
+
+    /// Waits until all members have taken the value that is in the entry for a call. If they have not, until
+    /// half of the ring is free: where PEs share cores, this one then runs for many calls instead of one
+    /// each time that the slowest has taken one.
+    fn make_room(&self, slots: &Slots<'_>, call: RingCall) {
+        if slots.ring.is_taken(call.before()) {
+            return;
+        }
+        let number = call.number;
+        let needed = number.wrapping_sub(call.depth() / 2);
+        let mut lag = 0;
+        for member in (0..self.size).filter(|m| *m != self.me) {
+            let count = &slots.of(member).ring.taken.count;
+            flag::wait_for_at_least(count, needed, || Waiter::new(self.wait_reason()));
+            let taken = flag::value(count);
+            // In scans the members before this one may be ahead.
+            if !flag::reached(taken, number) {
+                lag = lag.max(number.wrapping_sub(taken) & flag::VALUE);
+            }
+        }
+        slots.ring.set_taken(number.wrapping_sub(lag));
+    }
+}
