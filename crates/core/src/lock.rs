@@ -154,8 +154,28 @@ impl Locks {
         }
     }
 
+    /// PE 0's copy of a lock, where nothing needs to be noted and all PEs reach it by loads and stores.
+    #[inline]
+    fn word<'a>(&self, transport: &'a Transport, lock: *mut i64) -> Option<&'a AtomicU64> {
+        if self.held.is_some() {
+            return None;
+        }
+        transport.first_local_word(lock.cast())
+    }
+
     /// Takes the lock. PEs that wait get it in the order in which they came.
+    #[inline]
     pub(crate) fn set(&self, transport: &Transport, routine: &'static str, lock: *mut i64) {
+        match self.word(transport, lock) {
+            Some(word) if ticket::try_acquire(word) => {}
+            _ => self.wait_for(transport, routine, lock),
+        }
+    }
+
+    /// As [`set`](Self::set), for a lock that another PE may hold.
+    #[cold]
+    #[inline(never)]
+    fn wait_for(&self, transport: &Transport, routine: &'static str, lock: *mut i64) {
         let copy = Self::locate(transport, routine, lock);
         self.note(|held| {
             // Another thread gives it back; this one would wait for itself.
@@ -177,7 +197,21 @@ impl Locks {
     }
 
     /// Gives the lock back, after completing this PE's puts.
+    #[inline]
     pub(crate) fn clear(&self, transport: &Transport, routine: &'static str, lock: *mut i64) {
+        match self.word(transport, lock) {
+            Some(word) => {
+                transport.quiet_default();
+                ticket::release(word, POLICY.fairness());
+            }
+            None => self.give_back(transport, routine, lock),
+        }
+    }
+
+    /// As [`clear`](Self::clear), with the checks, or between nodes.
+    #[cold]
+    #[inline(never)]
+    fn give_back(&self, transport: &Transport, routine: &'static str, lock: *mut i64) {
         self.note(
             |held| match held.iter().position(|(l, _)| *l == lock.addr()) {
                 Some(i) => drop(held.swap_remove(i)),

@@ -12,7 +12,7 @@ mod mailbox;
 pub(crate) mod rma;
 
 use std::ffi::c_void;
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
 
 use ferroshmem_fabric::{Context, Remote};
@@ -158,6 +158,18 @@ impl Transport {
             }
             location => location,
         }
+    }
+
+    /// PE 0's copy of the word at `addr`, if the job has one node and the word is symmetric.
+    #[inline]
+    pub fn first_local_word(&self, addr: *const u64) -> Option<&AtomicU64> {
+        if self.internode.is_some() {
+            return None;
+        }
+        let space = self.memory.space;
+        let word = space.translate(addr.expose_provenance(), size_of::<u64>(), 0)?;
+        // SAFETY: eight bytes of symmetric memory, which is mapped; as C requires, they are aligned.
+        Some(unsafe { AtomicU64::from_ptr(word.cast()) })
     }
 
     #[cold]
