@@ -31,3 +31,5 @@ pub use tuning::{Rules, Tuning};
 
 /// Bytes of source that the eager algorithms copy into library memory for each member.
 pub const EAGER: usize = 2048;
+/// Most members of a pipelined scan, each of which waits for each one before it.
+pub const SCAN_RING_MEMBERS: usize = 16;

@@ -91,15 +91,8 @@ impl Claim<'_> {
     /// What this member says of a block.
     fn words(&self, block: usize) -> Words {
         let used = |i: usize| match block * BLOCK + i {
-            w if w >= TEAM_WORDS => u64::MAX,
-            w => {
-                let predefined = if w == 0 {
-                    (1 << PREDEFINED_TEAMS) - 1
-                } else {
-                    0
-                };
-                self.used.words[w].load(Ordering::Acquire) | predefined
-            }
+            w if w < TEAM_WORDS => self.used.words[w].load(Ordering::Acquire),
+            _ => u64::MAX,
         };
         let [a, b, c] = std::array::from_fn(used);
         // After the bitmaps: the count includes the team that has left an id which they show to be free.
@@ -139,6 +132,9 @@ impl Claim<'_> {
             }
             for (i, used) in all[..BLOCK].iter().enumerate() {
                 let mut free = !used;
+                if block + i == 0 {
+                    free &= u64::MAX << PREDEFINED_TEAMS;
+                }
                 while free != 0 && found < self.wanted {
                     ids[found] = (block * BLOCK + i) * 64 + free.trailing_zeros() as usize;
                     free &= free - 1;

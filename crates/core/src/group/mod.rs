@@ -40,6 +40,7 @@ use mailbox::{MailboxChannel, Scope};
 pub(crate) use comparison::{CallDiffers, CallSummary};
 pub(crate) use epoch::Epoch;
 pub(crate) use member_addresses::MemberAddresses;
+pub(crate) use ring::ValueOf;
 pub(crate) use traffic::Traffic;
 pub(crate) use words::Words;
 pub(crate) use work_array::WorkArray;

@@ -17,6 +17,9 @@ use super::channel::{Channel, Slots};
 use crate::job::region::{LANE_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES, TeamSlot};
 use crate::wait::{Waiter, flag};
 
+/// Where the value of each member of a scan is.
+pub(crate) type ValueOf<'a> = dyn Fn(usize) -> *const u8 + 'a;
+
 /// A call of a length, by its number.
 #[derive(Debug, Clone, Copy)]
 struct RingCall {
@@ -91,7 +94,7 @@ impl Group<'_> {
         &self,
         source: *const u8,
         bytes: usize,
-        add_up: &mut dyn FnMut(&dyn Fn(usize) -> *const u8),
+        add_up: &mut dyn FnMut(&ValueOf<'_>),
     ) {
         let (slots, call) = self.begin_ring_call(bytes);
         self.traffic.moved(bytes, bytes);

@@ -103,7 +103,9 @@ impl Epoch<'_> {
         let combined = &slots.of(0).gathering.combined;
         for (i, (word, value)) in combined.iter().zip(mine).enumerate() {
             if i + 1 == combined.len() {
-                word.fetch_max(value, Ordering::Relaxed);
+                if value > word.load(Ordering::Relaxed) {
+                    word.fetch_max(value, Ordering::Relaxed);
+                }
             } else if value != 0 {
                 word.fetch_or(value, Ordering::Relaxed);
             }

@@ -32,6 +32,20 @@ pub struct NodeGroups {
 impl NodeGroups {
     /// The node groups of `members`; every PE computes the same result.
     pub fn new(members: &Members, placement: &Placement) -> Self {
+        if placement.nodes() == 1 {
+            // PEs have their numbers on the node.
+            let stride = if members.size == 1 { 1 } else { members.stride };
+            let local = Members { stride, ..*members };
+            return Self {
+                all: vec![NodeGroup {
+                    leader: 0,
+                    local,
+                    node: 0,
+                }],
+                of_member: Vec::new(),
+                members_of: Vec::new(),
+            };
+        }
         let mut all: Vec<NodeGroup> = Vec::new();
         let mut of_member = Vec::with_capacity(members.size);
         // The last group of each node: it alone can grow, since earlier ones ended where the

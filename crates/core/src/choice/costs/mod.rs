@@ -327,7 +327,7 @@ pub(super) fn sizes(collective: Collective, members: usize) -> Vec<usize> {
     sizes.extend(Some(collective.eager_limit(members)).filter(|limit| *limit > 0));
     match collective {
         Collective::Reduce => sizes.push(LANE_BYTES),
-        Collective::Broadcast => sizes.push(RING_BYTES),
+        Collective::Broadcast | Collective::Scan => sizes.extend([LANE_BYTES, RING_BYTES]),
         _ => {}
     }
     sizes.sort_unstable();

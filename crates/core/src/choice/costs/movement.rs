@@ -2,7 +2,7 @@
 
 use super::{Costs, Shares, Volume};
 use crate::choice::algorithm::Algorithm;
-use crate::job::region::{RING_BYTES, RING_ENTRIES};
+use crate::job::region::{LANE_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES};
 
 impl Costs {
     /// A broadcast of `n` bytes.
@@ -31,14 +31,22 @@ impl Costs {
 
     /// A small broadcast among many: the root may be several broadcasts ahead of the others.
     fn broadcast_ring(&self, n: f64) -> f64 {
-        let apart = RING_ENTRIES as f64;
+        self.ring_lag(n) + self.fetch(1.0, 1.0, n) + self.alone(Volume::copy(2.0 * n), 0.0)
+    }
+
+    /// What a member of a small broadcast or scan waits for another that may be some calls apart.
+    pub(super) fn ring_lag(&self, n: f64) -> f64 {
+        let apart = if n <= LANE_BYTES as f64 {
+            SHORT_RING_ENTRIES
+        } else {
+            RING_ENTRIES
+        };
         let lag = if self.oversubscribed {
             self.turn
         } else {
             self.parameters.alpha
         };
-        let seen = self.first_access(1.0, self.p);
-        (lag + seen) / apart + self.fetch(1.0, 1.0, n) + self.alone(Volume::copy(2.0 * n), 0.0)
+        (lag + self.first_access(1.0, self.p)) / apart as f64
     }
 
     /// An exchange in which each member gets a block of `n` bytes from each other member; its own

@@ -1,8 +1,9 @@
 //! Costs of reductions and scans.
 
 use super::{Costs, Shares, Volume};
+use crate::choice::SCAN_RING_MEMBERS;
 use crate::choice::algorithm::{Algorithm, Choice, Form};
-use crate::job::region::LANE_BYTES;
+use crate::job::region::{LANE_BYTES, RING_BYTES};
 
 /// Bytes of a work buffer: the put/get forms divide longer arrays into parts.
 const BUFFER: f64 = 128.0 * 1024.0;
@@ -162,7 +163,13 @@ impl Costs {
         match algorithm {
             Algorithm::Eager => {
                 let eager_copy = self.at_once(p, Volume::copy(n), touched);
-                self.sync + eager_copy + self.fetch(p, sources - 1.0, n) + own
+                let waits = if n <= RING_BYTES as f64 && p <= SCAN_RING_MEMBERS as f64 {
+                    // Each member is apart from the next by its share of the ring.
+                    p * self.ring_lag(n)
+                } else {
+                    self.sync
+                };
+                waits + eager_copy + self.fetch(p, sources - 1.0, n) + own
             }
             Algorithm::Pull => 2.0 * self.sync + own + self.first_window(p, sources),
             // Each partial sum is combined in a buffer, then copied.

@@ -134,7 +134,7 @@ fn small_scans_do_not_wait_and_do_not_mix() {
                         (dests.addresses(me).bytes(), sources.addresses(me).bytes());
                     // SAFETY: as above.
                     unsafe {
-                        broadcast(&member.group(&decisions), dest, source, n * 8, root, true)
+                        broadcast(&member.group(&decisions), dest, source, n * 8, root, true);
                     };
                     assert!(
                         dests.of(me)[..n].iter().all(|x| *x == value(root)),
