@@ -165,7 +165,7 @@ impl Costs {
                 let eager_copy = self.at_once(p, Volume::copy(n), touched);
                 let waits = if n <= RING_BYTES as f64 && p <= SCAN_RING_MEMBERS as f64 {
                     // Each member is apart from the next by its share of the ring.
-                    p * self.ring_lag(n)
+                    self.sync.min(p * self.ring_lag(n))
                 } else {
                     self.sync
                 };
