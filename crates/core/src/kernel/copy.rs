@@ -9,8 +9,14 @@ use crate::platform::LastLevelCache;
 /// Bytes of a cache line. Non-temporal stores are fast where they fill a whole line.
 const LINE: usize = 64;
 
-/// From how many bytes on a copy goes past the caches. Never before the library is initialised.
+/// From how many bytes on a copy goes past the caches, or [`UNKNOWN`]. Never before the library is initialised.
 static THRESHOLD: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+/// The threshold until a copy has so many bytes: most jobs need not read what the kernel says of caches.
+const UNKNOWN: usize = 32 << 10;
+
+/// PEs of the node, for the threshold.
+static PES: AtomicUsize = AtomicUsize::new(1);
 
 /// Copies `bytes` bytes between arrays that may be the same or overlap. A PE that sees what this PE stores
 /// later sees the bytes.
@@ -126,7 +132,27 @@ impl ElementLoop for Lines {
 /// read again, and an ordinary store reads its line from memory first.
 #[inline]
 pub fn past_caches(bytes: usize) -> bool {
-    bytes >= THRESHOLD.load(Ordering::Relaxed)
+    match THRESHOLD.load(Ordering::Relaxed) {
+        threshold if bytes < threshold => false,
+        UNKNOWN => {
+            choose_threshold();
+            bytes >= THRESHOLD.load(Ordering::Relaxed)
+        }
+        _ => true,
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn choose_threshold() {
+    set_non_temporal_threshold(non_temporal_threshold_for(PES.load(Ordering::Relaxed)));
+}
+
+/// Has the first copy of many bytes choose from how many on copies go past the caches, where `pes` PEs share
+/// the node.
+pub fn choose_non_temporal_threshold(pes: usize) {
+    PES.store(pes, Ordering::Relaxed);
+    THRESHOLD.store(UNKNOWN, Ordering::Relaxed);
 }
 
 /// Sets from how many bytes on copies go past the caches.
@@ -134,11 +160,14 @@ pub fn set_non_temporal_threshold(bytes: usize) {
     /// Fewer are copied faster through the caches, whoever asks for them.
     const FEWEST: usize = 4 * LINE;
 
-    THRESHOLD.store(bytes.max(FEWEST), Ordering::Relaxed);
+    let bytes = bytes.max(FEWEST);
+    // The number that stands for none.
+    let known = bytes + usize::from(bytes == UNKNOWN);
+    THRESHOLD.store(known, Ordering::Relaxed);
 }
 
 /// From how many bytes on copies should go past the caches, where `pes` PEs share the node.
-pub fn non_temporal_threshold_for(pes: usize) -> usize {
+pub(super) fn non_temporal_threshold_for(pes: usize) -> usize {
     /// If the machine does not describe its caches.
     const USUAL: usize = 32 << 20;
 

@@ -76,10 +76,12 @@ pub(crate) fn initialise(name: &str, level: i32) {
         quota: header.quota != 0,
     };
     POLICY.set(job.control.n_pes(), cores, settings.spin);
-    kernel::set_non_temporal_threshold(match settings.non_temporal_threshold {
-        Some(bytes) => usize::try_from(bytes).unwrap_or(usize::MAX),
-        None => kernel::non_temporal_threshold_for(job.control.n_pes()),
-    });
+    match settings.non_temporal_threshold {
+        Some(bytes) => {
+            kernel::set_non_temporal_threshold(usize::try_from(bytes).unwrap_or(usize::MAX));
+        }
+        None => kernel::choose_non_temporal_threshold(job.control.n_pes()),
+    }
     block
         .state
         .store(PeState::Initialized as u32, Ordering::Release);
