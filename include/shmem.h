@@ -23,6 +23,18 @@
 #define SHMEMI_NORETURN
 #endif
 
+/* Whether calls are expanded where they are. ThreadSanitizer would miss the library's synchronisation. */
+#if defined(__SANITIZE_THREAD__)
+#define SHMEMI_TSAN
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SHMEMI_TSAN
+#endif
+#endif
+#if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(SHMEM_NO_INLINE) && !defined(SHMEMI_TSAN)
+#define SHMEMI_FAST_PATH
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -15,13 +15,6 @@
 #ifndef SHMEM_NATIVE_H
 #define SHMEM_NATIVE_H
 
-#if defined(__SANITIZE_THREAD__)
-#define SHMEMI_TSAN
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SHMEMI_TSAN
-#endif
-#endif
 #if defined(__SANITIZE_ADDRESS__)
 #define SHMEMI_ASAN
 #elif defined(__has_feature)
@@ -30,7 +23,7 @@
 #endif
 #endif
 
-#if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(SHMEM_NO_INLINE) && !defined(SHMEMI_TSAN)
+#ifdef SHMEMI_FAST_PATH
 
 /* Number of PEs of a node that the library may describe. */
 #define SHMEMI_PES 4096u
@@ -301,124 +294,176 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes, int
     }
 }
 
-/* What a function with a context has more than one without: parameter, argument, condition. */
+/* What a function with a context has more than one without: parameter, its type, argument, condition. */
 #define SHMEMI_NO_PARAM
+#define SHMEMI_NO_TYPE
 #define SHMEMI_NO_ARG
 #define SHMEMI_NO_TEST
 #define SHMEMI_CTX_PARAM shmem_ctx_t ctx,
+#define SHMEMI_CTX_TYPE shmem_ctx_t,
 #define SHMEMI_CTX_ARG ctx,
 #define SHMEMI_CTX_TEST shmemi_is_world(ctx) &&
 
-/* Defines `ret name(params)` to do `fast` if `pe` is on this node, else to call the library.
- * `scalar`, a constant, is true where `fast` is one access of a typed object. */
-#define SHMEMI_DEFINE_SCALAR(name, ret, params, args, test, scalar, fast) \
-    SHMEMI_INLINE ret name params {                                       \
-        SHMEMI_BEFORE(scalar, pe);                                        \
-        if (test shmemi_is_native(pe)) {                                  \
-            fast;                                                         \
-        } else {                                                          \
-            SHMEMI_CALL(name);                                            \
-            call args;                                                    \
-            SHMEMI_CALLED(pe);                                            \
-        }                                                                 \
-        SHMEMI_AFTER(scalar, pe);                                         \
+/* Typed operations. SHMEMI_DEFINE_PUT(long, long) defines shmemi_put_long, which does a put of longs or
+ * calls the library's routine for it: `with_ctx`, unless it is null, else `plain`. All routines for a
+ * type, by all of its names, with a context and without, blocking and not, only call it: a compiler takes
+ * several times as long for a body like this one's as for such a call. */
+#define SHMEMI_IS_FAST() ((!with_ctx || shmemi_is_world(ctx)) && shmemi_is_native(pe))
+/* Calls the library by a pointer of which the compiler does not know where it points. */
+#define SHMEMI_LIBRARY(args)                                                                    \
+    if (with_ctx) {                                                                             \
+        __asm__("" : "+r"(with_ctx));                                                           \
+        with_ctx(ctx, SHMEMI_LIST args);                                                        \
+    } else {                                                                                    \
+        __asm__("" : "+r"(plain));                                                              \
+        plain args;                                                                             \
     }
-#define SHMEMI_DEFINE(name, ret, params, args, test, fast) \
-    SHMEMI_INLINE ret name params {                        \
-        SHMEMI_BEFORE_COPY(pe);                            \
-        if (test shmemi_is_native(pe)) {                   \
-            fast;                                          \
-        } else {                                           \
-            SHMEMI_CALL(name);                             \
-            call args;                                     \
-            SHMEMI_CALLED(pe);                             \
-        }                                                  \
-    }
+#define SHMEMI_LIST(...) __VA_ARGS__
 
+/* `ret operation(ctx, params, plain, with_ctx)` does `fast` or calls the library. */
+#define SHMEMI_TYPED_VOID(operation, params, types, args, fast)                                 \
+    SHMEMI_INLINE void operation(shmem_ctx_t ctx, SHMEMI_LIST params, void (*plain) types,      \
+                                 void (*with_ctx)(shmem_ctx_t, SHMEMI_LIST types)) {            \
+        SHMEMI_BEFORE_COPY(pe);                                                                 \
+        if (SHMEMI_IS_FAST()) {                                                                 \
+            fast;                                                                               \
+        } else {                                                                                \
+            SHMEMI_LIBRARY(args)                                                                \
+            SHMEMI_CALLED(pe);                                                                  \
+        }                                                                                       \
+    }
 /* The same for a function that returns a value: `fast` returns it. */
-#define SHMEMI_DEFINE_VALUE(name, ret, params, args, test, fast) \
-    SHMEMI_INLINE ret name params {                              \
-        if (test shmemi_is_native(pe)) {                         \
-            fast;                                                \
-        } else {                                                 \
-            SHMEMI_CALL(name);                                   \
-            return call args;                                    \
-        }                                                        \
+#define SHMEMI_TYPED_VALUE(operation, ret, params, types, args, fast)                           \
+    SHMEMI_INLINE ret operation(shmem_ctx_t ctx, SHMEMI_LIST params, ret (*plain) types,        \
+                                ret (*with_ctx)(shmem_ctx_t, SHMEMI_LIST types)) {              \
+        if (SHMEMI_IS_FAST()) {                                                                 \
+            fast;                                                                               \
+        } else if (with_ctx) {                                                                  \
+            __asm__("" : "+r"(with_ctx));                                                       \
+            return with_ctx(ctx, SHMEMI_LIST args);                                             \
+        } else {                                                                                \
+            __asm__("" : "+r"(plain));                                                          \
+            return plain args;                                                                  \
+        }                                                                                       \
     }
 
 /* p and g */
 
-#define SHMEMI_P_(name, type, P, A, T)                                                    \
-    SHMEMI_DEFINE_SCALAR(name, void, (P type *dest, type value, int pe), \
-                         (A dest, value, pe), T, 1, SHMEMI_STORE(type, shmemi_at(dest, pe), value))
-#define SHMEMI_P(name, type) SHMEMI_P_(name, type, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
-#define SHMEMI_CTX_P(name, type) SHMEMI_P_(name, type, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
+#define SHMEMI_DEFINE_P(name, type)                                                             \
+    SHMEMI_INLINE void shmemi_p_##name(shmem_ctx_t ctx, type *dest, type value, int pe,         \
+                                       void (*plain)(type *, type, int),                        \
+                                       void (*with_ctx)(shmem_ctx_t, type *, type, int)) {      \
+        SHMEMI_BEFORE(1, pe);                                                                   \
+        if (SHMEMI_IS_FAST()) {                                                                 \
+            SHMEMI_STORE(type, shmemi_at(dest, pe), value);                                     \
+        } else {                                                                                \
+            SHMEMI_LIBRARY((dest, value, pe))                                                   \
+            SHMEMI_CALLED(pe);                                                                  \
+        }                                                                                       \
+        SHMEMI_AFTER(1, pe);                                                                    \
+    }
+#define SHMEMI_P(routine, name, type)                                                           \
+    SHMEMI_INLINE void routine(type *dest, type value, int pe) {                                \
+        shmemi_p_##name(0, dest, value, pe, routine, 0);                                        \
+    }
+#define SHMEMI_CTX_P(routine, name, type)                                                       \
+    SHMEMI_INLINE void routine(shmem_ctx_t ctx, type *dest, type value, int pe) {               \
+        shmemi_p_##name(ctx, dest, value, pe, 0, routine);                                      \
+    }
 
-#define SHMEMI_G_(name, type, P, A, T)                                                   \
-    SHMEMI_DEFINE_VALUE(name, type, (P const type *source, int pe), (A source, pe), T,   \
-                        return SHMEMI_LOAD(type, shmemi_at(source, pe)))
-#define SHMEMI_G(name, type) SHMEMI_G_(name, type, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
-#define SHMEMI_CTX_G(name, type) SHMEMI_G_(name, type, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
+#define SHMEMI_DEFINE_G(name, type)                                                             \
+    SHMEMI_TYPED_VALUE(shmemi_g_##name, type, (const type *source, int pe), (const type *, int), \
+                       (source, pe), return SHMEMI_LOAD(type, shmemi_at(source, pe)))
+#define SHMEMI_G(routine, name, type)                                                           \
+    SHMEMI_INLINE type routine(const type *source, int pe) {                                    \
+        return shmemi_g_##name(0, source, pe, routine, 0);                                      \
+    }
+#define SHMEMI_CTX_G(routine, name, type)                                                       \
+    SHMEMI_INLINE type routine(shmem_ctx_t ctx, const type *source, int pe) {                   \
+        return shmemi_g_##name(ctx, source, pe, 0, routine);                                    \
+    }
 
 /* put and get of elements of a type; one element is an access of that type */
 
-#define SHMEMI_PUT_(name, type, P, A, T)                                                \
-    SHMEMI_INLINE void name(P type *dest, const type *source, size_t nelems, int pe) {  \
-        const int one = __builtin_constant_p(nelems) && nelems == 1;                    \
-        SHMEMI_BEFORE(one, pe);                                                         \
-        if (T shmemi_is_native(pe)) {                                                   \
-            if (one)                                                                    \
-                SHMEMI_STORE(type, shmemi_at(dest, pe), *source);                       \
-            else                                                                        \
-                shmemi_store(shmemi_at(dest, pe), source, nelems * sizeof(type), pe);   \
-        } else {                                                                        \
-            SHMEMI_CALL(name);                                                          \
-            call(A dest, source, nelems, pe);                                           \
-            SHMEMI_CALLED(pe);                                                          \
-        }                                                                               \
-        SHMEMI_AFTER(one, pe);                                                          \
+#define SHMEMI_DEFINE_COPY(operation, type, single, several)                                    \
+    SHMEMI_INLINE void operation(shmem_ctx_t ctx, type *dest, const type *source, size_t nelems, \
+                                 int pe, void (*plain)(type *, const type *, size_t, int),      \
+                                 void (*with_ctx)(shmem_ctx_t, type *, const type *, size_t, int)) { \
+        const int one = __builtin_constant_p(nelems) && nelems == 1;                            \
+        SHMEMI_BEFORE(one, pe);                                                                 \
+        if (SHMEMI_IS_FAST()) {                                                                 \
+            if (one)                                                                            \
+                single;                                                                         \
+            else                                                                                \
+                several;                                                                        \
+        } else {                                                                                \
+            SHMEMI_LIBRARY((dest, source, nelems, pe))                                          \
+            SHMEMI_CALLED(pe);                                                                  \
+        }                                                                                       \
+        SHMEMI_AFTER(one, pe);                                                                  \
     }
-#define SHMEMI_PUT(name, type) SHMEMI_PUT_(name, type, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
-#define SHMEMI_CTX_PUT(name, type) SHMEMI_PUT_(name, type, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
 
-#define SHMEMI_GET_(name, type, P, A, T)                                                \
-    SHMEMI_INLINE void name(P type *dest, const type *source, size_t nelems, int pe) {  \
-        const int one = __builtin_constant_p(nelems) && nelems == 1;                    \
-        SHMEMI_BEFORE(one, pe);                                                         \
-        if (T shmemi_is_native(pe)) {                                                   \
-            if (one)                                                                    \
-                SHMEMI_FETCH(type, dest, shmemi_at(source, pe));                        \
-            else                                                                        \
-                shmemi_load(dest, source, nelems * sizeof(type), pe);                \
-        } else {                                                                        \
-            SHMEMI_CALL(name);                                                          \
-            call(A dest, source, nelems, pe);                                           \
-            SHMEMI_CALLED(pe);                                                          \
-        }                                                                               \
-        SHMEMI_AFTER(one, pe);                                                          \
+#define SHMEMI_DEFINE_PUT(name, type)                                                           \
+    SHMEMI_DEFINE_COPY(shmemi_put_##name, type, SHMEMI_STORE(type, shmemi_at(dest, pe), *source),\
+                       shmemi_store(shmemi_at(dest, pe), source, nelems * sizeof(type), pe))
+#define SHMEMI_PUT(routine, name, type)                                                         \
+    SHMEMI_INLINE void routine(type *dest, const type *source, size_t nelems, int pe) {         \
+        shmemi_put_##name(0, dest, source, nelems, pe, routine, 0);                             \
     }
-#define SHMEMI_GET(name, type) SHMEMI_GET_(name, type, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
-#define SHMEMI_CTX_GET(name, type) SHMEMI_GET_(name, type, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
+#define SHMEMI_CTX_PUT(routine, name, type)                                                     \
+    SHMEMI_INLINE void routine(shmem_ctx_t ctx, type *dest, const type *source, size_t nelems,  \
+                               int pe) {                                                        \
+        shmemi_put_##name(ctx, dest, source, nelems, pe, 0, routine);                           \
+    }
+
+#define SHMEMI_DEFINE_GET(name, type)                                                           \
+    SHMEMI_DEFINE_COPY(shmemi_get_##name, type, SHMEMI_FETCH(type, dest, shmemi_at(source, pe)),\
+                       shmemi_load(dest, source, nelems * sizeof(type), pe))
+#define SHMEMI_GET(routine, name, type)                                                         \
+    SHMEMI_INLINE void routine(type *dest, const type *source, size_t nelems, int pe) {         \
+        shmemi_get_##name(0, dest, source, nelems, pe, routine, 0);                             \
+    }
+#define SHMEMI_CTX_GET(routine, name, type)                                                     \
+    SHMEMI_INLINE void routine(shmem_ctx_t ctx, type *dest, const type *source, size_t nelems,  \
+                               int pe) {                                                        \
+        shmemi_get_##name(ctx, dest, source, nelems, pe, 0, routine);                           \
+    }
 
 /* put and get of elements of a size */
 
-#define SHMEMI_PUT_SIZE_(name, size, P, A, T)                                              \
-    SHMEMI_DEFINE(name, void, (P void *dest, const void *source, size_t nelems, int pe),    \
-                  (A dest, source, nelems, pe), T,                                          \
-                  shmemi_store(shmemi_at(dest, pe), source, nelems * size, pe))
-#define SHMEMI_PUT_SIZE(name, size) \
-    SHMEMI_PUT_SIZE_(name, size, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
-#define SHMEMI_CTX_PUT_SIZE(name, size) \
-    SHMEMI_PUT_SIZE_(name, size, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
-
-#define SHMEMI_GET_SIZE_(name, size, P, A, T)                                              \
-    SHMEMI_DEFINE(name, void, (P void *dest, const void *source, size_t nelems, int pe),    \
-                  (A dest, source, nelems, pe), T,                                          \
-                  shmemi_load(dest, source, nelems * size, pe))
-#define SHMEMI_GET_SIZE(name, size) \
-    SHMEMI_GET_SIZE_(name, size, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
-#define SHMEMI_CTX_GET_SIZE(name, size) \
-    SHMEMI_GET_SIZE_(name, size, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
+#define SHMEMI_DEFINE_COPY_SIZE(operation, fast)                                                \
+    SHMEMI_INLINE void operation(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, \
+                                 int pe, void (*plain)(void *, const void *, size_t, int),      \
+                                 void (*with_ctx)(shmem_ctx_t, void *, const void *, size_t, int), \
+                                 size_t size) {                                                 \
+        SHMEMI_BEFORE_COPY(pe);                                                                 \
+        if (SHMEMI_IS_FAST()) {                                                                 \
+            fast;                                                                               \
+        } else {                                                                                \
+            SHMEMI_LIBRARY((dest, source, nelems, pe))                                          \
+            SHMEMI_CALLED(pe);                                                                  \
+        }                                                                                       \
+    }
+SHMEMI_DEFINE_COPY_SIZE(shmemi_put_size, shmemi_store(shmemi_at(dest, pe), source, nelems * size, pe))
+SHMEMI_DEFINE_COPY_SIZE(shmemi_get_size, shmemi_load(dest, source, nelems * size, pe))
+#define SHMEMI_PUT_SIZE(routine, size)                                                          \
+    SHMEMI_INLINE void routine(void *dest, const void *source, size_t nelems, int pe) {         \
+        shmemi_put_size(0, dest, source, nelems, pe, routine, 0, size);                         \
+    }
+#define SHMEMI_CTX_PUT_SIZE(routine, size)                                                      \
+    SHMEMI_INLINE void routine(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,  \
+                               int pe) {                                                        \
+        shmemi_put_size(ctx, dest, source, nelems, pe, 0, routine, size);                       \
+    }
+#define SHMEMI_GET_SIZE(routine, size)                                                          \
+    SHMEMI_INLINE void routine(void *dest, const void *source, size_t nelems, int pe) {         \
+        shmemi_get_size(0, dest, source, nelems, pe, routine, 0, size);                         \
+    }
+#define SHMEMI_CTX_GET_SIZE(routine, size)                                                      \
+    SHMEMI_INLINE void routine(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,  \
+                               int pe) {                                                        \
+        shmemi_get_size(ctx, dest, source, nelems, pe, 0, routine, size);                       \
+    }
 
 /* Strided copies to and from another PE's memory, of elements of a type and of blocks of bytes.
  * The loop is in the calling function, where strides and numbers may be constants. There are many
@@ -447,38 +492,79 @@ SHMEMI_INLINE void shmemi_blocks(void *dest, const void *source, ptrdiff_t dst, 
         __builtin_memcpy((char *)dest + i * dst, (const char *)source + i * sst, bytes);
 }
 
-#define SHMEMI_IPUT_(name, type, any, P, A, T)                                                 \
-    SHMEMI_DEFINE(name, void,                                                                  \
-                  (P type *dest, const type *source, ptrdiff_t dst, ptrdiff_t sst,             \
-                   size_t nelems, int pe),                                                     \
-                  (A dest, source, dst, sst, nelems, pe), T,                                   \
-                  SHMEMI_STRIDED(any, shmemi_at(dest, pe), source, dst, sst, nelems);          \
-                  SHMEMI_BARRIER())
-#define SHMEMI_IPUT(name, type) \
-    SHMEMI_IPUT_(name, type, type, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
-#define SHMEMI_CTX_IPUT(name, type) \
-    SHMEMI_IPUT_(name, type, type, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
-#define SHMEMI_IPUT_SIZE(name, size) \
-    SHMEMI_IPUT_(name, void, shmemi_any##size, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
-#define SHMEMI_CTX_IPUT_SIZE(name, size) \
-    SHMEMI_IPUT_(name, void, shmemi_any##size, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
+#define SHMEMI_STRIDED_PUT(type)                                         \
+    SHMEMI_STRIDED(type, shmemi_at(dest, pe), source, dst, sst, nelems); \
+    SHMEMI_BARRIER()
+#define SHMEMI_STRIDED_GET(type)                                         \
+    SHMEMI_BARRIER();                                                    \
+    SHMEMI_STRIDED(type, dest, shmemi_at(source, pe), dst, sst, nelems); \
+    SHMEMI_BARRIER()
 
-#define SHMEMI_IGET_(name, type, any, P, A, T)                                                 \
-    SHMEMI_DEFINE(name, void,                                                                  \
-                  (P type *dest, const type *source, ptrdiff_t dst, ptrdiff_t sst,             \
-                   size_t nelems, int pe),                                                     \
-                  (A dest, source, dst, sst, nelems, pe), T,                                   \
-                  SHMEMI_BARRIER();                                                            \
-                  SHMEMI_STRIDED(any, dest, shmemi_at(source, pe), dst, sst, nelems);          \
-                  SHMEMI_BARRIER())
-#define SHMEMI_IGET(name, type) \
-    SHMEMI_IGET_(name, type, type, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
-#define SHMEMI_CTX_IGET(name, type) \
-    SHMEMI_IGET_(name, type, type, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
-#define SHMEMI_IGET_SIZE(name, size) \
-    SHMEMI_IGET_(name, void, shmemi_any##size, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, SHMEMI_NO_TEST)
-#define SHMEMI_CTX_IGET_SIZE(name, size) \
-    SHMEMI_IGET_(name, void, shmemi_any##size, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
+/* Those with a context have typed operations of their own: in one for both, g++ assigns registers so that
+ * the former need more instructions. */
+#define SHMEMI_DEFINE_STRIDED(operation, type, fast, P, C, A, T)                                \
+    SHMEMI_INLINE void operation(P type *dest, const type *source, ptrdiff_t dst, ptrdiff_t sst, \
+                                 size_t nelems, int pe,                                         \
+                                 void (*call)(C type *, const type *, ptrdiff_t, ptrdiff_t, size_t, \
+                                              int)) {                                           \
+        SHMEMI_BEFORE_COPY(pe);                                                                 \
+        if (T shmemi_is_native(pe)) {                                                           \
+            fast;                                                                               \
+        } else {                                                                                \
+            __asm__("" : "+r"(call));                                                           \
+            call(A dest, source, dst, sst, nelems, pe);                                         \
+            SHMEMI_CALLED(pe);                                                                  \
+        }                                                                                       \
+    }
+#define SHMEMI_DEFINE_STRIDED_BOTH(name, type, fast)                                            \
+    SHMEMI_DEFINE_STRIDED(shmemi_##name, type, fast, SHMEMI_NO_PARAM, SHMEMI_NO_TYPE,           \
+                          SHMEMI_NO_ARG, SHMEMI_NO_TEST)                                        \
+    SHMEMI_DEFINE_STRIDED(shmemi_ctx_##name, type, fast, SHMEMI_CTX_PARAM, SHMEMI_CTX_TYPE,     \
+                          SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
+#define SHMEMI_DEFINE_IPUT(name, type)                                                          \
+    SHMEMI_DEFINE_STRIDED_BOTH(iput_##name, type, SHMEMI_STRIDED_PUT(type))
+#define SHMEMI_IPUT(routine, name, type)                                                        \
+    SHMEMI_INLINE void routine(type *dest, const type *source, ptrdiff_t dst, ptrdiff_t sst,    \
+                               size_t nelems, int pe) {                                         \
+        shmemi_iput_##name(dest, source, dst, sst, nelems, pe, routine);                        \
+    }
+#define SHMEMI_CTX_IPUT(routine, name, type)                                                    \
+    SHMEMI_INLINE void routine(shmem_ctx_t ctx, type *dest, const type *source, ptrdiff_t dst,  \
+                               ptrdiff_t sst, size_t nelems, int pe) {                          \
+        shmemi_ctx_iput_##name(ctx, dest, source, dst, sst, nelems, pe, routine);               \
+    }
+#define SHMEMI_DEFINE_IGET(name, type)                                                          \
+    SHMEMI_DEFINE_STRIDED_BOTH(iget_##name, type, SHMEMI_STRIDED_GET(type))
+#define SHMEMI_IGET(routine, name, type)                                                        \
+    SHMEMI_INLINE void routine(type *dest, const type *source, ptrdiff_t dst, ptrdiff_t sst,    \
+                               size_t nelems, int pe) {                                         \
+        shmemi_iget_##name(dest, source, dst, sst, nelems, pe, routine);                        \
+    }
+#define SHMEMI_CTX_IGET(routine, name, type)                                                    \
+    SHMEMI_INLINE void routine(shmem_ctx_t ctx, type *dest, const type *source, ptrdiff_t dst,  \
+                               ptrdiff_t sst, size_t nelems, int pe) {                          \
+        shmemi_ctx_iget_##name(ctx, dest, source, dst, sst, nelems, pe, routine);               \
+    }
+
+/* Elements of a size, at any address. */
+#define SHMEMI_DEFINE_IPUT_SIZE(size)                                                           \
+    SHMEMI_DEFINE_STRIDED_BOTH(iput_size_##size, void, SHMEMI_STRIDED_PUT(shmemi_any##size))
+SHMEMI_DEFINE_IPUT_SIZE(1)
+SHMEMI_DEFINE_IPUT_SIZE(2)
+SHMEMI_DEFINE_IPUT_SIZE(4)
+SHMEMI_DEFINE_IPUT_SIZE(8)
+SHMEMI_DEFINE_IPUT_SIZE(16)
+#define SHMEMI_IPUT_SIZE(routine, size) SHMEMI_IPUT(routine, size_##size, void)
+#define SHMEMI_CTX_IPUT_SIZE(routine, size) SHMEMI_CTX_IPUT(routine, size_##size, void)
+#define SHMEMI_DEFINE_IGET_SIZE(size)                                                           \
+    SHMEMI_DEFINE_STRIDED_BOTH(iget_size_##size, void, SHMEMI_STRIDED_GET(shmemi_any##size))
+SHMEMI_DEFINE_IGET_SIZE(1)
+SHMEMI_DEFINE_IGET_SIZE(2)
+SHMEMI_DEFINE_IGET_SIZE(4)
+SHMEMI_DEFINE_IGET_SIZE(8)
+SHMEMI_DEFINE_IGET_SIZE(16)
+#define SHMEMI_IGET_SIZE(routine, size) SHMEMI_IGET(routine, size_##size, void)
+#define SHMEMI_CTX_IGET_SIZE(routine, size) SHMEMI_CTX_IGET(routine, size_##size, void)
 
 /* The operations on blocks for any type of `size` bytes, with the function of the library to call
  * for a PE that is not on this node. */
@@ -515,15 +601,17 @@ SHMEMI_DEFINE_BOTH(ibget, SHMEMI_BARRIER(), dest, shmemi_at(source, pe))
         operation(A dest, source, dst, sst, bsize, nblocks, pe, size, (shmemi_function *)name);     \
     }
 
-#define SHMEMI_IBPUT(name, type) SHMEMI_BLOCKS(name, type, sizeof(type), SHMEMI_NO_PARAM, SHMEMI_NO_ARG, shmemi_ibput)
-#define SHMEMI_CTX_IBPUT(name, type) \
-    SHMEMI_BLOCKS(name, type, sizeof(type), SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, shmemi_ctx_ibput)
+#define SHMEMI_IBPUT(routine, name, type) \
+    SHMEMI_BLOCKS(routine, type, sizeof(type), SHMEMI_NO_PARAM, SHMEMI_NO_ARG, shmemi_ibput)
+#define SHMEMI_CTX_IBPUT(routine, name, type) \
+    SHMEMI_BLOCKS(routine, type, sizeof(type), SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, shmemi_ctx_ibput)
 #define SHMEMI_IBPUT_SIZE(name, size) SHMEMI_BLOCKS(name, void, size, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, shmemi_ibput)
 #define SHMEMI_CTX_IBPUT_SIZE(name, size) \
     SHMEMI_BLOCKS(name, void, size, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, shmemi_ctx_ibput)
-#define SHMEMI_IBGET(name, type) SHMEMI_BLOCKS(name, type, sizeof(type), SHMEMI_NO_PARAM, SHMEMI_NO_ARG, shmemi_ibget)
-#define SHMEMI_CTX_IBGET(name, type) \
-    SHMEMI_BLOCKS(name, type, sizeof(type), SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, shmemi_ctx_ibget)
+#define SHMEMI_IBGET(routine, name, type) \
+    SHMEMI_BLOCKS(routine, type, sizeof(type), SHMEMI_NO_PARAM, SHMEMI_NO_ARG, shmemi_ibget)
+#define SHMEMI_CTX_IBGET(routine, name, type) \
+    SHMEMI_BLOCKS(routine, type, sizeof(type), SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, shmemi_ctx_ibget)
 #define SHMEMI_IBGET_SIZE(name, size) SHMEMI_BLOCKS(name, void, size, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, shmemi_ibget)
 #define SHMEMI_CTX_IBGET_SIZE(name, size) \
     SHMEMI_BLOCKS(name, void, size, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, shmemi_ctx_ibget)
@@ -599,6 +687,46 @@ SHMEMI_INLINE void shmemi_full_fence(void) {
             return call();                                            \
         }                                                             \
     }
+
+/* The typed operations, for each C type once. */
+#define SHMEMI_BIT_AMO_TYPES(define)                                          \
+    define(int, int) define(long, long) define(uint, unsigned int)            \
+    define(ulong, unsigned long) define(ulonglong, unsigned long long)
+#define SHMEMI_AMO_TYPES(define) SHMEMI_BIT_AMO_TYPES(define) define(longlong, long long)
+#define SHMEMI_EXT_AMO_TYPES(define) SHMEMI_AMO_TYPES(define) define(float, float) define(double, double)
+#define SHMEMI_RMA_TYPES(define)                                              \
+    SHMEMI_EXT_AMO_TYPES(define) define(longdouble, long double)              \
+    define(char, char) define(schar, signed char) define(short, short)        \
+    define(uchar, unsigned char) define(ushort, unsigned short)
+
+SHMEMI_RMA_TYPES(SHMEMI_DEFINE_PUT)
+SHMEMI_RMA_TYPES(SHMEMI_DEFINE_GET)
+SHMEMI_RMA_TYPES(SHMEMI_DEFINE_P)
+SHMEMI_RMA_TYPES(SHMEMI_DEFINE_G)
+SHMEMI_RMA_TYPES(SHMEMI_DEFINE_IPUT)
+SHMEMI_RMA_TYPES(SHMEMI_DEFINE_IGET)
+SHMEMI_EXT_AMO_TYPES(SHMEMI_DEFINE_ATOMIC_SET)
+SHMEMI_EXT_AMO_TYPES(SHMEMI_DEFINE_ATOMIC_FETCH)
+SHMEMI_EXT_AMO_TYPES(SHMEMI_DEFINE_ATOMIC_FETCH_NBI)
+SHMEMI_EXT_AMO_TYPES(SHMEMI_DEFINE_ATOMIC_SWAP)
+SHMEMI_EXT_AMO_TYPES(SHMEMI_DEFINE_ATOMIC_SWAP_NBI)
+SHMEMI_AMO_TYPES(SHMEMI_DEFINE_ATOMIC_COMPARE_SWAP)
+SHMEMI_AMO_TYPES(SHMEMI_DEFINE_ATOMIC_COMPARE_SWAP_NBI)
+SHMEMI_AMO_TYPES(SHMEMI_DEFINE_ATOMIC_INC)
+SHMEMI_AMO_TYPES(SHMEMI_DEFINE_ATOMIC_FETCH_INC)
+SHMEMI_AMO_TYPES(SHMEMI_DEFINE_ATOMIC_FETCH_INC_NBI)
+SHMEMI_AMO_TYPES(SHMEMI_DEFINE_ATOMIC_ADD)
+SHMEMI_AMO_TYPES(SHMEMI_DEFINE_ATOMIC_FETCH_ADD)
+SHMEMI_AMO_TYPES(SHMEMI_DEFINE_ATOMIC_FETCH_ADD_NBI)
+SHMEMI_BIT_AMO_TYPES(SHMEMI_DEFINE_ATOMIC_AND)
+SHMEMI_BIT_AMO_TYPES(SHMEMI_DEFINE_ATOMIC_FETCH_AND)
+SHMEMI_BIT_AMO_TYPES(SHMEMI_DEFINE_ATOMIC_FETCH_AND_NBI)
+SHMEMI_BIT_AMO_TYPES(SHMEMI_DEFINE_ATOMIC_OR)
+SHMEMI_BIT_AMO_TYPES(SHMEMI_DEFINE_ATOMIC_FETCH_OR)
+SHMEMI_BIT_AMO_TYPES(SHMEMI_DEFINE_ATOMIC_FETCH_OR_NBI)
+SHMEMI_BIT_AMO_TYPES(SHMEMI_DEFINE_ATOMIC_XOR)
+SHMEMI_BIT_AMO_TYPES(SHMEMI_DEFINE_ATOMIC_FETCH_XOR)
+SHMEMI_BIT_AMO_TYPES(SHMEMI_DEFINE_ATOMIC_FETCH_XOR_NBI)
 
 #include "inline.h"
 

@@ -8,31 +8,43 @@
 #else
 #define SHMEMI_OVERLOAD inline
 #endif
+/* An overload is another name of its function; a compiler takes three times as long for a definition. */
+#if defined(__GNUC__)
+#define SHMEMI_NAME(synopsis, function, call) synopsis __asm__(function);
+#else
+#define SHMEMI_NAME(synopsis, function, call) inline synopsis { call; }
+#endif
+/* The same where the function may be expanded. */
+#ifdef SHMEMI_FAST_PATH
+#define SHMEMI_EXPAND(synopsis, function, call) SHMEMI_OVERLOAD synopsis { call; }
+#else
+#define SHMEMI_EXPAND SHMEMI_NAME
+#endif
 
 extern "C++" {
 
 #define SHMEMI_OVERLOADS_AMO(TYPE, NAME) \
-    SHMEMI_OVERLOAD TYPE shmem_atomic_compare_swap(TYPE *dest, TYPE cond, TYPE value, int pe) { return shmem_##NAME##_atomic_compare_swap(dest, cond, value, pe); } \
-    SHMEMI_OVERLOAD TYPE shmem_atomic_compare_swap(shmem_ctx_t ctx, TYPE *dest, TYPE cond, TYPE value, int pe) { return shmem_ctx_##NAME##_atomic_compare_swap(ctx, dest, cond, value, pe); } \
-    SHMEMI_OVERLOAD TYPE shmem_cswap(TYPE *dest, TYPE cond, TYPE value, int pe) { return shmem_##NAME##_cswap(dest, cond, value, pe); } \
-    SHMEMI_OVERLOAD TYPE shmem_atomic_fetch_inc(TYPE *dest, int pe) { return shmem_##NAME##_atomic_fetch_inc(dest, pe); } \
-    SHMEMI_OVERLOAD TYPE shmem_atomic_fetch_inc(shmem_ctx_t ctx, TYPE *dest, int pe) { return shmem_ctx_##NAME##_atomic_fetch_inc(ctx, dest, pe); } \
-    SHMEMI_OVERLOAD TYPE shmem_finc(TYPE *dest, int pe) { return shmem_##NAME##_finc(dest, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_inc(TYPE *dest, int pe) { shmem_##NAME##_atomic_inc(dest, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_inc(shmem_ctx_t ctx, TYPE *dest, int pe) { shmem_ctx_##NAME##_atomic_inc(ctx, dest, pe); } \
-    SHMEMI_OVERLOAD void shmem_inc(TYPE *dest, int pe) { shmem_##NAME##_inc(dest, pe); } \
-    SHMEMI_OVERLOAD TYPE shmem_atomic_fetch_add(TYPE *dest, TYPE value, int pe) { return shmem_##NAME##_atomic_fetch_add(dest, value, pe); } \
-    SHMEMI_OVERLOAD TYPE shmem_atomic_fetch_add(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe) { return shmem_ctx_##NAME##_atomic_fetch_add(ctx, dest, value, pe); } \
-    SHMEMI_OVERLOAD TYPE shmem_fadd(TYPE *dest, TYPE value, int pe) { return shmem_##NAME##_fadd(dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_add(TYPE *dest, TYPE value, int pe) { shmem_##NAME##_atomic_add(dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_add(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe) { shmem_ctx_##NAME##_atomic_add(ctx, dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_add(TYPE *dest, TYPE value, int pe) { shmem_##NAME##_add(dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_compare_swap_nbi(TYPE *fetch, TYPE *dest, TYPE cond, TYPE value, int pe) { shmem_##NAME##_atomic_compare_swap_nbi(fetch, dest, cond, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_compare_swap_nbi(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, TYPE cond, TYPE value, int pe) { shmem_ctx_##NAME##_atomic_compare_swap_nbi(ctx, fetch, dest, cond, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_fetch_inc_nbi(TYPE *fetch, TYPE *dest, int pe) { shmem_##NAME##_atomic_fetch_inc_nbi(fetch, dest, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_fetch_inc_nbi(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, int pe) { shmem_ctx_##NAME##_atomic_fetch_inc_nbi(ctx, fetch, dest, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_fetch_add_nbi(TYPE *fetch, TYPE *dest, TYPE value, int pe) { shmem_##NAME##_atomic_fetch_add_nbi(fetch, dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_fetch_add_nbi(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, TYPE value, int pe) { shmem_ctx_##NAME##_atomic_fetch_add_nbi(ctx, fetch, dest, value, pe); }
+    SHMEMI_EXPAND(TYPE shmem_atomic_compare_swap(TYPE *dest, TYPE cond, TYPE value, int pe), "shmem_" #NAME "_atomic_compare_swap", return shmem_##NAME##_atomic_compare_swap(dest, cond, value, pe)) \
+    SHMEMI_EXPAND(TYPE shmem_atomic_compare_swap(shmem_ctx_t ctx, TYPE *dest, TYPE cond, TYPE value, int pe), "shmem_ctx_" #NAME "_atomic_compare_swap", return shmem_ctx_##NAME##_atomic_compare_swap(ctx, dest, cond, value, pe)) \
+    SHMEMI_EXPAND(TYPE shmem_cswap(TYPE *dest, TYPE cond, TYPE value, int pe), "shmem_" #NAME "_cswap", return shmem_##NAME##_cswap(dest, cond, value, pe)) \
+    SHMEMI_EXPAND(TYPE shmem_atomic_fetch_inc(TYPE *dest, int pe), "shmem_" #NAME "_atomic_fetch_inc", return shmem_##NAME##_atomic_fetch_inc(dest, pe)) \
+    SHMEMI_EXPAND(TYPE shmem_atomic_fetch_inc(shmem_ctx_t ctx, TYPE *dest, int pe), "shmem_ctx_" #NAME "_atomic_fetch_inc", return shmem_ctx_##NAME##_atomic_fetch_inc(ctx, dest, pe)) \
+    SHMEMI_EXPAND(TYPE shmem_finc(TYPE *dest, int pe), "shmem_" #NAME "_finc", return shmem_##NAME##_finc(dest, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_inc(TYPE *dest, int pe), "shmem_" #NAME "_atomic_inc", shmem_##NAME##_atomic_inc(dest, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_inc(shmem_ctx_t ctx, TYPE *dest, int pe), "shmem_ctx_" #NAME "_atomic_inc", shmem_ctx_##NAME##_atomic_inc(ctx, dest, pe)) \
+    SHMEMI_EXPAND(void shmem_inc(TYPE *dest, int pe), "shmem_" #NAME "_inc", shmem_##NAME##_inc(dest, pe)) \
+    SHMEMI_EXPAND(TYPE shmem_atomic_fetch_add(TYPE *dest, TYPE value, int pe), "shmem_" #NAME "_atomic_fetch_add", return shmem_##NAME##_atomic_fetch_add(dest, value, pe)) \
+    SHMEMI_EXPAND(TYPE shmem_atomic_fetch_add(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe), "shmem_ctx_" #NAME "_atomic_fetch_add", return shmem_ctx_##NAME##_atomic_fetch_add(ctx, dest, value, pe)) \
+    SHMEMI_EXPAND(TYPE shmem_fadd(TYPE *dest, TYPE value, int pe), "shmem_" #NAME "_fadd", return shmem_##NAME##_fadd(dest, value, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_add(TYPE *dest, TYPE value, int pe), "shmem_" #NAME "_atomic_add", shmem_##NAME##_atomic_add(dest, value, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_add(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe), "shmem_ctx_" #NAME "_atomic_add", shmem_ctx_##NAME##_atomic_add(ctx, dest, value, pe)) \
+    SHMEMI_EXPAND(void shmem_add(TYPE *dest, TYPE value, int pe), "shmem_" #NAME "_add", shmem_##NAME##_add(dest, value, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_compare_swap_nbi(TYPE *fetch, TYPE *dest, TYPE cond, TYPE value, int pe), "shmem_" #NAME "_atomic_compare_swap_nbi", shmem_##NAME##_atomic_compare_swap_nbi(fetch, dest, cond, value, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_compare_swap_nbi(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, TYPE cond, TYPE value, int pe), "shmem_ctx_" #NAME "_atomic_compare_swap_nbi", shmem_ctx_##NAME##_atomic_compare_swap_nbi(ctx, fetch, dest, cond, value, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_fetch_inc_nbi(TYPE *fetch, TYPE *dest, int pe), "shmem_" #NAME "_atomic_fetch_inc_nbi", shmem_##NAME##_atomic_fetch_inc_nbi(fetch, dest, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_fetch_inc_nbi(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, int pe), "shmem_ctx_" #NAME "_atomic_fetch_inc_nbi", shmem_ctx_##NAME##_atomic_fetch_inc_nbi(ctx, fetch, dest, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_fetch_add_nbi(TYPE *fetch, TYPE *dest, TYPE value, int pe), "shmem_" #NAME "_atomic_fetch_add_nbi", shmem_##NAME##_atomic_fetch_add_nbi(fetch, dest, value, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_fetch_add_nbi(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, TYPE value, int pe), "shmem_ctx_" #NAME "_atomic_fetch_add_nbi", shmem_ctx_##NAME##_atomic_fetch_add_nbi(ctx, fetch, dest, value, pe))
 SHMEMI_OVERLOADS_AMO(int, int)
 SHMEMI_OVERLOADS_AMO(long, long)
 SHMEMI_OVERLOADS_AMO(long long, longlong)
@@ -42,10 +54,10 @@ SHMEMI_OVERLOADS_AMO(unsigned long long, ulonglong)
 #undef SHMEMI_OVERLOADS_AMO
 
 #define SHMEMI_OVERLOADS_ARITHMETIC(TYPE, NAME) \
-    SHMEMI_OVERLOAD int shmem_sum_reduce(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce) { return shmem_##NAME##_sum_reduce(team, dest, source, nreduce); } \
-    SHMEMI_OVERLOAD int shmem_prod_reduce(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce) { return shmem_##NAME##_prod_reduce(team, dest, source, nreduce); } \
-    SHMEMI_OVERLOAD int shmem_sum_inscan(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems) { return shmem_##NAME##_sum_inscan(team, dest, source, nelems); } \
-    SHMEMI_OVERLOAD int shmem_sum_exscan(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems) { return shmem_##NAME##_sum_exscan(team, dest, source, nelems); }
+    SHMEMI_NAME(int shmem_sum_reduce(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce), "shmem_" #NAME "_sum_reduce", return shmem_##NAME##_sum_reduce(team, dest, source, nreduce)) \
+    SHMEMI_NAME(int shmem_prod_reduce(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce), "shmem_" #NAME "_prod_reduce", return shmem_##NAME##_prod_reduce(team, dest, source, nreduce)) \
+    SHMEMI_NAME(int shmem_sum_inscan(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems), "shmem_" #NAME "_sum_inscan", return shmem_##NAME##_sum_inscan(team, dest, source, nelems)) \
+    SHMEMI_NAME(int shmem_sum_exscan(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems), "shmem_" #NAME "_sum_exscan", return shmem_##NAME##_sum_exscan(team, dest, source, nelems))
 SHMEMI_OVERLOADS_ARITHMETIC(char, char)
 SHMEMI_OVERLOADS_ARITHMETIC(signed char, schar)
 SHMEMI_OVERLOADS_ARITHMETIC(short, short)
@@ -63,9 +75,9 @@ SHMEMI_OVERLOADS_ARITHMETIC(long double, longdouble)
 #undef SHMEMI_OVERLOADS_ARITHMETIC
 
 #define SHMEMI_OVERLOADS_BITWISE(TYPE, NAME) \
-    SHMEMI_OVERLOAD int shmem_and_reduce(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce) { return shmem_##NAME##_and_reduce(team, dest, source, nreduce); } \
-    SHMEMI_OVERLOAD int shmem_or_reduce(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce) { return shmem_##NAME##_or_reduce(team, dest, source, nreduce); } \
-    SHMEMI_OVERLOAD int shmem_xor_reduce(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce) { return shmem_##NAME##_xor_reduce(team, dest, source, nreduce); }
+    SHMEMI_NAME(int shmem_and_reduce(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce), "shmem_" #NAME "_and_reduce", return shmem_##NAME##_and_reduce(team, dest, source, nreduce)) \
+    SHMEMI_NAME(int shmem_or_reduce(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce), "shmem_" #NAME "_or_reduce", return shmem_##NAME##_or_reduce(team, dest, source, nreduce)) \
+    SHMEMI_NAME(int shmem_xor_reduce(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce), "shmem_" #NAME "_xor_reduce", return shmem_##NAME##_xor_reduce(team, dest, source, nreduce))
 SHMEMI_OVERLOADS_BITWISE(unsigned char, uchar)
 SHMEMI_OVERLOADS_BITWISE(unsigned short, ushort)
 SHMEMI_OVERLOADS_BITWISE(unsigned int, uint)
@@ -80,24 +92,24 @@ SHMEMI_OVERLOADS_BITWISE(long long, longlong)
 #undef SHMEMI_OVERLOADS_BITWISE
 
 #define SHMEMI_OVERLOADS_BITWISE_AMO(TYPE, NAME) \
-    SHMEMI_OVERLOAD void shmem_atomic_and(TYPE *dest, TYPE value, int pe) { shmem_##NAME##_atomic_and(dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_and(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe) { shmem_ctx_##NAME##_atomic_and(ctx, dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_or(TYPE *dest, TYPE value, int pe) { shmem_##NAME##_atomic_or(dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_or(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe) { shmem_ctx_##NAME##_atomic_or(ctx, dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_xor(TYPE *dest, TYPE value, int pe) { shmem_##NAME##_atomic_xor(dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_xor(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe) { shmem_ctx_##NAME##_atomic_xor(ctx, dest, value, pe); } \
-    SHMEMI_OVERLOAD TYPE shmem_atomic_fetch_and(TYPE *dest, TYPE value, int pe) { return shmem_##NAME##_atomic_fetch_and(dest, value, pe); } \
-    SHMEMI_OVERLOAD TYPE shmem_atomic_fetch_and(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe) { return shmem_ctx_##NAME##_atomic_fetch_and(ctx, dest, value, pe); } \
-    SHMEMI_OVERLOAD TYPE shmem_atomic_fetch_or(TYPE *dest, TYPE value, int pe) { return shmem_##NAME##_atomic_fetch_or(dest, value, pe); } \
-    SHMEMI_OVERLOAD TYPE shmem_atomic_fetch_or(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe) { return shmem_ctx_##NAME##_atomic_fetch_or(ctx, dest, value, pe); } \
-    SHMEMI_OVERLOAD TYPE shmem_atomic_fetch_xor(TYPE *dest, TYPE value, int pe) { return shmem_##NAME##_atomic_fetch_xor(dest, value, pe); } \
-    SHMEMI_OVERLOAD TYPE shmem_atomic_fetch_xor(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe) { return shmem_ctx_##NAME##_atomic_fetch_xor(ctx, dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_fetch_and_nbi(TYPE *fetch, TYPE *dest, TYPE value, int pe) { shmem_##NAME##_atomic_fetch_and_nbi(fetch, dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_fetch_and_nbi(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, TYPE value, int pe) { shmem_ctx_##NAME##_atomic_fetch_and_nbi(ctx, fetch, dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_fetch_or_nbi(TYPE *fetch, TYPE *dest, TYPE value, int pe) { shmem_##NAME##_atomic_fetch_or_nbi(fetch, dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_fetch_or_nbi(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, TYPE value, int pe) { shmem_ctx_##NAME##_atomic_fetch_or_nbi(ctx, fetch, dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_fetch_xor_nbi(TYPE *fetch, TYPE *dest, TYPE value, int pe) { shmem_##NAME##_atomic_fetch_xor_nbi(fetch, dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_fetch_xor_nbi(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, TYPE value, int pe) { shmem_ctx_##NAME##_atomic_fetch_xor_nbi(ctx, fetch, dest, value, pe); }
+    SHMEMI_EXPAND(void shmem_atomic_and(TYPE *dest, TYPE value, int pe), "shmem_" #NAME "_atomic_and", shmem_##NAME##_atomic_and(dest, value, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_and(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe), "shmem_ctx_" #NAME "_atomic_and", shmem_ctx_##NAME##_atomic_and(ctx, dest, value, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_or(TYPE *dest, TYPE value, int pe), "shmem_" #NAME "_atomic_or", shmem_##NAME##_atomic_or(dest, value, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_or(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe), "shmem_ctx_" #NAME "_atomic_or", shmem_ctx_##NAME##_atomic_or(ctx, dest, value, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_xor(TYPE *dest, TYPE value, int pe), "shmem_" #NAME "_atomic_xor", shmem_##NAME##_atomic_xor(dest, value, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_xor(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe), "shmem_ctx_" #NAME "_atomic_xor", shmem_ctx_##NAME##_atomic_xor(ctx, dest, value, pe)) \
+    SHMEMI_EXPAND(TYPE shmem_atomic_fetch_and(TYPE *dest, TYPE value, int pe), "shmem_" #NAME "_atomic_fetch_and", return shmem_##NAME##_atomic_fetch_and(dest, value, pe)) \
+    SHMEMI_EXPAND(TYPE shmem_atomic_fetch_and(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe), "shmem_ctx_" #NAME "_atomic_fetch_and", return shmem_ctx_##NAME##_atomic_fetch_and(ctx, dest, value, pe)) \
+    SHMEMI_EXPAND(TYPE shmem_atomic_fetch_or(TYPE *dest, TYPE value, int pe), "shmem_" #NAME "_atomic_fetch_or", return shmem_##NAME##_atomic_fetch_or(dest, value, pe)) \
+    SHMEMI_EXPAND(TYPE shmem_atomic_fetch_or(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe), "shmem_ctx_" #NAME "_atomic_fetch_or", return shmem_ctx_##NAME##_atomic_fetch_or(ctx, dest, value, pe)) \
+    SHMEMI_EXPAND(TYPE shmem_atomic_fetch_xor(TYPE *dest, TYPE value, int pe), "shmem_" #NAME "_atomic_fetch_xor", return shmem_##NAME##_atomic_fetch_xor(dest, value, pe)) \
+    SHMEMI_EXPAND(TYPE shmem_atomic_fetch_xor(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe), "shmem_ctx_" #NAME "_atomic_fetch_xor", return shmem_ctx_##NAME##_atomic_fetch_xor(ctx, dest, value, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_fetch_and_nbi(TYPE *fetch, TYPE *dest, TYPE value, int pe), "shmem_" #NAME "_atomic_fetch_and_nbi", shmem_##NAME##_atomic_fetch_and_nbi(fetch, dest, value, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_fetch_and_nbi(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, TYPE value, int pe), "shmem_ctx_" #NAME "_atomic_fetch_and_nbi", shmem_ctx_##NAME##_atomic_fetch_and_nbi(ctx, fetch, dest, value, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_fetch_or_nbi(TYPE *fetch, TYPE *dest, TYPE value, int pe), "shmem_" #NAME "_atomic_fetch_or_nbi", shmem_##NAME##_atomic_fetch_or_nbi(fetch, dest, value, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_fetch_or_nbi(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, TYPE value, int pe), "shmem_ctx_" #NAME "_atomic_fetch_or_nbi", shmem_ctx_##NAME##_atomic_fetch_or_nbi(ctx, fetch, dest, value, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_fetch_xor_nbi(TYPE *fetch, TYPE *dest, TYPE value, int pe), "shmem_" #NAME "_atomic_fetch_xor_nbi", shmem_##NAME##_atomic_fetch_xor_nbi(fetch, dest, value, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_fetch_xor_nbi(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, TYPE value, int pe), "shmem_ctx_" #NAME "_atomic_fetch_xor_nbi", shmem_ctx_##NAME##_atomic_fetch_xor_nbi(ctx, fetch, dest, value, pe))
 SHMEMI_OVERLOADS_BITWISE_AMO(unsigned int, uint)
 SHMEMI_OVERLOADS_BITWISE_AMO(unsigned long, ulong)
 SHMEMI_OVERLOADS_BITWISE_AMO(unsigned long long, ulonglong)
@@ -106,19 +118,19 @@ SHMEMI_OVERLOADS_BITWISE_AMO(long, int64)
 #undef SHMEMI_OVERLOADS_BITWISE_AMO
 
 #define SHMEMI_OVERLOADS_EXTENDED_AMO(TYPE, NAME) \
-    SHMEMI_OVERLOAD TYPE shmem_atomic_fetch(const TYPE *source, int pe) { return shmem_##NAME##_atomic_fetch(source, pe); } \
-    SHMEMI_OVERLOAD TYPE shmem_atomic_fetch(shmem_ctx_t ctx, const TYPE *source, int pe) { return shmem_ctx_##NAME##_atomic_fetch(ctx, source, pe); } \
-    SHMEMI_OVERLOAD TYPE shmem_fetch(const TYPE *source, int pe) { return shmem_##NAME##_fetch(source, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_set(TYPE *dest, TYPE value, int pe) { shmem_##NAME##_atomic_set(dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_set(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe) { shmem_ctx_##NAME##_atomic_set(ctx, dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_set(TYPE *dest, TYPE value, int pe) { shmem_##NAME##_set(dest, value, pe); } \
-    SHMEMI_OVERLOAD TYPE shmem_atomic_swap(TYPE *dest, TYPE value, int pe) { return shmem_##NAME##_atomic_swap(dest, value, pe); } \
-    SHMEMI_OVERLOAD TYPE shmem_atomic_swap(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe) { return shmem_ctx_##NAME##_atomic_swap(ctx, dest, value, pe); } \
-    SHMEMI_OVERLOAD TYPE shmem_swap(TYPE *dest, TYPE value, int pe) { return shmem_##NAME##_swap(dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_fetch_nbi(TYPE *fetch, const TYPE *source, int pe) { shmem_##NAME##_atomic_fetch_nbi(fetch, source, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_fetch_nbi(shmem_ctx_t ctx, TYPE *fetch, const TYPE *source, int pe) { shmem_ctx_##NAME##_atomic_fetch_nbi(ctx, fetch, source, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_swap_nbi(TYPE *fetch, TYPE *dest, TYPE value, int pe) { shmem_##NAME##_atomic_swap_nbi(fetch, dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_atomic_swap_nbi(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, TYPE value, int pe) { shmem_ctx_##NAME##_atomic_swap_nbi(ctx, fetch, dest, value, pe); }
+    SHMEMI_EXPAND(TYPE shmem_atomic_fetch(const TYPE *source, int pe), "shmem_" #NAME "_atomic_fetch", return shmem_##NAME##_atomic_fetch(source, pe)) \
+    SHMEMI_EXPAND(TYPE shmem_atomic_fetch(shmem_ctx_t ctx, const TYPE *source, int pe), "shmem_ctx_" #NAME "_atomic_fetch", return shmem_ctx_##NAME##_atomic_fetch(ctx, source, pe)) \
+    SHMEMI_EXPAND(TYPE shmem_fetch(const TYPE *source, int pe), "shmem_" #NAME "_fetch", return shmem_##NAME##_fetch(source, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_set(TYPE *dest, TYPE value, int pe), "shmem_" #NAME "_atomic_set", shmem_##NAME##_atomic_set(dest, value, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_set(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe), "shmem_ctx_" #NAME "_atomic_set", shmem_ctx_##NAME##_atomic_set(ctx, dest, value, pe)) \
+    SHMEMI_EXPAND(void shmem_set(TYPE *dest, TYPE value, int pe), "shmem_" #NAME "_set", shmem_##NAME##_set(dest, value, pe)) \
+    SHMEMI_EXPAND(TYPE shmem_atomic_swap(TYPE *dest, TYPE value, int pe), "shmem_" #NAME "_atomic_swap", return shmem_##NAME##_atomic_swap(dest, value, pe)) \
+    SHMEMI_EXPAND(TYPE shmem_atomic_swap(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe), "shmem_ctx_" #NAME "_atomic_swap", return shmem_ctx_##NAME##_atomic_swap(ctx, dest, value, pe)) \
+    SHMEMI_EXPAND(TYPE shmem_swap(TYPE *dest, TYPE value, int pe), "shmem_" #NAME "_swap", return shmem_##NAME##_swap(dest, value, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_fetch_nbi(TYPE *fetch, const TYPE *source, int pe), "shmem_" #NAME "_atomic_fetch_nbi", shmem_##NAME##_atomic_fetch_nbi(fetch, source, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_fetch_nbi(shmem_ctx_t ctx, TYPE *fetch, const TYPE *source, int pe), "shmem_ctx_" #NAME "_atomic_fetch_nbi", shmem_ctx_##NAME##_atomic_fetch_nbi(ctx, fetch, source, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_swap_nbi(TYPE *fetch, TYPE *dest, TYPE value, int pe), "shmem_" #NAME "_atomic_swap_nbi", shmem_##NAME##_atomic_swap_nbi(fetch, dest, value, pe)) \
+    SHMEMI_EXPAND(void shmem_atomic_swap_nbi(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, TYPE value, int pe), "shmem_ctx_" #NAME "_atomic_swap_nbi", shmem_ctx_##NAME##_atomic_swap_nbi(ctx, fetch, dest, value, pe))
 SHMEMI_OVERLOADS_EXTENDED_AMO(float, float)
 SHMEMI_OVERLOADS_EXTENDED_AMO(double, double)
 SHMEMI_OVERLOADS_EXTENDED_AMO(int, int)
@@ -130,8 +142,8 @@ SHMEMI_OVERLOADS_EXTENDED_AMO(unsigned long long, ulonglong)
 #undef SHMEMI_OVERLOADS_EXTENDED_AMO
 
 #define SHMEMI_OVERLOADS_ORDERED(TYPE, NAME) \
-    SHMEMI_OVERLOAD int shmem_max_reduce(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce) { return shmem_##NAME##_max_reduce(team, dest, source, nreduce); } \
-    SHMEMI_OVERLOAD int shmem_min_reduce(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce) { return shmem_##NAME##_min_reduce(team, dest, source, nreduce); }
+    SHMEMI_NAME(int shmem_max_reduce(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce), "shmem_" #NAME "_max_reduce", return shmem_##NAME##_max_reduce(team, dest, source, nreduce)) \
+    SHMEMI_NAME(int shmem_min_reduce(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce), "shmem_" #NAME "_min_reduce", return shmem_##NAME##_min_reduce(team, dest, source, nreduce))
 SHMEMI_OVERLOADS_ORDERED(char, char)
 SHMEMI_OVERLOADS_ORDERED(signed char, schar)
 SHMEMI_OVERLOADS_ORDERED(short, short)
@@ -149,19 +161,19 @@ SHMEMI_OVERLOADS_ORDERED(long double, longdouble)
 #undef SHMEMI_OVERLOADS_ORDERED
 
 #define SHMEMI_OVERLOADS_P2P(TYPE, NAME) \
-    SHMEMI_OVERLOAD void shmem_wait_until_all(TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value) { shmem_##NAME##_wait_until_all(ivars, nelems, status, cmp, cmp_value); } \
-    SHMEMI_OVERLOAD size_t shmem_wait_until_any(TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value) { return shmem_##NAME##_wait_until_any(ivars, nelems, status, cmp, cmp_value); } \
-    SHMEMI_OVERLOAD size_t shmem_wait_until_some(TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, TYPE cmp_value) { return shmem_##NAME##_wait_until_some(ivars, nelems, indices, status, cmp, cmp_value); } \
-    SHMEMI_OVERLOAD void shmem_wait_until_all_vector(TYPE *ivars, size_t nelems, const int *status, int cmp, const TYPE *cmp_values) { shmem_##NAME##_wait_until_all_vector(ivars, nelems, status, cmp, cmp_values); } \
-    SHMEMI_OVERLOAD size_t shmem_wait_until_any_vector(TYPE *ivars, size_t nelems, const int *status, int cmp, const TYPE *cmp_values) { return shmem_##NAME##_wait_until_any_vector(ivars, nelems, status, cmp, cmp_values); } \
-    SHMEMI_OVERLOAD size_t shmem_wait_until_some_vector(TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const TYPE *cmp_values) { return shmem_##NAME##_wait_until_some_vector(ivars, nelems, indices, status, cmp, cmp_values); } \
-    SHMEMI_OVERLOAD int shmem_test(TYPE *ivar, int cmp, TYPE cmp_value) { return shmem_##NAME##_test(ivar, cmp, cmp_value); } \
-    SHMEMI_OVERLOAD int shmem_test_all(TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value) { return shmem_##NAME##_test_all(ivars, nelems, status, cmp, cmp_value); } \
-    SHMEMI_OVERLOAD size_t shmem_test_any(TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value) { return shmem_##NAME##_test_any(ivars, nelems, status, cmp, cmp_value); } \
-    SHMEMI_OVERLOAD size_t shmem_test_some(TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, TYPE cmp_value) { return shmem_##NAME##_test_some(ivars, nelems, indices, status, cmp, cmp_value); } \
-    SHMEMI_OVERLOAD int shmem_test_all_vector(TYPE *ivars, size_t nelems, const int *status, int cmp, const TYPE *cmp_values) { return shmem_##NAME##_test_all_vector(ivars, nelems, status, cmp, cmp_values); } \
-    SHMEMI_OVERLOAD size_t shmem_test_any_vector(TYPE *ivars, size_t nelems, const int *status, int cmp, const TYPE *cmp_values) { return shmem_##NAME##_test_any_vector(ivars, nelems, status, cmp, cmp_values); } \
-    SHMEMI_OVERLOAD size_t shmem_test_some_vector(TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const TYPE *cmp_values) { return shmem_##NAME##_test_some_vector(ivars, nelems, indices, status, cmp, cmp_values); }
+    SHMEMI_NAME(void shmem_wait_until_all(TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value), "shmem_" #NAME "_wait_until_all", shmem_##NAME##_wait_until_all(ivars, nelems, status, cmp, cmp_value)) \
+    SHMEMI_NAME(size_t shmem_wait_until_any(TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value), "shmem_" #NAME "_wait_until_any", return shmem_##NAME##_wait_until_any(ivars, nelems, status, cmp, cmp_value)) \
+    SHMEMI_NAME(size_t shmem_wait_until_some(TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, TYPE cmp_value), "shmem_" #NAME "_wait_until_some", return shmem_##NAME##_wait_until_some(ivars, nelems, indices, status, cmp, cmp_value)) \
+    SHMEMI_NAME(void shmem_wait_until_all_vector(TYPE *ivars, size_t nelems, const int *status, int cmp, const TYPE *cmp_values), "shmem_" #NAME "_wait_until_all_vector", shmem_##NAME##_wait_until_all_vector(ivars, nelems, status, cmp, cmp_values)) \
+    SHMEMI_NAME(size_t shmem_wait_until_any_vector(TYPE *ivars, size_t nelems, const int *status, int cmp, const TYPE *cmp_values), "shmem_" #NAME "_wait_until_any_vector", return shmem_##NAME##_wait_until_any_vector(ivars, nelems, status, cmp, cmp_values)) \
+    SHMEMI_NAME(size_t shmem_wait_until_some_vector(TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const TYPE *cmp_values), "shmem_" #NAME "_wait_until_some_vector", return shmem_##NAME##_wait_until_some_vector(ivars, nelems, indices, status, cmp, cmp_values)) \
+    SHMEMI_NAME(int shmem_test(TYPE *ivar, int cmp, TYPE cmp_value), "shmem_" #NAME "_test", return shmem_##NAME##_test(ivar, cmp, cmp_value)) \
+    SHMEMI_NAME(int shmem_test_all(TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value), "shmem_" #NAME "_test_all", return shmem_##NAME##_test_all(ivars, nelems, status, cmp, cmp_value)) \
+    SHMEMI_NAME(size_t shmem_test_any(TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value), "shmem_" #NAME "_test_any", return shmem_##NAME##_test_any(ivars, nelems, status, cmp, cmp_value)) \
+    SHMEMI_NAME(size_t shmem_test_some(TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, TYPE cmp_value), "shmem_" #NAME "_test_some", return shmem_##NAME##_test_some(ivars, nelems, indices, status, cmp, cmp_value)) \
+    SHMEMI_NAME(int shmem_test_all_vector(TYPE *ivars, size_t nelems, const int *status, int cmp, const TYPE *cmp_values), "shmem_" #NAME "_test_all_vector", return shmem_##NAME##_test_all_vector(ivars, nelems, status, cmp, cmp_values)) \
+    SHMEMI_NAME(size_t shmem_test_any_vector(TYPE *ivars, size_t nelems, const int *status, int cmp, const TYPE *cmp_values), "shmem_" #NAME "_test_any_vector", return shmem_##NAME##_test_any_vector(ivars, nelems, status, cmp, cmp_values)) \
+    SHMEMI_NAME(size_t shmem_test_some_vector(TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const TYPE *cmp_values), "shmem_" #NAME "_test_some_vector", return shmem_##NAME##_test_some_vector(ivars, nelems, indices, status, cmp, cmp_values))
 SHMEMI_OVERLOADS_P2P(int, int)
 SHMEMI_OVERLOADS_P2P(long, long)
 SHMEMI_OVERLOADS_P2P(long long, longlong)
@@ -173,35 +185,35 @@ SHMEMI_OVERLOADS_P2P(unsigned short, ushort)
 #undef SHMEMI_OVERLOADS_P2P
 
 #define SHMEMI_OVERLOADS_RMA(TYPE, NAME) \
-    SHMEMI_OVERLOAD void shmem_put(TYPE *dest, const TYPE *source, size_t nelems, int pe) { shmem_##NAME##_put(dest, source, nelems, pe); } \
-    SHMEMI_OVERLOAD void shmem_put(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems, int pe) { shmem_ctx_##NAME##_put(ctx, dest, source, nelems, pe); } \
-    SHMEMI_OVERLOAD void shmem_p(TYPE *dest, TYPE value, int pe) { shmem_##NAME##_p(dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_p(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe) { shmem_ctx_##NAME##_p(ctx, dest, value, pe); } \
-    SHMEMI_OVERLOAD void shmem_iput(TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { shmem_##NAME##_iput(dest, source, dst, sst, nelems, pe); } \
-    SHMEMI_OVERLOAD void shmem_iput(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { shmem_ctx_##NAME##_iput(ctx, dest, source, dst, sst, nelems, pe); } \
-    SHMEMI_OVERLOAD void shmem_ibput(TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) { shmem_##NAME##_ibput(dest, source, dst, sst, bsize, nblocks, pe); } \
-    SHMEMI_OVERLOAD void shmem_ibput(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) { shmem_ctx_##NAME##_ibput(ctx, dest, source, dst, sst, bsize, nblocks, pe); } \
-    SHMEMI_OVERLOAD void shmem_get(TYPE *dest, const TYPE *source, size_t nelems, int pe) { shmem_##NAME##_get(dest, source, nelems, pe); } \
-    SHMEMI_OVERLOAD void shmem_get(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems, int pe) { shmem_ctx_##NAME##_get(ctx, dest, source, nelems, pe); } \
-    SHMEMI_OVERLOAD TYPE shmem_g(const TYPE *source, int pe) { return shmem_##NAME##_g(source, pe); } \
-    SHMEMI_OVERLOAD TYPE shmem_g(shmem_ctx_t ctx, const TYPE *source, int pe) { return shmem_ctx_##NAME##_g(ctx, source, pe); } \
-    SHMEMI_OVERLOAD void shmem_iget(TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { shmem_##NAME##_iget(dest, source, dst, sst, nelems, pe); } \
-    SHMEMI_OVERLOAD void shmem_iget(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { shmem_ctx_##NAME##_iget(ctx, dest, source, dst, sst, nelems, pe); } \
-    SHMEMI_OVERLOAD void shmem_ibget(TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) { shmem_##NAME##_ibget(dest, source, dst, sst, bsize, nblocks, pe); } \
-    SHMEMI_OVERLOAD void shmem_ibget(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) { shmem_ctx_##NAME##_ibget(ctx, dest, source, dst, sst, bsize, nblocks, pe); } \
-    SHMEMI_OVERLOAD void shmem_put_nbi(TYPE *dest, const TYPE *source, size_t nelems, int pe) { shmem_##NAME##_put_nbi(dest, source, nelems, pe); } \
-    SHMEMI_OVERLOAD void shmem_put_nbi(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems, int pe) { shmem_ctx_##NAME##_put_nbi(ctx, dest, source, nelems, pe); } \
-    SHMEMI_OVERLOAD void shmem_get_nbi(TYPE *dest, const TYPE *source, size_t nelems, int pe) { shmem_##NAME##_get_nbi(dest, source, nelems, pe); } \
-    SHMEMI_OVERLOAD void shmem_get_nbi(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems, int pe) { shmem_ctx_##NAME##_get_nbi(ctx, dest, source, nelems, pe); } \
-    SHMEMI_OVERLOAD void shmem_put_signal(TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { shmem_##NAME##_put_signal(dest, source, nelems, sig_addr, signal, sig_op, pe); } \
-    SHMEMI_OVERLOAD void shmem_put_signal(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { shmem_ctx_##NAME##_put_signal(ctx, dest, source, nelems, sig_addr, signal, sig_op, pe); } \
-    SHMEMI_OVERLOAD void shmem_put_signal_nbi(TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { shmem_##NAME##_put_signal_nbi(dest, source, nelems, sig_addr, signal, sig_op, pe); } \
-    SHMEMI_OVERLOAD void shmem_put_signal_nbi(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { shmem_ctx_##NAME##_put_signal_nbi(ctx, dest, source, nelems, sig_addr, signal, sig_op, pe); } \
-    SHMEMI_OVERLOAD int shmem_alltoall(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems) { return shmem_##NAME##_alltoall(team, dest, source, nelems); } \
-    SHMEMI_OVERLOAD int shmem_alltoalls(shmem_team_t team, TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems) { return shmem_##NAME##_alltoalls(team, dest, source, dst, sst, nelems); } \
-    SHMEMI_OVERLOAD int shmem_broadcast(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems, int PE_root) { return shmem_##NAME##_broadcast(team, dest, source, nelems, PE_root); } \
-    SHMEMI_OVERLOAD int shmem_collect(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems) { return shmem_##NAME##_collect(team, dest, source, nelems); } \
-    SHMEMI_OVERLOAD int shmem_fcollect(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems) { return shmem_##NAME##_fcollect(team, dest, source, nelems); }
+    SHMEMI_EXPAND(void shmem_put(TYPE *dest, const TYPE *source, size_t nelems, int pe), "shmem_" #NAME "_put", shmem_##NAME##_put(dest, source, nelems, pe)) \
+    SHMEMI_EXPAND(void shmem_put(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems, int pe), "shmem_ctx_" #NAME "_put", shmem_ctx_##NAME##_put(ctx, dest, source, nelems, pe)) \
+    SHMEMI_EXPAND(void shmem_p(TYPE *dest, TYPE value, int pe), "shmem_" #NAME "_p", shmem_##NAME##_p(dest, value, pe)) \
+    SHMEMI_EXPAND(void shmem_p(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe), "shmem_ctx_" #NAME "_p", shmem_ctx_##NAME##_p(ctx, dest, value, pe)) \
+    SHMEMI_EXPAND(void shmem_iput(TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), "shmem_" #NAME "_iput", shmem_##NAME##_iput(dest, source, dst, sst, nelems, pe)) \
+    SHMEMI_EXPAND(void shmem_iput(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), "shmem_ctx_" #NAME "_iput", shmem_ctx_##NAME##_iput(ctx, dest, source, dst, sst, nelems, pe)) \
+    SHMEMI_EXPAND(void shmem_ibput(TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe), "shmem_" #NAME "_ibput", shmem_##NAME##_ibput(dest, source, dst, sst, bsize, nblocks, pe)) \
+    SHMEMI_EXPAND(void shmem_ibput(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe), "shmem_ctx_" #NAME "_ibput", shmem_ctx_##NAME##_ibput(ctx, dest, source, dst, sst, bsize, nblocks, pe)) \
+    SHMEMI_EXPAND(void shmem_get(TYPE *dest, const TYPE *source, size_t nelems, int pe), "shmem_" #NAME "_get", shmem_##NAME##_get(dest, source, nelems, pe)) \
+    SHMEMI_EXPAND(void shmem_get(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems, int pe), "shmem_ctx_" #NAME "_get", shmem_ctx_##NAME##_get(ctx, dest, source, nelems, pe)) \
+    SHMEMI_EXPAND(TYPE shmem_g(const TYPE *source, int pe), "shmem_" #NAME "_g", return shmem_##NAME##_g(source, pe)) \
+    SHMEMI_EXPAND(TYPE shmem_g(shmem_ctx_t ctx, const TYPE *source, int pe), "shmem_ctx_" #NAME "_g", return shmem_ctx_##NAME##_g(ctx, source, pe)) \
+    SHMEMI_EXPAND(void shmem_iget(TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), "shmem_" #NAME "_iget", shmem_##NAME##_iget(dest, source, dst, sst, nelems, pe)) \
+    SHMEMI_EXPAND(void shmem_iget(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), "shmem_ctx_" #NAME "_iget", shmem_ctx_##NAME##_iget(ctx, dest, source, dst, sst, nelems, pe)) \
+    SHMEMI_EXPAND(void shmem_ibget(TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe), "shmem_" #NAME "_ibget", shmem_##NAME##_ibget(dest, source, dst, sst, bsize, nblocks, pe)) \
+    SHMEMI_EXPAND(void shmem_ibget(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks, int pe), "shmem_ctx_" #NAME "_ibget", shmem_ctx_##NAME##_ibget(ctx, dest, source, dst, sst, bsize, nblocks, pe)) \
+    SHMEMI_EXPAND(void shmem_put_nbi(TYPE *dest, const TYPE *source, size_t nelems, int pe), "shmem_" #NAME "_put_nbi", shmem_##NAME##_put_nbi(dest, source, nelems, pe)) \
+    SHMEMI_EXPAND(void shmem_put_nbi(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems, int pe), "shmem_ctx_" #NAME "_put_nbi", shmem_ctx_##NAME##_put_nbi(ctx, dest, source, nelems, pe)) \
+    SHMEMI_EXPAND(void shmem_get_nbi(TYPE *dest, const TYPE *source, size_t nelems, int pe), "shmem_" #NAME "_get_nbi", shmem_##NAME##_get_nbi(dest, source, nelems, pe)) \
+    SHMEMI_EXPAND(void shmem_get_nbi(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems, int pe), "shmem_ctx_" #NAME "_get_nbi", shmem_ctx_##NAME##_get_nbi(ctx, dest, source, nelems, pe)) \
+    SHMEMI_NAME(void shmem_put_signal(TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe), "shmem_" #NAME "_put_signal", shmem_##NAME##_put_signal(dest, source, nelems, sig_addr, signal, sig_op, pe)) \
+    SHMEMI_NAME(void shmem_put_signal(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe), "shmem_ctx_" #NAME "_put_signal", shmem_ctx_##NAME##_put_signal(ctx, dest, source, nelems, sig_addr, signal, sig_op, pe)) \
+    SHMEMI_NAME(void shmem_put_signal_nbi(TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe), "shmem_" #NAME "_put_signal_nbi", shmem_##NAME##_put_signal_nbi(dest, source, nelems, sig_addr, signal, sig_op, pe)) \
+    SHMEMI_NAME(void shmem_put_signal_nbi(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe), "shmem_ctx_" #NAME "_put_signal_nbi", shmem_ctx_##NAME##_put_signal_nbi(ctx, dest, source, nelems, sig_addr, signal, sig_op, pe)) \
+    SHMEMI_NAME(int shmem_alltoall(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems), "shmem_" #NAME "_alltoall", return shmem_##NAME##_alltoall(team, dest, source, nelems)) \
+    SHMEMI_NAME(int shmem_alltoalls(shmem_team_t team, TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems), "shmem_" #NAME "_alltoalls", return shmem_##NAME##_alltoalls(team, dest, source, dst, sst, nelems)) \
+    SHMEMI_NAME(int shmem_broadcast(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems, int PE_root), "shmem_" #NAME "_broadcast", return shmem_##NAME##_broadcast(team, dest, source, nelems, PE_root)) \
+    SHMEMI_NAME(int shmem_collect(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems), "shmem_" #NAME "_collect", return shmem_##NAME##_collect(team, dest, source, nelems)) \
+    SHMEMI_NAME(int shmem_fcollect(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems), "shmem_" #NAME "_fcollect", return shmem_##NAME##_fcollect(team, dest, source, nelems))
 SHMEMI_OVERLOADS_RMA(float, float)
 SHMEMI_OVERLOADS_RMA(double, double)
 SHMEMI_OVERLOADS_RMA(long double, longdouble)
@@ -219,7 +231,7 @@ SHMEMI_OVERLOADS_RMA(unsigned long long, ulonglong)
 #undef SHMEMI_OVERLOADS_RMA
 
 #define SHMEMI_OVERLOADS_WAIT_UNTIL(TYPE, NAME) \
-    SHMEMI_OVERLOAD void shmem_wait_until(TYPE *ivar, int cmp, TYPE cmp_value) { shmem_##NAME##_wait_until(ivar, cmp, cmp_value); }
+    SHMEMI_NAME(void shmem_wait_until(TYPE *ivar, int cmp, TYPE cmp_value), "shmem_" #NAME "_wait_until", shmem_##NAME##_wait_until(ivar, cmp, cmp_value))
 SHMEMI_OVERLOADS_WAIT_UNTIL(int, int)
 SHMEMI_OVERLOADS_WAIT_UNTIL(long long, longlong)
 SHMEMI_OVERLOADS_WAIT_UNTIL(unsigned int, uint)

@@ -25,6 +25,23 @@ impl Type {
     }
 }
 
+impl Type {
+    /// The type of which this one is another name, as `int64_t` is of `long`; else itself.
+    pub fn basic(self) -> Self {
+        match self.c {
+            "int8_t" => SCHAR,
+            "int16_t" => SHORT,
+            "int32_t" => INT,
+            "int64_t" | "ptrdiff_t" => LONG,
+            "uint8_t" => UCHAR,
+            "uint16_t" => USHORT,
+            "uint32_t" => UINT,
+            "uint64_t" | "size_t" => ULONG,
+            _ => self,
+        }
+    }
+}
+
 const fn t(name: &'static str, c: &'static str, rust: &'static str, size: usize) -> Type {
     Type {
         name,

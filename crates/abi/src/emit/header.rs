@@ -6,11 +6,21 @@ use super::{C_NOTE, wrapped};
 use crate::family::{Status, Symbol};
 use crate::table::Chapter;
 
-/// Prototypes of `name(symbol)`, chapter by chapter.
-fn prototypes(out: &mut String, chapters: &[Chapter], name: impl Fn(&Symbol<'_>) -> String) {
+/// Prototypes of `name(symbol)`, chapter by chapter. `left_out` precedes the families that have another
+/// declaration where it holds.
+fn prototypes(
+    out: &mut String,
+    chapters: &[Chapter],
+    name: impl Fn(&Symbol<'_>) -> String,
+    left_out: Option<&str>,
+) {
     for chapter in chapters {
         writeln!(out, "/* {} */\n", chapter.title).unwrap();
         for family in &chapter.families {
+            let left_out = left_out.filter(|_| family.inline.is_some());
+            if let Some(condition) = left_out {
+                writeln!(out, "#ifndef {condition}").unwrap();
+            }
             match family.status {
                 Status::Current => {}
                 Status::Deprecated => out.push_str("/* deprecated */\n"),
@@ -23,6 +33,9 @@ fn prototypes(out: &mut String, chapters: &[Chapter], name: impl Fn(&Symbol<'_>)
                     _ => "",
                 };
                 writeln!(out, "{}", wrapped(&format!("{attribute}{prototype};"))).unwrap();
+            }
+            if left_out.is_some() {
+                out.push_str("#endif\n");
             }
             out.push('\n');
         }
@@ -39,9 +52,9 @@ fn complex(prototype: &str) -> String {
 /// `include/shmem/api.h`.
 pub fn api(chapters: &[Chapter]) -> String {
     let mut out = format!(
-        "{C_NOTE}/* The functions of OpenSHMEM. Included by shmem.h. */\n#ifndef SHMEM_API_H\n#define SHMEM_API_H\n\n"
+        "{C_NOTE}/* The functions of OpenSHMEM. Included by shmem.h. Where calls are expanded, shmem/inline.h declares those\n   that it defines: compilers take as long for a declaration as for a fourth of a definition. */\n#ifndef SHMEM_API_H\n#define SHMEM_API_H\n\n"
     );
-    prototypes(&mut out, chapters, |s| s.name());
+    prototypes(&mut out, chapters, |s| s.name(), Some("SHMEMI_FAST_PATH"));
     out.push_str("#endif\n");
     out
 }
@@ -51,7 +64,7 @@ pub fn profiling(chapters: &[Chapter]) -> String {
     let mut out = format!(
         "{C_NOTE}/* The profiling interface: every function of shmem.h once more, with a name that no tool replaces. */\n#ifndef PSHMEM_H\n#define PSHMEM_H\n\n#include <shmem.h>\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
     );
-    prototypes(&mut out, chapters, |s| s.profiling_name());
+    prototypes(&mut out, chapters, |s| s.profiling_name(), None);
     out.push_str("#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
     out
 }

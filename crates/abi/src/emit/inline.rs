@@ -24,7 +24,12 @@ pub fn inline(chapters: &[Chapter]) -> String {
                 Group::Sizes | Group::Mem => {
                     writeln!(out, "SHMEMI_{ctx}{inline}({name}, {})", symbol.ty.size)
                 }
-                _ => writeln!(out, "SHMEMI_{ctx}{inline}({name}, {})", symbol.ty.c),
+                _ => writeln!(
+                    out,
+                    "SHMEMI_{ctx}{inline}({name}, {}, {})",
+                    symbol.ty.basic().name,
+                    symbol.ty.c
+                ),
             }
             .unwrap();
         }

@@ -12,7 +12,7 @@ use crate::types::Group;
 /// `include/shmem/overloads.h`.
 pub fn overloads(chapters: &[Chapter]) -> String {
     let mut out = format!(
-        "{C_NOTE}/* C++ overloads, which correspond to the type-generic routines of C11. */\n#ifndef SHMEM_OVERLOADS_H\n#define SHMEM_OVERLOADS_H\n\n#if defined(__GNUC__) && defined(__OPTIMIZE__)\n#define SHMEMI_OVERLOAD inline __attribute__((__always_inline__, __artificial__))\n#else\n#define SHMEMI_OVERLOAD inline\n#endif\n\nextern \"C++\" {{\n"
+        "{C_NOTE}/* C++ overloads, which correspond to the type-generic routines of C11. */\n#ifndef SHMEM_OVERLOADS_H\n#define SHMEM_OVERLOADS_H\n\n{MACROS}\nextern \"C++\" {{\n"
     );
     let generics = generics(chapters);
     let mut sets: BTreeMap<String, Vec<&Generic<'_>>> = BTreeMap::new();
@@ -26,12 +26,17 @@ pub fn overloads(chapters: &[Chapter]) -> String {
                 // The line before still lacks its continuation.
                 out.insert_str(out.len() - 1, " \\");
                 let ctx = if form.ctx { "ctx_" } else { "" };
+                let function = format!("shmem_{ctx}##NAME##{}", generic.suffix());
+                let macro_name = match generic.shape().inline {
+                    Some(_) => "SHMEMI_EXPAND",
+                    None => "SHMEMI_NAME",
+                };
                 writeln!(
                     out,
-                    "    {}",
-                    forward(&form.synopsis().expect("generic"), &form, |args| {
-                        format!("shmem_{ctx}##NAME##{}({args})", generic.suffix())
-                    })
+                    "    {macro_name}({}, \"shmem_{ctx}\" #NAME \"{}\", {})",
+                    form.synopsis().expect("generic"),
+                    generic.suffix(),
+                    call(&form, |args| format!("{function}({args})"))
                 )
                 .unwrap();
             }
@@ -58,21 +63,26 @@ fn set_name(generic: &Generic<'_>) -> String {
     }
 }
 
-/// `inline synopsis { return call(args); }`
-fn forward(
-    synopsis: &str,
-    form: &crate::family::Symbol<'_>,
-    call: impl Fn(&str) -> String,
-) -> String {
+/// `return call(args)`
+fn call(form: &crate::family::Symbol<'_>, call: impl Fn(&str) -> String) -> String {
     let args: Vec<String> = form.params().into_iter().map(|(_, name)| name).collect();
     let ret = if form.family.ret == "void" {
         ""
     } else {
         "return "
     };
+    format!("{ret}{}", call(&args.join(", ")))
+}
+
+/// `inline synopsis { return call(args); }`
+fn forward(
+    synopsis: &str,
+    form: &crate::family::Symbol<'_>,
+    forwarded: impl Fn(&str) -> String,
+) -> String {
     format!(
-        "SHMEMI_OVERLOAD {synopsis} {{ {ret}{}; }}",
-        call(&args.join(", "))
+        "SHMEMI_OVERLOAD {synopsis} {{ {}; }}",
+        call(form, forwarded)
     )
 }
 
@@ -133,6 +143,26 @@ fn complex(out: &mut String, chapters: &[Chapter], generics: &[Generic<'_>]) {
         }
     }
 }
+
+/// How an overload gets to its function of C.
+const MACROS: &str = r"#if defined(__GNUC__) && defined(__OPTIMIZE__)
+#define SHMEMI_OVERLOAD inline __attribute__((__always_inline__, __artificial__))
+#else
+#define SHMEMI_OVERLOAD inline
+#endif
+/* An overload is another name of its function; a compiler takes three times as long for a definition. */
+#if defined(__GNUC__)
+#define SHMEMI_NAME(synopsis, function, call) synopsis __asm__(function);
+#else
+#define SHMEMI_NAME(synopsis, function, call) inline synopsis { call; }
+#endif
+/* The same where the function may be expanded. */
+#ifdef SHMEMI_FAST_PATH
+#define SHMEMI_EXPAND(synopsis, function, call) SHMEMI_OVERLOAD synopsis { call; }
+#else
+#define SHMEMI_EXPAND SHMEMI_NAME
+#endif
+";
 
 /// A template matches `std::complex` without its declaration.
 const COMPLEX: &str = r"
