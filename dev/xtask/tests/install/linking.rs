@@ -1,0 +1,169 @@
+//! The libraries, what they export and need, and programs linked with them by every linker.
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+/// Makefiles of public programs name `-lsma`, and count on the wrapper for the functions of `math.h`.
+#[test]
+fn programs_link_as_with_other_implementations() {
+    let project = project();
+    let source = project.path().join("root.c");
+    let program = project.path().join("root");
+    let build = |compiler: &mut Command| {
+        succeed(compiler.arg("-O2").arg("-o").arg(&program).arg(&source));
+    };
+    build(&mut command(bin("oshcc")));
+    assert_eq!(run(&program), "sum 3\n");
+    for options in [&[][..], &["-static"]] {
+        let mut oshcc = command(bin("oshcc"));
+        oshcc.args(options).arg("-O2").arg("-o").arg(&program);
+        succeed(oshcc.arg(&source).arg("-lsma"));
+        assert_eq!(run(&program), "sum 3\n", "{options:?}");
+    }
+    let mut path = OsString::from("-Wl,-rpath,");
+    path.push(prefix().join("lib"));
+    let mut cc = command("cc");
+    cc.args(["-O2", "-fPIE", "-pie", "-I"])
+        .arg(prefix().join("include"));
+    cc.arg("-o").arg(&program).arg(&source);
+    cc.arg("-L")
+        .arg(prefix().join("lib"))
+        .arg(path)
+        .args(["-lsma", "-lm"]);
+    succeed(&mut cc);
+    assert_eq!(run(&program), "sum 3\n");
+    // Programs without mathematics do not load that library.
+    let plain = project.path().join("plain");
+    let main = project.path().join("main.c");
+    succeed(
+        command(bin("oshcc"))
+            .args(["-O2", "-o"])
+            .arg(&plain)
+            .arg(main),
+    );
+    if installed("readelf") {
+        let needed = succeed(command("readelf").arg("-d").arg(&plain));
+        assert!(!needed.contains("libm.so"), "{needed}");
+    }
+}
+
+/// Linkers by their names for `-fuse-ld`, with their programs.
+const LINKERS: &[(&str, &str)] = &[
+    ("bfd", "ld.bfd"),
+    ("gold", "ld.gold"),
+    ("lld", "ld.lld"),
+    ("mold", "mold"),
+];
+
+/// The names that a shared library exports, each with the letter of its type.
+fn exports(library: &Path) -> BTreeSet<String> {
+    let options = ["-D", "--extern-only", "--defined-only"];
+    let symbols = succeed(command("nm").args(options).arg(library));
+    let named = symbols.lines().filter_map(|line| line.split_once(' '));
+    named.map(|(_, symbol)| symbol.to_owned()).collect()
+}
+
+/// The list that the library is linked with.
+fn exported_names() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../libshmem/exports.map")
+}
+
+/// What the dynamic section of `library` says about other libraries, its own name and its text.
+fn dynamic(library: &Path) -> Vec<String> {
+    let tags = ["(NEEDED)", "(SONAME)", "(TEXTREL)", "(FLAGS)"];
+    let section = succeed(command("readelf").args(["-W", "-d"]).arg(library));
+    let mut lines: Vec<_> = section
+        .lines()
+        .filter(|line| tags.iter().any(|tag| line.contains(tag)))
+        .map(|line| {
+            line.split_whitespace()
+                .skip(1)
+                .collect::<Vec<_>>()
+                .join(" ")
+        })
+        .collect();
+    lines.sort();
+    lines
+}
+
+/// Each PE loads what the library needs: another shared library costs a tenth of a process's start.
+#[test]
+fn the_library_needs_the_c_library_alone() {
+    if !installed("readelf") {
+        return;
+    }
+    let lines = dynamic(&prefix().join("lib/libshmem.so.1"));
+    let needed: Vec<_> = lines.iter().filter(|l| l.contains("(NEEDED)")).collect();
+    let of_libc = |line: &str| {
+        ["[libc.so", "[ld-linux"]
+            .iter()
+            .any(|lib| line.contains(lib))
+    };
+    assert!(needed.iter().all(|line| of_libc(line)), "{needed:?}");
+}
+
+/// The library itself, and programs with it, whatever the linker of the user's toolchain.
+#[test]
+fn every_linker_links_library_and_programs() {
+    if !installed("readelf") {
+        return;
+    }
+    let lib = prefix().join("lib");
+    let want = exports(&lib.join("libshmem.so.1"));
+    let listed = fs::read_to_string(exported_names()).unwrap();
+    let listed = |symbol: &str| {
+        let name = symbol.split(' ').next_back().unwrap_or_default();
+        let family = ["shmem_", "pshmem_"]
+            .iter()
+            .any(|start| name.starts_with(start));
+        family || listed.contains(&format!("    {name};\n"))
+    };
+    let foreign: Vec<_> = want.iter().filter(|symbol| !listed(symbol)).collect();
+    assert!(foreign.is_empty(), "exported, too: {foreign:?}");
+    for symbol in [
+        "T pshmem_put32",
+        "W shmem_put32",
+        "W shfree",
+        "B shmemi_native",
+    ] {
+        assert!(want.contains(symbol), "no {symbol}");
+    }
+
+    for (linker, program) in LINKERS {
+        if !installed(program) {
+            continue;
+        }
+        let project = project();
+        let flag = format!("-fuse-ld={linker}");
+        let library = project.path().join("libshmem.so.1");
+        let mut link = command(env!("CARGO_BIN_EXE_xtask"));
+        link.env("LDFLAGS", &flag).arg("link").arg("--archive");
+        link.arg(lib.join("libshmem.a")).arg("--output");
+        succeed(link.arg(&library));
+        let got = exports(&library);
+        let differing: Vec<_> = got.symmetric_difference(&want).collect();
+        assert!(differing.is_empty(), "{linker}: {differing:?}");
+        assert_eq!(
+            dynamic(&library),
+            dynamic(&lib.join("libshmem.so.1")),
+            "{linker}"
+        );
+
+        // Where the linker puts a program's writable data decides whether they are symmetric.
+        for kind in [&[][..], &["-static"], &["-static-pie"]] {
+            // Gold lacks an option that this kind needs.
+            if *linker == "gold" && kind == ["-static-pie"] {
+                continue;
+            }
+            let main = project.path().join("main");
+            let mut oshcc = command(bin("oshcc"));
+            oshcc.args(kind).arg(&flag).arg("-o").arg(&main);
+            succeed(oshcc.arg(project.path().join("main.c")));
+            let mut oshrun = command(bin("oshrun"));
+            oshrun.args(["-n", "3", "--timeout", "60"]).arg(&main);
+            oshrun.env("LD_LIBRARY_PATH", project.path());
+            assert_eq!(succeed(&mut oshrun), "sum 3\n", "{linker} {kind:?}");
+        }
+    }
+}
