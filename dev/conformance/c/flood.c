@@ -1,5 +1,5 @@
 /* All PEs put words to scattered places of all PEs at once, and then blocks, more than any queue
- * between them has room for: each arrives, and nobody takes a PE for gone that is only busy. */
+ * between them has room for: each arrives, and no PE takes another for gone that is only busy. */
 #include "check.h"
 
 enum { PUTS = REPEAT(60000, 5000), BLOCKS = REPEAT(20000, 500), BLOCK = 512 };

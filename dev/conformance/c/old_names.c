@@ -1,5 +1,5 @@
 /* A program of the old school: start_pes without finalize, names without the prefix, deprecated
- * AMOs and waits, mpp/shmem.h. The job must end well although nobody finalises. */
+ * AMOs and waits, mpp/shmem.h. The job must end well although no PE finalises. */
 #include <mpp/shmem.h>
 #include <shmemx.h>
 

@@ -157,7 +157,7 @@ pub fn choose_non_temporal_threshold(pes: usize) {
 
 /// Sets from how many bytes on copies go past the caches.
 pub fn set_non_temporal_threshold(bytes: usize) {
-    /// Fewer are copied faster through the caches, whoever asks for them.
+    /// Fewer are copied faster through the caches, whatever the variable says.
     const FEWEST: usize = 4 * LINE;
 
     let bytes = bytes.max(FEWEST);

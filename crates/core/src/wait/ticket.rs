@@ -17,7 +17,7 @@
 //! | 33 to 50 | turn | the first waiter's ticket; the one before it was granted the lock |
 //! | 51 to 63 | since | when it became the first, by the clock of [`Fairness`] |
 //!
-//! The word is 0 when the lock is free and nobody waits, so taking and releasing such a lock are one
+//! The word is 0 when the lock is free and no PE waits, so taking and releasing such a lock are one
 //! compare-exchange each.
 //!
 //! All changes of the word are compare-exchanges of the whole, hence in one total order. No wake-up is lost: the
@@ -125,7 +125,7 @@ fn wake_new_first(lock: &impl LockWord, word: u64) {
     }
 }
 
-/// Takes the lock if it is free and nobody waits; whether it did.
+/// Takes the lock if it is free and no PE waits; returns whether it did.
 #[inline]
 pub fn try_acquire(lock: &impl LockWord) -> bool {
     lock.replace(0, HELD).is_ok()

@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 const FRAME: usize = 4500;
 
 /// After a panic the machine ends. Timers are not compared to each other, which fails where the
-/// machine below is busy. Nobody attacks it.
+/// machine below is busy. Nothing attacks it.
 const KERNEL_PARAMETERS: &str = "console=ttyS0 quiet panic=-1 no_timer_check mitigations=off";
 
 /// What a machine is made of.
