@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-enum { COUNT = 10, TURNS = 400, LINE = 128 };
+enum { COUNT = 10, TURNS = 1000, LINE = 128 };
 
 static struct places {
     _Alignas(LINE) pthread_barrier_t barrier;
@@ -14,6 +14,8 @@ static struct places {
     _Alignas(LINE) unsigned next;
     _Alignas(LINE) unsigned serving;
     _Alignas(LINE) long lock;
+    _Alignas(LINE) long begun;
+    long turns;
 } *mine, *shared; /* PE 0's */
 
 static void pthread_barriers(long count)
@@ -41,24 +43,55 @@ static void shmem_barriers(long count)
         shmem_barrier_all();
 }
 
-static void tickets(long count)
+static void take_ticket(void)
 {
-    for (long i = 0; i < count; i++) {
-        const unsigned ticket = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED);
-        while (__atomic_load_n(&shared->serving, __ATOMIC_ACQUIRE) != ticket)
-            sched_yield();
-        __atomic_store_n(&shared->serving, ticket + 1, __ATOMIC_RELEASE);
+    const unsigned ticket = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED);
+    while (__atomic_load_n(&shared->serving, __ATOMIC_ACQUIRE) != ticket)
+        sched_yield();
+}
+
+static void serve_next(void)
+{
+    __atomic_store_n(&shared->serving, shared->serving + 1, __ATOMIC_RELEASE);
+}
+
+static void set_lock(void)
+{
+    shmem_set_lock(&mine->lock);
+}
+
+static void clear_lock(void)
+{
+    shmem_clear_lock(&mine->lock);
+}
+
+/* All PEs take `count` turns each on average, counted once all want the lock. */
+static void turns(long count, void take(void), void give(void))
+{
+    const int n = shmem_n_pes();
+    long done = 0;
+    for (int first = 1; done < n * count; first = 0) {
+        take();
+        shared->begun += first;
+        done = shared->turns;
+        if (shared->begun == n && done < n * count)
+            shared->turns = ++done;
+        give();
     }
     shmem_barrier_all();
+    if (shmem_my_pe() == 0)
+        shared->begun = shared->turns = 0;
+    shmem_barrier_all();
+}
+
+static void tickets(long count)
+{
+    turns(count, take_ticket, serve_next);
 }
 
 static void locks(long count)
 {
-    for (long i = 0; i < count; i++) {
-        shmem_set_lock(&mine->lock);
-        shmem_clear_lock(&mine->lock);
-    }
-    shmem_barrier_all();
+    turns(count, set_lock, clear_lock);
 }
 
 static const struct series all[] = {
