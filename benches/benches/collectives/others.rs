@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 use ferroshmem_benches::comparison::{Comparison, Effort, Entry};
-use ferroshmem_benches::{LiveTable, Options, table};
+use ferroshmem_benches::table::{self, verdict};
+use ferroshmem_benches::{LiveTable, Options};
 use pgas_microbench::implementation::Family;
 
 use crate::testbed::{Testbed, Variant, measure, report_failures};
@@ -10,14 +11,21 @@ use crate::testbed::{Testbed, Variant, measure, report_failures};
 const PES: [usize; 3] = [2, 4, 16];
 const OPERATIONS: [&str; 5] = ["broadcast", "fcollect", "collect", "alltoall", "scan"];
 const SIZES: [usize; 4] = [8, 1 << 10, 64 << 10, 1 << 20];
+/// A block that no cache holds, and the most PEs that exchange such blocks.
+const LARGE: usize = 8 << 20;
+const LARGE_PES: usize = 4;
+/// How many times as fast as the fastest peer this library is to be with such blocks.
+const LARGE_BAR: f64 = 1.0;
 
-/// Measures all of them on all numbers of PEs. They have no limit.
+/// Measures all of them on all numbers of PEs. Those of large blocks, but scans, have a limit.
 ///
 /// # Errors
 /// If this library's job fails.
 pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
     for pes in PES {
-        let wanted = |operation| options.wanted(&SIZES, |bytes| item(operation, pes, bytes));
+        let mut sizes = SIZES.to_vec();
+        sizes.extend((pes <= LARGE_PES).then_some(LARGE));
+        let wanted = |operation| options.wanted(&sizes, |bytes| item(operation, pes, bytes));
         let all = OPERATIONS.map(|operation| (operation, wanted(operation)));
         if all.iter().any(|(_, sizes)| !sizes.is_empty()) {
             table(testbed, options, pes, &all)?;
@@ -62,7 +70,15 @@ fn table(
                 let spread = outcome.ratio(entry, 0)?;
                 let label = labels[entries[entry].job];
                 let disturbed = table::disturbed(&outcome);
-                Some(format!("{}  {label}{disturbed}", table::ratio(spread)))
+                let limited = *bytes == LARGE && *operation != "scan";
+                let verdict = if limited {
+                    let verdict = verdict(spread.median >= LARGE_BAR);
+                    format!("  >= {LARGE_BAR:.2}  {verdict}")
+                } else {
+                    String::new()
+                };
+                let ratio = table::ratio(spread);
+                Some(format!("{ratio}{verdict}  {label}{disturbed}"))
             });
             live.line(&name, &columns, &rest.unwrap_or_default());
         }
