@@ -43,7 +43,7 @@ impl Caller {
         let message = TaggedMessage::new(sequence, &request.to_frame(at.segment, at.offset));
         peer.issued.fetch_add(1, Relaxed);
         progress.issuer.submit(at.pe, || {
-            handler.send_request(&shared.endpoint, peer, slots, &message)
+            handler.send_request(&shared.endpoint, (at.pe, peer), slots, &message)
         });
         let mut reply = None;
         progress.wait(|| {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard};
 use super::request::{Reply, Request};
 use crate::address::Peer;
 use crate::completion::Shared;
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, Injected};
 use crate::memory::{Location, Region};
 use crate::{Config, Error, TaggedMessage, libfabric};
 
@@ -91,15 +91,16 @@ impl Handler {
         self.slots[self.n() + pe].message(sequence)
     }
 
-    /// Writes a request of this PE; returns libfabric's result.
+    /// Writes a request of this PE to `pe`; returns libfabric's result.
     pub(super) fn send_request(
         &self,
         endpoint: &Endpoint,
-        peer: &Peer,
+        (pe, peer): (usize, &Peer),
         slots: Location,
         message: &TaggedMessage,
     ) -> isize {
-        write(endpoint, peer, slots, self.me, message)
+        let injected = Injected { pe, awaited: true };
+        write(endpoint, peer, injected, slots.slot(self.me), message)
     }
 
     /// Executes the requests that have arrived; returns how many replies were sent or are to be.
@@ -166,8 +167,9 @@ impl Handler {
         let Some((peer, slots)) = peer.and_then(|peer| Some((peer, peer.message_slots?))) else {
             return Err((pe, "it sends requests, but has no slot for replies".into()));
         };
-        let reply_slot = self.n() + self.me;
-        match write(&shared.endpoint, peer, slots, reply_slot, &message) {
+        let reply_slot = slots.slot(self.n() + self.me);
+        let injected = Injected { pe, awaited: false };
+        match write(&shared.endpoint, peer, injected, reply_slot, &message) {
             0 => {}
             result if result == -(libfabric::FI_EAGAIN as isize) => {
                 serving.unsent.push((pe, message));
@@ -194,17 +196,30 @@ fn execute(shared: &Shared, frame: Reply) -> Option<Reply> {
     Some(unsafe { request.execute(at) })
 }
 
+impl Location {
+    /// Where slot `index` of the slots here is.
+    fn slot(self, index: usize) -> Self {
+        Self {
+            address: self.address + (index * size_of::<MessageSlot>()) as u64,
+            ..self
+        }
+    }
+}
+
 /// Writes a message into a slot of a peer; returns libfabric's result.
 fn write(
     endpoint: &Endpoint,
     peer: &Peer,
-    slots: Location,
-    slot: usize,
+    injected: Injected,
+    slot: Location,
     message: &TaggedMessage,
 ) -> isize {
     let words = message.words();
-    let address = slots.address + (slot * size_of::<MessageSlot>()) as u64;
-    let (from, len) = (words.as_ptr().cast(), size_of_val(words));
+    let to = libfabric::fi_rma_iov {
+        addr: slot.address,
+        len: size_of_val(words),
+        key: slot.key,
+    };
     // SAFETY: `words` has as many bytes, and may be changed once the call has returned.
-    unsafe { libfabric::fi_inject_write(endpoint.ep, from, len, peer.address, address, slots.key) }
+    unsafe { endpoint.inject(peer.address, injected, to, words.as_ptr().cast()) }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::*;
 use super::request::{CompletionCounter, WorkRequest, WorkRequests};
 use super::shared::Shared;
 use crate::am::Handler;
-use crate::endpoint::{BATCH, Completed, Failure};
+use crate::endpoint::{BATCH, Completed, Failure, Injected};
 
 /// Completes operations, and serves the active messages of peers, whenever a thread polls it.
 pub(crate) struct CompletionQueue {
@@ -78,6 +78,9 @@ impl CompletionQueue {
     }
 
     fn complete(&self, context: *mut c_void) {
+        if Injected::of(context).is_some() {
+            return;
+        }
         let Some(request) = NonNull::new(context.cast::<WorkRequest>()) else {
             return;
         };
@@ -101,7 +104,13 @@ impl CompletionQueue {
         if self.shared.event_count.stopped() {
             return;
         }
-        let pe = if failure.context.is_null() {
+        let pe = if let Some(injected) = Injected::of(failure.context) {
+            if !injected.awaited {
+                // Nobody relies on it: the PE may have left in order.
+                return;
+            }
+            injected.pe
+        } else if failure.context.is_null() {
             self.shared.peers.suspect()
         } else {
             // SAFETY: contexts are work requests, which stay until their operations are complete.

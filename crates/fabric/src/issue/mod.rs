@@ -11,6 +11,7 @@ use crate::completion::{
     CompletionCounter, CompletionQueue, ContextCounters, INLINE, PeerCounters, Retry, Shared,
     WorkRequest,
 };
+use crate::endpoint::Injected;
 use crate::libfabric;
 use crate::lock::lock;
 use crate::memory::LocalBuffer;
@@ -126,10 +127,16 @@ impl Issuer {
     /// `from` is readable for `len` bytes, `inject_bytes` and the iov's length at most.
     pub(crate) unsafe fn inject(&self, pe: usize, iov: RmaIov, from: *const u8, len: usize) {
         let shared = self.shared();
-        let (ep, peer) = (shared.endpoint.ep, shared.peer(pe).address);
+        let (endpoint, peer) = (&shared.endpoint, shared.peer(pe).address);
+        let injected = Injected { pe, awaited: false };
+        let to = libfabric::fi_rma_iov {
+            addr: iov.address,
+            len,
+            key: iov.key,
+        };
         // SAFETY: the caller promises that `from` is readable for `len` bytes.
         self.submit(pe, || unsafe {
-            libfabric::fi_inject_write(ep, from.cast(), len, peer, iov.address, iov.key)
+            endpoint.inject(peer, injected, to, from.cast())
         });
     }
 

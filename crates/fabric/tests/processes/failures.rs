@@ -15,6 +15,11 @@ pub(crate) fn cases() -> Vec<Case> {
             ends,
             ..Case::new("killed_while_idle", 2, |job| killed(job, true))
         },
+        // What libfabric reports of an injected write that fails must not crash rxm.
+        Case {
+            ends,
+            ..Case::new("killed_while_injected_to", 2, killed_while_injected_to)
+        },
     ]
 }
 
@@ -46,5 +51,23 @@ fn killed(job: &Job, idle: bool) {
                 .put(&job.context, job.at(1, 0), data.as_ptr(), data.len());
         }
         job.fabric.quiet(&job.context);
+    }
+}
+
+/// PE 1 dies while PE 0 injects to it, and nothing else that could notice.
+fn killed_while_injected_to(job: &Job) {
+    let data = [1u8; 16];
+    job.barrier();
+    if job.pe == 1 {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        // SAFETY: ends this process.
+        unsafe { libc::raise(libc::SIGKILL) };
+    }
+    loop {
+        // SAFETY: within heap and array.
+        unsafe {
+            job.fabric
+                .inject(&job.context, job.at(1, 0), data.as_ptr(), data.len());
+        }
     }
 }
