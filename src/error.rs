@@ -25,6 +25,8 @@ pub enum Error {
     Bounds(OutOfBounds),
     /// A team could not be made or used so.
     Team(TeamError),
+    /// A symmetric space could not be made.
+    Space(SpaceError),
 }
 
 /// Why the library could not be initialised.
@@ -48,6 +50,15 @@ pub enum AllocError {
         /// Bytes of the heap.
         heap: u64,
     },
+    /// The symmetric space has no room.
+    NoRoomInSpace {
+        /// Bytes requested.
+        bytes: usize,
+        /// Bytes that are free, though maybe not in one piece.
+        free: u64,
+        /// Bytes of the space.
+        space: u64,
+    },
     /// The bytes exceed the address space.
     TooLarge {
         /// Elements requested.
@@ -55,6 +66,19 @@ pub enum AllocError {
         /// Bytes of an element.
         size: usize,
     },
+}
+
+/// Why a symmetric space could not be made. All PEs get an error; each has its own reason.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SpaceError {
+    reason: String,
+}
+
+impl SpaceError {
+    pub(crate) fn new(reason: &str) -> Self {
+        let reason = reason.to_owned();
+        Self { reason }
+    }
 }
 
 /// A number that is not that of a PE or a member.
@@ -125,6 +149,11 @@ impl Display for AllocError {
                 "no room for {bytes} bytes in the symmetric heap of {heap} bytes, of which {free} are \
                  free: set SHMEM_SYMMETRIC_SIZE to more, or free arrays"
             ),
+            Self::NoRoomInSpace { bytes, free, space } => write!(
+                f,
+                "no room for {bytes} bytes in the symmetric space of {space} bytes, of which {free} are \
+                 free: make it larger, or free arrays"
+            ),
             Self::TooLarge { len, size } => {
                 write!(
                     f,
@@ -132,6 +161,13 @@ impl Display for AllocError {
                 )
             }
         }
+    }
+}
+
+impl Display for SpaceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        say_pe(f)?;
+        f.write_str(&self.reason)
     }
 }
 
@@ -192,6 +228,7 @@ impl Display for Error {
             Self::Pe(error) => error.fmt(f),
             Self::Bounds(error) => error.fmt(f),
             Self::Team(error) => error.fmt(f),
+            Self::Space(error) => error.fmt(f),
         }
     }
 }
@@ -225,7 +262,8 @@ errors!(
     Alloc(AllocError),
     Pe(PeOutOfRange),
     Bounds(OutOfBounds),
-    Team(TeamError)
+    Team(TeamError),
+    Space(SpaceError)
 );
 
 impl error::Error for Error {}

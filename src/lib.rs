@@ -81,9 +81,11 @@ mod world;
 pub use amo::{Amo, AmoInt};
 pub use collective::{And, Max, Min, Operator, Or, Part, PartMut, Prod, Reducible, Sum, Xor};
 pub use context::Context;
-pub use error::{AllocError, Error, InitError, OutOfBounds, PeOutOfRange, Result, TeamError};
+pub use error::{
+    AllocError, Error, InitError, OutOfBounds, PeOutOfRange, Result, SpaceError, TeamError,
+};
 pub use lock::{Guard, Locked};
-pub use memory::{Atomics, RawSymmetric, Shared, Symmetric, Window};
+pub use memory::{Atomics, Memory, RawSymmetric, Shared, Space, SpaceConfig, Symmetric, Window};
 pub use pe::{Pe, Pes};
 pub use pending::Pending;
 pub use plain::Plain;

@@ -6,6 +6,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::{fmt, slice};
 
+use ferroshmem_core::api::constants::SPACE_INVALID;
 use ferroshmem_core::api::lock;
 
 use crate::error::AllocError;
@@ -58,8 +59,8 @@ impl<T: Plain> Locked<'_, T> {
     #[track_caller]
     pub(crate) fn new(value: T) -> Result<Self, AllocError> {
         let this = Self {
-            words: Block::new(1)?,
-            value: Block::new(1)?,
+            words: Block::new(1, SPACE_INVALID)?,
+            value: Block::new(1, SPACE_INVALID)?,
         };
         // SAFETY: each PE writes its own element; no other PE reads it before the step.
         unsafe { this.value.mine().write(value) };

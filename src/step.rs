@@ -49,6 +49,8 @@ steps! {
     Split = "Team::split_strided",
     Split2d = "Team::split_2d",
     Destroy = "drop of a Team",
+    Space = "World::space",
+    EndSpace = "drop of a Space",
     Broadcast = "Team::broadcast",
     Reduce = "Team::reduce",
     Scan = "Team::scan",
@@ -61,7 +63,7 @@ steps! {
 impl Step {
     /// Whether a drop makes the step: drops also run when a function returns early.
     fn is_drop(self) -> bool {
-        matches!(self, Self::Free | Self::Destroy)
+        matches!(self, Self::Free | Self::Destroy | Self::EndSpace)
     }
 }
 

@@ -5,15 +5,15 @@ use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
-use ferroshmem_core::api::constants::{TEAM_WORLD, THREAD_MULTIPLE};
+use ferroshmem_core::api::constants::{SPACE_INVALID, TEAM_WORLD, THREAD_MULTIPLE};
 use ferroshmem_core::api::setup;
 
 use crate::amo::Amo;
 use crate::collective::Scratch;
-use crate::error::{AllocError, InitError, PeOutOfRange};
+use crate::error::{AllocError, InitError, PeOutOfRange, SpaceError};
 use crate::init::{self, LIVES};
 use crate::lock::Locked;
-use crate::memory::{Atomics, Symmetric};
+use crate::memory::{Atomics, Space, SpaceConfig, Symmetric};
 use crate::pe::{Pe, Pes};
 use crate::plain::Plain;
 use crate::signal::Signals;
@@ -107,7 +107,7 @@ impl World {
     /// If the symmetric heap has no room. The same on all PEs.
     #[track_caller]
     pub fn alloc<T: Plain>(&self, len: usize) -> Result<Symmetric<'_, T>, AllocError> {
-        Symmetric::new(len)
+        Symmetric::new(len, SPACE_INVALID)
     }
 
     /// Allocates an array like [`alloc`](Self::alloc), whose elements all PEs update atomically; zero
@@ -136,6 +136,17 @@ impl World {
     #[track_caller]
     pub fn locked<T: Plain>(&self, value: T) -> Result<Locked<'_, T>, AllocError> {
         Locked::new(value)
+    }
+
+    /// Makes a symmetric space, in which arrays have a kind of memory of their own. Collective, with the same
+    /// configuration on all PEs but for the number of a NUMA node; dropping the space ends it, and is collective,
+    /// too. (Extension: `shmemx_space_create`)
+    ///
+    /// # Errors
+    /// If a PE has no such memory, or the symmetric heap no room. On all PEs.
+    #[track_caller]
+    pub fn space(&self, config: SpaceConfig) -> Result<Space<'_>, SpaceError> {
+        Space::new(&config)
     }
 
     /// Ends the whole job at once, with an exit status. (Standard: `shmem_global_exit`)

@@ -35,7 +35,27 @@ const _: () = {
             && runtime::CTX_NOSTORE == SHMEM_CTX_NOSTORE
     );
     assert!(runtime::TEAM_NUM_CONTEXTS == SHMEM_TEAM_NUM_CONTEXTS);
-    assert!(runtime::MALLOC_HINTS == SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE);
+    assert!(runtime::MALLOC_ATOMICS_REMOTE == SHMEM_MALLOC_ATOMICS_REMOTE);
+    assert!(runtime::MALLOC_SIGNAL_REMOTE == SHMEM_MALLOC_SIGNAL_REMOTE);
+    assert!(runtime::MALLOC_LOW_LAT_MEM == SHMEMX_MALLOC_LOW_LAT_MEM);
+    assert!(runtime::MALLOC_HIGH_BW_MEM == SHMEMX_MALLOC_HIGH_BW_MEM);
+    assert!(runtime::SPACE_INVALID == SHMEMX_SPACE_INVALID);
+    assert!(runtime::SPACE_SHEAP_SIZE == SHMEMX_SPACE_SHEAP_SIZE);
+    assert!(runtime::SPACE_MEMKIND == SHMEMX_SPACE_MEMKIND);
+    assert!(runtime::SPACE_NUMA_DOMAIN == SHMEMX_SPACE_NUMA_DOMAIN);
+    assert!(runtime::SPACE_PGSIZE == SHMEMX_SPACE_PGSIZE);
+    assert!(runtime::SPACE_FALLBACK == SHMEMX_SPACE_FALLBACK);
+    assert!(runtime::MEM_DEFAULT == SHMEMX_MEM_DEFAULT);
+    assert!(runtime::MEM_LOCAL == SHMEMX_MEM_LOCAL);
+    assert!(runtime::MEM_NUMA == SHMEMX_MEM_NUMA);
+    assert!(runtime::MEM_INTERLEAVED == SHMEMX_MEM_INTERLEAVED);
+    assert!(runtime::MEM_HIGH_BW == SHMEMX_MEM_HIGH_BW);
+    assert!(runtime::MEM_LOW_LAT == SHMEMX_MEM_LOW_LAT);
+    assert!(runtime::MEM_LARGE_CAP == SHMEMX_MEM_LARGE_CAP);
+    assert!(runtime::PAGES_DEFAULT == SHMEMX_PAGES_DEFAULT);
+    assert!(runtime::PAGES_HUGE == SHMEMX_PAGES_HUGE);
+    assert!(runtime::FALLBACK_NONE == SHMEMX_FALLBACK_NONE);
+    assert!(runtime::FALLBACK_DEFAULT == SHMEMX_FALLBACK_DEFAULT);
     assert!(info::SPEC_MAJOR == SHMEM_MAJOR_VERSION && info::SPEC_MINOR == SHMEM_MINOR_VERSION);
     assert!(info::MAX_NAME_LEN == SHMEM_MAX_NAME_LEN);
     assert!(info::VENDOR.len() == SHMEM_VENDOR_STRING.len());

@@ -6,8 +6,9 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
-use ferroshmem_core::api::memory;
+use ferroshmem_core::api::constants::SPACE_INVALID;
 use ferroshmem_core::api::windows::Reach;
+use ferroshmem_core::api::{memory, space};
 
 use super::remote::{Location, Remote};
 use crate::World;
@@ -29,14 +30,16 @@ pub(crate) struct Block<'w, T> {
     len: usize,
     /// The PEs whose parts this PE uses by loads, stores and CPU atomics.
     reach: Reach,
+    /// The symmetric space that it is in, if it is in one.
+    space: usize,
     elements: PhantomData<*mut T>,
     world: PhantomData<&'w World>,
 }
 
 impl<T: Plain> Block<'_, T> {
-    /// Allocates `len` elements on every PE, all bytes zero.
+    /// Allocates `len` elements on every PE, all bytes zero, in the heap or in `space` if that is one.
     #[track_caller]
-    pub(crate) fn new(len: usize) -> Result<Self, AllocError> {
+    pub(crate) fn new(len: usize, space: usize) -> Result<Self, AllocError> {
         const { assert!(size_of::<T>() > 0, "an element must have bytes") };
         let size = size_of::<T>();
         let bytes = len
@@ -49,13 +52,21 @@ impl<T: Plain> Block<'_, T> {
                 (What::Length, len as u64),
                 (What::Type, size as u64),
                 (What::Type, align_of::<T>() as u64),
+                (What::Array, space as u64),
             ],
         );
         let bytes = bytes.ok_or(AllocError::TooLarge { len, size })?;
         let start = match bytes {
             0 => ptr::without_provenance_mut(align_of::<T>()),
-            _ => memory::align_zeroed("allocation", align_of::<T>().max(LINE), bytes),
+            _ if space == SPACE_INVALID => {
+                memory::align_zeroed("allocation", align_of::<T>().max(LINE), bytes)
+            }
+            _ => space::align_zeroed("allocation", space, align_of::<T>().max(LINE), bytes),
         };
+        if start.is_null() && space != SPACE_INVALID {
+            let (free, space) = space::room("allocation", space);
+            return Err(AllocError::NoRoomInSpace { bytes, free, space });
+        }
         if start.is_null() {
             let (free, heap) = memory::room("allocation");
             return Err(AllocError::NoRoom { bytes, free, heap });
@@ -69,6 +80,7 @@ impl<T: Plain> Block<'_, T> {
             index: windows.index as u32,
             len,
             reach: windows.memory,
+            space,
             elements: PhantomData,
             world: PhantomData,
         };
@@ -174,7 +186,12 @@ impl<T> Drop for Block<'_, T> {
         if self.len > 0 && !step::has_diverged() {
             let start: *mut c_void = self.mine().as_ptr().cast();
             // SAFETY: allocated by `new`; all PEs have entered this step, so none uses the block.
-            unsafe { memory::free("drop of an array", start) };
+            unsafe {
+                match self.space {
+                    SPACE_INVALID => memory::free("drop of an array", start),
+                    space => space::free("drop of an array", space, start),
+                }
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ mod prefetch;
 mod raw;
 mod remote;
 mod shared;
+mod space;
 mod strided;
 mod symmetric;
 #[cfg(feature = "ndarray")]
@@ -18,6 +19,7 @@ pub use atomics::Atomics;
 pub use part::{Part, PartMut};
 pub use raw::RawSymmetric;
 pub use shared::Shared;
+pub use space::{Memory, Space, SpaceConfig};
 pub use symmetric::Symmetric;
 pub use window::Window;
 

@@ -59,8 +59,8 @@ pub struct Symmetric<'w, T: Plain> {
 
 impl<'w, T: Plain> Symmetric<'w, T> {
     #[track_caller]
-    pub(crate) fn new(len: usize) -> Result<Self, AllocError> {
-        Block::new(len).map(Self::over)
+    pub(crate) fn new(len: usize, space: usize) -> Result<Self, AllocError> {
+        Block::new(len, space).map(Self::over)
     }
 
     /// Each PE is the only user of its part of `block`.

@@ -13,6 +13,7 @@ mod failures;
 mod locks;
 mod reductions;
 mod scans;
+mod spaces;
 mod strided;
 mod teams;
 mod values;
@@ -69,6 +70,7 @@ const PROGRAMS: &[&[Program]] = &[
     scans::PROGRAMS,
     exchanges::PROGRAMS,
     values::PROGRAMS,
+    spaces::PROGRAMS,
 ];
 
 /// A job of a program of this binary.

@@ -111,6 +111,53 @@ pub const SECTIONS: &[Section] = &[
     },
 ];
 
+/// Constants of extensions, in `shmemx.h`.
+pub const EXTENSIONS: &[Section] = &[
+    Section {
+        title: "More hints of shmem_malloc_with_hints",
+        constants: &[
+            c("SHMEMX_MALLOC_LOW_LAT_MEM", "0x10000L", "c_long"),
+            c("SHMEMX_MALLOC_HIGH_BW_MEM", "0x20000L", "c_long"),
+        ],
+    },
+    Section {
+        title: "Fields of shmemx_space_config_t that are set: config_mask",
+        constants: &[
+            c("SHMEMX_SPACE_SHEAP_SIZE", "1L", "c_long"),
+            c("SHMEMX_SPACE_MEMKIND", "2L", "c_long"),
+            c("SHMEMX_SPACE_NUMA_DOMAIN", "4L", "c_long"),
+            c("SHMEMX_SPACE_PGSIZE", "8L", "c_long"),
+            c("SHMEMX_SPACE_FALLBACK", "16L", "c_long"),
+        ],
+    },
+    Section {
+        title: "Kinds of memory: as the heap; of the NUMA node that the PE is bound to; of a given node; of\n * all nodes with CPUs in turn, page by page; high-bandwidth; of least latency; slower, such as CXL's",
+        constants: &[
+            c("SHMEMX_MEM_DEFAULT", "0", "c_int"),
+            c("SHMEMX_MEM_LOCAL", "1", "c_int"),
+            c("SHMEMX_MEM_NUMA", "2", "c_int"),
+            c("SHMEMX_MEM_INTERLEAVED", "3", "c_int"),
+            c("SHMEMX_MEM_HIGH_BW", "4", "c_int"),
+            c("SHMEMX_MEM_LOW_LAT", "5", "c_int"),
+            c("SHMEMX_MEM_LARGE_CAP", "6", "c_int"),
+        ],
+    },
+    Section {
+        title: "Pages of a space; huge ones take their memory at once",
+        constants: &[
+            c("SHMEMX_PAGES_DEFAULT", "0", "c_int"),
+            c("SHMEMX_PAGES_HUGE", "1", "c_int"),
+        ],
+    },
+    Section {
+        title: "What a PE does that has no memory of the kind: no space is made, or one of the default kind",
+        constants: &[
+            c("SHMEMX_FALLBACK_NONE", "0", "c_int"),
+            c("SHMEMX_FALLBACK_DEFAULT", "1", "c_int"),
+        ],
+    },
+];
+
 /// `SHMEM_VENDOR_STRING`.
 pub const VENDOR_STRING: &str = concat!("FerroSHMEM ", env!("CARGO_PKG_VERSION"));
 
@@ -123,3 +170,7 @@ pub const HANDLES: &[(&str, &str, usize)] = &[
     ("SHMEM_TEAM_WORLD", "shmem_team_t", 1),
     ("SHMEM_TEAM_SHARED", "shmem_team_t", 2),
 ];
+
+/// Handles of extensions, in `shmemx.h`.
+pub const EXTENSION_HANDLES: &[(&str, &str, usize)] =
+    &[("SHMEMX_SPACE_INVALID", "shmemx_space_t", 0)];

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use crate::emit::{
-    constants, fuzz, generic, header, inline, interposed, misuse, overloads, rust, test_program,
-    variables,
+    constants, extensions, fuzz, generic, header, inline, interposed, misuse, overloads, rust,
+    test_program, variables,
 };
 use crate::table;
 
@@ -41,7 +41,7 @@ pub fn generated() -> Vec<Generated> {
         ),
     ];
     files.push((fuzz::PATH.to_owned(), fuzz::routines(&chapters)));
-    files.push(("include/shmemx.h".to_owned(), variables::header()));
+    files.push(("include/shmemx.h".to_owned(), extensions::header(&chapters)));
     files.extend(variables::pages());
     let sys = rust::files(&chapters);
     files.extend(

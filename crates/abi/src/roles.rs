@@ -89,6 +89,12 @@ pub enum Role {
     Configuration(&'static str),
     /// A start of a block of the heap, or null.
     Block,
+    /// A symmetric space.
+    Space,
+    /// A symmetric space, or `SHMEMX_SPACE_INVALID`, with which the routine does nothing.
+    SpaceOrInvalid,
+    /// A start of a block of the space, or null.
+    SpaceBlock,
     /// An alignment.
     Alignment,
     /// PE numbers, so many.
@@ -101,8 +107,8 @@ use Extent::{
 use Role::{
     Alignment, AnyTimeResult, Array, Block, Comparison, Configuration, Context, ContextOrInvalid,
     Count, IntCount, LogStride, OptionalRead, OwnContext, OwnTeam, Pe, Pes, PositiveStride, Read,
-    Result, Root, SignalOperation, Size, Start, Stride, Symmetric, SymmetricStride, Team,
-    TeamOrInvalid, TeamPe, Value, Write,
+    Result, Root, SignalOperation, Size, Space, SpaceBlock, SpaceOrInvalid, Start, Stride,
+    Symmetric, SymmetricStride, Team, TeamOrInvalid, TeamPe, Value, Write,
 };
 
 /// A parameter and its role.
@@ -229,6 +235,13 @@ const ROWS: &[Row] = &[
      &[("parent_team", TeamOrInvalid), ("xrange", Value),
        ("xaxis_config", Configuration("xaxis_mask")), ("xaxis_mask", Value), ("xaxis_team", Result(WORD)),
        ("yaxis_config", Configuration("yaxis_mask")), ("yaxis_mask", Value), ("yaxis_team", Result(WORD))]),
+    (&["space::create"],
+     &[("team", TeamOrInvalid), ("config", Value), ("config_mask", Value), ("new_space", Result(WORD))]),
+    (&["space::destroy"], &[("space", SpaceOrInvalid)]),
+    (&["space::malloc"], &[("space", Space), ("size", Value)]),
+    (&["space::calloc"], &[("space", Space), ("count", Value), ("size", Value)]),
+    (&["space::align"], &[("space", Space), ("alignment", Alignment), ("size", Value)]),
+    (&["space::free"], &[("space", Space), ("ptr", SpaceBlock)]),
     (&["team::destroy"], &[("team", OwnTeam)]),
     (&["team::ptr"], &[("team", TeamOrInvalid), ("dest", Value), ("pe", TeamPe)]),
     (&["team::create_ctx"], &[("team", TeamOrInvalid), ("options", Value), ("ctx", Result(WORD))]),

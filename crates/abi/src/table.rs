@@ -12,6 +12,8 @@ pub struct Chapter {
     pub title: &'static str,
     /// Its families.
     pub families: Vec<Family>,
+    /// Whether they are declared in `shmemx.h`, not in `shmem.h`.
+    pub is_extension: bool,
 }
 
 /// The table.
@@ -20,6 +22,7 @@ pub fn chapters() -> Vec<Chapter> {
         name,
         title,
         families,
+        is_extension: false,
     };
     vec![
         chapter("setup", "Set-up, exit and queries", families::setup::all()),
@@ -53,6 +56,10 @@ pub fn chapters() -> Vec<Chapter> {
             "Memory ordering and locks",
             families::setup::ordering(),
         ),
+        Chapter {
+            is_extension: true,
+            ..chapter("spaces", "Symmetric spaces", families::space::all())
+        },
     ]
 }
 

@@ -45,5 +45,52 @@ pub const CTX_OPTIONS: c_long = 1 | 2 | CTX_NOSTORE;
 /// `SHMEM_TEAM_NUM_CONTEXTS`.
 pub const TEAM_NUM_CONTEXTS: c_long = 1;
 
-/// `SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE`.
-pub const MALLOC_HINTS: c_long = 1 | 2;
+/// `SHMEM_MALLOC_ATOMICS_REMOTE`.
+pub const MALLOC_ATOMICS_REMOTE: c_long = 1;
+/// `SHMEM_MALLOC_SIGNAL_REMOTE`.
+pub const MALLOC_SIGNAL_REMOTE: c_long = 2;
+/// `SHMEMX_MALLOC_LOW_LAT_MEM`.
+pub const MALLOC_LOW_LAT_MEM: c_long = 1 << 16;
+/// `SHMEMX_MALLOC_HIGH_BW_MEM`.
+pub const MALLOC_HIGH_BW_MEM: c_long = 1 << 17;
+/// All hints of `shmem_malloc_with_hints`.
+pub const MALLOC_HINTS: c_long =
+    MALLOC_ATOMICS_REMOTE | MALLOC_SIGNAL_REMOTE | MALLOC_LOW_LAT_MEM | MALLOC_HIGH_BW_MEM;
+
+/// `SHMEMX_SPACE_INVALID`.
+pub const SPACE_INVALID: usize = 0;
+/// `SHMEMX_SPACE_SHEAP_SIZE`.
+pub const SPACE_SHEAP_SIZE: c_long = 1;
+/// `SHMEMX_SPACE_MEMKIND`.
+pub const SPACE_MEMKIND: c_long = 2;
+/// `SHMEMX_SPACE_NUMA_DOMAIN`.
+pub const SPACE_NUMA_DOMAIN: c_long = 4;
+/// `SHMEMX_SPACE_PGSIZE`.
+pub const SPACE_PGSIZE: c_long = 8;
+/// `SHMEMX_SPACE_FALLBACK`.
+pub const SPACE_FALLBACK: c_long = 16;
+
+/// `SHMEMX_MEM_DEFAULT`.
+pub const MEM_DEFAULT: c_int = 0;
+/// `SHMEMX_MEM_LOCAL`.
+pub const MEM_LOCAL: c_int = 1;
+/// `SHMEMX_MEM_NUMA`.
+pub const MEM_NUMA: c_int = 2;
+/// `SHMEMX_MEM_INTERLEAVED`.
+pub const MEM_INTERLEAVED: c_int = 3;
+/// `SHMEMX_MEM_HIGH_BW`.
+pub const MEM_HIGH_BW: c_int = 4;
+/// `SHMEMX_MEM_LOW_LAT`.
+pub const MEM_LOW_LAT: c_int = 5;
+/// `SHMEMX_MEM_LARGE_CAP`.
+pub const MEM_LARGE_CAP: c_int = 6;
+
+/// `SHMEMX_PAGES_DEFAULT`.
+pub const PAGES_DEFAULT: c_int = 0;
+/// `SHMEMX_PAGES_HUGE`.
+pub const PAGES_HUGE: c_int = 1;
+
+/// `SHMEMX_FALLBACK_NONE`.
+pub const FALLBACK_NONE: c_int = 0;
+/// `SHMEMX_FALLBACK_DEFAULT`.
+pub const FALLBACK_DEFAULT: c_int = 1;

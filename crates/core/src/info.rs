@@ -22,7 +22,7 @@ pub fn version_line() -> String {
 pub fn describe() -> String {
     let machine = platform::Machine::here();
     format!(
-        "{}\n\n{}\nBuild\n  target: {}-{}\n  profile: {}\n  Rust: {} or later\n\nMachine\n  cores this process may use: {}\n  memory: {} MiB\n  page size: {} bytes\n  huge pages for shared memory: {}; with SHMEM_HUGE_PAGES=1: {}\n",
+        "{}\n\n{}\nBuild\n  target: {}-{}\n  profile: {}\n  Rust: {} or later\n\nMachine\n  cores this process may use: {}\n  memory: {} MiB\n  page size: {} bytes\n  huge pages for shared memory: {}; with SHMEM_HUGE_PAGES=1: {}\n{}",
         version_line(),
         config::describe(),
         std::env::consts::ARCH,
@@ -42,6 +42,7 @@ pub fn describe() -> String {
         } else {
             "no (they need Linux 6.1, and huge pages of 2 MiB)"
         },
+        crate::memory::describe_memkinds(),
     )
 }
 

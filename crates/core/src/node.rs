@@ -1,5 +1,7 @@
 //! What this PE knows of its job and its node: the part of the library's state that lower modules use.
 
+use std::ops::Range;
+
 use crate::choice::Selection;
 use crate::config::Settings;
 use crate::job::Attachment;
@@ -20,4 +22,41 @@ pub struct Node {
     pub selection: Selection,
     /// What the environment says.
     pub settings: Settings,
+}
+
+impl Node {
+    /// Gives the memory of bytes of this PE's heap that are in no use back, so that it is taken anew from where a
+    /// policy says: true if the bytes read as zero after. What a device may have registered stays the same memory.
+    pub fn empty_heap(&self, range: &Range<u64>) -> bool {
+        let is_registered = self.transport.internode().is_some();
+        !is_registered && self.transport.memory.space.empty_heap(self.job, range)
+    }
+
+    /// Makes bytes that are in no use ordinary memory of this PE's heap.
+    pub fn replace_heap(&self, range: &Range<u64>) {
+        self.empty_heap(range);
+        self.transport.memory.space.replace_heap(range);
+    }
+
+    /// Ends the symmetric spaces of a team (None: all), which no PE uses any more.
+    pub fn end_spaces(&self, team: Option<usize>) {
+        let next = || self.transport.memory.spaces().of_team(team);
+        while let Some(start) = next() {
+            self.end_space(start);
+        }
+    }
+
+    /// Ends the symmetric space that begins at `start`.
+    pub fn end_space(&self, start: u64) {
+        let mut heap = self.transport.memory.heap();
+        let mut spaces = self.transport.memory.spaces();
+        let Some(space) = spaces.remove(start) else {
+            return;
+        };
+        self.replace_heap(&space.range);
+        if space.is_of_all {
+            heap.release(start);
+        }
+        heap.set_ceiling(spaces.lowest());
+    }
 }

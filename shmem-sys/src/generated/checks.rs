@@ -1030,3 +1030,14 @@ pub(crate) fn lock_test(routine: &'static str, _size: usize, _align: usize, lock
     let lock_extent = Extent::of(8);
     call.symmetric("lock", lock, lock_extent, 8);
 }
+
+/// Of `space::create`.
+#[cold]
+#[inline(never)]
+#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn space_create(routine: &'static str, _size: usize, _align: usize, team: usize, new_space: *const c_void) {
+    let call = Check::of(routine);
+    call.team_or_invalid(team);
+    let new_space_extent = Extent::of(8);
+    call.variable("new_space", new_space, new_space_extent, 8);
+}

@@ -90,6 +90,58 @@ pub(crate) const SHMEM_ALLTOALLS_SYNC_SIZE: usize = 32;
 /// `SHMEM_REDUCE_MIN_WRKDATA_SIZE`.
 pub(crate) const SHMEM_REDUCE_MIN_WRKDATA_SIZE: usize = 1;
 
+// More hints of shmem_malloc_with_hints
+
+/// `SHMEMX_MALLOC_LOW_LAT_MEM`.
+pub(crate) const SHMEMX_MALLOC_LOW_LAT_MEM: c_long = 0x10000;
+/// `SHMEMX_MALLOC_HIGH_BW_MEM`.
+pub(crate) const SHMEMX_MALLOC_HIGH_BW_MEM: c_long = 0x20000;
+
+// Fields of shmemx_space_config_t that are set: config_mask
+
+/// `SHMEMX_SPACE_SHEAP_SIZE`.
+pub(crate) const SHMEMX_SPACE_SHEAP_SIZE: c_long = 1;
+/// `SHMEMX_SPACE_MEMKIND`.
+pub(crate) const SHMEMX_SPACE_MEMKIND: c_long = 2;
+/// `SHMEMX_SPACE_NUMA_DOMAIN`.
+pub(crate) const SHMEMX_SPACE_NUMA_DOMAIN: c_long = 4;
+/// `SHMEMX_SPACE_PGSIZE`.
+pub(crate) const SHMEMX_SPACE_PGSIZE: c_long = 8;
+/// `SHMEMX_SPACE_FALLBACK`.
+pub(crate) const SHMEMX_SPACE_FALLBACK: c_long = 16;
+
+// Kinds of memory: as the heap; of the NUMA node that the PE is bound to; of a given node; of
+// all nodes with CPUs in turn, page by page; high-bandwidth; of least latency; slower, such as CXL's
+
+/// `SHMEMX_MEM_DEFAULT`.
+pub(crate) const SHMEMX_MEM_DEFAULT: c_int = 0;
+/// `SHMEMX_MEM_LOCAL`.
+pub(crate) const SHMEMX_MEM_LOCAL: c_int = 1;
+/// `SHMEMX_MEM_NUMA`.
+pub(crate) const SHMEMX_MEM_NUMA: c_int = 2;
+/// `SHMEMX_MEM_INTERLEAVED`.
+pub(crate) const SHMEMX_MEM_INTERLEAVED: c_int = 3;
+/// `SHMEMX_MEM_HIGH_BW`.
+pub(crate) const SHMEMX_MEM_HIGH_BW: c_int = 4;
+/// `SHMEMX_MEM_LOW_LAT`.
+pub(crate) const SHMEMX_MEM_LOW_LAT: c_int = 5;
+/// `SHMEMX_MEM_LARGE_CAP`.
+pub(crate) const SHMEMX_MEM_LARGE_CAP: c_int = 6;
+
+// Pages of a space; huge ones take their memory at once
+
+/// `SHMEMX_PAGES_DEFAULT`.
+pub(crate) const SHMEMX_PAGES_DEFAULT: c_int = 0;
+/// `SHMEMX_PAGES_HUGE`.
+pub(crate) const SHMEMX_PAGES_HUGE: c_int = 1;
+
+// What a PE does that has no memory of the kind: no space is made, or one of the default kind
+
+/// `SHMEMX_FALLBACK_NONE`.
+pub(crate) const SHMEMX_FALLBACK_NONE: c_int = 0;
+/// `SHMEMX_FALLBACK_DEFAULT`.
+pub(crate) const SHMEMX_FALLBACK_DEFAULT: c_int = 1;
+
 /// `SHMEM_VENDOR_STRING`.
 pub(crate) const SHMEM_VENDOR_STRING: &str = "FerroSHMEM 0.1.0";
 
@@ -105,3 +157,5 @@ pub(crate) const SHMEM_TEAM_INVALID: usize = 0;
 pub(crate) const SHMEM_TEAM_WORLD: usize = 1;
 /// `SHMEM_TEAM_SHARED`.
 pub(crate) const SHMEM_TEAM_SHARED: usize = 2;
+/// `SHMEMX_SPACE_INVALID`.
+pub(crate) const SHMEMX_SPACE_INVALID: usize = 0;

@@ -16,4 +16,5 @@ mod p2p;
 mod rma;
 mod setup;
 mod signals;
+mod spaces;
 mod teams;

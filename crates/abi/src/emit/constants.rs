@@ -3,12 +3,32 @@
 use std::fmt::Write;
 
 use super::{C_NOTE, RUST_NOTE};
-use crate::constants::{HANDLES, SECTIONS, VENDOR_STRING};
+use crate::constants::{EXTENSION_HANDLES, EXTENSIONS, HANDLES, SECTIONS, Section, VENDOR_STRING};
 
 /// `include/shmem/constants.h`.
 pub fn c() -> String {
     let mut out = format!("{C_NOTE}#ifndef SHMEM_CONSTANTS_H\n#define SHMEM_CONSTANTS_H\n");
-    for section in SECTIONS {
+    out += &sections(SECTIONS);
+    writeln!(out, "\n#define SHMEM_VENDOR_STRING \"{VENDOR_STRING}\"").unwrap();
+    writeln!(out, "#define _SHMEM_VENDOR_STRING SHMEM_VENDOR_STRING").unwrap();
+    writeln!(
+        out,
+        "\n/* Handles. A context's lowest bit says that its PE numbers are the world's. */"
+    )
+    .unwrap();
+    out += &handles(HANDLES);
+    out.push_str("\n#endif\n");
+    out
+}
+
+/// The constants of extensions.
+pub fn extensions() -> String {
+    sections(EXTENSIONS) + &handles(EXTENSION_HANDLES)
+}
+
+fn sections(sections: &[Section]) -> String {
+    let mut out = String::new();
+    for section in sections {
         writeln!(out, "\n/* {} */", section.title).unwrap();
         for c in section.constants {
             writeln!(out, "#define {} {}", c.name, c.value).unwrap();
@@ -17,17 +37,14 @@ pub fn c() -> String {
             }
         }
     }
-    writeln!(out, "\n#define SHMEM_VENDOR_STRING \"{VENDOR_STRING}\"").unwrap();
-    writeln!(out, "#define _SHMEM_VENDOR_STRING SHMEM_VENDOR_STRING").unwrap();
-    writeln!(
-        out,
-        "\n/* Handles. A context's lowest bit says that its PE numbers are the world's. */"
-    )
-    .unwrap();
-    for (name, ty, value) in HANDLES {
+    out
+}
+
+fn handles(handles: &[(&str, &str, usize)]) -> String {
+    let mut out = String::new();
+    for (name, ty, value) in handles {
         writeln!(out, "#define {name} ((({ty})(uintptr_t){value}))").unwrap();
     }
-    out.push_str("\n#endif\n");
     out
 }
 
@@ -36,8 +53,9 @@ pub fn rust() -> String {
     let mut out = format!(
         "{RUST_NOTE}\n//! Constants of the C API, as `shmem/constants.h` defines them.\n#![allow(dead_code, reason = \"complete, not only those used\")]\n\nuse std::ffi::{{c_int, c_long}};\n"
     );
-    for section in SECTIONS {
-        writeln!(out, "\n// {}\n", section.title).unwrap();
+    for section in SECTIONS.iter().chain(EXTENSIONS) {
+        let title = section.title.replace("\n *", "\n//");
+        writeln!(out, "\n// {title}\n").unwrap();
         for c in section.constants {
             let value = c.value.trim_end_matches('L');
             writeln!(
@@ -54,7 +72,7 @@ pub fn rust() -> String {
     )
     .unwrap();
     out.push_str("// Handles\n\n");
-    for (name, _, value) in HANDLES {
+    for (name, _, value) in HANDLES.iter().chain(EXTENSION_HANDLES) {
         writeln!(
             out,
             "/// `{name}`.\npub(crate) const {name}: usize = {value};"

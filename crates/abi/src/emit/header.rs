@@ -8,9 +8,9 @@ use crate::table::Chapter;
 
 /// Prototypes of `name(symbol)`, chapter by chapter. `left_out` precedes the families that have another
 /// declaration where it holds.
-fn prototypes(
+fn prototypes<'a>(
     out: &mut String,
-    chapters: &[Chapter],
+    chapters: impl IntoIterator<Item = &'a Chapter>,
     name: impl Fn(&Symbol<'_>) -> String,
     left_out: Option<&str>,
 ) {
@@ -54,6 +54,7 @@ pub fn api(chapters: &[Chapter]) -> String {
     let mut out = format!(
         "{C_NOTE}/* The functions of OpenSHMEM. Included by shmem.h. Where calls are expanded, shmem/inline.h declares those\n   that it defines: compilers take as long for a declaration as for a fourth of a definition. */\n#ifndef SHMEM_API_H\n#define SHMEM_API_H\n\n"
     );
+    let chapters = chapters.iter().filter(|c| !c.is_extension);
     prototypes(&mut out, chapters, |s| s.name(), Some("SHMEMI_FAST_PATH"));
     out.push_str("#endif\n");
     out
@@ -64,7 +65,18 @@ pub fn profiling(chapters: &[Chapter]) -> String {
     let mut out = format!(
         "{C_NOTE}/* The profiling interface: every function of shmem.h once more, with a name that no tool replaces. */\n#ifndef PSHMEM_H\n#define PSHMEM_H\n\n#include <shmem.h>\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
     );
+    let chapters = chapters.iter().filter(|c| !c.is_extension);
     prototypes(&mut out, chapters, |s| s.profiling_name(), None);
     out.push_str("#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
+    out
+}
+
+/// The prototypes of extensions, each with its name of the profiling interface.
+pub fn extensions(chapters: &[Chapter]) -> String {
+    let mut out = String::new();
+    for chapter in chapters.iter().filter(|c| c.is_extension) {
+        prototypes(&mut out, [chapter], |s| s.name(), None);
+        prototypes(&mut out, [chapter], |s| s.profiling_name(), None);
+    }
     out
 }

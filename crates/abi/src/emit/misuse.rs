@@ -143,6 +143,9 @@ fn right(family: &Family, name: &str) -> String {
         Role::SignalOperation => "SHMEM_SIGNAL_SET".to_owned(),
         Role::Configuration(_) => "NULL".to_owned(),
         Role::Block => "work_block".to_owned(),
+        Role::Space => "live_space".to_owned(),
+        Role::SpaceOrInvalid => "SHMEMX_SPACE_INVALID".to_owned(),
+        Role::SpaceBlock => "NULL".to_owned(),
         Role::Alignment => "64".to_owned(),
         Role::Pes(_) => "&some_pe".to_owned(),
         Role::Value => match (function, name) {
@@ -150,6 +153,9 @@ fn right(family: &Family, name: &str) -> String {
             ("team::split_2d", "xrange") => "1",
             ("memory::realloc" | "memory::align", "size") => "64",
             ("team::ptr" | "setup::ptr", "dest") => "block",
+            ("space::create", "config") => "&space_config",
+            ("space::create", "config_mask") => "SHMEMX_SPACE_SHEAP_SIZE",
+            ("space::align", "size") => "64",
             ("{ startup::prepare(); setup::init_thread", "requested") => "SHMEM_THREAD_SINGLE",
             _ => "0",
         }
@@ -352,6 +358,20 @@ fn wrong(name: &'static str, role: Role) -> Vec<Way> {
             said("private", "0x", "private1"),
             said("freed", "0x", "freed_block"),
             said("not the start of a block", "0x", "block + 16"),
+        ],
+        Role::Space => vec![
+            said("invalid", "SHMEMX_SPACE_INVALID", "SHMEMX_SPACE_INVALID"),
+            said("destroyed", "space", "freed_space"),
+            said("never made", "space", "(shmemx_space_t)0x123456"),
+        ],
+        Role::SpaceOrInvalid => vec![
+            said("destroyed", "space", "freed_space"),
+            said("never made", "space", "(shmemx_space_t)0x123456"),
+        ],
+        Role::SpaceBlock => vec![
+            said("of the heap", "0x", "block"),
+            said("private", "0x", "private1"),
+            said("never allocated", "0x", "(void *)live_space"),
         ],
         Role::Alignment => vec![set("no power of two", "3"), set("zero", "0")],
         Role::Pes(_) => vec![

@@ -2,6 +2,7 @@
 
 pub mod checks;
 pub mod constants;
+pub mod extensions;
 pub mod fuzz;
 pub mod generic;
 pub mod header;

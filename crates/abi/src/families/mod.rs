@@ -7,3 +7,4 @@ pub mod p2p;
 pub mod rma;
 pub mod setup;
 pub mod signal;
+pub mod space;

@@ -3,6 +3,7 @@
  * which is a job of its own. A wrong one must end with status 1 and one line that names the PE, the
  * routine, the argument and a remedy; a right one must end well, in silence. */
 #include <shmem.h>
+#include <shmemx.h>
 
 #include <limits.h>
 #include <stdint.h>
@@ -45,6 +46,8 @@ static long work_array[SHMEM_SYNC_SIZE];
 static unsigned char *private1, *private2;
 static shmem_ctx_t live_ctx, freed_ctx;
 static shmem_team_t live_team, freed_team;
+static shmemx_space_t live_space, freed_space;
+static const shmemx_space_config_t space_config = {4096, 0, 0, 0, 0};
 static int no_such_pe = INT_MAX, some_pe = 0;
 
 static void need(int ok) {
@@ -68,6 +71,10 @@ static void set_up(void) {
     need(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 1, NULL, 0, &freed_team) == 0);
     shmem_team_destroy(freed_team);
     need(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 1, NULL, 0, &live_team) == 0);
+    long mask = SHMEMX_SPACE_SHEAP_SIZE;
+    need(shmemx_space_create(SHMEM_TEAM_WORLD, &space_config, mask, &live_space) == 0);
+    need(shmemx_space_create(SHMEM_TEAM_WORLD, &space_config, mask, &freed_space) == 0);
+    shmemx_space_destroy(freed_space);
 }
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))

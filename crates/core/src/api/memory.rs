@@ -3,38 +3,54 @@
 
 use std::ffi::{c_long, c_void};
 use std::ptr;
+use std::sync::atomic::{AtomicU8, Ordering};
 
-use crate::constants::MALLOC_HINTS;
+use crate::constants::{
+    MALLOC_ATOMICS_REMOTE, MALLOC_HIGH_BW_MEM, MALLOC_HINTS, MALLOC_LOW_LAT_MEM,
+    MALLOC_SIGNAL_REMOTE,
+};
 use crate::failure::checks;
 use crate::failure::fatal::{debug, fatal};
 use crate::group::{CallDiffers, CallSummary, Group};
-use crate::memory::heap::BLOCK_ALIGN;
+use crate::memory::heap::{BLOCK_ALIGN, Heap};
+use crate::memory::{Memkind, MemoryRequest};
+use crate::platform::machine::page_size;
 use crate::platform::mapping;
 use crate::runtime::{self, Runtime};
 
 /// A kind of call that all PEs make alike, by its number in [`CallSummary::routine`].
 #[derive(Debug, Clone, Copy)]
 #[repr(u32)]
-enum Kind {
+pub(super) enum Kind {
     Malloc = 1,
     MallocWithHints,
     Calloc,
     Align,
     Free,
     Realloc,
+    SpaceMalloc,
+    SpaceCalloc,
+    SpaceAlign,
+    SpaceFree,
+    SpaceDestroy,
 }
 
 impl Kind {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 11] = [
         Self::Malloc,
         Self::MallocWithHints,
         Self::Calloc,
         Self::Align,
         Self::Free,
         Self::Realloc,
+        Self::SpaceMalloc,
+        Self::SpaceCalloc,
+        Self::SpaceAlign,
+        Self::SpaceFree,
+        Self::SpaceDestroy,
     ];
 
-    /// The routine of the standard.
+    /// The C routine.
     fn routine(self) -> &'static str {
         match self {
             Self::Malloc => "shmem_malloc",
@@ -43,17 +59,23 @@ impl Kind {
             Self::Align => "shmem_align",
             Self::Free => "shmem_free",
             Self::Realloc => "shmem_realloc",
+            Self::SpaceMalloc => "shmemx_space_malloc",
+            Self::SpaceCalloc => "shmemx_space_calloc",
+            Self::SpaceAlign => "shmemx_space_align",
+            Self::SpaceFree => "shmemx_space_free",
+            Self::SpaceDestroy => "shmemx_space_destroy",
         }
     }
 
     /// The names of the arguments.
     fn arguments(self) -> &'static [&'static str] {
         match self {
-            Self::Malloc => &["size"],
+            Self::Malloc | Self::SpaceMalloc => &["size"],
             Self::MallocWithHints => &["size", "hints"],
-            Self::Calloc => &["count", "size"],
-            Self::Align => &["alignment", "size"],
-            Self::Free => &["ptr"],
+            Self::Calloc | Self::SpaceCalloc => &["count", "size"],
+            Self::Align | Self::SpaceAlign => &["alignment", "size"],
+            Self::Free | Self::SpaceFree => &["ptr"],
+            Self::SpaceDestroy => &["space"],
             Self::Realloc => &["ptr", "size"],
         }
     }
@@ -66,11 +88,11 @@ impl Kind {
 
 /// One call as this PE makes it.
 #[derive(Debug, Clone, Copy)]
-struct HeapCall {
-    name: &'static str,
-    kind: Kind,
+pub(super) struct HeapCall {
+    pub name: &'static str,
+    pub kind: Kind,
     /// As [`Kind::arguments`] names them; 0 where it names fewer.
-    arguments: [u64; 2],
+    pub arguments: [u64; 2],
 }
 
 impl HeapCall {
@@ -80,17 +102,17 @@ impl HeapCall {
     }
 
     /// With `SHMEM_CHECK=1`: all PEs make this call.
-    fn check(&self, group: &Group<'_>, rt: &Runtime) {
+    pub(super) fn check(&self, group: &Group<'_>, rt: &Runtime) {
         if rt.node.settings.check {
             let arguments: Vec<_> = self.named().collect();
             group.check_agreement(&rt.node, &arguments);
         }
     }
 
-    /// Synchronises all PEs. One that makes another call ends the job, since from then on each would have
+    /// Synchronises the PEs. One that makes another call ends the job, since from then on each would have
     /// its blocks at addresses of its own: the offset of the call's `block` is compared, too.
     #[inline]
-    fn synchronise(&self, group: &Group<'_>, block: u64) {
+    pub(super) fn synchronise(&self, group: &Group<'_>, block: u64) {
         let [a, b] = self.arguments;
         let mine = CallSummary {
             routine: self.kind as u32,
@@ -112,7 +134,7 @@ impl HeapCall {
             );
         };
         let show = |name: &str, value: u64| match name {
-            "ptr" => format!("ptr = {value:#x}"),
+            "ptr" | "space" => format!("{name} = {value:#x}"),
             _ => format!("{name} = {}", value as i64),
         };
         let list = |kind: Kind, values: &[u64]| {
@@ -147,17 +169,71 @@ impl HeapCall {
 }
 
 /// As the offset of a block: there is none.
-const NO_BLOCK: u64 = u64::MAX;
+pub(super) const NO_BLOCK: u64 = u64::MAX;
 
 fn world<'a>(rt: &'a Runtime, name: &'static str) -> Group<'a> {
     Group::of_team(&rt.node, name, rt.teams.world())
 }
 
-fn take(rt: &Runtime, name: &str, size: usize, align: usize, zero: bool) -> *mut c_void {
-    let mut heap = rt.node.transport.memory.heap();
+/// How a block is to lie.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shape {
+    /// Bytes.
+    pub size: usize,
+    /// What its address is a multiple of.
+    pub align: usize,
+    /// What the bytes that it takes are a multiple of.
+    pub unit: u64,
+    /// Whether it is all zero.
+    pub zero: bool,
+    /// The kind of its memory, if it has one of its own.
+    pub kind: Option<Memkind>,
+    /// How much of its memory it has at once.
+    pub touched: usize,
+}
+
+impl Shape {
+    /// As blocks lie that need nothing else.
+    pub(super) fn of(size: usize) -> Self {
+        Self {
+            size,
+            align: BLOCK_ALIGN as usize,
+            unit: BLOCK_ALIGN,
+            zero: false,
+            kind: None,
+            touched: 0,
+        }
+    }
+
+    /// At a multiple of `align`.
+    pub(super) fn aligned(size: usize, align: usize) -> Self {
+        let of = Self::of(size);
+        Self { align, ..of }
+    }
+
+    /// All zero.
+    pub(super) fn zeroed(self) -> Self {
+        Self { zero: true, ..self }
+    }
+}
+
+/// Takes a block from `heap`, the symmetric heap or a space; null if there is no room.
+pub(super) fn take(rt: &Runtime, name: &str, heap: &mut Heap, shape: Shape) -> *mut c_void {
+    let Shape {
+        size,
+        align,
+        unit,
+        zero,
+        kind,
+        touched,
+    } = shape;
     let mark = heap.mark();
-    match heap.allocate(size as u64, align as u64) {
+    match heap.allocate_units(size as u64, align as u64, unit) {
         Some(offset) => {
+            if let Some(kind) = kind {
+                heap.set_placed(offset);
+                place(rt, name, heap, offset, kind);
+            }
             // What was never in a block is zero, and shall cost nothing before it is used.
             let written = mark.saturating_sub(offset).min(size as u64);
             if zero && written > 0 {
@@ -170,6 +246,7 @@ fn take(rt: &Runtime, name: &str, size: usize, align: usize, zero: bool) -> *mut
             if rt.node.settings.huge_pages {
                 collapse(rt, name, offset, size as u64);
             }
+            touch(rt, offset, touched);
             // Before the synchronisation at the end, after which others may write there.
             open(rt, name, offset + size as u64);
             ptr::with_exposed_provenance_mut(
@@ -177,11 +254,18 @@ fn take(rt: &Runtime, name: &str, size: usize, align: usize, zero: bool) -> *mut
             )
         }
         None => {
-            let (free, blocks) = (heap.free_bytes(), heap.block_count());
+            if heap.is_low() {
+                fatal(
+                    name,
+                    format_args!(
+                        "{size} bytes do not fit below the symmetric space of a team, of which other PEs do not know: set SHMEM_SYMMETRIC_SIZE to more, or create spaces over all PEs"
+                    ),
+                );
+            }
+            let (free, blocks, all) = (heap.free_bytes(), heap.block_count(), heap.size());
             debug(|| {
                 format!(
-                    "{name}: no room for {size} bytes: {free} of {} bytes of the symmetric heap are free, beside {blocks} blocks",
-                    rt.node.transport.memory.space.heap_size()
+                    "{name}: no room for {size} bytes: {free} of {all} bytes of the symmetric heap or space are free, beside {blocks} blocks"
                 )
             });
             ptr::null_mut()
@@ -223,7 +307,18 @@ fn block(rt: &Runtime, name: &str, at: *mut c_void) -> (u64, u64) {
             ),
         );
     }
-    let heap = rt.node.transport.memory.heap();
+    let memory = &rt.node.transport.memory;
+    if memory.spaces().around(offset).is_some() {
+        fatal(
+            name,
+            format_args!("{at:p} is in a symmetric space: use shmemx_space_free"),
+        );
+    }
+    live_block(name, &memory.heap(), at, offset)
+}
+
+/// The block of `heap` that begins at `offset`, for which a program gives `at`; another one ends the job.
+pub(super) fn live_block(name: &str, heap: &Heap, at: *mut c_void, offset: u64) -> (u64, u64) {
     match (heap.block_size(offset), heap.block_around(offset)) {
         (Some(size), _) => (offset, size),
         (None, Some((start, _))) => fatal(
@@ -240,22 +335,22 @@ fn block(rt: &Runtime, name: &str, at: *mut c_void) -> (u64, u64) {
     }
 }
 
-fn allocate(call: HeapCall, size: usize, align: usize, zero: bool) -> *mut c_void {
+fn allocate(call: HeapCall, shape: Shape) -> *mut c_void {
     let rt = runtime::get(call.name);
     // Zero bytes: no action, no barrier (standard, shmem_malloc).
-    if size == 0 {
+    if shape.size == 0 {
         return ptr::null_mut();
     }
     let group = world(rt, call.name);
     call.check(&group, rt);
-    let at = take(rt, call.name, size, align, zero);
+    let at = take(rt, call.name, &mut rt.node.transport.memory.heap(), shape);
     rt.node.transport.quiet_default();
     call.synchronise(&group, offset_of(rt, at));
     at
 }
 
 /// The offset in the heap of a block that [`take`] has returned.
-fn offset_of(rt: &Runtime, block: *mut c_void) -> u64 {
+pub(super) fn offset_of(rt: &Runtime, block: *mut c_void) -> u64 {
     if block.is_null() {
         return NO_BLOCK;
     }
@@ -269,7 +364,7 @@ pub fn malloc(name: &'static str, size: usize) -> *mut c_void {
         kind: Kind::Malloc,
         arguments: [size as u64, 0],
     };
-    allocate(call, size, BLOCK_ALIGN as usize, false)
+    allocate(call, Shape::of(size))
 }
 
 /// Free bytes of the symmetric heap, and all of its bytes.
@@ -282,7 +377,18 @@ pub fn room(name: &'static str) -> (u64, u64) {
     )
 }
 
-/// As [`malloc`]; on a node all memory serves atomics and signals alike.
+/// Bytes that cores fetch together: pairs of cache lines on x86-64, lines of up to 256 bytes on aarch64 (A64FX).
+const FETCHED_TOGETHER: u64 = if cfg!(target_arch = "aarch64") {
+    256
+} else {
+    128
+};
+
+/// A block with hints is touched by its PE up to this size, so that no other PE's update waits for its memory.
+const TOUCHED_AT_ONCE: usize = 2 << 20;
+
+/// As [`malloc`], by hints that a block is used for atomics or signals, or is to be of a kind of memory. A hint
+/// that the node cannot follow is none.
 pub fn malloc_with_hints(name: &'static str, size: usize, hints: c_long) -> *mut c_void {
     if hints & !MALLOC_HINTS != 0 {
         debug(|| format!("{name}: unknown hints {hints:#x} ignored"));
@@ -292,7 +398,69 @@ pub fn malloc_with_hints(name: &'static str, size: usize, hints: c_long) -> *mut
         kind: Kind::MallocWithHints,
         arguments: [size as u64, hints as u64],
     };
-    allocate(call, size, BLOCK_ALIGN as usize, false)
+    let kind = match hints {
+        _ if hints & MALLOC_HIGH_BW_MEM != 0 => Some(Memkind::HighBandwidth),
+        _ if hints & MALLOC_LOW_LAT_MEM != 0 => Some(Memkind::LowLatency),
+        _ => None,
+    };
+    let is_polled = hints & (MALLOC_ATOMICS_REMOTE | MALLOC_SIGNAL_REMOTE) != 0;
+    let unit = match kind {
+        // Memory is of one kind by pages.
+        Some(_) => page_size() as u64,
+        None if is_polled => FETCHED_TOGETHER,
+        None => BLOCK_ALIGN,
+    };
+    let shape = Shape {
+        unit,
+        kind,
+        touched: if is_polled {
+            size.min(TOUCHED_AT_ONCE)
+        } else {
+            0
+        },
+        ..Shape::aligned(size, unit as usize)
+    };
+    allocate(call, shape)
+}
+
+/// Gives the pages of a block, of which it has all, the memory of `kind`, if there is any.
+fn place(rt: &Runtime, name: &str, heap: &Heap, offset: u64, kind: Memkind) {
+    let Some(range) = heap.placed(offset) else {
+        return;
+    };
+    let request = MemoryRequest {
+        kind,
+        huge_pages: false,
+        is_strict: false,
+    };
+    let space = rt.node.transport.memory.space;
+    rt.node.empty_heap(&range);
+    if let Err(why) = request.apply(space, &range) {
+        debug(|| format!("{name}: the hint is not followed: {why}"));
+    }
+}
+
+/// Has the kernel find memory for bytes of this PE's heap.
+fn touch(rt: &Runtime, offset: u64, bytes: usize) {
+    let Some(last) = bytes.checked_sub(1) else {
+        return;
+    };
+    let start = rt.node.transport.memory.space.heap_base() + offset as usize;
+    let pages = (start..start + bytes).step_by(page_size());
+    for at in pages.chain([start + last]) {
+        let at = ptr::with_exposed_provenance_mut::<u8>(at);
+        // SAFETY: in a block of this PE's heap. A page of shared memory is found for a load as for a store.
+        unsafe { AtomicU8::from_ptr(at) }.load(Ordering::Relaxed);
+    }
+}
+
+/// Gives a block of the heap back.
+fn release(rt: &Runtime, offset: u64) {
+    let mut heap = rt.node.transport.memory.heap();
+    if let Some(range) = heap.placed(offset) {
+        rt.node.replace_heap(&range);
+    }
+    heap.release(offset);
 }
 
 /// Allocates `count` objects of `size` bytes, all zero.
@@ -304,21 +472,13 @@ pub fn calloc(name: &'static str, count: usize, size: usize) -> *mut c_void {
         kind: Kind::Calloc,
         arguments: [count as u64, size as u64],
     };
-    allocate(call, bytes, BLOCK_ALIGN as usize, true)
+    allocate(call, Shape::of(bytes).zeroed())
 }
 
 /// Allocates `size` bytes at a multiple of `alignment`; null if there is no room, or `alignment` is no
 /// power of two (standard, `shmem_align`: "otherwise, it returns a null pointer").
 pub fn align(name: &'static str, alignment: usize, size: usize) -> *mut c_void {
-    if !alignment.is_power_of_two() {
-        runtime::get(name);
-        let message =
-            || format!("alignment = {alignment} is not a power of two: give 8, 16, 64, ...");
-        if checks::are_on() {
-            fatal(name, message());
-        }
-        debug(|| format!("{name}: {}", message()));
-        // All PEs give the same alignment, so none waits for another.
+    if !is_alignment(name, alignment) {
         return ptr::null_mut();
     }
     let call = HeapCall {
@@ -326,7 +486,22 @@ pub fn align(name: &'static str, alignment: usize, size: usize) -> *mut c_void {
         kind: Kind::Align,
         arguments: [alignment as u64, size as u64],
     };
-    allocate(call, size, alignment, false)
+    allocate(call, Shape::aligned(size, alignment))
+}
+
+/// Whether there can be blocks at multiples of `alignment`. All PEs give the same one, so none waits for another
+/// where there cannot.
+pub(super) fn is_alignment(name: &str, alignment: usize) -> bool {
+    if alignment.is_power_of_two() {
+        return true;
+    }
+    runtime::get(name);
+    let message = || format!("alignment = {alignment} is not a power of two: give 8, 16, 64, ...");
+    if checks::are_on() {
+        fatal(name, message());
+    }
+    debug(|| format!("{name}: {}", message()));
+    false
 }
 
 /// As [`align`], with all bytes zero.
@@ -337,7 +512,7 @@ pub fn align_zeroed(name: &'static str, alignment: usize, size: usize) -> *mut c
         kind: Kind::Align,
         arguments: [alignment as u64, size as u64],
     };
-    allocate(call, size, alignment, true)
+    allocate(call, Shape::aligned(size, alignment).zeroed())
 }
 
 /// Gives a block back; null does nothing.
@@ -359,7 +534,7 @@ pub unsafe fn free(name: &'static str, at: *mut c_void) {
     let (offset, _) = block(rt, name, at);
     rt.node.transport.quiet_default();
     call.synchronise(&group, offset);
-    rt.node.transport.memory.heap().release(offset);
+    release(rt, offset);
 }
 
 /// Changes the size of a block, moving it if need be; null if there is no room, and then
@@ -396,13 +571,13 @@ pub unsafe fn realloc(name: &'static str, at: *mut c_void, size: usize) -> *mut 
         open(rt, name, offset + size as u64);
         at
     } else {
-        let new = take(rt, name, size, BLOCK_ALIGN as usize, false);
+        let new = take(rt, name, &mut memory.heap(), Shape::of(size));
         if !new.is_null() {
             // SAFETY: two live blocks of this PE, of at least as many bytes each.
             unsafe {
                 ptr::copy_nonoverlapping(at.cast::<u8>(), new.cast(), size.min(old as usize));
             };
-            memory.heap().release(offset);
+            release(rt, offset);
         }
         new
     };

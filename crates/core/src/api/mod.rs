@@ -17,9 +17,11 @@ pub mod p2p;
 pub mod rma;
 pub mod setup;
 pub mod signal;
+pub mod space;
 pub mod team;
 pub mod windows;
 
 pub use crate::constants;
 pub use crate::hooks;
 pub use crate::kernel::{Complex, Reduce, ops};
+pub use crate::memory::{Memkind, MemkindError, MemoryRequest};

@@ -194,6 +194,7 @@ pub fn destroy(name: &'static str, team: usize) {
         rt.destroy_context(name, context);
     }
     split::destroy(&rt.node, &rt.teams, name, found);
+    rt.node.end_spaces(Some(team));
 }
 
 /// Where the copy of `dest` on PE `pe` of the team can be loaded and stored; null if `dest`

@@ -107,7 +107,7 @@ impl Group<'_> {
                 .find(|(mine, other)| mine.1 != *other)
                 .expect("the words differ");
             let show = |value: u64| match name {
-                "ptr" => format!("{value:#x}"),
+                "ptr" | "space" => format!("{value:#x}"),
                 "dest" | "source" => show_place(value),
                 _ => (value as i64).to_string(),
             };

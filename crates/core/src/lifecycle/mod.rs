@@ -263,7 +263,11 @@ pub(crate) fn finalise(name: &'static str) {
     // initialises the library again waits for this PE in `rendezvous`. What a device may have
     // registered must stay the same memory.
     let memory = &node.transport.memory;
+    node.end_spaces(None);
     let mark = memory.heap().mark();
+    if memory.heap().has_placed() {
+        memory.space.replace_heap(&(0..mark));
+    }
     if node.transport.internode().is_some() {
         memory.space.keep_heap(mark);
     } else if mark > 0 {

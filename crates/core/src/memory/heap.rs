@@ -5,6 +5,7 @@
 //! heap: heap memory that was never handed out is never touched.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use range_alloc::RangeAllocator;
 
@@ -12,11 +13,16 @@ use range_alloc::RangeAllocator;
 /// writers on different cache lines.
 pub(crate) const BLOCK_ALIGN: u64 = 64;
 
-/// The allocator's metadata of one heap; addresses are offsets from its start, in bytes.
+/// The allocator's metadata of the heap, or of a symmetric space; addresses are offsets from the heap's start, in
+/// bytes.
 #[derive(Debug)]
 pub struct Heap {
     free: RangeAllocator<u64>,
     size: u64,
+    /// Nothing is handed out from here on: a team has a space there, of which other PEs do not know.
+    ceiling: u64,
+    /// Whether the last block that found no room would have found it above the ceiling.
+    is_low: bool,
     /// Live blocks: offset to (bytes asked for, bytes taken).
     blocks: BTreeMap<u64, Block>,
     in_use: u64,
@@ -28,15 +34,24 @@ pub struct Heap {
 struct Block {
     asked: u64,
     taken: u64,
+    /// It has a kind of memory of its own.
+    is_placed: bool,
 }
 
 impl Heap {
     /// An empty heap of `size` bytes, of which the first `mark` may have been written.
     pub fn new(size: u64, mark: u64) -> Self {
         let size = size / BLOCK_ALIGN * BLOCK_ALIGN;
+        Self::within(0..size, mark)
+    }
+
+    /// As [`new`](Self::new), in `range` of the heap.
+    pub fn within(range: Range<u64>, mark: u64) -> Self {
         Self {
-            free: RangeAllocator::new(0..size),
-            size,
+            size: range.end - range.start,
+            ceiling: u64::MAX,
+            is_low: false,
+            free: RangeAllocator::new(range),
             blocks: BTreeMap::new(),
             in_use: 0,
             mark,
@@ -46,7 +61,14 @@ impl Heap {
     /// Takes `size` bytes at a multiple of `align` (a power of two). None if no free range
     /// is long enough.
     pub fn allocate(&mut self, size: u64, align: u64) -> Option<u64> {
-        let taken = size.max(1).checked_next_multiple_of(BLOCK_ALIGN)?;
+        self.allocate_units(size, align, BLOCK_ALIGN)
+    }
+
+    /// As [`allocate`](Self::allocate), of so many bytes in units of `unit` (a power of two, from [`BLOCK_ALIGN`] on)
+    /// that no unit is shared with another block if the alignment is as large.
+    pub fn allocate_units(&mut self, size: u64, align: u64, unit: u64) -> Option<u64> {
+        self.is_low = false;
+        let taken = size.max(1).checked_next_multiple_of(unit)?;
         let align = align.max(BLOCK_ALIGN);
         let with_slack = taken.checked_add(align - BLOCK_ALIGN)?;
         if with_slack > self.size {
@@ -60,7 +82,17 @@ impl Heap {
         if start + taken < range.end {
             self.free.free_range(start + taken..range.end);
         }
-        self.blocks.insert(start, Block { asked: size, taken });
+        if start + taken > self.ceiling {
+            self.free.free_range(start..start + taken);
+            self.is_low = true;
+            return None;
+        }
+        let block = Block {
+            asked: size,
+            taken,
+            is_placed: false,
+        };
+        self.blocks.insert(start, block);
         self.in_use += taken;
         self.mark = self.mark.max(start + taken);
         Some(start)
@@ -81,6 +113,41 @@ impl Heap {
         self.blocks.get(&offset).map(|b| b.asked)
     }
 
+    /// Notes that the block at `offset` has a kind of memory of its own.
+    pub fn set_placed(&mut self, offset: u64) {
+        if let Some(block) = self.blocks.get_mut(&offset) {
+            block.is_placed = true;
+        }
+    }
+
+    /// The bytes of the block at `offset`, if it has a kind of memory of its own.
+    pub fn placed(&self, offset: u64) -> Option<Range<u64>> {
+        let block = self.blocks.get(&offset).filter(|block| block.is_placed)?;
+        Some(offset..offset + block.taken)
+    }
+
+    /// Whether a block has a kind of memory of its own.
+    pub fn has_placed(&self) -> bool {
+        self.blocks.values().any(|block| block.is_placed)
+    }
+
+    /// Has nothing handed out from `ceiling` on.
+    pub fn set_ceiling(&mut self, ceiling: u64) {
+        self.ceiling = ceiling;
+    }
+
+    /// Whether the block that has just found no room would have found it but for the ceiling.
+    pub fn is_low(&self) -> bool {
+        self.is_low
+    }
+
+    /// The end of the last live block.
+    pub fn end(&self) -> u64 {
+        self.blocks
+            .last_key_value()
+            .map_or(0, |(start, block)| start + block.taken)
+    }
+
     /// Changes the size of a block without moving it, if it fits what the block has taken.
     pub fn resize_in_place(&mut self, offset: u64, size: u64) -> bool {
         match self.blocks.get_mut(&offset) {
@@ -96,6 +163,11 @@ impl Heap {
     pub fn block_around(&self, offset: u64) -> Option<(u64, u64)> {
         let (start, block) = self.blocks.range(..=offset).next_back()?;
         (offset - start < block.taken).then_some((*start, block.asked))
+    }
+
+    /// All bytes.
+    pub fn size(&self) -> u64 {
+        self.size
     }
 
     /// Bytes not in any block.
@@ -170,6 +242,33 @@ mod tests {
         h.allocate(1, 8).unwrap();
         assert_eq!(h.mark(), b + 128);
         assert_eq!(Heap::new(1 << 16, 4096).mark(), 4096);
+    }
+
+    #[test]
+    fn units_are_not_shared() {
+        let mut h = Heap::within(4096..1 << 16, 4096);
+        let a = h.allocate_units(8, 256, 256).unwrap();
+        let b = h.allocate(8, 8).unwrap();
+        assert_eq!(a % 256, 0);
+        assert!(a >= 4096 && b >= 4096 && (b >= a + 256 || b < a));
+        assert_eq!((h.block_size(a), h.placed(a)), (Some(8), None));
+        h.set_placed(a);
+        assert_eq!(h.placed(a), Some(a..a + 256));
+    }
+
+    #[test]
+    fn nothing_is_handed_out_above_the_ceiling() {
+        let mut h = Heap::new(1 << 16, 0);
+        let a = h.allocate(4096, 8).unwrap();
+        assert_eq!(h.end(), a + 4096);
+        h.set_ceiling(8192);
+        assert_eq!(h.allocate(8192, 8), None);
+        assert!(h.is_low());
+        assert_eq!(h.allocate(1 << 16, 8), None);
+        assert!(!h.is_low());
+        assert_eq!(h.allocate(4096, 8), Some(a + 4096));
+        h.set_ceiling(u64::MAX);
+        assert!(h.allocate(8192, 8).is_some());
     }
 
     #[test]

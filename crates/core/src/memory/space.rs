@@ -2,16 +2,19 @@
 //! go by their numbers among those of the node here.
 
 use std::io;
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{fmt, ptr};
 
 use super::globals::Globals;
 use super::layout::{self, Layout};
+use super::memkind;
 use super::origin::Origins;
 use super::windows::{Mapped, Windows};
 use crate::job::Attachment;
 use crate::platform::mapping::{self, Advice, MapAddress};
+use crate::platform::memory_policy::MemoryPolicy;
 use crate::platform::threads::StopError;
 
 /// The mapped symmetric memory of a job.
@@ -32,6 +35,8 @@ pub struct Space {
     /// Bytes from the start of this PE's heap that earlier initialisations of the library may have
     /// left written.
     heap_mark: AtomicU64,
+    /// The policy of this PE's memory.
+    home: MemoryPolicy,
 }
 
 /// Memory behind this PE's own that another PE has touched: it used an address that is not symmetric.
@@ -144,9 +149,11 @@ impl Space {
             others_globals: Mapped::default(),
             other_programs: Vec::new(),
             heap_mark: AtomicU64::new(0),
+            home: memkind::home(),
         };
         this.map_heaps(job)?;
         this.map_globals(job)?;
+        this.stay_at_home();
         Ok(this)
     }
 
@@ -199,6 +206,43 @@ impl Space {
         }
         mapping::advise(base, len, Advice::LinuxHugepage);
         Ok(())
+    }
+
+    /// Has this PE's memory taken from its NUMA node, also where another PE touches it first.
+    fn stay_at_home(&mut self) {
+        if self.home == MemoryPolicy::FirstTouch {
+            return;
+        }
+        let heap = (self.layout.heap_base, self.layout.heap_size as usize);
+        let globals = self.globals.as_ref().map(|g| (g.start, g.len));
+        for (at, len) in [Some(heap), globals].into_iter().flatten() {
+            if len > 0 && self.home.apply(at, len).is_err() {
+                // Memory is where it is touched first.
+                self.home = MemoryPolicy::FirstTouch;
+                return;
+            }
+        }
+    }
+
+    /// Has bytes of this PE's heap that have no memory yet taken from where `policy` says.
+    ///
+    /// # Errors
+    /// As of [`MemoryPolicy::apply`].
+    pub fn place_heap(&self, range: &Range<u64>, policy: &MemoryPolicy) -> io::Result<()> {
+        let at = self.layout.heap_base + range.start as usize;
+        policy.apply(at, (range.end - range.start) as usize)
+    }
+
+    /// Gives bytes of this PE's heap the policy of the heap.
+    pub fn replace_heap(&self, range: &Range<u64>) {
+        // What the kernel has permitted for another policy it permits for this one.
+        let _ = self.place_heap(range, &self.home);
+    }
+
+    /// Gives the memory of bytes of this PE's heap back to the system: true if they read as zero after.
+    pub fn empty_heap(&self, job: &Attachment, range: &Range<u64>) -> bool {
+        let offset = job.control.offsets().heap(self.me) + range.start;
+        mapping::punch_hole(job.file.as_fd(), offset, range.end - range.start)
     }
 
     /// Maps the others' globals where the rule has them, or anywhere if some window has no room (an

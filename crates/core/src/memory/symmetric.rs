@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use super::heap::Heap;
 use super::space::{MemoryKind, Space};
+use super::symmetric_space::Spaces;
 use crate::failure::fatal::fatal;
 
 /// The symmetric memory of this PE's node, with the metadata of this PE's allocator.
@@ -14,6 +15,7 @@ pub struct SymmetricMemory {
     /// Where the heaps and globals of the node's PEs are mapped.
     pub space: &'static Space,
     heap: Mutex<Heap>,
+    spaces: Mutex<Spaces>,
 }
 
 /// An argument of a routine, for messages.
@@ -31,7 +33,13 @@ impl SymmetricMemory {
         Self {
             space,
             heap: Mutex::new(Heap::new(space.heap_size(), space.heap_mark())),
+            spaces: Mutex::default(),
         }
+    }
+
+    /// The symmetric spaces. Who needs the heap, too, locks it first.
+    pub fn spaces(&self) -> MutexGuard<'_, Spaces> {
+        self.spaces.lock().unwrap_or_else(|e| e.into_inner())
     }
 
     /// The allocator's metadata.
@@ -93,7 +101,11 @@ impl SymmetricMemory {
         }
         let Argument { routine, name } = argument;
         let offset = (addr - self.space.heap_base()) as u64;
-        match self.heap().block_around(offset) {
+        let in_space = self
+            .spaces()
+            .around(offset)
+            .map(|space| space.blocks.block_around(offset));
+        match in_space.unwrap_or_else(|| self.heap().block_around(offset)) {
             None => fatal(
                 routine,
                 format_args!(

@@ -12,16 +12,30 @@ use super::{Kernel, image, needs};
 /// Machines to boot.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// How many: 2 or more.
+    /// How many.
     pub machines: usize,
     /// MiB of each.
     pub memory: usize,
+    /// NUMA nodes of each, which then have its memory and its processors; none: one processor.
+    pub numa: Vec<NumaNode>,
     /// Folder in which the kernel is kept from one time to the next.
     pub cache: PathBuf,
     /// The program that calls [`guest::main`](super::guest::main).
     pub agent: PathBuf,
     /// How long booting may take.
     pub timeout: Duration,
+}
+
+/// A NUMA node of a machine.
+#[derive(Debug, Clone, Copy)]
+pub struct NumaNode {
+    /// Processors; without any, the node has memory alone.
+    pub processors: usize,
+    /// MiB.
+    pub memory: usize,
+    /// GB/s and ns that the firmware's table (HMAT) gives for reads from the nearest processors. Either all nodes
+    /// have figures or none.
+    pub speed: Option<(usize, usize)>,
 }
 
 impl Setup {
@@ -34,6 +48,7 @@ impl Setup {
         Ok(Self {
             machines: 2,
             memory: 512,
+            numa: Vec::new(),
             cache,
             agent: env::current_exe()?,
             timeout: Duration::from_secs(300),
@@ -68,8 +83,8 @@ impl Setup {
 
 /// Starts the machines of `setup`, with their files in `folder`; each with its serial port.
 pub(super) fn start(setup: &Setup, folder: &Path) -> Result<Vec<(Machine, UnixStream)>> {
-    if !(2..=MOST).contains(&setup.machines) {
-        bail!("there can be 2 to {MOST} machines, not {}", setup.machines);
+    if !(1..=MOST).contains(&setup.machines) {
+        bail!("there can be 1 to {MOST} machines, not {}", setup.machines);
     }
     let kernel = Kernel::cached(&setup.cache)?;
     let archive = folder.join("initramfs");
@@ -84,6 +99,7 @@ pub(super) fn start(setup: &Setup, folder: &Path) -> Result<Vec<(Machine, UnixSt
                 jobs: &folder.join(super::job::FOLDER),
                 console: folder.join(format!("console.{number}")),
                 memory: setup.memory,
+                numa: &setup.numa,
                 number,
                 network,
             })

@@ -21,7 +21,7 @@ pub mod pmi;
 mod qemu;
 mod vms;
 
-pub use boot::Setup;
+pub use boot::{NumaNode, Setup};
 pub use job::{End, Ended, Job, Outcome, Pe};
 pub use kernel::Kernel;
 pub use on_demand::OnDemand;

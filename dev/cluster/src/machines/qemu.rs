@@ -3,12 +3,15 @@
 use anyhow::{Context, Result};
 use ferroshmem_core::platform::child;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use std::fmt::Write;
 use std::fs;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+
+use super::NumaNode;
 
 /// Bytes of a frame on the cards: messages of RDMA have up to 4096, and headers.
 const FRAME: usize = 4500;
@@ -29,6 +32,8 @@ pub(super) struct Parts<'a> {
     pub console: PathBuf,
     /// MiB.
     pub memory: usize,
+    /// Its NUMA nodes; none: one processor with all of the memory.
+    pub numa: &'a [NumaNode],
     /// Which of the machines it is.
     pub number: usize,
     /// Its network.
@@ -62,6 +67,7 @@ impl Machine {
             jobs,
             console,
             memory,
+            numa,
             number,
             ..
         } = &parts;
@@ -81,9 +87,8 @@ impl Machine {
         };
         command
             .args(["-nodefaults", "-no-user-config", "-no-reboot"])
-            .args(["-display", "none", "-machine", "pc", "-smp", "1"])
-            .args(["-accel", accelerator(), "-cpu", "max"])
-            .args(["-m", &memory.to_string()])
+            .args(["-display", "none", "-accel", accelerator(), "-cpu", "max"])
+            .args(processors_and_memory(numa, *memory))
             .arg("-kernel")
             .arg(kernel)
             .arg("-initrd")
@@ -149,6 +154,60 @@ impl Drop for Machine {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// The options for processors and memory. Each NUMA node with processors is a socket.
+fn processors_and_memory(numa: &[NumaNode], memory: usize) -> Vec<String> {
+    let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    if numa.is_empty() {
+        return words(&format!("-machine pc -smp 1 -m {memory}"));
+    }
+    let sockets = numa.iter().filter(|node| node.processors > 0).count();
+    let processors: usize = numa.iter().map(|node| node.processors).sum();
+    let memory: usize = numa.iter().map(|node| node.memory).sum();
+    let has_table = numa.iter().any(|node| node.speed.is_some());
+    let table = if has_table { ",hmat=on" } else { "" };
+    let mut text = format!("-machine pc{table} -smp {processors},sockets={sockets} -m {memory}");
+    let mut first = 0;
+    for (number, node) in numa.iter().enumerate() {
+        let mebibytes = node.memory;
+        // Writing to a String does not fail.
+        let _ = write!(
+            text,
+            " -object memory-backend-ram,id=m{number},size={mebibytes}M -numa node,nodeid={number},memdev=m{number}"
+        );
+        if node.processors > 0 {
+            let _ = write!(text, ",cpus={first}-{}", first + node.processors - 1);
+            first += node.processors;
+        }
+        if has_table {
+            // Memory without processors is that of the sockets in turn.
+            let initiator = if node.processors > 0 {
+                number
+            } else {
+                number % sockets
+            };
+            let _ = write!(text, ",initiator={initiator}");
+        }
+    }
+    for (target, node) in numa.iter().enumerate() {
+        let Some((bandwidth, latency)) = node.speed else {
+            continue;
+        };
+        for (initiator, _) in numa
+            .iter()
+            .enumerate()
+            .filter(|(_, node)| node.processors > 0)
+        {
+            let lb =
+                format!("-numa hmat-lb,initiator={initiator},target={target},hierarchy=memory");
+            let _ = write!(
+                text,
+                " {lb},data-type=access-latency,latency={latency} {lb},data-type=access-bandwidth,bandwidth={bandwidth}G"
+            );
+        }
+    }
+    words(&text)
 }
 
 /// KVM where the processor offers it (a device file alone says little: inside of some virtual

@@ -3,6 +3,7 @@
  * Equal calls come first, and must pass. */
 #include "check.h"
 
+#include <shmemx.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -35,6 +36,21 @@ static void routine(void)
     else
         shmem_free(block);
 }
+static shmemx_space_t space_of(size_t bytes)
+{
+    shmemx_space_t space;
+    shmemx_space_config_t config;
+    config.sheap_size = bytes;
+    REQUIRE(shmemx_space_create(SHMEM_TEAM_WORLD, &config, SHMEMX_SPACE_SHEAP_SIZE, &space) == 0);
+    return space;
+}
+static void space_size(void) { space_of(odd ? 4096 : 8192); }
+static void space_malloc(void) { shmemx_space_malloc(space_of(4096), odd ? 200 : 100); }
+static void space_destroy(void)
+{
+    shmemx_space_t a = space_of(4096), b = space_of(4096);
+    shmemx_space_destroy(odd ? a : b);
+}
 static void order(void)
 {
     shmem_malloc(odd ? 1000 : 2000);
@@ -56,7 +72,8 @@ static const struct {
     {"malloc", malloc_size},   {"hints", hints},           {"calloc", calloc_count},
     {"align", align_alignment}, {"align_size", align_size}, {"free", free_block},
     {"realloc", realloc_size}, {"routine", routine},       {"order", order},
-    {"never", never},          {"equal", equal},
+    {"never", never},          {"equal", equal},           {"space_size", space_size},
+    {"space_malloc", space_malloc}, {"space_destroy", space_destroy},
 };
 
 int main(int argc, char **argv)

@@ -4,6 +4,7 @@
  * which is a job of its own. A wrong one must end with status 1 and one line that names the PE, the
  * routine, the argument and a remedy; a right one must end well, in silence. */
 #include <shmem.h>
+#include <shmemx.h>
 
 #include <limits.h>
 #include <stdint.h>
@@ -46,6 +47,8 @@ static long work_array[SHMEM_SYNC_SIZE];
 static unsigned char *private1, *private2;
 static shmem_ctx_t live_ctx, freed_ctx;
 static shmem_team_t live_team, freed_team;
+static shmemx_space_t live_space, freed_space;
+static const shmemx_space_config_t space_config = {4096, 0, 0, 0, 0};
 static int no_such_pe = INT_MAX, some_pe = 0;
 
 static void need(int ok) {
@@ -69,6 +72,10 @@ static void set_up(void) {
     need(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 1, NULL, 0, &freed_team) == 0);
     shmem_team_destroy(freed_team);
     need(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 1, NULL, 0, &live_team) == 0);
+    long mask = SHMEMX_SPACE_SHEAP_SIZE;
+    need(shmemx_space_create(SHMEM_TEAM_WORLD, &space_config, mask, &live_space) == 0);
+    need(shmemx_space_create(SHMEM_TEAM_WORLD, &space_config, mask, &freed_space) == 0);
+    shmemx_space_destroy(freed_space);
 }
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
@@ -9303,6 +9310,157 @@ static const struct way ways_185[] = {
         add(#NAME, call_##NAME, ways_185, COUNT(ways_185) - LESS); \
     }
 MISUSE_185(shmem_test_lock, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_186[] = {
+    {NULL, "as it should be", ""},
+    {"team", "destroyed", "team"},
+    {"team", "never made", "team"},
+    {"new_space", "null", "new_space"},
+    {"new_space", "misaligned", "new_space"},
+};
+#define MISUSE_186(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmem_team_t team = SHMEM_TEAM_WORLD; \
+        const shmemx_space_config_t *config = &space_config; \
+        long config_mask = SHMEMX_SPACE_SHEAP_SIZE; \
+        shmemx_space_t *new_space = (void *)private1; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: team = freed_team; break; \
+        case 2: team = (shmem_team_t)0x123456; break; \
+        case 3: new_space = NULL; break; \
+        case 4: ONLY_IF(2 > 1); new_space = (void *)(private1 + 1); break; \
+        } \
+        (NAME)(team, config, config_mask, new_space); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_186, COUNT(ways_186) - LESS); \
+    }
+MISUSE_186(shmemx_space_create, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_187[] = {
+    {NULL, "as it should be", ""},
+    {"space", "destroyed", "space"},
+    {"space", "never made", "space"},
+};
+#define MISUSE_187(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmemx_space_t space = SHMEMX_SPACE_INVALID; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: space = freed_space; break; \
+        case 2: space = (shmemx_space_t)0x123456; break; \
+        } \
+        (NAME)(space); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_187, COUNT(ways_187) - LESS); \
+    }
+MISUSE_187(shmemx_space_destroy, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_188[] = {
+    {NULL, "as it should be", ""},
+    {"space", "invalid", "SHMEMX_SPACE_INVALID"},
+    {"space", "destroyed", "space"},
+    {"space", "never made", "space"},
+};
+#define MISUSE_188(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmemx_space_t space = live_space; \
+        size_t size = 0; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: space = SHMEMX_SPACE_INVALID; break; \
+        case 2: space = freed_space; break; \
+        case 3: space = (shmemx_space_t)0x123456; break; \
+        } \
+        (NAME)(space, size); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_188, COUNT(ways_188) - LESS); \
+    }
+MISUSE_188(shmemx_space_malloc, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_189[] = {
+    {NULL, "as it should be", ""},
+    {"space", "invalid", "SHMEMX_SPACE_INVALID"},
+    {"space", "destroyed", "space"},
+    {"space", "never made", "space"},
+};
+#define MISUSE_189(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmemx_space_t space = live_space; \
+        size_t count = 0; \
+        size_t size = 0; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: space = SHMEMX_SPACE_INVALID; break; \
+        case 2: space = freed_space; break; \
+        case 3: space = (shmemx_space_t)0x123456; break; \
+        } \
+        (NAME)(space, count, size); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_189, COUNT(ways_189) - LESS); \
+    }
+MISUSE_189(shmemx_space_calloc, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_190[] = {
+    {NULL, "as it should be", ""},
+    {"space", "invalid", "SHMEMX_SPACE_INVALID"},
+    {"space", "destroyed", "space"},
+    {"space", "never made", "space"},
+    {"alignment", "no power of two", "alignment"},
+    {"alignment", "zero", "alignment"},
+};
+#define MISUSE_190(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmemx_space_t space = live_space; \
+        size_t alignment = 64; \
+        size_t size = 64; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: space = SHMEMX_SPACE_INVALID; break; \
+        case 2: space = freed_space; break; \
+        case 3: space = (shmemx_space_t)0x123456; break; \
+        case 4: alignment = 3; break; \
+        case 5: alignment = 0; break; \
+        } \
+        (NAME)(space, alignment, size); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_190, COUNT(ways_190) - LESS); \
+    }
+MISUSE_190(shmemx_space_align, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_191[] = {
+    {NULL, "as it should be", ""},
+    {"space", "invalid", "SHMEMX_SPACE_INVALID"},
+    {"space", "destroyed", "space"},
+    {"space", "never made", "space"},
+    {"ptr", "of the heap", "0x"},
+    {"ptr", "private", "0x"},
+    {"ptr", "never allocated", "0x"},
+};
+#define MISUSE_191(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmemx_space_t space = live_space; \
+        void *ptr = NULL; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: space = SHMEMX_SPACE_INVALID; break; \
+        case 2: space = freed_space; break; \
+        case 3: space = (shmemx_space_t)0x123456; break; \
+        case 4: ptr = block; break; \
+        case 5: ptr = private1; break; \
+        case 6: ptr = (void *)live_space; break; \
+        } \
+        (NAME)(space, ptr); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_191, COUNT(ways_191) - LESS); \
+    }
+MISUSE_191(shmemx_space_free, void, 8, 8, NO_CTX, 0)
 
 /* Part I of K of the routines. Each routine gets each argument wrongly in one way, which
  * differs from type to type; with "all", in all ways. */

@@ -4,6 +4,8 @@
 
 #include "collectives.h"
 
+#include <shmemx.h>
+
 /* The areas that are never freed. */
 static int fixed_areas;
 static size_t largest_area;
@@ -31,8 +33,44 @@ static void check_apart(const unsigned char *base, size_t bytes, int number)
                     "allocated memory is in use", number);
 }
 
+/* A symmetric space from its creation to its end. */
+static void use_space(struct rng *rng, int number)
+{
+    const long mask = SHMEMX_SPACE_SHEAP_SIZE | SHMEMX_SPACE_MEMKIND | SHMEMX_SPACE_NUMA_DOMAIN |
+                      SHMEMX_SPACE_FALLBACK;
+    shmemx_space_config_t config;
+    config.sheap_size = 4096 + (size_t)below(rng, 100000);
+    config.memkind = below(rng, SHMEMX_MEM_LARGE_CAP + 1);
+    config.numa_domain = below(rng, 2);
+    config.fallback = SHMEMX_FALLBACK_DEFAULT;
+    shmemx_space_t space = SHMEMX_SPACE_INVALID;
+    int rc = F(shmemx_space_create)(SHMEM_TEAM_WORLD, &config, mask, &space);
+    expect_that(rc == 0 && space != SHMEMX_SPACE_INVALID, "shmemx_space_create", number);
+    if (rc != 0)
+        return;
+    unsigned char *half = F(shmemx_space_malloc)(space, config.sheap_size / 2);
+    long *word = F(shmemx_space_calloc)(space, 8, sizeof *word);
+    long *aligned = F(shmemx_space_align)(space, 512, sizeof *aligned);
+    expect_that(half != NULL && word != NULL && aligned != NULL, "shmemx_space_malloc", number);
+    expect_that(is_zero((unsigned char *)word, 8 * sizeof *word), "shmemx_space_calloc zeroes", number);
+    expect_that((uintptr_t)aligned % 512 == 0, "shmemx_space_align", number);
+    expect_that(F(shmemx_space_malloc)(space, config.sheap_size + 4096) == NULL, "a space has an end", number);
+    check_apart(half, config.sheap_size / 2, number);
+    memset(half, 0xff, config.sheap_size / 2);
+    F(shmem_long_atomic_add)(word, me + 1, (me + 1) % n);
+    F(shmem_barrier_all)();
+    expect_that(*word == (me + n - 1) % n + 1, "an atomic in a space", number);
+    if (once_in(rng, 2))
+        F(shmemx_space_free)(space, half);
+    F(shmemx_space_destroy)(space);
+}
+
 static void allocate(struct rng *rng, int number)
 {
+    if (once_in(rng, 8)) {
+        use_space(rng, number);
+        return;
+    }
     if (area_count == MOST_AREAS)
         return;
     size_t bytes = 256 + (size_t)below(rng, once_in(rng, 4) ? (int)largest_area : 5000);
@@ -60,7 +98,7 @@ static void allocate(struct rng *rng, int number)
         break;
     case 4:
         name = "shmem_malloc_with_hints";
-        p = F(shmem_malloc_with_hints)(bytes, below(rng, 4));
+        p = F(shmem_malloc_with_hints)(bytes, below(rng, 4) | (long)below(rng, 4) << 16);
         break;
     default:
         name = "shmem_calloc";

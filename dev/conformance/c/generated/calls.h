@@ -4,6 +4,7 @@
  * NAME is the routine, T its type or SIZE that of its elements, C its context argument. */
 #include <pshmem.h>
 #include <shmem.h>
+#include <shmemx.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

@@ -2489,6 +2489,29 @@ static void memory(void) {
     shmem_free(p);
 }
 
+static void spaces(void) {
+    shmemx_space_t space = SHMEMX_SPACE_INVALID;
+    shmemx_space_config_t config;
+    config.sheap_size = 1 << 16;
+    int rc = F(shmemx_space_create)(SHMEM_TEAM_WORLD, &config, SHMEMX_SPACE_SHEAP_SIZE, &space);
+    check(rc == 0 && space != SHMEMX_SPACE_INVALID, "shmemx_space_create");
+    long *word = (long *)F(shmemx_space_malloc)(space, sizeof *word);
+    check(word != NULL, "shmemx_space_malloc");
+    *word = -1;
+    shmem_barrier_all();
+    shmem_long_p(word, me, to);
+    shmem_barrier_all();
+    check(*word == from, "shmem_long_p to a space");
+    void *p = F(shmemx_space_calloc)(space, 10, 10);
+    check(p != NULL && zero((unsigned char *)p, 100), "shmemx_space_calloc");
+    F(shmemx_space_free)(space, p);
+    check(1, "shmemx_space_free");
+    p = F(shmemx_space_align)(space, 4096, 10);
+    check(p != NULL && (uintptr_t)p % 4096 == 0, "shmemx_space_align");
+    F(shmemx_space_destroy)(space);
+    check(1, "shmemx_space_destroy");
+}
+
 static void queries(void) {
     int major = 0, minor = 0, provided = -1, initialized = 0;
     char name[SHMEM_MAX_NAME_LEN];
@@ -2547,6 +2570,7 @@ int main(void) {
     teams();
     contexts();
     memory();
+    spaces();
     queries();
     locks();
     every_family();

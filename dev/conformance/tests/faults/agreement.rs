@@ -35,6 +35,15 @@ const ALLOCATIONS: &[(&str, &[&str])] = &[
         &["shmem_free", "ptr = 0x", "shmem_malloc", "size = 100"],
     ),
     ("order", &["shmem_malloc", "size = 1000", "size = 2000"]),
+    (
+        "space_size",
+        &["shmemx_space_create", "creates another space"],
+    ),
+    (
+        "space_malloc",
+        &["shmemx_space_malloc", "size = 100", "size = 200"],
+    ),
+    ("space_destroy", &["shmemx_space_destroy", "space = 0x"]),
 ];
 
 /// Adds the trials.
@@ -70,7 +79,7 @@ pub(crate) fn add(suite: &mut Suite) {
         }
         suite.add(format!("allocation::{way}::checked"), move |s| {
             let job = allocation(s, 3, way, "early")?.env("SHMEM_CHECK", "1");
-            expect(s, &job, Status::NonZero, &["shmem_", "PE 2", "PE 0"])
+            expect(s, &job, Status::NonZero, &["shmem", "PE 2", "PE 0"])
         });
         for barrier in ["central", "dissemination", "tree"] {
             suite.add(format!("allocation::{way}::{barrier}"), move |s| {

@@ -75,6 +75,7 @@ const HINTS: &[Hint] = &[
     emulating("conformance/machines"),
     hint("conformance/nodes", 2, 1),
     emulating("cluster/machines"),
+    emulating("conformance/numa"),
     hint("conformance/programs", 2, 1),
     hint("conformance/linkage", 2, 1),
     hint("ferroshmem/pes", 2, 1),

@@ -114,7 +114,7 @@ fn every_linker_links_library_and_programs() {
     let listed = fs::read_to_string(exported_names()).unwrap();
     let listed = |symbol: &str| {
         let name = symbol.split(' ').next_back().unwrap_or_default();
-        let family = ["shmem_", "pshmem_"]
+        let family = ["shmem_", "pshmem_", "shmemx_", "pshmemx_"]
             .iter()
             .any(|start| name.starts_with(start));
         family || listed.contains(&format!("    {name};\n"))
@@ -124,6 +124,7 @@ fn every_linker_links_library_and_programs() {
     for symbol in [
         "T pshmem_put32",
         "W shmem_put32",
+        "W shmemx_space_malloc",
         "W shfree",
         "B shmemi_native",
     ] {

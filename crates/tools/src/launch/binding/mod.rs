@@ -11,12 +11,13 @@ mod topology;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use ferroshmem_core::platform::number_list::list;
 use ferroshmem_core::platform::{Cores, Machine};
 use nix::sched::CpuSet;
 
 use self::claim::Claims;
 use self::place::{Request, Sets, Unbound, numbers, place};
-use self::topology::{Topology, list};
+use self::topology::Topology;
 use super::options::{Binding, Mapping};
 
 /// The CPUs that the PEs of a job are bound to.

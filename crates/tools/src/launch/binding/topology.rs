@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use ferroshmem_core::platform::Cores;
+use ferroshmem_core::platform::{Cores, number_list};
 
 /// A CPU, as the kernel numbers them: a hardware thread of a core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,7 +31,7 @@ impl Topology {
     pub(super) fn read(devices: &Path, allowed: &Cores) -> Self {
         let list = |path: &str| {
             let text = fs::read_to_string(devices.join(path)).ok()?;
-            Some(numbers(text.trim())).filter(|cpus| !cpus.is_empty())
+            Some(number_list::numbers(text.trim())).filter(|cpus| !cpus.is_empty())
         };
         let mut numa_of = BTreeMap::new();
         for node in list("node/online").unwrap_or_default() {
@@ -78,40 +78,9 @@ const CACHE: &[&str] = &[
 ];
 const CORE: &[&str] = &["topology/core_cpus_list", "topology/thread_siblings_list"];
 
-/// The numbers of a list such as `0-3,8`, ascending; those that cannot be read are left out.
-fn numbers(list: &str) -> Vec<usize> {
-    /// More than any machine has.
-    const MOST: usize = 1 << 16;
-
-    let range = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last) = (first.parse().ok()?, last.parse::<usize>().ok()?);
-        Some(first..=last.min(MOST))
-    };
-    list.split(',').filter_map(range).flatten().collect()
-}
-
-/// The list of ascending `numbers`.
-pub(super) fn list(numbers: &[usize]) -> String {
-    let runs = numbers.chunk_by(|a, b| a + 1 == *b);
-    let parts = runs.map(|run| match run {
-        [one] => one.to_string(),
-        run => format!("{}-{}", run[0], run[run.len() - 1]),
-    });
-    parts.collect::<Vec<_>>().join(",")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lists() {
-        assert_eq!(numbers("0-3,8,10-11"), [0, 1, 2, 3, 8, 10, 11]);
-        assert_eq!(list(&[0, 1, 2, 3, 8, 10, 11]), "0-3,8,10-11");
-        assert!(numbers("").is_empty() && numbers("x,-,3-1").is_empty());
-        assert_eq!(list(&[]), "");
-    }
 
     #[test]
     fn files_describe_the_machine() {

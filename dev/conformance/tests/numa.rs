@@ -1,0 +1,152 @@
+//! Memory on NUMA nodes, in a virtual machine that has several.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use ferroshmem_cluster::machines::{Job, Machines, NumaNode, Setup, guest};
+use ferroshmem_conformance::{Build, Compiler, Prefix};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// Processors are emulated there.
+const WATCHDOG: Duration = Duration::from_secs(240);
+
+/// The number of PEs: as many as processors of one machine, half as many as of the other.
+const PES: &str = "4";
+
+/// Two sockets of one kind of memory.
+const SOCKETS: &[NumaNode] = &[
+    NumaNode {
+        processors: 2,
+        memory: 320,
+        speed: None,
+    },
+    NumaNode {
+        processors: 2,
+        memory: 320,
+        speed: None,
+    },
+];
+
+/// Two sockets, high-bandwidth memory beside the first, and memory as behind CXL.
+const KINDS: &[NumaNode] = &[
+    NumaNode {
+        processors: 4,
+        memory: 320,
+        speed: Some((200, 100)),
+    },
+    NumaNode {
+        processors: 4,
+        memory: 320,
+        speed: Some((200, 100)),
+    },
+    NumaNode {
+        processors: 0,
+        memory: 192,
+        speed: Some((800, 130)),
+    },
+    NumaNode {
+        processors: 0,
+        memory: 192,
+        speed: Some((40, 300)),
+    },
+];
+
+/// What `oshmem_info` says of [`KINDS`].
+const INFO: &[&str] = &[
+    "ordinary memory, 204800 MB/s, 100 ns",
+    "high-bandwidth memory (SHMEMX_MEM_HIGH_BW), 819200 MB/s, 130 ns",
+    "slower memory (SHMEMX_MEM_LARGE_CAP), 40960 MB/s, 300 ns",
+    "memory on a chosen NUMA node (shmemx_space_create): yes",
+];
+
+fn main() -> ExitCode {
+    if env::args().nth(1).as_deref() == Some(guest::ARGUMENT) {
+        return guest::main();
+    }
+    let mut arguments = Arguments::from_args();
+    if !arguments.list
+        && let Err(error) = Setup::in_target().and_then(|setup| setup.prepare())
+    {
+        println!("skipped: {error:#}");
+        return ExitCode::SUCCESS;
+    }
+    // In this thread, with which the machines end.
+    arguments.test_threads = Some(1);
+    let trial = |name: &str, numa, test: fn(&mut Machine) -> Result<()>| {
+        Trial::test(name, move || {
+            let run = || test(&mut Machine::boot(numa)?);
+            run().map_err(|error| Failed::from(format!("{error:#}")))
+        })
+    };
+    let trials = vec![
+        trial("spaces::2-sockets", SOCKETS, |machine| {
+            let shown = machine.oshrun(&["--report-bindings"], &[])?;
+            for part in [
+                "PE 1: CPUs 1: 1 core of socket 0, NUMA node 0",
+                "PE 2: CPUs 2: 1 core of socket 1, NUMA node 1",
+            ] {
+                ensure!(shown.contains(part), "{part} is not in:\n{shown}");
+            }
+            Ok(())
+        }),
+        trial("spaces::4-nodes", KINDS, |machine| {
+            machine.oshrun(&[], &["2", "3"])?;
+            let shown = machine.run("oshmem_info", &[])?;
+            for part in INFO {
+                ensure!(shown.contains(part), "{part} is not in:\n{shown}");
+            }
+            Ok(())
+        }),
+    ];
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// A machine, and the program that runs there.
+struct Machine {
+    machines: Machines,
+    prefix: Prefix,
+    program: PathBuf,
+}
+
+impl Machine {
+    fn boot(numa: &[NumaNode]) -> Result<Self> {
+        let prefix = Prefix::find()?;
+        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
+        let build = Build::new("spaces.c", Compiler::Gcc).flags(&["-DBRIEF"]);
+        let program = build.run(&prefix, &cache)?;
+        let mut setup = Setup::in_target()?;
+        setup.machines = 1;
+        setup.numa = numa.to_vec();
+        let machines = Machines::boot(&setup)?;
+        println!("booted in {:.0?}", machines.boot_time);
+        Ok(Self {
+            machines,
+            prefix,
+            program,
+        })
+    }
+
+    /// Starts PEs of the program; what they print.
+    fn oshrun(&mut self, options: &[&str], arguments: &[&str]) -> Result<String> {
+        let program = self.program.to_string_lossy().into_owned();
+        let all = [&["-n", PES], options, &[&program], arguments].concat();
+        self.run("oshrun", &all)
+    }
+
+    /// Runs a command of the library; what it prints.
+    fn run(&mut self, command: &str, arguments: &[&str]) -> Result<String> {
+        let command = self.prefix.bin(command).into();
+        let arguments = arguments.iter().map(OsString::from);
+        let command: Vec<OsString> = [command].into_iter().chain(arguments).collect();
+        let mut job = Job::same(1, 1, &command);
+        job.timeout = WATCHDOG;
+        let outcome = self.machines.run(&job)?;
+        println!("ran in {:.0?}", outcome.time);
+        ensure!(outcome.success(), "{outcome}");
+        Ok(outcome.to_string())
+    }
+}
