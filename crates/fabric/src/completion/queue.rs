@@ -106,7 +106,7 @@ impl CompletionQueue {
         }
         let pe = if let Some(injected) = Injected::of(failure.context) {
             if !injected.awaited {
-                // Nobody relies on it: the PE may have left in order.
+                // No thread waits for it: the PE may have left in order.
                 return;
             }
             injected.pe

@@ -76,6 +76,7 @@ const HINTS: &[Hint] = &[
     hint("conformance/nodes", 2, 1),
     emulating("cluster/machines"),
     emulating("conformance/numa"),
+    emulating("conformance/numa"),
     hint("conformance/programs", 2, 1),
     hint("conformance/linkage", 2, 1),
     hint("ferroshmem/pes", 2, 1),
