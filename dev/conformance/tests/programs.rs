@@ -13,6 +13,7 @@ const VARIANT_PES: usize = 3;
 const CALLING: &[&str] = &[
     "active_set",
     "collectives",
+    "copies",
     "fork",
     "huge_bss",
     "info",
