@@ -9,7 +9,9 @@ use anyhow::{Result, anyhow, ensure};
 use ferroshmem_benches::Options;
 use ferroshmem_benches::table::{self, verdict};
 use ferroshmem_core::kernel::ops::Sum;
-use ferroshmem_core::kernel::{Reduce, choose_non_temporal_threshold, past_caches};
+use ferroshmem_core::kernel::{
+    Reduce, non_temporal_threshold_for, past_caches, set_non_temporal_threshold,
+};
 use pgas_microbench::Spread;
 use pgas_microbench::machine::IdleWait;
 
@@ -48,7 +50,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         "{:29}  {:>8}  {:>8}   ratio       10%..90%      bar",
         "", "bare", "ours"
     );
-    choose_non_temporal_threshold(1);
+    set_non_temporal_threshold(non_temporal_threshold_for(1));
     let measured = thread::scope(|scope| {
         let measure = || wanted.iter().try_for_each(|shape| measure(options, *shape));
         scope.spawn(measure).join()

@@ -8,6 +8,7 @@ use std::ptr::NonNull;
 use super::plan::Plan;
 use super::region::{Header, MAGIC, Offsets, PeBlock, TeamSlot, VERSION};
 use crate::choice::Tuning;
+use crate::kernel;
 use crate::platform::NodeCores;
 use crate::platform::mapping::{self, Advice, MapAddress};
 
@@ -46,6 +47,7 @@ impl Control {
             slot_size: plan.stride,
             cores: cores.count as u32,
             quota: cores.quota.into(),
+            non_temporal_threshold: kernel::non_temporal_threshold_for(n_pes) as u64,
             launcher_pid,
             widest: widest as u32,
             layout_failed: Default::default(),

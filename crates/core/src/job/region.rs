@@ -28,7 +28,7 @@ use crate::platform::mapping::HUGE_PAGE;
 /// First word of the region.
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
 /// Changes whenever a type in this module does.
-pub const VERSION: u32 = 10;
+pub const VERSION: u32 = 11;
 /// Most PEs of one node: `MAX_PES` windows of 4 GiB still fit the address space twice.
 pub const MAX_PES: usize = 4096;
 /// Most teams that can be alive at once on one PE, [`ACTIVE_SETS`] included.
@@ -72,6 +72,8 @@ pub struct Header {
     pub cores: u32,
     /// 1 if a control group limits the time for which they may use them.
     pub quota: u32,
+    /// From how many bytes on copies go past the caches, unless a PE is given another number.
+    pub non_temporal_threshold: u64,
     /// Process id of the launcher, 0 if there is none on this node or it watches by itself.
     pub launcher_pid: u32,
     /// Most PEs of any node of the job: where windows are placed depends on it.

@@ -9,14 +9,8 @@ use crate::platform::LastLevelCache;
 /// Bytes of a cache line. Non-temporal stores are fast where they fill a whole line.
 const LINE: usize = 64;
 
-/// From how many bytes on a copy goes past the caches, or [`UNKNOWN`]. Never before the library is initialised.
+/// From how many bytes on a copy goes past the caches. Never before the library is initialised.
 static THRESHOLD: AtomicUsize = AtomicUsize::new(usize::MAX);
-
-/// The threshold until a copy has so many bytes: most jobs need not read what the kernel says of caches.
-const UNKNOWN: usize = 32 << 10;
-
-/// PEs of the node, for the threshold.
-static PES: AtomicUsize = AtomicUsize::new(1);
 
 /// Copies `bytes` bytes between arrays that may be the same or overlap. A PE that sees what this PE stores
 /// later sees the bytes.
@@ -132,27 +126,7 @@ impl ElementLoop for Lines {
 /// read again, and an ordinary store reads its line from memory first.
 #[inline]
 pub fn past_caches(bytes: usize) -> bool {
-    match THRESHOLD.load(Ordering::Relaxed) {
-        threshold if bytes < threshold => false,
-        UNKNOWN => {
-            choose_threshold();
-            bytes >= THRESHOLD.load(Ordering::Relaxed)
-        }
-        _ => true,
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn choose_threshold() {
-    set_non_temporal_threshold(non_temporal_threshold_for(PES.load(Ordering::Relaxed)));
-}
-
-/// Has the first copy of many bytes choose from how many on copies go past the caches, where `pes` PEs share
-/// the node.
-pub fn choose_non_temporal_threshold(pes: usize) {
-    PES.store(pes, Ordering::Relaxed);
-    THRESHOLD.store(UNKNOWN, Ordering::Relaxed);
+    bytes >= THRESHOLD.load(Ordering::Relaxed)
 }
 
 /// Sets from how many bytes on copies go past the caches.
@@ -160,14 +134,12 @@ pub fn set_non_temporal_threshold(bytes: usize) {
     /// Fewer are copied faster through the caches, whatever the variable says.
     const FEWEST: usize = 4 * LINE;
 
-    let bytes = bytes.max(FEWEST);
-    // The number that stands for none.
-    let known = bytes + usize::from(bytes == UNKNOWN);
-    THRESHOLD.store(known, Ordering::Relaxed);
+    THRESHOLD.store(bytes.max(FEWEST), Ordering::Relaxed);
 }
 
-/// From how many bytes on copies should go past the caches, where `pes` PEs share the node.
-pub(super) fn non_temporal_threshold_for(pes: usize) -> usize {
+/// From how many bytes on copies should go past the caches, where `pes` PEs share the node. It reads what the
+/// kernel says of the caches: once for a node, by the process that creates the job's memory.
+pub fn non_temporal_threshold_for(pes: usize) -> usize {
     /// If the machine does not describe its caches.
     const USUAL: usize = 32 << 20;
 

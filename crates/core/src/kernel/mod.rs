@@ -24,7 +24,7 @@ mod tests;
 mod vector;
 
 pub use copy::{
-    choose_non_temporal_threshold, copy, copy_part, past_caches, set_non_temporal_threshold, stream,
+    copy, copy_part, non_temporal_threshold_for, past_caches, set_non_temporal_threshold, stream,
 };
 pub use fold::{Dests, Sources};
 pub use level::Level;

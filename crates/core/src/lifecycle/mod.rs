@@ -76,12 +76,12 @@ pub(crate) fn initialise(name: &str, level: i32) {
         quota: header.quota != 0,
     };
     POLICY.set(job.control.n_pes(), cores, settings.spin);
-    match settings.non_temporal_threshold {
-        Some(bytes) => {
-            kernel::set_non_temporal_threshold(usize::try_from(bytes).unwrap_or(usize::MAX));
-        }
-        None => kernel::choose_non_temporal_threshold(job.control.n_pes()),
-    }
+    let non_temporal_threshold = settings
+        .non_temporal_threshold
+        .unwrap_or(header.non_temporal_threshold);
+    kernel::set_non_temporal_threshold(
+        usize::try_from(non_temporal_threshold).unwrap_or(usize::MAX),
+    );
     block
         .state
         .store(PeState::Initialized as u32, Ordering::Release);

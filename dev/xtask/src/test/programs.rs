@@ -25,8 +25,8 @@ struct Hint {
     name: &'static str,
     /// Trials at the same time; 0 for the program's own number.
     trials: usize,
-    /// Threads that compute at the same time: the step's processor time divided by its time from start to end,
-    /// both in `times.txt`, rounded.
+    /// Threads that compute at the same time. Those of jobs of 16 PEs are more than their processor time says: beside
+    /// each other they switch most of the time.
     threads: usize,
     /// What no other test program may use at the same time.
     resource: Option<&'static str>,
@@ -77,9 +77,9 @@ const HINTS: &[Hint] = &[
     emulating("cluster/machines"),
     emulating("conformance/numa"),
     emulating("conformance/numa"),
-    hint("conformance/programs", 2, 1),
-    hint("conformance/linkage", 2, 1),
-    hint("ferroshmem/pes", 2, 1),
+    hint("conformance/programs", 2, 2),
+    hint("conformance/linkage", 2, 2),
+    hint("ferroshmem/pes", 2, 2),
     hint("conformance/algorithms", 2, 2),
     hint("conformance/sp", 2, 2),
     sharing(hint("conformance/faults", 4, 1)),
