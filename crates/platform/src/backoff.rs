@@ -170,6 +170,9 @@ impl Limits {
     }
 }
 
+/// Times that a waiter gives up its core from one look at the clock to the next.
+const YIELDS_PER_LOOK: u32 = 4;
+
 /// What a waiter does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
@@ -263,6 +266,11 @@ impl<S: Scheduler> Backoff<S> {
             }
         }
         if self.yields < limits.yields {
+            // Beside threads that compute, each time slice given away lasts for milliseconds.
+            if self.yields.is_multiple_of(YIELDS_PER_LOOK) {
+                let now = self.scheduler.now();
+                self.waited = now - *self.since.get_or_insert(now);
+            }
             self.yields += 1;
             std::thread::yield_now();
             return Step::Yielded;
@@ -431,6 +439,19 @@ mod tests {
             steps(&mut Backoff::new(oversubscribed)),
             [(Step::Poll, 20), (Step::Yielded, 4), (Step::Sleep, 1)]
         );
+    }
+
+    /// A waiter that gives up its core knows how long it has waited, long before it sleeps.
+    #[test]
+    fn yields_take_time() {
+        let mut backoff = Backoff::on(Limits::node_shared(256), Script::new(Duration::ZERO));
+        for _ in 0..YIELDS_PER_LOOK {
+            assert_eq!(backoff.step(), Step::Yielded);
+        }
+        let slices = Duration::from_millis(60);
+        backoff.scheduler.now += slices;
+        assert_eq!(backoff.step(), Step::Yielded);
+        assert_eq!(backoff.waited(), slices);
     }
 
     #[test]

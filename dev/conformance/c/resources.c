@@ -53,6 +53,8 @@ int main(void)
     CHECK(cell == (me + n - 1) % n, "%ld", cell);
     shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &sum, &cell, 1);
     CHECK(sum == (long)n * (n - 1) / 2, "%ld", sum);
+    /* The neighbour may leave the reduction first: its addition must follow the check. */
+    shmem_sync_all();
     shmem_long_atomic_add(&sum, 1, (me + 1) % n);
     shmem_barrier_all();
 

@@ -269,6 +269,9 @@ impl<'a> Waiter<'a> {
             .backoff
             .as_ref()
             .map_or((Duration::ZERO, Duration::ZERO), |b| (b.away(), b.waited()));
+        if waited >= LONG {
+            self.record();
+        }
         match (step, self.internode) {
             // What arrives meanwhile, also for other PEs than this one waits for, is answered in
             // half of the time that the progress thread takes, which must wake up for it.
@@ -278,9 +281,6 @@ impl<'a> Waiter<'a> {
             }
             (Step::Offered, None) => {
                 POLICY.learn(away, now_ms);
-                if waited >= LONG {
-                    self.record();
-                }
                 // A thread that took the core may be the one that is waited for.
                 if away.is_zero() {
                     Next::Watch

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
 use ferroshmem_conformance::Job;
-use ferroshmem_conformance::job::{Running, now_ms, shell_status};
+use ferroshmem_conformance::job::{Outcome, Running, now_ms, shell_status};
 use ferroshmem_conformance::suite::Setting;
 use nix::sys::signal::{Signal, kill};
 
@@ -94,21 +94,15 @@ pub(crate) fn launcher_ends(s: &Setting, signal: Signal) -> Result<()> {
 
 /// SIGINT shows of a job that hangs what the PEs wait for.
 pub(crate) fn interrupt_report(s: &Setting) -> Result<()> {
-    let running = start_busy(s, 3)?;
     // PEs that have waited for less than a second do not hang.
-    thread::sleep(Duration::from_millis(1500));
-    kill(running.pid(), Signal::SIGINT)?;
-    let outcome = running.finish(Duration::from_secs(20))?;
-    ensure!(outcome.left == 0 && !outcome.hung, "is left\n{outcome}");
-    let status = shell_status(outcome.status);
-    ensure!(status == 130, "status {status}\n{outcome}");
-    for pe in 0..3 {
-        let line = format!("PE {pe} waits in shmem_long_wait_until");
-        ensure!(
-            outcome.stderr.contains(&line),
-            "no word on PE {pe}\n{outcome}"
-        );
-    }
+    let outcome = reported(s, Duration::from_millis(1500), |running| {
+        kill(running.pid(), Signal::SIGINT)?;
+        let outcome = running.finish(Duration::from_secs(20))?;
+        ensure!(outcome.left == 0 && !outcome.hung, "is left\n{outcome}");
+        let status = shell_status(outcome.status);
+        ensure!(status == 130, "status {status}\n{outcome}");
+        Ok(outcome)
+    })?;
     ensure!(
         outcome
             .stderr
@@ -118,6 +112,36 @@ pub(crate) fn interrupt_report(s: &Setting) -> Result<()> {
         "the end is not the last line\n{outcome}"
     );
     Ok(())
+}
+
+/// Starts PEs that wait for ever, lets them wait for `pause` and ends them by `end`, whose report must name
+/// the wait of each PE.
+///
+/// On a busy machine a PE may not have run at all in that time: then the job is tried again, with a pause
+/// twice as long.
+fn reported(
+    s: &Setting,
+    mut pause: Duration,
+    end: impl Fn(Running) -> Result<Outcome>,
+) -> Result<Outcome> {
+    const PES: usize = 3;
+    const TRIES: u32 = 5;
+    let mut missing = String::new();
+    for _ in 0..TRIES {
+        let running = start_busy(s, PES)?;
+        thread::sleep(pause);
+        let outcome = end(running)?;
+        let named = |pe: usize| {
+            let line = format!("PE {pe} waits in shmem_long_wait_until");
+            outcome.stderr.contains(&line)
+        };
+        match (0..PES).find(|pe| !named(*pe)) {
+            None => return Ok(outcome),
+            Some(pe) => missing = format!("after {pause:?}: no word on PE {pe}\n{outcome}"),
+        }
+        pause *= 2;
+    }
+    bail!(missing)
 }
 
 /// The report tells PEs that compute or poll from those that sleep, and from those that are stopped.
@@ -142,18 +166,10 @@ pub(crate) fn what_pes_do(s: &Setting) -> Result<()> {
 
 /// SIGQUIT makes the launcher report which PEs wait; the watchdog of these tests relies on it.
 pub(crate) fn hang_report(s: &Setting) -> Result<()> {
-    let running = start_busy(s, 3)?;
     // A wait is recorded once it has lasted a moment.
-    thread::sleep(Duration::from_millis(500));
-    let outcome = running.finish(Duration::ZERO)?;
+    let outcome = reported(s, Duration::from_millis(500), |running| {
+        running.finish(Duration::ZERO)
+    })?;
     ensure!(outcome.left == 0, "{} processes are left", outcome.left);
-    for pe in 0..3 {
-        let line = outcome
-            .stderr
-            .lines()
-            .find(|l| l.contains(&format!("PE {pe} ")));
-        let said = line.is_some_and(|l| l.contains("shmem_long_wait_until"));
-        ensure!(said, "no word on PE {pe}\n{outcome}");
-    }
     Ok(())
 }
