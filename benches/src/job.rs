@@ -33,14 +33,15 @@ impl Job {
     pub fn compile(implementation: &Implementation, folder: &Path) -> Result<PathBuf> {
         let header = match implementation.family {
             Family::FerroShmem => "ferroshmem.h",
-            Family::OpenMpi | Family::Mpich => "messages.h",
             Family::Processes => "processes.h",
+            family if family.is_mpi() => "messages.h",
             _ => "openshmem.h",
         };
         let program = folder.join(format!("collectives-{}", implementation.slug()));
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("c/collectives/measure.c");
         build::run(
-            Command::new(&implementation.compiler)
+            implementation
+                .compile()
                 .args(["-std=gnu11", "-O2", "-Wall", "-Wextra"])
                 .arg(format!("-DIMPLEMENTATION=\"{header}\""))
                 .arg(source)

@@ -73,6 +73,7 @@ fn make(folder: &Path, suite: Suite, with: &Implementation) -> Result<PathBuf> {
         "OSHCC"
     };
     run(Command::new("make")
+        .envs(with.environment())
         .args(["--silent", "-C"])
         .arg(source)
         .arg(target)

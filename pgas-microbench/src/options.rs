@@ -13,7 +13,8 @@ use crate::plan::{Class, Mode};
     after_help = "The folder gets index.html, results.csv, context.json and figures/. \
         FERROSHMEM_PREFIX names the installation to measure. Other libraries are found by oshcc or \
         mpicc on the path and below /opt and /usr/lib64, or named by PEER_OSHCC and PEER_OSHRUN, \
-        PEER_OPENMPI_CC and PEER_OPENMPI_RUN, PEER_MPICH_CC and PEER_MPICH_RUN."
+        PEER_OPENMPI_CC and PEER_OPENMPI_RUN, PEER_MPICH_CC and PEER_MPICH_RUN, \
+        or below the prefixes that PEER_PREFIXES lists, separated by colons."
 )]
 pub struct Options {
     /// Some sizes and few samples, in some 5 minutes (the default)

@@ -10,7 +10,14 @@ use crate::testbed::{Testbed, Variant, measure, report_failures};
 
 const PES: usize = 2;
 /// Microseconds after the other PEs, and how many times as fast as the fastest peer this library is to be.
-const LATENESS: [(usize, f64); 5] = [(1, 1.0), (10, 1.0), (100, 1.0), (1_000, 1.0), (10_000, 1.0)];
+const LATENESS: [(usize, f64); 6] = [
+    (1, 1.0),
+    (10, 1.0),
+    (100, 1.0),
+    (1_000, 1.0),
+    (10_000, 1.0),
+    (1_000_000, 1.0),
+];
 const OPERATION: &str = "late/barrier";
 const ELEMENT: usize = 8;
 

@@ -1,6 +1,5 @@
 //! The implementations that are compared: found, built, and started in different settings.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -10,10 +9,11 @@ use pgas_microbench::implementation::{Family, Implementation, Launch, Search, fi
 use pgas_microbench::machine::cores;
 
 /// The other implementations, with their names in tables.
-const PEERS: [(Family, &str); 3] = [
+const PEERS: [(Family, &str); 4] = [
     (Family::OpenShmem, "OSHM"),
     (Family::OpenMpi, "OMPI"),
     (Family::Mpich, "MPICH"),
+    (Family::IntelMpi, "Intel"),
 ];
 /// Size of the symmetric heap of a PE, where the default is too small.
 const HEAP: u64 = 128 << 20;
@@ -50,6 +50,8 @@ pub(crate) struct Variant {
     pub label: String,
     /// The implementation.
     pub family: Family,
+    /// Its version, where several of the family are installed.
+    pub version: Option<String>,
     /// How its jobs run.
     pub setting: Setting,
     /// Environment variable of its jobs.
@@ -62,15 +64,26 @@ impl Variant {
         Self {
             label: label.to_owned(),
             family,
+            version: None,
             setting: Setting::Bound,
             variable: None,
         }
     }
 
-    fn with(mut self, setting: Setting) -> Self {
-        self.setting = setting;
-        self
+    fn with(&self, suffix: &str, setting: Setting) -> Self {
+        Self {
+            label: format!("{}.{suffix}", self.label),
+            setting,
+            ..self.clone()
+        }
     }
+}
+
+/// An implementation, and the measuring program that was built with it.
+#[derive(Debug)]
+struct Installed {
+    implementation: Implementation,
+    program: PathBuf,
 }
 
 /// The installed implementations, with the measuring program of each.
@@ -79,7 +92,8 @@ pub(crate) struct Testbed {
     /// The installation of this library.
     pub prefix: Prefix,
     folder: PathBuf,
-    programs: BTreeMap<Family, (Implementation, PathBuf)>,
+    /// This library, bare processes, and the peers.
+    installed: Vec<Installed>,
 }
 
 impl Testbed {
@@ -99,30 +113,42 @@ impl Testbed {
             "",
             "gcc",
         ));
-        let mut programs = BTreeMap::new();
+        let mut installed = Vec::new();
+        let mut build = |implementation: &Implementation| -> Result<()> {
+            installed.push(Installed {
+                implementation: implementation.clone(),
+                program: Job::compile(implementation, folder)?,
+            });
+            Ok(())
+        };
         for family in [Family::FerroShmem, Family::Processes] {
             let own = found.iter().find(|one| one.family == family);
-            let own = own.context("it is always found")?;
-            programs.insert(family, (own.clone(), Job::compile(own, folder)?));
+            build(own.context("it is always found")?)?;
         }
         println!("measured beside FerroSHMEM:");
         for (family, _) in PEERS {
-            let peer = found.iter().find(|one| one.family == family);
-            let built = peer
-                .context("its compiler wrapper was not found")
-                .and_then(|peer| Ok((peer.clone(), Job::compile(peer, folder)?)));
-            match built {
-                Ok((peer, program)) => {
-                    println!("  {family} {}", peer.version);
-                    programs.insert(family, (peer, program));
+            let mut missing = true;
+            for peer in found.iter().filter(|one| one.family == family) {
+                missing = false;
+                match build(peer) {
+                    Ok(()) => println!("  {family} {}", peer.version),
+                    Err(error) => {
+                        // The compiler's messages are many lines.
+                        let text = format!("{error:#}");
+                        let line = text.lines().find(|line| line.contains("error:"));
+                        let line = line.or(text.lines().next()).unwrap_or_default();
+                        println!("  {family} {} is missing: {line}", peer.version);
+                    }
                 }
-                Err(error) => println!("  {family} is missing: {error:#}"),
+            }
+            if missing {
+                println!("  {family} is missing: its compiler wrapper was not found");
             }
         }
         Ok(Self {
             prefix,
             folder: folder.to_owned(),
-            programs,
+            installed,
         })
     }
 
@@ -137,16 +163,25 @@ impl Testbed {
     pub(crate) fn peers(&self, pes: usize, linear: &[Family]) -> Vec<Variant> {
         let mut variants = Vec::new();
         for (family, label) in PEERS {
-            if !self.programs.contains_key(&family) {
-                continue;
-            }
-            variants.push(Variant::new(label, family));
-            if family == Family::Mpich || !is_oversubscribed(pes) {
-                continue;
-            }
-            variants.push(Variant::new(&format!("{label}.free"), family).with(Setting::Free));
-            if linear.contains(&family) {
-                variants.push(Variant::new(&format!("{label}.lin"), family).with(Setting::Linear));
+            let of_family = |one: &&Installed| one.implementation.family == family;
+            let number = self.installed.iter().filter(of_family).count();
+            for one in self.installed.iter().filter(of_family) {
+                let mut peer = Variant::new(label, family);
+                if number > 1 {
+                    let version = &one.implementation.version;
+                    let major = version.split('.').next().unwrap_or_default();
+                    peer.label += major;
+                    peer.version = Some(version.clone());
+                }
+                let settles = matches!(family, Family::OpenShmem | Family::OpenMpi);
+                let oversubscribed = settles && is_oversubscribed(pes);
+                if oversubscribed {
+                    variants.push(peer.with("free", Setting::Free));
+                }
+                if oversubscribed && linear.contains(&family) {
+                    variants.push(peer.with("lin", Setting::Linear));
+                }
+                variants.push(peer);
             }
         }
         variants
@@ -155,10 +190,17 @@ impl Testbed {
     /// Starts jobs of `pes` PEs with arrays of up to `bytes` bytes, one for each variant.
     pub(crate) fn start(&self, variants: &[Variant], pes: usize, bytes: usize) -> Vec<Result<Job>> {
         let start = |variant: &Variant| {
-            let (implementation, program) = self
-                .programs
-                .get(&variant.family)
-                .ok_or_else(|| anyhow!("{} is missing", variant.family))?;
+            let is_it = |one: &&Installed| {
+                let Implementation {
+                    family, version, ..
+                } = &one.implementation;
+                *family == variant.family && variant.version.as_ref().is_none_or(|v| v == version)
+            };
+            let found = self.installed.iter().find(is_it);
+            let Installed {
+                implementation,
+                program,
+            } = found.ok_or_else(|| anyhow!("{} is missing", variant.family))?;
             let launch = Launch {
                 pes: u32::try_from(pes)?,
                 heap: HEAP,

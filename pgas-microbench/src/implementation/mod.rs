@@ -27,6 +27,8 @@ pub enum Family {
     OpenMpi,
     /// MPICH.
     Mpich,
+    /// Intel MPI.
+    IntelMpi,
     /// An MPI that is not known by name.
     OtherMpi,
     /// No library: threads of one process.
@@ -46,6 +48,7 @@ impl Family {
             Self::OtherShmem => "other OpenSHMEM",
             Self::OpenMpi => "Open MPI",
             Self::Mpich => "MPICH",
+            Self::IntelMpi => "Intel MPI",
             Self::OtherMpi => "other MPI",
             Self::OpenMp => "OpenMP",
             Self::Processes => "bare processes",
@@ -62,7 +65,10 @@ impl Family {
 
     /// Whether its programs include `mpi.h`.
     pub fn is_mpi(self) -> bool {
-        matches!(self, Self::OpenMpi | Self::Mpich | Self::OtherMpi)
+        matches!(
+            self,
+            Self::OpenMpi | Self::Mpich | Self::IntelMpi | Self::OtherMpi
+        )
     }
 
     /// The family of an OpenSHMEM whose compiler wrapper prints `text` as its version or its
@@ -81,7 +87,11 @@ impl Family {
 
     /// The family of an MPI whose compiler wrapper prints `text`.
     fn of_mpi(text: &str) -> Self {
-        let signs = [("Open MPI", Self::OpenMpi), ("MPICH", Self::Mpich)];
+        let signs = [
+            ("Open MPI", Self::OpenMpi),
+            ("Intel(R) MPI", Self::IntelMpi),
+            ("MPICH", Self::Mpich),
+        ];
         let found = signs.iter().find(|(sign, _)| text.contains(sign));
         found.map_or(Self::OtherMpi, |(_, family)| *family)
     }
@@ -143,6 +153,21 @@ impl Implementation {
         words.join("-")
     }
 
+    /// The compiler wrapper's command. Intel MPI's asks the environment where it is installed.
+    pub fn compile(&self) -> Command {
+        let mut command = Command::new(&self.compiler);
+        command.envs(self.environment());
+        command
+    }
+
+    /// The variable by which Intel MPI's commands find their files, if they lie beside each other in one folder,
+    /// as pip installs them.
+    pub fn environment(&self) -> Option<(&'static str, PathBuf)> {
+        let root = self.compiler.parent()?.parent()?;
+        let installed = self.family == Family::IntelMpi && root.join("include/mpi.h").is_file();
+        installed.then(|| ("I_MPI_ROOT", root.to_owned()))
+    }
+
     /// The command that runs `program`; the program's arguments follow.
     pub fn launch(&self, program: &Path, launch: Launch<'_>) -> Command {
         let Launch { pes, bound, .. } = launch;
@@ -178,6 +203,13 @@ impl Implementation {
                 if bound && pes <= cores() {
                     command.args(["-bind-to", "core"]);
                 }
+            }
+            Family::IntelMpi => {
+                // It binds by default.
+                command
+                    .envs(self.environment())
+                    .env("I_MPI_FABRICS", "shm")
+                    .env("I_MPI_PIN", if bound { "1" } else { "0" });
             }
             Family::Sandia | Family::OsssUcx | Family::OtherShmem => {
                 command.env("SHMEM_SYMMETRIC_SIZE", megabytes);

