@@ -9,7 +9,7 @@ pub const USAGE: &str = "\
 usage: cargo bench -p ferroshmem-benches --bench collectives [-- [--full] [FILTER...]]
 
 Measures the items with one of FILTER in their names, such as reduction/16-PEs/4KiB, forms/2-PEs/,
-read/, crowd/64-PEs/ or others/broadcast/. --full takes more sizes, more blocks and longer.";
+read/, crowd/64-PEs/, transfers/put/ or others/broadcast/. --full takes more sizes, more blocks and longer.";
 
 /// Which items are measured, and how much.
 #[derive(Debug, Clone, Default)]

@@ -56,6 +56,22 @@ fn the_library_is_measured() {
     }
 }
 
+/// The same for transfers, which take two PEs.
+#[test]
+fn transfers_are_measured() {
+    let search = Search {
+        prefix: Some(PREFIX.root().to_owned()),
+        ..Search::default()
+    };
+    let mut job = start(&find(&search).unwrap()[0], 2, 1 << 20);
+    for operation in ["put", "put_signal", "isx"] {
+        for bytes in [8192, 1 << 20] {
+            let time = job.time(operation, bytes, BLOCK);
+            assert!(time.unwrap_or_else(|e| panic!("{operation}: {e:#}")) > 0.0);
+        }
+    }
+}
+
 #[test]
 fn bare_processes_are_measured() {
     let processes = Implementation::without_library(Family::Processes, "", "gcc");

@@ -1,4 +1,4 @@
-//! Collectives compared with the installed implementations, and with what the machine can do.
+//! Collectives and long transfers compared with the installed implementations, and with what the machine can do.
 //! docs/benchmarks.md describes the comparisons.
 
 mod crowd;
@@ -8,6 +8,7 @@ mod others;
 mod read;
 mod reduction;
 mod testbed;
+mod transfers;
 mod uneven;
 
 use std::env;
@@ -30,6 +31,7 @@ fn run(options: &Options) -> Result<()> {
     crowd::run(&testbed, options)?;
     late::run(&testbed, options)?;
     uneven::run(&testbed, options)?;
+    transfers::run(&testbed, options)?;
     others::run(&testbed, options)
 }
 

@@ -16,7 +16,7 @@ const PEERS: [(Family, &str); 4] = [
     (Family::IntelMpi, "Intel"),
 ];
 /// Size of the symmetric heap of a PE, where the default is too small.
-const HEAP: u64 = 128 << 20;
+const HEAP: u64 = 256 << 20;
 
 /// How jobs of an implementation run. Only Open MPI's differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -23,8 +23,31 @@ static void sum_to_all(size_t n)
     shmem_double_sum_to_all(dest, source, (int)n, 0, 0, pes, work[turn], sync_words[turn]);
 }
 
+static uint64_t sig;
+
+static void put(size_t n)
+{
+    if (me == 0)
+        shmem_double_put(dest, source, n, 1);
+}
+
+static void put_signal(size_t n)
+{
+    static uint64_t messages;
+    for (int turn = 0; turn < 2; turn++) {
+        messages++;
+        if (turn == me)
+            shmem_double_put_signal(dest, source, n, &sig, messages, SHMEM_SIGNAL_SET, 1 - me);
+        else
+            shmem_signal_wait_until(&sig, SHMEM_CMP_GE, messages);
+    }
+}
+
+#include "isx.h"
+
 static const struct operation operations[] = {
     OPERATIONS_OF_ALL,
+    TRANSFERS_OF_ALL,
     {"sum_to_all", sum_to_all, SUM, 0},
     {"scan", scan, PREFIX_SUM, 0},
     {NULL, NULL, NOTHING, 0},

@@ -14,6 +14,8 @@ enum result {
     COPY_OF_ROOT, /* the source of PE 0; the dest of PE 0 is not checked */
     ALL_SOURCES,  /* one after the other */
     ALL_BLOCKS,   /* each PE's block for this one */
+    COPY_OF_PEER, /* of 2 PEs, the other one's source */
+    TWO_HALVES,   /* of 2 PEs, in any order, the first half of the own source and the second of the other PE's */
 };
 
 /* An operation; `n` is a number of doubles: all, or of one block. */
@@ -33,6 +35,13 @@ struct operation {
     {"fcollect", fcollect, ALL_SOURCES, 0}, \
     {"collect", collect, ALL_SOURCES, 0}, \
     {"alltoall", alltoall, ALL_BLOCKS, 0}
+
+/* Transfers between 2 PEs, by functions of these names. PE 0 puts, both put with signal in turn, and both
+ * exchange as ISx does: a PE keeps half of its keys, and the other half goes to the other PE. */
+#define TRANSFERS_OF_ALL \
+    {"put", put, COPY_OF_ROOT, 0}, \
+    {"put_signal", put_signal, COPY_OF_PEER, 0}, \
+    {"isx", isx, TWO_HALVES, 0}
 
 static int me, pes;
 static double *source, *dest;

@@ -31,6 +31,7 @@ static double expected(enum result result, size_t n, size_t i)
     case COPY_OF_ROOT: return element(i);
     case ALL_SOURCES: return element(i % n) * (double)(i / n + 1);
     case ALL_BLOCKS: return element((size_t)me * n + i % n) * (double)(i / n + 1);
+    case COPY_OF_PEER: return element(i) * (2 - me);
     default: return 0;
     }
 }
@@ -47,8 +48,24 @@ static size_t elements(enum result result, size_t n)
     }
 }
 
+/* The halves that ISx exchanges come in the order in which room was reserved for them. */
+static void check_halves(size_t n)
+{
+    const size_t half = n / 2;
+    const size_t own = dest[0] == element(0) * (me + 1) ? 0 : half, other = half - own;
+    for (size_t i = 0; i < half; i++)
+        if (dest[own + i] != element(i) * (me + 1) || dest[other + i] != element(half + i) * (2 - me)) {
+            fprintf(stderr, "isx of %zu elements: PE %d has wrong keys at %zu\n", n, me, i);
+            exit(1);
+        }
+}
+
 static void check(const struct operation *operation, size_t n)
 {
+    if (operation->result == TWO_HALVES) {
+        check_halves(n);
+        return;
+    }
     const size_t all = elements(operation->result, n);
     for (size_t i = 0; i < all; i++)
         if (dest[i] != expected(operation->result, n, i)) {

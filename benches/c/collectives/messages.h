@@ -2,6 +2,7 @@
 #include "implementation.h"
 #include <mpi.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #define WORLD MPI_COMM_WORLD
@@ -41,8 +42,45 @@ static void alltoall(size_t n)
     MPI_Alltoall(source, (int)n, MPI_DOUBLE, dest, (int)n, MPI_DOUBLE, WORLD);
 }
 
+/* One-sided, to a window that the library allocates: there a put is a copy. */
+static void put(size_t n)
+{
+    static MPI_Win window;
+    static size_t room;
+    if (room < n) {
+        room = n;
+        MPI_Win_allocate((MPI_Aint)(n * sizeof *dest), sizeof *dest, MPI_INFO_NULL, WORLD, &dest, &window);
+        memset(dest, 0, n * sizeof *dest);
+        MPI_Win_lock_all(0, window);
+        MPI_Barrier(WORLD);
+    }
+    if (me == 0) {
+        MPI_Put(source, (int)n, MPI_DOUBLE, 1, 0, (int)n, MPI_DOUBLE, window);
+        MPI_Win_flush(1, window);
+    }
+}
+
+/* A message says that it has arrived. */
+static void put_signal(size_t n)
+{
+    for (int turn = 0; turn < 2; turn++)
+        if (turn == me)
+            MPI_Send(source, (int)n, MPI_DOUBLE, 1 - me, 0, WORLD);
+        else
+            MPI_Recv(dest, (int)n, MPI_DOUBLE, 1 - me, 0, WORLD, MPI_STATUS_IGNORE);
+}
+
+static void isx(size_t n)
+{
+    const int half = (int)(n / 2), peer = 1 - me;
+    memcpy(dest, source, (size_t)half * sizeof *dest);
+    MPI_Sendrecv(source + half, half, MPI_DOUBLE, peer, 0, dest + half, half, MPI_DOUBLE, peer, 0, WORLD,
+                 MPI_STATUS_IGNORE);
+}
+
 static const struct operation operations[] = {
     OPERATIONS_OF_ALL,
+    TRANSFERS_OF_ALL,
     {"scan", scan, PREFIX_SUM, 0},
     {NULL, NULL, NOTHING, 0},
 };

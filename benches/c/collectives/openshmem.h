@@ -32,8 +32,35 @@ static void fcollect(size_t n) { shmem_fcollect64(dest, source, n, WORLD, sync_w
 static void collect(size_t n) { shmem_collect64(dest, source, n, WORLD, sync_words[TURN()]); }
 static void alltoall(size_t n) { shmem_alltoall64(dest, source, n, WORLD, sync_words[TURN()]); }
 
+static void put(size_t n)
+{
+    if (me == 0) {
+        shmem_double_put(dest, source, n, 1);
+        shmem_quiet();
+    }
+}
+
+/* This version of the standard has no put with signal. */
+static void put_signal(size_t n)
+{
+    static long sig, messages;
+    for (int turn = 0; turn < 2; turn++) {
+        messages++;
+        if (turn == me) {
+            shmem_double_put(dest, source, n, 1 - me);
+            shmem_fence();
+            shmem_long_p(&sig, messages, 1 - me);
+        } else {
+            shmem_long_wait_until(&sig, SHMEM_CMP_GE, messages);
+        }
+    }
+}
+
+#include "isx.h"
+
 static const struct operation operations[] = {
     OPERATIONS_OF_ALL,
+    TRANSFERS_OF_ALL,
     {NULL, NULL, NOTHING, 0},
 };
 
