@@ -192,13 +192,20 @@ impl Implementation {
                     } else {
                         "none"
                     });
+                // With these, version 4.1 ends with a segmentation fault in shmem_finalize, and MPI_Win_allocate fails.
+                let excluded = if self.family == Family::OpenShmem {
+                    "^rdma"
+                } else {
+                    "^rdma,ucx"
+                };
+                command.args(["--mca", "osc", excluded]);
                 if self.family == Family::OpenShmem {
-                    // Version 4.1 ends with a segmentation fault in shmem_finalize otherwise.
-                    command.args(["--mca", "osc", "^rdma"]);
                     command.env("SHMEM_SYMMETRIC_HEAP_SIZE", megabytes);
                 }
             }
             Family::Mpich => {
+                // UCX writes its warnings to standard output.
+                command.env("UCX_LOG_LEVEL", "error");
                 // It cannot bind more processes than there are cores.
                 if bound && pes <= cores() {
                     command.args(["-bind-to", "core"]);
