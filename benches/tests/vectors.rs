@@ -1,5 +1,5 @@
 //! With `-DSHMEM_NATIVE_ONLY`, compilers vectorise loops of `shmem_double_p` and `shmem_double_g`, and keep what
-//! they need of a PE in registers over loops of `shmem_get64`.
+//! they need of a PE in registers over loops of `shmem_get64`. A critical section is two compare-exchanges.
 
 use std::path::Path;
 use std::process::Command;
@@ -100,6 +100,36 @@ fn loops_vectorise(compiler: Compiler, optimisation: &'static str) {
         stores > 0 && loads == stores,
         "untyped_get loads more than the objects ({loads} loads, {stores} stores):\n{code}"
     );
+}
+
+/// A free lock is taken and given back by a compare-exchange each; the library is called for locks that are not free.
+fn locks_are_inlined(compiler: Compiler) {
+    let builder = Builder::new(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
+    if !builder.has(compiler) {
+        eprintln!("skipped: {} is not installed", compiler.name());
+        return;
+    }
+    let file = "locks.c";
+    let mut build = Build::new(file).named(&format!("locks-{}", compiler.name()));
+    build.compiler = compiler;
+    let element_wise = false;
+    let source = Source { file, element_wise };
+    let Some(text) = disassemble(&builder.object(&build, source).unwrap()) else {
+        return;
+    };
+    let code = function(&text, "guarded");
+    // Calls are beside them.
+    assert_eq!(code.matches("lock cmpxchg").count(), 2, "{code}");
+}
+
+#[test]
+fn locks_by_gcc() {
+    locks_are_inlined(Compiler::Gcc);
+}
+
+#[test]
+fn locks_by_clang() {
+    locks_are_inlined(Compiler::Clang);
 }
 
 #[test]

@@ -3298,9 +3298,13 @@ void shmem_ctx_quiet(shmem_ctx_t ctx);
 void shmem_pe_quiet(const int *target_pes, size_t npes);
 void shmem_ctx_pe_quiet(shmem_ctx_t ctx, const int *target_pes, size_t npes);
 
+#ifndef SHMEMI_FAST_PATH
 void shmem_clear_lock(long *lock);
+#endif
 
+#ifndef SHMEMI_FAST_PATH
 void shmem_set_lock(long *lock);
+#endif
 
 int shmem_test_lock(long *lock);
 

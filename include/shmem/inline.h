@@ -1190,3 +1190,7 @@ SHMEMI_CTX_FENCE(shmem_ctx_fence)
 
 SHMEMI_QUIET(shmem_quiet)
 SHMEMI_CTX_QUIET(shmem_ctx_quiet)
+
+SHMEMI_CLEAR_LOCK(shmem_clear_lock)
+
+SHMEMI_SET_LOCK(shmem_set_lock)

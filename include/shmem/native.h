@@ -667,6 +667,29 @@ SHMEMI_INLINE void shmemi_full_fence(void) {
             call(ctx);                                      \
         }                                                   \
     }
+/* Locks of PEs of one node. PE 0's copy of the variable is 0 while no PE holds the lock or waits for it, and
+ * SHMEMI_LOCK_HELD while one holds it and none waits. The library handles all other values, which its
+ * crates/core/src/wait/ticket.rs describes. */
+#define SHMEMI_LOCK_HELD 1L
+SHMEMI_INLINE int shmemi_lock_turns(long *lock, long from, long to) {
+    return SHMEMI_LIKELY(shmemi_is_native(0)) && SHMEMI_LIKELY(shmemi_is_ordered())
+           && SHMEMI_LIKELY(__atomic_compare_exchange_n((long *)shmemi_at(lock, 0), &from, to, 0,
+                                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+}
+#define SHMEMI_SET_LOCK(name)                                   \
+    SHMEMI_INLINE void name(long *lock) {                       \
+        if (!shmemi_lock_turns(lock, 0, SHMEMI_LOCK_HELD)) {    \
+            SHMEMI_CALL(name);                                  \
+            call(lock);                                         \
+        }                                                       \
+    }
+#define SHMEMI_CLEAR_LOCK(name)                                 \
+    SHMEMI_INLINE void name(long *lock) {                       \
+        if (!shmemi_lock_turns(lock, SHMEMI_LOCK_HELD, 0)) {    \
+            SHMEMI_CALL(name);                                  \
+            call(lock);                                         \
+        }                                                       \
+    }
 #define SHMEMI_MY_PE(name)                                            \
     SHMEMI_INLINE int name(void) {                                    \
         unsigned known = (unsigned)(uintptr_t)shmemi_native.my_pe;    \

@@ -264,4 +264,6 @@ inlined! {
     shmem_ctx_fence, pshmem_ctx_fence;
     shmem_quiet, pshmem_quiet;
     shmem_ctx_quiet, pshmem_ctx_quiet;
+    shmem_clear_lock, pshmem_clear_lock;
+    shmem_set_lock, pshmem_set_lock;
 }

@@ -126,9 +126,11 @@ pub fn ordering() -> Vec<Family> {
     ];
     all.extend(rows(Status::Current, &[
         ("shmem_pe_quiet", "shmem_{ctx}pe_quiet", "void", "const int *target_pes, size_t npes", "context::pe_quiet({n}, {ctx}, target_pes, npes)"),
-        ("shmem_lock", "shmem_clear_lock", "void", "long *lock", "lock::clear({n}, lock)"),
-        ("shmem_lock", "shmem_set_lock", "void", "long *lock", "lock::set({n}, lock)"),
-        ("shmem_lock", "shmem_test_lock", "int", "long *lock", "lock::test({n}, lock)"),
     ]));
+    all.extend([
+        family("shmem_lock", "shmem_clear_lock", Single, "void", "long *lock", "lock::clear({n}, lock)").inline("CLEAR_LOCK"),
+        family("shmem_lock", "shmem_set_lock", Single, "void", "long *lock", "lock::set({n}, lock)").inline("SET_LOCK"),
+        family("shmem_lock", "shmem_test_lock", Single, "int", "long *lock", "lock::test({n}, lock)"),
+    ]);
     all
 }

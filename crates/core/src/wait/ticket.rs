@@ -17,8 +17,9 @@
 //! | 33 to 50 | turn | the first waiter's ticket; the one before it was granted the lock |
 //! | 51 to 63 | since | when it became the first, by the clock of [`Fairness`] |
 //!
-//! The word is 0 when the lock is free and no PE waits, so taking and releasing such a lock are one
-//! compare-exchange each.
+//! The word is 0 when the lock is free and no PE waits, and `HELD` alone when a PE holds it and none waits. So taking and
+//! releasing such a lock are one compare-exchange each. `include/shmem/native.h` compiles these into programs, which
+//! makes both values a part of the binary interface.
 //!
 //! All changes of the word are compare-exchanges of the whole, hence in one total order. No wake-up is lost: the
 //! first waiter sets `FIRST_SLEEPS` while the lock is held; each release clears it and wakes the
@@ -61,6 +62,7 @@ pub trait LockWord {
 /// Periods in which a first waiter may be overtaken.
 const PERIODS: u64 = 2;
 
+/// `SHMEMI_LOCK_HELD` of the C headers.
 const HELD: u64 = 1;
 const FIRST_SLEEPS: u64 = 3 << 1;
 const SLEEPERS: u64 = 1 << 32;
