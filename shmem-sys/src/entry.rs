@@ -3,10 +3,11 @@
 pub(crate) use std::ffi::{c_char, c_int, c_long, c_void};
 
 pub(crate) use ferroshmem_core::api::space::SpaceConfig;
+pub(crate) use ferroshmem_core::api::spawn::SpawnConfig;
 pub(crate) use ferroshmem_core::api::team::TeamConfig;
 pub(crate) use ferroshmem_core::api::{
     Complex, active, amo, check, collective, context, lock, memory, ops, p2p, rma, setup, signal,
-    space, team,
+    space, spawn, team,
 };
 
 pub(crate) use crate::generated::checks;

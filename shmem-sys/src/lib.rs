@@ -39,6 +39,10 @@ const _: () = {
     assert!(runtime::MALLOC_SIGNAL_REMOTE == SHMEM_MALLOC_SIGNAL_REMOTE);
     assert!(runtime::MALLOC_LOW_LAT_MEM == SHMEMX_MALLOC_LOW_LAT_MEM);
     assert!(runtime::MALLOC_HIGH_BW_MEM == SHMEMX_MALLOC_HIGH_BW_MEM);
+    assert!(runtime::GROUP_INVALID == SHMEMX_GROUP_INVALID);
+    assert!(runtime::SPAWN_ARGV == SHMEMX_SPAWN_ARGV && runtime::SPAWN_ENV == SHMEMX_SPAWN_ENV);
+    assert!(runtime::SPAWN_WDIR == SHMEMX_SPAWN_WDIR);
+    assert!(runtime::SPAWN_SHEAP_SIZE == SHMEMX_SPAWN_SHEAP_SIZE);
     assert!(runtime::SPACE_INVALID == SHMEMX_SPACE_INVALID);
     assert!(runtime::SPACE_SHEAP_SIZE == SHMEMX_SPACE_SHEAP_SIZE);
     assert!(runtime::SPACE_MEMKIND == SHMEMX_SPACE_MEMKIND);

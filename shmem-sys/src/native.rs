@@ -69,10 +69,9 @@ fn enable(native: Native) {
     for (i, &pe) in pes.iter().enumerate() {
         let offset = (i as i64 - i64::from(me)) << log2_stride;
         let element = pe as usize % PES;
-        let number = u64::from(pe) | (PES as u64 - 1);
         publish(&WORDS.offset[element], offset as u64);
         if !(own_by_calls && i == me as usize) {
-            publish(&WORDS.tag[element], offset as u64 | number);
+            publish(&WORDS.tag[element], offset as u64 | number_of(pe));
         }
     }
     publish(&WORDS.my_pe, u64::from(pes[me as usize]) + 1);
@@ -90,6 +89,41 @@ fn disable(native: Native) {
         publish(&WORDS.tag[element], 0);
         publish(&WORDS.offset[element], NOWHERE);
     }
+}
+
+/// Describes PEs of other jobs, if the fast path is on. A PE whose element describes another one is reached
+/// by calls.
+pub(crate) fn added(pes: &[(u32, u64)]) {
+    let described = DESCRIBED.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(native) = &*described else {
+        return;
+    };
+    for &(pe, offset) in pes {
+        let element = pe as usize % PES;
+        let is_own = offset == 0;
+        if WORDS.tag[element].load(Ordering::Relaxed) == 0 && !(is_own && native.own_by_calls) {
+            publish(&WORDS.offset[element], offset);
+            publish(&WORDS.tag[element], offset | number_of(pe));
+        }
+    }
+}
+
+/// Forgets PEs of other jobs.
+pub(crate) fn removed(pes: &[u32]) {
+    let _described = DESCRIBED.lock().unwrap_or_else(PoisonError::into_inner);
+    for &pe in pes {
+        let element = pe as usize % PES;
+        let tag = WORDS.tag[element].load(Ordering::Relaxed);
+        if tag as u32 == number_of(pe) as u32 {
+            publish(&WORDS.tag[element], 0);
+            publish(&WORDS.offset[element], NOWHERE);
+        }
+    }
+}
+
+/// The low half of a PE's tag.
+fn number_of(pe: u32) -> u64 {
+    u64::from(pe) | (PES as u64 - 1)
 }
 
 fn publish(word: &AtomicU64, value: u64) {

@@ -27,6 +27,8 @@ fn native_required() -> bool {
 pub(crate) extern "C" fn prepare() {
     hooks::set(Hooks {
         native_changed: native::changed,
+        native_added: native::added,
+        native_removed: native::removed,
         native_required,
         line_buffer_stdout,
         interposed: interposition::interposed,

@@ -156,6 +156,15 @@ pub const EXTENSIONS: &[Section] = &[
             c("SHMEMX_FALLBACK_DEFAULT", "1", "c_int"),
         ],
     },
+    Section {
+        title: "Fields of shmemx_spawn_config_t that are set: config_mask",
+        constants: &[
+            c("SHMEMX_SPAWN_ARGV", "1L", "c_long"),
+            c("SHMEMX_SPAWN_ENV", "2L", "c_long"),
+            c("SHMEMX_SPAWN_WDIR", "4L", "c_long"),
+            c("SHMEMX_SPAWN_SHEAP_SIZE", "8L", "c_long"),
+        ],
+    },
 ];
 
 /// `SHMEM_VENDOR_STRING`.
@@ -172,5 +181,7 @@ pub const HANDLES: &[(&str, &str, usize)] = &[
 ];
 
 /// Handles of extensions, in `shmemx.h`.
-pub const EXTENSION_HANDLES: &[(&str, &str, usize)] =
-    &[("SHMEMX_SPACE_INVALID", "shmemx_space_t", 0)];
+pub const EXTENSION_HANDLES: &[(&str, &str, usize)] = &[
+    ("SHMEMX_SPACE_INVALID", "shmemx_space_t", 0),
+    ("SHMEMX_GROUP_INVALID", "shmemx_group_t", 0),
+];

@@ -95,6 +95,8 @@ pub enum Role {
     SpaceOrInvalid,
     /// A start of a block of the space, or null.
     SpaceBlock,
+    /// A group of PEs of another job, or `SHMEMX_GROUP_INVALID`, with which the routine does nothing.
+    GroupOrInvalid,
     /// An alignment.
     Alignment,
     /// PE numbers, so many.
@@ -106,9 +108,9 @@ use Extent::{
 };
 use Role::{
     Alignment, AnyTimeResult, Array, Block, Comparison, Configuration, Context, ContextOrInvalid,
-    Count, IntCount, LogStride, OptionalRead, OwnContext, OwnTeam, Pe, Pes, PositiveStride, Read,
-    Result, Root, SignalOperation, Size, Space, SpaceBlock, SpaceOrInvalid, Start, Stride,
-    Symmetric, SymmetricStride, Team, TeamOrInvalid, TeamPe, Value, Write,
+    Count, GroupOrInvalid, IntCount, LogStride, OptionalRead, OwnContext, OwnTeam, Pe, Pes,
+    PositiveStride, Read, Result, Root, SignalOperation, Size, Space, SpaceBlock, SpaceOrInvalid,
+    Start, Stride, Symmetric, SymmetricStride, Team, TeamOrInvalid, TeamPe, Value, Write,
 };
 
 /// A parameter and its role.
@@ -242,6 +244,17 @@ const ROWS: &[Row] = &[
     (&["space::calloc"], &[("space", Space), ("count", Value), ("size", Value)]),
     (&["space::align"], &[("space", Space), ("alignment", Alignment), ("size", Value)]),
     (&["space::free"], &[("space", Space), ("ptr", SpaceBlock)]),
+    (&["spawn::spawn"],
+     &[("team", TeamOrInvalid), ("PE_root", Value), ("command", Value), ("npes", Value), ("config", Value),
+       ("config_mask", Value), ("children", Result(WORD))]),
+    (&["spawn::spawn_multiple"],
+     &[("team", TeamOrInvalid), ("PE_root", Value), ("count", Value), ("commands", Value), ("npes", Value),
+       ("configs", Value), ("config_masks", Value), ("children", Result(WORD))]),
+    (&["spawn::n_pes", "spawn::team", "spawn::disconnect"], &[("group", GroupOrInvalid)]),
+    (&["spawn::pe"], &[("group", GroupOrInvalid), ("pe", Value)]),
+    (&["spawn::export"], &[("name", Value), ("addr", Value), ("size", Value)]),
+    (&["spawn::unexport"], &[("name", Value)]),
+    (&["spawn::import"], &[("group", GroupOrInvalid), ("name", Value), ("size", Value)]),
     (&["team::destroy"], &[("team", OwnTeam)]),
     (&["team::ptr"], &[("team", TeamOrInvalid), ("dest", Value), ("pe", TeamPe)]),
     (&["team::create_ctx"], &[("team", TeamOrInvalid), ("options", Value), ("ctx", Result(WORD))]),
@@ -264,7 +277,7 @@ const ROWS: &[Row] = &[
     (&["_ = dest"], &[("dest", Value)]),
     (&[""], &[("level", Value)]),
     (&["collective::barrier_all", "collective::sync_all", "{ startup::prepare(); setup::init",
-       "setup::finalize", "setup::my_pe", "setup::n_pes", "{}"], &[]),
+       "setup::finalize", "setup::my_pe", "setup::n_pes", "spawn::parents", "{}"], &[]),
 ];
 
 /// The function of the runtime that a family's body calls.

@@ -60,6 +60,10 @@ pub fn chapters() -> Vec<Chapter> {
             is_extension: true,
             ..chapter("spaces", "Symmetric spaces", families::space::all())
         },
+        Chapter {
+            is_extension: true,
+            ..chapter("spawn", "Jobs that grow", families::spawn::all())
+        },
     ]
 }
 

@@ -57,6 +57,17 @@ pub const MALLOC_HIGH_BW_MEM: c_long = 1 << 17;
 pub const MALLOC_HINTS: c_long =
     MALLOC_ATOMICS_REMOTE | MALLOC_SIGNAL_REMOTE | MALLOC_LOW_LAT_MEM | MALLOC_HIGH_BW_MEM;
 
+/// `SHMEMX_GROUP_INVALID`.
+pub const GROUP_INVALID: usize = 0;
+/// `SHMEMX_SPAWN_ARGV`.
+pub const SPAWN_ARGV: c_long = 1;
+/// `SHMEMX_SPAWN_ENV`.
+pub const SPAWN_ENV: c_long = 2;
+/// `SHMEMX_SPAWN_WDIR`.
+pub const SPAWN_WDIR: c_long = 4;
+/// `SHMEMX_SPAWN_SHEAP_SIZE`.
+pub const SPAWN_SHEAP_SIZE: c_long = 8;
+
 /// `SHMEMX_SPACE_INVALID`.
 pub const SPACE_INVALID: usize = 0;
 /// `SHMEMX_SPACE_SHEAP_SIZE`.

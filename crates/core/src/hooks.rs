@@ -24,6 +24,11 @@ pub struct Native {
 pub struct Hooks {
     /// Turns the inlined fast path on, or off for None.
     pub native_changed: fn(Option<Native>),
+    /// Extends the fast path, if it is on, by these PEs: their numbers, and the bytes from this PE's memory
+    /// to theirs, multiples of 2^32.
+    pub native_added: fn(&[(u32, u64)]),
+    /// Takes PEs of these numbers out of the fast path.
+    pub native_removed: fn(&[u32]),
     /// Whether the program cannot run without the fast path.
     pub native_required: fn() -> bool,
     /// Makes C's `stdout` line buffered if the program has not used it yet.

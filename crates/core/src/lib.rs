@@ -14,6 +14,7 @@ pub mod barrier;
 pub mod choice;
 pub mod collective;
 pub mod config;
+mod connection;
 pub mod constants;
 mod context;
 mod failure;

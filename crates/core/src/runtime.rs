@@ -1,7 +1,7 @@
 //! The library's state between `shmem_init` and `shmem_finalize`.
 
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use ferroshmem_fabric as fabric;
 
@@ -31,6 +31,8 @@ pub(crate) struct Runtime {
     pub locks: Locks,
     /// Notices PEs that fail, in a job on several nodes.
     pub failure_detector: Option<&'static FailureDetector>,
+    /// Handle of the group of PEs that this job was started for.
+    pub parents: AtomicUsize,
     /// Calls of `shmem_init` not yet matched by `shmem_finalize`.
     pub nesting: AtomicU32,
 }
@@ -95,7 +97,7 @@ impl Runtime {
         let node = &self.node;
         if context == CTX_DEFAULT {
             if pe as u32 as usize >= node.n_pes {
-                out_of_range(routine, pe, node.n_pes, "job");
+                self.check_connected(routine, pe);
             }
             return Call {
                 routine,
@@ -111,6 +113,27 @@ impl Runtime {
             pe,
             records_wait: true,
         }
+    }
+
+    /// Whether `pe` is a PE of a connection; another number ends the job.
+    #[cold]
+    #[inline(never)]
+    fn check_connected(&self, routine: &str, pe: i32) {
+        let (node, connections) = (&self.node, &self.node.transport.connections);
+        let number = usize::try_from(pe).ok();
+        if number.and_then(|pe| connections.find(pe)).is_some() {
+            return;
+        }
+        if connections.has_been_used() {
+            fatal(
+                routine,
+                format_args!(
+                    "PE {pe} is out of range: this job has PEs 0 to {}, and no connected group has this number",
+                    node.n_pes - 1
+                ),
+            );
+        }
+        out_of_range(routine, pe, node.n_pes, "job")
     }
 
     /// A context that the program created, and the world number of a PE of its team. Out of line, so

@@ -1041,3 +1041,25 @@ pub(crate) fn space_create(routine: &'static str, _size: usize, _align: usize, t
     let new_space_extent = Extent::of(8);
     call.variable("new_space", new_space, new_space_extent, 8);
 }
+
+/// Of `spawn::spawn`.
+#[cold]
+#[inline(never)]
+#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn spawn_spawn(routine: &'static str, _size: usize, _align: usize, team: usize, children: *const c_void) {
+    let call = Check::of(routine);
+    call.team_or_invalid(team);
+    let children_extent = Extent::of(8);
+    call.variable("children", children, children_extent, 8);
+}
+
+/// Of `spawn::spawn_multiple`.
+#[cold]
+#[inline(never)]
+#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn spawn_spawn_multiple(routine: &'static str, _size: usize, _align: usize, team: usize, children: *const c_void) {
+    let call = Check::of(routine);
+    call.team_or_invalid(team);
+    let children_extent = Extent::of(8);
+    call.variable("children", children, children_extent, 8);
+}

@@ -142,6 +142,17 @@ pub(crate) const SHMEMX_FALLBACK_NONE: c_int = 0;
 /// `SHMEMX_FALLBACK_DEFAULT`.
 pub(crate) const SHMEMX_FALLBACK_DEFAULT: c_int = 1;
 
+// Fields of shmemx_spawn_config_t that are set: config_mask
+
+/// `SHMEMX_SPAWN_ARGV`.
+pub(crate) const SHMEMX_SPAWN_ARGV: c_long = 1;
+/// `SHMEMX_SPAWN_ENV`.
+pub(crate) const SHMEMX_SPAWN_ENV: c_long = 2;
+/// `SHMEMX_SPAWN_WDIR`.
+pub(crate) const SHMEMX_SPAWN_WDIR: c_long = 4;
+/// `SHMEMX_SPAWN_SHEAP_SIZE`.
+pub(crate) const SHMEMX_SPAWN_SHEAP_SIZE: c_long = 8;
+
 /// `SHMEM_VENDOR_STRING`.
 pub(crate) const SHMEM_VENDOR_STRING: &str = "FerroSHMEM 0.1.0";
 
@@ -159,3 +170,5 @@ pub(crate) const SHMEM_TEAM_WORLD: usize = 1;
 pub(crate) const SHMEM_TEAM_SHARED: usize = 2;
 /// `SHMEMX_SPACE_INVALID`.
 pub(crate) const SHMEMX_SPACE_INVALID: usize = 0;
+/// `SHMEMX_GROUP_INVALID`.
+pub(crate) const SHMEMX_GROUP_INVALID: usize = 0;

@@ -17,4 +17,5 @@ mod rma;
 mod setup;
 mod signals;
 mod spaces;
+mod spawn;
 mod teams;

@@ -12,7 +12,7 @@ use crate::types::{Group, Type};
 pub const PATH: &str = "dev/conformance/c/fuzz/routines.h";
 
 /// Chapters whose single routines the fuzzer calls by hand: it has to know what they make.
-const BY_HAND: &[&str] = &["setup", "memory", "teams", "contexts", "spaces"];
+const BY_HAND: &[&str] = &["setup", "memory", "teams", "contexts", "spaces", "spawn"];
 
 /// A routine's kind: what the fuzzer's model of it depends on besides the type. None if the fuzzer calls
 /// the routine by hand.

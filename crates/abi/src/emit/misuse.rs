@@ -146,6 +146,7 @@ fn right(family: &Family, name: &str) -> String {
         Role::Space => "live_space".to_owned(),
         Role::SpaceOrInvalid => "SHMEMX_SPACE_INVALID".to_owned(),
         Role::SpaceBlock => "NULL".to_owned(),
+        Role::GroupOrInvalid => "SHMEMX_GROUP_INVALID".to_owned(),
         Role::Alignment => "64".to_owned(),
         Role::Pes(_) => "&some_pe".to_owned(),
         Role::Value => match (function, name) {
@@ -153,6 +154,13 @@ fn right(family: &Family, name: &str) -> String {
             ("team::split_2d", "xrange") => "1",
             ("memory::realloc" | "memory::align", "size") => "64",
             ("team::ptr" | "setup::ptr", "dest") => "block",
+            ("spawn::spawn" | "spawn::spawn_multiple", "config" | "configs" | "config_masks") => {
+                "NULL"
+            }
+            ("spawn::spawn", "command") => "\"./no-such-program\"",
+            ("spawn::spawn_multiple", "commands" | "npes") => "NULL",
+            ("spawn::export" | "spawn::unexport" | "spawn::import", "name") => "\"object\"",
+            ("spawn::export", "addr") => "block",
             ("space::create", "config") => "&space_config",
             ("space::create", "config_mask") => "SHMEMX_SPACE_SHEAP_SIZE",
             ("space::align", "size") => "64",
@@ -368,6 +376,7 @@ fn wrong(name: &'static str, role: Role) -> Vec<Way> {
             said("destroyed", "space", "freed_space"),
             said("never made", "space", "(shmemx_space_t)0x123456"),
         ],
+        Role::GroupOrInvalid => vec![said("never made", "group", "(shmemx_group_t)0x123456")],
         Role::SpaceBlock => vec![
             said("of the heap", "0x", "block"),
             said("private", "0x", "private1"),

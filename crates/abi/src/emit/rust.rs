@@ -105,6 +105,10 @@ pub fn erased(c: &str, symbol: &Symbol<'_>) -> String {
 
 /// The Rust type of a C parameter type.
 fn rust_type(c: &str, symbol: &Symbol<'_>) -> String {
+    // As of execv.
+    if c == "char *const *" {
+        return "*const *const c_char".to_owned();
+    }
     if let Some(pointee) = c.strip_suffix('*') {
         let pointee = pointee.trim_end();
         return match pointee.strip_prefix("const ") {
@@ -121,7 +125,8 @@ fn rust_type(c: &str, symbol: &Symbol<'_>) -> String {
         "size_t" => "usize",
         "ptrdiff_t" => "isize",
         "uint64_t" => "u64",
-        "shmem_team_t" | "shmem_ctx_t" | "shmemx_space_t" => "usize",
+        "shmem_team_t" | "shmem_ctx_t" | "shmemx_space_t" | "shmemx_group_t" => "usize",
+        "shmemx_spawn_config_t" => "SpawnConfig",
         "shmemx_space_config_t" => "SpaceConfig",
         "shmem_team_config_t" => "TeamConfig",
         "shmem_ctx_session_config_t" => "SessionConfig",

@@ -8,3 +8,4 @@ pub mod rma;
 pub mod setup;
 pub mod signal;
 pub mod space;
+pub mod spawn;

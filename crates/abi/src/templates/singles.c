@@ -103,6 +103,27 @@ static void spaces(void) {
     check(1, "shmemx_space_destroy");
 }
 
+/* A job that nothing has been added to; programs of their own add PEs. */
+static void groups(void) {
+    shmemx_group_t group = F(shmemx_group_parents)();
+    check(group == SHMEMX_GROUP_INVALID, "shmemx_group_parents");
+    check(F(shmemx_group_n_pes)(group) == -1 && F(shmemx_group_pe)(group, 0) == -1, "shmemx_group_pe");
+    check(F(shmemx_group_team)(group) == SHMEM_TEAM_INVALID, "shmemx_group_team");
+    F(shmemx_group_disconnect)(group);
+    check(1, "shmemx_group_disconnect");
+    static long exported;
+    int rc = F(shmemx_export)("every prototype", &exported, sizeof exported);
+    check(rc == 0 && F(shmemx_export)("every prototype", &exported, sizeof exported) == 0, "shmemx_export");
+    shmem_barrier_all();
+    rc = F(shmemx_unexport)("every prototype");
+    check(rc == 0 || rc == -1, "shmemx_unexport");
+    check(F(shmemx_import)(group, "every prototype", sizeof exported) == NULL, "shmemx_import");
+    rc = F(shmemx_spawn)(SHMEM_TEAM_INVALID, 0, "./none", 1, NULL, 0, &group);
+    check(rc == -1 && group == SHMEMX_GROUP_INVALID, "shmemx_spawn");
+    rc = F(shmemx_spawn_multiple)(SHMEM_TEAM_INVALID, 0, 0, NULL, NULL, NULL, NULL, &group);
+    check(rc == -1 && group == SHMEMX_GROUP_INVALID, "shmemx_spawn_multiple");
+}
+
 static void queries(void) {
     int major = 0, minor = 0, provided = -1, initialized = 0;
     char name[SHMEM_MAX_NAME_LEN];
@@ -162,6 +183,7 @@ int main(void) {
     contexts();
     memory();
     spaces();
+    groups();
     queries();
     locks();
     every_family();

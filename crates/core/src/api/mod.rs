@@ -18,6 +18,7 @@ pub mod rma;
 pub mod setup;
 pub mod signal;
 pub mod space;
+pub mod spawn;
 pub mod team;
 pub mod windows;
 

@@ -2,6 +2,7 @@
 
 use std::ffi::{c_int, c_long, c_void};
 
+use super::spawn::refuse_team_of_connection;
 use crate::collective::split;
 use crate::constants::{CTX_INVALID, PREDEFINED_TEAMS, TEAM_INVALID, TEAM_NUM_CONTEXTS};
 use crate::failure::fatal::fatal;
@@ -70,7 +71,7 @@ pub fn translate_pe(name: &'static str, src_team: usize, src_pe: c_int, dest_tea
     usize::try_from(src_pe)
         .ok()
         .filter(|pe| *pe < from.members.size)
-        .and_then(|pe| to.members.index_of(from.members.pe(pe)))
+        .and_then(|pe| to.index_of(from.number_of(pe)))
         .map_or(-1, |index| index as c_int)
 }
 
@@ -113,6 +114,7 @@ pub unsafe fn split_strided(
 ) -> c_int {
     let rt = runtime::get(name);
     let made = rt.teams.find(name, parent).and_then(|parent| {
+        refuse_team_of_connection(name, parent);
         let group = Group::of_team(&rt.node, name, parent);
         let same = [
             ("start", start as u64),
@@ -154,6 +156,7 @@ pub unsafe fn split_2d(
 ) -> c_int {
     let rt = runtime::get(name);
     let made = rt.teams.find(name, parent).and_then(|parent| {
+        refuse_team_of_connection(name, parent);
         let group = Group::of_team(&rt.node, name, parent);
         group.check_agreement(&rt.node, &[("xrange", xrange as u64)]);
         let width = usize::try_from(xrange).ok().filter(|x| *x > 0);
@@ -188,6 +191,12 @@ pub fn destroy(name: &'static str, team: usize) {
         fatal(
             name,
             "the predefined teams cannot be destroyed: remove this call",
+        );
+    }
+    if found.connection.is_some() {
+        fatal(
+            name,
+            "the team is that of a group: disconnect the group instead",
         );
     }
     for context in rt.contexts.of_team(team) {

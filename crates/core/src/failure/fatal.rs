@@ -47,7 +47,7 @@ pub(crate) fn fatal(routine: &str, message: impl Display) -> ! {
 /// What is said of a call.
 fn line_of(job: Option<&Attachment>, routine: &str, message: impl Display) -> String {
     match job {
-        Some(job) => format!("ferroshmem: PE {}: {routine}: {message}", job.pe),
+        Some(job) => format!("ferroshmem: {}: {routine}: {message}", job.name_of_pe()),
         None => format!("ferroshmem: {routine}: {message}"),
     }
 }
@@ -93,6 +93,7 @@ pub(crate) fn debug(message: impl FnOnce() -> String) {
     if DEBUG.load(Ordering::Relaxed)
         && let Some(job) = job::joined()
     {
-        say(&format!("ferroshmem: PE {}: debug: {}", job.pe, message()));
+        let pe = job.name_of_pe();
+        say(&format!("ferroshmem: {pe}: debug: {}", message()));
     }
 }

@@ -36,7 +36,7 @@ impl Group<'_> {
     /// Checks, if checks are on, that all members call this routine with the same `arguments`.
     #[inline]
     pub fn check_agreement(&self, node: &Node, arguments: &[(&str, u64)]) {
-        if node.settings.check && self.size > 1 {
+        if node.settings.check && self.size > 1 && self.connection().is_none() {
             self.agree_on_routine();
             self.agree_on_arguments(arguments);
         }

@@ -7,6 +7,7 @@ use super::hierarchy::HierarchicalTeam;
 use super::mailbox::MailboxChannel;
 use super::work_array::WorkArray;
 use crate::choice::DecisionTable;
+use crate::connection::Connection;
 use crate::job::region::{TeamSlot, WaitKind};
 use crate::team::{Members, RingPosition};
 
@@ -40,6 +41,8 @@ pub(super) struct Slots<'a> {
     /// How a wait of this group is reported.
     pub(super) kind: WaitKind,
     pub(super) team: u32,
+    /// The connection whose members these are, if they are of two jobs.
+    pub(super) connection: Option<&'a Connection>,
 }
 
 impl Slots<'_> {

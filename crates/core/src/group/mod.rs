@@ -26,6 +26,8 @@ use std::sync::atomic::{Ordering, fence};
 use ferroshmem_fabric::Blocks;
 
 use crate::choice::{Algorithm, Choice, Collective, Form};
+use crate::connection::Connection;
+use crate::failure::fatal::fatal;
 use crate::job::region::{LANE_BYTES, MESSAGE_BYTES, TeamSlot, WaitKind};
 use crate::kernel;
 use crate::memory::{Argument, SymmetricMemory};
@@ -101,7 +103,7 @@ impl<'a> Group<'a> {
     /// A collective of a team whose waits are reported as `kind`.
     #[inline]
     pub fn over_slots(node: &'a Node, name: &'static str, team: &'a Team, kind: WaitKind) -> Self {
-        team.enter(node);
+        team.enter();
         match &team.hierarchy {
             None => Self::of_node_group(node, name, team, kind),
             Some(hierarchy) => Self::of_hierarchy(node, name, team, hierarchy, kind),
@@ -111,8 +113,8 @@ impl<'a> Group<'a> {
     /// The members of a team in this PE's node group.
     #[inline]
     fn of_node_group(node: &'a Node, name: &'static str, team: &'a Team, kind: WaitKind) -> Self {
-        let slots = Slots {
-            first: NonNull::from(team.slot(node, 0)),
+        let mut slots = Slots {
+            first: NonNull::from(team.slot(0)),
             step: team.local.stride as isize * size_of::<TeamSlot>() as isize,
             local: &team.local,
             epoch: &team.epoch,
@@ -120,13 +122,23 @@ impl<'a> Group<'a> {
             decisions: &team.decisions,
             kind,
             team: team.id as u32,
+            connection: team.connection.as_deref(),
         };
+        let (mut reproducible, mut oversubscribed) =
+            (node.settings.reproducible, POLICY.oversubscribed());
+        if let Some(connection) = slots.connection {
+            // What all members know alike.
+            slots.kind = WaitKind::Connection;
+            slots.team = connection.number();
+            reproducible = connection.reproducible;
+            oversubscribed = connection.is_oversubscribed();
+        }
         Self {
             name,
             me: team.local_index,
             size: team.local.size,
-            reproducible: node.settings.reproducible,
-            oversubscribed: POLICY.oversubscribed(),
+            reproducible,
+            oversubscribed,
             members: if team.hierarchy.is_none() {
                 team.members
             } else {
@@ -230,6 +242,15 @@ impl<'a> Group<'a> {
     /// The members.
     pub fn members(&self) -> &Members {
         &self.members
+    }
+
+    /// The connection whose members these are, if they are of two jobs.
+    #[inline]
+    pub(crate) fn connection(&self) -> Option<&'a Connection> {
+        match &self.channel {
+            Channel::Slots(slots) => slots.connection,
+            _ => None,
+        }
     }
 
     /// The members by their numbers on the node, if they are in one node group.
@@ -478,7 +499,7 @@ impl<'a, T> MemberAddresses<'a, T> {
     #[inline]
     pub fn resolve(
         memory: &'a SymmetricMemory,
-        group: &Group<'_>,
+        group: &Group<'a>,
         argument: &str,
         addr: *const T,
         len: usize,
@@ -493,12 +514,39 @@ impl<'a, T> MemberAddresses<'a, T> {
             return Self::at_stride(mine.cast(), 0, group.me);
         }
         let space = memory.space;
+        if let Some(connection) = group.connection() {
+            return Self::resolve_connected(memory, connection, argument, addr, len);
+        }
         if space.at_stride() && !space.any_runs_other_program() {
             let stride = 1isize << space.log2_stride();
             let step = group.local_members().stride as isize * stride;
             return Self::at_stride(mine.cast(), step, group.me);
         }
         Self::resolve_each(memory, group, argument, addr, len)
+    }
+
+    /// As [`resolve`](Self::resolve), where the members are of two jobs.
+    #[cold]
+    #[inline(never)]
+    fn resolve_connected(
+        memory: &SymmetricMemory,
+        connection: &'a Connection,
+        argument: Argument<'_>,
+        addr: *const T,
+        len: usize,
+    ) -> Self {
+        if !connection.is_symmetric(memory.space, addr.addr(), len) {
+            let Argument { routine, name } = argument;
+            fatal(
+                routine,
+                format_args!(
+                    "{name} = {:#x} is not symmetric with the other job's PEs: use a global variable of one program, or a block at the same offset of both heaps",
+                    addr.addr()
+                ),
+            );
+        }
+        let (bases, offset) = connection.copies(memory.space, addr.addr());
+        Self::irregular(&Members::world(connection.len()), bases, offset)
     }
 
     /// As [`resolve`](Self::resolve), where copies of symmetric objects may not lie at a constant

@@ -105,6 +105,7 @@ impl Member {
             decisions,
             kind: WaitKind::Team,
             team: 0,
+            connection: None,
         };
         Group {
             name: "test",

@@ -2,8 +2,9 @@
 
 use std::fs::File;
 use std::mem::ManuallyDrop;
-use std::os::fd::{BorrowedFd, FromRawFd, RawFd};
-use std::sync::{Arc, OnceLock};
+use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use ferroshmem_bootstrap::{Bootstrap, Config};
@@ -15,6 +16,7 @@ use super::declaration::{Declaration, Disagreement};
 use super::error::JoinError;
 use super::gathering::{self, Gathering};
 use super::plan::Plan;
+use super::service::StartedJob;
 use crate::choice::Tuning;
 use crate::config::{self, GivenSettings, HeapSettings, JOB};
 use crate::platform::{Machine, output};
@@ -34,6 +36,10 @@ pub struct Attachment {
     pub placement: Placement,
     /// Whether `oshrun` started the job (and watches it).
     pub launched: bool,
+    /// By which `oshrun` can be asked for more jobs.
+    pub service: Option<OwnedFd>,
+    /// The job whose PEs have asked for this one, and the connection with it, until they are mapped.
+    pub parents: Mutex<Option<StartedJob>>,
     /// Another launcher's side, and what all PEs have said of themselves.
     gathering: Option<Gathering>,
     /// What this PE declares of itself.
@@ -42,6 +48,13 @@ pub struct Attachment {
 
 /// The launcher's side, from the first connection on: a PE that cannot join its job has it end the others.
 static LAUNCHER: OnceLock<Option<Arc<dyn Bootstrap>>> = OnceLock::new();
+
+/// Whether this process has a descriptor of this number.
+fn is_open(fd: RawFd) -> bool {
+    // SAFETY: borrowed for this one call, which fails if no such descriptor is open.
+    let borrowed = unsafe { BorrowedFd::borrow_raw(fd) };
+    rustix::io::fcntl_getfd(borrowed).is_ok()
+}
 
 static ATTACHMENT: OnceLock<Result<Attachment, JoinError>> = OnceLock::new();
 
@@ -108,41 +121,49 @@ impl Attachment {
     }
 
     fn launched(value: &str) -> Result<Self, JoinError> {
-        let variable = JOB.name;
         let bad = || JoinError::NotFromLauncher {
-            variable,
+            variable: JOB.name,
             value: value.to_owned(),
         };
-        let (fd, pe) = value.split_once(':').ok_or_else(bad)?;
-        let fd: RawFd = fd.parse().map_err(|_| bad())?;
-        let pe: usize = pe.parse().map_err(|_| bad())?;
-        if fd < 0 {
-            return Err(bad());
-        }
-        // SAFETY: borrowed for this one call, which fails if no such descriptor is open.
-        let borrowed = unsafe { BorrowedFd::borrow_raw(fd) };
-        if rustix::io::fcntl_getfd(borrowed).is_err() {
+        let mut numbers = value.split(':');
+        let pe = numbers.next().and_then(|pe| pe.parse::<usize>().ok());
+        let pe = pe.ok_or_else(bad)?;
+        let descriptors = numbers.map(|fd| fd.parse::<RawFd>().ok().filter(|fd| *fd >= 0));
+        let descriptors = descriptors.collect::<Option<Vec<_>>>().ok_or_else(bad)?;
+        let (memory, others) = descriptors.split_first().ok_or_else(bad)?;
+        let parents = match others {
+            [] | [_] => None,
+            [_, connection, memory] => Some((*connection, *memory)),
+            _ => return Err(bad()),
+        };
+        if let Some(closed) = descriptors.iter().find(|fd| !is_open(**fd)) {
             return Err(JoinError::ClosedDescriptor {
-                variable,
-                descriptor: fd,
+                variable: JOB.name,
+                descriptor: *closed,
             });
         }
         // SAFETY: open (above). Not closed unless it is the job's memory: the variable may have been
         // set by hand, and name a descriptor of the program's.
-        let file = ManuallyDrop::new(unsafe { File::from_raw_fd(fd) });
+        let file = ManuallyDrop::new(unsafe { File::from_raw_fd(*memory) });
         let control = Control::open(&file).map_err(JoinError::Memory)?;
         if pe >= control.n_pes() {
             return Err(bad());
         }
-        // oshrun opened the descriptor for this library; removing the variable below keeps a second
-        // attachment from taking it.
+        // oshrun opened the descriptors for this library; removing the variable below keeps a second
+        // attachment from taking them.
         let file = ManuallyDrop::into_inner(file);
-        let _ = rustix::io::fcntl_setfd(&file, FdFlags::CLOEXEC);
+        for fd in &descriptors {
+            // SAFETY: open (above).
+            let fd = unsafe { BorrowedFd::borrow_raw(*fd) };
+            let _ = rustix::io::fcntl_setfd(fd, FdFlags::CLOEXEC);
+        }
         // A program that this PE starts is not this PE.
         // SAFETY: shmem_init is called before other threads use the environment.
         unsafe { config::forget_handover() };
         let declaration = Declaration::of_this_process();
         control.pe_block(pe).declaration.store(&declaration);
+        // SAFETY: open (above), and this object's from now on.
+        let owned = |fd: RawFd| unsafe { OwnedFd::from_raw_fd(fd) };
         Ok(Self {
             file,
             control,
@@ -150,6 +171,12 @@ impl Attachment {
             index: pe,
             placement: Placement::one_node(control.n_pes()),
             launched: true,
+            service: others.first().copied().map(owned),
+            parents: Mutex::new(parents.map(|(connection, memory)| StartedJob {
+                job_number: 0,
+                memory: owned(memory).into(),
+                connection: owned(connection).into(),
+            })),
             gathering: None,
             declaration,
         })
@@ -168,6 +195,8 @@ impl Attachment {
             index,
             placement,
             launched: false,
+            service: None,
+            parents: Mutex::default(),
             gathering: Some(gathering),
             declaration: Declaration::of_this_process(),
         })
@@ -188,6 +217,8 @@ impl Attachment {
             index: 0,
             placement: Placement::one_node(1),
             launched: false,
+            service: None,
+            parents: Mutex::default(),
             gathering,
             declaration: Declaration::of_this_process(),
         })
@@ -211,6 +242,14 @@ impl Attachment {
         let agreed = self.declaration.agree(&first, ("", ""));
         agreed.map_err(|why| (self.pe, why))?;
         Ok(first.given)
+    }
+
+    /// What this PE is called in messages.
+    pub fn name_of_pe(&self) -> String {
+        match self.control.header().job_number.load(Ordering::Relaxed) {
+            0 => format!("PE {}", self.pe),
+            number => format!("job {number}, PE {}", self.pe),
+        }
     }
 
     /// Number of PEs of the job.

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::ptr::NonNull;
 
 use super::plan::Plan;
-use super::region::{Header, MAGIC, Offsets, PeBlock, TeamSlot, VERSION};
+use super::region::{EXPORTS, Exports, Header, MAGIC, Offsets, PeBlock, TeamSlot, VERSION};
 use crate::choice::Tuning;
 use crate::kernel;
 use crate::platform::NodeCores;
@@ -50,12 +50,15 @@ impl Control {
             non_temporal_threshold: kernel::non_temporal_threshold_for(n_pes) as u64,
             launcher_pid,
             widest: widest as u32,
+            job_number: Default::default(),
+            next_pe: Default::default(),
             layout_failed: Default::default(),
             start_arrived: Default::default(),
             start_epoch: Default::default(),
             reporter: Default::default(),
             images_differ: Default::default(),
             image: Default::default(),
+            reproducible: Default::default(),
             tuning,
         };
         // SAFETY: the mapping is at least a header long, page aligned, and still private
@@ -124,6 +127,20 @@ impl Control {
     pub fn team_slot(&self, team: usize, pe: usize) -> &'static TeamSlot {
         debug_assert!(pe < self.n_pes());
         self.at(self.offsets.team_slot(team, pe))
+    }
+
+    /// What PEs of other jobs may import.
+    pub fn exports(&self) -> &'static Exports {
+        self.at(EXPORTS)
+    }
+
+    /// Removes the mapping.
+    ///
+    /// # Safety
+    /// Nothing refers to what is in it.
+    pub unsafe fn unmap(self) {
+        // SAFETY: mapped by `map`; the caller promises that nothing refers to it.
+        unsafe { mapping::unmap(self.base.addr().get(), self.offsets.control_size()) };
     }
 
     /// Number of PEs of the node.

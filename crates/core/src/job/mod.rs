@@ -6,6 +6,7 @@ pub mod region;
 pub mod control;
 pub mod declaration;
 pub mod mailboxes;
+pub mod service;
 
 mod attach;
 mod error;

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! offset 0          Header                      one page, written by the launcher
+//! EXPORTS           Exports                     what PEs of other jobs may import, by name
 //! PE_BLOCKS         PeBlock × n_pes             who is where, what it waits for
 //! slots_offset      TeamSlot × n_pes × teams    team-major: the world team first
 //! heap(0)           slot_size × n_pes           the symmetric heaps
@@ -28,7 +29,7 @@ use crate::platform::mapping::HUGE_PAGE;
 /// First word of the region.
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
 /// Changes whenever a type in this module does.
-pub const VERSION: u32 = 11;
+pub const VERSION: u32 = 12;
 /// Most PEs of one node: `MAX_PES` windows of 4 GiB still fit the address space twice.
 pub const MAX_PES: usize = 4096;
 /// Most teams that can be alive at once on one PE, [`ACTIVE_SETS`] included.
@@ -51,8 +52,14 @@ pub const SMALL: usize = 48;
 pub const LANE_BYTES: usize = 56;
 /// The same where it comes over the fabric: half of each word says that the other half is there.
 pub const MESSAGE_BYTES: usize = TaggedMessage::BYTES;
-/// Bytes of the header, and offset of the first [`PeBlock`].
-pub const PE_BLOCKS: usize = 4096;
+/// Bytes of the header, and offset of [`Exports`].
+pub const EXPORTS: usize = 4096;
+/// Offset of the first [`PeBlock`].
+pub const PE_BLOCKS: usize = EXPORTS + size_of::<Exports>();
+/// Most objects that a job can export.
+pub const MAX_EXPORTS: usize = 1024;
+/// Most bytes of the name of an exported object.
+pub const EXPORT_NAME: usize = 48;
 
 /// What all PEs learn from the launcher. Written before the first PE starts, then constant
 /// but for the atomics.
@@ -78,6 +85,10 @@ pub struct Header {
     pub launcher_pid: u32,
     /// Most PEs of any node of the job: where windows are placed depends on it.
     pub widest: u32,
+    /// Number of the job among those that one `oshrun` has started: 0 is the one of its command line.
+    pub job_number: AtomicU32,
+    /// The least number that PEs of other jobs may be given next.
+    pub next_pe: AtomicU32,
     /// Bit k is set by a PE that could not place address layout candidate k.
     pub layout_failed: AtomicU32,
     /// Arrivals at the start-up rendezvous.
@@ -90,6 +101,8 @@ pub struct Header {
     pub images_differ: AtomicU32,
     /// Digest of the executable whose globals the first PE laid out.
     pub image: AtomicU64,
+    /// In the memory of a connection: 1 once a member asks for reproducible sums.
+    pub reproducible: AtomicU32,
     /// What was measured on this machine, for choosing algorithms.
     pub tuning: Tuning,
 }
@@ -138,6 +151,10 @@ pub struct PeBlock {
     pub ticks: AtomicU32,
     /// Digest of the layout of this PE's globals, 0 if it has none that are symmetric.
     pub image: AtomicU64,
+    /// Bytes of globals.
+    pub globals_len: AtomicU64,
+    /// In the memory of a connection: this PE's number among the PEs of its job.
+    pub job_pe: AtomicU32,
     /// What the PE waits for.
     pub wait: WaitRecord,
     /// Where the PE sleeps until a signal of its own changes.
@@ -148,6 +165,27 @@ pub struct PeBlock {
     pub team_epochs: AtomicU64,
     /// What the PE declares of itself before the first synchronisation.
     pub declaration: DeclarationWords,
+}
+
+/// The objects that PEs of other jobs may import, by name.
+#[repr(C, align(4096))]
+pub struct Exports {
+    /// 1 while a PE adds or removes an object.
+    pub lock: AtomicU32,
+    /// The objects; those without a name are free.
+    pub objects: [ExportedObject; MAX_EXPORTS],
+}
+
+/// An exported object.
+#[repr(C, align(64))]
+pub struct ExportedObject {
+    /// Its name, NUL padded; zeros: none.
+    pub name: [AtomicU64; EXPORT_NAME / 8],
+    /// Where it is, the same on all PEs: its offset in the heap, or in the globals
+    /// ([`crate::memory::Space::place`]).
+    pub place: AtomicU64,
+    /// Its bytes.
+    pub size: AtomicU64,
 }
 
 /// Where a PE sleeps that waits for any of its signals.
@@ -184,6 +222,8 @@ pub enum WaitKind {
     Signal = 5,
     /// An operation to another node.
     Remote = 6,
+    /// A collective with PEs of another job.
+    Connection = 7,
 }
 
 /// What a PE that has waited for more than a moment waits for. Written by the waiter
@@ -453,7 +493,9 @@ pub struct MailboxPage {
 const _: () = {
     assert!(size_of::<StatusArea>() == 4096);
     assert!(size_of::<TeamMailbox>() == 8192);
-    assert!(size_of::<Header>() <= PE_BLOCKS);
+    assert!(size_of::<Header>() <= EXPORTS);
+    assert!(PE_BLOCKS.is_multiple_of(4096));
+    assert!(size_of::<ExportedObject>() == 64);
     assert!(size_of::<PeBlock>() == 4096);
     assert!(size_of::<Lane>() == 64);
     assert!(size_of::<MailboxLane>() == 64);

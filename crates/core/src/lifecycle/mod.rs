@@ -1,12 +1,13 @@
 //! From `shmem_init` to `shmem_finalize`.
 
+pub(crate) mod connections;
 mod exit;
 pub(crate) mod fast_path;
 mod rendezvous;
 mod windows;
 
 use std::fmt::Display;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
@@ -21,7 +22,7 @@ use crate::choice::Selection;
 use crate::collective::active_set::ActiveSets;
 use crate::collective::split;
 use crate::config::{Settings, Values};
-use crate::constants::PREDEFINED_TEAMS;
+use crate::constants::{GROUP_INVALID, PREDEFINED_TEAMS};
 use crate::context::Contexts;
 use crate::failure::detector::FailureDetector;
 use crate::failure::fatal::{debug, fatal, set_debug, warn};
@@ -112,6 +113,7 @@ pub(crate) fn initialise(name: &str, level: i32) {
         contexts: Contexts::default(),
         locks: Locks::new(check),
         failure_detector: connected.map(|(_, detector)| detector),
+        parents: AtomicUsize::new(GROUP_INVALID),
         nesting: AtomicU32::new(1),
     });
     checks::set(check);
@@ -129,6 +131,7 @@ pub(crate) fn initialise(name: &str, level: i32) {
         }
     }
     announce(&rt.node);
+    connections::connect_with_parents(name, rt);
 }
 
 /// Connects this PE with those of other nodes, once in the life of the process.
@@ -225,6 +228,7 @@ pub(crate) fn finalise(name: &'static str) {
     if rt.nesting.fetch_sub(1, Ordering::AcqRel) > 1 {
         return;
     }
+    connections::disconnect_all(name, rt);
     if let Some(stray) = node.transport.memory.space.stray(node.job) {
         fatal(name, stray);
     }

@@ -17,6 +17,6 @@ pub(crate) use layout::CANDIDATES as LAYOUTS;
 pub(crate) use memkind::describe as describe_memkinds;
 pub use memkind::{Memkind, MemkindError, MemoryRequest};
 pub(crate) use origin::Origins;
-pub(crate) use space::{MemoryKind, Space, SpaceError, show_place};
+pub(crate) use space::{IN_GLOBALS, MemoryKind, Space, SpaceError, show_place};
 pub(crate) use symmetric::{Argument, SymmetricMemory};
 pub(crate) use symmetric_space::SymmetricSpace;

@@ -84,7 +84,7 @@ pub enum MemoryKind {
 }
 
 /// Added to places in the globals, above any offset.
-const IN_GLOBALS: u64 = 1 << 62;
+pub(crate) const IN_GLOBALS: u64 = 1 << 62;
 
 /// A place ([`Space::place`]), for messages.
 pub(crate) fn show_place(place: u64) -> String {

@@ -8,14 +8,17 @@ pub(crate) use members::Members;
 pub(crate) use node_groups::{Hierarchy, MAILBOX_PAGES, NodeGroups};
 pub(crate) use ring_position::RingPosition;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::choice::{DecisionTable, Selection};
+use crate::choice::{DecisionTable, Forced, Selection};
+use crate::connection::Connection;
 use crate::constants::TEAM_INVALID;
 use crate::failure::fatal::fatal;
 use crate::handle::Table;
 use crate::job::Attachment;
-use crate::job::region::TeamSlot;
+use crate::job::control::Control;
+use crate::job::region::{MAX_TEAMS, TeamSlot};
 use crate::node::Node;
 use crate::transport::internode::Internode;
 
@@ -23,6 +26,10 @@ use crate::transport::internode::Internode;
 pub(crate) const WORLD: usize = 0;
 /// Id of the team of PEs that share memory.
 pub(crate) const SHARED: usize = 1;
+/// Ids from here on are of teams of connections, which have slots elsewhere.
+pub(crate) const FIRST_CONNECTION: usize = MAX_TEAMS;
+/// Most connections of a PE: a handle has 16 bits for the id.
+pub(crate) const MAX_CONNECTIONS: usize = u16::MAX as usize - FIRST_CONNECTION;
 
 /// A team as one of its PEs sees it.
 #[derive(Debug)]
@@ -50,6 +57,10 @@ pub struct Team {
     pub ring: RingPosition,
     /// Which algorithms its collectives use.
     pub decisions: DecisionTable,
+    /// The connection whose members it consists of, if it is such a team.
+    pub(crate) connection: Option<Arc<Connection>>,
+    /// The memory with the team's slots, and which slots of that they are.
+    slots: (Control, usize),
     generation: u32,
 }
 
@@ -65,6 +76,21 @@ impl Team {
         self.members.pe(pe as usize)
     }
 
+    /// The number of member `index` among the PEs of this PE's job; where it is of another job, its number
+    /// above those.
+    pub fn number_of(&self, index: usize) -> usize {
+        let connection = self.connection.as_ref();
+        let of_job = connection.and_then(|connection| connection.pe_of_job(index));
+        of_job.unwrap_or_else(|| self.members.pe(index))
+    }
+
+    /// The member with a number as [`number_of`](Self::number_of) gives it.
+    pub fn index_of(&self, pe: usize) -> Option<usize> {
+        let connection = self.connection.as_ref();
+        let of_job = connection.and_then(|connection| connection.member_of_job(pe));
+        of_job.or_else(|| self.members.index_of(pe))
+    }
+
     /// The C handle: id + 1 in the low 16 bits, above it a count that distinguishes a destroyed
     /// team from a new one with the same id.
     pub fn handle(&self) -> usize {
@@ -73,14 +99,15 @@ impl Team {
 
     /// The slot of member `index` of this PE's node group.
     #[inline]
-    pub fn slot(&self, node: &Node, index: usize) -> &'static TeamSlot {
-        node.job.control.team_slot(self.id, self.local.pe(index))
+    pub fn slot(&self, index: usize) -> &'static TeamSlot {
+        let (control, id) = &self.slots;
+        control.team_slot(*id, self.local.pe(index))
     }
 
     /// Leaves the slot to the next team with this id, after the last synchronisation: with the
     /// count of epochs, and with unused rings.
     pub fn leave(&self, node: &Node) {
-        let slot = self.slot(node, self.local_index);
+        let slot = self.slot(self.local_index);
         let epoch = self.epoch.load(Ordering::Relaxed);
         let mut greatest = epoch;
         if let Some(hierarchy) = &self.hierarchy {
@@ -103,8 +130,8 @@ impl Team {
 
     /// Records that this PE enters a collective; returns the collective's number on the team.
     #[inline]
-    pub fn enter(&self, node: &Node) -> u32 {
-        let entered = &self.slot(node, self.local_index).own.entered;
+    pub fn enter(&self) -> u32 {
+        let entered = &self.slot(self.local_index).own.entered;
         let number = entered.load(Ordering::Relaxed).wrapping_add(1);
         entered.store(number, Ordering::Release);
         number
@@ -189,6 +216,8 @@ impl NewTeam {
             id_block: AtomicU32::new(0),
             ring: RingPosition::default(),
             decisions: selection.decisions(local.size),
+            connection: None,
+            slots: (job.control, self.id),
             generation,
         }
     }
@@ -305,6 +334,39 @@ impl Teams {
         let team = new.build(node.job, &node.selection, generation);
         let handle = team.handle();
         self.table.insert_at(id, team);
+        handle
+    }
+
+    /// Adds the team of all members of a connection, the `place`th of this PE; returns its handle.
+    pub(crate) fn insert_connection(&self, connection: Arc<Connection>, place: usize) -> usize {
+        let generation = self
+            .generation
+            .fetch_add(1, Ordering::Relaxed)
+            .wrapping_add(1);
+        let local = Members::world(connection.len());
+        // All members read the same facts.
+        let selection = Selection::of_job(connection.control.header(), Forced::default());
+        let team = Team {
+            id: FIRST_CONNECTION + place,
+            members: Members {
+                start: connection.first as i32,
+                ..local
+            },
+            local,
+            hierarchy: None,
+            index: connection.me,
+            local_index: connection.me,
+            num_contexts: i32::MAX,
+            epoch: AtomicU64::new(0),
+            id_block: AtomicU32::new(0),
+            ring: RingPosition::default(),
+            decisions: selection.decisions(local.size),
+            slots: (connection.control, WORLD),
+            connection: Some(connection),
+            generation,
+        };
+        let handle = team.handle();
+        self.table.insert_at(FIRST_CONNECTION + place, team);
         handle
     }
 

@@ -17,6 +17,8 @@ use std::time::Duration;
 
 use ferroshmem_fabric::{Context, Remote};
 
+use crate::connection::Connections;
+use crate::failure::fatal::fatal;
 use crate::job::Attachment;
 use crate::job::region::{SignalLine, WaitKind};
 use crate::memory::{Argument, SymmetricMemory};
@@ -31,6 +33,8 @@ pub struct Transport {
     /// The symmetric memory of the node's PEs.
     pub memory: SymmetricMemory,
     internode: Option<&'static Internode>,
+    /// PEs of other jobs that this PE reaches.
+    pub(crate) connections: Connections,
     /// Operations of the default context to other nodes.
     pub default_context: Context,
 }
@@ -79,6 +83,7 @@ impl Transport {
             job,
             memory,
             internode,
+            connections: Connections::default(),
             default_context: Context::default(),
         }
     }
@@ -130,6 +135,9 @@ impl Transport {
             routine: call.routine,
             name: argument,
         };
+        if call.pe >= self.job.placement.n_pes() {
+            return Location::Local(self.locate_connected(argument, addr, len, call.pe));
+        }
         match self.job.placement.local_index(call.pe) {
             Some(index) => {
                 let peer = (index, call.pe);
@@ -172,6 +180,30 @@ impl Transport {
         Some(unsafe { AtomicU64::from_ptr(word.cast()) })
     }
 
+    /// Where the copy is that a PE of a connection has.
+    #[cold]
+    #[inline(never)]
+    fn locate_connected(
+        &self,
+        argument: Argument<'_>,
+        addr: *const c_void,
+        len: usize,
+        pe: usize,
+    ) -> *mut u8 {
+        let addr = addr.expose_provenance();
+        let found = self.connections.find(pe);
+        let copy = found.and_then(|(c, member)| c.translate(self.memory.space, addr, len, member));
+        copy.unwrap_or_else(|| {
+            let Argument { routine, name } = argument;
+            fatal(
+                routine,
+                format_args!(
+                    "{name} = {addr:#x}: PE {pe}, which is of another job, has no such memory of {len} bytes: give a global variable of one program for both, memory of a heap as large as its own, or what shmemx_import returns"
+                ),
+            )
+        })
+    }
+
     #[cold]
     #[inline(never)]
     fn locate_remote(
@@ -193,6 +225,11 @@ impl Transport {
     /// Where PE `pe`'s copy of `addr` can be loaded and stored; null if it is not symmetric, or the
     /// PE is on another node.
     pub fn pointer(&self, addr: *const c_void, pe: usize) -> *mut c_void {
+        if let Some((connection, member)) = self.connections.find(pe) {
+            let addr = addr.expose_provenance();
+            let copy = connection.translate(self.memory.space, addr, 1, member);
+            return copy.map_or(std::ptr::null_mut(), |copy| copy.cast());
+        }
         let index = self.job.placement.local_index(pe);
         let space = self.memory.space;
         let copy = index.and_then(|i| space.translate(addr.expose_provenance(), 1, i));
@@ -218,6 +255,9 @@ impl Transport {
 
     /// Orders what this PE has put to PE `call.pe`, in the call's context, before what it does there later.
     pub fn fence(&self, call: &Call<'_>) {
+        if call.pe >= self.job.placement.n_pes() {
+            return;
+        }
         if self.job.placement.local_index(call.pe).is_none() {
             self.remote().fabric().fence(call.context);
         }
@@ -238,8 +278,17 @@ impl Transport {
     /// Wakes the threads of PE `pe` that wait for a signal, if it is local: after the update.
     #[inline]
     pub fn notify(&self, pe: usize) {
-        if let Some(index) = self.job.placement.local_index(pe) {
+        if pe >= self.job.placement.n_pes() {
+            self.notify_connected(pe);
+        } else if let Some(index) = self.job.placement.local_index(pe) {
             signals::notify(&self.job.control.pe_block(index).signals);
+        }
+    }
+
+    #[cold]
+    fn notify_connected(&self, pe: usize) {
+        if let Some((connection, member)) = self.connections.find(pe) {
+            signals::notify(connection.signals(&self.job.control, member));
         }
     }
 

@@ -4,6 +4,7 @@ pub mod counter;
 pub mod flag;
 mod looks;
 pub mod record;
+mod rendezvous;
 pub mod signals;
 pub mod strategy;
 pub mod ticket;
@@ -11,5 +12,6 @@ pub mod word;
 
 pub use looks::looked_at;
 pub use record::WaitReason;
+pub use rendezvous::Rendezvous;
 pub use strategy::{Fairness, Next, POLICY, Policy, WaitStrategy, Waiter};
 pub use word::Word;

@@ -1,10 +1,12 @@
 //! What is to be run, settled before anything is started.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 
 use ferroshmem_core::choice::Tuning;
 use ferroshmem_core::config::{self, Entry, Environment, JobSettings, Scope};
 use ferroshmem_core::job::plan::Plan;
+use ferroshmem_core::job::service::{JobRequest, ProgramRequest};
 use ferroshmem_core::platform::Machine;
 
 use super::binding::Bindings;
@@ -74,6 +76,19 @@ impl Job {
         })
     }
 
+    /// A job that PEs of `by` ask for: as theirs where the request does not say.
+    pub(super) fn requested(by: &Self, request: &JobRequest) -> Result<Self, Failure> {
+        let sections = request.programs.iter().map(requested_section);
+        let options = CommandLine {
+            sections: sections.collect::<Result<_, _>>()?,
+            hosts: None,
+            timeout: None,
+            output: by.options.output.clone(),
+            ..by.options
+        };
+        Self::new(options, Machine::here())
+    }
+
     /// Number of PEs.
     pub(super) fn n_pes(&self) -> usize {
         self.sections.len()
@@ -83,6 +98,31 @@ impl Job {
     pub(super) fn program(&self, pe: usize) -> &Program {
         &self.programs[self.sections[pe]]
     }
+}
+
+/// The section of a program that PEs ask for.
+fn requested_section(program: &ProgramRequest) -> Result<Section, Failure> {
+    if program.n_pes == 0 {
+        let line = format!("0 PEs are asked for of {:?}", program.command);
+        return Err(Failure::usage(line));
+    }
+    let variables = program.environment.iter().map(|pair| {
+        let bytes = pair.as_bytes();
+        let at = bytes.iter().position(|byte| *byte == b'=');
+        let (name, value) = bytes.split_at(at.unwrap_or(bytes.len()));
+        let value = value.get(1..).unwrap_or_default();
+        (
+            OsStr::from_bytes(name).to_owned(),
+            OsStr::from_bytes(value).to_owned(),
+        )
+    });
+    Ok(Section {
+        n_pes: program.n_pes,
+        program: program.command.clone(),
+        arguments: program.arguments.clone(),
+        variables: variables.collect(),
+        wdir: Some(program.directory.clone()),
+    })
 }
 
 /// Threads of each PE of a section, as OpenMP's variable says.

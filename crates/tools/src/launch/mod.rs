@@ -23,6 +23,7 @@ mod launcher;
 mod options;
 mod output;
 mod program;
+mod running;
 mod shutdown;
 mod signals;
 mod spawn;

@@ -40,7 +40,8 @@ pub(super) struct Output {
 #[derive(Debug)]
 struct PeStream {
     pipe: File,
-    pe: usize,
+    /// What its lines are marked with.
+    label: String,
     sink: usize,
     /// The beginning of a line that is not complete.
     line: Vec<u8>,
@@ -108,14 +109,24 @@ impl Output {
         }
     }
 
-    /// Standard output and error of PE `pe`; `None` is the supervisor's own.
-    pub(super) fn streams(&mut self, pe: usize) -> io::Result<[Option<OwnedFd>; 2]> {
+    /// Standard output and error of PE `pe` of job `job`; `None` is the supervisor's own.
+    pub(super) fn streams(&mut self, job: u32, pe: usize) -> io::Result<[Option<OwnedFd>; 2]> {
         match &self.mode {
             Mode::Direct => Ok([None, None]),
-            Mode::Label => Ok([Some(self.pipe(pe, 0)?), Some(self.pipe(pe, 1)?)]),
+            Mode::Label => {
+                let label = match job {
+                    0 => pe.to_string(),
+                    _ => format!("{job}.{pe}"),
+                };
+                Ok([Some(self.pipe(&label, 0)?), Some(self.pipe(&label, 1)?)])
+            }
             Mode::Files { dir, digits } => {
+                let name = match job {
+                    0 => format!("pe.{pe:0digits$}"),
+                    _ => format!("job.{job}.pe.{pe}"),
+                };
                 let file = |kind| {
-                    let path = dir.join(format!("pe.{pe:0digits$}.{kind}"));
+                    let path = dir.join(format!("{name}.{kind}"));
                     let shown = |e| io::Error::other(format!("{}: {e}", path.display()));
                     File::create(&path).map(OwnedFd::from).map_err(shown)
                 };
@@ -124,14 +135,14 @@ impl Output {
         }
     }
 
-    fn pipe(&mut self, pe: usize, sink: usize) -> io::Result<OwnedFd> {
+    fn pipe(&mut self, label: &str, sink: usize) -> io::Result<OwnedFd> {
         let (read, write) = pipe2(OFlag::O_CLOEXEC)?;
         // Only our end: the PE does not expect its output to be non-blocking.
         fcntl(&read, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
         let pipe = File::from(read);
         self.pe_streams.push(PeStream {
             pipe,
-            pe,
+            label: label.to_owned(),
             sink,
             line: Vec::new(),
             open: true,
@@ -261,7 +272,7 @@ impl PeStream {
         if !self.line.ends_with(b"\n") {
             self.line.push(b'\n');
         }
-        sink.push(format!("[{}] ", self.pe).as_bytes());
+        sink.push(format!("[{}] ", self.label).as_bytes());
         sink.push(&self.line);
         self.line.clear();
     }
@@ -276,7 +287,7 @@ mod tests {
         let pipe = File::open("/dev/null").unwrap();
         let mut stream = PeStream {
             pipe,
-            pe: 7,
+            label: "7".to_owned(),
             sink: 0,
             line: Vec::new(),
             open: true,

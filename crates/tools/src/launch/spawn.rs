@@ -31,8 +31,9 @@ pub(super) struct Streams<'a> {
 /// What the supervisor has changed for itself and every PE gets back, and what all PEs share.
 #[derive(Debug)]
 pub(super) struct Common {
-    /// The job's memory, which PEs inherit; open as long as PEs are started.
-    pub memory: RawFd,
+    /// What PEs inherit, open as long as they are started: the job's memory, the PEs' end of the service,
+    /// and, where other PEs have asked for the job, the memory of the connection and of their job.
+    pub inherited: Vec<RawFd>,
     /// Signals to block.
     pub mask: SigSet,
     /// Limits on open files.
@@ -94,8 +95,9 @@ impl Spawner {
         streams: &Streams<'_>,
         core: Option<&CpuSet>,
     ) -> Result<Pid, SpawnError> {
-        let job = format!("{}={}:{pe}", JOB.name, self.common.memory);
-        let job = CString::new(job).expect("digits and a colon");
+        let inherited = self.common.inherited.iter().map(|fd| format!(":{fd}"));
+        let job = format!("{}={pe}{}", JOB.name, inherited.collect::<String>());
+        let job = CString::new(job).expect("digits and colons");
         let argv = pointers(&program.arguments, None);
         let envp = pointers(&program.environment, Some(&job));
         let mut setup = ChildSetup {
@@ -185,9 +187,11 @@ impl ChildSetup<'_> {
         if let Some(fd) = error {
             dup2_stderr(fd).map_err(errno)?;
         }
-        // SAFETY: `Common` promises that the supervisor keeps the job's memory open.
-        let memory = unsafe { BorrowedFd::borrow_raw(self.common.memory) };
-        fcntl_setfd(memory, FdFlags::empty()).map_err(errno)?;
+        for fd in &self.common.inherited {
+            // SAFETY: `Common` promises that the supervisor keeps it open.
+            let fd = unsafe { BorrowedFd::borrow_raw(*fd) };
+            fcntl_setfd(fd, FdFlags::empty()).map_err(errno)?;
+        }
         let (soft, hard) = self.common.files;
         setrlimit(Resource::RLIMIT_NOFILE, soft, hard)?;
         if let Some(core) = self.core {

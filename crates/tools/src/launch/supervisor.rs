@@ -1,45 +1,33 @@
 //! The supervisor: the process that starts the PEs, watches them, and ends the processes that they
 //! leave behind.
 
-use std::collections::HashMap;
-use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
 use std::process::ExitStatus;
 use std::sync::atomic::Ordering::Acquire;
 use std::time::{Duration, Instant};
 
-use ferroshmem_core::constants::THREAD_MULTIPLE;
-use ferroshmem_core::job::control::Control;
-use ferroshmem_core::job::region::{PeBlock, PeState};
-use nix::errno::Errno;
+use ferroshmem_core::job::service::{self, Received, Request};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl;
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use nix::sys::signal::{Signal, kill, raise};
+use nix::sys::signal::{SigSet, Signal, raise};
 use nix::sys::signalfd::{SfdFlags, SignalFd, siginfo};
-use nix::unistd::{Pid, getpid, getppid};
+use nix::unistd::{Pid, getppid};
 
-use super::deadlock::{Deadlock, DeadlockDetector};
 use super::descendants::{GRACE, Reaped, end_all, reap};
 use super::exit_class::{ExitClass, classify};
 use super::failure::Failure;
 use super::job::Job;
 use super::output::{Output, Transfer};
-use super::program::cannot_run;
+use super::running::{Parents, RunningJob};
 use super::shutdown::Shutdown;
 use super::signals::{self, Signals};
-use super::spawn::{Common, SpawnError, Spawner, Streams};
-use super::waits;
 
 /// Exit status after `--timeout`, as the command `timeout` has it.
 const TIMED_OUT: u8 = 124;
 
 /// Runs the job for the process `launcher`; the exit status of the job.
 pub(super) fn run(job: Job, signals: Signals, launcher: Pid) -> u8 {
-    let status = Supervisor::new(job, signals, launcher).and_then(|mut supervisor| {
-        supervisor.start()?;
-        Ok(supervisor.watch())
-    });
+    let status = Supervisor::new(job, signals, launcher).map(|mut supervisor| supervisor.watch());
     status.unwrap_or_else(|failure| {
         end_all(None);
         failure.report()
@@ -47,21 +35,19 @@ pub(super) fn run(job: Job, signals: Signals, launcher: Pid) -> u8 {
 }
 
 struct Supervisor {
-    job: Job,
     launcher: Pid,
     incoming: SignalFd,
-    inherited_mask: nix::sys::signal::SigSet,
-    memory: File,
-    control: Control,
+    inherited_mask: SigSet,
     output: Output,
-    /// Living PEs.
-    alive: HashMap<Pid, usize>,
-    /// PEs that left with status 0 but without finalising.
-    unfinalized: Vec<usize>,
-    deadlocks: DeadlockDetector,
-    /// Set once the job is to end.
-    shutdown: Option<Shutdown>,
+    /// The job of the command line, and those that PEs have asked for.
+    jobs: Vec<RunningJob>,
+    /// The number of the job that is started next.
+    next_number: u32,
+    verbose: bool,
+    timeout: Option<Duration>,
     timeout_at: Option<Instant>,
+    /// Set once all jobs are to end.
+    shutdown: Option<Shutdown>,
 }
 
 impl Supervisor {
@@ -78,96 +64,44 @@ impl Supervisor {
             SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK,
         )
         .map_err(system("cannot read signals"))?;
-        let pid = getpid().as_raw() as u32;
-        let (memory, control) = Control::create(
-            &job.plan,
-            job.n_pes(),
-            job.n_pes(),
-            job.machine.node_cores(),
-            job.tuning,
-            pid,
-        )
-        .map_err(|e| Failure::system(format!("cannot create the job's memory: {e}")))?;
         let output = Output::new(&job.options, job.n_pes())?;
-        let timeout_at = job
-            .options
-            .timeout
-            .and_then(|t| Instant::now().checked_add(t));
-        Ok(Self {
-            job,
+        let timeout = job.options.timeout;
+        let mut this = Self {
             launcher,
             incoming,
             inherited_mask: signals.inherited,
-            memory,
-            control,
             output,
-            alive: HashMap::new(),
-            unfinalized: Vec::new(),
-            deadlocks: DeadlockDetector::default(),
+            jobs: Vec::new(),
+            next_number: 0,
+            verbose: job.options.verbose,
+            timeout,
+            timeout_at: timeout.and_then(|t| Instant::now().checked_add(t)),
             shutdown: None,
-            timeout_at,
-        })
+        };
+        this.start(job, None)?;
+        Ok(this)
     }
 
-    /// Starts all PEs, unless something ends the job meanwhile.
-    fn start(&mut self) -> Result<(), Failure> {
-        let n_pes = self.job.n_pes();
-        if self.job.options.verbose {
-            let (cores, heap) = (self.job.machine.cores, self.job.plan.heap_size >> 20);
-            self.output.say(&format!(
-                "{n_pes} PEs on {cores} cores, symmetric heap of up to {heap} MiB each"
-            ));
-        }
-        if self.job.options.report_bindings {
-            for line in self.job.bindings.report(n_pes) {
-                self.output.say(&line);
-            }
-        }
-        let system = |what: &str, e: std::io::Error| Failure::system(format!("{what}: {e}"));
-        let files = getrlimit(Resource::RLIMIT_NOFILE)
-            .map_err(|e| system("cannot read the limit on open files", e.into()))?;
-        // A few descriptors beside those for output.
-        if self.output.descriptors(n_pes) + 32 > files.0 {
-            let _ = setrlimit(Resource::RLIMIT_NOFILE, files.1, files.1);
-        }
-        let null = File::open("/dev/null").map_err(|e| system("cannot open /dev/null", e))?;
-        let memory = self.memory.as_raw_fd();
-        let mut spawner = Spawner::new(Common {
-            memory,
-            mask: self.inherited_mask,
-            files,
-        });
-        for pe in 0..n_pes {
-            let [out, err] = self
-                .output
-                .streams(pe)
-                .map_err(|e| system(&format!("cannot prepare the output of PE {pe}"), e))?;
-            let input = (pe != 0).then(|| null.as_fd());
-            let streams = Streams {
-                fds: [
-                    input,
-                    out.as_ref().map(|f| f.as_fd()),
-                    err.as_ref().map(|f| f.as_fd()),
-                ],
-            };
-            let program = self.job.program(pe);
-            let pid = spawner
-                .spawn(
-                    pe,
-                    program,
-                    &streams,
-                    self.job.bindings.affinity(pe).as_ref(),
-                )
-                .map_err(|e| cannot_start(pe, n_pes, &program.name, e))?;
-            self.alive.insert(pid, pe);
-            if self.job.options.verbose {
-                let bound = self.job.bindings.of_pe(pe);
-                let bound = bound.map(|b| format!(", {b}")).unwrap_or_default();
-                self.output.say(&format!(
-                    "PE {pe}: \"{}\", process {pid}{bound}",
-                    self.job.program(pe).name
-                ));
-            }
+    /// Starts a job, which is the last one of `jobs` then, unless something ends all jobs meanwhile.
+    fn start(&mut self, job: Job, parents: Option<&Parents>) -> Result<(), Failure> {
+        let running = RunningJob::new(job, self.next_number, parents)?;
+        self.jobs.push(running);
+        let index = self.jobs.len() - 1;
+        self.start_pes(index, parents).inspect_err(|_| {
+            let failed = self.jobs.remove(index);
+            // They are no PEs of a job any more: how they end does not matter.
+            failed.signal_all(Signal::SIGKILL);
+            failed.end();
+        })?;
+        self.next_number += 1;
+        Ok(())
+    }
+
+    fn start_pes(&mut self, index: usize, parents: Option<&Parents>) -> Result<(), Failure> {
+        let (job, output) = (&mut self.jobs[index], &mut self.output);
+        let mut starter = job.starter(parents, output, self.inherited_mask)?;
+        for pe in 0..self.jobs[index].job.n_pes() {
+            self.jobs[index].start_pe(pe, &mut starter, &mut self.output)?;
             self.take_signals();
             if self.shutdown.is_some() {
                 break;
@@ -176,11 +110,60 @@ impl Supervisor {
         Ok(())
     }
 
+    /// Answers the requests of a job's PEs.
+    fn serve(&mut self, index: usize) {
+        while let Some(service) = &self.jobs[index].service {
+            match service::next(service.as_fd()) {
+                Ok(Some(received)) => self.answer(index, received),
+                Ok(None) => return,
+                Err(e) => {
+                    let line = format!("a request of a PE cannot be read: {e}");
+                    self.jobs[index].say(&mut self.output, &line);
+                }
+            }
+        }
+    }
+
+    fn answer(&mut self, index: usize, received: Received) {
+        match &received.request {
+            Request::Job(request) => {
+                let parents = Parents {
+                    n_pes: request.parents,
+                    memory: self.jobs[index].memory.as_raw_fd(),
+                };
+                let job = Job::requested(&self.jobs[index].job, request);
+                match job.and_then(|job| self.start(job, Some(&parents))) {
+                    Ok(()) => self.hand_over(self.jobs.len() - 1, received),
+                    Err(failure) => received.refused(&failure.to_string()),
+                }
+            }
+            Request::Memory { job_number } => {
+                let found = self.jobs.iter().position(|job| job.number == *job_number);
+                match found {
+                    Some(index) => self.hand_over(index, received),
+                    None => received.refused("the job has ended"),
+                }
+            }
+        }
+    }
+
+    /// Gives the memory of a job to a PE that is connected with it.
+    fn hand_over(&self, index: usize, received: Received) {
+        let job = &self.jobs[index];
+        match &job.connection {
+            Some(connection) => {
+                received.started(job.number, job.memory.as_fd(), connection.as_fd());
+            }
+            None => received.refused("no PE has asked for this job"),
+        }
+    }
+
     /// Watches the job to its end; its exit status.
     fn watch(&mut self) -> u8 {
-        while !self.alive.is_empty() {
+        while !self.jobs.is_empty() {
             self.wait(true);
             self.act(Instant::now());
+            self.remove_ended();
         }
         let status = self.shutdown.as_ref().map_or(0, |e| e.status);
         let stuck = end_all((status == 0).then_some(GRACE));
@@ -190,7 +173,7 @@ impl Supervisor {
             ));
         }
         self.output.drain();
-        if self.job.options.verbose {
+        if self.verbose {
             self.output
                 .say(&format!("the job ends with status {status}"));
         }
@@ -219,6 +202,15 @@ impl Supervisor {
             .transfers()
             .map(|(transfer, fd, events)| (transfer, PollFd::new(fd, events)))
             .unzip();
+        let (jobs, services): (Vec<usize>, Vec<PollFd<'_>>) = self
+            .jobs
+            .iter()
+            .enumerate()
+            .filter_map(|(index, job)| Some((index, job.service.as_ref()?.as_fd())))
+            .map(|(index, service)| (index, PollFd::new(service, PollFlags::POLLIN)))
+            .unzip();
+        let streams = fds.len();
+        fds.extend(services);
         fds.push(PollFd::new(self.incoming.as_fd(), PollFlags::POLLIN));
         if poll(&mut fds, timeout.unwrap_or(PollTimeout::NONE)).is_err() {
             return;
@@ -230,20 +222,39 @@ impl Supervisor {
             .filter(|(_, fd)| ready(fd))
             .map(|(t, _)| t)
             .collect();
+        let events = fds[streams..].iter().map(|fd| fd.revents());
+        let events: Vec<_> = jobs.into_iter().zip(events).collect();
         drop(fds);
         self.output.serve(transfers);
+        for (index, events) in events {
+            let events = events.unwrap_or(PollFlags::all());
+            if events.contains(PollFlags::POLLIN) {
+                self.serve(index);
+            } else if !events.is_empty() {
+                // All PEs have closed their end.
+                self.jobs[index].service = None;
+            }
+        }
         self.take_signals();
     }
 
+    /// Forgets jobs that have no PEs any more.
+    fn remove_ended(&mut self) {
+        let (living, ended) = std::mem::take(&mut self.jobs)
+            .into_iter()
+            .partition(|job| !job.alive.is_empty());
+        self.jobs = living;
+        let ended: Vec<RunningJob> = ended;
+        ended.into_iter().for_each(RunningJob::end);
+    }
+
     fn next_deadline(&self) -> Option<Instant> {
-        let next_check = || self.deadlocks.next_check().unwrap_or_else(Instant::now);
-        let deadlock = || (!self.unfinalized.is_empty()).then(next_check);
         match &self.shutdown {
             Some(shutdown) => shutdown.next_deadline(),
             None => {
-                let circles = self.deadlocks.next_check_of_circles(Instant::now());
-                let others = self.timeout_at.into_iter().chain(deadlock());
-                others.chain([circles]).min()
+                let now = Instant::now();
+                let checks = self.jobs.iter().map(|job| job.next_check(now));
+                self.timeout_at.into_iter().chain(checks).min()
             }
         }
     }
@@ -257,72 +268,32 @@ impl Supervisor {
             return;
         }
         if self.timeout_at.is_some_and(|at| now >= at) {
-            let limit = self.job.options.timeout.unwrap_or_default().as_secs_f64();
+            let limit = self.timeout.unwrap_or_default().as_secs_f64();
             self.output.say(&format!(
                 "not done after {limit} s (--timeout); ended the job"
             ));
             self.report();
             self.end(Shutdown::now(TIMED_OUT));
-        } else if !self.unfinalized.is_empty()
-            && self.deadlocks.next_check().is_none_or(|at| now >= at)
-        {
-            let living = self.living_pes();
-            if let Some(found) =
-                self.deadlocks
-                    .check(now, &self.control, &self.unfinalized, &living)
-            {
-                let Deadlock {
-                    exited,
-                    waiting,
-                    routine,
-                } = found;
-                let missing = match self.state(exited) {
-                    PeState::Started => "shmem_init",
-                    _ => "shmem_finalize",
-                };
-                self.output.say(&format!(
-                    "PE {exited} exited with status 0 without {missing} while PE {waiting} waits in {routine}; ended the job"
-                ));
+            return;
+        }
+        for job in &mut self.jobs {
+            if let Some(line) = job.deadlock(now) {
+                job.say(&mut self.output, &line);
                 self.end(Shutdown::now(1));
-            }
-        } else if now >= self.deadlocks.next_check_of_circles(now) {
-            let living = self.living_pes();
-            let one_caller = |pe| has_one_caller(self.control.pe_block(pe));
-            let found = self
-                .deadlocks
-                .check_circles(now, &self.control, &living, one_caller);
-            if let Some(circle) = found {
-                self.output.say(&circle.to_string());
-                self.end(Shutdown::now(1));
+                return;
             }
         }
     }
 
-    /// The living PEs and their processes, by PE.
-    fn living(&self) -> Vec<(usize, Pid)> {
-        let mut living: Vec<_> = self.alive.iter().map(|(pid, pe)| (*pe, *pid)).collect();
-        living.sort_unstable();
-        living
-    }
-
-    /// The living PEs.
-    fn living_pes(&self) -> Vec<usize> {
-        self.living().into_iter().map(|(pe, _)| pe).collect()
-    }
-
-    fn state(&self, pe: usize) -> PeState {
-        PeState::from_word(self.control.pe_block(pe).state.load(Acquire))
-    }
-
     fn report(&mut self) {
-        for line in waits::report(&self.control, &self.living()) {
-            self.output.say(&line);
+        for job in &self.jobs {
+            job.report(&mut self.output);
         }
     }
 
     fn signal_all(&self, signal: Signal) {
-        for pid in self.alive.keys() {
-            let _ = kill(*pid, signal);
+        for job in &self.jobs {
+            job.signal_all(signal);
         }
     }
 
@@ -348,28 +319,30 @@ impl Supervisor {
     fn reap(&mut self) {
         while let Reaped::Child(pid, status) = reap() {
             // Other children are orphans of PEs.
-            if let Some(pe) = self.alive.remove(&pid) {
-                self.ended(pe, status);
+            let of_pe = |(index, job): (usize, &mut RunningJob)| {
+                let pe = job.alive.remove(&pid)?;
+                Some((index, pe))
+            };
+            let found = self.jobs.iter_mut().enumerate().find_map(of_pe);
+            if let Some((index, pe)) = found {
+                self.ended(index, pe, status);
             }
         }
     }
 
-    fn ended(&mut self, pe: usize, status: ExitStatus) {
-        if self.job.options.verbose {
-            self.output.say(&format!("PE {pe} has ended: {status}"));
+    /// PE `pe` of the job at `index` has ended.
+    fn ended(&mut self, index: usize, pe: usize, status: ExitStatus) {
+        let job = &mut self.jobs[index];
+        if self.verbose {
+            job.say(&mut self.output, &format!("PE {pe} has ended: {status}"));
         }
-        let global_status = self.control.pe_block(pe).status.load(Acquire);
-        match classify(
-            pe,
-            &self.job.program(pe).name,
-            status,
-            self.state(pe),
-            global_status,
-        ) {
+        let global_status = job.control.pe_block(pe).status.load(Acquire);
+        let program = &job.job.program(pe).name;
+        match classify(pe, program, status, job.state(pe), global_status) {
             // A PE that ends after the signal to end is not reported.
             _ if self.shutdown.as_ref().is_some_and(Shutdown::has_begun) => {}
             ExitClass::Done => {}
-            ExitClass::Unfinalized => self.unfinalized.push(pe),
+            ExitClass::Unfinalized => job.unfinalized.push(pe),
             ExitClass::EndsJob {
                 status,
                 line,
@@ -378,7 +351,7 @@ impl Supervisor {
                 if self.shutdown.is_none()
                     && let Some(line) = line
                 {
-                    self.output.say(&line);
+                    job.say(&mut self.output, &line);
                 }
                 self.end(if others_leave {
                     Shutdown::soon(status)
@@ -408,11 +381,11 @@ impl Supervisor {
                 if signal == Signal::SIGTSTP && (passed_on || terminal) {
                     let _ = raise(Signal::SIGSTOP);
                 }
-                self.deadlocks.reset();
+                self.jobs.iter_mut().for_each(RunningJob::reset_deadlocks);
             }
             _ if signals::ends_job(signal) => {
                 if self.shutdown.is_none() {
-                    let hangs = || waits::is_hanging(&self.control, self.alive.values().copied());
+                    let hangs = || self.jobs.iter().any(RunningJob::is_hanging);
                     if signal == Signal::SIGQUIT || signal == Signal::SIGINT && hangs() {
                         self.report();
                     }
@@ -428,37 +401,4 @@ impl Supervisor {
             _ => {}
         }
     }
-}
-
-/// The line for a PE that could not be started.
-fn cannot_start(pe: usize, n_pes: usize, program: &str, error: SpawnError) -> Failure {
-    match error {
-        // The file exists: `Program::find` has checked it.
-        SpawnError::Exec(Errno::ENOENT) => Failure::not_runnable(format!(
-            "cannot run \"{program}\": the interpreter that it names does not exist"
-        )),
-        SpawnError::Exec(e) => cannot_run(program, e),
-        SpawnError::NoProcess(e) => Failure::system(format!(
-            "cannot start PE {pe} of {n_pes}: {}",
-            if e == Errno::EAGAIN {
-                "the limit on processes is reached (ulimit -u)"
-            } else {
-                e.desc()
-            }
-        )),
-        SpawnError::Setup(e) => Failure::system(format!(
-            "cannot prepare the process of PE {pe}: {}",
-            e.desc()
-        )),
-    }
-}
-
-/// Whether one thread of a PE at a time calls the library: by the thread level that the program asked
-/// for, or because there is one thread.
-fn has_one_caller(block: &PeBlock) -> bool {
-    if block.thread_level.load(Acquire) < THREAD_MULTIPLE {
-        return true;
-    }
-    let pid = block.pid.load(Acquire);
-    std::fs::read_dir(format!("/proc/{pid}/task")).is_ok_and(|tasks| tasks.count() == 1)
 }

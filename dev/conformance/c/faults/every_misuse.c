@@ -9462,6 +9462,160 @@ static const struct way ways_191[] = {
     }
 MISUSE_191(shmemx_space_free, void, 8, 8, NO_CTX, 0)
 
+static const struct way ways_192[] = {
+    {NULL, "as it should be", ""},
+    {"team", "destroyed", "team"},
+    {"team", "never made", "team"},
+    {"children", "null", "children"},
+    {"children", "misaligned", "children"},
+};
+#define MISUSE_192(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmem_team_t team = SHMEM_TEAM_WORLD; \
+        int PE_root = 0; \
+        const char *command = "./no-such-program"; \
+        int npes = 0; \
+        const shmemx_spawn_config_t *config = NULL; \
+        long config_mask = 0; \
+        shmemx_group_t *children = (void *)private1; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: team = freed_team; break; \
+        case 2: team = (shmem_team_t)0x123456; break; \
+        case 3: children = NULL; break; \
+        case 4: ONLY_IF(2 > 1); children = (void *)(private1 + 1); break; \
+        } \
+        (NAME)(team, PE_root, command, npes, config, config_mask, children); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_192, COUNT(ways_192) - LESS); \
+    }
+MISUSE_192(shmemx_spawn, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_193[] = {
+    {NULL, "as it should be", ""},
+    {"team", "destroyed", "team"},
+    {"team", "never made", "team"},
+    {"children", "null", "children"},
+    {"children", "misaligned", "children"},
+};
+#define MISUSE_193(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmem_team_t team = SHMEM_TEAM_WORLD; \
+        int PE_root = 0; \
+        int count = 0; \
+        char *const *commands = NULL; \
+        const int *npes = NULL; \
+        const shmemx_spawn_config_t *configs = NULL; \
+        const long *config_masks = NULL; \
+        shmemx_group_t *children = (void *)private1; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: team = freed_team; break; \
+        case 2: team = (shmem_team_t)0x123456; break; \
+        case 3: children = NULL; break; \
+        case 4: ONLY_IF(2 > 1); children = (void *)(private1 + 1); break; \
+        } \
+        (NAME)(team, PE_root, count, commands, npes, configs, config_masks, children); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_193, COUNT(ways_193) - LESS); \
+    }
+MISUSE_193(shmemx_spawn_multiple, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_195[] = {
+    {NULL, "as it should be", ""},
+    {"group", "never made", "group"},
+};
+#define MISUSE_195(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmemx_group_t group = SHMEMX_GROUP_INVALID; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: group = (shmemx_group_t)0x123456; break; \
+        } \
+        (NAME)(group); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_195, COUNT(ways_195) - LESS); \
+    }
+MISUSE_195(shmemx_group_n_pes, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_196[] = {
+    {NULL, "as it should be", ""},
+    {"group", "never made", "group"},
+};
+#define MISUSE_196(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmemx_group_t group = SHMEMX_GROUP_INVALID; \
+        int pe = 0; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: group = (shmemx_group_t)0x123456; break; \
+        } \
+        (NAME)(group, pe); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_196, COUNT(ways_196) - LESS); \
+    }
+MISUSE_196(shmemx_group_pe, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_197[] = {
+    {NULL, "as it should be", ""},
+    {"group", "never made", "group"},
+};
+#define MISUSE_197(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmemx_group_t group = SHMEMX_GROUP_INVALID; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: group = (shmemx_group_t)0x123456; break; \
+        } \
+        (NAME)(group); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_197, COUNT(ways_197) - LESS); \
+    }
+MISUSE_197(shmemx_group_team, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_198[] = {
+    {NULL, "as it should be", ""},
+    {"group", "never made", "group"},
+};
+#define MISUSE_198(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmemx_group_t group = SHMEMX_GROUP_INVALID; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: group = (shmemx_group_t)0x123456; break; \
+        } \
+        (NAME)(group); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_198, COUNT(ways_198) - LESS); \
+    }
+MISUSE_198(shmemx_group_disconnect, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_201[] = {
+    {NULL, "as it should be", ""},
+    {"group", "never made", "group"},
+};
+#define MISUSE_201(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmemx_group_t group = SHMEMX_GROUP_INVALID; \
+        const char *name = "object"; \
+        size_t size = 0; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: group = (shmemx_group_t)0x123456; break; \
+        } \
+        (NAME)(group, name, size); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_201, COUNT(ways_201) - LESS); \
+    }
+MISUSE_201(shmemx_import, void, 8, 8, NO_CTX, 0)
+
 /* Part I of K of the routines. Each routine gets each argument wrongly in one way, which
  * differs from type to type; with "all", in all ways. */
 int main(int argc, char **argv) {

@@ -48,13 +48,13 @@ impl InternodeCall<'_> {
     }
 
     /// The addresses of the copies of the `bytes` bytes at `addr` in this PE's node group.
-    pub(super) fn local_addresses<T>(
-        &self,
-        subgroups: &Subgroups<'_>,
+    pub(super) fn local_addresses<'s, T>(
+        &'s self,
+        subgroups: &Subgroups<'s>,
         argument: &str,
         addr: *const T,
         bytes: usize,
-    ) -> MemberAddresses<'_, u8> {
+    ) -> MemberAddresses<'s, u8> {
         if bytes == 0 {
             return MemberAddresses::at_stride(addr.cast_mut().cast(), 0, subgroups.local.me);
         }

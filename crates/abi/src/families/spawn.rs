@@ -1,0 +1,27 @@
+//! Jobs that grow (extension).
+
+use crate::family::{Family, family};
+use crate::types::Group::Single;
+
+/// All.
+#[rustfmt::skip]
+pub fn all() -> Vec<Family> {
+    let rows = [
+        ("shmemx_spawn", "int",
+         "shmem_team_t team, int PE_root, const char *command, int npes, const shmemx_spawn_config_t *config, long config_mask, shmemx_group_t *children",
+         "spawn::spawn({n}, team, pe_root, command, npes, config, config_mask, children)"),
+        ("shmemx_spawn_multiple", "int",
+         "shmem_team_t team, int PE_root, int count, char *const *commands, const int *npes, const shmemx_spawn_config_t *configs, const long *config_masks, shmemx_group_t *children",
+         "spawn::spawn_multiple({n}, team, pe_root, count, commands, npes, configs, config_masks, children)"),
+        ("shmemx_group_parents", "shmemx_group_t", "", "spawn::parents({n})"),
+        ("shmemx_group_n_pes", "int", "shmemx_group_t group", "spawn::n_pes({n}, group)"),
+        ("shmemx_group_pe", "int", "shmemx_group_t group, int pe", "spawn::pe({n}, group, pe)"),
+        ("shmemx_group_team", "shmem_team_t", "shmemx_group_t group", "spawn::team({n}, group)"),
+        ("shmemx_group_disconnect", "void", "shmemx_group_t group", "spawn::disconnect({n}, group)"),
+        ("shmemx_export", "int", "const char *name, const void *addr, size_t size", "spawn::export({n}, name, addr, size)"),
+        ("shmemx_unexport", "int", "const char *name", "spawn::unexport({n}, name)"),
+        ("shmemx_import", "void *", "shmemx_group_t group, const char *name, size_t size",
+         "spawn::import({n}, group, name, size)"),
+    ];
+    rows.map(|(name, ret, params, body)| family("", name, Single, ret, params, body).extension()).into()
+}

@@ -1,0 +1,535 @@
+//! Jobs that grow (extension): PEs that are started while the job runs, the connection with them, and objects
+//! that jobs lend each other.
+//!
+//! Spawning has the meaning that `MPI_Comm_spawn` gives it. What differs is what follows: memory of the other
+//! job is reached by the routines for memory of one's own.
+
+use std::ffi::{CStr, OsStr, OsString, c_char, c_int, c_long, c_void};
+use std::fmt::Display;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::ptr;
+use std::sync::atomic::Ordering;
+
+use crate::config::{self, SYMMETRIC_SIZE};
+use crate::connection::exports::Exported;
+use crate::connection::{Connection, Role};
+use crate::constants::{GROUP_INVALID, SPAWN_ARGV, SPAWN_ENV, SPAWN_SHEAP_SIZE, SPAWN_WDIR};
+use crate::failure::fatal::{fatal, warn};
+use crate::group::Group;
+use crate::job::region::{Header, MAX_PES};
+use crate::job::service::{self, JobRequest, ProgramRequest, StartedJob};
+use crate::lifecycle::connections::{self, connect};
+use crate::memory::MemoryKind;
+use crate::runtime::{self, Runtime};
+use crate::team::Team;
+
+/// `shmemx_spawn_config_t`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct SpawnConfig {
+    /// Arguments after the command, ended by a null pointer.
+    pub argv: *const *const c_char,
+    /// Variables as `NAME=VALUE`, ended by a null pointer, beside those of the PE that asks.
+    pub env: *const *const c_char,
+    /// The directory to run in.
+    pub wdir: *const c_char,
+    /// Bytes of symmetric heap of each PE.
+    pub sheap_size: usize,
+}
+
+/// The strings of a list that a null pointer ends.
+///
+/// # Safety
+/// The list is valid, or null.
+unsafe fn strings(list: *const *const c_char) -> Vec<OsString> {
+    if list.is_null() {
+        return Vec::new();
+    }
+    let mut all = Vec::new();
+    for i in 0.. {
+        // SAFETY: the caller promises a list that a null pointer ends.
+        let Some(text) = (unsafe { text(*list.add(i)) }) else {
+            break;
+        };
+        all.push(text);
+    }
+    all
+}
+
+/// A string; None for a null pointer.
+///
+/// # Safety
+/// `text` is a string or null.
+unsafe fn text(text: *const c_char) -> Option<OsString> {
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: the caller promises a string.
+    let bytes = unsafe { CStr::from_ptr(text) }.to_bytes();
+    Some(OsStr::from_bytes(bytes).to_owned())
+}
+
+/// What the root asks for of one program.
+///
+/// # Safety
+/// `command` is a string or null; `config` is valid, with the fields that `mask` names, or null.
+unsafe fn program(
+    name: &str,
+    command: *const c_char,
+    n_pes: c_int,
+    config: *const SpawnConfig,
+    mask: c_long,
+) -> ProgramRequest {
+    let known = SPAWN_ARGV | SPAWN_ENV | SPAWN_WDIR | SPAWN_SHEAP_SIZE;
+    if mask & !known != 0 {
+        fatal(
+            name,
+            format_args!("config_mask = {mask:#x}: give a combination of SHMEMX_SPAWN_*"),
+        );
+    }
+    // SAFETY: the caller promises that `config` is valid or null.
+    let config = unsafe { config.as_ref() }.filter(|_| mask != 0);
+    if mask != 0 && config.is_none() {
+        fatal(
+            name,
+            "config is a null pointer, but config_mask is not 0: give a configuration, or the mask 0",
+        );
+    }
+    let set = |bit| config.filter(|_| mask & bit != 0);
+    // SAFETY: the caller promises that the fields are valid which the mask names.
+    let (command, arguments, mut environment, wdir) = unsafe {
+        (
+            text(command),
+            set(SPAWN_ARGV).map(|c| strings(c.argv)),
+            set(SPAWN_ENV).map(|c| strings(c.env)).unwrap_or_default(),
+            set(SPAWN_WDIR).and_then(|c| text(c.wdir)),
+        )
+    };
+    let Some(command) = command else {
+        fatal(name, "command is a null pointer: give a program");
+    };
+    if let Some(wrong) = environment.iter().find(|v| !v.as_bytes().contains(&b'=')) {
+        fatal(
+            name,
+            format_args!("env has {wrong:?}: give variables as NAME=VALUE"),
+        );
+    }
+    if let Some(config) = set(SPAWN_SHEAP_SIZE) {
+        environment.push(format!("{}={}", SYMMETRIC_SIZE.name, config.sheap_size).into());
+    }
+    let inherited = config::inherited_all().map(|(mut pair, value)| {
+        pair.push("=");
+        pair.push(value);
+        pair
+    });
+    let directory = wdir.map(Into::into);
+    ProgramRequest {
+        command,
+        n_pes: usize::try_from(n_pes).unwrap_or(0),
+        arguments: arguments.unwrap_or_default(),
+        environment: inherited.chain(environment).collect(),
+        directory: directory
+            .or_else(|| std::env::current_dir().ok())
+            .unwrap_or_else(|| "/".into()),
+    }
+}
+
+/// Starts `n_pes` PEs of a program for a team, collectively: 0, or -1 on all members, of which the root says
+/// why.
+///
+/// # Safety
+/// On the root, `command` is a string and `config` valid, with the fields that `mask` names, or null;
+/// `children` is valid.
+#[allow(clippy::too_many_arguments, reason = "C's signature")]
+pub unsafe fn spawn(
+    name: &'static str,
+    team: usize,
+    root: c_int,
+    command: *const c_char,
+    n_pes: c_int,
+    config: *const SpawnConfig,
+    mask: c_long,
+    children: *mut usize,
+) -> c_int {
+    // SAFETY: as the caller promises; called on the root alone.
+    let programs = || unsafe { vec![program(name, command, n_pes, config, mask)] };
+    let made = spawn_programs(name, team, root, programs);
+    // SAFETY: the caller promises that the result can be written.
+    unsafe { children.write(made.unwrap_or(GROUP_INVALID)) };
+    if made.is_some() { 0 } else { -1 }
+}
+
+/// As [`spawn`], of `count` programs, whose PEs are numbered in their order.
+///
+/// # Safety
+/// On the root, as [`spawn`] for each element of the arrays; `configs` and `masks` may be null. `children` is
+/// valid.
+#[allow(clippy::too_many_arguments, reason = "C's signature")]
+pub unsafe fn spawn_multiple(
+    name: &'static str,
+    team: usize,
+    root: c_int,
+    count: c_int,
+    commands: *const *const c_char,
+    n_pes: *const c_int,
+    configs: *const SpawnConfig,
+    masks: *const c_long,
+    children: *mut usize,
+) -> c_int {
+    let programs = || {
+        let count = usize::try_from(count).unwrap_or(0);
+        if count == 0 || commands.is_null() || n_pes.is_null() {
+            fatal(
+                name,
+                "no program is given: give count of 1 or more, commands and npes",
+            );
+        }
+        let each = (0..count).map(|i| {
+            // SAFETY: the caller promises arrays of `count` elements, of which two may be null.
+            unsafe {
+                let config = if configs.is_null() {
+                    ptr::null()
+                } else {
+                    configs.add(i)
+                };
+                let mask = if masks.is_null() { 0 } else { *masks.add(i) };
+                program(name, *commands.add(i), *n_pes.add(i), config, mask)
+            }
+        });
+        each.collect()
+    };
+    let made = spawn_programs(name, team, root, programs);
+    // SAFETY: the caller promises that the result can be written.
+    unsafe { children.write(made.unwrap_or(GROUP_INVALID)) };
+    if made.is_some() { 0 } else { -1 }
+}
+
+/// The group of the PEs started; None on all members if there are none.
+fn spawn_programs(
+    name: &'static str,
+    team: usize,
+    root: c_int,
+    programs: impl FnOnce() -> Vec<ProgramRequest>,
+) -> Option<usize> {
+    let rt = runtime::get(name);
+    let team = rt.teams.find(name, team)?;
+    refuse_team_of_connection(name, team);
+    let group = Group::of_team(&rt.node, name, team);
+    let root = match usize::try_from(root) {
+        Ok(root) if root < group.size => root,
+        _ => fatal(
+            name,
+            format_args!(
+                "PE_root = {root} is out of range: give 0 to {}",
+                group.size - 1
+            ),
+        ),
+    };
+    let mut started = None;
+    let mut word = 0;
+    if group.me == root {
+        match ask(rt, group.size, programs()) {
+            Ok((job, first)) => {
+                word = u64::from(job.job_number) << 32 | first as u64;
+                started = Some(job);
+            }
+            Err(why) => warn(name, &why),
+        }
+    }
+    let word = from_root(&group, root, word);
+    if word == 0 {
+        return None;
+    }
+    let (job_number, first) = ((word >> 32) as u32, word as u32 as usize);
+    let started = started.unwrap_or_else(|| memory_of(name, rt, job_number));
+    let role = Role {
+        side: 0,
+        index: group.me,
+        first,
+        reproducible: rt.node.settings.reproducible,
+    };
+    Some(connect(name, rt, &started, role))
+}
+
+/// What the root gives to all members.
+fn from_root(group: &Group<'_>, root: usize, word: u64) -> u64 {
+    if group.size == 1 {
+        return word;
+    }
+    let epoch = group.epoch();
+    epoch.publish(word);
+    epoch.synchronise();
+    // No member publishes for the epoch after next before this PE has entered the next one.
+    epoch.published(root)
+}
+
+/// Has the launcher start a job for `parents` PEs; the job, and the number that its first member gets.
+fn ask(
+    rt: &Runtime,
+    parents: usize,
+    programs: Vec<ProgramRequest>,
+) -> Result<(StartedJob, usize), String> {
+    if rt.node.job.placement.spans_nodes() {
+        return Err("PEs of a job on several nodes cannot start PEs yet".to_owned());
+    }
+    let Some(service) = &rt.node.job.service else {
+        return Err(
+            "no oshrun watches this job: start it by oshrun on one node to start PEs".to_owned(),
+        );
+    };
+    if let Some(none) = programs.iter().find(|program| program.n_pes == 0) {
+        return Err(format!(
+            "npes of {:?} is not a number of PEs: give 1 or more",
+            none.command
+        ));
+    }
+    let n_pes: usize = programs.iter().map(|program| program.n_pes).sum();
+    let header = rt.node.job.control.header();
+    let Some(first) = take_numbers(header, parents + n_pes) else {
+        return Err("the numbers for PEs of other jobs are used up".to_owned());
+    };
+    let request = JobRequest { parents, programs };
+    let job = service::start(service.as_fd(), &request).map_err(|e| e.to_string())?;
+    Ok((job, first))
+}
+
+/// Takes `n` numbers in a row for the members of a connection, the first of which is returned.
+///
+/// Inlined operations find a PE by the low 12 bits of its number: those of this job's PEs are left out.
+fn take_numbers(header: &Header, n: usize) -> Option<usize> {
+    let own = header.n_pes as usize;
+    let mut next = header.next_pe.load(Ordering::Relaxed);
+    loop {
+        let mut first = (next as usize).max(own);
+        let place = first % MAX_PES;
+        if place < own && first >= MAX_PES {
+            first += own - place;
+        } else if place + n > MAX_PES {
+            first += MAX_PES - place + own;
+        }
+        let end = u32::try_from(first + n)
+            .ok()
+            .filter(|end| *end <= i32::MAX as u32)?;
+        let taken =
+            header
+                .next_pe
+                .compare_exchange(next, end, Ordering::Relaxed, Ordering::Relaxed);
+        match taken {
+            Ok(_) => return Some(first),
+            Err(seen) => next = seen,
+        }
+    }
+}
+
+/// The memory of a job that another member has had started.
+fn memory_of(name: &str, rt: &Runtime, job_number: u32) -> StartedJob {
+    let service = rt.node.job.service.as_ref();
+    let service = service.unwrap_or_else(|| fatal(name, "no oshrun watches this job"));
+    service::memory(service.as_fd(), job_number).unwrap_or_else(|e| fatal(name, e))
+}
+
+/// The group of the PEs that have started this job; `SHMEMX_GROUP_INVALID` if there are none, or they are
+/// disconnected.
+pub fn parents(name: &'static str) -> usize {
+    runtime::get(name).parents.load(Ordering::Relaxed)
+}
+
+/// The connection that a handle names; None for `SHMEMX_GROUP_INVALID`. Another handle that names none ends
+/// the job.
+fn find(
+    name: &str,
+    rt: &'static Runtime,
+    group: usize,
+) -> Option<(&'static Team, &'static Connection)> {
+    if group == GROUP_INVALID {
+        return None;
+    }
+    let team = rt.teams.get(group);
+    let found = team.and_then(|team| Some((team, team.connection.as_deref()?)));
+    if found.is_none() {
+        fatal(
+            name,
+            format_args!("{group:#x} is not a live group: was it disconnected?"),
+        );
+    }
+    found
+}
+
+/// Number of PEs of a group; -1 for `SHMEMX_GROUP_INVALID`.
+pub fn n_pes(name: &'static str, group: usize) -> c_int {
+    let found = find(name, runtime::get(name), group);
+    found.map_or(-1, |(_, connection)| connection.others().len() as c_int)
+}
+
+/// The number by which this PE's job reaches PE `pe` of a group; -1 for `SHMEMX_GROUP_INVALID`, or if the group
+/// has no such PE.
+pub fn pe(name: &'static str, group: usize, pe: c_int) -> c_int {
+    let Some((_, connection)) = find(name, runtime::get(name), group) else {
+        return -1;
+    };
+    let others = connection.others();
+    match usize::try_from(pe) {
+        Ok(pe) if pe < others.len() => (connection.first + others.start + pe) as c_int,
+        _ => -1,
+    }
+}
+
+/// The team of the members of both sides; `SHMEM_TEAM_INVALID` for `SHMEMX_GROUP_INVALID`.
+pub fn team(name: &'static str, group: usize) -> usize {
+    let found = find(name, runtime::get(name), group);
+    found.map_or(crate::constants::TEAM_INVALID, |(team, _)| team.handle())
+}
+
+/// Ends a group, collectively over both sides.
+pub fn disconnect(name: &'static str, group: usize) {
+    let rt = runtime::get(name);
+    if let Some((_, connection)) = find(name, rt, group) {
+        connections::disconnect(name, rt, group, connection);
+    }
+}
+
+/// Ends the job over a routine that a team of two jobs cannot be given.
+pub(crate) fn refuse_team_of_connection(name: &str, team: &Team) {
+    if team.connection.is_some() {
+        fatal(
+            name,
+            "the team is that of a group, with PEs of two jobs: give a team of this job",
+        );
+    }
+}
+
+/// The name of an object.
+///
+/// # Safety
+/// `object` is a string or null.
+unsafe fn object_name<'a>(name: &str, object: *const c_char) -> &'a [u8] {
+    if object.is_null() {
+        fatal(name, "name is a null pointer: give the name of an object");
+    }
+    // SAFETY: the caller promises a string.
+    unsafe { CStr::from_ptr(object) }.to_bytes()
+}
+
+/// Lets PEs of other jobs import the `size` bytes at `addr`, which are symmetric, by a name: 0, or -1 and a
+/// line.
+///
+/// # Safety
+/// `object` is a string.
+pub unsafe fn export(
+    name: &'static str,
+    object: *const c_char,
+    addr: *const c_void,
+    size: usize,
+) -> c_int {
+    let rt = runtime::get(name);
+    // SAFETY: as the caller promises.
+    let object = unsafe { object_name(name, object) };
+    let space = rt.node.transport.memory.space;
+    if space.kind(addr.addr(), size) == MemoryKind::NotSymmetric {
+        fatal(
+            name,
+            format_args!(
+                "addr = {addr:?}: {size} bytes are not symmetric memory: use shmem_malloc or a global variable"
+            ),
+        );
+    }
+    let exported = Exported {
+        place: space.place(addr.expose_provenance()),
+        size: size as u64,
+    };
+    let added = rt.node.job.control.exports().add(object, exported);
+    done(name, object, added)
+}
+
+/// Ends the export of a name: 0, or -1 and a line.
+///
+/// # Safety
+/// `object` is a string.
+pub unsafe fn unexport(name: &'static str, object: *const c_char) -> c_int {
+    let rt = runtime::get(name);
+    // SAFETY: as the caller promises.
+    let object = unsafe { object_name(name, object) };
+    let was_there = rt.node.job.control.exports().remove(object);
+    if was_there { 0 } else { -1 }
+}
+
+fn done(name: &str, object: &[u8], result: Result<(), impl Display>) -> c_int {
+    match result {
+        Ok(()) => 0,
+        Err(why) => {
+            let object = String::from_utf8_lossy(object);
+            warn(name, &format!("\"{object}\": {why}"));
+            -1
+        }
+    }
+}
+
+/// The address by which this PE names an object that a group has exported, for routines that are given the
+/// group's PEs: a null pointer if it has none of this name, or of another number of bytes.
+///
+/// # Safety
+/// `object` is a string.
+pub unsafe fn import(
+    name: &'static str,
+    group: usize,
+    object: *const c_char,
+    size: usize,
+) -> *mut c_void {
+    let rt = runtime::get(name);
+    // SAFETY: as the caller promises.
+    let object = unsafe { object_name(name, object) };
+    let Some((_, connection)) = find(name, rt, group) else {
+        return ptr::null_mut();
+    };
+    let Some(found) = connection.other_job().exports().find(object) else {
+        return ptr::null_mut();
+    };
+    let shown = String::from_utf8_lossy(object);
+    if found.size != size as u64 {
+        let line = format!("\"{shown}\" has {} bytes, not {size}", found.size);
+        warn(name, &line);
+        return ptr::null_mut();
+    }
+    let space = rt.node.transport.memory.space;
+    match connection.address_of(space, found.place, found.size) {
+        Some(addr) => ptr::with_exposed_provenance_mut(addr),
+        None => {
+            warn(
+                name,
+                &format!("\"{shown}\" is in memory that is not shared"),
+            );
+            ptr::null_mut()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choice::Tuning;
+    use crate::config::HeapSettings;
+    use crate::job::control::Control;
+    use crate::job::plan::Plan;
+    use crate::platform::Machine;
+
+    #[test]
+    fn numbers_leave_out_the_elements_of_the_job() {
+        for own in [1, 3, 100, 4096] {
+            let machine = Machine::here();
+            let plan = Plan::new(own, &machine, HeapSettings { size: None }).unwrap();
+            let tuning = Tuning::default_for(2);
+            let (_file, control) = Control::create(&plan, own, own, 2, tuning, 0).unwrap();
+            let mut end = own;
+            for n in [1, 7, 1500, 1500, 1500, 3, 4095] {
+                let first = take_numbers(control.header(), n).unwrap();
+                assert!(first >= end, "{own} {n}");
+                end = first + n;
+                if own + n <= MAX_PES {
+                    let numbers = first..end;
+                    assert!(numbers.clone().all(|pe| pe % MAX_PES >= own), "{own} {n}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Objects that a job exports by name, for PEs of other jobs to import.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::job::region::{EXPORT_NAME, ExportedObject, Exports};
+
+/// An object's place and bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Exported {
+    /// Where it is, the same on all PEs ([`crate::memory::Space::place`]).
+    pub place: u64,
+    /// Its bytes.
+    pub size: u64,
+}
+
+/// Why an object cannot be exported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ExportError {
+    /// The name is empty or too long.
+    #[error("a name has 1 to {EXPORT_NAME} bytes")]
+    Name,
+    /// The name stands for another object.
+    #[error("the name stands for another object already: unexport that first")]
+    Taken,
+    /// There are too many objects.
+    #[error("the job exports as many objects as it can")]
+    Full,
+}
+
+type Name = [u64; EXPORT_NAME / 8];
+
+/// A name as words; None if it is empty or too long.
+fn words(name: &[u8]) -> Option<Name> {
+    if name.is_empty() || name.len() > EXPORT_NAME {
+        return None;
+    }
+    let mut words = [0; EXPORT_NAME / 8];
+    for (word, bytes) in words.iter_mut().zip(name.chunks(8)) {
+        let mut all = [0; 8];
+        all[..bytes.len()].copy_from_slice(bytes);
+        *word = u64::from_le_bytes(all);
+    }
+    Some(words)
+}
+
+fn name_of(object: &ExportedObject) -> Name {
+    object
+        .name
+        .each_ref()
+        .map(|word| word.load(Ordering::Relaxed))
+}
+
+/// Held while objects are added, removed or looked up: PEs do so seldom.
+struct Lock<'a>(&'a AtomicU32);
+
+impl<'a> Lock<'a> {
+    fn take(word: &'a AtomicU32) -> Self {
+        while word.swap(1, Ordering::Acquire) != 0 {
+            std::thread::yield_now();
+        }
+        Self(word)
+    }
+}
+
+impl Drop for Lock<'_> {
+    fn drop(&mut self) {
+        self.0.store(0, Ordering::Release);
+    }
+}
+
+fn store(words: &[AtomicU64], values: &[u64]) {
+    for (word, value) in words.iter().zip(values) {
+        word.store(*value, Ordering::Relaxed);
+    }
+}
+
+impl Exports {
+    /// Exports an object under a name. Each PE of the job may do so with the same object.
+    ///
+    /// # Errors
+    /// If the name is no name or stands for another object, or there is no room.
+    pub(crate) fn add(&self, name: &[u8], object: Exported) -> Result<(), ExportError> {
+        let name = words(name).ok_or(ExportError::Name)?;
+        let _lock = Lock::take(&self.lock);
+        let mut free = None;
+        for entry in &self.objects {
+            let there = name_of(entry);
+            if there == name {
+                let same = load(entry) == object;
+                return if same {
+                    Ok(())
+                } else {
+                    Err(ExportError::Taken)
+                };
+            }
+            if there == [0; EXPORT_NAME / 8] {
+                free = Some(entry);
+                break;
+            }
+        }
+        let entry = free.ok_or(ExportError::Full)?;
+        entry.place.store(object.place, Ordering::Relaxed);
+        entry.size.store(object.size, Ordering::Relaxed);
+        store(&entry.name, &name);
+        Ok(())
+    }
+
+    /// Ends the export of a name; whether there was one.
+    pub(crate) fn remove(&self, name: &[u8]) -> bool {
+        let Some(name) = words(name) else {
+            return false;
+        };
+        let _lock = Lock::take(&self.lock);
+        let is_used = |entry: &&ExportedObject| name_of(entry) != [0; EXPORT_NAME / 8];
+        let used = self.objects.iter().take_while(is_used).count();
+        let found = self.objects[..used].iter().position(|e| name_of(e) == name);
+        let Some(index) = found else {
+            return false;
+        };
+        // The last one takes the place: those in use lie side by side.
+        let last = &self.objects[used - 1];
+        let (entry, object) = (&self.objects[index], load(last));
+        store(&entry.name, &name_of(last));
+        entry.place.store(object.place, Ordering::Relaxed);
+        entry.size.store(object.size, Ordering::Relaxed);
+        store(&last.name, &[0; EXPORT_NAME / 8]);
+        true
+    }
+
+    /// The object of a name.
+    pub(crate) fn find(&self, name: &[u8]) -> Option<Exported> {
+        let name = words(name)?;
+        let _lock = Lock::take(&self.lock);
+        let is_used = |entry: &&ExportedObject| name_of(entry) != [0; EXPORT_NAME / 8];
+        let mut used = self.objects.iter().take_while(is_used);
+        used.find(|entry| name_of(entry) == name).map(load)
+    }
+}
+
+fn load(entry: &ExportedObject) -> Exported {
+    Exported {
+        place: entry.place.load(Ordering::Relaxed),
+        size: entry.size.load(Ordering::Relaxed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exports() -> Box<Exports> {
+        // SAFETY: all zeros are a valid value: no objects.
+        unsafe { Box::<Exports>::new_zeroed().assume_init() }
+    }
+
+    const A: Exported = Exported { place: 64, size: 8 };
+    const B: Exported = Exported {
+        place: 1 << 62,
+        size: 4096,
+    };
+
+    #[test]
+    fn names_stand_for_objects() {
+        let exports = exports();
+        assert_eq!(exports.find(b"a"), None);
+        assert_eq!(exports.add(b"a", A), Ok(()));
+        assert_eq!(exports.add(b"b", B), Ok(()));
+        assert_eq!(exports.add(b"a", A), Ok(()));
+        assert_eq!(exports.add(b"a", B), Err(ExportError::Taken));
+        assert_eq!((exports.find(b"a"), exports.find(b"b")), (Some(A), Some(B)));
+        assert!(exports.remove(b"a") && !exports.remove(b"a"));
+        assert_eq!((exports.find(b"a"), exports.find(b"b")), (None, Some(B)));
+        assert_eq!(exports.add(b"", A), Err(ExportError::Name));
+        let long = [b'x'; EXPORT_NAME + 1];
+        assert_eq!(exports.add(&long, A), Err(ExportError::Name));
+        assert_eq!(exports.add(&long[1..], A), Ok(()));
+        assert_eq!(exports.find(&long[1..]), Some(A));
+        assert_eq!(exports.find(&long[2..]), None);
+    }
+
+    #[test]
+    fn there_is_room_for_many() {
+        let exports = exports();
+        let name = |i: usize| format!("object {i}");
+        let mut n = 0;
+        while exports.add(name(n).as_bytes(), A).is_ok() {
+            n += 1;
+        }
+        assert_eq!(n, crate::job::region::MAX_EXPORTS);
+        assert_eq!(exports.add(b"more", A), Err(ExportError::Full));
+        for i in (0..n).step_by(3) {
+            assert!(exports.remove(name(i).as_bytes()));
+        }
+        for i in 0..n {
+            let found = exports.find(name(i).as_bytes());
+            assert_eq!(found.is_some(), i % 3 != 0, "{i}");
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! Connections: two groups of PEs, each of a job of its own, that reach each other's memory.
+//!
+//! The members of a connection are the PEs of both groups: first those that accepted or spawned (side 0), then
+//! the others (side 1). A PE gives them numbers above those of its job, the members' numbers in the connection
+//! plus [`Connection::first`], which every routine takes that takes a PE. So its own group has two numbers
+//! each, and the team of all members is a sequence of numbers, as other teams are.
+//!
+//! The other job's memory is mapped at a distance from this job's that is the same for heaps and globals:
+//! `address on member m = address on me + offset(m)`, with one offset for each member, as within a job. Flags
+//! and buffers for collectives of all members are in a memory of the connection's own.
+
+pub(crate) mod exports;
+mod other_job;
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::handle::Table;
+use crate::job::control::Control;
+use crate::job::region::{PeState, SignalLine, WaitKind};
+use crate::job::service::StartedJob;
+use crate::job::{Attachment, JoinError};
+use crate::memory::Space;
+use crate::wait::{Rendezvous, WaitReason};
+use other_job::OtherJob;
+
+pub(crate) use other_job::MapError;
+
+/// What a PE brings into a connection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Role {
+    /// 0: its group was there first; 1: it was started for that one, or connected with it.
+    pub side: usize,
+    /// Its number in its group.
+    pub index: usize,
+    /// The number of its side's first member.
+    pub first: usize,
+    /// Whether floating-point sums must not depend on the order of their operands.
+    pub reproducible: bool,
+}
+
+/// Why two groups cannot be connected.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum ConnectionError {
+    /// The memory of the connection or of the other job is not what it should be.
+    #[error("the other job's memory cannot be used: {0}")]
+    Memory(#[from] std::io::Error),
+    /// The other job's memory cannot be mapped.
+    #[error(transparent)]
+    Map(#[from] MapError),
+    /// This process is in no job.
+    #[error(transparent)]
+    Join(#[from] &'static JoinError),
+}
+
+/// Two groups of PEs that reach each other's memory, as one of the PEs sees them.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    /// The number that this PE's job gives to the first member.
+    pub first: usize,
+    /// Members of each side.
+    pub sizes: [usize; 2],
+    /// The side that this PE is of.
+    pub side: usize,
+    /// This PE's number among the members.
+    pub me: usize,
+    /// Flags and buffers of the members.
+    pub control: Control,
+    /// Whether some member asks for sums that do not depend on the order of their operands.
+    pub reproducible: bool,
+    /// Number of this PE's job on the node, and bytes from one PE's memory to the next.
+    job_index: usize,
+    stride: u64,
+    /// The number in its job of each member.
+    job_pes: Box<[u32]>,
+    /// Where the members' heaps are, and their globals.
+    heaps: Box<[usize]>,
+    globals: Box<[usize]>,
+    other: OtherJob,
+}
+
+impl Connection {
+    /// Connects this PE, in `role`, with the job of `started`. Returns once all members are here.
+    ///
+    /// # Errors
+    /// If memory cannot be mapped.
+    pub(crate) fn establish(
+        routine: &str,
+        job: &Attachment,
+        space: &Space,
+        started: &StartedJob,
+        role: Role,
+    ) -> Result<Self, ConnectionError> {
+        let control = Control::open(&started.connection)?;
+        let other = Control::open(&started.memory)?;
+        let all = control.n_pes();
+        // On the second side all PEs of the job are members.
+        let sizes = match role.side {
+            0 => [all - other.n_pes(), other.n_pes()],
+            _ => [all - job.control.n_pes(), job.control.n_pes()],
+        };
+        let me = [0, sizes[0]][role.side] + role.index;
+        let block = control.pe_block(me);
+        let globals = space.globals();
+        let image = globals.map_or(0, |g| g.image);
+        block.image.store(image, Ordering::Relaxed);
+        let len = globals.map_or(0, |g| g.len as u64);
+        block.globals_len.store(len, Ordering::Relaxed);
+        block.job_pe.store(job.index as u32, Ordering::Relaxed);
+        if role.reproducible {
+            control.header().reproducible.store(1, Ordering::Relaxed);
+        }
+        let state = PeState::Initialized as u32;
+        block.state.store(state, Ordering::Release);
+        let header = control.header();
+        let meeting = meeting(&control);
+        meeting.wait(
+            meeting.arrive(),
+            &wait_reason(&control, role.first, routine),
+        );
+        let job_pe = |member| control.pe_block(member).job_pe.load(Ordering::Relaxed);
+        let job_pes: Box<[u32]> = (0..all).map(job_pe).collect();
+        let others = side_of(sizes, 1 - role.side).map(|member| control.pe_block(member));
+        let other = OtherJob::map(job, space, &started.memory, other, others)?;
+        let mut this = Self {
+            first: role.first,
+            sizes,
+            side: role.side,
+            me,
+            control,
+            reproducible: header.reproducible.load(Ordering::Relaxed) != 0,
+            job_index: job.index,
+            stride: 1 << space.log2_stride(),
+            job_pes,
+            heaps: Box::default(),
+            globals: Box::default(),
+            other,
+        };
+        let at = |base: usize| {
+            let copies = (0..all).map(|m| base.wrapping_add(this.offset(m)));
+            copies.collect::<Box<[usize]>>()
+        };
+        let (heaps, globals) = (at(space.heap_base()), at(globals.map_or(0, |g| g.start)));
+        (this.heaps, this.globals) = (heaps, globals);
+        Ok(this)
+    }
+
+    /// Its number: that of the job which was started for it.
+    pub(crate) fn number(&self) -> u32 {
+        self.control.header().job_number.load(Ordering::Relaxed)
+    }
+
+    /// This PE uses the connection no more; the number of the meeting in which all do so, for
+    /// [`wait_for_end`](Self::wait_for_end).
+    pub(crate) fn leave(&self) -> u32 {
+        meeting(&self.control).arrive()
+    }
+
+    /// Waits until no member uses the connection any more.
+    pub(crate) fn wait_for_end(&self, routine: &str, round: u32) {
+        let reason = wait_reason(&self.control, self.first, routine);
+        meeting(&self.control).wait(round, &reason);
+    }
+
+    /// Number of members.
+    pub(crate) fn len(&self) -> usize {
+        self.sizes[0] + self.sizes[1]
+    }
+
+    /// The members of the other side.
+    pub(crate) fn others(&self) -> Range<usize> {
+        side_of(self.sizes, 1 - self.side)
+    }
+
+    /// The members of this PE's side.
+    pub(crate) fn own(&self) -> Range<usize> {
+        side_of(self.sizes, self.side)
+    }
+
+    /// The member that this PE's job gives the number `pe`.
+    pub(crate) fn member(&self, pe: usize) -> Option<usize> {
+        let member = pe.checked_sub(self.first)?;
+        (member < self.len()).then_some(member)
+    }
+
+    /// The member that has the number `pe` in this PE's job.
+    pub(crate) fn member_of_job(&self, pe: usize) -> Option<usize> {
+        self.own().find(|m| self.job_pes[*m] as usize == pe)
+    }
+
+    /// The number that a member has in this PE's job, if it is of that.
+    pub(crate) fn pe_of_job(&self, member: usize) -> Option<usize> {
+        let is_own = self.own().contains(&member);
+        is_own.then(|| self.job_pes[member] as usize)
+    }
+
+    /// Bytes from this PE's memory to a member's.
+    pub(crate) fn offset(&self, member: usize) -> usize {
+        let pe = self.job_pes[member] as usize;
+        if self.own().contains(&member) {
+            let distance = (pe as i64 - self.job_index as i64).wrapping_mul(self.stride as i64);
+            distance as usize
+        } else {
+            self.other.offset(pe)
+        }
+    }
+
+    /// Where a member's copy of the `len` bytes at `addr` is: of a symmetric object of this PE, or of one that
+    /// is imported.
+    pub(crate) fn translate(
+        &self,
+        space: &Space,
+        addr: usize,
+        len: usize,
+        member: usize,
+    ) -> Option<*mut u8> {
+        if let Some(pe) = self.pe_of_job(member) {
+            return space.translate(addr, len, pe);
+        }
+        let reaches = self.other.holds(space.heap_base(), addr, len);
+        let there = addr.wrapping_add(self.offset(member));
+        reaches.then(|| std::ptr::with_exposed_provenance_mut(there))
+    }
+
+    /// The addresses of the members' copies of the object at `addr`: bases, and the offset from each.
+    pub(crate) fn copies(&self, space: &Space, addr: usize) -> (&[usize], usize) {
+        match space.globals() {
+            Some(globals) if globals.contains(addr) => (&self.globals, addr - globals.start),
+            _ => (&self.heaps, addr.wrapping_sub(space.heap_base())),
+        }
+    }
+
+    /// Whether the `len` bytes at `addr` are symmetric on all members.
+    pub(crate) fn is_symmetric(&self, space: &Space, addr: usize, len: usize) -> bool {
+        space.translate(addr, len, self.job_index).is_some()
+            && self.other.holds(space.heap_base(), addr, len)
+    }
+
+    /// The address by which this PE names what the other side has exported at `place`
+    /// ([`Space::place`]); None if its memory is not there.
+    pub(crate) fn address_of(&self, space: &Space, place: u64, len: u64) -> Option<usize> {
+        let addr = self.other.address_of(space.heap_base(), place)?;
+        let reaches = self.other.holds(space.heap_base(), addr, len as usize);
+        reaches.then_some(addr)
+    }
+
+    /// The control part of the other job's memory.
+    pub(crate) fn other_job(&self) -> &Control {
+        self.other.control()
+    }
+
+    /// Where a member sleeps until a signal of its own changes.
+    pub(crate) fn signals(&self, own: &Control, member: usize) -> &'static SignalLine {
+        let pe = self.job_pes[member] as usize;
+        let control = match self.pe_of_job(member) {
+            Some(_) => own,
+            None => self.other.control(),
+        };
+        &control.pe_block(pe).signals
+    }
+
+    /// Whether the PEs of both jobs outnumber the cores.
+    pub(crate) fn is_oversubscribed(&self) -> bool {
+        self.len() > self.control.header().cores as usize
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // SAFETY: nothing refers to the connection's memory any more: no team, and no call.
+        unsafe { self.control.unmap() };
+    }
+}
+
+fn meeting(control: &Control) -> Rendezvous<'static> {
+    let header = control.header();
+    Rendezvous {
+        arrived: &header.start_arrived,
+        epoch: &header.start_epoch,
+        n: header.n_pes,
+    }
+}
+
+fn wait_reason<'a>(control: &Control, first: usize, routine: &'a str) -> WaitReason<'a> {
+    let header = control.header();
+    WaitReason {
+        team: header.job_number.load(Ordering::Relaxed),
+        members: (first as i32, 1, header.n_pes),
+        ..WaitReason::at(WaitKind::Connection, routine, 0)
+    }
+}
+
+fn side_of(sizes: [usize; 2], side: usize) -> Range<usize> {
+    match side {
+        0 => 0..sizes[0],
+        _ => sizes[0]..sizes[0] + sizes[1],
+    }
+}
+
+/// The connections of this PE.
+#[derive(Debug, Default)]
+pub(crate) struct Connections {
+    table: Table<Arc<Connection>>,
+    used: AtomicBool,
+}
+
+impl Connections {
+    /// Adds a connection; its place in the table, None if there is no room.
+    pub(crate) fn insert(&self, connection: Arc<Connection>) -> Option<usize> {
+        self.used.store(true, Ordering::Relaxed);
+        self.table.insert(|_| connection)
+    }
+
+    /// Whether there has been a connection.
+    pub(crate) fn has_been_used(&self) -> bool {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Takes the connection at a place out.
+    pub(crate) fn remove(&self, index: usize) {
+        if self.table.remove(index).is_some() {
+            self.table.give_back(index);
+        }
+    }
+
+    /// All connections with their places.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Arc<Connection>)> {
+        self.table.iter()
+    }
+
+    /// The connection that PE `pe` is reached by, and its number among the members.
+    pub(crate) fn find(&self, pe: usize) -> Option<(&Connection, usize)> {
+        let mut all = self.table.iter();
+        all.find_map(|(_, connection)| Some((&**connection, connection.member(pe)?)))
+    }
+}

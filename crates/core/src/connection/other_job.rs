@@ -1,0 +1,221 @@
+//! The memory of the job at the other end of a connection, mapped.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering;
+
+use crate::job::Attachment;
+use crate::job::control::Control;
+use crate::job::plan::MIN_STRIDE;
+use crate::job::region::PeBlock;
+use crate::memory::{IN_GLOBALS, Space};
+use crate::platform::mapping::{self, Advice, MapAddress};
+
+/// Why the other job's memory cannot be mapped.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum MapError {
+    /// The address space has no room.
+    #[error(
+        "the address space has no room for the other job's {n_pes} heaps of {heap_size} bytes: set SHMEM_SYMMETRIC_SIZE to less"
+    )]
+    NoRoom {
+        /// PEs of the other job.
+        n_pes: usize,
+        /// Bytes of the heap of each.
+        heap_size: u64,
+    },
+    /// The system refused.
+    #[error("the other job's memory cannot be mapped: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// The memory of another job of this node.
+#[derive(Debug)]
+pub(super) struct OtherJob {
+    control: Control,
+    stride: u64,
+    heap_size: u64,
+    /// Bytes from this PE's memory to that of PE 0 of the other job.
+    distance: usize,
+    /// Where this PE would have the other job's globals, and their bytes: its own, if all of its PEs run this
+    /// PE's program; else an address that is no memory.
+    globals: Option<(usize, usize)>,
+    /// What is mapped: address and bytes.
+    mapped: Vec<(usize, usize)>,
+}
+
+impl OtherJob {
+    /// Maps the job with this memory, of which `members` are what its PEs say of themselves.
+    pub(super) fn map<'a>(
+        job: &Attachment,
+        space: &Space,
+        file: &File,
+        control: Control,
+        members: impl Iterator<Item = &'a PeBlock>,
+    ) -> Result<Self, MapError> {
+        let header = control.header();
+        let n_pes = control.n_pes();
+        let image = space.globals().map_or(0, |g| g.image);
+        let (mut len, mut same_program) = (0, image != 0);
+        for block in members {
+            len = len.max(block.globals_len.load(Ordering::Relaxed) as usize);
+            same_program &= block.image.load(Ordering::Relaxed) == image;
+        }
+        let mut this = Self {
+            control,
+            stride: header.slot_size,
+            heap_size: header.heap_size,
+            distance: 0,
+            globals: None,
+            mapped: Vec::new(),
+        };
+        let own = space.globals().filter(|_| same_program).map(|g| g.start);
+        this.map_at_distance(job, space, file, own.map(|start| (start, len)))?;
+        if this.globals.is_none() && len > 0 {
+            let at = this.map_part(
+                file,
+                control.offsets().globals(0),
+                len,
+                MapAddress::Anywhere,
+            )?;
+            this.globals = Some((at.wrapping_sub(this.distance), len));
+        }
+        debug_assert!(n_pes > 0);
+        Ok(this)
+    }
+
+    /// Maps the heaps, and at the same distance from this PE's own the globals, if they are of the same program
+    /// and there is room.
+    fn map_at_distance(
+        &mut self,
+        job: &Attachment,
+        space: &Space,
+        file: &File,
+        globals: Option<(usize, usize)>,
+    ) -> Result<(), MapError> {
+        /// Distances to try.
+        const TRIES: u64 = 256;
+
+        let n_pes = self.control.n_pes() as u64;
+        let span = (n_pes * self.stride).max(MIN_STRIDE);
+        // Behind this job's last window.
+        let beyond = (job.control.n_pes() as u64) << space.log2_stride();
+        let (base, offsets) = (space.heap_base(), self.control.offsets());
+        let heap_size = self.heap_size as usize;
+        // Where some distance has room for the heaps alone, that is kept in mind.
+        let mut heaps_alone = None;
+        for k in 0..TRIES {
+            let distance = (beyond + k * span.min(beyond.max(MIN_STRIDE))) as usize;
+            let exactly = |at: usize| MapAddress::Exactly(at.wrapping_add(distance));
+            let mapped_before = self.mapped.len();
+            if heap_size > 0 {
+                match self.map_part(file, offsets.heap(0), heap_size, exactly(base)) {
+                    Ok(_) => {}
+                    Err(e) if is_taken(&e) => continue,
+                    Err(e) => return Err(e.into()),
+                }
+            }
+            self.distance = distance;
+            let Some((start, len)) = globals else {
+                return Ok(());
+            };
+            match self.map_part(file, offsets.globals(0), len, exactly(start)) {
+                Ok(_) => {
+                    self.globals = Some((start, len));
+                    return Ok(());
+                }
+                Err(e) if is_taken(&e) => {
+                    heaps_alone.get_or_insert(distance);
+                    // SAFETY: mapped just above, and not used yet.
+                    unsafe { self.unmap_from(mapped_before) };
+                }
+                Err(e) => return Err(e.into()),
+            }
+        }
+        let no_room = MapError::NoRoom {
+            n_pes: self.control.n_pes(),
+            heap_size: self.heap_size,
+        };
+        self.distance = heaps_alone.ok_or(no_room)?;
+        let exactly = MapAddress::Exactly(base.wrapping_add(self.distance));
+        self.map_part(file, offsets.heap(0), heap_size, exactly)?;
+        Ok(())
+    }
+
+    /// Maps `len` bytes of each PE's window, of which that of PE 0 is at `offset` in the file.
+    fn map_part(
+        &mut self,
+        file: &File,
+        offset: u64,
+        len: usize,
+        place: MapAddress,
+    ) -> io::Result<usize> {
+        let all = (self.control.n_pes() - 1) * self.stride as usize + len;
+        // SAFETY: not placed over anything.
+        let at = unsafe { mapping::map_shared(file.as_fd(), offset, all, place)? };
+        mapping::advise(at as usize, all, Advice::LinuxDontDump);
+        self.mapped.push((at as usize, all));
+        Ok(at as usize)
+    }
+
+    /// Removes the mappings from the `from`th on.
+    ///
+    /// # Safety
+    /// Nothing uses them.
+    unsafe fn unmap_from(&mut self, from: usize) {
+        for (at, len) in self.mapped.drain(from..) {
+            // SAFETY: mapped by `map_part`; the caller promises that nothing uses it.
+            unsafe { mapping::unmap(at, len) };
+        }
+    }
+
+    /// The control part.
+    pub(super) fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// Bytes from this PE's memory to that of PE `pe` of the other job.
+    pub(super) fn offset(&self, pe: usize) -> usize {
+        self.distance.wrapping_add(pe * self.stride as usize)
+    }
+
+    /// Whether each PE has a copy of the `len` bytes at `addr`, for this PE, whose heap is at `heap_base`.
+    pub(super) fn holds(&self, heap_base: usize, addr: usize, len: usize) -> bool {
+        let within = |start: usize, size: usize| {
+            let offset = addr.wrapping_sub(start);
+            offset < size && len <= size - offset
+        };
+        within(heap_base, self.heap_size as usize)
+            || self
+                .globals
+                .is_some_and(|(start, size)| within(start, size))
+    }
+
+    /// The address by which this PE names what is at `place` in the other job.
+    pub(super) fn address_of(&self, heap_base: usize, place: u64) -> Option<usize> {
+        if place < IN_GLOBALS {
+            return Some(heap_base.wrapping_add(place as usize));
+        }
+        let (start, _) = self.globals?;
+        Some(start.wrapping_add((place - IN_GLOBALS) as usize))
+    }
+}
+
+impl Drop for OtherJob {
+    fn drop(&mut self) {
+        // SAFETY: the connection is over: no number names a PE of this job any more.
+        unsafe {
+            self.unmap_from(0);
+            self.control.unmap();
+        }
+    }
+}
+
+fn is_taken(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(libc::EEXIST | libc::EINVAL | libc::ENOMEM | libc::EPERM)
+    )
+}

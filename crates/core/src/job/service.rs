@@ -1,0 +1,411 @@
+//! What PEs ask `oshrun` for while their job runs: to start PEs, and for the memory of the jobs that it has
+//! started for them.
+//!
+//! The PEs of a job inherit one end of a socket, whose other end the supervisor reads. A request is one
+//! message with the descriptor of a socket for the reply, so that PEs may ask at the same time.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, IoSlice, IoSliceMut, Read, Seek, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+use rustix::cmsg_space;
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
+    SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg,
+    sendmsg, socketpair,
+};
+
+use crate::platform::mapping;
+
+/// Most descriptors in a message.
+const MOST_FILES: usize = 2;
+/// Most bytes of a message.
+const MOST_BYTES: usize = 4096;
+/// Bytes of the numbers at the beginning of a message.
+const HEAD: usize = 3 * size_of::<u32>();
+
+/// PEs to be started, which all run one program.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProgramRequest {
+    /// The program, as a shell would find it.
+    pub command: OsString,
+    /// Number of PEs.
+    pub n_pes: usize,
+    /// What follows the command in `argv`.
+    pub arguments: Vec<OsString>,
+    /// Variables as `NAME=VALUE`.
+    pub environment: Vec<OsString>,
+    /// The directory to run in.
+    pub directory: PathBuf,
+}
+
+/// A job to be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobRequest {
+    /// Number of the PEs that ask for it.
+    pub parents: usize,
+    /// Its programs, whose PEs are numbered in this order.
+    pub programs: Vec<ProgramRequest>,
+}
+
+/// What a PE asks for.
+#[derive(Debug)]
+pub enum Request {
+    /// A job.
+    Job(JobRequest),
+    /// The memory of a job that this one has started, for one more PE.
+    Memory {
+        /// The number of that job.
+        job_number: u32,
+    },
+}
+
+/// A job that was started, as its parents see it.
+#[derive(Debug)]
+pub struct StartedJob {
+    /// Its number.
+    pub job_number: u32,
+    /// The memory of its PEs.
+    pub memory: File,
+    /// The memory of the connection with it.
+    pub connection: File,
+}
+
+/// Why there is no job.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServiceError {
+    /// `oshrun` refused, for this reason.
+    #[error("{0}")]
+    Refused(String),
+    /// `oshrun` could not be asked.
+    #[error("oshrun does not answer: {0}")]
+    Broken(#[from] io::Error),
+}
+
+impl From<Errno> for ServiceError {
+    fn from(error: Errno) -> Self {
+        Self::Broken(error.into())
+    }
+}
+
+const JOB: u32 = 1;
+const MEMORY: u32 = 2;
+const STARTED: u32 = 3;
+const REFUSED: u32 = 4;
+
+/// The two ends of a service: the supervisor's, which does not block, and the PEs'.
+///
+/// # Errors
+/// Of the system.
+pub fn open() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (supervisor, pes) = pair(SocketFlags::CLOEXEC)?;
+    rustix::io::ioctl_fionbio(&supervisor, true)?;
+    Ok((supervisor, pes))
+}
+
+fn pair(flags: SocketFlags) -> io::Result<(OwnedFd, OwnedFd)> {
+    Ok(socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        flags,
+        None,
+    )?)
+}
+
+/// Has `oshrun` start a job.
+///
+/// # Errors
+/// If it refuses, or cannot be asked.
+pub fn start(service: BorrowedFd<'_>, request: &JobRequest) -> Result<StartedJob, ServiceError> {
+    let bytes = request.encode();
+    let mut text = mapping::memory_file(bytes.len() as u64)?;
+    text.write_all(&bytes)?;
+    ask(service, [JOB, 0, 0], Some(text.as_fd()))
+}
+
+/// Gets the memory of a job that this one has started.
+///
+/// # Errors
+/// As of [`start`].
+pub fn memory(service: BorrowedFd<'_>, job_number: u32) -> Result<StartedJob, ServiceError> {
+    ask(service, [MEMORY, job_number, 0], None)
+}
+
+fn ask(
+    service: BorrowedFd<'_>,
+    head: [u32; 3],
+    text: Option<BorrowedFd<'_>>,
+) -> Result<StartedJob, ServiceError> {
+    let (mine, theirs) = pair(SocketFlags::CLOEXEC)?;
+    let files: Vec<_> = [Some(theirs.as_fd()), text].into_iter().flatten().collect();
+    send(service, head, "", &files)?;
+    drop(theirs);
+    let Some((head, text, files)) = receive(mine.as_fd())? else {
+        return Err(io::Error::from(io::ErrorKind::ConnectionReset).into());
+    };
+    let mut files = files.into_iter().map(File::from);
+    match (head[0], files.next(), files.next()) {
+        (STARTED, Some(memory), Some(connection)) => Ok(StartedJob {
+            job_number: head[1],
+            memory,
+            connection,
+        }),
+        (REFUSED, ..) => Err(ServiceError::Refused(text)),
+        _ => Err(io::Error::from(io::ErrorKind::InvalidData).into()),
+    }
+}
+
+/// A request that the supervisor has received, and is to answer.
+#[derive(Debug)]
+pub struct Received {
+    /// The request.
+    pub request: Request,
+    reply: OwnedFd,
+}
+
+/// Takes the next request; None if there is none.
+///
+/// # Errors
+/// What a PE has sent is no request: it gets no answer but the end of the socket.
+pub fn next(service: BorrowedFd<'_>) -> io::Result<Option<Received>> {
+    let Some((head, _, files)) = receive(service)? else {
+        return Ok(None);
+    };
+    let wrong = || io::Error::from(io::ErrorKind::InvalidData);
+    let mut files = files.into_iter();
+    let reply = files.next().ok_or_else(wrong)?;
+    let request = match (head[0], files.next()) {
+        (JOB, Some(text)) => {
+            let mut text = File::from(text);
+            let mut bytes = Vec::new();
+            text.rewind()?;
+            text.read_to_end(&mut bytes)?;
+            Request::Job(JobRequest::decode(&bytes).ok_or_else(wrong)?)
+        }
+        (MEMORY, None) => Request::Memory {
+            job_number: head[1],
+        },
+        _ => return Err(wrong()),
+    };
+    Ok(Some(Received { request, reply }))
+}
+
+impl Received {
+    /// Gives the memory of job `job_number`, and that of the connection with it.
+    pub fn started(self, job_number: u32, memory: BorrowedFd<'_>, connection: BorrowedFd<'_>) {
+        let files = [memory, connection];
+        // A PE that has ended meanwhile needs no answer.
+        let _ = send(self.reply.as_fd(), [STARTED, job_number, 0], "", &files);
+    }
+
+    /// Refuses, for this reason.
+    pub fn refused(self, reason: &str) {
+        let end = reason.floor_char_boundary(MOST_BYTES - HEAD);
+        let _ = send(self.reply.as_fd(), [REFUSED, 0, 0], &reason[..end], &[]);
+    }
+}
+
+fn send(
+    socket: BorrowedFd<'_>,
+    head: [u32; 3],
+    text: &str,
+    files: &[BorrowedFd<'_>],
+) -> io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_FILES))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !files.is_empty() {
+        control.push(SendAncillaryMessage::ScmRights(files));
+    }
+    let head: Vec<u8> = head.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let parts = [IoSlice::new(&head), IoSlice::new(text.as_bytes())];
+    rustix::io::retry_on_intr(|| sendmsg(socket, &parts, &mut control, SendFlags::NOSIGNAL))?;
+    Ok(())
+}
+
+type Message = ([u32; 3], String, Vec<OwnedFd>);
+
+/// A message; None if there is none, or the other end is closed.
+fn receive(socket: BorrowedFd<'_>) -> io::Result<Option<Message>> {
+    let mut bytes = [0; MOST_BYTES];
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_FILES))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let flags = RecvFlags::CMSG_CLOEXEC;
+    let received = rustix::io::retry_on_intr(|| {
+        recvmsg(
+            socket,
+            &mut [IoSliceMut::new(&mut bytes)],
+            &mut control,
+            flags,
+        )
+    });
+    let message = match received {
+        Ok(message) => message,
+        Err(Errno::AGAIN) => return Ok(None),
+        Err(e) => return Err(e.into()),
+    };
+    let mut files = Vec::new();
+    for part in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(descriptors) = part {
+            files.extend(descriptors);
+        }
+    }
+    if message.bytes == 0 {
+        return Ok(None);
+    }
+    if message.bytes < HEAD || message.flags.contains(ReturnFlags::CTRUNC) {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let word = |i: usize| u32::from_le_bytes(std::array::from_fn(|k| bytes[4 * i + k]));
+    let text = String::from_utf8_lossy(&bytes[HEAD..message.bytes]);
+    Ok(Some((
+        [word(0), word(1), word(2)],
+        text.into_owned(),
+        files,
+    )))
+}
+
+impl JobRequest {
+    /// As strings that end in NUL, which no string of a command line holds.
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut put = |field: &[u8]| {
+            bytes.extend_from_slice(field);
+            bytes.push(0);
+        };
+        let number = |n: usize| n.to_string().into_bytes();
+        put(&number(self.parents));
+        put(&number(self.programs.len()));
+        for program in &self.programs {
+            put(&number(program.n_pes));
+            put(program.command.as_bytes());
+            put(program.directory.as_os_str().as_bytes());
+            for list in [&program.arguments, &program.environment] {
+                put(&number(list.len()));
+                for item in list {
+                    put(item.as_bytes());
+                }
+            }
+        }
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut fields = bytes.strip_suffix(&[0])?.split(|byte| *byte == 0);
+        let request = Self::read(&mut fields)?;
+        fields.next().is_none().then_some(request)
+    }
+
+    fn read<'a>(fields: &mut impl Iterator<Item = &'a [u8]>) -> Option<Self> {
+        fn number<'a>(fields: &mut impl Iterator<Item = &'a [u8]>) -> Option<usize> {
+            std::str::from_utf8(fields.next()?).ok()?.parse().ok()
+        }
+        fn text<'a>(fields: &mut impl Iterator<Item = &'a [u8]>) -> Option<OsString> {
+            Some(OsString::from_vec(fields.next()?.to_vec()))
+        }
+        fn list<'a>(fields: &mut impl Iterator<Item = &'a [u8]>) -> Option<Vec<OsString>> {
+            (0..number(fields)?).map(|_| text(fields)).collect()
+        }
+        let parents = number(fields)?;
+        let programs = (0..number(fields)?).map(|_| {
+            Some(ProgramRequest {
+                n_pes: number(fields)?,
+                command: text(fields)?,
+                directory: text(fields)?.into(),
+                arguments: list(fields)?,
+                environment: list(fields)?,
+            })
+        });
+        let programs = programs.collect::<Option<_>>()?;
+        Some(Self { parents, programs })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    fn request() -> JobRequest {
+        let text = |words: &[&str]| words.iter().map(OsString::from).collect();
+        let program = ProgramRequest {
+            command: "./worker".into(),
+            n_pes: 3,
+            arguments: text(&["", "-x", "a b"]),
+            environment: text(&["A=1", "B="]),
+            directory: "/tmp".into(),
+        };
+        JobRequest {
+            parents: 2,
+            programs: vec![
+                program,
+                ProgramRequest {
+                    command: OsString::from_vec(vec![0xff, b'x']),
+                    n_pes: 1,
+                    ..ProgramRequest::default()
+                },
+            ],
+        }
+    }
+
+    #[test]
+    fn requests_come_back() {
+        let bytes = request().encode();
+        assert_eq!(JobRequest::decode(&bytes), Some(request()));
+        for end in 0..bytes.len() {
+            assert_eq!(JobRequest::decode(&bytes[..end]), None, "{end}");
+        }
+        let longer = [&bytes[..], b"1\0"].concat();
+        assert_eq!(JobRequest::decode(&longer), None);
+        assert_eq!(JobRequest::decode(b"1\099999999999\0"), None);
+    }
+
+    /// Waits for the next request.
+    fn served(supervisor: &OwnedFd) -> Received {
+        loop {
+            if let Some(received) = next(supervisor.as_fd()).unwrap() {
+                return received;
+            }
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_job_is_asked_for_and_answered() {
+        let (supervisor, pes) = open().unwrap();
+        assert!(next(supervisor.as_fd()).unwrap().is_none());
+        let asking = thread::spawn(move || {
+            let refused = start(pes.as_fd(), &request()).unwrap_err();
+            assert_eq!(refused.to_string(), "no such program");
+            let started = start(pes.as_fd(), &request()).unwrap();
+            assert_eq!(started.job_number, 7);
+            assert_eq!(started.memory.metadata().unwrap().len(), 10);
+            assert_eq!(started.connection.metadata().unwrap().len(), 20);
+            memory(pes.as_fd(), 7).unwrap();
+            let broken = memory(pes.as_fd(), 8).unwrap_err();
+            assert!(matches!(broken, ServiceError::Broken(_)), "{broken}");
+        });
+        let first = served(&supervisor);
+        assert!(matches!(&first.request, Request::Job(job) if *job == request()));
+        first.refused("no such program");
+        let file = |len| mapping::memory_file(len).unwrap();
+        let (job, connection) = (file(10), file(20));
+        for number in [0, 7] {
+            let received = served(&supervisor);
+            match &received.request {
+                Request::Job(_) => assert_eq!(number, 0),
+                Request::Memory { job_number } => assert_eq!(*job_number, number),
+            }
+            received.started(7, job.as_fd(), connection.as_fd());
+        }
+        drop(served(&supervisor));
+        asking.join().unwrap();
+        assert!(next(supervisor.as_fd()).unwrap().is_none());
+    }
+}

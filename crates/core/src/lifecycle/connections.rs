@@ -1,0 +1,102 @@
+//! Connections with PEs of other jobs, from their first synchronisation to their last.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::connection::{Connection, Role};
+use crate::constants::GROUP_INVALID;
+use crate::failure::fatal::fatal;
+use crate::hooks;
+use crate::job::service::StartedJob;
+use crate::runtime::Runtime;
+use crate::team::{FIRST_CONNECTION, MAX_CONNECTIONS, Team};
+
+/// Maps the other job's memory and waits for all members; the handle of the group.
+pub(crate) fn connect(name: &str, rt: &Runtime, started: &StartedJob, role: Role) -> usize {
+    let (node, space) = (&rt.node, rt.node.transport.memory.space);
+    let connection = Connection::establish(name, node.job, space, started, role);
+    let connection = Arc::new(connection.unwrap_or_else(|e| fatal(name, e)));
+    let place = node.transport.connections.insert(connection.clone());
+    let Some(place) = place.filter(|place| *place < MAX_CONNECTIONS) else {
+        fatal(
+            name,
+            format_args!("there are {MAX_CONNECTIONS} groups: disconnect some"),
+        );
+    };
+    if let Some(hooks) = hooks::get() {
+        let offset = |m: usize| ((connection.first + m) as u32, connection.offset(m) as u64);
+        let members: Vec<_> = (0..connection.len()).map(offset).collect();
+        (hooks.native_added)(&members);
+    }
+    rt.teams.insert_connection(connection, place)
+}
+
+/// Connects this PE with the PEs that its job was started for, if there are such.
+pub(super) fn connect_with_parents(name: &str, rt: &Runtime) {
+    let job = rt.node.job;
+    let parents = job.parents.lock().unwrap_or_else(|e| e.into_inner()).take();
+    let Some(parents) = parents else {
+        return;
+    };
+    let header = job.control.header();
+    // The PEs of a new job have given no number yet.
+    let first = job.n_pes();
+    let role = Role {
+        side: 1,
+        index: job.index,
+        first,
+        reproducible: rt.node.settings.reproducible,
+    };
+    let handle = connect(name, rt, &parents, role);
+    if let Some(connection) = rt.teams.get(handle).and_then(|t| t.connection.as_ref()) {
+        let end = first + connection.len();
+        header.next_pe.fetch_max(end as u32, Ordering::Relaxed);
+    }
+    rt.parents.store(handle, Ordering::Relaxed);
+}
+
+/// Ends a connection, collectively over both sides.
+pub(crate) fn disconnect(name: &str, rt: &Runtime, group: usize, connection: &Connection) {
+    rt.quiet_all();
+    let round = connection.leave();
+    connection.wait_for_end(name, round);
+    forget(name, rt, group);
+}
+
+/// Ends all groups; called by `shmem_finalize`. Arrives at all before it waits for any: other PEs may end theirs
+/// in another order.
+pub(super) fn disconnect_all(name: &str, rt: &Runtime) {
+    let connections = || rt.node.transport.connections.iter();
+    let rounds: Vec<_> = connections().map(|(_, c)| (c.clone(), c.leave())).collect();
+    for (connection, round) in rounds {
+        connection.wait_for_end(name, round);
+    }
+    let of_connections = |id: &usize| *id >= FIRST_CONNECTION;
+    for id in rt.teams.ids().into_iter().filter(of_connections) {
+        if let Some(handle) = rt.teams.by_id(id).map(Team::handle) {
+            forget(name, rt, handle);
+        }
+    }
+}
+
+/// Drops what this PE has of a group that no member uses any more.
+fn forget(name: &str, rt: &Runtime, group: usize) {
+    for context in rt.contexts.of_team(group) {
+        rt.destroy_context(name, context);
+    }
+    let Some(team) = rt.teams.get(group) else {
+        return;
+    };
+    let (id, members) = (team.id, team.members);
+    if let Some(hooks) = hooks::get() {
+        let numbers: Vec<_> = (0..members.size).map(|m| members.pe(m) as u32).collect();
+        (hooks.native_removed)(&numbers);
+    }
+    let none = GROUP_INVALID;
+    let _ = rt
+        .parents
+        .compare_exchange(group, none, Ordering::Relaxed, Ordering::Relaxed);
+    let connections = &rt.node.transport.connections;
+    connections.remove(id - FIRST_CONNECTION);
+    rt.teams.remove(id);
+}

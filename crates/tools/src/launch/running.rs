@@ -1,0 +1,325 @@
+//! A job under way on this node: its memory and its living PEs.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::time::Instant;
+
+use ferroshmem_core::constants::THREAD_MULTIPLE;
+use ferroshmem_core::job::control::Control;
+use ferroshmem_core::job::plan::{MIN_STRIDE, Plan};
+use ferroshmem_core::job::region::{MAX_PES, PeBlock, PeState};
+use ferroshmem_core::job::service;
+use nix::errno::Errno;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::unistd::{Pid, getpid};
+
+use super::deadlock::{Circle, Deadlock, DeadlockDetector};
+use super::failure::Failure;
+use super::job::Job;
+use super::output::Output;
+use super::program::cannot_run;
+use super::spawn::{Common, SpawnError, Spawner, Streams};
+use super::waits;
+
+/// The PEs that have asked for a job.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Parents {
+    /// Their number.
+    pub n_pes: usize,
+    /// The memory of their job, open as long as PEs are started.
+    pub memory: RawFd,
+}
+
+/// Starts the PEs of a job, one after the other.
+pub(super) struct Starter {
+    spawner: Spawner,
+    null: File,
+    /// The PEs' end of the service, open as long as PEs are started.
+    _service: OwnedFd,
+}
+
+/// A job that has been started.
+pub(super) struct RunningJob {
+    /// Its number among those of this `oshrun`: 0 is that of the command line.
+    pub number: u32,
+    /// What was to be run.
+    pub job: Job,
+    /// Its memory.
+    pub memory: File,
+    /// The control part of its memory.
+    pub control: Control,
+    /// What its PEs ask for; None once all have closed their end.
+    pub service: Option<OwnedFd>,
+    /// The memory of its connection with its parents.
+    pub connection: Option<File>,
+    /// Living PEs.
+    pub alive: HashMap<Pid, usize>,
+    /// PEs that left with status 0 but without finalising.
+    pub unfinalized: Vec<usize>,
+    deadlocks: DeadlockDetector,
+}
+
+impl RunningJob {
+    /// Makes the memory of a job, of which no PE is started yet.
+    pub(super) fn new(job: Job, number: u32, parents: Option<&Parents>) -> Result<Self, Failure> {
+        let pid = getpid().as_raw() as u32;
+        let n_pes = job.n_pes();
+        let cores = job.machine.node_cores();
+        let connection = parents.map(|parents| connection_memory(parents.n_pes, n_pes));
+        let connection = connection.transpose()?;
+        let (memory, control) = Control::create(&job.plan, n_pes, n_pes, cores, job.tuning, pid)
+            .map_err(|e| Failure::system(format!("cannot create the job's memory: {e}")))?;
+        control.header().job_number.store(number, Relaxed);
+        Ok(Self {
+            number,
+            job,
+            memory,
+            control,
+            service: None,
+            connection,
+            alive: HashMap::new(),
+            unfinalized: Vec::new(),
+            deadlocks: DeadlockDetector::default(),
+        })
+    }
+
+    /// What starts the PEs. `mask` is what the supervisor was given of blocked signals.
+    pub(super) fn starter(
+        &mut self,
+        parents: Option<&Parents>,
+        output: &mut Output,
+        mask: SigSet,
+    ) -> Result<Starter, Failure> {
+        let n_pes = self.job.n_pes();
+        if self.job.options.verbose {
+            let (cores, heap) = (self.job.machine.cores, self.job.plan.heap_size >> 20);
+            self.say(
+                output,
+                &format!("{n_pes} PEs on {cores} cores, symmetric heap of up to {heap} MiB each"),
+            );
+        }
+        if self.job.options.report_bindings {
+            for line in self.job.bindings.report(n_pes) {
+                self.say(output, &line);
+            }
+        }
+        let system = |what: &str, e: std::io::Error| Failure::system(format!("{what}: {e}"));
+        let files = getrlimit(Resource::RLIMIT_NOFILE)
+            .map_err(|e| system("cannot read the limit on open files", e.into()))?;
+        // A few descriptors beside those for output.
+        if output.descriptors(n_pes) + 32 > files.0 {
+            let _ = setrlimit(Resource::RLIMIT_NOFILE, files.1, files.1);
+        }
+        let null = File::open("/dev/null").map_err(|e| system("cannot open /dev/null", e))?;
+        let (mine, of_pes) =
+            service::open().map_err(|e| system("cannot make a socket for the PEs", e))?;
+        self.service = Some(mine);
+        let connection = self.connection.as_ref().map(AsRawFd::as_raw_fd);
+        let inherited = [Some(self.memory.as_raw_fd()), Some(of_pes.as_raw_fd())];
+        let of_parents = [connection, parents.map(|parents| parents.memory)];
+        let inherited = inherited.into_iter().chain(of_parents).flatten().collect();
+        Ok(Starter {
+            spawner: Spawner::new(Common {
+                inherited,
+                mask,
+                files,
+            }),
+            null,
+            _service: of_pes,
+        })
+    }
+
+    /// Starts PE `pe`.
+    pub(super) fn start_pe(
+        &mut self,
+        pe: usize,
+        starter: &mut Starter,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        let [out, err] = output
+            .streams(self.number, pe)
+            .map_err(|e| Failure::system(format!("cannot prepare the output of PE {pe}: {e}")))?;
+        let reads_input = pe == 0 && self.number == 0;
+        let input = (!reads_input).then(|| starter.null.as_fd());
+        let streams = Streams {
+            fds: [
+                input,
+                out.as_ref().map(|f| f.as_fd()),
+                err.as_ref().map(|f| f.as_fd()),
+            ],
+        };
+        let program = self.job.program(pe);
+        let affinity = self.job.bindings.affinity(pe);
+        let pid = starter
+            .spawner
+            .spawn(pe, program, &streams, affinity.as_ref())
+            .map_err(|e| cannot_start(pe, self.job.n_pes(), &program.name, e))?;
+        self.alive.insert(pid, pe);
+        if self.job.options.verbose {
+            let bound = self.job.bindings.of_pe(pe);
+            let bound = bound.map(|b| format!(", {b}")).unwrap_or_default();
+            let name = &self.job.program(pe).name;
+            self.say(
+                output,
+                &format!("PE {pe}: \"{name}\", process {pid}{bound}"),
+            );
+        }
+        Ok(())
+    }
+
+    /// Lets go of the job's memory, once no PE lives.
+    pub(super) fn end(self) {
+        // SAFETY: nothing else refers to it: the object is dropped.
+        unsafe { self.control.unmap() };
+    }
+
+    /// A line of the supervisor on this job.
+    pub(super) fn say(&self, output: &mut Output, line: &str) {
+        match self.number {
+            0 => output.say(line),
+            number => output.say(&format!("job {number}: {line}")),
+        }
+    }
+
+    /// The living PEs and their processes, by PE.
+    pub(super) fn living(&self) -> Vec<(usize, Pid)> {
+        let mut living: Vec<_> = self.alive.iter().map(|(pid, pe)| (*pe, *pid)).collect();
+        living.sort_unstable();
+        living
+    }
+
+    /// The living PEs.
+    fn living_pes(&self) -> Vec<usize> {
+        self.living().into_iter().map(|(pe, _)| pe).collect()
+    }
+
+    /// How far PE `pe` is.
+    pub(super) fn state(&self, pe: usize) -> PeState {
+        PeState::from_word(self.control.pe_block(pe).state.load(Acquire))
+    }
+
+    /// Prints what the living PEs wait for.
+    pub(super) fn report(&self, output: &mut Output) {
+        for line in waits::report(&self.control, &self.living()) {
+            self.say(output, &line);
+        }
+    }
+
+    /// Whether some PE has waited for long, in one wait.
+    pub(super) fn is_hanging(&self) -> bool {
+        waits::is_hanging(&self.control, self.alive.values().copied())
+    }
+
+    /// Sends a signal to all living PEs.
+    pub(super) fn signal_all(&self, signal: Signal) {
+        for pid in self.alive.keys() {
+            let _ = kill(*pid, signal);
+        }
+    }
+
+    /// When to look for deadlocks next.
+    pub(super) fn next_check(&self, now: Instant) -> Instant {
+        let circles = self.deadlocks.next_check_of_circles(now);
+        if self.unfinalized.is_empty() {
+            return circles;
+        }
+        circles.min(self.deadlocks.next_check().unwrap_or(now))
+    }
+
+    /// Forgets all waits: the PEs could not run for a while.
+    pub(super) fn reset_deadlocks(&mut self) {
+        self.deadlocks.reset();
+    }
+
+    /// Looks for a deadlock, if that is due; the line for it.
+    pub(super) fn deadlock(&mut self, now: Instant) -> Option<String> {
+        let exited_is_due = self.deadlocks.next_check().is_none_or(|at| now >= at);
+        if !self.unfinalized.is_empty() && exited_is_due {
+            let living = self.living_pes();
+            let (control, exited) = (&self.control, &self.unfinalized);
+            let found = self.deadlocks.check(now, control, exited, &living)?;
+            return Some(self.line_of(&found));
+        }
+        if now < self.deadlocks.next_check_of_circles(now) {
+            return None;
+        }
+        let living = self.living_pes();
+        let control = &self.control;
+        let one_caller = |pe| has_one_caller(control.pe_block(pe));
+        let circle: Option<Circle> = self
+            .deadlocks
+            .check_circles(now, control, &living, one_caller);
+        circle.map(|circle| circle.to_string())
+    }
+
+    fn line_of(&self, deadlock: &Deadlock) -> String {
+        let Deadlock {
+            exited,
+            waiting,
+            routine,
+        } = deadlock;
+        let missing = match self.state(*exited) {
+            PeState::Started => "shmem_init",
+            _ => "shmem_finalize",
+        };
+        format!(
+            "PE {exited} exited with status 0 without {missing} while PE {waiting} waits in {routine}; ended the job"
+        )
+    }
+}
+
+/// The memory by which the PEs of a job and its parents synchronise.
+fn connection_memory(parents: usize, n_pes: usize) -> Result<File, Failure> {
+    let all = parents + n_pes;
+    if all > MAX_PES {
+        return Err(Failure::usage(format!(
+            "{parents} PEs cannot start {n_pes}: together at most {MAX_PES} can be connected"
+        )));
+    }
+    let plan = Plan {
+        heap_size: 0,
+        stride: MIN_STRIDE,
+    };
+    let tuning = ferroshmem_core::choice::Tuning::default_for(all);
+    let (memory, control) = Control::create(&plan, all, all, all, tuning, 0)
+        .map_err(|e| Failure::system(format!("cannot create the memory of a connection: {e}")))?;
+    // SAFETY: nothing refers to it: PEs map it by themselves.
+    unsafe { control.unmap() };
+    Ok(memory)
+}
+
+/// The line for a PE that could not be started.
+fn cannot_start(pe: usize, n_pes: usize, program: &str, error: SpawnError) -> Failure {
+    match error {
+        // The file exists: `Program::find` has checked it.
+        SpawnError::Exec(Errno::ENOENT) => Failure::not_runnable(format!(
+            "cannot run \"{program}\": the interpreter that it names does not exist"
+        )),
+        SpawnError::Exec(e) => cannot_run(program, e),
+        SpawnError::NoProcess(e) => Failure::system(format!(
+            "cannot start PE {pe} of {n_pes}: {}",
+            if e == Errno::EAGAIN {
+                "the limit on processes is reached (ulimit -u)"
+            } else {
+                e.desc()
+            }
+        )),
+        SpawnError::Setup(e) => Failure::system(format!(
+            "cannot prepare the process of PE {pe}: {}",
+            e.desc()
+        )),
+    }
+}
+
+/// Whether one thread of a PE at a time calls the library: by the thread level that the program asked
+/// for, or because there is one thread.
+fn has_one_caller(block: &PeBlock) -> bool {
+    if block.thread_level.load(Acquire) < THREAD_MULTIPLE {
+        return true;
+    }
+    let pid = block.pid.load(Acquire);
+    std::fs::read_dir(format!("/proc/{pid}/task")).is_ok_and(|tasks| tasks.count() == 1)
+}
