@@ -10,7 +10,7 @@ use std::ffi::{c_int, c_void};
 use crate::constants::{CTX_INVALID, SIGNAL_ADD, SIGNAL_SET, TEAM_INVALID};
 use crate::failure::checks;
 use crate::failure::fatal::fatal;
-use crate::memory::Argument;
+use crate::memory::{Argument, MemoryKind};
 use crate::point::Comparison;
 use crate::runtime::{self, Runtime};
 
@@ -225,8 +225,17 @@ impl Check {
             routine: self.name,
             name,
         };
-        let memory = &self.rt.node.transport.memory;
+        let transport = &self.rt.node.transport;
+        let memory = &transport.memory;
         let lowest = addr.wrapping_byte_sub(below);
+        // What PEs of another job lend is theirs alone: which PE it is used for, the routine looks at.
+        let mut connections = transport.connections.iter();
+        let (space, at) = (memory.space, lowest.addr());
+        if space.kind(at, bytes) == MemoryKind::NotSymmetric
+            && connections.any(|(_, c)| c.other_holds(space, at, bytes))
+        {
+            return;
+        }
         memory.own(argument, lowest, bytes);
         memory.check_block(argument, lowest.addr(), bytes);
     }

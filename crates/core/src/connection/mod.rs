@@ -21,7 +21,7 @@ use crate::job::control::Control;
 use crate::job::region::{PeState, SignalLine, WaitKind};
 use crate::job::service::StartedJob;
 use crate::job::{Attachment, JoinError};
-use crate::memory::Space;
+use crate::memory::{Origins, Space};
 use crate::wait::{Rendezvous, WaitReason};
 use other_job::OtherJob;
 
@@ -249,6 +249,22 @@ impl Connection {
     /// The control part of the other job's memory.
     pub(crate) fn other_job(&self) -> &Control {
         self.other.control()
+    }
+
+    /// What `addr` stands for in the windows of the other job's PEs.
+    pub(crate) fn origins(&self, addr: usize) -> Origins {
+        self.other.origins(addr)
+    }
+
+    /// The number by which this PE's job reaches PE `pe` of the other one, if that is a member.
+    pub(crate) fn number_of_other(&self, pe: usize) -> Option<usize> {
+        let member = self.others().find(|m| self.job_pes[*m] as usize == pe)?;
+        Some(self.first + member)
+    }
+
+    /// Whether the other side has a copy of the `len` bytes at `addr`.
+    pub(crate) fn other_holds(&self, space: &Space, addr: usize, len: usize) -> bool {
+        self.other.holds(space.heap_base(), addr, len)
     }
 
     /// Where a member sleeps until a signal of its own changes.

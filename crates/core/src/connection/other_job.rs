@@ -9,7 +9,7 @@ use crate::job::Attachment;
 use crate::job::control::Control;
 use crate::job::plan::MIN_STRIDE;
 use crate::job::region::PeBlock;
-use crate::memory::{IN_GLOBALS, Space};
+use crate::memory::{IN_GLOBALS, Origins, Space};
 use crate::platform::mapping::{self, Advice, MapAddress};
 
 /// Why the other job's memory cannot be mapped.
@@ -179,6 +179,14 @@ impl OtherJob {
     /// Bytes from this PE's memory to that of PE `pe` of the other job.
     pub(super) fn offset(&self, pe: usize) -> usize {
         self.distance.wrapping_add(pe * self.stride as usize)
+    }
+
+    /// What `addr` stands for in the windows of the other job's PEs.
+    pub(super) fn origins(&self, addr: usize) -> Origins {
+        let n_pes = self.control.n_pes();
+        // As if this PE were the one after the last.
+        let last = self.offset(n_pes);
+        Origins::new(n_pes, n_pes, self.stride, addr.wrapping_sub(last))
     }
 
     /// Whether each PE has a copy of the `len` bytes at `addr`, for this PE, whose heap is at `heap_base`.

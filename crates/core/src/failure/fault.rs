@@ -76,10 +76,12 @@ unsafe extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, context: *
         let addr = unsafe { operand::address(context) };
         let outside = addr.filter(|addr| !operand::is_canonical(*addr));
         outside.map_or(Ok(false), |addr| {
-            explain_outside(rt, signal, addr, &mut line)
+            Ok(explain_outside(rt, signal, addr, &mut line)?
+                || explain_connected(rt, signal, addr, &mut line)?)
         })
     } else {
         explain(rt, signal, addr, &mut line)
+            .and_then(|said| Ok(said || explain_connected(rt, signal, addr, &mut line)?))
     };
     if said.is_ok_and(|said| said) && fatal::is_first(rt.node.job) {
         // SAFETY: write is async-signal-safe; the buffer is live.
@@ -105,10 +107,41 @@ fn explain_outside(
         } else {
             "segmentation fault"
         };
-        let (me, pe) = (rt.node.me, rt.node.job.placement.local_pes()[index]);
+        let me = rt.node.job.name_of_pe();
+        let pe = rt.node.job.placement.local_pes()[index];
         writeln!(
             line,
-            "ferroshmem: PE {me}: {what} at {addr:#x}, past the end of the address space: the address {own:#x} ({kind}) used for PE {pe} is not symmetric: use shmem_malloc or a global variable; SHMEM_CHECK=1 names the call"
+            "ferroshmem: {me}: {what} at {addr:#x}, past the end of the address space: the address {own:#x} ({kind}) used for PE {pe} is not symmetric: use shmem_malloc or a global variable; SHMEM_CHECK=1 names the call"
+        )?;
+        return Ok(true);
+    }
+    Ok(false)
+}
+
+/// Explains a fault in the window of a PE of another job.
+fn explain_connected(
+    rt: &Runtime,
+    signal: i32,
+    addr: usize,
+    line: &mut Line,
+) -> Result<bool, fmt::Error> {
+    let what = if signal == libc::SIGBUS {
+        "bus error"
+    } else {
+        "segmentation fault"
+    };
+    let mut kind = [0; 64];
+    for (_, connection) in rt.node.transport.connections.iter() {
+        let Some((pe, own, kind)) = mapped_origin(&connection.origins(addr), &mut kind) else {
+            continue;
+        };
+        let Some(pe) = connection.number_of_other(pe) else {
+            continue;
+        };
+        writeln!(
+            line,
+            "ferroshmem: {}: {what} at {addr:#x}: the address {own:#x} ({kind}) used for PE {pe}, which is of another job, is not symmetric: use shmem_malloc or a global variable of one program, or shmemx_import; SHMEM_CHECK=1 names the call",
+            rt.node.job.name_of_pe()
         )?;
         return Ok(true);
     }
@@ -127,8 +160,8 @@ fn explain(rt: &Runtime, signal: i32, addr: usize, line: &mut Line) -> Result<bo
         let pe = rt.node.job.placement.local_pes()[index];
         writeln!(
             line,
-            "ferroshmem: PE {}: bus error at {addr:#x} in the symmetric heap of PE {pe}: this node is out of memory",
-            rt.node.me
+            "ferroshmem: {}: bus error at {addr:#x} in the symmetric heap of PE {pe}: this node is out of memory",
+            rt.node.job.name_of_pe()
         )?;
         return Ok(true);
     }
@@ -141,8 +174,8 @@ fn explain(rt: &Runtime, signal: i32, addr: usize, line: &mut Line) -> Result<bo
         if past < 1 << 30 {
             writeln!(
                 line,
-                "ferroshmem: PE {}: segmentation fault at {addr:#x}: {past} bytes past the end of PE {pe}'s symmetric heap of {} bytes; {advice}",
-                rt.node.me,
+                "ferroshmem: {}: segmentation fault at {addr:#x}: {past} bytes past the end of PE {pe}'s symmetric heap of {} bytes; {advice}",
+                rt.node.job.name_of_pe(),
                 space.heap_size()
             )?;
             return Ok(true);
@@ -150,8 +183,8 @@ fn explain(rt: &Runtime, signal: i32, addr: usize, line: &mut Line) -> Result<bo
         if space.runs_other_program(index) && space.kind(own, 1) == MemoryKind::Globals {
             writeln!(
                 line,
-                "ferroshmem: PE {}: segmentation fault at {addr:#x}: PE {pe} runs another program, whose global variables are not symmetric with these; {advice}",
-                rt.node.me
+                "ferroshmem: {}: segmentation fault at {addr:#x}: PE {pe} runs another program, whose global variables are not symmetric with these; {advice}",
+                rt.node.job.name_of_pe()
             )?;
             return Ok(true);
         }
@@ -161,8 +194,8 @@ fn explain(rt: &Runtime, signal: i32, addr: usize, line: &mut Line) -> Result<bo
         let pe = world(index);
         writeln!(
             line,
-            "ferroshmem: PE {}: segmentation fault at {addr:#x}: the address {own:#x} ({kind}) used for PE {pe} is not symmetric: use shmem_malloc or a global variable; {advice}",
-            rt.node.me
+            "ferroshmem: {}: segmentation fault at {addr:#x}: the address {own:#x} ({kind}) used for PE {pe} is not symmetric: use shmem_malloc or a global variable; {advice}",
+            rt.node.job.name_of_pe()
         )?;
         return Ok(true);
     }

@@ -1,5 +1,6 @@
 //! How this process learns which PE of which job it is.
 
+use std::fmt;
 use std::fs::File;
 use std::mem::ManuallyDrop;
 use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -44,6 +45,22 @@ pub struct Attachment {
     gathering: Option<Gathering>,
     /// What this PE declares of itself.
     declaration: Declaration,
+}
+
+/// A PE, as messages name it: with the number of its job, if that is not the one that a user has started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeName {
+    job_number: u32,
+    pe: usize,
+}
+
+impl fmt::Display for PeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.job_number {
+            0 => write!(f, "PE {}", self.pe),
+            number => write!(f, "job {number}, PE {}", self.pe),
+        }
+    }
 }
 
 /// The launcher's side, from the first connection on: a PE that cannot join its job has it end the others.
@@ -244,11 +261,11 @@ impl Attachment {
         Ok(first.given)
     }
 
-    /// What this PE is called in messages.
-    pub fn name_of_pe(&self) -> String {
-        match self.control.header().job_number.load(Ordering::Relaxed) {
-            0 => format!("PE {}", self.pe),
-            number => format!("job {number}, PE {}", self.pe),
+    /// What this PE is called in messages; safe to print in a signal handler.
+    pub fn name_of_pe(&self) -> PeName {
+        PeName {
+            job_number: self.control.header().job_number.load(Ordering::Relaxed),
+            pe: self.pe,
         }
     }
 

@@ -144,7 +144,9 @@ impl DeadlockDetector {
                 continue;
             };
             let age = now - *since;
-            silent &= age >= SILENCE;
+            // PEs of another job may end the wait.
+            let is_silent = !matches!(wait.reason, WaitReason::Connection(_));
+            silent &= is_silent && age >= SILENCE;
             if age < SETTLED {
                 continue;
             }

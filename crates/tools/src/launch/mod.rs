@@ -11,6 +11,7 @@
 
 mod activity;
 mod binding;
+mod connected;
 mod deadlock;
 mod descendants;
 mod exit_class;

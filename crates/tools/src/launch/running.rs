@@ -8,8 +8,7 @@ use std::time::Instant;
 
 use ferroshmem_core::constants::THREAD_MULTIPLE;
 use ferroshmem_core::job::control::Control;
-use ferroshmem_core::job::plan::{MIN_STRIDE, Plan};
-use ferroshmem_core::job::region::{MAX_PES, PeBlock, PeState};
+use ferroshmem_core::job::region::{PeBlock, PeState};
 use ferroshmem_core::job::service;
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -22,16 +21,7 @@ use super::job::Job;
 use super::output::Output;
 use super::program::cannot_run;
 use super::spawn::{Common, SpawnError, Spawner, Streams};
-use super::waits;
-
-/// The PEs that have asked for a job.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Parents {
-    /// Their number.
-    pub n_pes: usize,
-    /// The memory of their job, open as long as PEs are started.
-    pub memory: RawFd,
-}
+use super::waits::{self, Wait, WaitReason};
 
 /// Starts the PEs of a job, one after the other.
 pub(super) struct Starter {
@@ -53,8 +43,6 @@ pub(super) struct RunningJob {
     pub control: Control,
     /// What its PEs ask for; None once all have closed their end.
     pub service: Option<OwnedFd>,
-    /// The memory of its connection with its parents.
-    pub connection: Option<File>,
     /// Living PEs.
     pub alive: HashMap<Pid, usize>,
     /// PEs that left with status 0 but without finalising.
@@ -64,12 +52,10 @@ pub(super) struct RunningJob {
 
 impl RunningJob {
     /// Makes the memory of a job, of which no PE is started yet.
-    pub(super) fn new(job: Job, number: u32, parents: Option<&Parents>) -> Result<Self, Failure> {
+    pub(super) fn new(job: Job, number: u32) -> Result<Self, Failure> {
         let pid = getpid().as_raw() as u32;
         let n_pes = job.n_pes();
         let cores = job.machine.node_cores();
-        let connection = parents.map(|parents| connection_memory(parents.n_pes, n_pes));
-        let connection = connection.transpose()?;
         let (memory, control) = Control::create(&job.plan, n_pes, n_pes, cores, job.tuning, pid)
             .map_err(|e| Failure::system(format!("cannot create the job's memory: {e}")))?;
         control.header().job_number.store(number, Relaxed);
@@ -79,17 +65,17 @@ impl RunningJob {
             memory,
             control,
             service: None,
-            connection,
             alive: HashMap::new(),
             unfinalized: Vec::new(),
             deadlocks: DeadlockDetector::default(),
         })
     }
 
-    /// What starts the PEs. `mask` is what the supervisor was given of blocked signals.
+    /// What starts the PEs. `parents`: the memory of the connection with those that have asked for the job, and of
+    /// their job, open as long as PEs are started. `mask` is what the supervisor was given of blocked signals.
     pub(super) fn starter(
         &mut self,
-        parents: Option<&Parents>,
+        parents: Option<[RawFd; 2]>,
         output: &mut Output,
         mask: SigSet,
     ) -> Result<Starter, Failure> {
@@ -117,10 +103,8 @@ impl RunningJob {
         let (mine, of_pes) =
             service::open().map_err(|e| system("cannot make a socket for the PEs", e))?;
         self.service = Some(mine);
-        let connection = self.connection.as_ref().map(AsRawFd::as_raw_fd);
-        let inherited = [Some(self.memory.as_raw_fd()), Some(of_pes.as_raw_fd())];
-        let of_parents = [connection, parents.map(|parents| parents.memory)];
-        let inherited = inherited.into_iter().chain(of_parents).flatten().collect();
+        let mut inherited = vec![self.memory.as_raw_fd(), of_pes.as_raw_fd()];
+        inherited.extend(parents.into_iter().flatten());
         Ok(Starter {
             spawner: Spawner::new(Common {
                 inherited,
@@ -255,40 +239,35 @@ impl RunningJob {
         circle.map(|circle| circle.to_string())
     }
 
+    /// A living PE that has long waited for its connection `number`, and the routine.
+    pub(super) fn waits_for_connection(&self, number: u32) -> Option<(usize, String)> {
+        let mut living = self.living_pes().into_iter();
+        living.find_map(|pe| {
+            let wait = Wait::read(&self.control, pe)?;
+            let is_long = wait.seconds() >= 1.0;
+            (wait.reason == WaitReason::Connection(number) && is_long).then_some((pe, wait.routine))
+        })
+    }
+
+    /// The routine that PE `pe`, which has exited without finalising, has not called.
+    pub(super) fn missing(&self, pe: usize) -> &'static str {
+        match self.state(pe) {
+            PeState::Started => "shmem_init",
+            _ => "shmem_finalize",
+        }
+    }
+
     fn line_of(&self, deadlock: &Deadlock) -> String {
         let Deadlock {
             exited,
             waiting,
             routine,
         } = deadlock;
-        let missing = match self.state(*exited) {
-            PeState::Started => "shmem_init",
-            _ => "shmem_finalize",
-        };
+        let missing = self.missing(*exited);
         format!(
             "PE {exited} exited with status 0 without {missing} while PE {waiting} waits in {routine}; ended the job"
         )
     }
-}
-
-/// The memory by which the PEs of a job and its parents synchronise.
-fn connection_memory(parents: usize, n_pes: usize) -> Result<File, Failure> {
-    let all = parents + n_pes;
-    if all > MAX_PES {
-        return Err(Failure::usage(format!(
-            "{parents} PEs cannot start {n_pes}: together at most {MAX_PES} can be connected"
-        )));
-    }
-    let plan = Plan {
-        heap_size: 0,
-        stride: MIN_STRIDE,
-    };
-    let tuning = ferroshmem_core::choice::Tuning::default_for(all);
-    let (memory, control) = Control::create(&plan, all, all, all, tuning, 0)
-        .map_err(|e| Failure::system(format!("cannot create the memory of a connection: {e}")))?;
-    // SAFETY: nothing refers to it: PEs map it by themselves.
-    unsafe { control.unmap() };
-    Ok(memory)
 }
 
 /// The line for a PE that could not be started.

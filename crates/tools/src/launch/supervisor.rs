@@ -1,24 +1,25 @@
 //! The supervisor: the process that starts the PEs, watches them, and ends the processes that they
 //! leave behind.
 
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::process::ExitStatus;
 use std::sync::atomic::Ordering::Acquire;
 use std::time::{Duration, Instant};
 
-use ferroshmem_core::job::service::{self, Received, Request};
+use ferroshmem_core::job::service::{self, JobRequest, Received, Request};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal, raise};
 use nix::sys::signalfd::{SfdFlags, SignalFd, siginfo};
 use nix::unistd::{Pid, getppid};
 
+use super::connected::Connected;
 use super::descendants::{GRACE, Reaped, end_all, reap};
 use super::exit_class::{ExitClass, classify};
 use super::failure::Failure;
 use super::job::Job;
 use super::output::{Output, Transfer};
-use super::running::{Parents, RunningJob};
+use super::running::RunningJob;
 use super::shutdown::Shutdown;
 use super::signals::{self, Signals};
 
@@ -41,6 +42,10 @@ struct Supervisor {
     output: Output,
     /// The job of the command line, and those that PEs have asked for.
     jobs: Vec<RunningJob>,
+    /// The connections between them.
+    connections: Vec<Connected>,
+    /// PEs that have exited without finalising: number of the job, PE, and what they have not called.
+    gone: Vec<(u32, usize, &'static str)>,
     /// The number of the job that is started next.
     next_number: u32,
     verbose: bool,
@@ -72,6 +77,8 @@ impl Supervisor {
             inherited_mask: signals.inherited,
             output,
             jobs: Vec::new(),
+            connections: Vec::new(),
+            gone: Vec::new(),
             next_number: 0,
             verbose: job.options.verbose,
             timeout,
@@ -83,8 +90,9 @@ impl Supervisor {
     }
 
     /// Starts a job, which is the last one of `jobs` then, unless something ends all jobs meanwhile.
-    fn start(&mut self, job: Job, parents: Option<&Parents>) -> Result<(), Failure> {
-        let running = RunningJob::new(job, self.next_number, parents)?;
+    /// `parents`: the memory of the connection with those that have asked for it, and of their job.
+    fn start(&mut self, job: Job, parents: Option<[RawFd; 2]>) -> Result<(), Failure> {
+        let running = RunningJob::new(job, self.next_number)?;
         self.jobs.push(running);
         let index = self.jobs.len() - 1;
         self.start_pes(index, parents).inspect_err(|_| {
@@ -97,7 +105,7 @@ impl Supervisor {
         Ok(())
     }
 
-    fn start_pes(&mut self, index: usize, parents: Option<&Parents>) -> Result<(), Failure> {
+    fn start_pes(&mut self, index: usize, parents: Option<[RawFd; 2]>) -> Result<(), Failure> {
         let (job, output) = (&mut self.jobs[index], &mut self.output);
         let mut starter = job.starter(parents, output, self.inherited_mask)?;
         for pe in 0..self.jobs[index].job.n_pes() {
@@ -126,36 +134,66 @@ impl Supervisor {
 
     fn answer(&mut self, index: usize, received: Received) {
         match &received.request {
-            Request::Job(request) => {
-                let parents = Parents {
-                    n_pes: request.parents,
-                    memory: self.jobs[index].memory.as_raw_fd(),
-                };
-                let job = Job::requested(&self.jobs[index].job, request);
-                match job.and_then(|job| self.start(job, Some(&parents))) {
-                    Ok(()) => self.hand_over(self.jobs.len() - 1, received),
-                    Err(failure) => received.refused(&failure.to_string()),
-                }
+            Request::Job(request) => match self.start_requested(index, request) {
+                Ok(number) => self.hand_over(number, received),
+                Err(failure) => received.refused(&failure.to_string()),
+            },
+            Request::Memory { job_number } => self.hand_over(*job_number, received),
+        }
+    }
+
+    /// Starts a job for PEs of the one at `index`; its number.
+    fn start_requested(&mut self, index: usize, request: &JobRequest) -> Result<u32, Failure> {
+        let by = &self.jobs[index];
+        let job = Job::requested(&by.job, request)?;
+        let number = self.next_number;
+        let connected = Connected::new(&job, number, by.number, request.parents)?;
+        let parents = [connected.memory.as_raw_fd(), by.memory.as_raw_fd()];
+        match self.start(job, Some(parents)) {
+            Ok(()) => {
+                self.connections.push(connected);
+                Ok(number)
             }
-            Request::Memory { job_number } => {
-                let found = self.jobs.iter().position(|job| job.number == *job_number);
-                match found {
-                    Some(index) => self.hand_over(index, received),
-                    None => received.refused("the job has ended"),
-                }
+            Err(failure) => {
+                connected.end();
+                Err(failure)
             }
         }
     }
 
-    /// Gives the memory of a job to a PE that is connected with it.
-    fn hand_over(&self, index: usize, received: Received) {
-        let job = &self.jobs[index];
-        match &job.connection {
-            Some(connection) => {
-                received.started(job.number, job.memory.as_fd(), connection.as_fd());
+    /// Gives the memory of job `number`, and of the connection with it, to a PE that is to be connected.
+    fn hand_over(&self, number: u32, received: Received) {
+        let job = self.jobs.iter().find(|job| job.number == number);
+        let connected = self.connections.iter().find(|c| c.job == number);
+        match job.zip(connected) {
+            Some((job, connected)) => {
+                received.started(number, job.memory.as_fd(), connected.memory.as_fd());
             }
-            None => received.refused("no PE has asked for this job"),
+            None => {
+                let gone = self.gone.iter().find(|(job, ..)| *job == number);
+                let why = gone.map(|(_, pe, missing)| {
+                    format!("PE {pe} of it exited with status 0 without {missing}")
+                });
+                let why = why.unwrap_or_else(|| "it has ended".to_owned());
+                received.refused(&format!("job {number} cannot be reached: {why}"));
+            }
         }
+    }
+
+    /// The line for a PE that waits for one of another job that has exited, if there is such.
+    fn deadlock_between_jobs(&self) -> Option<String> {
+        let all = self.gone.iter().flat_map(|gone| {
+            let needed = move |c: &&Connected| c.needs(gone.0, gone.1);
+            let connections = self.connections.iter().filter(needed);
+            connections.map(move |connected| (gone, connected))
+        });
+        all.into_iter().find_map(|(&(number, exited, missing), c)| {
+            let waits = |job: &RunningJob| Some((job.number, job.waits_for_connection(c.job)?));
+            let (waiting_job, (waiting, routine)) = self.jobs.iter().find_map(waits)?;
+            Some(format!(
+                "PE {exited} of job {number} exited with status 0 without {missing} while PE {waiting} of job {waiting_job} waits in {routine}; ended the jobs"
+            ))
+        })
     }
 
     /// Watches the job to its end; its exit status.
@@ -246,6 +284,12 @@ impl Supervisor {
         self.jobs = living;
         let ended: Vec<RunningJob> = ended;
         ended.into_iter().for_each(RunningJob::end);
+        let (over, lasting) = std::mem::take(&mut self.connections)
+            .into_iter()
+            .partition(Connected::is_over);
+        self.connections = lasting;
+        let over: Vec<Connected> = over;
+        over.into_iter().for_each(Connected::end);
     }
 
     fn next_deadline(&self) -> Option<Instant> {
@@ -274,6 +318,13 @@ impl Supervisor {
             ));
             self.report();
             self.end(Shutdown::now(TIMED_OUT));
+            return;
+        }
+        if !self.gone.is_empty()
+            && let Some(line) = self.deadlock_between_jobs()
+        {
+            self.output.say(&line);
+            self.end(Shutdown::now(1));
             return;
         }
         for job in &mut self.jobs {
@@ -342,7 +393,10 @@ impl Supervisor {
             // A PE that ends after the signal to end is not reported.
             _ if self.shutdown.as_ref().is_some_and(Shutdown::has_begun) => {}
             ExitClass::Done => {}
-            ExitClass::Unfinalized => job.unfinalized.push(pe),
+            ExitClass::Unfinalized => {
+                job.unfinalized.push(pe);
+                self.gone.push((job.number, pe, job.missing(pe)));
+            }
             ExitClass::EndsJob {
                 status,
                 line,

@@ -42,6 +42,8 @@ pub(super) enum WaitReason {
         /// Where the work array is, if the active set still synchronises by it; else 0.
         work_array: u64,
     },
+    /// PEs of another job: the number of the connection with them.
+    Connection(u32),
     /// A word of memory: the kind of object, and its address in the waiting PE.
     Object(&'static str, u64),
 }
@@ -67,6 +69,7 @@ impl Wait {
             k if k == WaitKind::Point as u32 => object("the variable"),
             k if k == WaitKind::Lock as u32 => object("the lock"),
             k if k == WaitKind::Signal as u32 => object("the signal"),
+            k if k == WaitKind::Connection as u32 => WaitReason::Connection(team),
             _ => return None,
         };
         let wait = Self {
@@ -105,7 +108,7 @@ impl Wait {
     }
 
     /// How long it has lasted, in seconds.
-    fn seconds(&self) -> f64 {
+    pub(super) fn seconds(&self) -> f64 {
         now_ms().saturating_sub(self.since_ms) as f64 / 1000.0
     }
 }
@@ -147,6 +150,7 @@ impl fmt::Display for Place<'_> {
                     write!(f, " by pSync at {work_array:#x}")?;
                 }
             }
+            WaitReason::Connection(_) => write!(f, " for PEs of another job")?,
             WaitReason::Object(kind, address) => write!(f, " for {kind} at {address:#x}")?,
         }
         Ok(())
