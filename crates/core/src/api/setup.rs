@@ -173,11 +173,11 @@ pub unsafe fn info_get_name(routine: &'static str, name: *mut c_char) {
     }
 }
 
-/// 1 if there is a PE of this number, else 0.
+/// 1 if there is a PE of this number, of this job or of a group, else 0.
 pub fn pe_accessible(name: &'static str, pe: c_int) -> c_int {
-    usize::try_from(pe)
-        .is_ok_and(|pe| pe < runtime::get(name).node.n_pes)
-        .into()
+    let node = &runtime::get(name).node;
+    let exists = |pe| pe < node.n_pes || node.transport.connections.find(pe).is_some();
+    usize::try_from(pe).is_ok_and(exists).into()
 }
 
 /// 1 if the address is symmetric and its copy on PE `pe` can be reached, else 0.
@@ -186,7 +186,12 @@ pub fn addr_accessible(name: &'static str, addr: *const c_void, pe: c_int) -> c_
     if pe_accessible(name, pe) == 0 {
         return 0;
     }
-    match rt.node.transport.memory.space.kind(addr.addr(), 1) {
+    let space = rt.node.transport.memory.space;
+    if let Some((connection, member)) = rt.node.transport.connections.find(pe as usize) {
+        let copy = connection.translate(space, addr.expose_provenance(), 1, member);
+        return copy.is_some().into();
+    }
+    match space.kind(addr.addr(), 1) {
         MemoryKind::NotSymmetric => 0,
         MemoryKind::Globals => (!rt.node.transport.runs_other_program(pe as usize)).into(),
         MemoryKind::Heap => 1,

@@ -1,0 +1,198 @@
+//! Jobs that grow: PEs started while a job runs, groups, what jobs lend each other, and what may go wrong.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use ferroshmem_conformance::job::shell_status;
+use ferroshmem_conformance::leftovers::Machine;
+use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+
+/// PEs on either side.
+const SIZES: [(usize, &str); 6] = [(1, "1"), (2, "2"), (3, "1"), (1, "7"), (4, "8"), (16, "16")];
+
+/// Ways of compiling and running the test of memory beside the plain one: flags of the compiler, and a variable.
+const VARIANTS: [(&str, &[&str], &str, &str); 10] = [
+    ("native", &["-DSHMEM_NATIVE_ONLY"], "", ""),
+    ("no-inline", &["-DSHMEM_NO_INLINE"], "", ""),
+    ("unoptimised", &["-O0"], "", ""),
+    ("checked", &[], "SHMEM_CHECK", "1"),
+    ("slow-path", &[], "SHMEM_FAST_PATH", "0"),
+    ("small-heap", &[], "SHMEM_SYMMETRIC_SIZE", "16m"),
+    ("reproducible", &[], "SHMEM_REPRODUCIBLE", "1"),
+    ("tree", &[], "SHMEM_BARRIER_ALGORITHM", "tree"),
+    ("rsag", &[], "SHMEM_REDUCE_ALGORITHM", "rsag"),
+    ("non-temporal", &[], "SHMEM_NON_TEMPORAL_THRESHOLD", "1k"),
+];
+
+/// What goes wrong, the status that the job ends with, and words of the one line that says so.
+const FAULTS: [(&str, i32, &[&str]); 20] = [
+    ("child-crashes", 139, &["job 1", "SIGSEGV"]),
+    ("child-fails", 5, &["job 1: PE 1", "status 5"]),
+    (
+        "child-leaves",
+        1,
+        &["job 1", "PE 1", "without shmem_finalize"],
+    ),
+    ("child-ends-all", 9, &[]),
+    (
+        "child-misuses",
+        1,
+        &["job 1, PE", "PE 1234 is out of range"],
+    ),
+    ("parent-crashes", 134, &["PE 1", "SIGABRT"]),
+    ("parent-leaves", 1, &["PE 0", "without shmem_finalize"]),
+    ("never-initialises", 1, &["job 1", "without shmem_init"]),
+    ("fails-early", 3, &["job 1", "status 3"]),
+    (
+        "after-disconnect",
+        1,
+        &["shmem_long_p", "no connected group"],
+    ),
+    (
+        "disconnected-twice",
+        1,
+        &["shmemx_group_disconnect", "not a live group"],
+    ),
+    ("no-such-pe", 1, &["PE 1234", "PEs 0 to 1"]),
+    ("stack", 135, &["on the stack", "of another job"]),
+    (
+        "split",
+        1,
+        &["shmem_team_split_strided", "team is that of a group"],
+    ),
+    (
+        "destroy",
+        1,
+        &["shmem_team_destroy", "disconnect the group"],
+    ),
+    (
+        "collective-on-stack",
+        1,
+        &["dest", "is not a symmetric address"],
+    ),
+    ("null", 1, &["command is a null pointer"]),
+    ("bad-root", 1, &["PE_root = 2"]),
+    ("bad-mask", 1, &["config_mask"]),
+    ("bad-variable", 1, &["no value", "NAME=VALUE"]),
+];
+
+/// What is refused, after which the job goes on, and words of the line that says why.
+const REFUSED: [(&str, &[&str]); 5] = [
+    ("missing", &["./no-such-program", "no such file"]),
+    ("folder", &["/tmp", "directory"]),
+    ("no-folder", &["/no/such/folder", "no such directory"]),
+    ("none", &["npes", "1 or more"]),
+    ("too-many", &["100000", "4096"]),
+];
+
+fn main() {
+    let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
+    for (parents, children) in SIZES {
+        suite.add(format!("memory::{parents}+{children}"), move |s| {
+            memory(s, parents, children, &[], ("", ""))
+        });
+    }
+    for (name, flags, variable, value) in VARIANTS {
+        suite.add(format!("memory::{name}"), move |s| {
+            memory(s, 2, "3", flags, (variable, value))
+        });
+    }
+    for pes in [1, 2, 5] {
+        suite.add(format!("lend::{pes}pe"), move |s| {
+            let borrow = program(s, "lend", &["-DBORROW"])?;
+            let job = Job::new(pes, &program(s, "lend", &[])?);
+            let job = job.args(&[&borrow.to_string_lossy()]);
+            job.expect_success(&s.prefix, &s.scratch).map(drop)
+        });
+    }
+    for way in ["3", "beside", "rounds", "several"] {
+        for pes in [1, 3, 4] {
+            suite.add(format!("grow::{way}::{pes}pe"), move |s| {
+                let job = Job::new(pes, &program(s, "grow", &[])?).args(&[way]);
+                job.expect_success(&s.prefix, &s.scratch).map(drop)
+            });
+        }
+    }
+    for (way, status, words) in FAULTS {
+        suite.add(format!("fault::{way}"), move |s| {
+            fault(s, way, status, words)
+        });
+    }
+    for (way, words) in REFUSED {
+        suite.add(format!("refused::{way}"), move |s| refused(s, way, words));
+    }
+    suite.add("refused::without-launcher".into(), |s| {
+        let job = Job::new(0, &program(s, "faults", &[])?).args(&["plain"]);
+        let outcome = job.run(&s.prefix, &s.scratch)?;
+        ensure!(shell_status(outcome.status) == 0, "{outcome}");
+        ensure!(
+            outcome.stdout.contains("refused") && outcome.stderr.contains("start it by oshrun"),
+            "{outcome}"
+        );
+        Ok(())
+    });
+    suite.run();
+}
+
+fn program(s: &Setting, name: &str, flags: &[&str]) -> Result<PathBuf> {
+    let build = Build::new(&format!("spawn/{name}.c"), Compiler::Gcc);
+    build.flags(flags).run(&s.prefix, &s.cache)
+}
+
+fn memory(
+    s: &Setting,
+    parents: usize,
+    children: &str,
+    flags: &[&str],
+    (variable, value): (&str, &str),
+) -> Result<()> {
+    let mut job = Job::new(parents, &program(s, "memory", flags)?).args(&[children]);
+    if !variable.is_empty() {
+        job = job.env(variable, value);
+    }
+    job.expect_success(&s.prefix, &s.scratch).map(drop)
+}
+
+/// The job ends with the status and one line, and nothing is left.
+fn fault(s: &Setting, way: &str, status: i32, words: &[&str]) -> Result<()> {
+    let before = Machine::now();
+    let job = Job::new(2, &program(s, "faults", &[])?).args(&[way]);
+    let outcome = job.run(&s.prefix, &s.scratch)?;
+    ensure!(!outcome.hung && outcome.left == 0, "is left\n{outcome}");
+    let got = shell_status(outcome.status);
+    ensure!(got == status, "status {got}, not {status}\n{outcome}");
+    let lines = outcome.stderr.lines().count();
+    ensure!(
+        lines == usize::from(!words.is_empty()),
+        "{lines} lines\n{outcome}"
+    );
+    for word in words {
+        ensure!(
+            outcome.stderr.contains(word),
+            "the line does not say \"{word}\"\n{outcome}"
+        );
+    }
+    let new = Machine::now().new_files(&before);
+    ensure!(new.is_empty(), "left in /dev/shm: {new:?}");
+    Ok(())
+}
+
+/// One line of the root says why, and the job goes on.
+fn refused(s: &Setting, way: &str, words: &[&str]) -> Result<()> {
+    let job = Job::new(2, &program(s, "faults", &[])?).args(&[way]);
+    let outcome = job.run(&s.prefix, &s.scratch)?;
+    ensure!(
+        shell_status(outcome.status) == 0 && outcome.left == 0,
+        "{outcome}"
+    );
+    ensure!(
+        outcome.stdout.matches("refused").count() == 2,
+        "not all PEs go on\n{outcome}"
+    );
+    ensure!(
+        outcome.stderr.lines().count() == 1 && words.iter().all(|w| outcome.stderr.contains(w)),
+        "the line is not as it should be\n{outcome}"
+    );
+    Ok(())
+}
