@@ -1,10 +1,13 @@
 //! Jobs that grow: PEs started while a job runs, groups, what jobs lend each other, and what may go wrong.
 
+use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use ferroshmem_conformance::job::shell_status;
 use ferroshmem_conformance::leftovers::Machine;
+use ferroshmem_conformance::prefix::crate_folder;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
@@ -106,6 +109,7 @@ fn main() {
             job.expect_success(&s.prefix, &s.scratch).map(drop)
         });
     }
+    suite.add("the-program-of-the-guide".into(), guide);
     for way in ["3", "beside", "rounds", "several"] {
         for pes in [1, 3, 4] {
             suite.add(format!("grow::{way}::{pes}pe"), move |s| {
@@ -138,6 +142,24 @@ fn main() {
 fn program(s: &Setting, name: &str, flags: &[&str]) -> Result<PathBuf> {
     let build = Build::new(&format!("spawn/{name}.c"), Compiler::Gcc);
     build.flags(flags).run(&s.prefix, &s.cache)
+}
+
+/// The program in `docs/spawn.md` prints what is said there.
+fn guide(s: &Setting) -> Result<()> {
+    let guide = fs::read_to_string(crate_folder().join("../../docs/spawn.md"))?;
+    let program = guide.split("```c\n").nth(1).context("no program")?;
+    let program = program.split("```").next().context("no end")?;
+    fs::create_dir_all(&s.scratch)?;
+    let (source, compiled) = (s.scratch.join("grow.c"), s.scratch.join("grow"));
+    fs::write(&source, program)?;
+    let mut compiler = Command::new(s.prefix.bin("oshcc"));
+    compiler.args(["-O2", "-Wall", "-Werror", "-o"]);
+    let status = compiler.arg(&compiled).arg(&source).status()?;
+    ensure!(status.success(), "the program is not compiled");
+    let outcome = Job::new(1, &compiled).expect_success(&s.prefix, &s.scratch)?;
+    let line = outcome.stdout.trim();
+    ensure!(guide.contains(&format!("prints `{line}`")), "{outcome}");
+    Ok(())
 }
 
 fn memory(

@@ -101,13 +101,13 @@ impl OtherJob {
         let n_pes = self.control.n_pes() as u64;
         let span = (n_pes * self.stride).max(MIN_STRIDE);
         // Behind this job's last window.
-        let beyond = (job.control.n_pes() as u64) << space.log2_stride();
+        let behind_own = (job.control.n_pes() as u64) << space.log2_stride();
         let (base, offsets) = (space.heap_base(), self.control.offsets());
         let heap_size = self.heap_size as usize;
         // Where some distance has room for the heaps alone, that is kept in mind.
         let mut heaps_alone = None;
         for k in 0..TRIES {
-            let distance = (beyond + k * span.min(beyond.max(MIN_STRIDE))) as usize;
+            let distance = (behind_own + k * span.min(behind_own.max(MIN_STRIDE))) as usize;
             let exactly = |at: usize| MapAddress::Exactly(at.wrapping_add(distance));
             let mapped_before = self.mapped.len();
             if heap_size > 0 {

@@ -142,9 +142,9 @@ impl Attachment {
             variable: JOB.name,
             value: value.to_owned(),
         };
-        let mut numbers = value.split(':');
-        let pe = numbers.next().and_then(|pe| pe.parse::<usize>().ok());
-        let pe = pe.ok_or_else(bad)?;
+        let (descriptors, pe) = value.split_once(':').ok_or_else(bad)?;
+        let pe: usize = pe.parse().map_err(|_| bad())?;
+        let numbers = descriptors.split(',');
         let descriptors = numbers.map(|fd| fd.parse::<RawFd>().ok().filter(|fd| *fd >= 0));
         let descriptors = descriptors.collect::<Option<Vec<_>>>().ok_or_else(bad)?;
         let (memory, others) = descriptors.split_first().ok_or_else(bad)?;

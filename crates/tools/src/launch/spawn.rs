@@ -95,9 +95,10 @@ impl Spawner {
         streams: &Streams<'_>,
         core: Option<&CpuSet>,
     ) -> Result<Pid, SpawnError> {
-        let inherited = self.common.inherited.iter().map(|fd| format!(":{fd}"));
-        let job = format!("{}={pe}{}", JOB.name, inherited.collect::<String>());
-        let job = CString::new(job).expect("digits and colons");
+        let inherited = self.common.inherited.iter().map(ToString::to_string);
+        let inherited = inherited.collect::<Vec<_>>().join(",");
+        let job = format!("{}={inherited}:{pe}", JOB.name);
+        let job = CString::new(job).expect("digits, commas and a colon");
         let argv = pointers(&program.arguments, None);
         let envp = pointers(&program.environment, Some(&job));
         let mut setup = ChildSetup {
