@@ -206,7 +206,11 @@ impl Received {
 
     /// Refuses, for this reason.
     pub fn refused(self, reason: &str) {
-        let end = reason.floor_char_boundary(MOST_BYTES - HEAD);
+        let most = MOST_BYTES - HEAD;
+        let mut end = reason.len().min(most);
+        while !reason.is_char_boundary(end) {
+            end -= 1;
+        }
         let _ = send(self.reply.as_fd(), [REFUSED, 0, 0], &reason[..end], &[]);
     }
 }
