@@ -1,6 +1,7 @@
 //! The last-level cache, as the kernel describes it.
 
 use std::fs;
+use std::sync::OnceLock;
 
 use super::Cores;
 
@@ -14,8 +15,13 @@ pub struct LastLevelCache {
 }
 
 impl LastLevelCache {
-    /// That of the first core which this process may use; None if the kernel does not describe it.
+    /// That of the first core which this process may use; None if the kernel does not describe it. Read once.
     pub fn here() -> Option<Self> {
+        static HERE: OnceLock<Option<LastLevelCache>> = OnceLock::new();
+        *HERE.get_or_init(Self::of_first_core)
+    }
+
+    fn of_first_core() -> Option<Self> {
         let core = Cores::of_this_process().iter().next()?;
         let folder = format!("/sys/devices/system/cpu/cpu{core}/cache");
         Self::read(|file| fs::read_to_string(format!("{folder}/{file}")).ok())

@@ -86,7 +86,7 @@ impl Job {
             output: by.options.output.clone(),
             ..by.options
         };
-        Self::new(options, Machine::here())
+        Self::new(options, by.machine.clone())
     }
 
     /// Number of PEs.

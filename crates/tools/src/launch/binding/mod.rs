@@ -9,10 +9,9 @@ mod place;
 mod topology;
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
+use ferroshmem_core::platform::Machine;
 use ferroshmem_core::platform::number_list::list;
-use ferroshmem_core::platform::{Cores, Machine};
 use nix::sched::CpuSet;
 
 use self::claim::Claims;
@@ -24,7 +23,7 @@ use super::options::{Binding, Mapping};
 #[derive(Debug)]
 pub(super) struct Bindings {
     sets: Result<Sets, Unbound>,
-    topology: Topology,
+    topology: &'static Topology,
     /// Other jobs see what this one has, until it ends.
     _claims: Claims,
 }
@@ -38,8 +37,7 @@ impl Bindings {
         threads: Option<usize>,
         machine: &Machine,
     ) -> Self {
-        let allowed = Cores::of_this_process();
-        let topology = Topology::read(Path::new("/sys/devices/system"), &allowed);
+        let topology = Topology::here();
         let request = Request {
             binding,
             mapping,
@@ -52,7 +50,7 @@ impl Bindings {
             if binding == Binding::Auto && machine.quota {
                 break Err(Unbound::Quota);
             }
-            let sets = match place(&topology, request, &taken) {
+            let sets = match place(topology, request, &taken) {
                 Ok(sets) => sets,
                 Err(reason) => break Err(reason),
             };

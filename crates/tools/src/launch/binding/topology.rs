@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use ferroshmem_core::platform::{Cores, number_list};
 
@@ -26,6 +27,15 @@ pub(super) struct Cpu {
 pub(super) struct Topology(pub Vec<Cpu>);
 
 impl Topology {
+    /// That of this machine, of the CPUs that this process may use: read once, as jobs may be started often.
+    pub(super) fn here() -> &'static Self {
+        static HERE: OnceLock<Topology> = OnceLock::new();
+        HERE.get_or_init(|| {
+            let devices = Path::new("/sys/devices/system");
+            Self::read(devices, &Cores::of_this_process())
+        })
+    }
+
     /// The CPUs `allowed`, as `devices` (`/sys/devices/system`) describes them. What it leaves out is
     /// taken to be one: a core for each CPU, one cache, one NUMA node, one socket.
     pub(super) fn read(devices: &Path, allowed: &Cores) -> Self {
