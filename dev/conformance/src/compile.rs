@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -227,8 +228,8 @@ fn stem(source: &str) -> Result<String> {
     Ok(name.context("a source has a name")?.display().to_string())
 }
 
-/// Has `make` write the file, if it is not there. Trials that need the same file at the same time
-/// make it once; processes that do replace it by an equal one.
+/// Has `make` write the file, if it is not there. Trials that need the same file at the same time, of this
+/// test program and of others, make it once.
 fn once(file: &Path, make: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let lock = lock_of(file);
     let _guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
@@ -236,6 +237,14 @@ fn once(file: &Path, make: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
         return Ok(());
     }
     fs::create_dir_all(file.parent().unwrap_or(Path::new(".")))?;
+    let mut name = file.as_os_str().to_owned();
+    name.push(".lock");
+    // Held until the end of this function; the kernel releases it if this process dies.
+    let others = File::create(name)?;
+    others.lock()?;
+    if file.exists() {
+        return Ok(());
+    }
     let temporary = file.with_extension(format!("{}.o", std::process::id()));
     make(&temporary)?;
     Ok(fs::rename(&temporary, file)?)
@@ -278,7 +287,51 @@ fn hash_folder(folder: &Path) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::is_for_linker;
+    use super::{is_for_linker, once};
+    use std::fs;
+    use std::os::unix::fs::MetadataExt;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    /// Another test program that makes the same file has the lock of another open file, not this process's
+    /// mutex.
+    #[test]
+    fn files_that_others_make_are_waited_for() {
+        let folder = std::env::temp_dir().join(format!("ferroshmem-once-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("program");
+        let other = fs::File::create(folder.join("program.lock")).unwrap();
+        other.lock().unwrap();
+        let made = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let ours = scope.spawn(|| {
+                once(&file, |_| {
+                    made.store(true, Ordering::Relaxed);
+                    Ok(())
+                })
+            });
+            // It finishes without waiting if it makes the file itself.
+            let inode = format!(":{} ", other.metadata().unwrap().ino());
+            let waits = |line: &str| line.contains("->") && line.contains(&inode);
+            let blocked = || {
+                fs::read_to_string("/proc/locks")
+                    .unwrap()
+                    .lines()
+                    .any(waits)
+            };
+            while !ours.is_finished() && !blocked() {
+                thread::yield_now();
+            }
+            fs::write(&file, "theirs").unwrap();
+            other.unlock().unwrap();
+            ours.join().unwrap().unwrap();
+        });
+        assert!(!made.load(Ordering::Relaxed), "the file was made twice");
+        assert_eq!(fs::read(&file).unwrap(), b"theirs");
+        once(&folder.join("second"), |path| Ok(fs::write(path, "ours")?)).unwrap();
+        assert_eq!(fs::read(folder.join("second")).unwrap(), b"ours");
+        fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn linkings_share_objects() {
