@@ -78,7 +78,19 @@ __attribute__((unused)) static void *checked_malloc(size_t size)
     return p;
 }
 
-/* The types of the standard's tables: X(C type, type name). */
+/* The types of the standard's tables: X(C type, type name). With -DFEW_TYPES, a type of each size, integer
+ * and floating-point: what the library and the compiler do for the others of the size is the same, and
+ * every_prototype.c calls the routines of all of them. */
+#ifdef FEW_TYPES
+#define RMA_TYPES(X)                                                                               \
+    X(float, float)                                                                                \
+    X(double, double)                                                                              \
+    X(long double, longdouble)                                                                     \
+    X(signed char, schar)                                                                          \
+    X(short, short)                                                                                \
+    X(int, int)                                                                                    \
+    X(long, long)
+#else
 #define RMA_TYPES(X)                                                                               \
     X(float, float)                                                                                \
     X(double, double)                                                                              \
@@ -104,6 +116,7 @@ __attribute__((unused)) static void *checked_malloc(size_t size)
     X(uint64_t, uint64)                                                                            \
     X(size_t, size)                                                                                \
     X(ptrdiff_t, ptrdiff)
+#endif
 
 #define AMO_TYPES(X)                                                                               \
     X(int, int)                                                                                    \

@@ -24,12 +24,16 @@ const PROGRAMS: &[&str] = &[
     "threads.c",
 ];
 
-/// Ways of linking, with the flags of compiler and linker.
+/// Ways of linking, with the flags of compiler and linker. Those that compile otherwise do so for a type of
+/// each size: where an object is does not depend on its type.
 const LINKINGS: &[(&str, &[&str])] = &[
-    ("no-pie", &["-no-pie", "-fno-pie"]),
+    ("no-pie", &["-no-pie", "-fno-pie", "-DFEW_TYPES"]),
     ("static", &["-static"]),
     ("static-pie", &["-static-pie"]),
-    ("static-no-pie", &["-static", "-no-pie", "-fno-pie"]),
+    (
+        "static-no-pie",
+        &["-static", "-no-pie", "-fno-pie", "-DFEW_TYPES"],
+    ),
     ("lazy", &["-Wl,-z,lazy"]),
     ("no-relro", &["-Wl,-z,norelro"]),
     ("separate-code", &["-Wl,-z,separate-code", "-Wl,-z,now"]),
@@ -39,9 +43,10 @@ const LINKINGS: &[(&str, &[&str])] = &[
             "-ffunction-sections",
             "-fdata-sections",
             "-Wl,--gc-sections",
+            "-DFEW_TYPES",
         ],
     ),
-    ("lto", &["-flto"]),
+    ("lto", &["-flto", "-DFEW_TYPES"]),
 ];
 
 /// Calls that `profiled.c` makes and that the tool counts.
