@@ -45,7 +45,11 @@ impl Variant {
                 self.compiler == Compiler::Gcc && self.flags.is_empty()
             }
             // Compilers select its functions before they optimise; they are those of every_prototype.
-            "every_generic" => self.flags.is_empty(),
+            "every_generic" => match self.compiler {
+                Compiler::Gcc => self.flags.is_empty(),
+                Compiler::Clang => self.name == "clang-unoptimised",
+            },
+            _ if self.name == "clang-unoptimised" => false,
             // It calls each function by itself: what -O3 changes are loops, and what is left out for native
             // mode does not depend on the compiler.
             "every_prototype" => !matches!(self.name, "gcc-o3" | "clang-native"),
@@ -55,7 +59,8 @@ impl Variant {
 }
 
 /// The plain programs are compiled with -O2 by both compilers, and with -O3: where a variant leaves out
-/// a branch of the inlined functions, or calls, -O1 shows the same in half the time.
+/// a branch of the inlined functions, or calls, -O1 shows the same in half the time, and a type of each size
+/// what the other types of the size do.
 const VARIANTS: &[Variant] = &[
     Variant {
         name: "clang",
@@ -64,21 +69,27 @@ const VARIANTS: &[Variant] = &[
         env: &[],
     },
     Variant {
+        name: "clang-unoptimised",
+        compiler: Compiler::Clang,
+        flags: &["-O0"],
+        env: &[],
+    },
+    Variant {
         name: "clang-native",
         compiler: Compiler::Clang,
-        flags: &["-DSHMEM_NATIVE_ONLY", "-O1"],
+        flags: &["-DSHMEM_NATIVE_ONLY", "-O1", "-DFEW_TYPES"],
         env: &[],
     },
     Variant {
         name: "gcc-native",
         compiler: Compiler::Gcc,
-        flags: &["-DSHMEM_NATIVE_ONLY", "-O1"],
+        flags: &["-DSHMEM_NATIVE_ONLY", "-O1", "-DFEW_TYPES"],
         env: &[],
     },
     Variant {
         name: "gcc-no-inline",
         compiler: Compiler::Gcc,
-        flags: &["-DSHMEM_NO_INLINE", "-O1"],
+        flags: &["-DSHMEM_NO_INLINE", "-O1", "-DFEW_TYPES"],
         env: &[],
     },
     Variant {
@@ -90,7 +101,7 @@ const VARIANTS: &[Variant] = &[
     Variant {
         name: "gcc-o3",
         compiler: Compiler::Gcc,
-        flags: &["-O3", "-march=native"],
+        flags: &["-O3", "-march=native", "-DFEW_TYPES"],
         env: &[],
     },
     Variant {
