@@ -41,8 +41,10 @@
  *
  * SHMEM_HUGE_PAGES
  *     1 puts allocated blocks of 2 MiB and more on huge pages, whatever the system's setting for
- *     shared memory; a block takes all of its memory at once then.
- *     value: 0 or 1; default: 0; scope: PE.
+ *     shared memory; a block takes all of its memory at once then. 0 leaves all memory to the
+ *     system's setting.
+ *     value: 0 or 1; default: memory moves to huge pages when it has been copied 4 times in
+ *     pieces that go past the caches; scope: PE.
  *
  * SHMEM_NON_TEMPORAL_THRESHOLD
  *     Puts and gets of so many bytes and more are written past the caches, by non-temporal

@@ -18,6 +18,7 @@ const CALLING: &[&str] = &[
     "huge_bss",
     "info",
     "initialize",
+    "large_copies",
     "memory",
     "reduce",
     "resources",

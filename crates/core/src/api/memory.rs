@@ -243,7 +243,7 @@ pub(super) fn take(rt: &Runtime, name: &str, heap: &mut Heap, shape: Shape) -> *
                     space.clear_heap(rt.node.job, offset, written);
                 }
             }
-            if rt.node.settings.huge_pages {
+            if rt.node.settings.huge_pages == Some(true) {
                 collapse(rt, name, offset, size as u64);
             }
             touch(rt, offset, touched);
@@ -565,7 +565,7 @@ pub unsafe fn realloc(name: &'static str, at: *mut c_void, size: usize) -> *mut 
     let memory = &rt.node.transport.memory;
     let in_place = memory.heap().resize_in_place(offset, size as u64);
     let new = if in_place {
-        if rt.node.settings.huge_pages {
+        if rt.node.settings.huge_pages == Some(true) {
             collapse(rt, name, offset, size as u64);
         }
         open(rt, name, offset + size as u64);

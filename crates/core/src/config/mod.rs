@@ -53,7 +53,7 @@ pub struct Settings {
     /// `SHMEM_SPIN`; None: the default.
     pub spin: Option<u32>,
     /// `SHMEM_HUGE_PAGES`.
-    pub huge_pages: bool,
+    pub huge_pages: Option<bool>,
     /// `SHMEM_NON_TEMPORAL_THRESHOLD` in bytes; None: by the caches.
     pub non_temporal_threshold: Option<u64>,
     /// `SHMEM_REPRODUCIBLE`.

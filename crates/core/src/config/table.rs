@@ -1,7 +1,7 @@
 //! The table: every environment variable of FerroSHMEM, with type, default and text.
 
 use super::value::{
-    AlgorithmChoice, Command, Flag, Polls, Seconds, Size, Switch, Text, TuningPath,
+    AlgorithmChoice, Command, Flag, OptionalFlag, Polls, Seconds, Size, Switch, Text, TuningPath,
 };
 use super::variable::{Entry, Program, Scope, Variable};
 use crate::choice::Collective;
@@ -77,13 +77,15 @@ pub static SPIN: Variable<Polls> = Variable {
     },
 };
 /// Puts symmetric memory on huge pages as it is allocated.
-pub static HUGE_PAGES: Variable<Flag> = Variable {
+pub static HUGE_PAGES: Variable<OptionalFlag> = Variable {
     name: "SHMEM_HUGE_PAGES",
     alias: None,
     readers: &[Library],
     scope: Scope::Pe,
-    help: "1 puts allocated blocks of 2 MiB and more on huge pages, whatever the system's setting for shared memory; a block takes all of its memory at once then.",
-    value: Flag { default: false },
+    help: "1 puts allocated blocks of 2 MiB and more on huge pages, whatever the system's setting for shared memory; a block takes all of its memory at once then. 0 leaves all memory to the system's setting.",
+    value: OptionalFlag {
+        unset: "memory moves to huge pages when it has been copied 4 times in pieces that go past the caches",
+    },
 };
 /// From how many bytes on copies go past the caches.
 pub static NON_TEMPORAL_THRESHOLD: Variable<Size> = Variable {

@@ -157,6 +157,38 @@ impl ValueType for Flag {
     }
 }
 
+/// 0 or 1, or neither.
+#[derive(Debug)]
+pub struct OptionalFlag {
+    /// What holds where the variable is unset or empty.
+    pub unset: &'static str,
+}
+
+impl ValueType for OptionalFlag {
+    /// None where the variable is unset or empty.
+    type Value = Option<bool>;
+
+    fn accepts(&self) -> String {
+        Flag { default: false }.accepts()
+    }
+
+    fn default(&self) -> String {
+        self.unset.to_owned()
+    }
+
+    fn read(
+        &self,
+        variable: &'static str,
+        given: Option<OsString>,
+        environment: &Environment<'_>,
+    ) -> Result<Option<bool>, ConfigError> {
+        let given = given.filter(|value| !value.to_string_lossy().trim().is_empty());
+        let flag = Flag { default: false };
+        let read = |value| flag.read(variable, Some(value), environment);
+        given.map(read).transpose()
+    }
+}
+
 /// Number of polls of a wait.
 #[derive(Debug)]
 pub struct Polls {
@@ -470,7 +502,7 @@ impl ValueType for TuningPath {
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::{REDUCE_ALGORITHM, SCAN_ALGORITHM, TUNING_FILE};
+    use super::super::table::{HUGE_PAGES, REDUCE_ALGORITHM, SCAN_ALGORITHM, TUNING_FILE};
     use super::super::variable::Variable;
     use super::*;
     use crate::choice::Algorithm;
@@ -501,6 +533,19 @@ mod tests {
         ] {
             assert_eq!(bytes(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn optional_flags_know_three_states() {
+        for (value, expected) in [
+            ("", None),
+            (" ", None),
+            ("0", Some(false)),
+            ("on", Some(true)),
+        ] {
+            assert_eq!(read(&HUGE_PAGES, value), Ok(expected));
+        }
+        assert!(read(&HUGE_PAGES, "2").is_err());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::level::{self, ElementLoop};
 use super::vector::{Vector, prefetch, stream_fence};
-use crate::platform::LastLevelCache;
+use crate::platform::{LastLevelCache, huge_pages};
 
 /// Bytes of a cache line. Non-temporal stores are fast where they fill a whole line.
 const LINE: usize = 64;
@@ -55,6 +55,9 @@ unsafe fn copy_large(dest: *mut u8, source: *const u8, bytes: usize) {
         } else {
             stream(dest, source, bytes);
         }
+    }
+    for at in [dest.addr(), source.addr()] {
+        huge_pages::count_copy(at, bytes);
     }
 }
 

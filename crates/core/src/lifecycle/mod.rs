@@ -33,7 +33,7 @@ use crate::job::region::PeState;
 use crate::lock::Locks;
 use crate::memory::{Space, SymmetricMemory};
 use crate::node::Node;
-use crate::platform::NodeCores;
+use crate::platform::{NodeCores, huge_pages};
 use crate::runtime::{self, Runtime};
 use crate::team::Teams;
 use crate::transport::Transport;
@@ -83,6 +83,9 @@ pub(crate) fn initialise(name: &str, level: i32) {
     kernel::set_non_temporal_threshold(
         usize::try_from(non_temporal_threshold).unwrap_or(usize::MAX),
     );
+    if settings.huge_pages.is_none() {
+        huge_pages::follow(space.heap_windows_range());
+    }
     block
         .state
         .store(PeState::Initialized as u32, Ordering::Release);

@@ -467,6 +467,12 @@ impl Space {
         self.layout.stride.trailing_zeros()
     }
 
+    /// The addresses of all PEs' heaps, and what lies between them.
+    pub fn heap_windows_range(&self) -> Range<usize> {
+        let last = self.window(self.layout.heap_base, self.n_pes.saturating_sub(1));
+        self.window(self.layout.heap_base, 0)..last + self.layout.heap_size as usize
+    }
+
     /// Address of this PE's heap.
     pub fn heap_base(&self) -> usize {
         self.layout.heap_base

@@ -5,6 +5,7 @@ pub mod child;
 pub mod conditions;
 pub mod cores;
 pub mod futex;
+pub mod huge_pages;
 pub mod line;
 pub mod machine;
 pub mod mapping;
