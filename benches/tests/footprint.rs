@@ -105,6 +105,90 @@ fn mappings_do_not_grow_with_the_pes() {
     }
 }
 
+/// Page faults of each process of a command, which prints them.
+fn page_faults(command: &mut Command) -> Vec<u64> {
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{command:?}: {}", output.status);
+    text.lines().map(|line| line.parse().unwrap()).collect()
+}
+
+#[test]
+fn starting_touches_few_pages() {
+    /// By the library's data, its code, the heap's metadata and what is shared.
+    const MOST: u64 = 100;
+
+    let builder = Builder::new(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
+    let pe = Build::new("faults.c").named("faults-pe").flag("-DPE");
+    let bare = Build::new("faults.c").flag("-Wl,--as-needed");
+    let bare = page_faults(&mut Command::new(builder.program(&bare).unwrap()))[0];
+    let oshrun = builder.prefix.bin("oshrun");
+    let program = builder.program(&pe).unwrap();
+    for pes in [2, 64] {
+        let mut all = page_faults(
+            Command::new(&oshrun)
+                .args(["--timeout", "60", "-n", &pes.to_string()])
+                .arg(&program),
+        );
+        assert_eq!(all.len(), pes);
+        all.sort_unstable();
+        let median = all[pes / 2];
+        assert!(
+            median <= bare + MOST,
+            "a PE of {pes} starts with {median} page faults, a bare process with {bare}"
+        );
+    }
+}
+
+/// System calls of a job of `pes` PEs that do nothing, but those by which processes wait; none without strace.
+fn system_calls(builder: &Builder, program: &Path, pes: usize) -> Option<u64> {
+    const WAITS: [&str; 5] = ["futex", "poll", "restart_syscall", "sched_yield", "wait4"];
+
+    let counts = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("system-calls-{pes}"));
+    let status = Command::new("strace")
+        .args(["-f", "-c", "-o"])
+        .arg(&counts)
+        .arg(builder.prefix.bin("oshrun"))
+        .args(["--timeout", "60", "-n", &pes.to_string()])
+        .arg(program)
+        .stdin(Stdio::null())
+        .status();
+    let Ok(status) = status else {
+        eprintln!("skipped: no strace command");
+        return None;
+    };
+    assert!(status.success(), "{status}");
+    // "% time, seconds, usecs/call, calls, errors if there are any, syscall"
+    let calls = |line: &str| {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let name = *words.last()?;
+        let counted = !WAITS.contains(&name) && name != "total";
+        counted.then(|| words.get(3)?.parse::<u64>().ok())?
+    };
+    let text = std::fs::read_to_string(&counts).unwrap();
+    Some(text.lines().filter_map(calls).sum())
+}
+
+#[test]
+fn starting_takes_few_system_calls() {
+    /// More than so many PEs have all windows in few mappings.
+    const FEW: usize = 20;
+    /// Some 45 of the dynamic linker, 40 of the library, 25 of the launcher for each PE.
+    const MOST: u64 = 130;
+
+    let builder = Builder::new(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
+    let program = Build::new("empty.c").named("empty-counted").flag("-DPE");
+    let program = builder.program(&program).unwrap();
+    let Some(few) = system_calls(&builder, &program, FEW) else {
+        return;
+    };
+    let Some(many) = system_calls(&builder, &program, 3 * FEW) else {
+        return;
+    };
+    let each = (many - few) / (2 * FEW as u64);
+    assert!(each <= MOST, "{each} system calls for each further PE");
+}
+
 #[test]
 fn shared_library_is_small() {
     let builder = Builder::new(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
