@@ -18,12 +18,12 @@ const FIRST: u64 = 4;
 const AGAIN: u64 = 64;
 /// Ranges that are remembered at once.
 const RANGES: usize = 64;
-/// A remembered range is the number of its first huge page, above the number of copies.
+/// A remembered range is a hash of where it begins and ends, above the number of copies.
 const COPIES_BITS: u32 = 16;
 
 /// Addresses from and to which copies count; none before the library is initialised.
 static FOLLOWED: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
-/// Ranges that were copied, by a hash of where they begin. Threads that copy at the same time may lose a count.
+/// Ranges that were copied. Threads that copy at the same time may lose a count.
 static COPIED: [AtomicU64; RANGES] = [const { AtomicU64::new(0) }; RANGES];
 
 /// Lets copies from and to these addresses count. All that is copied there is shared memory.
@@ -39,7 +39,11 @@ pub fn count_copy(at: usize, bytes: usize) {
     let end = FOLLOWED[1].load(Ordering::Acquire);
     let whole = at.next_multiple_of(HUGE_PAGE)..(at + bytes) / HUGE_PAGE * HUGE_PAGE;
     let is_followed = FOLLOWED[0].load(Ordering::Relaxed) <= whole.start && whole.end <= end;
-    if whole.is_empty() || !is_followed || !is_due(whole.start / HUGE_PAGE) {
+    if whole.is_empty() || !is_followed {
+        return;
+    }
+    let hash = hash(&whole);
+    if !is_due(hash) {
         return;
     }
     // SAFETY: the caller has just copied from or to these bytes.
@@ -49,30 +53,38 @@ pub fn count_copy(at: usize, bytes: usize) {
         Err(io::ErrorKind::InvalidInput) => follow(0..0),
         // Other PEs use the pages right now.
         Err(io::ErrorKind::WouldBlock | io::ErrorKind::ResourceBusy) => {
-            set_copies(whole.start / HUGE_PAGE, FIRST - 1);
+            set_copies(hash, FIRST - 1);
         }
         // Without memory in pieces of this size, each attempt takes long.
         Ok(()) | Err(_) => {}
     }
 }
 
-/// What is remembered of the range that begins with a huge page, or of another one.
-fn remembered(page: usize) -> &'static AtomicU64 {
-    &COPIED[page.wrapping_mul(0x9e37_79b9) >> 8 & (RANGES - 1)]
+/// Tells ranges apart: copies of a part of an array leave the rest where it is.
+fn hash(whole: &Range<usize>) -> u64 {
+    let ends = [whole.start, whole.end].map(|at| (at / HUGE_PAGE) as u64);
+    let mixed =
+        ends[0].wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ ends[1].wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (mixed ^ mixed >> 31) >> COPIES_BITS
 }
 
-fn set_copies(page: usize, copies: u64) {
-    remembered(page).store((page as u64) << COPIES_BITS | copies, Ordering::Relaxed);
+/// What is remembered of the range of a hash, or of another one.
+fn remembered(hash: u64) -> &'static AtomicU64 {
+    &COPIED[hash as usize % RANGES]
 }
 
-/// Counts a copy of the range that begins with a huge page; whether the range is to move.
-fn is_due(page: usize) -> bool {
-    let seen = remembered(page).load(Ordering::Relaxed);
-    let copies = match seen >> COPIES_BITS == page as u64 {
+fn set_copies(hash: u64, copies: u64) {
+    remembered(hash).store(hash << COPIES_BITS | copies, Ordering::Relaxed);
+}
+
+/// Counts a copy of a range; whether the range is to move.
+fn is_due(hash: u64) -> bool {
+    let seen = remembered(hash).load(Ordering::Relaxed);
+    let copies = match seen >> COPIES_BITS == hash {
         true => (seen & ((1 << COPIES_BITS) - 1)) % AGAIN + 1,
         false => 1,
     };
-    set_copies(page, copies);
+    set_copies(hash, copies);
     copies == FIRST
 }
 
@@ -82,6 +94,17 @@ mod tests {
 
     use super::super::mapping::{MapAddress, can_collapse, map_shared, memory_file, unmap};
     use super::*;
+
+    #[test]
+    fn a_part_of_a_range_is_another_range() {
+        let at = |pages: Range<usize>| pages.start * HUGE_PAGE..pages.end * HUGE_PAGE;
+        let ranges = [at(8..12), at(8..16), at(8..40), at(10..16), at(9..12)];
+        let mut hashes = ranges.map(|range| hash(&range)).to_vec();
+        assert!(hashes.iter().all(|hash| hash >> (64 - COPIES_BITS) == 0));
+        hashes.sort_unstable();
+        hashes.dedup();
+        assert_eq!(hashes.len(), ranges.len());
+    }
 
     #[test]
     fn a_range_is_due_after_some_copies_and_again_later() {
