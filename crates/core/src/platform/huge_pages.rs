@@ -99,7 +99,7 @@ mod tests {
     fn a_part_of_a_range_is_another_range() {
         let at = |pages: Range<usize>| pages.start * HUGE_PAGE..pages.end * HUGE_PAGE;
         let ranges = [at(8..12), at(8..16), at(8..40), at(10..16), at(9..12)];
-        let mut hashes = ranges.map(|range| hash(&range)).to_vec();
+        let mut hashes = ranges.each_ref().map(hash).to_vec();
         assert!(hashes.iter().all(|hash| hash >> (64 - COPIES_BITS) == 0));
         hashes.sort_unstable();
         hashes.dedup();
