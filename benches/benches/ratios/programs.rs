@@ -44,6 +44,7 @@ pub(crate) fn all() -> Vec<Program> {
     }
     programs.extend([blocks(), exchange(), atomics(), latency()]);
     programs.extend([4, 16, 64, 512].map(crowd));
+    programs.push(spawn());
     programs
 }
 
@@ -125,6 +126,17 @@ fn latency() -> Program {
         .measures(one("barrier_all"), Some(Bar::Time(1.5)))
         .measures(one("p+wait_until"), Some(Bar::Time(1.15)))
         .measures(one("lock+unlock"), Some(Bar::Time(2.0)))
+}
+
+/// PEs started while a job runs, beside as many processes.
+fn spawn() -> Program {
+    let sizes = ["1-PE", "2-PEs", "8-PEs", "32-PEs"].map(str::to_owned);
+    Program {
+        pes: 1,
+        options: &[],
+        ..Program::new("spawn.c")
+    }
+    .measures(sizes, Some(Bar::Time(1.5)))
 }
 
 /// More PEs than cores.
