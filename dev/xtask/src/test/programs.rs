@@ -76,7 +76,6 @@ const HINTS: &[Hint] = &[
     hint("conformance/nodes", 2, 1),
     emulating("cluster/machines"),
     emulating("conformance/numa"),
-    emulating("conformance/numa"),
     hint("conformance/programs", 2, 2),
     hint("conformance/linkage", 2, 2),
     hint("ferroshmem/pes", 2, 2),

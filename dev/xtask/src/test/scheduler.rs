@@ -227,7 +227,8 @@ fn skip_blocked(waiting: &mut Vec<Step>, ended: &mut Vec<Ended>) {
     }
 }
 
-/// The first step that may start now.
+/// The step that may start now: the first that has what it needs. While it does not fit, no smaller one that
+/// comes later takes its place: the large ones would be left for the end, where each runs by itself.
 fn next_ready(
     waiting: &[Step],
     running: &[Running],
@@ -235,8 +236,7 @@ fn next_ready(
     capacity: usize,
 ) -> Option<usize> {
     let used: usize = running.iter().map(|step| step.threads).sum();
-    waiting.iter().position(|step| {
-        let fits = used + step.threads <= capacity || running.is_empty();
+    let next = waiting.iter().position(|step| {
         let free =
             step.resource.is_none() || running.iter().all(|other| other.resource != step.resource);
         let ready = step.needs.iter().all(|need| {
@@ -244,8 +244,10 @@ fn next_ready(
                 .iter()
                 .any(|e| e.name == **need && e.outcome == Outcome::Passed)
         });
-        fits && free && ready
-    })
+        free && ready
+    })?;
+    let fits = used + waiting[next].threads <= capacity || running.is_empty();
+    fits.then_some(next)
 }
 
 /// Runs a step on a thread of its own, which reports its end.
@@ -407,6 +409,18 @@ mod tests {
             let all = outcomes(all, capacity);
             assert!(all.iter().all(|(_, o)| *o == Outcome::Passed), "{all:?}");
         }
+    }
+
+    #[test]
+    fn small_steps_do_not_overtake_large_ones() {
+        let mut large = shell("large", "exit 0");
+        large.threads = 2;
+        let all = outcomes(
+            vec![shell("first", "sleep 0.1"), large, shell("small", "exit 0")],
+            2,
+        );
+        let names: Vec<_> = all.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["first", "large", "small"]);
     }
 
     #[test]
