@@ -21,6 +21,9 @@ const CALLS_BY_CHAPTER: &[(&str, &str)] = &[
 ];
 const SINGLES: &str = include_str!("../templates/singles.c");
 
+/// Calls in a function: what clang does with one takes longer than in proportion to their number.
+const CALLS_EACH: usize = 4;
+
 /// `dev/conformance/c/generated/`: (file name, text).
 pub fn files(chapters: &[Chapter]) -> Vec<(String, String)> {
     let mut files = vec![
@@ -43,22 +46,19 @@ fn every_prototype(chapters: &[Chapter]) -> String {
         if family.test.is_empty() {
             continue;
         }
-        let function = format!("family_{i}");
-        writeln!(out, "\nstatic void {function}(void) {{").unwrap();
-        for symbol in family.symbols() {
+        let calls = family.symbols().into_iter().map(|symbol| {
             let (name, test) = (symbol.name(), family.test);
             let ctx = if symbol.ctx { "CTX" } else { "NO_CTX" };
             match family.group {
-                Group::Single => writeln!(out, "    {test}({name}, {ctx})"),
+                Group::Single => format!("{test}({name}, {ctx})"),
                 Group::Sizes | Group::OldSizes | Group::Mem => {
-                    writeln!(out, "    {test}({name}, {}, {ctx})", symbol.ty.size)
+                    format!("{test}({name}, {}, {ctx})", symbol.ty.size)
                 }
-                _ => writeln!(out, "    {test}({name}, {}, {ctx})", symbol.ty.c),
+                _ => format!("{test}({name}, {}, {ctx})", symbol.ty.c),
             }
-            .unwrap();
-        }
-        out.push_str("}\n");
-        functions.push(function);
+        });
+        let calls: Vec<String> = calls.collect();
+        functions.extend(write_calls(&mut out, &format!("family_{i}"), &calls));
     }
     every_family(&mut out, &functions);
     out.push_str(SINGLES);
@@ -73,16 +73,15 @@ fn every_generic(chapters: &[Chapter]) -> String {
     let mut functions = Vec::new();
     for generic in generics(chapters) {
         let function = format!("generic_{}", generic.name.trim_start_matches("shmem_"));
-        writeln!(out, "\nstatic void {function}(void) {{").unwrap();
+        let mut calls = Vec::new();
         for form in generic.forms() {
             let ctx = if form.ctx { "CTX" } else { "NO_CTX" };
             for ty in generic.types() {
                 let test = generic.shape().test;
-                writeln!(out, "    {test}({}, {}, {ctx})", generic.name, ty.c).unwrap();
+                calls.push(format!("{test}({}, {}, {ctx})", generic.name, ty.c));
             }
         }
-        out.push_str("}\n");
-        functions.push(function);
+        functions.extend(write_calls(&mut out, &function, &calls));
     }
     out.push_str(
         "\nstatic void by_number_of_arguments(void) {\n    TEAM_SYNC(shmem_sync, NO_CTX)\n    OLD_BARRIER(shmem_sync, NO_CTX)\n    SIGNAL_SET(shmem_signal_set, NO_CTX)\n    SIGNAL_SET(shmem_signal_set, CTX)\n    SIGNAL_ADD(shmem_signal_add, NO_CTX)\n    SIGNAL_ADD(shmem_signal_add, CTX)\n}\n",
@@ -91,6 +90,24 @@ fn every_generic(chapters: &[Chapter]) -> String {
     every_family(&mut out, &functions);
     out.push_str("\nint main(void) {\n    shmem_init();\n    set_up();\n    every_family();\n    int failed = summary(PROGRAM);\n    shmem_finalize();\n    return failed;\n}\n");
     out
+}
+
+/// Writes functions that make the calls, and returns their names.
+fn write_calls(out: &mut String, name: &str, calls: &[String]) -> Vec<String> {
+    let mut functions = Vec::new();
+    for (part, calls) in calls.chunks(CALLS_EACH).enumerate() {
+        let function = match part {
+            0 => name.to_owned(),
+            _ => format!("{name}_{part}"),
+        };
+        writeln!(out, "\nALONE void {function}(void) {{").unwrap();
+        for call in calls {
+            writeln!(out, "    {call}").unwrap();
+        }
+        out.push_str("}\n");
+        functions.push(function);
+    }
+    functions
 }
 
 fn every_family(out: &mut String, functions: &[String]) {

@@ -4,1173 +4,1719 @@
 #define F(name) name
 #include "calls.h"
 
-static void generic_put(void) {
+ALONE void generic_put(void) {
     PUT(shmem_put, float, NO_CTX)
     PUT(shmem_put, double, NO_CTX)
     PUT(shmem_put, long double, NO_CTX)
     PUT(shmem_put, char, NO_CTX)
+}
+
+ALONE void generic_put_1(void) {
     PUT(shmem_put, signed char, NO_CTX)
     PUT(shmem_put, short, NO_CTX)
     PUT(shmem_put, int, NO_CTX)
     PUT(shmem_put, long, NO_CTX)
+}
+
+ALONE void generic_put_2(void) {
     PUT(shmem_put, long long, NO_CTX)
     PUT(shmem_put, unsigned char, NO_CTX)
     PUT(shmem_put, unsigned short, NO_CTX)
     PUT(shmem_put, unsigned int, NO_CTX)
+}
+
+ALONE void generic_put_3(void) {
     PUT(shmem_put, unsigned long, NO_CTX)
     PUT(shmem_put, unsigned long long, NO_CTX)
     PUT(shmem_put, float, CTX)
     PUT(shmem_put, double, CTX)
+}
+
+ALONE void generic_put_4(void) {
     PUT(shmem_put, long double, CTX)
     PUT(shmem_put, char, CTX)
     PUT(shmem_put, signed char, CTX)
     PUT(shmem_put, short, CTX)
+}
+
+ALONE void generic_put_5(void) {
     PUT(shmem_put, int, CTX)
     PUT(shmem_put, long, CTX)
     PUT(shmem_put, long long, CTX)
     PUT(shmem_put, unsigned char, CTX)
+}
+
+ALONE void generic_put_6(void) {
     PUT(shmem_put, unsigned short, CTX)
     PUT(shmem_put, unsigned int, CTX)
     PUT(shmem_put, unsigned long, CTX)
     PUT(shmem_put, unsigned long long, CTX)
 }
 
-static void generic_p(void) {
+ALONE void generic_p(void) {
     P(shmem_p, float, NO_CTX)
     P(shmem_p, double, NO_CTX)
     P(shmem_p, long double, NO_CTX)
     P(shmem_p, char, NO_CTX)
+}
+
+ALONE void generic_p_1(void) {
     P(shmem_p, signed char, NO_CTX)
     P(shmem_p, short, NO_CTX)
     P(shmem_p, int, NO_CTX)
     P(shmem_p, long, NO_CTX)
+}
+
+ALONE void generic_p_2(void) {
     P(shmem_p, long long, NO_CTX)
     P(shmem_p, unsigned char, NO_CTX)
     P(shmem_p, unsigned short, NO_CTX)
     P(shmem_p, unsigned int, NO_CTX)
+}
+
+ALONE void generic_p_3(void) {
     P(shmem_p, unsigned long, NO_CTX)
     P(shmem_p, unsigned long long, NO_CTX)
     P(shmem_p, float, CTX)
     P(shmem_p, double, CTX)
+}
+
+ALONE void generic_p_4(void) {
     P(shmem_p, long double, CTX)
     P(shmem_p, char, CTX)
     P(shmem_p, signed char, CTX)
     P(shmem_p, short, CTX)
+}
+
+ALONE void generic_p_5(void) {
     P(shmem_p, int, CTX)
     P(shmem_p, long, CTX)
     P(shmem_p, long long, CTX)
     P(shmem_p, unsigned char, CTX)
+}
+
+ALONE void generic_p_6(void) {
     P(shmem_p, unsigned short, CTX)
     P(shmem_p, unsigned int, CTX)
     P(shmem_p, unsigned long, CTX)
     P(shmem_p, unsigned long long, CTX)
 }
 
-static void generic_iput(void) {
+ALONE void generic_iput(void) {
     IPUT(shmem_iput, float, NO_CTX)
     IPUT(shmem_iput, double, NO_CTX)
     IPUT(shmem_iput, long double, NO_CTX)
     IPUT(shmem_iput, char, NO_CTX)
+}
+
+ALONE void generic_iput_1(void) {
     IPUT(shmem_iput, signed char, NO_CTX)
     IPUT(shmem_iput, short, NO_CTX)
     IPUT(shmem_iput, int, NO_CTX)
     IPUT(shmem_iput, long, NO_CTX)
+}
+
+ALONE void generic_iput_2(void) {
     IPUT(shmem_iput, long long, NO_CTX)
     IPUT(shmem_iput, unsigned char, NO_CTX)
     IPUT(shmem_iput, unsigned short, NO_CTX)
     IPUT(shmem_iput, unsigned int, NO_CTX)
+}
+
+ALONE void generic_iput_3(void) {
     IPUT(shmem_iput, unsigned long, NO_CTX)
     IPUT(shmem_iput, unsigned long long, NO_CTX)
     IPUT(shmem_iput, float, CTX)
     IPUT(shmem_iput, double, CTX)
+}
+
+ALONE void generic_iput_4(void) {
     IPUT(shmem_iput, long double, CTX)
     IPUT(shmem_iput, char, CTX)
     IPUT(shmem_iput, signed char, CTX)
     IPUT(shmem_iput, short, CTX)
+}
+
+ALONE void generic_iput_5(void) {
     IPUT(shmem_iput, int, CTX)
     IPUT(shmem_iput, long, CTX)
     IPUT(shmem_iput, long long, CTX)
     IPUT(shmem_iput, unsigned char, CTX)
+}
+
+ALONE void generic_iput_6(void) {
     IPUT(shmem_iput, unsigned short, CTX)
     IPUT(shmem_iput, unsigned int, CTX)
     IPUT(shmem_iput, unsigned long, CTX)
     IPUT(shmem_iput, unsigned long long, CTX)
 }
 
-static void generic_ibput(void) {
+ALONE void generic_ibput(void) {
     IBPUT(shmem_ibput, float, NO_CTX)
     IBPUT(shmem_ibput, double, NO_CTX)
     IBPUT(shmem_ibput, long double, NO_CTX)
     IBPUT(shmem_ibput, char, NO_CTX)
+}
+
+ALONE void generic_ibput_1(void) {
     IBPUT(shmem_ibput, signed char, NO_CTX)
     IBPUT(shmem_ibput, short, NO_CTX)
     IBPUT(shmem_ibput, int, NO_CTX)
     IBPUT(shmem_ibput, long, NO_CTX)
+}
+
+ALONE void generic_ibput_2(void) {
     IBPUT(shmem_ibput, long long, NO_CTX)
     IBPUT(shmem_ibput, unsigned char, NO_CTX)
     IBPUT(shmem_ibput, unsigned short, NO_CTX)
     IBPUT(shmem_ibput, unsigned int, NO_CTX)
+}
+
+ALONE void generic_ibput_3(void) {
     IBPUT(shmem_ibput, unsigned long, NO_CTX)
     IBPUT(shmem_ibput, unsigned long long, NO_CTX)
     IBPUT(shmem_ibput, float, CTX)
     IBPUT(shmem_ibput, double, CTX)
+}
+
+ALONE void generic_ibput_4(void) {
     IBPUT(shmem_ibput, long double, CTX)
     IBPUT(shmem_ibput, char, CTX)
     IBPUT(shmem_ibput, signed char, CTX)
     IBPUT(shmem_ibput, short, CTX)
+}
+
+ALONE void generic_ibput_5(void) {
     IBPUT(shmem_ibput, int, CTX)
     IBPUT(shmem_ibput, long, CTX)
     IBPUT(shmem_ibput, long long, CTX)
     IBPUT(shmem_ibput, unsigned char, CTX)
+}
+
+ALONE void generic_ibput_6(void) {
     IBPUT(shmem_ibput, unsigned short, CTX)
     IBPUT(shmem_ibput, unsigned int, CTX)
     IBPUT(shmem_ibput, unsigned long, CTX)
     IBPUT(shmem_ibput, unsigned long long, CTX)
 }
 
-static void generic_get(void) {
+ALONE void generic_get(void) {
     GET(shmem_get, float, NO_CTX)
     GET(shmem_get, double, NO_CTX)
     GET(shmem_get, long double, NO_CTX)
     GET(shmem_get, char, NO_CTX)
+}
+
+ALONE void generic_get_1(void) {
     GET(shmem_get, signed char, NO_CTX)
     GET(shmem_get, short, NO_CTX)
     GET(shmem_get, int, NO_CTX)
     GET(shmem_get, long, NO_CTX)
+}
+
+ALONE void generic_get_2(void) {
     GET(shmem_get, long long, NO_CTX)
     GET(shmem_get, unsigned char, NO_CTX)
     GET(shmem_get, unsigned short, NO_CTX)
     GET(shmem_get, unsigned int, NO_CTX)
+}
+
+ALONE void generic_get_3(void) {
     GET(shmem_get, unsigned long, NO_CTX)
     GET(shmem_get, unsigned long long, NO_CTX)
     GET(shmem_get, float, CTX)
     GET(shmem_get, double, CTX)
+}
+
+ALONE void generic_get_4(void) {
     GET(shmem_get, long double, CTX)
     GET(shmem_get, char, CTX)
     GET(shmem_get, signed char, CTX)
     GET(shmem_get, short, CTX)
+}
+
+ALONE void generic_get_5(void) {
     GET(shmem_get, int, CTX)
     GET(shmem_get, long, CTX)
     GET(shmem_get, long long, CTX)
     GET(shmem_get, unsigned char, CTX)
+}
+
+ALONE void generic_get_6(void) {
     GET(shmem_get, unsigned short, CTX)
     GET(shmem_get, unsigned int, CTX)
     GET(shmem_get, unsigned long, CTX)
     GET(shmem_get, unsigned long long, CTX)
 }
 
-static void generic_g(void) {
+ALONE void generic_g(void) {
     G(shmem_g, float, NO_CTX)
     G(shmem_g, double, NO_CTX)
     G(shmem_g, long double, NO_CTX)
     G(shmem_g, char, NO_CTX)
+}
+
+ALONE void generic_g_1(void) {
     G(shmem_g, signed char, NO_CTX)
     G(shmem_g, short, NO_CTX)
     G(shmem_g, int, NO_CTX)
     G(shmem_g, long, NO_CTX)
+}
+
+ALONE void generic_g_2(void) {
     G(shmem_g, long long, NO_CTX)
     G(shmem_g, unsigned char, NO_CTX)
     G(shmem_g, unsigned short, NO_CTX)
     G(shmem_g, unsigned int, NO_CTX)
+}
+
+ALONE void generic_g_3(void) {
     G(shmem_g, unsigned long, NO_CTX)
     G(shmem_g, unsigned long long, NO_CTX)
     G(shmem_g, float, CTX)
     G(shmem_g, double, CTX)
+}
+
+ALONE void generic_g_4(void) {
     G(shmem_g, long double, CTX)
     G(shmem_g, char, CTX)
     G(shmem_g, signed char, CTX)
     G(shmem_g, short, CTX)
+}
+
+ALONE void generic_g_5(void) {
     G(shmem_g, int, CTX)
     G(shmem_g, long, CTX)
     G(shmem_g, long long, CTX)
     G(shmem_g, unsigned char, CTX)
+}
+
+ALONE void generic_g_6(void) {
     G(shmem_g, unsigned short, CTX)
     G(shmem_g, unsigned int, CTX)
     G(shmem_g, unsigned long, CTX)
     G(shmem_g, unsigned long long, CTX)
 }
 
-static void generic_iget(void) {
+ALONE void generic_iget(void) {
     IGET(shmem_iget, float, NO_CTX)
     IGET(shmem_iget, double, NO_CTX)
     IGET(shmem_iget, long double, NO_CTX)
     IGET(shmem_iget, char, NO_CTX)
+}
+
+ALONE void generic_iget_1(void) {
     IGET(shmem_iget, signed char, NO_CTX)
     IGET(shmem_iget, short, NO_CTX)
     IGET(shmem_iget, int, NO_CTX)
     IGET(shmem_iget, long, NO_CTX)
+}
+
+ALONE void generic_iget_2(void) {
     IGET(shmem_iget, long long, NO_CTX)
     IGET(shmem_iget, unsigned char, NO_CTX)
     IGET(shmem_iget, unsigned short, NO_CTX)
     IGET(shmem_iget, unsigned int, NO_CTX)
+}
+
+ALONE void generic_iget_3(void) {
     IGET(shmem_iget, unsigned long, NO_CTX)
     IGET(shmem_iget, unsigned long long, NO_CTX)
     IGET(shmem_iget, float, CTX)
     IGET(shmem_iget, double, CTX)
+}
+
+ALONE void generic_iget_4(void) {
     IGET(shmem_iget, long double, CTX)
     IGET(shmem_iget, char, CTX)
     IGET(shmem_iget, signed char, CTX)
     IGET(shmem_iget, short, CTX)
+}
+
+ALONE void generic_iget_5(void) {
     IGET(shmem_iget, int, CTX)
     IGET(shmem_iget, long, CTX)
     IGET(shmem_iget, long long, CTX)
     IGET(shmem_iget, unsigned char, CTX)
+}
+
+ALONE void generic_iget_6(void) {
     IGET(shmem_iget, unsigned short, CTX)
     IGET(shmem_iget, unsigned int, CTX)
     IGET(shmem_iget, unsigned long, CTX)
     IGET(shmem_iget, unsigned long long, CTX)
 }
 
-static void generic_ibget(void) {
+ALONE void generic_ibget(void) {
     IBGET(shmem_ibget, float, NO_CTX)
     IBGET(shmem_ibget, double, NO_CTX)
     IBGET(shmem_ibget, long double, NO_CTX)
     IBGET(shmem_ibget, char, NO_CTX)
+}
+
+ALONE void generic_ibget_1(void) {
     IBGET(shmem_ibget, signed char, NO_CTX)
     IBGET(shmem_ibget, short, NO_CTX)
     IBGET(shmem_ibget, int, NO_CTX)
     IBGET(shmem_ibget, long, NO_CTX)
+}
+
+ALONE void generic_ibget_2(void) {
     IBGET(shmem_ibget, long long, NO_CTX)
     IBGET(shmem_ibget, unsigned char, NO_CTX)
     IBGET(shmem_ibget, unsigned short, NO_CTX)
     IBGET(shmem_ibget, unsigned int, NO_CTX)
+}
+
+ALONE void generic_ibget_3(void) {
     IBGET(shmem_ibget, unsigned long, NO_CTX)
     IBGET(shmem_ibget, unsigned long long, NO_CTX)
     IBGET(shmem_ibget, float, CTX)
     IBGET(shmem_ibget, double, CTX)
+}
+
+ALONE void generic_ibget_4(void) {
     IBGET(shmem_ibget, long double, CTX)
     IBGET(shmem_ibget, char, CTX)
     IBGET(shmem_ibget, signed char, CTX)
     IBGET(shmem_ibget, short, CTX)
+}
+
+ALONE void generic_ibget_5(void) {
     IBGET(shmem_ibget, int, CTX)
     IBGET(shmem_ibget, long, CTX)
     IBGET(shmem_ibget, long long, CTX)
     IBGET(shmem_ibget, unsigned char, CTX)
+}
+
+ALONE void generic_ibget_6(void) {
     IBGET(shmem_ibget, unsigned short, CTX)
     IBGET(shmem_ibget, unsigned int, CTX)
     IBGET(shmem_ibget, unsigned long, CTX)
     IBGET(shmem_ibget, unsigned long long, CTX)
 }
 
-static void generic_put_nbi(void) {
+ALONE void generic_put_nbi(void) {
     PUT(shmem_put_nbi, float, NO_CTX)
     PUT(shmem_put_nbi, double, NO_CTX)
     PUT(shmem_put_nbi, long double, NO_CTX)
     PUT(shmem_put_nbi, char, NO_CTX)
+}
+
+ALONE void generic_put_nbi_1(void) {
     PUT(shmem_put_nbi, signed char, NO_CTX)
     PUT(shmem_put_nbi, short, NO_CTX)
     PUT(shmem_put_nbi, int, NO_CTX)
     PUT(shmem_put_nbi, long, NO_CTX)
+}
+
+ALONE void generic_put_nbi_2(void) {
     PUT(shmem_put_nbi, long long, NO_CTX)
     PUT(shmem_put_nbi, unsigned char, NO_CTX)
     PUT(shmem_put_nbi, unsigned short, NO_CTX)
     PUT(shmem_put_nbi, unsigned int, NO_CTX)
+}
+
+ALONE void generic_put_nbi_3(void) {
     PUT(shmem_put_nbi, unsigned long, NO_CTX)
     PUT(shmem_put_nbi, unsigned long long, NO_CTX)
     PUT(shmem_put_nbi, float, CTX)
     PUT(shmem_put_nbi, double, CTX)
+}
+
+ALONE void generic_put_nbi_4(void) {
     PUT(shmem_put_nbi, long double, CTX)
     PUT(shmem_put_nbi, char, CTX)
     PUT(shmem_put_nbi, signed char, CTX)
     PUT(shmem_put_nbi, short, CTX)
+}
+
+ALONE void generic_put_nbi_5(void) {
     PUT(shmem_put_nbi, int, CTX)
     PUT(shmem_put_nbi, long, CTX)
     PUT(shmem_put_nbi, long long, CTX)
     PUT(shmem_put_nbi, unsigned char, CTX)
+}
+
+ALONE void generic_put_nbi_6(void) {
     PUT(shmem_put_nbi, unsigned short, CTX)
     PUT(shmem_put_nbi, unsigned int, CTX)
     PUT(shmem_put_nbi, unsigned long, CTX)
     PUT(shmem_put_nbi, unsigned long long, CTX)
 }
 
-static void generic_get_nbi(void) {
+ALONE void generic_get_nbi(void) {
     GET(shmem_get_nbi, float, NO_CTX)
     GET(shmem_get_nbi, double, NO_CTX)
     GET(shmem_get_nbi, long double, NO_CTX)
     GET(shmem_get_nbi, char, NO_CTX)
+}
+
+ALONE void generic_get_nbi_1(void) {
     GET(shmem_get_nbi, signed char, NO_CTX)
     GET(shmem_get_nbi, short, NO_CTX)
     GET(shmem_get_nbi, int, NO_CTX)
     GET(shmem_get_nbi, long, NO_CTX)
+}
+
+ALONE void generic_get_nbi_2(void) {
     GET(shmem_get_nbi, long long, NO_CTX)
     GET(shmem_get_nbi, unsigned char, NO_CTX)
     GET(shmem_get_nbi, unsigned short, NO_CTX)
     GET(shmem_get_nbi, unsigned int, NO_CTX)
+}
+
+ALONE void generic_get_nbi_3(void) {
     GET(shmem_get_nbi, unsigned long, NO_CTX)
     GET(shmem_get_nbi, unsigned long long, NO_CTX)
     GET(shmem_get_nbi, float, CTX)
     GET(shmem_get_nbi, double, CTX)
+}
+
+ALONE void generic_get_nbi_4(void) {
     GET(shmem_get_nbi, long double, CTX)
     GET(shmem_get_nbi, char, CTX)
     GET(shmem_get_nbi, signed char, CTX)
     GET(shmem_get_nbi, short, CTX)
+}
+
+ALONE void generic_get_nbi_5(void) {
     GET(shmem_get_nbi, int, CTX)
     GET(shmem_get_nbi, long, CTX)
     GET(shmem_get_nbi, long long, CTX)
     GET(shmem_get_nbi, unsigned char, CTX)
+}
+
+ALONE void generic_get_nbi_6(void) {
     GET(shmem_get_nbi, unsigned short, CTX)
     GET(shmem_get_nbi, unsigned int, CTX)
     GET(shmem_get_nbi, unsigned long, CTX)
     GET(shmem_get_nbi, unsigned long long, CTX)
 }
 
-static void generic_atomic_fetch(void) {
+ALONE void generic_atomic_fetch(void) {
     ATOMIC_FETCH(shmem_atomic_fetch, float, NO_CTX)
     ATOMIC_FETCH(shmem_atomic_fetch, double, NO_CTX)
     ATOMIC_FETCH(shmem_atomic_fetch, int, NO_CTX)
     ATOMIC_FETCH(shmem_atomic_fetch, long, NO_CTX)
+}
+
+ALONE void generic_atomic_fetch_1(void) {
     ATOMIC_FETCH(shmem_atomic_fetch, long long, NO_CTX)
     ATOMIC_FETCH(shmem_atomic_fetch, unsigned int, NO_CTX)
     ATOMIC_FETCH(shmem_atomic_fetch, unsigned long, NO_CTX)
     ATOMIC_FETCH(shmem_atomic_fetch, unsigned long long, NO_CTX)
+}
+
+ALONE void generic_atomic_fetch_2(void) {
     ATOMIC_FETCH(shmem_atomic_fetch, float, CTX)
     ATOMIC_FETCH(shmem_atomic_fetch, double, CTX)
     ATOMIC_FETCH(shmem_atomic_fetch, int, CTX)
     ATOMIC_FETCH(shmem_atomic_fetch, long, CTX)
+}
+
+ALONE void generic_atomic_fetch_3(void) {
     ATOMIC_FETCH(shmem_atomic_fetch, long long, CTX)
     ATOMIC_FETCH(shmem_atomic_fetch, unsigned int, CTX)
     ATOMIC_FETCH(shmem_atomic_fetch, unsigned long, CTX)
     ATOMIC_FETCH(shmem_atomic_fetch, unsigned long long, CTX)
 }
 
-static void generic_fetch(void) {
+ALONE void generic_fetch(void) {
     ATOMIC_FETCH(shmem_fetch, float, NO_CTX)
     ATOMIC_FETCH(shmem_fetch, double, NO_CTX)
     ATOMIC_FETCH(shmem_fetch, int, NO_CTX)
     ATOMIC_FETCH(shmem_fetch, long, NO_CTX)
+}
+
+ALONE void generic_fetch_1(void) {
     ATOMIC_FETCH(shmem_fetch, long long, NO_CTX)
     ATOMIC_FETCH(shmem_fetch, unsigned int, NO_CTX)
     ATOMIC_FETCH(shmem_fetch, unsigned long, NO_CTX)
     ATOMIC_FETCH(shmem_fetch, unsigned long long, NO_CTX)
 }
 
-static void generic_atomic_set(void) {
+ALONE void generic_atomic_set(void) {
     ATOMIC_SET(shmem_atomic_set, float, NO_CTX)
     ATOMIC_SET(shmem_atomic_set, double, NO_CTX)
     ATOMIC_SET(shmem_atomic_set, int, NO_CTX)
     ATOMIC_SET(shmem_atomic_set, long, NO_CTX)
+}
+
+ALONE void generic_atomic_set_1(void) {
     ATOMIC_SET(shmem_atomic_set, long long, NO_CTX)
     ATOMIC_SET(shmem_atomic_set, unsigned int, NO_CTX)
     ATOMIC_SET(shmem_atomic_set, unsigned long, NO_CTX)
     ATOMIC_SET(shmem_atomic_set, unsigned long long, NO_CTX)
+}
+
+ALONE void generic_atomic_set_2(void) {
     ATOMIC_SET(shmem_atomic_set, float, CTX)
     ATOMIC_SET(shmem_atomic_set, double, CTX)
     ATOMIC_SET(shmem_atomic_set, int, CTX)
     ATOMIC_SET(shmem_atomic_set, long, CTX)
+}
+
+ALONE void generic_atomic_set_3(void) {
     ATOMIC_SET(shmem_atomic_set, long long, CTX)
     ATOMIC_SET(shmem_atomic_set, unsigned int, CTX)
     ATOMIC_SET(shmem_atomic_set, unsigned long, CTX)
     ATOMIC_SET(shmem_atomic_set, unsigned long long, CTX)
 }
 
-static void generic_set(void) {
+ALONE void generic_set(void) {
     ATOMIC_SET(shmem_set, float, NO_CTX)
     ATOMIC_SET(shmem_set, double, NO_CTX)
     ATOMIC_SET(shmem_set, int, NO_CTX)
     ATOMIC_SET(shmem_set, long, NO_CTX)
+}
+
+ALONE void generic_set_1(void) {
     ATOMIC_SET(shmem_set, long long, NO_CTX)
     ATOMIC_SET(shmem_set, unsigned int, NO_CTX)
     ATOMIC_SET(shmem_set, unsigned long, NO_CTX)
     ATOMIC_SET(shmem_set, unsigned long long, NO_CTX)
 }
 
-static void generic_atomic_compare_swap(void) {
+ALONE void generic_atomic_compare_swap(void) {
     ATOMIC_COMPARE_SWAP(shmem_atomic_compare_swap, int, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_atomic_compare_swap, long, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_atomic_compare_swap, long long, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_atomic_compare_swap, unsigned int, NO_CTX)
+}
+
+ALONE void generic_atomic_compare_swap_1(void) {
     ATOMIC_COMPARE_SWAP(shmem_atomic_compare_swap, unsigned long, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_atomic_compare_swap, unsigned long long, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_atomic_compare_swap, int, CTX)
     ATOMIC_COMPARE_SWAP(shmem_atomic_compare_swap, long, CTX)
+}
+
+ALONE void generic_atomic_compare_swap_2(void) {
     ATOMIC_COMPARE_SWAP(shmem_atomic_compare_swap, long long, CTX)
     ATOMIC_COMPARE_SWAP(shmem_atomic_compare_swap, unsigned int, CTX)
     ATOMIC_COMPARE_SWAP(shmem_atomic_compare_swap, unsigned long, CTX)
     ATOMIC_COMPARE_SWAP(shmem_atomic_compare_swap, unsigned long long, CTX)
 }
 
-static void generic_cswap(void) {
+ALONE void generic_cswap(void) {
     ATOMIC_COMPARE_SWAP(shmem_cswap, int, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_cswap, long, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_cswap, long long, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_cswap, unsigned int, NO_CTX)
+}
+
+ALONE void generic_cswap_1(void) {
     ATOMIC_COMPARE_SWAP(shmem_cswap, unsigned long, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_cswap, unsigned long long, NO_CTX)
 }
 
-static void generic_atomic_swap(void) {
+ALONE void generic_atomic_swap(void) {
     ATOMIC_SWAP(shmem_atomic_swap, float, NO_CTX)
     ATOMIC_SWAP(shmem_atomic_swap, double, NO_CTX)
     ATOMIC_SWAP(shmem_atomic_swap, int, NO_CTX)
     ATOMIC_SWAP(shmem_atomic_swap, long, NO_CTX)
+}
+
+ALONE void generic_atomic_swap_1(void) {
     ATOMIC_SWAP(shmem_atomic_swap, long long, NO_CTX)
     ATOMIC_SWAP(shmem_atomic_swap, unsigned int, NO_CTX)
     ATOMIC_SWAP(shmem_atomic_swap, unsigned long, NO_CTX)
     ATOMIC_SWAP(shmem_atomic_swap, unsigned long long, NO_CTX)
+}
+
+ALONE void generic_atomic_swap_2(void) {
     ATOMIC_SWAP(shmem_atomic_swap, float, CTX)
     ATOMIC_SWAP(shmem_atomic_swap, double, CTX)
     ATOMIC_SWAP(shmem_atomic_swap, int, CTX)
     ATOMIC_SWAP(shmem_atomic_swap, long, CTX)
+}
+
+ALONE void generic_atomic_swap_3(void) {
     ATOMIC_SWAP(shmem_atomic_swap, long long, CTX)
     ATOMIC_SWAP(shmem_atomic_swap, unsigned int, CTX)
     ATOMIC_SWAP(shmem_atomic_swap, unsigned long, CTX)
     ATOMIC_SWAP(shmem_atomic_swap, unsigned long long, CTX)
 }
 
-static void generic_swap(void) {
+ALONE void generic_swap(void) {
     ATOMIC_SWAP(shmem_swap, float, NO_CTX)
     ATOMIC_SWAP(shmem_swap, double, NO_CTX)
     ATOMIC_SWAP(shmem_swap, int, NO_CTX)
     ATOMIC_SWAP(shmem_swap, long, NO_CTX)
+}
+
+ALONE void generic_swap_1(void) {
     ATOMIC_SWAP(shmem_swap, long long, NO_CTX)
     ATOMIC_SWAP(shmem_swap, unsigned int, NO_CTX)
     ATOMIC_SWAP(shmem_swap, unsigned long, NO_CTX)
     ATOMIC_SWAP(shmem_swap, unsigned long long, NO_CTX)
 }
 
-static void generic_atomic_fetch_inc(void) {
+ALONE void generic_atomic_fetch_inc(void) {
     ATOMIC_FETCH_INC(shmem_atomic_fetch_inc, int, NO_CTX)
     ATOMIC_FETCH_INC(shmem_atomic_fetch_inc, long, NO_CTX)
     ATOMIC_FETCH_INC(shmem_atomic_fetch_inc, long long, NO_CTX)
     ATOMIC_FETCH_INC(shmem_atomic_fetch_inc, unsigned int, NO_CTX)
+}
+
+ALONE void generic_atomic_fetch_inc_1(void) {
     ATOMIC_FETCH_INC(shmem_atomic_fetch_inc, unsigned long, NO_CTX)
     ATOMIC_FETCH_INC(shmem_atomic_fetch_inc, unsigned long long, NO_CTX)
     ATOMIC_FETCH_INC(shmem_atomic_fetch_inc, int, CTX)
     ATOMIC_FETCH_INC(shmem_atomic_fetch_inc, long, CTX)
+}
+
+ALONE void generic_atomic_fetch_inc_2(void) {
     ATOMIC_FETCH_INC(shmem_atomic_fetch_inc, long long, CTX)
     ATOMIC_FETCH_INC(shmem_atomic_fetch_inc, unsigned int, CTX)
     ATOMIC_FETCH_INC(shmem_atomic_fetch_inc, unsigned long, CTX)
     ATOMIC_FETCH_INC(shmem_atomic_fetch_inc, unsigned long long, CTX)
 }
 
-static void generic_finc(void) {
+ALONE void generic_finc(void) {
     ATOMIC_FETCH_INC(shmem_finc, int, NO_CTX)
     ATOMIC_FETCH_INC(shmem_finc, long, NO_CTX)
     ATOMIC_FETCH_INC(shmem_finc, long long, NO_CTX)
     ATOMIC_FETCH_INC(shmem_finc, unsigned int, NO_CTX)
+}
+
+ALONE void generic_finc_1(void) {
     ATOMIC_FETCH_INC(shmem_finc, unsigned long, NO_CTX)
     ATOMIC_FETCH_INC(shmem_finc, unsigned long long, NO_CTX)
 }
 
-static void generic_atomic_inc(void) {
+ALONE void generic_atomic_inc(void) {
     ATOMIC_INC(shmem_atomic_inc, int, NO_CTX)
     ATOMIC_INC(shmem_atomic_inc, long, NO_CTX)
     ATOMIC_INC(shmem_atomic_inc, long long, NO_CTX)
     ATOMIC_INC(shmem_atomic_inc, unsigned int, NO_CTX)
+}
+
+ALONE void generic_atomic_inc_1(void) {
     ATOMIC_INC(shmem_atomic_inc, unsigned long, NO_CTX)
     ATOMIC_INC(shmem_atomic_inc, unsigned long long, NO_CTX)
     ATOMIC_INC(shmem_atomic_inc, int, CTX)
     ATOMIC_INC(shmem_atomic_inc, long, CTX)
+}
+
+ALONE void generic_atomic_inc_2(void) {
     ATOMIC_INC(shmem_atomic_inc, long long, CTX)
     ATOMIC_INC(shmem_atomic_inc, unsigned int, CTX)
     ATOMIC_INC(shmem_atomic_inc, unsigned long, CTX)
     ATOMIC_INC(shmem_atomic_inc, unsigned long long, CTX)
 }
 
-static void generic_inc(void) {
+ALONE void generic_inc(void) {
     ATOMIC_INC(shmem_inc, int, NO_CTX)
     ATOMIC_INC(shmem_inc, long, NO_CTX)
     ATOMIC_INC(shmem_inc, long long, NO_CTX)
     ATOMIC_INC(shmem_inc, unsigned int, NO_CTX)
+}
+
+ALONE void generic_inc_1(void) {
     ATOMIC_INC(shmem_inc, unsigned long, NO_CTX)
     ATOMIC_INC(shmem_inc, unsigned long long, NO_CTX)
 }
 
-static void generic_atomic_fetch_add(void) {
+ALONE void generic_atomic_fetch_add(void) {
     ATOMIC_FETCH_ADD(shmem_atomic_fetch_add, int, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_atomic_fetch_add, long, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_atomic_fetch_add, long long, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_atomic_fetch_add, unsigned int, NO_CTX)
+}
+
+ALONE void generic_atomic_fetch_add_1(void) {
     ATOMIC_FETCH_ADD(shmem_atomic_fetch_add, unsigned long, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_atomic_fetch_add, unsigned long long, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_atomic_fetch_add, int, CTX)
     ATOMIC_FETCH_ADD(shmem_atomic_fetch_add, long, CTX)
+}
+
+ALONE void generic_atomic_fetch_add_2(void) {
     ATOMIC_FETCH_ADD(shmem_atomic_fetch_add, long long, CTX)
     ATOMIC_FETCH_ADD(shmem_atomic_fetch_add, unsigned int, CTX)
     ATOMIC_FETCH_ADD(shmem_atomic_fetch_add, unsigned long, CTX)
     ATOMIC_FETCH_ADD(shmem_atomic_fetch_add, unsigned long long, CTX)
 }
 
-static void generic_fadd(void) {
+ALONE void generic_fadd(void) {
     ATOMIC_FETCH_ADD(shmem_fadd, int, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_fadd, long, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_fadd, long long, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_fadd, unsigned int, NO_CTX)
+}
+
+ALONE void generic_fadd_1(void) {
     ATOMIC_FETCH_ADD(shmem_fadd, unsigned long, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_fadd, unsigned long long, NO_CTX)
 }
 
-static void generic_atomic_add(void) {
+ALONE void generic_atomic_add(void) {
     ATOMIC_ADD(shmem_atomic_add, int, NO_CTX)
     ATOMIC_ADD(shmem_atomic_add, long, NO_CTX)
     ATOMIC_ADD(shmem_atomic_add, long long, NO_CTX)
     ATOMIC_ADD(shmem_atomic_add, unsigned int, NO_CTX)
+}
+
+ALONE void generic_atomic_add_1(void) {
     ATOMIC_ADD(shmem_atomic_add, unsigned long, NO_CTX)
     ATOMIC_ADD(shmem_atomic_add, unsigned long long, NO_CTX)
     ATOMIC_ADD(shmem_atomic_add, int, CTX)
     ATOMIC_ADD(shmem_atomic_add, long, CTX)
+}
+
+ALONE void generic_atomic_add_2(void) {
     ATOMIC_ADD(shmem_atomic_add, long long, CTX)
     ATOMIC_ADD(shmem_atomic_add, unsigned int, CTX)
     ATOMIC_ADD(shmem_atomic_add, unsigned long, CTX)
     ATOMIC_ADD(shmem_atomic_add, unsigned long long, CTX)
 }
 
-static void generic_add(void) {
+ALONE void generic_add(void) {
     ATOMIC_ADD(shmem_add, int, NO_CTX)
     ATOMIC_ADD(shmem_add, long, NO_CTX)
     ATOMIC_ADD(shmem_add, long long, NO_CTX)
     ATOMIC_ADD(shmem_add, unsigned int, NO_CTX)
+}
+
+ALONE void generic_add_1(void) {
     ATOMIC_ADD(shmem_add, unsigned long, NO_CTX)
     ATOMIC_ADD(shmem_add, unsigned long long, NO_CTX)
 }
 
-static void generic_atomic_and(void) {
+ALONE void generic_atomic_and(void) {
     ATOMIC_AND(shmem_atomic_and, unsigned int, NO_CTX)
     ATOMIC_AND(shmem_atomic_and, unsigned long, NO_CTX)
     ATOMIC_AND(shmem_atomic_and, unsigned long long, NO_CTX)
     ATOMIC_AND(shmem_atomic_and, int, NO_CTX)
+}
+
+ALONE void generic_atomic_and_1(void) {
     ATOMIC_AND(shmem_atomic_and, long, NO_CTX)
     ATOMIC_AND(shmem_atomic_and, unsigned int, CTX)
     ATOMIC_AND(shmem_atomic_and, unsigned long, CTX)
     ATOMIC_AND(shmem_atomic_and, unsigned long long, CTX)
+}
+
+ALONE void generic_atomic_and_2(void) {
     ATOMIC_AND(shmem_atomic_and, int, CTX)
     ATOMIC_AND(shmem_atomic_and, long, CTX)
 }
 
-static void generic_atomic_or(void) {
+ALONE void generic_atomic_or(void) {
     ATOMIC_OR(shmem_atomic_or, unsigned int, NO_CTX)
     ATOMIC_OR(shmem_atomic_or, unsigned long, NO_CTX)
     ATOMIC_OR(shmem_atomic_or, unsigned long long, NO_CTX)
     ATOMIC_OR(shmem_atomic_or, int, NO_CTX)
+}
+
+ALONE void generic_atomic_or_1(void) {
     ATOMIC_OR(shmem_atomic_or, long, NO_CTX)
     ATOMIC_OR(shmem_atomic_or, unsigned int, CTX)
     ATOMIC_OR(shmem_atomic_or, unsigned long, CTX)
     ATOMIC_OR(shmem_atomic_or, unsigned long long, CTX)
+}
+
+ALONE void generic_atomic_or_2(void) {
     ATOMIC_OR(shmem_atomic_or, int, CTX)
     ATOMIC_OR(shmem_atomic_or, long, CTX)
 }
 
-static void generic_atomic_xor(void) {
+ALONE void generic_atomic_xor(void) {
     ATOMIC_XOR(shmem_atomic_xor, unsigned int, NO_CTX)
     ATOMIC_XOR(shmem_atomic_xor, unsigned long, NO_CTX)
     ATOMIC_XOR(shmem_atomic_xor, unsigned long long, NO_CTX)
     ATOMIC_XOR(shmem_atomic_xor, int, NO_CTX)
+}
+
+ALONE void generic_atomic_xor_1(void) {
     ATOMIC_XOR(shmem_atomic_xor, long, NO_CTX)
     ATOMIC_XOR(shmem_atomic_xor, unsigned int, CTX)
     ATOMIC_XOR(shmem_atomic_xor, unsigned long, CTX)
     ATOMIC_XOR(shmem_atomic_xor, unsigned long long, CTX)
+}
+
+ALONE void generic_atomic_xor_2(void) {
     ATOMIC_XOR(shmem_atomic_xor, int, CTX)
     ATOMIC_XOR(shmem_atomic_xor, long, CTX)
 }
 
-static void generic_atomic_fetch_and(void) {
+ALONE void generic_atomic_fetch_and(void) {
     ATOMIC_FETCH_AND(shmem_atomic_fetch_and, unsigned int, NO_CTX)
     ATOMIC_FETCH_AND(shmem_atomic_fetch_and, unsigned long, NO_CTX)
     ATOMIC_FETCH_AND(shmem_atomic_fetch_and, unsigned long long, NO_CTX)
     ATOMIC_FETCH_AND(shmem_atomic_fetch_and, int, NO_CTX)
+}
+
+ALONE void generic_atomic_fetch_and_1(void) {
     ATOMIC_FETCH_AND(shmem_atomic_fetch_and, long, NO_CTX)
     ATOMIC_FETCH_AND(shmem_atomic_fetch_and, unsigned int, CTX)
     ATOMIC_FETCH_AND(shmem_atomic_fetch_and, unsigned long, CTX)
     ATOMIC_FETCH_AND(shmem_atomic_fetch_and, unsigned long long, CTX)
+}
+
+ALONE void generic_atomic_fetch_and_2(void) {
     ATOMIC_FETCH_AND(shmem_atomic_fetch_and, int, CTX)
     ATOMIC_FETCH_AND(shmem_atomic_fetch_and, long, CTX)
 }
 
-static void generic_atomic_fetch_or(void) {
+ALONE void generic_atomic_fetch_or(void) {
     ATOMIC_FETCH_OR(shmem_atomic_fetch_or, unsigned int, NO_CTX)
     ATOMIC_FETCH_OR(shmem_atomic_fetch_or, unsigned long, NO_CTX)
     ATOMIC_FETCH_OR(shmem_atomic_fetch_or, unsigned long long, NO_CTX)
     ATOMIC_FETCH_OR(shmem_atomic_fetch_or, int, NO_CTX)
+}
+
+ALONE void generic_atomic_fetch_or_1(void) {
     ATOMIC_FETCH_OR(shmem_atomic_fetch_or, long, NO_CTX)
     ATOMIC_FETCH_OR(shmem_atomic_fetch_or, unsigned int, CTX)
     ATOMIC_FETCH_OR(shmem_atomic_fetch_or, unsigned long, CTX)
     ATOMIC_FETCH_OR(shmem_atomic_fetch_or, unsigned long long, CTX)
+}
+
+ALONE void generic_atomic_fetch_or_2(void) {
     ATOMIC_FETCH_OR(shmem_atomic_fetch_or, int, CTX)
     ATOMIC_FETCH_OR(shmem_atomic_fetch_or, long, CTX)
 }
 
-static void generic_atomic_fetch_xor(void) {
+ALONE void generic_atomic_fetch_xor(void) {
     ATOMIC_FETCH_XOR(shmem_atomic_fetch_xor, unsigned int, NO_CTX)
     ATOMIC_FETCH_XOR(shmem_atomic_fetch_xor, unsigned long, NO_CTX)
     ATOMIC_FETCH_XOR(shmem_atomic_fetch_xor, unsigned long long, NO_CTX)
     ATOMIC_FETCH_XOR(shmem_atomic_fetch_xor, int, NO_CTX)
+}
+
+ALONE void generic_atomic_fetch_xor_1(void) {
     ATOMIC_FETCH_XOR(shmem_atomic_fetch_xor, long, NO_CTX)
     ATOMIC_FETCH_XOR(shmem_atomic_fetch_xor, unsigned int, CTX)
     ATOMIC_FETCH_XOR(shmem_atomic_fetch_xor, unsigned long, CTX)
     ATOMIC_FETCH_XOR(shmem_atomic_fetch_xor, unsigned long long, CTX)
+}
+
+ALONE void generic_atomic_fetch_xor_2(void) {
     ATOMIC_FETCH_XOR(shmem_atomic_fetch_xor, int, CTX)
     ATOMIC_FETCH_XOR(shmem_atomic_fetch_xor, long, CTX)
 }
 
-static void generic_atomic_fetch_nbi(void) {
+ALONE void generic_atomic_fetch_nbi(void) {
     ATOMIC_FETCH_NBI(shmem_atomic_fetch_nbi, float, NO_CTX)
     ATOMIC_FETCH_NBI(shmem_atomic_fetch_nbi, double, NO_CTX)
     ATOMIC_FETCH_NBI(shmem_atomic_fetch_nbi, int, NO_CTX)
     ATOMIC_FETCH_NBI(shmem_atomic_fetch_nbi, long, NO_CTX)
+}
+
+ALONE void generic_atomic_fetch_nbi_1(void) {
     ATOMIC_FETCH_NBI(shmem_atomic_fetch_nbi, long long, NO_CTX)
     ATOMIC_FETCH_NBI(shmem_atomic_fetch_nbi, unsigned int, NO_CTX)
     ATOMIC_FETCH_NBI(shmem_atomic_fetch_nbi, unsigned long, NO_CTX)
     ATOMIC_FETCH_NBI(shmem_atomic_fetch_nbi, unsigned long long, NO_CTX)
+}
+
+ALONE void generic_atomic_fetch_nbi_2(void) {
     ATOMIC_FETCH_NBI(shmem_atomic_fetch_nbi, float, CTX)
     ATOMIC_FETCH_NBI(shmem_atomic_fetch_nbi, double, CTX)
     ATOMIC_FETCH_NBI(shmem_atomic_fetch_nbi, int, CTX)
     ATOMIC_FETCH_NBI(shmem_atomic_fetch_nbi, long, CTX)
+}
+
+ALONE void generic_atomic_fetch_nbi_3(void) {
     ATOMIC_FETCH_NBI(shmem_atomic_fetch_nbi, long long, CTX)
     ATOMIC_FETCH_NBI(shmem_atomic_fetch_nbi, unsigned int, CTX)
     ATOMIC_FETCH_NBI(shmem_atomic_fetch_nbi, unsigned long, CTX)
     ATOMIC_FETCH_NBI(shmem_atomic_fetch_nbi, unsigned long long, CTX)
 }
 
-static void generic_atomic_compare_swap_nbi(void) {
+ALONE void generic_atomic_compare_swap_nbi(void) {
     ATOMIC_COMPARE_SWAP_NBI(shmem_atomic_compare_swap_nbi, int, NO_CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_atomic_compare_swap_nbi, long, NO_CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_atomic_compare_swap_nbi, long long, NO_CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_atomic_compare_swap_nbi, unsigned int, NO_CTX)
+}
+
+ALONE void generic_atomic_compare_swap_nbi_1(void) {
     ATOMIC_COMPARE_SWAP_NBI(shmem_atomic_compare_swap_nbi, unsigned long, NO_CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_atomic_compare_swap_nbi, unsigned long long, NO_CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_atomic_compare_swap_nbi, int, CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_atomic_compare_swap_nbi, long, CTX)
+}
+
+ALONE void generic_atomic_compare_swap_nbi_2(void) {
     ATOMIC_COMPARE_SWAP_NBI(shmem_atomic_compare_swap_nbi, long long, CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_atomic_compare_swap_nbi, unsigned int, CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_atomic_compare_swap_nbi, unsigned long, CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_atomic_compare_swap_nbi, unsigned long long, CTX)
 }
 
-static void generic_atomic_swap_nbi(void) {
+ALONE void generic_atomic_swap_nbi(void) {
     ATOMIC_SWAP_NBI(shmem_atomic_swap_nbi, float, NO_CTX)
     ATOMIC_SWAP_NBI(shmem_atomic_swap_nbi, double, NO_CTX)
     ATOMIC_SWAP_NBI(shmem_atomic_swap_nbi, int, NO_CTX)
     ATOMIC_SWAP_NBI(shmem_atomic_swap_nbi, long, NO_CTX)
+}
+
+ALONE void generic_atomic_swap_nbi_1(void) {
     ATOMIC_SWAP_NBI(shmem_atomic_swap_nbi, long long, NO_CTX)
     ATOMIC_SWAP_NBI(shmem_atomic_swap_nbi, unsigned int, NO_CTX)
     ATOMIC_SWAP_NBI(shmem_atomic_swap_nbi, unsigned long, NO_CTX)
     ATOMIC_SWAP_NBI(shmem_atomic_swap_nbi, unsigned long long, NO_CTX)
+}
+
+ALONE void generic_atomic_swap_nbi_2(void) {
     ATOMIC_SWAP_NBI(shmem_atomic_swap_nbi, float, CTX)
     ATOMIC_SWAP_NBI(shmem_atomic_swap_nbi, double, CTX)
     ATOMIC_SWAP_NBI(shmem_atomic_swap_nbi, int, CTX)
     ATOMIC_SWAP_NBI(shmem_atomic_swap_nbi, long, CTX)
+}
+
+ALONE void generic_atomic_swap_nbi_3(void) {
     ATOMIC_SWAP_NBI(shmem_atomic_swap_nbi, long long, CTX)
     ATOMIC_SWAP_NBI(shmem_atomic_swap_nbi, unsigned int, CTX)
     ATOMIC_SWAP_NBI(shmem_atomic_swap_nbi, unsigned long, CTX)
     ATOMIC_SWAP_NBI(shmem_atomic_swap_nbi, unsigned long long, CTX)
 }
 
-static void generic_atomic_fetch_inc_nbi(void) {
+ALONE void generic_atomic_fetch_inc_nbi(void) {
     ATOMIC_FETCH_INC_NBI(shmem_atomic_fetch_inc_nbi, int, NO_CTX)
     ATOMIC_FETCH_INC_NBI(shmem_atomic_fetch_inc_nbi, long, NO_CTX)
     ATOMIC_FETCH_INC_NBI(shmem_atomic_fetch_inc_nbi, long long, NO_CTX)
     ATOMIC_FETCH_INC_NBI(shmem_atomic_fetch_inc_nbi, unsigned int, NO_CTX)
+}
+
+ALONE void generic_atomic_fetch_inc_nbi_1(void) {
     ATOMIC_FETCH_INC_NBI(shmem_atomic_fetch_inc_nbi, unsigned long, NO_CTX)
     ATOMIC_FETCH_INC_NBI(shmem_atomic_fetch_inc_nbi, unsigned long long, NO_CTX)
     ATOMIC_FETCH_INC_NBI(shmem_atomic_fetch_inc_nbi, int, CTX)
     ATOMIC_FETCH_INC_NBI(shmem_atomic_fetch_inc_nbi, long, CTX)
+}
+
+ALONE void generic_atomic_fetch_inc_nbi_2(void) {
     ATOMIC_FETCH_INC_NBI(shmem_atomic_fetch_inc_nbi, long long, CTX)
     ATOMIC_FETCH_INC_NBI(shmem_atomic_fetch_inc_nbi, unsigned int, CTX)
     ATOMIC_FETCH_INC_NBI(shmem_atomic_fetch_inc_nbi, unsigned long, CTX)
     ATOMIC_FETCH_INC_NBI(shmem_atomic_fetch_inc_nbi, unsigned long long, CTX)
 }
 
-static void generic_atomic_fetch_add_nbi(void) {
+ALONE void generic_atomic_fetch_add_nbi(void) {
     ATOMIC_FETCH_ADD_NBI(shmem_atomic_fetch_add_nbi, int, NO_CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_atomic_fetch_add_nbi, long, NO_CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_atomic_fetch_add_nbi, long long, NO_CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_atomic_fetch_add_nbi, unsigned int, NO_CTX)
+}
+
+ALONE void generic_atomic_fetch_add_nbi_1(void) {
     ATOMIC_FETCH_ADD_NBI(shmem_atomic_fetch_add_nbi, unsigned long, NO_CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_atomic_fetch_add_nbi, unsigned long long, NO_CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_atomic_fetch_add_nbi, int, CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_atomic_fetch_add_nbi, long, CTX)
+}
+
+ALONE void generic_atomic_fetch_add_nbi_2(void) {
     ATOMIC_FETCH_ADD_NBI(shmem_atomic_fetch_add_nbi, long long, CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_atomic_fetch_add_nbi, unsigned int, CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_atomic_fetch_add_nbi, unsigned long, CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_atomic_fetch_add_nbi, unsigned long long, CTX)
 }
 
-static void generic_atomic_fetch_and_nbi(void) {
+ALONE void generic_atomic_fetch_and_nbi(void) {
     ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, unsigned int, NO_CTX)
     ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, unsigned long, NO_CTX)
     ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, unsigned long long, NO_CTX)
     ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, int, NO_CTX)
+}
+
+ALONE void generic_atomic_fetch_and_nbi_1(void) {
     ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, long, NO_CTX)
     ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, unsigned int, CTX)
     ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, unsigned long, CTX)
     ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, unsigned long long, CTX)
+}
+
+ALONE void generic_atomic_fetch_and_nbi_2(void) {
     ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, int, CTX)
     ATOMIC_FETCH_AND_NBI(shmem_atomic_fetch_and_nbi, long, CTX)
 }
 
-static void generic_atomic_fetch_or_nbi(void) {
+ALONE void generic_atomic_fetch_or_nbi(void) {
     ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, unsigned int, NO_CTX)
     ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, unsigned long, NO_CTX)
     ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, unsigned long long, NO_CTX)
     ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, int, NO_CTX)
+}
+
+ALONE void generic_atomic_fetch_or_nbi_1(void) {
     ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, long, NO_CTX)
     ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, unsigned int, CTX)
     ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, unsigned long, CTX)
     ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, unsigned long long, CTX)
+}
+
+ALONE void generic_atomic_fetch_or_nbi_2(void) {
     ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, int, CTX)
     ATOMIC_FETCH_OR_NBI(shmem_atomic_fetch_or_nbi, long, CTX)
 }
 
-static void generic_atomic_fetch_xor_nbi(void) {
+ALONE void generic_atomic_fetch_xor_nbi(void) {
     ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, unsigned int, NO_CTX)
     ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, unsigned long, NO_CTX)
     ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, unsigned long long, NO_CTX)
     ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, int, NO_CTX)
+}
+
+ALONE void generic_atomic_fetch_xor_nbi_1(void) {
     ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, long, NO_CTX)
     ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, unsigned int, CTX)
     ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, unsigned long, CTX)
     ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, unsigned long long, CTX)
+}
+
+ALONE void generic_atomic_fetch_xor_nbi_2(void) {
     ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, int, CTX)
     ATOMIC_FETCH_XOR_NBI(shmem_atomic_fetch_xor_nbi, long, CTX)
 }
 
-static void generic_put_signal(void) {
+ALONE void generic_put_signal(void) {
     PUT_SIGNAL(shmem_put_signal, float, NO_CTX)
     PUT_SIGNAL(shmem_put_signal, double, NO_CTX)
     PUT_SIGNAL(shmem_put_signal, long double, NO_CTX)
     PUT_SIGNAL(shmem_put_signal, char, NO_CTX)
+}
+
+ALONE void generic_put_signal_1(void) {
     PUT_SIGNAL(shmem_put_signal, signed char, NO_CTX)
     PUT_SIGNAL(shmem_put_signal, short, NO_CTX)
     PUT_SIGNAL(shmem_put_signal, int, NO_CTX)
     PUT_SIGNAL(shmem_put_signal, long, NO_CTX)
+}
+
+ALONE void generic_put_signal_2(void) {
     PUT_SIGNAL(shmem_put_signal, long long, NO_CTX)
     PUT_SIGNAL(shmem_put_signal, unsigned char, NO_CTX)
     PUT_SIGNAL(shmem_put_signal, unsigned short, NO_CTX)
     PUT_SIGNAL(shmem_put_signal, unsigned int, NO_CTX)
+}
+
+ALONE void generic_put_signal_3(void) {
     PUT_SIGNAL(shmem_put_signal, unsigned long, NO_CTX)
     PUT_SIGNAL(shmem_put_signal, unsigned long long, NO_CTX)
     PUT_SIGNAL(shmem_put_signal, float, CTX)
     PUT_SIGNAL(shmem_put_signal, double, CTX)
+}
+
+ALONE void generic_put_signal_4(void) {
     PUT_SIGNAL(shmem_put_signal, long double, CTX)
     PUT_SIGNAL(shmem_put_signal, char, CTX)
     PUT_SIGNAL(shmem_put_signal, signed char, CTX)
     PUT_SIGNAL(shmem_put_signal, short, CTX)
+}
+
+ALONE void generic_put_signal_5(void) {
     PUT_SIGNAL(shmem_put_signal, int, CTX)
     PUT_SIGNAL(shmem_put_signal, long, CTX)
     PUT_SIGNAL(shmem_put_signal, long long, CTX)
     PUT_SIGNAL(shmem_put_signal, unsigned char, CTX)
+}
+
+ALONE void generic_put_signal_6(void) {
     PUT_SIGNAL(shmem_put_signal, unsigned short, CTX)
     PUT_SIGNAL(shmem_put_signal, unsigned int, CTX)
     PUT_SIGNAL(shmem_put_signal, unsigned long, CTX)
     PUT_SIGNAL(shmem_put_signal, unsigned long long, CTX)
 }
 
-static void generic_put_signal_nbi(void) {
+ALONE void generic_put_signal_nbi(void) {
     PUT_SIGNAL(shmem_put_signal_nbi, float, NO_CTX)
     PUT_SIGNAL(shmem_put_signal_nbi, double, NO_CTX)
     PUT_SIGNAL(shmem_put_signal_nbi, long double, NO_CTX)
     PUT_SIGNAL(shmem_put_signal_nbi, char, NO_CTX)
+}
+
+ALONE void generic_put_signal_nbi_1(void) {
     PUT_SIGNAL(shmem_put_signal_nbi, signed char, NO_CTX)
     PUT_SIGNAL(shmem_put_signal_nbi, short, NO_CTX)
     PUT_SIGNAL(shmem_put_signal_nbi, int, NO_CTX)
     PUT_SIGNAL(shmem_put_signal_nbi, long, NO_CTX)
+}
+
+ALONE void generic_put_signal_nbi_2(void) {
     PUT_SIGNAL(shmem_put_signal_nbi, long long, NO_CTX)
     PUT_SIGNAL(shmem_put_signal_nbi, unsigned char, NO_CTX)
     PUT_SIGNAL(shmem_put_signal_nbi, unsigned short, NO_CTX)
     PUT_SIGNAL(shmem_put_signal_nbi, unsigned int, NO_CTX)
+}
+
+ALONE void generic_put_signal_nbi_3(void) {
     PUT_SIGNAL(shmem_put_signal_nbi, unsigned long, NO_CTX)
     PUT_SIGNAL(shmem_put_signal_nbi, unsigned long long, NO_CTX)
     PUT_SIGNAL(shmem_put_signal_nbi, float, CTX)
     PUT_SIGNAL(shmem_put_signal_nbi, double, CTX)
+}
+
+ALONE void generic_put_signal_nbi_4(void) {
     PUT_SIGNAL(shmem_put_signal_nbi, long double, CTX)
     PUT_SIGNAL(shmem_put_signal_nbi, char, CTX)
     PUT_SIGNAL(shmem_put_signal_nbi, signed char, CTX)
     PUT_SIGNAL(shmem_put_signal_nbi, short, CTX)
+}
+
+ALONE void generic_put_signal_nbi_5(void) {
     PUT_SIGNAL(shmem_put_signal_nbi, int, CTX)
     PUT_SIGNAL(shmem_put_signal_nbi, long, CTX)
     PUT_SIGNAL(shmem_put_signal_nbi, long long, CTX)
     PUT_SIGNAL(shmem_put_signal_nbi, unsigned char, CTX)
+}
+
+ALONE void generic_put_signal_nbi_6(void) {
     PUT_SIGNAL(shmem_put_signal_nbi, unsigned short, CTX)
     PUT_SIGNAL(shmem_put_signal_nbi, unsigned int, CTX)
     PUT_SIGNAL(shmem_put_signal_nbi, unsigned long, CTX)
     PUT_SIGNAL(shmem_put_signal_nbi, unsigned long long, CTX)
 }
 
-static void generic_alltoall(void) {
+ALONE void generic_alltoall(void) {
     ALLTOALL(shmem_alltoall, float, NO_CTX)
     ALLTOALL(shmem_alltoall, double, NO_CTX)
     ALLTOALL(shmem_alltoall, long double, NO_CTX)
     ALLTOALL(shmem_alltoall, char, NO_CTX)
+}
+
+ALONE void generic_alltoall_1(void) {
     ALLTOALL(shmem_alltoall, signed char, NO_CTX)
     ALLTOALL(shmem_alltoall, short, NO_CTX)
     ALLTOALL(shmem_alltoall, int, NO_CTX)
     ALLTOALL(shmem_alltoall, long, NO_CTX)
+}
+
+ALONE void generic_alltoall_2(void) {
     ALLTOALL(shmem_alltoall, long long, NO_CTX)
     ALLTOALL(shmem_alltoall, unsigned char, NO_CTX)
     ALLTOALL(shmem_alltoall, unsigned short, NO_CTX)
     ALLTOALL(shmem_alltoall, unsigned int, NO_CTX)
+}
+
+ALONE void generic_alltoall_3(void) {
     ALLTOALL(shmem_alltoall, unsigned long, NO_CTX)
     ALLTOALL(shmem_alltoall, unsigned long long, NO_CTX)
 }
 
-static void generic_alltoalls(void) {
+ALONE void generic_alltoalls(void) {
     ALLTOALLS(shmem_alltoalls, float, NO_CTX)
     ALLTOALLS(shmem_alltoalls, double, NO_CTX)
     ALLTOALLS(shmem_alltoalls, long double, NO_CTX)
     ALLTOALLS(shmem_alltoalls, char, NO_CTX)
+}
+
+ALONE void generic_alltoalls_1(void) {
     ALLTOALLS(shmem_alltoalls, signed char, NO_CTX)
     ALLTOALLS(shmem_alltoalls, short, NO_CTX)
     ALLTOALLS(shmem_alltoalls, int, NO_CTX)
     ALLTOALLS(shmem_alltoalls, long, NO_CTX)
+}
+
+ALONE void generic_alltoalls_2(void) {
     ALLTOALLS(shmem_alltoalls, long long, NO_CTX)
     ALLTOALLS(shmem_alltoalls, unsigned char, NO_CTX)
     ALLTOALLS(shmem_alltoalls, unsigned short, NO_CTX)
     ALLTOALLS(shmem_alltoalls, unsigned int, NO_CTX)
+}
+
+ALONE void generic_alltoalls_3(void) {
     ALLTOALLS(shmem_alltoalls, unsigned long, NO_CTX)
     ALLTOALLS(shmem_alltoalls, unsigned long long, NO_CTX)
 }
 
-static void generic_broadcast(void) {
+ALONE void generic_broadcast(void) {
     BROADCAST(shmem_broadcast, float, NO_CTX)
     BROADCAST(shmem_broadcast, double, NO_CTX)
     BROADCAST(shmem_broadcast, long double, NO_CTX)
     BROADCAST(shmem_broadcast, char, NO_CTX)
+}
+
+ALONE void generic_broadcast_1(void) {
     BROADCAST(shmem_broadcast, signed char, NO_CTX)
     BROADCAST(shmem_broadcast, short, NO_CTX)
     BROADCAST(shmem_broadcast, int, NO_CTX)
     BROADCAST(shmem_broadcast, long, NO_CTX)
+}
+
+ALONE void generic_broadcast_2(void) {
     BROADCAST(shmem_broadcast, long long, NO_CTX)
     BROADCAST(shmem_broadcast, unsigned char, NO_CTX)
     BROADCAST(shmem_broadcast, unsigned short, NO_CTX)
     BROADCAST(shmem_broadcast, unsigned int, NO_CTX)
+}
+
+ALONE void generic_broadcast_3(void) {
     BROADCAST(shmem_broadcast, unsigned long, NO_CTX)
     BROADCAST(shmem_broadcast, unsigned long long, NO_CTX)
 }
 
-static void generic_collect(void) {
+ALONE void generic_collect(void) {
     COLLECT(shmem_collect, float, NO_CTX)
     COLLECT(shmem_collect, double, NO_CTX)
     COLLECT(shmem_collect, long double, NO_CTX)
     COLLECT(shmem_collect, char, NO_CTX)
+}
+
+ALONE void generic_collect_1(void) {
     COLLECT(shmem_collect, signed char, NO_CTX)
     COLLECT(shmem_collect, short, NO_CTX)
     COLLECT(shmem_collect, int, NO_CTX)
     COLLECT(shmem_collect, long, NO_CTX)
+}
+
+ALONE void generic_collect_2(void) {
     COLLECT(shmem_collect, long long, NO_CTX)
     COLLECT(shmem_collect, unsigned char, NO_CTX)
     COLLECT(shmem_collect, unsigned short, NO_CTX)
     COLLECT(shmem_collect, unsigned int, NO_CTX)
+}
+
+ALONE void generic_collect_3(void) {
     COLLECT(shmem_collect, unsigned long, NO_CTX)
     COLLECT(shmem_collect, unsigned long long, NO_CTX)
 }
 
-static void generic_fcollect(void) {
+ALONE void generic_fcollect(void) {
     COLLECT(shmem_fcollect, float, NO_CTX)
     COLLECT(shmem_fcollect, double, NO_CTX)
     COLLECT(shmem_fcollect, long double, NO_CTX)
     COLLECT(shmem_fcollect, char, NO_CTX)
+}
+
+ALONE void generic_fcollect_1(void) {
     COLLECT(shmem_fcollect, signed char, NO_CTX)
     COLLECT(shmem_fcollect, short, NO_CTX)
     COLLECT(shmem_fcollect, int, NO_CTX)
     COLLECT(shmem_fcollect, long, NO_CTX)
+}
+
+ALONE void generic_fcollect_2(void) {
     COLLECT(shmem_fcollect, long long, NO_CTX)
     COLLECT(shmem_fcollect, unsigned char, NO_CTX)
     COLLECT(shmem_fcollect, unsigned short, NO_CTX)
     COLLECT(shmem_fcollect, unsigned int, NO_CTX)
+}
+
+ALONE void generic_fcollect_3(void) {
     COLLECT(shmem_fcollect, unsigned long, NO_CTX)
     COLLECT(shmem_fcollect, unsigned long long, NO_CTX)
 }
 
-static void generic_and_reduce(void) {
+ALONE void generic_and_reduce(void) {
     AND_REDUCE(shmem_and_reduce, unsigned char, NO_CTX)
     AND_REDUCE(shmem_and_reduce, unsigned short, NO_CTX)
     AND_REDUCE(shmem_and_reduce, unsigned int, NO_CTX)
     AND_REDUCE(shmem_and_reduce, unsigned long, NO_CTX)
+}
+
+ALONE void generic_and_reduce_1(void) {
     AND_REDUCE(shmem_and_reduce, unsigned long long, NO_CTX)
     AND_REDUCE(shmem_and_reduce, char, NO_CTX)
     AND_REDUCE(shmem_and_reduce, signed char, NO_CTX)
     AND_REDUCE(shmem_and_reduce, short, NO_CTX)
+}
+
+ALONE void generic_and_reduce_2(void) {
     AND_REDUCE(shmem_and_reduce, int, NO_CTX)
     AND_REDUCE(shmem_and_reduce, long, NO_CTX)
     AND_REDUCE(shmem_and_reduce, long long, NO_CTX)
 }
 
-static void generic_or_reduce(void) {
+ALONE void generic_or_reduce(void) {
     OR_REDUCE(shmem_or_reduce, unsigned char, NO_CTX)
     OR_REDUCE(shmem_or_reduce, unsigned short, NO_CTX)
     OR_REDUCE(shmem_or_reduce, unsigned int, NO_CTX)
     OR_REDUCE(shmem_or_reduce, unsigned long, NO_CTX)
+}
+
+ALONE void generic_or_reduce_1(void) {
     OR_REDUCE(shmem_or_reduce, unsigned long long, NO_CTX)
     OR_REDUCE(shmem_or_reduce, char, NO_CTX)
     OR_REDUCE(shmem_or_reduce, signed char, NO_CTX)
     OR_REDUCE(shmem_or_reduce, short, NO_CTX)
+}
+
+ALONE void generic_or_reduce_2(void) {
     OR_REDUCE(shmem_or_reduce, int, NO_CTX)
     OR_REDUCE(shmem_or_reduce, long, NO_CTX)
     OR_REDUCE(shmem_or_reduce, long long, NO_CTX)
 }
 
-static void generic_xor_reduce(void) {
+ALONE void generic_xor_reduce(void) {
     XOR_REDUCE(shmem_xor_reduce, unsigned char, NO_CTX)
     XOR_REDUCE(shmem_xor_reduce, unsigned short, NO_CTX)
     XOR_REDUCE(shmem_xor_reduce, unsigned int, NO_CTX)
     XOR_REDUCE(shmem_xor_reduce, unsigned long, NO_CTX)
+}
+
+ALONE void generic_xor_reduce_1(void) {
     XOR_REDUCE(shmem_xor_reduce, unsigned long long, NO_CTX)
     XOR_REDUCE(shmem_xor_reduce, char, NO_CTX)
     XOR_REDUCE(shmem_xor_reduce, signed char, NO_CTX)
     XOR_REDUCE(shmem_xor_reduce, short, NO_CTX)
+}
+
+ALONE void generic_xor_reduce_2(void) {
     XOR_REDUCE(shmem_xor_reduce, int, NO_CTX)
     XOR_REDUCE(shmem_xor_reduce, long, NO_CTX)
     XOR_REDUCE(shmem_xor_reduce, long long, NO_CTX)
 }
 
-static void generic_max_reduce(void) {
+ALONE void generic_max_reduce(void) {
     MAX_REDUCE(shmem_max_reduce, char, NO_CTX)
     MAX_REDUCE(shmem_max_reduce, signed char, NO_CTX)
     MAX_REDUCE(shmem_max_reduce, short, NO_CTX)
     MAX_REDUCE(shmem_max_reduce, int, NO_CTX)
+}
+
+ALONE void generic_max_reduce_1(void) {
     MAX_REDUCE(shmem_max_reduce, long, NO_CTX)
     MAX_REDUCE(shmem_max_reduce, long long, NO_CTX)
     MAX_REDUCE(shmem_max_reduce, unsigned char, NO_CTX)
     MAX_REDUCE(shmem_max_reduce, unsigned short, NO_CTX)
+}
+
+ALONE void generic_max_reduce_2(void) {
     MAX_REDUCE(shmem_max_reduce, unsigned int, NO_CTX)
     MAX_REDUCE(shmem_max_reduce, unsigned long, NO_CTX)
     MAX_REDUCE(shmem_max_reduce, unsigned long long, NO_CTX)
     MAX_REDUCE(shmem_max_reduce, float, NO_CTX)
+}
+
+ALONE void generic_max_reduce_3(void) {
     MAX_REDUCE(shmem_max_reduce, double, NO_CTX)
     MAX_REDUCE(shmem_max_reduce, long double, NO_CTX)
 }
 
-static void generic_min_reduce(void) {
+ALONE void generic_min_reduce(void) {
     MIN_REDUCE(shmem_min_reduce, char, NO_CTX)
     MIN_REDUCE(shmem_min_reduce, signed char, NO_CTX)
     MIN_REDUCE(shmem_min_reduce, short, NO_CTX)
     MIN_REDUCE(shmem_min_reduce, int, NO_CTX)
+}
+
+ALONE void generic_min_reduce_1(void) {
     MIN_REDUCE(shmem_min_reduce, long, NO_CTX)
     MIN_REDUCE(shmem_min_reduce, long long, NO_CTX)
     MIN_REDUCE(shmem_min_reduce, unsigned char, NO_CTX)
     MIN_REDUCE(shmem_min_reduce, unsigned short, NO_CTX)
+}
+
+ALONE void generic_min_reduce_2(void) {
     MIN_REDUCE(shmem_min_reduce, unsigned int, NO_CTX)
     MIN_REDUCE(shmem_min_reduce, unsigned long, NO_CTX)
     MIN_REDUCE(shmem_min_reduce, unsigned long long, NO_CTX)
     MIN_REDUCE(shmem_min_reduce, float, NO_CTX)
+}
+
+ALONE void generic_min_reduce_3(void) {
     MIN_REDUCE(shmem_min_reduce, double, NO_CTX)
     MIN_REDUCE(shmem_min_reduce, long double, NO_CTX)
 }
 
-static void generic_sum_reduce(void) {
+ALONE void generic_sum_reduce(void) {
     SUM_REDUCE(shmem_sum_reduce, char, NO_CTX)
     SUM_REDUCE(shmem_sum_reduce, signed char, NO_CTX)
     SUM_REDUCE(shmem_sum_reduce, short, NO_CTX)
     SUM_REDUCE(shmem_sum_reduce, int, NO_CTX)
+}
+
+ALONE void generic_sum_reduce_1(void) {
     SUM_REDUCE(shmem_sum_reduce, long, NO_CTX)
     SUM_REDUCE(shmem_sum_reduce, long long, NO_CTX)
     SUM_REDUCE(shmem_sum_reduce, unsigned char, NO_CTX)
     SUM_REDUCE(shmem_sum_reduce, unsigned short, NO_CTX)
+}
+
+ALONE void generic_sum_reduce_2(void) {
     SUM_REDUCE(shmem_sum_reduce, unsigned int, NO_CTX)
     SUM_REDUCE(shmem_sum_reduce, unsigned long, NO_CTX)
     SUM_REDUCE(shmem_sum_reduce, unsigned long long, NO_CTX)
     SUM_REDUCE(shmem_sum_reduce, float, NO_CTX)
+}
+
+ALONE void generic_sum_reduce_3(void) {
     SUM_REDUCE(shmem_sum_reduce, double, NO_CTX)
     SUM_REDUCE(shmem_sum_reduce, long double, NO_CTX)
     SUM_REDUCE(shmem_sum_reduce, double _Complex, NO_CTX)
     SUM_REDUCE(shmem_sum_reduce, float _Complex, NO_CTX)
 }
 
-static void generic_prod_reduce(void) {
+ALONE void generic_prod_reduce(void) {
     PROD_REDUCE(shmem_prod_reduce, char, NO_CTX)
     PROD_REDUCE(shmem_prod_reduce, signed char, NO_CTX)
     PROD_REDUCE(shmem_prod_reduce, short, NO_CTX)
     PROD_REDUCE(shmem_prod_reduce, int, NO_CTX)
+}
+
+ALONE void generic_prod_reduce_1(void) {
     PROD_REDUCE(shmem_prod_reduce, long, NO_CTX)
     PROD_REDUCE(shmem_prod_reduce, long long, NO_CTX)
     PROD_REDUCE(shmem_prod_reduce, unsigned char, NO_CTX)
     PROD_REDUCE(shmem_prod_reduce, unsigned short, NO_CTX)
+}
+
+ALONE void generic_prod_reduce_2(void) {
     PROD_REDUCE(shmem_prod_reduce, unsigned int, NO_CTX)
     PROD_REDUCE(shmem_prod_reduce, unsigned long, NO_CTX)
     PROD_REDUCE(shmem_prod_reduce, unsigned long long, NO_CTX)
     PROD_REDUCE(shmem_prod_reduce, float, NO_CTX)
+}
+
+ALONE void generic_prod_reduce_3(void) {
     PROD_REDUCE(shmem_prod_reduce, double, NO_CTX)
     PROD_REDUCE(shmem_prod_reduce, long double, NO_CTX)
     PROD_REDUCE(shmem_prod_reduce, double _Complex, NO_CTX)
     PROD_REDUCE(shmem_prod_reduce, float _Complex, NO_CTX)
 }
 
-static void generic_sum_inscan(void) {
+ALONE void generic_sum_inscan(void) {
     INSCAN(shmem_sum_inscan, char, NO_CTX)
     INSCAN(shmem_sum_inscan, signed char, NO_CTX)
     INSCAN(shmem_sum_inscan, short, NO_CTX)
     INSCAN(shmem_sum_inscan, int, NO_CTX)
+}
+
+ALONE void generic_sum_inscan_1(void) {
     INSCAN(shmem_sum_inscan, long, NO_CTX)
     INSCAN(shmem_sum_inscan, long long, NO_CTX)
     INSCAN(shmem_sum_inscan, unsigned char, NO_CTX)
     INSCAN(shmem_sum_inscan, unsigned short, NO_CTX)
+}
+
+ALONE void generic_sum_inscan_2(void) {
     INSCAN(shmem_sum_inscan, unsigned int, NO_CTX)
     INSCAN(shmem_sum_inscan, unsigned long, NO_CTX)
     INSCAN(shmem_sum_inscan, unsigned long long, NO_CTX)
     INSCAN(shmem_sum_inscan, float, NO_CTX)
+}
+
+ALONE void generic_sum_inscan_3(void) {
     INSCAN(shmem_sum_inscan, double, NO_CTX)
     INSCAN(shmem_sum_inscan, long double, NO_CTX)
     INSCAN(shmem_sum_inscan, double _Complex, NO_CTX)
     INSCAN(shmem_sum_inscan, float _Complex, NO_CTX)
 }
 
-static void generic_sum_exscan(void) {
+ALONE void generic_sum_exscan(void) {
     EXSCAN(shmem_sum_exscan, char, NO_CTX)
     EXSCAN(shmem_sum_exscan, signed char, NO_CTX)
     EXSCAN(shmem_sum_exscan, short, NO_CTX)
     EXSCAN(shmem_sum_exscan, int, NO_CTX)
+}
+
+ALONE void generic_sum_exscan_1(void) {
     EXSCAN(shmem_sum_exscan, long, NO_CTX)
     EXSCAN(shmem_sum_exscan, long long, NO_CTX)
     EXSCAN(shmem_sum_exscan, unsigned char, NO_CTX)
     EXSCAN(shmem_sum_exscan, unsigned short, NO_CTX)
+}
+
+ALONE void generic_sum_exscan_2(void) {
     EXSCAN(shmem_sum_exscan, unsigned int, NO_CTX)
     EXSCAN(shmem_sum_exscan, unsigned long, NO_CTX)
     EXSCAN(shmem_sum_exscan, unsigned long long, NO_CTX)
     EXSCAN(shmem_sum_exscan, float, NO_CTX)
+}
+
+ALONE void generic_sum_exscan_3(void) {
     EXSCAN(shmem_sum_exscan, double, NO_CTX)
     EXSCAN(shmem_sum_exscan, long double, NO_CTX)
     EXSCAN(shmem_sum_exscan, double _Complex, NO_CTX)
     EXSCAN(shmem_sum_exscan, float _Complex, NO_CTX)
 }
 
-static void generic_wait_until(void) {
+ALONE void generic_wait_until(void) {
     WAIT_UNTIL(shmem_wait_until, int, NO_CTX)
     WAIT_UNTIL(shmem_wait_until, long, NO_CTX)
     WAIT_UNTIL(shmem_wait_until, long long, NO_CTX)
     WAIT_UNTIL(shmem_wait_until, unsigned int, NO_CTX)
+}
+
+ALONE void generic_wait_until_1(void) {
     WAIT_UNTIL(shmem_wait_until, unsigned long, NO_CTX)
     WAIT_UNTIL(shmem_wait_until, unsigned long long, NO_CTX)
     WAIT_UNTIL(shmem_wait_until, short, NO_CTX)
     WAIT_UNTIL(shmem_wait_until, unsigned short, NO_CTX)
 }
 
-static void generic_wait_until_all(void) {
+ALONE void generic_wait_until_all(void) {
     WAIT_UNTIL_ALL(shmem_wait_until_all, int, NO_CTX)
     WAIT_UNTIL_ALL(shmem_wait_until_all, long, NO_CTX)
     WAIT_UNTIL_ALL(shmem_wait_until_all, long long, NO_CTX)
     WAIT_UNTIL_ALL(shmem_wait_until_all, unsigned int, NO_CTX)
+}
+
+ALONE void generic_wait_until_all_1(void) {
     WAIT_UNTIL_ALL(shmem_wait_until_all, unsigned long, NO_CTX)
     WAIT_UNTIL_ALL(shmem_wait_until_all, unsigned long long, NO_CTX)
     WAIT_UNTIL_ALL(shmem_wait_until_all, short, NO_CTX)
     WAIT_UNTIL_ALL(shmem_wait_until_all, unsigned short, NO_CTX)
 }
 
-static void generic_wait_until_any(void) {
+ALONE void generic_wait_until_any(void) {
     ANY(shmem_wait_until_any, int, NO_CTX)
     ANY(shmem_wait_until_any, long, NO_CTX)
     ANY(shmem_wait_until_any, long long, NO_CTX)
     ANY(shmem_wait_until_any, unsigned int, NO_CTX)
+}
+
+ALONE void generic_wait_until_any_1(void) {
     ANY(shmem_wait_until_any, unsigned long, NO_CTX)
     ANY(shmem_wait_until_any, unsigned long long, NO_CTX)
     ANY(shmem_wait_until_any, short, NO_CTX)
     ANY(shmem_wait_until_any, unsigned short, NO_CTX)
 }
 
-static void generic_wait_until_some(void) {
+ALONE void generic_wait_until_some(void) {
     SOME(shmem_wait_until_some, int, NO_CTX)
     SOME(shmem_wait_until_some, long, NO_CTX)
     SOME(shmem_wait_until_some, long long, NO_CTX)
     SOME(shmem_wait_until_some, unsigned int, NO_CTX)
+}
+
+ALONE void generic_wait_until_some_1(void) {
     SOME(shmem_wait_until_some, unsigned long, NO_CTX)
     SOME(shmem_wait_until_some, unsigned long long, NO_CTX)
     SOME(shmem_wait_until_some, short, NO_CTX)
     SOME(shmem_wait_until_some, unsigned short, NO_CTX)
 }
 
-static void generic_wait_until_all_vector(void) {
+ALONE void generic_wait_until_all_vector(void) {
     WAIT_UNTIL_ALL_VECTOR(shmem_wait_until_all_vector, int, NO_CTX)
     WAIT_UNTIL_ALL_VECTOR(shmem_wait_until_all_vector, long, NO_CTX)
     WAIT_UNTIL_ALL_VECTOR(shmem_wait_until_all_vector, long long, NO_CTX)
     WAIT_UNTIL_ALL_VECTOR(shmem_wait_until_all_vector, unsigned int, NO_CTX)
+}
+
+ALONE void generic_wait_until_all_vector_1(void) {
     WAIT_UNTIL_ALL_VECTOR(shmem_wait_until_all_vector, unsigned long, NO_CTX)
     WAIT_UNTIL_ALL_VECTOR(shmem_wait_until_all_vector, unsigned long long, NO_CTX)
     WAIT_UNTIL_ALL_VECTOR(shmem_wait_until_all_vector, short, NO_CTX)
     WAIT_UNTIL_ALL_VECTOR(shmem_wait_until_all_vector, unsigned short, NO_CTX)
 }
 
-static void generic_wait_until_any_vector(void) {
+ALONE void generic_wait_until_any_vector(void) {
     ANY_VECTOR(shmem_wait_until_any_vector, int, NO_CTX)
     ANY_VECTOR(shmem_wait_until_any_vector, long, NO_CTX)
     ANY_VECTOR(shmem_wait_until_any_vector, long long, NO_CTX)
     ANY_VECTOR(shmem_wait_until_any_vector, unsigned int, NO_CTX)
+}
+
+ALONE void generic_wait_until_any_vector_1(void) {
     ANY_VECTOR(shmem_wait_until_any_vector, unsigned long, NO_CTX)
     ANY_VECTOR(shmem_wait_until_any_vector, unsigned long long, NO_CTX)
     ANY_VECTOR(shmem_wait_until_any_vector, short, NO_CTX)
     ANY_VECTOR(shmem_wait_until_any_vector, unsigned short, NO_CTX)
 }
 
-static void generic_wait_until_some_vector(void) {
+ALONE void generic_wait_until_some_vector(void) {
     SOME_VECTOR(shmem_wait_until_some_vector, int, NO_CTX)
     SOME_VECTOR(shmem_wait_until_some_vector, long, NO_CTX)
     SOME_VECTOR(shmem_wait_until_some_vector, long long, NO_CTX)
     SOME_VECTOR(shmem_wait_until_some_vector, unsigned int, NO_CTX)
+}
+
+ALONE void generic_wait_until_some_vector_1(void) {
     SOME_VECTOR(shmem_wait_until_some_vector, unsigned long, NO_CTX)
     SOME_VECTOR(shmem_wait_until_some_vector, unsigned long long, NO_CTX)
     SOME_VECTOR(shmem_wait_until_some_vector, short, NO_CTX)
     SOME_VECTOR(shmem_wait_until_some_vector, unsigned short, NO_CTX)
 }
 
-static void generic_test(void) {
+ALONE void generic_test(void) {
     TEST(shmem_test, int, NO_CTX)
     TEST(shmem_test, long, NO_CTX)
     TEST(shmem_test, long long, NO_CTX)
     TEST(shmem_test, unsigned int, NO_CTX)
+}
+
+ALONE void generic_test_1(void) {
     TEST(shmem_test, unsigned long, NO_CTX)
     TEST(shmem_test, unsigned long long, NO_CTX)
     TEST(shmem_test, short, NO_CTX)
     TEST(shmem_test, unsigned short, NO_CTX)
 }
 
-static void generic_test_all(void) {
+ALONE void generic_test_all(void) {
     TEST_ALL(shmem_test_all, int, NO_CTX)
     TEST_ALL(shmem_test_all, long, NO_CTX)
     TEST_ALL(shmem_test_all, long long, NO_CTX)
     TEST_ALL(shmem_test_all, unsigned int, NO_CTX)
+}
+
+ALONE void generic_test_all_1(void) {
     TEST_ALL(shmem_test_all, unsigned long, NO_CTX)
     TEST_ALL(shmem_test_all, unsigned long long, NO_CTX)
     TEST_ALL(shmem_test_all, short, NO_CTX)
     TEST_ALL(shmem_test_all, unsigned short, NO_CTX)
 }
 
-static void generic_test_any(void) {
+ALONE void generic_test_any(void) {
     ANY(shmem_test_any, int, NO_CTX)
     ANY(shmem_test_any, long, NO_CTX)
     ANY(shmem_test_any, long long, NO_CTX)
     ANY(shmem_test_any, unsigned int, NO_CTX)
+}
+
+ALONE void generic_test_any_1(void) {
     ANY(shmem_test_any, unsigned long, NO_CTX)
     ANY(shmem_test_any, unsigned long long, NO_CTX)
     ANY(shmem_test_any, short, NO_CTX)
     ANY(shmem_test_any, unsigned short, NO_CTX)
 }
 
-static void generic_test_some(void) {
+ALONE void generic_test_some(void) {
     SOME(shmem_test_some, int, NO_CTX)
     SOME(shmem_test_some, long, NO_CTX)
     SOME(shmem_test_some, long long, NO_CTX)
     SOME(shmem_test_some, unsigned int, NO_CTX)
+}
+
+ALONE void generic_test_some_1(void) {
     SOME(shmem_test_some, unsigned long, NO_CTX)
     SOME(shmem_test_some, unsigned long long, NO_CTX)
     SOME(shmem_test_some, short, NO_CTX)
     SOME(shmem_test_some, unsigned short, NO_CTX)
 }
 
-static void generic_test_all_vector(void) {
+ALONE void generic_test_all_vector(void) {
     TEST_ALL_VECTOR(shmem_test_all_vector, int, NO_CTX)
     TEST_ALL_VECTOR(shmem_test_all_vector, long, NO_CTX)
     TEST_ALL_VECTOR(shmem_test_all_vector, long long, NO_CTX)
     TEST_ALL_VECTOR(shmem_test_all_vector, unsigned int, NO_CTX)
+}
+
+ALONE void generic_test_all_vector_1(void) {
     TEST_ALL_VECTOR(shmem_test_all_vector, unsigned long, NO_CTX)
     TEST_ALL_VECTOR(shmem_test_all_vector, unsigned long long, NO_CTX)
     TEST_ALL_VECTOR(shmem_test_all_vector, short, NO_CTX)
     TEST_ALL_VECTOR(shmem_test_all_vector, unsigned short, NO_CTX)
 }
 
-static void generic_test_any_vector(void) {
+ALONE void generic_test_any_vector(void) {
     ANY_VECTOR(shmem_test_any_vector, int, NO_CTX)
     ANY_VECTOR(shmem_test_any_vector, long, NO_CTX)
     ANY_VECTOR(shmem_test_any_vector, long long, NO_CTX)
     ANY_VECTOR(shmem_test_any_vector, unsigned int, NO_CTX)
+}
+
+ALONE void generic_test_any_vector_1(void) {
     ANY_VECTOR(shmem_test_any_vector, unsigned long, NO_CTX)
     ANY_VECTOR(shmem_test_any_vector, unsigned long long, NO_CTX)
     ANY_VECTOR(shmem_test_any_vector, short, NO_CTX)
     ANY_VECTOR(shmem_test_any_vector, unsigned short, NO_CTX)
 }
 
-static void generic_test_some_vector(void) {
+ALONE void generic_test_some_vector(void) {
     SOME_VECTOR(shmem_test_some_vector, int, NO_CTX)
     SOME_VECTOR(shmem_test_some_vector, long, NO_CTX)
     SOME_VECTOR(shmem_test_some_vector, long long, NO_CTX)
     SOME_VECTOR(shmem_test_some_vector, unsigned int, NO_CTX)
+}
+
+ALONE void generic_test_some_vector_1(void) {
     SOME_VECTOR(shmem_test_some_vector, unsigned long, NO_CTX)
     SOME_VECTOR(shmem_test_some_vector, unsigned long long, NO_CTX)
     SOME_VECTOR(shmem_test_some_vector, short, NO_CTX)
@@ -1188,75 +1734,257 @@ static void by_number_of_arguments(void) {
 
 static void every_family(void) {
     generic_put();
+    generic_put_1();
+    generic_put_2();
+    generic_put_3();
+    generic_put_4();
+    generic_put_5();
+    generic_put_6();
     generic_p();
+    generic_p_1();
+    generic_p_2();
+    generic_p_3();
+    generic_p_4();
+    generic_p_5();
+    generic_p_6();
     generic_iput();
+    generic_iput_1();
+    generic_iput_2();
+    generic_iput_3();
+    generic_iput_4();
+    generic_iput_5();
+    generic_iput_6();
     generic_ibput();
+    generic_ibput_1();
+    generic_ibput_2();
+    generic_ibput_3();
+    generic_ibput_4();
+    generic_ibput_5();
+    generic_ibput_6();
     generic_get();
+    generic_get_1();
+    generic_get_2();
+    generic_get_3();
+    generic_get_4();
+    generic_get_5();
+    generic_get_6();
     generic_g();
+    generic_g_1();
+    generic_g_2();
+    generic_g_3();
+    generic_g_4();
+    generic_g_5();
+    generic_g_6();
     generic_iget();
+    generic_iget_1();
+    generic_iget_2();
+    generic_iget_3();
+    generic_iget_4();
+    generic_iget_5();
+    generic_iget_6();
     generic_ibget();
+    generic_ibget_1();
+    generic_ibget_2();
+    generic_ibget_3();
+    generic_ibget_4();
+    generic_ibget_5();
+    generic_ibget_6();
     generic_put_nbi();
+    generic_put_nbi_1();
+    generic_put_nbi_2();
+    generic_put_nbi_3();
+    generic_put_nbi_4();
+    generic_put_nbi_5();
+    generic_put_nbi_6();
     generic_get_nbi();
+    generic_get_nbi_1();
+    generic_get_nbi_2();
+    generic_get_nbi_3();
+    generic_get_nbi_4();
+    generic_get_nbi_5();
+    generic_get_nbi_6();
     generic_atomic_fetch();
+    generic_atomic_fetch_1();
+    generic_atomic_fetch_2();
+    generic_atomic_fetch_3();
     generic_fetch();
+    generic_fetch_1();
     generic_atomic_set();
+    generic_atomic_set_1();
+    generic_atomic_set_2();
+    generic_atomic_set_3();
     generic_set();
+    generic_set_1();
     generic_atomic_compare_swap();
+    generic_atomic_compare_swap_1();
+    generic_atomic_compare_swap_2();
     generic_cswap();
+    generic_cswap_1();
     generic_atomic_swap();
+    generic_atomic_swap_1();
+    generic_atomic_swap_2();
+    generic_atomic_swap_3();
     generic_swap();
+    generic_swap_1();
     generic_atomic_fetch_inc();
+    generic_atomic_fetch_inc_1();
+    generic_atomic_fetch_inc_2();
     generic_finc();
+    generic_finc_1();
     generic_atomic_inc();
+    generic_atomic_inc_1();
+    generic_atomic_inc_2();
     generic_inc();
+    generic_inc_1();
     generic_atomic_fetch_add();
+    generic_atomic_fetch_add_1();
+    generic_atomic_fetch_add_2();
     generic_fadd();
+    generic_fadd_1();
     generic_atomic_add();
+    generic_atomic_add_1();
+    generic_atomic_add_2();
     generic_add();
+    generic_add_1();
     generic_atomic_and();
+    generic_atomic_and_1();
+    generic_atomic_and_2();
     generic_atomic_or();
+    generic_atomic_or_1();
+    generic_atomic_or_2();
     generic_atomic_xor();
+    generic_atomic_xor_1();
+    generic_atomic_xor_2();
     generic_atomic_fetch_and();
+    generic_atomic_fetch_and_1();
+    generic_atomic_fetch_and_2();
     generic_atomic_fetch_or();
+    generic_atomic_fetch_or_1();
+    generic_atomic_fetch_or_2();
     generic_atomic_fetch_xor();
+    generic_atomic_fetch_xor_1();
+    generic_atomic_fetch_xor_2();
     generic_atomic_fetch_nbi();
+    generic_atomic_fetch_nbi_1();
+    generic_atomic_fetch_nbi_2();
+    generic_atomic_fetch_nbi_3();
     generic_atomic_compare_swap_nbi();
+    generic_atomic_compare_swap_nbi_1();
+    generic_atomic_compare_swap_nbi_2();
     generic_atomic_swap_nbi();
+    generic_atomic_swap_nbi_1();
+    generic_atomic_swap_nbi_2();
+    generic_atomic_swap_nbi_3();
     generic_atomic_fetch_inc_nbi();
+    generic_atomic_fetch_inc_nbi_1();
+    generic_atomic_fetch_inc_nbi_2();
     generic_atomic_fetch_add_nbi();
+    generic_atomic_fetch_add_nbi_1();
+    generic_atomic_fetch_add_nbi_2();
     generic_atomic_fetch_and_nbi();
+    generic_atomic_fetch_and_nbi_1();
+    generic_atomic_fetch_and_nbi_2();
     generic_atomic_fetch_or_nbi();
+    generic_atomic_fetch_or_nbi_1();
+    generic_atomic_fetch_or_nbi_2();
     generic_atomic_fetch_xor_nbi();
+    generic_atomic_fetch_xor_nbi_1();
+    generic_atomic_fetch_xor_nbi_2();
     generic_put_signal();
+    generic_put_signal_1();
+    generic_put_signal_2();
+    generic_put_signal_3();
+    generic_put_signal_4();
+    generic_put_signal_5();
+    generic_put_signal_6();
     generic_put_signal_nbi();
+    generic_put_signal_nbi_1();
+    generic_put_signal_nbi_2();
+    generic_put_signal_nbi_3();
+    generic_put_signal_nbi_4();
+    generic_put_signal_nbi_5();
+    generic_put_signal_nbi_6();
     generic_alltoall();
+    generic_alltoall_1();
+    generic_alltoall_2();
+    generic_alltoall_3();
     generic_alltoalls();
+    generic_alltoalls_1();
+    generic_alltoalls_2();
+    generic_alltoalls_3();
     generic_broadcast();
+    generic_broadcast_1();
+    generic_broadcast_2();
+    generic_broadcast_3();
     generic_collect();
+    generic_collect_1();
+    generic_collect_2();
+    generic_collect_3();
     generic_fcollect();
+    generic_fcollect_1();
+    generic_fcollect_2();
+    generic_fcollect_3();
     generic_and_reduce();
+    generic_and_reduce_1();
+    generic_and_reduce_2();
     generic_or_reduce();
+    generic_or_reduce_1();
+    generic_or_reduce_2();
     generic_xor_reduce();
+    generic_xor_reduce_1();
+    generic_xor_reduce_2();
     generic_max_reduce();
+    generic_max_reduce_1();
+    generic_max_reduce_2();
+    generic_max_reduce_3();
     generic_min_reduce();
+    generic_min_reduce_1();
+    generic_min_reduce_2();
+    generic_min_reduce_3();
     generic_sum_reduce();
+    generic_sum_reduce_1();
+    generic_sum_reduce_2();
+    generic_sum_reduce_3();
     generic_prod_reduce();
+    generic_prod_reduce_1();
+    generic_prod_reduce_2();
+    generic_prod_reduce_3();
     generic_sum_inscan();
+    generic_sum_inscan_1();
+    generic_sum_inscan_2();
+    generic_sum_inscan_3();
     generic_sum_exscan();
+    generic_sum_exscan_1();
+    generic_sum_exscan_2();
+    generic_sum_exscan_3();
     generic_wait_until();
+    generic_wait_until_1();
     generic_wait_until_all();
+    generic_wait_until_all_1();
     generic_wait_until_any();
+    generic_wait_until_any_1();
     generic_wait_until_some();
+    generic_wait_until_some_1();
     generic_wait_until_all_vector();
+    generic_wait_until_all_vector_1();
     generic_wait_until_any_vector();
+    generic_wait_until_any_vector_1();
     generic_wait_until_some_vector();
+    generic_wait_until_some_vector_1();
     generic_test();
+    generic_test_1();
     generic_test_all();
+    generic_test_all_1();
     generic_test_any();
+    generic_test_any_1();
     generic_test_some();
+    generic_test_some_1();
     generic_test_all_vector();
+    generic_test_all_vector_1();
     generic_test_any_vector();
+    generic_test_any_vector_1();
     generic_test_some_vector();
+    generic_test_some_vector_1();
     by_number_of_arguments();
 }
 

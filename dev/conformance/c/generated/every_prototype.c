@@ -8,2264 +8,3389 @@
 #endif
 #include "calls.h"
 
-static void family_47(void) {
+ALONE void family_47(void) {
     PUT(shmem_float_put, float, NO_CTX)
     PUT(shmem_double_put, double, NO_CTX)
     PUT(shmem_longdouble_put, long double, NO_CTX)
     PUT(shmem_char_put, char, NO_CTX)
+}
+
+ALONE void family_47_1(void) {
     PUT(shmem_schar_put, signed char, NO_CTX)
     PUT(shmem_short_put, short, NO_CTX)
     PUT(shmem_int_put, int, NO_CTX)
     PUT(shmem_long_put, long, NO_CTX)
+}
+
+ALONE void family_47_2(void) {
     PUT(shmem_longlong_put, long long, NO_CTX)
     PUT(shmem_uchar_put, unsigned char, NO_CTX)
     PUT(shmem_ushort_put, unsigned short, NO_CTX)
     PUT(shmem_uint_put, unsigned int, NO_CTX)
+}
+
+ALONE void family_47_3(void) {
     PUT(shmem_ulong_put, unsigned long, NO_CTX)
     PUT(shmem_ulonglong_put, unsigned long long, NO_CTX)
     PUT(shmem_int8_put, int8_t, NO_CTX)
     PUT(shmem_int16_put, int16_t, NO_CTX)
+}
+
+ALONE void family_47_4(void) {
     PUT(shmem_int32_put, int32_t, NO_CTX)
     PUT(shmem_int64_put, int64_t, NO_CTX)
     PUT(shmem_uint8_put, uint8_t, NO_CTX)
     PUT(shmem_uint16_put, uint16_t, NO_CTX)
+}
+
+ALONE void family_47_5(void) {
     PUT(shmem_uint32_put, uint32_t, NO_CTX)
     PUT(shmem_uint64_put, uint64_t, NO_CTX)
     PUT(shmem_size_put, size_t, NO_CTX)
     PUT(shmem_ptrdiff_put, ptrdiff_t, NO_CTX)
+}
+
+ALONE void family_47_6(void) {
     PUT(shmem_ctx_float_put, float, CTX)
     PUT(shmem_ctx_double_put, double, CTX)
     PUT(shmem_ctx_longdouble_put, long double, CTX)
     PUT(shmem_ctx_char_put, char, CTX)
+}
+
+ALONE void family_47_7(void) {
     PUT(shmem_ctx_schar_put, signed char, CTX)
     PUT(shmem_ctx_short_put, short, CTX)
     PUT(shmem_ctx_int_put, int, CTX)
     PUT(shmem_ctx_long_put, long, CTX)
+}
+
+ALONE void family_47_8(void) {
     PUT(shmem_ctx_longlong_put, long long, CTX)
     PUT(shmem_ctx_uchar_put, unsigned char, CTX)
     PUT(shmem_ctx_ushort_put, unsigned short, CTX)
     PUT(shmem_ctx_uint_put, unsigned int, CTX)
+}
+
+ALONE void family_47_9(void) {
     PUT(shmem_ctx_ulong_put, unsigned long, CTX)
     PUT(shmem_ctx_ulonglong_put, unsigned long long, CTX)
     PUT(shmem_ctx_int8_put, int8_t, CTX)
     PUT(shmem_ctx_int16_put, int16_t, CTX)
+}
+
+ALONE void family_47_10(void) {
     PUT(shmem_ctx_int32_put, int32_t, CTX)
     PUT(shmem_ctx_int64_put, int64_t, CTX)
     PUT(shmem_ctx_uint8_put, uint8_t, CTX)
     PUT(shmem_ctx_uint16_put, uint16_t, CTX)
+}
+
+ALONE void family_47_11(void) {
     PUT(shmem_ctx_uint32_put, uint32_t, CTX)
     PUT(shmem_ctx_uint64_put, uint64_t, CTX)
     PUT(shmem_ctx_size_put, size_t, CTX)
     PUT(shmem_ctx_ptrdiff_put, ptrdiff_t, CTX)
 }
 
-static void family_48(void) {
+ALONE void family_48(void) {
     PUT_SIZE(shmem_put8, 1, NO_CTX)
     PUT_SIZE(shmem_put16, 2, NO_CTX)
     PUT_SIZE(shmem_put32, 4, NO_CTX)
     PUT_SIZE(shmem_put64, 8, NO_CTX)
+}
+
+ALONE void family_48_1(void) {
     PUT_SIZE(shmem_put128, 16, NO_CTX)
     PUT_SIZE(shmem_ctx_put8, 1, CTX)
     PUT_SIZE(shmem_ctx_put16, 2, CTX)
     PUT_SIZE(shmem_ctx_put32, 4, CTX)
+}
+
+ALONE void family_48_2(void) {
     PUT_SIZE(shmem_ctx_put64, 8, CTX)
     PUT_SIZE(shmem_ctx_put128, 16, CTX)
 }
 
-static void family_49(void) {
+ALONE void family_49(void) {
     PUT_SIZE(shmem_putmem, 1, NO_CTX)
     PUT_SIZE(shmem_ctx_putmem, 1, CTX)
 }
 
-static void family_50(void) {
+ALONE void family_50(void) {
     P(shmem_float_p, float, NO_CTX)
     P(shmem_double_p, double, NO_CTX)
     P(shmem_longdouble_p, long double, NO_CTX)
     P(shmem_char_p, char, NO_CTX)
+}
+
+ALONE void family_50_1(void) {
     P(shmem_schar_p, signed char, NO_CTX)
     P(shmem_short_p, short, NO_CTX)
     P(shmem_int_p, int, NO_CTX)
     P(shmem_long_p, long, NO_CTX)
+}
+
+ALONE void family_50_2(void) {
     P(shmem_longlong_p, long long, NO_CTX)
     P(shmem_uchar_p, unsigned char, NO_CTX)
     P(shmem_ushort_p, unsigned short, NO_CTX)
     P(shmem_uint_p, unsigned int, NO_CTX)
+}
+
+ALONE void family_50_3(void) {
     P(shmem_ulong_p, unsigned long, NO_CTX)
     P(shmem_ulonglong_p, unsigned long long, NO_CTX)
     P(shmem_int8_p, int8_t, NO_CTX)
     P(shmem_int16_p, int16_t, NO_CTX)
+}
+
+ALONE void family_50_4(void) {
     P(shmem_int32_p, int32_t, NO_CTX)
     P(shmem_int64_p, int64_t, NO_CTX)
     P(shmem_uint8_p, uint8_t, NO_CTX)
     P(shmem_uint16_p, uint16_t, NO_CTX)
+}
+
+ALONE void family_50_5(void) {
     P(shmem_uint32_p, uint32_t, NO_CTX)
     P(shmem_uint64_p, uint64_t, NO_CTX)
     P(shmem_size_p, size_t, NO_CTX)
     P(shmem_ptrdiff_p, ptrdiff_t, NO_CTX)
+}
+
+ALONE void family_50_6(void) {
     P(shmem_ctx_float_p, float, CTX)
     P(shmem_ctx_double_p, double, CTX)
     P(shmem_ctx_longdouble_p, long double, CTX)
     P(shmem_ctx_char_p, char, CTX)
+}
+
+ALONE void family_50_7(void) {
     P(shmem_ctx_schar_p, signed char, CTX)
     P(shmem_ctx_short_p, short, CTX)
     P(shmem_ctx_int_p, int, CTX)
     P(shmem_ctx_long_p, long, CTX)
+}
+
+ALONE void family_50_8(void) {
     P(shmem_ctx_longlong_p, long long, CTX)
     P(shmem_ctx_uchar_p, unsigned char, CTX)
     P(shmem_ctx_ushort_p, unsigned short, CTX)
     P(shmem_ctx_uint_p, unsigned int, CTX)
+}
+
+ALONE void family_50_9(void) {
     P(shmem_ctx_ulong_p, unsigned long, CTX)
     P(shmem_ctx_ulonglong_p, unsigned long long, CTX)
     P(shmem_ctx_int8_p, int8_t, CTX)
     P(shmem_ctx_int16_p, int16_t, CTX)
+}
+
+ALONE void family_50_10(void) {
     P(shmem_ctx_int32_p, int32_t, CTX)
     P(shmem_ctx_int64_p, int64_t, CTX)
     P(shmem_ctx_uint8_p, uint8_t, CTX)
     P(shmem_ctx_uint16_p, uint16_t, CTX)
+}
+
+ALONE void family_50_11(void) {
     P(shmem_ctx_uint32_p, uint32_t, CTX)
     P(shmem_ctx_uint64_p, uint64_t, CTX)
     P(shmem_ctx_size_p, size_t, CTX)
     P(shmem_ctx_ptrdiff_p, ptrdiff_t, CTX)
 }
 
-static void family_51(void) {
+ALONE void family_51(void) {
     IPUT(shmem_float_iput, float, NO_CTX)
     IPUT(shmem_double_iput, double, NO_CTX)
     IPUT(shmem_longdouble_iput, long double, NO_CTX)
     IPUT(shmem_char_iput, char, NO_CTX)
+}
+
+ALONE void family_51_1(void) {
     IPUT(shmem_schar_iput, signed char, NO_CTX)
     IPUT(shmem_short_iput, short, NO_CTX)
     IPUT(shmem_int_iput, int, NO_CTX)
     IPUT(shmem_long_iput, long, NO_CTX)
+}
+
+ALONE void family_51_2(void) {
     IPUT(shmem_longlong_iput, long long, NO_CTX)
     IPUT(shmem_uchar_iput, unsigned char, NO_CTX)
     IPUT(shmem_ushort_iput, unsigned short, NO_CTX)
     IPUT(shmem_uint_iput, unsigned int, NO_CTX)
+}
+
+ALONE void family_51_3(void) {
     IPUT(shmem_ulong_iput, unsigned long, NO_CTX)
     IPUT(shmem_ulonglong_iput, unsigned long long, NO_CTX)
     IPUT(shmem_int8_iput, int8_t, NO_CTX)
     IPUT(shmem_int16_iput, int16_t, NO_CTX)
+}
+
+ALONE void family_51_4(void) {
     IPUT(shmem_int32_iput, int32_t, NO_CTX)
     IPUT(shmem_int64_iput, int64_t, NO_CTX)
     IPUT(shmem_uint8_iput, uint8_t, NO_CTX)
     IPUT(shmem_uint16_iput, uint16_t, NO_CTX)
+}
+
+ALONE void family_51_5(void) {
     IPUT(shmem_uint32_iput, uint32_t, NO_CTX)
     IPUT(shmem_uint64_iput, uint64_t, NO_CTX)
     IPUT(shmem_size_iput, size_t, NO_CTX)
     IPUT(shmem_ptrdiff_iput, ptrdiff_t, NO_CTX)
+}
+
+ALONE void family_51_6(void) {
     IPUT(shmem_ctx_float_iput, float, CTX)
     IPUT(shmem_ctx_double_iput, double, CTX)
     IPUT(shmem_ctx_longdouble_iput, long double, CTX)
     IPUT(shmem_ctx_char_iput, char, CTX)
+}
+
+ALONE void family_51_7(void) {
     IPUT(shmem_ctx_schar_iput, signed char, CTX)
     IPUT(shmem_ctx_short_iput, short, CTX)
     IPUT(shmem_ctx_int_iput, int, CTX)
     IPUT(shmem_ctx_long_iput, long, CTX)
+}
+
+ALONE void family_51_8(void) {
     IPUT(shmem_ctx_longlong_iput, long long, CTX)
     IPUT(shmem_ctx_uchar_iput, unsigned char, CTX)
     IPUT(shmem_ctx_ushort_iput, unsigned short, CTX)
     IPUT(shmem_ctx_uint_iput, unsigned int, CTX)
+}
+
+ALONE void family_51_9(void) {
     IPUT(shmem_ctx_ulong_iput, unsigned long, CTX)
     IPUT(shmem_ctx_ulonglong_iput, unsigned long long, CTX)
     IPUT(shmem_ctx_int8_iput, int8_t, CTX)
     IPUT(shmem_ctx_int16_iput, int16_t, CTX)
+}
+
+ALONE void family_51_10(void) {
     IPUT(shmem_ctx_int32_iput, int32_t, CTX)
     IPUT(shmem_ctx_int64_iput, int64_t, CTX)
     IPUT(shmem_ctx_uint8_iput, uint8_t, CTX)
     IPUT(shmem_ctx_uint16_iput, uint16_t, CTX)
+}
+
+ALONE void family_51_11(void) {
     IPUT(shmem_ctx_uint32_iput, uint32_t, CTX)
     IPUT(shmem_ctx_uint64_iput, uint64_t, CTX)
     IPUT(shmem_ctx_size_iput, size_t, CTX)
     IPUT(shmem_ctx_ptrdiff_iput, ptrdiff_t, CTX)
 }
 
-static void family_52(void) {
+ALONE void family_52(void) {
     IPUT_SIZE(shmem_iput8, 1, NO_CTX)
     IPUT_SIZE(shmem_iput16, 2, NO_CTX)
     IPUT_SIZE(shmem_iput32, 4, NO_CTX)
     IPUT_SIZE(shmem_iput64, 8, NO_CTX)
+}
+
+ALONE void family_52_1(void) {
     IPUT_SIZE(shmem_iput128, 16, NO_CTX)
     IPUT_SIZE(shmem_ctx_iput8, 1, CTX)
     IPUT_SIZE(shmem_ctx_iput16, 2, CTX)
     IPUT_SIZE(shmem_ctx_iput32, 4, CTX)
+}
+
+ALONE void family_52_2(void) {
     IPUT_SIZE(shmem_ctx_iput64, 8, CTX)
     IPUT_SIZE(shmem_ctx_iput128, 16, CTX)
 }
 
-static void family_53(void) {
+ALONE void family_53(void) {
     IBPUT(shmem_float_ibput, float, NO_CTX)
     IBPUT(shmem_double_ibput, double, NO_CTX)
     IBPUT(shmem_longdouble_ibput, long double, NO_CTX)
     IBPUT(shmem_char_ibput, char, NO_CTX)
+}
+
+ALONE void family_53_1(void) {
     IBPUT(shmem_schar_ibput, signed char, NO_CTX)
     IBPUT(shmem_short_ibput, short, NO_CTX)
     IBPUT(shmem_int_ibput, int, NO_CTX)
     IBPUT(shmem_long_ibput, long, NO_CTX)
+}
+
+ALONE void family_53_2(void) {
     IBPUT(shmem_longlong_ibput, long long, NO_CTX)
     IBPUT(shmem_uchar_ibput, unsigned char, NO_CTX)
     IBPUT(shmem_ushort_ibput, unsigned short, NO_CTX)
     IBPUT(shmem_uint_ibput, unsigned int, NO_CTX)
+}
+
+ALONE void family_53_3(void) {
     IBPUT(shmem_ulong_ibput, unsigned long, NO_CTX)
     IBPUT(shmem_ulonglong_ibput, unsigned long long, NO_CTX)
     IBPUT(shmem_int8_ibput, int8_t, NO_CTX)
     IBPUT(shmem_int16_ibput, int16_t, NO_CTX)
+}
+
+ALONE void family_53_4(void) {
     IBPUT(shmem_int32_ibput, int32_t, NO_CTX)
     IBPUT(shmem_int64_ibput, int64_t, NO_CTX)
     IBPUT(shmem_uint8_ibput, uint8_t, NO_CTX)
     IBPUT(shmem_uint16_ibput, uint16_t, NO_CTX)
+}
+
+ALONE void family_53_5(void) {
     IBPUT(shmem_uint32_ibput, uint32_t, NO_CTX)
     IBPUT(shmem_uint64_ibput, uint64_t, NO_CTX)
     IBPUT(shmem_size_ibput, size_t, NO_CTX)
     IBPUT(shmem_ptrdiff_ibput, ptrdiff_t, NO_CTX)
+}
+
+ALONE void family_53_6(void) {
     IBPUT(shmem_ctx_float_ibput, float, CTX)
     IBPUT(shmem_ctx_double_ibput, double, CTX)
     IBPUT(shmem_ctx_longdouble_ibput, long double, CTX)
     IBPUT(shmem_ctx_char_ibput, char, CTX)
+}
+
+ALONE void family_53_7(void) {
     IBPUT(shmem_ctx_schar_ibput, signed char, CTX)
     IBPUT(shmem_ctx_short_ibput, short, CTX)
     IBPUT(shmem_ctx_int_ibput, int, CTX)
     IBPUT(shmem_ctx_long_ibput, long, CTX)
+}
+
+ALONE void family_53_8(void) {
     IBPUT(shmem_ctx_longlong_ibput, long long, CTX)
     IBPUT(shmem_ctx_uchar_ibput, unsigned char, CTX)
     IBPUT(shmem_ctx_ushort_ibput, unsigned short, CTX)
     IBPUT(shmem_ctx_uint_ibput, unsigned int, CTX)
+}
+
+ALONE void family_53_9(void) {
     IBPUT(shmem_ctx_ulong_ibput, unsigned long, CTX)
     IBPUT(shmem_ctx_ulonglong_ibput, unsigned long long, CTX)
     IBPUT(shmem_ctx_int8_ibput, int8_t, CTX)
     IBPUT(shmem_ctx_int16_ibput, int16_t, CTX)
+}
+
+ALONE void family_53_10(void) {
     IBPUT(shmem_ctx_int32_ibput, int32_t, CTX)
     IBPUT(shmem_ctx_int64_ibput, int64_t, CTX)
     IBPUT(shmem_ctx_uint8_ibput, uint8_t, CTX)
     IBPUT(shmem_ctx_uint16_ibput, uint16_t, CTX)
+}
+
+ALONE void family_53_11(void) {
     IBPUT(shmem_ctx_uint32_ibput, uint32_t, CTX)
     IBPUT(shmem_ctx_uint64_ibput, uint64_t, CTX)
     IBPUT(shmem_ctx_size_ibput, size_t, CTX)
     IBPUT(shmem_ctx_ptrdiff_ibput, ptrdiff_t, CTX)
 }
 
-static void family_54(void) {
+ALONE void family_54(void) {
     IBPUT_SIZE(shmem_ibput8, 1, NO_CTX)
     IBPUT_SIZE(shmem_ibput16, 2, NO_CTX)
     IBPUT_SIZE(shmem_ibput32, 4, NO_CTX)
     IBPUT_SIZE(shmem_ibput64, 8, NO_CTX)
+}
+
+ALONE void family_54_1(void) {
     IBPUT_SIZE(shmem_ibput128, 16, NO_CTX)
     IBPUT_SIZE(shmem_ctx_ibput8, 1, CTX)
     IBPUT_SIZE(shmem_ctx_ibput16, 2, CTX)
     IBPUT_SIZE(shmem_ctx_ibput32, 4, CTX)
+}
+
+ALONE void family_54_2(void) {
     IBPUT_SIZE(shmem_ctx_ibput64, 8, CTX)
     IBPUT_SIZE(shmem_ctx_ibput128, 16, CTX)
 }
 
-static void family_55(void) {
+ALONE void family_55(void) {
     GET(shmem_float_get, float, NO_CTX)
     GET(shmem_double_get, double, NO_CTX)
     GET(shmem_longdouble_get, long double, NO_CTX)
     GET(shmem_char_get, char, NO_CTX)
+}
+
+ALONE void family_55_1(void) {
     GET(shmem_schar_get, signed char, NO_CTX)
     GET(shmem_short_get, short, NO_CTX)
     GET(shmem_int_get, int, NO_CTX)
     GET(shmem_long_get, long, NO_CTX)
+}
+
+ALONE void family_55_2(void) {
     GET(shmem_longlong_get, long long, NO_CTX)
     GET(shmem_uchar_get, unsigned char, NO_CTX)
     GET(shmem_ushort_get, unsigned short, NO_CTX)
     GET(shmem_uint_get, unsigned int, NO_CTX)
+}
+
+ALONE void family_55_3(void) {
     GET(shmem_ulong_get, unsigned long, NO_CTX)
     GET(shmem_ulonglong_get, unsigned long long, NO_CTX)
     GET(shmem_int8_get, int8_t, NO_CTX)
     GET(shmem_int16_get, int16_t, NO_CTX)
+}
+
+ALONE void family_55_4(void) {
     GET(shmem_int32_get, int32_t, NO_CTX)
     GET(shmem_int64_get, int64_t, NO_CTX)
     GET(shmem_uint8_get, uint8_t, NO_CTX)
     GET(shmem_uint16_get, uint16_t, NO_CTX)
+}
+
+ALONE void family_55_5(void) {
     GET(shmem_uint32_get, uint32_t, NO_CTX)
     GET(shmem_uint64_get, uint64_t, NO_CTX)
     GET(shmem_size_get, size_t, NO_CTX)
     GET(shmem_ptrdiff_get, ptrdiff_t, NO_CTX)
+}
+
+ALONE void family_55_6(void) {
     GET(shmem_ctx_float_get, float, CTX)
     GET(shmem_ctx_double_get, double, CTX)
     GET(shmem_ctx_longdouble_get, long double, CTX)
     GET(shmem_ctx_char_get, char, CTX)
+}
+
+ALONE void family_55_7(void) {
     GET(shmem_ctx_schar_get, signed char, CTX)
     GET(shmem_ctx_short_get, short, CTX)
     GET(shmem_ctx_int_get, int, CTX)
     GET(shmem_ctx_long_get, long, CTX)
+}
+
+ALONE void family_55_8(void) {
     GET(shmem_ctx_longlong_get, long long, CTX)
     GET(shmem_ctx_uchar_get, unsigned char, CTX)
     GET(shmem_ctx_ushort_get, unsigned short, CTX)
     GET(shmem_ctx_uint_get, unsigned int, CTX)
+}
+
+ALONE void family_55_9(void) {
     GET(shmem_ctx_ulong_get, unsigned long, CTX)
     GET(shmem_ctx_ulonglong_get, unsigned long long, CTX)
     GET(shmem_ctx_int8_get, int8_t, CTX)
     GET(shmem_ctx_int16_get, int16_t, CTX)
+}
+
+ALONE void family_55_10(void) {
     GET(shmem_ctx_int32_get, int32_t, CTX)
     GET(shmem_ctx_int64_get, int64_t, CTX)
     GET(shmem_ctx_uint8_get, uint8_t, CTX)
     GET(shmem_ctx_uint16_get, uint16_t, CTX)
+}
+
+ALONE void family_55_11(void) {
     GET(shmem_ctx_uint32_get, uint32_t, CTX)
     GET(shmem_ctx_uint64_get, uint64_t, CTX)
     GET(shmem_ctx_size_get, size_t, CTX)
     GET(shmem_ctx_ptrdiff_get, ptrdiff_t, CTX)
 }
 
-static void family_56(void) {
+ALONE void family_56(void) {
     GET_SIZE(shmem_get8, 1, NO_CTX)
     GET_SIZE(shmem_get16, 2, NO_CTX)
     GET_SIZE(shmem_get32, 4, NO_CTX)
     GET_SIZE(shmem_get64, 8, NO_CTX)
+}
+
+ALONE void family_56_1(void) {
     GET_SIZE(shmem_get128, 16, NO_CTX)
     GET_SIZE(shmem_ctx_get8, 1, CTX)
     GET_SIZE(shmem_ctx_get16, 2, CTX)
     GET_SIZE(shmem_ctx_get32, 4, CTX)
+}
+
+ALONE void family_56_2(void) {
     GET_SIZE(shmem_ctx_get64, 8, CTX)
     GET_SIZE(shmem_ctx_get128, 16, CTX)
 }
 
-static void family_57(void) {
+ALONE void family_57(void) {
     GET_SIZE(shmem_getmem, 1, NO_CTX)
     GET_SIZE(shmem_ctx_getmem, 1, CTX)
 }
 
-static void family_58(void) {
+ALONE void family_58(void) {
     G(shmem_float_g, float, NO_CTX)
     G(shmem_double_g, double, NO_CTX)
     G(shmem_longdouble_g, long double, NO_CTX)
     G(shmem_char_g, char, NO_CTX)
+}
+
+ALONE void family_58_1(void) {
     G(shmem_schar_g, signed char, NO_CTX)
     G(shmem_short_g, short, NO_CTX)
     G(shmem_int_g, int, NO_CTX)
     G(shmem_long_g, long, NO_CTX)
+}
+
+ALONE void family_58_2(void) {
     G(shmem_longlong_g, long long, NO_CTX)
     G(shmem_uchar_g, unsigned char, NO_CTX)
     G(shmem_ushort_g, unsigned short, NO_CTX)
     G(shmem_uint_g, unsigned int, NO_CTX)
+}
+
+ALONE void family_58_3(void) {
     G(shmem_ulong_g, unsigned long, NO_CTX)
     G(shmem_ulonglong_g, unsigned long long, NO_CTX)
     G(shmem_int8_g, int8_t, NO_CTX)
     G(shmem_int16_g, int16_t, NO_CTX)
+}
+
+ALONE void family_58_4(void) {
     G(shmem_int32_g, int32_t, NO_CTX)
     G(shmem_int64_g, int64_t, NO_CTX)
     G(shmem_uint8_g, uint8_t, NO_CTX)
     G(shmem_uint16_g, uint16_t, NO_CTX)
+}
+
+ALONE void family_58_5(void) {
     G(shmem_uint32_g, uint32_t, NO_CTX)
     G(shmem_uint64_g, uint64_t, NO_CTX)
     G(shmem_size_g, size_t, NO_CTX)
     G(shmem_ptrdiff_g, ptrdiff_t, NO_CTX)
+}
+
+ALONE void family_58_6(void) {
     G(shmem_ctx_float_g, float, CTX)
     G(shmem_ctx_double_g, double, CTX)
     G(shmem_ctx_longdouble_g, long double, CTX)
     G(shmem_ctx_char_g, char, CTX)
+}
+
+ALONE void family_58_7(void) {
     G(shmem_ctx_schar_g, signed char, CTX)
     G(shmem_ctx_short_g, short, CTX)
     G(shmem_ctx_int_g, int, CTX)
     G(shmem_ctx_long_g, long, CTX)
+}
+
+ALONE void family_58_8(void) {
     G(shmem_ctx_longlong_g, long long, CTX)
     G(shmem_ctx_uchar_g, unsigned char, CTX)
     G(shmem_ctx_ushort_g, unsigned short, CTX)
     G(shmem_ctx_uint_g, unsigned int, CTX)
+}
+
+ALONE void family_58_9(void) {
     G(shmem_ctx_ulong_g, unsigned long, CTX)
     G(shmem_ctx_ulonglong_g, unsigned long long, CTX)
     G(shmem_ctx_int8_g, int8_t, CTX)
     G(shmem_ctx_int16_g, int16_t, CTX)
+}
+
+ALONE void family_58_10(void) {
     G(shmem_ctx_int32_g, int32_t, CTX)
     G(shmem_ctx_int64_g, int64_t, CTX)
     G(shmem_ctx_uint8_g, uint8_t, CTX)
     G(shmem_ctx_uint16_g, uint16_t, CTX)
+}
+
+ALONE void family_58_11(void) {
     G(shmem_ctx_uint32_g, uint32_t, CTX)
     G(shmem_ctx_uint64_g, uint64_t, CTX)
     G(shmem_ctx_size_g, size_t, CTX)
     G(shmem_ctx_ptrdiff_g, ptrdiff_t, CTX)
 }
 
-static void family_59(void) {
+ALONE void family_59(void) {
     IGET(shmem_float_iget, float, NO_CTX)
     IGET(shmem_double_iget, double, NO_CTX)
     IGET(shmem_longdouble_iget, long double, NO_CTX)
     IGET(shmem_char_iget, char, NO_CTX)
+}
+
+ALONE void family_59_1(void) {
     IGET(shmem_schar_iget, signed char, NO_CTX)
     IGET(shmem_short_iget, short, NO_CTX)
     IGET(shmem_int_iget, int, NO_CTX)
     IGET(shmem_long_iget, long, NO_CTX)
+}
+
+ALONE void family_59_2(void) {
     IGET(shmem_longlong_iget, long long, NO_CTX)
     IGET(shmem_uchar_iget, unsigned char, NO_CTX)
     IGET(shmem_ushort_iget, unsigned short, NO_CTX)
     IGET(shmem_uint_iget, unsigned int, NO_CTX)
+}
+
+ALONE void family_59_3(void) {
     IGET(shmem_ulong_iget, unsigned long, NO_CTX)
     IGET(shmem_ulonglong_iget, unsigned long long, NO_CTX)
     IGET(shmem_int8_iget, int8_t, NO_CTX)
     IGET(shmem_int16_iget, int16_t, NO_CTX)
+}
+
+ALONE void family_59_4(void) {
     IGET(shmem_int32_iget, int32_t, NO_CTX)
     IGET(shmem_int64_iget, int64_t, NO_CTX)
     IGET(shmem_uint8_iget, uint8_t, NO_CTX)
     IGET(shmem_uint16_iget, uint16_t, NO_CTX)
+}
+
+ALONE void family_59_5(void) {
     IGET(shmem_uint32_iget, uint32_t, NO_CTX)
     IGET(shmem_uint64_iget, uint64_t, NO_CTX)
     IGET(shmem_size_iget, size_t, NO_CTX)
     IGET(shmem_ptrdiff_iget, ptrdiff_t, NO_CTX)
+}
+
+ALONE void family_59_6(void) {
     IGET(shmem_ctx_float_iget, float, CTX)
     IGET(shmem_ctx_double_iget, double, CTX)
     IGET(shmem_ctx_longdouble_iget, long double, CTX)
     IGET(shmem_ctx_char_iget, char, CTX)
+}
+
+ALONE void family_59_7(void) {
     IGET(shmem_ctx_schar_iget, signed char, CTX)
     IGET(shmem_ctx_short_iget, short, CTX)
     IGET(shmem_ctx_int_iget, int, CTX)
     IGET(shmem_ctx_long_iget, long, CTX)
+}
+
+ALONE void family_59_8(void) {
     IGET(shmem_ctx_longlong_iget, long long, CTX)
     IGET(shmem_ctx_uchar_iget, unsigned char, CTX)
     IGET(shmem_ctx_ushort_iget, unsigned short, CTX)
     IGET(shmem_ctx_uint_iget, unsigned int, CTX)
+}
+
+ALONE void family_59_9(void) {
     IGET(shmem_ctx_ulong_iget, unsigned long, CTX)
     IGET(shmem_ctx_ulonglong_iget, unsigned long long, CTX)
     IGET(shmem_ctx_int8_iget, int8_t, CTX)
     IGET(shmem_ctx_int16_iget, int16_t, CTX)
+}
+
+ALONE void family_59_10(void) {
     IGET(shmem_ctx_int32_iget, int32_t, CTX)
     IGET(shmem_ctx_int64_iget, int64_t, CTX)
     IGET(shmem_ctx_uint8_iget, uint8_t, CTX)
     IGET(shmem_ctx_uint16_iget, uint16_t, CTX)
+}
+
+ALONE void family_59_11(void) {
     IGET(shmem_ctx_uint32_iget, uint32_t, CTX)
     IGET(shmem_ctx_uint64_iget, uint64_t, CTX)
     IGET(shmem_ctx_size_iget, size_t, CTX)
     IGET(shmem_ctx_ptrdiff_iget, ptrdiff_t, CTX)
 }
 
-static void family_60(void) {
+ALONE void family_60(void) {
     IGET_SIZE(shmem_iget8, 1, NO_CTX)
     IGET_SIZE(shmem_iget16, 2, NO_CTX)
     IGET_SIZE(shmem_iget32, 4, NO_CTX)
     IGET_SIZE(shmem_iget64, 8, NO_CTX)
+}
+
+ALONE void family_60_1(void) {
     IGET_SIZE(shmem_iget128, 16, NO_CTX)
     IGET_SIZE(shmem_ctx_iget8, 1, CTX)
     IGET_SIZE(shmem_ctx_iget16, 2, CTX)
     IGET_SIZE(shmem_ctx_iget32, 4, CTX)
+}
+
+ALONE void family_60_2(void) {
     IGET_SIZE(shmem_ctx_iget64, 8, CTX)
     IGET_SIZE(shmem_ctx_iget128, 16, CTX)
 }
 
-static void family_61(void) {
+ALONE void family_61(void) {
     IBGET(shmem_float_ibget, float, NO_CTX)
     IBGET(shmem_double_ibget, double, NO_CTX)
     IBGET(shmem_longdouble_ibget, long double, NO_CTX)
     IBGET(shmem_char_ibget, char, NO_CTX)
+}
+
+ALONE void family_61_1(void) {
     IBGET(shmem_schar_ibget, signed char, NO_CTX)
     IBGET(shmem_short_ibget, short, NO_CTX)
     IBGET(shmem_int_ibget, int, NO_CTX)
     IBGET(shmem_long_ibget, long, NO_CTX)
+}
+
+ALONE void family_61_2(void) {
     IBGET(shmem_longlong_ibget, long long, NO_CTX)
     IBGET(shmem_uchar_ibget, unsigned char, NO_CTX)
     IBGET(shmem_ushort_ibget, unsigned short, NO_CTX)
     IBGET(shmem_uint_ibget, unsigned int, NO_CTX)
+}
+
+ALONE void family_61_3(void) {
     IBGET(shmem_ulong_ibget, unsigned long, NO_CTX)
     IBGET(shmem_ulonglong_ibget, unsigned long long, NO_CTX)
     IBGET(shmem_int8_ibget, int8_t, NO_CTX)
     IBGET(shmem_int16_ibget, int16_t, NO_CTX)
+}
+
+ALONE void family_61_4(void) {
     IBGET(shmem_int32_ibget, int32_t, NO_CTX)
     IBGET(shmem_int64_ibget, int64_t, NO_CTX)
     IBGET(shmem_uint8_ibget, uint8_t, NO_CTX)
     IBGET(shmem_uint16_ibget, uint16_t, NO_CTX)
+}
+
+ALONE void family_61_5(void) {
     IBGET(shmem_uint32_ibget, uint32_t, NO_CTX)
     IBGET(shmem_uint64_ibget, uint64_t, NO_CTX)
     IBGET(shmem_size_ibget, size_t, NO_CTX)
     IBGET(shmem_ptrdiff_ibget, ptrdiff_t, NO_CTX)
+}
+
+ALONE void family_61_6(void) {
     IBGET(shmem_ctx_float_ibget, float, CTX)
     IBGET(shmem_ctx_double_ibget, double, CTX)
     IBGET(shmem_ctx_longdouble_ibget, long double, CTX)
     IBGET(shmem_ctx_char_ibget, char, CTX)
+}
+
+ALONE void family_61_7(void) {
     IBGET(shmem_ctx_schar_ibget, signed char, CTX)
     IBGET(shmem_ctx_short_ibget, short, CTX)
     IBGET(shmem_ctx_int_ibget, int, CTX)
     IBGET(shmem_ctx_long_ibget, long, CTX)
+}
+
+ALONE void family_61_8(void) {
     IBGET(shmem_ctx_longlong_ibget, long long, CTX)
     IBGET(shmem_ctx_uchar_ibget, unsigned char, CTX)
     IBGET(shmem_ctx_ushort_ibget, unsigned short, CTX)
     IBGET(shmem_ctx_uint_ibget, unsigned int, CTX)
+}
+
+ALONE void family_61_9(void) {
     IBGET(shmem_ctx_ulong_ibget, unsigned long, CTX)
     IBGET(shmem_ctx_ulonglong_ibget, unsigned long long, CTX)
     IBGET(shmem_ctx_int8_ibget, int8_t, CTX)
     IBGET(shmem_ctx_int16_ibget, int16_t, CTX)
+}
+
+ALONE void family_61_10(void) {
     IBGET(shmem_ctx_int32_ibget, int32_t, CTX)
     IBGET(shmem_ctx_int64_ibget, int64_t, CTX)
     IBGET(shmem_ctx_uint8_ibget, uint8_t, CTX)
     IBGET(shmem_ctx_uint16_ibget, uint16_t, CTX)
+}
+
+ALONE void family_61_11(void) {
     IBGET(shmem_ctx_uint32_ibget, uint32_t, CTX)
     IBGET(shmem_ctx_uint64_ibget, uint64_t, CTX)
     IBGET(shmem_ctx_size_ibget, size_t, CTX)
     IBGET(shmem_ctx_ptrdiff_ibget, ptrdiff_t, CTX)
 }
 
-static void family_62(void) {
+ALONE void family_62(void) {
     IBGET_SIZE(shmem_ibget8, 1, NO_CTX)
     IBGET_SIZE(shmem_ibget16, 2, NO_CTX)
     IBGET_SIZE(shmem_ibget32, 4, NO_CTX)
     IBGET_SIZE(shmem_ibget64, 8, NO_CTX)
+}
+
+ALONE void family_62_1(void) {
     IBGET_SIZE(shmem_ibget128, 16, NO_CTX)
     IBGET_SIZE(shmem_ctx_ibget8, 1, CTX)
     IBGET_SIZE(shmem_ctx_ibget16, 2, CTX)
     IBGET_SIZE(shmem_ctx_ibget32, 4, CTX)
+}
+
+ALONE void family_62_2(void) {
     IBGET_SIZE(shmem_ctx_ibget64, 8, CTX)
     IBGET_SIZE(shmem_ctx_ibget128, 16, CTX)
 }
 
-static void family_63(void) {
+ALONE void family_63(void) {
     PUT(shmem_float_put_nbi, float, NO_CTX)
     PUT(shmem_double_put_nbi, double, NO_CTX)
     PUT(shmem_longdouble_put_nbi, long double, NO_CTX)
     PUT(shmem_char_put_nbi, char, NO_CTX)
+}
+
+ALONE void family_63_1(void) {
     PUT(shmem_schar_put_nbi, signed char, NO_CTX)
     PUT(shmem_short_put_nbi, short, NO_CTX)
     PUT(shmem_int_put_nbi, int, NO_CTX)
     PUT(shmem_long_put_nbi, long, NO_CTX)
+}
+
+ALONE void family_63_2(void) {
     PUT(shmem_longlong_put_nbi, long long, NO_CTX)
     PUT(shmem_uchar_put_nbi, unsigned char, NO_CTX)
     PUT(shmem_ushort_put_nbi, unsigned short, NO_CTX)
     PUT(shmem_uint_put_nbi, unsigned int, NO_CTX)
+}
+
+ALONE void family_63_3(void) {
     PUT(shmem_ulong_put_nbi, unsigned long, NO_CTX)
     PUT(shmem_ulonglong_put_nbi, unsigned long long, NO_CTX)
     PUT(shmem_int8_put_nbi, int8_t, NO_CTX)
     PUT(shmem_int16_put_nbi, int16_t, NO_CTX)
+}
+
+ALONE void family_63_4(void) {
     PUT(shmem_int32_put_nbi, int32_t, NO_CTX)
     PUT(shmem_int64_put_nbi, int64_t, NO_CTX)
     PUT(shmem_uint8_put_nbi, uint8_t, NO_CTX)
     PUT(shmem_uint16_put_nbi, uint16_t, NO_CTX)
+}
+
+ALONE void family_63_5(void) {
     PUT(shmem_uint32_put_nbi, uint32_t, NO_CTX)
     PUT(shmem_uint64_put_nbi, uint64_t, NO_CTX)
     PUT(shmem_size_put_nbi, size_t, NO_CTX)
     PUT(shmem_ptrdiff_put_nbi, ptrdiff_t, NO_CTX)
+}
+
+ALONE void family_63_6(void) {
     PUT(shmem_ctx_float_put_nbi, float, CTX)
     PUT(shmem_ctx_double_put_nbi, double, CTX)
     PUT(shmem_ctx_longdouble_put_nbi, long double, CTX)
     PUT(shmem_ctx_char_put_nbi, char, CTX)
+}
+
+ALONE void family_63_7(void) {
     PUT(shmem_ctx_schar_put_nbi, signed char, CTX)
     PUT(shmem_ctx_short_put_nbi, short, CTX)
     PUT(shmem_ctx_int_put_nbi, int, CTX)
     PUT(shmem_ctx_long_put_nbi, long, CTX)
+}
+
+ALONE void family_63_8(void) {
     PUT(shmem_ctx_longlong_put_nbi, long long, CTX)
     PUT(shmem_ctx_uchar_put_nbi, unsigned char, CTX)
     PUT(shmem_ctx_ushort_put_nbi, unsigned short, CTX)
     PUT(shmem_ctx_uint_put_nbi, unsigned int, CTX)
+}
+
+ALONE void family_63_9(void) {
     PUT(shmem_ctx_ulong_put_nbi, unsigned long, CTX)
     PUT(shmem_ctx_ulonglong_put_nbi, unsigned long long, CTX)
     PUT(shmem_ctx_int8_put_nbi, int8_t, CTX)
     PUT(shmem_ctx_int16_put_nbi, int16_t, CTX)
+}
+
+ALONE void family_63_10(void) {
     PUT(shmem_ctx_int32_put_nbi, int32_t, CTX)
     PUT(shmem_ctx_int64_put_nbi, int64_t, CTX)
     PUT(shmem_ctx_uint8_put_nbi, uint8_t, CTX)
     PUT(shmem_ctx_uint16_put_nbi, uint16_t, CTX)
+}
+
+ALONE void family_63_11(void) {
     PUT(shmem_ctx_uint32_put_nbi, uint32_t, CTX)
     PUT(shmem_ctx_uint64_put_nbi, uint64_t, CTX)
     PUT(shmem_ctx_size_put_nbi, size_t, CTX)
     PUT(shmem_ctx_ptrdiff_put_nbi, ptrdiff_t, CTX)
 }
 
-static void family_64(void) {
+ALONE void family_64(void) {
     PUT_SIZE(shmem_put8_nbi, 1, NO_CTX)
     PUT_SIZE(shmem_put16_nbi, 2, NO_CTX)
     PUT_SIZE(shmem_put32_nbi, 4, NO_CTX)
     PUT_SIZE(shmem_put64_nbi, 8, NO_CTX)
+}
+
+ALONE void family_64_1(void) {
     PUT_SIZE(shmem_put128_nbi, 16, NO_CTX)
     PUT_SIZE(shmem_ctx_put8_nbi, 1, CTX)
     PUT_SIZE(shmem_ctx_put16_nbi, 2, CTX)
     PUT_SIZE(shmem_ctx_put32_nbi, 4, CTX)
+}
+
+ALONE void family_64_2(void) {
     PUT_SIZE(shmem_ctx_put64_nbi, 8, CTX)
     PUT_SIZE(shmem_ctx_put128_nbi, 16, CTX)
 }
 
-static void family_65(void) {
+ALONE void family_65(void) {
     PUT_SIZE(shmem_putmem_nbi, 1, NO_CTX)
     PUT_SIZE(shmem_ctx_putmem_nbi, 1, CTX)
 }
 
-static void family_66(void) {
+ALONE void family_66(void) {
     GET(shmem_float_get_nbi, float, NO_CTX)
     GET(shmem_double_get_nbi, double, NO_CTX)
     GET(shmem_longdouble_get_nbi, long double, NO_CTX)
     GET(shmem_char_get_nbi, char, NO_CTX)
+}
+
+ALONE void family_66_1(void) {
     GET(shmem_schar_get_nbi, signed char, NO_CTX)
     GET(shmem_short_get_nbi, short, NO_CTX)
     GET(shmem_int_get_nbi, int, NO_CTX)
     GET(shmem_long_get_nbi, long, NO_CTX)
+}
+
+ALONE void family_66_2(void) {
     GET(shmem_longlong_get_nbi, long long, NO_CTX)
     GET(shmem_uchar_get_nbi, unsigned char, NO_CTX)
     GET(shmem_ushort_get_nbi, unsigned short, NO_CTX)
     GET(shmem_uint_get_nbi, unsigned int, NO_CTX)
+}
+
+ALONE void family_66_3(void) {
     GET(shmem_ulong_get_nbi, unsigned long, NO_CTX)
     GET(shmem_ulonglong_get_nbi, unsigned long long, NO_CTX)
     GET(shmem_int8_get_nbi, int8_t, NO_CTX)
     GET(shmem_int16_get_nbi, int16_t, NO_CTX)
+}
+
+ALONE void family_66_4(void) {
     GET(shmem_int32_get_nbi, int32_t, NO_CTX)
     GET(shmem_int64_get_nbi, int64_t, NO_CTX)
     GET(shmem_uint8_get_nbi, uint8_t, NO_CTX)
     GET(shmem_uint16_get_nbi, uint16_t, NO_CTX)
+}
+
+ALONE void family_66_5(void) {
     GET(shmem_uint32_get_nbi, uint32_t, NO_CTX)
     GET(shmem_uint64_get_nbi, uint64_t, NO_CTX)
     GET(shmem_size_get_nbi, size_t, NO_CTX)
     GET(shmem_ptrdiff_get_nbi, ptrdiff_t, NO_CTX)
+}
+
+ALONE void family_66_6(void) {
     GET(shmem_ctx_float_get_nbi, float, CTX)
     GET(shmem_ctx_double_get_nbi, double, CTX)
     GET(shmem_ctx_longdouble_get_nbi, long double, CTX)
     GET(shmem_ctx_char_get_nbi, char, CTX)
+}
+
+ALONE void family_66_7(void) {
     GET(shmem_ctx_schar_get_nbi, signed char, CTX)
     GET(shmem_ctx_short_get_nbi, short, CTX)
     GET(shmem_ctx_int_get_nbi, int, CTX)
     GET(shmem_ctx_long_get_nbi, long, CTX)
+}
+
+ALONE void family_66_8(void) {
     GET(shmem_ctx_longlong_get_nbi, long long, CTX)
     GET(shmem_ctx_uchar_get_nbi, unsigned char, CTX)
     GET(shmem_ctx_ushort_get_nbi, unsigned short, CTX)
     GET(shmem_ctx_uint_get_nbi, unsigned int, CTX)
+}
+
+ALONE void family_66_9(void) {
     GET(shmem_ctx_ulong_get_nbi, unsigned long, CTX)
     GET(shmem_ctx_ulonglong_get_nbi, unsigned long long, CTX)
     GET(shmem_ctx_int8_get_nbi, int8_t, CTX)
     GET(shmem_ctx_int16_get_nbi, int16_t, CTX)
+}
+
+ALONE void family_66_10(void) {
     GET(shmem_ctx_int32_get_nbi, int32_t, CTX)
     GET(shmem_ctx_int64_get_nbi, int64_t, CTX)
     GET(shmem_ctx_uint8_get_nbi, uint8_t, CTX)
     GET(shmem_ctx_uint16_get_nbi, uint16_t, CTX)
+}
+
+ALONE void family_66_11(void) {
     GET(shmem_ctx_uint32_get_nbi, uint32_t, CTX)
     GET(shmem_ctx_uint64_get_nbi, uint64_t, CTX)
     GET(shmem_ctx_size_get_nbi, size_t, CTX)
     GET(shmem_ctx_ptrdiff_get_nbi, ptrdiff_t, CTX)
 }
 
-static void family_67(void) {
+ALONE void family_67(void) {
     GET_SIZE(shmem_get8_nbi, 1, NO_CTX)
     GET_SIZE(shmem_get16_nbi, 2, NO_CTX)
     GET_SIZE(shmem_get32_nbi, 4, NO_CTX)
     GET_SIZE(shmem_get64_nbi, 8, NO_CTX)
+}
+
+ALONE void family_67_1(void) {
     GET_SIZE(shmem_get128_nbi, 16, NO_CTX)
     GET_SIZE(shmem_ctx_get8_nbi, 1, CTX)
     GET_SIZE(shmem_ctx_get16_nbi, 2, CTX)
     GET_SIZE(shmem_ctx_get32_nbi, 4, CTX)
+}
+
+ALONE void family_67_2(void) {
     GET_SIZE(shmem_ctx_get64_nbi, 8, CTX)
     GET_SIZE(shmem_ctx_get128_nbi, 16, CTX)
 }
 
-static void family_68(void) {
+ALONE void family_68(void) {
     GET_SIZE(shmem_getmem_nbi, 1, NO_CTX)
     GET_SIZE(shmem_ctx_getmem_nbi, 1, CTX)
 }
 
-static void family_69(void) {
+ALONE void family_69(void) {
     ATOMIC_FETCH(shmem_float_atomic_fetch, float, NO_CTX)
     ATOMIC_FETCH(shmem_double_atomic_fetch, double, NO_CTX)
     ATOMIC_FETCH(shmem_int_atomic_fetch, int, NO_CTX)
     ATOMIC_FETCH(shmem_long_atomic_fetch, long, NO_CTX)
+}
+
+ALONE void family_69_1(void) {
     ATOMIC_FETCH(shmem_longlong_atomic_fetch, long long, NO_CTX)
     ATOMIC_FETCH(shmem_uint_atomic_fetch, unsigned int, NO_CTX)
     ATOMIC_FETCH(shmem_ulong_atomic_fetch, unsigned long, NO_CTX)
     ATOMIC_FETCH(shmem_ulonglong_atomic_fetch, unsigned long long, NO_CTX)
+}
+
+ALONE void family_69_2(void) {
     ATOMIC_FETCH(shmem_int32_atomic_fetch, int32_t, NO_CTX)
     ATOMIC_FETCH(shmem_int64_atomic_fetch, int64_t, NO_CTX)
     ATOMIC_FETCH(shmem_uint32_atomic_fetch, uint32_t, NO_CTX)
     ATOMIC_FETCH(shmem_uint64_atomic_fetch, uint64_t, NO_CTX)
+}
+
+ALONE void family_69_3(void) {
     ATOMIC_FETCH(shmem_size_atomic_fetch, size_t, NO_CTX)
     ATOMIC_FETCH(shmem_ptrdiff_atomic_fetch, ptrdiff_t, NO_CTX)
     ATOMIC_FETCH(shmem_ctx_float_atomic_fetch, float, CTX)
     ATOMIC_FETCH(shmem_ctx_double_atomic_fetch, double, CTX)
+}
+
+ALONE void family_69_4(void) {
     ATOMIC_FETCH(shmem_ctx_int_atomic_fetch, int, CTX)
     ATOMIC_FETCH(shmem_ctx_long_atomic_fetch, long, CTX)
     ATOMIC_FETCH(shmem_ctx_longlong_atomic_fetch, long long, CTX)
     ATOMIC_FETCH(shmem_ctx_uint_atomic_fetch, unsigned int, CTX)
+}
+
+ALONE void family_69_5(void) {
     ATOMIC_FETCH(shmem_ctx_ulong_atomic_fetch, unsigned long, CTX)
     ATOMIC_FETCH(shmem_ctx_ulonglong_atomic_fetch, unsigned long long, CTX)
     ATOMIC_FETCH(shmem_ctx_int32_atomic_fetch, int32_t, CTX)
     ATOMIC_FETCH(shmem_ctx_int64_atomic_fetch, int64_t, CTX)
+}
+
+ALONE void family_69_6(void) {
     ATOMIC_FETCH(shmem_ctx_uint32_atomic_fetch, uint32_t, CTX)
     ATOMIC_FETCH(shmem_ctx_uint64_atomic_fetch, uint64_t, CTX)
     ATOMIC_FETCH(shmem_ctx_size_atomic_fetch, size_t, CTX)
     ATOMIC_FETCH(shmem_ctx_ptrdiff_atomic_fetch, ptrdiff_t, CTX)
 }
 
-static void family_70(void) {
+ALONE void family_70(void) {
     ATOMIC_FETCH(shmem_float_fetch, float, NO_CTX)
     ATOMIC_FETCH(shmem_double_fetch, double, NO_CTX)
     ATOMIC_FETCH(shmem_int_fetch, int, NO_CTX)
     ATOMIC_FETCH(shmem_long_fetch, long, NO_CTX)
+}
+
+ALONE void family_70_1(void) {
     ATOMIC_FETCH(shmem_longlong_fetch, long long, NO_CTX)
     ATOMIC_FETCH(shmem_uint_fetch, unsigned int, NO_CTX)
     ATOMIC_FETCH(shmem_ulong_fetch, unsigned long, NO_CTX)
     ATOMIC_FETCH(shmem_ulonglong_fetch, unsigned long long, NO_CTX)
+}
+
+ALONE void family_70_2(void) {
     ATOMIC_FETCH(shmem_int32_fetch, int32_t, NO_CTX)
     ATOMIC_FETCH(shmem_int64_fetch, int64_t, NO_CTX)
     ATOMIC_FETCH(shmem_uint32_fetch, uint32_t, NO_CTX)
     ATOMIC_FETCH(shmem_uint64_fetch, uint64_t, NO_CTX)
+}
+
+ALONE void family_70_3(void) {
     ATOMIC_FETCH(shmem_size_fetch, size_t, NO_CTX)
     ATOMIC_FETCH(shmem_ptrdiff_fetch, ptrdiff_t, NO_CTX)
 }
 
-static void family_71(void) {
+ALONE void family_71(void) {
     ATOMIC_SET(shmem_float_atomic_set, float, NO_CTX)
     ATOMIC_SET(shmem_double_atomic_set, double, NO_CTX)
     ATOMIC_SET(shmem_int_atomic_set, int, NO_CTX)
     ATOMIC_SET(shmem_long_atomic_set, long, NO_CTX)
+}
+
+ALONE void family_71_1(void) {
     ATOMIC_SET(shmem_longlong_atomic_set, long long, NO_CTX)
     ATOMIC_SET(shmem_uint_atomic_set, unsigned int, NO_CTX)
     ATOMIC_SET(shmem_ulong_atomic_set, unsigned long, NO_CTX)
     ATOMIC_SET(shmem_ulonglong_atomic_set, unsigned long long, NO_CTX)
+}
+
+ALONE void family_71_2(void) {
     ATOMIC_SET(shmem_int32_atomic_set, int32_t, NO_CTX)
     ATOMIC_SET(shmem_int64_atomic_set, int64_t, NO_CTX)
     ATOMIC_SET(shmem_uint32_atomic_set, uint32_t, NO_CTX)
     ATOMIC_SET(shmem_uint64_atomic_set, uint64_t, NO_CTX)
+}
+
+ALONE void family_71_3(void) {
     ATOMIC_SET(shmem_size_atomic_set, size_t, NO_CTX)
     ATOMIC_SET(shmem_ptrdiff_atomic_set, ptrdiff_t, NO_CTX)
     ATOMIC_SET(shmem_ctx_float_atomic_set, float, CTX)
     ATOMIC_SET(shmem_ctx_double_atomic_set, double, CTX)
+}
+
+ALONE void family_71_4(void) {
     ATOMIC_SET(shmem_ctx_int_atomic_set, int, CTX)
     ATOMIC_SET(shmem_ctx_long_atomic_set, long, CTX)
     ATOMIC_SET(shmem_ctx_longlong_atomic_set, long long, CTX)
     ATOMIC_SET(shmem_ctx_uint_atomic_set, unsigned int, CTX)
+}
+
+ALONE void family_71_5(void) {
     ATOMIC_SET(shmem_ctx_ulong_atomic_set, unsigned long, CTX)
     ATOMIC_SET(shmem_ctx_ulonglong_atomic_set, unsigned long long, CTX)
     ATOMIC_SET(shmem_ctx_int32_atomic_set, int32_t, CTX)
     ATOMIC_SET(shmem_ctx_int64_atomic_set, int64_t, CTX)
+}
+
+ALONE void family_71_6(void) {
     ATOMIC_SET(shmem_ctx_uint32_atomic_set, uint32_t, CTX)
     ATOMIC_SET(shmem_ctx_uint64_atomic_set, uint64_t, CTX)
     ATOMIC_SET(shmem_ctx_size_atomic_set, size_t, CTX)
     ATOMIC_SET(shmem_ctx_ptrdiff_atomic_set, ptrdiff_t, CTX)
 }
 
-static void family_72(void) {
+ALONE void family_72(void) {
     ATOMIC_SET(shmem_float_set, float, NO_CTX)
     ATOMIC_SET(shmem_double_set, double, NO_CTX)
     ATOMIC_SET(shmem_int_set, int, NO_CTX)
     ATOMIC_SET(shmem_long_set, long, NO_CTX)
+}
+
+ALONE void family_72_1(void) {
     ATOMIC_SET(shmem_longlong_set, long long, NO_CTX)
     ATOMIC_SET(shmem_uint_set, unsigned int, NO_CTX)
     ATOMIC_SET(shmem_ulong_set, unsigned long, NO_CTX)
     ATOMIC_SET(shmem_ulonglong_set, unsigned long long, NO_CTX)
+}
+
+ALONE void family_72_2(void) {
     ATOMIC_SET(shmem_int32_set, int32_t, NO_CTX)
     ATOMIC_SET(shmem_int64_set, int64_t, NO_CTX)
     ATOMIC_SET(shmem_uint32_set, uint32_t, NO_CTX)
     ATOMIC_SET(shmem_uint64_set, uint64_t, NO_CTX)
+}
+
+ALONE void family_72_3(void) {
     ATOMIC_SET(shmem_size_set, size_t, NO_CTX)
     ATOMIC_SET(shmem_ptrdiff_set, ptrdiff_t, NO_CTX)
 }
 
-static void family_73(void) {
+ALONE void family_73(void) {
     ATOMIC_COMPARE_SWAP(shmem_int_atomic_compare_swap, int, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_long_atomic_compare_swap, long, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_longlong_atomic_compare_swap, long long, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_uint_atomic_compare_swap, unsigned int, NO_CTX)
+}
+
+ALONE void family_73_1(void) {
     ATOMIC_COMPARE_SWAP(shmem_ulong_atomic_compare_swap, unsigned long, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_ulonglong_atomic_compare_swap, unsigned long long, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_int32_atomic_compare_swap, int32_t, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_int64_atomic_compare_swap, int64_t, NO_CTX)
+}
+
+ALONE void family_73_2(void) {
     ATOMIC_COMPARE_SWAP(shmem_uint32_atomic_compare_swap, uint32_t, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_uint64_atomic_compare_swap, uint64_t, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_size_atomic_compare_swap, size_t, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_ptrdiff_atomic_compare_swap, ptrdiff_t, NO_CTX)
+}
+
+ALONE void family_73_3(void) {
     ATOMIC_COMPARE_SWAP(shmem_ctx_int_atomic_compare_swap, int, CTX)
     ATOMIC_COMPARE_SWAP(shmem_ctx_long_atomic_compare_swap, long, CTX)
     ATOMIC_COMPARE_SWAP(shmem_ctx_longlong_atomic_compare_swap, long long, CTX)
     ATOMIC_COMPARE_SWAP(shmem_ctx_uint_atomic_compare_swap, unsigned int, CTX)
+}
+
+ALONE void family_73_4(void) {
     ATOMIC_COMPARE_SWAP(shmem_ctx_ulong_atomic_compare_swap, unsigned long, CTX)
     ATOMIC_COMPARE_SWAP(shmem_ctx_ulonglong_atomic_compare_swap, unsigned long long, CTX)
     ATOMIC_COMPARE_SWAP(shmem_ctx_int32_atomic_compare_swap, int32_t, CTX)
     ATOMIC_COMPARE_SWAP(shmem_ctx_int64_atomic_compare_swap, int64_t, CTX)
+}
+
+ALONE void family_73_5(void) {
     ATOMIC_COMPARE_SWAP(shmem_ctx_uint32_atomic_compare_swap, uint32_t, CTX)
     ATOMIC_COMPARE_SWAP(shmem_ctx_uint64_atomic_compare_swap, uint64_t, CTX)
     ATOMIC_COMPARE_SWAP(shmem_ctx_size_atomic_compare_swap, size_t, CTX)
     ATOMIC_COMPARE_SWAP(shmem_ctx_ptrdiff_atomic_compare_swap, ptrdiff_t, CTX)
 }
 
-static void family_74(void) {
+ALONE void family_74(void) {
     ATOMIC_COMPARE_SWAP(shmem_int_cswap, int, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_long_cswap, long, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_longlong_cswap, long long, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_uint_cswap, unsigned int, NO_CTX)
+}
+
+ALONE void family_74_1(void) {
     ATOMIC_COMPARE_SWAP(shmem_ulong_cswap, unsigned long, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_ulonglong_cswap, unsigned long long, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_int32_cswap, int32_t, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_int64_cswap, int64_t, NO_CTX)
+}
+
+ALONE void family_74_2(void) {
     ATOMIC_COMPARE_SWAP(shmem_uint32_cswap, uint32_t, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_uint64_cswap, uint64_t, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_size_cswap, size_t, NO_CTX)
     ATOMIC_COMPARE_SWAP(shmem_ptrdiff_cswap, ptrdiff_t, NO_CTX)
 }
 
-static void family_75(void) {
+ALONE void family_75(void) {
     ATOMIC_SWAP(shmem_float_atomic_swap, float, NO_CTX)
     ATOMIC_SWAP(shmem_double_atomic_swap, double, NO_CTX)
     ATOMIC_SWAP(shmem_int_atomic_swap, int, NO_CTX)
     ATOMIC_SWAP(shmem_long_atomic_swap, long, NO_CTX)
+}
+
+ALONE void family_75_1(void) {
     ATOMIC_SWAP(shmem_longlong_atomic_swap, long long, NO_CTX)
     ATOMIC_SWAP(shmem_uint_atomic_swap, unsigned int, NO_CTX)
     ATOMIC_SWAP(shmem_ulong_atomic_swap, unsigned long, NO_CTX)
     ATOMIC_SWAP(shmem_ulonglong_atomic_swap, unsigned long long, NO_CTX)
+}
+
+ALONE void family_75_2(void) {
     ATOMIC_SWAP(shmem_int32_atomic_swap, int32_t, NO_CTX)
     ATOMIC_SWAP(shmem_int64_atomic_swap, int64_t, NO_CTX)
     ATOMIC_SWAP(shmem_uint32_atomic_swap, uint32_t, NO_CTX)
     ATOMIC_SWAP(shmem_uint64_atomic_swap, uint64_t, NO_CTX)
+}
+
+ALONE void family_75_3(void) {
     ATOMIC_SWAP(shmem_size_atomic_swap, size_t, NO_CTX)
     ATOMIC_SWAP(shmem_ptrdiff_atomic_swap, ptrdiff_t, NO_CTX)
     ATOMIC_SWAP(shmem_ctx_float_atomic_swap, float, CTX)
     ATOMIC_SWAP(shmem_ctx_double_atomic_swap, double, CTX)
+}
+
+ALONE void family_75_4(void) {
     ATOMIC_SWAP(shmem_ctx_int_atomic_swap, int, CTX)
     ATOMIC_SWAP(shmem_ctx_long_atomic_swap, long, CTX)
     ATOMIC_SWAP(shmem_ctx_longlong_atomic_swap, long long, CTX)
     ATOMIC_SWAP(shmem_ctx_uint_atomic_swap, unsigned int, CTX)
+}
+
+ALONE void family_75_5(void) {
     ATOMIC_SWAP(shmem_ctx_ulong_atomic_swap, unsigned long, CTX)
     ATOMIC_SWAP(shmem_ctx_ulonglong_atomic_swap, unsigned long long, CTX)
     ATOMIC_SWAP(shmem_ctx_int32_atomic_swap, int32_t, CTX)
     ATOMIC_SWAP(shmem_ctx_int64_atomic_swap, int64_t, CTX)
+}
+
+ALONE void family_75_6(void) {
     ATOMIC_SWAP(shmem_ctx_uint32_atomic_swap, uint32_t, CTX)
     ATOMIC_SWAP(shmem_ctx_uint64_atomic_swap, uint64_t, CTX)
     ATOMIC_SWAP(shmem_ctx_size_atomic_swap, size_t, CTX)
     ATOMIC_SWAP(shmem_ctx_ptrdiff_atomic_swap, ptrdiff_t, CTX)
 }
 
-static void family_76(void) {
+ALONE void family_76(void) {
     ATOMIC_SWAP(shmem_float_swap, float, NO_CTX)
     ATOMIC_SWAP(shmem_double_swap, double, NO_CTX)
     ATOMIC_SWAP(shmem_int_swap, int, NO_CTX)
     ATOMIC_SWAP(shmem_long_swap, long, NO_CTX)
+}
+
+ALONE void family_76_1(void) {
     ATOMIC_SWAP(shmem_longlong_swap, long long, NO_CTX)
     ATOMIC_SWAP(shmem_uint_swap, unsigned int, NO_CTX)
     ATOMIC_SWAP(shmem_ulong_swap, unsigned long, NO_CTX)
     ATOMIC_SWAP(shmem_ulonglong_swap, unsigned long long, NO_CTX)
+}
+
+ALONE void family_76_2(void) {
     ATOMIC_SWAP(shmem_int32_swap, int32_t, NO_CTX)
     ATOMIC_SWAP(shmem_int64_swap, int64_t, NO_CTX)
     ATOMIC_SWAP(shmem_uint32_swap, uint32_t, NO_CTX)
     ATOMIC_SWAP(shmem_uint64_swap, uint64_t, NO_CTX)
+}
+
+ALONE void family_76_3(void) {
     ATOMIC_SWAP(shmem_size_swap, size_t, NO_CTX)
     ATOMIC_SWAP(shmem_ptrdiff_swap, ptrdiff_t, NO_CTX)
 }
 
-static void family_77(void) {
+ALONE void family_77(void) {
     ATOMIC_FETCH_INC(shmem_int_atomic_fetch_inc, int, NO_CTX)
     ATOMIC_FETCH_INC(shmem_long_atomic_fetch_inc, long, NO_CTX)
     ATOMIC_FETCH_INC(shmem_longlong_atomic_fetch_inc, long long, NO_CTX)
     ATOMIC_FETCH_INC(shmem_uint_atomic_fetch_inc, unsigned int, NO_CTX)
+}
+
+ALONE void family_77_1(void) {
     ATOMIC_FETCH_INC(shmem_ulong_atomic_fetch_inc, unsigned long, NO_CTX)
     ATOMIC_FETCH_INC(shmem_ulonglong_atomic_fetch_inc, unsigned long long, NO_CTX)
     ATOMIC_FETCH_INC(shmem_int32_atomic_fetch_inc, int32_t, NO_CTX)
     ATOMIC_FETCH_INC(shmem_int64_atomic_fetch_inc, int64_t, NO_CTX)
+}
+
+ALONE void family_77_2(void) {
     ATOMIC_FETCH_INC(shmem_uint32_atomic_fetch_inc, uint32_t, NO_CTX)
     ATOMIC_FETCH_INC(shmem_uint64_atomic_fetch_inc, uint64_t, NO_CTX)
     ATOMIC_FETCH_INC(shmem_size_atomic_fetch_inc, size_t, NO_CTX)
     ATOMIC_FETCH_INC(shmem_ptrdiff_atomic_fetch_inc, ptrdiff_t, NO_CTX)
+}
+
+ALONE void family_77_3(void) {
     ATOMIC_FETCH_INC(shmem_ctx_int_atomic_fetch_inc, int, CTX)
     ATOMIC_FETCH_INC(shmem_ctx_long_atomic_fetch_inc, long, CTX)
     ATOMIC_FETCH_INC(shmem_ctx_longlong_atomic_fetch_inc, long long, CTX)
     ATOMIC_FETCH_INC(shmem_ctx_uint_atomic_fetch_inc, unsigned int, CTX)
+}
+
+ALONE void family_77_4(void) {
     ATOMIC_FETCH_INC(shmem_ctx_ulong_atomic_fetch_inc, unsigned long, CTX)
     ATOMIC_FETCH_INC(shmem_ctx_ulonglong_atomic_fetch_inc, unsigned long long, CTX)
     ATOMIC_FETCH_INC(shmem_ctx_int32_atomic_fetch_inc, int32_t, CTX)
     ATOMIC_FETCH_INC(shmem_ctx_int64_atomic_fetch_inc, int64_t, CTX)
+}
+
+ALONE void family_77_5(void) {
     ATOMIC_FETCH_INC(shmem_ctx_uint32_atomic_fetch_inc, uint32_t, CTX)
     ATOMIC_FETCH_INC(shmem_ctx_uint64_atomic_fetch_inc, uint64_t, CTX)
     ATOMIC_FETCH_INC(shmem_ctx_size_atomic_fetch_inc, size_t, CTX)
     ATOMIC_FETCH_INC(shmem_ctx_ptrdiff_atomic_fetch_inc, ptrdiff_t, CTX)
 }
 
-static void family_78(void) {
+ALONE void family_78(void) {
     ATOMIC_FETCH_INC(shmem_int_finc, int, NO_CTX)
     ATOMIC_FETCH_INC(shmem_long_finc, long, NO_CTX)
     ATOMIC_FETCH_INC(shmem_longlong_finc, long long, NO_CTX)
     ATOMIC_FETCH_INC(shmem_uint_finc, unsigned int, NO_CTX)
+}
+
+ALONE void family_78_1(void) {
     ATOMIC_FETCH_INC(shmem_ulong_finc, unsigned long, NO_CTX)
     ATOMIC_FETCH_INC(shmem_ulonglong_finc, unsigned long long, NO_CTX)
     ATOMIC_FETCH_INC(shmem_int32_finc, int32_t, NO_CTX)
     ATOMIC_FETCH_INC(shmem_int64_finc, int64_t, NO_CTX)
+}
+
+ALONE void family_78_2(void) {
     ATOMIC_FETCH_INC(shmem_uint32_finc, uint32_t, NO_CTX)
     ATOMIC_FETCH_INC(shmem_uint64_finc, uint64_t, NO_CTX)
     ATOMIC_FETCH_INC(shmem_size_finc, size_t, NO_CTX)
     ATOMIC_FETCH_INC(shmem_ptrdiff_finc, ptrdiff_t, NO_CTX)
 }
 
-static void family_79(void) {
+ALONE void family_79(void) {
     ATOMIC_INC(shmem_int_atomic_inc, int, NO_CTX)
     ATOMIC_INC(shmem_long_atomic_inc, long, NO_CTX)
     ATOMIC_INC(shmem_longlong_atomic_inc, long long, NO_CTX)
     ATOMIC_INC(shmem_uint_atomic_inc, unsigned int, NO_CTX)
+}
+
+ALONE void family_79_1(void) {
     ATOMIC_INC(shmem_ulong_atomic_inc, unsigned long, NO_CTX)
     ATOMIC_INC(shmem_ulonglong_atomic_inc, unsigned long long, NO_CTX)
     ATOMIC_INC(shmem_int32_atomic_inc, int32_t, NO_CTX)
     ATOMIC_INC(shmem_int64_atomic_inc, int64_t, NO_CTX)
+}
+
+ALONE void family_79_2(void) {
     ATOMIC_INC(shmem_uint32_atomic_inc, uint32_t, NO_CTX)
     ATOMIC_INC(shmem_uint64_atomic_inc, uint64_t, NO_CTX)
     ATOMIC_INC(shmem_size_atomic_inc, size_t, NO_CTX)
     ATOMIC_INC(shmem_ptrdiff_atomic_inc, ptrdiff_t, NO_CTX)
+}
+
+ALONE void family_79_3(void) {
     ATOMIC_INC(shmem_ctx_int_atomic_inc, int, CTX)
     ATOMIC_INC(shmem_ctx_long_atomic_inc, long, CTX)
     ATOMIC_INC(shmem_ctx_longlong_atomic_inc, long long, CTX)
     ATOMIC_INC(shmem_ctx_uint_atomic_inc, unsigned int, CTX)
+}
+
+ALONE void family_79_4(void) {
     ATOMIC_INC(shmem_ctx_ulong_atomic_inc, unsigned long, CTX)
     ATOMIC_INC(shmem_ctx_ulonglong_atomic_inc, unsigned long long, CTX)
     ATOMIC_INC(shmem_ctx_int32_atomic_inc, int32_t, CTX)
     ATOMIC_INC(shmem_ctx_int64_atomic_inc, int64_t, CTX)
+}
+
+ALONE void family_79_5(void) {
     ATOMIC_INC(shmem_ctx_uint32_atomic_inc, uint32_t, CTX)
     ATOMIC_INC(shmem_ctx_uint64_atomic_inc, uint64_t, CTX)
     ATOMIC_INC(shmem_ctx_size_atomic_inc, size_t, CTX)
     ATOMIC_INC(shmem_ctx_ptrdiff_atomic_inc, ptrdiff_t, CTX)
 }
 
-static void family_80(void) {
+ALONE void family_80(void) {
     ATOMIC_INC(shmem_int_inc, int, NO_CTX)
     ATOMIC_INC(shmem_long_inc, long, NO_CTX)
     ATOMIC_INC(shmem_longlong_inc, long long, NO_CTX)
     ATOMIC_INC(shmem_uint_inc, unsigned int, NO_CTX)
+}
+
+ALONE void family_80_1(void) {
     ATOMIC_INC(shmem_ulong_inc, unsigned long, NO_CTX)
     ATOMIC_INC(shmem_ulonglong_inc, unsigned long long, NO_CTX)
     ATOMIC_INC(shmem_int32_inc, int32_t, NO_CTX)
     ATOMIC_INC(shmem_int64_inc, int64_t, NO_CTX)
+}
+
+ALONE void family_80_2(void) {
     ATOMIC_INC(shmem_uint32_inc, uint32_t, NO_CTX)
     ATOMIC_INC(shmem_uint64_inc, uint64_t, NO_CTX)
     ATOMIC_INC(shmem_size_inc, size_t, NO_CTX)
     ATOMIC_INC(shmem_ptrdiff_inc, ptrdiff_t, NO_CTX)
 }
 
-static void family_81(void) {
+ALONE void family_81(void) {
     ATOMIC_FETCH_ADD(shmem_int_atomic_fetch_add, int, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_long_atomic_fetch_add, long, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_longlong_atomic_fetch_add, long long, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_uint_atomic_fetch_add, unsigned int, NO_CTX)
+}
+
+ALONE void family_81_1(void) {
     ATOMIC_FETCH_ADD(shmem_ulong_atomic_fetch_add, unsigned long, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_ulonglong_atomic_fetch_add, unsigned long long, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_int32_atomic_fetch_add, int32_t, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_int64_atomic_fetch_add, int64_t, NO_CTX)
+}
+
+ALONE void family_81_2(void) {
     ATOMIC_FETCH_ADD(shmem_uint32_atomic_fetch_add, uint32_t, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_uint64_atomic_fetch_add, uint64_t, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_size_atomic_fetch_add, size_t, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_ptrdiff_atomic_fetch_add, ptrdiff_t, NO_CTX)
+}
+
+ALONE void family_81_3(void) {
     ATOMIC_FETCH_ADD(shmem_ctx_int_atomic_fetch_add, int, CTX)
     ATOMIC_FETCH_ADD(shmem_ctx_long_atomic_fetch_add, long, CTX)
     ATOMIC_FETCH_ADD(shmem_ctx_longlong_atomic_fetch_add, long long, CTX)
     ATOMIC_FETCH_ADD(shmem_ctx_uint_atomic_fetch_add, unsigned int, CTX)
+}
+
+ALONE void family_81_4(void) {
     ATOMIC_FETCH_ADD(shmem_ctx_ulong_atomic_fetch_add, unsigned long, CTX)
     ATOMIC_FETCH_ADD(shmem_ctx_ulonglong_atomic_fetch_add, unsigned long long, CTX)
     ATOMIC_FETCH_ADD(shmem_ctx_int32_atomic_fetch_add, int32_t, CTX)
     ATOMIC_FETCH_ADD(shmem_ctx_int64_atomic_fetch_add, int64_t, CTX)
+}
+
+ALONE void family_81_5(void) {
     ATOMIC_FETCH_ADD(shmem_ctx_uint32_atomic_fetch_add, uint32_t, CTX)
     ATOMIC_FETCH_ADD(shmem_ctx_uint64_atomic_fetch_add, uint64_t, CTX)
     ATOMIC_FETCH_ADD(shmem_ctx_size_atomic_fetch_add, size_t, CTX)
     ATOMIC_FETCH_ADD(shmem_ctx_ptrdiff_atomic_fetch_add, ptrdiff_t, CTX)
 }
 
-static void family_82(void) {
+ALONE void family_82(void) {
     ATOMIC_FETCH_ADD(shmem_int_fadd, int, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_long_fadd, long, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_longlong_fadd, long long, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_uint_fadd, unsigned int, NO_CTX)
+}
+
+ALONE void family_82_1(void) {
     ATOMIC_FETCH_ADD(shmem_ulong_fadd, unsigned long, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_ulonglong_fadd, unsigned long long, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_int32_fadd, int32_t, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_int64_fadd, int64_t, NO_CTX)
+}
+
+ALONE void family_82_2(void) {
     ATOMIC_FETCH_ADD(shmem_uint32_fadd, uint32_t, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_uint64_fadd, uint64_t, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_size_fadd, size_t, NO_CTX)
     ATOMIC_FETCH_ADD(shmem_ptrdiff_fadd, ptrdiff_t, NO_CTX)
 }
 
-static void family_83(void) {
+ALONE void family_83(void) {
     ATOMIC_ADD(shmem_int_atomic_add, int, NO_CTX)
     ATOMIC_ADD(shmem_long_atomic_add, long, NO_CTX)
     ATOMIC_ADD(shmem_longlong_atomic_add, long long, NO_CTX)
     ATOMIC_ADD(shmem_uint_atomic_add, unsigned int, NO_CTX)
+}
+
+ALONE void family_83_1(void) {
     ATOMIC_ADD(shmem_ulong_atomic_add, unsigned long, NO_CTX)
     ATOMIC_ADD(shmem_ulonglong_atomic_add, unsigned long long, NO_CTX)
     ATOMIC_ADD(shmem_int32_atomic_add, int32_t, NO_CTX)
     ATOMIC_ADD(shmem_int64_atomic_add, int64_t, NO_CTX)
+}
+
+ALONE void family_83_2(void) {
     ATOMIC_ADD(shmem_uint32_atomic_add, uint32_t, NO_CTX)
     ATOMIC_ADD(shmem_uint64_atomic_add, uint64_t, NO_CTX)
     ATOMIC_ADD(shmem_size_atomic_add, size_t, NO_CTX)
     ATOMIC_ADD(shmem_ptrdiff_atomic_add, ptrdiff_t, NO_CTX)
+}
+
+ALONE void family_83_3(void) {
     ATOMIC_ADD(shmem_ctx_int_atomic_add, int, CTX)
     ATOMIC_ADD(shmem_ctx_long_atomic_add, long, CTX)
     ATOMIC_ADD(shmem_ctx_longlong_atomic_add, long long, CTX)
     ATOMIC_ADD(shmem_ctx_uint_atomic_add, unsigned int, CTX)
+}
+
+ALONE void family_83_4(void) {
     ATOMIC_ADD(shmem_ctx_ulong_atomic_add, unsigned long, CTX)
     ATOMIC_ADD(shmem_ctx_ulonglong_atomic_add, unsigned long long, CTX)
     ATOMIC_ADD(shmem_ctx_int32_atomic_add, int32_t, CTX)
     ATOMIC_ADD(shmem_ctx_int64_atomic_add, int64_t, CTX)
+}
+
+ALONE void family_83_5(void) {
     ATOMIC_ADD(shmem_ctx_uint32_atomic_add, uint32_t, CTX)
     ATOMIC_ADD(shmem_ctx_uint64_atomic_add, uint64_t, CTX)
     ATOMIC_ADD(shmem_ctx_size_atomic_add, size_t, CTX)
     ATOMIC_ADD(shmem_ctx_ptrdiff_atomic_add, ptrdiff_t, CTX)
 }
 
-static void family_84(void) {
+ALONE void family_84(void) {
     ATOMIC_ADD(shmem_int_add, int, NO_CTX)
     ATOMIC_ADD(shmem_long_add, long, NO_CTX)
     ATOMIC_ADD(shmem_longlong_add, long long, NO_CTX)
     ATOMIC_ADD(shmem_uint_add, unsigned int, NO_CTX)
+}
+
+ALONE void family_84_1(void) {
     ATOMIC_ADD(shmem_ulong_add, unsigned long, NO_CTX)
     ATOMIC_ADD(shmem_ulonglong_add, unsigned long long, NO_CTX)
     ATOMIC_ADD(shmem_int32_add, int32_t, NO_CTX)
     ATOMIC_ADD(shmem_int64_add, int64_t, NO_CTX)
+}
+
+ALONE void family_84_2(void) {
     ATOMIC_ADD(shmem_uint32_add, uint32_t, NO_CTX)
     ATOMIC_ADD(shmem_uint64_add, uint64_t, NO_CTX)
     ATOMIC_ADD(shmem_size_add, size_t, NO_CTX)
     ATOMIC_ADD(shmem_ptrdiff_add, ptrdiff_t, NO_CTX)
 }
 
-static void family_85(void) {
+ALONE void family_85(void) {
     ATOMIC_AND(shmem_uint_atomic_and, unsigned int, NO_CTX)
     ATOMIC_AND(shmem_ulong_atomic_and, unsigned long, NO_CTX)
     ATOMIC_AND(shmem_ulonglong_atomic_and, unsigned long long, NO_CTX)
     ATOMIC_AND(shmem_int32_atomic_and, int32_t, NO_CTX)
+}
+
+ALONE void family_85_1(void) {
     ATOMIC_AND(shmem_int64_atomic_and, int64_t, NO_CTX)
     ATOMIC_AND(shmem_uint32_atomic_and, uint32_t, NO_CTX)
     ATOMIC_AND(shmem_uint64_atomic_and, uint64_t, NO_CTX)
     ATOMIC_AND(shmem_ctx_uint_atomic_and, unsigned int, CTX)
+}
+
+ALONE void family_85_2(void) {
     ATOMIC_AND(shmem_ctx_ulong_atomic_and, unsigned long, CTX)
     ATOMIC_AND(shmem_ctx_ulonglong_atomic_and, unsigned long long, CTX)
     ATOMIC_AND(shmem_ctx_int32_atomic_and, int32_t, CTX)
     ATOMIC_AND(shmem_ctx_int64_atomic_and, int64_t, CTX)
+}
+
+ALONE void family_85_3(void) {
     ATOMIC_AND(shmem_ctx_uint32_atomic_and, uint32_t, CTX)
     ATOMIC_AND(shmem_ctx_uint64_atomic_and, uint64_t, CTX)
 }
 
-static void family_86(void) {
+ALONE void family_86(void) {
     ATOMIC_OR(shmem_uint_atomic_or, unsigned int, NO_CTX)
     ATOMIC_OR(shmem_ulong_atomic_or, unsigned long, NO_CTX)
     ATOMIC_OR(shmem_ulonglong_atomic_or, unsigned long long, NO_CTX)
     ATOMIC_OR(shmem_int32_atomic_or, int32_t, NO_CTX)
+}
+
+ALONE void family_86_1(void) {
     ATOMIC_OR(shmem_int64_atomic_or, int64_t, NO_CTX)
     ATOMIC_OR(shmem_uint32_atomic_or, uint32_t, NO_CTX)
     ATOMIC_OR(shmem_uint64_atomic_or, uint64_t, NO_CTX)
     ATOMIC_OR(shmem_ctx_uint_atomic_or, unsigned int, CTX)
+}
+
+ALONE void family_86_2(void) {
     ATOMIC_OR(shmem_ctx_ulong_atomic_or, unsigned long, CTX)
     ATOMIC_OR(shmem_ctx_ulonglong_atomic_or, unsigned long long, CTX)
     ATOMIC_OR(shmem_ctx_int32_atomic_or, int32_t, CTX)
     ATOMIC_OR(shmem_ctx_int64_atomic_or, int64_t, CTX)
+}
+
+ALONE void family_86_3(void) {
     ATOMIC_OR(shmem_ctx_uint32_atomic_or, uint32_t, CTX)
     ATOMIC_OR(shmem_ctx_uint64_atomic_or, uint64_t, CTX)
 }
 
-static void family_87(void) {
+ALONE void family_87(void) {
     ATOMIC_XOR(shmem_uint_atomic_xor, unsigned int, NO_CTX)
     ATOMIC_XOR(shmem_ulong_atomic_xor, unsigned long, NO_CTX)
     ATOMIC_XOR(shmem_ulonglong_atomic_xor, unsigned long long, NO_CTX)
     ATOMIC_XOR(shmem_int32_atomic_xor, int32_t, NO_CTX)
+}
+
+ALONE void family_87_1(void) {
     ATOMIC_XOR(shmem_int64_atomic_xor, int64_t, NO_CTX)
     ATOMIC_XOR(shmem_uint32_atomic_xor, uint32_t, NO_CTX)
     ATOMIC_XOR(shmem_uint64_atomic_xor, uint64_t, NO_CTX)
     ATOMIC_XOR(shmem_ctx_uint_atomic_xor, unsigned int, CTX)
+}
+
+ALONE void family_87_2(void) {
     ATOMIC_XOR(shmem_ctx_ulong_atomic_xor, unsigned long, CTX)
     ATOMIC_XOR(shmem_ctx_ulonglong_atomic_xor, unsigned long long, CTX)
     ATOMIC_XOR(shmem_ctx_int32_atomic_xor, int32_t, CTX)
     ATOMIC_XOR(shmem_ctx_int64_atomic_xor, int64_t, CTX)
+}
+
+ALONE void family_87_3(void) {
     ATOMIC_XOR(shmem_ctx_uint32_atomic_xor, uint32_t, CTX)
     ATOMIC_XOR(shmem_ctx_uint64_atomic_xor, uint64_t, CTX)
 }
 
-static void family_88(void) {
+ALONE void family_88(void) {
     ATOMIC_FETCH_AND(shmem_uint_atomic_fetch_and, unsigned int, NO_CTX)
     ATOMIC_FETCH_AND(shmem_ulong_atomic_fetch_and, unsigned long, NO_CTX)
     ATOMIC_FETCH_AND(shmem_ulonglong_atomic_fetch_and, unsigned long long, NO_CTX)
     ATOMIC_FETCH_AND(shmem_int32_atomic_fetch_and, int32_t, NO_CTX)
+}
+
+ALONE void family_88_1(void) {
     ATOMIC_FETCH_AND(shmem_int64_atomic_fetch_and, int64_t, NO_CTX)
     ATOMIC_FETCH_AND(shmem_uint32_atomic_fetch_and, uint32_t, NO_CTX)
     ATOMIC_FETCH_AND(shmem_uint64_atomic_fetch_and, uint64_t, NO_CTX)
     ATOMIC_FETCH_AND(shmem_ctx_uint_atomic_fetch_and, unsigned int, CTX)
+}
+
+ALONE void family_88_2(void) {
     ATOMIC_FETCH_AND(shmem_ctx_ulong_atomic_fetch_and, unsigned long, CTX)
     ATOMIC_FETCH_AND(shmem_ctx_ulonglong_atomic_fetch_and, unsigned long long, CTX)
     ATOMIC_FETCH_AND(shmem_ctx_int32_atomic_fetch_and, int32_t, CTX)
     ATOMIC_FETCH_AND(shmem_ctx_int64_atomic_fetch_and, int64_t, CTX)
+}
+
+ALONE void family_88_3(void) {
     ATOMIC_FETCH_AND(shmem_ctx_uint32_atomic_fetch_and, uint32_t, CTX)
     ATOMIC_FETCH_AND(shmem_ctx_uint64_atomic_fetch_and, uint64_t, CTX)
 }
 
-static void family_89(void) {
+ALONE void family_89(void) {
     ATOMIC_FETCH_OR(shmem_uint_atomic_fetch_or, unsigned int, NO_CTX)
     ATOMIC_FETCH_OR(shmem_ulong_atomic_fetch_or, unsigned long, NO_CTX)
     ATOMIC_FETCH_OR(shmem_ulonglong_atomic_fetch_or, unsigned long long, NO_CTX)
     ATOMIC_FETCH_OR(shmem_int32_atomic_fetch_or, int32_t, NO_CTX)
+}
+
+ALONE void family_89_1(void) {
     ATOMIC_FETCH_OR(shmem_int64_atomic_fetch_or, int64_t, NO_CTX)
     ATOMIC_FETCH_OR(shmem_uint32_atomic_fetch_or, uint32_t, NO_CTX)
     ATOMIC_FETCH_OR(shmem_uint64_atomic_fetch_or, uint64_t, NO_CTX)
     ATOMIC_FETCH_OR(shmem_ctx_uint_atomic_fetch_or, unsigned int, CTX)
+}
+
+ALONE void family_89_2(void) {
     ATOMIC_FETCH_OR(shmem_ctx_ulong_atomic_fetch_or, unsigned long, CTX)
     ATOMIC_FETCH_OR(shmem_ctx_ulonglong_atomic_fetch_or, unsigned long long, CTX)
     ATOMIC_FETCH_OR(shmem_ctx_int32_atomic_fetch_or, int32_t, CTX)
     ATOMIC_FETCH_OR(shmem_ctx_int64_atomic_fetch_or, int64_t, CTX)
+}
+
+ALONE void family_89_3(void) {
     ATOMIC_FETCH_OR(shmem_ctx_uint32_atomic_fetch_or, uint32_t, CTX)
     ATOMIC_FETCH_OR(shmem_ctx_uint64_atomic_fetch_or, uint64_t, CTX)
 }
 
-static void family_90(void) {
+ALONE void family_90(void) {
     ATOMIC_FETCH_XOR(shmem_uint_atomic_fetch_xor, unsigned int, NO_CTX)
     ATOMIC_FETCH_XOR(shmem_ulong_atomic_fetch_xor, unsigned long, NO_CTX)
     ATOMIC_FETCH_XOR(shmem_ulonglong_atomic_fetch_xor, unsigned long long, NO_CTX)
     ATOMIC_FETCH_XOR(shmem_int32_atomic_fetch_xor, int32_t, NO_CTX)
+}
+
+ALONE void family_90_1(void) {
     ATOMIC_FETCH_XOR(shmem_int64_atomic_fetch_xor, int64_t, NO_CTX)
     ATOMIC_FETCH_XOR(shmem_uint32_atomic_fetch_xor, uint32_t, NO_CTX)
     ATOMIC_FETCH_XOR(shmem_uint64_atomic_fetch_xor, uint64_t, NO_CTX)
     ATOMIC_FETCH_XOR(shmem_ctx_uint_atomic_fetch_xor, unsigned int, CTX)
+}
+
+ALONE void family_90_2(void) {
     ATOMIC_FETCH_XOR(shmem_ctx_ulong_atomic_fetch_xor, unsigned long, CTX)
     ATOMIC_FETCH_XOR(shmem_ctx_ulonglong_atomic_fetch_xor, unsigned long long, CTX)
     ATOMIC_FETCH_XOR(shmem_ctx_int32_atomic_fetch_xor, int32_t, CTX)
     ATOMIC_FETCH_XOR(shmem_ctx_int64_atomic_fetch_xor, int64_t, CTX)
+}
+
+ALONE void family_90_3(void) {
     ATOMIC_FETCH_XOR(shmem_ctx_uint32_atomic_fetch_xor, uint32_t, CTX)
     ATOMIC_FETCH_XOR(shmem_ctx_uint64_atomic_fetch_xor, uint64_t, CTX)
 }
 
-static void family_91(void) {
+ALONE void family_91(void) {
     ATOMIC_FETCH_NBI(shmem_float_atomic_fetch_nbi, float, NO_CTX)
     ATOMIC_FETCH_NBI(shmem_double_atomic_fetch_nbi, double, NO_CTX)
     ATOMIC_FETCH_NBI(shmem_int_atomic_fetch_nbi, int, NO_CTX)
     ATOMIC_FETCH_NBI(shmem_long_atomic_fetch_nbi, long, NO_CTX)
+}
+
+ALONE void family_91_1(void) {
     ATOMIC_FETCH_NBI(shmem_longlong_atomic_fetch_nbi, long long, NO_CTX)
     ATOMIC_FETCH_NBI(shmem_uint_atomic_fetch_nbi, unsigned int, NO_CTX)
     ATOMIC_FETCH_NBI(shmem_ulong_atomic_fetch_nbi, unsigned long, NO_CTX)
     ATOMIC_FETCH_NBI(shmem_ulonglong_atomic_fetch_nbi, unsigned long long, NO_CTX)
+}
+
+ALONE void family_91_2(void) {
     ATOMIC_FETCH_NBI(shmem_int32_atomic_fetch_nbi, int32_t, NO_CTX)
     ATOMIC_FETCH_NBI(shmem_int64_atomic_fetch_nbi, int64_t, NO_CTX)
     ATOMIC_FETCH_NBI(shmem_uint32_atomic_fetch_nbi, uint32_t, NO_CTX)
     ATOMIC_FETCH_NBI(shmem_uint64_atomic_fetch_nbi, uint64_t, NO_CTX)
+}
+
+ALONE void family_91_3(void) {
     ATOMIC_FETCH_NBI(shmem_size_atomic_fetch_nbi, size_t, NO_CTX)
     ATOMIC_FETCH_NBI(shmem_ptrdiff_atomic_fetch_nbi, ptrdiff_t, NO_CTX)
     ATOMIC_FETCH_NBI(shmem_ctx_float_atomic_fetch_nbi, float, CTX)
     ATOMIC_FETCH_NBI(shmem_ctx_double_atomic_fetch_nbi, double, CTX)
+}
+
+ALONE void family_91_4(void) {
     ATOMIC_FETCH_NBI(shmem_ctx_int_atomic_fetch_nbi, int, CTX)
     ATOMIC_FETCH_NBI(shmem_ctx_long_atomic_fetch_nbi, long, CTX)
     ATOMIC_FETCH_NBI(shmem_ctx_longlong_atomic_fetch_nbi, long long, CTX)
     ATOMIC_FETCH_NBI(shmem_ctx_uint_atomic_fetch_nbi, unsigned int, CTX)
+}
+
+ALONE void family_91_5(void) {
     ATOMIC_FETCH_NBI(shmem_ctx_ulong_atomic_fetch_nbi, unsigned long, CTX)
     ATOMIC_FETCH_NBI(shmem_ctx_ulonglong_atomic_fetch_nbi, unsigned long long, CTX)
     ATOMIC_FETCH_NBI(shmem_ctx_int32_atomic_fetch_nbi, int32_t, CTX)
     ATOMIC_FETCH_NBI(shmem_ctx_int64_atomic_fetch_nbi, int64_t, CTX)
+}
+
+ALONE void family_91_6(void) {
     ATOMIC_FETCH_NBI(shmem_ctx_uint32_atomic_fetch_nbi, uint32_t, CTX)
     ATOMIC_FETCH_NBI(shmem_ctx_uint64_atomic_fetch_nbi, uint64_t, CTX)
     ATOMIC_FETCH_NBI(shmem_ctx_size_atomic_fetch_nbi, size_t, CTX)
     ATOMIC_FETCH_NBI(shmem_ctx_ptrdiff_atomic_fetch_nbi, ptrdiff_t, CTX)
 }
 
-static void family_92(void) {
+ALONE void family_92(void) {
     ATOMIC_COMPARE_SWAP_NBI(shmem_int_atomic_compare_swap_nbi, int, NO_CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_long_atomic_compare_swap_nbi, long, NO_CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_longlong_atomic_compare_swap_nbi, long long, NO_CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_uint_atomic_compare_swap_nbi, unsigned int, NO_CTX)
+}
+
+ALONE void family_92_1(void) {
     ATOMIC_COMPARE_SWAP_NBI(shmem_ulong_atomic_compare_swap_nbi, unsigned long, NO_CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_ulonglong_atomic_compare_swap_nbi, unsigned long long, NO_CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_int32_atomic_compare_swap_nbi, int32_t, NO_CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_int64_atomic_compare_swap_nbi, int64_t, NO_CTX)
+}
+
+ALONE void family_92_2(void) {
     ATOMIC_COMPARE_SWAP_NBI(shmem_uint32_atomic_compare_swap_nbi, uint32_t, NO_CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_uint64_atomic_compare_swap_nbi, uint64_t, NO_CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_size_atomic_compare_swap_nbi, size_t, NO_CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_ptrdiff_atomic_compare_swap_nbi, ptrdiff_t, NO_CTX)
+}
+
+ALONE void family_92_3(void) {
     ATOMIC_COMPARE_SWAP_NBI(shmem_ctx_int_atomic_compare_swap_nbi, int, CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_ctx_long_atomic_compare_swap_nbi, long, CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_ctx_longlong_atomic_compare_swap_nbi, long long, CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_ctx_uint_atomic_compare_swap_nbi, unsigned int, CTX)
+}
+
+ALONE void family_92_4(void) {
     ATOMIC_COMPARE_SWAP_NBI(shmem_ctx_ulong_atomic_compare_swap_nbi, unsigned long, CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_ctx_ulonglong_atomic_compare_swap_nbi, unsigned long long, CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_ctx_int32_atomic_compare_swap_nbi, int32_t, CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_ctx_int64_atomic_compare_swap_nbi, int64_t, CTX)
+}
+
+ALONE void family_92_5(void) {
     ATOMIC_COMPARE_SWAP_NBI(shmem_ctx_uint32_atomic_compare_swap_nbi, uint32_t, CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_ctx_uint64_atomic_compare_swap_nbi, uint64_t, CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_ctx_size_atomic_compare_swap_nbi, size_t, CTX)
     ATOMIC_COMPARE_SWAP_NBI(shmem_ctx_ptrdiff_atomic_compare_swap_nbi, ptrdiff_t, CTX)
 }
 
-static void family_93(void) {
+ALONE void family_93(void) {
     ATOMIC_SWAP_NBI(shmem_float_atomic_swap_nbi, float, NO_CTX)
     ATOMIC_SWAP_NBI(shmem_double_atomic_swap_nbi, double, NO_CTX)
     ATOMIC_SWAP_NBI(shmem_int_atomic_swap_nbi, int, NO_CTX)
     ATOMIC_SWAP_NBI(shmem_long_atomic_swap_nbi, long, NO_CTX)
+}
+
+ALONE void family_93_1(void) {
     ATOMIC_SWAP_NBI(shmem_longlong_atomic_swap_nbi, long long, NO_CTX)
     ATOMIC_SWAP_NBI(shmem_uint_atomic_swap_nbi, unsigned int, NO_CTX)
     ATOMIC_SWAP_NBI(shmem_ulong_atomic_swap_nbi, unsigned long, NO_CTX)
     ATOMIC_SWAP_NBI(shmem_ulonglong_atomic_swap_nbi, unsigned long long, NO_CTX)
+}
+
+ALONE void family_93_2(void) {
     ATOMIC_SWAP_NBI(shmem_int32_atomic_swap_nbi, int32_t, NO_CTX)
     ATOMIC_SWAP_NBI(shmem_int64_atomic_swap_nbi, int64_t, NO_CTX)
     ATOMIC_SWAP_NBI(shmem_uint32_atomic_swap_nbi, uint32_t, NO_CTX)
     ATOMIC_SWAP_NBI(shmem_uint64_atomic_swap_nbi, uint64_t, NO_CTX)
+}
+
+ALONE void family_93_3(void) {
     ATOMIC_SWAP_NBI(shmem_size_atomic_swap_nbi, size_t, NO_CTX)
     ATOMIC_SWAP_NBI(shmem_ptrdiff_atomic_swap_nbi, ptrdiff_t, NO_CTX)
     ATOMIC_SWAP_NBI(shmem_ctx_float_atomic_swap_nbi, float, CTX)
     ATOMIC_SWAP_NBI(shmem_ctx_double_atomic_swap_nbi, double, CTX)
+}
+
+ALONE void family_93_4(void) {
     ATOMIC_SWAP_NBI(shmem_ctx_int_atomic_swap_nbi, int, CTX)
     ATOMIC_SWAP_NBI(shmem_ctx_long_atomic_swap_nbi, long, CTX)
     ATOMIC_SWAP_NBI(shmem_ctx_longlong_atomic_swap_nbi, long long, CTX)
     ATOMIC_SWAP_NBI(shmem_ctx_uint_atomic_swap_nbi, unsigned int, CTX)
+}
+
+ALONE void family_93_5(void) {
     ATOMIC_SWAP_NBI(shmem_ctx_ulong_atomic_swap_nbi, unsigned long, CTX)
     ATOMIC_SWAP_NBI(shmem_ctx_ulonglong_atomic_swap_nbi, unsigned long long, CTX)
     ATOMIC_SWAP_NBI(shmem_ctx_int32_atomic_swap_nbi, int32_t, CTX)
     ATOMIC_SWAP_NBI(shmem_ctx_int64_atomic_swap_nbi, int64_t, CTX)
+}
+
+ALONE void family_93_6(void) {
     ATOMIC_SWAP_NBI(shmem_ctx_uint32_atomic_swap_nbi, uint32_t, CTX)
     ATOMIC_SWAP_NBI(shmem_ctx_uint64_atomic_swap_nbi, uint64_t, CTX)
     ATOMIC_SWAP_NBI(shmem_ctx_size_atomic_swap_nbi, size_t, CTX)
     ATOMIC_SWAP_NBI(shmem_ctx_ptrdiff_atomic_swap_nbi, ptrdiff_t, CTX)
 }
 
-static void family_94(void) {
+ALONE void family_94(void) {
     ATOMIC_FETCH_INC_NBI(shmem_int_atomic_fetch_inc_nbi, int, NO_CTX)
     ATOMIC_FETCH_INC_NBI(shmem_long_atomic_fetch_inc_nbi, long, NO_CTX)
     ATOMIC_FETCH_INC_NBI(shmem_longlong_atomic_fetch_inc_nbi, long long, NO_CTX)
     ATOMIC_FETCH_INC_NBI(shmem_uint_atomic_fetch_inc_nbi, unsigned int, NO_CTX)
+}
+
+ALONE void family_94_1(void) {
     ATOMIC_FETCH_INC_NBI(shmem_ulong_atomic_fetch_inc_nbi, unsigned long, NO_CTX)
     ATOMIC_FETCH_INC_NBI(shmem_ulonglong_atomic_fetch_inc_nbi, unsigned long long, NO_CTX)
     ATOMIC_FETCH_INC_NBI(shmem_int32_atomic_fetch_inc_nbi, int32_t, NO_CTX)
     ATOMIC_FETCH_INC_NBI(shmem_int64_atomic_fetch_inc_nbi, int64_t, NO_CTX)
+}
+
+ALONE void family_94_2(void) {
     ATOMIC_FETCH_INC_NBI(shmem_uint32_atomic_fetch_inc_nbi, uint32_t, NO_CTX)
     ATOMIC_FETCH_INC_NBI(shmem_uint64_atomic_fetch_inc_nbi, uint64_t, NO_CTX)
     ATOMIC_FETCH_INC_NBI(shmem_size_atomic_fetch_inc_nbi, size_t, NO_CTX)
     ATOMIC_FETCH_INC_NBI(shmem_ptrdiff_atomic_fetch_inc_nbi, ptrdiff_t, NO_CTX)
+}
+
+ALONE void family_94_3(void) {
     ATOMIC_FETCH_INC_NBI(shmem_ctx_int_atomic_fetch_inc_nbi, int, CTX)
     ATOMIC_FETCH_INC_NBI(shmem_ctx_long_atomic_fetch_inc_nbi, long, CTX)
     ATOMIC_FETCH_INC_NBI(shmem_ctx_longlong_atomic_fetch_inc_nbi, long long, CTX)
     ATOMIC_FETCH_INC_NBI(shmem_ctx_uint_atomic_fetch_inc_nbi, unsigned int, CTX)
+}
+
+ALONE void family_94_4(void) {
     ATOMIC_FETCH_INC_NBI(shmem_ctx_ulong_atomic_fetch_inc_nbi, unsigned long, CTX)
     ATOMIC_FETCH_INC_NBI(shmem_ctx_ulonglong_atomic_fetch_inc_nbi, unsigned long long, CTX)
     ATOMIC_FETCH_INC_NBI(shmem_ctx_int32_atomic_fetch_inc_nbi, int32_t, CTX)
     ATOMIC_FETCH_INC_NBI(shmem_ctx_int64_atomic_fetch_inc_nbi, int64_t, CTX)
+}
+
+ALONE void family_94_5(void) {
     ATOMIC_FETCH_INC_NBI(shmem_ctx_uint32_atomic_fetch_inc_nbi, uint32_t, CTX)
     ATOMIC_FETCH_INC_NBI(shmem_ctx_uint64_atomic_fetch_inc_nbi, uint64_t, CTX)
     ATOMIC_FETCH_INC_NBI(shmem_ctx_size_atomic_fetch_inc_nbi, size_t, CTX)
     ATOMIC_FETCH_INC_NBI(shmem_ctx_ptrdiff_atomic_fetch_inc_nbi, ptrdiff_t, CTX)
 }
 
-static void family_95(void) {
+ALONE void family_95(void) {
     ATOMIC_FETCH_ADD_NBI(shmem_int_atomic_fetch_add_nbi, int, NO_CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_long_atomic_fetch_add_nbi, long, NO_CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_longlong_atomic_fetch_add_nbi, long long, NO_CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_uint_atomic_fetch_add_nbi, unsigned int, NO_CTX)
+}
+
+ALONE void family_95_1(void) {
     ATOMIC_FETCH_ADD_NBI(shmem_ulong_atomic_fetch_add_nbi, unsigned long, NO_CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_ulonglong_atomic_fetch_add_nbi, unsigned long long, NO_CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_int32_atomic_fetch_add_nbi, int32_t, NO_CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_int64_atomic_fetch_add_nbi, int64_t, NO_CTX)
+}
+
+ALONE void family_95_2(void) {
     ATOMIC_FETCH_ADD_NBI(shmem_uint32_atomic_fetch_add_nbi, uint32_t, NO_CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_uint64_atomic_fetch_add_nbi, uint64_t, NO_CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_size_atomic_fetch_add_nbi, size_t, NO_CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_ptrdiff_atomic_fetch_add_nbi, ptrdiff_t, NO_CTX)
+}
+
+ALONE void family_95_3(void) {
     ATOMIC_FETCH_ADD_NBI(shmem_ctx_int_atomic_fetch_add_nbi, int, CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_ctx_long_atomic_fetch_add_nbi, long, CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_ctx_longlong_atomic_fetch_add_nbi, long long, CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_ctx_uint_atomic_fetch_add_nbi, unsigned int, CTX)
+}
+
+ALONE void family_95_4(void) {
     ATOMIC_FETCH_ADD_NBI(shmem_ctx_ulong_atomic_fetch_add_nbi, unsigned long, CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_ctx_ulonglong_atomic_fetch_add_nbi, unsigned long long, CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_ctx_int32_atomic_fetch_add_nbi, int32_t, CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_ctx_int64_atomic_fetch_add_nbi, int64_t, CTX)
+}
+
+ALONE void family_95_5(void) {
     ATOMIC_FETCH_ADD_NBI(shmem_ctx_uint32_atomic_fetch_add_nbi, uint32_t, CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_ctx_uint64_atomic_fetch_add_nbi, uint64_t, CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_ctx_size_atomic_fetch_add_nbi, size_t, CTX)
     ATOMIC_FETCH_ADD_NBI(shmem_ctx_ptrdiff_atomic_fetch_add_nbi, ptrdiff_t, CTX)
 }
 
-static void family_96(void) {
+ALONE void family_96(void) {
     ATOMIC_FETCH_AND_NBI(shmem_uint_atomic_fetch_and_nbi, unsigned int, NO_CTX)
     ATOMIC_FETCH_AND_NBI(shmem_ulong_atomic_fetch_and_nbi, unsigned long, NO_CTX)
     ATOMIC_FETCH_AND_NBI(shmem_ulonglong_atomic_fetch_and_nbi, unsigned long long, NO_CTX)
     ATOMIC_FETCH_AND_NBI(shmem_int32_atomic_fetch_and_nbi, int32_t, NO_CTX)
+}
+
+ALONE void family_96_1(void) {
     ATOMIC_FETCH_AND_NBI(shmem_int64_atomic_fetch_and_nbi, int64_t, NO_CTX)
     ATOMIC_FETCH_AND_NBI(shmem_uint32_atomic_fetch_and_nbi, uint32_t, NO_CTX)
     ATOMIC_FETCH_AND_NBI(shmem_uint64_atomic_fetch_and_nbi, uint64_t, NO_CTX)
     ATOMIC_FETCH_AND_NBI(shmem_ctx_uint_atomic_fetch_and_nbi, unsigned int, CTX)
+}
+
+ALONE void family_96_2(void) {
     ATOMIC_FETCH_AND_NBI(shmem_ctx_ulong_atomic_fetch_and_nbi, unsigned long, CTX)
     ATOMIC_FETCH_AND_NBI(shmem_ctx_ulonglong_atomic_fetch_and_nbi, unsigned long long, CTX)
     ATOMIC_FETCH_AND_NBI(shmem_ctx_int32_atomic_fetch_and_nbi, int32_t, CTX)
     ATOMIC_FETCH_AND_NBI(shmem_ctx_int64_atomic_fetch_and_nbi, int64_t, CTX)
+}
+
+ALONE void family_96_3(void) {
     ATOMIC_FETCH_AND_NBI(shmem_ctx_uint32_atomic_fetch_and_nbi, uint32_t, CTX)
     ATOMIC_FETCH_AND_NBI(shmem_ctx_uint64_atomic_fetch_and_nbi, uint64_t, CTX)
 }
 
-static void family_97(void) {
+ALONE void family_97(void) {
     ATOMIC_FETCH_OR_NBI(shmem_uint_atomic_fetch_or_nbi, unsigned int, NO_CTX)
     ATOMIC_FETCH_OR_NBI(shmem_ulong_atomic_fetch_or_nbi, unsigned long, NO_CTX)
     ATOMIC_FETCH_OR_NBI(shmem_ulonglong_atomic_fetch_or_nbi, unsigned long long, NO_CTX)
     ATOMIC_FETCH_OR_NBI(shmem_int32_atomic_fetch_or_nbi, int32_t, NO_CTX)
+}
+
+ALONE void family_97_1(void) {
     ATOMIC_FETCH_OR_NBI(shmem_int64_atomic_fetch_or_nbi, int64_t, NO_CTX)
     ATOMIC_FETCH_OR_NBI(shmem_uint32_atomic_fetch_or_nbi, uint32_t, NO_CTX)
     ATOMIC_FETCH_OR_NBI(shmem_uint64_atomic_fetch_or_nbi, uint64_t, NO_CTX)
     ATOMIC_FETCH_OR_NBI(shmem_ctx_uint_atomic_fetch_or_nbi, unsigned int, CTX)
+}
+
+ALONE void family_97_2(void) {
     ATOMIC_FETCH_OR_NBI(shmem_ctx_ulong_atomic_fetch_or_nbi, unsigned long, CTX)
     ATOMIC_FETCH_OR_NBI(shmem_ctx_ulonglong_atomic_fetch_or_nbi, unsigned long long, CTX)
     ATOMIC_FETCH_OR_NBI(shmem_ctx_int32_atomic_fetch_or_nbi, int32_t, CTX)
     ATOMIC_FETCH_OR_NBI(shmem_ctx_int64_atomic_fetch_or_nbi, int64_t, CTX)
+}
+
+ALONE void family_97_3(void) {
     ATOMIC_FETCH_OR_NBI(shmem_ctx_uint32_atomic_fetch_or_nbi, uint32_t, CTX)
     ATOMIC_FETCH_OR_NBI(shmem_ctx_uint64_atomic_fetch_or_nbi, uint64_t, CTX)
 }
 
-static void family_98(void) {
+ALONE void family_98(void) {
     ATOMIC_FETCH_XOR_NBI(shmem_uint_atomic_fetch_xor_nbi, unsigned int, NO_CTX)
     ATOMIC_FETCH_XOR_NBI(shmem_ulong_atomic_fetch_xor_nbi, unsigned long, NO_CTX)
     ATOMIC_FETCH_XOR_NBI(shmem_ulonglong_atomic_fetch_xor_nbi, unsigned long long, NO_CTX)
     ATOMIC_FETCH_XOR_NBI(shmem_int32_atomic_fetch_xor_nbi, int32_t, NO_CTX)
+}
+
+ALONE void family_98_1(void) {
     ATOMIC_FETCH_XOR_NBI(shmem_int64_atomic_fetch_xor_nbi, int64_t, NO_CTX)
     ATOMIC_FETCH_XOR_NBI(shmem_uint32_atomic_fetch_xor_nbi, uint32_t, NO_CTX)
     ATOMIC_FETCH_XOR_NBI(shmem_uint64_atomic_fetch_xor_nbi, uint64_t, NO_CTX)
     ATOMIC_FETCH_XOR_NBI(shmem_ctx_uint_atomic_fetch_xor_nbi, unsigned int, CTX)
+}
+
+ALONE void family_98_2(void) {
     ATOMIC_FETCH_XOR_NBI(shmem_ctx_ulong_atomic_fetch_xor_nbi, unsigned long, CTX)
     ATOMIC_FETCH_XOR_NBI(shmem_ctx_ulonglong_atomic_fetch_xor_nbi, unsigned long long, CTX)
     ATOMIC_FETCH_XOR_NBI(shmem_ctx_int32_atomic_fetch_xor_nbi, int32_t, CTX)
     ATOMIC_FETCH_XOR_NBI(shmem_ctx_int64_atomic_fetch_xor_nbi, int64_t, CTX)
+}
+
+ALONE void family_98_3(void) {
     ATOMIC_FETCH_XOR_NBI(shmem_ctx_uint32_atomic_fetch_xor_nbi, uint32_t, CTX)
     ATOMIC_FETCH_XOR_NBI(shmem_ctx_uint64_atomic_fetch_xor_nbi, uint64_t, CTX)
 }
 
-static void family_99(void) {
+ALONE void family_99(void) {
     PUT_SIGNAL(shmem_float_put_signal, float, NO_CTX)
     PUT_SIGNAL(shmem_double_put_signal, double, NO_CTX)
     PUT_SIGNAL(shmem_longdouble_put_signal, long double, NO_CTX)
     PUT_SIGNAL(shmem_char_put_signal, char, NO_CTX)
+}
+
+ALONE void family_99_1(void) {
     PUT_SIGNAL(shmem_schar_put_signal, signed char, NO_CTX)
     PUT_SIGNAL(shmem_short_put_signal, short, NO_CTX)
     PUT_SIGNAL(shmem_int_put_signal, int, NO_CTX)
     PUT_SIGNAL(shmem_long_put_signal, long, NO_CTX)
+}
+
+ALONE void family_99_2(void) {
     PUT_SIGNAL(shmem_longlong_put_signal, long long, NO_CTX)
     PUT_SIGNAL(shmem_uchar_put_signal, unsigned char, NO_CTX)
     PUT_SIGNAL(shmem_ushort_put_signal, unsigned short, NO_CTX)
     PUT_SIGNAL(shmem_uint_put_signal, unsigned int, NO_CTX)
+}
+
+ALONE void family_99_3(void) {
     PUT_SIGNAL(shmem_ulong_put_signal, unsigned long, NO_CTX)
     PUT_SIGNAL(shmem_ulonglong_put_signal, unsigned long long, NO_CTX)
     PUT_SIGNAL(shmem_int8_put_signal, int8_t, NO_CTX)
     PUT_SIGNAL(shmem_int16_put_signal, int16_t, NO_CTX)
+}
+
+ALONE void family_99_4(void) {
     PUT_SIGNAL(shmem_int32_put_signal, int32_t, NO_CTX)
     PUT_SIGNAL(shmem_int64_put_signal, int64_t, NO_CTX)
     PUT_SIGNAL(shmem_uint8_put_signal, uint8_t, NO_CTX)
     PUT_SIGNAL(shmem_uint16_put_signal, uint16_t, NO_CTX)
+}
+
+ALONE void family_99_5(void) {
     PUT_SIGNAL(shmem_uint32_put_signal, uint32_t, NO_CTX)
     PUT_SIGNAL(shmem_uint64_put_signal, uint64_t, NO_CTX)
     PUT_SIGNAL(shmem_size_put_signal, size_t, NO_CTX)
     PUT_SIGNAL(shmem_ptrdiff_put_signal, ptrdiff_t, NO_CTX)
+}
+
+ALONE void family_99_6(void) {
     PUT_SIGNAL(shmem_ctx_float_put_signal, float, CTX)
     PUT_SIGNAL(shmem_ctx_double_put_signal, double, CTX)
     PUT_SIGNAL(shmem_ctx_longdouble_put_signal, long double, CTX)
     PUT_SIGNAL(shmem_ctx_char_put_signal, char, CTX)
+}
+
+ALONE void family_99_7(void) {
     PUT_SIGNAL(shmem_ctx_schar_put_signal, signed char, CTX)
     PUT_SIGNAL(shmem_ctx_short_put_signal, short, CTX)
     PUT_SIGNAL(shmem_ctx_int_put_signal, int, CTX)
     PUT_SIGNAL(shmem_ctx_long_put_signal, long, CTX)
+}
+
+ALONE void family_99_8(void) {
     PUT_SIGNAL(shmem_ctx_longlong_put_signal, long long, CTX)
     PUT_SIGNAL(shmem_ctx_uchar_put_signal, unsigned char, CTX)
     PUT_SIGNAL(shmem_ctx_ushort_put_signal, unsigned short, CTX)
     PUT_SIGNAL(shmem_ctx_uint_put_signal, unsigned int, CTX)
+}
+
+ALONE void family_99_9(void) {
     PUT_SIGNAL(shmem_ctx_ulong_put_signal, unsigned long, CTX)
     PUT_SIGNAL(shmem_ctx_ulonglong_put_signal, unsigned long long, CTX)
     PUT_SIGNAL(shmem_ctx_int8_put_signal, int8_t, CTX)
     PUT_SIGNAL(shmem_ctx_int16_put_signal, int16_t, CTX)
+}
+
+ALONE void family_99_10(void) {
     PUT_SIGNAL(shmem_ctx_int32_put_signal, int32_t, CTX)
     PUT_SIGNAL(shmem_ctx_int64_put_signal, int64_t, CTX)
     PUT_SIGNAL(shmem_ctx_uint8_put_signal, uint8_t, CTX)
     PUT_SIGNAL(shmem_ctx_uint16_put_signal, uint16_t, CTX)
+}
+
+ALONE void family_99_11(void) {
     PUT_SIGNAL(shmem_ctx_uint32_put_signal, uint32_t, CTX)
     PUT_SIGNAL(shmem_ctx_uint64_put_signal, uint64_t, CTX)
     PUT_SIGNAL(shmem_ctx_size_put_signal, size_t, CTX)
     PUT_SIGNAL(shmem_ctx_ptrdiff_put_signal, ptrdiff_t, CTX)
 }
 
-static void family_100(void) {
+ALONE void family_100(void) {
     PUT_SIGNAL_SIZE(shmem_put8_signal, 1, NO_CTX)
     PUT_SIGNAL_SIZE(shmem_put16_signal, 2, NO_CTX)
     PUT_SIGNAL_SIZE(shmem_put32_signal, 4, NO_CTX)
     PUT_SIGNAL_SIZE(shmem_put64_signal, 8, NO_CTX)
+}
+
+ALONE void family_100_1(void) {
     PUT_SIGNAL_SIZE(shmem_put128_signal, 16, NO_CTX)
     PUT_SIGNAL_SIZE(shmem_ctx_put8_signal, 1, CTX)
     PUT_SIGNAL_SIZE(shmem_ctx_put16_signal, 2, CTX)
     PUT_SIGNAL_SIZE(shmem_ctx_put32_signal, 4, CTX)
+}
+
+ALONE void family_100_2(void) {
     PUT_SIGNAL_SIZE(shmem_ctx_put64_signal, 8, CTX)
     PUT_SIGNAL_SIZE(shmem_ctx_put128_signal, 16, CTX)
 }
 
-static void family_101(void) {
+ALONE void family_101(void) {
     PUT_SIGNAL_SIZE(shmem_putmem_signal, 1, NO_CTX)
     PUT_SIGNAL_SIZE(shmem_ctx_putmem_signal, 1, CTX)
 }
 
-static void family_102(void) {
+ALONE void family_102(void) {
     PUT_SIGNAL(shmem_float_put_signal_nbi, float, NO_CTX)
     PUT_SIGNAL(shmem_double_put_signal_nbi, double, NO_CTX)
     PUT_SIGNAL(shmem_longdouble_put_signal_nbi, long double, NO_CTX)
     PUT_SIGNAL(shmem_char_put_signal_nbi, char, NO_CTX)
+}
+
+ALONE void family_102_1(void) {
     PUT_SIGNAL(shmem_schar_put_signal_nbi, signed char, NO_CTX)
     PUT_SIGNAL(shmem_short_put_signal_nbi, short, NO_CTX)
     PUT_SIGNAL(shmem_int_put_signal_nbi, int, NO_CTX)
     PUT_SIGNAL(shmem_long_put_signal_nbi, long, NO_CTX)
+}
+
+ALONE void family_102_2(void) {
     PUT_SIGNAL(shmem_longlong_put_signal_nbi, long long, NO_CTX)
     PUT_SIGNAL(shmem_uchar_put_signal_nbi, unsigned char, NO_CTX)
     PUT_SIGNAL(shmem_ushort_put_signal_nbi, unsigned short, NO_CTX)
     PUT_SIGNAL(shmem_uint_put_signal_nbi, unsigned int, NO_CTX)
+}
+
+ALONE void family_102_3(void) {
     PUT_SIGNAL(shmem_ulong_put_signal_nbi, unsigned long, NO_CTX)
     PUT_SIGNAL(shmem_ulonglong_put_signal_nbi, unsigned long long, NO_CTX)
     PUT_SIGNAL(shmem_int8_put_signal_nbi, int8_t, NO_CTX)
     PUT_SIGNAL(shmem_int16_put_signal_nbi, int16_t, NO_CTX)
+}
+
+ALONE void family_102_4(void) {
     PUT_SIGNAL(shmem_int32_put_signal_nbi, int32_t, NO_CTX)
     PUT_SIGNAL(shmem_int64_put_signal_nbi, int64_t, NO_CTX)
     PUT_SIGNAL(shmem_uint8_put_signal_nbi, uint8_t, NO_CTX)
     PUT_SIGNAL(shmem_uint16_put_signal_nbi, uint16_t, NO_CTX)
+}
+
+ALONE void family_102_5(void) {
     PUT_SIGNAL(shmem_uint32_put_signal_nbi, uint32_t, NO_CTX)
     PUT_SIGNAL(shmem_uint64_put_signal_nbi, uint64_t, NO_CTX)
     PUT_SIGNAL(shmem_size_put_signal_nbi, size_t, NO_CTX)
     PUT_SIGNAL(shmem_ptrdiff_put_signal_nbi, ptrdiff_t, NO_CTX)
+}
+
+ALONE void family_102_6(void) {
     PUT_SIGNAL(shmem_ctx_float_put_signal_nbi, float, CTX)
     PUT_SIGNAL(shmem_ctx_double_put_signal_nbi, double, CTX)
     PUT_SIGNAL(shmem_ctx_longdouble_put_signal_nbi, long double, CTX)
     PUT_SIGNAL(shmem_ctx_char_put_signal_nbi, char, CTX)
+}
+
+ALONE void family_102_7(void) {
     PUT_SIGNAL(shmem_ctx_schar_put_signal_nbi, signed char, CTX)
     PUT_SIGNAL(shmem_ctx_short_put_signal_nbi, short, CTX)
     PUT_SIGNAL(shmem_ctx_int_put_signal_nbi, int, CTX)
     PUT_SIGNAL(shmem_ctx_long_put_signal_nbi, long, CTX)
+}
+
+ALONE void family_102_8(void) {
     PUT_SIGNAL(shmem_ctx_longlong_put_signal_nbi, long long, CTX)
     PUT_SIGNAL(shmem_ctx_uchar_put_signal_nbi, unsigned char, CTX)
     PUT_SIGNAL(shmem_ctx_ushort_put_signal_nbi, unsigned short, CTX)
     PUT_SIGNAL(shmem_ctx_uint_put_signal_nbi, unsigned int, CTX)
+}
+
+ALONE void family_102_9(void) {
     PUT_SIGNAL(shmem_ctx_ulong_put_signal_nbi, unsigned long, CTX)
     PUT_SIGNAL(shmem_ctx_ulonglong_put_signal_nbi, unsigned long long, CTX)
     PUT_SIGNAL(shmem_ctx_int8_put_signal_nbi, int8_t, CTX)
     PUT_SIGNAL(shmem_ctx_int16_put_signal_nbi, int16_t, CTX)
+}
+
+ALONE void family_102_10(void) {
     PUT_SIGNAL(shmem_ctx_int32_put_signal_nbi, int32_t, CTX)
     PUT_SIGNAL(shmem_ctx_int64_put_signal_nbi, int64_t, CTX)
     PUT_SIGNAL(shmem_ctx_uint8_put_signal_nbi, uint8_t, CTX)
     PUT_SIGNAL(shmem_ctx_uint16_put_signal_nbi, uint16_t, CTX)
+}
+
+ALONE void family_102_11(void) {
     PUT_SIGNAL(shmem_ctx_uint32_put_signal_nbi, uint32_t, CTX)
     PUT_SIGNAL(shmem_ctx_uint64_put_signal_nbi, uint64_t, CTX)
     PUT_SIGNAL(shmem_ctx_size_put_signal_nbi, size_t, CTX)
     PUT_SIGNAL(shmem_ctx_ptrdiff_put_signal_nbi, ptrdiff_t, CTX)
 }
 
-static void family_103(void) {
+ALONE void family_103(void) {
     PUT_SIGNAL_SIZE(shmem_put8_signal_nbi, 1, NO_CTX)
     PUT_SIGNAL_SIZE(shmem_put16_signal_nbi, 2, NO_CTX)
     PUT_SIGNAL_SIZE(shmem_put32_signal_nbi, 4, NO_CTX)
     PUT_SIGNAL_SIZE(shmem_put64_signal_nbi, 8, NO_CTX)
+}
+
+ALONE void family_103_1(void) {
     PUT_SIGNAL_SIZE(shmem_put128_signal_nbi, 16, NO_CTX)
     PUT_SIGNAL_SIZE(shmem_ctx_put8_signal_nbi, 1, CTX)
     PUT_SIGNAL_SIZE(shmem_ctx_put16_signal_nbi, 2, CTX)
     PUT_SIGNAL_SIZE(shmem_ctx_put32_signal_nbi, 4, CTX)
+}
+
+ALONE void family_103_2(void) {
     PUT_SIGNAL_SIZE(shmem_ctx_put64_signal_nbi, 8, CTX)
     PUT_SIGNAL_SIZE(shmem_ctx_put128_signal_nbi, 16, CTX)
 }
 
-static void family_104(void) {
+ALONE void family_104(void) {
     PUT_SIGNAL_SIZE(shmem_putmem_signal_nbi, 1, NO_CTX)
     PUT_SIGNAL_SIZE(shmem_ctx_putmem_signal_nbi, 1, CTX)
 }
 
-static void family_105(void) {
+ALONE void family_105(void) {
     SIGNAL_SET(shmem_signal_set, NO_CTX)
     SIGNAL_SET(shmem_ctx_signal_set, CTX)
 }
 
-static void family_106(void) {
+ALONE void family_106(void) {
     SIGNAL_ADD(shmem_signal_add, NO_CTX)
     SIGNAL_ADD(shmem_ctx_signal_add, CTX)
 }
 
-static void family_107(void) {
+ALONE void family_107(void) {
     SIGNAL_FETCH(shmem_signal_fetch, NO_CTX)
 }
 
-static void family_108(void) {
+ALONE void family_108(void) {
     SIGNAL_WAIT_UNTIL(shmem_signal_wait_until, NO_CTX)
 }
 
-static void family_109(void) {
+ALONE void family_109(void) {
     CALL(shmem_barrier_all, NO_CTX)
 }
 
-static void family_110(void) {
+ALONE void family_110(void) {
     CALL(shmem_sync_all, NO_CTX)
 }
 
-static void family_111(void) {
+ALONE void family_111(void) {
     TEAM_SYNC(shmem_team_sync, NO_CTX)
 }
 
-static void family_112(void) {
+ALONE void family_112(void) {
     ALLTOALL(shmem_float_alltoall, float, NO_CTX)
     ALLTOALL(shmem_double_alltoall, double, NO_CTX)
     ALLTOALL(shmem_longdouble_alltoall, long double, NO_CTX)
     ALLTOALL(shmem_char_alltoall, char, NO_CTX)
+}
+
+ALONE void family_112_1(void) {
     ALLTOALL(shmem_schar_alltoall, signed char, NO_CTX)
     ALLTOALL(shmem_short_alltoall, short, NO_CTX)
     ALLTOALL(shmem_int_alltoall, int, NO_CTX)
     ALLTOALL(shmem_long_alltoall, long, NO_CTX)
+}
+
+ALONE void family_112_2(void) {
     ALLTOALL(shmem_longlong_alltoall, long long, NO_CTX)
     ALLTOALL(shmem_uchar_alltoall, unsigned char, NO_CTX)
     ALLTOALL(shmem_ushort_alltoall, unsigned short, NO_CTX)
     ALLTOALL(shmem_uint_alltoall, unsigned int, NO_CTX)
+}
+
+ALONE void family_112_3(void) {
     ALLTOALL(shmem_ulong_alltoall, unsigned long, NO_CTX)
     ALLTOALL(shmem_ulonglong_alltoall, unsigned long long, NO_CTX)
     ALLTOALL(shmem_int8_alltoall, int8_t, NO_CTX)
     ALLTOALL(shmem_int16_alltoall, int16_t, NO_CTX)
+}
+
+ALONE void family_112_4(void) {
     ALLTOALL(shmem_int32_alltoall, int32_t, NO_CTX)
     ALLTOALL(shmem_int64_alltoall, int64_t, NO_CTX)
     ALLTOALL(shmem_uint8_alltoall, uint8_t, NO_CTX)
     ALLTOALL(shmem_uint16_alltoall, uint16_t, NO_CTX)
+}
+
+ALONE void family_112_5(void) {
     ALLTOALL(shmem_uint32_alltoall, uint32_t, NO_CTX)
     ALLTOALL(shmem_uint64_alltoall, uint64_t, NO_CTX)
     ALLTOALL(shmem_size_alltoall, size_t, NO_CTX)
     ALLTOALL(shmem_ptrdiff_alltoall, ptrdiff_t, NO_CTX)
 }
 
-static void family_113(void) {
+ALONE void family_113(void) {
     ALLTOALL_SIZE(shmem_alltoallmem, 1, NO_CTX)
 }
 
-static void family_114(void) {
+ALONE void family_114(void) {
     ALLTOALLS(shmem_float_alltoalls, float, NO_CTX)
     ALLTOALLS(shmem_double_alltoalls, double, NO_CTX)
     ALLTOALLS(shmem_longdouble_alltoalls, long double, NO_CTX)
     ALLTOALLS(shmem_char_alltoalls, char, NO_CTX)
+}
+
+ALONE void family_114_1(void) {
     ALLTOALLS(shmem_schar_alltoalls, signed char, NO_CTX)
     ALLTOALLS(shmem_short_alltoalls, short, NO_CTX)
     ALLTOALLS(shmem_int_alltoalls, int, NO_CTX)
     ALLTOALLS(shmem_long_alltoalls, long, NO_CTX)
+}
+
+ALONE void family_114_2(void) {
     ALLTOALLS(shmem_longlong_alltoalls, long long, NO_CTX)
     ALLTOALLS(shmem_uchar_alltoalls, unsigned char, NO_CTX)
     ALLTOALLS(shmem_ushort_alltoalls, unsigned short, NO_CTX)
     ALLTOALLS(shmem_uint_alltoalls, unsigned int, NO_CTX)
+}
+
+ALONE void family_114_3(void) {
     ALLTOALLS(shmem_ulong_alltoalls, unsigned long, NO_CTX)
     ALLTOALLS(shmem_ulonglong_alltoalls, unsigned long long, NO_CTX)
     ALLTOALLS(shmem_int8_alltoalls, int8_t, NO_CTX)
     ALLTOALLS(shmem_int16_alltoalls, int16_t, NO_CTX)
+}
+
+ALONE void family_114_4(void) {
     ALLTOALLS(shmem_int32_alltoalls, int32_t, NO_CTX)
     ALLTOALLS(shmem_int64_alltoalls, int64_t, NO_CTX)
     ALLTOALLS(shmem_uint8_alltoalls, uint8_t, NO_CTX)
     ALLTOALLS(shmem_uint16_alltoalls, uint16_t, NO_CTX)
+}
+
+ALONE void family_114_5(void) {
     ALLTOALLS(shmem_uint32_alltoalls, uint32_t, NO_CTX)
     ALLTOALLS(shmem_uint64_alltoalls, uint64_t, NO_CTX)
     ALLTOALLS(shmem_size_alltoalls, size_t, NO_CTX)
     ALLTOALLS(shmem_ptrdiff_alltoalls, ptrdiff_t, NO_CTX)
 }
 
-static void family_115(void) {
+ALONE void family_115(void) {
     ALLTOALLS_SIZE(shmem_alltoallsmem, 1, NO_CTX)
 }
 
-static void family_116(void) {
+ALONE void family_116(void) {
     BROADCAST(shmem_float_broadcast, float, NO_CTX)
     BROADCAST(shmem_double_broadcast, double, NO_CTX)
     BROADCAST(shmem_longdouble_broadcast, long double, NO_CTX)
     BROADCAST(shmem_char_broadcast, char, NO_CTX)
+}
+
+ALONE void family_116_1(void) {
     BROADCAST(shmem_schar_broadcast, signed char, NO_CTX)
     BROADCAST(shmem_short_broadcast, short, NO_CTX)
     BROADCAST(shmem_int_broadcast, int, NO_CTX)
     BROADCAST(shmem_long_broadcast, long, NO_CTX)
+}
+
+ALONE void family_116_2(void) {
     BROADCAST(shmem_longlong_broadcast, long long, NO_CTX)
     BROADCAST(shmem_uchar_broadcast, unsigned char, NO_CTX)
     BROADCAST(shmem_ushort_broadcast, unsigned short, NO_CTX)
     BROADCAST(shmem_uint_broadcast, unsigned int, NO_CTX)
+}
+
+ALONE void family_116_3(void) {
     BROADCAST(shmem_ulong_broadcast, unsigned long, NO_CTX)
     BROADCAST(shmem_ulonglong_broadcast, unsigned long long, NO_CTX)
     BROADCAST(shmem_int8_broadcast, int8_t, NO_CTX)
     BROADCAST(shmem_int16_broadcast, int16_t, NO_CTX)
+}
+
+ALONE void family_116_4(void) {
     BROADCAST(shmem_int32_broadcast, int32_t, NO_CTX)
     BROADCAST(shmem_int64_broadcast, int64_t, NO_CTX)
     BROADCAST(shmem_uint8_broadcast, uint8_t, NO_CTX)
     BROADCAST(shmem_uint16_broadcast, uint16_t, NO_CTX)
+}
+
+ALONE void family_116_5(void) {
     BROADCAST(shmem_uint32_broadcast, uint32_t, NO_CTX)
     BROADCAST(shmem_uint64_broadcast, uint64_t, NO_CTX)
     BROADCAST(shmem_size_broadcast, size_t, NO_CTX)
     BROADCAST(shmem_ptrdiff_broadcast, ptrdiff_t, NO_CTX)
 }
 
-static void family_117(void) {
+ALONE void family_117(void) {
     BROADCAST_SIZE(shmem_broadcastmem, 1, NO_CTX)
 }
 
-static void family_118(void) {
+ALONE void family_118(void) {
     COLLECT(shmem_float_collect, float, NO_CTX)
     COLLECT(shmem_double_collect, double, NO_CTX)
     COLLECT(shmem_longdouble_collect, long double, NO_CTX)
     COLLECT(shmem_char_collect, char, NO_CTX)
+}
+
+ALONE void family_118_1(void) {
     COLLECT(shmem_schar_collect, signed char, NO_CTX)
     COLLECT(shmem_short_collect, short, NO_CTX)
     COLLECT(shmem_int_collect, int, NO_CTX)
     COLLECT(shmem_long_collect, long, NO_CTX)
+}
+
+ALONE void family_118_2(void) {
     COLLECT(shmem_longlong_collect, long long, NO_CTX)
     COLLECT(shmem_uchar_collect, unsigned char, NO_CTX)
     COLLECT(shmem_ushort_collect, unsigned short, NO_CTX)
     COLLECT(shmem_uint_collect, unsigned int, NO_CTX)
+}
+
+ALONE void family_118_3(void) {
     COLLECT(shmem_ulong_collect, unsigned long, NO_CTX)
     COLLECT(shmem_ulonglong_collect, unsigned long long, NO_CTX)
     COLLECT(shmem_int8_collect, int8_t, NO_CTX)
     COLLECT(shmem_int16_collect, int16_t, NO_CTX)
+}
+
+ALONE void family_118_4(void) {
     COLLECT(shmem_int32_collect, int32_t, NO_CTX)
     COLLECT(shmem_int64_collect, int64_t, NO_CTX)
     COLLECT(shmem_uint8_collect, uint8_t, NO_CTX)
     COLLECT(shmem_uint16_collect, uint16_t, NO_CTX)
+}
+
+ALONE void family_118_5(void) {
     COLLECT(shmem_uint32_collect, uint32_t, NO_CTX)
     COLLECT(shmem_uint64_collect, uint64_t, NO_CTX)
     COLLECT(shmem_size_collect, size_t, NO_CTX)
     COLLECT(shmem_ptrdiff_collect, ptrdiff_t, NO_CTX)
 }
 
-static void family_119(void) {
+ALONE void family_119(void) {
     COLLECT_SIZE(shmem_collectmem, 1, NO_CTX)
 }
 
-static void family_120(void) {
+ALONE void family_120(void) {
     COLLECT(shmem_float_fcollect, float, NO_CTX)
     COLLECT(shmem_double_fcollect, double, NO_CTX)
     COLLECT(shmem_longdouble_fcollect, long double, NO_CTX)
     COLLECT(shmem_char_fcollect, char, NO_CTX)
+}
+
+ALONE void family_120_1(void) {
     COLLECT(shmem_schar_fcollect, signed char, NO_CTX)
     COLLECT(shmem_short_fcollect, short, NO_CTX)
     COLLECT(shmem_int_fcollect, int, NO_CTX)
     COLLECT(shmem_long_fcollect, long, NO_CTX)
+}
+
+ALONE void family_120_2(void) {
     COLLECT(shmem_longlong_fcollect, long long, NO_CTX)
     COLLECT(shmem_uchar_fcollect, unsigned char, NO_CTX)
     COLLECT(shmem_ushort_fcollect, unsigned short, NO_CTX)
     COLLECT(shmem_uint_fcollect, unsigned int, NO_CTX)
+}
+
+ALONE void family_120_3(void) {
     COLLECT(shmem_ulong_fcollect, unsigned long, NO_CTX)
     COLLECT(shmem_ulonglong_fcollect, unsigned long long, NO_CTX)
     COLLECT(shmem_int8_fcollect, int8_t, NO_CTX)
     COLLECT(shmem_int16_fcollect, int16_t, NO_CTX)
+}
+
+ALONE void family_120_4(void) {
     COLLECT(shmem_int32_fcollect, int32_t, NO_CTX)
     COLLECT(shmem_int64_fcollect, int64_t, NO_CTX)
     COLLECT(shmem_uint8_fcollect, uint8_t, NO_CTX)
     COLLECT(shmem_uint16_fcollect, uint16_t, NO_CTX)
+}
+
+ALONE void family_120_5(void) {
     COLLECT(shmem_uint32_fcollect, uint32_t, NO_CTX)
     COLLECT(shmem_uint64_fcollect, uint64_t, NO_CTX)
     COLLECT(shmem_size_fcollect, size_t, NO_CTX)
     COLLECT(shmem_ptrdiff_fcollect, ptrdiff_t, NO_CTX)
 }
 
-static void family_121(void) {
+ALONE void family_121(void) {
     COLLECT_SIZE(shmem_fcollectmem, 1, NO_CTX)
 }
 
-static void family_122(void) {
+ALONE void family_122(void) {
     AND_REDUCE(shmem_uchar_and_reduce, unsigned char, NO_CTX)
     AND_REDUCE(shmem_ushort_and_reduce, unsigned short, NO_CTX)
     AND_REDUCE(shmem_uint_and_reduce, unsigned int, NO_CTX)
     AND_REDUCE(shmem_ulong_and_reduce, unsigned long, NO_CTX)
+}
+
+ALONE void family_122_1(void) {
     AND_REDUCE(shmem_ulonglong_and_reduce, unsigned long long, NO_CTX)
     AND_REDUCE(shmem_int8_and_reduce, int8_t, NO_CTX)
     AND_REDUCE(shmem_int16_and_reduce, int16_t, NO_CTX)
     AND_REDUCE(shmem_int32_and_reduce, int32_t, NO_CTX)
+}
+
+ALONE void family_122_2(void) {
     AND_REDUCE(shmem_int64_and_reduce, int64_t, NO_CTX)
     AND_REDUCE(shmem_uint8_and_reduce, uint8_t, NO_CTX)
     AND_REDUCE(shmem_uint16_and_reduce, uint16_t, NO_CTX)
     AND_REDUCE(shmem_uint32_and_reduce, uint32_t, NO_CTX)
+}
+
+ALONE void family_122_3(void) {
     AND_REDUCE(shmem_uint64_and_reduce, uint64_t, NO_CTX)
     AND_REDUCE(shmem_size_and_reduce, size_t, NO_CTX)
 }
 
-static void family_123(void) {
+ALONE void family_123(void) {
     AND_REDUCE(shmem_char_and_reduce, char, NO_CTX)
     AND_REDUCE(shmem_schar_and_reduce, signed char, NO_CTX)
     AND_REDUCE(shmem_short_and_reduce, short, NO_CTX)
     AND_REDUCE(shmem_int_and_reduce, int, NO_CTX)
+}
+
+ALONE void family_123_1(void) {
     AND_REDUCE(shmem_long_and_reduce, long, NO_CTX)
     AND_REDUCE(shmem_longlong_and_reduce, long long, NO_CTX)
     AND_REDUCE(shmem_ptrdiff_and_reduce, ptrdiff_t, NO_CTX)
 }
 
-static void family_124(void) {
+ALONE void family_124(void) {
     OR_REDUCE(shmem_uchar_or_reduce, unsigned char, NO_CTX)
     OR_REDUCE(shmem_ushort_or_reduce, unsigned short, NO_CTX)
     OR_REDUCE(shmem_uint_or_reduce, unsigned int, NO_CTX)
     OR_REDUCE(shmem_ulong_or_reduce, unsigned long, NO_CTX)
+}
+
+ALONE void family_124_1(void) {
     OR_REDUCE(shmem_ulonglong_or_reduce, unsigned long long, NO_CTX)
     OR_REDUCE(shmem_int8_or_reduce, int8_t, NO_CTX)
     OR_REDUCE(shmem_int16_or_reduce, int16_t, NO_CTX)
     OR_REDUCE(shmem_int32_or_reduce, int32_t, NO_CTX)
+}
+
+ALONE void family_124_2(void) {
     OR_REDUCE(shmem_int64_or_reduce, int64_t, NO_CTX)
     OR_REDUCE(shmem_uint8_or_reduce, uint8_t, NO_CTX)
     OR_REDUCE(shmem_uint16_or_reduce, uint16_t, NO_CTX)
     OR_REDUCE(shmem_uint32_or_reduce, uint32_t, NO_CTX)
+}
+
+ALONE void family_124_3(void) {
     OR_REDUCE(shmem_uint64_or_reduce, uint64_t, NO_CTX)
     OR_REDUCE(shmem_size_or_reduce, size_t, NO_CTX)
 }
 
-static void family_125(void) {
+ALONE void family_125(void) {
     OR_REDUCE(shmem_char_or_reduce, char, NO_CTX)
     OR_REDUCE(shmem_schar_or_reduce, signed char, NO_CTX)
     OR_REDUCE(shmem_short_or_reduce, short, NO_CTX)
     OR_REDUCE(shmem_int_or_reduce, int, NO_CTX)
+}
+
+ALONE void family_125_1(void) {
     OR_REDUCE(shmem_long_or_reduce, long, NO_CTX)
     OR_REDUCE(shmem_longlong_or_reduce, long long, NO_CTX)
     OR_REDUCE(shmem_ptrdiff_or_reduce, ptrdiff_t, NO_CTX)
 }
 
-static void family_126(void) {
+ALONE void family_126(void) {
     XOR_REDUCE(shmem_uchar_xor_reduce, unsigned char, NO_CTX)
     XOR_REDUCE(shmem_ushort_xor_reduce, unsigned short, NO_CTX)
     XOR_REDUCE(shmem_uint_xor_reduce, unsigned int, NO_CTX)
     XOR_REDUCE(shmem_ulong_xor_reduce, unsigned long, NO_CTX)
+}
+
+ALONE void family_126_1(void) {
     XOR_REDUCE(shmem_ulonglong_xor_reduce, unsigned long long, NO_CTX)
     XOR_REDUCE(shmem_int8_xor_reduce, int8_t, NO_CTX)
     XOR_REDUCE(shmem_int16_xor_reduce, int16_t, NO_CTX)
     XOR_REDUCE(shmem_int32_xor_reduce, int32_t, NO_CTX)
+}
+
+ALONE void family_126_2(void) {
     XOR_REDUCE(shmem_int64_xor_reduce, int64_t, NO_CTX)
     XOR_REDUCE(shmem_uint8_xor_reduce, uint8_t, NO_CTX)
     XOR_REDUCE(shmem_uint16_xor_reduce, uint16_t, NO_CTX)
     XOR_REDUCE(shmem_uint32_xor_reduce, uint32_t, NO_CTX)
+}
+
+ALONE void family_126_3(void) {
     XOR_REDUCE(shmem_uint64_xor_reduce, uint64_t, NO_CTX)
     XOR_REDUCE(shmem_size_xor_reduce, size_t, NO_CTX)
 }
 
-static void family_127(void) {
+ALONE void family_127(void) {
     XOR_REDUCE(shmem_char_xor_reduce, char, NO_CTX)
     XOR_REDUCE(shmem_schar_xor_reduce, signed char, NO_CTX)
     XOR_REDUCE(shmem_short_xor_reduce, short, NO_CTX)
     XOR_REDUCE(shmem_int_xor_reduce, int, NO_CTX)
+}
+
+ALONE void family_127_1(void) {
     XOR_REDUCE(shmem_long_xor_reduce, long, NO_CTX)
     XOR_REDUCE(shmem_longlong_xor_reduce, long long, NO_CTX)
     XOR_REDUCE(shmem_ptrdiff_xor_reduce, ptrdiff_t, NO_CTX)
 }
 
-static void family_128(void) {
+ALONE void family_128(void) {
     MAX_REDUCE(shmem_char_max_reduce, char, NO_CTX)
     MAX_REDUCE(shmem_schar_max_reduce, signed char, NO_CTX)
     MAX_REDUCE(shmem_short_max_reduce, short, NO_CTX)
     MAX_REDUCE(shmem_int_max_reduce, int, NO_CTX)
+}
+
+ALONE void family_128_1(void) {
     MAX_REDUCE(shmem_long_max_reduce, long, NO_CTX)
     MAX_REDUCE(shmem_longlong_max_reduce, long long, NO_CTX)
     MAX_REDUCE(shmem_ptrdiff_max_reduce, ptrdiff_t, NO_CTX)
     MAX_REDUCE(shmem_uchar_max_reduce, unsigned char, NO_CTX)
+}
+
+ALONE void family_128_2(void) {
     MAX_REDUCE(shmem_ushort_max_reduce, unsigned short, NO_CTX)
     MAX_REDUCE(shmem_uint_max_reduce, unsigned int, NO_CTX)
     MAX_REDUCE(shmem_ulong_max_reduce, unsigned long, NO_CTX)
     MAX_REDUCE(shmem_ulonglong_max_reduce, unsigned long long, NO_CTX)
+}
+
+ALONE void family_128_3(void) {
     MAX_REDUCE(shmem_int8_max_reduce, int8_t, NO_CTX)
     MAX_REDUCE(shmem_int16_max_reduce, int16_t, NO_CTX)
     MAX_REDUCE(shmem_int32_max_reduce, int32_t, NO_CTX)
     MAX_REDUCE(shmem_int64_max_reduce, int64_t, NO_CTX)
+}
+
+ALONE void family_128_4(void) {
     MAX_REDUCE(shmem_uint8_max_reduce, uint8_t, NO_CTX)
     MAX_REDUCE(shmem_uint16_max_reduce, uint16_t, NO_CTX)
     MAX_REDUCE(shmem_uint32_max_reduce, uint32_t, NO_CTX)
     MAX_REDUCE(shmem_uint64_max_reduce, uint64_t, NO_CTX)
+}
+
+ALONE void family_128_5(void) {
     MAX_REDUCE(shmem_size_max_reduce, size_t, NO_CTX)
     MAX_REDUCE(shmem_float_max_reduce, float, NO_CTX)
     MAX_REDUCE(shmem_double_max_reduce, double, NO_CTX)
     MAX_REDUCE(shmem_longdouble_max_reduce, long double, NO_CTX)
 }
 
-static void family_129(void) {
+ALONE void family_129(void) {
     MIN_REDUCE(shmem_char_min_reduce, char, NO_CTX)
     MIN_REDUCE(shmem_schar_min_reduce, signed char, NO_CTX)
     MIN_REDUCE(shmem_short_min_reduce, short, NO_CTX)
     MIN_REDUCE(shmem_int_min_reduce, int, NO_CTX)
+}
+
+ALONE void family_129_1(void) {
     MIN_REDUCE(shmem_long_min_reduce, long, NO_CTX)
     MIN_REDUCE(shmem_longlong_min_reduce, long long, NO_CTX)
     MIN_REDUCE(shmem_ptrdiff_min_reduce, ptrdiff_t, NO_CTX)
     MIN_REDUCE(shmem_uchar_min_reduce, unsigned char, NO_CTX)
+}
+
+ALONE void family_129_2(void) {
     MIN_REDUCE(shmem_ushort_min_reduce, unsigned short, NO_CTX)
     MIN_REDUCE(shmem_uint_min_reduce, unsigned int, NO_CTX)
     MIN_REDUCE(shmem_ulong_min_reduce, unsigned long, NO_CTX)
     MIN_REDUCE(shmem_ulonglong_min_reduce, unsigned long long, NO_CTX)
+}
+
+ALONE void family_129_3(void) {
     MIN_REDUCE(shmem_int8_min_reduce, int8_t, NO_CTX)
     MIN_REDUCE(shmem_int16_min_reduce, int16_t, NO_CTX)
     MIN_REDUCE(shmem_int32_min_reduce, int32_t, NO_CTX)
     MIN_REDUCE(shmem_int64_min_reduce, int64_t, NO_CTX)
+}
+
+ALONE void family_129_4(void) {
     MIN_REDUCE(shmem_uint8_min_reduce, uint8_t, NO_CTX)
     MIN_REDUCE(shmem_uint16_min_reduce, uint16_t, NO_CTX)
     MIN_REDUCE(shmem_uint32_min_reduce, uint32_t, NO_CTX)
     MIN_REDUCE(shmem_uint64_min_reduce, uint64_t, NO_CTX)
+}
+
+ALONE void family_129_5(void) {
     MIN_REDUCE(shmem_size_min_reduce, size_t, NO_CTX)
     MIN_REDUCE(shmem_float_min_reduce, float, NO_CTX)
     MIN_REDUCE(shmem_double_min_reduce, double, NO_CTX)
     MIN_REDUCE(shmem_longdouble_min_reduce, long double, NO_CTX)
 }
 
-static void family_130(void) {
+ALONE void family_130(void) {
     SUM_REDUCE(shmem_char_sum_reduce, char, NO_CTX)
     SUM_REDUCE(shmem_schar_sum_reduce, signed char, NO_CTX)
     SUM_REDUCE(shmem_short_sum_reduce, short, NO_CTX)
     SUM_REDUCE(shmem_int_sum_reduce, int, NO_CTX)
+}
+
+ALONE void family_130_1(void) {
     SUM_REDUCE(shmem_long_sum_reduce, long, NO_CTX)
     SUM_REDUCE(shmem_longlong_sum_reduce, long long, NO_CTX)
     SUM_REDUCE(shmem_ptrdiff_sum_reduce, ptrdiff_t, NO_CTX)
     SUM_REDUCE(shmem_uchar_sum_reduce, unsigned char, NO_CTX)
+}
+
+ALONE void family_130_2(void) {
     SUM_REDUCE(shmem_ushort_sum_reduce, unsigned short, NO_CTX)
     SUM_REDUCE(shmem_uint_sum_reduce, unsigned int, NO_CTX)
     SUM_REDUCE(shmem_ulong_sum_reduce, unsigned long, NO_CTX)
     SUM_REDUCE(shmem_ulonglong_sum_reduce, unsigned long long, NO_CTX)
+}
+
+ALONE void family_130_3(void) {
     SUM_REDUCE(shmem_int8_sum_reduce, int8_t, NO_CTX)
     SUM_REDUCE(shmem_int16_sum_reduce, int16_t, NO_CTX)
     SUM_REDUCE(shmem_int32_sum_reduce, int32_t, NO_CTX)
     SUM_REDUCE(shmem_int64_sum_reduce, int64_t, NO_CTX)
+}
+
+ALONE void family_130_4(void) {
     SUM_REDUCE(shmem_uint8_sum_reduce, uint8_t, NO_CTX)
     SUM_REDUCE(shmem_uint16_sum_reduce, uint16_t, NO_CTX)
     SUM_REDUCE(shmem_uint32_sum_reduce, uint32_t, NO_CTX)
     SUM_REDUCE(shmem_uint64_sum_reduce, uint64_t, NO_CTX)
+}
+
+ALONE void family_130_5(void) {
     SUM_REDUCE(shmem_size_sum_reduce, size_t, NO_CTX)
     SUM_REDUCE(shmem_float_sum_reduce, float, NO_CTX)
     SUM_REDUCE(shmem_double_sum_reduce, double, NO_CTX)
     SUM_REDUCE(shmem_longdouble_sum_reduce, long double, NO_CTX)
+}
+
+ALONE void family_130_6(void) {
     SUM_REDUCE(shmem_complexd_sum_reduce, double _Complex, NO_CTX)
     SUM_REDUCE(shmem_complexf_sum_reduce, float _Complex, NO_CTX)
 }
 
-static void family_131(void) {
+ALONE void family_131(void) {
     PROD_REDUCE(shmem_char_prod_reduce, char, NO_CTX)
     PROD_REDUCE(shmem_schar_prod_reduce, signed char, NO_CTX)
     PROD_REDUCE(shmem_short_prod_reduce, short, NO_CTX)
     PROD_REDUCE(shmem_int_prod_reduce, int, NO_CTX)
+}
+
+ALONE void family_131_1(void) {
     PROD_REDUCE(shmem_long_prod_reduce, long, NO_CTX)
     PROD_REDUCE(shmem_longlong_prod_reduce, long long, NO_CTX)
     PROD_REDUCE(shmem_ptrdiff_prod_reduce, ptrdiff_t, NO_CTX)
     PROD_REDUCE(shmem_uchar_prod_reduce, unsigned char, NO_CTX)
+}
+
+ALONE void family_131_2(void) {
     PROD_REDUCE(shmem_ushort_prod_reduce, unsigned short, NO_CTX)
     PROD_REDUCE(shmem_uint_prod_reduce, unsigned int, NO_CTX)
     PROD_REDUCE(shmem_ulong_prod_reduce, unsigned long, NO_CTX)
     PROD_REDUCE(shmem_ulonglong_prod_reduce, unsigned long long, NO_CTX)
+}
+
+ALONE void family_131_3(void) {
     PROD_REDUCE(shmem_int8_prod_reduce, int8_t, NO_CTX)
     PROD_REDUCE(shmem_int16_prod_reduce, int16_t, NO_CTX)
     PROD_REDUCE(shmem_int32_prod_reduce, int32_t, NO_CTX)
     PROD_REDUCE(shmem_int64_prod_reduce, int64_t, NO_CTX)
+}
+
+ALONE void family_131_4(void) {
     PROD_REDUCE(shmem_uint8_prod_reduce, uint8_t, NO_CTX)
     PROD_REDUCE(shmem_uint16_prod_reduce, uint16_t, NO_CTX)
     PROD_REDUCE(shmem_uint32_prod_reduce, uint32_t, NO_CTX)
     PROD_REDUCE(shmem_uint64_prod_reduce, uint64_t, NO_CTX)
+}
+
+ALONE void family_131_5(void) {
     PROD_REDUCE(shmem_size_prod_reduce, size_t, NO_CTX)
     PROD_REDUCE(shmem_float_prod_reduce, float, NO_CTX)
     PROD_REDUCE(shmem_double_prod_reduce, double, NO_CTX)
     PROD_REDUCE(shmem_longdouble_prod_reduce, long double, NO_CTX)
+}
+
+ALONE void family_131_6(void) {
     PROD_REDUCE(shmem_complexd_prod_reduce, double _Complex, NO_CTX)
     PROD_REDUCE(shmem_complexf_prod_reduce, float _Complex, NO_CTX)
 }
 
-static void family_132(void) {
+ALONE void family_132(void) {
     INSCAN(shmem_char_sum_inscan, char, NO_CTX)
     INSCAN(shmem_schar_sum_inscan, signed char, NO_CTX)
     INSCAN(shmem_short_sum_inscan, short, NO_CTX)
     INSCAN(shmem_int_sum_inscan, int, NO_CTX)
+}
+
+ALONE void family_132_1(void) {
     INSCAN(shmem_long_sum_inscan, long, NO_CTX)
     INSCAN(shmem_longlong_sum_inscan, long long, NO_CTX)
     INSCAN(shmem_ptrdiff_sum_inscan, ptrdiff_t, NO_CTX)
     INSCAN(shmem_uchar_sum_inscan, unsigned char, NO_CTX)
+}
+
+ALONE void family_132_2(void) {
     INSCAN(shmem_ushort_sum_inscan, unsigned short, NO_CTX)
     INSCAN(shmem_uint_sum_inscan, unsigned int, NO_CTX)
     INSCAN(shmem_ulong_sum_inscan, unsigned long, NO_CTX)
     INSCAN(shmem_ulonglong_sum_inscan, unsigned long long, NO_CTX)
+}
+
+ALONE void family_132_3(void) {
     INSCAN(shmem_int8_sum_inscan, int8_t, NO_CTX)
     INSCAN(shmem_int16_sum_inscan, int16_t, NO_CTX)
     INSCAN(shmem_int32_sum_inscan, int32_t, NO_CTX)
     INSCAN(shmem_int64_sum_inscan, int64_t, NO_CTX)
+}
+
+ALONE void family_132_4(void) {
     INSCAN(shmem_uint8_sum_inscan, uint8_t, NO_CTX)
     INSCAN(shmem_uint16_sum_inscan, uint16_t, NO_CTX)
     INSCAN(shmem_uint32_sum_inscan, uint32_t, NO_CTX)
     INSCAN(shmem_uint64_sum_inscan, uint64_t, NO_CTX)
+}
+
+ALONE void family_132_5(void) {
     INSCAN(shmem_size_sum_inscan, size_t, NO_CTX)
     INSCAN(shmem_float_sum_inscan, float, NO_CTX)
     INSCAN(shmem_double_sum_inscan, double, NO_CTX)
     INSCAN(shmem_longdouble_sum_inscan, long double, NO_CTX)
+}
+
+ALONE void family_132_6(void) {
     INSCAN(shmem_complexd_sum_inscan, double _Complex, NO_CTX)
     INSCAN(shmem_complexf_sum_inscan, float _Complex, NO_CTX)
 }
 
-static void family_133(void) {
+ALONE void family_133(void) {
     EXSCAN(shmem_char_sum_exscan, char, NO_CTX)
     EXSCAN(shmem_schar_sum_exscan, signed char, NO_CTX)
     EXSCAN(shmem_short_sum_exscan, short, NO_CTX)
     EXSCAN(shmem_int_sum_exscan, int, NO_CTX)
+}
+
+ALONE void family_133_1(void) {
     EXSCAN(shmem_long_sum_exscan, long, NO_CTX)
     EXSCAN(shmem_longlong_sum_exscan, long long, NO_CTX)
     EXSCAN(shmem_ptrdiff_sum_exscan, ptrdiff_t, NO_CTX)
     EXSCAN(shmem_uchar_sum_exscan, unsigned char, NO_CTX)
+}
+
+ALONE void family_133_2(void) {
     EXSCAN(shmem_ushort_sum_exscan, unsigned short, NO_CTX)
     EXSCAN(shmem_uint_sum_exscan, unsigned int, NO_CTX)
     EXSCAN(shmem_ulong_sum_exscan, unsigned long, NO_CTX)
     EXSCAN(shmem_ulonglong_sum_exscan, unsigned long long, NO_CTX)
+}
+
+ALONE void family_133_3(void) {
     EXSCAN(shmem_int8_sum_exscan, int8_t, NO_CTX)
     EXSCAN(shmem_int16_sum_exscan, int16_t, NO_CTX)
     EXSCAN(shmem_int32_sum_exscan, int32_t, NO_CTX)
     EXSCAN(shmem_int64_sum_exscan, int64_t, NO_CTX)
+}
+
+ALONE void family_133_4(void) {
     EXSCAN(shmem_uint8_sum_exscan, uint8_t, NO_CTX)
     EXSCAN(shmem_uint16_sum_exscan, uint16_t, NO_CTX)
     EXSCAN(shmem_uint32_sum_exscan, uint32_t, NO_CTX)
     EXSCAN(shmem_uint64_sum_exscan, uint64_t, NO_CTX)
+}
+
+ALONE void family_133_5(void) {
     EXSCAN(shmem_size_sum_exscan, size_t, NO_CTX)
     EXSCAN(shmem_float_sum_exscan, float, NO_CTX)
     EXSCAN(shmem_double_sum_exscan, double, NO_CTX)
     EXSCAN(shmem_longdouble_sum_exscan, long double, NO_CTX)
+}
+
+ALONE void family_133_6(void) {
     EXSCAN(shmem_complexd_sum_exscan, double _Complex, NO_CTX)
     EXSCAN(shmem_complexf_sum_exscan, float _Complex, NO_CTX)
 }
 
-static void family_134(void) {
+ALONE void family_134(void) {
     OLD_BARRIER(shmem_barrier, NO_CTX)
 }
 
-static void family_135(void) {
+ALONE void family_135(void) {
     OLD_BARRIER(shmem_sync, NO_CTX)
 }
 
-static void family_136(void) {
+ALONE void family_136(void) {
     OLD_ALLTOALL(shmem_alltoall32, 4, NO_CTX)
     OLD_ALLTOALL(shmem_alltoall64, 8, NO_CTX)
 }
 
-static void family_137(void) {
+ALONE void family_137(void) {
     OLD_ALLTOALLS(shmem_alltoalls32, 4, NO_CTX)
     OLD_ALLTOALLS(shmem_alltoalls64, 8, NO_CTX)
 }
 
-static void family_138(void) {
+ALONE void family_138(void) {
     OLD_BROADCAST(shmem_broadcast32, 4, NO_CTX)
     OLD_BROADCAST(shmem_broadcast64, 8, NO_CTX)
 }
 
-static void family_139(void) {
+ALONE void family_139(void) {
     OLD_COLLECT(shmem_collect32, 4, NO_CTX)
     OLD_COLLECT(shmem_collect64, 8, NO_CTX)
 }
 
-static void family_140(void) {
+ALONE void family_140(void) {
     OLD_COLLECT(shmem_fcollect32, 4, NO_CTX)
     OLD_COLLECT(shmem_fcollect64, 8, NO_CTX)
 }
 
-static void family_141(void) {
+ALONE void family_141(void) {
     AND_TO_ALL(shmem_short_and_to_all, short, NO_CTX)
     AND_TO_ALL(shmem_int_and_to_all, int, NO_CTX)
     AND_TO_ALL(shmem_long_and_to_all, long, NO_CTX)
     AND_TO_ALL(shmem_longlong_and_to_all, long long, NO_CTX)
 }
 
-static void family_142(void) {
+ALONE void family_142(void) {
     OR_TO_ALL(shmem_short_or_to_all, short, NO_CTX)
     OR_TO_ALL(shmem_int_or_to_all, int, NO_CTX)
     OR_TO_ALL(shmem_long_or_to_all, long, NO_CTX)
     OR_TO_ALL(shmem_longlong_or_to_all, long long, NO_CTX)
 }
 
-static void family_143(void) {
+ALONE void family_143(void) {
     XOR_TO_ALL(shmem_short_xor_to_all, short, NO_CTX)
     XOR_TO_ALL(shmem_int_xor_to_all, int, NO_CTX)
     XOR_TO_ALL(shmem_long_xor_to_all, long, NO_CTX)
     XOR_TO_ALL(shmem_longlong_xor_to_all, long long, NO_CTX)
 }
 
-static void family_144(void) {
+ALONE void family_144(void) {
     MAX_TO_ALL(shmem_short_max_to_all, short, NO_CTX)
     MAX_TO_ALL(shmem_int_max_to_all, int, NO_CTX)
     MAX_TO_ALL(shmem_long_max_to_all, long, NO_CTX)
     MAX_TO_ALL(shmem_longlong_max_to_all, long long, NO_CTX)
+}
+
+ALONE void family_144_1(void) {
     MAX_TO_ALL(shmem_float_max_to_all, float, NO_CTX)
     MAX_TO_ALL(shmem_double_max_to_all, double, NO_CTX)
     MAX_TO_ALL(shmem_longdouble_max_to_all, long double, NO_CTX)
 }
 
-static void family_145(void) {
+ALONE void family_145(void) {
     MIN_TO_ALL(shmem_short_min_to_all, short, NO_CTX)
     MIN_TO_ALL(shmem_int_min_to_all, int, NO_CTX)
     MIN_TO_ALL(shmem_long_min_to_all, long, NO_CTX)
     MIN_TO_ALL(shmem_longlong_min_to_all, long long, NO_CTX)
+}
+
+ALONE void family_145_1(void) {
     MIN_TO_ALL(shmem_float_min_to_all, float, NO_CTX)
     MIN_TO_ALL(shmem_double_min_to_all, double, NO_CTX)
     MIN_TO_ALL(shmem_longdouble_min_to_all, long double, NO_CTX)
 }
 
-static void family_146(void) {
+ALONE void family_146(void) {
     SUM_TO_ALL(shmem_short_sum_to_all, short, NO_CTX)
     SUM_TO_ALL(shmem_int_sum_to_all, int, NO_CTX)
     SUM_TO_ALL(shmem_long_sum_to_all, long, NO_CTX)
     SUM_TO_ALL(shmem_longlong_sum_to_all, long long, NO_CTX)
+}
+
+ALONE void family_146_1(void) {
     SUM_TO_ALL(shmem_float_sum_to_all, float, NO_CTX)
     SUM_TO_ALL(shmem_double_sum_to_all, double, NO_CTX)
     SUM_TO_ALL(shmem_longdouble_sum_to_all, long double, NO_CTX)
     SUM_TO_ALL(shmem_complexd_sum_to_all, double _Complex, NO_CTX)
+}
+
+ALONE void family_146_2(void) {
     SUM_TO_ALL(shmem_complexf_sum_to_all, float _Complex, NO_CTX)
 }
 
-static void family_147(void) {
+ALONE void family_147(void) {
     PROD_TO_ALL(shmem_short_prod_to_all, short, NO_CTX)
     PROD_TO_ALL(shmem_int_prod_to_all, int, NO_CTX)
     PROD_TO_ALL(shmem_long_prod_to_all, long, NO_CTX)
     PROD_TO_ALL(shmem_longlong_prod_to_all, long long, NO_CTX)
+}
+
+ALONE void family_147_1(void) {
     PROD_TO_ALL(shmem_float_prod_to_all, float, NO_CTX)
     PROD_TO_ALL(shmem_double_prod_to_all, double, NO_CTX)
     PROD_TO_ALL(shmem_longdouble_prod_to_all, long double, NO_CTX)
     PROD_TO_ALL(shmem_complexd_prod_to_all, double _Complex, NO_CTX)
+}
+
+ALONE void family_147_2(void) {
     PROD_TO_ALL(shmem_complexf_prod_to_all, float _Complex, NO_CTX)
 }
 
-static void family_148(void) {
+ALONE void family_148(void) {
     WAIT_UNTIL(shmem_int_wait_until, int, NO_CTX)
     WAIT_UNTIL(shmem_long_wait_until, long, NO_CTX)
     WAIT_UNTIL(shmem_longlong_wait_until, long long, NO_CTX)
     WAIT_UNTIL(shmem_uint_wait_until, unsigned int, NO_CTX)
+}
+
+ALONE void family_148_1(void) {
     WAIT_UNTIL(shmem_ulong_wait_until, unsigned long, NO_CTX)
     WAIT_UNTIL(shmem_ulonglong_wait_until, unsigned long long, NO_CTX)
     WAIT_UNTIL(shmem_int32_wait_until, int32_t, NO_CTX)
     WAIT_UNTIL(shmem_int64_wait_until, int64_t, NO_CTX)
+}
+
+ALONE void family_148_2(void) {
     WAIT_UNTIL(shmem_uint32_wait_until, uint32_t, NO_CTX)
     WAIT_UNTIL(shmem_uint64_wait_until, uint64_t, NO_CTX)
     WAIT_UNTIL(shmem_size_wait_until, size_t, NO_CTX)
     WAIT_UNTIL(shmem_ptrdiff_wait_until, ptrdiff_t, NO_CTX)
 }
 
-static void family_149(void) {
+ALONE void family_149(void) {
     WAIT_UNTIL(shmem_short_wait_until, short, NO_CTX)
     WAIT_UNTIL(shmem_ushort_wait_until, unsigned short, NO_CTX)
 }
 
-static void family_150(void) {
+ALONE void family_150(void) {
     WAIT_UNTIL_ALL(shmem_int_wait_until_all, int, NO_CTX)
     WAIT_UNTIL_ALL(shmem_long_wait_until_all, long, NO_CTX)
     WAIT_UNTIL_ALL(shmem_longlong_wait_until_all, long long, NO_CTX)
     WAIT_UNTIL_ALL(shmem_uint_wait_until_all, unsigned int, NO_CTX)
+}
+
+ALONE void family_150_1(void) {
     WAIT_UNTIL_ALL(shmem_ulong_wait_until_all, unsigned long, NO_CTX)
     WAIT_UNTIL_ALL(shmem_ulonglong_wait_until_all, unsigned long long, NO_CTX)
     WAIT_UNTIL_ALL(shmem_int32_wait_until_all, int32_t, NO_CTX)
     WAIT_UNTIL_ALL(shmem_int64_wait_until_all, int64_t, NO_CTX)
+}
+
+ALONE void family_150_2(void) {
     WAIT_UNTIL_ALL(shmem_uint32_wait_until_all, uint32_t, NO_CTX)
     WAIT_UNTIL_ALL(shmem_uint64_wait_until_all, uint64_t, NO_CTX)
     WAIT_UNTIL_ALL(shmem_size_wait_until_all, size_t, NO_CTX)
     WAIT_UNTIL_ALL(shmem_ptrdiff_wait_until_all, ptrdiff_t, NO_CTX)
 }
 
-static void family_151(void) {
+ALONE void family_151(void) {
     WAIT_UNTIL_ALL(shmem_short_wait_until_all, short, NO_CTX)
     WAIT_UNTIL_ALL(shmem_ushort_wait_until_all, unsigned short, NO_CTX)
 }
 
-static void family_152(void) {
+ALONE void family_152(void) {
     ANY(shmem_int_wait_until_any, int, NO_CTX)
     ANY(shmem_long_wait_until_any, long, NO_CTX)
     ANY(shmem_longlong_wait_until_any, long long, NO_CTX)
     ANY(shmem_uint_wait_until_any, unsigned int, NO_CTX)
+}
+
+ALONE void family_152_1(void) {
     ANY(shmem_ulong_wait_until_any, unsigned long, NO_CTX)
     ANY(shmem_ulonglong_wait_until_any, unsigned long long, NO_CTX)
     ANY(shmem_int32_wait_until_any, int32_t, NO_CTX)
     ANY(shmem_int64_wait_until_any, int64_t, NO_CTX)
+}
+
+ALONE void family_152_2(void) {
     ANY(shmem_uint32_wait_until_any, uint32_t, NO_CTX)
     ANY(shmem_uint64_wait_until_any, uint64_t, NO_CTX)
     ANY(shmem_size_wait_until_any, size_t, NO_CTX)
     ANY(shmem_ptrdiff_wait_until_any, ptrdiff_t, NO_CTX)
 }
 
-static void family_153(void) {
+ALONE void family_153(void) {
     ANY(shmem_short_wait_until_any, short, NO_CTX)
     ANY(shmem_ushort_wait_until_any, unsigned short, NO_CTX)
 }
 
-static void family_154(void) {
+ALONE void family_154(void) {
     SOME(shmem_int_wait_until_some, int, NO_CTX)
     SOME(shmem_long_wait_until_some, long, NO_CTX)
     SOME(shmem_longlong_wait_until_some, long long, NO_CTX)
     SOME(shmem_uint_wait_until_some, unsigned int, NO_CTX)
+}
+
+ALONE void family_154_1(void) {
     SOME(shmem_ulong_wait_until_some, unsigned long, NO_CTX)
     SOME(shmem_ulonglong_wait_until_some, unsigned long long, NO_CTX)
     SOME(shmem_int32_wait_until_some, int32_t, NO_CTX)
     SOME(shmem_int64_wait_until_some, int64_t, NO_CTX)
+}
+
+ALONE void family_154_2(void) {
     SOME(shmem_uint32_wait_until_some, uint32_t, NO_CTX)
     SOME(shmem_uint64_wait_until_some, uint64_t, NO_CTX)
     SOME(shmem_size_wait_until_some, size_t, NO_CTX)
     SOME(shmem_ptrdiff_wait_until_some, ptrdiff_t, NO_CTX)
 }
 
-static void family_155(void) {
+ALONE void family_155(void) {
     SOME(shmem_short_wait_until_some, short, NO_CTX)
     SOME(shmem_ushort_wait_until_some, unsigned short, NO_CTX)
 }
 
-static void family_156(void) {
+ALONE void family_156(void) {
     WAIT_UNTIL_ALL_VECTOR(shmem_int_wait_until_all_vector, int, NO_CTX)
     WAIT_UNTIL_ALL_VECTOR(shmem_long_wait_until_all_vector, long, NO_CTX)
     WAIT_UNTIL_ALL_VECTOR(shmem_longlong_wait_until_all_vector, long long, NO_CTX)
     WAIT_UNTIL_ALL_VECTOR(shmem_uint_wait_until_all_vector, unsigned int, NO_CTX)
+}
+
+ALONE void family_156_1(void) {
     WAIT_UNTIL_ALL_VECTOR(shmem_ulong_wait_until_all_vector, unsigned long, NO_CTX)
     WAIT_UNTIL_ALL_VECTOR(shmem_ulonglong_wait_until_all_vector, unsigned long long, NO_CTX)
     WAIT_UNTIL_ALL_VECTOR(shmem_int32_wait_until_all_vector, int32_t, NO_CTX)
     WAIT_UNTIL_ALL_VECTOR(shmem_int64_wait_until_all_vector, int64_t, NO_CTX)
+}
+
+ALONE void family_156_2(void) {
     WAIT_UNTIL_ALL_VECTOR(shmem_uint32_wait_until_all_vector, uint32_t, NO_CTX)
     WAIT_UNTIL_ALL_VECTOR(shmem_uint64_wait_until_all_vector, uint64_t, NO_CTX)
     WAIT_UNTIL_ALL_VECTOR(shmem_size_wait_until_all_vector, size_t, NO_CTX)
     WAIT_UNTIL_ALL_VECTOR(shmem_ptrdiff_wait_until_all_vector, ptrdiff_t, NO_CTX)
 }
 
-static void family_157(void) {
+ALONE void family_157(void) {
     WAIT_UNTIL_ALL_VECTOR(shmem_short_wait_until_all_vector, short, NO_CTX)
     WAIT_UNTIL_ALL_VECTOR(shmem_ushort_wait_until_all_vector, unsigned short, NO_CTX)
 }
 
-static void family_158(void) {
+ALONE void family_158(void) {
     ANY_VECTOR(shmem_int_wait_until_any_vector, int, NO_CTX)
     ANY_VECTOR(shmem_long_wait_until_any_vector, long, NO_CTX)
     ANY_VECTOR(shmem_longlong_wait_until_any_vector, long long, NO_CTX)
     ANY_VECTOR(shmem_uint_wait_until_any_vector, unsigned int, NO_CTX)
+}
+
+ALONE void family_158_1(void) {
     ANY_VECTOR(shmem_ulong_wait_until_any_vector, unsigned long, NO_CTX)
     ANY_VECTOR(shmem_ulonglong_wait_until_any_vector, unsigned long long, NO_CTX)
     ANY_VECTOR(shmem_int32_wait_until_any_vector, int32_t, NO_CTX)
     ANY_VECTOR(shmem_int64_wait_until_any_vector, int64_t, NO_CTX)
+}
+
+ALONE void family_158_2(void) {
     ANY_VECTOR(shmem_uint32_wait_until_any_vector, uint32_t, NO_CTX)
     ANY_VECTOR(shmem_uint64_wait_until_any_vector, uint64_t, NO_CTX)
     ANY_VECTOR(shmem_size_wait_until_any_vector, size_t, NO_CTX)
     ANY_VECTOR(shmem_ptrdiff_wait_until_any_vector, ptrdiff_t, NO_CTX)
 }
 
-static void family_159(void) {
+ALONE void family_159(void) {
     ANY_VECTOR(shmem_short_wait_until_any_vector, short, NO_CTX)
     ANY_VECTOR(shmem_ushort_wait_until_any_vector, unsigned short, NO_CTX)
 }
 
-static void family_160(void) {
+ALONE void family_160(void) {
     SOME_VECTOR(shmem_int_wait_until_some_vector, int, NO_CTX)
     SOME_VECTOR(shmem_long_wait_until_some_vector, long, NO_CTX)
     SOME_VECTOR(shmem_longlong_wait_until_some_vector, long long, NO_CTX)
     SOME_VECTOR(shmem_uint_wait_until_some_vector, unsigned int, NO_CTX)
+}
+
+ALONE void family_160_1(void) {
     SOME_VECTOR(shmem_ulong_wait_until_some_vector, unsigned long, NO_CTX)
     SOME_VECTOR(shmem_ulonglong_wait_until_some_vector, unsigned long long, NO_CTX)
     SOME_VECTOR(shmem_int32_wait_until_some_vector, int32_t, NO_CTX)
     SOME_VECTOR(shmem_int64_wait_until_some_vector, int64_t, NO_CTX)
+}
+
+ALONE void family_160_2(void) {
     SOME_VECTOR(shmem_uint32_wait_until_some_vector, uint32_t, NO_CTX)
     SOME_VECTOR(shmem_uint64_wait_until_some_vector, uint64_t, NO_CTX)
     SOME_VECTOR(shmem_size_wait_until_some_vector, size_t, NO_CTX)
     SOME_VECTOR(shmem_ptrdiff_wait_until_some_vector, ptrdiff_t, NO_CTX)
 }
 
-static void family_161(void) {
+ALONE void family_161(void) {
     SOME_VECTOR(shmem_short_wait_until_some_vector, short, NO_CTX)
     SOME_VECTOR(shmem_ushort_wait_until_some_vector, unsigned short, NO_CTX)
 }
 
-static void family_162(void) {
+ALONE void family_162(void) {
     TEST(shmem_int_test, int, NO_CTX)
     TEST(shmem_long_test, long, NO_CTX)
     TEST(shmem_longlong_test, long long, NO_CTX)
     TEST(shmem_uint_test, unsigned int, NO_CTX)
+}
+
+ALONE void family_162_1(void) {
     TEST(shmem_ulong_test, unsigned long, NO_CTX)
     TEST(shmem_ulonglong_test, unsigned long long, NO_CTX)
     TEST(shmem_int32_test, int32_t, NO_CTX)
     TEST(shmem_int64_test, int64_t, NO_CTX)
+}
+
+ALONE void family_162_2(void) {
     TEST(shmem_uint32_test, uint32_t, NO_CTX)
     TEST(shmem_uint64_test, uint64_t, NO_CTX)
     TEST(shmem_size_test, size_t, NO_CTX)
     TEST(shmem_ptrdiff_test, ptrdiff_t, NO_CTX)
 }
 
-static void family_163(void) {
+ALONE void family_163(void) {
     TEST(shmem_short_test, short, NO_CTX)
     TEST(shmem_ushort_test, unsigned short, NO_CTX)
 }
 
-static void family_164(void) {
+ALONE void family_164(void) {
     TEST_ALL(shmem_int_test_all, int, NO_CTX)
     TEST_ALL(shmem_long_test_all, long, NO_CTX)
     TEST_ALL(shmem_longlong_test_all, long long, NO_CTX)
     TEST_ALL(shmem_uint_test_all, unsigned int, NO_CTX)
+}
+
+ALONE void family_164_1(void) {
     TEST_ALL(shmem_ulong_test_all, unsigned long, NO_CTX)
     TEST_ALL(shmem_ulonglong_test_all, unsigned long long, NO_CTX)
     TEST_ALL(shmem_int32_test_all, int32_t, NO_CTX)
     TEST_ALL(shmem_int64_test_all, int64_t, NO_CTX)
+}
+
+ALONE void family_164_2(void) {
     TEST_ALL(shmem_uint32_test_all, uint32_t, NO_CTX)
     TEST_ALL(shmem_uint64_test_all, uint64_t, NO_CTX)
     TEST_ALL(shmem_size_test_all, size_t, NO_CTX)
     TEST_ALL(shmem_ptrdiff_test_all, ptrdiff_t, NO_CTX)
 }
 
-static void family_165(void) {
+ALONE void family_165(void) {
     TEST_ALL(shmem_short_test_all, short, NO_CTX)
     TEST_ALL(shmem_ushort_test_all, unsigned short, NO_CTX)
 }
 
-static void family_166(void) {
+ALONE void family_166(void) {
     ANY(shmem_int_test_any, int, NO_CTX)
     ANY(shmem_long_test_any, long, NO_CTX)
     ANY(shmem_longlong_test_any, long long, NO_CTX)
     ANY(shmem_uint_test_any, unsigned int, NO_CTX)
+}
+
+ALONE void family_166_1(void) {
     ANY(shmem_ulong_test_any, unsigned long, NO_CTX)
     ANY(shmem_ulonglong_test_any, unsigned long long, NO_CTX)
     ANY(shmem_int32_test_any, int32_t, NO_CTX)
     ANY(shmem_int64_test_any, int64_t, NO_CTX)
+}
+
+ALONE void family_166_2(void) {
     ANY(shmem_uint32_test_any, uint32_t, NO_CTX)
     ANY(shmem_uint64_test_any, uint64_t, NO_CTX)
     ANY(shmem_size_test_any, size_t, NO_CTX)
     ANY(shmem_ptrdiff_test_any, ptrdiff_t, NO_CTX)
 }
 
-static void family_167(void) {
+ALONE void family_167(void) {
     ANY(shmem_short_test_any, short, NO_CTX)
     ANY(shmem_ushort_test_any, unsigned short, NO_CTX)
 }
 
-static void family_168(void) {
+ALONE void family_168(void) {
     SOME(shmem_int_test_some, int, NO_CTX)
     SOME(shmem_long_test_some, long, NO_CTX)
     SOME(shmem_longlong_test_some, long long, NO_CTX)
     SOME(shmem_uint_test_some, unsigned int, NO_CTX)
+}
+
+ALONE void family_168_1(void) {
     SOME(shmem_ulong_test_some, unsigned long, NO_CTX)
     SOME(shmem_ulonglong_test_some, unsigned long long, NO_CTX)
     SOME(shmem_int32_test_some, int32_t, NO_CTX)
     SOME(shmem_int64_test_some, int64_t, NO_CTX)
+}
+
+ALONE void family_168_2(void) {
     SOME(shmem_uint32_test_some, uint32_t, NO_CTX)
     SOME(shmem_uint64_test_some, uint64_t, NO_CTX)
     SOME(shmem_size_test_some, size_t, NO_CTX)
     SOME(shmem_ptrdiff_test_some, ptrdiff_t, NO_CTX)
 }
 
-static void family_169(void) {
+ALONE void family_169(void) {
     SOME(shmem_short_test_some, short, NO_CTX)
     SOME(shmem_ushort_test_some, unsigned short, NO_CTX)
 }
 
-static void family_170(void) {
+ALONE void family_170(void) {
     TEST_ALL_VECTOR(shmem_int_test_all_vector, int, NO_CTX)
     TEST_ALL_VECTOR(shmem_long_test_all_vector, long, NO_CTX)
     TEST_ALL_VECTOR(shmem_longlong_test_all_vector, long long, NO_CTX)
     TEST_ALL_VECTOR(shmem_uint_test_all_vector, unsigned int, NO_CTX)
+}
+
+ALONE void family_170_1(void) {
     TEST_ALL_VECTOR(shmem_ulong_test_all_vector, unsigned long, NO_CTX)
     TEST_ALL_VECTOR(shmem_ulonglong_test_all_vector, unsigned long long, NO_CTX)
     TEST_ALL_VECTOR(shmem_int32_test_all_vector, int32_t, NO_CTX)
     TEST_ALL_VECTOR(shmem_int64_test_all_vector, int64_t, NO_CTX)
+}
+
+ALONE void family_170_2(void) {
     TEST_ALL_VECTOR(shmem_uint32_test_all_vector, uint32_t, NO_CTX)
     TEST_ALL_VECTOR(shmem_uint64_test_all_vector, uint64_t, NO_CTX)
     TEST_ALL_VECTOR(shmem_size_test_all_vector, size_t, NO_CTX)
     TEST_ALL_VECTOR(shmem_ptrdiff_test_all_vector, ptrdiff_t, NO_CTX)
 }
 
-static void family_171(void) {
+ALONE void family_171(void) {
     TEST_ALL_VECTOR(shmem_short_test_all_vector, short, NO_CTX)
     TEST_ALL_VECTOR(shmem_ushort_test_all_vector, unsigned short, NO_CTX)
 }
 
-static void family_172(void) {
+ALONE void family_172(void) {
     ANY_VECTOR(shmem_int_test_any_vector, int, NO_CTX)
     ANY_VECTOR(shmem_long_test_any_vector, long, NO_CTX)
     ANY_VECTOR(shmem_longlong_test_any_vector, long long, NO_CTX)
     ANY_VECTOR(shmem_uint_test_any_vector, unsigned int, NO_CTX)
+}
+
+ALONE void family_172_1(void) {
     ANY_VECTOR(shmem_ulong_test_any_vector, unsigned long, NO_CTX)
     ANY_VECTOR(shmem_ulonglong_test_any_vector, unsigned long long, NO_CTX)
     ANY_VECTOR(shmem_int32_test_any_vector, int32_t, NO_CTX)
     ANY_VECTOR(shmem_int64_test_any_vector, int64_t, NO_CTX)
+}
+
+ALONE void family_172_2(void) {
     ANY_VECTOR(shmem_uint32_test_any_vector, uint32_t, NO_CTX)
     ANY_VECTOR(shmem_uint64_test_any_vector, uint64_t, NO_CTX)
     ANY_VECTOR(shmem_size_test_any_vector, size_t, NO_CTX)
     ANY_VECTOR(shmem_ptrdiff_test_any_vector, ptrdiff_t, NO_CTX)
 }
 
-static void family_173(void) {
+ALONE void family_173(void) {
     ANY_VECTOR(shmem_short_test_any_vector, short, NO_CTX)
     ANY_VECTOR(shmem_ushort_test_any_vector, unsigned short, NO_CTX)
 }
 
-static void family_174(void) {
+ALONE void family_174(void) {
     SOME_VECTOR(shmem_int_test_some_vector, int, NO_CTX)
     SOME_VECTOR(shmem_long_test_some_vector, long, NO_CTX)
     SOME_VECTOR(shmem_longlong_test_some_vector, long long, NO_CTX)
     SOME_VECTOR(shmem_uint_test_some_vector, unsigned int, NO_CTX)
+}
+
+ALONE void family_174_1(void) {
     SOME_VECTOR(shmem_ulong_test_some_vector, unsigned long, NO_CTX)
     SOME_VECTOR(shmem_ulonglong_test_some_vector, unsigned long long, NO_CTX)
     SOME_VECTOR(shmem_int32_test_some_vector, int32_t, NO_CTX)
     SOME_VECTOR(shmem_int64_test_some_vector, int64_t, NO_CTX)
+}
+
+ALONE void family_174_2(void) {
     SOME_VECTOR(shmem_uint32_test_some_vector, uint32_t, NO_CTX)
     SOME_VECTOR(shmem_uint64_test_some_vector, uint64_t, NO_CTX)
     SOME_VECTOR(shmem_size_test_some_vector, size_t, NO_CTX)
     SOME_VECTOR(shmem_ptrdiff_test_some_vector, ptrdiff_t, NO_CTX)
 }
 
-static void family_175(void) {
+ALONE void family_175(void) {
     SOME_VECTOR(shmem_short_test_some_vector, short, NO_CTX)
     SOME_VECTOR(shmem_ushort_test_some_vector, unsigned short, NO_CTX)
 }
 
-static void family_176(void) {
+ALONE void family_176(void) {
     WAIT_UNTIL_LONG(shmem_wait_until, NO_CTX)
 }
 
-static void family_177(void) {
+ALONE void family_177(void) {
     WAIT_LONG(shmem_wait, NO_CTX)
 }
 
-static void family_178(void) {
+ALONE void family_178(void) {
     WAIT(shmem_short_wait, short, NO_CTX)
     WAIT(shmem_ushort_wait, unsigned short, NO_CTX)
 }
 
-static void family_179(void) {
+ALONE void family_179(void) {
     WAIT(shmem_int_wait, int, NO_CTX)
     WAIT(shmem_long_wait, long, NO_CTX)
     WAIT(shmem_longlong_wait, long long, NO_CTX)
     WAIT(shmem_uint_wait, unsigned int, NO_CTX)
+}
+
+ALONE void family_179_1(void) {
     WAIT(shmem_ulong_wait, unsigned long, NO_CTX)
     WAIT(shmem_ulonglong_wait, unsigned long long, NO_CTX)
     WAIT(shmem_int32_wait, int32_t, NO_CTX)
     WAIT(shmem_int64_wait, int64_t, NO_CTX)
+}
+
+ALONE void family_179_2(void) {
     WAIT(shmem_uint32_wait, uint32_t, NO_CTX)
     WAIT(shmem_uint64_wait, uint64_t, NO_CTX)
     WAIT(shmem_size_wait, size_t, NO_CTX)
@@ -2274,62 +3399,330 @@ static void family_179(void) {
 
 static void every_family(void) {
     family_47();
+    family_47_1();
+    family_47_2();
+    family_47_3();
+    family_47_4();
+    family_47_5();
+    family_47_6();
+    family_47_7();
+    family_47_8();
+    family_47_9();
+    family_47_10();
+    family_47_11();
     family_48();
+    family_48_1();
+    family_48_2();
     family_49();
     family_50();
+    family_50_1();
+    family_50_2();
+    family_50_3();
+    family_50_4();
+    family_50_5();
+    family_50_6();
+    family_50_7();
+    family_50_8();
+    family_50_9();
+    family_50_10();
+    family_50_11();
     family_51();
+    family_51_1();
+    family_51_2();
+    family_51_3();
+    family_51_4();
+    family_51_5();
+    family_51_6();
+    family_51_7();
+    family_51_8();
+    family_51_9();
+    family_51_10();
+    family_51_11();
     family_52();
+    family_52_1();
+    family_52_2();
     family_53();
+    family_53_1();
+    family_53_2();
+    family_53_3();
+    family_53_4();
+    family_53_5();
+    family_53_6();
+    family_53_7();
+    family_53_8();
+    family_53_9();
+    family_53_10();
+    family_53_11();
     family_54();
+    family_54_1();
+    family_54_2();
     family_55();
+    family_55_1();
+    family_55_2();
+    family_55_3();
+    family_55_4();
+    family_55_5();
+    family_55_6();
+    family_55_7();
+    family_55_8();
+    family_55_9();
+    family_55_10();
+    family_55_11();
     family_56();
+    family_56_1();
+    family_56_2();
     family_57();
     family_58();
+    family_58_1();
+    family_58_2();
+    family_58_3();
+    family_58_4();
+    family_58_5();
+    family_58_6();
+    family_58_7();
+    family_58_8();
+    family_58_9();
+    family_58_10();
+    family_58_11();
     family_59();
+    family_59_1();
+    family_59_2();
+    family_59_3();
+    family_59_4();
+    family_59_5();
+    family_59_6();
+    family_59_7();
+    family_59_8();
+    family_59_9();
+    family_59_10();
+    family_59_11();
     family_60();
+    family_60_1();
+    family_60_2();
     family_61();
+    family_61_1();
+    family_61_2();
+    family_61_3();
+    family_61_4();
+    family_61_5();
+    family_61_6();
+    family_61_7();
+    family_61_8();
+    family_61_9();
+    family_61_10();
+    family_61_11();
     family_62();
+    family_62_1();
+    family_62_2();
     family_63();
+    family_63_1();
+    family_63_2();
+    family_63_3();
+    family_63_4();
+    family_63_5();
+    family_63_6();
+    family_63_7();
+    family_63_8();
+    family_63_9();
+    family_63_10();
+    family_63_11();
     family_64();
+    family_64_1();
+    family_64_2();
     family_65();
     family_66();
+    family_66_1();
+    family_66_2();
+    family_66_3();
+    family_66_4();
+    family_66_5();
+    family_66_6();
+    family_66_7();
+    family_66_8();
+    family_66_9();
+    family_66_10();
+    family_66_11();
     family_67();
+    family_67_1();
+    family_67_2();
     family_68();
     family_69();
+    family_69_1();
+    family_69_2();
+    family_69_3();
+    family_69_4();
+    family_69_5();
+    family_69_6();
     family_70();
+    family_70_1();
+    family_70_2();
+    family_70_3();
     family_71();
+    family_71_1();
+    family_71_2();
+    family_71_3();
+    family_71_4();
+    family_71_5();
+    family_71_6();
     family_72();
+    family_72_1();
+    family_72_2();
+    family_72_3();
     family_73();
+    family_73_1();
+    family_73_2();
+    family_73_3();
+    family_73_4();
+    family_73_5();
     family_74();
+    family_74_1();
+    family_74_2();
     family_75();
+    family_75_1();
+    family_75_2();
+    family_75_3();
+    family_75_4();
+    family_75_5();
+    family_75_6();
     family_76();
+    family_76_1();
+    family_76_2();
+    family_76_3();
     family_77();
+    family_77_1();
+    family_77_2();
+    family_77_3();
+    family_77_4();
+    family_77_5();
     family_78();
+    family_78_1();
+    family_78_2();
     family_79();
+    family_79_1();
+    family_79_2();
+    family_79_3();
+    family_79_4();
+    family_79_5();
     family_80();
+    family_80_1();
+    family_80_2();
     family_81();
+    family_81_1();
+    family_81_2();
+    family_81_3();
+    family_81_4();
+    family_81_5();
     family_82();
+    family_82_1();
+    family_82_2();
     family_83();
+    family_83_1();
+    family_83_2();
+    family_83_3();
+    family_83_4();
+    family_83_5();
     family_84();
+    family_84_1();
+    family_84_2();
     family_85();
+    family_85_1();
+    family_85_2();
+    family_85_3();
     family_86();
+    family_86_1();
+    family_86_2();
+    family_86_3();
     family_87();
+    family_87_1();
+    family_87_2();
+    family_87_3();
     family_88();
+    family_88_1();
+    family_88_2();
+    family_88_3();
     family_89();
+    family_89_1();
+    family_89_2();
+    family_89_3();
     family_90();
+    family_90_1();
+    family_90_2();
+    family_90_3();
     family_91();
+    family_91_1();
+    family_91_2();
+    family_91_3();
+    family_91_4();
+    family_91_5();
+    family_91_6();
     family_92();
+    family_92_1();
+    family_92_2();
+    family_92_3();
+    family_92_4();
+    family_92_5();
     family_93();
+    family_93_1();
+    family_93_2();
+    family_93_3();
+    family_93_4();
+    family_93_5();
+    family_93_6();
     family_94();
+    family_94_1();
+    family_94_2();
+    family_94_3();
+    family_94_4();
+    family_94_5();
     family_95();
+    family_95_1();
+    family_95_2();
+    family_95_3();
+    family_95_4();
+    family_95_5();
     family_96();
+    family_96_1();
+    family_96_2();
+    family_96_3();
     family_97();
+    family_97_1();
+    family_97_2();
+    family_97_3();
     family_98();
+    family_98_1();
+    family_98_2();
+    family_98_3();
     family_99();
+    family_99_1();
+    family_99_2();
+    family_99_3();
+    family_99_4();
+    family_99_5();
+    family_99_6();
+    family_99_7();
+    family_99_8();
+    family_99_9();
+    family_99_10();
+    family_99_11();
     family_100();
+    family_100_1();
+    family_100_2();
     family_101();
     family_102();
+    family_102_1();
+    family_102_2();
+    family_102_3();
+    family_102_4();
+    family_102_5();
+    family_102_6();
+    family_102_7();
+    family_102_8();
+    family_102_9();
+    family_102_10();
+    family_102_11();
     family_103();
+    family_103_1();
+    family_103_2();
     family_104();
     family_105();
     family_106();
@@ -2339,27 +3732,98 @@ static void every_family(void) {
     family_110();
     family_111();
     family_112();
+    family_112_1();
+    family_112_2();
+    family_112_3();
+    family_112_4();
+    family_112_5();
     family_113();
     family_114();
+    family_114_1();
+    family_114_2();
+    family_114_3();
+    family_114_4();
+    family_114_5();
     family_115();
     family_116();
+    family_116_1();
+    family_116_2();
+    family_116_3();
+    family_116_4();
+    family_116_5();
     family_117();
     family_118();
+    family_118_1();
+    family_118_2();
+    family_118_3();
+    family_118_4();
+    family_118_5();
     family_119();
     family_120();
+    family_120_1();
+    family_120_2();
+    family_120_3();
+    family_120_4();
+    family_120_5();
     family_121();
     family_122();
+    family_122_1();
+    family_122_2();
+    family_122_3();
     family_123();
+    family_123_1();
     family_124();
+    family_124_1();
+    family_124_2();
+    family_124_3();
     family_125();
+    family_125_1();
     family_126();
+    family_126_1();
+    family_126_2();
+    family_126_3();
     family_127();
+    family_127_1();
     family_128();
+    family_128_1();
+    family_128_2();
+    family_128_3();
+    family_128_4();
+    family_128_5();
     family_129();
+    family_129_1();
+    family_129_2();
+    family_129_3();
+    family_129_4();
+    family_129_5();
     family_130();
+    family_130_1();
+    family_130_2();
+    family_130_3();
+    family_130_4();
+    family_130_5();
+    family_130_6();
     family_131();
+    family_131_1();
+    family_131_2();
+    family_131_3();
+    family_131_4();
+    family_131_5();
+    family_131_6();
     family_132();
+    family_132_1();
+    family_132_2();
+    family_132_3();
+    family_132_4();
+    family_132_5();
+    family_132_6();
     family_133();
+    family_133_1();
+    family_133_2();
+    family_133_3();
+    family_133_4();
+    family_133_5();
+    family_133_6();
     family_134();
     family_135();
     family_136();
@@ -2371,41 +3835,77 @@ static void every_family(void) {
     family_142();
     family_143();
     family_144();
+    family_144_1();
     family_145();
+    family_145_1();
     family_146();
+    family_146_1();
+    family_146_2();
     family_147();
+    family_147_1();
+    family_147_2();
     family_148();
+    family_148_1();
+    family_148_2();
     family_149();
     family_150();
+    family_150_1();
+    family_150_2();
     family_151();
     family_152();
+    family_152_1();
+    family_152_2();
     family_153();
     family_154();
+    family_154_1();
+    family_154_2();
     family_155();
     family_156();
+    family_156_1();
+    family_156_2();
     family_157();
     family_158();
+    family_158_1();
+    family_158_2();
     family_159();
     family_160();
+    family_160_1();
+    family_160_2();
     family_161();
     family_162();
+    family_162_1();
+    family_162_2();
     family_163();
     family_164();
+    family_164_1();
+    family_164_2();
     family_165();
     family_166();
+    family_166_1();
+    family_166_2();
     family_167();
     family_168();
+    family_168_1();
+    family_168_2();
     family_169();
     family_170();
+    family_170_1();
+    family_170_2();
     family_171();
     family_172();
+    family_172_1();
+    family_172_2();
     family_173();
     family_174();
+    family_174_1();
+    family_174_2();
     family_175();
     family_176();
     family_177();
     family_178();
     family_179();
+    family_179_1();
+    family_179_2();
 }
 
 /* The routines that are no family of several types. */
