@@ -85,6 +85,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("crates/core/src/lock", "ticket", "ticket lock"),
     ("crates/core/src/wait/ticket", "ticket", "ticket lock"),
     ("crates/core/src/wait/mod", "ticket", "ticket lock"),
+    ("crates/core/src/simulation/counts", "ticket", "ticket lock"),
     (
         "crates/fabric/src/libfabric/bindings",
         "scatter",

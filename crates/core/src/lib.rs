@@ -34,6 +34,8 @@ mod node;
 pub mod platform;
 mod point;
 mod runtime;
+#[cfg(test)]
+mod simulation;
 mod team;
 mod transport;
 pub mod wait;

@@ -88,6 +88,12 @@ impl Member {
         })
     }
 
+    /// The memory of all members' slots, in whole pages.
+    pub(crate) fn slots(&self) -> std::ops::Range<usize> {
+        let start = self.memory.first.as_ptr().addr();
+        start..start + Memory::layout(self.memory.size).size()
+    }
+
     /// Epochs that it has begun.
     pub(crate) fn epochs(&self) -> u64 {
         self.epoch.load(std::sync::atomic::Ordering::Relaxed)
@@ -156,6 +162,12 @@ pub(crate) struct Array<T> {
 // SAFETY: the members use it as the collectives promise.
 unsafe impl<T: Send> Sync for Array<T> {}
 
+/// Whole pages for so many bytes.
+fn layout(bytes: usize) -> Layout {
+    let layout = Layout::from_size_align(bytes, 4096).unwrap();
+    layout.pad_to_align()
+}
+
 impl<T: Copy + Default> Array<T> {
     /// Defaults everywhere; one cache line more than needed between two members' parts.
     pub(crate) fn new(members: usize, n: usize) -> Self {
@@ -184,7 +196,13 @@ impl<T: Copy + Default> Array<T> {
     }
 
     fn layout(members: usize, n: usize) -> Layout {
-        Layout::from_size_align(members * Self::step(n), 64).unwrap()
+        layout(members * Self::step(n))
+    }
+
+    /// The memory of all members' parts, in whole pages.
+    pub(crate) fn pages(&self) -> std::ops::Range<usize> {
+        let start = self.all.as_ptr().addr();
+        start..start + Self::layout(self.members, self.n).size()
     }
 
     fn part(&self, member: usize) -> *mut T {
@@ -208,7 +226,7 @@ impl<T: Copy + Default> Array<T> {
 impl<T> Drop for Array<T> {
     fn drop(&mut self) {
         let step = (self.n * size_of::<T>() + 64).next_multiple_of(64);
-        let layout = Layout::from_size_align(self.members * step, 64).unwrap();
+        let layout = layout(self.members * step);
         // SAFETY: allocated with this layout.
         unsafe { dealloc(self.all.as_ptr().cast(), layout) };
     }

@@ -354,6 +354,10 @@ impl<'a> Waiter<'a> {
 impl WaitStrategy for Waiter<'_> {
     #[inline]
     fn after_idle_poll(&mut self) -> Next {
+        #[cfg(test)]
+        if let Some(next) = crate::simulation::idle_poll() {
+            return next;
+        }
         self.next(match self.internode {
             None => Source::Node,
             Some(_) => Source::OtherNodes,
@@ -362,6 +366,10 @@ impl WaitStrategy for Waiter<'_> {
 
     #[inline]
     fn spins(&mut self) -> Spins {
+        #[cfg(test)]
+        if crate::simulation::is_running() {
+            return Spins::default();
+        }
         std::mem::take(&mut self.spins)
     }
 

@@ -1,0 +1,200 @@
+//! Each access to some memory, whatever instruction makes it: the memory is protected, so that an access faults;
+//! the handler notes it, lets this one instruction through, and protects the memory again.
+//!
+//! An instruction that reads and writes, as an atomic does, counts as a write. One that touches several lines is
+//! noted with the first.
+
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
+/// Bytes of a page.
+pub(crate) const PAGE: usize = 4096;
+
+/// An access of one PE.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Access {
+    pub(crate) address: usize,
+    pub(crate) pe: u32,
+    pub(crate) is_write: bool,
+    /// Number of the call that it belongs to; 0 if it is not counted.
+    pub(crate) call: u32,
+}
+
+/// Most ranges, and most pages that one instruction touches.
+const MOST: usize = 4;
+/// Most accesses.
+const CAPACITY: usize = 1 << 24;
+
+static RANGES: [[AtomicUsize; 2]; MOST] =
+    [const { [AtomicUsize::new(0), AtomicUsize::new(0)] }; MOST];
+static OPEN: [AtomicUsize; MOST] = [const { AtomicUsize::new(0) }; MOST];
+static LOG: AtomicPtr<Access> = AtomicPtr::new(std::ptr::null_mut());
+static LENGTH: AtomicUsize = AtomicUsize::new(0);
+static OVERFLOWN: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    /// Number of the PE, and of its call.
+    static ACCESSOR: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
+}
+
+/// From now on the calling thread's accesses are PE `pe`'s, in the call of this number; 0: they do not count.
+pub(crate) fn accesses_of(pe: usize, call: usize) {
+    ACCESSOR.set((pe as u32, call as u32));
+}
+
+/// Notes an access of the calling thread.
+pub(crate) fn note(address: usize, is_write: bool) {
+    let (pe, call) = ACCESSOR.get();
+    let access = Access {
+        address,
+        pe,
+        is_write,
+        call,
+    };
+    let length = LENGTH.fetch_add(1, Ordering::Relaxed);
+    if length < CAPACITY {
+        // SAFETY: within the log.
+        unsafe { LOG.load(Ordering::Relaxed).add(length).write(access) };
+    } else {
+        OVERFLOWN.store(true, Ordering::Relaxed);
+    }
+}
+
+fn is_traced(address: usize) -> bool {
+    RANGES.iter().any(|[start, end]| {
+        (start.load(Ordering::Relaxed)..end.load(Ordering::Relaxed)).contains(&address)
+    })
+}
+
+fn protect(range: Range<usize>, protection: c_int) {
+    let address = std::ptr::with_exposed_provenance_mut(range.start);
+    // SAFETY: whole pages that the test gave to be traced.
+    let failed = unsafe { libc::mprotect(address, range.len(), protection) };
+    assert_eq!(failed, 0, "mprotect");
+}
+
+const OPENED: c_int = libc::PROT_READ | libc::PROT_WRITE;
+/// In the flags of the processor: a trap after one instruction.
+const TRAP: i64 = 1 << 8;
+/// In the error code of a page fault: a write.
+const WRITE: i64 = 2;
+
+type Previous = MaybeUninit<libc::sigaction>;
+
+unsafe extern "C" fn on_access(_: c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: the kernel gives both.
+    let (address, context) = unsafe {
+        let context = &mut *context.cast::<libc::ucontext_t>();
+        ((*info).si_addr().addr(), context)
+    };
+    if !is_traced(address) {
+        // A fault of another kind: it comes again, and ends the process.
+        // SAFETY: the default action.
+        unsafe { libc::signal(libc::SIGSEGV, libc::SIG_DFL) };
+        return;
+    }
+    let page = address & !(PAGE - 1);
+    let open = OPEN.iter().find(|open| open.load(Ordering::Relaxed) == 0);
+    open.expect("an instruction of few pages")
+        .store(page, Ordering::Relaxed);
+    protect(page..page + PAGE, OPENED);
+    let registers = &mut context.uc_mcontext.gregs;
+    note(address, registers[libc::REG_ERR as usize] & WRITE != 0);
+    registers[libc::REG_EFL as usize] |= TRAP;
+}
+
+unsafe extern "C" fn on_trap(_: c_int, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    for open in &OPEN {
+        let page = open.swap(0, Ordering::Relaxed);
+        if page != 0 {
+            protect(page..page + PAGE, libc::PROT_NONE);
+        }
+    }
+    // SAFETY: the kernel gives it.
+    let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
+    context.uc_mcontext.gregs[libc::REG_EFL as usize] &= !TRAP;
+}
+
+type Handler = unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut libc::c_void);
+
+fn handle(signal: c_int, handler: Handler) -> Previous {
+    let mut previous = Previous::uninit();
+    // SAFETY: zero bytes are an action; the handler has the type that SA_SIGINFO asks for.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+        assert_eq!(
+            libc::sigaction(signal, &raw const action, previous.as_mut_ptr()),
+            0
+        );
+    }
+    previous
+}
+
+/// One trace at a time: the handlers are the process's.
+pub(crate) struct Trace {
+    ranges: Vec<Range<usize>>,
+    previous: [Previous; 2],
+    _alone: MutexGuard<'static, ()>,
+}
+
+static ALONE: Mutex<()> = Mutex::new(());
+
+impl Trace {
+    /// Traces accesses to `ranges`, which are whole pages.
+    pub(crate) fn begin(ranges: &[Range<usize>]) -> Self {
+        let alone = ALONE.lock().unwrap();
+        assert!(ranges.len() <= MOST);
+        let bytes = CAPACITY * size_of::<Access>();
+        if LOG.load(Ordering::Relaxed).is_null() {
+            let (protection, flags) = (
+                OPENED,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            );
+            // SAFETY: new memory.
+            let log = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0) };
+            assert_ne!(log, libc::MAP_FAILED);
+            LOG.store(log.cast(), Ordering::Relaxed);
+        }
+        LENGTH.store(0, Ordering::Relaxed);
+        let previous = [
+            handle(libc::SIGSEGV, on_access),
+            handle(libc::SIGTRAP, on_trap),
+        ];
+        for (i, range) in ranges.iter().enumerate() {
+            assert!(range.start % PAGE == 0 && range.end % PAGE == 0);
+            RANGES[i][1].store(range.end, Ordering::Relaxed);
+            RANGES[i][0].store(range.start, Ordering::Relaxed);
+            protect(range.clone(), libc::PROT_NONE);
+        }
+        Self {
+            ranges: ranges.to_vec(),
+            previous,
+            _alone: alone,
+        }
+    }
+
+    /// The accesses, in their order.
+    pub(crate) fn end(self) -> Vec<Access> {
+        for (i, range) in self.ranges.iter().enumerate() {
+            protect(range.clone(), OPENED);
+            RANGES[i][1].store(0, Ordering::Relaxed);
+        }
+        for (signal, previous) in [libc::SIGSEGV, libc::SIGTRAP]
+            .into_iter()
+            .zip(&self.previous)
+        {
+            // SAFETY: the action that `begin` has replaced.
+            unsafe { libc::sigaction(signal, previous.as_ptr(), std::ptr::null_mut()) };
+        }
+        assert!(!OVERFLOWN.load(Ordering::Relaxed), "too many accesses");
+        let length = LENGTH.load(Ordering::Relaxed);
+        // SAFETY: so many were written.
+        unsafe { std::slice::from_raw_parts(LOG.load(Ordering::Relaxed), length) }.to_vec()
+    }
+}
