@@ -6,6 +6,7 @@ use anyhow::Result;
 use pgas_microbench::machine::IdleWait;
 
 use crate::outcome::{FEWEST, Times};
+use crate::surroundings::Load;
 use crate::{Job, Outcome};
 
 /// How much is measured at a point.
@@ -46,6 +47,8 @@ pub struct Comparison {
     entries: Vec<Entry>,
     /// Of each entry, the number of sizes at which it was slow.
     slow: Vec<u32>,
+    /// Compute-bound processes beside a job while it is timed.
+    load: usize,
 }
 
 impl Comparison {
@@ -55,7 +58,15 @@ impl Comparison {
             jobs,
             entries: entries.to_owned(),
             slow: vec![0; entries.len()],
+            load: 0,
         }
+    }
+
+    /// The same, with so many compute-bound processes beside a job while it is timed.
+    #[must_use]
+    pub fn beside(mut self, processes: usize) -> Self {
+        self.load = processes;
+        self
     }
 
     /// Times all operations on `bytes` bytes, in turn. A job that fails is not measured any more.
@@ -113,7 +124,12 @@ impl Comparison {
 
     fn time(&mut self, entry: Entry, bytes: usize, block: Duration) -> Option<f64> {
         let job = self.jobs[entry.job].as_mut().ok()?;
-        match job.time(entry.operation, bytes, block) {
+        let load = Load::start(self.load);
+        let timed = load.map_err(anyhow::Error::from).and_then(|_load| {
+            // Until it is dropped.
+            job.time(entry.operation, bytes, block)
+        });
+        match timed {
             Ok(time) => Some(time),
             Err(error) => {
                 self.jobs[entry.job] = Err(error.context(entry.operation));

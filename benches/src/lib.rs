@@ -17,6 +17,7 @@ pub mod outcome;
 pub mod ratios;
 pub mod round;
 pub mod start;
+pub mod surroundings;
 pub mod table;
 
 pub use bar::Bar;

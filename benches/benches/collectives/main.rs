@@ -7,6 +7,7 @@ mod late;
 mod others;
 mod read;
 mod reduction;
+mod shared;
 mod testbed;
 mod transfers;
 mod uneven;
@@ -32,6 +33,7 @@ fn run(options: &Options) -> Result<()> {
     late::run(&testbed, options)?;
     uneven::run(&testbed, options)?;
     transfers::run(&testbed, options)?;
+    shared::run(&testbed, options)?;
     others::run(&testbed, options)
 }
 
