@@ -266,7 +266,7 @@ fn pes_that_fit_are_bound_as_reported() {
     }
 }
 
-/// While one job has all cores, another one is not bound by default.
+/// While one job has all cores, another one is not bound by default, and waits as PEs do that share a core.
 #[test]
 fn jobs_do_not_take_each_others_cores() {
     let n_pes = std::thread::available_parallelism().unwrap().get();
@@ -275,7 +275,7 @@ fn jobs_do_not_take_each_others_cores() {
     }
     let line = format!("-n {n_pes} --bind-to core");
     let inner = format!(
-        "{} -n {n_pes} --report-bindings true",
+        "{} -v -n {n_pes} --report-bindings true",
         env!("CARGO_BIN_EXE_oshrun")
     );
     let ended = run(&mut script(
@@ -288,6 +288,8 @@ fn jobs_do_not_take_each_others_cores() {
         "{}",
         ended.stderr
     );
+    let shared = format!("{n_pes} PEs on 1 cores, ");
+    assert!(ended.stderr.contains(&shared), "{}", ended.stderr);
 }
 
 #[test]

@@ -42,7 +42,7 @@ impl Connected {
             heap_size: 0,
             stride: MIN_STRIDE,
         };
-        let cores = job.machine.node_cores();
+        let cores = job.bindings.node_cores(&job.machine);
         let (memory, control) = Control::create(&plan, all, all, cores, job.tuning, 0)
             .map_err(|e| Failure::system(format!("cannot create a connection's memory: {e}")))?;
         control.header().job_number.store(number, Relaxed);

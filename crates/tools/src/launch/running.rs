@@ -55,7 +55,7 @@ impl RunningJob {
     pub(super) fn new(job: Job, number: u32) -> Result<Self, Failure> {
         let pid = getpid().as_raw() as u32;
         let n_pes = job.n_pes();
-        let cores = job.machine.node_cores();
+        let cores = job.bindings.node_cores(&job.machine);
         let (memory, control) = Control::create(&job.plan, n_pes, n_pes, cores, job.tuning, pid)
             .map_err(|e| Failure::system(format!("cannot create the job's memory: {e}")))?;
         control.header().job_number.store(number, Relaxed);
@@ -81,7 +81,7 @@ impl RunningJob {
     ) -> Result<Starter, Failure> {
         let n_pes = self.job.n_pes();
         if self.job.options.verbose {
-            let (cores, heap) = (self.job.machine.cores, self.job.plan.heap_size >> 20);
+            let (cores, heap) = (self.control.header().cores, self.job.plan.heap_size >> 20);
             self.say(
                 output,
                 &format!("{n_pes} PEs on {cores} cores, symmetric heap of up to {heap} MiB each"),

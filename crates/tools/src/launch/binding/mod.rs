@@ -10,13 +10,13 @@ mod topology;
 
 use std::collections::BTreeSet;
 
-use ferroshmem_core::platform::Machine;
 use ferroshmem_core::platform::number_list::list;
+use ferroshmem_core::platform::{Machine, NodeCores};
 use nix::sched::CpuSet;
 
 use self::claim::Claims;
 use self::place::{Request, Sets, Unbound, numbers, place};
-use self::topology::Topology;
+use self::topology::{Cpu, Topology};
 use super::options::{Binding, Mapping};
 
 /// The CPUs that the PEs of a job are bound to.
@@ -24,6 +24,8 @@ use super::options::{Binding, Mapping};
 pub(super) struct Bindings {
     sets: Result<Sets, Unbound>,
     topology: &'static Topology,
+    /// CPUs that other jobs have.
+    taken: BTreeSet<usize>,
     /// Other jobs see what this one has, until it ends.
     _claims: Claims,
 }
@@ -65,8 +67,20 @@ impl Bindings {
         Self {
             sets,
             topology,
+            taken,
             _claims: claims,
         }
+    }
+
+    /// The cores that the PEs have: those of the `machine` that no other job has, at least one. PEs that outnumber
+    /// them share cores with those of other jobs, so they are to wait and to choose algorithms as if they
+    /// shared cores among themselves.
+    pub(super) fn node_cores(&self, machine: &Machine) -> NodeCores {
+        let mut cores = machine.node_cores();
+        let is_free = |cpu: &&Cpu| !self.taken.contains(&cpu.number);
+        let free = self.topology.0.iter().filter(is_free).count();
+        cores.count = cores.count.min(free.max(1));
+        cores
     }
 
     /// The affinity mask of PE `pe`, if it is bound.
