@@ -57,26 +57,32 @@
  *     PEs, and take longer.
  *     value: 0 or 1; default: 0; scope: job.
  *
+ * SHMEM_SOCKETS
+ *     On which socket each PE of a node runs: collectives of PEs on several pass as little as
+ *     possible between them. By default as PEs are bound.
+ *     value: auto, off, or a list of numbers that the PEs take in turn (0,0,1,1 or 0*2,1*2);
+ *     default: auto; scope: job.
+ *
  * SHMEM_BARRIER_ALGORITHM
  *     Algorithm of barriers and syncs, also of those inside other collectives.
- *     value: auto, central, dissemination or tree; default: auto; scope: job.
+ *     value: auto, central, dissemination, tree or sockets; default: auto; scope: job.
  *
  * SHMEM_REDUCE_ALGORITHM
  *     Algorithm of reductions.
- *     value: auto, eager, flat, rd, bruck, rsag or slices; with :ptr or :putget after flat, rd,
- *     bruck or rsag; default: auto; scope: job.
+ *     value: auto, eager, flat, rd, bruck, rsag, slices or sockets; with :ptr or :putget after
+ *     flat, rd, bruck or rsag; default: auto; scope: job.
  *
  * SHMEM_BROADCAST_ALGORITHM
  *     Algorithm of broadcasts.
- *     value: auto, eager, pull, push, tree or slices; default: auto; scope: job.
+ *     value: auto, eager, pull, push, tree, slices or sockets; default: auto; scope: job.
  *
  * SHMEM_COLLECT_ALGORITHM
  *     Algorithm of collects.
- *     value: auto, eager, pull or push; default: auto; scope: job.
+ *     value: auto, eager, pull, push or sockets; default: auto; scope: job.
  *
  * SHMEM_FCOLLECT_ALGORITHM
  *     Algorithm of fcollects.
- *     value: auto, eager, pull or push; default: auto; scope: job.
+ *     value: auto, eager, pull, push or sockets; default: auto; scope: job.
  *
  * SHMEM_ALLTOALL_ALGORITHM
  *     Algorithm of alltoalls of blocks.

@@ -118,6 +118,81 @@ pub fn dissemination(
     }
 }
 
+/// The sockets of a barrier's members, as one member sees them.
+#[derive(Debug, Clone, Copy)]
+pub struct SocketTree<'a> {
+    /// The members of this one's socket; the first is its leader.
+    pub mine: &'a [u32],
+    /// The number of this one among them.
+    pub position: usize,
+    /// This one's socket.
+    pub own: usize,
+    /// How many sockets there are, at least two.
+    pub count: usize,
+    /// Whether the leaders of two sockets exchange flags at once. Otherwise those of all sockets are a tree.
+    pub exchanges: bool,
+}
+
+/// The first flag of the children of a leader that lead other sockets, in [`by_sockets`].
+const LEADERS: usize = RELEASE + 1;
+/// The flag that the leaders of two sockets exchange.
+pub const EXCHANGE: usize = LEADERS + FAN_IN;
+
+/// The parent of member `me` in the [`tree`] barrier, which is not its first one.
+pub fn parent(me: usize) -> usize {
+    (me - 1) / FAN_IN
+}
+
+impl SocketTree<'_> {
+    /// The child that posts this member's flag `k`.
+    pub fn child(&self, leader: impl Fn(usize) -> usize, k: usize) -> usize {
+        match k.checked_sub(LEADERS) {
+            None => self.mine[child(self.position, k)] as usize,
+            Some(k) => leader(child(self.own, k)),
+        }
+    }
+}
+
+/// The barrier of members on several sockets: the tree barrier within each socket, whose leaders synchronise
+/// before they release it. A flag crosses from each socket but one and another to it, or between two sockets
+/// one each way, however many members there are.
+///
+/// As [`tree`]; `leader` is the leader of a socket.
+pub fn by_sockets(
+    tree: &SocketTree<'_>,
+    leader: impl Fn(usize) -> usize,
+    post: impl Fn(usize, usize),
+    mut wait: impl FnMut(usize),
+) {
+    let children = |of: usize, count: usize| (0..FAN_IN).take_while(move |k| child(of, *k) < count);
+    for k in children(tree.position, tree.mine.len()) {
+        wait(k);
+    }
+    if tree.position > 0 {
+        let above = tree.position - 1;
+        post(tree.mine[parent(tree.position)] as usize, above % FAN_IN);
+        wait(RELEASE);
+    } else if tree.exchanges {
+        post(leader(1 - tree.own), EXCHANGE);
+        wait(EXCHANGE);
+    } else {
+        for k in children(tree.own, tree.count) {
+            wait(LEADERS + k);
+        }
+        if tree.own > 0 {
+            let above = tree.own - 1;
+            post(leader(parent(tree.own)), LEADERS + above % FAN_IN);
+            wait(RELEASE);
+        }
+        for k in children(tree.own, tree.count) {
+            post(leader(child(tree.own, k)), RELEASE);
+        }
+    }
+    for k in children(tree.position, tree.mine.len()) {
+        post(tree.mine[child(tree.position, k)] as usize, RELEASE);
+    }
+}
+
 /// Children of a member in the [`tree`] barrier.
 const FAN_IN: usize = 4;
 /// The flag of the [`tree`] barrier by which a parent releases a child; flags 0 to `FAN_IN` - 1
@@ -148,7 +223,7 @@ pub fn tree(me: usize, size: usize, post: impl Fn(usize, usize), mut wait: impl 
         wait(c);
     }
     if me > 0 {
-        post((me - 1) / FAN_IN, (me - 1) % FAN_IN);
+        post(parent(me), (me - 1) % FAN_IN);
         wait(RELEASE);
     }
     for (_, member) in children() {

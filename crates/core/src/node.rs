@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::choice::Selection;
 use crate::config::Settings;
 use crate::job::Attachment;
+use crate::team::Localities;
 use crate::transport::Transport;
 
 /// This PE on its node.
@@ -18,6 +19,8 @@ pub struct Node {
     pub job: &'static Attachment,
     /// How other PEs' memory is reached.
     pub transport: Transport,
+    /// On which sockets the node's PEs run.
+    pub localities: Localities,
     /// Which algorithms collectives use.
     pub selection: Selection,
     /// What the environment says.

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::Ordering;
 
-use ferroshmem_core::barrier::{self, TaskBarrier};
+use ferroshmem_core::barrier::{self, SocketTree, TaskBarrier};
 use ferroshmem_core::wait::ticket::{Half, LockWord};
 use ferroshmem_core::wait::{Fairness, Next, WaitStrategy, Word, counter, flag, ticket};
 use loom::cell::UnsafeCell;
@@ -377,6 +377,40 @@ fn the_tree_barrier_holds_all_members() {
                 let post = |m, k| flag::post(lane(m, k), epoch);
                 let wait = |k| flag::wait(lane(me, k), epoch, || AlwaysSleep);
                 barrier::tree(me, size, post, wait);
+            }
+        });
+    }
+}
+
+/// Two members on a socket and one on another, whose leaders exchange flags; then each member on its own.
+#[test]
+fn the_barrier_of_sockets_holds_all_members() {
+    const MAPS: [&[&[u32]]; 3] = [&[&[0, 1], &[2]], &[&[0], &[1]], &[&[0], &[1], &[2]]];
+
+    for sockets in MAPS {
+        let size = sockets.iter().map(|members| members.len()).sum();
+        barrier_model(size, move || {
+            let lanes = lanes(size);
+            move |me, epoch| {
+                let own = sockets.iter().position(|s| s.contains(&(me as u32)));
+                let own = own.expect("each member is on a socket");
+                let position = sockets[own].iter().position(|m| *m as usize == me);
+                let tree = SocketTree {
+                    mine: sockets[own],
+                    position: position.expect("it is there"),
+                    own,
+                    count: sockets.len(),
+                    exchanges: sockets.len() == 2,
+                };
+                // Of the flags of the tree, no member uses more than three.
+                let lane = |m: usize, k: usize| {
+                    let k = [0, 0, 0, 0, 2, 0, 1, 0, 0, 1][k];
+                    &lanes[m][epoch as usize % 2][k]
+                };
+                let leader = |socket: usize| sockets[socket][0] as usize;
+                let post = |m, k| flag::post(lane(m, k), epoch);
+                let wait = |k| flag::wait(lane(me, k), epoch, || AlwaysSleep);
+                barrier::by_sockets(&tree, leader, post, wait);
             }
         });
     }

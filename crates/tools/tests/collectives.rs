@@ -77,7 +77,7 @@ fn unknown_names() {
     assert_eq!(
         String::from_utf8(output.stderr).unwrap(),
         "oshmem_info: SHMEM_BARRIER_ALGORITHM: \"butterfly\" is no algorithm of barrier: \
-         give auto, central, dissemination, tree\n"
+         give auto, central, dissemination, tree, sockets\n"
     );
 }
 

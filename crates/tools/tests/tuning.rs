@@ -112,7 +112,7 @@ fn unknown_names_end_the_job_with_one_line() {
     assert!(
         ended.stderr.contains(
             "SHMEM_BROADCAST_ALGORITHM: \"ring\" is no algorithm of broadcast: give auto, \
-             eager, pull, push, tree, slices"
+             eager, pull, push, tree, slices, sockets"
         ),
         "{}",
         ended.stderr

@@ -8,6 +8,16 @@ use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 const CHECKED: &[(&str, &str)] = &[("SHMEM_CHECK", "1")];
 const EXACT: &[(&str, &str)] = &[("SHMEM_REPRODUCIBLE", "1")];
 
+/// PEs on three sockets, as if they were bound so.
+const SOCKETS: &[(&str, &str)] = &[
+    ("SHMEM_SOCKETS", "0,0,1*2,0,2"),
+    ("SHMEM_BARRIER_ALGORITHM", "sockets"),
+    ("SHMEM_REDUCE_ALGORITHM", "sockets"),
+    ("SHMEM_BROADCAST_ALGORITHM", "sockets"),
+    ("SHMEM_COLLECT_ALGORITHM", "sockets"),
+    ("SHMEM_FCOLLECT_ALGORITHM", "sockets"),
+];
+
 /// Runs a program of `c/algorithms`; `choices` of None are the library's own.
 fn run(
     s: &Setting,
@@ -37,8 +47,12 @@ fn main() {
                    choices: Option<Choices>,
                    env: &'static [(&'static str, &'static str)]| {
         let chosen = choices.map_or("auto".to_owned(), |c| c.name(pes));
-        let checked = if env == CHECKED { "::checked" } else { "" };
-        let name = format!("{program}::{chosen}::{pes}pe{checked}");
+        let given = match env {
+            CHECKED => "::checked",
+            SOCKETS => "::sockets",
+            _ => "",
+        };
+        let name = format!("{program}::{chosen}::{pes}pe{given}");
         suite.add(name, move |s| run(s, program, pes, choices, env));
     };
     for choices in Choices::all() {
@@ -52,6 +66,12 @@ fn main() {
         for pes in [3, 4, 5, 8] {
             add("exact", pes, Some(choices), EXACT);
         }
+    }
+    for pes in [1, 2, 3, 5, 8] {
+        add("every", pes, None, SOCKETS);
+    }
+    for pes in [3, 4, 16] {
+        add("at_once", pes, None, SOCKETS);
     }
     for pes in [1, 2, 3, 4, 5, 8] {
         add("every", pes, None, &[]);

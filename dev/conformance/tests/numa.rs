@@ -55,6 +55,19 @@ const KINDS: &[NumaNode] = &[
     },
 ];
 
+/// Four PEs' cores on each of two sockets.
+const TWO: &[NumaNode] = &[CORES; 2];
+
+/// The same on four.
+const FOUR: &[NumaNode] = &[CORES; 4];
+
+/// A socket of [`TWO`] and [`FOUR`].
+const CORES: NumaNode = NumaNode {
+    processors: 4,
+    memory: 256,
+    speed: None,
+};
+
 /// What `oshmem_info` says of [`KINDS`].
 const INFO: &[&str] = &[
     "ordinary memory, 204800 MB/s, 100 ns",
@@ -77,14 +90,18 @@ fn main() -> ExitCode {
     // In this thread, with which the machines end.
     arguments.test_threads = Some(1);
     let trial = |name: &str, numa, test: fn(&mut Machine) -> Result<()>| {
+        let source = match name.starts_with("spaces") {
+            true => "spaces.c",
+            false => "sockets.c",
+        };
         Trial::test(name, move || {
-            let run = || test(&mut Machine::boot(numa)?);
+            let run = || test(&mut Machine::boot(numa, source)?);
             run().map_err(|error| Failed::from(format!("{error:#}")))
         })
     };
     let trials = vec![
         trial("spaces::2-sockets", SOCKETS, |machine| {
-            let shown = machine.oshrun(&["--report-bindings"], &[])?;
+            let shown = machine.oshrun(PES, &["--report-bindings"], &[])?;
             for part in [
                 "PE 1: CPUs 1: 1 core of socket 0, NUMA node 0",
                 "PE 2: CPUs 2: 1 core of socket 1, NUMA node 1",
@@ -94,12 +111,24 @@ fn main() -> ExitCode {
             Ok(())
         }),
         trial("spaces::4-nodes", KINDS, |machine| {
-            machine.oshrun(&[], &["2", "3"])?;
+            machine.oshrun(PES, &[], &["2", "3"])?;
             let shown = machine.run("oshmem_info", &[])?;
             for part in INFO {
                 ensure!(shown.contains(part), "{part} is not in:\n{shown}");
             }
             Ok(())
+        }),
+        trial("collectives::2-sockets", TWO, |machine| {
+            // Four on each, four and three, four and one; then all on one, and nobody knows where.
+            machine.follows_sockets("8", &[], 2)?;
+            machine.follows_sockets("7", &[], 2)?;
+            machine.follows_sockets("5", &["--bind-to", "hwthread"], 2)?;
+            machine.follows_sockets("3", &["--bind-to", "core"], 1)?;
+            machine.follows_sockets("4", &["--bind-to", "none"], 1)
+        }),
+        trial("collectives::4-sockets", FOUR, |machine| {
+            machine.follows_sockets("16", &[], 4)?;
+            machine.follows_sockets("13", &["-x", "SHMEM_BROADCAST_ALGORITHM=sockets"], 4)
         }),
     ];
     libtest_mimic::run(&arguments, trials).exit_code()
@@ -113,10 +142,10 @@ struct Machine {
 }
 
 impl Machine {
-    fn boot(numa: &[NumaNode]) -> Result<Self> {
+    fn boot(numa: &[NumaNode], source: &str) -> Result<Self> {
         let prefix = Prefix::find()?;
         let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
-        let build = Build::new("spaces.c", Compiler::Gcc).flags(&["-DBRIEF"]);
+        let build = Build::new(source, Compiler::Gcc).flags(&["-DBRIEF"]);
         let program = build.run(&prefix, &cache)?;
         let mut setup = Setup::in_target()?;
         setup.machines = 1;
@@ -131,10 +160,22 @@ impl Machine {
     }
 
     /// Starts PEs of the program; what they print.
-    fn oshrun(&mut self, options: &[&str], arguments: &[&str]) -> Result<String> {
+    fn oshrun(&mut self, pes: &str, options: &[&str], arguments: &[&str]) -> Result<String> {
         let program = self.program.to_string_lossy().into_owned();
-        let all = [&["-n", PES], options, &[&program], arguments].concat();
+        let all = [&["-n", pes], options, &[&program], arguments].concat();
         self.run("oshrun", &all)
+    }
+
+    /// Starts PEs of the program, which are to find themselves on so many sockets.
+    fn follows_sockets(&mut self, pes: &str, options: &[&str], sockets: usize) -> Result<()> {
+        let options = [options, &["-x", "SHMEM_DEBUG=1"]].concat();
+        let shown = self.oshrun(pes, &options, &[])?;
+        let expected = match sockets {
+            1 => "PEs on one socket".to_owned(),
+            _ => format!("PEs on {sockets} sockets, barriers by sockets"),
+        };
+        ensure!(shown.contains(&expected), "{expected} is not in:\n{shown}");
+        Ok(())
     }
 
     /// Runs a command of the library; what it prints.

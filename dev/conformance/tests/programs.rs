@@ -129,6 +129,19 @@ const VARIANTS: &[Variant] = &[
         flags: &[],
         env: &[("SHMEM_NON_TEMPORAL_THRESHOLD", "1k")],
     },
+    Variant {
+        name: "gcc-sockets",
+        compiler: Compiler::Gcc,
+        flags: &[],
+        env: &[
+            ("SHMEM_SOCKETS", "0,1,0"),
+            ("SHMEM_BARRIER_ALGORITHM", "sockets"),
+            ("SHMEM_REDUCE_ALGORITHM", "sockets"),
+            ("SHMEM_BROADCAST_ALGORITHM", "sockets"),
+            ("SHMEM_COLLECT_ALGORITHM", "sockets"),
+            ("SHMEM_FCOLLECT_ALGORITHM", "sockets"),
+        ],
+    },
 ];
 
 fn main() {

@@ -28,6 +28,8 @@ pub enum Algorithm {
     Pull,
     /// Each member writes what it has to the others.
     Push,
+    /// Within the sockets first, then between one member of each: for teams whose members are on several.
+    Sockets,
 }
 
 /// How an algorithm accesses other members' memory.
@@ -59,7 +61,7 @@ impl Algorithm {
     }
 
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Central,
         Self::Dissemination,
         Self::Tree,
@@ -71,6 +73,7 @@ impl Algorithm {
         Self::Slices,
         Self::Pull,
         Self::Push,
+        Self::Sockets,
     ];
 
     /// Its name in environment variables and files.
@@ -87,6 +90,7 @@ impl Algorithm {
             Self::Slices => "slices",
             Self::Pull => "pull",
             Self::Push => "push",
+            Self::Sockets => "sockets",
         }
     }
 
@@ -169,7 +173,7 @@ mod tests {
             }
         }
         assert_eq!(Choice::from_code(0), None);
-        assert_eq!(Choice::from_code(23), None);
+        assert_eq!(Choice::from_code(25), None);
         assert_eq!(Choice::from_code(255), None);
     }
 

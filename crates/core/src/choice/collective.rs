@@ -3,7 +3,7 @@
 use super::EAGER;
 use super::algorithm::Algorithm::{
     Bruck, Central, Dissemination, Eager, Flat, Pull, Push, Rabenseifner, RecursiveDoubling,
-    Slices, Tree,
+    Slices, Sockets, Tree,
 };
 use super::algorithm::Choice;
 
@@ -65,6 +65,7 @@ impl Collective {
                         Choice::direct(Central),
                         Choice::direct(Dissemination),
                         Choice::direct(Tree),
+                        Choice::direct(Sockets),
                     ]
                 }
             }
@@ -81,6 +82,7 @@ impl Collective {
                         Choice::direct(Rabenseifner),
                         Choice::putget(Rabenseifner),
                         Choice::direct(Slices),
+                        Choice::direct(Sockets),
                     ]
                 }
             }
@@ -92,10 +94,21 @@ impl Collective {
                         Choice::direct(Push),
                         Choice::direct(Tree),
                         Choice::direct(Slices),
+                        Choice::direct(Sockets),
                     ]
                 }
             }
-            Self::Collect | Self::Fcollect | Self::Alltoall => {
+            Self::Collect | Self::Fcollect => {
+                const {
+                    &[
+                        Choice::direct(Eager),
+                        Choice::direct(Pull),
+                        Choice::direct(Push),
+                        Choice::direct(Sockets),
+                    ]
+                }
+            }
+            Self::Alltoall => {
                 const {
                     &[
                         Choice::direct(Eager),

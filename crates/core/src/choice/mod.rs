@@ -6,7 +6,7 @@
 //! Forced                      SHMEM_<COLLECTIVE>_ALGORITHM
 //! Tuning                      parameters and rules that oshtune measured, in the job's memory
 //! Costs                       the cost model, where nothing was measured
-//!    └─────► Selection ── decisions(team size) ──► DecisionTable ── choose(collective, bytes) ──► Choice
+//!    └─────► Selection ── decisions(team's shape) ──► DecisionTable ── choose(collective, bytes) ──► Choice
 //! ```
 //!
 //! Every choice depends only on facts that all PEs of the job share, so all members of a team
@@ -19,6 +19,7 @@ mod decision_table;
 mod forced;
 pub mod hockney;
 mod selection;
+mod shape;
 mod tuning;
 
 pub use algorithm::{Algorithm, Choice, Form};
@@ -27,6 +28,7 @@ pub use costs::{Costs, Parameter, Parameters};
 pub use decision_table::{DecisionTable, Steps, overriding};
 pub use forced::Forced;
 pub use selection::{Origin, Selection};
+pub use shape::Shape;
 pub use tuning::{Rules, Tuning};
 
 /// Bytes of source that the eager algorithms copy into library memory for each member.

@@ -7,6 +7,7 @@ use super::collective::Collective;
 use super::costs::{Costs, sizes};
 use super::decision_table::{DecisionTable, Steps};
 use super::forced::Forced;
+use super::shape::Shape;
 use super::tuning::Tuning;
 use crate::job::region::Header;
 
@@ -30,8 +31,8 @@ pub struct Selection {
     pes: usize,
     /// Cores that they may use.
     cores: usize,
-    /// Decision tables made so far, with their numbers of members.
-    tables: Mutex<Vec<(usize, DecisionTable)>>,
+    /// Decision tables made so far, with the shapes of their teams.
+    tables: Mutex<Vec<(Shape, DecisionTable)>>,
 }
 
 impl Selection {
@@ -58,14 +59,15 @@ impl Selection {
         self.forced.of(collective).map(|choice| choice.algorithm)
     }
 
-    /// The decision table of a team of `size` members.
-    pub fn decisions(&self, size: usize) -> DecisionTable {
+    /// The decision table of a team of this shape.
+    pub fn decisions(&self, shape: impl Into<Shape>) -> DecisionTable {
+        let shape = shape.into();
         let mut tables = self.tables.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some((_, decisions)) = tables.iter().find(|(s, _)| *s == size) {
+        if let Some((_, decisions)) = tables.iter().find(|(s, _)| *s == shape) {
             return *decisions;
         }
-        let decisions = DecisionTable::new(|collective| self.steps(collective, size));
-        tables.push((size, decisions));
+        let decisions = DecisionTable::new(|collective| self.steps(collective, shape));
+        tables.push((shape, decisions));
         decisions
     }
 
@@ -82,13 +84,14 @@ impl Selection {
         }
     }
 
-    fn steps(&self, collective: Collective, size: usize) -> Steps {
+    fn steps(&self, collective: Collective, shape: Shape) -> Steps {
+        let size = shape.size;
         let rules = self.tuning.rules_for(size, self.pes, self.cores);
         let measured = rules.map(|r| &r.steps[collective as usize]);
         let forced = self.forced.of(collective);
         let costs = Costs::new(
             self.tuning.parameters,
-            size,
+            shape,
             self.cores,
             self.pes > self.cores,
             self.forced.of(Collective::Barrier),
@@ -150,7 +153,8 @@ mod tests {
     #[test]
     fn forced_choices_hold_where_they_exist() {
         for collective in Collective::ALL {
-            for choice in collective.choices() {
+            let everywhere = |choice: &&Choice| choice.algorithm != Algorithm::Sockets;
+            for choice in collective.choices().iter().filter(everywhere) {
                 let forced = Forced::default().with(collective, *choice);
                 for pes in [1, 2, 3, 64, 4096] {
                     let selection = model(2, pes, forced);
@@ -216,6 +220,57 @@ mod tests {
             let decisions = selection.decisions(3);
             assert_eq!(decisions.choose(Collective::Alltoalls, 8), push);
         }
+    }
+
+    #[test]
+    fn teams_on_several_sockets_follow_them() {
+        let shape = |size, sockets| Shape {
+            size,
+            sockets,
+            widest: size / sockets,
+        };
+        let sockets = Choice::direct(Algorithm::Sockets);
+        for (size, count) in [(4, 2), (8, 2), (8, 4), (16, 2), (64, 2), (128, 2), (256, 8)] {
+            let decisions = model(size, size, Forced::default()).decisions(shape(size, count));
+            for (collective, bytes) in [
+                (Collective::Barrier, 0),
+                (Collective::Reduce, 8),
+                (Collective::Reduce, 1 << 20),
+                (Collective::Broadcast, 8),
+                (Collective::Broadcast, 1 << 20),
+                (Collective::Fcollect, 1 << 20),
+            ] {
+                let chosen = decisions.choose(collective, bytes);
+                assert_eq!(
+                    chosen, sockets,
+                    "{collective:?} of {bytes} bytes, {size} on {count}"
+                );
+            }
+        }
+        // Where PEs outnumber cores, switches decide.
+        let crowded = model(2, 16, Forced::default()).decisions(shape(16, 2));
+        assert_eq!(
+            crowded.choose(Collective::Barrier, 0).algorithm,
+            Algorithm::Central
+        );
+        // What is forced holds, but on one socket.
+        let forced = Forced::default().with(Collective::Barrier, sockets);
+        let selection = model(2, 16, forced);
+        assert_eq!(
+            selection
+                .decisions(shape(16, 2))
+                .choose(Collective::Barrier, 0),
+            sockets
+        );
+        let one = selection.decisions(16);
+        assert_eq!(
+            one.choose(Collective::Barrier, 0).algorithm,
+            Algorithm::Central
+        );
+        assert_ne!(
+            one.choose(Collective::Reduce, 8).algorithm,
+            Algorithm::Slices
+        );
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Broadcast: the root's source on every member.
 
-use super::{copy, copy_part, slices_of};
+use super::{LINE, copy, copy_part, copy_to_socket, slices_of};
 use crate::choice::{Algorithm, Collective, EAGER};
 use crate::group::{Group, MemberAddresses};
 use crate::job::region::{LANES, RING_BYTES};
+use crate::team::Sockets;
 
 /// Most members of a pipelined small broadcast, whose root reads the counts of all members now and
 /// then; with more members a synchronisation costs less.
@@ -48,10 +49,16 @@ pub unsafe fn broadcast<'a>(
     unsafe {
         match choice.algorithm {
             _ if group.size == 1 => b.fill(0),
-            Algorithm::Eager if bytes <= RING_BYTES && group.size <= RING_MEMBERS => b.pipelined(),
+            Algorithm::Eager if bytes <= RING_BYTES && group.size <= RING_MEMBERS => {
+                b.pipelined(None);
+            }
             Algorithm::Eager if bytes <= EAGER => b.eager(),
             Algorithm::Push => b.push(),
             Algorithm::Slices => b.slices(),
+            Algorithm::Sockets => match group.sockets() {
+                Some(sockets) => b.by_sockets(sockets),
+                None => b.slices(),
+            },
             Algorithm::Tree => b.tree(),
             _ => group.share_by_member(2 * bytes, |m| b.fill(m)),
         }
@@ -68,13 +75,13 @@ impl Broadcast<'_> {
     ///
     /// # Safety
     /// That of [`broadcast`]; for all methods below.
-    unsafe fn pipelined(&self) {
+    unsafe fn pipelined(&self, sockets: Option<&Sockets>) {
         let me = self.group.me;
         let (dest, source) = (self.dest.of(me), self.source.of(me));
         // SAFETY: the caller promises `bytes` bytes at `dest` and `source`.
         unsafe {
             self.group
-                .broadcast_small(self.root, dest, source, self.bytes);
+                .broadcast_small(self.root, sockets, dest, source, self.bytes);
             if me == self.root && self.to_root {
                 copy(self.group, dest, source, self.bytes);
             }
@@ -135,6 +142,33 @@ impl Broadcast<'_> {
                 }
             }
         });
+    }
+
+    /// The members of each socket share the root's source: each byte is read once for a socket. A small one
+    /// goes through the slot of its leader.
+    unsafe fn by_sockets(&self, sockets: &Sockets) {
+        if self.bytes <= RING_BYTES && self.group.size <= RING_MEMBERS {
+            // SAFETY: the caller promises `bytes` bytes at `dest` and `source`.
+            return unsafe { self.pipelined(Some(sockets)) };
+        }
+        self.group.sync();
+        // The root of an active set is not among them.
+        let writers = sockets.neighbours().filter(|member| self.writes(*member));
+        let number = writers.clone().position(|member| member == self.group.me);
+        if let Some(number) = number {
+            let lines = self.bytes.div_ceil(LINE);
+            let share = lines.div_ceil(writers.clone().count()) * LINE;
+            let start = (number * share).min(self.bytes);
+            let length = (start + share).min(self.bytes) - start;
+            let (to, from) = (self.dest.from(start), self.source.from(start));
+            // SAFETY: the caller promises `bytes` bytes at `dest` and `source` on every member; no other
+            // member writes this part of those of this socket.
+            unsafe {
+                let from = from.of(self.root);
+                copy_to_socket(self.group, &to, writers, from, (length, self.bytes));
+            }
+        }
+        self.group.leave();
     }
 
     /// A binomial tree with the root on top: each member reads its parent's copy, so that not all

@@ -1,6 +1,6 @@
 //! Collect and fcollect: every member gathers all sources, in the members' order.
 
-use super::{copy, copy_part, from_on};
+use super::{copy, copy_part, copy_to_socket, from_on};
 use crate::choice::{Algorithm, Collective, EAGER};
 use crate::group::{Epoch, Group, MemberAddresses};
 
@@ -41,12 +41,48 @@ pub unsafe fn fcollect(
                 }
                 group.leave();
             }
+            Algorithm::Sockets => {
+                group.sync();
+                let block = |member: usize| (member, member * bytes, bytes);
+                copy_for_socket(group, (0..group.size).map(block), (&dest, &source), all);
+                group.leave();
+            }
             _ => group.share_by_member(2 * all, |reader| {
                 for member in from_on(reader, group.size) {
                     let to = dest.from(member * bytes).of(reader);
                     copy_part(group, to, source.of(member), bytes, all);
                 }
             }),
+        }
+    }
+}
+
+/// Copies those `blocks` that are this member's part to all members of its socket, so that each is read once for
+/// a socket: a block is a member, an offset in `dest` and a number of bytes, of `total` in all. On one
+/// socket every member copies all blocks to itself.
+///
+/// # Safety
+/// All blocks are valid in `dest` and `source` of all members, and the sources are ready.
+unsafe fn copy_for_socket(
+    group: &Group<'_>,
+    blocks: impl Iterator<Item = (usize, usize, usize)>,
+    (dest, source): (&MemberAddresses<'_, u8>, &MemberAddresses<'_, u8>),
+    total: usize,
+) {
+    let (step, position) = match group.sockets() {
+        Some(sockets) => (sockets.mine().len(), sockets.position),
+        None => (1, 0),
+    };
+    for (member, at, bytes) in blocks.skip(position).step_by(step) {
+        let (block, from) = (dest.from(at), source.of(member));
+        // SAFETY: the caller promises valid blocks; this member alone writes them on those of its socket.
+        unsafe {
+            match group.sockets() {
+                Some(sockets) => {
+                    copy_to_socket(group, &block, sockets.neighbours(), from, (bytes, total));
+                }
+                None => copy_part(group, block.of(group.me), from, bytes, total),
+            }
         }
     }
 }
@@ -128,6 +164,10 @@ pub unsafe fn collect<'p>(
                 for (member, at, bytes) in all.blocks() {
                     copy_part(group, dest.from(at).of(me), source.of(member), bytes, total);
                 }
+                group.leave();
+            }
+            Algorithm::Sockets if all_have_sources => {
+                copy_for_socket(group, all.blocks(), (&dest, &source), total);
                 group.leave();
             }
             _ => {

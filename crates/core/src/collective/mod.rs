@@ -24,7 +24,7 @@ mod tests;
 
 use std::ops::Range;
 
-use crate::group::{Group, Work};
+use crate::group::{Group, MemberAddresses, Work};
 use crate::kernel;
 
 /// Bytes of a cache line: slices of work begin at multiples of it.
@@ -76,6 +76,36 @@ unsafe fn copy(group: &Group<'_>, dest: *mut u8, source: *const u8, bytes: usize
     unsafe { copy_part(group, dest, source, bytes, bytes) }
 }
 
+/// Copies `bytes` bytes at `source` to `dest` of `members`, which are this one and others of its socket:
+/// those come from its own `dest`, so that each byte of the source is read once.
+///
+/// # Safety
+/// `dest` is writable for `bytes` bytes on all members, and `source` is readable for as many; they are the same
+/// or do not overlap.
+unsafe fn copy_to_socket(
+    group: &Group<'_>,
+    dest: &MemberAddresses<'_, u8>,
+    members: impl Iterator<Item = usize> + Clone,
+    source: *const u8,
+    (bytes, whole): (usize, usize),
+) {
+    /// Bytes that are still in the caches when they are copied again.
+    const PIECE: usize = 64 << 10;
+
+    let others = members.filter(|member| *member != group.me);
+    for at in (0..bytes).step_by(PIECE) {
+        let length = PIECE.min(bytes - at);
+        let to = dest.from(at);
+        // SAFETY: the caller promises valid arrays of `bytes` bytes.
+        unsafe {
+            copy_part(group, to.of(group.me), source.add(at), length, whole);
+            for member in others.clone() {
+                copy_part(group, to.of(member), to.of(group.me), length, whole);
+            }
+        }
+    }
+}
+
 /// Copies as [`copy`] does, as a part of the `whole` bytes that a member copies in the call.
 ///
 /// # Safety
@@ -90,6 +120,8 @@ unsafe fn copy_part(
 ) {
     if !std::ptr::eq(dest, source) {
         group.traffic().moved(bytes, bytes);
+        group.touches(dest, bytes);
+        group.touches(source, bytes);
         // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes.
         // All members copy at the same time, where of PEs that put half are assumed to.
         unsafe { kernel::copy_part(dest, source, bytes, 2 * whole) };

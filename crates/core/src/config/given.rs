@@ -165,6 +165,7 @@ mod tests {
                 SYMMETRIC_SIZE.name,
                 CHECK.name,
                 REPRODUCIBLE.name,
+                SOCKETS.name,
                 BARRIER_ALGORITHM.name,
                 REDUCE_ALGORITHM.name,
                 BROADCAST_ALGORITHM.name,

@@ -34,7 +34,7 @@ pub use self::environment::{
 pub use self::given::{GivenDiffers, GivenSettings};
 pub use self::table::*;
 pub use self::text::{c_comment, describe, manual_list};
-pub use self::value::{Command, ConfigError, TuningFilePath, ValueType};
+pub use self::value::{Command, ConfigError, SocketMap, TuningFilePath, ValueType};
 pub use self::variable::{Entry, Program, Scope, Variable};
 
 /// What the library reads at start-up.
@@ -58,6 +58,8 @@ pub struct Settings {
     pub non_temporal_threshold: Option<u64>,
     /// `SHMEM_REPRODUCIBLE`.
     pub reproducible: bool,
+    /// `SHMEM_SOCKETS`.
+    pub sockets: SocketMap,
     /// `SHMEM_*_ALGORITHM`.
     pub forced: Forced,
     /// `SHMEM_FABRIC_TIMEOUT`; None: never.
@@ -84,6 +86,7 @@ impl Settings {
             huge_pages: HUGE_PAGES.read(&environment)?,
             non_temporal_threshold: NON_TEMPORAL_THRESHOLD.read(&environment)?,
             reproducible: REPRODUCIBLE.read(&environment)?,
+            sockets: SOCKETS.read(&environment)?,
             forced: forced(&environment)?,
             fabric_timeout: FABRIC_TIMEOUT.read(&environment)?,
             fabric: FabricSettings::of(&environment)?,

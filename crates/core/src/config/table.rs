@@ -1,7 +1,8 @@
 //! The table: every environment variable of FerroSHMEM, with type, default and text.
 
 use super::value::{
-    AlgorithmChoice, Command, Flag, OptionalFlag, Polls, Seconds, Size, Switch, Text, TuningPath,
+    AlgorithmChoice, Command, Flag, OptionalFlag, Polls, Seconds, Size, SocketList, Switch, Text,
+    TuningPath,
 };
 use super::variable::{Entry, Program, Scope, Variable};
 use crate::choice::Collective;
@@ -106,6 +107,16 @@ pub static REPRODUCIBLE: Variable<Flag> = Variable {
     scope: Scope::Job,
     help: "Sums of floating-point numbers get the same bits by any algorithm and on any number of PEs, and take longer.",
     value: Flag { default: false },
+};
+
+/// On which sockets the PEs of a node run.
+pub static SOCKETS: Variable<SocketList> = Variable {
+    name: "SHMEM_SOCKETS",
+    alias: None,
+    readers: &[Library],
+    scope: Scope::Job,
+    help: "On which socket each PE of a node runs: collectives of PEs on several pass as little as possible between them. By default as PEs are bound.",
+    value: SocketList,
 };
 
 /// Forces the algorithm of barriers and syncs, also of those inside other collectives.
@@ -291,6 +302,7 @@ pub static TABLE: &[&dyn Entry] = &[
     &HUGE_PAGES,
     &NON_TEMPORAL_THRESHOLD,
     &REPRODUCIBLE,
+    &SOCKETS,
     &BARRIER_ALGORITHM,
     &REDUCE_ALGORITHM,
     &BROADCAST_ALGORITHM,

@@ -9,7 +9,7 @@ use super::work_array::WorkArray;
 use crate::choice::DecisionTable;
 use crate::connection::Connection;
 use crate::job::region::{TeamSlot, WaitKind};
-use crate::team::{Members, RingPosition};
+use crate::team::{LocalMembers, RingPosition};
 
 /// How the members of a group signal each other.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub(super) struct Slots<'a> {
     /// Bytes from one member's slot to the next's.
     pub(super) step: isize,
     /// The members by their numbers on the node, which are also those of their slots.
-    pub(super) local: &'a Members,
+    pub(super) local: &'a LocalMembers,
     /// Epochs that this PE has begun.
     pub(super) epoch: &'a AtomicU64,
     pub(super) ring: &'a RingPosition,

@@ -97,12 +97,13 @@ impl<'g> Epoch<'g> {
     }
 
     #[inline]
-    fn post_slot(&self, slots: &Slots<'_>, member: usize, lane: usize) {
+    pub(super) fn post_slot(&self, slots: &Slots<'_>, member: usize, lane: usize) {
+        self.group.posts(member);
         flag::post(&self.lane(slots, member, lane).flag, self.number);
     }
 
     #[inline]
-    fn wait_slot(&self, slots: &Slots<'_>, lane: usize) {
+    pub(super) fn wait_slot(&self, slots: &Slots<'_>, lane: usize) {
         let flag = &self.lane(slots, self.group.me, lane).flag;
         flag::wait(flag, self.number, || self.waiter());
     }
@@ -124,6 +125,7 @@ impl<'g> Epoch<'g> {
         // SAFETY: the caller promises `bytes` readable bytes. By rule 2, this PE alone writes the
         // lane in this epoch; by the argument above, the member has read its last value.
         unsafe { copy_small(to, value, bytes) };
+        self.group.touches(to, bytes);
         self.post(member, lane);
     }
 
@@ -283,8 +285,8 @@ impl<'g> Epoch<'g> {
                 let wait = |lane| self.wait_slot(slots, lane);
                 match slots.decisions.choose(Collective::Barrier, 0).algorithm {
                     Algorithm::Central => self.synchronise_with(|| ()),
-                    Algorithm::Tree => barrier::tree(me, size, post, wait),
-                    _ => barrier::dissemination(me, size, post, wait),
+                    Algorithm::Dissemination => barrier::dissemination(me, size, post, wait),
+                    other => self.synchronise_by_tree(slots, other == Algorithm::Sockets),
                 }
             }
             Channel::Mailboxes(_) => {

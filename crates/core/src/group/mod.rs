@@ -13,6 +13,7 @@ mod hierarchy;
 mod mailbox;
 mod member_addresses;
 mod ring;
+mod sockets;
 #[cfg(test)]
 pub(crate) mod threads;
 mod traffic;
@@ -142,7 +143,7 @@ impl<'a> Group<'a> {
             members: if team.hierarchy.is_none() {
                 team.members
             } else {
-                team.local
+                *team.local
             },
             channel: Channel::Slots(slots),
             traffic: Traffic::default(),

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::Group;
 use super::channel::{Channel, Slots};
 use crate::job::region::{LANE_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES, TeamSlot};
+use crate::team::Sockets;
 use crate::wait::{Waiter, flag};
 
 /// Where the value of each member of a scan is.
@@ -56,7 +57,8 @@ impl RingCall {
 
 impl Group<'_> {
     /// Takes part in a broadcast of `bytes` bytes, [`RING_BYTES`] at most, from `source` on the
-    /// root to `dest` on the other members.
+    /// root to `dest` on the other members. With `sockets`, the leader of each socket but the root's leaves the
+    /// value for its members.
     ///
     /// # Safety
     /// On the root `source` is readable for `bytes` bytes, elsewhere `dest` is writable. The group
@@ -64,6 +66,7 @@ impl Group<'_> {
     pub unsafe fn broadcast_small(
         &self,
         root: usize,
+        sockets: Option<&Sockets>,
         dest: *mut u8,
         source: *const u8,
         bytes: usize,
@@ -74,10 +77,14 @@ impl Group<'_> {
             // SAFETY: the caller promises that `source` is readable for `bytes` bytes.
             unsafe { self.leave_value(slots, call, source) };
         } else {
-            let value = self.wait_for_value(slots, call, root);
+            let value = match sockets {
+                None => self.wait_for_value(slots, call, root),
+                Some(sockets) => self.hand_on_value(slots, call, root, sockets),
+            };
             // SAFETY: the caller promises that `dest` is writable for `bytes` bytes; no root writes
             // the entry before this member counts the call.
             unsafe { dest.copy_from_nonoverlapping(value, bytes) };
+            self.touches(value, bytes);
             // The root has made sure of this; recording it keeps the position within K of the count.
             slots.ring.set_taken(call.before());
         }
@@ -137,6 +144,32 @@ impl Group<'_> {
         let (flag, value) = call.entry(slots.of(member));
         flag::wait(flag, call.number, || Waiter::new(self.wait_reason()));
         value
+    }
+
+    /// Waits for the value of a root that may be on another socket. A leader of another than the root's leaves it in
+    /// its own entry, which is free: the root has seen that all members have taken part in the call before that
+    /// used it, and the leader has seen the root's flag.
+    #[inline(never)]
+    fn hand_on_value(
+        &self,
+        slots: &Slots<'_>,
+        call: RingCall,
+        root: usize,
+        sockets: &Sockets,
+    ) -> *const u8 {
+        if sockets.of(root) == sockets.own {
+            return self.wait_for_value(slots, call, root);
+        }
+        if sockets.position > 0 {
+            return self.wait_for_value(slots, call, sockets.leader(sockets.own));
+        }
+        let value = self.wait_for_value(slots, call, root);
+        let (flag, own) = call.entry(slots.of(self.me));
+        // SAFETY: an entry has room for the bytes of the call; no member reads this one (see above).
+        unsafe { own.copy_from_nonoverlapping(value, call.bytes) };
+        self.touches(value, call.bytes);
+        flag::post(flag, call.number);
+        own
     }
 
     /// Waits until all members have taken the value that is in the entry for a call. If they have not, until

@@ -5,15 +5,37 @@ use std::io::Write as _;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, RwLock};
 
 use super::channel::{Channel, Slots};
 use super::{Group, MemberAddresses, Traffic};
 use crate::choice::{Algorithm, Collective, DecisionTable};
 use crate::job::region::{RING_ENTRIES, SHORT_RING_ENTRIES, TeamSlot, WaitKind};
-use crate::team::{Members, RingPosition};
+use crate::platform::socket::Locality;
+use crate::team::{LocalMembers, Localities, Members, RingPosition};
 use crate::wait::flag;
+
+/// Memory of the members of groups, by which counts know whose an address is: its beginning, the bytes from one
+/// member's to the next one's, and the number of members.
+static OWNED: RwLock<Vec<(usize, usize, usize)>> = RwLock::new(Vec::new());
+
+/// The member whose memory an address is in.
+pub(super) fn owner(address: usize) -> Option<usize> {
+    let owned = OWNED.read().unwrap();
+    owned.iter().find_map(|(start, step, members)| {
+        let member = address.checked_sub(*start)? / step;
+        (member < *members).then_some(member)
+    })
+}
+
+fn own(start: usize, step: usize, members: usize) {
+    OWNED.write().unwrap().push((start, step, members));
+}
+
+fn disown(start: usize) {
+    OWNED.write().unwrap().retain(|(other, ..)| *other != start);
+}
 
 /// The slots of one group.
 struct Memory {
@@ -34,13 +56,15 @@ impl Memory {
     fn new(size: usize) -> Self {
         // SAFETY: the layout is not empty; zero bytes are valid slots.
         let first = unsafe { alloc_zeroed(Self::layout(size)) }.cast();
-        let first = NonNull::new(first).unwrap();
+        let first: NonNull<TeamSlot> = NonNull::new(first).unwrap();
+        own(first.addr().get(), size_of::<TeamSlot>(), size);
         Self { first, size }
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
+        disown(self.first.addr().get());
         // SAFETY: allocated with this layout.
         unsafe { dealloc(self.first.as_ptr().cast(), Self::layout(self.size)) };
     }
@@ -54,7 +78,7 @@ pub(crate) struct Member {
     pub size: usize,
     /// Whether sums are those of `SHMEM_REPRODUCIBLE=1`.
     pub reproducible: bool,
-    members: Members,
+    members: LocalMembers,
     memory: Arc<Memory>,
     epoch: AtomicU64,
     ring: RingPosition,
@@ -79,7 +103,7 @@ impl Member {
             Self {
                 me,
                 size,
-                members: Members::world(size),
+                members: LocalMembers::new(Members::world(size), me, &Localities::default()),
                 reproducible: false,
                 memory: memory.clone(),
                 epoch: AtomicU64::new(count.into()),
@@ -92,6 +116,13 @@ impl Member {
     pub(crate) fn slots(&self) -> std::ops::Range<usize> {
         let start = self.memory.first.as_ptr().addr();
         start..start + Memory::layout(self.memory.size).size()
+    }
+
+    /// The same member, where member m of all is on socket `sockets[m]`.
+    pub(crate) fn on_sockets(mut self, sockets: &[usize]) -> Self {
+        let localities = Localities::new(sockets.iter().map(|socket| Locality::new(*socket, 0)));
+        self.members = LocalMembers::new(*self.members, self.me, &localities);
+        self
     }
 
     /// Epochs that it has begun.
@@ -120,7 +151,7 @@ impl Member {
             reproducible: self.reproducible,
             oversubscribed: decisions.choose(Collective::Barrier, 0).algorithm
                 == Algorithm::Central,
-            members: self.members,
+            members: *self.members,
             channel: Channel::Slots(slots),
             traffic: Traffic::default(),
         }
@@ -173,9 +204,10 @@ impl<T: Copy + Default> Array<T> {
     pub(crate) fn new(members: usize, n: usize) -> Self {
         let layout = Self::layout(members, n);
         // SAFETY: not empty.
-        let all = NonNull::new(unsafe { alloc_zeroed(layout) })
+        let all: NonNull<T> = NonNull::new(unsafe { alloc_zeroed(layout) })
             .unwrap()
             .cast();
+        own(all.addr().get(), Self::step(n), members);
         let this = Self {
             all,
             n,
@@ -225,6 +257,7 @@ impl<T: Copy + Default> Array<T> {
 
 impl<T> Drop for Array<T> {
     fn drop(&mut self) {
+        disown(self.all.addr().get());
         let step = (self.n * size_of::<T>() + 64).next_multiple_of(64);
         let layout = layout(self.members * step);
         // SAFETY: allocated with this layout.

@@ -4,6 +4,8 @@
 #[cfg(test)]
 use std::cell::Cell;
 
+use super::Group;
+
 /// Bytes moved by one PE in one collective call.
 #[derive(Debug, Default)]
 pub struct Traffic {
@@ -11,6 +13,9 @@ pub struct Traffic {
     read: Cell<usize>,
     #[cfg(test)]
     written: Cell<usize>,
+    /// Bytes of members on other sockets, read or written, and flags posted to them.
+    #[cfg(test)]
+    crossed: Cell<(usize, usize)>,
 }
 
 impl Traffic {
@@ -26,9 +31,52 @@ impl Traffic {
     #[inline(always)]
     pub fn moved(&self, _read: usize, _written: usize) {}
 
+    /// Bytes of members on other sockets that were read or written, and flags that were posted to them.
+    #[cfg(test)]
+    pub fn crossed(&self) -> (usize, usize) {
+        self.crossed.get()
+    }
+
     /// Bytes read and bytes written.
     #[cfg(test)]
     pub fn total(&self) -> (usize, usize) {
         (self.read.get(), self.written.get())
     }
+}
+
+impl Group<'_> {
+    /// Counts an access to these bytes, if they are of a member on another socket.
+    #[cfg(test)]
+    pub fn touches(&self, at: *const u8, bytes: usize) {
+        let (Some(sockets), Some(owner)) = (self.sockets(), super::threads::owner(at.addr()))
+        else {
+            return;
+        };
+        if sockets.of(owner) != sockets.own {
+            let (crossed, flags) = self.traffic.crossed.get();
+            self.traffic.crossed.set((crossed + bytes, flags));
+        }
+    }
+
+    /// Counts nothing.
+    #[cfg(not(test))]
+    #[inline(always)]
+    pub fn touches(&self, _at: *const u8, _bytes: usize) {}
+
+    /// Counts a flag posted to `member`, if it is on another socket.
+    #[cfg(test)]
+    pub(super) fn posts(&self, member: usize) {
+        if self
+            .sockets()
+            .is_some_and(|sockets| sockets.of(member) != sockets.own)
+        {
+            let (bytes, flags) = self.traffic.crossed.get();
+            self.traffic.crossed.set((bytes, flags + 1));
+        }
+    }
+
+    /// Counts nothing.
+    #[cfg(not(test))]
+    #[inline(always)]
+    pub(super) fn posts(&self, _member: usize) {}
 }

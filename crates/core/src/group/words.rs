@@ -69,6 +69,22 @@ impl Epoch<'_> {
                 );
                 words.get()
             }
+            Algorithm::Sockets => {
+                let Some(sockets) = slots.local.sockets() else {
+                    return self.disseminate_words(mine);
+                };
+                let words = Cell::new(mine);
+                barrier::by_sockets(
+                    &sockets.tree(true),
+                    |socket| sockets.leader(socket),
+                    |member, k| self.send_words(member, k, &words),
+                    |k| match k {
+                        barrier::RELEASE => words.set(self.receive_words(k)),
+                        _ => words.set(combine(words.get(), self.receive_words(k))),
+                    },
+                );
+                words.get()
+            }
             _ => self.disseminate_words(mine),
         }
     }

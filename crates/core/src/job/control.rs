@@ -4,13 +4,14 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::ptr::NonNull;
+use std::sync::atomic::AtomicU32;
 
 use super::plan::Plan;
 use super::region::{EXPORTS, Exports, Header, MAGIC, Offsets, PeBlock, TeamSlot, VERSION};
 use crate::choice::Tuning;
 use crate::kernel;
-use crate::platform::NodeCores;
 use crate::platform::mapping::{self, Advice, MapAddress};
+use crate::platform::{NodeCores, socket};
 
 /// A mapped control part. Lives until the process ends: PEs may wait in it at any time.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +48,7 @@ impl Control {
             slot_size: plan.stride,
             cores: cores.count as u32,
             quota: cores.quota.into(),
+            has_localities: socket::has_several_nodes().into(),
             non_temporal_threshold: kernel::non_temporal_threshold_for(n_pes) as u64,
             launcher_pid,
             widest: widest as u32,
@@ -115,6 +117,12 @@ impl Control {
     /// The header.
     pub fn header(&self) -> &'static Header {
         self.at(0)
+    }
+
+    /// The word that says where PE `pe` runs.
+    pub fn place(&self, pe: usize) -> &'static AtomicU32 {
+        debug_assert!(pe < self.n_pes());
+        self.at(self.offsets.place(pe))
     }
 
     /// PE `pe`'s block.

@@ -3,7 +3,8 @@
 //! ```text
 //! offset 0          Header                      one page, written by the launcher
 //! EXPORTS           Exports                     what PEs of other jobs may import, by name
-//! PE_BLOCKS         PeBlock × n_pes             who is where, what it waits for
+//! LOCALITIES        u32 × n_pes                 on which socket each PE runs
+//! pe_block(0)       PeBlock × n_pes             who is where, what it waits for
 //! slots_offset      TeamSlot × n_pes × teams    team-major: the world team first
 //! heap(0)           slot_size × n_pes           the symmetric heaps
 //! globals(0)        slot_size × n_pes           the global variables
@@ -29,7 +30,7 @@ use crate::platform::mapping::HUGE_PAGE;
 /// First word of the region.
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
 /// Changes whenever a type in this module does.
-pub const VERSION: u32 = 12;
+pub const VERSION: u32 = 13;
 /// Most PEs of one node: `MAX_PES` windows of 4 GiB still fit the address space twice.
 pub const MAX_PES: usize = 4096;
 /// Most teams that can be alive at once on one PE, [`ACTIVE_SETS`] included.
@@ -54,8 +55,8 @@ pub const LANE_BYTES: usize = 56;
 pub const MESSAGE_BYTES: usize = TaggedMessage::BYTES;
 /// Bytes of the header, and offset of [`Exports`].
 pub const EXPORTS: usize = 4096;
-/// Offset of the first [`PeBlock`].
-pub const PE_BLOCKS: usize = EXPORTS + size_of::<Exports>();
+/// Offset of the words that say where PEs run ([`Locality`](crate::platform::socket::Locality)).
+pub const LOCALITIES: usize = EXPORTS + size_of::<Exports>();
 /// Most objects that a job can export.
 pub const MAX_EXPORTS: usize = 1024;
 /// Most bytes of the name of an exported object.
@@ -79,6 +80,8 @@ pub struct Header {
     pub cores: u32,
     /// 1 if a control group limits the time for which they may use them.
     pub quota: u32,
+    /// 1 if the machine has several NUMA nodes: each PE says then where it runs.
+    pub has_localities: u32,
     /// From how many bytes on copies go past the caches, unless a PE is given another number.
     pub non_temporal_threshold: u64,
     /// Process id of the launcher, 0 if there is none on this node or it watches by itself.
@@ -494,7 +497,7 @@ const _: () = {
     assert!(size_of::<StatusArea>() == 4096);
     assert!(size_of::<TeamMailbox>() == 8192);
     assert!(size_of::<Header>() <= EXPORTS);
-    assert!(PE_BLOCKS.is_multiple_of(4096));
+    assert!(LOCALITIES.is_multiple_of(4096));
     assert!(size_of::<ExportedObject>() == 64);
     assert!(size_of::<PeBlock>() == 4096);
     assert!(size_of::<Lane>() == 64);
@@ -519,9 +522,17 @@ impl Offsets {
         Self { n_pes, slot_size }
     }
 
+    /// Byte offset of the word that says where PE `pe` runs.
+    pub fn place(&self, pe: usize) -> usize {
+        LOCALITIES + pe * size_of::<AtomicU32>()
+    }
+
     /// Byte offset of PE `pe`'s block.
     pub fn pe_block(&self, pe: usize) -> usize {
-        PE_BLOCKS + pe * size_of::<PeBlock>()
+        let blocks = self
+            .place(self.n_pes)
+            .next_multiple_of(size_of::<PeBlock>());
+        blocks + pe * size_of::<PeBlock>()
     }
 
     /// Byte offset of PE `pe`'s slot of team `team`.
@@ -571,7 +582,10 @@ mod tests {
     #[test]
     fn parts_of_the_file_do_not_overlap() {
         let o = Offsets::new(3, 1 << 32);
-        assert_eq!(o.pe_block(0), PE_BLOCKS);
+        assert_eq!(o.place(0), LOCALITIES);
+        assert_eq!(o.pe_block(0), LOCALITIES + 4096);
+        let many = Offsets::new(MAX_PES, 1 << 32);
+        assert!(many.pe_block(0) >= many.place(MAX_PES));
         assert!(o.team_slot(0, 0) >= o.pe_block(2) + size_of::<PeBlock>());
         assert!(o.control_size() >= o.team_slot(MAX_TEAMS - 1, 2) + size_of::<TeamSlot>());
         assert_eq!(o.heap(2) - o.heap(1), 1 << 32);

@@ -18,10 +18,10 @@ use rustix::process::{Pid, Signal};
 pub(crate) use self::exit::watch_until_initialised;
 use self::rendezvous::rendezvous;
 use self::windows::map_space;
-use crate::choice::Selection;
+use crate::choice::{Collective, Selection};
 use crate::collective::active_set::ActiveSets;
 use crate::collective::split;
-use crate::config::{Settings, Values};
+use crate::config::{Settings, SocketMap, Values};
 use crate::constants::{GROUP_INVALID, PREDEFINED_TEAMS};
 use crate::context::Contexts;
 use crate::failure::detector::FailureDetector;
@@ -33,9 +33,10 @@ use crate::job::region::PeState;
 use crate::lock::Locks;
 use crate::memory::{Space, SymmetricMemory};
 use crate::node::Node;
+use crate::platform::socket::Locality;
 use crate::platform::{NodeCores, huge_pages};
 use crate::runtime::{self, Runtime};
-use crate::team::Teams;
+use crate::team::{Localities, Team, Teams};
 use crate::transport::Transport;
 use crate::transport::internode::{ConnectError, Internode};
 use crate::wait::{POLICY, record};
@@ -63,6 +64,10 @@ pub(crate) fn initialise(name: &str, level: i32) {
         die_with_launcher(header.launcher_pid);
     }
 
+    if header.has_localities != 0 {
+        let place = Locality::of_this_process().to_word();
+        job.control.place(job.index).store(place, Ordering::Relaxed);
+    }
     let space = match SPACE.get() {
         Some(space) => {
             rendezvous(name, job);
@@ -71,6 +76,7 @@ pub(crate) fn initialise(name: &str, level: i32) {
         None => SPACE.get_or_init(|| map_space(name, job)),
     };
     let settings = settings(name, job);
+    let localities = localities(job, &settings.sockets);
     let selection = Selection::of_job(header, settings.forced);
     let cores = NodeCores {
         count: header.cores as usize,
@@ -98,7 +104,7 @@ pub(crate) fn initialise(name: &str, level: i32) {
         (internode, &**detector)
     });
     let internode = connected.map(|(internode, _)| internode);
-    let teams = Teams::new(job, internode, &selection);
+    let teams = Teams::new(job, internode, &localities, &selection);
     let check = settings.check;
     let memory = SymmetricMemory::new(space);
     set_debug(settings.debug);
@@ -108,6 +114,7 @@ pub(crate) fn initialise(name: &str, level: i32) {
             n_pes: job.n_pes(),
             job,
             transport: Transport::new(job, memory, internode),
+            localities,
             selection,
             settings,
         },
@@ -133,8 +140,23 @@ pub(crate) fn initialise(name: &str, level: i32) {
             fast_path::require_native(&rt.node, name);
         }
     }
-    announce(&rt.node);
+    announce(&rt.node, rt.teams.world());
     connections::connect_with_parents(name, rt);
+}
+
+/// Where the node's PEs run: as the user says, else as each of them has said before they synchronised.
+fn localities(job: &Attachment, said: &SocketMap) -> Localities {
+    let pes = 0..job.control.n_pes();
+    match said {
+        SocketMap::Off => Localities::default(),
+        SocketMap::Given(sockets) => {
+            Localities::new(pes.map(|pe| Locality::new(sockets[pe % sockets.len()], 0)))
+        }
+        SocketMap::Auto if job.control.header().has_localities == 0 => Localities::default(),
+        SocketMap::Auto => Localities::new(
+            pes.map(|pe| Locality::from_word(job.control.place(pe).load(Ordering::Relaxed))),
+        ),
+    }
 }
 
 /// Connects this PE with those of other nodes, once in the life of the process.
@@ -178,7 +200,7 @@ fn end_job(name: &str, reports: bool, why: impl Display) -> ! {
 }
 
 /// Prints what the environment asks for.
-fn announce(node: &Node) {
+fn announce(node: &Node, world: &Team) {
     let space = node.transport.memory.space;
     if node.me == 0 {
         if node.settings.info {
@@ -199,6 +221,14 @@ fn announce(node: &Node) {
             space.heap_base(),
             space.log2_stride(),
         )
+    });
+    debug(|| {
+        let shape = world.local.shape();
+        let barrier = world.decisions.choose(Collective::Barrier, 0);
+        match shape.sockets {
+            1 => format!("PEs on one socket, barriers by {barrier}"),
+            sockets => format!("PEs on {sockets} sockets, barriers by {barrier}"),
+        }
     });
     if let (Some(internode), Some(bootstrap)) = (node.transport.internode(), node.job.bootstrap()) {
         debug(|| {

@@ -15,6 +15,7 @@ pub mod number_list;
 pub mod output;
 pub mod process;
 pub mod processor;
+pub mod socket;
 mod tasks;
 pub mod threads;
 

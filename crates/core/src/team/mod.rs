@@ -3,10 +3,12 @@
 mod members;
 mod node_groups;
 mod ring_position;
+mod sockets;
 
 pub(crate) use members::Members;
 pub(crate) use node_groups::{Hierarchy, MAILBOX_PAGES, NodeGroups};
 pub(crate) use ring_position::RingPosition;
+pub(crate) use sockets::{LocalMembers, Localities, Sockets};
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -40,7 +42,7 @@ pub struct Team {
     pub members: Members,
     /// The PEs of this PE's node group, by their numbers on the node: all PEs of the team if it
     /// has one node group.
-    pub local: Members,
+    pub local: LocalMembers,
     /// The node groups, if there are several.
     pub hierarchy: Option<Hierarchy>,
     /// This PE's number in the team.
@@ -195,7 +197,13 @@ pub struct NewTeam {
 }
 
 impl NewTeam {
-    fn build(self, job: &Attachment, selection: &Selection, generation: u32) -> Team {
+    fn build(
+        self,
+        job: &Attachment,
+        localities: &Localities,
+        selection: &Selection,
+        generation: u32,
+    ) -> Team {
         let index = self
             .members
             .index_of(job.pe)
@@ -203,9 +211,11 @@ impl NewTeam {
         let groups = NodeGroups::new(&self.members, &job.placement);
         let (own_group, local_index) = groups.of(index);
         let local = groups.all()[own_group].local;
+        let local = LocalMembers::new(local, local_index, localities);
         Team {
             id: self.id,
             members: self.members,
+            decisions: selection.decisions(local.shape()),
             local,
             hierarchy: (!groups.is_single())
                 .then(|| Hierarchy::new(groups, own_group, self.mailbox_epochs, self.members)),
@@ -215,7 +225,6 @@ impl NewTeam {
             epoch: AtomicU64::new(self.epoch),
             id_block: AtomicU32::new(0),
             ring: RingPosition::default(),
-            decisions: selection.decisions(local.size),
             connection: None,
             slots: (job.control, self.id),
             generation,
@@ -263,6 +272,7 @@ impl Teams {
     pub fn new(
         job: &Attachment,
         internode: Option<&'static Internode>,
+        localities: &Localities,
         selection: &Selection,
     ) -> Self {
         let this = Self {
@@ -288,7 +298,7 @@ impl Teams {
                     node_groups::mailbox_epochs(internode, job.index, id)
                 }),
             };
-            let team = new.build(job, selection, 0);
+            let team = new.build(job, localities, selection, 0);
             this.table.insert_at(id, team);
         }
         this
@@ -331,7 +341,7 @@ impl Teams {
             .fetch_add(1, Ordering::Relaxed)
             .wrapping_add(1);
         let id = new.id;
-        let team = new.build(node.job, &node.selection, generation);
+        let team = new.build(node.job, &node.localities, &node.selection, generation);
         let handle = team.handle();
         self.table.insert_at(id, team);
         handle
@@ -352,7 +362,8 @@ impl Teams {
                 start: connection.first as i32,
                 ..local
             },
-            local,
+            // Where PEs of other jobs run is not known.
+            local: LocalMembers::new(local, connection.me, &Localities::default()),
             hierarchy: None,
             index: connection.me,
             local_index: connection.me,

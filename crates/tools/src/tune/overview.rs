@@ -107,7 +107,7 @@ mod tests {
         for line in [
             "Collectives on 2 cores of a processor",
             "  tuning file: /etc/t.toml",
-            "barrier: central, dissemination, tree",
+            "barrier: central, dissemination, tree, sockets",
             "      2 PEs: dissemination (cost model)",
             "     64 PEs: central (cost model)",
             "      2 PEs: flat:ptr up to 4096, slices (measured with 2 PEs)",

@@ -2,6 +2,7 @@
 
 use ferroshmem_core::choice::{Algorithm, Choice, Collective, EAGER, Tuning};
 use ferroshmem_core::job::region::{MAX_PES, RING_BYTES};
+use ferroshmem_core::platform::socket;
 
 /// How thorough a measurement is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +38,13 @@ impl Unit {
     pub(super) fn choices(&self, members: usize) -> impl Iterator<Item = Choice> + use<> {
         let eager = self.bytes <= self.collective.eager_limit(members);
         let choices = self.collective.choices().iter().copied();
-        choices.filter(move |c| eager || c.algorithm != Algorithm::Eager)
+        // PEs of a job are on several sockets only if the machine has several.
+        let sockets = socket::has_several_nodes();
+        choices.filter(move |c| match c.algorithm {
+            Algorithm::Eager => eager,
+            Algorithm::Sockets => sockets,
+            _ => true,
+        })
     }
 }
 

@@ -3,11 +3,13 @@
 mod movement;
 mod parameters;
 mod reduction;
+mod sockets;
 
 pub use parameters::{Parameter, Parameters};
 
 use super::algorithm::{Algorithm, Choice};
 use super::collective::Collective;
+use super::shape::Shape;
 use crate::job::region::{LANE_BYTES, RING_BYTES};
 
 /// Bytes of a cache line.
@@ -42,6 +44,10 @@ pub struct Costs {
     parameters: Parameters,
     /// Members.
     p: f64,
+    /// Sockets that they are on.
+    sockets: f64,
+    /// Most members on one socket.
+    widest: f64,
     /// Whether PEs of the job outnumber cores.
     oversubscribed: bool,
     /// Cores of the machine, at most one for each member.
@@ -92,42 +98,50 @@ impl Volume {
 }
 
 impl Costs {
-    /// The costs of a team of `members` in a job on `cores` cores, which the job's PEs outnumber
+    /// The costs of a team of this `shape` in a job on `cores` cores, which the job's PEs outnumber
     /// if `oversubscribed`. Synchronisations use `barrier`, or the fastest barrier if None.
     pub fn new(
         parameters: Parameters,
-        members: usize,
+        shape: impl Into<Shape>,
         cores: usize,
         oversubscribed: bool,
         barrier: Option<Choice>,
     ) -> Self {
-        let p = members.max(1) as f64;
+        let shape = shape.into();
+        let p = shape.size.max(1) as f64;
         let cores = cores.max(1) as f64;
         let mut this = Self {
             parameters,
             p,
+            sockets: shape.sockets as f64,
+            widest: shape.widest as f64,
             oversubscribed,
             cores: cores.min(p),
             turn: parameters.sigma * (p / cores).max(1.0),
             sync: 0.0,
             central_barrier: false,
         };
+        let exists = |choice: &Choice| this.time(Collective::Barrier, *choice, 0).is_finite();
+        let barrier = barrier.filter(exists);
         let barrier = barrier.unwrap_or_else(|| this.best(Collective::Barrier, 0));
-        this.sync = this.barrier(barrier.algorithm);
+        this.sync = this.time(Collective::Barrier, barrier, 0);
         this.central_barrier = barrier.algorithm == Algorithm::Central;
         this
     }
 
     /// Nanoseconds of one call of `collective` by `choice`; bytes as
     /// [`DecisionTable::choose`](super::DecisionTable::choose) counts them. Infinite where the choice does not
-    /// exist (eager beyond its limit).
+    /// exist (eager beyond its limit, sockets where there is one).
     pub fn time(&self, collective: Collective, choice: Choice, bytes: usize) -> f64 {
         let limit = collective.eager_limit(self.p as usize);
         if choice.algorithm == Algorithm::Eager && bytes > limit {
             return f64::INFINITY;
         }
         let n = bytes as f64;
-        match collective {
+        if choice.algorithm == Algorithm::Sockets {
+            return self.by_sockets(collective, n);
+        }
+        let time = match collective {
             Collective::Barrier => self.barrier(choice.algorithm),
             Collective::Reduce => self.reduce(choice, n),
             Collective::Broadcast => self.broadcast(choice.algorithm, n),
@@ -136,7 +150,8 @@ impl Costs {
             Collective::Alltoall => self.gather(choice.algorithm, n, self.p),
             Collective::Alltoalls => self.exchange_strided(n),
             Collective::Scan => self.scan(choice.algorithm, n),
-        }
+        };
+        time + self.crossings(collective, choice.algorithm, n)
     }
 
     /// The choice of `collective` that takes the least time; the first one of equals.

@@ -8,6 +8,7 @@
 //! | bruck | [`bruck`] | each member all elements |
 //! | rsag | [`rabenseifner`] | each member a part of the elements |
 //! | slices | [`slices`] | each member a part of the elements |
+//! | sockets | [`sockets`] | the members of each socket for it, then one or all for all sockets |
 //!
 //! `docs/collectives.md` says what each algorithm reads and writes; the tests count it.
 //!
@@ -16,13 +17,14 @@
 //! node groups, by puts and gets. On a node they serve as a comparison with published results.
 //!
 //! In every algorithm the order in which operands are combined depends only on the members'
-//! numbers: same inputs, members and algorithm give the same bits. In all algorithms but bruck,
+//! numbers, and by sockets on which members share one: same inputs, members and algorithm give the same bits. In all algorithms but bruck,
 //! all members get the same bits, too.
 
 mod bruck;
 mod rabenseifner;
 mod recursive_doubling;
 mod reduction;
+mod sockets;
 #[cfg(test)]
 mod tests;
 
@@ -86,6 +88,10 @@ pub unsafe fn reduce<'a>(
             Algorithm::Bruck => r.in_segments(bruck::put_get),
             Algorithm::Rabenseifner if is_direct => rabenseifner::direct(&r),
             Algorithm::Rabenseifner => r.in_segments(rabenseifner::put_get),
+            Algorithm::Sockets => match group.sockets() {
+                Some(sockets) => sockets::reduce(&r, sockets),
+                None => slices(&r),
+            },
             _ => slices(&r),
         }
     }

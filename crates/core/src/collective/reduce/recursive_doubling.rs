@@ -10,14 +10,14 @@ use crate::job::region::{LANE_BYTES, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES};
 
 /// Room for the values of a lane, aligned for any element.
 #[repr(align(16))]
-struct LaneBuffer(MaybeUninit<[u8; LANE_BYTES]>);
+pub(super) struct LaneBuffer(MaybeUninit<[u8; LANE_BYTES]>);
 
 impl LaneBuffer {
-    const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self(MaybeUninit::uninit())
     }
 
-    fn as_mut_ptr(&mut self) -> *mut u8 {
+    pub(super) fn as_mut_ptr(&mut self) -> *mut u8 {
         self.0.as_mut_ptr().cast()
     }
 }

@@ -74,6 +74,9 @@ impl<'a> Reduction<'a> {
     pub(super) unsafe fn combine(&self, dest: *mut u8, a: *const u8, b: *const u8, n: usize) {
         let bytes = n * self.op.size;
         self.group.traffic().moved(2 * bytes, bytes);
+        for at in [dest.cast_const(), a, b] {
+            self.group.touches(at, bytes);
+        }
         // SAFETY: the caller promises what `Reduce::combine` asks for.
         unsafe { (self.op.combine)(dest, a, b, n) };
     }
@@ -93,6 +96,8 @@ impl<'a> Reduction<'a> {
         let bytes = n * self.op.size;
         let (read, written) = (sources.1 * bytes, dests.1 * bytes);
         self.group.traffic().moved(read, written);
+        (0..dests.1).for_each(|i| self.group.touches(dests.0(i), bytes));
+        (0..sources.1).for_each(|i| self.group.touches(sources.0(i), bytes));
         let fold = if self.group.reproducible {
             self.op.fold_exact
         } else {

@@ -7,14 +7,15 @@ mod collect;
 mod mixed;
 mod reproducible;
 mod scan;
+mod sockets;
 mod sum;
 mod traffic;
 
 use std::sync::LazyLock;
 
 use crate::choice::{Choice, Collective, DecisionTable, EAGER};
-use crate::group::MemberAddresses;
 use crate::group::threads::{Array, Member, run};
+use crate::group::{Group, MemberAddresses};
 use crate::job::region::RING_BYTES;
 use crate::wait::POLICY;
 
@@ -63,17 +64,29 @@ impl TestCall {
     fn check(&self, arrays: &Arrays, member: &Member) -> (usize, usize) {
         let decisions = self.decisions();
         let group = member.group(&decisions);
+        self.check_on(arrays, &group);
+        group.traffic().total()
+    }
+
+    /// The same; bytes and flags that crossed between sockets.
+    fn crossed(&self, arrays: &Arrays, member: &Member) -> (usize, usize) {
+        let decisions = self.decisions();
+        let group = member.group(&decisions);
+        self.check_on(arrays, &group);
+        group.traffic().crossed()
+    }
+
+    fn check_on(&self, arrays: &Arrays, group: &Group<'_>) {
         match self.collective {
             Collective::Barrier => group.sync(),
-            Collective::Reduce => sum::check(arrays, &group, self),
-            Collective::Broadcast => broadcast::check(arrays, &group, self),
-            Collective::Collect => collect::check_collect(arrays, &group, &self.apart()),
-            Collective::Fcollect => collect::check_fcollect(arrays, &group, &self.apart()),
-            Collective::Alltoall => alltoall::check(arrays, &group, &self.apart()),
-            Collective::Alltoalls => alltoall::check_strided(arrays, &group, &self.apart()),
-            Collective::Scan => scan::check(arrays, &group, self),
+            Collective::Reduce => sum::check(arrays, group, self),
+            Collective::Broadcast => broadcast::check(arrays, group, self),
+            Collective::Collect => collect::check_collect(arrays, group, &self.apart()),
+            Collective::Fcollect => collect::check_fcollect(arrays, group, &self.apart()),
+            Collective::Alltoall => alltoall::check(arrays, group, &self.apart()),
+            Collective::Alltoalls => alltoall::check_strided(arrays, group, &self.apart()),
+            Collective::Scan => scan::check(arrays, group, self),
         }
-        group.traffic().total()
     }
 
     /// The same not in place: for collectives that cannot be.
