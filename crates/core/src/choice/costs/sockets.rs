@@ -9,9 +9,8 @@ use crate::choice::algorithm::Algorithm;
 use crate::choice::collective::Collective;
 use crate::job::region::{LANE_BYTES, RING_BYTES};
 
-/// A flag to another socket, in flags within one: lines take 60 to 100 ns between the cores of a socket of
-/// Xeon and EPYC processors, 150 to 300 ns between sockets (Velten et al., "Memory Performance of AMD EPYC Rome
-/// and Intel Cascade Lake SP Server Processors", 2022).
+/// A flag to another socket, in flags within one. This and the two that follow are assumptions: no machine of
+/// several sockets was at hand to measure them.
 const OTHER_SOCKET: f64 = 3.0;
 /// What a flag that crosses occupies the link for, as a fraction of α: a request for the line, an answer, and
 /// another read.
