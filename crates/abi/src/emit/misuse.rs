@@ -136,6 +136,8 @@ fn right(family: &Family, name: &str) -> String {
         }
         Role::Stride | Role::SymmetricStride | Role::PositiveStride => "2".to_owned(),
         Role::Size => "1".to_owned(),
+        // Where no launcher can start PEs, a call with a team says so.
+        Role::TeamOrInvalid if function.starts_with("spawn::") => "SHMEM_TEAM_INVALID".to_owned(),
         Role::Team | Role::TeamOrInvalid => "SHMEM_TEAM_WORLD".to_owned(),
         Role::OwnTeam => "live_team".to_owned(),
         Role::Context | Role::ContextOrInvalid | Role::OwnContext => "live_ctx".to_owned(),

@@ -9471,7 +9471,7 @@ static const struct way ways_192[] = {
 };
 #define MISUSE_192(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
-        shmem_team_t team = SHMEM_TEAM_WORLD; \
+        shmem_team_t team = SHMEM_TEAM_INVALID; \
         int PE_root = 0; \
         const char *command = "./no-such-program"; \
         int npes = 0; \
@@ -9501,7 +9501,7 @@ static const struct way ways_193[] = {
 };
 #define MISUSE_193(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
-        shmem_team_t team = SHMEM_TEAM_WORLD; \
+        shmem_team_t team = SHMEM_TEAM_INVALID; \
         int PE_root = 0; \
         int count = 0; \
         char *const *commands = NULL; \
