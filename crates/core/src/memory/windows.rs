@@ -152,6 +152,7 @@ impl Mapped {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::FileExt;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
 
@@ -171,16 +172,28 @@ mod tests {
         (file, windows)
     }
 
-    /// An address with as much room around it as the windows need.
+    /// An address with as much room around it as the windows need. Each is far from the others, and from where
+    /// the kernel places mappings: other tests make some meanwhile.
     fn room(windows: &Windows) -> usize {
+        const FIRST: usize = 20 << 40;
+        const EACH: usize = 64 << 30;
+        static NEXT: AtomicUsize = AtomicUsize::new(FIRST);
+
         let all = windows.stride as usize * windows.n_pes;
+        assert!(all < EACH);
         let (file, _) = self::windows(windows.n_pes, 4096);
-        // SAFETY: placed where there is room, and not used.
-        unsafe {
-            let at = mapping::map_shared(file.as_fd(), 0, all, MapAddress::Anywhere).unwrap();
-            mapping::unmap(at as usize, all);
-            at as usize + windows.me * windows.stride as usize
-        }
+        let map = |place| {
+            // SAFETY: placed where there is room, and not used.
+            unsafe {
+                let at = mapping::map_shared(file.as_fd(), 0, all, place)?;
+                mapping::unmap(at as usize, all);
+                io::Result::Ok(at as usize)
+            }
+        };
+        let far = NEXT.fetch_add(EACH, Ordering::Relaxed);
+        // Sanitizers have memory of their own in places.
+        let at = map(MapAddress::Exactly(far)).or_else(|_| map(MapAddress::Anywhere));
+        at.unwrap() + windows.me * windows.stride as usize
     }
 
     #[test]
