@@ -119,7 +119,7 @@ fn main() -> ExitCode {
             Ok(())
         }),
         trial("collectives::2-sockets", TWO, |machine| {
-            // Four on each, four and three, four and one; then all on one, and nobody knows where.
+            // Four on each, four and three, four and one; then all on one, and on places that are not known.
             machine.follows_sockets("8", &[], 2)?;
             machine.follows_sockets("7", &[], 2)?;
             machine.follows_sockets("5", &["--bind-to", "hwthread"], 2)?;
