@@ -47,6 +47,25 @@ pub fn disturbed(outcome: &Outcome) -> &'static str {
     }
 }
 
+/// How this library's entry, the first, compares with the fastest of `peers`: the ratio, whether it is at least
+/// `bar`, and the name of that one; and whether the measurement was disturbed.
+pub fn beside_fastest(
+    outcome: &Outcome,
+    peers: std::ops::Range<usize>,
+    labels: &[&str],
+    bar: f64,
+) -> String {
+    let mut line = String::new();
+    if let Some(entry) = outcome.fastest(peers)
+        && let Some(spread) = outcome.ratio(entry, 0)
+    {
+        let (ratio, label) = (ratio(spread), labels[entry]);
+        let verdict = verdict(spread.median >= bar);
+        line = format!("{ratio}  >= {bar:.2}  {verdict}  {label}");
+    }
+    line + disturbed(outcome)
+}
+
 /// A table that is printed line by line while it is measured.
 #[derive(Debug)]
 pub struct LiveTable {

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use ferroshmem_benches::comparison::{Comparison, Entry};
-use ferroshmem_benches::table::{self, verdict};
+use ferroshmem_benches::table;
 use ferroshmem_benches::{LiveTable, Options};
 use pgas_microbench::implementation::Family;
 
@@ -49,17 +49,8 @@ pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
     for (us, bar) in wanted {
         let name = item(us);
         let outcome = measure(&mut comparison, &name, us, Testbed::effort(options, PES));
-        let mut rest = String::new();
-        if let Some(entry) = outcome.fastest(2..entries.len())
-            && let Some(spread) = outcome.ratio(entry, 0)
-        {
-            let (ratio, label) = (table::ratio(spread), labels[entry]);
-            let verdict = verdict(spread.median >= bar);
-            rest = format!("{ratio}  >= {bar:.2}  {verdict}  {label}");
-        }
-        rest += table::disturbed(&outcome);
-        let columns: Vec<_> = (0..entries.len()).map(|e| outcome.median(e)).collect();
-        live.line(&name, &columns, &rest);
+        let rest = table::beside_fastest(&outcome, 2..entries.len(), &labels, bar);
+        live.line(&name, &outcome.medians(), &rest);
     }
     report_failures(comparison.failures(), |job| labels[job].to_owned())
 }

@@ -4,7 +4,7 @@
 use anyhow::{Result, anyhow};
 use ferroshmem_benches::comparison::{Comparison, Entry};
 use ferroshmem_benches::surroundings::Quota;
-use ferroshmem_benches::table::{self, verdict};
+use ferroshmem_benches::table;
 use ferroshmem_benches::{Job, LiveTable, Options};
 use pgas_microbench::implementation::Family;
 
@@ -88,17 +88,8 @@ pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
             let mut comparison = Comparison::new(started, &entries).beside(processes);
             let item = item(row, name);
             let outcome = measure(&mut comparison, &item, SIZE, Testbed::effort(options, PES));
-            let mut rest = String::new();
-            if let Some(entry) = outcome.fastest(1..entries.len())
-                && let Some(spread) = outcome.ratio(entry, 0)
-            {
-                let (ratio, label) = (table::ratio(spread), labels[entry]);
-                let verdict = verdict(spread.median >= BAR);
-                rest = format!("{ratio}  >= {BAR:.2}  {verdict}  {label}");
-            }
-            rest += table::disturbed(&outcome);
-            let columns: Vec<_> = (0..entries.len()).map(|e| outcome.median(e)).collect();
-            live.line(&item, &columns, &rest);
+            let rest = table::beside_fastest(&outcome, 1..entries.len(), &labels, BAR);
+            live.line(&item, &outcome.medians(), &rest);
             report_failures(comparison.failures(), |job| labels[job].to_owned())?;
             jobs = Some(comparison.into_jobs());
         }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use ferroshmem_benches::comparison::{Comparison, Entry};
-use ferroshmem_benches::table::{self, verdict};
+use ferroshmem_benches::table;
 use ferroshmem_benches::{LiveTable, Options};
 use pgas_microbench::implementation::Family;
 
@@ -69,15 +69,7 @@ pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
             let name = item(operation, bytes);
             let effort = Testbed::effort(options, PES);
             let outcome = measure(&mut comparison, &name, bytes, effort);
-            let mut rest = String::new();
-            if let Some(entry) = outcome.fastest(peers..entries.len())
-                && let Some(spread) = outcome.ratio(entry, 0)
-            {
-                let (ratio, label) = (table::ratio(spread), labels[entry]);
-                let verdict = verdict(spread.median >= BAR);
-                rest = format!("{ratio}  >= {BAR:.2}  {verdict}  {label}");
-            }
-            rest += table::disturbed(&outcome);
+            let rest = table::beside_fastest(&outcome, peers..entries.len(), &labels, BAR);
             live.line(&name, &outcome.medians(), &rest);
         }
         jobs = comparison.into_jobs();

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use ferroshmem_benches::comparison::{Comparison, Entry};
-use ferroshmem_benches::table::{self, verdict};
+use ferroshmem_benches::table;
 use ferroshmem_benches::{LiveTable, Options};
 use pgas_microbench::implementation::Family;
 
@@ -71,17 +71,9 @@ fn compare(
     for &mean in means {
         let item = item(operation, mean);
         let outcome = measure(&mut comparison, &item, mean, Testbed::effort(options, PES));
-        let mut rest = String::new();
-        if let Some(entry) = outcome.fastest(1 + usize::from(bare)..entries.len())
-            && let Some(spread) = outcome.ratio(entry, 0)
-        {
-            let (ratio, label) = (table::ratio(spread), labels[entry]);
-            let verdict = verdict(spread.median >= BAR);
-            rest = format!("{ratio}  >= {BAR:.2}  {verdict}  {label}");
-        }
-        rest += table::disturbed(&outcome);
-        let columns: Vec<_> = (0..entries.len()).map(|e| outcome.median(e)).collect();
-        live.line(&item, &columns, &rest);
+        let rest =
+            table::beside_fastest(&outcome, 1 + usize::from(bare)..entries.len(), &labels, BAR);
+        live.line(&item, &outcome.medians(), &rest);
     }
     report_failures(comparison.failures(), |job| labels[job].to_owned())
 }
