@@ -28,6 +28,8 @@ pub(crate) enum ExportError {
 }
 
 type Name = [u64; EXPORT_NAME / 8];
+/// The name of a free entry.
+const NONE: Name = [0; EXPORT_NAME / 8];
 
 /// A name as words; None if it is empty or too long.
 fn words(name: &[u8]) -> Option<Name> {
@@ -68,10 +70,16 @@ impl Drop for Lock<'_> {
     }
 }
 
-fn store(words: &[AtomicU64], values: &[u64]) {
+fn store(words: &[AtomicU64], values: &Name) {
     for (word, value) in words.iter().zip(values) {
         word.store(*value, Ordering::Relaxed);
     }
+}
+
+fn put(entry: &ExportedObject, name: &Name, object: Exported) {
+    entry.place.store(object.place, Ordering::Relaxed);
+    entry.size.store(object.size, Ordering::Relaxed);
+    store(&entry.name, name);
 }
 
 impl Exports {
@@ -82,26 +90,13 @@ impl Exports {
     pub(crate) fn add(&self, name: &[u8], object: Exported) -> Result<(), ExportError> {
         let name = words(name).ok_or(ExportError::Name)?;
         let _lock = Lock::take(&self.lock);
-        let mut free = None;
-        for entry in &self.objects {
-            let there = name_of(entry);
-            if there == name {
-                let same = load(entry) == object;
-                return if same {
-                    Ok(())
-                } else {
-                    Err(ExportError::Taken)
-                };
-            }
-            if there == [0; EXPORT_NAME / 8] {
-                free = Some(entry);
-                break;
-            }
+        let used = self.used();
+        if let Some(entry) = used.iter().find(|entry| name_of(entry) == name) {
+            let is_same = load(entry) == object;
+            return is_same.then_some(()).ok_or(ExportError::Taken);
         }
-        let entry = free.ok_or(ExportError::Full)?;
-        entry.place.store(object.place, Ordering::Relaxed);
-        entry.size.store(object.size, Ordering::Relaxed);
-        store(&entry.name, &name);
+        let entry = self.objects.get(used.len()).ok_or(ExportError::Full)?;
+        put(entry, &name, object);
         Ok(())
     }
 
@@ -111,19 +106,14 @@ impl Exports {
             return false;
         };
         let _lock = Lock::take(&self.lock);
-        let is_used = |entry: &&ExportedObject| name_of(entry) != [0; EXPORT_NAME / 8];
-        let used = self.objects.iter().take_while(is_used).count();
-        let found = self.objects[..used].iter().position(|e| name_of(e) == name);
-        let Some(index) = found else {
+        let used = self.used();
+        let found = used.iter().find(|e| name_of(e) == name);
+        let (Some(entry), Some(last)) = (found, used.last()) else {
             return false;
         };
         // The last one takes the place: those in use lie side by side.
-        let last = &self.objects[used - 1];
-        let (entry, object) = (&self.objects[index], load(last));
-        store(&entry.name, &name_of(last));
-        entry.place.store(object.place, Ordering::Relaxed);
-        entry.size.store(object.size, Ordering::Relaxed);
-        store(&last.name, &[0; EXPORT_NAME / 8]);
+        put(entry, &name_of(last), load(last));
+        store(&last.name, &NONE);
         true
     }
 
@@ -131,9 +121,14 @@ impl Exports {
     pub(crate) fn find(&self, name: &[u8]) -> Option<Exported> {
         let name = words(name)?;
         let _lock = Lock::take(&self.lock);
-        let is_used = |entry: &&ExportedObject| name_of(entry) != [0; EXPORT_NAME / 8];
-        let mut used = self.objects.iter().take_while(is_used);
-        used.find(|entry| name_of(entry) == name).map(load)
+        let found = self.used().iter().find(|entry| name_of(entry) == name);
+        found.map(load)
+    }
+
+    /// The objects that are exported, which lie side by side. Called while the lock is held.
+    fn used(&self) -> &[ExportedObject] {
+        let free = self.objects.iter().position(|entry| name_of(entry) == NONE);
+        &self.objects[..free.unwrap_or(self.objects.len())]
     }
 }
 

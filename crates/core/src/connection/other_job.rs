@@ -56,7 +56,6 @@ impl OtherJob {
         members: impl Iterator<Item = &'a PeBlock>,
     ) -> Result<Self, MapError> {
         let header = control.header();
-        let n_pes = control.n_pes();
         let image = space.globals().map_or(0, |g| g.image);
         let (mut len, mut same_program) = (0, image != 0);
         for block in members {
@@ -82,7 +81,6 @@ impl OtherJob {
             )?;
             this.globals = Some((at.wrapping_sub(this.distance), len));
         }
-        debug_assert!(n_pes > 0);
         Ok(this)
     }
 
