@@ -230,7 +230,7 @@ fn stem(source: &str) -> Result<String> {
 
 /// Has `make` write the file, if it is not there. Trials that need the same file at the same time, of this
 /// test program and of others, make it once.
-fn once(file: &Path, make: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+pub(crate) fn once(file: &Path, make: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let lock = lock_of(file);
     let _guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
     if file.exists() {

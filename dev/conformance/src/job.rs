@@ -14,12 +14,9 @@ use nix::sys::signal::{SigHandler, Signal, kill};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
 
-use crate::leftovers::{self, MARK_VARIABLE};
+use crate::leftovers::{self, GONE_WITHIN, MARK_VARIABLE};
 use crate::prefix::Prefix;
 use crate::progress::{Signs, Watchdog};
-
-/// After a job has ended, its processes may take this long to go.
-const GONE_WITHIN: Duration = Duration::from_secs(1);
 
 /// A job to run.
 #[derive(Debug, Clone)]

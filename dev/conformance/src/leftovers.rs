@@ -3,12 +3,18 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 /// Every process of a job carries this variable; its value names the job.
 pub const MARK_VARIABLE: &str = "FERROSHMEM_TEST_MARK";
+
+/// After a job has ended, its processes and files may take this long to go.
+pub(crate) const GONE_WITHIN: Duration = Duration::from_secs(10);
 
 /// Ids of the living processes that carry `mark`.
 pub fn marked_processes(mark: &str) -> Vec<Pid> {
@@ -62,8 +68,68 @@ impl Machine {
         Self { shm, shared_kib }
     }
 
-    /// Names in `/dev/shm` that were not there `before`.
+    /// Names in `/dev/shm` that are not in this look at the machine and stay there, although no process uses
+    /// them. A job of another library may need a moment to remove its files after its processes.
+    pub fn left_files(&self) -> Vec<OsString> {
+        let start = Instant::now();
+        loop {
+            let left = Self::now().new_files(self);
+            if left.is_empty() || start.elapsed() > GONE_WITHIN {
+                return left;
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Names in `/dev/shm` that were not there `before`, and that no process uses: jobs of other libraries make
+    /// some while they run.
     pub fn new_files(&self, before: &Self) -> Vec<OsString> {
-        self.shm.difference(&before.shm).cloned().collect()
+        let mut new: Vec<_> = self.shm.difference(&before.shm).cloned().collect();
+        if !new.is_empty() {
+            let used = used_files();
+            let folder = Path::new("/dev/shm");
+            new.retain(|name| {
+                let path = folder.join(name);
+                !used.contains(&path) && path.exists()
+            });
+        }
+        new
+    }
+}
+
+/// The files in `/dev/shm` that processes have mapped or open.
+fn used_files() -> BTreeSet<PathBuf> {
+    let mut used = BTreeSet::new();
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    for process in processes.map(|entry| entry.path()) {
+        let open = fs::read_dir(process.join("fd"));
+        for file in open.into_iter().flatten().flatten() {
+            used.extend(fs::read_link(file.path()));
+        }
+        let mapped = fs::read_to_string(process.join("maps")).unwrap_or_default();
+        let paths = mapped
+            .lines()
+            .filter_map(|line| line.find("/dev/shm/").map(|at| &line[at..]));
+        used.extend(paths.map(PathBuf::from));
+    }
+    used
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+
+    #[test]
+    fn files_that_a_process_uses_are_not_left() {
+        let before = Machine::now();
+        let path = PathBuf::from(format!("/dev/shm/leftover-{}", std::process::id()));
+        let file = File::create(&path).unwrap();
+        let mine = |files: Vec<OsString>| files.contains(&path.file_name().unwrap().to_owned());
+        assert!(!mine(Machine::now().new_files(&before)));
+        drop(file);
+        assert!(mine(Machine::now().new_files(&before)));
+        fs::remove_file(&path).unwrap();
+        assert!(!mine(Machine::now().new_files(&before)));
     }
 }

@@ -195,8 +195,8 @@ fn fault(s: &Setting, way: &str, status: i32, words: &[&str]) -> Result<()> {
             "the line does not say \"{word}\"\n{outcome}"
         );
     }
-    let new = Machine::now().new_files(&before);
-    ensure!(new.is_empty(), "left in /dev/shm: {new:?}");
+    let left = before.left_files();
+    ensure!(left.is_empty(), "left in /dev/shm: {left:?}");
     Ok(())
 }
 

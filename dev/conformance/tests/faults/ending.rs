@@ -24,8 +24,8 @@ pub(crate) fn expect(s: &Setting, job: &Job, status: Status, words: &[&str]) -> 
     for _ in 0..ATTEMPTS {
         let outcome = job.run(&s.prefix, &s.scratch)?;
         ended_rightly(&outcome, status, words)?;
-        let new = Machine::now().new_files(&before);
-        ensure!(new.is_empty(), "left in /dev/shm: {new:?}");
+        let left = before.left_files();
+        ensure!(left.is_empty(), "left in /dev/shm: {left:?}");
         let fault = fault_time(&outcome).context("the program did not come to its fault")?;
         took = outcome.ended_ms.saturating_sub(fault);
         if took <= GONE_WITHIN_MS {

@@ -38,9 +38,6 @@ pub(super) const DEBUG_FOLDER: &str = "target/debug";
 /// The folder of builds with unstable options, which cargo locks likewise.
 pub(super) const UNSTABLE_FOLDER: &str = "target/sanitizers";
 
-/// Files in `/dev/shm`: MPI's jobs make some, and trials that look for leftovers must not see them.
-const SHARED_FILES: Option<&str> = Some("/dev/shm");
-
 const fn hint(name: &'static str, trials: usize, threads: usize) -> Hint {
     Hint {
         name,
@@ -61,13 +58,6 @@ const fn emulating(name: &'static str) -> Hint {
     }
 }
 
-const fn sharing(hint: Hint) -> Hint {
-    Hint {
-        resource: SHARED_FILES,
-        ..hint
-    }
-}
-
 /// The test programs that take long, longest first: they start first. Programs that mostly wait
 /// (for daemons of launchers, for links that are slow by intent, for the end of a time limit)
 /// count as one thread however many trials they run at the same time.
@@ -81,8 +71,8 @@ const HINTS: &[Hint] = &[
     hint("ferroshmem/pes", 2, 2),
     hint("conformance/algorithms", 2, 2),
     hint("conformance/sp", 2, 2),
-    sharing(hint("conformance/faults", 4, 1)),
-    sharing(hint("conformance/microbench", 2, 1)),
+    hint("conformance/faults", 4, 1),
+    hint("conformance/microbench", 2, 1),
     hint("cluster/hosts", 0, 1),
     // It has cargo document the public interface.
     Hint {

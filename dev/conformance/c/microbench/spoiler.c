@@ -1,0 +1,18 @@
+/* Between a microbenchmark and the library: spoils an operation of each kind, which the program must notice. */
+#include <pshmem.h>
+#include <shmem.h>
+
+void shmem_putmem(void *dest, const void *source, size_t bytes, int pe)
+{
+    pshmem_putmem(dest, source, bytes - 1, pe);
+}
+
+long shmem_long_atomic_fetch_add(long *dest, long value, int pe)
+{
+    return pshmem_long_atomic_fetch_add(dest, value + 1, pe);
+}
+
+int shmem_double_sum_reduce(shmem_team_t team, double *dest, const double *source, size_t count)
+{
+    return pshmem_double_sum_reduce(team, dest, source, count - 1);
+}
