@@ -16,7 +16,7 @@ pub mod openmpi;
 pub mod prefix;
 pub mod preload;
 pub mod programs;
-mod progress;
+pub mod progress;
 pub mod refusal;
 pub mod suite;
 

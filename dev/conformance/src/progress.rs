@@ -17,17 +17,17 @@ const AT_MOST: u32 = 10;
 
 /// What a job shows of itself.
 #[derive(Debug, Default)]
-pub(crate) struct Signs {
+pub struct Signs {
     /// Its processes that run.
-    pub(crate) processes: Vec<Pid>,
+    pub processes: Vec<Pid>,
     /// Bytes that it has printed.
-    pub(crate) printed: u64,
+    pub printed: u64,
 }
 
 /// Looks at a job's processes and output from time to time. A job that runs slowly on a loaded machine makes
 /// progress; one whose processes all sleep and print nothing does not.
 #[derive(Debug)]
-pub(crate) struct Watchdog {
+pub struct Watchdog {
     limit: Duration,
     begin: Instant,
     /// The last moment at which there was progress.
@@ -39,7 +39,7 @@ pub(crate) struct Watchdog {
 
 impl Watchdog {
     /// Begins to watch a job, which is to make progress within `limit`.
-    pub(crate) fn new(limit: Duration) -> Self {
+    pub fn new(limit: Duration) -> Self {
         let now = Instant::now();
         Self {
             limit,
@@ -53,7 +53,7 @@ impl Watchdog {
 
     /// Whether the job has made no progress for the limit, or runs for many times that. `signs` is what it
     /// shows now, asked for now and then.
-    pub(crate) fn expired(&mut self, signs: impl FnOnce() -> Signs) -> bool {
+    pub fn expired(&mut self, signs: impl FnOnce() -> Signs) -> bool {
         let since = self.looked.elapsed();
         if since >= self.limit / LOOKS {
             self.looked = Instant::now();

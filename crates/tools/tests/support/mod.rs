@@ -8,9 +8,12 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle, sleep};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// A job that takes longer than this hangs.
+use ferroshmem_conformance::progress::{Signs, Watchdog};
+use nix::unistd::Pid;
+
+/// A job that makes no progress for this long hangs.
 const WATCHDOG: Duration = Duration::from_secs(60);
 /// Marks the processes of one job in their environment.
 const MARK: &str = "FERROSHMEM_TEST_JOB";
@@ -21,7 +24,7 @@ pub(crate) struct Job {
     mark: String,
     stdout: Option<JoinHandle<String>>,
     stderr: Option<JoinHandle<String>>,
-    end: Instant,
+    watchdog: Watchdog,
 }
 
 /// How a job ended.
@@ -90,7 +93,7 @@ impl Job {
             mark,
             stdout,
             stderr,
-            end: Instant::now() + WATCHDOG,
+            watchdog: Watchdog::new(WATCHDOG),
         }
     }
 
@@ -160,7 +163,14 @@ impl Job {
     }
 
     fn tick(&mut self) {
-        if Instant::now() > self.end {
+        let signs = || Signs {
+            processes: processes(&self.mark)
+                .into_iter()
+                .map(Pid::from_raw)
+                .collect(),
+            printed: 0,
+        };
+        if self.watchdog.expired(signs) {
             let left = processes(&self.mark);
             for pid in &left {
                 kill(*pid, libc::SIGKILL);
