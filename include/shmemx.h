@@ -156,7 +156,25 @@ typedef struct {
  * shmem_init: 0, or -1 and SHMEMX_GROUP_INVALID on all PEs, and a line of the root on standard error. The new
  * PEs find the others by shmemx_group_parents, which is SHMEMX_GROUP_INVALID in other jobs.
  * shmemx_group_disconnect is collective over both sides; shmem_finalize disconnects what is still connected. A PE
- * that fails ends all connected jobs. */
+ * that fails ends all connected jobs.
+ *
+ * Collectives between groups have the meaning that MPI gives those of intercommunicators: a PE gets what the PEs
+ * of the other side contribute, in their order. All PEs of both sides call them, in the same order; they return 0,
+ * or -1 for SHMEMX_GROUP_INVALID. dest and source are symmetric within the PE's own side and do not overlap;
+ * numbers of elements are bytes but in reductions. When a call returns, dest is complete and source may be changed.
+ *
+ * shmemx_group_sync synchronises all PEs of both sides; shmemx_group_barrier completes this PE's operations on the
+ * default context before, as shmem_barrier_all does.
+ * shmemx_group_broadcastmem copies source of the root to dest of each PE of the other side. PE_root is SHMEMX_ROOT on
+ * the root, SHMEMX_PROC_NULL on the other PEs of its side, and the root's number in the group on the other side. All
+ * give the same nelems; dest counts on the other side alone, source on the root.
+ * shmemx_group_fcollectmem gathers the sources of the other side, of dest_nelems bytes each, and gives it this PE's,
+ * of source_nelems. shmemx_group_alltoallmem does the same with block i of source for PE i of the group. The PEs of
+ * a side give the same numbers; the two directions may differ, and one may be 0.
+ * shmemx_group_*_reduce reduces the sources of the other side; all give the same nreduce.
+ *
+ * shmemx_group_create_ctx makes a context on which PE i is PE i of the group, for all routines that take a context:
+ * 0, or -1 and SHMEM_CTX_INVALID. It is local. The end of the group destroys it. */
 typedef struct shmemi_group *shmemx_group_t;
 typedef struct {
     char *const *argv; /* arguments after the command, ended by NULL; default: none */
@@ -193,6 +211,10 @@ typedef struct {
 /* What a PE does that has no memory of the kind: no space is made, or one of the default kind */
 #define SHMEMX_FALLBACK_NONE 0
 #define SHMEMX_FALLBACK_DEFAULT 1
+
+/* Instead of a root, in collectives between groups: this PE is the root; another PE of this side is */
+#define SHMEMX_ROOT -2
+#define SHMEMX_PROC_NULL -1
 
 /* Fields of shmemx_spawn_config_t that are set: config_mask */
 #define SHMEMX_SPAWN_ARGV 1L
@@ -318,8 +340,853 @@ int pshmemx_unexport(const char *name);
 /* extension */
 void *pshmemx_import(shmemx_group_t group, const char *name, size_t size);
 
+/* Collectives between groups */
+
+/* extension */
+int shmemx_group_sync(shmemx_group_t group);
+
+/* extension */
+int shmemx_group_barrier(shmemx_group_t group);
+
+/* extension */
+int shmemx_group_broadcastmem(shmemx_group_t group, void *dest, const void *source, size_t nelems,
+    int PE_root);
+
+/* extension */
+int shmemx_group_fcollectmem(shmemx_group_t group, void *dest, size_t dest_nelems,
+    const void *source, size_t source_nelems);
+
+/* extension */
+int shmemx_group_alltoallmem(shmemx_group_t group, void *dest, size_t dest_nelems,
+    const void *source, size_t source_nelems);
+
+/* extension */
+int shmemx_group_create_ctx(shmemx_group_t group, long options, shmem_ctx_t *ctx);
+
+/* extension */
+int shmemx_uchar_group_and_reduce(shmemx_group_t group, unsigned char *dest,
+    const unsigned char *source, size_t nreduce);
+int shmemx_ushort_group_and_reduce(shmemx_group_t group, unsigned short *dest,
+    const unsigned short *source, size_t nreduce);
+int shmemx_uint_group_and_reduce(shmemx_group_t group, unsigned int *dest,
+    const unsigned int *source, size_t nreduce);
+int shmemx_ulong_group_and_reduce(shmemx_group_t group, unsigned long *dest,
+    const unsigned long *source, size_t nreduce);
+int shmemx_ulonglong_group_and_reduce(shmemx_group_t group, unsigned long long *dest,
+    const unsigned long long *source, size_t nreduce);
+int shmemx_int8_group_and_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
+    size_t nreduce);
+int shmemx_int16_group_and_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
+    size_t nreduce);
+int shmemx_int32_group_and_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
+    size_t nreduce);
+int shmemx_int64_group_and_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
+    size_t nreduce);
+int shmemx_uint8_group_and_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
+    size_t nreduce);
+int shmemx_uint16_group_and_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
+    size_t nreduce);
+int shmemx_uint32_group_and_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
+    size_t nreduce);
+int shmemx_uint64_group_and_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
+    size_t nreduce);
+int shmemx_size_group_and_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
+    size_t nreduce);
+
+/* extension */
+int shmemx_char_group_and_reduce(shmemx_group_t group, char *dest, const char *source,
+    size_t nreduce);
+int shmemx_schar_group_and_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
+    size_t nreduce);
+int shmemx_short_group_and_reduce(shmemx_group_t group, short *dest, const short *source,
+    size_t nreduce);
+int shmemx_int_group_and_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce);
+int shmemx_long_group_and_reduce(shmemx_group_t group, long *dest, const long *source,
+    size_t nreduce);
+int shmemx_longlong_group_and_reduce(shmemx_group_t group, long long *dest, const long long *source,
+    size_t nreduce);
+int shmemx_ptrdiff_group_and_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
+    size_t nreduce);
+
+/* extension */
+int shmemx_uchar_group_or_reduce(shmemx_group_t group, unsigned char *dest,
+    const unsigned char *source, size_t nreduce);
+int shmemx_ushort_group_or_reduce(shmemx_group_t group, unsigned short *dest,
+    const unsigned short *source, size_t nreduce);
+int shmemx_uint_group_or_reduce(shmemx_group_t group, unsigned int *dest, const unsigned int *source,
+    size_t nreduce);
+int shmemx_ulong_group_or_reduce(shmemx_group_t group, unsigned long *dest,
+    const unsigned long *source, size_t nreduce);
+int shmemx_ulonglong_group_or_reduce(shmemx_group_t group, unsigned long long *dest,
+    const unsigned long long *source, size_t nreduce);
+int shmemx_int8_group_or_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
+    size_t nreduce);
+int shmemx_int16_group_or_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
+    size_t nreduce);
+int shmemx_int32_group_or_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
+    size_t nreduce);
+int shmemx_int64_group_or_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
+    size_t nreduce);
+int shmemx_uint8_group_or_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
+    size_t nreduce);
+int shmemx_uint16_group_or_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
+    size_t nreduce);
+int shmemx_uint32_group_or_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
+    size_t nreduce);
+int shmemx_uint64_group_or_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
+    size_t nreduce);
+int shmemx_size_group_or_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
+    size_t nreduce);
+
+/* extension */
+int shmemx_char_group_or_reduce(shmemx_group_t group, char *dest, const char *source,
+    size_t nreduce);
+int shmemx_schar_group_or_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
+    size_t nreduce);
+int shmemx_short_group_or_reduce(shmemx_group_t group, short *dest, const short *source,
+    size_t nreduce);
+int shmemx_int_group_or_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce);
+int shmemx_long_group_or_reduce(shmemx_group_t group, long *dest, const long *source,
+    size_t nreduce);
+int shmemx_longlong_group_or_reduce(shmemx_group_t group, long long *dest, const long long *source,
+    size_t nreduce);
+int shmemx_ptrdiff_group_or_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
+    size_t nreduce);
+
+/* extension */
+int shmemx_uchar_group_xor_reduce(shmemx_group_t group, unsigned char *dest,
+    const unsigned char *source, size_t nreduce);
+int shmemx_ushort_group_xor_reduce(shmemx_group_t group, unsigned short *dest,
+    const unsigned short *source, size_t nreduce);
+int shmemx_uint_group_xor_reduce(shmemx_group_t group, unsigned int *dest,
+    const unsigned int *source, size_t nreduce);
+int shmemx_ulong_group_xor_reduce(shmemx_group_t group, unsigned long *dest,
+    const unsigned long *source, size_t nreduce);
+int shmemx_ulonglong_group_xor_reduce(shmemx_group_t group, unsigned long long *dest,
+    const unsigned long long *source, size_t nreduce);
+int shmemx_int8_group_xor_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
+    size_t nreduce);
+int shmemx_int16_group_xor_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
+    size_t nreduce);
+int shmemx_int32_group_xor_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
+    size_t nreduce);
+int shmemx_int64_group_xor_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
+    size_t nreduce);
+int shmemx_uint8_group_xor_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
+    size_t nreduce);
+int shmemx_uint16_group_xor_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
+    size_t nreduce);
+int shmemx_uint32_group_xor_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
+    size_t nreduce);
+int shmemx_uint64_group_xor_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
+    size_t nreduce);
+int shmemx_size_group_xor_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
+    size_t nreduce);
+
+/* extension */
+int shmemx_char_group_xor_reduce(shmemx_group_t group, char *dest, const char *source,
+    size_t nreduce);
+int shmemx_schar_group_xor_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
+    size_t nreduce);
+int shmemx_short_group_xor_reduce(shmemx_group_t group, short *dest, const short *source,
+    size_t nreduce);
+int shmemx_int_group_xor_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce);
+int shmemx_long_group_xor_reduce(shmemx_group_t group, long *dest, const long *source,
+    size_t nreduce);
+int shmemx_longlong_group_xor_reduce(shmemx_group_t group, long long *dest, const long long *source,
+    size_t nreduce);
+int shmemx_ptrdiff_group_xor_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
+    size_t nreduce);
+
+/* extension */
+int shmemx_char_group_max_reduce(shmemx_group_t group, char *dest, const char *source,
+    size_t nreduce);
+int shmemx_schar_group_max_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
+    size_t nreduce);
+int shmemx_short_group_max_reduce(shmemx_group_t group, short *dest, const short *source,
+    size_t nreduce);
+int shmemx_int_group_max_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce);
+int shmemx_long_group_max_reduce(shmemx_group_t group, long *dest, const long *source,
+    size_t nreduce);
+int shmemx_longlong_group_max_reduce(shmemx_group_t group, long long *dest, const long long *source,
+    size_t nreduce);
+int shmemx_ptrdiff_group_max_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
+    size_t nreduce);
+int shmemx_uchar_group_max_reduce(shmemx_group_t group, unsigned char *dest,
+    const unsigned char *source, size_t nreduce);
+int shmemx_ushort_group_max_reduce(shmemx_group_t group, unsigned short *dest,
+    const unsigned short *source, size_t nreduce);
+int shmemx_uint_group_max_reduce(shmemx_group_t group, unsigned int *dest,
+    const unsigned int *source, size_t nreduce);
+int shmemx_ulong_group_max_reduce(shmemx_group_t group, unsigned long *dest,
+    const unsigned long *source, size_t nreduce);
+int shmemx_ulonglong_group_max_reduce(shmemx_group_t group, unsigned long long *dest,
+    const unsigned long long *source, size_t nreduce);
+int shmemx_int8_group_max_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
+    size_t nreduce);
+int shmemx_int16_group_max_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
+    size_t nreduce);
+int shmemx_int32_group_max_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
+    size_t nreduce);
+int shmemx_int64_group_max_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
+    size_t nreduce);
+int shmemx_uint8_group_max_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
+    size_t nreduce);
+int shmemx_uint16_group_max_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
+    size_t nreduce);
+int shmemx_uint32_group_max_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
+    size_t nreduce);
+int shmemx_uint64_group_max_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
+    size_t nreduce);
+int shmemx_size_group_max_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
+    size_t nreduce);
+int shmemx_float_group_max_reduce(shmemx_group_t group, float *dest, const float *source,
+    size_t nreduce);
+int shmemx_double_group_max_reduce(shmemx_group_t group, double *dest, const double *source,
+    size_t nreduce);
+int shmemx_longdouble_group_max_reduce(shmemx_group_t group, long double *dest,
+    const long double *source, size_t nreduce);
+
+/* extension */
+int shmemx_char_group_min_reduce(shmemx_group_t group, char *dest, const char *source,
+    size_t nreduce);
+int shmemx_schar_group_min_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
+    size_t nreduce);
+int shmemx_short_group_min_reduce(shmemx_group_t group, short *dest, const short *source,
+    size_t nreduce);
+int shmemx_int_group_min_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce);
+int shmemx_long_group_min_reduce(shmemx_group_t group, long *dest, const long *source,
+    size_t nreduce);
+int shmemx_longlong_group_min_reduce(shmemx_group_t group, long long *dest, const long long *source,
+    size_t nreduce);
+int shmemx_ptrdiff_group_min_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
+    size_t nreduce);
+int shmemx_uchar_group_min_reduce(shmemx_group_t group, unsigned char *dest,
+    const unsigned char *source, size_t nreduce);
+int shmemx_ushort_group_min_reduce(shmemx_group_t group, unsigned short *dest,
+    const unsigned short *source, size_t nreduce);
+int shmemx_uint_group_min_reduce(shmemx_group_t group, unsigned int *dest,
+    const unsigned int *source, size_t nreduce);
+int shmemx_ulong_group_min_reduce(shmemx_group_t group, unsigned long *dest,
+    const unsigned long *source, size_t nreduce);
+int shmemx_ulonglong_group_min_reduce(shmemx_group_t group, unsigned long long *dest,
+    const unsigned long long *source, size_t nreduce);
+int shmemx_int8_group_min_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
+    size_t nreduce);
+int shmemx_int16_group_min_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
+    size_t nreduce);
+int shmemx_int32_group_min_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
+    size_t nreduce);
+int shmemx_int64_group_min_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
+    size_t nreduce);
+int shmemx_uint8_group_min_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
+    size_t nreduce);
+int shmemx_uint16_group_min_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
+    size_t nreduce);
+int shmemx_uint32_group_min_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
+    size_t nreduce);
+int shmemx_uint64_group_min_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
+    size_t nreduce);
+int shmemx_size_group_min_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
+    size_t nreduce);
+int shmemx_float_group_min_reduce(shmemx_group_t group, float *dest, const float *source,
+    size_t nreduce);
+int shmemx_double_group_min_reduce(shmemx_group_t group, double *dest, const double *source,
+    size_t nreduce);
+int shmemx_longdouble_group_min_reduce(shmemx_group_t group, long double *dest,
+    const long double *source, size_t nreduce);
+
+/* extension */
+int shmemx_char_group_sum_reduce(shmemx_group_t group, char *dest, const char *source,
+    size_t nreduce);
+int shmemx_schar_group_sum_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
+    size_t nreduce);
+int shmemx_short_group_sum_reduce(shmemx_group_t group, short *dest, const short *source,
+    size_t nreduce);
+int shmemx_int_group_sum_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce);
+int shmemx_long_group_sum_reduce(shmemx_group_t group, long *dest, const long *source,
+    size_t nreduce);
+int shmemx_longlong_group_sum_reduce(shmemx_group_t group, long long *dest, const long long *source,
+    size_t nreduce);
+int shmemx_ptrdiff_group_sum_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
+    size_t nreduce);
+int shmemx_uchar_group_sum_reduce(shmemx_group_t group, unsigned char *dest,
+    const unsigned char *source, size_t nreduce);
+int shmemx_ushort_group_sum_reduce(shmemx_group_t group, unsigned short *dest,
+    const unsigned short *source, size_t nreduce);
+int shmemx_uint_group_sum_reduce(shmemx_group_t group, unsigned int *dest,
+    const unsigned int *source, size_t nreduce);
+int shmemx_ulong_group_sum_reduce(shmemx_group_t group, unsigned long *dest,
+    const unsigned long *source, size_t nreduce);
+int shmemx_ulonglong_group_sum_reduce(shmemx_group_t group, unsigned long long *dest,
+    const unsigned long long *source, size_t nreduce);
+int shmemx_int8_group_sum_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
+    size_t nreduce);
+int shmemx_int16_group_sum_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
+    size_t nreduce);
+int shmemx_int32_group_sum_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
+    size_t nreduce);
+int shmemx_int64_group_sum_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
+    size_t nreduce);
+int shmemx_uint8_group_sum_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
+    size_t nreduce);
+int shmemx_uint16_group_sum_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
+    size_t nreduce);
+int shmemx_uint32_group_sum_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
+    size_t nreduce);
+int shmemx_uint64_group_sum_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
+    size_t nreduce);
+int shmemx_size_group_sum_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
+    size_t nreduce);
+int shmemx_float_group_sum_reduce(shmemx_group_t group, float *dest, const float *source,
+    size_t nreduce);
+int shmemx_double_group_sum_reduce(shmemx_group_t group, double *dest, const double *source,
+    size_t nreduce);
+int shmemx_longdouble_group_sum_reduce(shmemx_group_t group, long double *dest,
+    const long double *source, size_t nreduce);
+int shmemx_complexd_group_sum_reduce(shmemx_group_t group, shmemi_complexd *dest,
+    const shmemi_complexd *source, size_t nreduce);
+int shmemx_complexf_group_sum_reduce(shmemx_group_t group, shmemi_complexf *dest,
+    const shmemi_complexf *source, size_t nreduce);
+
+/* extension */
+int shmemx_char_group_prod_reduce(shmemx_group_t group, char *dest, const char *source,
+    size_t nreduce);
+int shmemx_schar_group_prod_reduce(shmemx_group_t group, signed char *dest,
+    const signed char *source, size_t nreduce);
+int shmemx_short_group_prod_reduce(shmemx_group_t group, short *dest, const short *source,
+    size_t nreduce);
+int shmemx_int_group_prod_reduce(shmemx_group_t group, int *dest, const int *source,
+    size_t nreduce);
+int shmemx_long_group_prod_reduce(shmemx_group_t group, long *dest, const long *source,
+    size_t nreduce);
+int shmemx_longlong_group_prod_reduce(shmemx_group_t group, long long *dest, const long long *source,
+    size_t nreduce);
+int shmemx_ptrdiff_group_prod_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
+    size_t nreduce);
+int shmemx_uchar_group_prod_reduce(shmemx_group_t group, unsigned char *dest,
+    const unsigned char *source, size_t nreduce);
+int shmemx_ushort_group_prod_reduce(shmemx_group_t group, unsigned short *dest,
+    const unsigned short *source, size_t nreduce);
+int shmemx_uint_group_prod_reduce(shmemx_group_t group, unsigned int *dest,
+    const unsigned int *source, size_t nreduce);
+int shmemx_ulong_group_prod_reduce(shmemx_group_t group, unsigned long *dest,
+    const unsigned long *source, size_t nreduce);
+int shmemx_ulonglong_group_prod_reduce(shmemx_group_t group, unsigned long long *dest,
+    const unsigned long long *source, size_t nreduce);
+int shmemx_int8_group_prod_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
+    size_t nreduce);
+int shmemx_int16_group_prod_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
+    size_t nreduce);
+int shmemx_int32_group_prod_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
+    size_t nreduce);
+int shmemx_int64_group_prod_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
+    size_t nreduce);
+int shmemx_uint8_group_prod_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
+    size_t nreduce);
+int shmemx_uint16_group_prod_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
+    size_t nreduce);
+int shmemx_uint32_group_prod_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
+    size_t nreduce);
+int shmemx_uint64_group_prod_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
+    size_t nreduce);
+int shmemx_size_group_prod_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
+    size_t nreduce);
+int shmemx_float_group_prod_reduce(shmemx_group_t group, float *dest, const float *source,
+    size_t nreduce);
+int shmemx_double_group_prod_reduce(shmemx_group_t group, double *dest, const double *source,
+    size_t nreduce);
+int shmemx_longdouble_group_prod_reduce(shmemx_group_t group, long double *dest,
+    const long double *source, size_t nreduce);
+int shmemx_complexd_group_prod_reduce(shmemx_group_t group, shmemi_complexd *dest,
+    const shmemi_complexd *source, size_t nreduce);
+int shmemx_complexf_group_prod_reduce(shmemx_group_t group, shmemi_complexf *dest,
+    const shmemi_complexf *source, size_t nreduce);
+
+/* Collectives between groups */
+
+/* extension */
+int pshmemx_group_sync(shmemx_group_t group);
+
+/* extension */
+int pshmemx_group_barrier(shmemx_group_t group);
+
+/* extension */
+int pshmemx_group_broadcastmem(shmemx_group_t group, void *dest, const void *source, size_t nelems,
+    int PE_root);
+
+/* extension */
+int pshmemx_group_fcollectmem(shmemx_group_t group, void *dest, size_t dest_nelems,
+    const void *source, size_t source_nelems);
+
+/* extension */
+int pshmemx_group_alltoallmem(shmemx_group_t group, void *dest, size_t dest_nelems,
+    const void *source, size_t source_nelems);
+
+/* extension */
+int pshmemx_group_create_ctx(shmemx_group_t group, long options, shmem_ctx_t *ctx);
+
+/* extension */
+int pshmemx_uchar_group_and_reduce(shmemx_group_t group, unsigned char *dest,
+    const unsigned char *source, size_t nreduce);
+int pshmemx_ushort_group_and_reduce(shmemx_group_t group, unsigned short *dest,
+    const unsigned short *source, size_t nreduce);
+int pshmemx_uint_group_and_reduce(shmemx_group_t group, unsigned int *dest,
+    const unsigned int *source, size_t nreduce);
+int pshmemx_ulong_group_and_reduce(shmemx_group_t group, unsigned long *dest,
+    const unsigned long *source, size_t nreduce);
+int pshmemx_ulonglong_group_and_reduce(shmemx_group_t group, unsigned long long *dest,
+    const unsigned long long *source, size_t nreduce);
+int pshmemx_int8_group_and_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
+    size_t nreduce);
+int pshmemx_int16_group_and_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
+    size_t nreduce);
+int pshmemx_int32_group_and_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
+    size_t nreduce);
+int pshmemx_int64_group_and_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
+    size_t nreduce);
+int pshmemx_uint8_group_and_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
+    size_t nreduce);
+int pshmemx_uint16_group_and_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
+    size_t nreduce);
+int pshmemx_uint32_group_and_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
+    size_t nreduce);
+int pshmemx_uint64_group_and_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
+    size_t nreduce);
+int pshmemx_size_group_and_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
+    size_t nreduce);
+
+/* extension */
+int pshmemx_char_group_and_reduce(shmemx_group_t group, char *dest, const char *source,
+    size_t nreduce);
+int pshmemx_schar_group_and_reduce(shmemx_group_t group, signed char *dest,
+    const signed char *source, size_t nreduce);
+int pshmemx_short_group_and_reduce(shmemx_group_t group, short *dest, const short *source,
+    size_t nreduce);
+int pshmemx_int_group_and_reduce(shmemx_group_t group, int *dest, const int *source,
+    size_t nreduce);
+int pshmemx_long_group_and_reduce(shmemx_group_t group, long *dest, const long *source,
+    size_t nreduce);
+int pshmemx_longlong_group_and_reduce(shmemx_group_t group, long long *dest, const long long *source,
+    size_t nreduce);
+int pshmemx_ptrdiff_group_and_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
+    size_t nreduce);
+
+/* extension */
+int pshmemx_uchar_group_or_reduce(shmemx_group_t group, unsigned char *dest,
+    const unsigned char *source, size_t nreduce);
+int pshmemx_ushort_group_or_reduce(shmemx_group_t group, unsigned short *dest,
+    const unsigned short *source, size_t nreduce);
+int pshmemx_uint_group_or_reduce(shmemx_group_t group, unsigned int *dest,
+    const unsigned int *source, size_t nreduce);
+int pshmemx_ulong_group_or_reduce(shmemx_group_t group, unsigned long *dest,
+    const unsigned long *source, size_t nreduce);
+int pshmemx_ulonglong_group_or_reduce(shmemx_group_t group, unsigned long long *dest,
+    const unsigned long long *source, size_t nreduce);
+int pshmemx_int8_group_or_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
+    size_t nreduce);
+int pshmemx_int16_group_or_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
+    size_t nreduce);
+int pshmemx_int32_group_or_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
+    size_t nreduce);
+int pshmemx_int64_group_or_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
+    size_t nreduce);
+int pshmemx_uint8_group_or_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
+    size_t nreduce);
+int pshmemx_uint16_group_or_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
+    size_t nreduce);
+int pshmemx_uint32_group_or_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
+    size_t nreduce);
+int pshmemx_uint64_group_or_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
+    size_t nreduce);
+int pshmemx_size_group_or_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
+    size_t nreduce);
+
+/* extension */
+int pshmemx_char_group_or_reduce(shmemx_group_t group, char *dest, const char *source,
+    size_t nreduce);
+int pshmemx_schar_group_or_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
+    size_t nreduce);
+int pshmemx_short_group_or_reduce(shmemx_group_t group, short *dest, const short *source,
+    size_t nreduce);
+int pshmemx_int_group_or_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce);
+int pshmemx_long_group_or_reduce(shmemx_group_t group, long *dest, const long *source,
+    size_t nreduce);
+int pshmemx_longlong_group_or_reduce(shmemx_group_t group, long long *dest, const long long *source,
+    size_t nreduce);
+int pshmemx_ptrdiff_group_or_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
+    size_t nreduce);
+
+/* extension */
+int pshmemx_uchar_group_xor_reduce(shmemx_group_t group, unsigned char *dest,
+    const unsigned char *source, size_t nreduce);
+int pshmemx_ushort_group_xor_reduce(shmemx_group_t group, unsigned short *dest,
+    const unsigned short *source, size_t nreduce);
+int pshmemx_uint_group_xor_reduce(shmemx_group_t group, unsigned int *dest,
+    const unsigned int *source, size_t nreduce);
+int pshmemx_ulong_group_xor_reduce(shmemx_group_t group, unsigned long *dest,
+    const unsigned long *source, size_t nreduce);
+int pshmemx_ulonglong_group_xor_reduce(shmemx_group_t group, unsigned long long *dest,
+    const unsigned long long *source, size_t nreduce);
+int pshmemx_int8_group_xor_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
+    size_t nreduce);
+int pshmemx_int16_group_xor_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
+    size_t nreduce);
+int pshmemx_int32_group_xor_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
+    size_t nreduce);
+int pshmemx_int64_group_xor_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
+    size_t nreduce);
+int pshmemx_uint8_group_xor_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
+    size_t nreduce);
+int pshmemx_uint16_group_xor_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
+    size_t nreduce);
+int pshmemx_uint32_group_xor_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
+    size_t nreduce);
+int pshmemx_uint64_group_xor_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
+    size_t nreduce);
+int pshmemx_size_group_xor_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
+    size_t nreduce);
+
+/* extension */
+int pshmemx_char_group_xor_reduce(shmemx_group_t group, char *dest, const char *source,
+    size_t nreduce);
+int pshmemx_schar_group_xor_reduce(shmemx_group_t group, signed char *dest,
+    const signed char *source, size_t nreduce);
+int pshmemx_short_group_xor_reduce(shmemx_group_t group, short *dest, const short *source,
+    size_t nreduce);
+int pshmemx_int_group_xor_reduce(shmemx_group_t group, int *dest, const int *source,
+    size_t nreduce);
+int pshmemx_long_group_xor_reduce(shmemx_group_t group, long *dest, const long *source,
+    size_t nreduce);
+int pshmemx_longlong_group_xor_reduce(shmemx_group_t group, long long *dest, const long long *source,
+    size_t nreduce);
+int pshmemx_ptrdiff_group_xor_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
+    size_t nreduce);
+
+/* extension */
+int pshmemx_char_group_max_reduce(shmemx_group_t group, char *dest, const char *source,
+    size_t nreduce);
+int pshmemx_schar_group_max_reduce(shmemx_group_t group, signed char *dest,
+    const signed char *source, size_t nreduce);
+int pshmemx_short_group_max_reduce(shmemx_group_t group, short *dest, const short *source,
+    size_t nreduce);
+int pshmemx_int_group_max_reduce(shmemx_group_t group, int *dest, const int *source,
+    size_t nreduce);
+int pshmemx_long_group_max_reduce(shmemx_group_t group, long *dest, const long *source,
+    size_t nreduce);
+int pshmemx_longlong_group_max_reduce(shmemx_group_t group, long long *dest, const long long *source,
+    size_t nreduce);
+int pshmemx_ptrdiff_group_max_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
+    size_t nreduce);
+int pshmemx_uchar_group_max_reduce(shmemx_group_t group, unsigned char *dest,
+    const unsigned char *source, size_t nreduce);
+int pshmemx_ushort_group_max_reduce(shmemx_group_t group, unsigned short *dest,
+    const unsigned short *source, size_t nreduce);
+int pshmemx_uint_group_max_reduce(shmemx_group_t group, unsigned int *dest,
+    const unsigned int *source, size_t nreduce);
+int pshmemx_ulong_group_max_reduce(shmemx_group_t group, unsigned long *dest,
+    const unsigned long *source, size_t nreduce);
+int pshmemx_ulonglong_group_max_reduce(shmemx_group_t group, unsigned long long *dest,
+    const unsigned long long *source, size_t nreduce);
+int pshmemx_int8_group_max_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
+    size_t nreduce);
+int pshmemx_int16_group_max_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
+    size_t nreduce);
+int pshmemx_int32_group_max_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
+    size_t nreduce);
+int pshmemx_int64_group_max_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
+    size_t nreduce);
+int pshmemx_uint8_group_max_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
+    size_t nreduce);
+int pshmemx_uint16_group_max_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
+    size_t nreduce);
+int pshmemx_uint32_group_max_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
+    size_t nreduce);
+int pshmemx_uint64_group_max_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
+    size_t nreduce);
+int pshmemx_size_group_max_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
+    size_t nreduce);
+int pshmemx_float_group_max_reduce(shmemx_group_t group, float *dest, const float *source,
+    size_t nreduce);
+int pshmemx_double_group_max_reduce(shmemx_group_t group, double *dest, const double *source,
+    size_t nreduce);
+int pshmemx_longdouble_group_max_reduce(shmemx_group_t group, long double *dest,
+    const long double *source, size_t nreduce);
+
+/* extension */
+int pshmemx_char_group_min_reduce(shmemx_group_t group, char *dest, const char *source,
+    size_t nreduce);
+int pshmemx_schar_group_min_reduce(shmemx_group_t group, signed char *dest,
+    const signed char *source, size_t nreduce);
+int pshmemx_short_group_min_reduce(shmemx_group_t group, short *dest, const short *source,
+    size_t nreduce);
+int pshmemx_int_group_min_reduce(shmemx_group_t group, int *dest, const int *source,
+    size_t nreduce);
+int pshmemx_long_group_min_reduce(shmemx_group_t group, long *dest, const long *source,
+    size_t nreduce);
+int pshmemx_longlong_group_min_reduce(shmemx_group_t group, long long *dest, const long long *source,
+    size_t nreduce);
+int pshmemx_ptrdiff_group_min_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
+    size_t nreduce);
+int pshmemx_uchar_group_min_reduce(shmemx_group_t group, unsigned char *dest,
+    const unsigned char *source, size_t nreduce);
+int pshmemx_ushort_group_min_reduce(shmemx_group_t group, unsigned short *dest,
+    const unsigned short *source, size_t nreduce);
+int pshmemx_uint_group_min_reduce(shmemx_group_t group, unsigned int *dest,
+    const unsigned int *source, size_t nreduce);
+int pshmemx_ulong_group_min_reduce(shmemx_group_t group, unsigned long *dest,
+    const unsigned long *source, size_t nreduce);
+int pshmemx_ulonglong_group_min_reduce(shmemx_group_t group, unsigned long long *dest,
+    const unsigned long long *source, size_t nreduce);
+int pshmemx_int8_group_min_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
+    size_t nreduce);
+int pshmemx_int16_group_min_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
+    size_t nreduce);
+int pshmemx_int32_group_min_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
+    size_t nreduce);
+int pshmemx_int64_group_min_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
+    size_t nreduce);
+int pshmemx_uint8_group_min_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
+    size_t nreduce);
+int pshmemx_uint16_group_min_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
+    size_t nreduce);
+int pshmemx_uint32_group_min_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
+    size_t nreduce);
+int pshmemx_uint64_group_min_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
+    size_t nreduce);
+int pshmemx_size_group_min_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
+    size_t nreduce);
+int pshmemx_float_group_min_reduce(shmemx_group_t group, float *dest, const float *source,
+    size_t nreduce);
+int pshmemx_double_group_min_reduce(shmemx_group_t group, double *dest, const double *source,
+    size_t nreduce);
+int pshmemx_longdouble_group_min_reduce(shmemx_group_t group, long double *dest,
+    const long double *source, size_t nreduce);
+
+/* extension */
+int pshmemx_char_group_sum_reduce(shmemx_group_t group, char *dest, const char *source,
+    size_t nreduce);
+int pshmemx_schar_group_sum_reduce(shmemx_group_t group, signed char *dest,
+    const signed char *source, size_t nreduce);
+int pshmemx_short_group_sum_reduce(shmemx_group_t group, short *dest, const short *source,
+    size_t nreduce);
+int pshmemx_int_group_sum_reduce(shmemx_group_t group, int *dest, const int *source,
+    size_t nreduce);
+int pshmemx_long_group_sum_reduce(shmemx_group_t group, long *dest, const long *source,
+    size_t nreduce);
+int pshmemx_longlong_group_sum_reduce(shmemx_group_t group, long long *dest, const long long *source,
+    size_t nreduce);
+int pshmemx_ptrdiff_group_sum_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
+    size_t nreduce);
+int pshmemx_uchar_group_sum_reduce(shmemx_group_t group, unsigned char *dest,
+    const unsigned char *source, size_t nreduce);
+int pshmemx_ushort_group_sum_reduce(shmemx_group_t group, unsigned short *dest,
+    const unsigned short *source, size_t nreduce);
+int pshmemx_uint_group_sum_reduce(shmemx_group_t group, unsigned int *dest,
+    const unsigned int *source, size_t nreduce);
+int pshmemx_ulong_group_sum_reduce(shmemx_group_t group, unsigned long *dest,
+    const unsigned long *source, size_t nreduce);
+int pshmemx_ulonglong_group_sum_reduce(shmemx_group_t group, unsigned long long *dest,
+    const unsigned long long *source, size_t nreduce);
+int pshmemx_int8_group_sum_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
+    size_t nreduce);
+int pshmemx_int16_group_sum_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
+    size_t nreduce);
+int pshmemx_int32_group_sum_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
+    size_t nreduce);
+int pshmemx_int64_group_sum_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
+    size_t nreduce);
+int pshmemx_uint8_group_sum_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
+    size_t nreduce);
+int pshmemx_uint16_group_sum_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
+    size_t nreduce);
+int pshmemx_uint32_group_sum_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
+    size_t nreduce);
+int pshmemx_uint64_group_sum_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
+    size_t nreduce);
+int pshmemx_size_group_sum_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
+    size_t nreduce);
+int pshmemx_float_group_sum_reduce(shmemx_group_t group, float *dest, const float *source,
+    size_t nreduce);
+int pshmemx_double_group_sum_reduce(shmemx_group_t group, double *dest, const double *source,
+    size_t nreduce);
+int pshmemx_longdouble_group_sum_reduce(shmemx_group_t group, long double *dest,
+    const long double *source, size_t nreduce);
+int pshmemx_complexd_group_sum_reduce(shmemx_group_t group, shmemi_complexd *dest,
+    const shmemi_complexd *source, size_t nreduce);
+int pshmemx_complexf_group_sum_reduce(shmemx_group_t group, shmemi_complexf *dest,
+    const shmemi_complexf *source, size_t nreduce);
+
+/* extension */
+int pshmemx_char_group_prod_reduce(shmemx_group_t group, char *dest, const char *source,
+    size_t nreduce);
+int pshmemx_schar_group_prod_reduce(shmemx_group_t group, signed char *dest,
+    const signed char *source, size_t nreduce);
+int pshmemx_short_group_prod_reduce(shmemx_group_t group, short *dest, const short *source,
+    size_t nreduce);
+int pshmemx_int_group_prod_reduce(shmemx_group_t group, int *dest, const int *source,
+    size_t nreduce);
+int pshmemx_long_group_prod_reduce(shmemx_group_t group, long *dest, const long *source,
+    size_t nreduce);
+int pshmemx_longlong_group_prod_reduce(shmemx_group_t group, long long *dest,
+    const long long *source, size_t nreduce);
+int pshmemx_ptrdiff_group_prod_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
+    size_t nreduce);
+int pshmemx_uchar_group_prod_reduce(shmemx_group_t group, unsigned char *dest,
+    const unsigned char *source, size_t nreduce);
+int pshmemx_ushort_group_prod_reduce(shmemx_group_t group, unsigned short *dest,
+    const unsigned short *source, size_t nreduce);
+int pshmemx_uint_group_prod_reduce(shmemx_group_t group, unsigned int *dest,
+    const unsigned int *source, size_t nreduce);
+int pshmemx_ulong_group_prod_reduce(shmemx_group_t group, unsigned long *dest,
+    const unsigned long *source, size_t nreduce);
+int pshmemx_ulonglong_group_prod_reduce(shmemx_group_t group, unsigned long long *dest,
+    const unsigned long long *source, size_t nreduce);
+int pshmemx_int8_group_prod_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
+    size_t nreduce);
+int pshmemx_int16_group_prod_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
+    size_t nreduce);
+int pshmemx_int32_group_prod_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
+    size_t nreduce);
+int pshmemx_int64_group_prod_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
+    size_t nreduce);
+int pshmemx_uint8_group_prod_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
+    size_t nreduce);
+int pshmemx_uint16_group_prod_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
+    size_t nreduce);
+int pshmemx_uint32_group_prod_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
+    size_t nreduce);
+int pshmemx_uint64_group_prod_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
+    size_t nreduce);
+int pshmemx_size_group_prod_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
+    size_t nreduce);
+int pshmemx_float_group_prod_reduce(shmemx_group_t group, float *dest, const float *source,
+    size_t nreduce);
+int pshmemx_double_group_prod_reduce(shmemx_group_t group, double *dest, const double *source,
+    size_t nreduce);
+int pshmemx_longdouble_group_prod_reduce(shmemx_group_t group, long double *dest,
+    const long double *source, size_t nreduce);
+int pshmemx_complexd_group_prod_reduce(shmemx_group_t group, shmemi_complexd *dest,
+    const shmemi_complexd *source, size_t nreduce);
+int pshmemx_complexf_group_prod_reduce(shmemx_group_t group, shmemi_complexf *dest,
+    const shmemi_complexf *source, size_t nreduce);
+
 #ifdef __cplusplus
 }
+#endif
+
+/* Reductions between groups, for all types. */
+#ifdef __cplusplus
+#define SHMEMI_GROUP_REDUCE(suffix, TYPE, name)                                                     \
+    inline int shmemx##suffix(shmemx_group_t group, TYPE *dest, const TYPE *source, size_t nreduce) \
+    {                                                                                               \
+        return shmemx_##name##suffix(group, dest, source, nreduce);                                 \
+    }
+SHMEMI_GROUP_REDUCE(_group_and_reduce, unsigned char, uchar)
+SHMEMI_GROUP_REDUCE(_group_and_reduce, unsigned short, ushort)
+SHMEMI_GROUP_REDUCE(_group_and_reduce, unsigned int, uint)
+SHMEMI_GROUP_REDUCE(_group_and_reduce, unsigned long, ulong)
+SHMEMI_GROUP_REDUCE(_group_and_reduce, unsigned long long, ulonglong)
+SHMEMI_GROUP_REDUCE(_group_and_reduce, char, char)
+SHMEMI_GROUP_REDUCE(_group_and_reduce, signed char, schar)
+SHMEMI_GROUP_REDUCE(_group_and_reduce, short, short)
+SHMEMI_GROUP_REDUCE(_group_and_reduce, int, int)
+SHMEMI_GROUP_REDUCE(_group_and_reduce, long, long)
+SHMEMI_GROUP_REDUCE(_group_and_reduce, long long, longlong)
+SHMEMI_GROUP_REDUCE(_group_max_reduce, char, char)
+SHMEMI_GROUP_REDUCE(_group_max_reduce, signed char, schar)
+SHMEMI_GROUP_REDUCE(_group_max_reduce, short, short)
+SHMEMI_GROUP_REDUCE(_group_max_reduce, int, int)
+SHMEMI_GROUP_REDUCE(_group_max_reduce, long, long)
+SHMEMI_GROUP_REDUCE(_group_max_reduce, long long, longlong)
+SHMEMI_GROUP_REDUCE(_group_max_reduce, unsigned char, uchar)
+SHMEMI_GROUP_REDUCE(_group_max_reduce, unsigned short, ushort)
+SHMEMI_GROUP_REDUCE(_group_max_reduce, unsigned int, uint)
+SHMEMI_GROUP_REDUCE(_group_max_reduce, unsigned long, ulong)
+SHMEMI_GROUP_REDUCE(_group_max_reduce, unsigned long long, ulonglong)
+SHMEMI_GROUP_REDUCE(_group_max_reduce, float, float)
+SHMEMI_GROUP_REDUCE(_group_max_reduce, double, double)
+SHMEMI_GROUP_REDUCE(_group_max_reduce, long double, longdouble)
+SHMEMI_GROUP_REDUCE(_group_min_reduce, char, char)
+SHMEMI_GROUP_REDUCE(_group_min_reduce, signed char, schar)
+SHMEMI_GROUP_REDUCE(_group_min_reduce, short, short)
+SHMEMI_GROUP_REDUCE(_group_min_reduce, int, int)
+SHMEMI_GROUP_REDUCE(_group_min_reduce, long, long)
+SHMEMI_GROUP_REDUCE(_group_min_reduce, long long, longlong)
+SHMEMI_GROUP_REDUCE(_group_min_reduce, unsigned char, uchar)
+SHMEMI_GROUP_REDUCE(_group_min_reduce, unsigned short, ushort)
+SHMEMI_GROUP_REDUCE(_group_min_reduce, unsigned int, uint)
+SHMEMI_GROUP_REDUCE(_group_min_reduce, unsigned long, ulong)
+SHMEMI_GROUP_REDUCE(_group_min_reduce, unsigned long long, ulonglong)
+SHMEMI_GROUP_REDUCE(_group_min_reduce, float, float)
+SHMEMI_GROUP_REDUCE(_group_min_reduce, double, double)
+SHMEMI_GROUP_REDUCE(_group_min_reduce, long double, longdouble)
+SHMEMI_GROUP_REDUCE(_group_or_reduce, unsigned char, uchar)
+SHMEMI_GROUP_REDUCE(_group_or_reduce, unsigned short, ushort)
+SHMEMI_GROUP_REDUCE(_group_or_reduce, unsigned int, uint)
+SHMEMI_GROUP_REDUCE(_group_or_reduce, unsigned long, ulong)
+SHMEMI_GROUP_REDUCE(_group_or_reduce, unsigned long long, ulonglong)
+SHMEMI_GROUP_REDUCE(_group_or_reduce, char, char)
+SHMEMI_GROUP_REDUCE(_group_or_reduce, signed char, schar)
+SHMEMI_GROUP_REDUCE(_group_or_reduce, short, short)
+SHMEMI_GROUP_REDUCE(_group_or_reduce, int, int)
+SHMEMI_GROUP_REDUCE(_group_or_reduce, long, long)
+SHMEMI_GROUP_REDUCE(_group_or_reduce, long long, longlong)
+SHMEMI_GROUP_REDUCE(_group_prod_reduce, char, char)
+SHMEMI_GROUP_REDUCE(_group_prod_reduce, signed char, schar)
+SHMEMI_GROUP_REDUCE(_group_prod_reduce, short, short)
+SHMEMI_GROUP_REDUCE(_group_prod_reduce, int, int)
+SHMEMI_GROUP_REDUCE(_group_prod_reduce, long, long)
+SHMEMI_GROUP_REDUCE(_group_prod_reduce, long long, longlong)
+SHMEMI_GROUP_REDUCE(_group_prod_reduce, unsigned char, uchar)
+SHMEMI_GROUP_REDUCE(_group_prod_reduce, unsigned short, ushort)
+SHMEMI_GROUP_REDUCE(_group_prod_reduce, unsigned int, uint)
+SHMEMI_GROUP_REDUCE(_group_prod_reduce, unsigned long, ulong)
+SHMEMI_GROUP_REDUCE(_group_prod_reduce, unsigned long long, ulonglong)
+SHMEMI_GROUP_REDUCE(_group_prod_reduce, float, float)
+SHMEMI_GROUP_REDUCE(_group_prod_reduce, double, double)
+SHMEMI_GROUP_REDUCE(_group_prod_reduce, long double, longdouble)
+SHMEMI_GROUP_REDUCE(_group_sum_reduce, char, char)
+SHMEMI_GROUP_REDUCE(_group_sum_reduce, signed char, schar)
+SHMEMI_GROUP_REDUCE(_group_sum_reduce, short, short)
+SHMEMI_GROUP_REDUCE(_group_sum_reduce, int, int)
+SHMEMI_GROUP_REDUCE(_group_sum_reduce, long, long)
+SHMEMI_GROUP_REDUCE(_group_sum_reduce, long long, longlong)
+SHMEMI_GROUP_REDUCE(_group_sum_reduce, unsigned char, uchar)
+SHMEMI_GROUP_REDUCE(_group_sum_reduce, unsigned short, ushort)
+SHMEMI_GROUP_REDUCE(_group_sum_reduce, unsigned int, uint)
+SHMEMI_GROUP_REDUCE(_group_sum_reduce, unsigned long, ulong)
+SHMEMI_GROUP_REDUCE(_group_sum_reduce, unsigned long long, ulonglong)
+SHMEMI_GROUP_REDUCE(_group_sum_reduce, float, float)
+SHMEMI_GROUP_REDUCE(_group_sum_reduce, double, double)
+SHMEMI_GROUP_REDUCE(_group_sum_reduce, long double, longdouble)
+SHMEMI_GROUP_REDUCE(_group_xor_reduce, unsigned char, uchar)
+SHMEMI_GROUP_REDUCE(_group_xor_reduce, unsigned short, ushort)
+SHMEMI_GROUP_REDUCE(_group_xor_reduce, unsigned int, uint)
+SHMEMI_GROUP_REDUCE(_group_xor_reduce, unsigned long, ulong)
+SHMEMI_GROUP_REDUCE(_group_xor_reduce, unsigned long long, ulonglong)
+SHMEMI_GROUP_REDUCE(_group_xor_reduce, char, char)
+SHMEMI_GROUP_REDUCE(_group_xor_reduce, signed char, schar)
+SHMEMI_GROUP_REDUCE(_group_xor_reduce, short, short)
+SHMEMI_GROUP_REDUCE(_group_xor_reduce, int, int)
+SHMEMI_GROUP_REDUCE(_group_xor_reduce, long, long)
+SHMEMI_GROUP_REDUCE(_group_xor_reduce, long long, longlong)
+#undef SHMEMI_GROUP_REDUCE
+#elif defined(SHMEM_GENERIC_H)
+#define shmemx_group_and_reduce(group, dest, ...) \
+    SHMEMI_SELECT_BITWISE(dest, shmemx_, _group_and_reduce)(group, dest, __VA_ARGS__)
+#define shmemx_group_max_reduce(group, dest, ...) \
+    SHMEMI_SELECT_ORDERED(dest, shmemx_, _group_max_reduce)(group, dest, __VA_ARGS__)
+#define shmemx_group_min_reduce(group, dest, ...) \
+    SHMEMI_SELECT_ORDERED(dest, shmemx_, _group_min_reduce)(group, dest, __VA_ARGS__)
+#define shmemx_group_or_reduce(group, dest, ...) \
+    SHMEMI_SELECT_BITWISE(dest, shmemx_, _group_or_reduce)(group, dest, __VA_ARGS__)
+#define shmemx_group_prod_reduce(group, dest, ...) \
+    SHMEMI_SELECT_ARITHMETIC(dest, shmemx_, _group_prod_reduce)(group, dest, __VA_ARGS__)
+#define shmemx_group_sum_reduce(group, dest, ...) \
+    SHMEMI_SELECT_ARITHMETIC(dest, shmemx_, _group_sum_reduce)(group, dest, __VA_ARGS__)
+#define shmemx_group_xor_reduce(group, dest, ...) \
+    SHMEMI_SELECT_BITWISE(dest, shmemx_, _group_xor_reduce)(group, dest, __VA_ARGS__)
 #endif
 
 #endif

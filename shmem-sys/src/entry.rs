@@ -6,8 +6,8 @@ pub(crate) use ferroshmem_core::api::space::SpaceConfig;
 pub(crate) use ferroshmem_core::api::spawn::SpawnConfig;
 pub(crate) use ferroshmem_core::api::team::TeamConfig;
 pub(crate) use ferroshmem_core::api::{
-    Complex, active, amo, check, collective, context, lock, memory, ops, p2p, rma, setup, signal,
-    space, spawn, team,
+    Complex, active, amo, check, collective, context, group, lock, memory, ops, p2p, rma, setup,
+    signal, space, spawn, team,
 };
 
 pub(crate) use crate::generated::checks;

@@ -157,6 +157,13 @@ pub const EXTENSIONS: &[Section] = &[
         ],
     },
     Section {
+        title: "Instead of a root, in collectives between groups: this PE is the root; another PE of this side is",
+        constants: &[
+            c("SHMEMX_ROOT", "-2", "c_int"),
+            c("SHMEMX_PROC_NULL", "-1", "c_int"),
+        ],
+    },
+    Section {
         title: "Fields of shmemx_spawn_config_t that are set: config_mask",
         constants: &[
             c("SHMEMX_SPAWN_ARGV", "1L", "c_long"),

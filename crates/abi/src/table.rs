@@ -64,6 +64,14 @@ pub fn chapters() -> Vec<Chapter> {
             is_extension: true,
             ..chapter("spawn", "Jobs that grow", families::spawn::all())
         },
+        Chapter {
+            is_extension: true,
+            ..chapter(
+                "groups",
+                "Collectives between groups",
+                families::group::all(),
+            )
+        },
     ]
 }
 

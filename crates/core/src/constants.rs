@@ -59,6 +59,10 @@ pub const MALLOC_HINTS: c_long =
 
 /// `SHMEMX_GROUP_INVALID`.
 pub const GROUP_INVALID: usize = 0;
+/// `SHMEMX_ROOT`.
+pub const ROOT: c_int = -2;
+/// `SHMEMX_PROC_NULL`.
+pub const PROC_NULL: c_int = -1;
 /// `SHMEMX_SPAWN_ARGV`.
 pub const SPAWN_ARGV: c_long = 1;
 /// `SHMEMX_SPAWN_ENV`.

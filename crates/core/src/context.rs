@@ -17,6 +17,8 @@ use crate::handle::Table;
 pub(crate) struct Context {
     /// Handle of the team that it numbers PEs by.
     pub team: usize,
+    /// Whether it numbers the PEs of the other side alone, of a team of two jobs.
+    pub of_group: bool,
     /// The `SHMEM_CTX_*` options that it was created with.
     options: i64,
     /// Its operations to other nodes.
@@ -59,11 +61,12 @@ impl Contexts {
         context.unwrap_or_else(|| invalid(routine, handle))
     }
 
-    /// Creates a context of the team with handle `team`; None if there is no room.
-    pub(crate) fn create(&self, team: usize, options: i64) -> Option<usize> {
+    /// Creates a context of the team with handle `team`, or of the group that it belongs to; None if there is no room.
+    pub(crate) fn create(&self, team: usize, options: i64, of_group: bool) -> Option<usize> {
         let generation = self.generation.fetch_add(1, Ordering::Relaxed) & 0xffff_ffff;
         let index = self.table.insert(|_| Context {
             team,
+            of_group,
             options,
             stream: fabric::Context::default(),
             generation,

@@ -142,7 +142,23 @@ impl Runtime {
     fn context_and_pe(&self, routine: &str, context: usize, pe: i32) -> (&fabric::Context, usize) {
         let context = self.contexts.find(routine, context);
         let team = self.team_of(routine, context);
-        (&context.stream, team.world_pe(routine, pe))
+        let connection = team.connection.as_ref().filter(|_| context.of_group);
+        let number = connection.map_or_else(
+            || team.world_pe(routine, pe),
+            |connection| {
+                let others = connection.others();
+                match usize::try_from(pe) {
+                    Ok(pe) if pe < others.len() => connection.first + others.start + pe,
+                    _ => out_of_range(routine, pe, others.len(), "group"),
+                }
+            },
+        );
+        (&context.stream, number)
+    }
+
+    /// Whether a context, which must be valid, numbers the PEs of a group.
+    pub(crate) fn numbers_group(&self, routine: &str, context: usize) -> bool {
+        context != CTX_DEFAULT && self.contexts.find(routine, context).of_group
     }
 
     /// The team that a context numbers PEs by.

@@ -142,6 +142,13 @@ pub(crate) const SHMEMX_FALLBACK_NONE: c_int = 0;
 /// `SHMEMX_FALLBACK_DEFAULT`.
 pub(crate) const SHMEMX_FALLBACK_DEFAULT: c_int = 1;
 
+// Instead of a root, in collectives between groups: this PE is the root; another PE of this side is
+
+/// `SHMEMX_ROOT`.
+pub(crate) const SHMEMX_ROOT: c_int = -2;
+/// `SHMEMX_PROC_NULL`.
+pub(crate) const SHMEMX_PROC_NULL: c_int = -1;
+
 // Fields of shmemx_spawn_config_t that are set: config_mask
 
 /// `SHMEMX_SPAWN_ARGV`.

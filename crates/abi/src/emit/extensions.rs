@@ -1,8 +1,12 @@
 //! `shmemx.h`: the environment variables, in its comment, and the extensions of OpenSHMEM.
 
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
 use ferroshmem_core::config;
 
 use super::{constants, header};
+use crate::generics::Generic;
 use crate::table::Chapter;
 
 /// What the routines do.
@@ -39,7 +43,25 @@ const GROUPS: &str = "
  * shmem_init: 0, or -1 and SHMEMX_GROUP_INVALID on all PEs, and a line of the root on standard error. The new
  * PEs find the others by shmemx_group_parents, which is SHMEMX_GROUP_INVALID in other jobs.
  * shmemx_group_disconnect is collective over both sides; shmem_finalize disconnects what is still connected. A PE
- * that fails ends all connected jobs. */
+ * that fails ends all connected jobs.
+ *
+ * Collectives between groups have the meaning that MPI gives those of intercommunicators: a PE gets what the PEs
+ * of the other side contribute, in their order. All PEs of both sides call them, in the same order; they return 0,
+ * or -1 for SHMEMX_GROUP_INVALID. dest and source are symmetric within the PE's own side and do not overlap;
+ * numbers of elements are bytes but in reductions. When a call returns, dest is complete and source may be changed.
+ *
+ * shmemx_group_sync synchronises all PEs of both sides; shmemx_group_barrier completes this PE's operations on the
+ * default context before, as shmem_barrier_all does.
+ * shmemx_group_broadcastmem copies source of the root to dest of each PE of the other side. PE_root is SHMEMX_ROOT on
+ * the root, SHMEMX_PROC_NULL on the other PEs of its side, and the root's number in the group on the other side. All
+ * give the same nelems; dest counts on the other side alone, source on the root.
+ * shmemx_group_fcollectmem gathers the sources of the other side, of dest_nelems bytes each, and gives it this PE's,
+ * of source_nelems. shmemx_group_alltoallmem does the same with block i of source for PE i of the group. The PEs of
+ * a side give the same numbers; the two directions may differ, and one may be 0.
+ * shmemx_group_*_reduce reduces the sources of the other side; all give the same nreduce.
+ *
+ * shmemx_group_create_ctx makes a context on which PE i is PE i of the group, for all routines that take a context:
+ * 0, or -1 and SHMEM_CTX_INVALID. It is local. The end of the group destroys it. */
 typedef struct shmemi_group *shmemx_group_t;
 typedef struct {
     char *const *argv; /* arguments after the command, ended by NULL; default: none */
@@ -66,6 +88,42 @@ pub fn header(chapters: &[Chapter]) -> String {
     text += &constants::extensions();
     text += "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
     text += &header::extensions(chapters);
-    text += "#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
+    text += "#ifdef __cplusplus\n}\n#endif\n\n";
+    text += &group_reductions(chapters);
+    text += "#endif\n";
     text
 }
+
+/// The type-generic reductions between groups, in C11 and in C++.
+fn group_reductions(chapters: &[Chapter]) -> String {
+    let families = chapters.iter().flat_map(|c| &c.families);
+    let mut all: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+    for family in families.filter(|f| f.pattern.starts_with("shmemx_{T}_group_")) {
+        let suffix = family.pattern.trim_start_matches("shmemx_{T}");
+        all.entry(suffix).or_default().push(family);
+    }
+    let (mut c, mut cpp) = (String::new(), String::new());
+    for (suffix, families) in all {
+        let generic = Generic { name: "", families };
+        let set = generic.set();
+        writeln!(
+            c,
+            "#define shmemx{suffix}(group, dest, ...) \\\n    SHMEMI_SELECT_{set}(dest, shmemx_, {suffix})(group, dest, __VA_ARGS__)"
+        )
+        .unwrap();
+        let types = generic.types().into_iter();
+        for ty in types.filter(|ty| !ty.c.contains("_Complex")) {
+            writeln!(cpp, "SHMEMI_GROUP_REDUCE({suffix}, {}, {})", ty.c, ty.name).unwrap();
+        }
+    }
+    format!(
+        "/* Reductions between groups, for all types. */\n#ifdef __cplusplus\n{GROUP_REDUCE}{cpp}#undef SHMEMI_GROUP_REDUCE\n#elif defined(SHMEM_GENERIC_H)\n{c}#endif\n\n"
+    )
+}
+
+const GROUP_REDUCE: &str = r"#define SHMEMI_GROUP_REDUCE(suffix, TYPE, name)                                                     \
+    inline int shmemx##suffix(shmemx_group_t group, TYPE *dest, const TYPE *source, size_t nreduce) \
+    {                                                                                               \
+        return shmemx_##name##suffix(group, dest, source, nreduce);                                 \
+    }
+";

@@ -93,7 +93,8 @@ fn complex(out: &mut String, chapters: &[Chapter], generics: &[Generic<'_>]) {
         .iter()
         .filter(|g| g.shape().group == Group::ReduceArith)
         .collect();
-    for family in chapters.iter().flat_map(|c| &c.families) {
+    let standard = chapters.iter().filter(|c| !c.is_extension);
+    for family in standard.flat_map(|c| &c.families) {
         let complex = family
             .symbols()
             .into_iter()

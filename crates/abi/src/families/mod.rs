@@ -3,6 +3,7 @@
 pub mod active_set;
 pub mod amo;
 pub mod collective;
+pub mod group;
 pub mod p2p;
 pub mod rma;
 pub mod setup;

@@ -109,6 +109,16 @@ static void groups(void) {
     check(group == SHMEMX_GROUP_INVALID, "shmemx_group_parents");
     check(F(shmemx_group_n_pes)(group) == -1 && F(shmemx_group_pe)(group, 0) == -1, "shmemx_group_pe");
     check(F(shmemx_group_team)(group) == SHMEM_TEAM_INVALID, "shmemx_group_team");
+    check(F(shmemx_group_sync)(group) == -1 && F(shmemx_group_barrier)(group) == -1, "shmemx_group_sync");
+    int result = F(shmemx_group_broadcastmem)(group, area, area2, 8, SHMEMX_ROOT);
+    check(result == -1, "shmemx_group_broadcastmem");
+    result = F(shmemx_group_fcollectmem)(group, area, 8, area2, 8);
+    check(result == -1, "shmemx_group_fcollectmem");
+    result = F(shmemx_group_alltoallmem)(group, area, 8, area2, 8);
+    check(result == -1, "shmemx_group_alltoallmem");
+    shmem_ctx_t ctx;
+    result = F(shmemx_group_create_ctx)(group, 0, &ctx);
+    check(result == -1 && ctx == SHMEM_CTX_INVALID, "shmemx_group_create_ctx");
     F(shmemx_group_disconnect)(group);
     check(1, "shmemx_group_disconnect");
     static long exported;

@@ -9,12 +9,13 @@ use crate::runtime::{self, Runtime};
 use crate::team::Team;
 use crate::transport::Transport;
 
-/// A new context of `team`; None if the options are not the standard's.
-pub(super) fn make(rt: &Runtime, team: &Team, options: c_long) -> Option<usize> {
+/// A new context of `team`, or if `of_group` of the group that this is the team of; None if the options are not
+/// the standard's.
+pub(super) fn make(rt: &Runtime, team: &Team, options: c_long, of_group: bool) -> Option<usize> {
     if options & !CTX_OPTIONS != 0 {
         return None;
     }
-    rt.contexts.create(team.handle(), options)
+    rt.contexts.create(team.handle(), options, of_group)
 }
 
 /// Makes a context that numbers PEs as the world does.
@@ -23,7 +24,7 @@ pub(super) fn make(rt: &Runtime, team: &Team, options: c_long) -> Option<usize> 
 /// `ctx` is valid.
 pub unsafe fn create(name: &'static str, options: c_long, ctx: *mut usize) -> c_int {
     let rt = runtime::get(name);
-    let made = make(rt, rt.teams.world(), options);
+    let made = make(rt, rt.teams.world(), options, false);
     // SAFETY: the caller promises that the result can be written.
     unsafe { ctx.write(made.unwrap_or(CTX_INVALID)) };
     if made.is_some() { 0 } else { -1 }
@@ -34,13 +35,14 @@ pub fn destroy(name: &'static str, ctx: usize) {
     runtime::get(name).destroy_context(name, ctx);
 }
 
-/// The team of a context: 0, or -1 for `SHMEM_CTX_INVALID`.
+/// The team of a context: 0, or -1 for `SHMEM_CTX_INVALID`, and for a context of a group, whose PEs are no team of
+/// this PE.
 ///
 /// # Safety
 /// `team` is valid.
 pub unsafe fn get_team(name: &'static str, ctx: usize, team: *mut usize) -> c_int {
     let rt = runtime::get(name);
-    if ctx == CTX_INVALID {
+    if ctx == CTX_INVALID || rt.numbers_group(name, ctx) {
         // SAFETY: the caller promises that the result can be written.
         unsafe { team.write(TEAM_INVALID) };
         return -1;

@@ -10,6 +10,7 @@ pub mod amo;
 pub mod check;
 pub mod collective;
 pub mod context;
+pub mod group;
 pub mod lock;
 pub mod memory;
 mod on_group;

@@ -337,7 +337,7 @@ pub fn parents(name: &'static str) -> usize {
 
 /// The connection that a handle names; None for `SHMEMX_GROUP_INVALID`. Another handle that names none ends
 /// the job.
-fn find(
+pub(super) fn find(
     name: &str,
     rt: &'static Runtime,
     group: usize,

@@ -230,7 +230,7 @@ pub unsafe fn create_ctx(
     let made = rt
         .teams
         .find(name, team)
-        .and_then(|team| super::context::make(rt, team, options));
+        .and_then(|team| super::context::make(rt, team, options, false));
     // SAFETY: the caller promises that `ctx` can be written.
     unsafe { ctx.write(made.unwrap_or(CTX_INVALID)) };
     if made.is_some() { 0 } else { -1 }

@@ -8,7 +8,7 @@ use crate::team::Sockets;
 
 /// Most members of a pipelined small broadcast, whose root reads the counts of all members now and
 /// then; with more members a synchronisation costs less.
-const RING_MEMBERS: usize = 256;
+pub(super) const RING_MEMBERS: usize = 256;
 
 /// One call.
 struct Broadcast<'a> {
@@ -81,7 +81,7 @@ impl Broadcast<'_> {
         // SAFETY: the caller promises `bytes` bytes at `dest` and `source`.
         unsafe {
             self.group
-                .broadcast_small(self.root, sockets, dest, source, self.bytes);
+                .broadcast_small(Some(self.root), sockets, dest, source, self.bytes);
             if me == self.root && self.to_root {
                 copy(self.group, dest, source, self.bytes);
             }

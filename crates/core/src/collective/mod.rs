@@ -14,6 +14,7 @@ pub mod alltoall;
 pub mod broadcast;
 pub mod collect;
 mod hypercube;
+pub(crate) mod intergroup;
 pub mod internode;
 pub mod reduce;
 pub mod scan;

@@ -21,7 +21,7 @@ use crate::job::control::Control;
 use crate::job::region::{PeState, SignalLine, WaitKind};
 use crate::job::service::StartedJob;
 use crate::job::{Attachment, JoinError};
-use crate::memory::{Origins, Space};
+use crate::memory::{IN_GLOBALS, Origins, Space};
 use crate::wait::{Rendezvous, WaitReason};
 use other_job::OtherJob;
 
@@ -142,7 +142,15 @@ impl Connection {
             let copies = (0..all).map(|m| base.wrapping_add(this.offset(m)));
             copies.collect::<Box<[usize]>>()
         };
-        let (heaps, globals) = (at(space.heap_base()), at(globals.map_or(0, |g| g.start)));
+        let heaps = at(space.heap_base());
+        let own_globals = globals.map_or(0, |g| g.start);
+        let their_globals = this.other.globals().unwrap_or(own_globals);
+        let globals = (0..all).map(|m| {
+            let is_own = this.own().contains(&m);
+            let base = if is_own { own_globals } else { their_globals };
+            base.wrapping_add(this.offset(m))
+        });
+        let globals = globals.collect();
         (this.heaps, this.globals) = (heaps, globals);
         Ok(this)
     }
@@ -167,6 +175,11 @@ impl Connection {
     /// Number of members.
     pub(crate) fn len(&self) -> usize {
         self.sizes[0] + self.sizes[1]
+    }
+
+    /// The members of a side.
+    pub(crate) fn side(&self, side: usize) -> Range<usize> {
+        side_of(self.sizes, side)
     }
 
     /// The members of the other side.
@@ -229,6 +242,15 @@ impl Connection {
         match space.globals() {
             Some(globals) if globals.contains(addr) => (&self.globals, addr - globals.start),
             _ => (&self.heaps, addr.wrapping_sub(space.heap_base())),
+        }
+    }
+
+    /// The addresses of the members' objects at `place` ([`Space::place`]), of those whose objects are there:
+    /// bases, and the offset from each.
+    pub(crate) fn at_place(&self, place: u64) -> (&[usize], usize) {
+        match place.checked_sub(IN_GLOBALS) {
+            Some(offset) => (&self.globals, offset as usize),
+            None => (&self.heaps, place as usize),
         }
     }
 

@@ -199,6 +199,11 @@ impl OtherJob {
                 .is_some_and(|(start, size)| within(start, size))
     }
 
+    /// Where this PE would have the other job's globals.
+    pub(super) fn globals(&self) -> Option<usize> {
+        self.globals.map(|(start, _)| start)
+    }
+
     /// The address by which this PE names what is at `place` in the other job.
     pub(super) fn address_of(&self, heap_base: usize, place: u64) -> Option<usize> {
         if place < IN_GLOBALS {

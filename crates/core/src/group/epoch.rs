@@ -234,10 +234,10 @@ impl<'g> Epoch<'g> {
     }
 
     /// The buffer of the same size in which the last member to arrive at the central barrier leaves
-    /// the result for all, before it releases them: on the cache line that they poll.
+    /// the result for all, before it releases them: that of member 0 is on the cache line that they poll.
     #[inline]
-    pub fn result(&self) -> *mut u8 {
-        self.slots().of(0).release.result.0.get().cast()
+    pub fn result(&self, member: usize) -> *mut u8 {
+        self.slots().of(member).release.result.0.get().cast()
     }
 
     /// Publishes a value, which the other members read after this epoch's synchronisation.

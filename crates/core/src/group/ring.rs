@@ -57,7 +57,7 @@ impl RingCall {
 
 impl Group<'_> {
     /// Takes part in a broadcast of `bytes` bytes, [`RING_BYTES`] at most, from `source` on the
-    /// root to `dest` on the other members. With `sockets`, the leader of each socket but the root's leaves the
+    /// root to `dest` on the members that name it; others take no part but to count the call. With `sockets`, the leader of each socket but the root's leaves the
     /// value for its members.
     ///
     /// # Safety
@@ -65,7 +65,7 @@ impl Group<'_> {
     /// has slots.
     pub unsafe fn broadcast_small(
         &self,
-        root: usize,
+        root: Option<usize>,
         sockets: Option<&Sockets>,
         dest: *mut u8,
         source: *const u8,
@@ -73,10 +73,10 @@ impl Group<'_> {
     ) {
         let (slots, call) = self.begin_ring_call(bytes);
         self.traffic.moved(bytes, bytes);
-        if self.me == root {
+        if root == Some(self.me) {
             // SAFETY: the caller promises that `source` is readable for `bytes` bytes.
             unsafe { self.leave_value(slots, call, source) };
-        } else {
+        } else if let Some(root) = root {
             let value = match sockets {
                 None => self.wait_for_value(slots, call, root),
                 Some(sockets) => self.hand_on_value(slots, call, root, sockets),
@@ -87,6 +87,9 @@ impl Group<'_> {
             self.touches(value, bytes);
             // The root has made sure of this; recording it keeps the position within K of the count.
             slots.ring.set_taken(call.before());
+        } else {
+            // It must not be more calls ahead of the others than the ring has entries.
+            self.make_room(slots, call);
         }
         flag::post(&slots.of(self.me).ring.taken.count, call.number);
     }

@@ -134,12 +134,12 @@ impl Epoch<'_> {
                 .map(|word| word.swap(0, Ordering::Relaxed));
             // SAFETY: there is room for them; no member reads the last result any more, since all have
             // entered this epoch.
-            unsafe { self.result().cast::<Words>().write(all) };
+            unsafe { self.result(0).cast::<Words>().write(all) };
         });
         self.group.traffic.moved(BYTES, 0);
         // SAFETY: the last member to arrive has written it, and the next result comes after this member has
         // entered the next epoch.
-        unsafe { self.result().cast::<Words>().read() }
+        unsafe { self.result(0).cast::<Words>().read() }
     }
 }
 

@@ -29,4 +29,5 @@ pub use copy::{
 pub use fold::{Dests, Sources};
 pub use level::Level;
 pub use ops::Complex;
+pub(crate) use reduce::FoldFn;
 pub use reduce::{Operator, Reduce};

@@ -9616,6 +9616,132 @@ static const struct way ways_201[] = {
     }
 MISUSE_201(shmemx_import, void, 8, 8, NO_CTX, 0)
 
+static const struct way ways_202[] = {
+    {NULL, "as it should be", ""},
+    {"group", "never made", "group"},
+};
+#define MISUSE_202(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmemx_group_t group = SHMEMX_GROUP_INVALID; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: group = (shmemx_group_t)0x123456; break; \
+        } \
+        (NAME)(group); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_202, COUNT(ways_202) - LESS); \
+    }
+MISUSE_202(shmemx_group_sync, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_203[] = {
+    {NULL, "as it should be", ""},
+    {"group", "never made", "group"},
+};
+#define MISUSE_203(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmemx_group_t group = SHMEMX_GROUP_INVALID; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: group = (shmemx_group_t)0x123456; break; \
+        } \
+        (NAME)(group); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_203, COUNT(ways_203) - LESS); \
+    }
+MISUSE_203(shmemx_group_barrier, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_204[] = {
+    {NULL, "as it should be", ""},
+    {"group", "never made", "group"},
+};
+#define MISUSE_204(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmemx_group_t group = SHMEMX_GROUP_INVALID; \
+        void *dest = 0; \
+        const void *source = 0; \
+        size_t nelems = 0; \
+        int PE_root = 0; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: group = (shmemx_group_t)0x123456; break; \
+        } \
+        (NAME)(group, dest, source, nelems, PE_root); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_204, COUNT(ways_204) - LESS); \
+    }
+MISUSE_204(shmemx_group_broadcastmem, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_205[] = {
+    {NULL, "as it should be", ""},
+    {"group", "never made", "group"},
+};
+#define MISUSE_205(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmemx_group_t group = SHMEMX_GROUP_INVALID; \
+        void *dest = 0; \
+        size_t dest_nelems = 0; \
+        const void *source = 0; \
+        size_t source_nelems = 0; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: group = (shmemx_group_t)0x123456; break; \
+        } \
+        (NAME)(group, dest, dest_nelems, source, source_nelems); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_205, COUNT(ways_205) - LESS); \
+    }
+MISUSE_205(shmemx_group_fcollectmem, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_206[] = {
+    {NULL, "as it should be", ""},
+    {"group", "never made", "group"},
+};
+#define MISUSE_206(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmemx_group_t group = SHMEMX_GROUP_INVALID; \
+        void *dest = 0; \
+        size_t dest_nelems = 0; \
+        const void *source = 0; \
+        size_t source_nelems = 0; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: group = (shmemx_group_t)0x123456; break; \
+        } \
+        (NAME)(group, dest, dest_nelems, source, source_nelems); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_206, COUNT(ways_206) - LESS); \
+    }
+MISUSE_206(shmemx_group_alltoallmem, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_207[] = {
+    {NULL, "as it should be", ""},
+    {"group", "never made", "group"},
+    {"ctx", "null", "ctx"},
+    {"ctx", "misaligned", "ctx"},
+};
+#define MISUSE_207(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmemx_group_t group = SHMEMX_GROUP_INVALID; \
+        long options = 0; \
+        shmem_ctx_t *ctx = (void *)private1; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: group = (shmemx_group_t)0x123456; break; \
+        case 2: ctx = NULL; break; \
+        case 3: ONLY_IF(2 > 1); ctx = (void *)(private1 + 1); break; \
+        } \
+        (NAME)(group, options, ctx); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_207, COUNT(ways_207) - LESS); \
+    }
+MISUSE_207(shmemx_group_create_ctx, void, 8, 8, NO_CTX, 0)
+
 /* Part I of K of the routines. Each routine gets each argument wrongly in one way, which
  * differs from type to type; with "all", in all ways. */
 int main(int argc, char **argv) {

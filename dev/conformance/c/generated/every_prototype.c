@@ -3397,6 +3397,301 @@ ALONE void family_179_2(void) {
     WAIT(shmem_ptrdiff_wait, ptrdiff_t, NO_CTX)
 }
 
+ALONE void family_208(void) {
+    GROUP_REDUCE(shmemx_uchar_group_and_reduce, unsigned char, NO_CTX)
+    GROUP_REDUCE(shmemx_ushort_group_and_reduce, unsigned short, NO_CTX)
+    GROUP_REDUCE(shmemx_uint_group_and_reduce, unsigned int, NO_CTX)
+    GROUP_REDUCE(shmemx_ulong_group_and_reduce, unsigned long, NO_CTX)
+}
+
+ALONE void family_208_1(void) {
+    GROUP_REDUCE(shmemx_ulonglong_group_and_reduce, unsigned long long, NO_CTX)
+    GROUP_REDUCE(shmemx_int8_group_and_reduce, int8_t, NO_CTX)
+    GROUP_REDUCE(shmemx_int16_group_and_reduce, int16_t, NO_CTX)
+    GROUP_REDUCE(shmemx_int32_group_and_reduce, int32_t, NO_CTX)
+}
+
+ALONE void family_208_2(void) {
+    GROUP_REDUCE(shmemx_int64_group_and_reduce, int64_t, NO_CTX)
+    GROUP_REDUCE(shmemx_uint8_group_and_reduce, uint8_t, NO_CTX)
+    GROUP_REDUCE(shmemx_uint16_group_and_reduce, uint16_t, NO_CTX)
+    GROUP_REDUCE(shmemx_uint32_group_and_reduce, uint32_t, NO_CTX)
+}
+
+ALONE void family_208_3(void) {
+    GROUP_REDUCE(shmemx_uint64_group_and_reduce, uint64_t, NO_CTX)
+    GROUP_REDUCE(shmemx_size_group_and_reduce, size_t, NO_CTX)
+}
+
+ALONE void family_209(void) {
+    GROUP_REDUCE(shmemx_char_group_and_reduce, char, NO_CTX)
+    GROUP_REDUCE(shmemx_schar_group_and_reduce, signed char, NO_CTX)
+    GROUP_REDUCE(shmemx_short_group_and_reduce, short, NO_CTX)
+    GROUP_REDUCE(shmemx_int_group_and_reduce, int, NO_CTX)
+}
+
+ALONE void family_209_1(void) {
+    GROUP_REDUCE(shmemx_long_group_and_reduce, long, NO_CTX)
+    GROUP_REDUCE(shmemx_longlong_group_and_reduce, long long, NO_CTX)
+    GROUP_REDUCE(shmemx_ptrdiff_group_and_reduce, ptrdiff_t, NO_CTX)
+}
+
+ALONE void family_210(void) {
+    GROUP_REDUCE(shmemx_uchar_group_or_reduce, unsigned char, NO_CTX)
+    GROUP_REDUCE(shmemx_ushort_group_or_reduce, unsigned short, NO_CTX)
+    GROUP_REDUCE(shmemx_uint_group_or_reduce, unsigned int, NO_CTX)
+    GROUP_REDUCE(shmemx_ulong_group_or_reduce, unsigned long, NO_CTX)
+}
+
+ALONE void family_210_1(void) {
+    GROUP_REDUCE(shmemx_ulonglong_group_or_reduce, unsigned long long, NO_CTX)
+    GROUP_REDUCE(shmemx_int8_group_or_reduce, int8_t, NO_CTX)
+    GROUP_REDUCE(shmemx_int16_group_or_reduce, int16_t, NO_CTX)
+    GROUP_REDUCE(shmemx_int32_group_or_reduce, int32_t, NO_CTX)
+}
+
+ALONE void family_210_2(void) {
+    GROUP_REDUCE(shmemx_int64_group_or_reduce, int64_t, NO_CTX)
+    GROUP_REDUCE(shmemx_uint8_group_or_reduce, uint8_t, NO_CTX)
+    GROUP_REDUCE(shmemx_uint16_group_or_reduce, uint16_t, NO_CTX)
+    GROUP_REDUCE(shmemx_uint32_group_or_reduce, uint32_t, NO_CTX)
+}
+
+ALONE void family_210_3(void) {
+    GROUP_REDUCE(shmemx_uint64_group_or_reduce, uint64_t, NO_CTX)
+    GROUP_REDUCE(shmemx_size_group_or_reduce, size_t, NO_CTX)
+}
+
+ALONE void family_211(void) {
+    GROUP_REDUCE(shmemx_char_group_or_reduce, char, NO_CTX)
+    GROUP_REDUCE(shmemx_schar_group_or_reduce, signed char, NO_CTX)
+    GROUP_REDUCE(shmemx_short_group_or_reduce, short, NO_CTX)
+    GROUP_REDUCE(shmemx_int_group_or_reduce, int, NO_CTX)
+}
+
+ALONE void family_211_1(void) {
+    GROUP_REDUCE(shmemx_long_group_or_reduce, long, NO_CTX)
+    GROUP_REDUCE(shmemx_longlong_group_or_reduce, long long, NO_CTX)
+    GROUP_REDUCE(shmemx_ptrdiff_group_or_reduce, ptrdiff_t, NO_CTX)
+}
+
+ALONE void family_212(void) {
+    GROUP_REDUCE(shmemx_uchar_group_xor_reduce, unsigned char, NO_CTX)
+    GROUP_REDUCE(shmemx_ushort_group_xor_reduce, unsigned short, NO_CTX)
+    GROUP_REDUCE(shmemx_uint_group_xor_reduce, unsigned int, NO_CTX)
+    GROUP_REDUCE(shmemx_ulong_group_xor_reduce, unsigned long, NO_CTX)
+}
+
+ALONE void family_212_1(void) {
+    GROUP_REDUCE(shmemx_ulonglong_group_xor_reduce, unsigned long long, NO_CTX)
+    GROUP_REDUCE(shmemx_int8_group_xor_reduce, int8_t, NO_CTX)
+    GROUP_REDUCE(shmemx_int16_group_xor_reduce, int16_t, NO_CTX)
+    GROUP_REDUCE(shmemx_int32_group_xor_reduce, int32_t, NO_CTX)
+}
+
+ALONE void family_212_2(void) {
+    GROUP_REDUCE(shmemx_int64_group_xor_reduce, int64_t, NO_CTX)
+    GROUP_REDUCE(shmemx_uint8_group_xor_reduce, uint8_t, NO_CTX)
+    GROUP_REDUCE(shmemx_uint16_group_xor_reduce, uint16_t, NO_CTX)
+    GROUP_REDUCE(shmemx_uint32_group_xor_reduce, uint32_t, NO_CTX)
+}
+
+ALONE void family_212_3(void) {
+    GROUP_REDUCE(shmemx_uint64_group_xor_reduce, uint64_t, NO_CTX)
+    GROUP_REDUCE(shmemx_size_group_xor_reduce, size_t, NO_CTX)
+}
+
+ALONE void family_213(void) {
+    GROUP_REDUCE(shmemx_char_group_xor_reduce, char, NO_CTX)
+    GROUP_REDUCE(shmemx_schar_group_xor_reduce, signed char, NO_CTX)
+    GROUP_REDUCE(shmemx_short_group_xor_reduce, short, NO_CTX)
+    GROUP_REDUCE(shmemx_int_group_xor_reduce, int, NO_CTX)
+}
+
+ALONE void family_213_1(void) {
+    GROUP_REDUCE(shmemx_long_group_xor_reduce, long, NO_CTX)
+    GROUP_REDUCE(shmemx_longlong_group_xor_reduce, long long, NO_CTX)
+    GROUP_REDUCE(shmemx_ptrdiff_group_xor_reduce, ptrdiff_t, NO_CTX)
+}
+
+ALONE void family_214(void) {
+    GROUP_REDUCE(shmemx_char_group_max_reduce, char, NO_CTX)
+    GROUP_REDUCE(shmemx_schar_group_max_reduce, signed char, NO_CTX)
+    GROUP_REDUCE(shmemx_short_group_max_reduce, short, NO_CTX)
+    GROUP_REDUCE(shmemx_int_group_max_reduce, int, NO_CTX)
+}
+
+ALONE void family_214_1(void) {
+    GROUP_REDUCE(shmemx_long_group_max_reduce, long, NO_CTX)
+    GROUP_REDUCE(shmemx_longlong_group_max_reduce, long long, NO_CTX)
+    GROUP_REDUCE(shmemx_ptrdiff_group_max_reduce, ptrdiff_t, NO_CTX)
+    GROUP_REDUCE(shmemx_uchar_group_max_reduce, unsigned char, NO_CTX)
+}
+
+ALONE void family_214_2(void) {
+    GROUP_REDUCE(shmemx_ushort_group_max_reduce, unsigned short, NO_CTX)
+    GROUP_REDUCE(shmemx_uint_group_max_reduce, unsigned int, NO_CTX)
+    GROUP_REDUCE(shmemx_ulong_group_max_reduce, unsigned long, NO_CTX)
+    GROUP_REDUCE(shmemx_ulonglong_group_max_reduce, unsigned long long, NO_CTX)
+}
+
+ALONE void family_214_3(void) {
+    GROUP_REDUCE(shmemx_int8_group_max_reduce, int8_t, NO_CTX)
+    GROUP_REDUCE(shmemx_int16_group_max_reduce, int16_t, NO_CTX)
+    GROUP_REDUCE(shmemx_int32_group_max_reduce, int32_t, NO_CTX)
+    GROUP_REDUCE(shmemx_int64_group_max_reduce, int64_t, NO_CTX)
+}
+
+ALONE void family_214_4(void) {
+    GROUP_REDUCE(shmemx_uint8_group_max_reduce, uint8_t, NO_CTX)
+    GROUP_REDUCE(shmemx_uint16_group_max_reduce, uint16_t, NO_CTX)
+    GROUP_REDUCE(shmemx_uint32_group_max_reduce, uint32_t, NO_CTX)
+    GROUP_REDUCE(shmemx_uint64_group_max_reduce, uint64_t, NO_CTX)
+}
+
+ALONE void family_214_5(void) {
+    GROUP_REDUCE(shmemx_size_group_max_reduce, size_t, NO_CTX)
+    GROUP_REDUCE(shmemx_float_group_max_reduce, float, NO_CTX)
+    GROUP_REDUCE(shmemx_double_group_max_reduce, double, NO_CTX)
+    GROUP_REDUCE(shmemx_longdouble_group_max_reduce, long double, NO_CTX)
+}
+
+ALONE void family_215(void) {
+    GROUP_REDUCE(shmemx_char_group_min_reduce, char, NO_CTX)
+    GROUP_REDUCE(shmemx_schar_group_min_reduce, signed char, NO_CTX)
+    GROUP_REDUCE(shmemx_short_group_min_reduce, short, NO_CTX)
+    GROUP_REDUCE(shmemx_int_group_min_reduce, int, NO_CTX)
+}
+
+ALONE void family_215_1(void) {
+    GROUP_REDUCE(shmemx_long_group_min_reduce, long, NO_CTX)
+    GROUP_REDUCE(shmemx_longlong_group_min_reduce, long long, NO_CTX)
+    GROUP_REDUCE(shmemx_ptrdiff_group_min_reduce, ptrdiff_t, NO_CTX)
+    GROUP_REDUCE(shmemx_uchar_group_min_reduce, unsigned char, NO_CTX)
+}
+
+ALONE void family_215_2(void) {
+    GROUP_REDUCE(shmemx_ushort_group_min_reduce, unsigned short, NO_CTX)
+    GROUP_REDUCE(shmemx_uint_group_min_reduce, unsigned int, NO_CTX)
+    GROUP_REDUCE(shmemx_ulong_group_min_reduce, unsigned long, NO_CTX)
+    GROUP_REDUCE(shmemx_ulonglong_group_min_reduce, unsigned long long, NO_CTX)
+}
+
+ALONE void family_215_3(void) {
+    GROUP_REDUCE(shmemx_int8_group_min_reduce, int8_t, NO_CTX)
+    GROUP_REDUCE(shmemx_int16_group_min_reduce, int16_t, NO_CTX)
+    GROUP_REDUCE(shmemx_int32_group_min_reduce, int32_t, NO_CTX)
+    GROUP_REDUCE(shmemx_int64_group_min_reduce, int64_t, NO_CTX)
+}
+
+ALONE void family_215_4(void) {
+    GROUP_REDUCE(shmemx_uint8_group_min_reduce, uint8_t, NO_CTX)
+    GROUP_REDUCE(shmemx_uint16_group_min_reduce, uint16_t, NO_CTX)
+    GROUP_REDUCE(shmemx_uint32_group_min_reduce, uint32_t, NO_CTX)
+    GROUP_REDUCE(shmemx_uint64_group_min_reduce, uint64_t, NO_CTX)
+}
+
+ALONE void family_215_5(void) {
+    GROUP_REDUCE(shmemx_size_group_min_reduce, size_t, NO_CTX)
+    GROUP_REDUCE(shmemx_float_group_min_reduce, float, NO_CTX)
+    GROUP_REDUCE(shmemx_double_group_min_reduce, double, NO_CTX)
+    GROUP_REDUCE(shmemx_longdouble_group_min_reduce, long double, NO_CTX)
+}
+
+ALONE void family_216(void) {
+    GROUP_REDUCE(shmemx_char_group_sum_reduce, char, NO_CTX)
+    GROUP_REDUCE(shmemx_schar_group_sum_reduce, signed char, NO_CTX)
+    GROUP_REDUCE(shmemx_short_group_sum_reduce, short, NO_CTX)
+    GROUP_REDUCE(shmemx_int_group_sum_reduce, int, NO_CTX)
+}
+
+ALONE void family_216_1(void) {
+    GROUP_REDUCE(shmemx_long_group_sum_reduce, long, NO_CTX)
+    GROUP_REDUCE(shmemx_longlong_group_sum_reduce, long long, NO_CTX)
+    GROUP_REDUCE(shmemx_ptrdiff_group_sum_reduce, ptrdiff_t, NO_CTX)
+    GROUP_REDUCE(shmemx_uchar_group_sum_reduce, unsigned char, NO_CTX)
+}
+
+ALONE void family_216_2(void) {
+    GROUP_REDUCE(shmemx_ushort_group_sum_reduce, unsigned short, NO_CTX)
+    GROUP_REDUCE(shmemx_uint_group_sum_reduce, unsigned int, NO_CTX)
+    GROUP_REDUCE(shmemx_ulong_group_sum_reduce, unsigned long, NO_CTX)
+    GROUP_REDUCE(shmemx_ulonglong_group_sum_reduce, unsigned long long, NO_CTX)
+}
+
+ALONE void family_216_3(void) {
+    GROUP_REDUCE(shmemx_int8_group_sum_reduce, int8_t, NO_CTX)
+    GROUP_REDUCE(shmemx_int16_group_sum_reduce, int16_t, NO_CTX)
+    GROUP_REDUCE(shmemx_int32_group_sum_reduce, int32_t, NO_CTX)
+    GROUP_REDUCE(shmemx_int64_group_sum_reduce, int64_t, NO_CTX)
+}
+
+ALONE void family_216_4(void) {
+    GROUP_REDUCE(shmemx_uint8_group_sum_reduce, uint8_t, NO_CTX)
+    GROUP_REDUCE(shmemx_uint16_group_sum_reduce, uint16_t, NO_CTX)
+    GROUP_REDUCE(shmemx_uint32_group_sum_reduce, uint32_t, NO_CTX)
+    GROUP_REDUCE(shmemx_uint64_group_sum_reduce, uint64_t, NO_CTX)
+}
+
+ALONE void family_216_5(void) {
+    GROUP_REDUCE(shmemx_size_group_sum_reduce, size_t, NO_CTX)
+    GROUP_REDUCE(shmemx_float_group_sum_reduce, float, NO_CTX)
+    GROUP_REDUCE(shmemx_double_group_sum_reduce, double, NO_CTX)
+    GROUP_REDUCE(shmemx_longdouble_group_sum_reduce, long double, NO_CTX)
+}
+
+ALONE void family_216_6(void) {
+    GROUP_REDUCE(shmemx_complexd_group_sum_reduce, double _Complex, NO_CTX)
+    GROUP_REDUCE(shmemx_complexf_group_sum_reduce, float _Complex, NO_CTX)
+}
+
+ALONE void family_217(void) {
+    GROUP_REDUCE(shmemx_char_group_prod_reduce, char, NO_CTX)
+    GROUP_REDUCE(shmemx_schar_group_prod_reduce, signed char, NO_CTX)
+    GROUP_REDUCE(shmemx_short_group_prod_reduce, short, NO_CTX)
+    GROUP_REDUCE(shmemx_int_group_prod_reduce, int, NO_CTX)
+}
+
+ALONE void family_217_1(void) {
+    GROUP_REDUCE(shmemx_long_group_prod_reduce, long, NO_CTX)
+    GROUP_REDUCE(shmemx_longlong_group_prod_reduce, long long, NO_CTX)
+    GROUP_REDUCE(shmemx_ptrdiff_group_prod_reduce, ptrdiff_t, NO_CTX)
+    GROUP_REDUCE(shmemx_uchar_group_prod_reduce, unsigned char, NO_CTX)
+}
+
+ALONE void family_217_2(void) {
+    GROUP_REDUCE(shmemx_ushort_group_prod_reduce, unsigned short, NO_CTX)
+    GROUP_REDUCE(shmemx_uint_group_prod_reduce, unsigned int, NO_CTX)
+    GROUP_REDUCE(shmemx_ulong_group_prod_reduce, unsigned long, NO_CTX)
+    GROUP_REDUCE(shmemx_ulonglong_group_prod_reduce, unsigned long long, NO_CTX)
+}
+
+ALONE void family_217_3(void) {
+    GROUP_REDUCE(shmemx_int8_group_prod_reduce, int8_t, NO_CTX)
+    GROUP_REDUCE(shmemx_int16_group_prod_reduce, int16_t, NO_CTX)
+    GROUP_REDUCE(shmemx_int32_group_prod_reduce, int32_t, NO_CTX)
+    GROUP_REDUCE(shmemx_int64_group_prod_reduce, int64_t, NO_CTX)
+}
+
+ALONE void family_217_4(void) {
+    GROUP_REDUCE(shmemx_uint8_group_prod_reduce, uint8_t, NO_CTX)
+    GROUP_REDUCE(shmemx_uint16_group_prod_reduce, uint16_t, NO_CTX)
+    GROUP_REDUCE(shmemx_uint32_group_prod_reduce, uint32_t, NO_CTX)
+    GROUP_REDUCE(shmemx_uint64_group_prod_reduce, uint64_t, NO_CTX)
+}
+
+ALONE void family_217_5(void) {
+    GROUP_REDUCE(shmemx_size_group_prod_reduce, size_t, NO_CTX)
+    GROUP_REDUCE(shmemx_float_group_prod_reduce, float, NO_CTX)
+    GROUP_REDUCE(shmemx_double_group_prod_reduce, double, NO_CTX)
+    GROUP_REDUCE(shmemx_longdouble_group_prod_reduce, long double, NO_CTX)
+}
+
+ALONE void family_217_6(void) {
+    GROUP_REDUCE(shmemx_complexd_group_prod_reduce, double _Complex, NO_CTX)
+    GROUP_REDUCE(shmemx_complexf_group_prod_reduce, float _Complex, NO_CTX)
+}
+
 static void every_family(void) {
     family_47();
     family_47_1();
@@ -3906,6 +4201,50 @@ static void every_family(void) {
     family_179();
     family_179_1();
     family_179_2();
+    family_208();
+    family_208_1();
+    family_208_2();
+    family_208_3();
+    family_209();
+    family_209_1();
+    family_210();
+    family_210_1();
+    family_210_2();
+    family_210_3();
+    family_211();
+    family_211_1();
+    family_212();
+    family_212_1();
+    family_212_2();
+    family_212_3();
+    family_213();
+    family_213_1();
+    family_214();
+    family_214_1();
+    family_214_2();
+    family_214_3();
+    family_214_4();
+    family_214_5();
+    family_215();
+    family_215_1();
+    family_215_2();
+    family_215_3();
+    family_215_4();
+    family_215_5();
+    family_216();
+    family_216_1();
+    family_216_2();
+    family_216_3();
+    family_216_4();
+    family_216_5();
+    family_216_6();
+    family_217();
+    family_217_1();
+    family_217_2();
+    family_217_3();
+    family_217_4();
+    family_217_5();
+    family_217_6();
 }
 
 /* The routines that are no family of several types. */
@@ -4018,6 +4357,16 @@ static void groups(void) {
     check(group == SHMEMX_GROUP_INVALID, "shmemx_group_parents");
     check(F(shmemx_group_n_pes)(group) == -1 && F(shmemx_group_pe)(group, 0) == -1, "shmemx_group_pe");
     check(F(shmemx_group_team)(group) == SHMEM_TEAM_INVALID, "shmemx_group_team");
+    check(F(shmemx_group_sync)(group) == -1 && F(shmemx_group_barrier)(group) == -1, "shmemx_group_sync");
+    int result = F(shmemx_group_broadcastmem)(group, area, area2, 8, SHMEMX_ROOT);
+    check(result == -1, "shmemx_group_broadcastmem");
+    result = F(shmemx_group_fcollectmem)(group, area, 8, area2, 8);
+    check(result == -1, "shmemx_group_fcollectmem");
+    result = F(shmemx_group_alltoallmem)(group, area, 8, area2, 8);
+    check(result == -1, "shmemx_group_alltoallmem");
+    shmem_ctx_t ctx;
+    result = F(shmemx_group_create_ctx)(group, 0, &ctx);
+    check(result == -1 && ctx == SHMEM_CTX_INVALID, "shmemx_group_create_ctx");
     F(shmemx_group_disconnect)(group);
     check(1, "shmemx_group_disconnect");
     static long exported;

@@ -116,9 +116,9 @@ unsafe fn eager(r: &Reduction<'_>) {
         unsafe {
             r.copy(epoch.contribution(me), source, n);
             epoch.synchronise_with(|| {
-                r.fold((&|_| epoch.result(), 1), (&contribution, size), n, false);
+                r.fold((&|_| epoch.result(0), 1), (&contribution, size), n, false);
             });
-            r.copy(dest, epoch.result(), n);
+            r.copy(dest, epoch.result(0), n);
         }
         return;
     }

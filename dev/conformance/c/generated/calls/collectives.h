@@ -6,6 +6,12 @@
     check(1, #NAME);    \
 }
 
+/* A job that nothing has been added to has no group. */
+#define GROUP_REDUCE(NAME, T, C) {                                                          \
+    T *dest = (T *)(void *)area, *source = (T *)(void *)area2;                              \
+    check(F(NAME)(shmemx_group_parents(), dest, source, N) == -1, #NAME);                   \
+}
+
 #define TEAM_SYNC(NAME, C) {                      \
     check(F(NAME)(SHMEM_TEAM_WORLD) == 0, #NAME); \
 }

@@ -1,0 +1,277 @@
+//! Collectives between the groups of a connection (extension), with the meaning of MPI's collectives on
+//! intercommunicators, and contexts that number the PEs of a group. Collectives return 0, or -1 for
+//! `SHMEMX_GROUP_INVALID`.
+
+use std::ffi::{c_int, c_long, c_void};
+
+use super::check::{self, Check, Extent};
+use super::{Reduce, spawn};
+use crate::choice::Collective;
+use crate::collective::intergroup::{Intergroup, Part};
+use crate::connection::Connection;
+use crate::constants::{CTX_INVALID, PROC_NULL, ROOT};
+use crate::failure::fatal::fatal;
+use crate::group::Group;
+use crate::kernel::Operator;
+use crate::memory::Argument;
+use crate::runtime;
+
+/// An array of a call: address and bytes, of which there are none where this PE's array does not count.
+type Array = (*mut u8, usize);
+
+/// Runs `body` as a collective of both sides.
+fn on_group(
+    name: &'static str,
+    group: usize,
+    part: impl FnOnce(&Connection) -> Option<Part>,
+    arrays: impl FnOnce(&Connection, Option<Part>) -> [Array; 2],
+    (sent, received): (usize, usize),
+    body: impl FnOnce(&Intergroup<'_>, Option<Part>),
+) -> c_int {
+    let rt = runtime::get(name);
+    let Some((team, connection)) = spawn::find(name, rt, group) else {
+        return -1;
+    };
+    let part = part(connection);
+    let [dest, source] = arrays(connection, part);
+    if check::is_due() {
+        let call = Check::of(name);
+        let extents = [dest, source].map(|array| Extent::of(array.1));
+        call.symmetric("dest", dest.0.cast(), extents[0], 1);
+        call.symmetric("source", source.0.cast(), extents[1], 1);
+        call.apart(
+            dest.0.cast(),
+            extents[0],
+            source.0.cast(),
+            extents[1],
+            false,
+        );
+    }
+    let memory = &rt.node.transport.memory;
+    let place = |argument: &'static str, (addr, bytes): Array| {
+        if bytes == 0 {
+            return 0;
+        }
+        let argument = Argument {
+            routine: name,
+            name: argument,
+        };
+        memory.own(argument, addr.cast(), bytes);
+        memory.space.place(addr.addr())
+    };
+    let group = Group::of_team(&rt.node, name, team);
+    let call = Intergroup {
+        group: &group,
+        connection,
+        dest: (dest.0, place("dest", dest)),
+        source: (source.0, place("source", source)),
+        sent,
+        received,
+    };
+    if rt.node.settings.check {
+        call.check(part);
+    }
+    body(&call, part);
+    0
+}
+
+/// Synchronises all PEs of both sides.
+pub fn sync(name: &'static str, group: usize) -> c_int {
+    let none = [(std::ptr::null_mut(), 0); 2];
+    on_group(
+        name,
+        group,
+        |_| None,
+        |_, _| none,
+        (0, 0),
+        |call, _| {
+            call.group.sync();
+        },
+    )
+}
+
+/// Completes this PE's operations on the default context, and synchronises all PEs of both sides.
+pub fn barrier(name: &'static str, group: usize) -> c_int {
+    runtime::get(name).node.transport.quiet_default();
+    sync(name, group)
+}
+
+/// Copies `bytes` bytes at the root's `source` to `dest` of all PEs of the other side.
+///
+/// # Safety
+/// For this and all functions below: `dest` and `source` are symmetric within this PE's side, valid for the lengths
+/// that the documentation demands, and do not overlap.
+pub unsafe fn broadcast(
+    name: &'static str,
+    group: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    root: c_int,
+) -> c_int {
+    let part = |connection: &Connection| {
+        let others = connection.others();
+        Some(match (root, usize::try_from(root)) {
+            (ROOT, _) => Part::Root,
+            (PROC_NULL, _) => Part::None,
+            (_, Ok(root)) if root < others.len() => Part::From(others.start + root),
+            _ => fatal(
+                name,
+                format_args!(
+                    "PE_root = {root} is out of range: give 0 to {}, SHMEMX_ROOT or SHMEMX_PROC_NULL",
+                    others.len() - 1
+                ),
+            ),
+        })
+    };
+    let arrays = |_: &Connection, part| {
+        let of = |is_used: bool| if is_used { bytes } else { 0 };
+        let receives = matches!(part, Some(Part::From(_)));
+        let sends = part == Some(Part::Root);
+        [
+            (dest.cast(), of(receives)),
+            (source.cast_mut().cast(), of(sends)),
+        ]
+    };
+    on_group(name, group, part, arrays, (bytes, bytes), |call, part| {
+        if let Some(part) = part {
+            // SAFETY: as the caller promises.
+            unsafe { call.broadcast(part) };
+        }
+    })
+}
+
+/// Gathers `received` bytes from each PE of the other side in `dest`, and gives each of them the `sent` bytes at
+/// `source`.
+///
+/// # Safety
+/// As [`broadcast`].
+pub unsafe fn fcollect(
+    name: &'static str,
+    group: usize,
+    dest: *mut c_void,
+    received: usize,
+    source: *const c_void,
+    sent: usize,
+) -> c_int {
+    let all = |n: usize, connection: &Connection| n.saturating_mul(connection.others().len());
+    let arrays = |connection: &Connection, _| {
+        [
+            (dest.cast(), all(received, connection)),
+            (source.cast_mut().cast(), sent),
+        ]
+    };
+    let lengths = (sent, received);
+    on_group(
+        name,
+        group,
+        |_| None,
+        arrays,
+        lengths,
+        |call, _| {
+            // SAFETY: as the caller promises.
+            unsafe { call.exchange(Collective::Fcollect) };
+        },
+    )
+}
+
+/// Gives PE i of the other side block i of `source`, of `sent` bytes, and gathers a block of `received` bytes from
+/// each in `dest`.
+///
+/// # Safety
+/// As [`broadcast`].
+pub unsafe fn alltoall(
+    name: &'static str,
+    group: usize,
+    dest: *mut c_void,
+    received: usize,
+    source: *const c_void,
+    sent: usize,
+) -> c_int {
+    let all = |n: usize, connection: &Connection| n.saturating_mul(connection.others().len());
+    let arrays = |connection: &Connection, _| {
+        [
+            (dest.cast(), all(received, connection)),
+            (source.cast_mut().cast(), all(sent, connection)),
+        ]
+    };
+    let lengths = (sent, received);
+    on_group(
+        name,
+        group,
+        |_| None,
+        arrays,
+        lengths,
+        |call, _| {
+            // SAFETY: as the caller promises.
+            unsafe { call.exchange(Collective::Alltoall) };
+        },
+    )
+}
+
+/// Reduces the sources of the other side element by element, with the result on every PE of this one.
+///
+/// # Safety
+/// As [`broadcast`].
+pub unsafe fn reduce<T: Reduce<Op>, Op>(
+    name: &'static str,
+    group: usize,
+    dest: *mut T,
+    source: *const T,
+    nreduce: usize,
+) -> c_int {
+    let op = Operator::of::<T, Op>();
+    // SAFETY: as the caller promises.
+    unsafe {
+        reduce_by(
+            name,
+            group,
+            dest.cast(),
+            source.cast_mut().cast(),
+            nreduce,
+            op,
+        )
+    }
+}
+
+/// [`reduce`], compiled once for all types and operators.
+unsafe fn reduce_by(
+    name: &'static str,
+    group: usize,
+    dest: *mut u8,
+    source: *mut u8,
+    nreduce: usize,
+    op: &'static Operator,
+) -> c_int {
+    let bytes = nreduce.saturating_mul(op.size);
+    let arrays = |_: &Connection, _| [(dest, bytes), (source, bytes)];
+    on_group(
+        name,
+        group,
+        |_| None,
+        arrays,
+        (bytes, bytes),
+        |call, _| {
+            // SAFETY: as the caller promises.
+            unsafe { call.reduce(nreduce, op) };
+        },
+    )
+}
+
+/// Makes a context on which PE i is PE i of a group: 0, or -1 and `SHMEM_CTX_INVALID`.
+///
+/// # Safety
+/// `ctx` is valid.
+pub unsafe fn create_ctx(
+    name: &'static str,
+    group: usize,
+    options: c_long,
+    ctx: *mut usize,
+) -> c_int {
+    let rt = runtime::get(name);
+    let found = spawn::find(name, rt, group);
+    let made = found.and_then(|(team, _)| super::context::make(rt, team, options, true));
+    // SAFETY: the caller promises that `ctx` can be written.
+    unsafe { ctx.write(made.unwrap_or(CTX_INVALID)) };
+    if made.is_some() { 0 } else { -1 }
+}
