@@ -62,7 +62,7 @@ fn on_group(
     let group = Group::of_team(&rt.node, name, team);
     let call = Intergroup {
         group: &group,
-        connection,
+        sides: &connection.sides,
         dest: (dest.0, place("dest", dest)),
         source: (source.0, place("source", source)),
         sent,

@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::broadcast::RING_MEMBERS;
 use super::{copy, copy_part, from_on, slices_of};
 use crate::choice::{Algorithm, Collective, EAGER};
-use crate::connection::Connection;
+use crate::connection::Sides;
 use crate::failure::fatal::fatal;
 use crate::group::{Group, MemberAddresses};
 use crate::job::region::{RING_BYTES, SMALL};
@@ -32,8 +32,8 @@ const NO_ROOT: u64 = u64::MAX;
 pub(crate) struct Intergroup<'a> {
     /// All members.
     pub group: &'a Group<'a>,
-    /// Their connection.
-    pub connection: &'a Connection,
+    /// Their sides.
+    pub sides: &'a Sides,
     /// `dest` of this PE, and its place ([`crate::memory::Space::place`]).
     pub dest: (*mut u8, u64),
     /// `source` of this PE, and its place.
@@ -75,13 +75,13 @@ impl<'a> Intergroup<'a> {
     /// The arrays of a side of which a member has left the place in `word`.
     fn left(&self, member: usize, word: usize) -> MemberAddresses<'a, u8> {
         let place = self.group.call_word(member, word);
-        let (bases, offset) = self.connection.at_place(place);
+        let (bases, offset) = self.sides.at_place(place);
         MemberAddresses::irregular(&Members::world(self.group.size), bases, offset)
     }
 
     /// The arrays of a side, which its first member has left. After the first synchronisation.
     fn side(&self, side: usize) -> Side<'a> {
-        let members = self.connection.side(side);
+        let members = self.sides.of(side);
         Side {
             dest: self.left(members.start, DEST),
             source: self.left(members.start, SOURCE),
@@ -91,7 +91,7 @@ impl<'a> Intergroup<'a> {
 
     /// Bytes that a side contributes.
     fn sent_by(&self, side: usize) -> usize {
-        if side == self.connection.side {
+        if side == self.sides.own {
             self.sent
         } else {
             self.received
@@ -109,7 +109,7 @@ impl<'a> Intergroup<'a> {
         }
         self.group.sync();
         let name = self.group.name;
-        let own = self.connection.own();
+        let own = self.sides.own();
         let left = |member, word| self.group.call_word(member, word);
         for member in 0..self.group.size {
             let [there, back] = LENGTHS.map(|word| left(member, word));
@@ -141,7 +141,7 @@ impl<'a> Intergroup<'a> {
         }
         if let Some(part) = part {
             let (root, side) = self.root(part);
-            let receivers = self.connection.side(side);
+            let receivers = self.sides.of(side);
             let names = |member: usize| member == root || receivers.contains(&member);
             let expected = |member| if names(member) { root as u64 } else { NO_ROOT };
             if (0..self.group.size).any(|member| left(member, ROOT) != expected(member)) {
@@ -153,11 +153,11 @@ impl<'a> Intergroup<'a> {
 
     /// A member, for messages.
     fn describe(&self, member: usize) -> String {
-        let own = self.connection.own();
+        let own = self.sides.own();
         if own.contains(&member) {
             return format!("PE {} of this side", member - own.start);
         }
-        let index = member - self.connection.others().start;
+        let index = member - self.sides.others().start;
         format!("PE {index} of the group")
     }
 
@@ -173,14 +173,14 @@ impl<'a> Intergroup<'a> {
     /// end the job.
     fn root(&self, part: Part) -> (usize, usize) {
         let left = |member: usize| self.group.call_word(member, ROOT);
-        let own = self.connection.side;
+        let own = self.sides.own;
         let side = match part {
             Part::From(_) => own,
             Part::Root | Part::None => 1 - own,
         };
-        let named = left(self.connection.side(side).start);
+        let named = left(self.sides.of(side).start);
         let root = usize::try_from(named).ok();
-        let root = root.filter(|root| self.connection.side(1 - side).contains(root));
+        let root = root.filter(|root| self.sides.of(1 - side).contains(root));
         let mine = self.root_of(Some(part));
         let agreed = root.filter(|root| left(*root) == named && [named, NO_ROOT].contains(&mine));
         let Some(root) = agreed else {
@@ -269,8 +269,8 @@ impl<'a> Intergroup<'a> {
     /// Each PE gets a block of each PE of the other side, in their order. By [`Collective::Alltoall`] the block of
     /// its own number in their `source`, by [`Collective::Fcollect`] their `source`.
     pub(crate) unsafe fn exchange(&self, collective: Collective) {
-        let (group, connection) = (self.group, self.connection);
-        let (own, others) = (connection.own(), connection.others());
+        let (group, sides) = (self.group, self.sides);
+        let (own, others) = (sides.own(), sides.others());
         let is_alltoall = collective == Collective::Alltoall;
         // Blocks of a source.
         let blocks = |readers: usize| if is_alltoall { readers } else { 1 };
@@ -297,7 +297,7 @@ impl<'a> Intergroup<'a> {
         let all = self.sent.max(self.received) * group.size;
         let reads = choice.algorithm != Algorithm::Push;
         group.share_by_member(2 * all, |one| {
-            let own_side = usize::from(one >= connection.sizes[0]);
+            let own_side = usize::from(one >= sides.sizes[0]);
             let (mine, other) = (self.side(own_side), self.side(1 - own_side));
             let index = one - mine.members.start;
             let count = other.members.len();
@@ -358,9 +358,9 @@ impl<'a> Intergroup<'a> {
     /// As [`reduce`](Self::reduce), of values that fit the eager buffers. With the central barrier, the last
     /// member to arrive reduces for all.
     unsafe fn reduce_eager(&self, n: usize, size: usize, fold: kernel::FoldFn) {
-        let (group, connection) = (self.group, self.connection);
+        let (group, sides) = (self.group, self.sides);
         let epoch = group.epoch();
-        let (own, others) = (connection.own(), connection.others());
+        let (own, others) = (sides.own(), sides.others());
         let bytes = n * size;
         group.traffic().moved(others.len() * bytes, bytes);
         let fold_side = |side: Range<usize>, dest: *mut u8, buffer: &dyn Fn(usize) -> *mut u8| {

@@ -11,6 +11,7 @@
 
 pub(crate) mod exports;
 mod other_job;
+mod sides;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,11 +22,12 @@ use crate::job::control::Control;
 use crate::job::region::{PeState, SignalLine, WaitKind};
 use crate::job::service::StartedJob;
 use crate::job::{Attachment, JoinError};
-use crate::memory::{IN_GLOBALS, Origins, Space};
+use crate::memory::{Origins, Space};
 use crate::wait::{Rendezvous, WaitReason};
 use other_job::OtherJob;
 
 pub(crate) use other_job::MapError;
+pub(crate) use sides::Sides;
 
 /// What a PE brings into a connection.
 #[derive(Debug, Clone, Copy)]
@@ -60,10 +62,8 @@ pub(crate) enum ConnectionError {
 pub(crate) struct Connection {
     /// The number that this PE's job gives to the first member.
     pub first: usize,
-    /// Members of each side.
-    pub sizes: [usize; 2],
-    /// The side that this PE is of.
-    pub side: usize,
+    /// Its sides.
+    pub sides: Sides,
     /// This PE's number among the members.
     pub me: usize,
     /// Flags and buffers of the members.
@@ -75,9 +75,6 @@ pub(crate) struct Connection {
     stride: u64,
     /// The number in its job of each member.
     job_pes: Box<[u32]>,
-    /// Where the members' heaps are, and their globals.
-    heaps: Box<[usize]>,
-    globals: Box<[usize]>,
     other: OtherJob,
 }
 
@@ -122,20 +119,23 @@ impl Connection {
         );
         let job_pe = |member| control.pe_block(member).job_pe.load(Ordering::Relaxed);
         let job_pes: Box<[u32]> = (0..all).map(job_pe).collect();
-        let others = side_of(sizes, 1 - role.side).map(|member| control.pe_block(member));
+        let sides = Sides {
+            sizes,
+            own: role.side,
+            heaps: Box::default(),
+            globals: Box::default(),
+        };
+        let others = sides.others().map(|member| control.pe_block(member));
         let other = OtherJob::map(job, space, &started.memory, other, others)?;
         let mut this = Self {
             first: role.first,
-            sizes,
-            side: role.side,
+            sides,
             me,
             control,
             reproducible: header.reproducible.load(Ordering::Relaxed) != 0,
             job_index: job.index,
             stride: 1 << space.log2_stride(),
             job_pes,
-            heaps: Box::default(),
-            globals: Box::default(),
             other,
         };
         let at = |base: usize| {
@@ -151,7 +151,7 @@ impl Connection {
             base.wrapping_add(this.offset(m))
         });
         let globals = globals.collect();
-        (this.heaps, this.globals) = (heaps, globals);
+        (this.sides.heaps, this.sides.globals) = (heaps, globals);
         Ok(this)
     }
 
@@ -174,22 +174,17 @@ impl Connection {
 
     /// Number of members.
     pub(crate) fn len(&self) -> usize {
-        self.sizes[0] + self.sizes[1]
-    }
-
-    /// The members of a side.
-    pub(crate) fn side(&self, side: usize) -> Range<usize> {
-        side_of(self.sizes, side)
+        self.sides.sizes[0] + self.sides.sizes[1]
     }
 
     /// The members of the other side.
     pub(crate) fn others(&self) -> Range<usize> {
-        side_of(self.sizes, 1 - self.side)
+        self.sides.others()
     }
 
     /// The members of this PE's side.
     pub(crate) fn own(&self) -> Range<usize> {
-        side_of(self.sizes, self.side)
+        self.sides.own()
     }
 
     /// The member that this PE's job gives the number `pe`.
@@ -240,17 +235,8 @@ impl Connection {
     /// The addresses of the members' copies of the object at `addr`: bases, and the offset from each.
     pub(crate) fn copies(&self, space: &Space, addr: usize) -> (&[usize], usize) {
         match space.globals() {
-            Some(globals) if globals.contains(addr) => (&self.globals, addr - globals.start),
-            _ => (&self.heaps, addr.wrapping_sub(space.heap_base())),
-        }
-    }
-
-    /// The addresses of the members' objects at `place` ([`Space::place`]), of those whose objects are there:
-    /// bases, and the offset from each.
-    pub(crate) fn at_place(&self, place: u64) -> (&[usize], usize) {
-        match place.checked_sub(IN_GLOBALS) {
-            Some(offset) => (&self.globals, offset as usize),
-            None => (&self.heaps, place as usize),
+            Some(globals) if globals.contains(addr) => (&self.sides.globals, addr - globals.start),
+            _ => (&self.sides.heaps, addr.wrapping_sub(space.heap_base())),
         }
     }
 
@@ -327,13 +313,6 @@ fn wait_reason<'a>(control: &Control, first: usize, routine: &'a str) -> WaitRea
         team: header.job_number.load(Ordering::Relaxed),
         members: (first as i32, 1, header.n_pes),
         ..WaitReason::at(WaitKind::Connection, routine, 0)
-    }
-}
-
-fn side_of(sizes: [usize; 2], side: usize) -> Range<usize> {
-    match side {
-        0 => 0..sizes[0],
-        _ => sizes[0]..sizes[0] + sizes[1],
     }
 }
 

@@ -3,7 +3,8 @@
 use std::ffi::c_int;
 use std::fmt::Display;
 use std::io::Write;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::RwLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::caller;
@@ -57,15 +58,39 @@ pub(crate) fn warn(routine: &str, message: &str) {
     say(&line_of(job::joined(), routine, message));
 }
 
-/// Whether this PE is the first of its job to report a misuse; the launcher adds no line of
-/// its own for a PE that reported. Safe in a signal handler.
+/// The words by which connected jobs agree on who reports, with the numbers of the connections, ascending.
+static CONNECTED: RwLock<Vec<(u32, &AtomicU32)>> = RwLock::new(Vec::new());
+
+/// Has this PE report nothing once a PE of the connection has, by the connection's word for that.
+pub(crate) fn share_reports(connection: u32, reporter: &'static AtomicU32) {
+    let mut all = CONNECTED.write().unwrap_or_else(|e| e.into_inner());
+    let at = all.partition_point(|(number, _)| *number < connection);
+    all.insert(at, (connection, reporter));
+}
+
+/// The connection is over.
+pub(crate) fn unshare_reports(connection: u32) {
+    let mut all = CONNECTED.write().unwrap_or_else(|e| e.into_inner());
+    all.retain(|(number, _)| *number != connection);
+}
+
+/// Whether this PE is the first of its job, and of those that are connected with it, to report a misuse; the
+/// launcher adds no line of its own for a PE that reported. Safe in a signal handler.
 pub(crate) fn is_first(job: &Attachment) -> bool {
     let reported = PeState::Reported as u32;
     let block = job.control.pe_block(job.index);
     block.state.store(reported, Ordering::Release);
-    let (word, mine) = (&job.control.header().reporter, job.pe as u32 + 1);
-    word.compare_exchange(0, mine, Ordering::AcqRel, Ordering::Acquire)
-        .is_ok()
+    let mine = job.pe as u32 + 1;
+    let claim = |word: &AtomicU32| {
+        word.compare_exchange(0, mine, Ordering::AcqRel, Ordering::Acquire)
+            .is_ok()
+    };
+    // All PEs take the words in one order, so one of them gets all of its own. A signal handler that has
+    // interrupted a change of the list does without it.
+    claim(&job.control.header().reporter)
+        && CONNECTED
+            .try_read()
+            .map_or(true, |all| all.iter().all(|(_, word)| claim(word)))
 }
 
 /// Whether a PE of the job has reported a misuse: this one need not find out what it could say. Safe in a

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use crate::connection::{Connection, Role};
 use crate::constants::GROUP_INVALID;
-use crate::failure::fatal::fatal;
+use crate::failure::fatal::{self, fatal};
 use crate::hooks;
 use crate::job::service::StartedJob;
 use crate::runtime::Runtime;
@@ -28,6 +28,7 @@ pub(crate) fn connect(name: &str, rt: &Runtime, started: &StartedJob, role: Role
         let members: Vec<_> = (0..connection.len()).map(offset).collect();
         (hooks.native_added)(&members);
     }
+    fatal::share_reports(connection.number(), &connection.control.header().reporter);
     rt.teams.insert_connection(connection, place)
 }
 
@@ -88,6 +89,9 @@ fn forget(name: &str, rt: &Runtime, group: usize) {
         return;
     };
     let (id, members) = (team.id, team.members);
+    if let Some(connection) = &team.connection {
+        fatal::unshare_reports(connection.number());
+    }
     if let Some(hooks) = hooks::get() {
         let numbers: Vec<_> = (0..members.size).map(|m| members.pe(m) as u32).collect();
         (hooks.native_removed)(&numbers);

@@ -4,6 +4,7 @@
 mod alltoall;
 mod broadcast;
 mod collect;
+mod intergroup;
 mod mixed;
 mod reproducible;
 mod scan;

@@ -186,7 +186,7 @@ fn broadcasts_run_ahead_of_other_sockets() {
                 let (dest, source) = (value.as_mut_ptr(), value.as_ptr());
                 let sockets = group.sockets();
                 // SAFETY: the value is longer; a root's is not written.
-                unsafe { group.broadcast_small(root, sockets, dest, source, bytes) };
+                unsafe { group.broadcast_small(Some(root), sockets, dest, source, bytes) };
                 assert!(
                     value[..bytes].iter().all(|b| *b == round as u8),
                     "{round} of {map:?}"

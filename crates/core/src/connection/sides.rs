@@ -1,0 +1,47 @@
+//! The two sides of a connection.
+
+use std::ops::Range;
+
+use crate::memory::IN_GLOBALS;
+
+/// The two sides of a connection, as one PE sees them.
+#[derive(Debug)]
+pub(crate) struct Sides {
+    /// Members of each side.
+    pub sizes: [usize; 2],
+    /// The side that this PE is of.
+    pub own: usize,
+    /// Where the members' heaps are, and their globals.
+    pub heaps: Box<[usize]>,
+    /// See [`heaps`](Self::heaps).
+    pub globals: Box<[usize]>,
+}
+
+impl Sides {
+    /// The members of a side.
+    pub(crate) fn of(&self, side: usize) -> Range<usize> {
+        match side {
+            0 => 0..self.sizes[0],
+            _ => self.sizes[0]..self.sizes[0] + self.sizes[1],
+        }
+    }
+
+    /// The members of this PE's side.
+    pub(crate) fn own(&self) -> Range<usize> {
+        self.of(self.own)
+    }
+
+    /// The members of the other side.
+    pub(crate) fn others(&self) -> Range<usize> {
+        self.of(1 - self.own)
+    }
+
+    /// The addresses of the members' objects at `place` ([`crate::memory::Space::place`]), of those that have
+    /// objects there: bases, and the offset from each.
+    pub(crate) fn at_place(&self, place: u64) -> (&[usize], usize) {
+        match place.checked_sub(IN_GLOBALS) {
+            Some(offset) => (&self.globals, offset as usize),
+            None => (&self.heaps, place as usize),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Collectives between groups, and contexts of groups.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use ferroshmem_conformance::job::shell_status;
+use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+
+/// PEs on either side.
+const SIDES: [(usize, &str); 9] = [
+    (1, "1"),
+    (2, "1"),
+    (1, "2"),
+    (2, "2"),
+    (3, "5"),
+    (7, "2"),
+    (1, "16"),
+    (16, "1"),
+    (16, "16"),
+];
+
+/// Variables that change how collectives are made.
+const VARIABLES: [(&str, &str, &str); 5] = [
+    ("checked", "SHMEM_CHECK", "1"),
+    ("slow-path", "SHMEM_FAST_PATH", "0"),
+    ("reproducible", "SHMEM_REPRODUCIBLE", "1"),
+    ("non-temporal", "SHMEM_NON_TEMPORAL_THRESHOLD", "1k"),
+    ("small-heap", "SHMEM_SYMMETRIC_SIZE", "16m"),
+];
+
+/// What goes wrong, whether it is noticed with checks alone, and words of the one line that says so.
+const FAULTS: [(&str, bool, &[&str]); 15] = [
+    (
+        "no-such-root",
+        false,
+        &["PE_root = 2", "0 to 1", "SHMEMX_ROOT"],
+    ),
+    ("no-root-says-so", false, &["do not agree on the root"]),
+    ("no-root-of-few-bytes", true, &["do not agree on the root"]),
+    ("roots-differ", true, &["do not agree on the root"]),
+    ("lengths", true, &["shmemx_group_alltoallmem", "16"]),
+    (
+        "counts",
+        true,
+        &["shmemx_long_group_sum_reduce", "32", "24"],
+    ),
+    (
+        "routines",
+        true,
+        &["shmemx_group_barrier", "shmemx_group_fcollectmem"],
+    ),
+    ("stack", false, &["dest", "is not a symmetric address"]),
+    ("beyond", false, &["dest", "reach past the end"]),
+    ("overlap", true, &["overlap"]),
+    (
+        "asymmetric",
+        true,
+        &["dest is not that of PE", "of this side"],
+    ),
+    (
+        "context-pe",
+        false,
+        &["PE 2 is out of range", "group has PEs 0 to 1"],
+    ),
+    ("context-after-disconnect", false, &["not a live context"]),
+    (
+        "after-disconnect",
+        false,
+        &["shmemx_group_barrier", "not a live group"],
+    ),
+    ("none", true, &[]),
+];
+
+fn main() {
+    let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
+    for (parents, children) in SIDES {
+        suite.add(format!("collectives::{parents}+{children}"), move |s| {
+            let same = program(s, "collectives", &[])?;
+            collectives(s, parents, children, &same, ("", ""))
+        });
+    }
+    for (name, variable, value) in VARIABLES {
+        suite.add(format!("collectives::{name}"), move |s| {
+            let other = program(s, "collectives", &["-DELSEWHERE"])?;
+            collectives(s, 2, "3", &other, (variable, value))
+        });
+    }
+    for (way, checked, words) in FAULTS {
+        suite.add(format!("misuse::{way}"), move |s| {
+            misuse(s, way, checked, words)
+        });
+    }
+    suite.run();
+}
+
+fn program(s: &Setting, name: &str, flags: &[&str]) -> Result<PathBuf> {
+    let build = Build::new(&format!("spawn/{name}.c"), Compiler::Gcc);
+    build.flags(flags).run(&s.prefix, &s.cache)
+}
+
+fn collectives(
+    s: &Setting,
+    parents: usize,
+    children: &str,
+    other: &std::path::Path,
+    (variable, value): (&str, &str),
+) -> Result<()> {
+    let job = Job::new(parents, &program(s, "collectives", &[])?);
+    let mut job = job.args(&[children, &other.to_string_lossy()]);
+    if !variable.is_empty() {
+        job = job.env(variable, value);
+    }
+    job.expect_success(&s.prefix, &s.scratch).map(drop)
+}
+
+/// The job ends with one line, or none if nothing is wrong.
+fn misuse(s: &Setting, way: &str, checked: bool, words: &[&str]) -> Result<()> {
+    let job = Job::new(2, &program(s, "misuse", &[])?).args(&[way]);
+    let job = job.env("SHMEM_CHECK", if checked { "1" } else { "0" });
+    let outcome = job.run(&s.prefix, &s.scratch)?;
+    ensure!(!outcome.hung && outcome.left == 0, "is left\n{outcome}");
+    let wrong = usize::from(!words.is_empty());
+    let got = shell_status(outcome.status);
+    ensure!(got == wrong as i32, "status {got}\n{outcome}");
+    ensure!(outcome.stderr.lines().count() == wrong, "{outcome}");
+    for word in words {
+        ensure!(outcome.stderr.contains(word), "no \"{word}\"\n{outcome}");
+    }
+    Ok(())
+}
