@@ -66,7 +66,7 @@ struct Side<'a> {
 /// valid for the lengths given; they do not overlap.
 impl<'a> Intergroup<'a> {
     /// Leaves where this PE's arrays are, for the members of both sides.
-    fn leave_places(&self, root: u64) {
+    fn publish_addresses(&self, root: u64) {
         for (word, value) in [(DEST, self.dest.1), (SOURCE, self.source.1), (ROOT, root)] {
             self.group.publish_call_word(word, value);
         }
@@ -102,7 +102,7 @@ impl<'a> Intergroup<'a> {
     /// symmetric within their side.
     pub(crate) fn check(&self, part: Option<Part>) {
         self.group.agree_on_routine();
-        self.leave_places(self.root_of(part));
+        self.publish_addresses(self.root_of(part));
         for (word, side) in LENGTHS.into_iter().zip(0..) {
             let bytes = self.sent_by(side) as u64;
             self.group.publish_call_word(word, bytes);
@@ -224,7 +224,7 @@ impl<'a> Intergroup<'a> {
                 }
                 return;
             }
-            self.leave_places(self.root_of(Some(part)));
+            self.publish_addresses(self.root_of(Some(part)));
             // Places, after the first synchronisation.
             let arrays = || {
                 let (root, side) = self.root(part);
@@ -293,7 +293,7 @@ impl<'a> Intergroup<'a> {
             }
             return;
         }
-        self.leave_places(NO_ROOT);
+        self.publish_addresses(NO_ROOT);
         let all = self.sent.max(self.received) * group.size;
         let reads = choice.algorithm != Algorithm::Push;
         group.share_by_member(2 * all, |one| {
@@ -335,7 +335,7 @@ impl<'a> Intergroup<'a> {
             // SAFETY: as the caller promises.
             return unsafe { self.reduce_eager(n, op.size, fold) };
         }
-        self.leave_places(NO_ROOT);
+        self.publish_addresses(NO_ROOT);
         let streaming = kernel::past_caches(2 * bytes);
         let work = slices_of(group, n, op.size, 2 * group.size);
         group.share_work(work, |part| {

@@ -107,14 +107,14 @@ fn check(
     );
     dest.fill(0xA5);
     source[..mine.len()].copy_from_slice(&mine);
-    let places = [IN_GLOBALS, 0];
+    let offsets = [IN_GLOBALS, 0];
     let (dest, source) = (dest.as_mut_ptr(), source.as_mut_ptr());
     let before = member.epochs();
     let intergroup = Intergroup {
         group: &group,
         sides: &sides,
-        dest: (dest, places[side] + shift as u64),
-        source: (source, places[1 - side] + shift as u64),
+        dest: (dest, offsets[side] + shift as u64),
+        source: (source, offsets[1 - side] + shift as u64),
         sent,
         received,
     };
