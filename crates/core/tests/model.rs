@@ -300,13 +300,19 @@ fn a_free_lock_is_not_released() {
     });
 }
 
+/// Members, and how often threads are preempted: more of both takes minutes.
+const SIZES: [(usize, usize); 2] = [(2, 2), (3, 1)];
+
 /// Two barriers in a row: `size` members write their cell, synchronise, read all cells,
 /// synchronise, and write again.
-fn barrier_model<B>(size: usize, barrier: impl Fn() -> B + Sync + Send + 'static)
-where
+fn barrier_model<B>(
+    size: usize,
+    preemptions: usize,
+    barrier: impl Fn() -> B + Sync + Send + 'static,
+) where
     B: Fn(usize, u32) + Send + Sync + 'static,
 {
-    model(2, move || {
+    model(preemptions, move || {
         let barrier = Arc::new(barrier());
         let cells = Arc::new(Cells::new());
         let member = move |me: usize, barrier: &B, cells: &Cells| {
@@ -331,17 +337,21 @@ where
     });
 }
 
+fn central_barrier(size: usize, preemptions: usize) {
+    barrier_model(size, preemptions, move || {
+        let (arrivals, release) = (ModelWord::new(), ModelWord::new());
+        move |_, epoch| {
+            let all = size as u32;
+            let nothing = || ();
+            barrier::central(&arrivals, &release, all, epoch, || AlwaysSleep, nothing);
+        }
+    });
+}
+
 #[test]
 fn the_central_barrier_holds_all_members() {
-    for size in [2, 3] {
-        barrier_model(size, move || {
-            let (arrivals, release) = (ModelWord::new(), ModelWord::new());
-            move |_, epoch| {
-                let all = size as u32;
-                let nothing = || ();
-                barrier::central(&arrivals, &release, all, epoch, || AlwaysSleep, nothing);
-            }
-        });
+    for (size, preemptions) in SIZES {
+        central_barrier(size, preemptions);
     }
 }
 
@@ -351,34 +361,50 @@ fn lanes(size: usize) -> Vec<[[ModelWord; 3]; 2]> {
     (0..size).map(|_| [three(), three()]).collect()
 }
 
+fn dissemination_barrier(size: usize, preemptions: usize) {
+    barrier_model(size, preemptions, move || {
+        let lanes = lanes(size);
+        move |me, epoch| {
+            let lane = |m: usize, k: usize| &lanes[m][epoch as usize % 2][k];
+            let post = |m, k| flag::post(lane(m, k), epoch);
+            let wait = |k| flag::wait(lane(me, k), epoch, || AlwaysSleep);
+            barrier::dissemination(me, size, post, wait);
+        }
+    });
+}
+
 #[test]
 fn the_dissemination_barrier_holds_all_members() {
-    for size in [2, 3] {
-        barrier_model(size, move || {
-            let lanes = lanes(size);
-            move |me, epoch| {
-                let lane = |m: usize, k: usize| &lanes[m][epoch as usize % 2][k];
-                let post = |m, k| flag::post(lane(m, k), epoch);
-                let wait = |k| flag::wait(lane(me, k), epoch, || AlwaysSleep);
-                barrier::dissemination(me, size, post, wait);
-            }
-        });
+    for (size, preemptions) in SIZES {
+        dissemination_barrier(size, preemptions);
     }
+}
+
+fn tree_barrier(size: usize, preemptions: usize) {
+    barrier_model(size, preemptions, move || {
+        let lanes = lanes(size);
+        move |me, epoch| {
+            // Of three members none is the third child: lane 2 can be the release.
+            let lane = |m: usize, k: usize| &lanes[m][epoch as usize % 2][k.min(2)];
+            let post = |m, k| flag::post(lane(m, k), epoch);
+            let wait = |k| flag::wait(lane(me, k), epoch, || AlwaysSleep);
+            barrier::tree(me, size, post, wait);
+        }
+    });
 }
 
 #[test]
 fn the_tree_barrier_holds_all_members() {
-    for size in [2, 3] {
-        barrier_model(size, move || {
-            let lanes = lanes(size);
-            move |me, epoch| {
-                // Of three members none is the third child: lane 2 can be the release.
-                let lane = |m: usize, k: usize| &lanes[m][epoch as usize % 2][k.min(2)];
-                let post = |m, k| flag::post(lane(m, k), epoch);
-                let wait = |k| flag::wait(lane(me, k), epoch, || AlwaysSleep);
-                barrier::tree(me, size, post, wait);
-            }
-        });
+    for (size, preemptions) in SIZES {
+        tree_barrier(size, preemptions);
+    }
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn barriers_hold_three_members_that_are_preempted_twice() {
+    for barrier in [central_barrier, dissemination_barrier, tree_barrier] {
+        barrier(3, 2);
     }
 }
 
@@ -389,7 +415,8 @@ fn the_barrier_of_sockets_holds_all_members() {
 
     for sockets in MAPS {
         let size = sockets.iter().map(|members| members.len()).sum();
-        barrier_model(size, move || {
+        let preemptions = if size == 2 { 2 } else { 1 };
+        barrier_model(size, preemptions, move || {
             let lanes = lanes(size);
             move |me, epoch| {
                 let own = sockets.iter().position(|s| s.contains(&(me as u32)));

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -13,23 +13,6 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 /// Processors are emulated there.
 const WATCHDOG: Duration = Duration::from_secs(240);
-
-/// The number of PEs: as many as processors of one machine, half as many as of the other.
-const PES: &str = "4";
-
-/// Two sockets of one kind of memory.
-const SOCKETS: &[NumaNode] = &[
-    NumaNode {
-        processors: 2,
-        memory: 320,
-        speed: None,
-    },
-    NumaNode {
-        processors: 2,
-        memory: 320,
-        speed: None,
-    },
-];
 
 /// Two sockets, high-bandwidth memory beside the first, and memory as behind CXL.
 const KINDS: &[NumaNode] = &[
@@ -64,9 +47,13 @@ const FOUR: &[NumaNode] = &[CORES; 4];
 /// A socket of [`TWO`] and [`FOUR`].
 const CORES: NumaNode = NumaNode {
     processors: 4,
-    memory: 256,
+    memory: 320,
     speed: None,
 };
+
+/// Programs: one looks where memory is, one calls all collectives.
+const SPACES: &str = "spaces.c";
+const SOCKETS: &str = "sockets.c";
 
 /// What `oshmem_info` says of [`KINDS`].
 const INFO: &[&str] = &[
@@ -90,37 +77,30 @@ fn main() -> ExitCode {
     // In this thread, with which the machines end.
     arguments.test_threads = Some(1);
     let trial = |name: &str, numa, test: fn(&mut Machine) -> Result<()>| {
-        let source = match name.starts_with("spaces") {
-            true => "spaces.c",
-            false => "sockets.c",
-        };
         Trial::test(name, move || {
-            let run = || test(&mut Machine::boot(numa, source)?);
+            let run = || test(&mut Machine::boot(numa)?);
             run().map_err(|error| Failed::from(format!("{error:#}")))
         })
     };
     let trials = vec![
-        trial("spaces::2-sockets", SOCKETS, |machine| {
-            let shown = machine.oshrun(PES, &["--report-bindings"], &[])?;
-            for part in [
-                "PE 1: CPUs 1: 1 core of socket 0, NUMA node 0",
-                "PE 2: CPUs 2: 1 core of socket 1, NUMA node 1",
-            ] {
-                ensure!(shown.contains(part), "{part} is not in:\n{shown}");
-            }
-            Ok(())
-        }),
-        trial("spaces::4-nodes", KINDS, |machine| {
-            machine.oshrun(PES, &[], &["2", "3"])?;
+        trial("memory-kinds", KINDS, |machine| {
+            machine.oshrun("4", &[], SPACES, &["2", "3"])?;
             let shown = machine.run("oshmem_info", &[])?;
             for part in INFO {
                 ensure!(shown.contains(part), "{part} is not in:\n{shown}");
             }
             Ok(())
         }),
-        trial("collectives::2-sockets", TWO, |machine| {
-            // Four on each, four and three, four and one; then all on one, and on places that are not known.
-            machine.follows_sockets("8", &[], 2)?;
+        trial("2-sockets", TWO, |machine| {
+            // As many PEs as cores, each with memory of its own socket.
+            let shown = machine.oshrun("8", &["--report-bindings"], SPACES, &[])?;
+            for part in [
+                "PE 3: CPUs 3: 1 core of socket 0, NUMA node 0",
+                "PE 4: CPUs 4: 1 core of socket 1, NUMA node 1",
+            ] {
+                ensure!(shown.contains(part), "{part} is not in:\n{shown}");
+            }
+            // Four and three on the sockets, four and one; then all on one, and on places that are not known.
             machine.follows_sockets("7", &[], 2)?;
             machine.follows_sockets("5", &["--bind-to", "hwthread"], 2)?;
             machine.follows_sockets("3", &["--bind-to", "core"], 1)?;
@@ -128,7 +108,7 @@ fn main() -> ExitCode {
         }),
         // Ignored unless asked for (`--include-ignored`): emulated, 16 processors take minutes. Maps of four sockets
         // and of sockets of different sizes are in the tests of the collectives, too.
-        trial("collectives::4-sockets", FOUR, |machine| {
+        trial("4-sockets", FOUR, |machine| {
             machine.follows_sockets("16", &[], 4)?;
             machine.follows_sockets("13", &["-x", "SHMEM_BROADCAST_ALGORITHM=sockets"], 4)
         })
@@ -137,42 +117,43 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// A machine, and the program that runs there.
+/// A machine, and the library that is there.
 struct Machine {
     machines: Machines,
     prefix: Prefix,
-    program: PathBuf,
 }
 
 impl Machine {
-    fn boot(numa: &[NumaNode], source: &str) -> Result<Self> {
+    fn boot(numa: &[NumaNode]) -> Result<Self> {
         let prefix = Prefix::find()?;
-        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
-        let build = Build::new(source, Compiler::Gcc).flags(&["-DBRIEF"]);
-        let program = build.run(&prefix, &cache)?;
         let mut setup = Setup::in_target()?;
         setup.machines = 1;
         setup.numa = numa.to_vec();
         let machines = Machines::boot(&setup)?;
         println!("booted in {:.0?}", machines.boot_time);
-        Ok(Self {
-            machines,
-            prefix,
-            program,
-        })
+        Ok(Self { machines, prefix })
     }
 
-    /// Starts PEs of the program; what they print.
-    fn oshrun(&mut self, pes: &str, options: &[&str], arguments: &[&str]) -> Result<String> {
-        let program = self.program.to_string_lossy().into_owned();
+    /// Starts PEs of a program; what they print.
+    fn oshrun(
+        &mut self,
+        pes: &str,
+        options: &[&str],
+        source: &str,
+        arguments: &[&str],
+    ) -> Result<String> {
+        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
+        let build = Build::new(source, Compiler::Gcc).flags(&["-DBRIEF"]);
+        let program = build.run(&self.prefix, &cache)?;
+        let program = program.to_string_lossy();
         let all = [&["-n", pes], options, &[&program], arguments].concat();
         self.run("oshrun", &all)
     }
 
-    /// Starts PEs of the program, which are to find themselves on so many sockets.
+    /// Starts PEs, which are to find themselves on so many sockets.
     fn follows_sockets(&mut self, pes: &str, options: &[&str], sockets: usize) -> Result<()> {
         let options = [options, &["-x", "SHMEM_DEBUG=1"]].concat();
-        let shown = self.oshrun(pes, &options, &[])?;
+        let shown = self.oshrun(pes, &options, SOCKETS, &[])?;
         let expected = match sockets {
             1 => "PEs on one socket".to_owned(),
             _ => format!("PEs on {sockets} sockets, barriers by sockets"),
