@@ -13,7 +13,7 @@ use crate::job::Job;
 use crate::prefix::Prefix;
 
 /// The PE counts that every program runs at: one, powers of two and others, more than cores.
-pub const PE_COUNTS: [usize; 7] = [1, 2, 3, 4, 7, 8, 16];
+pub const PE_COUNTS: [usize; 6] = [1, 2, 3, 4, 7, 16];
 
 /// Trials that are named with their times at the end.
 const SLOWEST: usize = 5;

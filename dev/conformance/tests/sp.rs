@@ -74,13 +74,14 @@ fn main() {
         for pes in [1, 4, 9, 16, 25] {
             add(S, variant, pes);
         }
-        for pes in [4, 9] {
-            add(W, variant, pes);
-        }
     }
+    add(W, PUTGET, 9);
+    add(W, PTR, 4);
     // Larger classes change the sizes alone: copies.c and stream have longer transfers than any of them.
     for (class, variant, pes) in [
         (W, PTR, 1),
+        (W, PTR, 9),
+        (W, PUTGET, 4),
         (W, PUTGET, 16),
         (A, PUTGET, 9),
         (A, PUTGET, 1),

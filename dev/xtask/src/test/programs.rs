@@ -47,25 +47,22 @@ const fn hint(name: &'static str, trials: usize, threads: usize) -> Hint {
     }
 }
 
-/// Emulated processors, which use one core and a half: two machines on two cores fail to boot, or seem dead to
-/// each other, beside much else.
-const fn emulating(name: &'static str) -> Hint {
+/// Emulated processors: several pairs of machines on two cores would fail to boot, or seem dead to each other.
+const fn emulating(name: &'static str, threads: usize) -> Hint {
     Hint {
-        name,
-        trials: 0,
-        threads: 2,
         resource: Some("virtual machines"),
+        ..hint(name, 0, threads)
     }
 }
 
 /// The test programs that take long, longest first: they start first. Programs that mostly wait
 /// (for daemons of launchers, for links that are slow by intent, for the end of a time limit)
-/// count as one thread however many trials they run at the same time.
+/// count as one thread, or none, however many trials they run at the same time.
 const HINTS: &[Hint] = &[
-    emulating("conformance/machines"),
-    hint("conformance/nodes", 2, 1),
-    emulating("cluster/machines"),
-    emulating("conformance/numa"),
+    emulating("conformance/machines", 1),
+    hint("conformance/nodes", 2, 0),
+    emulating("cluster/machines", 1),
+    emulating("conformance/numa", 2),
     hint("conformance/programs", 2, 2),
     hint("conformance/linkage", 2, 2),
     hint("ferroshmem/pes", 2, 2),
