@@ -1,7 +1,15 @@
 //! Detects that a tool has replaced functions that callers inline.
+//!
+//! In an executable that contains this library, the linker has resolved their names, so their addresses differ. In the
+//! shared library these references are to its own functions (it is linked with `-Bsymbolic-functions`): if the dynamic
+//! linker had to look up each name, that would take a good part of the time in which a PE starts. So the library reads
+//! what the objects define that the dynamic linker searches before this one, mostly the executable alone.
 
-/// One function that callers inline: the address that a call of its name reaches, and that
-/// of the library's own function.
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::slice;
+
+/// One function that callers inline: the address that a call of its name reaches as far as the linker
+/// knows, and that of the library's own function.
 pub(crate) struct Inlined {
     called: unsafe extern "C" fn(),
     own: unsafe extern "C" fn(),
@@ -14,8 +22,8 @@ impl Inlined {
     }
 }
 
-/// Makes the list of [`Inlined`] functions from their names and their names in the profiling interface.
-/// The linker or loader resolves the addresses, as it does for calls.
+/// Makes the list of [`Inlined`] functions from their names and their names in the profiling interface, and the text
+/// of their names with a space after each.
 macro_rules! inlined {
     ($($name:ident, $own:ident;)*) => {
         pub(crate) static INLINED: &[$crate::interposition::Inlined] = {
@@ -24,6 +32,7 @@ macro_rules! inlined {
             unsafe extern "C" { $(fn $name(); fn $own();)* }
             &[$($crate::interposition::Inlined::new($name, $own),)*]
         };
+        pub(crate) const NAMES: &str = concat!($(stringify!($name), " ",)*);
     };
 }
 pub(crate) use inlined;
@@ -31,29 +40,107 @@ pub(crate) use inlined;
 /// Whether any inlined function has been replaced.
 pub(crate) fn interposed() -> bool {
     use crate::generated::inlined::INLINED;
-    let replaced = |f: &Inlined| !std::ptr::fn_addr_eq(f.called, f.own) && !is_stub(f.called);
-    INLINED.iter().any(replaced)
+    let differ = |f: &Inlined| !std::ptr::fn_addr_eq(f.called, f.own);
+    INLINED.iter().any(differ) || is_defined_earlier()
 }
 
-/// Whether an address is that of a stub for calls: an executable that is not
-/// position-independent gives its stub of a library's function the function's identity.
-#[cfg(target_env = "gnu")]
-fn is_stub(function: unsafe extern "C" fn()) -> bool {
-    use std::mem::MaybeUninit;
-    /// `RTLD_DL_SYMENT`, `SHN_UNDEF`.
-    const SYMBOL: libc::c_int = 1;
+/// Whether an object defines an inlined function that the dynamic linker searches before this library.
+fn is_defined_earlier() -> bool {
+    let mut found = false;
+    // SAFETY: the callback gets the pointer given here, to a live bool.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut found).cast()) };
+    found
+}
+
+/// Looks at the next object, in the order of the search; stops at this library, or once it has found a function.
+unsafe extern "C" fn visit(
+    info: *mut libc::dl_phdr_info,
+    _size: libc::size_t,
+    found: *mut c_void,
+) -> c_int {
+    // SAFETY: dl_iterate_phdr passes a valid record with the headers of a loaded object; `found` is a bool.
+    unsafe {
+        let (info, found) = (&*info, &mut *found.cast::<bool>());
+        let headers = slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
+        let base = info.dlpi_addr as usize;
+        let here = visit as *const () as usize;
+        let holds_us = headers.iter().any(|h| {
+            h.p_type == libc::PT_LOAD
+                && here.wrapping_sub(base + h.p_vaddr as usize) < h.p_memsz as usize
+        });
+        if holds_us {
+            return 1;
+        }
+        let dynamic = headers.iter().find(|h| h.p_type == libc::PT_DYNAMIC);
+        let dynamic = dynamic.map(|h| (base + h.p_vaddr as usize) as *const [usize; 2]);
+        *found = dynamic.is_some_and(|dynamic| defines_inlined(base, dynamic));
+        c_int::from(*found)
+    }
+}
+
+/// Whether the object at `base` defines an inlined function.
+///
+/// # Safety
+/// `dynamic` is the dynamic section of an object loaded at `base`.
+unsafe fn defines_inlined(base: usize, dynamic: *const [usize; 2]) -> bool {
+    use crate::generated::inlined::NAMES;
+    const DT_NULL: usize = 0;
+    const DT_HASH: usize = 4;
+    const DT_STRTAB: usize = 5;
+    const DT_SYMTAB: usize = 6;
+    const DT_GNU_HASH: usize = 0x6fff_fef5;
     const UNDEFINED: u16 = 0;
-    let mut info = MaybeUninit::uninit();
-    let mut symbol = std::ptr::null_mut();
-    let address = function as *const libc::c_void;
-    // SAFETY: `info` and `symbol` are variables of the types that dladdr1 writes.
-    let found = unsafe { libc::dladdr1(address, info.as_mut_ptr(), &raw mut symbol, SYMBOL) } != 0;
-    // SAFETY: with this flag, the symbol is null or an element of a loaded symbol table.
-    let symbol = unsafe { symbol.cast::<libc::Elf64_Sym>().as_ref() };
-    found && symbol.is_some_and(|symbol| symbol.st_shndx == UNDEFINED)
+
+    // SAFETY: `DT_NULL` ends the section; its tables are loaded, and a hash table tells how many symbols there are.
+    unsafe {
+        let entries = || (0..).map(|i| *dynamic.add(i)).take_while(|e| e[0] != DT_NULL);
+        let table = |tag| {
+            let [_, at] = entries().find(|e| e[0] == tag)?;
+            // The dynamic linker has made it an address, but where it may not write.
+            Some(if at < base { base + at } else { at })
+        };
+        let (Some(names), Some(symbols)) = (table(DT_STRTAB), table(DT_SYMTAB)) else {
+            return false;
+        };
+        let defined = match (table(DT_GNU_HASH), table(DT_HASH)) {
+            (Some(hashes), _) => defined_by_gnu_hash(hashes as *const u32),
+            // Its second word.
+            (None, Some(hashes)) => 1..*(hashes as *const u32).add(1) as usize,
+            (None, None) => return false,
+        };
+        let symbols = symbols as *const libc::Elf64_Sym;
+        defined.into_iter().any(|i| {
+            let symbol = &*symbols.add(i);
+            let name = CStr::from_ptr((names + symbol.st_name as usize) as *const c_char);
+            symbol.st_shndx != UNDEFINED
+                && name.to_bytes().starts_with(b"shmem")
+                && NAMES.split(' ').any(|n| n.as_bytes() == name.to_bytes())
+        })
+    }
 }
 
-#[cfg(not(target_env = "gnu"))]
-fn is_stub(_function: unsafe extern "C" fn()) -> bool {
-    false
+/// The numbers of the symbols in a hash table of the GNU kind: those that the object defines.
+///
+/// # Safety
+/// `table` is that of a loaded object.
+unsafe fn defined_by_gnu_hash(table: *const u32) -> std::ops::Range<usize> {
+    /// Words of the head, and words of 32 bits in one of the filter.
+    const HEAD: usize = 4;
+    const FILTER_WORD: usize = 2;
+
+    // SAFETY: buckets, first symbol and words of the filter; then the filter, the buckets, and for each symbol from
+    // the first on a word whose lowest bit ends the chain of its bucket.
+    unsafe {
+        let [n_buckets, first, filter] = [0, 1, 2].map(|i| *table.add(i) as usize);
+        let buckets = table.add(HEAD + FILTER_WORD * filter);
+        let chains = buckets.add(n_buckets);
+        let last = (0..n_buckets).map(|i| *buckets.add(i) as usize).max();
+        let Some(mut last) = last.filter(|last| *last >= first) else {
+            return 0..0;
+        };
+        while *chains.add(last - first) & 1 == 0 {
+            last += 1;
+        }
+        first..last + 1
+    }
 }

@@ -64,6 +64,8 @@ pub(crate) fn shared_library(archive: &Path, output: &Path) -> Result<()> {
         "-Wl,--gc-sections",
         "-Wl,-O1",
         "-Wl,-z,relro,-z,now",
+        // References to its own functions need no look-up when it is loaded.
+        "-Wl,-Bsymbolic-functions",
         "-Wl,-z,noexecstack",
         // Programs share the pages of its code, and it names all libraries that it needs.
         "-Wl,-z,text,-z,defs",

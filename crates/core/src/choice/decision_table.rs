@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::algorithm::Choice;
 use super::collective::Collective;
+use super::shape::Shape;
 
 /// Most steps of one collective.
 const STEPS: usize = 6;
@@ -84,37 +86,50 @@ impl fmt::Display for Steps {
     }
 }
 
-/// The choices of one team. Small and without pointers: a team owns a copy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Where the steps of a team come from.
+pub(super) trait Source: fmt::Debug + Send + Sync {
+    /// Those of `collective` in a team of this shape.
+    fn steps(&self, collective: Collective, shape: Shape) -> Steps;
+}
+
+/// The choices of one team. Those of a collective are determined when it is first called, since all together would
+/// take a good part of the time in which a PE starts.
+#[derive(Debug, Clone)]
 pub struct DecisionTable {
-    steps: [Steps; Collective::ALL.len()],
+    steps: [OnceLock<Steps>; Collective::ALL.len()],
+    source: Option<(Arc<dyn Source>, Shape)>,
 }
 
 impl DecisionTable {
-    /// Makes a decision table with these steps for each collective.
-    pub(super) fn new(steps: impl Fn(Collective) -> Steps) -> Self {
+    /// The decision table of a team of this shape.
+    pub(super) fn new(source: Arc<dyn Source>, shape: Shape) -> Self {
         Self {
-            steps: Collective::ALL.map(steps),
+            steps: Default::default(),
+            source: Some((source, shape)),
         }
     }
 
     /// Makes a decision table in which `collective` uses `choice` for every size, and each other
     /// collective the first of its choices.
     pub fn fixed(collective: Collective, choice: Choice) -> Self {
-        Self::new(|c| {
+        let steps = |c: Collective| {
             let choice = if c == collective {
                 choice
             } else {
                 c.choices()[0]
             };
-            Steps::new([(usize::MAX, choice)])
-        })
+            Steps::new([(usize::MAX, choice)]).into()
+        };
+        Self {
+            steps: Collective::ALL.map(steps),
+            source: None,
+        }
     }
 
     /// This decision table, but with `choice` for every size of `collective`.
     #[cfg(test)]
     pub fn with(mut self, collective: Collective, choice: Choice) -> Self {
-        self.steps[collective as usize] = Steps::new([(usize::MAX, choice)]);
+        self.steps[collective as usize] = Steps::new([(usize::MAX, choice)]).into();
         self
     }
 
@@ -130,14 +145,27 @@ impl DecisionTable {
         if let Some(choice) = Choice::from_code(OVERRIDES[index].load(Ordering::Relaxed)) {
             return choice;
         }
-        self.steps[index]
+        self.steps(collective)
             .choose(bytes)
             .unwrap_or(collective.choices()[0])
     }
 
     /// The steps of `collective`.
+    #[inline]
     pub fn steps(&self, collective: Collective) -> &Steps {
-        &self.steps[collective as usize]
+        let steps = &self.steps[collective as usize];
+        match steps.get() {
+            Some(steps) => steps,
+            None => steps.get_or_init(|| self.determine(collective)),
+        }
+    }
+
+    #[cold]
+    fn determine(&self, collective: Collective) -> Steps {
+        let source = self.source.as_ref();
+        source.map_or(Steps::NONE, |(source, shape)| {
+            source.steps(collective, *shape)
+        })
     }
 }
 

@@ -1,11 +1,11 @@
 //! How a job chooses its algorithms.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use super::algorithm::Algorithm;
 use super::collective::Collective;
 use super::costs::{Costs, sizes};
-use super::decision_table::{DecisionTable, Steps};
+use super::decision_table::{DecisionTable, Source, Steps};
 use super::forced::Forced;
 use super::shape::Shape;
 use super::tuning::Tuning;
@@ -24,15 +24,18 @@ pub enum Origin {
 
 /// The facts that determine all choices of a job.
 #[derive(Debug)]
-pub struct Selection {
+pub struct Selection(Arc<Facts>);
+
+#[derive(Debug)]
+struct Facts {
     forced: Forced,
     tuning: Tuning,
     /// PEs of the job.
     pes: usize,
     /// Cores that they may use.
     cores: usize,
-    /// Decision tables made so far, with the shapes of their teams.
-    tables: Mutex<Vec<(Shape, DecisionTable)>>,
+    /// Steps determined so far, with the collective and the shape of the team.
+    known: Mutex<Vec<(Collective, Shape, Steps)>>,
 }
 
 impl Selection {
@@ -45,46 +48,56 @@ impl Selection {
 
     /// The selection of a job of `pes` PEs on `cores` cores.
     pub fn new(forced: Forced, tuning: Tuning, pes: usize, cores: usize) -> Self {
-        Self {
+        Self(Arc::new(Facts {
             forced,
             tuning,
             pes,
             cores,
-            tables: Mutex::new(Vec::new()),
-        }
+            known: Mutex::default(),
+        }))
     }
 
     /// What the user forces for a collective.
     pub fn forced_for(&self, collective: Collective) -> Option<Algorithm> {
-        self.forced.of(collective).map(|choice| choice.algorithm)
+        let forced = self.0.forced.of(collective);
+        forced.map(|choice| choice.algorithm)
     }
 
     /// The decision table of a team of this shape.
     pub fn decisions(&self, shape: impl Into<Shape>) -> DecisionTable {
-        let shape = shape.into();
-        let mut tables = self.tables.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some((_, decisions)) = tables.iter().find(|(s, _)| *s == shape) {
-            return *decisions;
-        }
-        let decisions = DecisionTable::new(|collective| self.steps(collective, shape));
-        tables.push((shape, decisions));
-        decisions
+        DecisionTable::new(self.0.clone(), shape.into())
     }
 
     /// Where the choices of `collective` in a team of `size` come from.
     pub fn origin(&self, collective: Collective, size: usize) -> Origin {
-        if self.forced.of(collective).is_some() {
+        let facts = &self.0;
+        if facts.forced.of(collective).is_some() {
             return Origin::Forced;
         }
-        match self.tuning.rules_for(size, self.pes, self.cores) {
+        match facts.tuning.rules_for(size, facts.pes, facts.cores) {
             Some(rules) if rules.steps[collective as usize].choose(0).is_some() => {
                 Origin::Measured(rules.pes as usize)
             }
             _ => Origin::Model,
         }
     }
+}
 
+impl Source for Facts {
     fn steps(&self, collective: Collective, shape: Shape) -> Steps {
+        let mut known = self.known.lock().unwrap_or_else(|e| e.into_inner());
+        let of = |(c, s, _): &&(_, _, _)| (*c, *s) == (collective, shape);
+        if let Some((_, _, steps)) = known.iter().find(of) {
+            return *steps;
+        }
+        let steps = self.determine(collective, shape);
+        known.push((collective, shape, steps));
+        steps
+    }
+}
+
+impl Facts {
+    fn determine(&self, collective: Collective, shape: Shape) -> Steps {
         let size = shape.size;
         let rules = self.tuning.rules_for(size, self.pes, self.cores);
         let measured = rules.map(|r| &r.steps[collective as usize]);
@@ -274,9 +287,15 @@ mod tests {
     }
 
     #[test]
-    fn plans_are_made_once() {
+    fn choices_are_determined_once_and_when_they_are_needed() {
         let selection = model(2, 64, Forced::default());
-        assert_eq!(selection.decisions(64), selection.decisions(64));
-        assert_eq!(selection.tables.lock().unwrap().len(), 1);
+        let known = || selection.0.known.lock().unwrap().len();
+        let tables = [selection.decisions(64), selection.decisions(64)];
+        assert_eq!(known(), 0);
+        for (i, collective) in Collective::ALL.into_iter().enumerate() {
+            let [first, second] = tables.each_ref().map(|table| table.steps(collective));
+            assert_eq!(first, second);
+            assert_eq!(known(), i + 1);
+        }
     }
 }
