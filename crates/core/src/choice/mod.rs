@@ -17,7 +17,6 @@ mod collective;
 mod costs;
 mod decision_table;
 mod forced;
-pub mod hockney;
 mod selection;
 mod shape;
 mod tuning;

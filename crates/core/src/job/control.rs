@@ -2,7 +2,9 @@
 
 use std::fs::File;
 use std::io;
+use std::mem::offset_of;
 use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU32;
 
@@ -77,16 +79,18 @@ impl Control {
         if len < size_of::<Header>() as u64 {
             return Err(wrong("not the memory of a FerroSHMEM job"));
         }
-        // SAFETY: placed where there is room.
-        let base = unsafe {
-            mapping::map_shared(file.as_fd(), 0, size_of::<Header>(), MapAddress::Anywhere)?
-        };
-        // SAFETY: at least a header long (checked above), page aligned.
-        let header = unsafe { &*base.cast::<Header>() };
-        let (magic, version) = (header.magic, header.version);
-        let offsets = Offsets::new(header.n_pes as usize, header.slot_size);
-        // SAFETY: `header` is not used below.
-        unsafe { mapping::unmap(base as usize, size_of::<Header>()) };
+        let mut head = [0; offset_of!(Header, cores)];
+        file.read_exact_at(&mut head, 0)?;
+        let long = |at| u64::from_ne_bytes(std::array::from_fn(|i| head[at + i]));
+        let short = |at| u32::from_ne_bytes(std::array::from_fn(|i| head[at + i]));
+        let (magic, version) = (
+            long(offset_of!(Header, magic)),
+            short(offset_of!(Header, version)),
+        );
+        let offsets = Offsets::new(
+            short(offset_of!(Header, n_pes)) as usize,
+            long(offset_of!(Header, slot_size)),
+        );
         if magic != MAGIC {
             return Err(wrong("not the memory of a FerroSHMEM job"));
         }

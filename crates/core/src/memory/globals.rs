@@ -287,7 +287,7 @@ struct Pages {
     first: u64,
     /// Pages that the executable's file fills.
     in_file: usize,
-    /// The kernel's list of this process's pages.
+    /// The kernel's list of this process's pages, unless the file fills all.
     pagemap: Option<File>,
     /// An entry of the list for each page.
     entries: Vec<[u8; 8]>,
@@ -299,7 +299,9 @@ impl Pages {
         Self {
             first: (globals.start / page) as u64,
             in_file: globals.in_file.div_ceil(page),
-            pagemap: File::open("/proc/self/pagemap").ok(),
+            pagemap: (globals.in_file <= globals.len - page)
+                .then(|| File::open("/proc/self/pagemap").ok())
+                .flatten(),
             entries: vec![[0; 8]; globals.len / page],
         }
     }

@@ -125,7 +125,10 @@ impl Team {
             }
             slot.ring.taken.count.store(0, Ordering::Relaxed);
         }
-        slot.own.epoch.store(epoch as u32, Ordering::Release);
+        // A team without epochs has found none here.
+        if epoch > 0 {
+            slot.own.epoch.store(epoch as u32, Ordering::Release);
+        }
         let block = node.job.control.pe_block(node.job.index);
         block.team_epochs.fetch_max(greatest, Ordering::Relaxed);
     }
@@ -281,19 +284,20 @@ impl Teams {
             splitting: AtomicU32::new(0),
         };
         let world = Members::world(job.n_pes());
+        // A slot that no team has left takes no memory until it is used.
+        let left = &job.control.pe_block(job.index).team_epochs;
+        let is_first = left.load(Ordering::Relaxed) == 0;
+        let epoch_of = |id| {
+            let slot = job.control.team_slot(id, job.index);
+            slot.own.epoch.load(Ordering::Relaxed)
+        };
         for (id, members) in [(WORLD, world), (SHARED, sharers(job))] {
             let new = NewTeam {
                 id,
                 members,
                 num_contexts: i32::MAX,
                 // No other team has used these slots.
-                epoch: job
-                    .control
-                    .team_slot(id, job.index)
-                    .own
-                    .epoch
-                    .load(Ordering::Relaxed)
-                    .into(),
+                epoch: if is_first { 0 } else { epoch_of(id).into() },
                 mailbox_epochs: internode.map_or([0; 2], |internode| {
                     node_groups::mailbox_epochs(internode, job.index, id)
                 }),

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use ferroshmem_core::choice::{Choice, Collective, Costs, Parameters, hockney};
+use ferroshmem_core::choice::{Choice, Collective, Costs, Parameters};
+
+use super::hockney;
 
 use super::analysis::{best, sizes, time};
 use super::measure::Point;

@@ -17,6 +17,7 @@ mod command;
 mod comparison;
 mod document;
 mod file;
+mod hockney;
 mod identity;
 mod loaded;
 mod measure;

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use ferroshmem_core::choice::{Choice, Collective, Costs, Form, Parameters, hockney};
+use ferroshmem_core::choice::{Choice, Collective, Costs, Form, Parameters};
+
+use super::hockney;
 
 use super::quantity::{bytes_shown, time_shown};
 

@@ -338,6 +338,9 @@ impl Shares {
 /// The sizes in bytes at which decision tables choose, ascending: powers of two up to 16 MiB, and
 /// the limits of algorithms.
 pub(super) fn sizes(collective: Collective, members: usize) -> Vec<usize> {
+    if collective == Collective::Barrier {
+        return vec![0];
+    }
     let mut sizes: Vec<usize> = (3..=24).map(|k| 1 << k).collect();
     sizes.extend(Some(collective.eager_limit(members)).filter(|limit| *limit > 0));
     match collective {

@@ -43,8 +43,9 @@ impl fmt::Display for Parameters {
             let comma = if i > 0 { ", " } else { "" };
             let Parameter { name, unit, .. } = parameter;
             let value = *(parameter.of)(&mut parameters);
-            // Three digits.
-            let digits = (2.0 - value.abs().log10().floor()).clamp(0.0, 6.0) as usize;
+            // Three digits; a logarithm would come from libm, a shared library more to load.
+            let digits = (0..6).find(|digits| value.abs() * 10f64.powi(*digits) >= 100.0);
+            let digits = digits.unwrap_or(6) as usize;
             write!(f, "{comma}{name} {value:.digits$} {unit}")?;
         }
         Ok(())

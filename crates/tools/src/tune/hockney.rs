@@ -1,8 +1,7 @@
 //! The Hockney (alpha-beta-gamma) model, the cost model of the literature on reductions: messages
 //! over a network with latency α, time per byte β, and time γ to combine a byte.
 
-use super::algorithm::{Algorithm, Choice};
-use super::costs::Parameters;
+use ferroshmem_core::choice::{Algorithm, Choice, Parameters};
 
 /// Predicts the time in nanoseconds of a reduction of `n` bytes over `p` PEs, by the formulas
 ///
@@ -13,7 +12,12 @@ use super::costs::Parameters;
 /// ```
 ///
 /// None for algorithms without a formula.
-pub fn reduction(parameters: &Parameters, choice: Choice, p: usize, n: usize) -> Option<f64> {
+pub(super) fn reduction(
+    parameters: &Parameters,
+    choice: Choice,
+    p: usize,
+    n: usize,
+) -> Option<f64> {
     let Parameters {
         alpha, beta, gamma, ..
     } = *parameters;
