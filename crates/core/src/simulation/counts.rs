@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::lines::{self, Lines};
 use super::trace::{self, Access, Trace};
@@ -13,11 +13,12 @@ use crate::collective::broadcast::broadcast;
 use crate::collective::collect::{collect, fcollect};
 use crate::collective::reduce::reduce;
 use crate::collective::scan::scan;
+use crate::group::CallSummary;
 use crate::group::threads::{Array, Member};
 use crate::job::region::WaitKind;
 use crate::kernel::Operator;
 use crate::kernel::ops::Sum;
-use crate::wait::{Fairness, WaitReason, Waiter, ticket};
+use crate::wait::{Fairness, Rendezvous, WaitReason, Waiter, ticket};
 
 /// A collective call, as all members make it.
 #[derive(Debug, Clone, Copy)]
@@ -27,8 +28,18 @@ pub(crate) struct Call {
     pub(crate) barrier: Choice,
     /// Bytes of an array or block, a multiple of 8.
     pub(crate) bytes: usize,
-    /// Whether it is the barrier of a team split, with the words that it combines.
-    pub(crate) is_split: bool,
+    /// What its members say beside the flags of a barrier.
+    pub(crate) says: Says,
+}
+
+/// What the members of a barrier say beside its flags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Says {
+    Nothing,
+    /// Words that are combined, as in a split of a team.
+    Words,
+    /// A summary of the call that all make, as in an allocation.
+    Summary,
 }
 
 /// What one PE does in [`CALLS`] calls.
@@ -78,10 +89,17 @@ impl Call {
         // SAFETY: the arrays are long enough; all members call this.
         unsafe {
             match self.collective {
-                Collective::Barrier if self.is_split => {
-                    group.combine_words([1, 2, 3, 4]);
-                }
-                Collective::Barrier => group.sync(),
+                Collective::Barrier => match self.says {
+                    Says::Nothing => group.sync(),
+                    Says::Words => {
+                        group.combine_words([1, 2, 3, 4]);
+                    }
+                    Says::Summary => {
+                        let (routine, arguments) = (1, [2, 3, 4]);
+                        let call = CallSummary { routine, arguments };
+                        group.sync_comparing(&call).expect("all say the same");
+                    }
+                },
                 Collective::Reduce => reduce(&group, dest.bytes(), source.bytes(), n, sum),
                 Collective::Broadcast => {
                     broadcast(&group, dest.bytes(), source.bytes(), self.bytes, 0, true);
@@ -177,33 +195,54 @@ pub(crate) fn count(call: &Call, pes: usize, waits: Waits) -> Vec<Counts> {
 
 /// What each of `pes` PEs does that takes a lock, holds it while the others come, and releases it.
 pub(crate) fn count_lock(pes: usize, waits: Waits) -> Vec<Counts> {
+    let fairness = Fairness {
+        overtakes: 0,
+        clock: || 0,
+    };
+    let (counts, word) = count_at_word(pes, waits, |lock| {
+        let waiter = || Waiter::new(WaitReason::at(WaitKind::Lock, "shmem_set_lock", 0));
+        ticket::acquire(lock, fairness, waiter);
+        turns::let_others_run();
+        ticket::release(lock, fairness);
+    });
+    assert_eq!(word, 0, "the lock is free again");
+    counts
+}
+
+/// What each of `pes` PEs does in the first synchronisation of `shmem_init`.
+pub(crate) fn count_rendezvous(pes: usize, waits: Waits) -> Vec<Counts> {
+    let (counts, _) = count_at_word(pes, waits, |words| {
+        let first = words.as_ptr().cast::<u32>();
+        // SAFETY: the halves of the word, which live as long as it, and are used as atomics alone.
+        let [arrived, epoch] = [0, 1].map(|i| unsafe { AtomicU32::from_ptr(first.add(i)) });
+        let n = pes as u32;
+        let meeting = Rendezvous { arrived, epoch, n };
+        let reason = WaitReason::at(WaitKind::Team, "shmem_init", 0);
+        meeting.wait(meeting.arrive(), &reason);
+    });
+    counts
+}
+
+/// What each of `pes` PEs does in `call` on a word of shared memory, and what that is at the end.
+fn count_at_word(pes: usize, waits: Waits, call: impl Fn(&AtomicU64) + Sync) -> (Vec<Counts>, u64) {
     let page = Array::<u64>::new(1, 1);
-    let lock = &raw mut page.of(0)[0];
     // SAFETY: the word is used as an atomic alone, and lives as long as the array.
-    let lock = unsafe { AtomicU64::from_ptr(lock) };
+    let word = unsafe { AtomicU64::from_ptr(&raw mut page.of(0)[0]) };
     let memory = [page.pages()];
     let calls: Vec<_> = (0..pes)
         .map(|_| Mutex::new(FutexCalls::default()))
         .collect();
     let traced = (waits == Waits::Poll).then_some(memory.as_slice());
-    let fairness = Fairness {
-        overtakes: 0,
-        clock: || 0,
-    };
     let accesses = run(pes, waits, traced, |me| {
         trace::accesses_of(me, 1);
-        let waiter = || Waiter::new(WaitReason::at(WaitKind::Lock, "shmem_set_lock", 0));
-        ticket::acquire(lock, fairness, waiter);
-        turns::let_others_run();
-        ticket::release(lock, fairness);
+        call(word);
         *calls[me].lock().unwrap() = turns::futex_calls();
     });
-    assert_eq!(lock.load(Ordering::Relaxed), 0, "the lock is free again");
     let lines = lines::taken(&accesses, pes, 1);
     let all = calls.into_iter().zip(lines).map(|(futex, lines)| Counts {
         lines,
         futex: futex.into_inner().unwrap(),
         ..Counts::default()
     });
-    all.collect()
+    (all.collect(), word.load(Ordering::Relaxed))
 }

@@ -13,6 +13,8 @@ mod formula;
 #[cfg(target_arch = "x86_64")]
 mod lines;
 #[cfg(target_arch = "x86_64")]
+mod stub;
+#[cfg(target_arch = "x86_64")]
 mod tests;
 #[cfg(target_arch = "x86_64")]
 mod trace;

@@ -1,5 +1,7 @@
-//! Each access to some memory, whatever instruction makes it: the memory is protected, so that an access faults;
-//! the handler notes it, lets this one instruction through, and protects the memory again.
+//! Each access to some memory, whatever instruction makes it: the memory is protected, so that an access faults, and
+//! mapped a second time elsewhere. The handler notes the access and goes on at a copy of the instruction, which
+//! accesses the second mapping (`stub.rs`). Where there can be none, it lets this one instruction through, by a trap
+//! after it, and protects the memory again: that takes ten times as long.
 //!
 //! An instruction that reads and writes, as an atomic does, counts as a write. One that touches several lines is
 //! noted with the first.
@@ -8,8 +10,12 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::ops::Range;
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
+
+use super::stub;
+use crate::platform::mapping::{self, MapAddress};
 
 /// Bytes of a page.
 pub(crate) const PAGE: usize = 4096;
@@ -24,6 +30,8 @@ pub(crate) struct Access {
     pub(crate) call: u32,
 }
 
+/// From a place in traced memory to the same place of the second mapping.
+const DISTANCE: usize = (1_usize << 44).wrapping_neg();
 /// Most ranges, and most pages that one instruction touches.
 const MOST: usize = 4;
 /// Most accesses.
@@ -44,6 +52,7 @@ thread_local! {
 /// From now on the calling thread's accesses are PE `pe`'s, in the call of this number; 0: they do not count.
 pub(crate) fn accesses_of(pe: usize, call: usize) {
     ACCESSOR.set((pe as u32, call as u32));
+    stub::set_distance(DISTANCE);
 }
 
 /// Notes an access of the calling thread.
@@ -97,13 +106,19 @@ unsafe extern "C" fn on_access(_: c_int, info: *mut libc::siginfo_t, context: *m
         unsafe { libc::signal(libc::SIGSEGV, libc::SIG_DFL) };
         return;
     }
+    let registers = &mut context.uc_mcontext.gregs;
+    note(address, registers[libc::REG_ERR as usize] & WRITE != 0);
+    let instruction = registers[libc::REG_RIP as usize] as usize;
+    // SAFETY: the instruction has accessed traced memory; simulated PEs run one at a time.
+    if let Some(copy) = unsafe { stub::of(instruction) } {
+        registers[libc::REG_RIP as usize] = copy as i64;
+        return;
+    }
     let page = address & !(PAGE - 1);
     let open = OPEN.iter().find(|open| open.load(Ordering::Relaxed) == 0);
     open.expect("an instruction of few pages")
         .store(page, Ordering::Relaxed);
     protect(page..page + PAGE, OPENED);
-    let registers = &mut context.uc_mcontext.gregs;
-    note(address, registers[libc::REG_ERR as usize] & WRITE != 0);
     registers[libc::REG_EFL as usize] |= TRAP;
 }
 
@@ -136,6 +151,52 @@ fn handle(signal: c_int, handler: Handler) -> Previous {
     previous
 }
 
+/// The pages of `range` that hold anything.
+fn used_pages(range: &Range<usize>) -> impl Iterator<Item = usize> {
+    let words = |page: usize| {
+        let first = std::ptr::with_exposed_provenance::<u64>(page);
+        // SAFETY: a page of memory that the test gave to be traced, and that no other thread uses now.
+        unsafe { std::slice::from_raw_parts(first, PAGE / size_of::<u64>()) }
+    };
+    range
+        .clone()
+        .step_by(PAGE)
+        .filter(move |page| words(*page).iter().any(|word| *word != 0))
+}
+
+/// Puts shared memory of the same content in the place of `range`, and maps it at [`DISTANCE`], too.
+fn map_twice(range: &Range<usize>) {
+    let file = mapping::memory_file(range.len() as u64).expect("memory");
+    let second = MapAddress::Exactly(range.start.wrapping_add(DISTANCE));
+    let page = |at| std::ptr::with_exposed_provenance_mut::<u8>(at);
+    // SAFETY: what is replaced has been copied; the second mapping is where there is room.
+    unsafe {
+        mapping::map_shared(file.as_fd(), 0, range.len(), second).expect("room");
+        for at in used_pages(range) {
+            page(at).copy_to(page(at.wrapping_add(DISTANCE)), PAGE);
+        }
+        let over = MapAddress::Over(range.start);
+        mapping::map_shared(file.as_fd(), 0, range.len(), over).expect("the memory to be traced");
+    }
+}
+
+/// Puts private memory of the same content in the place of `range`.
+fn map_once(range: &Range<usize>) {
+    protect(range.clone(), OPENED);
+    let page = |at| std::ptr::with_exposed_provenance_mut::<u8>(at);
+    let used: Vec<_> = used_pages(range).collect();
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+    // SAFETY: what is replaced is in the second mapping, too, which ends here.
+    unsafe {
+        let at = libc::mmap(page(range.start).cast(), range.len(), OPENED, flags, -1, 0);
+        assert_ne!(at, libc::MAP_FAILED);
+        for at in used {
+            page(at.wrapping_add(DISTANCE)).copy_to(page(at), PAGE);
+        }
+        mapping::unmap(range.start.wrapping_add(DISTANCE), range.len());
+    }
+}
+
 /// One trace at a time: the handlers are the process's.
 pub(crate) struct Trace {
     ranges: Vec<Range<usize>>,
@@ -162,6 +223,7 @@ impl Trace {
             LOG.store(log.cast(), Ordering::Relaxed);
         }
         LENGTH.store(0, Ordering::Relaxed);
+        stub::prepare();
         let previous = [
             handle(libc::SIGSEGV, on_access),
             handle(libc::SIGTRAP, on_trap),
@@ -170,6 +232,7 @@ impl Trace {
             assert!(range.start % PAGE == 0 && range.end % PAGE == 0);
             RANGES[i][1].store(range.end, Ordering::Relaxed);
             RANGES[i][0].store(range.start, Ordering::Relaxed);
+            map_twice(range);
             protect(range.clone(), libc::PROT_NONE);
         }
         Self {
@@ -182,7 +245,7 @@ impl Trace {
     /// The accesses, in their order.
     pub(crate) fn end(self) -> Vec<Access> {
         for (i, range) in self.ranges.iter().enumerate() {
-            protect(range.clone(), OPENED);
+            map_once(range);
             RANGES[i][1].store(0, Ordering::Relaxed);
         }
         for (signal, previous) in [libc::SIGSEGV, libc::SIGTRAP]
