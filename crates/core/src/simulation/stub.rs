@@ -19,7 +19,7 @@ const JUMP: [u8; 6] = [0xff, 0x25, 0, 0, 0, 0];
 const _: () = assert!(1 + LONGEST + JUMP.len() + size_of::<usize>() <= BYTES);
 
 static CODE: AtomicPtr<u8> = AtomicPtr::new(ptr::null_mut());
-/// Addresses of the copied instructions; the place of each is that of its copy.
+/// Addresses of the copied instructions; the index of each is that of its copy.
 static COPIED: [AtomicUsize; STUBS] = [const { AtomicUsize::new(0) }; STUBS];
 static CAN: AtomicBool = AtomicBool::new(false);
 
@@ -62,11 +62,11 @@ pub(super) unsafe fn of(address: usize) -> Option<usize> {
         return None;
     }
     let first = address.wrapping_mul(0x9e37_79b9) >> 8;
-    let mut places = (0..STUBS).map(|i| (first + i) % STUBS);
-    let place = places.find(|i| [0, address].contains(&COPIED[*i].load(Ordering::Relaxed)))?;
+    let mut indices = (0..STUBS).map(|i| (first + i) % STUBS);
+    let index = indices.find(|i| [0, address].contains(&COPIED[*i].load(Ordering::Relaxed)))?;
     // SAFETY: within the memory for copies.
-    let copy = unsafe { CODE.load(Ordering::Relaxed).add(place * BYTES) };
-    if COPIED[place].load(Ordering::Relaxed) == 0 {
+    let copy = unsafe { CODE.load(Ordering::Relaxed).add(index * BYTES) };
+    if COPIED[index].load(Ordering::Relaxed) == 0 {
         let instruction = ptr::with_exposed_provenance::<u8>(address);
         // SAFETY: the bytes of an instruction, as the caller promises, as far as `length` asks for them.
         let length = length(|i| unsafe { *instruction.add(i) })?;
@@ -79,7 +79,7 @@ pub(super) unsafe fn of(address: usize) -> Option<usize> {
             let target = jump.add(JUMP.len()).cast::<usize>();
             target.write_unaligned(address + length);
         }
-        COPIED[place].store(address, Ordering::Relaxed);
+        COPIED[index].store(address, Ordering::Relaxed);
     }
     Some(copy.addr())
 }
