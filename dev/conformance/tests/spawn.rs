@@ -29,7 +29,7 @@ const VARIANTS: [(&str, &[&str], &str, &str); 10] = [
 ];
 
 /// What goes wrong, the status that the job ends with, and words of the one line that says so.
-const FAULTS: [(&str, i32, &[&str]); 20] = [
+const FAULTS: [(&str, i32, &[&str]); 21] = [
     ("child-crashes", 139, &["job 1", "SIGSEGV"]),
     ("child-fails", 5, &["job 1: PE 1", "status 5"]),
     (
@@ -46,6 +46,11 @@ const FAULTS: [(&str, i32, &[&str]); 20] = [
     ("parent-crashes", 134, &["PE 1", "SIGABRT"]),
     ("parent-leaves", 1, &["PE 0", "without shmem_finalize"]),
     ("never-initialises", 1, &["job 1", "without shmem_init"]),
+    (
+        "sleeps",
+        1,
+        &["job 1: PE 0", "did not call shmem_init", "--spawn-timeout"],
+    ),
     ("fails-early", 3, &["job 1", "status 3"]),
     (
         "after-disconnect",
@@ -180,6 +185,8 @@ fn memory(
 fn fault(s: &Setting, way: &str, status: i32, words: &[&str]) -> Result<()> {
     let before = Machine::now();
     let job = Job::new(2, &program(s, "faults", &[])?).args(&[way]);
+    // Of no matter to PEs that come to shmem_init.
+    let job = job.options(&["-n", "2", "--spawn-timeout", "5"]);
     let outcome = job.run(&s.prefix, &s.scratch)?;
     ensure!(!outcome.hung && outcome.left == 0, "is left\n{outcome}");
     let got = shell_status(outcome.status);

@@ -19,6 +19,7 @@ mod failure;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod hosts;
+mod initialization;
 mod job;
 mod launcher;
 mod options;

@@ -83,6 +83,9 @@ struct FirstArgs {
     /// Ends the job after this time (fractions allowed), and shows what each PE waited for
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     timeout: Option<Duration>,
+    /// Ends the job if PEs that it has spawned neither come to shmem_init nor use a core for this time
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "60", allow_negative_numbers = true)]
+    spawn_timeout: Duration,
     /// What each PE is bound to
     #[arg(long, value_name = "WHAT", value_enum, default_value = "auto")]
     bind_to: Binding,
@@ -132,6 +135,8 @@ pub(super) struct CommandLine {
     pub output: Option<PathBuf>,
     /// `--timeout`.
     pub timeout: Option<Duration>,
+    /// `--spawn-timeout`.
+    pub spawn_timeout: Duration,
     /// `--bind-to`.
     pub bind_to: Binding,
     /// `--map-by`.
@@ -189,6 +194,7 @@ pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<CommandLin
         label: first.label,
         output: first.output,
         timeout: first.timeout,
+        spawn_timeout: first.spawn_timeout,
         bind_to: first.bind_to,
         map_by: first.map_by,
         report_bindings: first.report_bindings,
@@ -417,8 +423,12 @@ mod tests {
             read("--timeout 0.5 a").unwrap().timeout,
             Some(Duration::from_millis(500))
         );
+        let spawn_timeout = |line| read(line).unwrap().spawn_timeout;
+        assert_eq!(spawn_timeout("a"), Duration::from_secs(60));
+        assert_eq!(spawn_timeout("--spawn-timeout 5 a"), Duration::from_secs(5));
         for bad in ["0", "-1", "x", "nan", "inf"] {
             assert!(read(&format!("--timeout {bad} a")).is_err(), "{bad}");
+            assert!(read(&format!("--spawn-timeout {bad} a")).is_err(), "{bad}");
         }
     }
 

@@ -17,6 +17,7 @@ use nix::unistd::{Pid, getpid};
 
 use super::deadlock::{Circle, Deadlock, DeadlockDetector};
 use super::failure::Failure;
+use super::initialization::Initialization;
 use super::job::Job;
 use super::output::Output;
 use super::program::cannot_run;
@@ -48,6 +49,8 @@ pub(super) struct RunningJob {
     /// PEs that left with status 0 but without finalising.
     pub unfinalized: Vec<usize>,
     deadlocks: DeadlockDetector,
+    /// Watches PEs that others wait for until all are in `shmem_init`.
+    initialization: Option<Initialization>,
 }
 
 impl RunningJob {
@@ -68,6 +71,7 @@ impl RunningJob {
             alive: HashMap::new(),
             unfinalized: Vec::new(),
             deadlocks: DeadlockDetector::default(),
+            initialization: None,
         })
     }
 
@@ -154,6 +158,32 @@ impl RunningJob {
         Ok(())
     }
 
+    /// Watches whether its PEs come to `shmem_init`.
+    pub(super) fn watch_initialization(&mut self) {
+        let limit = self.job.options.spawn_timeout;
+        self.initialization = Some(Initialization::new(limit, Instant::now()));
+    }
+
+    /// Looks whether PEs come to `shmem_init`, if that is due; the line for one that does not.
+    pub(super) fn uninitialized(&mut self, now: Instant) -> Option<String> {
+        self.initialization.as_ref()?;
+        let mut missing = self.living();
+        missing.retain(|(pe, _)| self.state(*pe) == PeState::Started);
+        let Some((pe, pid)) = missing.first().copied() else {
+            self.initialization = None;
+            return None;
+        };
+        let pids: Vec<i32> = missing.iter().map(|(_, pid)| pid.as_raw()).collect();
+        if !self.initialization.as_mut()?.expired(now, &pids) {
+            return None;
+        }
+        let (limit, name) = (self.job.options.spawn_timeout, &self.job.program(pe).name);
+        Some(format!(
+            "PE {pe} (\"{name}\", process {pid}) did not call shmem_init, and used no core for {} s (--spawn-timeout); ended the jobs",
+            limit.as_secs_f64()
+        ))
+    }
+
     /// Lets go of the job's memory, once no PE lives.
     pub(super) fn end(self) {
         // SAFETY: nothing else refers to it: the object is dropped.
@@ -207,6 +237,8 @@ impl RunningJob {
     /// When to look for deadlocks next.
     pub(super) fn next_check(&self, now: Instant) -> Instant {
         let circles = self.deadlocks.next_check_of_circles(now);
+        let initialization = self.initialization.as_ref().map(Initialization::next_check);
+        let circles = circles.min(initialization.unwrap_or(circles));
         if self.unfinalized.is_empty() {
             return circles;
         }

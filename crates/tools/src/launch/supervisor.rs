@@ -151,6 +151,9 @@ impl Supervisor {
         let parents = [connected.memory.as_raw_fd(), by.memory.as_raw_fd()];
         match self.start(job, Some(parents)) {
             Ok(()) => {
+                if let Some(job) = self.jobs.last_mut() {
+                    job.watch_initialization();
+                }
                 self.connections.push(connected);
                 Ok(number)
             }
@@ -328,7 +331,7 @@ impl Supervisor {
             return;
         }
         for job in &mut self.jobs {
-            if let Some(line) = job.deadlock(now) {
+            if let Some(line) = job.uninitialized(now).or_else(|| job.deadlock(now)) {
                 job.say(&mut self.output, &line);
                 self.end(Shutdown::now(1));
                 return;

@@ -62,6 +62,8 @@ int main(int argc, char **argv)
     way = argv[1];
     if (argc > 2 && is("never-initialises"))
         return 0;
+    if (argc > 2 && is("sleeps"))
+        pause();
     if (argc > 2 && is("fails-early"))
         return 3;
     shmem_init();
