@@ -72,6 +72,25 @@ const FAULTS: [(&str, bool, &[&str]); 15] = [
     ("none", true, &[]),
 ];
 
+/// Routines that are given an address which PEs of the group do not have: compiled into the program, and calls of
+/// the library.
+const INLINED: [&str; 13] = [
+    "p",
+    "g",
+    "put",
+    "get",
+    "put-many",
+    "put-nbi",
+    "get-nbi",
+    "iput",
+    "iget",
+    "ibput",
+    "add",
+    "fetch-add",
+    "next-pe",
+];
+const CALLED: [&str; 3] = ["put-signal", "signal", "context"];
+
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     for (parents, children) in SIDES {
@@ -91,12 +110,50 @@ fn main() {
             misuse(s, way, checked, words)
         });
     }
+    for (checked, ways) in [
+        ("0", &INLINED[..]),
+        ("0", &CALLED),
+        ("1", &INLINED),
+        ("1", &CALLED),
+    ] {
+        let name = if ways.len() == CALLED.len() {
+            "called"
+        } else {
+            "inlined"
+        };
+        let faults = checked == "0" && name == "inlined";
+        suite.add(format!("stray::{name}::check={checked}"), move |s| {
+            ways.iter()
+                .try_for_each(|way| stray(s, way, checked, faults))
+        });
+    }
     suite.run();
 }
 
 fn program(s: &Setting, name: &str, flags: &[&str]) -> Result<PathBuf> {
     let build = Build::new(&format!("spawn/{name}.c"), Compiler::Gcc);
     build.flags(flags).run(&s.prefix, &s.cache)
+}
+
+/// The address is between two windows of the other job, or behind the last one.
+fn stray(s: &Setting, way: &str, checked: &str, faults: bool) -> Result<()> {
+    for (index, pe) in [("0", 1), ("2", 3)] {
+        let job = Job::new(1, &program(s, "stray", &[])?).args(&[way, index]);
+        let job = job.env("SHMEM_CHECK", checked);
+        let outcome = job
+            .env("SHMEM_SYMMETRIC_SIZE", "8g")
+            .run(&s.prefix, &s.scratch)?;
+        let line = outcome.stderr.trim_end();
+        let status = if faults { 139 } else { 1 };
+        let got = shell_status(outcome.status);
+        ensure!(
+            got == status && line.lines().count() == 1,
+            "{way}: status {got}\n{outcome}"
+        );
+        let of = format!("PE {}, which is of another job", pe + 1);
+        ensure!(line.contains(&of), "{way} does not name {of}\n{outcome}");
+    }
+    Ok(())
 }
 
 fn collectives(

@@ -259,6 +259,23 @@ impl Connection {
         self.other.control()
     }
 
+    /// The number of the PE of the other job, and the own address in the heap, that `addr` stands for if it is behind
+    /// that PE's heap, which is smaller.
+    pub(crate) fn behind_heap(&self, space: &Space, addr: usize) -> Option<(usize, usize)> {
+        let origins = self.other.origins(addr);
+        (0..self.other.control().n_pes()).find_map(|pe| {
+            let own = origins.of(pe);
+            let offset = own.wrapping_sub(space.heap_base()) as u64;
+            let is_behind = (self.other.heap_size()..space.heap_size()).contains(&offset);
+            Some((self.number_of_other(pe).filter(|_| is_behind)?, own))
+        })
+    }
+
+    /// Bytes of the heap of each PE of the other job.
+    pub(crate) fn other_heap_size(&self) -> u64 {
+        self.other.heap_size()
+    }
+
     /// What `addr` stands for in the windows of the other job's PEs.
     pub(crate) fn origins(&self, addr: usize) -> Origins {
         self.other.origins(addr)

@@ -9,7 +9,8 @@ use crate::job::Attachment;
 use crate::job::control::Control;
 use crate::job::plan::MIN_STRIDE;
 use crate::job::region::PeBlock;
-use crate::memory::{IN_GLOBALS, Origins, Space};
+use crate::memory::{IN_GLOBALS, MOST_APART, Origins, Space};
+use crate::platform::machine::page_size;
 use crate::platform::mapping::{self, Advice, MapAddress};
 
 /// Why the other job's memory cannot be mapped.
@@ -35,6 +36,7 @@ pub(crate) enum MapError {
 #[derive(Debug)]
 pub(super) struct OtherJob {
     control: Control,
+    /// Bytes from one PE's memory to the next: of addresses.
     stride: u64,
     heap_size: u64,
     /// Bytes from this PE's memory to that of PE 0 of the other job.
@@ -62,9 +64,14 @@ impl OtherJob {
             len = len.max(block.globals_len.load(Ordering::Relaxed) as usize);
             same_program &= block.image.load(Ordering::Relaxed) == image;
         }
+        // An address in the largest heap must not be one of the next PE.
+        let stride = match control.n_pes() {
+            2..=MOST_APART => header.slot_size.max(1 << space.log2_stride()),
+            _ => header.slot_size,
+        };
         let mut this = Self {
             control,
-            stride: header.slot_size,
+            stride,
             heap_size: header.heap_size,
             distance: 0,
             globals: None,
@@ -73,12 +80,8 @@ impl OtherJob {
         let own = space.globals().filter(|_| same_program).map(|g| g.start);
         this.map_at_distance(job, space, file, own.map(|start| (start, len)))?;
         if this.globals.is_none() && len > 0 {
-            let at = this.map_part(
-                file,
-                control.offsets().globals(0),
-                len,
-                MapAddress::Anywhere,
-            )?;
+            let offsets = |pe: usize| control.offsets().globals(pe);
+            let at = this.map_part(file, offsets, len, MapAddress::Anywhere)?;
             this.globals = Some((at.wrapping_sub(this.distance), len));
         }
         Ok(this)
@@ -109,7 +112,7 @@ impl OtherJob {
             let exactly = |at: usize| MapAddress::Exactly(at.wrapping_add(distance));
             let mapped_before = self.mapped.len();
             if heap_size > 0 {
-                match self.map_part(file, offsets.heap(0), heap_size, exactly(base)) {
+                match self.map_part(file, |pe| offsets.heap(pe), heap_size, exactly(base)) {
                     Ok(_) => {}
                     Err(e) if is_taken(&e) => continue,
                     Err(e) => return Err(e.into()),
@@ -119,7 +122,7 @@ impl OtherJob {
             let Some((start, len)) = globals else {
                 return Ok(());
             };
-            match self.map_part(file, offsets.globals(0), len, exactly(start)) {
+            match self.map_part(file, |pe| offsets.globals(pe), len, exactly(start)) {
                 Ok(_) => {
                     self.globals = Some((start, len));
                     return Ok(());
@@ -138,24 +141,50 @@ impl OtherJob {
         };
         self.distance = heaps_alone.ok_or(no_room)?;
         let exactly = MapAddress::Exactly(base.wrapping_add(self.distance));
-        self.map_part(file, offsets.heap(0), heap_size, exactly)?;
+        self.map_part(file, |pe| offsets.heap(pe), heap_size, exactly)?;
         Ok(())
     }
 
-    /// Maps `len` bytes of each PE's window, of which that of PE 0 is at `offset` in the file.
+    /// Maps `len` bytes of each PE's window, of which that of PE i is at `offset(i)` in the file; the address of that of
+    /// PE 0. Windows are apart or one mapping as those of a job's own PEs: see [`MOST_APART`].
     fn map_part(
         &mut self,
         file: &File,
-        offset: u64,
+        offset: impl Fn(usize) -> u64,
         len: usize,
         place: MapAddress,
     ) -> io::Result<usize> {
-        let all = (self.control.n_pes() - 1) * self.stride as usize + len;
+        let (n_pes, stride) = (self.control.n_pes(), self.stride as usize);
+        let all = (n_pes - 1) * stride + len;
         // SAFETY: not placed over anything.
-        let at = unsafe { mapping::map_shared(file.as_fd(), offset, all, place)? };
-        mapping::advise(at as usize, all, Advice::LinuxDontDump);
-        self.mapped.push((at as usize, all));
-        Ok(at as usize)
+        let at = unsafe { mapping::map_shared(file.as_fd(), offset(0), all, place)? } as usize;
+        let window = |pe: usize| at + pe * stride;
+        if self.stride != self.control.header().slot_size {
+            for pe in 1..n_pes {
+                let over = MapAddress::Over(window(pe));
+                // SAFETY: over a part of what is mapped just above, and not used yet.
+                unsafe {
+                    if let Err(e) = mapping::map_shared(file.as_fd(), offset(pe), len, over) {
+                        mapping::unmap(at, all);
+                        return Err(e);
+                    }
+                }
+            }
+        }
+        mapping::advise(at, all, Advice::LinuxDontDump);
+        let pages = len.next_multiple_of(page_size());
+        if n_pes > MOST_APART || pages >= stride {
+            self.mapped.push((at, all));
+            return Ok(at);
+        }
+        for pe in 0..n_pes {
+            self.mapped.push((window(pe), len));
+            if pe + 1 < n_pes {
+                // SAFETY: between two windows, where nothing is used.
+                unsafe { mapping::unmap(window(pe) + pages, stride - pages) };
+            }
+        }
+        Ok(at)
     }
 
     /// Removes the mappings from the `from`th on.
@@ -177,6 +206,11 @@ impl OtherJob {
     /// Bytes from this PE's memory to that of PE `pe` of the other job.
     pub(super) fn offset(&self, pe: usize) -> usize {
         self.distance.wrapping_add(pe * self.stride as usize)
+    }
+
+    /// Bytes of the heap of each PE.
+    pub(super) fn heap_size(&self) -> u64 {
+        self.heap_size
     }
 
     /// What `addr` stands for in the windows of the other job's PEs.

@@ -80,7 +80,8 @@ unsafe extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, context: *
                 || explain_connected(rt, signal, addr, &mut line)?)
         })
     } else {
-        explain(rt, signal, addr, &mut line)
+        explain_smaller_heap(rt, addr, &mut line)
+            .and_then(|said| Ok(said || explain(rt, signal, addr, &mut line)?))
             .and_then(|said| Ok(said || explain_connected(rt, signal, addr, &mut line)?))
     };
     if said.is_ok_and(|said| said) && fatal::is_first(rt.node.job) {
@@ -114,6 +115,23 @@ fn explain_outside(
             "ferroshmem: {me}: {what} at {addr:#x}, past the end of the address space: the address {own:#x} ({kind}) used for PE {pe} is not symmetric: use shmem_malloc or a global variable; SHMEM_CHECK=1 names the call"
         )?;
         return Ok(true);
+    }
+    Ok(false)
+}
+
+/// Explains a fault behind the heap of a PE of another job, which is smaller than this PE's.
+fn explain_smaller_heap(rt: &Runtime, addr: usize, line: &mut Line) -> Result<bool, fmt::Error> {
+    let space = rt.node.transport.memory.space;
+    for (_, connection) in rt.node.transport.connections.iter() {
+        if let Some((pe, own)) = connection.behind_heap(space, addr) {
+            writeln!(
+                line,
+                "ferroshmem: {}: segmentation fault at {addr:#x}: the address {own:#x} used for PE {pe}, which is of another job, is past the end of its symmetric heap of {} bytes: give that job a larger heap; SHMEM_CHECK=1 names the call",
+                rt.node.job.name_of_pe(),
+                connection.other_heap_size()
+            )?;
+            return Ok(true);
+        }
     }
     Ok(false)
 }

@@ -20,3 +20,4 @@ pub(crate) use origin::Origins;
 pub(crate) use space::{IN_GLOBALS, MemoryKind, Space, SpaceError, show_place};
 pub(crate) use symmetric::{Argument, SymmetricMemory};
 pub(crate) use symmetric_space::SymmetricSpace;
+pub(crate) use windows::MOST_APART;

@@ -12,7 +12,7 @@ use crate::platform::mapping::{self, Advice, HUGE_PAGE, MapAddress};
 /// Most PEs of a node whose windows are mapped one by one. A stray access between two windows faults then, and
 /// is explained. Of more PEs all windows are one mapping, and a PE finds at its end what was written
 /// between them ([`Windows::stray`]).
-const MOST_APART: usize = 16;
+pub(crate) const MOST_APART: usize = 16;
 
 /// Which memory of each PE is mapped, and where: its heap or its globals.
 #[derive(Debug, Clone, Copy)]
