@@ -114,7 +114,11 @@ fn main() {
             job.expect_success(&s.prefix, &s.scratch).map(drop)
         });
     }
-    suite.add("the-program-of-the-guide".into(), guide);
+    for (number, pes) in [(1, 1), (3, 2)] {
+        suite.add(format!("guide::program-{number}"), move |s| {
+            guide(s, number, pes)
+        });
+    }
     for way in ["3", "beside", "rounds", "several"] {
         for pes in [1, 3, 4] {
             suite.add(format!("grow::{way}::{pes}pe"), move |s| {
@@ -149,21 +153,25 @@ fn program(s: &Setting, name: &str, flags: &[&str]) -> Result<PathBuf> {
     build.flags(flags).run(&s.prefix, &s.cache)
 }
 
-/// The program in `docs/spawn.md` prints what is said there.
-fn guide(s: &Setting) -> Result<()> {
+/// The `number`th program in `docs/spawn.md` prints what is said there.
+fn guide(s: &Setting, number: usize, pes: usize) -> Result<()> {
     let guide = fs::read_to_string(crate_folder().join("../../docs/spawn.md"))?;
-    let program = guide.split("```c\n").nth(1).context("no program")?;
+    let program = guide.split("```c\n").nth(number).context("no program")?;
     let program = program.split("```").next().context("no end")?;
     fs::create_dir_all(&s.scratch)?;
-    let (source, compiled) = (s.scratch.join("grow.c"), s.scratch.join("grow"));
+    let compiled = s.scratch.join(format!("guide-{number}"));
+    let source = compiled.with_extension("c");
     fs::write(&source, program)?;
     let mut compiler = Command::new(s.prefix.bin("oshcc"));
     compiler.args(["-O2", "-Wall", "-Werror", "-o"]);
     let status = compiler.arg(&compiled).arg(&source).status()?;
     ensure!(status.success(), "the program is not compiled");
-    let outcome = Job::new(1, &compiled).expect_success(&s.prefix, &s.scratch)?;
-    let line = outcome.stdout.trim();
-    ensure!(guide.contains(&format!("prints `{line}`")), "{outcome}");
+    let outcome = Job::new(pes, &compiled).expect_success(&s.prefix, &s.scratch)?;
+    let mut lines = outcome.stdout.trim().lines();
+    ensure!(
+        lines.all(|line| guide.contains(&format!("`{line}`"))),
+        "{outcome}"
+    );
     Ok(())
 }
 
