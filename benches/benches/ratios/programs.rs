@@ -44,7 +44,7 @@ pub(crate) fn all() -> Vec<Program> {
     }
     programs.extend([blocks(), exchange(), atomics(), latency()]);
     programs.extend([4, 16, 64, 512].map(crowd));
-    programs.push(spawn());
+    programs.extend([spawn(), groups()]);
     programs
 }
 
@@ -137,6 +137,19 @@ fn spawn() -> Program {
         ..Program::new("spawn.c")
     }
     .measures(sizes, Some(Bar::Time(1.5)))
+}
+
+/// PEs of another job, beside those of the own one.
+fn groups() -> Program {
+    let one_sided = ["p", "g", "put/64KiB", "add", "fetch_add", "p+wait_until"];
+    let collectives = ["broadcast", "fcollect", "alltoall", "sum"];
+    Program {
+        options: &[],
+        ..Program::new("groups.c")
+    }
+    .measures(one_sided.map(str::to_owned), Some(Bar::Time(1.05)))
+    .measures(["first-contact", "sync"].map(str::to_owned), None)
+    .measures(pairs(&collectives, &["8B", "64KiB"]), None)
 }
 
 /// More PEs than cores.

@@ -1068,7 +1068,7 @@ pub(crate) fn spawn_spawn_multiple(routine: &'static str, _size: usize, _align: 
 #[cold]
 #[inline(never)]
 #[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
-pub(crate) fn group_create_ctx(routine: &'static str, _size: usize, _align: usize, group: usize, ctx: *const c_void) {
+pub(crate) fn group_create_ctx(routine: &'static str, _size: usize, _align: usize, ctx: *const c_void) {
     let call = Check::of(routine);
     let ctx_extent = Extent::of(8);
     call.variable("ctx", ctx, ctx_extent, 8);

@@ -47,7 +47,10 @@ fn parameters(family: &Family) -> Vec<(&'static str, Role)> {
     };
     let seen = roles
         .iter()
-        .filter(|(name, role)| *role != Role::Value || is_mask(name));
+        // Groups the routines look at.
+        .filter(|(name, role)| {
+            !matches!(role, Role::Value | Role::GroupOrInvalid) || is_mask(name)
+        });
     seen.copied().collect()
 }
 

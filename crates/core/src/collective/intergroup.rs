@@ -173,11 +173,7 @@ impl<'a> Intergroup<'a> {
     /// end the job.
     fn root(&self, part: Part) -> (usize, usize) {
         let left = |member: usize| self.group.call_word(member, ROOT);
-        let own = self.sides.own;
-        let side = match part {
-            Part::From(_) => own,
-            Part::Root | Part::None => 1 - own,
-        };
+        let side = self.receiving(part);
         let named = left(self.sides.of(side).start);
         let root = usize::try_from(named).ok();
         let root = root.filter(|root| self.sides.of(1 - side).contains(root));
@@ -187,6 +183,14 @@ impl<'a> Intergroup<'a> {
             self.refuse_roots();
         };
         (root, side)
+    }
+
+    /// The side that receives.
+    fn receiving(&self, part: Part) -> usize {
+        match part {
+            Part::From(_) => self.sides.own,
+            Part::Root | Part::None => 1 - self.sides.own,
+        }
     }
 
     fn refuse_roots(&self) -> ! {
@@ -246,8 +250,9 @@ impl<'a> Intergroup<'a> {
                     });
                 }
                 Algorithm::Pull => group.share_by_member(2 * bytes, |member| {
-                    let (receivers, source) = arrays();
-                    if receivers.members.contains(&member) {
+                    // The root's side does not look where the arrays are: that moves cache lines.
+                    if self.sides.of(self.receiving(part)).contains(&member) {
+                        let (receivers, source) = arrays();
                         copy(group, receivers.dest.of(member), source, bytes);
                     }
                 }),
@@ -331,6 +336,17 @@ impl<'a> Intergroup<'a> {
         };
         let algorithm = group.choose(Collective::Reduce, bytes).algorithm;
         let is_small = matches!(algorithm, Algorithm::Eager | Algorithm::RecursiveDoubling);
+        let is_pair = group.size == 2 && !group.has_central_barrier();
+        if is_pair && bytes <= group.lane_bytes() {
+            let epoch = group.epoch();
+            // SAFETY: the caller promises `n` elements at `source` and `dest`. Each has entered the epoch when
+            // the other one completes it.
+            unsafe {
+                epoch.send(1 - group.me, 0, self.source.0, bytes);
+                epoch.receive(0, self.dest.0, bytes);
+            }
+            return;
+        }
         if is_small && bytes <= EAGER {
             // SAFETY: as the caller promises.
             return unsafe { self.reduce_eager(n, op.size, fold) };
