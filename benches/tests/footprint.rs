@@ -105,6 +105,45 @@ fn mappings_do_not_grow_with_the_pes() {
     }
 }
 
+#[test]
+fn page_tables_grow_by_two_pages_for_each_window() {
+    const PES: usize = 40;
+    const PAGE_IN_KIB: usize = 4;
+
+    let builder = Builder::new(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
+    let program = builder.program(&Build::new("tables.c")).unwrap();
+    let growths = |name: &str, value: &str| -> Vec<[usize; 2]> {
+        let output = Command::new(builder.prefix.bin("oshrun"))
+            .args(["--timeout", "60", "-n", &PES.to_string()])
+            .arg(&program)
+            .env(name, value)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{error}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let numbers = |line: &str| {
+            let (heaps, globals) = line.split_once(' ').unwrap();
+            [heaps, globals].map(|kib| kib.parse().unwrap())
+        };
+        let growths: Vec<_> = text.lines().map(numbers).collect();
+        assert_eq!(growths.len(), PES);
+        growths
+    };
+    // One more page for 16 windows of 32 GiB, and what the kernel may do meanwhile.
+    let most = |pages: usize| ((PES - 1) * pages + PES / 16 + 4) * PAGE_IN_KIB;
+    for [heaps, globals] in growths("SHMEM_HUGE_PAGES", "0") {
+        assert!(heaps.max(globals) <= most(2), "{heaps} and {globals} KiB");
+    }
+    // Where the kernel can, a window of huge pages needs one page less.
+    let can = ferroshmem_core::platform::mapping::can_collapse();
+    for [heaps, globals] in growths("SHMEM_HUGE_PAGES", "1") {
+        assert!(heaps <= most(if can { 1 } else { 2 }), "{heaps} KiB");
+        assert!(globals <= most(2), "{globals} KiB");
+    }
+}
+
 /// Page faults of each process of a command, which prints them.
 fn page_faults(command: &mut Command) -> Vec<u64> {
     let output = command.stdin(Stdio::null()).output().unwrap();
