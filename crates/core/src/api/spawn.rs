@@ -8,10 +8,12 @@ use std::ffi::{CStr, OsStr, OsString, c_char, c_int, c_long, c_void};
 use std::fmt::Display;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::ptr;
 use std::sync::atomic::Ordering;
 
 use crate::config::{self, SYMMETRIC_SIZE};
+pub use crate::connection::exports::ExportError;
 use crate::connection::exports::Exported;
 use crate::connection::{Connection, Role};
 use crate::constants::{GROUP_INVALID, SPAWN_ARGV, SPAWN_ENV, SPAWN_SHEAP_SIZE, SPAWN_WDIR};
@@ -80,7 +82,7 @@ unsafe fn program(
     n_pes: c_int,
     config: *const SpawnConfig,
     mask: c_long,
-) -> ProgramRequest {
+) -> Program {
     let known = SPAWN_ARGV | SPAWN_ENV | SPAWN_WDIR | SPAWN_SHEAP_SIZE;
     if mask & !known != 0 {
         fatal(
@@ -98,7 +100,7 @@ unsafe fn program(
     }
     let set = |bit| config.filter(|_| mask & bit != 0);
     // SAFETY: the caller promises that the fields are valid which the mask names.
-    let (command, arguments, mut environment, wdir) = unsafe {
+    let (command, arguments, environment, wdir) = unsafe {
         (
             text(command),
             set(SPAWN_ARGV).map(|c| strings(c.argv)),
@@ -115,23 +117,54 @@ unsafe fn program(
             format_args!("env has {wrong:?}: give variables as NAME=VALUE"),
         );
     }
-    if let Some(config) = set(SPAWN_SHEAP_SIZE) {
-        environment.push(format!("{}={}", SYMMETRIC_SIZE.name, config.sheap_size).into());
-    }
-    let inherited = config::inherited_all().map(|(mut pair, value)| {
-        pair.push("=");
-        pair.push(value);
-        pair
-    });
-    let directory = wdir.map(Into::into);
-    ProgramRequest {
+    Program {
         command,
         n_pes: usize::try_from(n_pes).unwrap_or(0),
         arguments: arguments.unwrap_or_default(),
-        environment: inherited.chain(environment).collect(),
-        directory: directory
-            .or_else(|| std::env::current_dir().ok())
-            .unwrap_or_else(|| "/".into()),
+        environment,
+        directory: wdir.map(Into::into),
+        heap_size: set(SPAWN_SHEAP_SIZE).map(|config| config.sheap_size),
+    }
+}
+
+/// PEs of one program that are to be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// The program, as a shell would find it.
+    pub command: OsString,
+    /// Number of PEs.
+    pub n_pes: usize,
+    /// Arguments after the command.
+    pub arguments: Vec<OsString>,
+    /// Variables as `NAME=VALUE`, beside those of the PE that asks.
+    pub environment: Vec<OsString>,
+    /// The directory to run in; that of the PE that asks if there is none.
+    pub directory: Option<PathBuf>,
+    /// Bytes of symmetric heap of each PE, if they are not to be as ever.
+    pub heap_size: Option<usize>,
+}
+
+impl Program {
+    fn request(self) -> ProgramRequest {
+        let mut environment = self.environment;
+        if let Some(size) = self.heap_size {
+            environment.push(format!("{}={size}", SYMMETRIC_SIZE.name).into());
+        }
+        let inherited = config::inherited_all().map(|(mut pair, value)| {
+            pair.push("=");
+            pair.push(value);
+            pair
+        });
+        ProgramRequest {
+            command: self.command,
+            n_pes: self.n_pes,
+            arguments: self.arguments,
+            environment: inherited.chain(environment).collect(),
+            directory: self
+                .directory
+                .or_else(|| std::env::current_dir().ok())
+                .unwrap_or_else(|| "/".into()),
+        }
     }
 }
 
@@ -205,15 +238,47 @@ pub unsafe fn spawn_multiple(
     if made.is_some() { 0 } else { -1 }
 }
 
-/// The group of the PEs started; None on all members if there are none.
+/// The group of the PEs started; None on all members if there are none, of which the root says why.
 fn spawn_programs(
     name: &'static str,
     team: usize,
     root: c_int,
-    programs: impl FnOnce() -> Vec<ProgramRequest>,
+    programs: impl FnOnce() -> Vec<Program>,
 ) -> Option<usize> {
+    let made = spawn_for(name, team, root, programs);
+    if let Err(SpawnError::Refused(why)) = &made {
+        warn(name, why);
+    }
+    made.ok()
+}
+
+/// Why no PEs were started.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpawnError {
+    /// On the root: what has failed.
+    #[error("{0}")]
+    Refused(String),
+    /// On the other members.
+    #[error("PE {0} could not start them, and knows why")]
+    OnRoot(usize),
+    /// There is no such team.
+    #[error("there is no such team")]
+    NoTeam,
+}
+
+/// Starts PEs of `programs`, which are asked for on the root alone, for a team, collectively; the group of them.
+///
+/// # Errors
+/// If they cannot be started. On all members.
+pub fn spawn_for(
+    name: &'static str,
+    team: usize,
+    root: c_int,
+    programs: impl FnOnce() -> Vec<Program>,
+) -> Result<usize, SpawnError> {
     let rt = runtime::get(name);
-    let team = rt.teams.find(name, team)?;
+    let team = rt.teams.find(name, team).ok_or(SpawnError::NoTeam)?;
     refuse_team_of_connection(name, team);
     let group = Group::of_team(&rt.node, name, team);
     let root = match usize::try_from(root) {
@@ -227,19 +292,21 @@ fn spawn_programs(
         ),
     };
     let mut started = None;
+    let mut refused = None;
     let mut word = 0;
     if group.me == root {
-        match ask(rt, group.size, programs()) {
+        let programs = programs().into_iter().map(Program::request).collect();
+        match ask(rt, group.size, programs) {
             Ok((job, first)) => {
                 word = u64::from(job.job_number) << 32 | first as u64;
                 started = Some(job);
             }
-            Err(why) => warn(name, &why),
+            Err(why) => refused = Some(why),
         }
     }
     let word = from_root(&group, root, word);
     if word == 0 {
-        return None;
+        return Err(refused.map_or(SpawnError::OnRoot(group.pe(root)), SpawnError::Refused));
     }
     let (job_number, first) = ((word >> 32) as u32, word as u32 as usize);
     let started = started.unwrap_or_else(|| memory_of(name, rt, job_number));
@@ -249,7 +316,7 @@ fn spawn_programs(
         first,
         reproducible: rt.node.settings.reproducible,
     };
-    Some(connect(name, rt, &started, role))
+    Ok(connect(name, rt, &started, role))
 }
 
 /// What the root gives to all members.
@@ -284,6 +351,14 @@ fn ask(
             none.command
         ));
     }
+    if programs.is_empty() {
+        return Err("no program is given: give 1 or more".to_owned());
+    }
+    if let Some(wrong) = programs.iter().flat_map(strings_of).find(|s| has_nul(s)) {
+        return Err(format!(
+            "{wrong:?} has a NUL byte: no string of a process can"
+        ));
+    }
     let n_pes: usize = programs.iter().map(|program| program.n_pes).sum();
     let header = rt.node.job.control.header();
     let Some(first) = take_numbers(header, parents + n_pes) else {
@@ -292,6 +367,18 @@ fn ask(
     let request = JobRequest { parents, programs };
     let job = service::start(service.as_fd(), &request).map_err(|e| e.to_string())?;
     Ok((job, first))
+}
+
+fn strings_of(program: &ProgramRequest) -> impl Iterator<Item = &OsStr> {
+    let lists = program.arguments.iter().chain(&program.environment);
+    let directory = program.directory.as_os_str();
+    lists
+        .map(OsString::as_os_str)
+        .chain([&*program.command, directory])
+}
+
+fn has_nul(text: &OsStr) -> bool {
+    text.as_bytes().contains(&0)
 }
 
 /// Takes `n` numbers in a row for the members of a connection, the first of which is returned.
@@ -333,6 +420,12 @@ fn memory_of(name: &str, rt: &Runtime, job_number: u32) -> StartedJob {
 /// disconnected.
 pub fn parents(name: &'static str) -> usize {
     runtime::get(name).parents.load(Ordering::Relaxed)
+}
+
+/// Whether this PE is in a group that is not disconnected.
+pub fn has_groups(name: &'static str) -> bool {
+    let connections = &runtime::get(name).node.transport.connections;
+    connections.iter().next().is_some()
 }
 
 /// The connection that a handle names; None for `SHMEMX_GROUP_INVALID`. Another handle that names none ends
@@ -422,9 +515,23 @@ pub unsafe fn export(
     addr: *const c_void,
     size: usize,
 ) -> c_int {
-    let rt = runtime::get(name);
     // SAFETY: as the caller promises.
     let object = unsafe { object_name(name, object) };
+    done(name, object, export_as(name, object, addr, size, 0))
+}
+
+/// As [`export`], of elements that `tag` describes, which is 0 for memory.
+///
+/// # Errors
+/// If the name is no name or stands for another object, or there is no room.
+pub fn export_as(
+    name: &'static str,
+    object: &[u8],
+    addr: *const c_void,
+    size: usize,
+    tag: u64,
+) -> Result<(), ExportError> {
+    let rt = runtime::get(name);
     let space = rt.node.transport.memory.space;
     if space.kind(addr.addr(), size) == MemoryKind::NotSymmetric {
         fatal(
@@ -437,9 +544,9 @@ pub unsafe fn export(
     let exported = Exported {
         place: space.place(addr.expose_provenance()),
         size: size as u64,
+        tag,
     };
-    let added = rt.node.job.control.exports().add(object, exported);
-    done(name, object, added)
+    rt.node.job.control.exports().add(object, exported)
 }
 
 /// Ends the export of a name: 0, or -1 and a line.
@@ -447,11 +554,15 @@ pub unsafe fn export(
 /// # Safety
 /// `object` is a string.
 pub unsafe fn unexport(name: &'static str, object: *const c_char) -> c_int {
-    let rt = runtime::get(name);
     // SAFETY: as the caller promises.
     let object = unsafe { object_name(name, object) };
-    let was_there = rt.node.job.control.exports().remove(object);
-    if was_there { 0 } else { -1 }
+    if end_export(name, object) { 0 } else { -1 }
+}
+
+/// Ends the export of a name; whether there was one.
+pub fn end_export(name: &'static str, object: &[u8]) -> bool {
+    let exports = runtime::get(name).node.job.control.exports();
+    exports.remove(object)
 }
 
 fn done(name: &str, object: &[u8], result: Result<(), impl Display>) -> c_int {
@@ -476,32 +587,69 @@ pub unsafe fn import(
     object: *const c_char,
     size: usize,
 ) -> *mut c_void {
-    let rt = runtime::get(name);
     // SAFETY: as the caller promises.
     let object = unsafe { object_name(name, object) };
-    let Some((_, connection)) = find(name, rt, group) else {
-        return ptr::null_mut();
-    };
-    let Some(found) = connection.other_job().exports().find(object) else {
-        return ptr::null_mut();
-    };
-    let shown = String::from_utf8_lossy(object);
-    if found.size != size as u64 {
-        let line = format!("\"{shown}\" has {} bytes, not {size}", found.size);
-        warn(name, &line);
-        return ptr::null_mut();
-    }
-    let space = rt.node.transport.memory.space;
-    match connection.address_of(space, found.place, found.size) {
-        Some(addr) => ptr::with_exposed_provenance_mut(addr),
-        None => {
-            warn(
-                name,
-                &format!("\"{shown}\" is in memory that is not shared"),
-            );
+    match import_as(name, group, object, size, None) {
+        Ok(addr) => ptr::with_exposed_provenance_mut(addr),
+        Err(ImportError::Missing) => ptr::null_mut(),
+        Err(why) => {
+            let object = String::from_utf8_lossy(object);
+            warn(name, &format!("\"{object}\" {why}"));
             ptr::null_mut()
         }
     }
+}
+
+/// Why an object cannot be imported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// The group has none of this name.
+    #[error("is not exported")]
+    Missing,
+    /// It has another number of bytes.
+    #[error("has {size} bytes, not {asked}")]
+    Size {
+        /// Its bytes.
+        size: u64,
+        /// The bytes asked for.
+        asked: usize,
+    },
+    /// It has other elements.
+    #[error("has elements of another type, or is shared in another way")]
+    Tag,
+    /// Its memory is not the heap, nor globals of the same program.
+    #[error("is in memory that is not shared")]
+    NotShared,
+}
+
+/// As [`import`], if the elements are those that `tag` describes.
+///
+/// # Errors
+/// If there is no such object.
+pub fn import_as(
+    name: &'static str,
+    group: usize,
+    object: &[u8],
+    size: usize,
+    tag: Option<u64>,
+) -> Result<usize, ImportError> {
+    let rt = runtime::get(name);
+    let (_, connection) = find(name, rt, group).ok_or(ImportError::Missing)?;
+    let found = connection.other_job().exports().find(object);
+    let found = found.ok_or(ImportError::Missing)?;
+    if tag.is_some_and(|tag| tag != found.tag) {
+        return Err(ImportError::Tag);
+    }
+    if found.size != size as u64 {
+        return Err(ImportError::Size {
+            size: found.size,
+            asked: size,
+        });
+    }
+    let space = rt.node.transport.memory.space;
+    let addr = connection.address_of(space, found.place, found.size);
+    addr.ok_or(ImportError::NotShared)
 }
 
 #[cfg(test)]

@@ -15,6 +15,8 @@ pub struct Windows {
     pub index: usize,
     /// Number of PEs of the world.
     pub n_pes: usize,
+    /// Address of this PE's heap.
+    pub heap: usize,
     /// log2 of the bytes from one heap to the next.
     pub log2_stride: u32,
     /// Whose memory this process may load and store.
@@ -73,6 +75,7 @@ pub fn windows(name: &'static str) -> Windows {
         me: rt.node.me,
         index: rt.node.job.index,
         n_pes: rt.node.n_pes,
+        heap: rt.node.transport.memory.space.heap_base(),
         log2_stride: rt.node.transport.memory.space.log2_stride(),
         memory: memory(rt),
         atomics: atomics(rt),

@@ -11,11 +11,13 @@ pub(crate) struct Exported {
     pub place: u64,
     /// Its bytes.
     pub size: u64,
+    /// What its elements are, for those who check that; 0: memory.
+    pub tag: u64,
 }
 
 /// Why an object cannot be exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum ExportError {
+pub enum ExportError {
     /// The name is empty or too long.
     #[error("a name has 1 to {EXPORT_NAME} bytes")]
     Name,
@@ -79,6 +81,7 @@ fn store(words: &[AtomicU64], values: &Name) {
 fn put(entry: &ExportedObject, name: &Name, object: Exported) {
     entry.place.store(object.place, Ordering::Relaxed);
     entry.size.store(object.size, Ordering::Relaxed);
+    entry.tag.store(object.tag, Ordering::Relaxed);
     store(&entry.name, name);
 }
 
@@ -136,6 +139,7 @@ fn load(entry: &ExportedObject) -> Exported {
     Exported {
         place: entry.place.load(Ordering::Relaxed),
         size: entry.size.load(Ordering::Relaxed),
+        tag: entry.tag.load(Ordering::Relaxed),
     }
 }
 
@@ -148,10 +152,15 @@ mod tests {
         unsafe { Box::<Exports>::new_zeroed().assume_init() }
     }
 
-    const A: Exported = Exported { place: 64, size: 8 };
+    const A: Exported = Exported {
+        place: 64,
+        size: 8,
+        tag: 0,
+    };
     const B: Exported = Exported {
         place: 1 << 62,
         size: 4096,
+        tag: 7,
     };
 
     #[test]

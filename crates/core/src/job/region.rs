@@ -60,7 +60,7 @@ pub const LOCALITIES: usize = EXPORTS + size_of::<Exports>();
 /// Most objects that a job can export.
 pub const MAX_EXPORTS: usize = 1024;
 /// Most bytes of the name of an exported object.
-pub const EXPORT_NAME: usize = 48;
+pub const EXPORT_NAME: usize = 40;
 
 /// What all PEs learn from the launcher. Written before the first PE starts, then constant
 /// but for the atomics.
@@ -189,6 +189,8 @@ pub struct ExportedObject {
     pub place: AtomicU64,
     /// Its bytes.
     pub size: AtomicU64,
+    /// What its elements are, for those who check that; 0: memory.
+    pub tag: AtomicU64,
 }
 
 /// Where a PE sleeps that waits for any of its signals.
