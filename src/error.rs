@@ -27,6 +27,12 @@ pub enum Error {
     Team(TeamError),
     /// A symmetric space could not be made.
     Space(SpaceError),
+    /// No PEs were started.
+    Spawn(SpawnError),
+    /// An array cannot be exported, or an export cannot end.
+    Export(ExportError),
+    /// An array cannot be imported.
+    Import(ImportError),
 }
 
 /// Why the library could not be initialised.
@@ -81,6 +87,66 @@ impl SpaceError {
     }
 }
 
+/// Why no PEs were started. All members get an error; the first knows the reason.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SpawnError {
+    reason: String,
+}
+
+impl SpawnError {
+    pub(crate) fn new(reason: String) -> Self {
+        Self { reason }
+    }
+}
+
+/// Why an array cannot be exported, or an export cannot end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// The name is empty or has more than 40 bytes.
+    Name,
+    /// The name stands for another array.
+    Taken,
+    /// The job exports as many arrays as it can.
+    Full,
+    /// The array has no elements.
+    Empty,
+    /// A PE of this job is in a group, whose PEs may use the array.
+    InUse,
+}
+
+/// Why an array cannot be imported.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// The group exports none of this name.
+    Missing {
+        /// The name.
+        name: String,
+    },
+    /// It has another number of elements.
+    Length {
+        /// The name.
+        name: String,
+        /// Its bytes.
+        bytes: u64,
+        /// The bytes asked for.
+        asked: usize,
+    },
+    /// It has elements of another type, or is shared in another way.
+    Type {
+        /// The name.
+        name: String,
+        /// The type asked for.
+        asked: &'static str,
+    },
+    /// It is in memory that this PE does not reach.
+    NotShared {
+        /// The name.
+        name: String,
+    },
+}
+
 /// A number that is not that of a PE or a member.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct PeOutOfRange {
@@ -111,6 +177,10 @@ pub enum TeamError {
     NoContext,
     /// The member is one of another team.
     OtherTeam,
+    /// The PE is one of another group.
+    OtherGroup,
+    /// The team has PEs of another job, which is so of a group's.
+    OtherJob,
     /// The array is too short for a part of every member.
     TooShort {
         /// Elements needed.
@@ -171,6 +241,52 @@ impl Display for SpaceError {
     }
 }
 
+impl Display for SpawnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        say_pe(f)?;
+        f.write_str(&self.reason)
+    }
+}
+
+impl Display for ExportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        say_pe(f)?;
+        f.write_str(match self {
+            Self::Name => "the name of an exported array has 1 to 40 bytes: give another",
+            Self::Taken => "the name stands for another exported array: give another, or end that export first",
+            Self::Full => "the job exports as many arrays as it can: end an export first",
+            Self::Empty => "the array has no elements to export",
+            Self::InUse => {
+                "a PE of this job is in a group, whose PEs may use the array: disconnect all groups first"
+            }
+        })
+    }
+}
+
+impl Display for ImportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        say_pe(f)?;
+        match self {
+            Self::Missing { name } => write!(
+                f,
+                "the group exports no array \"{name}\": export it before the groups meet"
+            ),
+            Self::Length { name, bytes, asked } => write!(
+                f,
+                "the array \"{name}\" has {bytes} bytes, not {asked}: give the length that it was exported with"
+            ),
+            Self::Type { name, asked } => write!(
+                f,
+                "the array \"{name}\" is not exported as {asked}: import the type that was exported"
+            ),
+            Self::NotShared { name } => write!(
+                f,
+                "the array \"{name}\" is in memory that this PE does not reach: export one of the heap"
+            ),
+        }
+    }
+}
+
 impl Display for PeOutOfRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         say_pe(f)?;
@@ -212,6 +328,12 @@ impl Display for TeamError {
             Self::OtherTeam => f.write_str(
                 "this is a member of another team: translate it by Team::pe and Team::member_of",
             ),
+            Self::OtherGroup => {
+                f.write_str("this is a PE of another group: take PEs by Group::pe of this one")
+            }
+            Self::OtherJob => f.write_str(
+                "this is a team or a member of a group, with PEs of two jobs: give one of this job",
+            ),
             Self::TooShort { needed, array } => write!(
                 f,
                 "an array of {array} elements is too short: the members need {needed}"
@@ -229,6 +351,9 @@ impl Display for Error {
             Self::Bounds(error) => error.fmt(f),
             Self::Team(error) => error.fmt(f),
             Self::Space(error) => error.fmt(f),
+            Self::Spawn(error) => error.fmt(f),
+            Self::Export(error) => error.fmt(f),
+            Self::Import(error) => error.fmt(f),
         }
     }
 }
@@ -263,7 +388,10 @@ errors!(
     Pe(PeOutOfRange),
     Bounds(OutOfBounds),
     Team(TeamError),
-    Space(SpaceError)
+    Space(SpaceError),
+    Spawn(SpawnError),
+    Export(ExportError),
+    Import(ImportError)
 );
 
 impl error::Error for Error {}

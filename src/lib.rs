@@ -50,6 +50,12 @@
 //! # }
 //! ```
 //!
+//! # Jobs that grow
+//!
+//! [`World::spawn`](Team::spawn) starts more PEs while a job runs. They are a job of their own, whose memory is reached by
+//! arrays that one job exports by a name ([`World::export`]) and the other one imports ([`Group::import`]), as the
+//! type that it was exported as.
+//!
 //! # Collective calls
 //!
 //! Allocating, freeing (dropping an array), changing an array's type, barriers and the collectives
@@ -66,6 +72,7 @@ mod amo;
 mod collective;
 mod context;
 mod error;
+mod group;
 mod init;
 mod lock;
 mod memory;
@@ -82,10 +89,14 @@ pub use amo::{Amo, AmoInt};
 pub use collective::{And, Max, Min, Operator, Or, Part, PartMut, Prod, Reducible, Sum, Xor};
 pub use context::Context;
 pub use error::{
-    AllocError, Error, InitError, OutOfBounds, PeOutOfRange, Result, SpaceError, TeamError,
+    AllocError, Error, ExportError, ImportError, InitError, OutOfBounds, PeOutOfRange, Result,
+    SpaceError, SpawnError, TeamError,
 };
+pub use group::{Command, Exported, Group, GroupPe, GroupPes, Imported};
 pub use lock::{Guard, Locked};
-pub use memory::{Atomics, Memory, RawSymmetric, Shared, Space, SpaceConfig, Symmetric, Window};
+pub use memory::{
+    Atomics, Lend, Memory, RawSymmetric, Shared, Space, SpaceConfig, Symmetric, Window,
+};
 pub use pe::{Pe, Pes};
 pub use pending::Pending;
 pub use plain::Plain;

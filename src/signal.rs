@@ -18,6 +18,33 @@ pub enum SignalUpdate {
     Add(u64),
 }
 
+impl SignalUpdate {
+    /// Updates the signal of PE `pe` that has the address `signal` on this one, after all puts to it before.
+    ///
+    /// # Safety
+    /// It is a word of memory that this PE reaches by that address and number, used by atomics only.
+    pub(crate) unsafe fn apply(self, name: &'static str, signal: *mut u64, pe: usize) {
+        let (value, operation) = match self {
+            Self::Set(value) => (value, constants::SIGNAL_SET),
+            Self::Add(value) => (value, constants::SIGNAL_ADD),
+        };
+        // SAFETY: the caller promises a signal of that PE; 0 bytes are copied.
+        unsafe {
+            signal::put_signal(
+                name,
+                constants::CTX_DEFAULT,
+                signal.cast(),
+                signal.cast(),
+                0,
+                signal,
+                value,
+                operation,
+                pe as i32,
+            );
+        }
+    }
+}
+
 /// Some signals on every PE, all zero at first: made by [`World::signals`](crate::World::signals).
 ///
 /// ```
@@ -52,6 +79,10 @@ impl<'w> Signals<'w> {
         self.words.is_empty()
     }
 
+    pub(crate) fn words(&self) -> &Atomics<'w, u64> {
+        &self.words
+    }
+
     pub(crate) fn check(&self, index: usize) -> Result<(), OutOfBounds> {
         self.words.own(index).map(drop)
     }
@@ -62,24 +93,8 @@ impl<'w> Signals<'w> {
     /// If the index is not that of a signal.
     pub fn update(&self, pe: Pe, index: usize, update: SignalUpdate) -> Result<(), OutOfBounds> {
         let mine = self.words.own(index)?;
-        let (value, operation) = match update {
-            SignalUpdate::Set(value) => (value, constants::SIGNAL_SET),
-            SignalUpdate::Add(value) => (value, constants::SIGNAL_ADD),
-        };
-        // SAFETY: a word of a symmetric array, used by atomics only; 0 bytes are copied.
-        unsafe {
-            signal::put_signal(
-                "Signals::update",
-                constants::CTX_DEFAULT,
-                mine.cast(),
-                mine.cast(),
-                0,
-                mine,
-                value,
-                operation,
-                pe.number() as i32,
-            );
-        }
+        // SAFETY: a word of a symmetric array, used by atomics only.
+        unsafe { update.apply("Signals::update", mine, pe.number()) };
         Ok(())
     }
 

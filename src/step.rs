@@ -51,6 +51,9 @@ steps! {
     Destroy = "drop of a Team",
     Space = "World::space",
     EndSpace = "drop of a Space",
+    Spawn = "Team::spawn",
+    Export = "World::export",
+    EndExport = "drop of an Exported",
     Broadcast = "Team::broadcast",
     Reduce = "Team::reduce",
     Scan = "Team::scan",
@@ -63,7 +66,10 @@ steps! {
 impl Step {
     /// Whether a drop makes the step: drops also run when a function returns early.
     fn is_drop(self) -> bool {
-        matches!(self, Self::Free | Self::Destroy | Self::EndSpace)
+        matches!(
+            self,
+            Self::Free | Self::Destroy | Self::EndSpace | Self::EndExport
+        )
     }
 }
 
@@ -101,11 +107,13 @@ pub(crate) enum What {
     Members,
     /// The way of opening or closing an array.
     Way,
+    /// The name of an exported array.
+    Name,
 }
 
 impl What {
     /// All, in the order in which members look for what differs.
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Length,
         Self::Type,
         Self::Operator,
@@ -113,6 +121,7 @@ impl What {
         Self::Strides,
         Self::Members,
         Self::Way,
+        Self::Name,
         Self::Array,
     ];
 
@@ -126,6 +135,7 @@ impl What {
             Self::Strides => "stride",
             Self::Members => "set of members",
             Self::Way => "way of sharing the array",
+            Self::Name => "name",
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed, Ordering::Seq
 use ferroshmem_core::api::constants::{CTX_DEFAULT, TEAM_WORLD};
 use ferroshmem_core::api::{context, team};
 
-use crate::collective::Scratch;
+use crate::collective::{CHUNK, Scratch};
 use crate::context::Context;
 use crate::error::{PeOutOfRange, TeamError};
 use crate::init;
@@ -47,6 +47,8 @@ pub struct Team<'p> {
     /// Collective steps so far. The world's are counted in `step`, because arrays take them too.
     taken: AtomicU32,
     scratch: Rc<Scratch>,
+    /// Members of the first and the second job, if it is the team of a group.
+    sides: Option<[usize; 2]>,
     parent: PhantomData<&'p Team<'p>>,
 }
 
@@ -117,7 +119,39 @@ impl Team<'_> {
             size: number(team::n_pes("Team", handle)),
             taken: AtomicU32::new(0),
             scratch,
+            sides: None,
             parent: PhantomData,
+        }
+    }
+
+    /// The team of a group, which is gone with that: of as many members of either job.
+    pub(crate) fn of_group(handle: usize, scratch: Rc<Scratch>, sides: [usize; 2]) -> Self {
+        let mut team = Self::of_handle(handle, scratch);
+        team.sides = Some(sides);
+        team
+    }
+
+    pub(crate) fn shared_scratch(&self) -> Rc<Scratch> {
+        Rc::clone(&self.scratch)
+    }
+
+    /// Bytes of each member for which every member's scratch has room.
+    pub(crate) fn chunk(&self) -> usize {
+        // The scratch has a chunk for each PE of the member's own job.
+        let least = self.sides.map(|sides| CHUNK * sides[0].min(sides[1]));
+        least.map_or(CHUNK, |room| room / self.size)
+    }
+
+    /// A number that no other team has or had.
+    pub(crate) fn serial(&self) -> usize {
+        self.serial
+    }
+
+    /// This team, if it can be split or start PEs.
+    pub(crate) fn of_one_job(&self) -> Result<(), TeamError> {
+        match self.sides {
+            None => Ok(()),
+            Some(_) => Err(TeamError::OtherJob),
         }
     }
 
@@ -187,11 +221,13 @@ impl Team<'_> {
     /// The PE that a member is.
     ///
     /// # Errors
-    /// If it is a member of another team.
+    /// If it is a member of another team, or a PE of another job.
     pub fn pe(&self, member: Member) -> Result<Pe, TeamError> {
         self.check(member)?;
         let pe = team::translate_pe("Team::pe", self.handle, member.number as i32, TEAM_WORLD);
-        Ok(Pe::new(usize::try_from(pe).expect("every member is a PE")))
+        Ok(Pe::new(
+            usize::try_from(pe).map_err(|_| TeamError::OtherJob)?,
+        ))
     }
 
     /// The member that a PE is, if it is in the team.
@@ -240,7 +276,8 @@ impl Team<'_> {
     /// `shmem_team_split_strided`)
     ///
     /// # Errors
-    /// If not all are members of this team, or there are too many teams. The same on all members.
+    /// If not all are members of this team, there are too many teams, or the team is that of a group. The same on
+    /// all members.
     #[track_caller]
     pub fn split_strided(
         &self,
@@ -248,6 +285,7 @@ impl Team<'_> {
         stride: usize,
         size: usize,
     ) -> Result<Option<Team<'_>>, TeamError> {
+        self.of_one_job()?;
         self.step(
             Step::Split,
             &[
@@ -282,9 +320,10 @@ impl Team<'_> {
     /// in. Collective over this team. (Standard: `shmem_team_split_2d`)
     ///
     /// # Errors
-    /// If `width` is 0, or there are too many teams. The same on all members.
+    /// If `width` is 0, there are too many teams, or the team is that of a group. The same on all members.
     #[track_caller]
     pub fn split_2d(&self, width: usize) -> Result<(Team<'_>, Team<'_>), TeamError> {
+        self.of_one_job()?;
         self.step(Step::Split2d, &[(What::Members, width as u64)]);
         let width = i32::try_from(width).ok().filter(|width| *width > 0);
         let width = width.ok_or(TeamError::Split)?;
@@ -324,7 +363,7 @@ pub(crate) fn quiet() {
 
 impl Drop for Team<'_> {
     fn drop(&mut self) {
-        if self.handle != TEAM_WORLD && !std::thread::panicking() {
+        if self.handle != TEAM_WORLD && self.sides.is_none() && !std::thread::panicking() {
             self.step(Step::Destroy, &[]);
             if !step::has_diverged() {
                 team::destroy("drop of a Team", self.handle);

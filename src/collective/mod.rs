@@ -11,4 +11,4 @@ mod values;
 pub use crate::memory::{Part, PartMut};
 pub use operator::{And, Max, Min, Operator, Or, Prod, Reducible, Sum, Xor};
 use operator::{reduction, scan_details};
-pub(crate) use scratch::Scratch;
+pub(crate) use scratch::{CHUNK, Scratch};

@@ -35,6 +35,11 @@ impl Scratch {
         self.start.cast()
     }
 
+    /// Where it is in the heap, which is the same on all PEs.
+    pub(crate) fn place(&self) -> usize {
+        self.start.addr().wrapping_sub(init::windows().heap)
+    }
+
     /// Address of the result.
     pub(crate) fn dest<T>(&self) -> *mut T {
         // SAFETY: within the block, which has `CHUNK` bytes more for each PE.

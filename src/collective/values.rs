@@ -5,24 +5,22 @@ use std::ptr;
 
 use ferroshmem_core::api::collective;
 
-use super::scratch::CHUNK;
+use super::scratch::{CHUNK, Scratch};
 use super::{Operator, Reducible, Sum, reduction, scan_details};
 use crate::error::TeamError;
 use crate::plain::Plain;
 use crate::step::{Detail, Step, What};
 use crate::team::{Member, Team};
 
-/// Marks the steps of this module, which work on the scratch instead of an array.
-const SCRATCH: u64 = u64::MAX;
-
 /// Bytes of `n` elements, as a detail of a step.
 fn bytes<T>(n: usize) -> u64 {
     (n * size_of::<T>()) as u64
 }
 
-/// Details of a step on the scratch.
-fn of_values([a, b]: [Detail; 2], length: u64) -> [Detail; 4] {
-    [(What::Array, SCRATCH), a, b, (What::Length, length)]
+/// Details of a step on the scratch, which is no array, and at one place of all heaps.
+fn of_values(scratch: &Scratch, [a, b]: [Detail; 2], length: u64) -> [Detail; 4] {
+    let place = u64::MAX - scratch.place() as u64;
+    [(What::Array, place), a, b, (What::Length, length)]
 }
 
 impl Team<'_> {
@@ -61,7 +59,10 @@ impl Team<'_> {
             // this one. The step ends the job unless all members pass the same type and length.
             unsafe {
                 ptr::copy_nonoverlapping(chunk.as_ptr(), source, n);
-                self.step(Step::Reduce, &of_values(reduction::<T, Op>(), of_all));
+                self.step(
+                    Step::Reduce,
+                    &of_values(self.scratch(), reduction::<T, Op>(), of_all),
+                );
                 collective::reduce::<T, Op::Core>("Team::reduce", self.handle(), dest, source, n);
                 ptr::copy_nonoverlapping(dest, chunk.as_mut_ptr(), n);
             }
@@ -95,7 +96,10 @@ impl Team<'_> {
         // SAFETY: as in `reduce_slice`; a number is shorter than a chunk.
         unsafe {
             source.write(value);
-            self.step(Step::Scan, &of_values(scan_details::<T>(inclusive), 1));
+            self.step(
+                Step::Scan,
+                &of_values(self.scratch(), scan_details::<T>(inclusive), 1),
+            );
             collective::scan("Team::scan", self.handle(), dest, source, 1, inclusive);
             Ok(dest.read())
         }
@@ -134,6 +138,7 @@ impl Team<'_> {
                 self.step(
                     Step::Broadcast,
                     &of_values(
+                        self.scratch(),
                         [
                             (What::Root, number as u64),
                             (What::Type, size_of::<T>() as u64),
@@ -158,20 +163,25 @@ impl Team<'_> {
         let (source, dest) = (self.scratch().source::<u8>(), self.scratch().dest::<u8>());
         let mut values = vec![T::zeroed(); self.size()];
         let of_all = bytemuck::bytes_of(&value);
-        for (i, chunk) in of_all.chunks(CHUNK).enumerate() {
+        let most = self.chunk();
+        for (i, chunk) in of_all.chunks(most).enumerate() {
             let n = chunk.len();
-            // SAFETY: as in `reduce_slice`; the destination has a chunk for each PE.
+            // SAFETY: as in `reduce_slice`; the destination has room for `most` bytes of each member.
             unsafe {
                 ptr::copy_nonoverlapping(chunk.as_ptr(), source, n);
                 self.step(
                     Step::Fcollect,
-                    &of_values([(What::Type, bytes::<T>(1)), (What::Way, 0)], 1),
+                    &of_values(
+                        self.scratch(),
+                        [(What::Type, bytes::<T>(1)), (What::Way, 0)],
+                        1,
+                    ),
                 );
                 let (to, from) = (dest.cast(), source.cast());
                 collective::fcollect("Team::fcollect", self.handle(), to, from, n);
             }
             for (member, value) in values.iter_mut().enumerate() {
-                let piece = &mut bytemuck::bytes_of_mut(value)[i * CHUNK..][..n];
+                let piece = &mut bytemuck::bytes_of_mut(value)[i * most..][..n];
                 // SAFETY: the member's block of the destination, which has one for each PE.
                 unsafe { ptr::copy_nonoverlapping(dest.add(member * n), piece.as_mut_ptr(), n) };
             }

@@ -65,6 +65,10 @@ impl<'w, T: Amo> Atomics<'w, T> {
         self.len() == 0
     }
 
+    pub(super) fn block(&self) -> &Block<'w, T> {
+        &self.block
+    }
+
     /// Ends the updates: each PE has its own part to itself. Collective over the world, and a
     /// barrier.
     #[track_caller]

@@ -99,10 +99,9 @@ impl<T> Block<'_, T> {
         self.len
     }
 
-    /// A number that identifies the block on all PEs.
+    /// A number that identifies the block on all PEs, and on those of other jobs: its place in the heap.
     pub(crate) fn id(&self) -> u64 {
-        // The block's address, which is the same on all PEs.
-        self.mine().addr().get() as u64
+        self.mine().addr().get().wrapping_sub(windows().heap) as u64
     }
 
     /// This PE's part.

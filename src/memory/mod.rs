@@ -3,6 +3,7 @@
 mod atomics;
 mod block;
 mod copy;
+mod lend;
 mod part;
 mod prefetch;
 mod raw;
@@ -16,6 +17,7 @@ mod views;
 mod window;
 
 pub use atomics::Atomics;
+pub use lend::Lend;
 pub use part::{Part, PartMut};
 pub use raw::RawSymmetric;
 pub use shared::Shared;
@@ -24,4 +26,6 @@ pub use symmetric::Symmetric;
 pub use window::Window;
 
 pub(crate) use block::Block;
+pub(crate) use copy::{load, store};
+pub(crate) use lend::sealed;
 pub(crate) use remote::{Location, quiet_all};

@@ -48,6 +48,10 @@ impl<'w, T: Plain> RawSymmetric<'w, T> {
         self.len() == 0
     }
 
+    pub(super) fn block(&self) -> &Block<'w, T> {
+        &self.block
+    }
+
     /// Takes the array back: each PE has its own part to itself. Collective over the world, and a
     /// barrier.
     ///

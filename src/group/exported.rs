@@ -1,0 +1,109 @@
+//! Arrays that this job lends to others.
+
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::{fmt, thread};
+
+use ferroshmem_core::api::spawn;
+
+use super::imported::{digest, tag};
+use crate::World;
+use crate::collective::Max;
+use crate::error::ExportError;
+use crate::memory::{Lend, sealed};
+use crate::step::{self, Step, What};
+
+/// An array that PEs of other jobs import by a name; made by [`World::export`]. This job uses it as before.
+///
+/// The export ends when it is dropped, collectively. While a PE of this job is in a [`Group`](super::Group), PEs of
+/// that may use the array: then its memory is not freed before the world is dropped. So drop it after the groups.
+pub struct Exported<'w, A: Lend> {
+    world: &'w World,
+    name: String,
+    /// None once the export has ended.
+    array: Option<ManuallyDrop<A>>,
+}
+
+impl<'w, A: Lend> Exported<'w, A> {
+    #[track_caller]
+    pub(crate) fn new(world: &'w World, name: &str, array: A) -> Result<Self, ExportError> {
+        let (start, len) = sealed::Lend::mine(&array);
+        let details = [
+            (What::Array, start.addr().get() as u64),
+            (What::Name, digest(name.bytes())),
+            (What::Type, tag::<A>()),
+        ];
+        step::of_world(Step::Export, &details);
+        if len == 0 {
+            return Err(ExportError::Empty);
+        }
+        let bytes = len * size_of::<A::Element>();
+        let start = start.as_ptr().cast_const().cast();
+        let made = spawn::export_as("World::export", name.as_bytes(), start, bytes, tag::<A>());
+        made.map_err(|why| match why {
+            spawn::ExportError::Name => ExportError::Name,
+            spawn::ExportError::Taken => ExportError::Taken,
+            spawn::ExportError::Full => ExportError::Full,
+        })?;
+        Ok(Self {
+            world,
+            name: name.to_owned(),
+            array: Some(ManuallyDrop::new(array)),
+        })
+    }
+
+    /// Ends the export and gives the array back. Collective over the world.
+    ///
+    /// # Errors
+    /// If a PE of this job is in a group, whose PEs may use the array; on all PEs. Its memory is not freed before the
+    /// world is dropped then.
+    #[track_caller]
+    pub fn unexport(mut self) -> Result<A, ExportError> {
+        self.end().ok_or(ExportError::InUse)
+    }
+
+    /// Ends the export; the array, if no PE of another job can have it any more.
+    #[track_caller]
+    fn end(&mut self) -> Option<A> {
+        let array = self.array.take()?;
+        let name = digest(self.name.bytes());
+        step::of_world(Step::EndExport, &[(What::Name, name)]);
+        if step::has_diverged() {
+            return None;
+        }
+        spawn::end_export(Step::EndExport.name(), self.name.as_bytes());
+        // Others of this job may have groups that this PE has not. Those that come cannot import it.
+        let has_groups = u32::from(spawn::has_groups(Step::EndExport.name()));
+        let used = self.world.reduce_value(has_groups, Max);
+        (used == Ok(0)).then(|| ManuallyDrop::into_inner(array))
+    }
+}
+
+impl<A: Lend> Deref for Exported<'_, A> {
+    type Target = A;
+
+    #[inline]
+    fn deref(&self) -> &A {
+        self.array
+            .as_ref()
+            .expect("it is there until the drop or `unexport`, which take `self`")
+    }
+}
+
+impl<A: Lend> Drop for Exported<'_, A> {
+    fn drop(&mut self) {
+        // A PE that panics ends the job: it must not wait for the others, which may never come.
+        if !thread::panicking() {
+            drop(self.end());
+        }
+    }
+}
+
+impl<A: Lend + fmt::Debug> fmt::Debug for Exported<'_, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Exported")
+            .field("name", &self.name)
+            .field("array", &**self)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,379 @@
+//! Arrays of other jobs.
+#![allow(unsafe_code)]
+
+use std::any::type_name;
+use std::marker::PhantomData;
+use std::ptr::{self, NonNull};
+use std::{fmt, slice};
+
+use ferroshmem_core::api::{setup, spawn};
+
+use super::{Group, GroupPe};
+use crate::amo::{Amo, AmoInt};
+use crate::error::{Error, ImportError, OutOfBounds, TeamError};
+use crate::memory::{Atomics, Lend, RawSymmetric, Shared, Window, load, store};
+use crate::plain::Plain;
+use crate::signal::{SignalUpdate, Signals};
+
+/// An array that a [`Group`] has exported, made by [`Group::import`]. `A` is the type that it was exported as, which
+/// says what this PE may do with the parts of the group's PEs: put and get ([`Window`]), update atomically
+/// ([`Atomics`]), signal ([`Signals`]), read in place ([`Shared`]).
+///
+/// Operations are complete as the same ones of this job's arrays are: after a [`quiet`](crate::Team::quiet), a barrier,
+/// or the end of the group. Any thread may use it.
+pub struct Imported<'g, A: Lend> {
+    /// Where this process loads and stores the part of each PE of the group.
+    parts: Box<[NonNull<A::Element>]>,
+    /// The address and the number of the group's PE 0 by which the runtime is given the parts.
+    address: NonNull<A::Element>,
+    first_pe: usize,
+    len: usize,
+    /// Serial number of the group's team.
+    group: usize,
+    borrowed: PhantomData<&'g Group<'g>>,
+}
+
+// SAFETY: it is not collective, and its methods do what those of `A` do, which any thread may call.
+unsafe impl<A: Lend> Send for Imported<'_, A> where A::Element: Send + Sync {}
+// SAFETY: as above.
+unsafe impl<A: Lend> Sync for Imported<'_, A> where A::Element: Send + Sync {}
+
+/// The hash FNV-1a.
+pub(super) fn digest(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// The name of a type without modules: a module that two programs share has another path in each.
+fn without_modules(name: &str) -> String {
+    let mut short = String::new();
+    for part in name.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_' && c != ':') {
+        short.push_str(part.rsplit("::").next().unwrap_or(part));
+    }
+    short
+}
+
+/// What both sides must know of the elements, and of what may be done with them: 0 for memory.
+pub(super) fn tag<A: Lend>() -> u64 {
+    if A::KIND == 0 {
+        return 0;
+    }
+    let name = without_modules(type_name::<A::Element>());
+    let layout = [size_of::<A::Element>(), align_of::<A::Element>()];
+    let layout = layout.into_iter().flat_map(usize::to_le_bytes);
+    digest(name.bytes().chain(layout)) << 3 | A::KIND
+}
+
+impl<'g, A: Lend> Imported<'g, A> {
+    pub(super) fn new(group: &'g Group<'_>, name: &str, len: usize) -> Result<Self, ImportError> {
+        const ROUTINE: &str = "Group::import";
+
+        let owned = || name.to_owned();
+        // More than the address space has is no array's length.
+        let bytes = len.saturating_mul(size_of::<A::Element>());
+        let found = spawn::import_as(
+            ROUTINE,
+            group.handle,
+            name.as_bytes(),
+            bytes,
+            Some(tag::<A>()),
+        );
+        let address = found.map_err(|why| match why {
+            spawn::ImportError::Size { size, asked } => ImportError::Length {
+                name: owned(),
+                bytes: size,
+                asked,
+            },
+            spawn::ImportError::Tag => ImportError::Type {
+                name: owned(),
+                asked: type_name::<A>(),
+            },
+            spawn::ImportError::NotShared => ImportError::NotShared { name: owned() },
+            _ => ImportError::Missing { name: owned() },
+        })?;
+        let not_shared = || ImportError::NotShared { name: owned() };
+        let start = NonNull::new(ptr::with_exposed_provenance_mut::<A::Element>(address));
+        let number = |pe: GroupPe| spawn::pe(ROUTINE, group.handle, pe.number() as i32);
+        let part = |pe: GroupPe| {
+            let start = start?.as_ptr().cast_const().cast();
+            NonNull::new(setup::ptr(ROUTINE, start, number(pe)).cast())
+        };
+        let parts: Option<Box<[_]>> = group.pes().map(part).collect();
+        let first_pe = group.pes().next().map_or(0, number);
+        Ok(Self {
+            parts: parts.ok_or_else(not_shared)?,
+            address: start.ok_or_else(not_shared)?,
+            first_pe: first_pe as usize,
+            len,
+            group: group.team.serial(),
+            borrowed: PhantomData,
+        })
+    }
+
+    /// Elements of each part.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Never: an array without elements cannot be exported.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The part of a PE.
+    #[inline]
+    fn part(&self, pe: GroupPe) -> Result<NonNull<A::Element>, TeamError> {
+        match self.parts.get(pe.number()) {
+            Some(part) if pe.group == self.group => Ok(*part),
+            _ => Err(TeamError::OtherGroup),
+        }
+    }
+
+    /// The place of the first of `n` elements in a part.
+    #[inline]
+    fn within(&self, start: usize, n: usize) -> Result<usize, OutOfBounds> {
+        let array = self.len;
+        if start > array || n > array - start {
+            let len = n;
+            return Err(OutOfBounds { start, len, array });
+        }
+        Ok(start)
+    }
+
+    /// The `n` elements from `start` on of a PE's part.
+    #[inline]
+    fn elements(&self, pe: GroupPe, start: usize, n: usize) -> Result<NonNull<A::Element>, Error> {
+        let (part, start) = (self.part(pe)?, self.within(start, n)?);
+        // SAFETY: `start` is at most the part's length, as checked.
+        Ok(unsafe { part.add(start) })
+    }
+}
+
+impl<T: Plain> Imported<'_, Window<'_, T>> {
+    /// As [`Window::put`].
+    ///
+    /// # Errors
+    /// For this and the methods below: if the part does not have those elements, or the PE is one of another group.
+    #[inline]
+    pub fn put(&self, pe: GroupPe, start: usize, source: &[T]) -> Result<(), Error> {
+        let elements = self.elements(pe, start, source.len())?;
+        // SAFETY: `source.len()` elements within the part; no PE has references to elements of a window, which the
+        // group does not close before it is disconnected.
+        unsafe { store(elements.as_ptr(), source.as_ptr(), source.len()) };
+        Ok(())
+    }
+
+    /// As [`Window::get`].
+    ///
+    /// # Errors
+    /// As for [`put`](Self::put).
+    #[inline]
+    pub fn get(&self, pe: GroupPe, start: usize, dest: &mut [T]) -> Result<(), Error> {
+        let elements = self.elements(pe, start, dest.len())?;
+        // SAFETY: as in `put`; any bytes are elements.
+        unsafe { load(dest.as_mut_ptr(), elements.as_ptr(), dest.len()) };
+        Ok(())
+    }
+
+    /// As [`Window::p`].
+    ///
+    /// # Errors
+    /// As for [`put`](Self::put).
+    #[inline]
+    pub fn p(&self, pe: GroupPe, index: usize, value: T) -> Result<(), Error> {
+        self.put(pe, index, slice::from_ref(&value))
+    }
+
+    /// As [`Window::g`].
+    ///
+    /// # Errors
+    /// As for [`put`](Self::put).
+    #[inline]
+    pub fn g(&self, pe: GroupPe, index: usize) -> Result<T, Error> {
+        let mut value = T::zeroed();
+        self.get(pe, index, slice::from_mut(&mut value))?;
+        Ok(value)
+    }
+
+    /// As [`Window::put_signal`], with a signal of the same PE.
+    ///
+    /// # Errors
+    /// As for [`put`](Self::put), and if there is no such signal.
+    #[inline]
+    pub fn put_signal(
+        &self,
+        pe: GroupPe,
+        start: usize,
+        source: &[T],
+        signals: &Imported<'_, Signals<'_>>,
+        signal: usize,
+        update: SignalUpdate,
+    ) -> Result<(), Error> {
+        signals.elements(pe, signal, 1)?;
+        self.put(pe, start, source)?;
+        signals.update(pe, signal, update)
+    }
+}
+
+impl Imported<'_, Signals<'_>> {
+    /// As [`Signals::update`]: wakes the PE, if it waits for the signal.
+    ///
+    /// # Errors
+    /// If the index is not that of a signal, or the PE is one of another group.
+    pub fn update(&self, pe: GroupPe, index: usize, update: SignalUpdate) -> Result<(), Error> {
+        self.elements(pe, index, 1)?;
+        // An address that stands for the PE's, and is not used as one: that may not be mapped here.
+        let signal = self.address.as_ptr().wrapping_add(index);
+        // SAFETY: the group has exported it as a signal, and keeps it until it is disconnected.
+        unsafe { update.apply("Imported::update", signal, self.first_pe + pe.number()) };
+        Ok(())
+    }
+}
+
+impl<T: Plain> Imported<'_, Shared<'_, T>> {
+    /// As [`Shared::on`]: the part of a PE, in place.
+    ///
+    /// # Errors
+    /// If the PE is one of another group.
+    #[inline]
+    pub fn on(&self, pe: GroupPe) -> Result<&[T], TeamError> {
+        // SAFETY: the part has as many elements, which no PE writes before the group is disconnected.
+        Ok(unsafe { slice::from_raw_parts(self.part(pe)?.as_ptr(), self.len) })
+    }
+}
+
+impl<T: Plain> Imported<'_, RawSymmetric<'_, T>> {
+    /// As [`RawSymmetric::remote`]: the part of a PE, until the group is disconnected. What C exports is of this type.
+    ///
+    /// # Errors
+    /// If the PE is one of another group.
+    #[inline]
+    pub fn remote(&self, pe: GroupPe) -> Result<NonNull<T>, TeamError> {
+        self.part(pe)
+    }
+}
+
+impl<T: Amo> Imported<'_, Atomics<'_, T>> {
+    /// As [`Atomics::fetch`].
+    ///
+    /// # Errors
+    /// For this and the methods below: if the part does not have that element, or the PE is one of another group.
+    #[inline]
+    pub fn fetch(&self, pe: GroupPe, index: usize) -> Result<T, Error> {
+        let element = self.elements(pe, index, 1)?;
+        // SAFETY: an element within the PE's part, aligned, which only atomic operations use until the group is
+        // disconnected.
+        Ok(unsafe { T::fetch(element.as_ptr()) })
+    }
+
+    /// As [`Atomics::set`].
+    ///
+    /// # Errors
+    /// As for [`fetch`](Self::fetch).
+    #[inline]
+    pub fn set(&self, pe: GroupPe, index: usize, value: T) -> Result<(), Error> {
+        let element = self.elements(pe, index, 1)?;
+        // SAFETY: as in `fetch`.
+        unsafe { T::set(element.as_ptr(), value) };
+        Ok(())
+    }
+
+    /// As [`Atomics::swap`].
+    ///
+    /// # Errors
+    /// As for [`fetch`](Self::fetch).
+    #[inline]
+    pub fn swap(&self, pe: GroupPe, index: usize, value: T) -> Result<T, Error> {
+        let element = self.elements(pe, index, 1)?;
+        // SAFETY: as in `fetch`.
+        Ok(unsafe { T::swap(element.as_ptr(), value) })
+    }
+}
+
+impl<T: AmoInt> Imported<'_, Atomics<'_, T>> {
+    /// As [`Atomics::compare_swap`].
+    ///
+    /// # Errors
+    /// As for [`fetch`](Self::fetch).
+    #[inline]
+    pub fn compare_swap(
+        &self,
+        pe: GroupPe,
+        index: usize,
+        current: T,
+        value: T,
+    ) -> Result<T, Error> {
+        let element = self.elements(pe, index, 1)?;
+        // SAFETY: as in `fetch`.
+        Ok(unsafe { T::compare_swap(element.as_ptr(), current, value) })
+    }
+}
+
+macro_rules! operations {
+    ($($fetching:ident, $plain:ident),*) => {
+        impl<T: AmoInt> Imported<'_, Atomics<'_, T>> {$(
+            #[doc = concat!("As [`Atomics::", stringify!($fetching), "`].")]
+            ///
+            /// # Errors
+            /// As for [`fetch`](Self::fetch).
+            #[inline]
+            pub fn $fetching(&self, pe: GroupPe, index: usize, value: T) -> Result<T, Error> {
+                let element = self.elements(pe, index, 1)?;
+                // SAFETY: as in `fetch`.
+                Ok(unsafe { T::$fetching(element.as_ptr(), value) })
+            }
+
+            #[doc = concat!("As [`Atomics::", stringify!($plain), "`].")]
+            ///
+            /// # Errors
+            /// As for [`fetch`](Self::fetch).
+            #[inline]
+            pub fn $plain(&self, pe: GroupPe, index: usize, value: T) -> Result<(), Error> {
+                self.$fetching(pe, index, value).map(drop)
+            }
+        )*}
+    };
+}
+
+operations!(fetch_add, add, fetch_and, and, fetch_or, or, fetch_xor, xor);
+
+impl<A: Lend> fmt::Debug for Imported<'_, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Imported")
+            .field("len", &self.len)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_named_without_their_modules() {
+        assert_eq!(without_modules("u64"), "u64");
+        assert_eq!(without_modules("[a::b::Tile; 3]"), "[Tile; 3]");
+        assert_eq!(
+            without_modules("farm::Pair<core::num::Wrapping<u8>, x_1::Y>"),
+            "Pair<Wrapping<u8>, Y>"
+        );
+    }
+
+    #[test]
+    fn tags_tell_elements_and_sharing_apart() {
+        let tags = [
+            tag::<RawSymmetric<'_, u64>>(),
+            tag::<Window<'_, u64>>(),
+            tag::<Window<'_, f64>>(),
+            tag::<Window<'_, [u64; 1]>>(),
+            tag::<Atomics<'_, u64>>(),
+            tag::<Shared<'_, u64>>(),
+            tag::<Signals<'_>>(),
+        ];
+        for (i, tag) in tags.iter().enumerate() {
+            assert!(!tags[..i].contains(tag), "{i}");
+        }
+        assert_eq!(tag::<RawSymmetric<'_, u8>>(), 0);
+    }
+}

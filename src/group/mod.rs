@@ -1,0 +1,249 @@
+//! Jobs that grow: PEs that are started while the job runs, and arrays that jobs lend each other (extension).
+
+mod command;
+mod exported;
+mod imported;
+
+use std::fmt::{self, Display};
+use std::ops::Range;
+use std::thread;
+
+use ferroshmem_core::api::spawn;
+
+pub use command::Command;
+pub use exported::Exported;
+pub use imported::Imported;
+
+use crate::error::{ImportError, PeOutOfRange, SpawnError, TeamError};
+use crate::memory::Lend;
+use crate::step::{self, Step};
+use crate::team::{Member, Team};
+
+/// PEs of another job, which is connected with this one: those that [`Team::spawn`] has started, or the
+/// [parents](crate::World::parents) that have started this job. It ends, collectively over both sides, when it is
+/// dropped: that waits for all PEs of both sides. (Extension: `shmemx_group_t`)
+///
+/// What was imported from a group cannot be used after it:
+///
+/// ```compile_fail,E0505
+/// # use ferroshmem::{Command, Window, World};
+/// # let world = World::init().unwrap();
+/// let group = world.spawn(&Command::new("worker").pes(4)).unwrap();
+/// let table = group.import::<Window<u64>>("table", 100).unwrap();
+/// group.disconnect();
+/// table.p(group.pe(0).unwrap(), 7, 1);
+/// ```
+///
+/// nor a group after its world:
+///
+/// ```compile_fail,E0505
+/// # use ferroshmem::World;
+/// # let world = World::init().unwrap();
+/// let parents = world.parents();
+/// drop(world);
+/// drop(parents);
+/// ```
+pub struct Group<'t> {
+    team: Team<'t>,
+    handle: usize,
+    n_pes: usize,
+    /// The number among the members of the team that PE 0 has.
+    first: usize,
+}
+
+/// A PE of a [`Group`], by its number in its own job. It exists: [`Group::pe`] checks the number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct GroupPe {
+    number: u32,
+    /// Serial number of the group's team.
+    group: usize,
+}
+
+/// The PEs of a group, in the order of their numbers.
+#[derive(Debug, Clone)]
+pub struct GroupPes {
+    rest: Range<usize>,
+    group: usize,
+}
+
+impl GroupPe {
+    /// Its number in the group, from 0.
+    pub fn number(self) -> usize {
+        self.number as usize
+    }
+}
+
+impl Display for GroupPe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PE {} of the group", self.number)
+    }
+}
+
+impl Iterator for GroupPes {
+    type Item = GroupPe;
+
+    fn next(&mut self) -> Option<GroupPe> {
+        let number = self.rest.next()? as u32;
+        Some(GroupPe {
+            number,
+            group: self.group,
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.rest.size_hint()
+    }
+}
+
+impl ExactSizeIterator for GroupPes {}
+
+impl Team<'_> {
+    /// Starts PEs of a program, as a job of their own that is connected with this team. Collective over the team;
+    /// `command` counts on the first member. Returns when all of them are in [`World::init`](crate::World::init).
+    /// (Extension: `shmemx_spawn`)
+    ///
+    /// ```no_run
+    /// # use ferroshmem::{Atomics, Command, World};
+    /// # fn main() -> Result<(), ferroshmem::Error> {
+    /// let world = World::init()?;
+    /// if let Some(parents) = world.parents() {
+    ///     let sum = parents.import::<Atomics<u64>>("sum", 1)?;
+    ///     sum.add(parents.pe(0)?, 0, 10)?;
+    ///     return Ok(()); // waits for the parents to end the group, too
+    /// }
+    /// let sum = world.export("sum", world.atomics::<u64>(1)?)?;
+    /// let this = std::env::current_exe().expect("a program that runs has a file");
+    /// let children = world.spawn(&Command::new(this).pes(3))?;
+    /// children.disconnect(); // waits for the children
+    /// assert_eq!(sum.fetch(world.pe(0)?, 0)?, 30);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If they cannot be started, or this is the team of a group. On all members.
+    #[track_caller]
+    pub fn spawn(&self, command: &Command) -> Result<Group<'_>, SpawnError> {
+        self.spawn_multiple(std::slice::from_ref(command))
+    }
+
+    /// Starts PEs of several programs as one job, in which they are numbered in their order.
+    /// (Extension: `shmemx_spawn_multiple`)
+    ///
+    /// # Errors
+    /// As for [`spawn`](Self::spawn), and if there is no program.
+    #[track_caller]
+    pub fn spawn_multiple(&self, commands: &[Command]) -> Result<Group<'_>, SpawnError> {
+        let failed = |why: &dyn Display| SpawnError::new(why.to_string());
+        let of_two_jobs = "the team is that of a group, with PEs of two jobs: give one of this job";
+        self.of_one_job().map_err(|_| failed(&of_two_jobs))?;
+        self.step(Step::Spawn, &[]);
+        let programs = || commands.iter().map(Command::program).collect();
+        let made = spawn::spawn_for("Team::spawn", self.handle(), 0, programs);
+        let handle = made.map_err(|why| failed(&why))?;
+        Ok(Group::of_handle(handle, self, true))
+    }
+}
+
+impl<'t> Group<'t> {
+    /// The group of a live handle, which `team` has started or was started for.
+    fn of_handle(handle: usize, team: &Team<'_>, is_of_children: bool) -> Self {
+        let n_pes = spawn::n_pes("Group", handle);
+        let n_pes = usize::try_from(n_pes).expect("the group lives, and has PEs");
+        let (sides, first) = match is_of_children {
+            true => ([team.size(), n_pes], team.size()),
+            false => ([n_pes, team.size()], 0),
+        };
+        let both = spawn::team("Group", handle);
+        Self {
+            team: Team::of_group(both, team.shared_scratch(), sides),
+            handle,
+            n_pes,
+            first,
+        }
+    }
+
+    pub(crate) fn of_parents(world: &'t Team<'static>) -> Option<Self> {
+        let handle = spawn::parents("World::parents");
+        (handle != 0).then(|| Self::of_handle(handle, world, false))
+    }
+
+    /// Number of PEs.
+    pub fn n_pes(&self) -> usize {
+        self.n_pes
+    }
+
+    /// The PE of that number in its own job, or of the team that has started this job.
+    ///
+    /// # Errors
+    /// If the group has no such PE.
+    pub fn pe(&self, number: usize) -> Result<GroupPe, PeOutOfRange> {
+        let n_pes = self.n_pes;
+        if number >= n_pes {
+            return Err(PeOutOfRange { number, n_pes });
+        }
+        Ok(GroupPe {
+            number: number as u32,
+            group: self.team.serial(),
+        })
+    }
+
+    /// All PEs.
+    pub fn pes(&self) -> GroupPes {
+        GroupPes {
+            rest: 0..self.n_pes,
+            group: self.team.serial(),
+        }
+    }
+
+    /// The team of both sides, for barriers and collectives: first the PEs that have started others, then those. It
+    /// cannot be split. Programs on both sides call it by this crate. (Extension: `shmemx_group_team`)
+    ///
+    /// Collectives of values and slices work between any programs; those of arrays need an array at the same place of
+    /// all heaps, and end the job if it is not.
+    pub fn team(&self) -> &Team<'t> {
+        &self.team
+    }
+
+    /// The member of the team of both sides that a PE is.
+    ///
+    /// # Errors
+    /// If it is a PE of another group.
+    pub fn member(&self, pe: GroupPe) -> Result<Member, TeamError> {
+        if pe.group != self.team.serial() {
+            return Err(TeamError::OtherGroup);
+        }
+        let member = self.team.member(self.first + pe.number());
+        member.map_err(|_| TeamError::OtherGroup)
+    }
+
+    /// The array of `len` elements that the group has exported by a name, as the type that it was exported as: as
+    /// `Window<u64>` if that is a window of such elements. Not collective. (Extension: `shmemx_import`)
+    ///
+    /// # Errors
+    /// If there is none, or it has another length, other elements, or is shared in another way.
+    pub fn import<A: Lend>(&self, name: &str, len: usize) -> Result<Imported<'_, A>, ImportError> {
+        Imported::new(self, name, len)
+    }
+
+    /// Ends the group, collectively over both sides; waits for all PEs of both. Dropping it does so, too.
+    /// (Extension: `shmemx_group_disconnect`)
+    pub fn disconnect(self) {}
+}
+
+impl Drop for Group<'_> {
+    fn drop(&mut self) {
+        // A PE that panics, or has lost the others of its job, must not wait for any.
+        if !thread::panicking() && !step::has_diverged() {
+            spawn::disconnect("Group::disconnect", self.handle);
+        }
+    }
+}
+
+impl fmt::Debug for Group<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Group")
+            .field("n_pes", &self.n_pes)
+            .finish_non_exhaustive()
+    }
+}
