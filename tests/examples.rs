@@ -7,6 +7,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail, ensure};
+use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Job, Suite};
 
 /// One PE, powers of two, and nine: no power of two, and more than many machines have cores.
@@ -14,6 +15,7 @@ const PE_COUNTS: [usize; 4] = [1, 2, 4, 9];
 
 /// Arguments that make the examples small, and those that select a variant.
 const EXAMPLES: &[(&str, &[&[&str]])] = &[
+    ("grow", &[&[]]),
     ("hello", &[&[]]),
     ("histogram", &[&["5000"], &["0"]]),
     ("intsort", &[&["16", "2"], &["3", "1"]]),
@@ -24,12 +26,17 @@ const EXAMPLES: &[(&str, &[&[&str]])] = &[
     ("work_queue", &[&["8"], &["1"]]),
 ];
 
+/// The example that starts PEs, which needs an `oshrun` of one node.
+const GROWS: &str = "grow";
+
 /// Arguments that are refused, and the message.
 const REFUSALS: &[(&str, &str, &str)] = &[
     ("ring", "many", "InvalidDigit"),
     ("stencil", "-1", "InvalidDigit"),
     ("matmul", "0", "at least one row"),
     ("work_queue", "99", "at most 15 queens"),
+    ("render-farm", "--blur", "is no option"),
+    ("render-farm", "--workers", "needs a value"),
 ];
 
 fn folder() -> &'static Path {
@@ -83,6 +90,75 @@ fn all_are_listed() -> Result<()> {
     Ok(())
 }
 
+/// The program in `docs/spawn.md` is the example, and prints what is said there.
+fn guide(s: &Setting) -> Result<()> {
+    let guide = fs::read_to_string(folder().join("docs/spawn.md"))?;
+    let shown = guide.split("```rust\n").nth(1).context("no program")?;
+    let shown = shown.split("```").next().context("no end")?;
+    let example = fs::read_to_string(folder().join("examples/grow.rs"))?;
+    ensure!(example.ends_with(shown), "the guide has another program");
+    let outcome = Job::new(1, &program(GROWS)?).expect_success(&s.prefix, &s.scratch)?;
+    let line = outcome.stdout.trim();
+    ensure!(guide.contains(&format!("prints `{line}`")), "{outcome}");
+    Ok(())
+}
+
+/// The render farm's picture is the same, whether workers come and go, or are there from the start.
+fn same_picture(s: &Setting) -> Result<()> {
+    let render = |pes, form: &[&str], file: &str| -> Result<(String, Vec<u8>)> {
+        let file = s.scratch.join(file);
+        let small = [
+            "--size",
+            "90x64",
+            "--samples",
+            "1",
+            "--tile",
+            "8",
+            "--output",
+        ];
+        let job = Job::new(pes, &program("render-farm")?).args(form);
+        let job = job.args(&small).args(&[&file.to_string_lossy()]);
+        let outcome = job.expect_success(&s.prefix, &s.scratch)?;
+        Ok((outcome.stdout, fs::read(&file)?))
+    };
+    let (_, alone) = render(0, &["--fixed"], "alone.png")?;
+    ensure!(
+        alone.starts_with(b"\x89PNG") && alone.len() > 5000,
+        "no picture"
+    );
+    for pes in [2, 5] {
+        let (_, fixed) = render(pes, &["--fixed"], "fixed.png")?;
+        ensure!(fixed == alone, "another picture by {pes} PEs");
+    }
+    for (workers, said) in [
+        ("1", "1 started, 0 sent away"),
+        ("1,4,2,3", "5 started, 2 sent away"),
+        ("4,1,4,1", "7 started, 6 sent away"),
+    ] {
+        let (line, growing) = render(1, &["--workers", workers], "growing.png")?;
+        ensure!(line.contains(said), "{line}");
+        ensure!(growing == alone, "another picture by {workers} workers");
+    }
+    Ok(())
+}
+
+/// The render farm times both of its forms.
+fn both_are_timed(s: &Setting) -> Result<()> {
+    let job = Job::new(0, &program("render-farm")?);
+    let folder = s.prefix.bin("");
+    let job = job.env("PATH", &folder.to_string_lossy());
+    let picture = s.scratch.join("timed.png");
+    let job = job.args(&["--compare", "--turns", "1", "--workers", "1,3"]);
+    let job = job.args(&["--size", "9x9", "--output", &picture.to_string_lossy()]);
+    let outcome = job.expect_success(&s.prefix, &s.scratch)?;
+    let rows = outcome.stdout.lines().skip(2);
+    let workers: Vec<_> = rows
+        .filter_map(|row| row.split_whitespace().next())
+        .collect();
+    ensure!(workers == ["1", "3"], "{outcome}");
+    Ok(())
+}
+
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     suite.add("all-are-listed".to_owned(), |_| all_are_listed());
@@ -97,16 +173,25 @@ fn main() {
                 job.expect_success(&s.prefix, &s.scratch).map(drop)
             });
         }
+        if *name == GROWS {
+            continue;
+        }
         suite.add(format!("{name}::without-launcher"), move |s| {
             let job = Job::new(0, &program(name)?).args(runs[0]);
             job.expect_success(&s.prefix, &s.scratch).map(drop)
         });
     }
+    suite.add("grow::of-the-guide".into(), guide);
     for (number, (name, runs)) in EXAMPLES.iter().enumerate() {
+        if *name == GROWS {
+            continue;
+        }
         suite.add_on_cluster(name, number, move |_, pes| {
             Ok(Job::new(pes, &program(name)?).args(runs[0]))
         });
     }
+    suite.add("render-farm::same-picture".into(), same_picture);
+    suite.add("render-farm::both-are-timed".into(), both_are_timed);
     for (name, arg, said) in REFUSALS {
         suite.add(format!("{name}::{arg}::refused"), move |s| {
             let outcome = Job::new(2, &program(name)?)

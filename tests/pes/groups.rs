@@ -381,8 +381,10 @@ fn what_is_exported() -> Result<(), Error> {
         None => None,
     };
     assert_eq!(ended.unexport().map(drop), Err(ExportError::InUse));
-    group.iter().for_each(|group| group.team().barrier());
-    group.iter().for_each(|group| group.team().barrier());
+    if let Some(group) = &group {
+        group.team().barrier();
+        group.team().barrier();
+    }
     drop(group);
     let late = late.unexport()?;
     let has_child = u64::from(team.is_some());
