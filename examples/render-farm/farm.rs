@@ -23,7 +23,7 @@ const DONE: usize = 1;
 /// The first tile that no worker may begin yet.
 const LIMIT: usize = 2;
 
-/// What a worker is told, or says.
+/// The parent's order to a worker, and its answer.
 const LEAVE: u32 = 1;
 const HAS_LEFT: u32 = 2;
 
