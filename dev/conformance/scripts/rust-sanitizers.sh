@@ -37,7 +37,7 @@ check() {
         --target "$host" --target-dir "${CARGO_TARGET_DIR:-target}/sanitizers" \
         --message-format=json | sed -n 's/.*"executable":"\([^"]*\/pes-[^"]*\)".*/\1/p')
     for name in "$@"; do
-        if without_aslr "${bin}oshrun" -n "$pes" --timeout 20 "$program" --as-pe "$name" >"$work/output" 2>&1; then
+        if without_aslr "${bin}oshrun" -n "$pes" --timeout 200 "$program" --as-pe "$name" >"$work/output" 2>&1; then
             echo "clean $sanitizer $name"
         else
             echo "FINDING $sanitizer $name"

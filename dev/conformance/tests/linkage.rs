@@ -25,14 +25,14 @@ const PROGRAMS: &[&str] = &[
 ];
 
 /// Ways of linking, with the flags of compiler and linker. Those that compile otherwise do so for a type of
-/// each size: where an object is does not depend on its type.
+/// each size, and with less optimisation: where an object is depends on neither.
 const LINKINGS: &[(&str, &[&str])] = &[
-    ("no-pie", &["-no-pie", "-fno-pie", "-DFEW_TYPES"]),
+    ("no-pie", &["-no-pie", "-fno-pie", "-O1", "-DFEW_TYPES"]),
     ("static", &["-static"]),
     ("static-pie", &["-static-pie"]),
     (
         "static-no-pie",
-        &["-static", "-no-pie", "-fno-pie", "-DFEW_TYPES"],
+        &["-static", "-no-pie", "-fno-pie", "-O1", "-DFEW_TYPES"],
     ),
     ("lazy", &["-Wl,-z,lazy"]),
     ("no-relro", &["-Wl,-z,norelro"]),
@@ -43,6 +43,7 @@ const LINKINGS: &[(&str, &[&str])] = &[
             "-ffunction-sections",
             "-fdata-sections",
             "-Wl,--gc-sections",
+            "-O0",
             "-DFEW_TYPES",
         ],
     ),

@@ -128,6 +128,7 @@ impl Policy {
             }
             Source::RemoteVariable => return Limits::VARIABLE,
             Source::Variable if self.oversubscribed() => return Limits::VARIABLE,
+            Source::Idle => return Limits::node_shared(yields),
             Source::Node if self.oversubscribed() => return Limits::node_shared(yields),
             Source::Node | Source::Variable => {}
         }
@@ -209,6 +210,8 @@ enum Source {
     Node,
     /// From PEs of this node, which may change a variable and wake no sleeper.
     Variable,
+    /// From PEs of this node, which wake sleepers, but perhaps not for long: nothing is under way.
+    Idle,
     /// From PEs of any node, by a variable that this PE fetches over the fabric.
     RemoteVariable,
     /// From PEs of other nodes, too.
@@ -221,6 +224,7 @@ pub struct Waiter<'a> {
     reason: WaitReason<'a>,
     /// The connection to other nodes, if what is waited for may come from there.
     internode: Option<&'static Fabric>,
+    is_idle: bool,
     spins: Spins,
     /// What follows the spins; made when they are over.
     backoff: Option<Backoff>,
@@ -234,9 +238,18 @@ impl<'a> Waiter<'a> {
         Self {
             reason,
             internode: None,
+            is_idle: false,
             spins: Spins::new(POLICY.spins.load(Ordering::Relaxed)),
             backoff: None,
             recorder: None,
+        }
+    }
+
+    /// A wait for PEs of this node that may not come for long: it sleeps after its spins.
+    pub fn idle(reason: WaitReason<'a>) -> Self {
+        Self {
+            is_idle: true,
+            ..Self::new(reason)
         }
     }
 
@@ -359,6 +372,7 @@ impl WaitStrategy for Waiter<'_> {
             return next;
         }
         self.next(match self.internode {
+            None if self.is_idle => Source::Idle,
             None => Source::Node,
             Some(_) => Source::OtherNodes,
         })

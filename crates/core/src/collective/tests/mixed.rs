@@ -68,7 +68,18 @@ fn arrays(size: usize) -> Arrays {
 
 #[test]
 fn any_collective_may_follow_any_other() {
-    for size in [2, 3, 4, 5, 7, 8, 9] {
+    random_sequences([2, 3, 5, 8], 400);
+}
+
+#[test]
+#[ignore = "the same with more members and longer, for most of a minute"]
+fn any_collective_may_follow_any_other_for_long() {
+    random_sequences([2, 3, 4, 5, 7, 8, 9], 2000);
+}
+
+/// So many collectives with each barrier, by groups of these sizes.
+fn random_sequences<const N: usize>(sizes: [usize; N], calls_by_barrier: usize) {
+    for size in sizes {
         let arrays = arrays(size);
         run_oversubscribed(size, |member| {
             let mut own = Random::new(1000 + member.me as u64);
@@ -76,7 +87,7 @@ fn any_collective_may_follow_any_other() {
             let barriers = Collective::Barrier.choices().iter().copied().map(Some);
             for barrier in barriers.chain([None]) {
                 calls.barrier = barrier;
-                for _ in 0..1000 {
+                for _ in 0..calls_by_barrier {
                     dawdle(&mut own);
                     calls.next().check(&arrays, &member);
                 }
