@@ -28,6 +28,8 @@ const KEY: u64 = 0x5eed;
 /// Where requests and replies are in the memory, beyond what else is written.
 const REQUEST: usize = LEN - 4096;
 const REPLY: usize = LEN - 2048;
+/// Where messages are received.
+const MESSAGE: usize = LEN - 1024;
 
 struct Quiet;
 
@@ -194,6 +196,64 @@ impl Bare {
         }
     }
 
+    /// Sends a message that the target need not acknowledge.
+    fn send(&mut self, number: u64) {
+        let words = [1, 2, 3, number];
+        let iov = libc::iovec {
+            iov_base: words.as_ptr().cast_mut().cast(),
+            iov_len: size_of_val(&words),
+        };
+        let message = libfabric::fi_msg {
+            msg_iov: &raw const iov,
+            desc: ptr::null_mut(),
+            iov_count: 1,
+            addr: self.peer,
+            context: ptr::without_provenance_mut(1),
+            data: 0,
+        };
+        let flags = libfabric::FI_INJECT | libfabric::FI_INJECT_COMPLETE | libfabric::FI_COMPLETION;
+        // SAFETY: the message and what it points to are read during the call.
+        let begin = |bare: &Bare| unsafe {
+            libfabric::fi_sendmsg(bare.endpoint.ep, &raw const message, flags.into())
+        };
+        while begin(self) != 0 {
+            self.poll();
+        }
+    }
+
+    /// Lets libfabric receive a message at [`MESSAGE`].
+    fn receive(&mut self) {
+        // SAFETY: the memory is registered and has room.
+        let begin = |bare: &Bare| unsafe {
+            let to = bare.memory.as_ptr().add(MESSAGE).cast_mut().cast();
+            let context = ptr::without_provenance_mut(2);
+            let (ep, desc) = (bare.endpoint.ep, (*bare.mr).mem_desc);
+            libfabric::fi_recv(ep, to, 1024, desc, libfabric::ADDR_NOTAVAIL, context)
+        };
+        while begin(self) != 0 {
+            self.poll();
+        }
+    }
+
+    /// Sends a message and waits for the reply.
+    fn exchange(&mut self, number: u64) {
+        self.send(number);
+        while self.word(MESSAGE + 24) != number {
+            self.poll();
+        }
+        self.receive();
+    }
+
+    /// Replies to a message.
+    fn echo(&mut self, last: &mut u64) {
+        let number = self.word(MESSAGE + 24);
+        if number != *last {
+            *last = number;
+            self.receive();
+            self.send(number);
+        }
+    }
+
     fn finish(&mut self, n: usize) {
         while self.done < n {
             self.poll();
@@ -234,12 +294,15 @@ fn target(mut socket: UnixStream) {
     socket.set_nonblocking(true).unwrap();
     let mut what = [b'n'];
     let mut last = bare.word(REQUEST + 24);
+    let mut last_message = bare.word(MESSAGE + 24);
+    bare.receive();
     loop {
         for _ in 0..64 {
             match what[0] {
                 b'b' => {
                     bare.poll();
                     bare.reply(&mut last);
+                    bare.echo(&mut last_message);
                 }
                 b'e' => fabric.progress(),
                 _ => {
@@ -334,8 +397,24 @@ fn main() {
     println!("{}, {ROUNDS} rounds", fabric.name());
     let from = memory.as_ptr();
     let mut number = 0;
-    let mut all: [Rounds; 13] = Default::default();
-    let [b8, e8, bm, em, nbi, far, bn, e64, bg, get, bf, fetch, there] = &mut all;
+    bare.receive();
+    let mut all: [Rounds; 14] = Default::default();
+    let [
+        b8,
+        e8,
+        bm,
+        em,
+        nbi,
+        far,
+        bn,
+        e64,
+        bg,
+        get,
+        bf,
+        fetch,
+        there,
+        by_message,
+    ] = &mut all;
     for round in 0..=ROUNDS {
         turn(b"b");
         b8.time(1000, || {
@@ -362,6 +441,13 @@ fn main() {
                 bare.call(number);
             }
         });
+        by_message.time(1000, || {
+            for _ in 0..1000 {
+                number += 1;
+                bare.exchange(number);
+            }
+        });
+        bare.done = 0;
         bn.time(10_000, || {
             for _ in 0..10_000 {
                 bare.write(8);
@@ -431,6 +517,7 @@ fn main() {
     let bare_get = bg.show("8 bytes read, libfabric");
     let engine_get = get.show("8 bytes got, engine");
     there.show("there and back without completions, libfabric");
+    by_message.show("message there and back, libfabric");
     let bare_fetch = bf.show("fetch and add, libfabric");
     let engine_fetch = fetch.show("fetch and add, engine");
     let bare_many = bn.show("8 bytes written, many at a time, libfabric");

@@ -32,7 +32,7 @@ pub struct Injected {
 
 impl Injected {
     /// Work requests are aligned, so that an odd number is none.
-    fn context(self) -> *mut c_void {
+    pub(crate) fn context(self) -> *mut c_void {
         ptr::without_provenance_mut(self.pe << 2 | usize::from(self.awaited) << 1 | 1)
     }
 
@@ -43,6 +43,40 @@ impl Injected {
             pe: word >> 2,
             awaited: word & 2 != 0,
         })
+    }
+}
+
+/// The number of the buffer that a message is received into, which no work request stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received(pub usize);
+
+impl Received {
+    /// Work requests are aligned, so that this number is none; nor is it odd.
+    fn context(self) -> *mut c_void {
+        ptr::without_provenance_mut(self.0 << 2 | 2)
+    }
+
+    /// That of a completion, if it is one of a message received.
+    pub fn of(context: *mut c_void) -> Option<Self> {
+        let word = context.addr();
+        (word & 3 == 2).then_some(Self(word >> 2))
+    }
+}
+
+/// The number of the buffer that a message is sent from, which no work request stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent(pub usize);
+
+impl Sent {
+    /// Work requests are aligned to more bytes; a message received or an injected write has lower bits.
+    pub(crate) fn context(self) -> *mut c_void {
+        ptr::without_provenance_mut(self.0 << 3 | 4)
+    }
+
+    /// That of a completion, if it is one of a message sent.
+    pub fn of(context: *mut c_void) -> Option<Self> {
+        let word = context.addr();
+        (word & 7 == 4).then_some(Self(word >> 3))
     }
 }
 
@@ -256,6 +290,48 @@ impl Endpoint {
         // SAFETY: the message and what it points to are read during the call; the caller promises that
         // `from` is readable.
         unsafe { libfabric::fi_writemsg(self.ep, &raw const message, flags.into()) }
+    }
+
+    /// Sends a message; returns libfabric's result. That the context has completed tells that the message may
+    /// be changed, not that it has arrived.
+    ///
+    /// # Safety
+    /// With the flag `FI_INJECT`, the message is no longer than what the provider injects; without, it stays
+    /// as it is until the context has completed.
+    pub unsafe fn send(
+        &self,
+        peer: libfabric::fi_addr_t,
+        context: *mut c_void,
+        message: &[u8],
+        flags: u32,
+    ) -> isize {
+        let iov = libc::iovec {
+            iov_base: message.as_ptr().cast_mut().cast(),
+            iov_len: message.len(),
+        };
+        let message = libfabric::fi_msg {
+            msg_iov: &raw const iov,
+            desc: ptr::null_mut(),
+            iov_count: 1,
+            addr: peer,
+            context,
+            data: 0,
+        };
+        let flags = flags | libfabric::FI_INJECT_COMPLETE | libfabric::FI_COMPLETION;
+        // SAFETY: the message is read during the call; the caller promises that its bytes stay as long as
+        // they are needed.
+        unsafe { libfabric::fi_sendmsg(self.ep, &raw const message, flags.into()) }
+    }
+
+    /// Lets libfabric receive a message, from any peer; returns libfabric's result.
+    ///
+    /// # Safety
+    /// `to` is writable for `len` bytes until [`Received::of`] finds this among what has completed, or the
+    /// endpoint is closed.
+    pub unsafe fn receive(&self, to: *mut c_void, len: usize, received: Received) -> isize {
+        let (any, context) = (libfabric::ADDR_NOTAVAIL, received.context());
+        // SAFETY: the caller promises that the memory is writable.
+        unsafe { libfabric::fi_recv(self.ep, to, len, ptr::null_mut(), any, context) }
     }
 
     /// Lets the provider work, and reads what has completed.

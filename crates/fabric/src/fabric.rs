@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::address::AddressBlob;
-use crate::am::{Caller, Handler, Request};
+use crate::am::{Messenger, Request, Requester};
 use crate::completion::{CompletionCounter, CompletionQueue, ContextCounters, Pending, Shared};
 use crate::discovery;
 use crate::endpoint::Endpoint;
@@ -19,7 +19,6 @@ pub struct Fabric {
     /// Dropped first, which ends the thread.
     _thread: ProgressThread,
     rma: Rma,
-    caller: Caller,
 }
 
 impl std::fmt::Debug for Fabric {
@@ -52,15 +51,14 @@ impl Fabric {
         let endpoint = Arc::new(Endpoint::open(library, info, pinned)?);
         // SAFETY: infos have all their parts.
         let inject_bytes = unsafe { (*endpoint.info.tx_attr()).inject_size };
-        let handler = Handler::open(&endpoint, config, inject_bytes)?;
+        let messenger = Messenger::open(&endpoint, config, inject_bytes)?;
         let shared = Arc::new(Shared::new(endpoint, events, config)?);
-        let completions = CompletionQueue::new(shared, handler);
+        let completions = CompletionQueue::new(shared, messenger);
         let issuer = Issuer::new(completions, inject_bytes, pinned);
         let progress = Arc::new(Progress::new(issuer));
         Ok(Fabric {
             _thread: ProgressThread::start(progress.clone())?,
             rma: Rma { progress, ordered },
-            caller: Caller::new(config.n_pes),
         })
     }
 
@@ -135,14 +133,14 @@ impl Fabric {
         let Shared {
             segments, endpoint, ..
         } = self.shared();
-        let handler = &self.rma.progress.completions().handler;
+        let messenger = &self.rma.progress.completions().messenger;
         let blob = AddressBlob {
             provider: endpoint.info.provider(),
             name: endpoint.name().unwrap_or_default(),
             format: endpoint.info.format(),
             virtual_addresses: endpoint.virtual_addresses(),
             key_table: Segments::table(segments, endpoint),
-            message_slots: handler.as_ref().map(Handler::location),
+            message_slots: messenger.as_ref().map(Messenger::location),
             segments: segments.describe(),
         };
         blob.to_bytes()
@@ -314,10 +312,8 @@ impl Fabric {
     /// # Safety
     /// The destination is writable, the source is shared memory of a connected PE.
     pub unsafe fn get(&self, _: &Context, to: *mut u8, from: Remote, len: usize) {
-        if len <= Request::LONGEST
-            && len > 0
-            && let Some(reply) = self.caller.call(&self.rma, from, Request::Read(len))
-        {
+        if let Some(requester) = Requester::new(&self.rma, from, Request::Read(len)) {
+            let reply = requester.call();
             // SAFETY: the caller promises that the destination is writable for `len` bytes, which a
             // reply has at least.
             unsafe { std::ptr::copy_nonoverlapping(reply.as_ptr(), to, len) };
@@ -338,7 +334,11 @@ impl Fabric {
         let context = context.counters();
         let peer = self.rma.peer_counters(context, from.pe);
         let counter = CompletionCounter::context(context, peer, false);
-        // SAFETY: the caller promises that the destination is writable for `len` bytes until quiet.
+        if let Some(requester) = Requester::new(&self.rma, from, Request::Read(len)) {
+            // SAFETY: the caller promises that the destination is writable for `len` bytes until quiet.
+            return unsafe { requester.begin(counter, to) };
+        }
+        // SAFETY: as above.
         unsafe { self.read(counter, to, from, len) };
     }
 
@@ -428,18 +428,25 @@ impl Fabric {
     /// An atomic operation without result: [`Op::Write`](crate::Op::Write), `Add`, `And`, `Or` or
     /// `Xor`. Complete at quiet.
     pub fn post(&self, context: &Context, at: Remote, atomic: AtomicOp) {
-        self.atomic(at, atomic).post(context.counters());
+        let context = context.counters();
+        if let Some(requester) = Requester::new(&self.rma, at, Request::Post(atomic)) {
+            let peer = self.rma.order_request(context, at.pe);
+            let counter = CompletionCounter::context(context, peer, false);
+            // SAFETY: there is no result.
+            return unsafe { requester.begin(counter, std::ptr::null_mut()) };
+        }
+        self.atomic(at, atomic).post(context);
     }
 
     /// An atomic operation that returns what the word was before.
     pub fn fetch(&self, context: &Context, at: Remote, atomic: AtomicOp) -> u64 {
-        let peer = self.rma.order(context.counters(), at.pe, false);
-        // A request would overtake what was posted, which rxm keeps in order with its own.
-        if peer.only_writes()
-            && let Some(reply) = self.caller.call(&self.rma, at, Request::Fetch(atomic))
-        {
+        let context = context.counters();
+        if let Some(requester) = Requester::new(&self.rma, at, Request::Fetch(atomic)) {
+            self.rma.order_request(context, at.pe);
+            let reply = requester.call();
             return u64::from_ne_bytes(*reply.first_chunk().expect("more than a word"));
         }
+        self.rma.order(context, at.pe, false);
         self.atomic(at, atomic).fetch()
     }
 
@@ -456,9 +463,15 @@ impl Fabric {
         result: *mut u8,
     ) {
         let context = context.counters();
+        if let Some(requester) = Requester::new(&self.rma, at, Request::Fetch(atomic)) {
+            let peer = self.rma.order_request(context, at.pe);
+            let counter = CompletionCounter::context(context, peer, false);
+            // SAFETY: the caller promises that the result is writable until quiet.
+            return unsafe { requester.begin(counter, result) };
+        }
         let peer = self.rma.order(context, at.pe, false);
         let counter = CompletionCounter::context(context, peer, false);
-        // SAFETY: the caller promises that the result is writable until quiet.
+        // SAFETY: as above.
         unsafe { self.atomic(at, atomic).begin(counter, result) };
     }
 

@@ -27,7 +27,8 @@ pub fn request(bytes: &[u8]) {
     frame[..n].copy_from_slice(&bytes[..n]);
     if let Some((request, segment, offset)) = Request::from_frame(frame) {
         assert!(request.len() <= Request::LONGEST);
-        let again = Request::from_frame(request.to_frame(segment, offset));
+        let again =
+            Request::from_frame(request.to_frame(segment, offset, Request::sequence(frame)));
         assert_eq!(again, Some((request, segment, offset)));
     }
 }

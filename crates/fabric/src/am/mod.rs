@@ -1,20 +1,45 @@
-//! Active messages: atomic operations with a result and short reads, where the target's software
-//! executes them anyway.
+//! Active messages: requests that a PE sends to another, whose thread that makes progress executes them,
+//! and their results.
 //!
-//! Over sockets, libfabric's own cost several completions: 15 us for a read of 8 bytes and 18 for a
-//! fetching atomic, where a write there and a write back that nothing acknowledges take 13.5 (the
-//! `direct` benchmark). So a thread that waits for the result writes a [`Request`] to a slot of the
-//! target ([`Caller`]); the target's thread that lets its provider progress executes it, and writes the reply to a
-//! slot of the caller ([`Handler`]).
+//! Over sockets, software executes atomics and reads anyway, and libfabric's own cost several completions
+//! each: 15 us for a read of 8 bytes, 18 for a fetching atomic, as much for one without a result. So a
+//! [`Request`] is appended to a message for its target. The first is sent at once; those that
+//! follow before it is acknowledged go together, when the message is full or any thread polls.
+//! A single request that a thread waits for goes by a slot instead ([`slots`]).
 //!
-//! A request or reply is a [`TaggedMessage`](crate::TaggedMessage). Each PE has two slots for each
-//! other, one for its requests and one for its replies; a thread that calls waits for the reply
-//! before the next one may, so a slot never holds more than one message that is under way.
+//! # Order
+//!
+//! The requests of a PE to another are executed in the order in which they were made, of all its threads:
+//! request messages, and requests in slots, are numbered, and a target executes them by number.
+//!
+//! # Flow control
+//!
+//! A PE has at most a window of request messages under way to another: then the next one is filled,
+//! and then the thread that has a request waits, and polls meanwhile. Results and
+//! acknowledgements need no credit. A target executes requests as they come and never waits while it does, so
+//! each request is acknowledged as long as its target polls, whatever the pattern: no cycle of waiting PEs
+//! can arise. What a target cannot send yet it keeps: no more than a window of each peer.
+//!
+//! # Memory
+//!
+//! Messages are received into buffers that all peers share, and sent from such. A [`Channel`](channel::Channel) is made when the first message
+//! goes or comes, and window and length of messages are such that all channels of 4,096 PEs together take
+//! less than 64 MiB.
 
-mod caller;
-mod handler;
+mod buffers;
+mod channel;
+mod fault;
+mod message;
+mod messages;
+mod network;
+mod receive;
 mod request;
+mod requester;
+mod slots;
+#[cfg(test)]
+mod tests;
 
-pub(crate) use caller::Caller;
-pub(crate) use handler::Handler;
+use fault::Fault;
+pub(crate) use receive::Messenger;
 pub(crate) use request::Request;
+pub(crate) use requester::Requester;

@@ -28,9 +28,9 @@ pub(crate) struct ContextCounters {
 /// The operations of a context to one PE.
 #[derive(Default)]
 pub(crate) struct PeerCounters {
-    /// Operations that are not complete.
-    out: AtomicU32,
-    /// Those of them that are not writes.
+    /// Writes that are not complete.
+    writes: AtomicU32,
+    /// Other operations that are not complete.
     others: AtomicU32,
     /// The fence up to which they are known to be in order.
     fenced: AtomicU32,
@@ -89,18 +89,12 @@ impl ContextCounters {
 
     pub(crate) fn begin(&self, peer: &PeerCounters, write: bool) {
         self.all.fetch_add(1, Relaxed);
-        peer.out.fetch_add(1, Relaxed);
-        if !write {
-            peer.others.fetch_add(1, Relaxed);
-        }
+        peer.kind(write).fetch_add(1, Relaxed);
     }
 
     /// The operation is complete. Nothing of the context may be touched afterwards.
     pub(crate) fn end(&self, peer: &PeerCounters, write: bool) {
-        if !write {
-            peer.others.fetch_sub(1, Relaxed);
-        }
-        peer.out.fetch_sub(1, Release);
+        peer.kind(write).fetch_sub(1, Release);
         self.all.fetch_sub(1, Release);
     }
 
@@ -120,8 +114,19 @@ impl ContextCounters {
 }
 
 impl PeerCounters {
+    fn kind(&self, write: bool) -> &AtomicU32 {
+        if write { &self.writes } else { &self.others }
+    }
+
+    /// Operations that are not complete.
     pub(crate) fn in_flight(&self) -> u32 {
-        self.out.load(Acquire)
+        let writes = self.writes.load(Acquire);
+        writes.wrapping_add(self.others.load(Acquire))
+    }
+
+    /// Whether none of those that are under way is a write.
+    pub(crate) fn no_writes(&self) -> bool {
+        self.writes.load(Acquire) == 0
     }
 
     /// Whether all that is under way are writes.

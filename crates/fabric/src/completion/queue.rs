@@ -7,21 +7,21 @@ use std::sync::atomic::Ordering::*;
 
 use super::request::{CompletionCounter, WorkRequest, WorkRequests};
 use super::shared::Shared;
-use crate::am::Handler;
-use crate::endpoint::{BATCH, Completed, Failure, Injected};
+use crate::am::Messenger;
+use crate::endpoint::{BATCH, Completed, Failure, Injected, Received, Sent};
 
 /// Completes operations, and serves the active messages of peers, whenever a thread polls it.
 pub(crate) struct CompletionQueue {
     requests: WorkRequests,
-    pub handler: Option<Handler>,
+    pub messenger: Option<Messenger>,
     pub shared: Arc<Shared>,
 }
 
 impl CompletionQueue {
-    pub(crate) fn new(shared: Arc<Shared>, handler: Option<Handler>) -> CompletionQueue {
+    pub(crate) fn new(shared: Arc<Shared>, messenger: Option<Messenger>) -> CompletionQueue {
         CompletionQueue {
             requests: WorkRequests::default(),
-            handler,
+            messenger,
             shared,
         }
     }
@@ -68,18 +68,33 @@ impl CompletionQueue {
         total + self.serve()
     }
 
-    /// Serves active messages; returns how many were or are to be served.
+    /// Serves active messages, and sends what is pending of them; returns how many were or are to be served.
     #[inline]
     pub(crate) fn serve(&self) -> usize {
-        match &self.handler {
-            Some(handler) => handler.serve(&self.shared),
+        match &self.messenger {
+            Some(messenger) => messenger.progress(&self.shared),
             None => 0,
         }
+    }
+
+    /// Whether a part of an active message waits for a poll.
+    pub(crate) fn has_unsent(&self) -> bool {
+        let messenger = self.messenger.as_ref();
+        messenger.is_some_and(|messenger| messenger.messages.has_unsent())
     }
 
     fn complete(&self, context: *mut c_void) {
         if Injected::of(context).is_some() {
             return;
+        }
+        if let Some(received) = Received::of(context) {
+            if let Some(messenger) = &self.messenger {
+                messenger.received(&self.shared, received);
+            }
+            return;
+        }
+        if let (Some(sent), Some(messenger)) = (Sent::of(context), &self.messenger) {
+            return messenger.sends.give_back(sent);
         }
         let Some(request) = NonNull::new(context.cast::<WorkRequest>()) else {
             return;
@@ -104,13 +119,15 @@ impl CompletionQueue {
         if self.shared.event_count.stopped() {
             return;
         }
-        let pe = if let Some(injected) = Injected::of(failure.context) {
+        let sent = Sent::of(failure.context).zip(self.messenger.as_ref());
+        let sent = sent.map(|(sent, messenger)| messenger.sends.target(sent));
+        let pe = if let Some(injected) = Injected::of(failure.context).or(sent) {
             if !injected.awaited {
                 // No thread waits for it: the PE may have left in order.
                 return;
             }
             injected.pe
-        } else if failure.context.is_null() {
+        } else if failure.context.is_null() || Received::of(failure.context).is_some() {
             self.shared.peers.suspect()
         } else {
             // SAFETY: contexts are work requests, which stay until their operations are complete.

@@ -54,7 +54,7 @@ impl CopyOut {
 }
 
 /// What counts an operation down when it is complete.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CompletionCounter {
     /// The counters of its context, and whether the operation is a write.
     Context {
@@ -80,7 +80,7 @@ impl CompletionCounter {
     }
 
     /// The operation begins.
-    fn begin(self) {
+    pub(crate) fn begin(self) {
         // SAFETY: the thread that begins an operation has references to its counters.
         unsafe {
             match self {

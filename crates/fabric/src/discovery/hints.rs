@@ -147,7 +147,10 @@ pub(crate) fn get_info(library: &Arc<Library>, hints: Hints) -> Vec<Info> {
             | libfabric::FI_MR_ENDPOINT) as _;
         info.mode = libfabric::FI_CONTEXT | libfabric::FI_CONTEXT2;
         match hints {
-            Hints::All => info.caps = transfers | u64::from(libfabric::FI_ATOMIC),
+            Hints::All => {
+                let messages = libfabric::FI_MSG | libfabric::FI_SEND | libfabric::FI_RECV;
+                info.caps = transfers | u64::from(libfabric::FI_ATOMIC | messages);
+            }
             Hints::Transfers => info.caps = transfers,
             Hints::Any => {}
         }

@@ -187,6 +187,21 @@ pub unsafe fn fi_readmsg(ep: *mut fid_ep, message: *const fi_msg_rma, flags: u64
     through!((*ep).rma, readmsg(ep, message, flags))
 }
 
+pub unsafe fn fi_recv(
+    ep: *mut fid_ep,
+    to: *mut c_void,
+    len: usize,
+    desc: *mut c_void,
+    peer: fi_addr_t,
+    context: *mut c_void,
+) -> isize {
+    through!((*ep).msg, recv(ep, to, len, desc, peer, context))
+}
+
+pub unsafe fn fi_sendmsg(ep: *mut fid_ep, message: *const fi_msg, flags: u64) -> isize {
+    through!((*ep).msg, sendmsg(ep, message, flags))
+}
+
 pub unsafe fn fi_atomic(
     ep: *mut fid_ep,
     operand: *const c_void,

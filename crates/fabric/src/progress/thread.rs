@@ -123,7 +123,7 @@ fn run(progress: &Progress) {
         };
         if endpoint.may_sleep() {
             // Writes kept in the meantime must not wait for long.
-            let limit = if progress.coalescer.has_kept() {
+            let limit = if progress.coalescer.has_kept() || completions.has_unsent() {
                 SLEEPS.0
             } else if owner_sleeps {
                 UNNOTIFIED

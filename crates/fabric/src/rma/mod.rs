@@ -54,6 +54,20 @@ impl Rma {
         peer
     }
 
+    /// As [`order`](Self::order), before a request to a PE that executes those of this one in the order
+    /// in which they were made.
+    pub(crate) fn order_request<'c>(
+        &self,
+        context: &'c ContextCounters,
+        pe: usize,
+    ) -> &'c PeerCounters {
+        let peer = self.peer_counters(context, pe);
+        if peer.no_writes() {
+            return peer;
+        }
+        self.order(context, pe, false)
+    }
+
     /// The counters of a context for `pe`.
     #[inline]
     pub(crate) fn peer_counters<'c>(

@@ -19,6 +19,12 @@ pub(crate) fn cases() -> Vec<Case> {
         Case::new("pinned_threads_of_all_call_all", 3, crowd).pinned(),
         Case::new("a_pe_calls_itself", 1, crowd),
         Case::new("a_pe_that_computes_is_called", 2, computing),
+        Case::new("more_pes_than_slots_call_one", 66, |job| {
+            all_to_one(job, 40);
+        }),
+        Case::new("all_post_to_one_and_to_all", 4, |job| {
+            all_to_one(job, 20_000);
+        }),
     ]
 }
 
@@ -80,6 +86,53 @@ fn call_all(job: &Job, thread: usize) {
         }
     }
     job.fabric.quiet(&context);
+}
+
+/// All PEs post to the first, far more than may be under way, and to the next one; between them they fetch,
+/// blocking and not, what they have posted.
+fn all_to_one(job: &Job, n: u64) {
+    const FETCHED: u64 = 100;
+
+    // A word for each PE, a sum of all, and one of the PE before.
+    let own = 64 + 8 * job.pe;
+    let add = AtomicOp::new(Op::Add, Width::W64, 1);
+    let read = AtomicOp::read(Width::W64);
+    let mut results = vec![u64::MAX; n as usize];
+    for i in 0..n {
+        job.fabric.post(&job.context, job.at(0, own), add);
+        job.fabric.post(&job.context, job.at(0, 0), add);
+        job.fabric.post(&job.context, job.at(job.next(), 8), add);
+        // SAFETY: the results live until quiet.
+        unsafe {
+            let result = (&raw mut results[i as usize]).cast();
+            if i % 2 == 0 {
+                let at = job.at(0, own);
+                job.fabric.fetch_nbi(&job.context, at, read, result);
+            } else {
+                let at = job.at(0, own);
+                job.fabric
+                    .get_nbi(&job.context, result, at, size_of::<u64>());
+            }
+        }
+        if i % (n / FETCHED).max(1) == 0 {
+            let now = job.fabric.fetch(&job.context, job.at(0, own), read);
+            assert_eq!(now, i + 1, "a fetch after so many adds");
+        }
+        // What a fence separates goes the same way.
+        job.fabric.fence(&job.context);
+    }
+    job.fabric.quiet(&job.context);
+    for (result, i) in results.iter().zip(1..) {
+        assert_eq!(*result, i, "a result of a non-blocking fetch or read");
+    }
+    job.barrier();
+    assert_eq!(job.word(8).load(Relaxed), n);
+    if job.pe == 0 {
+        assert_eq!(job.word(0).load(Relaxed), n * job.n as u64);
+        for pe in 0..job.n {
+            assert_eq!(job.word(64 + 8 * pe).load(Relaxed), n);
+        }
+    }
 }
 
 /// A PE that calls nothing serves requests as well.

@@ -141,7 +141,8 @@ fn config(case: &Case, pe: usize) -> Config {
         pe,
         n_pes: case.n,
         tick: Duration::from_millis(100),
-        peer_timeout: Duration::from_secs(5),
+        // Many processes on few cores take long to connect.
+        peer_timeout: Duration::from_secs(if case.n > 16 { 40 } else { 5 }),
         ..Config::default()
     }
 }

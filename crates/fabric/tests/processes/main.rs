@@ -41,7 +41,11 @@ fn main() {
     let mut arguments = Arguments::from_args();
     // Each case is several processes already, with a progress thread each.
     arguments.test_threads = Some(1);
-    let trial = |case: Case| Trial::test(case.name, move || job::run(&case));
+    // Dozens of processes on few cores take a while: with --include-ignored.
+    let is_long = |case: &Case| case.n > 16;
+    let trial = |case: Case| {
+        Trial::test(case.name, move || job::run(&case)).with_ignored_flag(is_long(&case))
+    };
     let trials = cases().into_iter().map(trial).collect();
     libtest_mimic::run(&arguments, trials).exit();
 }

@@ -1,0 +1,348 @@
+//! What passes between this PE and one other.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::time::Instant;
+
+use zerocopy::IntoBytes;
+
+use super::fault::Reason;
+use super::message::{FRAME, HEADER, Header, Kind};
+use super::network::Network;
+use super::request::Request;
+use crate::completion::CompletionCounter;
+
+/// Both directions of the way to a PE, made when the first message goes or comes.
+#[derive(Default)]
+pub(super) struct Channel {
+    pub outgoing: Mutex<Outgoing>,
+    /// Locked before `outgoing`, where a thread needs both.
+    pub incoming: Mutex<Incoming>,
+}
+
+/// How much may be under way to a PE.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Request messages that are not acknowledged.
+    pub window: u32,
+    /// Bytes of a message.
+    pub capacity: usize,
+}
+
+/// What a thread or context waits for.
+#[derive(Clone, Copy)]
+pub(crate) struct Awaited {
+    /// Counts the request down when it has been executed.
+    pub counter: CompletionCounter,
+    /// Where the result goes, as long as the request says.
+    pub result: *mut u8,
+}
+
+/// Requests, one after the other in a message, with one counter.
+struct Expected {
+    awaited: Awaited,
+    /// Bytes of the result; 0: there is none.
+    len: usize,
+    n: u32,
+}
+
+// SAFETY: the result is written by one thread, before the counter says so.
+unsafe impl Send for Expected {}
+
+/// A request message that has been sent.
+struct Sent {
+    sequence: u32,
+    /// Bytes of all results.
+    results: usize,
+    expected: Vec<Expected>,
+}
+
+/// What goes to the PE.
+pub(super) struct Outgoing {
+    /// The request message that is being filled: room for a header, frames. Empty: none.
+    open: Vec<u8>,
+    expected: Vec<Expected>,
+    results: usize,
+    /// Results of request messages, by number, behind room for a header.
+    replies: VecDeque<(u32, Vec<u8>)>,
+    /// The PE is to learn that `executed` has changed.
+    owes: bool,
+    /// Number of the PE's last request message that has been executed.
+    executed: u32,
+    /// Number of the next request message.
+    next: u32,
+    /// Number of the last one that is acknowledged.
+    acknowledged: u32,
+    sent: VecDeque<Sent>,
+    /// Since when there is no room to send, and what had come from the PE until then.
+    refused: Option<(Instant, u32)>,
+    /// Something is to be sent at the next flush.
+    pub listed: bool,
+    /// What the PE may write requests to: one more than the slot's number, or 0.
+    pub granted: u16,
+    /// The PE's slot for requests of this one.
+    slot: Option<usize>,
+    slot_tag: u32,
+    slot_busy: bool,
+}
+
+/// What comes from the PE.
+pub(super) struct Incoming {
+    /// Number of the request message that is to be executed next.
+    pub next: u32,
+    /// Messages that another thread has received before their predecessors were executed.
+    pub early: Vec<(u32, Vec<u8>)>,
+    pub is_known: bool,
+}
+
+impl Default for Incoming {
+    fn default() -> Incoming {
+        Incoming {
+            next: 1,
+            early: Vec::new(),
+            is_known: false,
+        }
+    }
+}
+
+impl Default for Outgoing {
+    fn default() -> Outgoing {
+        Outgoing {
+            open: Vec::new(),
+            expected: Vec::new(),
+            results: 0,
+            replies: VecDeque::new(),
+            owes: false,
+            executed: 0,
+            next: 1,
+            acknowledged: 0,
+            sent: VecDeque::new(),
+            refused: None,
+            listed: false,
+            granted: 0,
+            slot: None,
+            slot_tag: 0,
+            slot_busy: false,
+        }
+    }
+}
+
+impl Outgoing {
+    /// Request messages that have been sent and are not acknowledged.
+    pub(super) fn outstanding(&self) -> u32 {
+        self.next.wrapping_sub(self.acknowledged).wrapping_sub(1)
+    }
+
+    /// Whether there is something that could be sent, were there room.
+    pub(super) fn is_pending(&self) -> bool {
+        !self.open.is_empty() || !self.replies.is_empty() || self.owes
+    }
+
+    /// Adds a request to the message that is being filled. False: it is full.
+    pub(super) fn append(
+        &mut self,
+        limits: Limits,
+        (request, segment, offset): (Request, usize, usize),
+        awaited: Awaited,
+    ) -> bool {
+        let len = request.result_len();
+        let room = limits.capacity - HEADER;
+        if !self.open.is_empty()
+            && (self.open.len() + FRAME > limits.capacity || self.results + len > room)
+        {
+            return false;
+        }
+        if self.open.is_empty() {
+            self.open.resize(HEADER, 0);
+        }
+        self.open
+            .extend(request.to_frame(segment, offset, self.next));
+        self.results += len;
+        match self.expected.last_mut() {
+            Some(last) if len == 0 && last.len == 0 && last.awaited.counter == awaited.counter => {
+                last.n += 1;
+            }
+            _ => self.expected.push(Expected { awaited, len, n: 1 }),
+        }
+        true
+    }
+
+    /// Sends what may be sent: results, then requests as far as the window allows, then an
+    /// acknowledgement, if none of the others carried it. False: there is no room for some of it.
+    pub(super) fn send(
+        &mut self,
+        network: &impl Network,
+        (me, pe): (usize, usize),
+        limits: Limits,
+    ) -> Result<bool, Reason> {
+        while let Some((sequence, mut reply)) = self.replies.pop_front() {
+            if !self.send_one(network, (me, pe), Kind::Results, sequence, &mut reply)? {
+                self.replies.push_front((sequence, reply));
+                return Ok(false);
+            }
+        }
+        if !self.open.is_empty() && self.outstanding() < limits.window {
+            let mut open = std::mem::take(&mut self.open);
+            let sent = self.send_one(network, (me, pe), Kind::Requests, self.next, &mut open);
+            self.open = open;
+            if !sent? {
+                return Ok(false);
+            }
+            network.count_sent(pe);
+            self.open.clear();
+            self.sent.push_back(Sent {
+                sequence: self.next,
+                results: std::mem::take(&mut self.results),
+                expected: std::mem::take(&mut self.expected),
+            });
+            self.next = self.next.wrapping_add(1);
+        }
+        if self.owes {
+            let mut message = [0; HEADER];
+            return self.send_one(network, (me, pe), Kind::Acknowledgement, 0, &mut message);
+        }
+        Ok(true)
+    }
+
+    fn send_one(
+        &mut self,
+        network: &impl Network,
+        (me, pe): (usize, usize),
+        kind: Kind,
+        sequence: u32,
+        message: &mut [u8],
+    ) -> Result<bool, Reason> {
+        let header = Header {
+            slot: self.granted,
+            executed: self.executed,
+            bytes: (message.len() - HEADER) as u32,
+            ..Header::new(kind, me, sequence)
+        };
+        message[..HEADER].copy_from_slice(header.as_bytes());
+        let is_sent = network.send(pe, message, kind == Kind::Requests)?;
+        if is_sent {
+            self.owes = false;
+            self.refused = None;
+            return Ok(true);
+        }
+        let completed = network.completed(pe);
+        match self.refused {
+            Some((since, before)) if before == completed => {
+                if since.elapsed() > network.peer_timeout() {
+                    return Err(Reason::Refused);
+                }
+            }
+            _ => self.refused = Some((Instant::now(), completed)),
+        }
+        Ok(false)
+    }
+
+    /// The PE has executed request messages up to this number.
+    pub(super) fn acknowledge(
+        &mut self,
+        network: &impl Network,
+        pe: usize,
+        executed: u32,
+    ) -> Result<(), Reason> {
+        let n = executed.wrapping_sub(self.acknowledged);
+        if n > self.outstanding() {
+            // Another thread received a later message before: then this one says nothing new.
+            let is_old = n > u32::MAX / 2;
+            return if is_old {
+                Ok(())
+            } else {
+                Err(Reason::Malformed)
+            };
+        }
+        if n == 0 {
+            return Ok(());
+        }
+        self.acknowledged = executed;
+        network.count_completed(pe, n);
+        // Those with results wait for these.
+        self.sent.retain_mut(|sent| {
+            let is_executed = executed.wrapping_sub(sent.sequence) <= u32::MAX / 2;
+            let is_complete = is_executed && sent.results == 0;
+            if is_complete {
+                complete(&sent.expected);
+            }
+            !is_complete
+        });
+        Ok(())
+    }
+
+    /// The results of a request message are there.
+    pub(super) fn results(&mut self, sequence: u32, mut body: &[u8]) -> Result<(), Reason> {
+        let at = self.sent.iter().position(|sent| sent.sequence == sequence);
+        let sent = at.and_then(|at| self.sent.remove(at));
+        let Some(sent) = sent.filter(|sent| sent.results == body.len()) else {
+            return Err(Reason::Malformed);
+        };
+        for expected in &sent.expected {
+            let (result, rest) = body.split_at(expected.len);
+            body = rest;
+            if result.is_empty() {
+                continue;
+            }
+            // SAFETY: who requested it promised that there is room for the result until the counter
+            // says that it is complete.
+            unsafe {
+                let to = expected.awaited.result;
+                to.copy_from_nonoverlapping(result.as_ptr(), result.len());
+            }
+        }
+        complete(&sent.expected);
+        Ok(())
+    }
+
+    /// The PE's request message of this number has been executed, with these results behind room for a
+    /// header.
+    pub(super) fn reply(&mut self, sequence: u32, results: Vec<u8>) {
+        self.executed = sequence;
+        if results.len() > HEADER {
+            self.replies.push_back((sequence, results));
+        } else {
+            self.owes = true;
+        }
+    }
+
+    /// As [`reply`](Self::reply), where the PE learns of it by the slot.
+    pub(super) fn replied_by_slot(&mut self, sequence: u32) {
+        self.executed = sequence;
+    }
+
+    pub(super) fn grant(&mut self, slot: u16) {
+        if let Some(slot) = slot.checked_sub(1) {
+            self.slot = Some(slot.into());
+        }
+    }
+
+    /// The PE's slot, and the tag and number of a request that may be written to it: while nothing else
+    /// is under way.
+    pub(super) fn free_slot(&self) -> Option<(usize, u32, u32)> {
+        let is_idle = !self.slot_busy && self.open.is_empty() && self.outstanding() == 0;
+        let slot = self.slot.filter(|_| is_idle && self.sent.is_empty())?;
+        Some((slot, self.slot_tag.wrapping_add(1), self.next))
+    }
+
+    /// The request has been written.
+    pub(super) fn take_slot(&mut self, tag: u32) {
+        self.slot_tag = tag;
+        self.slot_busy = true;
+        self.next = self.next.wrapping_add(1);
+    }
+
+    /// The reply to the request in the slot is there.
+    pub(super) fn free(&mut self) {
+        self.slot_busy = false;
+    }
+}
+
+fn complete(expected: &[Expected]) {
+    for Expected { awaited, n, .. } in expected {
+        for _ in 0..*n {
+            // SAFETY: the request began with this counter, and ends once.
+            unsafe { awaited.counter.end() };
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Sending requests, and executing those of peers.
+
+use std::sync::atomic::{AtomicUsize, Ordering::*};
+use std::sync::{Mutex, MutexGuard, OnceLock};
+
+use super::channel::{Awaited, Channel, Incoming, Limits, Outgoing};
+use super::fault::{Fault, Reason};
+use super::message::{HEADER, Header, Kind, LONGEST, frames};
+use super::network::Network;
+use super::request::{Reply, Request};
+use super::slots::Slots;
+use crate::lock::lock;
+
+/// Memory, in bytes, that messages under way to one PE, or from it, may take altogether.
+const BUDGET: usize = 8 << 20;
+/// Request messages under way from a PE to another, at most.
+const WINDOW: usize = 16;
+
+/// What a PE has under way to all others.
+pub(crate) struct ActiveMessages {
+    me: usize,
+    limits: Limits,
+    channels: Box<[OnceLock<Box<Channel>>]>,
+    pub slots: Slots,
+    /// PEs to which something is to be sent.
+    unsent: Mutex<Vec<usize>>,
+    n_unsent: AtomicUsize,
+}
+
+impl Limits {
+    /// Those of a job: less for each PE, the more there are.
+    pub(crate) fn new(n_pes: usize) -> Limits {
+        let each = BUDGET / n_pes.max(1);
+        Limits {
+            window: (each / LONGEST).clamp(1, WINDOW) as u32,
+            capacity: each.clamp(1 << 10, LONGEST),
+        }
+    }
+}
+
+impl ActiveMessages {
+    pub(crate) fn new(me: usize, n_pes: usize, limits: Limits) -> ActiveMessages {
+        ActiveMessages {
+            me,
+            limits,
+            channels: (0..n_pes).map(|_| OnceLock::new()).collect(),
+            slots: Slots::new(n_pes),
+            unsent: Mutex::default(),
+            n_unsent: AtomicUsize::new(0),
+        }
+    }
+
+    fn channel(&self, pe: usize) -> Result<&Channel, Fault> {
+        let place = self.channels.get(pe).ok_or(Fault {
+            pe: None,
+            reason: Reason::Malformed,
+        })?;
+        Ok(place.get_or_init(Box::default))
+    }
+
+    /// Appends a request to what goes to the PE; its counter has begun. With `now`, or if nothing else is
+    /// under way, it is sent. False: there is no room until something comes from the PE.
+    pub(crate) fn request(
+        &self,
+        network: &impl Network,
+        pe: usize,
+        request: (Request, usize, usize),
+        awaited: Awaited,
+        now: bool,
+    ) -> Result<bool, Fault> {
+        let mut outgoing = lock(&self.channel(pe)?.outgoing);
+        let mut is_appended = outgoing.append(self.limits, request, awaited);
+        if !is_appended {
+            self.send(network, pe, &mut outgoing)?;
+            is_appended = outgoing.append(self.limits, request, awaited);
+        }
+        if now || outgoing.outstanding() == 0 {
+            self.send(network, pe, &mut outgoing)?;
+        }
+        self.list(pe, &mut outgoing);
+        Ok(is_appended)
+    }
+
+    fn send(
+        &self,
+        network: &impl Network,
+        pe: usize,
+        outgoing: &mut Outgoing,
+    ) -> Result<bool, Fault> {
+        outgoing
+            .send(network, (self.me, pe), self.limits)
+            .map_err(|reason| reason.of(pe))
+    }
+
+    /// What is pending for the PE is sent at the next flush.
+    fn list(&self, pe: usize, outgoing: &mut Outgoing) {
+        if outgoing.is_pending() && !outgoing.listed {
+            outgoing.listed = true;
+            let mut unsent = lock(&self.unsent);
+            unsent.push(pe);
+            self.n_unsent.store(unsent.len(), Release);
+        }
+    }
+
+    /// Whether there is something that the next flush may send.
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.n_unsent.load(Acquire) != 0
+    }
+
+    /// Sends what is pending, to all PEs, as far as there is room.
+    #[inline]
+    pub(crate) fn flush(&self, network: &impl Network) -> Result<(), Fault> {
+        if self.has_unsent() {
+            self.flush_all(network)?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn flush_all(&self, network: &impl Network) -> Result<(), Fault> {
+        let all = {
+            let mut unsent = lock(&self.unsent);
+            self.n_unsent.store(0, Release);
+            std::mem::take(&mut *unsent)
+        };
+        for pe in all {
+            let mut outgoing = lock(&self.channel(pe)?.outgoing);
+            outgoing.listed = false;
+            // What waits for the window is listed again by the acknowledgement.
+            if !self.send(network, pe, &mut outgoing)? {
+                self.list(pe, &mut outgoing);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a request into the slot of a PE to which nothing else is under way; returns the tag of the reply
+    /// and the request's number. None: it must go by a message.
+    pub(crate) fn request_by_slot(
+        &self,
+        network: &impl Network,
+        pe: usize,
+        (request, segment, offset): (Request, usize, usize),
+    ) -> Result<Option<(u32, u32)>, Fault> {
+        let mut outgoing = lock(&self.channel(pe)?.outgoing);
+        let Some((slot, tag, sequence)) = outgoing.free_slot() else {
+            return Ok(None);
+        };
+        let message = crate::TaggedMessage::new(tag, &request.to_frame(segment, offset, sequence));
+        let written = network.write(pe, slot, &message, true);
+        if !written.map_err(|reason| reason.of(pe))? {
+            return Ok(None);
+        }
+        network.count_sent(pe);
+        outgoing.take_slot(tag);
+        Ok(Some((tag, sequence)))
+    }
+
+    /// The reply to a request in the slot has been read.
+    pub(crate) fn replied(
+        &self,
+        network: &impl Network,
+        pe: usize,
+        sequence: u32,
+    ) -> Result<(), Fault> {
+        let mut outgoing = lock(&self.channel(pe)?.outgoing);
+        outgoing.free();
+        let done = outgoing.acknowledge(network, pe, sequence);
+        done.map_err(|reason| reason.of(pe))?;
+        self.list(pe, &mut outgoing);
+        Ok(())
+    }
+
+    /// A message has arrived.
+    pub(crate) fn receive(&self, network: &impl Network, message: &[u8]) -> Result<(), Fault> {
+        let (header, kind, body) = Header::split(message).ok_or(Fault {
+            pe: None,
+            reason: Reason::Malformed,
+        })?;
+        let pe = header.source as usize;
+        let channel = self.channel(pe)?;
+        {
+            let mut outgoing = lock(&channel.outgoing);
+            outgoing.grant(header.slot);
+            let mut taken = outgoing.acknowledge(network, pe, header.executed);
+            if kind == Kind::Results && taken.is_ok() {
+                taken = outgoing.results(header.sequence, body);
+            }
+            taken.map_err(|reason| reason.of(pe))?;
+            self.list(pe, &mut outgoing);
+        }
+        if kind != Kind::Requests {
+            return Ok(());
+        }
+        let mut incoming = lock(&channel.incoming);
+        if !incoming.is_known {
+            incoming.is_known = true;
+            lock(&channel.outgoing).granted = self.slots.grant(pe);
+        }
+        let ahead = header.sequence.wrapping_sub(incoming.next);
+        let executed = if ahead == 0 {
+            self.execute(network, pe, channel, &mut incoming, body)
+        } else if ahead <= self.limits.window {
+            incoming.early.push((header.sequence, body.to_vec()));
+            Ok(())
+        } else {
+            Err(Reason::Malformed)
+        };
+        executed.map_err(|reason| reason.of(pe))
+    }
+
+    /// Executes the next request message of a PE, and those that came early and follow it.
+    fn execute(
+        &self,
+        network: &impl Network,
+        pe: usize,
+        channel: &Channel,
+        incoming: &mut MutexGuard<'_, Incoming>,
+        body: &[u8],
+    ) -> Result<(), Reason> {
+        self.execute_one(network, pe, channel, incoming, body)?;
+        self.execute_early(network, pe, channel, incoming)
+    }
+
+    fn execute_early(
+        &self,
+        network: &impl Network,
+        pe: usize,
+        channel: &Channel,
+        incoming: &mut MutexGuard<'_, Incoming>,
+    ) -> Result<(), Reason> {
+        let next = |incoming: &Incoming| {
+            let mut early = incoming.early.iter();
+            early.position(|(sequence, _)| *sequence == incoming.next)
+        };
+        while let Some(at) = next(incoming) {
+            let (_, body) = incoming.early.swap_remove(at);
+            self.execute_one(network, pe, channel, incoming, &body)?;
+        }
+        Ok(())
+    }
+
+    fn execute_one(
+        &self,
+        network: &impl Network,
+        pe: usize,
+        channel: &Channel,
+        incoming: &mut Incoming,
+        body: &[u8],
+    ) -> Result<(), Reason> {
+        let mut results = vec![0; HEADER];
+        for frame in frames(body) {
+            let (reply, len) = execute(network, frame)?;
+            results.extend(&reply[..len]);
+            if results.len() > LONGEST {
+                return Err(Reason::Malformed);
+            }
+        }
+        let sequence = incoming.next;
+        incoming.next = sequence.wrapping_add(1);
+        let mut outgoing = lock(&channel.outgoing);
+        outgoing.reply(sequence, results);
+        self.list(pe, &mut outgoing);
+        Ok(())
+    }
+
+    /// Executes the requests in slots, and replies; returns how many.
+    #[inline]
+    pub(crate) fn serve_slots(&self, network: &impl Network) -> Result<usize, Fault> {
+        self.slots.serve(network, self.me, |pe, frame| {
+            let channel = self.channel(pe)?;
+            self.execute_slot(network, pe, channel, frame)
+                .map_err(|reason| reason.of(pe))
+        })
+    }
+
+    fn execute_slot(
+        &self,
+        network: &impl Network,
+        pe: usize,
+        channel: &Channel,
+        frame: Reply,
+    ) -> Result<Reply, Reason> {
+        let mut incoming = lock(&channel.incoming);
+        let sequence = incoming.next;
+        if Request::sequence(frame) != sequence {
+            // Nothing else was under way when it was written.
+            return Err(Reason::Malformed);
+        }
+        let (reply, _) = execute(network, frame)?;
+        incoming.next = sequence.wrapping_add(1);
+        lock(&channel.outgoing).replied_by_slot(sequence);
+        self.execute_early(network, pe, channel, &mut incoming)?;
+        Ok(reply)
+    }
+}
+
+/// Executes a request; returns the result and its length.
+fn execute(network: &impl Network, frame: Reply) -> Result<(Reply, usize), Reason> {
+    let (request, segment, offset) = Request::from_frame(frame).ok_or(Reason::Malformed)?;
+    let at = network.address(segment, offset, request.len());
+    let at = at.ok_or(Reason::NotShared)?;
+    // SAFETY: `address` found the memory in a segment; segments begin at pages, and frames are refused
+    // whose words are not aligned.
+    let reply = unsafe { request.execute(at) };
+    Ok((reply, request.result_len()))
+}

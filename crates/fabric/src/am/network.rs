@@ -1,0 +1,119 @@
+//! What active messages need of the network: libfabric, or in tests a model of it.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use super::buffers::SendBuffers;
+use super::fault::Reason;
+use crate::TaggedMessage;
+use crate::completion::Shared;
+use crate::endpoint::Injected;
+use crate::libfabric;
+
+/// The way to the peers, and the memory that their requests are about.
+pub(crate) trait Network {
+    /// Sends a message, which may be changed on return; messages to a peer arrive in the order in which
+    /// they were sent. `awaited`: a thread waits for what the peer does next. False: there is no room
+    /// at present.
+    fn send(&self, pe: usize, message: &[u8], awaited: bool) -> Result<bool, Reason>;
+    /// Writes a message into a slot of the peer; otherwise as `send`.
+    fn write(
+        &self,
+        pe: usize,
+        slot: usize,
+        message: &TaggedMessage,
+        awaited: bool,
+    ) -> Result<bool, Reason>;
+    /// The address of memory of this PE that peers may reach.
+    fn address(&self, segment: usize, offset: usize, len: usize) -> Option<*mut u8>;
+    /// A request message to the peer has been sent.
+    fn count_sent(&self, pe: usize);
+    /// So many of them have been executed.
+    fn count_completed(&self, pe: usize, n: u32);
+    /// Operations of any kind to the peer that have completed, modulo 2^32.
+    fn completed(&self, pe: usize) -> u32;
+    /// How long there may be no room, while nothing comes from the peer.
+    fn peer_timeout(&self) -> Duration;
+}
+
+/// libfabric, and the buffers that it sends messages from.
+pub(crate) struct Port<'a> {
+    pub shared: &'a Shared,
+    pub sends: &'a SendBuffers,
+}
+
+impl Port<'_> {
+    fn outcome(&self, result: isize) -> Result<bool, Reason> {
+        match result {
+            0 => Ok(true),
+            result if result == -(libfabric::FI_EAGAIN as isize) => Ok(false),
+            result => Err(Reason::Library(
+                self.shared.endpoint.library.strerror(result),
+            )),
+        }
+    }
+}
+
+impl Network for Port<'_> {
+    fn send(&self, pe: usize, message: &[u8], awaited: bool) -> Result<bool, Reason> {
+        let (endpoint, peer) = (&self.shared.endpoint, self.shared.peer(pe).address);
+        let injected = Injected { pe, awaited };
+        if message.len() <= self.sends.inject {
+            let flags = libfabric::FI_INJECT;
+            // SAFETY: the message may be changed once the call has returned.
+            let result = unsafe { endpoint.send(peer, injected.context(), message, flags) };
+            return self.outcome(result);
+        }
+        let Some((sent, buffer)) = self.sends.take(injected, message) else {
+            return Ok(false);
+        };
+        // SAFETY: no thread changes the buffer until libfabric has sent it.
+        let result = unsafe { endpoint.send(peer, sent.context(), buffer, 0) };
+        if result != 0 {
+            self.sends.give_back(sent);
+        }
+        self.outcome(result)
+    }
+
+    fn write(
+        &self,
+        pe: usize,
+        slot: usize,
+        message: &TaggedMessage,
+        awaited: bool,
+    ) -> Result<bool, Reason> {
+        let (endpoint, peer) = (&self.shared.endpoint, self.shared.peer(pe));
+        let slots = peer.message_slots.ok_or(Reason::Malformed)?;
+        let words = message.words();
+        let to = libfabric::fi_rma_iov {
+            addr: slots.address + super::slots::offset(slot),
+            len: size_of_val(words),
+            key: slots.key,
+        };
+        let injected = Injected { pe, awaited };
+        let from = words.as_ptr().cast();
+        // SAFETY: `words` has as many bytes, and may be changed once the call has returned.
+        let result = unsafe { endpoint.inject(peer.address, injected, to, from) };
+        self.outcome(result)
+    }
+
+    fn address(&self, segment: usize, offset: usize, len: usize) -> Option<*mut u8> {
+        self.shared.segments.address(segment, offset, len)
+    }
+
+    fn count_sent(&self, pe: usize) {
+        self.shared.peer(pe).issued.fetch_add(1, Relaxed);
+    }
+
+    fn count_completed(&self, pe: usize, n: u32) {
+        self.shared.peer(pe).completed.fetch_add(n, Relaxed);
+    }
+
+    fn completed(&self, pe: usize) -> u32 {
+        self.shared.peer(pe).completed.load(Relaxed)
+    }
+
+    fn peer_timeout(&self) -> Duration {
+        self.shared.config.peer_timeout
+    }
+}

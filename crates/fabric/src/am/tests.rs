@@ -1,0 +1,449 @@
+//! PEs in one process, joined by a model of the network: it delivers late, in any order between pairs of
+//! PEs, to several threads at once, and has no room at times.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering::*};
+use std::time::Duration;
+
+use super::channel::{Awaited, Limits};
+use super::fault::{Fault, Reason};
+use super::message::{HEADER, LONGEST};
+use super::messages::ActiveMessages;
+use super::network::Network;
+use super::request::Request;
+use crate::completion::{CompletionCounter, Pending};
+use crate::{AtomicOp, Op, TaggedMessage, Width};
+
+const WORDS: usize = 16;
+
+/// A generator of numbers that look random (xorshift).
+struct Random(Cell<u64>);
+
+impl Random {
+    fn below(&self, n: usize) -> usize {
+        let mut x = self.0.get();
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        self.0.set(x);
+        (x >> 11) as usize % n
+    }
+}
+
+/// From one PE to another, and what is under way there.
+type Wire = ((usize, usize), VecDeque<Vec<u8>>);
+
+/// What is under way, and the memory of all PEs.
+struct World {
+    random: Random,
+    /// Messages from one PE to another, in order.
+    wires: RefCell<Vec<Wire>>,
+    memory: Vec<Box<[Cell<u64>]>>,
+    /// Messages under way at most, from one PE to another.
+    room: usize,
+    /// Messages so far, and most of them that were under way to one PE.
+    n: Cell<usize>,
+    most: Cell<usize>,
+}
+
+/// One PE's side of it.
+struct Side<'a> {
+    world: &'a World,
+    me: usize,
+}
+
+impl World {
+    fn new(n: usize, seed: u64, room: usize) -> World {
+        World {
+            random: Random(Cell::new(seed * 2 + 1)),
+            wires: RefCell::default(),
+            memory: (0..n)
+                .map(|_| (0..WORDS).map(|_| Cell::new(0)).collect())
+                .collect(),
+            room,
+            n: Cell::new(0),
+            most: Cell::new(0),
+        }
+    }
+
+    /// Takes a message out of a wire: at times the second, as if two threads had received it and its
+    /// predecessor.
+    fn deliver(&self) -> Option<(usize, Vec<u8>)> {
+        let mut wires = self.wires.borrow_mut();
+        if wires.is_empty() {
+            return None;
+        }
+        let which = self.random.below(wires.len());
+        let ((_, to), queue) = &mut wires[which];
+        let to = *to;
+        let ahead = usize::from(queue.len() > 1 && self.random.below(4) == 0);
+        let message = queue.remove(ahead).expect("no wire is empty");
+        if queue.is_empty() {
+            wires.swap_remove(which);
+        }
+        Some((to, message))
+    }
+}
+
+impl Network for Side<'_> {
+    fn send(&self, pe: usize, message: &[u8], _: bool) -> Result<bool, Reason> {
+        if self.world.random.below(5) == 0 {
+            return Ok(false);
+        }
+        let mut wires = self.world.wires.borrow_mut();
+        let place = match wires.iter().position(|(pair, _)| *pair == (self.me, pe)) {
+            Some(place) => place,
+            None => {
+                wires.push(((self.me, pe), VecDeque::new()));
+                wires.len() - 1
+            }
+        };
+        if wires[place].1.len() >= self.world.room {
+            return Ok(false);
+        }
+        wires[place].1.push_back(message.to_vec());
+        let to_it = wires.iter().filter(|((_, to), _)| *to == pe);
+        let under_way = to_it.map(|(_, queue)| queue.len()).sum();
+        self.world.most.set(self.world.most.get().max(under_way));
+        self.world.n.set(self.world.n.get() + 1);
+        Ok(true)
+    }
+
+    fn write(&self, _: usize, _: usize, _: &TaggedMessage, _: bool) -> Result<bool, Reason> {
+        Ok(false)
+    }
+
+    fn address(&self, segment: usize, offset: usize, len: usize) -> Option<*mut u8> {
+        let memory = &self.world.memory[self.me];
+        let is_within = segment == 0 && offset + len <= size_of_val(&**memory);
+        is_within.then(|| memory.as_ptr().cast::<u8>().cast_mut().wrapping_add(offset))
+    }
+
+    fn count_sent(&self, _: usize) {}
+
+    fn count_completed(&self, _: usize, _: u32) {}
+
+    fn completed(&self, _: usize) -> u32 {
+        0
+    }
+
+    fn peer_timeout(&self) -> Duration {
+        Duration::MAX
+    }
+}
+
+/// PEs that are to make requests, each a number of them, to PEs of their pattern's choice.
+struct Job<'a> {
+    world: &'a World,
+    pes: Vec<ActiveMessages>,
+    pending: Vec<Pending>,
+}
+
+impl<'a> Job<'a> {
+    fn new(world: &'a World, limits: Limits) -> Job<'a> {
+        let n = world.memory.len();
+        Job {
+            world,
+            pes: (0..n)
+                .map(|pe| ActiveMessages::new(pe, n, limits))
+                .collect(),
+            pending: (0..n).map(|_| Pending::default()).collect(),
+        }
+    }
+
+    fn side(&self, me: usize) -> Side<'a> {
+        Side {
+            world: self.world,
+            me,
+        }
+    }
+
+    fn counter(&self, pe: usize) -> CompletionCounter {
+        self.pending[pe].counter()
+    }
+
+    /// A PE polls: a message of any PE is delivered, and all send what they have.
+    fn poll(&self) -> Result<(), Fault> {
+        if let Some((to, message)) = self.world.deliver() {
+            self.pes[to].receive(&self.side(to), &message)?;
+        }
+        for (me, pe) in self.pes.iter().enumerate() {
+            pe.flush(&self.side(me))?;
+        }
+        Ok(())
+    }
+
+    /// Requests something, polling until there is room.
+    fn request(&self, me: usize, pe: usize, request: (Request, usize, usize), result: *mut u8) {
+        let counter = self.counter(me);
+        counter.begin();
+        let awaited = Awaited { counter, result };
+        let now = self.world.random.below(3) == 0;
+        let side = self.side(me);
+        self.bounded(|| {
+            let appended = self.pes[me].request(&side, pe, request, awaited, now);
+            appended.unwrap()
+        });
+    }
+
+    fn quiet(&self) {
+        self.bounded(|| self.pending.iter().all(Pending::is_complete));
+    }
+
+    /// Polls until it is done. A number of polls that never suffices means that PEs wait for each other.
+    fn bounded(&self, mut done: impl FnMut() -> bool) {
+        let polls = 1_000_000;
+        let is_done = (0..polls).any(|_| {
+            done() || {
+                self.poll().unwrap();
+                false
+            }
+        });
+        assert!(is_done, "nothing comes");
+    }
+}
+
+fn add(value: u64) -> AtomicOp {
+    AtomicOp::new(Op::Add, Width::W64, value)
+}
+
+fn limits(window: u32, frames: usize) -> Limits {
+    Limits {
+        window,
+        capacity: HEADER + frames * TaggedMessage::BYTES,
+    }
+}
+
+/// All PEs add to, and fetch from, those that `target` chooses; a fetch sees all adds of its PE
+/// before it.
+fn run(n: usize, seed: u64, limits: Limits, target: fn(usize, usize, usize) -> usize) -> World {
+    const ROUNDS: usize = 60;
+
+    let world = World::new(n, seed, 1 + seed as usize % 3);
+    let job = Job::new(&world, limits);
+    let mut results = vec![[0u64; ROUNDS]; n];
+    let mut expected = vec![vec![]; n];
+    let mut added = vec![vec![0u64; n]; n];
+    for (round, me) in (0..ROUNDS).flat_map(|round| (0..n).map(move |me| (round, me))) {
+        let pe = target(me, round, n);
+        let word = 8 * (me % WORDS);
+        if world.random.below(3) > 0 {
+            job.request(
+                me,
+                pe,
+                (Request::Post(add(1)), 0, word),
+                std::ptr::null_mut(),
+            );
+            added[me][pe] += 1;
+        } else {
+            let result = (&raw mut results[me][round]).cast();
+            let request = if round % 2 == 0 {
+                Request::Fetch(add(0))
+            } else {
+                Request::Read(size_of::<u64>())
+            };
+            job.request(me, pe, (request, 0, word), result);
+            expected[me].push((round, added[me][pe]));
+        }
+    }
+    job.quiet();
+    for (results, expected) in results.iter().zip(expected) {
+        for (round, least) in expected {
+            assert!(results[round] >= least, "a fetch overtook an add");
+            if n <= WORDS {
+                assert_eq!(results[round], least, "a fetch came after a later add");
+            }
+        }
+    }
+    let total: u64 = world.memory.iter().flatten().map(Cell::get).sum();
+    assert_eq!(total, added.iter().flatten().sum::<u64>());
+    drop(job);
+    world
+}
+
+#[test]
+fn all_to_one_ends_and_bounds_what_is_under_way() {
+    for seed in 0..20 {
+        let world = run(40, seed, limits(2, 3), |_, _, _| 0);
+        // Requests of each, and a reply to itself for each.
+        let most = world.most.get();
+        assert!(most <= 40 * 2 + 3, "{most} messages to one PE");
+    }
+}
+
+#[test]
+fn any_pattern_ends_in_order() {
+    for seed in 0..40 {
+        let window = 1 + seed as u32 % 4;
+        run(9, seed, limits(window, 4), |me, round, n| {
+            (me * 7 + round * round) % n
+        });
+        run(2, seed, limits(window, 1), |me, _, _| 1 - me);
+        run(5, seed, limits(window, 8), |me, _, n| (me + 1) % n);
+        run(1, seed, limits(window, 2), |_, _, _| 0);
+    }
+}
+
+#[test]
+fn many_pes_beyond_the_slots() {
+    let world = run(100, 3, limits(1, 4), |me, round, n| (me * round) % n);
+    assert!(world.n.get() > 0);
+}
+
+#[test]
+fn requests_go_together() {
+    let world = World::new(2, 1, usize::MAX);
+    let job = Job::new(&world, limits(16, 200));
+    for _ in 0..1000 {
+        let request = (Request::Post(add(1)), 0, 0);
+        job.request(0, 1, request, std::ptr::null_mut());
+    }
+    job.quiet();
+    assert_eq!(world.memory[1][0].get(), 1000);
+    let n = world.n.get();
+    assert!(
+        n <= 800,
+        "{n} messages for 1000 requests, a third of them urgent"
+    );
+}
+
+#[test]
+fn what_no_pe_sends_is_refused() {
+    let world = World::new(2, 1, usize::MAX);
+    let job = Job::new(&world, limits(4, 4));
+    let refuse = |message: &[u8]| job.pes[1].receive(&job.side(1), message).unwrap_err();
+    assert_eq!(refuse(&[]).reason, Reason::Malformed);
+    let request = (Request::Fetch(add(1)), 0, 8 * WORDS);
+    let mut result = 0u64;
+    let counter = job.counter(0);
+    counter.begin();
+    let awaited = Awaited {
+        counter,
+        result: (&raw mut result).cast(),
+    };
+    while !world.wires.borrow().iter().any(|_| true) {
+        let _ = job.pes[0].request(&job.side(0), 1, request, awaited, true);
+        job.pes[0].flush(&job.side(0)).unwrap();
+    }
+    let (_, message) = world.deliver().unwrap();
+    let beyond = refuse(&message);
+    assert_eq!((beyond.pe, beyond.reason), (Some(0), Reason::NotShared));
+    let byte = |at: usize, value: u8| {
+        let mut message = message.clone();
+        message[at] = value;
+        message
+    };
+    // Source, sequence, what was executed, length, operation.
+    for (at, value) in [(4, 2), (8, 200), (12, 9), (16, 31), (HEADER, 100)] {
+        let fault = refuse(&byte(at, value));
+        assert_eq!(fault.reason, Reason::Malformed, "byte {at}");
+    }
+}
+
+/// Bytes that this thread has allocated and not freed.
+mod count {
+    use std::alloc::{GlobalAlloc, Layout, System};
+    use std::cell::Cell;
+
+    thread_local! {
+        static BYTES: Cell<isize> = const { Cell::new(0) };
+    }
+
+    struct Counting;
+
+    #[global_allocator]
+    static COUNTING: Counting = Counting;
+
+    fn count(bytes: isize) {
+        // A thread that ends may free memory afterwards.
+        let _ = BYTES.try_with(|all| all.set(all.get() + bytes));
+    }
+
+    // SAFETY: the system's allocator does the work.
+    unsafe impl GlobalAlloc for Counting {
+        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+            count(layout.size() as isize);
+            // SAFETY: the caller's promise is the system's demand.
+            unsafe { System.alloc(layout) }
+        }
+
+        unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+            count(-(layout.size() as isize));
+            // SAFETY: as above.
+            unsafe { System.dealloc(at, layout) }
+        }
+    }
+
+    pub(super) fn bytes() -> isize {
+        BYTES.with(Cell::get)
+    }
+}
+
+/// A network that takes messages and never answers.
+struct Nowhere(AtomicUsize);
+
+impl Network for Nowhere {
+    fn send(&self, _: usize, message: &[u8], _: bool) -> Result<bool, Reason> {
+        self.0.fetch_add(message.len(), Relaxed);
+        Ok(true)
+    }
+
+    fn write(&self, _: usize, _: usize, _: &TaggedMessage, _: bool) -> Result<bool, Reason> {
+        Ok(false)
+    }
+
+    fn address(&self, _: usize, _: usize, _: usize) -> Option<*mut u8> {
+        None
+    }
+
+    fn count_sent(&self, _: usize) {}
+
+    fn count_completed(&self, _: usize, _: u32) {}
+
+    fn completed(&self, _: usize) -> u32 {
+        0
+    }
+
+    fn peer_timeout(&self) -> Duration {
+        Duration::MAX
+    }
+}
+
+#[test]
+fn memory_grows_with_use_and_stays_below_64_mib_at_4096_pes() {
+    const MIB: isize = 1 << 20;
+
+    for n in [16, 1024, 4096] {
+        let before = count::bytes();
+        let limits = Limits::new(n);
+        let messages = ActiveMessages::new(0, n, limits);
+        assert!(count::bytes() - before < MIB / 2, "{n} PEs, none in use");
+        let network = Nowhere(AtomicUsize::new(0));
+        let pending = Pending::default();
+        let mut results = vec![0u64; 1024];
+        // Windows and open messages full of requests with results, which take most.
+        for pe in 0..n {
+            let mut i = 0;
+            loop {
+                let awaited = Awaited {
+                    counter: pending.counter(),
+                    result: (&raw mut results[i % 1024]).cast(),
+                };
+                let request = (Request::Fetch(add(1)), 0, 0);
+                if !messages
+                    .request(&network, pe, request, awaited, false)
+                    .unwrap()
+                {
+                    break;
+                }
+                i += 1;
+            }
+            assert!(i > limits.window as usize);
+        }
+        // Of each PE as much may come early, or wait to be sent.
+        let received = n * limits.window as usize * limits.capacity * 2 + 128 * LONGEST;
+        let used = count::bytes() - before + received as isize;
+        assert!(used < 64 * MIB, "{n} PEs: {} MiB", used / MIB);
+    }
+}
