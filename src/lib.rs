@@ -73,6 +73,11 @@ mod collective;
 mod context;
 mod error;
 mod group;
+pub mod kernels {
+    //! Kernels: functions that PEs of another job call by name, declared by [`kernel!`](crate::kernel).
+
+    pub use crate::group::kernel::*;
+}
 mod init;
 mod lock;
 mod memory;
@@ -93,6 +98,7 @@ pub use error::{
     SpaceError, SpawnError, TeamError,
 };
 pub use group::{Command, Exported, Group, GroupPe, GroupPes, Imported};
+pub use kernels::{Calls, Kernel, KernelContext, Request};
 pub use lock::{Guard, Locked};
 pub use memory::{
     Atomics, Lend, Memory, RawSymmetric, Shared, Space, SpaceConfig, Symmetric, Window,

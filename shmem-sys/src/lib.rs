@@ -40,6 +40,7 @@ const _: () = {
     assert!(runtime::MALLOC_LOW_LAT_MEM == SHMEMX_MALLOC_LOW_LAT_MEM);
     assert!(runtime::MALLOC_HIGH_BW_MEM == SHMEMX_MALLOC_HIGH_BW_MEM);
     assert!(runtime::GROUP_INVALID == SHMEMX_GROUP_INVALID);
+    assert!(runtime::MAX_PORT_NAME == SHMEMX_MAX_PORT_NAME);
     assert!(runtime::ROOT == SHMEMX_ROOT && runtime::PROC_NULL == SHMEMX_PROC_NULL);
     assert!(runtime::SPAWN_ARGV == SHMEMX_SPAWN_ARGV && runtime::SPAWN_ENV == SHMEMX_SPAWN_ENV);
     assert!(runtime::SPAWN_WDIR == SHMEMX_SPAWN_WDIR);

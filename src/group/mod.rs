@@ -3,6 +3,7 @@
 mod command;
 mod exported;
 mod imported;
+pub(crate) mod kernel;
 
 use std::fmt::{self, Display};
 use std::ops::Range;

@@ -164,6 +164,10 @@ pub const EXTENSIONS: &[Section] = &[
         ],
     },
     Section {
+        title: "Bytes of the text of a port, with the NUL at its end",
+        constants: &[c("SHMEMX_MAX_PORT_NAME", "256", "usize")],
+    },
+    Section {
         title: "Fields of shmemx_spawn_config_t that are set: config_mask",
         constants: &[
             c("SHMEMX_SPAWN_ARGV", "1L", "c_long"),
@@ -191,4 +195,5 @@ pub const HANDLES: &[(&str, &str, usize)] = &[
 pub const EXTENSION_HANDLES: &[(&str, &str, usize)] = &[
     ("SHMEMX_SPACE_INVALID", "shmemx_space_t", 0),
     ("SHMEMX_GROUP_INVALID", "shmemx_group_t", 0),
+    ("SHMEMX_REQUEST_INVALID", "shmemx_request_t", 0),
 ];

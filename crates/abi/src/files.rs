@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use crate::emit::{
-    constants, extensions, fuzz, generic, header, inline, interposed, misuse, overloads, rust,
-    test_program, variables,
+    constants, extensions, fuzz, generic, header, inline, interposed, manual, misuse, overloads,
+    rust, test_program, variables,
 };
 use crate::table;
 
@@ -43,6 +43,7 @@ pub fn generated() -> Vec<Generated> {
     files.push((fuzz::PATH.to_owned(), fuzz::routines(&chapters)));
     files.push(("include/shmemx.h".to_owned(), extensions::header(&chapters)));
     files.extend(variables::pages());
+    files.extend(manual::pages(&chapters).expect("the pages are in the repository"));
     let sys = rust::files(&chapters);
     files.extend(
         sys.into_iter()

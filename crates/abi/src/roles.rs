@@ -250,11 +250,18 @@ const ROWS: &[Row] = &[
     (&["spawn::spawn_multiple"],
      &[("team", TeamOrInvalid), ("PE_root", Value), ("count", Value), ("commands", Value), ("npes", Value),
        ("configs", Value), ("config_masks", Value), ("children", Result(WORD))]),
+    (&["port::open", "port::close"], &[("port", Value)]),
+    (&["port::accept", "port::connect"],
+     &[("team", TeamOrInvalid), ("PE_root", Value), ("port", Value), ("group", Result(WORD))]),
+    (&["port::join"], &[("team", TeamOrInvalid), ("PE_root", Value), ("fd", Value), ("group", Result(WORD))]),
     (&["spawn::n_pes", "spawn::team", "spawn::disconnect"], &[("group", GroupOrInvalid)]),
     (&["spawn::pe"], &[("group", GroupOrInvalid), ("pe", Value)]),
     (&["spawn::export"], &[("name", Value), ("addr", Value), ("size", Value)]),
     (&["spawn::unexport"], &[("name", Value)]),
     (&["spawn::import"], &[("group", GroupOrInvalid), ("name", Value), ("size", Value)]),
+    (&["kernels::call_multiple"], &[("group", GroupOrInvalid), ("count", Value), ("calls", Value)]),
+    (&["kernels::test", "kernels::wait"], &[("request", Value)]),
+    (&["kernels::register(kernel)"], &[("kernel", Value)]),
     (&["group::sync", "group::barrier"], &[("group", GroupOrInvalid)]),
     // Which arrays count, the routines know.
     (&["group::broadcast"],
@@ -285,7 +292,7 @@ const ROWS: &[Row] = &[
     (&["_ = dest"], &[("dest", Value)]),
     (&[""], &[("level", Value)]),
     (&["collective::barrier_all", "collective::sync_all", "{ startup::prepare(); setup::init",
-       "setup::finalize", "setup::my_pe", "setup::n_pes", "spawn::parents", "{}"], &[]),
+       "setup::finalize", "setup::my_pe", "setup::n_pes", "spawn::parents", "kernels::serve", "{}"], &[]),
 ];
 
 /// The function of the runtime that a family's body calls.

@@ -66,6 +66,10 @@ pub fn chapters() -> Vec<Chapter> {
         },
         Chapter {
             is_extension: true,
+            ..chapter("ports", "Jobs that meet", families::port::all())
+        },
+        Chapter {
+            is_extension: true,
             ..chapter(
                 "groups",
                 "Collectives between groups",

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use ferroshmem_abi::emit::manual;
 use ferroshmem_abi::family::Status;
 use ferroshmem_abi::{files, table};
 
@@ -94,5 +95,37 @@ fn generated_files_are_up_to_date() {
     assert!(
         outdated.is_empty(),
         "these files differ from the table; run `cargo run -p ferroshmem-abi -- --write`: {outdated:?}"
+    );
+}
+
+#[test]
+fn every_extension_has_a_manual_page() {
+    let chapters = table::chapters();
+    let families = chapters.iter().flat_map(|chapter| &chapter.families);
+    let extensions = families.map(|family| family.pattern.replace("{T}", "TYPENAME"));
+    let routines: BTreeSet<_> = extensions
+        .filter(|name| name.starts_with("shmemx_"))
+        .collect();
+    let pages = manual::pages(&chapters).expect("the pages are in the repository");
+    let mut documented = BTreeSet::new();
+    for (path, page) in &pages {
+        for name in manual::names(page) {
+            assert!(
+                documented.insert(name.to_owned()),
+                "{path}: {name} has two pages"
+            );
+            let is_shown = |request: &str| page.contains(&format!("\n.{request} {name}"));
+            assert!(
+                is_shown("Fo") || is_shown("Fn"),
+                "{path}: {name} has no synopsis"
+            );
+            let known = routines.contains(name) || name == "shmemx_kernel_call";
+            assert!(known, "{path}: there is no {name}");
+        }
+    }
+    let missing: Vec<_> = routines.difference(&documented).collect();
+    assert!(
+        missing.is_empty(),
+        "these have no page in packaging/man: {missing:?}"
     );
 }

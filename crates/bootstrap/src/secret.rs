@@ -37,7 +37,11 @@ impl Secret {
         })
     }
 
-    pub(crate) fn random() -> Result<Self, Error> {
+    /// A new one.
+    ///
+    /// # Errors
+    /// If the system has no random numbers.
+    pub fn random() -> Result<Self, Error> {
         let mut bytes = [0; LEN];
         random(&mut bytes)?;
         Ok(Self(bytes))

@@ -63,6 +63,8 @@ pub const GROUP_INVALID: usize = 0;
 pub const ROOT: c_int = -2;
 /// `SHMEMX_PROC_NULL`.
 pub const PROC_NULL: c_int = -1;
+/// `SHMEMX_MAX_PORT_NAME`.
+pub const MAX_PORT_NAME: usize = 256;
 /// `SHMEMX_SPAWN_ARGV`.
 pub const SPAWN_ARGV: c_long = 1;
 /// `SHMEMX_SPAWN_ENV`.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicUsize
 use ferroshmem_fabric as fabric;
 
 use crate::collective::active_set::ActiveSets;
+use crate::connection::port::Ports;
 use crate::constants::{CTX_DEFAULT, CTX_INVALID};
 use crate::context::{Context, Contexts};
 use crate::failure::detector::FailureDetector;
@@ -33,6 +34,8 @@ pub(crate) struct Runtime {
     pub failure_detector: Option<&'static FailureDetector>,
     /// Handle of the group of PEs that this job was started for.
     pub parents: AtomicUsize,
+    /// Ports that this PE has opened.
+    pub ports: Ports,
     /// Calls of `shmem_init` not yet matched by `shmem_finalize`.
     pub nesting: AtomicU32,
 }

@@ -127,6 +127,11 @@ fn main() {
                 .try_for_each(|way| stray(s, way, checked, faults))
         });
     }
+    for way in ["p", "put-many", "next-pe"] {
+        suite.add(format!("stray::{way}::20-PEs"), move |s| {
+            stray_of_many(s, way)
+        });
+    }
     suite.run();
 }
 
@@ -138,7 +143,7 @@ fn program(s: &Setting, name: &str, flags: &[&str]) -> Result<PathBuf> {
 /// The address is between two windows of the other job, or behind the last one.
 fn stray(s: &Setting, way: &str, checked: &str, faults: bool) -> Result<()> {
     for (index, pe) in [("0", 1), ("2", 3)] {
-        let job = Job::new(1, &program(s, "stray", &[])?).args(&[way, index]);
+        let job = Job::new(1, &program(s, "stray", &[])?).args(&[way, index, "3"]);
         let job = job.env("SHMEM_CHECK", checked);
         let outcome = job
             .env("SHMEM_SYMMETRIC_SIZE", "8g")
@@ -153,6 +158,19 @@ fn stray(s: &Setting, way: &str, checked: &str, faults: bool) -> Result<()> {
         let of = format!("PE {}, which is of another job", pe + 1);
         ensure!(line.contains(&of), "{way} does not name {of}\n{outcome}");
     }
+    Ok(())
+}
+
+/// The windows of so many PEs are one mapping: the PE whose memory was meant finds at its end what was written.
+fn stray_of_many(s: &Setting, way: &str) -> Result<()> {
+    let job = Job::new(1, &program(s, "stray", &[])?).args(&[way, "3", "20"]);
+    let outcome = job.run(&s.prefix, &s.scratch)?;
+    let line = outcome.stderr.trim_end();
+    let words = "job 1, PE 3: shmem_finalize: another PE accessed this PE's memory";
+    ensure!(
+        shell_status(outcome.status) == 1 && line.lines().count() == 1 && line.contains(words),
+        "{way}\n{outcome}"
+    );
     Ok(())
 }
 

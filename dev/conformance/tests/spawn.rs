@@ -1,10 +1,11 @@
 //! Jobs that grow: PEs started while a job runs, groups, what jobs lend each other, and what may go wrong.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use ferroshmem_conformance::compile::on_path;
 use ferroshmem_conformance::job::shell_status;
 use ferroshmem_conformance::leftovers::Machine;
 use ferroshmem_conformance::prefix::crate_folder;
@@ -94,6 +95,15 @@ const REFUSED: [(&str, &[&str]); 5] = [
     ("too-many", &["100000", "4096"]),
 ];
 
+/// What goes wrong with a program that no launcher has started, and words of the line.
+const ALONE: [(&str, &[&str]); 5] = [
+    ("child-crashes", &["job 1", "SIGSEGV"]),
+    ("child-fails", &["job 1: PE 1", "status 5"]),
+    ("child-ends-all", &[]),
+    ("fails-early", &["job 1", "status 3"]),
+    ("parent-fails", &["has ended without shmem_finalize"]),
+];
+
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     for (parents, children) in SIZES {
@@ -114,7 +124,7 @@ fn main() {
             job.expect_success(&s.prefix, &s.scratch).map(drop)
         });
     }
-    for (number, pes) in [(1, 1), (3, 2)] {
+    for (number, pes) in [(1, 1), (2, 2), (4, 2)] {
         suite.add(format!("guide::program-{number}"), move |s| {
             guide(s, number, pes)
         });
@@ -127,6 +137,10 @@ fn main() {
             });
         }
     }
+    suite.add("grow::thousand".into(), |s| {
+        let job = Job::new(1, &program(s, "grow", &[])?).args(&["thousand"]);
+        job.expect_success(&s.prefix, &s.scratch).map(drop)
+    });
     for (way, status, words) in FAULTS {
         suite.add(format!("fault::{way}"), move |s| {
             fault(s, way, status, words)
@@ -135,16 +149,37 @@ fn main() {
     for (way, words) in REFUSED {
         suite.add(format!("refused::{way}"), move |s| refused(s, way, words));
     }
-    suite.add("refused::without-launcher".into(), |s| {
-        let job = Job::new(0, &program(s, "faults", &[])?).args(&["plain"]);
-        let outcome = job.run(&s.prefix, &s.scratch)?;
-        ensure!(shell_status(outcome.status) == 0, "{outcome}");
-        ensure!(
-            outcome.stdout.contains("refused") && outcome.stderr.contains("start it by oshrun"),
-            "{outcome}"
-        );
-        Ok(())
+    for way in ["3", "beside", "rounds", "several"] {
+        suite.add(format!("grow::{way}::without-launcher"), move |s| {
+            let job = Job::new(0, &program(s, "grow", &[])?).args(&[way]);
+            job.expect_success(&s.prefix, &s.scratch).map(drop)
+        });
+    }
+    suite.add("memory::without-launcher".into(), |s| {
+        memory(s, 0, "3", &[], ("", ""))
     });
+    for (way, words) in ALONE {
+        suite.add(format!("fault::without-launcher::{way}"), move |s| {
+            fault_alone(s, way, words)
+        });
+    }
+    if on_path("mpiexec.hydra") {
+        suite.add("refused::by-another-launcher".into(), |s| {
+            let program = program(s, "faults", &[])?;
+            let mut job = Job::new(0, Path::new("mpiexec.hydra"));
+            job = job.args(&["-n", "2", &program.to_string_lossy(), "plain"]);
+            let outcome = job.run(&s.prefix, &s.scratch)?;
+            ensure!(shell_status(outcome.status) == 0, "{outcome}");
+            ensure!(
+                outcome.stdout.matches("refused").count() == 2
+                    && outcome
+                        .stderr
+                        .contains("another launcher has started this job"),
+                "{outcome}"
+            );
+            Ok(())
+        });
+    }
     suite.run();
 }
 
@@ -210,6 +245,23 @@ fn fault(s: &Setting, way: &str, status: i32, words: &[&str]) -> Result<()> {
             "the line does not say \"{word}\"\n{outcome}"
         );
     }
+    let left = before.left_files();
+    ensure!(left.is_empty(), "left in /dev/shm: {left:?}");
+    Ok(())
+}
+
+/// The same of a program that no launcher has started. How it ends is known to the test alone: it is killed, or leaves.
+fn fault_alone(s: &Setting, way: &str, words: &[&str]) -> Result<()> {
+    let before = Machine::now();
+    let job = Job::new(0, &program(s, "faults", &[])?).args(&[way]);
+    let outcome = job.run(&s.prefix, &s.scratch)?;
+    ensure!(!outcome.hung && outcome.left == 0, "is left\n{outcome}");
+    let lines = outcome.stderr.lines().count();
+    ensure!(
+        lines == usize::from(!words.is_empty())
+            && words.iter().all(|word| outcome.stderr.contains(word)),
+        "not one line with {words:?}\n{outcome}"
+    );
     let left = before.left_files();
     ensure!(left.is_empty(), "left in /dev/shm: {left:?}");
     Ok(())

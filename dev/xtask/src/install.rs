@@ -120,7 +120,9 @@ fn install_from(root: &Path, commands: &Path, library: &Path, debug: bool) -> Re
     tree.link("libshmem.a", "lib/libsma.a")?;
 
     let headers = workspace::root().join("include");
-    for header in below(&headers, ".h")? {
+    // Beside the headers, the main that `oshcc --kernels` links.
+    let main = below(&headers, ".c")?;
+    for header in below(&headers, ".h")?.into_iter().chain(main) {
         tree.copy(
             &headers.join(&header),
             &format!("include/{header}"),

@@ -1,7 +1,7 @@
 //! Descriptions of an installation for other build systems: the files in `packaging/`, with the
 //! version filled in. None of them names the prefix, so an installation can be moved.
 
-use crate::files::Tree;
+use crate::files::{Tree, below};
 use crate::workspace;
 use anyhow::{Context, Result};
 use std::fs;
@@ -36,13 +36,49 @@ const LINKS: &[(&str, &str)] = &[
 /// Installs the files.
 pub(crate) fn install(tree: &mut Tree) -> Result<()> {
     for (template, to) in FILES {
-        let path = workspace::root().join("packaging").join(template);
-        let text =
-            fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        tree.write(to, &text.replace("@VERSION@", env!("CARGO_PKG_VERSION")))?;
+        tree.write(to, &filled_in(template)?)?;
     }
     for (target, to) in LINKS {
         tree.link(target, to)?;
     }
+    for page in below(&workspace::root().join("packaging/man"), ".3")? {
+        let text = filled_in(&format!("man/{page}"))?;
+        tree.write(&format!("share/man/man3/{page}"), &text)?;
+        let names = other_names(&text, &page);
+        for name in names {
+            tree.link(&page, &format!("share/man/man3/{name}"))?;
+        }
+    }
     Ok(())
+}
+
+/// A template below `packaging/` with the version.
+fn filled_in(template: &str) -> Result<String> {
+    let path = workspace::root().join("packaging").join(template);
+    let text =
+        fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(text.replace("@VERSION@", env!("CARGO_PKG_VERSION")))
+}
+
+/// The files by which the routines of a page are found, beside that of the page. Routines of several types have the
+/// name of the type-generic one.
+fn other_names(text: &str, page: &str) -> Vec<String> {
+    let names = text.split(".Nd ").next().unwrap_or_default();
+    let names = names.lines().filter_map(|line| line.strip_prefix(".Nm "));
+    names
+        .map(|name| name.trim_end_matches(" ,").replace("TYPENAME_", "") + ".3")
+        .filter(|name| name != page)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_found_by_the_names_of_its_routines() {
+        let page = ".Sh NAME\n.Nm shmemx_a ,\n.Nm shmemx_TYPENAME_b\n.Nd do\n.Sh SYNOPSIS\n.Nm c\n";
+        assert_eq!(other_names(page, "shmemx_a.3"), ["shmemx_b.3"]);
+        assert_eq!(other_names(page, "both.3"), ["shmemx_a.3", "shmemx_b.3"]);
+    }
 }

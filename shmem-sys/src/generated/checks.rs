@@ -1064,6 +1064,39 @@ pub(crate) fn spawn_spawn_multiple(routine: &'static str, _size: usize, _align: 
     call.variable("children", children, children_extent, 8);
 }
 
+/// Of `port::accept`.
+#[cold]
+#[inline(never)]
+#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn port_accept(routine: &'static str, _size: usize, _align: usize, team: usize, group: *const c_void) {
+    let call = Check::of(routine);
+    call.team_or_invalid(team);
+    let group_extent = Extent::of(8);
+    call.variable("group", group, group_extent, 8);
+}
+
+/// Of `port::connect`.
+#[cold]
+#[inline(never)]
+#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn port_connect(routine: &'static str, _size: usize, _align: usize, team: usize, group: *const c_void) {
+    let call = Check::of(routine);
+    call.team_or_invalid(team);
+    let group_extent = Extent::of(8);
+    call.variable("group", group, group_extent, 8);
+}
+
+/// Of `port::join`.
+#[cold]
+#[inline(never)]
+#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn port_join(routine: &'static str, _size: usize, _align: usize, team: usize, group: *const c_void) {
+    let call = Check::of(routine);
+    call.team_or_invalid(team);
+    let group_extent = Extent::of(8);
+    call.variable("group", group, group_extent, 8);
+}
+
 /// Of `group::create_ctx`.
 #[cold]
 #[inline(never)]

@@ -149,6 +149,11 @@ pub(crate) const SHMEMX_ROOT: c_int = -2;
 /// `SHMEMX_PROC_NULL`.
 pub(crate) const SHMEMX_PROC_NULL: c_int = -1;
 
+// Bytes of the text of a port, with the NUL at its end
+
+/// `SHMEMX_MAX_PORT_NAME`.
+pub(crate) const SHMEMX_MAX_PORT_NAME: usize = 256;
+
 // Fields of shmemx_spawn_config_t that are set: config_mask
 
 /// `SHMEMX_SPAWN_ARGV`.
@@ -179,3 +184,5 @@ pub(crate) const SHMEM_TEAM_SHARED: usize = 2;
 pub(crate) const SHMEMX_SPACE_INVALID: usize = 0;
 /// `SHMEMX_GROUP_INVALID`.
 pub(crate) const SHMEMX_GROUP_INVALID: usize = 0;
+/// `SHMEMX_REQUEST_INVALID`.
+pub(crate) const SHMEMX_REQUEST_INVALID: usize = 0;

@@ -14,6 +14,7 @@ pub(crate) mod inlined;
 mod memory;
 mod ordering;
 mod p2p;
+mod ports;
 mod rma;
 mod setup;
 mod signals;

@@ -2,10 +2,10 @@
 
 use std::thread;
 
-use ferroshmem::{Error, Sum, World};
+use ferroshmem::{Command, Error, KernelContext, Sum, World, kernel};
 
 use super::{Expect, Failure, MESSAGE};
-use crate::Program;
+use crate::{PE, Program};
 
 macro_rules! panics {
     ($($name:ident: |$world:ident, $odd:ident| $body:block)*) => {
@@ -23,6 +23,11 @@ macro_rules! panics {
                 pes: 5,
                 expect: Expect::Panic,
             },
+            Failure {
+                program: Program::new("panics/in_a_kernel", in_a_kernel),
+                pes: 2,
+                expect: Expect::Error("kernel fails(u32) has thrown: panic: as the test demands"),
+            },
             $(Failure {
                 program: Program::new(concat!("panics/", stringify!($name)), $name),
                 pes: 5,
@@ -38,6 +43,27 @@ fn before_init() -> Result<(), Error> {
     let job = std::env::var(ferroshmem_core::config::JOB.name).unwrap_or_default();
     assert!(!job.ends_with(":1"), "{MESSAGE}");
     World::init()?.barrier();
+    Ok(())
+}
+
+kernel! {
+    fn fails(_context: &KernelContext<'_>, number: u32) {
+        assert!(number != 3, "{MESSAGE}");
+    }
+}
+
+/// A kernel panics on the PEs that were started, while those that have called it wait.
+fn in_a_kernel() -> Result<(), Error> {
+    let world = World::init()?;
+    if let Some(parents) = world.parents() {
+        parents.serve(&world);
+        return Ok(());
+    }
+    let this = std::env::current_exe().expect("a program that runs has a file");
+    let command = Command::new(this).args([PE, "panics/in_a_kernel"]).pes(2);
+    let children = world.spawn(&command)?;
+    children.call(fails, (2,)).wait();
+    children.call(fails, (3,)).wait();
     Ok(())
 }
 

@@ -69,6 +69,72 @@ typedef struct {
     const char *wdir;  /* directory to run in; default: that of PE_root */
     size_t sheap_size; /* bytes of symmetric heap of each PE; default: by SHMEM_SYMMETRIC_SIZE */
 } shmemx_spawn_config_t;
+
+/* Jobs that meet: two jobs that were started separately, by oshrun as one user on one node, become connected, as
+ * jobs that grow are: each gets a group of the other's PEs.
+ *
+ * shmemx_port_open opens a port of this PE and writes its text, of at most SHMEMX_MAX_PORT_NAME bytes. The text has a
+ * secret: who has it, and is of the same user, can connect. shmemx_port_close closes it, as does shmem_finalize. Both
+ * are local; they return 0, or -1 and a line on standard error.
+ * shmemx_port_accept and shmemx_port_connect are collective over a team, all of whose PEs are on one node; port counts
+ * on PE_root alone, which for accept is the PE that has opened it. Accept waits for the next that connects; connect
+ * waits until it is accepted, also if that begins later. Both return once all PEs of both teams are there: 0, or -1
+ * and SHMEMX_GROUP_INVALID on all PEs of the team, and a line of the root on standard error. shmemx_group_team has
+ * first the PEs that have accepted, then those that have connected. A port can be used again at once. A PE that fails
+ * ends all connected jobs; one that ends before it is connected ends its own job alone.
+ * shmemx_join does the same without a port, if the roots of both teams are at the two ends of a connected socket, whose
+ * descriptor fd is on PE_root. It leaves the socket open, with nothing to be read. */
+
+/* Kernels: functions of the program of a group that the PEs which have started it call by name.
+ *
+ *     SHMEMX_KERNEL(scale, double, const long *, size_t)
+ *     void scale(double factor, const long *values, size_t n) { ... }
+ *
+ * makes the function a kernel, in C and C++, whether its program is the same or another. It has up to 16 parameters:
+ * types that can be copied as bytes, and pointers to arrays of such. It returns nothing. In C++ it is in no
+ * extern \"C\".
+ *
+ * shmemx_kernel_call(group, name, args...) runs it on all PEs of the group. It is collective over the PEs that have
+ * started the group; what PE 0 of these gives counts. It returns when the arguments may be changed, without waiting
+ * for the kernel, but for room if 64 MiB of calls are under way. Calls run one after the other, in their order.
+ * Arguments have the kind and size of the parameters: none is converted, so that in C a character is (char)'x'. An
+ * array is SHMEMX_ARRAY(pointer, n); the kernel gets the address of a copy of n elements, which is its PE's own,
+ * aligned to 64 bytes and valid until it returns. Results go to the callers by puts, atomics or collectives between
+ * the groups.
+ * shmemx_kernel_call_multiple makes any number of calls as one message: calls[i] has the name and the arguments,
+ * SHMEMX_VALUE(variable) or SHMEMX_ARRAY(pointer, n). SHMEMX_REQUEST_INVALID is returned for SHMEMX_GROUP_INVALID.
+ * shmemx_kernel_test is 1 if all PEs have run the calls of a request and of those before it, else 0; shmemx_kernel_wait
+ * waits for that. What the kernels have put is then complete. Both are local, and a request needs not be freed: it
+ * stays valid, and is complete once the group is disconnected and for SHMEMX_REQUEST_INVALID.
+ * shmemx_kernel_serve is called by the PEs of the group, outside of kernels: it runs kernels, sleeps while none is
+ * called, and returns when the callers disconnect, with the number of calls; -1 in a job that no PEs have started.
+ * oshcc --kernels links a main that does nothing else.
+ * A kernel that the group does not have, or other arguments than it takes, end the job with a line that lists what
+ * there is, as does a kernel that throws or calls exit. */
+typedef struct shmemi_request *shmemx_request_t;
+typedef struct {
+    const void *addr;
+    size_t size; /* bytes, of an array those of an element */
+    size_t nelems;
+    int kind;
+} shmemx_kernel_arg_t;
+typedef struct {
+    const char *name;
+    size_t nargs;
+    const shmemx_kernel_arg_t *args;
+} shmemx_kernel_call_t;
+typedef struct {
+    int kind;
+    size_t size;
+} shmemx_kernel_param_t;
+/* For SHMEMX_KERNEL, which gives it to shmemx_kernel_register before main. */
+typedef struct shmemi_kernel {
+    struct shmemi_kernel *next;
+    const char *name, *types;
+    const shmemx_kernel_param_t *params;
+    size_t nparams;
+    int (*run)(const void *const *args, char *why, size_t size);
+} shmemx_kernel_t;
 ";
 
 /// `shmemx.h`.
@@ -89,6 +155,7 @@ pub fn header(chapters: &[Chapter]) -> String {
     text += "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
     text += &header::extensions(chapters);
     text += "#ifdef __cplusplus\n}\n#endif\n\n";
+    text += "#include <shmem/kernels.h>\n\n";
     text += &group_reductions(chapters);
     text += "#endif\n";
     text

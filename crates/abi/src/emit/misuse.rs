@@ -137,7 +137,13 @@ fn right(family: &Family, name: &str) -> String {
         Role::Stride | Role::SymmetricStride | Role::PositiveStride => "2".to_owned(),
         Role::Size => "1".to_owned(),
         // Where no launcher can start PEs, a call with a team says so.
-        Role::TeamOrInvalid if function.starts_with("spawn::") => "SHMEM_TEAM_INVALID".to_owned(),
+        Role::TeamOrInvalid
+            if ["spawn::", "port::"]
+                .iter()
+                .any(|m| function.starts_with(m)) =>
+        {
+            "SHMEM_TEAM_INVALID".to_owned()
+        }
         Role::Team | Role::TeamOrInvalid => "SHMEM_TEAM_WORLD".to_owned(),
         Role::OwnTeam => "live_team".to_owned(),
         Role::Context | Role::ContextOrInvalid | Role::OwnContext => "live_ctx".to_owned(),
@@ -163,6 +169,7 @@ fn right(family: &Family, name: &str) -> String {
             ("spawn::spawn_multiple", "commands" | "npes") => "NULL",
             ("spawn::export" | "spawn::unexport" | "spawn::import", "name") => "\"object\"",
             ("spawn::export", "addr") => "block",
+            (f, "port") if f.starts_with("port::") => "\"port\"",
             ("space::create", "config") => "&space_config",
             ("space::create", "config_mask") => "SHMEMX_SPACE_SHEAP_SIZE",
             ("space::align", "size") => "64",

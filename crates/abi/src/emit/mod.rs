@@ -8,6 +8,7 @@ pub mod generic;
 pub mod header;
 pub mod inline;
 pub mod interposed;
+pub mod manual;
 pub mod misuse;
 pub mod overloads;
 pub mod rust;

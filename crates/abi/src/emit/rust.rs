@@ -125,7 +125,10 @@ fn rust_type(c: &str, symbol: &Symbol<'_>) -> String {
         "size_t" => "usize",
         "ptrdiff_t" => "isize",
         "uint64_t" => "u64",
-        "shmem_team_t" | "shmem_ctx_t" | "shmemx_space_t" | "shmemx_group_t" => "usize",
+        "shmem_team_t" | "shmem_ctx_t" | "shmemx_space_t" | "shmemx_group_t"
+        | "shmemx_request_t" => "usize",
+        "shmemx_kernel_call_t" => "KernelCall",
+        "shmemx_kernel_t" => "Kernel",
         "shmemx_spawn_config_t" => "SpawnConfig",
         "shmemx_space_config_t" => "SpaceConfig",
         "shmem_team_config_t" => "TeamConfig",

@@ -5,6 +5,7 @@ pub mod amo;
 pub mod collective;
 pub mod group;
 pub mod p2p;
+pub mod port;
 pub mod rma;
 pub mod setup;
 pub mod signal;

@@ -20,6 +20,13 @@ pub fn all() -> Vec<Family> {
         ("shmemx_group_disconnect", "void", "shmemx_group_t group", "spawn::disconnect({n}, group)"),
         ("shmemx_export", "int", "const char *name, const void *addr, size_t size", "spawn::export({n}, name, addr, size)"),
         ("shmemx_unexport", "int", "const char *name", "spawn::unexport({n}, name)"),
+        ("shmemx_kernel_call_multiple", "shmemx_request_t",
+         "shmemx_group_t group, size_t count, const shmemx_kernel_call_t *calls",
+         "kernels::call_multiple({n}, group, count, calls)"),
+        ("shmemx_kernel_test", "int", "shmemx_request_t request", "kernels::test({n}, request)"),
+        ("shmemx_kernel_wait", "void", "shmemx_request_t request", "kernels::wait({n}, request)"),
+        ("shmemx_kernel_serve", "int", "", "kernels::serve({n})"),
+        ("shmemx_kernel_register", "void", "shmemx_kernel_t *kernel", "kernels::register(kernel)"),
         ("shmemx_import", "void *", "shmemx_group_t group, const char *name, size_t size",
          "spawn::import({n}, group, name, size)"),
     ];

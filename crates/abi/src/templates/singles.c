@@ -134,6 +134,36 @@ static void groups(void) {
     check(rc == -1 && group == SHMEMX_GROUP_INVALID, "shmemx_spawn_multiple");
 }
 
+/* Ports that nobody connects to; programs of their own meet. */
+static void ports(void) {
+    char port[SHMEMX_MAX_PORT_NAME];
+    shmemx_group_t group;
+    check(F(shmemx_port_open)(port) == 0 && strlen(port) > 0, "shmemx_port_open");
+    int rc = F(shmemx_port_accept)(SHMEM_TEAM_INVALID, 0, port, &group);
+    check(rc == -1 && group == SHMEMX_GROUP_INVALID, "shmemx_port_accept");
+    rc = F(shmemx_port_connect)(SHMEM_TEAM_INVALID, 0, port, &group);
+    check(rc == -1 && group == SHMEMX_GROUP_INVALID, "shmemx_port_connect");
+    check(F(shmemx_port_close)(port) == 0, "shmemx_port_close");
+    rc = F(shmemx_join)(SHMEM_TEAM_INVALID, 0, -1, &group);
+    check(rc == -1 && group == SHMEMX_GROUP_INVALID, "shmemx_join");
+}
+
+/* Kernels of a job that calls none. */
+static void nothing(int unused) { (void)unused; }
+SHMEMX_KERNEL(nothing, int)
+
+static void kernels(void) {
+    shmemx_request_t request = shmemx_kernel_call(SHMEMX_GROUP_INVALID, "nothing", 1);
+    check(request == SHMEMX_REQUEST_INVALID, "shmemx_kernel_call");
+    request = F(shmemx_kernel_call_multiple)(SHMEMX_GROUP_INVALID, 0, NULL);
+    check(request == SHMEMX_REQUEST_INVALID, "shmemx_kernel_call_multiple");
+    check(F(shmemx_kernel_test)(request) == 1, "shmemx_kernel_test");
+    F(shmemx_kernel_wait)(request);
+    check(1, "shmemx_kernel_wait");
+    F(shmemx_kernel_register)(NULL);
+    check(F(shmemx_kernel_serve)() == -1, "shmemx_kernel_register, shmemx_kernel_serve");
+}
+
 static void queries(void) {
     int major = 0, minor = 0, provided = -1, initialized = 0;
     char name[SHMEM_MAX_NAME_LEN];
@@ -194,6 +224,8 @@ int main(void) {
     memory();
     spaces();
     groups();
+    ports();
+    kernels();
     queries();
     locks();
     every_family();

@@ -6,7 +6,6 @@
 
 use std::ffi::{CStr, OsStr, OsString, c_char, c_int, c_long, c_void};
 use std::fmt::Display;
-use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::ptr;
@@ -187,10 +186,9 @@ pub unsafe fn spawn(
 ) -> c_int {
     // SAFETY: as the caller promises; called on the root alone.
     let programs = || unsafe { vec![program(name, command, n_pes, config, mask)] };
-    let made = spawn_programs(name, team, root, programs);
+    let made = spawn_for(name, team, root, programs);
     // SAFETY: the caller promises that the result can be written.
-    unsafe { children.write(made.unwrap_or(GROUP_INVALID)) };
-    if made.is_some() { 0 } else { -1 }
+    unsafe { give(name, made, children) }
 }
 
 /// As [`spawn`], of `count` programs, whose PEs are numbered in their order.
@@ -232,35 +230,38 @@ pub unsafe fn spawn_multiple(
         });
         each.collect()
     };
-    let made = spawn_programs(name, team, root, programs);
+    let made = spawn_for(name, team, root, programs);
     // SAFETY: the caller promises that the result can be written.
-    unsafe { children.write(made.unwrap_or(GROUP_INVALID)) };
-    if made.is_some() { 0 } else { -1 }
+    unsafe { give(name, made, children) }
 }
 
-/// The group of the PEs started; None on all members if there are none, of which the root says why.
-fn spawn_programs(
-    name: &'static str,
-    team: usize,
-    root: c_int,
-    programs: impl FnOnce() -> Vec<Program>,
-) -> Option<usize> {
-    let made = spawn_for(name, team, root, programs);
-    if let Err(SpawnError::Refused(why)) = &made {
+/// Writes the group: 0, or -1 and `SHMEMX_GROUP_INVALID` if there is none, of which the root says why.
+///
+/// # Safety
+/// `result` can be written.
+pub(super) unsafe fn give(
+    name: &str,
+    made: Result<usize, GroupError>,
+    result: *mut usize,
+) -> c_int {
+    if let Err(GroupError::Refused(why)) = &made {
         warn(name, why);
     }
-    made.ok()
+    let status = if made.is_ok() { 0 } else { -1 };
+    // SAFETY: the caller promises that it can be written.
+    unsafe { result.write(made.unwrap_or(GROUP_INVALID)) };
+    status
 }
 
-/// Why no PEs were started.
+/// Why there is no group.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum SpawnError {
+pub enum GroupError {
     /// On the root: what has failed.
     #[error("{0}")]
     Refused(String),
     /// On the other members.
-    #[error("PE {0} could not start them, and knows why")]
+    #[error("it has failed on PE {0}, which knows why")]
     OnRoot(usize),
     /// There is no such team.
     #[error("there is no such team")]
@@ -276,9 +277,36 @@ pub fn spawn_for(
     team: usize,
     root: c_int,
     programs: impl FnOnce() -> Vec<Program>,
-) -> Result<usize, SpawnError> {
+) -> Result<usize, GroupError> {
     let rt = runtime::get(name);
-    let team = rt.teams.find(name, team).ok_or(SpawnError::NoTeam)?;
+    group_of(name, rt, team, root, |parents| {
+        let programs = programs().into_iter().map(Program::request).collect();
+        ask(rt, parents, programs)
+    })
+}
+
+/// A job that a root has found for its team.
+pub(super) struct Found {
+    /// The job.
+    pub job: StartedJob,
+    /// The number of the first member of the connection.
+    pub first: usize,
+    /// The side of the team in the connection.
+    pub side: usize,
+}
+
+/// The group that a team gets collectively. `ask` is called on the root, with the number of members.
+pub(super) fn group_of(
+    name: &'static str,
+    rt: &'static Runtime,
+    team: usize,
+    root: c_int,
+    ask: impl FnOnce(usize) -> Result<Found, String>,
+) -> Result<usize, GroupError> {
+    /// Where the side is in the word that the root publishes: numbers of PEs have 31 bits.
+    const SIDE: u32 = 31;
+
+    let team = rt.teams.find(name, team).ok_or(GroupError::NoTeam)?;
     refuse_team_of_connection(name, team);
     let group = Group::of_team(&rt.node, name, team);
     let root = match usize::try_from(root) {
@@ -295,10 +323,9 @@ pub fn spawn_for(
     let mut refused = None;
     let mut word = 0;
     if group.me == root {
-        let programs = programs().into_iter().map(Program::request).collect();
-        match ask(rt, group.size, programs) {
-            Ok((job, first)) => {
-                word = u64::from(job.job_number) << 32 | first as u64;
+        match ask(group.size) {
+            Ok(Found { job, first, side }) => {
+                word = u64::from(job.job_number) << 32 | (side as u64) << SIDE | first as u64;
                 started = Some(job);
             }
             Err(why) => refused = Some(why),
@@ -306,15 +333,16 @@ pub fn spawn_for(
     }
     let word = from_root(&group, root, word);
     if word == 0 {
-        return Err(refused.map_or(SpawnError::OnRoot(group.pe(root)), SpawnError::Refused));
+        return Err(refused.map_or(GroupError::OnRoot(group.pe(root)), GroupError::Refused));
     }
-    let (job_number, first) = ((word >> 32) as u32, word as u32 as usize);
+    let (job_number, place) = ((word >> 32) as u32, word as u32);
     let started = started.unwrap_or_else(|| memory_of(name, rt, job_number));
     let role = Role {
-        side: 0,
+        side: (place >> SIDE) as usize,
         index: group.me,
-        first,
+        first: (place & !(1 << SIDE)) as usize,
         reproducible: rt.node.settings.reproducible,
+        runs_kernels: false,
     };
     Ok(connect(name, rt, &started, role))
 }
@@ -331,20 +359,8 @@ fn from_root(group: &Group<'_>, root: usize, word: u64) -> u64 {
     epoch.published(root)
 }
 
-/// Has the launcher start a job for `parents` PEs; the job, and the number that its first member gets.
-fn ask(
-    rt: &Runtime,
-    parents: usize,
-    programs: Vec<ProgramRequest>,
-) -> Result<(StartedJob, usize), String> {
-    if rt.node.job.placement.spans_nodes() {
-        return Err("PEs of a job on several nodes cannot start PEs yet".to_owned());
-    }
-    let Some(service) = &rt.node.job.service else {
-        return Err(
-            "no oshrun watches this job: start it by oshrun on one node to start PEs".to_owned(),
-        );
-    };
+/// Has the launcher start a job for `parents` PEs.
+fn ask(rt: &Runtime, parents: usize, programs: Vec<ProgramRequest>) -> Result<Found, String> {
     if let Some(none) = programs.iter().find(|program| program.n_pes == 0) {
         return Err(format!(
             "npes of {:?} is not a number of PEs: give 1 or more",
@@ -359,14 +375,19 @@ fn ask(
             "{wrong:?} has a NUL byte: no string of a process can"
         ));
     }
+    let service = rt.node.job.service().map_err(|why| why.to_string())?;
     let n_pes: usize = programs.iter().map(|program| program.n_pes).sum();
     let header = rt.node.job.control.header();
     let Some(first) = take_numbers(header, parents + n_pes) else {
         return Err("the numbers for PEs of other jobs are used up".to_owned());
     };
     let request = JobRequest { parents, programs };
-    let job = service::start(service.as_fd(), &request).map_err(|e| e.to_string())?;
-    Ok((job, first))
+    let job = service::start(service, &request).map_err(|e| e.to_string())?;
+    Ok(Found {
+        job,
+        first,
+        side: 0,
+    })
 }
 
 fn strings_of(program: &ProgramRequest) -> impl Iterator<Item = &OsStr> {
@@ -384,7 +405,7 @@ fn has_nul(text: &OsStr) -> bool {
 /// Takes `n` numbers in a row for the members of a connection, the first of which is returned.
 ///
 /// Inlined operations find a PE by the low 12 bits of its number: those of this job's PEs are left out.
-fn take_numbers(header: &Header, n: usize) -> Option<usize> {
+pub(super) fn take_numbers(header: &Header, n: usize) -> Option<usize> {
     let own = header.n_pes as usize;
     let mut next = header.next_pe.load(Ordering::Relaxed);
     loop {
@@ -411,9 +432,9 @@ fn take_numbers(header: &Header, n: usize) -> Option<usize> {
 
 /// The memory of a job that another member has had started.
 fn memory_of(name: &str, rt: &Runtime, job_number: u32) -> StartedJob {
-    let service = rt.node.job.service.as_ref();
-    let service = service.unwrap_or_else(|| fatal(name, "no oshrun watches this job"));
-    service::memory(service.as_fd(), job_number).unwrap_or_else(|e| fatal(name, e))
+    let service = rt.node.job.service();
+    let service = service.unwrap_or_else(|why| fatal(name, why));
+    service::memory(service, job_number).unwrap_or_else(|e| fatal(name, e))
 }
 
 /// The group of the PEs that have started this job; `SHMEMX_GROUP_INVALID` if there are none, or they are

@@ -9,22 +9,28 @@
 //! `address on member m = address on me + offset(m)`, with one offset for each member, as within a job. Flags
 //! and buffers for collectives of all members are in a memory of the connection's own.
 
+pub(crate) mod calls;
 pub(crate) mod exports;
 mod other_job;
+pub(crate) mod port;
 mod sides;
 
+use std::fs::File;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use crate::handle::Table;
 use crate::job::control::Control;
-use crate::job::region::{PeState, SignalLine, WaitKind};
+use crate::job::region::{CallLines, PeState, SignalLine, WaitKind};
 use crate::job::service::StartedJob;
 use crate::job::{Attachment, JoinError};
 use crate::memory::{Origins, Space};
 use crate::wait::{Rendezvous, WaitReason};
 use other_job::OtherJob;
+
+use calls::caller::Caller;
+use calls::server::Served;
 
 pub(crate) use other_job::MapError;
 pub(crate) use sides::Sides;
@@ -40,6 +46,8 @@ pub(crate) struct Role {
     pub first: usize,
     /// Whether floating-point sums must not depend on the order of their operands.
     pub reproducible: bool,
+    /// Whether the other side may call its kernels: that has started it.
+    pub runs_kernels: bool,
 }
 
 /// Why two groups cannot be connected.
@@ -52,6 +60,9 @@ pub(crate) enum ConnectionError {
     /// The other job's memory cannot be mapped.
     #[error(transparent)]
     Map(#[from] MapError),
+    /// The other side cannot learn which kernels this PE has.
+    #[error(transparent)]
+    Kernels(#[from] calls::PublishError),
     /// This process is in no job.
     #[error(transparent)]
     Join(#[from] &'static JoinError),
@@ -68,6 +79,12 @@ pub(crate) struct Connection {
     pub me: usize,
     /// Flags and buffers of the members.
     pub control: Control,
+    /// On the side that has started the other: calls of kernels.
+    pub calls: Mutex<Caller>,
+    /// On the other side: what it has run of them.
+    pub served: Served,
+    /// The memory of the connection.
+    file: File,
     /// Whether some member asks for sums that do not depend on the order of their operands.
     pub reproducible: bool,
     /// Number of this PE's job on the node, and bytes from one PE's memory to the next.
@@ -93,11 +110,8 @@ impl Connection {
         let control = Control::open(&started.connection)?;
         let other = Control::open(&started.memory)?;
         let all = control.n_pes();
-        // On the second side all PEs of the job are members.
-        let sizes = match role.side {
-            0 => [all - other.n_pes(), other.n_pes()],
-            _ => [all - job.control.n_pes(), job.control.n_pes()],
-        };
+        let first_side = control.header().first_side.load(Ordering::Relaxed) as usize;
+        let sizes = [first_side, all - first_side];
         let me = [0, sizes[0]][role.side] + role.index;
         let block = control.pe_block(me);
         let globals = space.globals();
@@ -108,6 +122,9 @@ impl Connection {
         block.job_pe.store(job.index as u32, Ordering::Relaxed);
         if role.reproducible {
             control.header().reproducible.store(1, Ordering::Relaxed);
+        }
+        if role.runs_kernels {
+            calls::publish(&started.connection, table_of_kernels(&control, me))?;
         }
         let state = PeState::Initialized as u32;
         block.state.store(state, Ordering::Release);
@@ -132,6 +149,9 @@ impl Connection {
             sides,
             me,
             control,
+            calls: Mutex::default(),
+            served: Served::default(),
+            file: started.connection.try_clone()?,
             reproducible: header.reproducible.load(Ordering::Relaxed) != 0,
             job_index: job.index,
             stride: 1 << space.log2_stride(),
@@ -155,21 +175,43 @@ impl Connection {
         Ok(this)
     }
 
-    /// Its number: that of the job which was started for it.
+    /// Its number: that of the job which was started for it, or one that both sides have agreed on.
     pub(crate) fn number(&self) -> u32 {
         self.control.header().job_number.load(Ordering::Relaxed)
     }
 
+    /// The calls of kernels.
+    pub(crate) fn call_lines(&self) -> &'static CallLines {
+        &self.control.pe_block(0).calls
+    }
+
+    /// Where the file says which kernels a member has.
+    fn table_of_kernels(&self, member: usize) -> u64 {
+        table_of_kernels(&self.control, member)
+    }
+
+    /// What a wait for calls, or for their completion, is a wait for.
+    fn wait_reason<'a>(&self, routine: &'a str) -> WaitReason<'a> {
+        wait_reason(&self.control, self.first, routine)
+    }
+
     /// This PE uses the connection no more; the number of the meeting in which all do so, for
     /// [`wait_for_end`](Self::wait_for_end).
-    pub(crate) fn leave(&self) -> u32 {
+    pub(crate) fn leave(&self, routine: &str) -> u32 {
+        match self.sides.own {
+            0 => self
+                .calls
+                .lock()
+                .unwrap_or_else(|e| e.into_inner())
+                .end(self),
+            _ => calls::server::leave(self, routine),
+        }
         meeting(&self.control).arrive()
     }
 
     /// Waits until no member uses the connection any more.
     pub(crate) fn wait_for_end(&self, routine: &str, round: u32) {
-        let reason = wait_reason(&self.control, self.first, routine);
-        meeting(&self.control).wait(round, &reason);
+        meeting(&self.control).wait(round, &self.wait_reason(routine));
     }
 
     /// Number of members.
@@ -313,6 +355,11 @@ impl Drop for Connection {
         // SAFETY: nothing refers to the connection's memory any more: no team, and no call.
         unsafe { self.control.unmap() };
     }
+}
+
+fn table_of_kernels(control: &Control, member: usize) -> u64 {
+    let tables = control.offsets().file_size().next_multiple_of(4096);
+    tables + member as u64 * calls::TABLE
 }
 
 fn meeting(control: &Control) -> Rendezvous<'static> {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs::File;
 use std::mem::ManuallyDrop;
-use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -12,6 +12,7 @@ use ferroshmem_bootstrap::{Bootstrap, Config};
 use rustix::io::FdFlags;
 
 use super::Placement;
+use super::adoption::{self, AdoptionError};
 use super::control::Control;
 use super::declaration::{Declaration, Disagreement};
 use super::error::JoinError;
@@ -37,14 +38,31 @@ pub struct Attachment {
     pub placement: Placement,
     /// Whether `oshrun` started the job (and watches it).
     pub launched: bool,
-    /// By which `oshrun` can be asked for more jobs.
-    pub service: Option<OwnedFd>,
+    /// By which `oshrun` can be asked for more jobs, once it is there.
+    service: OnceLock<OwnedFd>,
     /// The job whose PEs have asked for this one, and the connection with it, until they are mapped.
     pub parents: Mutex<Option<StartedJob>>,
     /// Another launcher's side, and what all PEs have said of themselves.
     gathering: Option<Gathering>,
     /// What this PE declares of itself.
     declaration: Declaration,
+}
+
+/// Why no `oshrun` can be asked for jobs.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoService {
+    /// The job has PEs on several nodes.
+    #[error(
+        "its PEs are on several nodes, where this does not work yet: start the job by oshrun on one node"
+    )]
+    SeveralNodes,
+    /// Another launcher watches the job.
+    #[error("another launcher has started this job: start it by oshrun")]
+    AnotherLauncher,
+    /// No launcher has started this program, and `oshrun` cannot be started.
+    #[error(transparent)]
+    NotStarted(#[from] AdoptionError),
 }
 
 /// A PE, as messages name it: with the number of its job, if that is not the one that a user has started.
@@ -188,7 +206,11 @@ impl Attachment {
             index: pe,
             placement: Placement::one_node(control.n_pes()),
             launched: true,
-            service: others.first().copied().map(owned),
+            service: others
+                .first()
+                .copied()
+                .map(owned)
+                .map_or_else(OnceLock::new, OnceLock::from),
             parents: Mutex::new(parents.map(|(connection, memory)| StartedJob {
                 job_number: 0,
                 memory: owned(memory).into(),
@@ -212,7 +234,7 @@ impl Attachment {
             index,
             placement,
             launched: false,
-            service: None,
+            service: OnceLock::new(),
             parents: Mutex::default(),
             gathering: Some(gathering),
             declaration: Declaration::of_this_process(),
@@ -234,7 +256,7 @@ impl Attachment {
             index: 0,
             placement: Placement::one_node(1),
             launched: false,
-            service: None,
+            service: OnceLock::new(),
             parents: Mutex::default(),
             gathering,
             declaration: Declaration::of_this_process(),
@@ -272,6 +294,29 @@ impl Attachment {
     /// Number of PEs of the job.
     pub fn n_pes(&self) -> usize {
         self.placement.n_pes()
+    }
+
+    /// By which `oshrun` can be asked for more jobs. If no launcher has started this program, that is one which this call
+    /// starts.
+    ///
+    /// # Errors
+    /// If there is none, and none can be started.
+    pub fn service(&self) -> Result<BorrowedFd<'_>, NoService> {
+        static STARTING: Mutex<()> = Mutex::new(());
+
+        if self.placement.spans_nodes() {
+            return Err(NoService::SeveralNodes);
+        }
+        let _starting = STARTING.lock().unwrap_or_else(|e| e.into_inner());
+        if self.service.get().is_none() {
+            if self.launched || self.gathering.is_some() {
+                return Err(NoService::AnotherLauncher);
+            }
+            let started = adoption::start(&self.file)?;
+            let _ = self.service.set(started);
+        }
+        let service = self.service.get().map(AsFd::as_fd);
+        service.ok_or(NoService::AnotherLauncher)
     }
 
     /// The launcher's side of a job that was not started by `oshrun`.

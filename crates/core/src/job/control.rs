@@ -6,9 +6,9 @@ use std::mem::offset_of;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::plan::Plan;
+use super::plan::{MIN_STRIDE, Plan};
 use super::region::{EXPORTS, Exports, Header, MAGIC, Offsets, PeBlock, TeamSlot, VERSION};
 use crate::choice::Tuning;
 use crate::kernel;
@@ -63,11 +63,33 @@ impl Control {
             images_differ: Default::default(),
             image: Default::default(),
             reproducible: Default::default(),
+            first_side: Default::default(),
+            agreed: Default::default(),
             tuning,
         };
         // SAFETY: the mapping is at least a header long, page aligned, and still private
         // to this process.
         unsafe { this.base.cast::<Header>().write(header) };
+        Ok((file, this))
+    }
+
+    /// Creates the memory of a connection, of sides with so many members; its number is `number`.
+    pub fn create_connection(
+        number: u32,
+        sides: [usize; 2],
+        cores: NodeCores,
+        tuning: Tuning,
+    ) -> io::Result<(File, Self)> {
+        let all = sides[0] + sides[1];
+        let plan = Plan {
+            heap_size: 0,
+            stride: MIN_STRIDE,
+        };
+        let (file, this) = Self::create(&plan, all, all, cores, tuning, 0)?;
+        let header = this.header();
+        header.job_number.store(number, Ordering::Relaxed);
+        let first_side = sides[0] as u32;
+        header.first_side.store(first_side, Ordering::Relaxed);
         Ok((file, this))
     }
 
@@ -94,7 +116,7 @@ impl Control {
         if magic != MAGIC {
             return Err(wrong("not the memory of a FerroSHMEM job"));
         }
-        if version != VERSION || offsets.file_size() != len {
+        if version != VERSION || offsets.file_size() > len {
             return Err(wrong(
                 "oshrun and libshmem come from different FerroSHMEM builds",
             ));
@@ -153,6 +175,11 @@ impl Control {
     pub unsafe fn unmap(self) {
         // SAFETY: mapped by `map`; the caller promises that nothing refers to it.
         unsafe { mapping::unmap(self.base.addr().get(), self.offsets.control_size()) };
+    }
+
+    /// In the memory of a connection: whether both sides are to be connected.
+    pub fn is_agreed(&self) -> bool {
+        self.header().agreed.load(Ordering::Acquire) != 0
     }
 
     /// Number of PEs of the node.

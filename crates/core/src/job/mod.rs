@@ -3,9 +3,11 @@
 pub mod plan;
 pub mod region;
 
+pub mod adoption;
 pub mod control;
 pub mod declaration;
 pub mod mailboxes;
+pub mod message;
 pub mod service;
 
 mod attach;
@@ -13,7 +15,9 @@ mod error;
 mod gathering;
 mod introduction;
 
-pub use attach::{Attachment, abort, has_tried_to_join, join, joined, launcher_of_unjoined};
+pub use attach::{
+    Attachment, NoService, abort, has_tried_to_join, join, joined, launcher_of_unjoined,
+};
 pub use error::JoinError;
 pub use ferroshmem_bootstrap::{NodeRank, Placement};
 pub use introduction::Introduction;

@@ -30,7 +30,7 @@ use crate::platform::mapping::HUGE_PAGE;
 /// First word of the region.
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
 /// Changes whenever a type in this module does.
-pub const VERSION: u32 = 13;
+pub const VERSION: u32 = 14;
 /// Most PEs of one node: `MAX_PES` windows of 4 GiB still fit the address space twice.
 pub const MAX_PES: usize = 4096;
 /// Most teams that can be alive at once on one PE, [`ACTIVE_SETS`] included.
@@ -106,6 +106,11 @@ pub struct Header {
     pub image: AtomicU64,
     /// In the memory of a connection: 1 once a member asks for reproducible sums.
     pub reproducible: AtomicU32,
+    /// In the memory of a connection: members of its first side.
+    pub first_side: AtomicU32,
+    /// In the memory of a connection: 1 once both sides are to be connected. Before, the end of one is of no matter
+    /// to the other.
+    pub agreed: AtomicU32,
     /// What was measured on this machine, for choosing algorithms.
     pub tuning: Tuning,
 }
@@ -162,6 +167,8 @@ pub struct PeBlock {
     pub wait: WaitRecord,
     /// Where the PE sleeps until a signal of its own changes.
     pub signals: SignalLine,
+    /// In the memory of a connection: the first member's calls of kernels.
+    pub calls: CallLines,
     /// Team ids in use on this PE, one bit each; read by the others in a team split.
     pub team_ids: TeamIds,
     /// The greatest count of epochs at which the PE has left a team.
@@ -200,6 +207,27 @@ pub struct SignalLine {
     pub updates: AtomicU32,
     /// Threads of the PE that sleep, or are about to.
     pub sleepers: AtomicU32,
+}
+
+/// The queue of messages by which one side of a connection calls kernels on the other
+/// (`connection/calls/mod.rs`).
+#[repr(C, align(64))]
+pub struct CallLines {
+    /// Where the first message is.
+    pub first: AtomicU64,
+    /// PEs of the other side that take no more messages.
+    pub left: AtomicU32,
+    /// Messages sent: a futex word.
+    pub sent: AtomicU32,
+    /// See [`Finished`].
+    pub finished: Finished,
+}
+
+/// Messages whose kernels all PEs have run: a futex word alone on its cache line.
+#[repr(C, align(64))]
+pub struct Finished {
+    /// The word.
+    pub count: AtomicU32,
 }
 
 /// Bitmap of team ids in use.

@@ -1,33 +1,20 @@
-//! What PEs ask `oshrun` for while their job runs: to start PEs, and for the memory of the jobs that it has
-//! started for them.
+//! What PEs ask `oshrun` for while their job runs: to start PEs, for the memory of the jobs that it has
+//! started for them, and to watch jobs that they meet.
 //!
 //! The PEs of a job inherit one end of a socket, whose other end the supervisor reads. A request is one
 //! message with the descriptor of a socket for the reply, so that PEs may ask at the same time.
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, IoSlice, IoSliceMut, Read, Seek, Write};
-use std::mem::MaybeUninit;
+use std::io::{self, Read, Seek, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-use rustix::cmsg_space;
 use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
-    SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg,
-    sendmsg, socketpair,
-};
 
+use super::message::{Message, pair, receive, send};
 use crate::platform::mapping;
-
-/// Most descriptors in a message.
-const MOST_FILES: usize = 2;
-/// Most bytes of a message.
-const MOST_BYTES: usize = 4096;
-/// Bytes of the numbers at the beginning of a message.
-const HEAD: usize = 3 * size_of::<u32>();
 
 /// PEs to be started, which all run one program.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -58,17 +45,34 @@ pub struct JobRequest {
 pub enum Request {
     /// A job.
     Job(JobRequest),
-    /// The memory of a job that this one has started, for one more PE.
+    /// The memory of a job that this one has started or met, for one more PE.
     Memory {
-        /// The number of that job.
+        /// The number of that job, or of the connection with it.
         job_number: u32,
     },
+    /// To end the jobs of both sides of a connection when one of them fails.
+    Watch(MetJob),
 }
 
-/// A job that was started, as its parents see it.
+/// A job that this one meets, as `oshrun` is told of it.
+#[derive(Debug)]
+pub struct MetJob {
+    /// The number of the connection with it.
+    pub number: u32,
+    /// The side of the connection that this job is.
+    pub side: usize,
+    /// The memory of its PEs.
+    pub memory: File,
+    /// The memory of the connection with it.
+    pub connection: File,
+    /// A socket, whose other end its `oshrun` has.
+    pub peer: OwnedFd,
+}
+
+/// A job that was started or met, as PEs that are connected with it see it.
 #[derive(Debug)]
 pub struct StartedJob {
-    /// Its number.
+    /// Its number, or of a job that was met that of the connection.
     pub job_number: u32,
     /// The memory of its PEs.
     pub memory: File,
@@ -98,24 +102,20 @@ const JOB: u32 = 1;
 const MEMORY: u32 = 2;
 const STARTED: u32 = 3;
 const REFUSED: u32 = 4;
+const WATCH: u32 = 5;
+const DONE: u32 = 6;
+
+/// The first number of connections between jobs that were not started one by the other: numbers of jobs are less.
+pub const FIRST_MET: u32 = 1 << 31;
 
 /// The two ends of a service: the supervisor's, which does not block, and the PEs'.
 ///
 /// # Errors
 /// Of the system.
 pub fn open() -> io::Result<(OwnedFd, OwnedFd)> {
-    let (supervisor, pes) = pair(SocketFlags::CLOEXEC)?;
+    let (supervisor, pes) = pair()?;
     rustix::io::ioctl_fionbio(&supervisor, true)?;
     Ok((supervisor, pes))
-}
-
-fn pair(flags: SocketFlags) -> io::Result<(OwnedFd, OwnedFd)> {
-    Ok(socketpair(
-        AddressFamily::UNIX,
-        SocketType::SEQPACKET,
-        flags,
-        None,
-    )?)
 }
 
 /// Has `oshrun` start a job.
@@ -126,29 +126,46 @@ pub fn start(service: BorrowedFd<'_>, request: &JobRequest) -> Result<StartedJob
     let bytes = request.encode();
     let mut text = mapping::memory_file(bytes.len() as u64)?;
     text.write_all(&bytes)?;
-    ask(service, [JOB, 0, 0], Some(text.as_fd()))
+    started(ask(service, [JOB, 0, 0], &[text.as_fd()])?)
 }
 
-/// Gets the memory of a job that this one has started.
+/// Gets the memory of a job that this one has started or met.
 ///
 /// # Errors
 /// As of [`start`].
 pub fn memory(service: BorrowedFd<'_>, job_number: u32) -> Result<StartedJob, ServiceError> {
-    ask(service, [MEMORY, job_number, 0], None)
+    started(ask(service, [MEMORY, job_number, 0], &[])?)
 }
 
+/// Has `oshrun` watch a job that this one meets.
+///
+/// # Errors
+/// As of [`start`].
+pub fn watch(service: BorrowedFd<'_>, met: &MetJob) -> Result<(), ServiceError> {
+    let files = [met.memory.as_fd(), met.connection.as_fd(), met.peer.as_fd()];
+    match ask(service, [WATCH, met.number, met.side as u32], &files)?.0 {
+        [DONE, ..] => Ok(()),
+        _ => Err(io::Error::from(io::ErrorKind::InvalidData).into()),
+    }
+}
+
+/// The answer to a request that is not refused.
 fn ask(
     service: BorrowedFd<'_>,
     head: [u32; 3],
-    text: Option<BorrowedFd<'_>>,
-) -> Result<StartedJob, ServiceError> {
-    let (mine, theirs) = pair(SocketFlags::CLOEXEC)?;
-    let files: Vec<_> = [Some(theirs.as_fd()), text].into_iter().flatten().collect();
-    send(service, head, "", &files)?;
+    files: &[BorrowedFd<'_>],
+) -> Result<Message, ServiceError> {
+    let (mine, theirs) = pair()?;
+    send(service, head, "", &[&[theirs.as_fd()], files].concat())?;
     drop(theirs);
-    let Some((head, text, files)) = receive(mine.as_fd())? else {
-        return Err(io::Error::from(io::ErrorKind::ConnectionReset).into());
-    };
+    match receive(mine.as_fd())? {
+        None => Err(io::Error::from(io::ErrorKind::ConnectionReset).into()),
+        Some(([REFUSED, ..], reason, _)) => Err(ServiceError::Refused(reason)),
+        Some(answer) => Ok(answer),
+    }
+}
+
+fn started((head, _, files): Message) -> Result<StartedJob, ServiceError> {
     let mut files = files.into_iter().map(File::from);
     match (head[0], files.next(), files.next()) {
         (STARTED, Some(memory), Some(connection)) => Ok(StartedJob {
@@ -156,7 +173,6 @@ fn ask(
             memory,
             connection,
         }),
-        (REFUSED, ..) => Err(ServiceError::Refused(text)),
         _ => Err(io::Error::from(io::ErrorKind::InvalidData).into()),
     }
 }
@@ -166,8 +182,13 @@ fn ask(
 pub struct Received {
     /// The request.
     pub request: Request,
-    reply: OwnedFd,
+    /// To whom the answer goes.
+    pub reply: Reply,
 }
+
+/// Where the answer to a request goes.
+#[derive(Debug)]
+pub struct Reply(OwnedFd);
 
 /// Takes the next request; None if there is none.
 ///
@@ -191,87 +212,36 @@ pub fn next(service: BorrowedFd<'_>) -> io::Result<Option<Received>> {
         (MEMORY, None) => Request::Memory {
             job_number: head[1],
         },
+        (WATCH, Some(memory)) => Request::Watch(MetJob {
+            number: head[1],
+            side: usize::from(head[2] != 0),
+            memory: memory.into(),
+            connection: files.next().ok_or_else(wrong)?.into(),
+            peer: files.next().ok_or_else(wrong)?,
+        }),
         _ => return Err(wrong()),
     };
+    let reply = Reply(reply);
     Ok(Some(Received { request, reply }))
 }
 
-impl Received {
+impl Reply {
     /// Gives the memory of job `job_number`, and that of the connection with it.
     pub fn started(self, job_number: u32, memory: BorrowedFd<'_>, connection: BorrowedFd<'_>) {
         let files = [memory, connection];
         // A PE that has ended meanwhile needs no answer.
-        let _ = send(self.reply.as_fd(), [STARTED, job_number, 0], "", &files);
+        let _ = send(self.0.as_fd(), [STARTED, job_number, 0], "", &files);
+    }
+
+    /// Says that what was asked for is done.
+    pub fn done(self) {
+        let _ = send(self.0.as_fd(), [DONE, 0, 0], "", &[]);
     }
 
     /// Refuses, for this reason.
     pub fn refused(self, reason: &str) {
-        let most = MOST_BYTES - HEAD;
-        let mut end = reason.len().min(most);
-        while !reason.is_char_boundary(end) {
-            end -= 1;
-        }
-        let _ = send(self.reply.as_fd(), [REFUSED, 0, 0], &reason[..end], &[]);
+        let _ = send(self.0.as_fd(), [REFUSED, 0, 0], reason, &[]);
     }
-}
-
-fn send(
-    socket: BorrowedFd<'_>,
-    head: [u32; 3],
-    text: &str,
-    files: &[BorrowedFd<'_>],
-) -> io::Result<()> {
-    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_FILES))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    if !files.is_empty() {
-        control.push(SendAncillaryMessage::ScmRights(files));
-    }
-    let head: Vec<u8> = head.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let parts = [IoSlice::new(&head), IoSlice::new(text.as_bytes())];
-    rustix::io::retry_on_intr(|| sendmsg(socket, &parts, &mut control, SendFlags::NOSIGNAL))?;
-    Ok(())
-}
-
-type Message = ([u32; 3], String, Vec<OwnedFd>);
-
-/// A message; None if there is none, or the other end is closed.
-fn receive(socket: BorrowedFd<'_>) -> io::Result<Option<Message>> {
-    let mut bytes = [0; MOST_BYTES];
-    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_FILES))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    let flags = RecvFlags::CMSG_CLOEXEC;
-    let received = rustix::io::retry_on_intr(|| {
-        recvmsg(
-            socket,
-            &mut [IoSliceMut::new(&mut bytes)],
-            &mut control,
-            flags,
-        )
-    });
-    let message = match received {
-        Ok(message) => message,
-        Err(Errno::AGAIN) => return Ok(None),
-        Err(e) => return Err(e.into()),
-    };
-    let mut files = Vec::new();
-    for part in control.drain() {
-        if let RecvAncillaryMessage::ScmRights(descriptors) = part {
-            files.extend(descriptors);
-        }
-    }
-    if message.bytes == 0 {
-        return Ok(None);
-    }
-    if message.bytes < HEAD || message.flags.contains(ReturnFlags::CTRUNC) {
-        return Err(io::ErrorKind::InvalidData.into());
-    }
-    let word = |i: usize| u32::from_le_bytes(std::array::from_fn(|k| bytes[4 * i + k]));
-    let text = String::from_utf8_lossy(&bytes[HEAD..message.bytes]);
-    Ok(Some((
-        [word(0), word(1), word(2)],
-        text.into_owned(),
-        files,
-    )))
 }
 
 impl JobRequest {
@@ -397,7 +367,7 @@ mod tests {
         });
         let first = served(&supervisor);
         assert!(matches!(&first.request, Request::Job(job) if *job == request()));
-        first.refused("no such program");
+        first.reply.refused("no such program");
         let file = |len| mapping::memory_file(len).unwrap();
         let (job, connection) = (file(10), file(20));
         for number in [0, 7] {
@@ -405,8 +375,9 @@ mod tests {
             match &received.request {
                 Request::Job(_) => assert_eq!(number, 0),
                 Request::Memory { job_number } => assert_eq!(*job_number, number),
+                Request::Watch(_) => unreachable!("not asked for"),
             }
-            received.started(7, job.as_fd(), connection.as_fd());
+            received.reply.started(7, job.as_fd(), connection.as_fd());
         }
         drop(served(&supervisor));
         asking.join().unwrap();

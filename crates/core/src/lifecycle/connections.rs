@@ -47,6 +47,7 @@ pub(super) fn connect_with_parents(name: &str, rt: &Runtime) {
         index: job.index,
         first,
         reproducible: rt.node.settings.reproducible,
+        runs_kernels: true,
     };
     let handle = connect(name, rt, &parents, role);
     if let Some(connection) = rt.teams.get(handle).and_then(|t| t.connection.as_ref()) {
@@ -59,7 +60,7 @@ pub(super) fn connect_with_parents(name: &str, rt: &Runtime) {
 /// Ends a connection, collectively over both sides.
 pub(crate) fn disconnect(name: &str, rt: &Runtime, group: usize, connection: &Connection) {
     rt.quiet_all();
-    let round = connection.leave();
+    let round = connection.leave(name);
     connection.wait_for_end(name, round);
     forget(name, rt, group);
 }
@@ -68,7 +69,9 @@ pub(crate) fn disconnect(name: &str, rt: &Runtime, group: usize, connection: &Co
 /// in another order.
 pub(super) fn disconnect_all(name: &str, rt: &Runtime) {
     let connections = || rt.node.transport.connections.iter();
-    let rounds: Vec<_> = connections().map(|(_, c)| (c.clone(), c.leave())).collect();
+    let rounds: Vec<_> = connections()
+        .map(|(_, c)| (c.clone(), c.leave(name)))
+        .collect();
     for (connection, round) in rounds {
         connection.wait_for_end(name, round);
     }

@@ -22,6 +22,7 @@ use crate::choice::{Collective, Selection};
 use crate::collective::active_set::ActiveSets;
 use crate::collective::split;
 use crate::config::{Settings, SocketMap, Values};
+use crate::connection::port::Ports;
 use crate::constants::{GROUP_INVALID, PREDEFINED_TEAMS};
 use crate::context::Contexts;
 use crate::failure::detector::FailureDetector;
@@ -124,6 +125,7 @@ pub(crate) fn initialise(name: &str, level: i32) {
         locks: Locks::new(check),
         failure_detector: connected.map(|(_, detector)| detector),
         parents: AtomicUsize::new(GROUP_INVALID),
+        ports: Ports::default(),
         nesting: AtomicU32::new(1),
     });
     checks::set(check);
@@ -261,6 +263,7 @@ pub(crate) fn finalise(name: &'static str) {
     if rt.nesting.fetch_sub(1, Ordering::AcqRel) > 1 {
         return;
     }
+    rt.ports.close_all();
     connections::disconnect_all(name, rt);
     if let Some(stray) = node.transport.memory.space.stray(node.job) {
         fatal(name, stray);

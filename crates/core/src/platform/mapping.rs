@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use rustix::fs::{FallocateFlags, MemfdFlags, SeekFrom};
@@ -18,8 +19,20 @@ pub fn memory_file(size: u64) -> io::Result<File> {
     let file = create(MemfdFlags::CLOEXEC | MemfdFlags::NOEXEC_SEAL)
         .or_else(|_| create(MemfdFlags::CLOEXEC))?;
     let file = File::from(file);
-    within_file_limit(size, || file.set_len(size))?;
+    resize(&file, size)?;
     Ok(file)
+}
+
+/// Makes a memory file so long.
+pub fn resize(file: &File, size: u64) -> io::Result<()> {
+    within_file_limit(size, || file.set_len(size))
+}
+
+/// Writes bytes to a memory file, which may be shorter.
+pub fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    within_file_limit(offset + bytes.len() as u64, || {
+        file.write_all_at(bytes, offset)
+    })
 }
 
 /// Has `resize` make a file of `size` bytes. The kernel holds even this file, which is not on a disk, against

@@ -1,26 +1,52 @@
-//! The connections between jobs of one `oshrun`.
+//! The connections between jobs of one `oshrun`, and with jobs of another one.
 
 use std::fs::File;
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::Ordering::Acquire;
 
 use ferroshmem_core::job::control::Control;
-use ferroshmem_core::job::plan::{MIN_STRIDE, Plan};
+use ferroshmem_core::job::message::{receive, send};
 use ferroshmem_core::job::region::{MAX_PES, PeState};
+use ferroshmem_core::job::service::MetJob;
+use ferroshmem_core::platform::NodeCores;
 
 use super::failure::Failure;
 use super::job::Job;
 
-/// The connection between a job and the PEs that asked for it.
+/// A connection of two groups of PEs.
 #[derive(Debug)]
 pub(super) struct Connected {
-    /// The number of the job, and that of the job which asked for it.
-    pub job: u32,
-    /// See [`job`](Self::job).
-    pub parent: u32,
+    /// Its number: that of the job that was started for it, if it is none of jobs that have met.
+    pub number: u32,
     /// The memory by which the members synchronise.
     pub memory: File,
+    /// The numbers of the jobs whose PEs the members of each side are, if they are of this `oshrun`.
+    jobs: [Option<u32>; 2],
+    /// Of jobs that have met: the other one.
+    pub met: Option<Met>,
     control: Control,
-    parents: usize,
+}
+
+/// The other job of two that have met.
+#[derive(Debug)]
+pub(super) struct Met {
+    /// Its memory.
+    pub memory: File,
+    /// A socket to its `oshrun`.
+    pub peer: OwnedFd,
+}
+
+/// What the `oshrun` of a job that was met says, or does.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum News {
+    /// Nothing that matters.
+    None,
+    /// It ends its jobs with this status, and this line.
+    Ends(u8, String),
+    /// It has ended, with the connection or before both sides were connected.
+    Over,
+    /// It has ended before the connection.
+    Gone,
 }
 
 impl Connected {
@@ -32,26 +58,39 @@ impl Connected {
         parents: usize,
     ) -> Result<Self, Failure> {
         let n_pes = job.n_pes();
-        let all = parents.saturating_add(n_pes);
-        if all > MAX_PES {
+        if parents.saturating_add(n_pes) > MAX_PES {
             return Err(Failure::usage(format!(
                 "{parents} PEs cannot start {n_pes}: at most {MAX_PES} can be connected"
             )));
         }
-        let plan = Plan {
-            heap_size: 0,
-            stride: MIN_STRIDE,
-        };
-        let cores = job.bindings.node_cores(&job.machine);
-        let (memory, control) = Control::create(&plan, all, all, cores, job.tuning, 0)
-            .map_err(|e| Failure::system(format!("cannot create a connection's memory: {e}")))?;
-        control.header().job_number.store(number, Relaxed);
+        let cores: NodeCores = job.bindings.node_cores(&job.machine);
+        let (memory, control) =
+            Control::create_connection(number, [parents, n_pes], cores, job.tuning).map_err(
+                |e| Failure::system(format!("cannot create a connection's memory: {e}")),
+            )?;
         Ok(Self {
-            job: number,
-            parent,
+            number,
             memory,
+            jobs: [Some(parent), Some(number)],
+            met: None,
             control,
-            parents,
+        })
+    }
+
+    /// A job that PEs of job `job` meet.
+    pub(super) fn met(met: MetJob, job: u32) -> std::io::Result<Self> {
+        rustix::io::ioctl_fionbio(&met.peer, true)?;
+        let mut jobs = [None; 2];
+        jobs[met.side] = Some(job);
+        Ok(Self {
+            number: met.number,
+            control: Control::open(&met.connection)?,
+            memory: met.connection,
+            jobs,
+            met: Some(Met {
+                memory: met.memory,
+                peer: met.peer,
+            }),
         })
     }
 
@@ -63,19 +102,124 @@ impl Connected {
         self.control.header().start_epoch.load(Acquire) >= MEETINGS
     }
 
+    /// Whether members are PEs of job `job`.
+    pub(super) fn is_of(&self, job: u32) -> bool {
+        self.jobs.contains(&Some(job))
+    }
+
     /// Whether PE `pe` of job `job` is, or may become, a member.
     pub(super) fn needs(&self, job: u32, pe: usize) -> bool {
+        let header = self.control.header();
+        let (first, all) = (
+            header.first_side.load(Acquire) as usize,
+            self.control.n_pes(),
+        );
         let is_member = |member: usize| {
             let block = self.control.pe_block(member);
             let is_here = PeState::from_word(block.state.load(Acquire)) != PeState::Started;
             !is_here || block.job_pe.load(Acquire) as usize == pe
         };
-        job == self.job || job == self.parent && (0..self.parents).any(is_member)
+        let mut sides = self.jobs.iter().zip([0..first, first..all]);
+        sides.any(|(of, mut members)| *of == Some(job) && members.any(is_member))
+    }
+
+    /// Whether both sides are connected, so that the end of one is the other's.
+    fn binds(&self) -> bool {
+        self.control.is_agreed() && !self.is_over()
+    }
+
+    /// Says to the `oshrun` of a job that was met that this one ends, with this status and line.
+    pub(super) fn tell_end(&self, status: u8, line: &str) {
+        if let Some(met) = self.met.as_ref().filter(|_| self.binds()) {
+            // If it has ended, too, it need not know.
+            let _ = send(met.peer.as_fd(), [0, status.into(), 0], line, &[]);
+        }
+    }
+
+    /// What the `oshrun` of the job that was met says; `closed`: its end of the socket is closed.
+    pub(super) fn news(&self, closed: bool) -> News {
+        let Some(met) = &self.met else {
+            return News::None;
+        };
+        match receive(met.peer.as_fd()) {
+            _ if closed && !self.binds() => News::Over,
+            Ok(Some(([_, status, _], line, _))) if self.binds() => News::Ends(status as u8, line),
+            _ if closed => News::Gone,
+            _ => News::None,
+        }
     }
 
     /// Lets go of the memory.
     pub(super) fn end(self) {
         // SAFETY: nothing else refers to it: the object is dropped.
         unsafe { self.control.unmap() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ferroshmem_core::choice::Tuning;
+    use ferroshmem_core::job::message::pair;
+
+    use super::*;
+
+    /// Both sides of a connection, and its memory.
+    fn sides() -> (Connected, Connected, Control) {
+        let tuning = Tuning::default_for(2);
+        let (file, control) =
+            Control::create_connection(1 << 31, [1, 2], 2.into(), tuning).unwrap();
+        let (one, other) = pair().unwrap();
+        let mut ends = [one, other].into_iter().enumerate().map(|(side, peer)| {
+            let met = MetJob {
+                number: 1 << 31,
+                side,
+                memory: file.try_clone().unwrap(),
+                connection: file.try_clone().unwrap(),
+                peer,
+            };
+            Connected::met(met, 5 + side as u32).unwrap()
+        });
+        (ends.next().unwrap(), ends.next().unwrap(), control)
+    }
+
+    fn ends(line: &str) -> News {
+        News::Ends(9, line.to_owned())
+    }
+
+    #[test]
+    fn a_job_that_fails_ends_the_one_that_it_has_met() {
+        let (mine, theirs, control) = sides();
+        assert!(mine.is_of(5) && theirs.is_of(6) && !mine.is_of(6));
+        // It has one member, PE 0 or another one that is not here yet.
+        assert!(mine.needs(5, 3) && !mine.needs(6, 0));
+        control
+            .header()
+            .agreed
+            .store(1, std::sync::atomic::Ordering::Release);
+        assert_eq!(theirs.news(false), News::None);
+        mine.tell_end(9, "why");
+        drop(mine);
+        assert_eq!(theirs.news(true), ends("why"));
+        assert_eq!(theirs.news(true), News::Gone);
+    }
+
+    #[test]
+    fn the_end_of_a_job_is_of_no_matter_before_and_after_the_connection() {
+        use std::sync::atomic::Ordering::Release;
+
+        let (mine, theirs, control) = sides();
+        let header = control.header();
+        mine.tell_end(9, "before");
+        assert_eq!(theirs.news(false), News::None);
+        header.agreed.store(1, Release);
+        mine.tell_end(9, "meanwhile");
+        header.start_epoch.store(2, Release);
+        mine.tell_end(9, "after");
+        assert_eq!(theirs.news(false), News::None);
+        drop(mine);
+        assert_eq!(theirs.news(true), News::Over);
+        let (mine, theirs, _control) = sides();
+        drop(mine);
+        assert_eq!(theirs.news(true), News::Over);
     }
 }

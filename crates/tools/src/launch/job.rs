@@ -9,7 +9,7 @@ use ferroshmem_core::job::plan::Plan;
 use ferroshmem_core::job::service::{JobRequest, ProgramRequest};
 use ferroshmem_core::platform::Machine;
 
-use super::binding::Bindings;
+use super::binding::{Bindings, Load};
 use super::failure::{Failure, say};
 use super::options::{CommandLine, Section};
 use super::program::Program;
@@ -35,8 +35,12 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// Finds programs, sizes and cores.
-    pub(super) fn new(options: CommandLine, machine: Machine) -> Result<Self, Failure> {
+    /// Finds programs, sizes and cores, beside the `load` of earlier jobs.
+    pub(super) fn new(
+        options: CommandLine,
+        machine: Machine,
+        load: &Load,
+    ) -> Result<Self, Failure> {
         let programs = options
             .sections
             .iter()
@@ -60,7 +64,7 @@ impl Job {
             .collect();
         let (binding, mapping) = (options.bind_to, options.map_by);
         let threads = options.sections.iter().filter_map(threads).max();
-        let bindings = Bindings::new(binding, mapping, n_pes, threads, &machine);
+        let bindings = Bindings::new(binding, mapping, n_pes, threads, &machine, load);
         let loaded = Loaded::find(settings.tuning_file, machine.cores);
         if let Some(line) = loaded.complaint() {
             say(&line);
@@ -77,7 +81,7 @@ impl Job {
     }
 
     /// A job that PEs of `by` ask for: as theirs where the request does not say.
-    pub(super) fn requested(by: &Self, request: &JobRequest) -> Result<Self, Failure> {
+    pub(super) fn requested(by: &Self, request: &JobRequest, load: &Load) -> Result<Self, Failure> {
         let sections = request.programs.iter().map(requested_section);
         let options = CommandLine {
             sections: sections.collect::<Result<_, _>>()?,
@@ -86,7 +90,7 @@ impl Job {
             output: by.options.output.clone(),
             ..by.options
         };
-        Self::new(options, by.machine.clone())
+        Self::new(options, by.machine.clone(), load)
     }
 
     /// Number of PEs.

@@ -10,6 +10,7 @@
 //! ```
 
 mod activity;
+mod adopted;
 mod binding;
 mod connected;
 mod deadlock;
@@ -49,10 +50,13 @@ fn run(arguments: Vec<OsString>) -> Result<u8, Failure> {
     if let Some(status) = hosts::agent::run(&arguments) {
         return Ok(status);
     }
+    if let Some(result) = adopted::run(&arguments) {
+        return result;
+    }
     let machine = Machine::here();
     let options = options::parse(arguments, machine.cores)?;
     if let Some(launch) = &options.hosts {
         match hosts::become_launcher(&options, launch)? {}
     }
-    launcher::run(job::Job::new(options, machine)?)
+    launcher::run(job::Job::new(options, machine, &binding::Load::new())?)
 }

@@ -15,6 +15,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::{Pid, getpid};
 
+use super::adopted::Adopted;
 use super::deadlock::{Circle, Deadlock, DeadlockDetector};
 use super::failure::Failure;
 use super::initialization::Initialization;
@@ -62,7 +63,19 @@ impl RunningJob {
         let (memory, control) = Control::create(&job.plan, n_pes, n_pes, cores, job.tuning, pid)
             .map_err(|e| Failure::system(format!("cannot create the job's memory: {e}")))?;
         control.header().job_number.store(number, Relaxed);
-        Ok(Self {
+        Ok(Self::of(job, number, memory, control))
+    }
+
+    /// A program that runs already.
+    pub(super) fn adopted(job: Job, program: Adopted) -> Self {
+        let mut this = Self::of(job, 0, program.memory, program.control);
+        this.service = Some(program.service);
+        this.alive.insert(program.pid, 0);
+        this
+    }
+
+    fn of(job: Job, number: u32, memory: File, control: Control) -> Self {
+        Self {
             number,
             job,
             memory,
@@ -72,7 +85,7 @@ impl RunningJob {
             unfinalized: Vec::new(),
             deadlocks: DeadlockDetector::default(),
             initialization: None,
-        })
+        }
     }
 
     /// What starts the PEs. `parents`: the memory of the connection with those that have asked for the job, and of

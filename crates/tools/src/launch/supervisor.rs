@@ -1,19 +1,22 @@
 //! The supervisor: the process that starts the PEs, watches them, and ends the processes that they
 //! leave behind.
 
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::process::ExitStatus;
 use std::sync::atomic::Ordering::Acquire;
 use std::time::{Duration, Instant};
 
-use ferroshmem_core::job::service::{self, JobRequest, Received, Request};
+use ferroshmem_core::job::region::PeState;
+use ferroshmem_core::job::service::{self, JobRequest, Received, Reply, Request};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal, raise};
 use nix::sys::signalfd::{SfdFlags, SignalFd, siginfo};
 use nix::unistd::{Pid, getppid};
 
-use super::connected::Connected;
+use super::adopted::Adopted;
+use super::binding::Load;
+use super::connected::{Connected, News};
 use super::descendants::{GRACE, Reaped, end_all, reap};
 use super::exit_class::{ExitClass, classify};
 use super::failure::Failure;
@@ -28,7 +31,28 @@ const TIMED_OUT: u8 = 124;
 
 /// Runs the job for the process `launcher`; the exit status of the job.
 pub(super) fn run(job: Job, signals: Signals, launcher: Pid) -> u8 {
-    let status = Supervisor::new(job, signals, launcher).map(|mut supervisor| supervisor.watch());
+    let supervisor = Supervisor::new(&job, signals, Some(launcher));
+    conclude(supervisor.and_then(|mut this| {
+        this.start(job, None)?;
+        Ok(this.watch())
+    }))
+}
+
+/// Watches a program that runs already, and starts PEs for it; the exit status.
+pub(super) fn adopt(job: Job, signals: Signals, program: Adopted) -> u8 {
+    let supervisor = Supervisor::new(&job, signals, None);
+    conclude(supervisor.and_then(|mut this| {
+        let process = program.process.try_clone();
+        let process =
+            process.map_err(|e| Failure::system(format!("cannot watch the program: {e}")))?;
+        this.adopted = Some(process);
+        this.jobs.push(RunningJob::adopted(job, program));
+        this.next_number = 1;
+        Ok(this.watch())
+    }))
+}
+
+fn conclude(status: Result<u8, Failure>) -> u8 {
     status.unwrap_or_else(|failure| {
         end_all(None);
         failure.report()
@@ -36,7 +60,10 @@ pub(super) fn run(job: Job, signals: Signals, launcher: Pid) -> u8 {
 }
 
 struct Supervisor {
-    launcher: Pid,
+    /// The process that passes signals on, and ends with this one.
+    launcher: Option<Pid>,
+    /// The process of a program that another has started: readable once it has ended.
+    adopted: Option<OwnedFd>,
     incoming: SignalFd,
     inherited_mask: SigSet,
     output: Output,
@@ -56,13 +83,15 @@ struct Supervisor {
 }
 
 impl Supervisor {
-    fn new(job: Job, signals: Signals, launcher: Pid) -> Result<Self, Failure> {
+    fn new(job: &Job, signals: Signals, launcher: Option<Pid>) -> Result<Self, Failure> {
         let system = |what: &'static str| {
             move |e: nix::Error| Failure::system(format!("{what}: {}", e.desc()))
         };
         let _ = prctl::set_name(c"shmem-supervise");
-        prctl::set_pdeathsig(signals::LAUNCHER_GONE)
-            .map_err(system("cannot watch the launcher"))?;
+        if launcher.is_some() {
+            prctl::set_pdeathsig(signals::LAUNCHER_GONE)
+                .map_err(system("cannot watch the launcher"))?;
+        }
         prctl::set_child_subreaper(true).map_err(system("cannot become a subreaper"))?;
         let incoming = SignalFd::with_flags(
             &signals.taken,
@@ -71,8 +100,9 @@ impl Supervisor {
         .map_err(system("cannot read signals"))?;
         let output = Output::new(&job.options, job.n_pes())?;
         let timeout = job.options.timeout;
-        let mut this = Self {
+        Ok(Self {
             launcher,
+            adopted: None,
             incoming,
             inherited_mask: signals.inherited,
             output,
@@ -84,9 +114,7 @@ impl Supervisor {
             timeout,
             timeout_at: timeout.and_then(|t| Instant::now().checked_add(t)),
             shutdown: None,
-        };
-        this.start(job, None)?;
-        Ok(this)
+        })
     }
 
     /// Starts a job, which is the last one of `jobs` then, unless something ends all jobs meanwhile.
@@ -132,20 +160,31 @@ impl Supervisor {
         }
     }
 
-    fn answer(&mut self, index: usize, received: Received) {
-        match &received.request {
-            Request::Job(request) => match self.start_requested(index, request) {
-                Ok(number) => self.hand_over(number, received),
-                Err(failure) => received.refused(&failure.to_string()),
+    fn answer(&mut self, index: usize, Received { request, reply }: Received) {
+        match request {
+            Request::Job(request) => match self.start_requested(index, &request) {
+                Ok(number) => self.hand_over(index, number, reply),
+                Err(failure) => reply.refused(&failure.to_string()),
             },
-            Request::Memory { job_number } => self.hand_over(*job_number, received),
+            Request::Memory { job_number } => self.hand_over(index, job_number, reply),
+            Request::Watch(met) => match Connected::met(met, self.jobs[index].number) {
+                Ok(connected) => {
+                    self.connections.push(connected);
+                    reply.done();
+                }
+                Err(e) => reply.refused(&e.to_string()),
+            },
         }
     }
 
     /// Starts a job for PEs of the one at `index`; its number.
     fn start_requested(&mut self, index: usize, request: &JobRequest) -> Result<u32, Failure> {
         let by = &self.jobs[index];
-        let job = Job::requested(&by.job, request)?;
+        let mut load = Load::new();
+        for running in &self.jobs {
+            running.job.bindings.add_to(&mut load);
+        }
+        let job = Job::requested(&by.job, request, &load)?;
         let number = self.next_number;
         let connected = Connected::new(&job, number, by.number, request.parents)?;
         let parents = [connected.memory.as_raw_fd(), by.memory.as_raw_fd()];
@@ -164,13 +203,18 @@ impl Supervisor {
         }
     }
 
-    /// Gives the memory of job `number`, and of the connection with it, to a PE that is to be connected.
-    fn hand_over(&self, number: u32, received: Received) {
-        let job = self.jobs.iter().find(|job| job.number == number);
-        let connected = self.connections.iter().find(|c| c.job == number);
-        match job.zip(connected) {
-            Some((job, connected)) => {
-                received.started(number, job.memory.as_fd(), connected.memory.as_fd());
+    /// Gives the memory of job `number`, or of the one that was met, and of the connection with it, to a PE of the
+    /// job at `index` that is to be connected.
+    fn hand_over(&self, index: usize, number: u32, reply: Reply) {
+        let (by, is_it) = (self.jobs[index].number, |c: &&Connected| c.number == number);
+        let connected = self.connections.iter().filter(is_it).find(|c| c.is_of(by));
+        let memory = connected.and_then(|c| match &c.met {
+            Some(met) => Some(&met.memory),
+            None => Some(&self.jobs.iter().find(|job| job.number == number)?.memory),
+        });
+        match memory.zip(connected) {
+            Some((memory, connected)) => {
+                reply.started(number, memory.as_fd(), connected.memory.as_fd());
             }
             None => {
                 let gone = self.gone.iter().find(|(job, ..)| *job == number);
@@ -178,7 +222,7 @@ impl Supervisor {
                     format!("PE {pe} of it exited with status 0 without {missing}")
                 });
                 let why = why.unwrap_or_else(|| "it has ended".to_owned());
-                received.refused(&format!("job {number} cannot be reached: {why}"));
+                reply.refused(&format!("job {number} cannot be reached: {why}"));
             }
         }
     }
@@ -191,7 +235,7 @@ impl Supervisor {
             connections.map(move |connected| (gone, connected))
         });
         all.into_iter().find_map(|(&(number, exited, missing), c)| {
-            let waits = |job: &RunningJob| Some((job.number, job.waits_for_connection(c.job)?));
+            let waits = |job: &RunningJob| Some((job.number, job.waits_for_connection(c.number)?));
             let (waiting_job, (waiting, routine)) = self.jobs.iter().find_map(waits)?;
             Some(format!(
                 "PE {exited} of job {number} exited with status 0 without {missing} while PE {waiting} of job {waiting_job} waits in {routine}; ended the jobs"
@@ -250,8 +294,16 @@ impl Supervisor {
             .filter_map(|(index, job)| Some((index, job.service.as_ref()?.as_fd())))
             .map(|(index, service)| (index, PollFd::new(service, PollFlags::POLLIN)))
             .unzip();
+        let met = self.connections.iter().enumerate();
+        let (met, peers): (Vec<usize>, Vec<PollFd<'_>>) = met
+            .filter_map(|(index, c)| Some((index, c.met.as_ref()?.peer.as_fd())))
+            .map(|(index, peer)| (index, PollFd::new(peer, PollFlags::POLLIN)))
+            .unzip();
         let streams = fds.len();
         fds.extend(services);
+        fds.extend(peers);
+        let adopted = self.adopted.as_ref();
+        fds.extend(adopted.map(|process| PollFd::new(process.as_fd(), PollFlags::POLLIN)));
         fds.push(PollFd::new(self.incoming.as_fd(), PollFlags::POLLIN));
         if poll(&mut fds, timeout.unwrap_or(PollTimeout::NONE)).is_err() {
             return;
@@ -263,20 +315,55 @@ impl Supervisor {
             .filter(|(_, fd)| ready(fd))
             .map(|(t, _)| t)
             .collect();
-        let events = fds[streams..].iter().map(|fd| fd.revents());
-        let events: Vec<_> = jobs.into_iter().zip(events).collect();
+        let mut events = fds[streams..].iter().map(|fd| fd.revents());
+        let services: Vec<_> = jobs.into_iter().zip(events.by_ref()).collect();
+        let peers: Vec<_> = met.into_iter().zip(events.by_ref()).collect();
+        let adopted = adopted.and(events.next().flatten());
+        let adopted_has_ended = adopted.is_some_and(|events| !events.is_empty());
         drop(fds);
         self.output.serve(transfers);
-        for (index, events) in events {
+        for (index, events) in peers {
+            let events = events.unwrap_or(PollFlags::all());
+            if !events.is_empty() {
+                self.hear(index, events.contains(PollFlags::POLLHUP));
+            }
+        }
+        for (index, events) in services {
             let events = events.unwrap_or(PollFlags::all());
             if events.contains(PollFlags::POLLIN) {
                 self.serve(index);
-            } else if !events.is_empty() {
-                // All PEs have closed their end.
+            }
+            if is_over(events) {
                 self.jobs[index].service = None;
             }
         }
+        if adopted_has_ended {
+            self.adopted_has_ended();
+        }
         self.take_signals();
+    }
+
+    /// Takes what the `oshrun` of a job says that was met; `closed`: its end of the socket is closed.
+    fn hear(&mut self, index: usize, closed: bool) {
+        let (status, line) = match self.connections[index].news(closed) {
+            News::None => return,
+            News::Over => {
+                self.connections[index].met = None;
+                return;
+            }
+            News::Ends(status, line) => (status, line),
+            News::Gone => {
+                let why = "it is gone, without shmemx_group_disconnect or shmem_finalize";
+                (1, format!("{why}; ended the job"))
+            }
+        };
+        // A job that has been notified ends, too.
+        self.connections[index].met = None;
+        if self.shutdown.is_none() {
+            self.output
+                .say(&format!("a connected job has failed: {line}"));
+            self.end(Shutdown::now(status), &line);
+        }
     }
 
     /// Forgets jobs that have no PEs any more.
@@ -287,9 +374,13 @@ impl Supervisor {
         self.jobs = living;
         let ended: Vec<RunningJob> = ended;
         ended.into_iter().for_each(RunningJob::end);
-        let (over, lasting) = std::mem::take(&mut self.connections)
-            .into_iter()
-            .partition(Connected::is_over);
+        let (over, lasting) =
+            std::mem::take(&mut self.connections)
+                .into_iter()
+                .partition(|connected: &Connected| {
+                    let has_members = || self.jobs.iter().any(|job| connected.is_of(job.number));
+                    connected.is_over() || !has_members()
+                });
         self.connections = lasting;
         let over: Vec<Connected> = over;
         over.into_iter().for_each(Connected::end);
@@ -316,24 +407,23 @@ impl Supervisor {
         }
         if self.timeout_at.is_some_and(|at| now >= at) {
             let limit = self.timeout.unwrap_or_default().as_secs_f64();
-            self.output.say(&format!(
-                "not done after {limit} s (--timeout); ended the job"
-            ));
+            let line = format!("not done after {limit} s (--timeout); ended the job");
+            self.output.say(&line);
             self.report();
-            self.end(Shutdown::now(TIMED_OUT));
+            self.end(Shutdown::now(TIMED_OUT), &line);
             return;
         }
         if !self.gone.is_empty()
             && let Some(line) = self.deadlock_between_jobs()
         {
             self.output.say(&line);
-            self.end(Shutdown::now(1));
+            self.end(Shutdown::now(1), &line);
             return;
         }
         for job in &mut self.jobs {
             if let Some(line) = job.uninitialized(now).or_else(|| job.deadlock(now)) {
                 job.say(&mut self.output, &line);
-                self.end(Shutdown::now(1));
+                self.end(Shutdown::now(1), &line);
                 return;
             }
         }
@@ -352,10 +442,15 @@ impl Supervisor {
     }
 
     /// Begins to shut the job down, or hastens a shutdown begun: the first cause stays the cause.
-    fn end(&mut self, shutdown: Shutdown) {
+    /// Jobs that these have met end, too, with the line `why`.
+    fn end(&mut self, shutdown: Shutdown, why: &str) {
         match &mut self.shutdown {
             Some(begun) => begun.hasten(&shutdown),
-            None => self.shutdown = Some(shutdown),
+            None => {
+                let connections = self.connections.iter();
+                connections.for_each(|c| c.tell_end(shutdown.status, why));
+                self.shutdown = Some(shutdown);
+            }
         }
         self.act(Instant::now());
     }
@@ -406,16 +501,47 @@ impl Supervisor {
                 others_leave,
             } => {
                 if self.shutdown.is_none()
-                    && let Some(line) = line
+                    && let Some(line) = &line
                 {
-                    job.say(&mut self.output, &line);
+                    job.say(&mut self.output, line);
                 }
-                self.end(if others_leave {
-                    Shutdown::soon(status)
-                } else {
-                    Shutdown::now(status)
+                let line = line.unwrap_or_else(|| {
+                    format!("PE {pe} (\"{program}\") ended its job with status {status}")
                 });
+                let shutdown = match others_leave {
+                    true => Shutdown::soon(status),
+                    false => Shutdown::now(status),
+                };
+                self.end(shutdown, &line);
             }
+        }
+    }
+
+    /// The program that another process has started has ended. How it did is known to that process alone.
+    fn adopted_has_ended(&mut self) {
+        self.adopted = None;
+        let Some(job) = self.jobs.iter_mut().find(|job| job.number == 0) else {
+            return;
+        };
+        job.alive.clear();
+        let status = job.control.pe_block(0).status.load(Acquire) as u8;
+        let program = &job.job.program(0).name;
+        let (status, line) = match job.state(0) {
+            PeState::Finalized => return,
+            PeState::GlobalExit => (
+                status,
+                format!("\"{program}\" ended its job with status {status}"),
+            ),
+            _ => (
+                1,
+                format!("\"{program}\" has ended without shmem_finalize; ended the jobs"),
+            ),
+        };
+        if self.shutdown.is_none() {
+            if matches!(job.state(0), PeState::Started | PeState::Initialized) {
+                self.output.say(&line);
+            }
+            self.end(Shutdown::now(status), &line);
         }
     }
 
@@ -423,13 +549,15 @@ impl Supervisor {
     /// have it already. Of signals from other senders, only those that end the job count, because
     /// a signal to the whole process group reaches the launcher as well.
     fn take(&mut self, signal: Signal, info: &siginfo) {
-        let passed_on = info.ssi_pid == self.launcher.as_raw() as u32;
+        let launcher = self.launcher.map(|pid| pid.as_raw() as u32);
+        let passed_on = launcher == Some(info.ssi_pid);
         let terminal = signals::from_terminal(info);
         match signal {
-            signals::LAUNCHER_GONE if getppid() == self.launcher => {}
+            signals::LAUNCHER_GONE if self.launcher.is_none_or(|pid| getppid() == pid) => {}
             signals::LAUNCHER_GONE => {
-                self.output.say("oshrun was killed; ended the job");
-                self.end(Shutdown::at_once(128 + Signal::SIGKILL as u8));
+                let line = "oshrun was killed; ended the job";
+                self.output.say(line);
+                self.end(Shutdown::at_once(128 + Signal::SIGKILL as u8), line);
             }
             Signal::SIGTSTP | Signal::SIGCONT => {
                 if passed_on {
@@ -441,21 +569,48 @@ impl Supervisor {
                 self.jobs.iter_mut().for_each(RunningJob::reset_deadlocks);
             }
             _ if signals::ends_job(signal) => {
+                let line = format!("got {}; ended the job", signal.as_str());
                 if self.shutdown.is_none() {
                     let hangs = || self.jobs.iter().any(RunningJob::is_hanging);
                     if signal == Signal::SIGQUIT || signal == Signal::SIGINT && hangs() {
                         self.report();
                     }
                     if !terminal {
-                        self.output
-                            .say(&format!("got {}; ended the job", signal.as_str()));
+                        self.output.say(&line);
                         self.signal_all(signal);
                     }
                 }
-                self.end(Shutdown::after_signal(128 + signal as u8));
+                self.end(Shutdown::after_signal(128 + signal as u8), &line);
             }
             _ if passed_on => self.signal_all(signal),
             _ => {}
         }
+    }
+}
+
+/// Whether all PEs have closed their end of a service. The end is readable then, too: a read finds no more requests.
+fn is_over(events: PollFlags) -> bool {
+    events.intersects(PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_ends_with_the_last_pe() {
+        let (mine, of_pes) = service::open().unwrap();
+        let other = of_pes.try_clone().unwrap();
+        let is_over = || {
+            let mut fds = [PollFd::new(mine.as_fd(), PollFlags::POLLIN)];
+            poll(&mut fds, PollTimeout::ZERO).unwrap();
+            is_over(fds[0].revents().unwrap())
+        };
+        assert!(!is_over());
+        drop(of_pes);
+        assert!(!is_over());
+        drop(other);
+        assert!(is_over());
+        assert!(service::next(mine.as_fd()).unwrap().is_none());
     }
 }

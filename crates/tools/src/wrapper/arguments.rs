@@ -4,6 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
+use super::language::Language;
+
 /// Options whose value is the next argument, so that the value is not taken for an input.
 const WITH_VALUE: &[&str] = &[
     "-o",
@@ -99,6 +101,8 @@ pub(super) struct Arguments {
     pub static_pie: bool,
     /// `-r`: the output is an object file.
     pub relocatable: bool,
+    /// `--kernels`: the program gets the main that runs kernels, in this language.
+    pub main: Option<Language>,
     /// The output's kind is the user's choice (`-shared`, `-pie`, `-no-pie`, …).
     pub own_kind: bool,
 }
@@ -109,6 +113,17 @@ impl Arguments {
         let mut this = Self::default();
         this.add(arguments, 0);
         this
+    }
+
+    /// Reads the arguments, and takes those out that the compiler does not know.
+    pub(super) fn take(user: &mut Vec<OsString>, language: Language) -> Self {
+        let all = user.len();
+        user.retain(|argument| argument != "--kernels");
+        let main = (user.len() < all).then_some(language);
+        Self {
+            main,
+            ..Self::read(user)
+        }
     }
 
     fn add(&mut self, arguments: &[OsString], depth: usize) {

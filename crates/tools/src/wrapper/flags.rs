@@ -1,6 +1,7 @@
 //! The flags a wrapper adds.
 
 use super::arguments::{Arguments, CodeModel};
+use super::language::Language;
 use super::prefix::Prefix;
 use std::ffi::OsString;
 use std::path::Path;
@@ -45,6 +46,16 @@ impl Flags {
             flags.link.push("-pie".into());
         }
         flags.link.push(joined("-L", &prefix.lib()));
+        if let Some(language) = arguments.main {
+            let main = prefix.include().join("shmem/kernels_main.c");
+            let dialect = match language {
+                Language::C => "c",
+                Language::Cxx => "c++",
+            };
+            let words = ["-x".into(), dialect.into(), main.into(), "-x".into()];
+            flags.libraries.extend(words);
+            flags.libraries.push("none".into());
+        }
         flags.libraries.push("-lshmem".into());
         let further = if arguments.static_link {
             STATIC_NEEDS
@@ -85,8 +96,9 @@ mod tests {
     use super::*;
 
     fn around(line: &str) -> String {
-        let user: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-        let flags = Flags::new(&Prefix::at("/p"), &Arguments::read(&user));
+        let mut user: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        let arguments = Arguments::take(&mut user, Language::Cxx);
+        let flags = Flags::new(&Prefix::at("/p"), &arguments);
         let all = flags.around(user);
         all.join(std::ffi::OsStr::new(" ")).into_string().unwrap()
     }
@@ -115,6 +127,15 @@ mod tests {
             let expected = format!("-I/p/include -L/p/lib {RUN_PATH} {choice} a.c {LIBRARIES}");
             assert_eq!(around(&format!("{choice} a.c")), expected);
         }
+    }
+
+    #[test]
+    fn programs_of_kernels_get_a_main() {
+        let main = "-x c++ /p/include/shmem/kernels_main.c -x none";
+        let expected =
+            format!("-I/p/include -fPIE -pie -L/p/lib {RUN_PATH} a.cc {main} {LIBRARIES}");
+        assert_eq!(around("--kernels a.cc"), expected);
+        assert_eq!(around("-c --kernels a.cc"), "-I/p/include -fPIE -c a.cc");
     }
 
     #[test]

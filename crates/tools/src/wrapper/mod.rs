@@ -42,7 +42,7 @@ fn run(language: Language, mut user: Vec<OsString>) -> Result<(), WrapperError> 
         return Ok(());
     }
     let compiler = Compiler::find(language)?;
-    let arguments = Arguments::read(&user);
+    let arguments = Arguments::take(&mut user, language);
     let all = if arguments.inputs {
         Flags::new(&Prefix::of_this_program()?, &arguments).around(user)
     } else {

@@ -98,9 +98,9 @@ impl Show {
     pub(super) fn text(
         self,
         language: Language,
-        user: Vec<OsString>,
+        mut user: Vec<OsString>,
     ) -> Result<Vec<u8>, WrapperError> {
-        let mut arguments = Arguments::read(&user);
+        let mut arguments = Arguments::take(&mut user, language);
         let line = match self {
             Self::Version => {
                 let version = ferroshmem_core::info::version_line();
@@ -108,7 +108,9 @@ impl Show {
             }
             Self::Help => {
                 let wrapper = language.wrapper();
-                let mut help = format!("{wrapper} -show [ARGUMENTS]: the whole command\n");
+                let mut help = format!(
+                    "{wrapper} --kernels [ARGUMENTS]: link a main that runs kernels of the program\n{wrapper} -show [ARGUMENTS]: the whole command\n"
+                );
                 for (word, _, meaning) in FORMS {
                     help += &format!("{wrapper} --showme:{word}: {meaning}\n");
                 }

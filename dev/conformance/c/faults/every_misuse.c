@@ -9603,6 +9603,26 @@ static const struct way ways_201[] = {
 #define MISUSE_201(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
+        size_t count = 0; \
+        const shmemx_kernel_call_t *calls = 0; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: group = (shmemx_group_t)0x123456; break; \
+        } \
+        (NAME)(group, count, calls); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_201, COUNT(ways_201) - LESS); \
+    }
+MISUSE_201(shmemx_kernel_call_multiple, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_206[] = {
+    {NULL, "as it should be", ""},
+    {"group", "never made", "group"},
+};
+#define MISUSE_206(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         const char *name = "object"; \
         size_t size = 0; \
         switch (way) { \
@@ -9612,15 +9632,96 @@ static const struct way ways_201[] = {
         (NAME)(group, name, size); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_201, COUNT(ways_201) - LESS); \
+        add(#NAME, call_##NAME, ways_206, COUNT(ways_206) - LESS); \
     }
-MISUSE_201(shmemx_import, void, 8, 8, NO_CTX, 0)
+MISUSE_206(shmemx_import, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_202[] = {
+static const struct way ways_209[] = {
+    {NULL, "as it should be", ""},
+    {"team", "destroyed", "team"},
+    {"team", "never made", "team"},
+    {"group", "null", "group"},
+    {"group", "misaligned", "group"},
+};
+#define MISUSE_209(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmem_team_t team = SHMEM_TEAM_INVALID; \
+        int PE_root = 0; \
+        const char *port = "port"; \
+        shmemx_group_t *group = (void *)private1; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: team = freed_team; break; \
+        case 2: team = (shmem_team_t)0x123456; break; \
+        case 3: group = NULL; break; \
+        case 4: ONLY_IF(2 > 1); group = (void *)(private1 + 1); break; \
+        } \
+        (NAME)(team, PE_root, port, group); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_209, COUNT(ways_209) - LESS); \
+    }
+MISUSE_209(shmemx_port_accept, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_210[] = {
+    {NULL, "as it should be", ""},
+    {"team", "destroyed", "team"},
+    {"team", "never made", "team"},
+    {"group", "null", "group"},
+    {"group", "misaligned", "group"},
+};
+#define MISUSE_210(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmem_team_t team = SHMEM_TEAM_INVALID; \
+        int PE_root = 0; \
+        const char *port = "port"; \
+        shmemx_group_t *group = (void *)private1; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: team = freed_team; break; \
+        case 2: team = (shmem_team_t)0x123456; break; \
+        case 3: group = NULL; break; \
+        case 4: ONLY_IF(2 > 1); group = (void *)(private1 + 1); break; \
+        } \
+        (NAME)(team, PE_root, port, group); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_210, COUNT(ways_210) - LESS); \
+    }
+MISUSE_210(shmemx_port_connect, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_211[] = {
+    {NULL, "as it should be", ""},
+    {"team", "destroyed", "team"},
+    {"team", "never made", "team"},
+    {"group", "null", "group"},
+    {"group", "misaligned", "group"},
+};
+#define MISUSE_211(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmem_team_t team = SHMEM_TEAM_INVALID; \
+        int PE_root = 0; \
+        int fd = 0; \
+        shmemx_group_t *group = (void *)private1; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: team = freed_team; break; \
+        case 2: team = (shmem_team_t)0x123456; break; \
+        case 3: group = NULL; break; \
+        case 4: ONLY_IF(2 > 1); group = (void *)(private1 + 1); break; \
+        } \
+        (NAME)(team, PE_root, fd, group); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_211, COUNT(ways_211) - LESS); \
+    }
+MISUSE_211(shmemx_join, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_212[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
 };
-#define MISUSE_202(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_212(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         switch (way) { \
@@ -9630,15 +9731,15 @@ static const struct way ways_202[] = {
         (NAME)(group); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_202, COUNT(ways_202) - LESS); \
+        add(#NAME, call_##NAME, ways_212, COUNT(ways_212) - LESS); \
     }
-MISUSE_202(shmemx_group_sync, void, 8, 8, NO_CTX, 0)
+MISUSE_212(shmemx_group_sync, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_203[] = {
+static const struct way ways_213[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
 };
-#define MISUSE_203(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_213(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         switch (way) { \
@@ -9648,15 +9749,15 @@ static const struct way ways_203[] = {
         (NAME)(group); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_203, COUNT(ways_203) - LESS); \
+        add(#NAME, call_##NAME, ways_213, COUNT(ways_213) - LESS); \
     }
-MISUSE_203(shmemx_group_barrier, void, 8, 8, NO_CTX, 0)
+MISUSE_213(shmemx_group_barrier, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_204[] = {
+static const struct way ways_214[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
 };
-#define MISUSE_204(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_214(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         void *dest = 0; \
@@ -9670,15 +9771,15 @@ static const struct way ways_204[] = {
         (NAME)(group, dest, source, nelems, PE_root); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_204, COUNT(ways_204) - LESS); \
+        add(#NAME, call_##NAME, ways_214, COUNT(ways_214) - LESS); \
     }
-MISUSE_204(shmemx_group_broadcastmem, void, 8, 8, NO_CTX, 0)
+MISUSE_214(shmemx_group_broadcastmem, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_205[] = {
+static const struct way ways_215[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
 };
-#define MISUSE_205(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_215(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         void *dest = 0; \
@@ -9692,15 +9793,15 @@ static const struct way ways_205[] = {
         (NAME)(group, dest, dest_nelems, source, source_nelems); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_205, COUNT(ways_205) - LESS); \
+        add(#NAME, call_##NAME, ways_215, COUNT(ways_215) - LESS); \
     }
-MISUSE_205(shmemx_group_fcollectmem, void, 8, 8, NO_CTX, 0)
+MISUSE_215(shmemx_group_fcollectmem, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_206[] = {
+static const struct way ways_216[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
 };
-#define MISUSE_206(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_216(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         void *dest = 0; \
@@ -9714,17 +9815,17 @@ static const struct way ways_206[] = {
         (NAME)(group, dest, dest_nelems, source, source_nelems); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_206, COUNT(ways_206) - LESS); \
+        add(#NAME, call_##NAME, ways_216, COUNT(ways_216) - LESS); \
     }
-MISUSE_206(shmemx_group_alltoallmem, void, 8, 8, NO_CTX, 0)
+MISUSE_216(shmemx_group_alltoallmem, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_207[] = {
+static const struct way ways_217[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
     {"ctx", "null", "ctx"},
     {"ctx", "misaligned", "ctx"},
 };
-#define MISUSE_207(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_217(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         long options = 0; \
@@ -9738,9 +9839,9 @@ static const struct way ways_207[] = {
         (NAME)(group, options, ctx); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_207, COUNT(ways_207) - LESS); \
+        add(#NAME, call_##NAME, ways_217, COUNT(ways_217) - LESS); \
     }
-MISUSE_207(shmemx_group_create_ctx, void, 8, 8, NO_CTX, 0)
+MISUSE_217(shmemx_group_create_ctx, void, 8, 8, NO_CTX, 0)
 
 /* Part I of K of the routines. Each routine gets each argument wrongly in one way, which
  * differs from type to type; with "all", in all ways. */

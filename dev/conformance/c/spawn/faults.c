@@ -35,6 +35,8 @@ static void parent(shmemx_group_t group)
     int pe = shmemx_group_pe(group, 1);
     if (is("parent-crashes") && shmem_my_pe() == 1)
         raise(SIGABRT);
+    if (is("parent-fails"))
+        exit(3);
     if (is("parent-leaves") && shmem_my_pe() == 0)
         exit(0);
     if (is("after-disconnect") || is("disconnected-twice"))

@@ -1,9 +1,7 @@
 /* Parents and children of one program: every kind of operation on PEs of the other side, and collectives of both.
- * The first argument is the number of children. */
-#include "../check.h"
-
-#include <shmemx.h>
-#include <unistd.h>
+ * The first argument is the number of children. With MEET two jobs that meet: the first argument says whether this one
+ * accepts or connects, the second names a file for the text of the port. */
+#include "port.h"
 
 enum { PES = 64, LONG = 1 << 16 };
 
@@ -133,11 +131,28 @@ static void collect(shmemx_group_t group, int me)
     shmem_team_sync(all);
 }
 
-int main(int argc, char **argv)
+#ifdef MEET
+static int group_of(int argc, char **argv, shmemx_group_t *group)
 {
-    shmem_init();
-    shmemx_group_t group = shmemx_group_parents();
-    int is_child = group != SHMEMX_GROUP_INVALID;
+    char port[SHMEMX_MAX_PORT_NAME] = "";
+    REQUIRE(argc == 3);
+    int connects = strcmp(argv[1], "connect") == 0, last = shmem_n_pes() - 1;
+    if (shmem_my_pe() == last && connects)
+        read_text(argv[2], port);
+    else if (shmem_my_pe() == last) {
+        REQUIRE(shmemx_port_open(port) == 0);
+        write_text(argv[2], port);
+    }
+    int status = connects ? shmemx_port_connect(SHMEM_TEAM_WORLD, last, port, group)
+                          : shmemx_port_accept(SHMEM_TEAM_WORLD, last, port, group);
+    REQUIRE(status == 0);
+    return connects;
+}
+#else
+/* Spawns, or is a child; whether it is. */
+static int group_of(int argc, char **argv, shmemx_group_t *group)
+{
+    int is_child = (*group = shmemx_group_parents()) != SHMEMX_GROUP_INVALID;
     if (!is_child) {
         char *args[] = {argv[1], "one of two", NULL}, *env[] = {"COLOUR=dark blue", "EMPTY=", NULL};
         shmemx_spawn_config_t config;
@@ -146,7 +161,7 @@ int main(int argc, char **argv)
         config.wdir = "/";
         long mask = SHMEMX_SPAWN_ARGV | SHMEMX_SPAWN_ENV | SHMEMX_SPAWN_WDIR;
         REQUIRE(argc == 2 && shmemx_spawn(SHMEM_TEAM_WORLD, shmem_n_pes() - 1, argv[0], atoi(argv[1]),
-                                          &config, mask, &group) == 0);
+                                          &config, mask, group) == 0);
     } else {
         char folder[100];
         CHECK(argc == 3 && strcmp(argv[2], "one of two") == 0);
@@ -155,6 +170,15 @@ int main(int argc, char **argv)
         CHECK(getcwd(folder, sizeof folder) != NULL && strcmp(folder, "/") == 0, "%s", folder);
         CHECK(shmem_n_pes() == atoi(argv[1]), "%d", shmem_n_pes());
     }
+    return is_child;
+}
+#endif
+
+int main(int argc, char **argv)
+{
+    shmemx_group_t group;
+    shmem_init();
+    int is_child = group_of(argc, argv, &group);
     long *heap = shmem_calloc(2 * PES, sizeof(long));
     shmem_team_t all = shmemx_group_team(group);
     int me = shmem_team_my_pe(all), others = shmemx_group_n_pes(group);

@@ -1,5 +1,5 @@
 /* An address that the PEs of a group do not have: behind their heap, which is smaller than that of the parents. The
- * first argument is the routine, the second one the PE of the group. */
+ * first argument is the routine, the second one the PE of the group, the third one the number of its PEs. */
 #include "../check.h"
 
 #include <shmemx.h>
@@ -13,9 +13,9 @@ int main(int argc, char **argv)
     shmem_init();
     shmemx_group_t group = shmemx_group_parents();
     if (group == SHMEMX_GROUP_INVALID) {
-        REQUIRE(argc == 3);
+        REQUIRE(argc == 4);
         shmemx_spawn_config_t config = {.sheap_size = 16 * MIB};
-        REQUIRE(shmemx_spawn(SHMEM_TEAM_WORLD, 0, argv[0], 3, &config, SHMEMX_SPAWN_SHEAP_SIZE, &group) == 0);
+        REQUIRE(shmemx_spawn(SHMEM_TEAM_WORLD, 0, argv[0], atoi(argv[3]), &config, SHMEMX_SPAWN_SHEAP_SIZE, &group) == 0);
         long *far = (long *)checked_malloc(5UL << 30) + 4 * MIB;
         long number[4] = {1, 2, 3, 4};
         int pe = shmemx_group_pe(group, atoi(argv[2]));

@@ -15,6 +15,7 @@ use ferroshmem_core::platform::{Machine, NodeCores};
 use nix::sched::CpuSet;
 
 use self::claim::Claims;
+pub(super) use self::place::Load;
 use self::place::{Request, Sets, Unbound, numbers, place};
 use self::topology::{Cpu, Topology};
 use super::options::{Binding, Mapping};
@@ -31,13 +32,14 @@ pub(super) struct Bindings {
 }
 
 impl Bindings {
-    /// Those of `n_pes` PEs, with `threads` threads each if the user said so.
+    /// Those of `n_pes` PEs, with `threads` threads each if the user said so, beside the `load` of earlier jobs.
     pub(super) fn new(
         binding: Binding,
         mapping: Mapping,
         n_pes: usize,
         threads: Option<usize>,
         machine: &Machine,
+        load: &Load,
     ) -> Self {
         let topology = Topology::here();
         let request = Request {
@@ -52,7 +54,7 @@ impl Bindings {
             if binding == Binding::Auto && machine.quota {
                 break Err(Unbound::Quota);
             }
-            let sets = match place(topology, request, &taken) {
+            let sets = match place(topology, request, &taken, load) {
                 Ok(sets) => sets,
                 Err(reason) => break Err(reason),
             };
@@ -81,6 +83,13 @@ impl Bindings {
         let free = self.topology.0.iter().filter(is_free).count();
         cores.count = cores.count.min(free.max(1));
         cores
+    }
+
+    /// Counts its PEs for each CPU that they are bound to.
+    pub(super) fn add_to(&self, load: &mut Load) {
+        for cpu in self.sets.iter().flatten().flatten() {
+            *load.entry(*cpu).or_default() += 1;
+        }
     }
 
     /// The affinity mask of PE `pe`, if it is bound.

@@ -1,6 +1,6 @@
 //! Which CPUs each PE is bound to.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
 
@@ -38,11 +38,16 @@ pub(super) enum Unbound {
 /// The CPUs of each PE, ascending.
 pub(super) type Sets = Vec<Vec<usize>>;
 
-/// The CPUs of each PE, on cores that are not `taken` by other jobs.
+/// How many PEs are bound to each CPU.
+pub(in super::super) type Load = BTreeMap<usize, usize>;
+
+/// The CPUs of each PE, on cores that are not `taken` by other jobs. PEs that are to be bound although these do not
+/// suffice get those with the least `load` of the jobs that this `oshrun` has started.
 pub(super) fn place(
     topology: &Topology,
     request: Request,
     taken: &BTreeSet<usize>,
+    load: &Load,
 ) -> Result<Sets, Unbound> {
     let Request { n_pes, mapping, .. } = request;
     let all = &topology.0;
@@ -80,9 +85,20 @@ pub(super) fn place(
                 _ => &cores,
             };
             let free = free(units);
+            let pes_on = |unit: &Vec<Cpu>| {
+                let numbers = unit.iter().map(|cpu| cpu.number);
+                let most = numbers.filter_map(|cpu| load.get(&cpu)).max();
+                // Those of other launchers are not counted.
+                most.copied()
+                    .unwrap_or(usize::from(!is_free(&unit.as_slice())))
+            };
             let candidates = match free.len() >= n_pes {
                 true => free,
-                false => units.iter().map(|unit| unit.to_vec()).collect(),
+                false => {
+                    let mut all: Vec<Vec<Cpu>> = units.iter().map(|unit| unit.to_vec()).collect();
+                    all.sort_by_key(pes_on);
+                    all
+                }
             };
             let of_pe = |pe: usize| match mapping {
                 Mapping::Spread if n_pes < candidates.len() => {
@@ -165,7 +181,12 @@ mod tests {
 
     fn auto(topology: &Topology, n_pes: usize, taken: &[usize]) -> Result<Sets, Unbound> {
         let taken = taken.iter().copied().collect();
-        place(topology, request(Binding::Auto, n_pes), &taken)
+        place(
+            topology,
+            request(Binding::Auto, n_pes),
+            &taken,
+            &Load::new(),
+        )
     }
 
     #[test]
@@ -189,7 +210,12 @@ mod tests {
         let oversubscribed = Unbound::Oversubscribed { pes: 5, cpus: 4 };
         assert_eq!(auto(&plain, 5, &[]), Err(oversubscribed));
         assert_eq!(auto(&plain, 1, &[]), Err(Unbound::OnePe));
-        let none = place(&plain, request(Binding::None, 2), &BTreeSet::new());
+        let none = place(
+            &plain,
+            request(Binding::None, 2),
+            &BTreeSet::new(),
+            &Load::new(),
+        );
         assert_eq!(none, Err(Unbound::Asked));
     }
 
@@ -203,10 +229,29 @@ mod tests {
         let smt = machine(1, 1, 3, 2);
         assert_eq!(auto(&smt, 2, &[0]).unwrap(), [[1, 4], [2, 5]]);
         // Who asks for binding gets it.
-        let core = place(&plain, request(Binding::Core, 2), &[0, 1, 2].into());
-        assert_eq!(core.unwrap(), [[0], [1]]);
-        let core = place(&plain, request(Binding::Core, 2), &[0, 1].into());
-        assert_eq!(core.unwrap(), [[2], [3]]);
+        let core = |taken: &[usize]| {
+            let taken = taken.iter().copied().collect();
+            place(&plain, request(Binding::Core, 2), &taken, &Load::new()).unwrap()
+        };
+        assert_eq!(core(&[0, 1, 2]), [[3], [0]]);
+        assert_eq!(core(&[0, 1, 2, 3]), [[0], [1]]);
+        assert_eq!(core(&[0, 1]), [[2], [3]]);
+    }
+
+    #[test]
+    fn jobs_of_a_launcher_go_round_the_cores() {
+        let plain = machine(1, 1, 3, 1);
+        let mut load = Load::new();
+        let mut cores = Vec::new();
+        for n_pes in [2, 1, 2, 2, 1] {
+            let taken = load.keys().copied().collect();
+            let sets = place(&plain, request(Binding::Core, n_pes), &taken, &load).unwrap();
+            for cpu in sets.into_iter().flatten() {
+                *load.entry(cpu).or_default() += 1;
+                cores.push(cpu);
+            }
+        }
+        assert_eq!(cores, [0, 1, 2, 0, 1, 2, 0, 1]);
     }
 
     #[test]
@@ -217,7 +262,7 @@ mod tests {
             mapping,
             ..request(Binding::Auto, 2)
         };
-        let sets = |request| place(&large, request, &BTreeSet::new()).unwrap();
+        let sets = |request| place(&large, request, &BTreeSet::new(), &Load::new()).unwrap();
         let compact = sets(of(2, Mapping::Compact));
         assert_eq!(compact, [[0, 1, 16, 17], [2, 3, 18, 19]]);
         let spread = sets(of(2, Mapping::Spread));
@@ -235,7 +280,7 @@ mod tests {
                 mapping,
                 ..request(binding, n_pes)
             };
-            place(&large, request, &BTreeSet::new()).unwrap()
+            place(&large, request, &BTreeSet::new(), &Load::new()).unwrap()
         };
         let (compact, spread) = (Mapping::Compact, Mapping::Spread);
         assert_eq!(sets(Binding::Core, 2, compact), [[0, 8], [1, 9]]);

@@ -1,0 +1,20 @@
+//! Jobs that meet (extension).
+
+use crate::family::{Family, family};
+use crate::types::Group::Single;
+
+/// All.
+#[rustfmt::skip]
+pub fn all() -> Vec<Family> {
+    let rows = [
+        ("shmemx_port_open", "char *port", "port::open({n}, port)"),
+        ("shmemx_port_close", "const char *port", "port::close({n}, port)"),
+        ("shmemx_port_accept", "shmem_team_t team, int PE_root, const char *port, shmemx_group_t *group",
+         "port::accept({n}, team, pe_root, port, group)"),
+        ("shmemx_port_connect", "shmem_team_t team, int PE_root, const char *port, shmemx_group_t *group",
+         "port::connect({n}, team, pe_root, port, group)"),
+        ("shmemx_join", "shmem_team_t team, int PE_root, int fd, shmemx_group_t *group",
+         "port::join({n}, team, pe_root, fd, group)"),
+    ];
+    rows.map(|(name, params, body)| family("", name, Single, "int", params, body).extension()).into()
+}

@@ -1,0 +1,105 @@
+//! Kernels (extension): functions of the programs of a group, which the PEs that have started it call by name.
+
+use std::ffi::c_int;
+
+use super::spawn;
+use crate::connection::{Connection, calls};
+use crate::constants::GROUP_INVALID;
+use crate::failure::fatal::fatal;
+use crate::runtime;
+use crate::wait::looked_at;
+
+pub use crate::connection::calls::caller::{Argument, Call};
+pub use crate::connection::calls::server::ArrayArgument;
+pub use crate::connection::calls::{Kernel, Parameter, Run, register};
+
+/// Kinds of parameters and arguments.
+pub mod kind {
+    pub use crate::connection::calls::kinds::{ARRAY, INTEGER, OBJECT, POINTER, REAL};
+}
+
+/// Bits of a request that are the number of a message; the others are that of the connection.
+const MESSAGE: u32 = 40;
+
+/// Calls kernels of a group's PEs as one message, collectively over the PEs that have started them; what the first
+/// of those gives counts. A request for their completion; `SHMEMX_REQUEST_INVALID` for `SHMEMX_GROUP_INVALID`.
+///
+/// # Safety
+/// On the first PE, there are `count` valid calls.
+pub unsafe fn call_multiple(
+    name: &'static str,
+    group: usize,
+    count: usize,
+    calls: *const Call,
+) -> usize {
+    let rt = runtime::get(name);
+    let Some((_, connection)) = spawn::find(name, rt, group) else {
+        return 0;
+    };
+    if connection.sides.own != 0 {
+        fatal(
+            name,
+            "the group has started this job: kernels are called by the PEs that have started others",
+        );
+    }
+    let calls = match (calls.is_null(), count) {
+        (_, 0) => &[],
+        (true, _) => fatal(name, "calls is a null pointer: give count calls"),
+        // SAFETY: the caller promises so many.
+        (false, count) => unsafe { std::slice::from_raw_parts(calls, count) },
+    };
+    let mut caller = connection.calls.lock().unwrap_or_else(|e| e.into_inner());
+    // SAFETY: as the caller promises.
+    let made = unsafe { caller.call(connection, name, calls) };
+    let message = made.unwrap_or_else(|why| fatal(name, why));
+    ((u64::from(connection.number()) << MESSAGE) | message) as usize
+}
+
+/// The connection and the message of a request; None if the group is disconnected, or for
+/// `SHMEMX_REQUEST_INVALID`.
+fn find(name: &str, request: usize) -> Option<(&'static Connection, u64)> {
+    let all = runtime::get(name).node.transport.connections.iter();
+    let number = (request as u64 >> MESSAGE) as u32;
+    let mut of_group = all.filter(|(_, connection)| connection.number() == number);
+    let (_, connection) = of_group.next().filter(|_| request != 0)?;
+    Some((connection, request as u64 & ((1 << MESSAGE) - 1)))
+}
+
+/// Whether the calls of a request are complete on all PEs of the group: 1 or 0.
+pub fn test(name: &'static str, request: usize) -> c_int {
+    let Some((connection, message)) = find(name, request) else {
+        return 1;
+    };
+    let caller = connection.calls.lock().unwrap_or_else(|e| e.into_inner());
+    let finished = caller.finished(connection.call_lines());
+    drop(caller);
+    if finished < message {
+        let word = &raw const connection.call_lines().finished;
+        looked_at(word.addr(), finished);
+    }
+    (finished >= message).into()
+}
+
+/// Waits until the calls of a request are complete on all PEs of the group.
+pub fn wait(name: &'static str, request: usize) {
+    if let Some((connection, message)) = find(name, request)
+        && test(name, request) == 0
+    {
+        calls::caller::wait(connection, name, message);
+    }
+}
+
+/// Runs the kernels that the PEs call which have started this one, until they end the group: their number, or -1
+/// in a job that was not started so, or that is disconnected from those PEs.
+pub fn serve(name: &'static str) -> c_int {
+    let rt = runtime::get(name);
+    let group = spawn::parents(name);
+    if group == GROUP_INVALID {
+        return -1;
+    }
+    let Some((_, connection)) = spawn::find(name, rt, group) else {
+        return -1;
+    };
+    let calls = calls::server::serve(connection, name, || rt.quiet_all());
+    calls.min(c_int::MAX as u64) as c_int
+}

@@ -1,0 +1,363 @@
+//! Jobs that meet (extension): ports, at which jobs that were started separately become connected.
+//!
+//! The meaning is that of MPI's `MPI_Open_port`, `MPI_Comm_accept`, `MPI_Comm_connect` and `MPI_Comm_join`. The group that follows
+//! is one as [`spawn`](super::spawn) gives.
+
+use std::ffi::{CStr, OsString, c_char, c_int};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStringExt;
+use std::sync::atomic::Ordering;
+
+use super::spawn::{Found, GroupError, give, group_of, take_numbers};
+use crate::connection::port::{Caller, Offer, Port, PortError, PortName};
+use crate::constants::MAX_PORT_NAME;
+use crate::failure::fatal::{fatal, warn};
+use crate::job::control::Control;
+use crate::job::message::pair;
+use crate::job::region::{MAX_PES, WaitKind};
+use crate::job::service::{self, FIRST_MET, MetJob, StartedJob};
+use crate::platform::NodeCores;
+use crate::runtime::{self, Runtime};
+use crate::wait::WaitReason;
+use crate::wait::record::Recorder;
+
+/// The text of a port.
+///
+/// # Safety
+/// `port` is a string or null.
+unsafe fn text_of(name: &str, port: *const c_char) -> String {
+    if port.is_null() {
+        fatal(name, "port is a null pointer: give the text of a port");
+    }
+    // SAFETY: the caller promises a string.
+    let bytes = unsafe { CStr::from_ptr(port) }.to_bytes();
+    OsString::from_vec(bytes.to_vec())
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// Writes the text of a port where there is room for [`MAX_PORT_NAME`] bytes.
+///
+/// # Safety
+/// There is.
+unsafe fn write_text(text: &str, port: *mut c_char) {
+    let len = text.len().min(MAX_PORT_NAME - 1);
+    // SAFETY: as the caller promises.
+    unsafe {
+        port.cast::<u8>()
+            .copy_from_nonoverlapping(text.as_ptr(), len);
+        port.add(len).write(0);
+    }
+}
+
+/// 0, or -1 and a line.
+fn status(name: &str, result: Result<(), PortError>) -> c_int {
+    match result {
+        Ok(()) => 0,
+        Err(why) => {
+            warn(name, &why.to_string());
+            -1
+        }
+    }
+}
+
+/// Opens a port of this PE and writes its text: 0, or -1 and a line.
+///
+/// # Safety
+/// `port` has room for `SHMEMX_MAX_PORT_NAME` bytes.
+pub unsafe fn open(name: &'static str, port: *mut c_char) -> c_int {
+    let opened = open_port(name);
+    // SAFETY: as the caller promises.
+    status(name, opened.map(|text| unsafe { write_text(&text, port) }))
+}
+
+/// Opens a port of this PE; its text.
+fn open_port(name: &str) -> Result<String, PortError> {
+    let rt = runtime::get(name);
+    let port = Port::open()?;
+    let text = port.name().to_string();
+    rt.ports.add(port);
+    Ok(text)
+}
+
+/// Closes a port of this PE: 0, or -1 and a line.
+///
+/// # Safety
+/// `port` is a string.
+pub unsafe fn close(name: &'static str, port: *const c_char) -> c_int {
+    let rt = runtime::get(name);
+    // SAFETY: as the caller promises.
+    let text = unsafe { text_of(name, port) };
+    let closed = PortName::parse(&text).and_then(|port| rt.ports.close(&port));
+    status(name, closed)
+}
+
+/// Connects a team with the next that connects to a port, which the root has opened, collectively: 0, or -1 on all
+/// members, of which the root says why.
+///
+/// # Safety
+/// On the root, `port` is a string; `group` can be written.
+pub unsafe fn accept(
+    name: &'static str,
+    team: usize,
+    root: c_int,
+    port: *const c_char,
+    group: *mut usize,
+) -> c_int {
+    // SAFETY: as the caller promises; called on the root alone.
+    let text = || unsafe { text_of(name, port) };
+    let made = accept_at(name, team, root, text);
+    // SAFETY: as the caller promises.
+    unsafe { give(name, made, group) }
+}
+
+/// Connects a team with one that accepts at a port, collectively: as [`accept`].
+///
+/// # Safety
+/// As of [`accept`].
+pub unsafe fn connect(
+    name: &'static str,
+    team: usize,
+    root: c_int,
+    port: *const c_char,
+    group: *mut usize,
+) -> c_int {
+    // SAFETY: as the caller promises; called on the root alone.
+    let text = || unsafe { text_of(name, port) };
+    let made = connect_to(name, team, root, text);
+    // SAFETY: as the caller promises.
+    unsafe { give(name, made, group) }
+}
+
+/// Connects a team with the next that connects to a port, whose text counts on the root, collectively; the group.
+///
+/// # Errors
+/// If the root cannot accept any. On all members.
+pub fn accept_at(
+    name: &'static str,
+    team: usize,
+    root: c_int,
+    text: impl FnOnce() -> String,
+) -> Result<usize, GroupError> {
+    let rt = runtime::get(name);
+    group_of(name, rt, team, root, |members| {
+        let accepted = PortName::parse(&text()).and_then(|port| {
+            let port = rt.ports.find(&port)?;
+            accept_one(name, rt, &port, members, None)
+        });
+        accepted.map_err(|why| why.to_string())
+    })
+}
+
+/// Connects a team with one that accepts at a port, whose text counts on the root, collectively; the group.
+///
+/// # Errors
+/// If the root cannot connect. On all members.
+pub fn connect_to(
+    name: &'static str,
+    team: usize,
+    root: c_int,
+    text: impl FnOnce() -> String,
+) -> Result<usize, GroupError> {
+    let rt = runtime::get(name);
+    group_of(name, rt, team, root, |members| {
+        let connected =
+            PortName::parse(&text()).and_then(|port| connect_at(name, rt, &port, members));
+        connected.map_err(|why| why.to_string())
+    })
+}
+
+/// Connects a team with that of the PE at the other end of a socket, collectively: as [`accept`]. `fd` counts on the
+/// root.
+///
+/// # Safety
+/// `group` can be written.
+pub unsafe fn join(
+    name: &'static str,
+    team: usize,
+    root: c_int,
+    fd: c_int,
+    group: *mut usize,
+) -> c_int {
+    let made = join_over(name, team, root, fd);
+    // SAFETY: as the caller promises.
+    unsafe { give(name, made, group) }
+}
+
+/// Connects a team with that of the PE at the other end of a socket, which counts on the root, collectively; the group.
+///
+/// # Errors
+/// If the root cannot join the other. On all members.
+pub fn join_over(
+    name: &'static str,
+    team: usize,
+    root: c_int,
+    fd: RawFd,
+) -> Result<usize, GroupError> {
+    let rt = runtime::get(name);
+    group_of(name, rt, team, root, |members| {
+        join_one(name, rt, fd, members).map_err(|why| why.to_string())
+    })
+}
+
+/// Exchanges the texts of two ports over a socket: the PE whose text comes first in the alphabet accepts the other.
+fn join_one(name: &str, rt: &Runtime, fd: RawFd, members: usize) -> Result<Found, PortError> {
+    rt.node.job.service()?;
+    if fd < 0 {
+        return Err(PortError::NoSocket);
+    }
+    // SAFETY: not negative; borrowed for this call, in which system calls fail if it is not open.
+    let socket = unsafe { BorrowedFd::borrow_raw(fd) };
+    let port = Port::open()?;
+    let shown = Recorder::start(&for_another_job(name));
+    let theirs = port.exchange(socket)?;
+    drop(shown);
+    if port.name().to_string() < theirs.to_string() {
+        accept_one(name, rt, &port, members, Some(socket))
+    } else {
+        connect_at(name, rt, &theirs, members)
+    }
+}
+
+/// What a PE is said to wait for.
+fn for_another_job(name: &str) -> WaitReason<'_> {
+    WaitReason::at(WaitKind::Connection, name, 0)
+}
+
+/// Accepts the next caller for `members` PEs, as long as the other end of the socket `joined` is silent.
+fn accept_one(
+    name: &str,
+    rt: &Runtime,
+    port: &Port,
+    members: usize,
+    joined: Option<BorrowedFd<'_>>,
+) -> Result<Found, PortError> {
+    let service = rt.node.job.service()?;
+    let _shown = Recorder::start(&for_another_job(name));
+    loop {
+        let caller = port.next(joined)?;
+        let most = MAX_PES - members;
+        if caller.members == 0 || caller.members > most {
+            let why = format!(
+                "{} PEs want to connect, and 1 to {most} can",
+                caller.members
+            );
+            let _: Option<()> = caller.refuse(&why);
+            continue;
+        }
+        match Control::open(&caller.memory) {
+            Ok(control) => drop(Mapped(control)),
+            Err(e) => {
+                let _: Option<()> = caller.refuse(&PortError::Memory(e).to_string());
+                continue;
+            }
+        }
+        if let Some(accepted) = offer(rt, service, caller, members)? {
+            return Ok(accepted);
+        }
+    }
+}
+
+/// Offers a connection; None if the caller is gone.
+fn offer(
+    rt: &Runtime,
+    service: BorrowedFd<'_>,
+    caller: Caller,
+    members: usize,
+) -> Result<Option<Found>, PortError> {
+    let job = rt.node.job;
+    let header = job.control.header();
+    let cores = NodeCores {
+        count: header.cores as usize,
+        quota: header.quota != 0,
+    };
+    let number = FIRST_MET | PortName::random_number()?;
+    let sides = [members, caller.members];
+    let (connection, control) = Control::create_connection(number, sides, cores, header.tuning)?;
+    let mapped = Mapped(control);
+    let (mine, theirs) = pair()?;
+    let met = watched(
+        service,
+        number,
+        0,
+        [caller.memory.as_fd(), connection.as_fd()],
+        mine,
+    )?;
+    let files = [job.file.as_fd(), connection.as_fd(), theirs.as_fd()];
+    if !caller.offer(number, &files) {
+        return Ok(None);
+    }
+    drop(theirs);
+    let first = numbers(rt, members + caller.members)?;
+    mapped.0.header().agreed.store(1, Ordering::Release);
+    caller.done();
+    Ok(Some(found(met, first)))
+}
+
+/// Takes an offer up at a port for `members` PEs; as [`accept_one`].
+fn connect_at(
+    name: &str,
+    rt: &Runtime,
+    port: &PortName,
+    members: usize,
+) -> Result<Found, PortError> {
+    let service = rt.node.job.service()?;
+    let _shown = Recorder::start(&for_another_job(name));
+    let offer = Offer::wait(port, members, rt.node.job.file.as_fd())?;
+    let control = Control::open(&offer.connection).map_err(PortError::Memory)?;
+    let control = Mapped(control);
+    drop(Mapped(
+        Control::open(&offer.memory).map_err(PortError::Memory)?,
+    ));
+    let first = numbers(rt, control.0.n_pes())?;
+    let files = [offer.memory.as_fd(), offer.connection.as_fd()];
+    let peer = offer.peer.try_clone()?;
+    let met = watched(service, offer.number, 1, files, peer)?;
+    offer.take(&control.0)?;
+    Ok(found(met, first))
+}
+
+/// Has `oshrun` watch the other job, by its memory and that of the connection.
+fn watched(
+    service: BorrowedFd<'_>,
+    number: u32,
+    side: usize,
+    [memory, connection]: [BorrowedFd<'_>; 2],
+    peer: OwnedFd,
+) -> Result<MetJob, PortError> {
+    let met = MetJob {
+        number,
+        side,
+        memory: memory.try_clone_to_owned()?.into(),
+        connection: connection.try_clone_to_owned()?.into(),
+        peer,
+    };
+    service::watch(service, &met).map_err(|e| PortError::NotWatched(e.to_string()))?;
+    Ok(met)
+}
+
+fn found(met: MetJob, first: usize) -> Found {
+    Found {
+        job: StartedJob {
+            job_number: met.number,
+            memory: met.memory,
+            connection: met.connection,
+        },
+        first,
+        side: met.side,
+    }
+}
+
+fn numbers(rt: &Runtime, n: usize) -> Result<usize, PortError> {
+    take_numbers(rt.node.job.control.header(), n).ok_or(PortError::NoNumbers)
+}
+
+/// A control part that is mapped for a while.
+struct Mapped(Control);
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: mapped for this object, which nothing borrows from any more.
+        unsafe { self.0.unmap() };
+    }
+}

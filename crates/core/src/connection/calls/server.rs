@@ -1,0 +1,320 @@
+//! The side that is called.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::mem::MaybeUninit;
+use std::ptr::{self, NonNull};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
+
+use super::message::{Cursor, DEFINITION, Head, word_of};
+use super::registry::{self, Kernel, Kind};
+use super::{Chunk, Place};
+use crate::connection::Connection;
+use crate::failure::fatal::fatal;
+use crate::job::{self, region::PeState};
+use crate::wait::{Waiter, flag};
+
+/// What a PE has run of the messages to its side.
+#[derive(Debug, Default)]
+pub(crate) struct Served {
+    /// Messages taken.
+    taken: AtomicU32,
+    /// The last one was taken.
+    ended: AtomicBool,
+    /// A thread runs kernels.
+    is_served: AtomicBool,
+}
+
+/// The kernel that runs; null: none does.
+static RUNNING: AtomicPtr<Kernel> = AtomicPtr::new(ptr::null_mut());
+
+/// The name of the kernel that runs on this PE.
+pub(crate) fn running() -> Option<String> {
+    // SAFETY: kernels are valid for ever.
+    let kernel = unsafe { RUNNING.load(Ordering::Relaxed).as_ref() };
+    kernel.map(|kernel| kernel.signature().to_string())
+}
+
+/// What a kernel is given for an array: a pointer to it, for C, behind which Rust finds its length.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct ArrayArgument {
+    /// Where it is.
+    pub at: *const u8,
+    /// How long it is.
+    pub bytes: usize,
+}
+
+/// A kernel that calls have a number of.
+struct Known {
+    kernel: &'static Kernel,
+    params: Box<[(Kind, usize)]>,
+}
+
+/// Runs kernels until no call follows. Returns the number of calls.
+pub(crate) fn serve(connection: &Connection, name: &str, quiet: impl Fn()) -> u64 {
+    if let Some(kernel) = running() {
+        fatal(
+            name,
+            format_args!("kernel {kernel} runs on this PE: call it outside of kernels"),
+        );
+    }
+    let served = &connection.served;
+    if served.is_served.swap(true, Ordering::AcqRel) && !served.ended.load(Ordering::Acquire) {
+        fatal(
+            name,
+            "another thread of this PE runs kernels already: let one do so",
+        );
+    }
+    if served.ended.load(Ordering::Acquire) {
+        return 0;
+    }
+    watch_exit();
+    let lines = connection.call_lines();
+    let n = connection.own().len();
+    let mut server = Server {
+        connection,
+        name,
+        is_alone: n == 1,
+        chunks: Vec::new(),
+        known: Vec::new(),
+        args: Vec::new(),
+        arrays: Vec::new(),
+        buffer: Vec::new(),
+    };
+    let mut next: *const AtomicU64 = &raw const lines.first;
+    let mut number = 0u32;
+    let mut calls = 0;
+    loop {
+        number = number.wrapping_add(1);
+        flag::wait_for_at_least(&lines.sent, number & flag::VALUE, || {
+            Waiter::idle(connection.wait_reason(name))
+        });
+        served.taken.store(number, Ordering::Relaxed);
+        // SAFETY: in the block of the first member, or in a message that is not free before this PE has
+        // finished the next one.
+        let place = Place(unsafe { &*next }.load(Ordering::Relaxed));
+        if place == Place::END {
+            served.ended.store(true, Ordering::Release);
+            return calls;
+        }
+        let base = server.message(place);
+        // SAFETY: the message is there.
+        calls += unsafe { server.run(base) };
+        quiet();
+        // SAFETY: its chunk is mapped as long as the server lives.
+        let head = unsafe { base.cast::<Head>().as_ref() };
+        if head.finished.fetch_add(1, Ordering::AcqRel) + 1 == n as u32 {
+            flag::post(&lines.finished.count, number & flag::VALUE);
+        }
+        next = &raw const head.next;
+    }
+}
+
+/// A PE leaves the group: it must have run what has been called.
+pub(crate) fn leave(connection: &Connection, name: &str) {
+    if let Some(kernel) = running() {
+        fatal(
+            name,
+            format_args!("kernel {kernel} runs for the group: end the group outside of kernels"),
+        );
+    }
+    let (lines, served) = (connection.call_lines(), &connection.served);
+    if served.ended.load(Ordering::Acquire) {
+        return;
+    }
+    lines.left.fetch_add(1, Ordering::Relaxed);
+    // The caller looks for PEs that have left after it has sent a message.
+    fence(Ordering::SeqCst);
+    let sent = flag::value(&lines.sent);
+    let unserved = sent.wrapping_sub(served.taken.load(Ordering::Relaxed)) & flag::VALUE;
+    let first = Place(lines.first.load(Ordering::Relaxed));
+    // The end alone is no call.
+    if unserved > 0 && first != Place::END {
+        fatal(
+            name,
+            "PEs that have started this one call a kernel, which it has not run: call shmemx_kernel_serve before",
+        );
+    }
+}
+
+/// Notices a kernel that ends the process.
+fn watch_exit() {
+    extern "C" fn at_exit() {
+        let is_asked_for = job::joined().is_some_and(|job| {
+            let state = job
+                .control
+                .pe_block(job.index)
+                .state
+                .load(Ordering::Relaxed);
+            PeState::from_word(state) == PeState::GlobalExit
+        });
+        if let Some(kernel) = running().filter(|_| !is_asked_for) {
+            fatal(
+                "shmemx_kernel_serve",
+                format_args!("kernel {kernel} has called exit: have it return"),
+            );
+        }
+    }
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: the function may be called at any time.
+        unsafe { libc::atexit(at_exit) };
+    });
+}
+
+/// A cache line of private memory.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line(#[expect(dead_code, reason = "accessed by its address")] [u8; 64]);
+
+struct Server<'a> {
+    connection: &'a Connection,
+    name: &'a str,
+    /// No other PE runs the kernels, so this one can be given the message's arrays.
+    is_alone: bool,
+    chunks: Vec<Chunk>,
+    known: Vec<Known>,
+    /// Where the arguments of a call are.
+    args: Vec<*const c_void>,
+    /// The arrays of a call, and which arguments they are.
+    arrays: Vec<(usize, ArrayArgument)>,
+    /// This PE's copies of them.
+    buffer: Vec<Line>,
+}
+
+impl Server<'_> {
+    /// Where the message at a place is.
+    fn message(&mut self, place: Place) -> NonNull<u8> {
+        let is_it = |chunk: &Chunk| chunk.start == place.chunk();
+        if !self.chunks.first().is_some_and(is_it) {
+            // The one used last comes first.
+            let i = self.chunks.iter().position(is_it).unwrap_or_else(|| {
+                let file = &self.connection.file;
+                let chunk = Chunk::map(file, place.chunk(), place.log2_size());
+                let chunk = chunk.unwrap_or_else(|e| fatal(self.name, e));
+                self.chunks.push(chunk);
+                self.chunks.len() - 1
+            });
+            self.chunks.swap(0, i);
+        }
+        NonNull::new(self.chunks[0].at(place.offset())).expect("it is mapped")
+    }
+
+    /// Runs the kernels of the message at `base`; how many.
+    ///
+    /// # Safety
+    /// There is a message.
+    unsafe fn run(&mut self, base: NonNull<u8>) -> u64 {
+        let mut cursor = Cursor::new(Some(base));
+        let mut calls = 0;
+        // SAFETY: the caller promises a message, whose records are read as they were written.
+        unsafe {
+            for _ in 0..cursor.read() {
+                let word = cursor.read();
+                if word as u32 & DEFINITION != 0 {
+                    self.define(&mut cursor, (word >> 32) as usize);
+                } else {
+                    self.call(&mut cursor, word as usize);
+                    calls += 1;
+                }
+            }
+        }
+        calls
+    }
+
+    /// Reads a definition, whose name has so many bytes: looks for the kernel, and compares.
+    ///
+    /// # Safety
+    /// It is there.
+    unsafe fn define(&mut self, cursor: &mut Cursor, name_len: usize) {
+        // SAFETY: as the caller promises.
+        let (params, name) = unsafe {
+            let params = (0..cursor.read())
+                .map(|_| cursor.read())
+                .collect::<Vec<_>>();
+            let name = cursor.array(name_len).cast_const();
+            (params, std::slice::from_raw_parts(name, name_len))
+        };
+        let found = registry::find(name).map(|kernel| (kernel, kernel.signature().params));
+        let same = |own: &[(Kind, usize)]| own.iter().map(|p| word_of(*p)).eq(params.clone());
+        let Some((kernel, params)) = found.filter(|(_, own)| same(own)) else {
+            let name = String::from_utf8_lossy(name);
+            let program = registry::list(&registry::own());
+            fatal(
+                self.name,
+                format_args!(
+                    "kernel \"{name}\" is called, with {} arguments: {program}",
+                    params.len()
+                ),
+            );
+        };
+        self.known.push(Known { kernel, params });
+    }
+
+    /// Reads a call of the kernel with a number, and runs that.
+    ///
+    /// # Safety
+    /// It is there.
+    unsafe fn call(&mut self, cursor: &mut Cursor, number: usize) {
+        let Known { kernel, params } = &self.known[number];
+        self.args.clear();
+        self.arrays.clear();
+        for (i, (kind, size)) in params.iter().enumerate() {
+            let at = if *kind == Kind::Array {
+                // SAFETY: as the caller promises.
+                let bytes = unsafe { cursor.read() } as usize * size;
+                let at = cursor.array(bytes).cast_const();
+                self.arrays.push((i, ArrayArgument { at, bytes }));
+                at
+            } else {
+                cursor.value(*size).cast_const()
+            };
+            self.args.push(at.cast());
+        }
+        if !self.arrays.is_empty() {
+            if !self.is_alone {
+                copy_arrays(&mut self.arrays, &mut self.buffer);
+            }
+            // As arguments, the addresses of the arrays are values.
+            for (i, array) in &self.arrays {
+                self.args[*i] = ptr::from_ref(array).cast();
+            }
+        }
+        let mut why = [const { MaybeUninit::<u8>::uninit() }; 200];
+        why[0].write(0);
+        RUNNING.store(ptr::from_ref(*kernel).cast_mut(), Ordering::Relaxed);
+        let (args, to) = (self.args.as_ptr(), why.as_mut_ptr().cast::<c_char>());
+        // SAFETY: the arguments are as its parameters say.
+        let has_failed = unsafe { kernel.run()(args, to, why.len()) } != 0;
+        RUNNING.store(ptr::null_mut(), Ordering::Relaxed);
+        if has_failed {
+            // SAFETY: the kernel has written a string, or it is empty.
+            let why = unsafe { CStr::from_ptr(to) };
+            let signature = kernel.signature();
+            fatal(
+                self.name,
+                format_args!(
+                    "kernel {signature} has thrown: {}: catch it in the kernel",
+                    why.to_string_lossy()
+                ),
+            );
+        }
+    }
+}
+
+/// Copies arrays to a buffer, and says where they are there.
+fn copy_arrays(arrays: &mut [(usize, ArrayArgument)], buffer: &mut Vec<Line>) {
+    let lines = |bytes: usize| bytes.div_ceil(64);
+    let all = arrays.iter().map(|(_, array)| lines(array.bytes)).sum();
+    if buffer.len() < all {
+        buffer.resize(all, Line([0; 64]));
+    }
+    let mut to = buffer.as_mut_ptr();
+    for (_, ArrayArgument { at, bytes }) in arrays {
+        // SAFETY: the message has so many bytes there, and the buffer room for all arrays.
+        unsafe { to.cast::<u8>().copy_from_nonoverlapping(*at, *bytes) };
+        *at = to.cast_const().cast();
+        to = to.wrapping_add(lines(*bytes));
+    }
+}

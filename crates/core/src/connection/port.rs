@@ -1,0 +1,629 @@
+//! Ports, at which jobs that were started separately meet.
+//!
+//! A port is a listening socket of the PE that has opened it, with a random name without a path: nothing is left behind.
+//! Its text has that name and a secret. Either side asks the kernel for the other's user (`SO_PEERCRED`) before it
+//! sends anything. The messages, of which the last two keep the end of one side until then from being the other's:
+//!
+//! | from | message | with |
+//! |---|---|---|
+//! | who connects | `HELLO` | version, number of members, the secret; the job's memory |
+//! | who accepts | `WELCOME`, or `REFUSED` | number of the connection; the job's memory, the connection's, a socket for `oshrun` |
+//! | who connects | `READY` | |
+//! | who accepts | `DONE` | |
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use ferroshmem_bootstrap::secret::Secret;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::net::sockopt::socket_peercred;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType,
+    accept_with, bind, connect, listen, recv, shutdown, socket_with,
+};
+use rustix::process::geteuid;
+use rustix::system::uname;
+
+use crate::constants::MAX_PORT_NAME;
+use crate::job::NoService;
+use crate::job::control::Control;
+use crate::job::message::{Message, receive, send};
+use crate::job::region::VERSION;
+
+const HELLO: u32 = 0x7368_6d31;
+const WELCOME: u32 = 2;
+const REFUSED: u32 = 3;
+const READY: u32 = 4;
+const DONE: u32 = 5;
+
+/// Callers that have said nothing yet, of which more let the first ones go.
+const MOST_SILENT: usize = 256;
+/// Callers that the kernel keeps while none is accepted.
+const BACKLOG: i32 = 4096;
+/// What texts of ports begin with.
+const PREFIX: &str = "ferroshmem-port";
+
+/// Why jobs do not meet.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum PortError {
+    /// The text is none of a port.
+    #[error(
+        "{0:?} is not the text of a port: give what shmemx_port_open or shmemx_port_lookup has written"
+    )]
+    Text(String),
+    /// No process listens.
+    #[error("the port is closed: is the job that opened it still running?")]
+    Closed,
+    /// No process of this host listens, and the port is another host's.
+    #[error("the port is on host {there}, and this is host {here}: start both jobs on one host")]
+    OtherHost { there: String, here: String },
+    /// The process that listens is of another user.
+    #[error("the port belongs to another user: start both jobs as one user")]
+    OtherUser,
+    /// The other side refuses, for this reason.
+    #[error("the other job refuses: {0}")]
+    Refused(String),
+    /// The other job's memory is not what it should be.
+    #[error("the other job's memory cannot be used: {0}")]
+    Memory(io::Error),
+    /// The port is none of this PE's.
+    #[error(
+        "this PE has not opened the port, or has closed it: give PE_root of the PE that has called shmemx_port_open"
+    )]
+    NotOpen,
+    /// The process at the other end of the socket joins no job, or no longer.
+    #[error("the other end of the socket is closed, or its shmemx_join has failed")]
+    SocketClosed,
+    /// The descriptor is none of a socket.
+    #[error("the descriptor is not that of a socket: give one end of a connected socket")]
+    NoSocket,
+    /// What came over the socket is not from `shmemx_join`.
+    #[error("the other end of the socket does not call shmemx_join")]
+    NoJoin,
+    /// No `oshrun` watches the job.
+    #[error(transparent)]
+    NoService(#[from] NoService),
+    /// `oshrun` does not watch the connection.
+    #[error("the connection cannot be watched: {0}")]
+    NotWatched(String),
+    /// There are no numbers for PEs of other jobs.
+    #[error("the numbers for PEs of other jobs are used up")]
+    NoNumbers,
+    /// The system has no random numbers.
+    #[error(transparent)]
+    Random(#[from] ferroshmem_bootstrap::Error),
+    /// Of the system.
+    #[error("the port cannot be used: {0}")]
+    Io(#[from] io::Error),
+}
+
+impl From<Errno> for PortError {
+    fn from(error: Errno) -> Self {
+        Self::Io(error.into())
+    }
+}
+
+/// What the text of a port says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PortName {
+    host: String,
+    address: String,
+    secret: String,
+}
+
+impl fmt::Display for PortName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            host,
+            address,
+            secret,
+        } = self;
+        write!(f, "{PREFIX}:{host}:{address}:{secret}")
+    }
+}
+
+impl PortName {
+    fn new() -> Result<Self, PortError> {
+        let random = Secret::random()?;
+        let digits = |number: u64| {
+            let bytes = random.long_token("port", number);
+            bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+        };
+        Ok(Self {
+            host: host(),
+            address: digits(0),
+            secret: digits(1),
+        })
+    }
+
+    /// A random number of 31 bits.
+    pub(crate) fn random_number() -> Result<u32, PortError> {
+        Ok(Secret::random()?.token("connection", 0) as u32 >> 1)
+    }
+
+    /// From the text of a port.
+    pub(crate) fn parse(text: &str) -> Result<Self, PortError> {
+        /// As of 16 bytes.
+        const DIGITS: usize = 32;
+
+        let fields: Vec<&str> = text.split(':').collect();
+        let is_token =
+            |t: &str| t.len() == DIGITS && t.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match fields[..] {
+            [PREFIX, host, address, secret]
+                if is_token(address) && is_token(secret) && text.len() < MAX_PORT_NAME =>
+            {
+                Ok(Self {
+                    host: host.to_owned(),
+                    address: address.to_owned(),
+                    secret: secret.to_owned(),
+                })
+            }
+            _ => Err(PortError::Text(text.to_owned())),
+        }
+    }
+
+    fn socket_address(&self) -> Result<SocketAddrUnix, Errno> {
+        let name = format!("{PREFIX}-{}", self.address);
+        SocketAddrUnix::new_abstract_name(name.as_bytes())
+    }
+}
+
+/// The name of this host, without what separates the fields of a text.
+fn host() -> String {
+    let name = uname().nodename().to_string_lossy().into_owned();
+    name.chars().filter(|c| *c != ':').take(64).collect()
+}
+
+fn new_socket() -> Result<OwnedFd, Errno> {
+    let (family, flags) = (AddressFamily::UNIX, SocketFlags::CLOEXEC);
+    socket_with(family, SocketType::SEQPACKET, flags, None)
+}
+
+/// Waits until a socket that does not block is ready, if that is what `error` means.
+fn wait_for(socket: BorrowedFd<'_>, events: PollFlags, error: Errno) -> Result<(), PortError> {
+    match error {
+        Errno::INTR => Ok(()),
+        Errno::AGAIN => {
+            let mut fds = [PollFd::from_borrowed_fd(socket, events)];
+            match poll(&mut fds, None) {
+                Ok(_) | Err(Errno::INTR) => Ok(()),
+                Err(e) => Err(e.into()),
+            }
+        }
+        Errno::PIPE | Errno::CONNRESET => Err(PortError::SocketClosed),
+        Errno::NOTSOCK | Errno::BADF => Err(PortError::NoSocket),
+        e => Err(e.into()),
+    }
+}
+
+/// Whether the process at the other end is of this process's user, by the kernel's word.
+fn is_same_user(socket: BorrowedFd<'_>) -> bool {
+    socket_peercred(socket).is_ok_and(|process| process.uid == geteuid())
+}
+
+/// A port that this PE has opened.
+#[derive(Debug)]
+pub(crate) struct Port {
+    name: PortName,
+    listener: OwnedFd,
+    /// Callers that have said nothing yet, in the order in which they came.
+    silent: Mutex<Vec<OwnedFd>>,
+}
+
+impl Port {
+    /// Opens a port.
+    pub(crate) fn open() -> Result<Self, PortError> {
+        let (name, listener) = (PortName::new()?, new_socket()?);
+        bind(&listener, &name.socket_address()?)?;
+        listen(&listener, BACKLOG)?;
+        rustix::io::ioctl_fionbio(&listener, true)?;
+        Ok(Self {
+            name,
+            listener,
+            silent: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn name(&self) -> &PortName {
+        &self.name
+    }
+
+    /// Exchanges names of ports with the process at the other end of a socket.
+    pub(crate) fn exchange(&self, socket: BorrowedFd<'_>) -> Result<PortName, PortError> {
+        let mut text = [0; MAX_PORT_NAME];
+        let name = self.name.to_string();
+        text[..name.len()].copy_from_slice(name.as_bytes());
+        let mut sent = 0;
+        while sent < text.len() {
+            let flags = SendFlags::NOSIGNAL;
+            match rustix::net::send(socket, &text[sent..], flags) {
+                Ok(n) => sent += n,
+                Err(e) => wait_for(socket, PollFlags::OUT, e)?,
+            }
+        }
+        let mut received = 0;
+        while received < text.len() {
+            match recv(socket, &mut text[received..], RecvFlags::empty()) {
+                Ok((_, 0)) => return Err(PortError::SocketClosed),
+                Ok((_, n)) => received += n,
+                Err(e) => wait_for(socket, PollFlags::IN, e)?,
+            }
+        }
+        let end = text.iter().position(|byte| *byte == 0);
+        let name = String::from_utf8_lossy(&text[..end.unwrap_or(text.len())]);
+        let theirs = PortName::parse(&name).map_err(|_| PortError::NoJoin)?;
+        match theirs.host == self.name.host {
+            true => Ok(theirs),
+            false => Err(PortError::OtherHost {
+                there: theirs.host,
+                here: host(),
+            }),
+        }
+    }
+
+    /// Waits for the next caller that knows the secret; others, of which some may never send anything, do not delay it.
+    /// A caller has been announced by the other end of the socket `joined`: it fails if that speaks or ends before.
+    pub(crate) fn next(&self, joined: Option<BorrowedFd<'_>>) -> Result<Caller, PortError> {
+        let mut silent = self.silent.lock().unwrap_or_else(|e| e.into_inner());
+        loop {
+            let mut fds: Vec<_> = silent
+                .iter()
+                .chain([&self.listener])
+                .map(|fd| PollFd::new(fd, PollFlags::IN))
+                .chain(joined.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)))
+                .collect();
+            match poll(&mut fds, None) {
+                Err(Errno::INTR) => continue,
+                result => result?,
+            };
+            let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+            let speaks = ready[..silent.len()].iter().position(|ready| *ready);
+            if let Some(speaks) = speaks {
+                if let Some(caller) = self.hear(silent.remove(speaks)) {
+                    return Ok(caller);
+                }
+                continue;
+            }
+            let listens = ready[silent.len()];
+            if !listens && ready.len() > silent.len() + 1 && ready[silent.len() + 1] {
+                return Err(PortError::SocketClosed);
+            }
+            // None of the callers that are here says anything.
+            if silent.len() == MOST_SILENT {
+                silent.remove(0);
+            }
+            self.take_in(&mut silent)?;
+        }
+    }
+
+    /// No process can connect any more; a thread that waits for callers stops.
+    fn close(&self) {
+        // Processes that this PE has forked may have the socket, too.
+        let _ = shutdown(&self.listener, Shutdown::Both);
+    }
+
+    /// Takes in the processes that have connected, as far as there is room.
+    fn take_in(&self, silent: &mut Vec<OwnedFd>) -> Result<(), PortError> {
+        while silent.len() < MOST_SILENT {
+            let socket = match accept_with(&self.listener, SocketFlags::CLOEXEC) {
+                Ok(socket) => socket,
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::INTR | Errno::CONNABORTED) => continue,
+                // Closed by another thread.
+                Err(Errno::INVAL) => return Err(PortError::NotOpen),
+                Err(e) => return Err(e.into()),
+            };
+            if !is_same_user(socket.as_fd()) {
+                continue;
+            }
+            silent.push(socket);
+        }
+        Ok(())
+    }
+
+    /// What a process says that has connected; None if no caller that knows the secret says it.
+    fn hear(&self, socket: OwnedFd) -> Option<Caller> {
+        // Answered without waiting: a stranger may not read.
+        rustix::io::ioctl_fionbio(&socket, true).ok()?;
+        let (head, secret, files) = receive(socket.as_fd()).ok()??;
+        let caller = Caller {
+            members: head[2] as usize,
+            memory: files.into_iter().next()?.into(),
+            socket,
+        };
+        match head {
+            [HELLO, VERSION, _] if same(&secret, &self.name.secret) => Some(caller),
+            [HELLO, VERSION, _] => caller.refuse("the port's text has another secret"),
+            [HELLO, version, _] => caller.refuse(&format!(
+                "its FerroSHMEM has job memory of version {VERSION}, and this job's of version {version}: link both with one FerroSHMEM"
+            )),
+            _ => None,
+        }
+    }
+}
+
+impl Drop for Port {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// The ports that this PE has opened.
+#[derive(Debug, Default)]
+pub(crate) struct Ports(Mutex<Vec<Arc<Port>>>);
+
+impl Ports {
+    fn all(&self) -> MutexGuard<'_, Vec<Arc<Port>>> {
+        self.0.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Adds a port.
+    pub(crate) fn add(&self, port: Port) {
+        self.all().push(Arc::new(port));
+    }
+
+    /// The port of a name.
+    pub(crate) fn find(&self, name: &PortName) -> Result<Arc<Port>, PortError> {
+        let all = self.all();
+        let found = all.iter().find(|port| port.name == *name);
+        found.cloned().ok_or(PortError::NotOpen)
+    }
+
+    /// Closes the port of a name.
+    pub(crate) fn close(&self, name: &PortName) -> Result<(), PortError> {
+        self.find(name)?.close();
+        self.all().retain(|port| port.name != *name);
+        Ok(())
+    }
+
+    /// Closes all.
+    pub(crate) fn close_all(&self) {
+        self.all().drain(..).for_each(|port| port.close());
+    }
+}
+
+/// Whether a secret is that of the port, in a time that does not depend on where they differ.
+fn same(given: &str, secret: &str) -> bool {
+    let differences = given.bytes().zip(secret.bytes()).map(|(a, b)| a ^ b);
+    given.len() == secret.len() && differences.fold(0, |all, one| all | one) == 0
+}
+
+/// A job at the port that is to be accepted.
+#[derive(Debug)]
+pub(crate) struct Caller {
+    /// PEs that connect.
+    pub members: usize,
+    /// The memory of its job.
+    pub memory: File,
+    socket: OwnedFd,
+}
+
+impl Caller {
+    /// Refuses it, for this reason; nothing.
+    pub(crate) fn refuse<T>(self, reason: &str) -> Option<T> {
+        let _ = send(self.socket.as_fd(), [REFUSED, 0, 0], reason, &[]);
+        None
+    }
+
+    /// Offers a connection of this number, by this job's memory, the connection's and a socket for the other
+    /// `oshrun`; whether the other side is ready to be connected.
+    pub(crate) fn offer(&self, number: u32, files: &[BorrowedFd<'_>]) -> bool {
+        let socket = self.socket.as_fd();
+        let sent = send(socket, [WELCOME, number, 0], "", files);
+        sent.is_ok()
+            && rustix::io::ioctl_fionbio(socket, false).is_ok()
+            && matches!(receive(socket), Ok(Some(([READY, ..], ..))))
+    }
+
+    /// Says that the jobs are connected.
+    pub(crate) fn done(self) {
+        // If it is gone, its oshrun says so.
+        let _ = send(self.socket.as_fd(), [DONE, 0, 0], "", &[]);
+    }
+}
+
+/// What the side that accepts offers.
+#[derive(Debug)]
+pub(crate) struct Offer {
+    /// The number of the connection.
+    pub number: u32,
+    /// The memory of the other job, and of the connection.
+    pub memory: File,
+    /// See [`memory`](Self::memory).
+    pub connection: File,
+    /// For `oshrun`.
+    pub peer: OwnedFd,
+    socket: OwnedFd,
+}
+
+impl Offer {
+    /// Waits at the port of this name for an offer to `members` PEs of the job with this memory.
+    pub(crate) fn wait(
+        name: &PortName,
+        members: usize,
+        memory: BorrowedFd<'_>,
+    ) -> Result<Self, PortError> {
+        let (socket, address) = (new_socket()?, name.socket_address()?);
+        match rustix::io::retry_on_intr(|| connect(&socket, &address)) {
+            Ok(()) => {}
+            Err(Errno::CONNREFUSED) if name.host != host() => {
+                let (there, here) = (name.host.clone(), host());
+                return Err(PortError::OtherHost { there, here });
+            }
+            Err(Errno::CONNREFUSED) => return Err(PortError::Closed),
+            Err(e) => return Err(e.into()),
+        }
+        if !is_same_user(socket.as_fd()) {
+            return Err(PortError::OtherUser);
+        }
+        let hello = [HELLO, VERSION, members as u32];
+        let sent = send(socket.as_fd(), hello, &name.secret, &[memory]);
+        let answer = match sent.and_then(|()| receive(socket.as_fd())) {
+            Err(e) if e.kind() != io::ErrorKind::BrokenPipe => return Err(e.into()),
+            Ok(Some(answer)) => answer,
+            _ => return Err(PortError::Closed),
+        };
+        Self::read(answer, socket)
+    }
+
+    fn read((head, text, files): Message, socket: OwnedFd) -> Result<Self, PortError> {
+        let mut files = files.into_iter();
+        match (head[0], files.next(), files.next(), files.next()) {
+            (WELCOME, Some(memory), Some(connection), Some(peer)) => Ok(Self {
+                number: head[1],
+                memory: memory.into(),
+                connection: connection.into(),
+                peer,
+                socket,
+            }),
+            (REFUSED, ..) => Err(PortError::Refused(text)),
+            _ => Err(PortError::Refused("it answers in another way".to_owned())),
+        }
+    }
+
+    /// Takes the offer up. The connection's control part is `control`.
+    pub(crate) fn take(&self, control: &Control) -> Result<(), PortError> {
+        let socket = self.socket.as_fd();
+        let sent = send(socket, [READY, 0, 0], "", &[]);
+        if matches!(
+            sent.and_then(|()| receive(socket)),
+            Ok(Some(([DONE, ..], ..)))
+        ) {
+            return Ok(());
+        }
+        // It may have ended after it has agreed: then this job ends with it.
+        match control.is_agreed() {
+            true => Ok(()),
+            false => Err(PortError::Closed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::{SocketAddr, UnixDatagram};
+    use std::thread;
+
+    use super::*;
+    use crate::job::message::pair;
+    use crate::platform::mapping::memory_file;
+
+    fn stranger(port: &Port) -> OwnedFd {
+        let socket = new_socket().unwrap();
+        connect(&socket, &port.name.socket_address().unwrap()).unwrap();
+        socket
+    }
+
+    fn answer(socket: &OwnedFd) -> String {
+        let answer = receive(socket.as_fd()).unwrap();
+        answer.map_or_else(|| "nothing".to_owned(), |(_, text, _)| text)
+    }
+
+    #[test]
+    fn texts_come_back() {
+        let name = PortName::new().unwrap();
+        let text = name.to_string();
+        assert_eq!(PortName::parse(&text).unwrap(), name);
+        assert_ne!(PortName::new().unwrap(), name);
+        for end in 0..text.len() {
+            let cut = PortName::parse(&text[..end]).unwrap_err();
+            assert!(matches!(cut, PortError::Text(_)), "{cut}");
+        }
+        let long = text.replacen(&host(), &"x".repeat(MAX_PORT_NAME), 1);
+        assert!(PortName::parse(&long).is_err());
+        assert!(PortName::parse(&text.replace("ferro", "")).is_err());
+    }
+
+    #[test]
+    fn strangers_do_not_delay_a_caller() {
+        let port = Port::open().unwrap();
+        let silent: Vec<_> = (0..MOST_SILENT + 20).map(|_| stranger(&port)).collect();
+        let memory = memory_file(10).unwrap();
+        let say = |head, text: &str| {
+            let socket = stranger(&port);
+            send(socket.as_fd(), head, text, &[memory.as_fd()]).unwrap();
+            socket
+        };
+        let secret = port.name.secret.clone();
+        let wrong = say([HELLO, VERSION, 1], &"0".repeat(32));
+        let short = say([HELLO, VERSION, 1], "");
+        let garbage = say([77, VERSION, 1], &secret);
+        let old = say([HELLO, VERSION - 1, 1], &secret);
+        let no_memory = stranger(&port);
+        send(no_memory.as_fd(), [HELLO, VERSION, 1], &secret, &[]).unwrap();
+        let _right = say([HELLO, VERSION, 5], &secret);
+        let caller = port.next(None).unwrap();
+        assert_eq!(caller.members, 5);
+        assert_eq!(caller.memory.metadata().unwrap().len(), 10);
+        assert!(answer(&wrong).contains("secret") && answer(&short).contains("secret"));
+        assert_eq!(
+            (answer(&garbage), answer(&no_memory)),
+            ("nothing".into(), "nothing".into())
+        );
+        assert!(answer(&old).contains("one FerroSHMEM"));
+        assert!(port.silent.lock().unwrap().len() <= MOST_SILENT);
+        // One of them has been slow.
+        send(
+            silent[100].as_fd(),
+            [HELLO, VERSION, 6],
+            &secret,
+            &[memory.as_fd()],
+        )
+        .unwrap();
+        assert_eq!(port.next(None).unwrap().members, 6);
+    }
+
+    #[test]
+    fn jobs_meet_or_learn_why_not() {
+        let port = Port::open().unwrap();
+        let name = port.name.clone();
+        let calling = thread::spawn(move || {
+            let memory = memory_file(10).unwrap();
+            let wait = || Offer::wait(&name, 3, memory.as_fd());
+            assert!(matches!(wait(), Err(PortError::Refused(why)) if why == "too many"));
+            let offer = wait().unwrap();
+            let sides = [1, 3];
+            let tuning = crate::choice::Tuning::default_for(2);
+            let (_file, control) = Control::create_connection(7, sides, 2.into(), tuning).unwrap();
+            assert_eq!(offer.number, 7);
+            offer.take(&control).unwrap();
+            // Gone before it is accepted.
+            drop(wait());
+            assert!(matches!(wait(), Err(PortError::Closed)));
+            let other = PortName {
+                host: "x".into(),
+                ..name.clone()
+            };
+            let error = Offer::wait(&other, 3, memory.as_fd()).unwrap_err();
+            assert!(error.to_string().contains("on host x"), "{error}");
+        });
+        let none: Option<()> = port.next(None).unwrap().refuse("too many");
+        assert_eq!(none, None);
+        let (mine, theirs) = pair().unwrap();
+        let files = [mine.as_fd(), mine.as_fd(), theirs.as_fd()];
+        let caller = port.next(None).unwrap();
+        assert!(caller.offer(7, &files));
+        caller.done();
+        let caller = port.next(None).unwrap();
+        drop(port);
+        drop(caller);
+        calling.join().unwrap();
+    }
+
+    #[test]
+    fn sockets_of_other_kinds_are_refused() {
+        let name = PortName::new().unwrap();
+        let bytes = format!("{PREFIX}-{}", name.address);
+        let address = SocketAddr::from_abstract_name(bytes).unwrap();
+        let _other = UnixDatagram::bind_addr(&address).unwrap();
+        let memory = memory_file(10).unwrap();
+        assert!(Offer::wait(&name, 1, memory.as_fd()).is_err());
+    }
+}

@@ -1,0 +1,2 @@
+/* The same kernels in C++. */
+#include "kernels.h"

@@ -1,0 +1,32 @@
+/* Jobs that meet: the text of a port goes through a file. */
+#include "../check.h"
+
+#include <shmemx.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Writes a text to a file, which appears with it. */
+static inline void write_text(const char *file, const char *text)
+{
+    char other[1024];
+    snprintf(other, sizeof other, "%s.%d", file, (int)getpid());
+    FILE *out = fopen(other, "w");
+    REQUIRE(out != NULL && fputs(text, out) >= 0 && fclose(out) == 0);
+    REQUIRE(rename(other, file) == 0);
+}
+
+/* Waits for a file. */
+static inline void await_file(const char *file)
+{
+    struct stat info;
+    while (stat(file, &info) != 0)
+        usleep(1000);
+}
+
+static inline void read_text(const char *file, char *text)
+{
+    await_file(file);
+    FILE *in = fopen(file, "r");
+    REQUIRE(in != NULL && fgets(text, SHMEMX_MAX_PORT_NAME, in) != NULL);
+    fclose(in);
+}

@@ -1,0 +1,162 @@
+//! Kernels: functions of a program that PEs of another job call by name.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use ferroshmem_conformance::job::shell_status;
+use ferroshmem_conformance::leftovers::Machine;
+use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+
+/// PEs that call, and PEs that are called.
+const SIDES: [(usize, &str); 5] = [(1, "1"), (1, "3"), (2, "2"), (3, "1"), (4, "8")];
+
+/// The list of kernels in a message.
+const HAS: &str = "it has fail(), scale(double, int, const float *)";
+
+/// What goes wrong, the status that the job ends with, and words of the one line that says so.
+const FAULTS: [(&str, i32, &[&str]); 21] = [
+    (
+        "no-kernel",
+        1,
+        &["PE 0 of the group has no kernel \"scal\"", HAS],
+    ),
+    ("count", 1, &["takes 3 argument(s), not 2", HAS]),
+    (
+        "size",
+        1,
+        &[
+            "argument 2",
+            "an integer of 8 bytes",
+            "an integer of 4",
+            HAS,
+        ],
+    ),
+    (
+        "kind",
+        1,
+        &[
+            "argument 1",
+            "an integer of 8",
+            "a floating-point number of 8",
+        ],
+    ),
+    (
+        "elements",
+        1,
+        &["argument 3", "elements of 1 bytes", "elements of 4 bytes"],
+    ),
+    ("no-array", 1, &["argument 3", "elements of 4 bytes"]),
+    ("pointer", 1, &["argument 3", "SHMEMX_ARRAY(pointer, n)"]),
+    ("no-name", 1, &["name is a null pointer"]),
+    ("no-calls", 1, &["calls is a null pointer"]),
+    (
+        "throws",
+        1,
+        &["job 1, PE 1", "kernel fail() has thrown", "no more rays"],
+    ),
+    ("throws-a-number", 1, &["job 1, PE", "no std::exception"]),
+    ("exits", 1, &["job 1, PE 1", "fail() has called exit"]),
+    ("ends-all", 7, &[]),
+    ("crashes", 139, &["job 1: PE 0", "SIGSEGV"]),
+    (
+        "serves-again",
+        1,
+        &["shmemx_kernel_serve", "kernel fail() runs on this PE"],
+    ),
+    (
+        "disconnects",
+        1,
+        &[
+            "shmemx_group_disconnect",
+            "kernel fail() runs for the group",
+        ],
+    ),
+    (
+        "finalizes",
+        1,
+        &["shmem_finalize", "kernel fail() runs for the group"],
+    ),
+    ("calls-back", 1, &["job 1, PE", "has started this job"]),
+    ("never-serves", 1, &["shmemx_kernel_serve", "kernel"]),
+    (
+        "leaves-early",
+        1,
+        &["a PE of the group has left it", "shmemx_kernel_serve"],
+    ),
+    ("twins", 1, &["job 1, PE", "two kernels \"scale\""]),
+];
+
+fn main() {
+    let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
+    for (callers, called) in SIDES {
+        suite.add(format!("calls::{callers}+{called}"), move |s| {
+            calls(
+                s,
+                Job::new(callers, &program(s, "calls.c", &[])?).args(&[called]),
+            )
+        });
+    }
+    for (name, value) in [("SHMEM_CHECK", "1"), ("SHMEM_FAST_PATH", "0")] {
+        suite.add(format!("calls::{}", name.to_lowercase()), move |s| {
+            let job = Job::new(2, &program(s, "calls.c", &[])?).args(&["2"]);
+            calls(s, job.env(name, value))
+        });
+    }
+    for source in ["only.c", "only.cpp"] {
+        // The main is the library's, and the callers are of another program.
+        suite.add(source.to_owned(), move |s| {
+            let only = program(s, source, &["--kernels"])?;
+            let job = Job::new(2, &program(s, "calls.c", &[])?);
+            calls(s, job.args(&["3", &only.to_string_lossy()]))
+        });
+    }
+    suite.add("only.c::without-callers".into(), |s| {
+        let job = Job::new(1, &program(s, "only.c", &["--kernels"])?);
+        let outcome = job.run(&s.prefix, &s.scratch)?;
+        ensure!(
+            shell_status(outcome.status) == 1 && outcome.stderr.contains("by shmemx_spawn"),
+            "{outcome}"
+        );
+        Ok(())
+    });
+    for (way, status, words) in FAULTS {
+        suite.add(format!("fault::{way}"), move |s| {
+            fault(s, way, status, words)
+        });
+    }
+    suite.run();
+}
+
+fn program(s: &Setting, name: &str, flags: &[&str]) -> Result<PathBuf> {
+    let build = Build::new(&format!("kernels/{name}"), Compiler::Gcc);
+    build.flags(flags).run(&s.prefix, &s.cache)
+}
+
+fn calls(s: &Setting, job: Job) -> Result<()> {
+    job.expect_success(&s.prefix, &s.scratch).map(drop)
+}
+
+/// The job ends with the status and one line, and nothing is left.
+fn fault(s: &Setting, way: &str, status: i32, words: &[&str]) -> Result<()> {
+    let before = Machine::now();
+    let job = Job::new(2, &program(s, "faults.cpp", &[])?).args(&[way]);
+    let outcome = job.run(&s.prefix, &s.scratch)?;
+    ensure!(!outcome.hung && outcome.left == 0, "is left\n{outcome}");
+    let got = shell_status(outcome.status);
+    ensure!(got == status, "status {got}, not {status}\n{outcome}");
+    let lines = outcome.stderr.lines().count();
+    ensure!(
+        lines == usize::from(!words.is_empty()),
+        "{lines} lines\n{outcome}"
+    );
+    for word in words {
+        ensure!(
+            outcome.stderr.contains(word),
+            "the line does not say \"{word}\"\n{outcome}"
+        );
+    }
+    let left = before.left_files();
+    ensure!(left.is_empty(), "left in /dev/shm: {left:?}");
+    Ok(())
+}
