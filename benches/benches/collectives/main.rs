@@ -8,6 +8,7 @@ mod others;
 mod read;
 mod reduction;
 mod shared;
+mod spawn;
 mod testbed;
 mod transfers;
 mod uneven;
@@ -34,6 +35,7 @@ fn run(options: &Options) -> Result<()> {
     uneven::run(&testbed, options)?;
     transfers::run(&testbed, options)?;
     shared::run(&testbed, options)?;
+    spawn::run(&testbed, options)?;
     others::run(&testbed, options)
 }
 

@@ -57,7 +57,7 @@ pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
             ),
         }
         println!(
-            "uneven: beyond the longest work, {SIZE} us on average; ratio: fastest peer / ours"
+            "uneven: work of {SIZE} us on average, time from the last arrival; ratio: fastest peer / ours"
         );
         let mut variants = vec![Variant::new("ours", Family::FerroShmem)];
         variants.extend(testbed.peers(PES, &[]));

@@ -1,4 +1,4 @@
-//! Collectives between work of different length on each PE: what a call costs beyond the longest work.
+//! Collectives between work of different length on each PE: the time that is lost after the last arrival.
 
 use anyhow::Result;
 use ferroshmem_benches::comparison::{Comparison, Entry};
@@ -37,7 +37,9 @@ pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
     if OPERATIONS.iter().all(|operation| of(operation).is_empty()) {
         return Ok(());
     }
-    println!("\ncollectives of {PES} PEs between uneven work: us beyond the longest work");
+    println!(
+        "\ncollectives of {PES} PEs between uneven work: us from the last arrival until all go on"
+    );
     println!("counter: bare processes that poll and yield; ratio: fastest peer / ours");
     for operation in OPERATIONS {
         let means = of(operation);

@@ -44,7 +44,7 @@ pub(crate) fn all() -> Vec<Program> {
     }
     programs.extend([blocks(), exchange(), atomics(), latency()]);
     programs.extend([4, 16, 64, 512].map(crowd));
-    programs.extend([spawn(), groups()]);
+    programs.extend([spawn(), groups(), calls()]);
     programs
 }
 
@@ -150,6 +150,21 @@ fn groups() -> Program {
     .measures(one_sided.map(str::to_owned), Some(Bar::Time(1.05)))
     .measures(["first-contact", "sync"].map(str::to_owned), None)
     .measures(pairs(&collectives, &["8B", "64KiB"]), None)
+}
+
+/// Kernels that PEs of another job run.
+fn calls() -> Program {
+    let numbers = ["1", "4", "16", "64", "256", "1024"];
+    Program {
+        pes: 1,
+        options: &[],
+        ..Program::new("calls.c")
+    }
+    .measures(pairs(&["waited"], &["40B", "64KiB"]), Some(Bar::Time(1.5)))
+    .measures(pairs(&["one-spawn"], &["1", "16"]), None)
+    .measures(pairs(&["batch"], &numbers[..2]), None)
+    .measures(pairs(&["batch"], &numbers[2..]), Some(Bar::Time(0.3)))
+    .measures(pairs(&["stream", "one-batch"], &numbers), None)
 }
 
 /// More PEs than cores.

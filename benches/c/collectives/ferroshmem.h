@@ -1,6 +1,9 @@
 /* OpenSHMEM 1.6: collectives over teams. */
 #include "implementation.h"
 #include <shmem.h>
+#include <shmemx.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #define WORLD SHMEM_TEAM_WORLD
 
@@ -45,8 +48,22 @@ static void put_signal(size_t n)
 
 #include "isx.h"
 
+static long begun;
+
+/* Starts `n` PEs, puts to each, and waits for their end of the connection. */
+static void spawn(size_t n)
+{
+    shmemx_group_t children;
+    if (shmemx_spawn(WORLD, 0, program, (int)n, NULL, 0, &children) != 0)
+        shmem_global_exit(1);
+    for (int child = 0; child < (int)n; child++)
+        shmem_long_p(&begun, 1, shmemx_group_pe(children, child));
+    shmemx_group_disconnect(children);
+}
+
 static const struct operation operations[] = {
     OPERATIONS_OF_ALL,
+    {"spawn", spawn, NOTHING, 0},
     TRANSFERS_OF_ALL,
     {"sum_to_all", sum_to_all, SUM, 0},
     {"scan", scan, PREFIX_SUM, 0},
@@ -57,6 +74,11 @@ static void begin(int *argc, char ***argv)
 {
     (void)argc, (void)argv;
     shmem_init();
+    if (shmemx_group_parents() != SHMEMX_GROUP_INVALID) {
+        shmem_long_wait_until(&begun, SHMEM_CMP_EQ, 1);
+        shmem_finalize();
+        exit(0);
+    }
     me = shmem_my_pe();
     pes = shmem_n_pes();
     for (int turn = 0; turn < 2; turn++)

@@ -26,20 +26,27 @@ struct order {
     long check;         /* whether the result of the first call is checked */
 };
 
+/* PEs and calls whose times the gate has room for. */
+enum { TIMED_PES = 2, TIMED_CALLS = 4096 };
+
 static struct gate {
     unsigned opened; /* how often */
     int done;        /* PEs that have carried out the order */
     struct order order;
+    struct {
+        double arrival, departure; /* in nanoseconds, by a clock that all processes share */
+    } times[TIMED_PES][TIMED_CALLS];
 } *gate;
 
-/* Maps the gate in the file `path`, which contains zeros. From then on this process ends with its
+/* Maps the gate in the file `path`, which is empty or contains zeros. From then on this process ends with its
  * parent, because no other process wakes it. */
 static inline void gate_open(const char *path)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     const int file = open(path, O_RDWR);
-    gate = file < 0 ? MAP_FAILED
-                    : mmap(NULL, sizeof *gate, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    gate = file < 0 || ftruncate(file, sizeof *gate) != 0
+               ? MAP_FAILED
+               : mmap(NULL, sizeof *gate, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (gate == MAP_FAILED) {
         perror(path);
         exit(1);

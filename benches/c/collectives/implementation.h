@@ -44,9 +44,12 @@ struct operation {
     {"isx", isx, TWO_HALVES, 0}
 
 static int me, pes;
+/* This program, for operations that start it once more. */
+static char *program;
 static double *source, *dest;
 
-/* Initialises the library and sets `me` and `pes`. */
+/* Initialises the library and sets `me` and `pes`. In a process that "spawn" has started, it does what that
+ * operation expects of it, and ends the process. */
 static void begin(int *argc, char ***argv);
 
 /* Memory that operations can use, the same on every PE. */

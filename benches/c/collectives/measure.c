@@ -5,8 +5,8 @@
  * all PEs have completed their last call. An operation "late/NAME" is NAME of one element with PE 0
  * arriving BYTES of the order, as microseconds, after the others: nanoseconds per call from its arrival
  * until all PEs have completed the call. An operation "uneven/DISTRIBUTION/NAME" is NAME of one element,
- * before each of which every PE works as uneven.h says, BYTES microseconds on average: nanoseconds per call
- * beyond the longest of the PEs' work. */
+ * before each of which 2 PEs work as uneven.h says, BYTES microseconds on average: nanoseconds from the later PE's
+ * arrival until both go on, on average over the calls, of which the longest tenth is left out. */
 #include IMPLEMENTATION
 #include "gate.h"
 #include "uneven.h"
@@ -135,38 +135,66 @@ static double measure_late(const struct operation *operation, const struct order
     return time / (double)calls;
 }
 
-/* Nanoseconds per call of `name`, "DISTRIBUTION/OPERATION", beyond the work of the PE that works longest. */
+static int by_time(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Nanoseconds that a call takes beyond the arrival of the last PE: the mean without the longest tenth, in which
+ * other processes had the core. */
+static double time_lost(long calls)
+{
+    static double lost[TIMED_CALLS];
+    for (long i = 0; i < calls; i++) {
+        double arrival = 0, departure = 0;
+        for (int pe = 0; pe < pes; pe++) {
+            arrival = fmax(arrival, gate->times[pe][i].arrival);
+            departure = fmax(departure, gate->times[pe][i].departure);
+        }
+        lost[i] = departure - arrival;
+    }
+    qsort(lost, (size_t)calls, sizeof *lost, by_time);
+    const long counted = calls - calls / 10;
+    double sum = 0;
+    for (long i = 0; i < counted; i++)
+        sum += lost[i];
+    return sum / (double)counted;
+}
+
+/* Nanoseconds per call of `name`, "DISTRIBUTION/OPERATION", from the last PE's arrival until all go on. */
 static double measure_uneven(const char *name, const struct order *order)
 {
     char distribution[sizeof order->operation] = "";
     const size_t length = strcspn(name, "/");
     memcpy(distribution, name, length);
     const double mean = (double)order->bytes;
-    if (name[length] != '/' || work_before(distribution, mean, 0, 0, pes) < 0) {
-        fprintf(stderr, "no distribution \"%s\" in this program\n", distribution);
+    if (name[length] != '/' || pes > TIMED_PES || work_before(distribution, mean, 0, 0, pes) < 0) {
+        fprintf(stderr, "no distribution \"%s\" of %d PEs in this program\n", distribution, pes);
         exit(1);
     }
     const struct operation *const operation = find(name + length + 1);
     /* Calls whose work takes 30 ms altogether, and whole bursts. */
-    const long calls = (30000 / (order->bytes + 1) / BURST + 1) * BURST;
-    double longest = 0;
-    for (long i = 0; i < calls; i++)
-        longest += longest_work(distribution, mean, i, pes);
+    const long most = (30000 / (order->bytes + 1) / BURST + 1) * BURST;
+    const long calls = most < TIMED_CALLS ? most : TIMED_CALLS;
     operation->call(1);
     barrier(0);
-    const double start = now_ns();
     for (long i = 0; i < calls; i++) {
         const double begin = now_ns(), end = begin + 1e3 * work_before(distribution, mean, i, me, pes);
-        while (now_ns() < end)
+        double now;
+        while ((now = now_ns()) < end)
             ;
+        gate->times[me][i].arrival = now;
         operation->call(1);
+        gate->times[me][i].departure = now_ns();
     }
     gate_done(me, pes);
-    return (now_ns() - start - 1e3 * longest) / (double)calls;
+    return time_lost(calls);
 }
 
 int main(int argc, char **argv)
 {
+    program = argv[0];
     begin(&argc, &argv);
     if (argc < 3) {
         fprintf(stderr, "usage: PROGRAM BYTES GATE\n");

@@ -78,8 +78,19 @@ static void isx(size_t n)
                  MPI_STATUS_IGNORE);
 }
 
+/* Starts `n` processes, sends each a number, and waits for their end of the connection. */
+static void spawn(size_t n)
+{
+    MPI_Comm children;
+    MPI_Comm_spawn(program, MPI_ARGV_NULL, (int)n, MPI_INFO_NULL, 0, MPI_COMM_SELF, &children, MPI_ERRCODES_IGNORE);
+    for (int child = 0; child < (int)n; child++)
+        MPI_Send(&child, 1, MPI_INT, child, 0, children);
+    MPI_Comm_disconnect(&children);
+}
+
 static const struct operation operations[] = {
     OPERATIONS_OF_ALL,
+    {"spawn", spawn, NOTHING, 0},
     TRANSFERS_OF_ALL,
     {"scan", scan, PREFIX_SUM, 0},
     {NULL, NULL, NOTHING, 0},
@@ -87,7 +98,16 @@ static const struct operation operations[] = {
 
 static void begin(int *argc, char ***argv)
 {
+    MPI_Comm parent;
     MPI_Init(argc, argv);
+    MPI_Comm_get_parent(&parent);
+    if (parent != MPI_COMM_NULL) {
+        int number;
+        MPI_Recv(&number, 1, MPI_INT, 0, 0, parent, MPI_STATUS_IGNORE);
+        MPI_Comm_disconnect(&parent);
+        MPI_Finalize();
+        exit(0);
+    }
     MPI_Comm_rank(WORLD, &me);
     MPI_Comm_size(WORLD, &pes);
     counts = calloc((size_t)pes, sizeof *counts);

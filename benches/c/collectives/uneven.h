@@ -1,5 +1,4 @@
-/* Work of different length on each PE: lateness as programs have it. Every PE knows every PE's work, so
- * each can say how long the longest of them takes. */
+/* Work of different length on each PE: lateness as programs have it. */
 #ifndef UNEVEN_H
 #define UNEVEN_H
 
@@ -39,15 +38,6 @@ static double work_before(const char *distribution, double mean, long call, int 
     if (strcmp(distribution, "bursts") == 0)
         return call % BURST == 0 ? -BURST * mean * log(u) : 0;
     return -1;
-}
-
-/* The longest work of all PEs before a call. */
-static double longest_work(const char *distribution, double mean, long call, int pes)
-{
-    double longest = 0;
-    for (int pe = 0; pe < pes; pe++)
-        longest = fmax(longest, work_before(distribution, mean, call, pe, pes));
-    return longest;
 }
 
 #endif
