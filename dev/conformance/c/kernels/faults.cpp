@@ -45,22 +45,40 @@ static void child()
         return;
     if (is("leaves-early")) {
         shmemx_group_t parents = shmemx_group_parents();
-        shmem_long_p((long *)shmemx_import(parents, "left", sizeof(long)), 1, shmemx_group_pe(parents, 0));
+        shmemx_group_sync(parents);
+        long *pids = (long *)shmemx_import(parents, "pids", 2 * sizeof(long));
+        shmem_long_p(&pids[shmem_my_pe()], getpid(), shmemx_group_pe(parents, 0));
         return;
     }
     shmemx_kernel_serve();
 }
 
+static int sleeps(long pid)
+{
+    char path[64], state = 0;
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    FILE *stat = fopen(path, "r");
+    if (stat) {
+        if (fscanf(stat, "%*d (%*[^)]) %c", &state) != 1)
+            state = 0;
+        fclose(stat);
+    }
+    return state == 'S';
+}
+
 static void parent(shmemx_group_t group)
 {
-    static long left;
-    shmemx_export("left", &left, sizeof left);
+    static long pids[2];
+    shmemx_export("pids", pids, sizeof pids);
     float some[3] = {1, 2, 3};
     shmemx_request_t request = SHMEMX_REQUEST_INVALID;
     if (is("leaves-early")) {
+        shmemx_group_sync(group);
         if (shmem_my_pe() == 0) {
-            shmem_long_wait_until(&left, SHMEM_CMP_EQ, 1);
-            usleep(100000);
+            shmem_long_wait_until_all(pids, 2, NULL, SHMEM_CMP_GT, 0);
+            /* PEs that have left sleep until the others disconnect, too; on the way to that, one of them runs. */
+            for (int looks = 0; looks < 40; usleep(5000))
+                looks = sleeps(pids[0]) && sleeps(pids[1]) ? looks + 1 : 0;
         }
         shmem_barrier_all();
     }
