@@ -189,6 +189,10 @@ typedef struct {
  * shmemx_port_open opens a port of this PE and writes its text, of at most SHMEMX_MAX_PORT_NAME bytes. The text has a
  * secret: who has it, and is of the same user, can connect. shmemx_port_close closes it, as does shmem_finalize. Both
  * are local; they return 0, or -1 and a line on standard error.
+ * shmemx_port_publish gives a port a name of up to 64 bytes, by which all jobs of the user on the node find it, until
+ * shmemx_port_unpublish of the same PE, the end of the port, or that of the PE. shmemx_port_lookup writes the text of the
+ * port that has a name; it waits for that up to timeout milliseconds, or as long as it takes if timeout is negative.
+ * All are local: 0, or -1, with a line on standard error but where a name is not published in time.
  * shmemx_port_accept and shmemx_port_connect are collective over a team, all of whose PEs are on one node; port counts
  * on PE_root alone, which for accept is the PE that has opened it. Accept waits for the next that connects; connect
  * waits until it is accepted, also if that begins later. Both return once all PEs of both teams are there: 0, or -1
@@ -451,6 +455,15 @@ int shmemx_port_open(char *port);
 int shmemx_port_close(const char *port);
 
 /* extension */
+int shmemx_port_publish(const char *name, const char *port);
+
+/* extension */
+int shmemx_port_unpublish(const char *name);
+
+/* extension */
+int shmemx_port_lookup(const char *name, int timeout, char *port);
+
+/* extension */
 int shmemx_port_accept(shmem_team_t team, int PE_root, const char *port, shmemx_group_t *group);
 
 /* extension */
@@ -466,6 +479,15 @@ int pshmemx_port_open(char *port);
 
 /* extension */
 int pshmemx_port_close(const char *port);
+
+/* extension */
+int pshmemx_port_publish(const char *name, const char *port);
+
+/* extension */
+int pshmemx_port_unpublish(const char *name);
+
+/* extension */
+int pshmemx_port_lookup(const char *name, int timeout, char *port);
 
 /* extension */
 int pshmemx_port_accept(shmem_team_t team, int PE_root, const char *port, shmemx_group_t *group);

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicUsize
 use ferroshmem_fabric as fabric;
 
 use crate::collective::active_set::ActiveSets;
+use crate::connection::names::Names;
 use crate::connection::port::Ports;
 use crate::constants::{CTX_DEFAULT, CTX_INVALID};
 use crate::context::{Context, Contexts};
@@ -36,6 +37,8 @@ pub(crate) struct Runtime {
     pub parents: AtomicUsize,
     /// Ports that this PE has opened.
     pub ports: Ports,
+    /// The names of ports that this PE has published.
+    pub names: Names,
     /// Calls of `shmem_init` not yet matched by `shmem_finalize`.
     pub nesting: AtomicU32,
 }

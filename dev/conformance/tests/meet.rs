@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -54,6 +54,24 @@ const JOINS: [(&str, usize, usize); 4] = [
     ("connect", 3, 5),
     ("connect-late", 2, 1),
     ("connect-nonblocking", 1, 2),
+];
+
+/// How a job publishes a name and another one looks it up, and their PEs (0: without a launcher).
+const NAMED: [(&str, usize, &str, usize); 6] = [
+    ("publish", 1, "look-up", 1),
+    ("publish", 3, "look-up", 2),
+    ("publish-late", 2, "look-up", 1),
+    ("publish", 1, "look-up-late", 3),
+    ("publish", 0, "look-up", 0),
+    ("publish", 16, "look-up", 2),
+];
+
+/// What is done with a name wrongly, the status, and words of the one line.
+const MISNAMED: [(&str, i32, &str); 4] = [
+    ("wrong-text", 0, "is not the text of a port"),
+    ("wrong-name", 0, "a name has 1 to 64 bytes"),
+    ("not-published", 0, "this PE has not published the name"),
+    ("null", 1, "name is a null pointer"),
 ];
 
 fn main() {
@@ -113,6 +131,36 @@ fn main() {
     suite.add("fails::killed".into(), killed);
     suite.add("fails::while-accepting".into(), ends_while_accepting);
     suite.add("fails::while-connecting".into(), ends_while_connecting);
+    for (first, n, second, m) in NAMED {
+        suite.add(format!("name::{first}-{n}+{second}-{m}"), move |s| {
+            let named = Named::new(s)?;
+            let looking = named.start(second, m, &[])?;
+            well(named.start(first, n, &[])?)?;
+            well(looking)
+        });
+    }
+    for (way, status, words) in MISNAMED {
+        suite.add(format!("name::refused::{way}"), move |s| {
+            with_line(Named::new(s)?.start(way, 1, &[])?, status, words)
+        });
+    }
+    for way in ["ends", "absent"] {
+        suite.add(format!("name::{way}"), move |s| {
+            well(Named::new(s)?.start(way, 1, &[])?)
+        });
+    }
+    suite.add("name::8-look-up-at-once".into(), |s| {
+        let named = Named::new(s)?;
+        let publishing = named.start("publish", 1, &["8"])?;
+        let looking: Vec<_> = (0..8)
+            .map(|_| named.start("look-up", 1, &[]))
+            .collect::<Result<_>>()?;
+        looking.into_iter().try_for_each(well)?;
+        well(publishing)
+    });
+    suite.add("name::of-a-killed-job".into(), name_of_a_killed_job);
+    suite.add("name::another-user".into(), name_of_another_user);
+    suite.add("name::without-folders".into(), name_without_folders);
     suite.add("stranger::to-a-port".into(), strangers);
     suite.add("stranger::another-user".into(), another_user);
     suite.add("refused::texts".into(), refused_texts);
@@ -160,6 +208,33 @@ impl<'s> Meeting<'s> {
             thread::sleep(Duration::from_millis(2));
         }
         Ok(fs::read_to_string(&self.file)?)
+    }
+}
+
+/// A name that no other test has, and the program.
+struct Named<'s>(Meeting<'s>, String);
+
+impl<'s> Named<'s> {
+    fn new(setting: &'s Setting) -> Result<Self> {
+        let meeting = Meeting::of(setting, "names")?;
+        let name = format!("{}", meeting.file.display());
+        // The end of a path is that of the test.
+        let end = name.len().saturating_sub(40);
+        let name = format!("{}{}", std::process::id(), &name[end..]);
+        Ok(Self(meeting, name))
+    }
+
+    fn start(&self, way: &str, pes: usize, more: &[&str]) -> Result<Running> {
+        let Self(meeting, name) = self;
+        let job = Job::new(pes, &meeting.program)
+            .args(&[way, name])
+            .args(more);
+        Running::start(&job, &meeting.setting.prefix, &meeting.setting.scratch)
+    }
+
+    fn address(&self) -> Result<UnixAddr> {
+        let address = format!("ferroshmem-name-{}-{}", Uid::effective(), self.1);
+        Ok(UnixAddr::new_abstract(address.as_bytes())?)
     }
 }
 
@@ -273,6 +348,93 @@ fn chain(s: &Setting) -> Result<()> {
     with_line(last, 139, "oshrun: a connected job has failed: PE 0")
 }
 
+/// Kills the supervisor of a job, whose parent is the launcher, and by that all of its PEs.
+fn kill_supervisor(job: &Running) -> Result<()> {
+    let supervisor = fs::read_to_string(format!("/proc/{0}/task/{0}/children", job.pid()))?;
+    let supervisor = supervisor.split_whitespace().next().context("no child")?;
+    let supervisor = nix::unistd::Pid::from_raw(supervisor.parse()?);
+    Ok(kill(supervisor, Signal::SIGKILL)?)
+}
+
+/// Waits until a job has printed a word.
+fn said(job: &Running, word: &str) {
+    while !job.stdout_so_far().contains(word) {
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// One job has a name at a time; once it is killed, the next one has it.
+fn name_of_a_killed_job(s: &Setting) -> Result<()> {
+    let named = Named::new(s)?;
+    for _ in 0..3 {
+        let holding = named.start("hold", 1, &[])?;
+        said(&holding, "published");
+        with_line(
+            named.start("taken", 1, &[])?,
+            0,
+            "the name is taken: process",
+        )?;
+        kill_supervisor(&holding)?;
+        end(holding)?;
+        well(named.start("absent", 1, &[])?)?;
+    }
+    let publishing = named.start("publish", 1, &[])?;
+    well(named.start("look-up", 1, &[])?)?;
+    well(publishing)
+}
+
+/// Another user learns no text, and one that has taken an address gives none.
+fn name_of_another_user(s: &Setting) -> Result<()> {
+    if !Uid::effective().is_root() {
+        // Nobody else can change the user.
+        return Ok(());
+    }
+    let named = Named::new(s)?;
+    let publishing = named.start("publish", 1, &[])?;
+    said(&publishing, "published");
+    let address = named.address()?;
+    let theirs = as_another_user(|| {
+        let socket = unix_socket()?;
+        connect(socket.as_raw_fd(), &address)?;
+        Ok(socket)
+    })?;
+    let answer = receive(theirs.as_fd())?;
+    ensure!(answer.is_none(), "another user is answered: {answer:?}");
+    well(named.start("look-up", 1, &[])?)?;
+    well(publishing)?;
+    let theirs = as_another_user(|| {
+        let socket = unix_socket()?;
+        bind(socket.as_raw_fd(), &address)?;
+        listen(&socket, Backlog::new(5)?)?;
+        Ok(socket)
+    })?;
+    let words = "taken by a process of another user";
+    with_line(named.start("taken", 1, &[])?, 0, words)?;
+    with_line(named.start("look-up-taken", 1, &[])?, 0, words)?;
+    drop(theirs);
+    Ok(())
+}
+
+/// Names need no file: there is no room in any folder that all users may write to.
+fn name_without_folders(s: &Setting) -> Result<()> {
+    let may_mount = Command::new("unshare").args(["-m", "true"]).output();
+    if !may_mount.is_ok_and(|o| o.status.success()) {
+        return Ok(());
+    }
+    let Named(meeting, name) = Named::new(s)?;
+    let full = "mount -t tmpfs -o size=4k,nr_inodes=1 none /dev/shm && ! touch /dev/shm/file 2>&- && exec \"$@\"";
+    let start = |way: &str| {
+        let program = meeting.program.to_string_lossy();
+        let args = ["-m", "sh", "-c", full, "sh", &program, way, &name];
+        let job = Job::new(1, Path::new("unshare")).args(&args);
+        let job = job.env("XDG_RUNTIME_DIR", "/no/such/folder");
+        Running::start(&job, &s.prefix, &s.scratch)
+    };
+    let publishing = start("publish")?;
+    well(start("look-up")?)?;
+    well(publishing)
+}
+
 /// The `oshrun` of one job is killed with all of its processes.
 fn killed(s: &Setting) -> Result<()> {
     let meeting = Meeting::new(s)?;
@@ -281,13 +443,7 @@ fn killed(s: &Setting) -> Result<()> {
     while !connecting.stdout_so_far().contains("connected") {
         thread::sleep(Duration::from_millis(5));
     }
-    // The supervisor, whose parent is the launcher.
-    let supervisor = fs::read_to_string(format!("/proc/{0}/task/{0}/children", accepting.pid()))?;
-    let supervisor = supervisor.split_whitespace().next().context("no child")?;
-    kill(
-        nix::unistd::Pid::from_raw(supervisor.parse()?),
-        Signal::SIGKILL,
-    )?;
+    kill_supervisor(&accepting)?;
     with_line(connecting, 1, "a connected job has failed: it is gone")?;
     end(accepting)?;
     nothing_left(&meeting)

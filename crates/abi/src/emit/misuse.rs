@@ -169,6 +169,7 @@ fn right(family: &Family, name: &str) -> String {
             ("spawn::spawn_multiple", "commands" | "npes") => "NULL",
             ("spawn::export" | "spawn::unexport" | "spawn::import", "name") => "\"object\"",
             ("spawn::export", "addr") => "block",
+            (f, "name") if f.starts_with("port::") => "\"name\"",
             (f, "port") if f.starts_with("port::") => "\"port\"",
             ("space::create", "config") => "&space_config",
             ("space::create", "config_mask") => "SHMEMX_SPACE_SHEAP_SIZE",

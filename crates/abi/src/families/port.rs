@@ -9,6 +9,9 @@ pub fn all() -> Vec<Family> {
     let rows = [
         ("shmemx_port_open", "char *port", "port::open({n}, port)"),
         ("shmemx_port_close", "const char *port", "port::close({n}, port)"),
+        ("shmemx_port_publish", "const char *name, const char *port", "port::publish({n}, name, port)"),
+        ("shmemx_port_unpublish", "const char *name", "port::unpublish({n}, name)"),
+        ("shmemx_port_lookup", "const char *name, int timeout, char *port", "port::lookup({n}, name, timeout, port)"),
         ("shmemx_port_accept", "shmem_team_t team, int PE_root, const char *port, shmemx_group_t *group",
          "port::accept({n}, team, pe_root, port, group)"),
         ("shmemx_port_connect", "shmem_team_t team, int PE_root, const char *port, shmemx_group_t *group",

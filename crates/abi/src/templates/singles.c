@@ -143,6 +143,11 @@ static void ports(void) {
     check(rc == -1 && group == SHMEMX_GROUP_INVALID, "shmemx_port_accept");
     rc = F(shmemx_port_connect)(SHMEM_TEAM_INVALID, 0, port, &group);
     check(rc == -1 && group == SHMEMX_GROUP_INVALID, "shmemx_port_connect");
+    char name[64], found[SHMEMX_MAX_PORT_NAME];
+    snprintf(name, sizeof name, "every prototype %d", (int)getpid());
+    check(F(shmemx_port_publish)(name, port) == 0, "shmemx_port_publish");
+    check(F(shmemx_port_lookup)(name, 0, found) == 0 && strcmp(found, port) == 0, "shmemx_port_lookup");
+    check(F(shmemx_port_unpublish)(name) == 0 && F(shmemx_port_lookup)(name, 0, found) == -1, "shmemx_port_unpublish");
     check(F(shmemx_port_close)(port) == 0, "shmemx_port_close");
     rc = F(shmemx_join)(SHMEM_TEAM_INVALID, 0, -1, &group);
     check(rc == -1 && group == SHMEMX_GROUP_INVALID, "shmemx_join");

@@ -1,15 +1,19 @@
 //! Jobs that meet (extension): ports, at which jobs that were started separately become connected.
 //!
-//! The meaning is that of MPI's `MPI_Open_port`, `MPI_Comm_accept`, `MPI_Comm_connect` and `MPI_Comm_join`. The group that follows
+//! The meaning is that of MPI's `MPI_Open_port`, `MPI_Publish_name`, `MPI_Lookup_name`, `MPI_Comm_accept`,
+//! `MPI_Comm_connect` and `MPI_Comm_join`. The group that follows
 //! is one as [`spawn`](super::spawn) gives.
 
 use std::ffi::{CStr, OsString, c_char, c_int};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStringExt;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use super::spawn::{Found, GroupError, give, group_of, take_numbers};
-use crate::connection::port::{Caller, Offer, Port, PortError, PortName};
+use crate::connection::names;
+pub use crate::connection::port::PortError;
+use crate::connection::port::{Caller, Offer, Port, PortName};
 use crate::constants::MAX_PORT_NAME;
 use crate::failure::fatal::{fatal, warn};
 use crate::job::control::Control;
@@ -61,6 +65,18 @@ fn status(name: &str, result: Result<(), PortError>) -> c_int {
     }
 }
 
+/// The name of a port.
+///
+/// # Safety
+/// `service` is a string or null.
+unsafe fn name_of<'a>(name: &str, service: *const c_char) -> &'a [u8] {
+    if service.is_null() {
+        fatal(name, "name is a null pointer: give the name of a port");
+    }
+    // SAFETY: the caller promises a string.
+    unsafe { CStr::from_ptr(service) }.to_bytes()
+}
+
 /// Opens a port of this PE and writes its text: 0, or -1 and a line.
 ///
 /// # Safety
@@ -72,7 +88,10 @@ pub unsafe fn open(name: &'static str, port: *mut c_char) -> c_int {
 }
 
 /// Opens a port of this PE; its text.
-fn open_port(name: &str) -> Result<String, PortError> {
+///
+/// # Errors
+/// Of the system.
+pub fn open_port(name: &str) -> Result<String, PortError> {
     let rt = runtime::get(name);
     let port = Port::open()?;
     let text = port.name().to_string();
@@ -85,11 +104,90 @@ fn open_port(name: &str) -> Result<String, PortError> {
 /// # Safety
 /// `port` is a string.
 pub unsafe fn close(name: &'static str, port: *const c_char) -> c_int {
-    let rt = runtime::get(name);
     // SAFETY: as the caller promises.
     let text = unsafe { text_of(name, port) };
-    let closed = PortName::parse(&text).and_then(|port| rt.ports.close(&port));
-    status(name, closed)
+    status(name, close_port(name, &text))
+}
+
+/// Closes a port of this PE, and unpublishes its names.
+///
+/// # Errors
+/// If it is none.
+pub fn close_port(name: &str, text: &str) -> Result<(), PortError> {
+    let rt = runtime::get(name);
+    let port = PortName::parse(text)?;
+    rt.ports.close(&port)?;
+    rt.names.forget(&port);
+    Ok(())
+}
+
+/// Publishes a port by a name for other jobs of this user on the node: 0, or -1 and a line.
+///
+/// # Safety
+/// `service` and `port` are strings.
+pub unsafe fn publish(name: &'static str, service: *const c_char, port: *const c_char) -> c_int {
+    // SAFETY: as the caller promises.
+    let (service, text) = unsafe { (name_of(name, service), text_of(name, port)) };
+    status(name, publish_port(name, service, &text))
+}
+
+/// Publishes a port by a name, as long as this PE runs.
+///
+/// # Errors
+/// If it is no name, it is taken, or the text is none of a port.
+pub fn publish_port(name: &str, service: &[u8], text: &str) -> Result<(), PortError> {
+    let rt = runtime::get(name);
+    rt.names.publish(service, PortName::parse(text)?)
+}
+
+/// Unpublishes a name that this PE has published: 0, or -1 and a line.
+///
+/// # Safety
+/// `service` is a string.
+pub unsafe fn unpublish(name: &'static str, service: *const c_char) -> c_int {
+    // SAFETY: as the caller promises.
+    let service = unsafe { name_of(name, service) };
+    status(name, runtime::get(name).names.unpublish(service))
+}
+
+/// Writes the text of the port that is published by a name, for which it waits up to so many milliseconds, or with -1
+/// as long as it takes: 0, or -1 if there is none, or -1 and a line.
+///
+/// # Safety
+/// `service` is a string; `port` has room for `SHMEMX_MAX_PORT_NAME` bytes.
+pub unsafe fn lookup(
+    name: &'static str,
+    service: *const c_char,
+    timeout: c_int,
+    port: *mut c_char,
+) -> c_int {
+    // SAFETY: as the caller promises.
+    let service = unsafe { name_of(name, service) };
+    let limit = u64::try_from(timeout).ok().map(Duration::from_millis);
+    match look_up_port(name, service, limit) {
+        Ok(Some(text)) => {
+            // SAFETY: as the caller promises.
+            unsafe { write_text(&text, port) };
+            0
+        }
+        Ok(None) => -1,
+        Err(why) => status(name, Err(why)),
+    }
+}
+
+/// The text of the port that is published by a name, for which it waits up to `limit`, or as long as it takes.
+///
+/// # Errors
+/// If it is no name, or a process of another user has taken it.
+pub fn look_up_port(
+    name: &str,
+    service: &[u8],
+    limit: Option<Duration>,
+) -> Result<Option<String>, PortError> {
+    runtime::get(name);
+    let _shown = Recorder::start(&for_another_job(name));
+    let found = names::look_up(service, limit)?;
+    Ok(found.map(|port| port.to_string()))
 }
 
 /// Connects a team with the next that connects to a port, which the root has opened, collectively: 0, or -1 on all

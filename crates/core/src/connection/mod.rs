@@ -11,6 +11,7 @@
 
 pub(crate) mod calls;
 pub(crate) mod exports;
+pub(crate) mod names;
 mod other_job;
 pub(crate) mod port;
 mod sides;

@@ -44,13 +44,15 @@ const DONE: u32 = 5;
 const MOST_SILENT: usize = 256;
 /// Callers that the kernel keeps while none is accepted.
 const BACKLOG: i32 = 4096;
+/// Most bytes of the name of a port: the address of a socket without a path has 107, with the name's user.
+pub(super) const MOST_NAME: usize = 64;
 /// What texts of ports begin with.
 const PREFIX: &str = "ferroshmem-port";
 
 /// Why jobs do not meet.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub(crate) enum PortError {
+pub enum PortError {
     /// The text is none of a port.
     #[error(
         "{0:?} is not the text of a port: give what shmemx_port_open or shmemx_port_lookup has written"
@@ -61,7 +63,12 @@ pub(crate) enum PortError {
     Closed,
     /// No process of this host listens, and the port is another host's.
     #[error("the port is on host {there}, and this is host {here}: start both jobs on one host")]
-    OtherHost { there: String, here: String },
+    OtherHost {
+        /// The port's.
+        there: String,
+        /// This one.
+        here: String,
+    },
     /// The process that listens is of another user.
     #[error("the port belongs to another user: start both jobs as one user")]
     OtherUser,
@@ -76,6 +83,21 @@ pub(crate) enum PortError {
         "this PE has not opened the port, or has closed it: give PE_root of the PE that has called shmemx_port_open"
     )]
     NotOpen,
+    /// The name is none that can be published.
+    #[error("a name has 1 to {MOST_NAME} bytes")]
+    Name,
+    /// A process of this user has the name.
+    #[error("the name is taken: {0}; unpublish it there, or take another name")]
+    NameTaken(String),
+    /// A process of another user has the address of the name.
+    #[error("the name is taken by a process of another user: take another name")]
+    NameOfOtherUser,
+    /// This PE has not published the name.
+    #[error("this PE has not published the name, or has closed its port")]
+    NotPublished,
+    /// The process that has published the name is stopped.
+    #[error("the process that has published the name does not answer: is it stopped?")]
+    NoAnswer,
     /// The process at the other end of the socket joins no job, or no longer.
     #[error("the other end of the socket is closed, or its shmemx_join has failed")]
     SocketClosed,
@@ -180,7 +202,7 @@ fn host() -> String {
     name.chars().filter(|c| *c != ':').take(64).collect()
 }
 
-fn new_socket() -> Result<OwnedFd, Errno> {
+pub(super) fn new_socket() -> Result<OwnedFd, Errno> {
     let (family, flags) = (AddressFamily::UNIX, SocketFlags::CLOEXEC);
     socket_with(family, SocketType::SEQPACKET, flags, None)
 }
@@ -203,7 +225,7 @@ fn wait_for(socket: BorrowedFd<'_>, events: PollFlags, error: Errno) -> Result<(
 }
 
 /// Whether the process at the other end is of this process's user, by the kernel's word.
-fn is_same_user(socket: BorrowedFd<'_>) -> bool {
+pub(super) fn is_same_user(socket: BorrowedFd<'_>) -> bool {
     socket_peercred(socket).is_ok_and(|process| process.uid == geteuid())
 }
 

@@ -22,6 +22,7 @@ use crate::choice::{Collective, Selection};
 use crate::collective::active_set::ActiveSets;
 use crate::collective::split;
 use crate::config::{Settings, SocketMap, Values};
+use crate::connection::names::Names;
 use crate::connection::port::Ports;
 use crate::constants::{GROUP_INVALID, PREDEFINED_TEAMS};
 use crate::context::Contexts;
@@ -126,6 +127,7 @@ pub(crate) fn initialise(name: &str, level: i32) {
         failure_detector: connected.map(|(_, detector)| detector),
         parents: AtomicUsize::new(GROUP_INVALID),
         ports: Ports::default(),
+        names: Names::default(),
         nesting: AtomicU32::new(1),
     });
     checks::set(check);
@@ -263,6 +265,7 @@ pub(crate) fn finalise(name: &'static str) {
     if rt.nesting.fetch_sub(1, Ordering::AcqRel) > 1 {
         return;
     }
+    rt.names.forget_all();
     rt.ports.close_all();
     connections::disconnect_all(name, rt);
     if let Some(stray) = node.transport.memory.space.stray(node.job) {

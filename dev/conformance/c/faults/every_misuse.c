@@ -9636,14 +9636,14 @@ static const struct way ways_206[] = {
     }
 MISUSE_206(shmemx_import, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_209[] = {
+static const struct way ways_212[] = {
     {NULL, "as it should be", ""},
     {"team", "destroyed", "team"},
     {"team", "never made", "team"},
     {"group", "null", "group"},
     {"group", "misaligned", "group"},
 };
-#define MISUSE_209(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_212(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmem_team_t team = SHMEM_TEAM_INVALID; \
         int PE_root = 0; \
@@ -9659,18 +9659,18 @@ static const struct way ways_209[] = {
         (NAME)(team, PE_root, port, group); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_209, COUNT(ways_209) - LESS); \
+        add(#NAME, call_##NAME, ways_212, COUNT(ways_212) - LESS); \
     }
-MISUSE_209(shmemx_port_accept, void, 8, 8, NO_CTX, 0)
+MISUSE_212(shmemx_port_accept, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_210[] = {
+static const struct way ways_213[] = {
     {NULL, "as it should be", ""},
     {"team", "destroyed", "team"},
     {"team", "never made", "team"},
     {"group", "null", "group"},
     {"group", "misaligned", "group"},
 };
-#define MISUSE_210(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_213(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmem_team_t team = SHMEM_TEAM_INVALID; \
         int PE_root = 0; \
@@ -9686,18 +9686,18 @@ static const struct way ways_210[] = {
         (NAME)(team, PE_root, port, group); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_210, COUNT(ways_210) - LESS); \
+        add(#NAME, call_##NAME, ways_213, COUNT(ways_213) - LESS); \
     }
-MISUSE_210(shmemx_port_connect, void, 8, 8, NO_CTX, 0)
+MISUSE_213(shmemx_port_connect, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_211[] = {
+static const struct way ways_214[] = {
     {NULL, "as it should be", ""},
     {"team", "destroyed", "team"},
     {"team", "never made", "team"},
     {"group", "null", "group"},
     {"group", "misaligned", "group"},
 };
-#define MISUSE_211(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_214(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmem_team_t team = SHMEM_TEAM_INVALID; \
         int PE_root = 0; \
@@ -9713,15 +9713,15 @@ static const struct way ways_211[] = {
         (NAME)(team, PE_root, fd, group); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_211, COUNT(ways_211) - LESS); \
+        add(#NAME, call_##NAME, ways_214, COUNT(ways_214) - LESS); \
     }
-MISUSE_211(shmemx_join, void, 8, 8, NO_CTX, 0)
+MISUSE_214(shmemx_join, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_212[] = {
+static const struct way ways_215[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
 };
-#define MISUSE_212(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_215(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         switch (way) { \
@@ -9731,15 +9731,15 @@ static const struct way ways_212[] = {
         (NAME)(group); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_212, COUNT(ways_212) - LESS); \
+        add(#NAME, call_##NAME, ways_215, COUNT(ways_215) - LESS); \
     }
-MISUSE_212(shmemx_group_sync, void, 8, 8, NO_CTX, 0)
+MISUSE_215(shmemx_group_sync, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_213[] = {
+static const struct way ways_216[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
 };
-#define MISUSE_213(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_216(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         switch (way) { \
@@ -9749,15 +9749,15 @@ static const struct way ways_213[] = {
         (NAME)(group); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_213, COUNT(ways_213) - LESS); \
+        add(#NAME, call_##NAME, ways_216, COUNT(ways_216) - LESS); \
     }
-MISUSE_213(shmemx_group_barrier, void, 8, 8, NO_CTX, 0)
+MISUSE_216(shmemx_group_barrier, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_214[] = {
+static const struct way ways_217[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
 };
-#define MISUSE_214(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_217(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         void *dest = 0; \
@@ -9771,15 +9771,15 @@ static const struct way ways_214[] = {
         (NAME)(group, dest, source, nelems, PE_root); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_214, COUNT(ways_214) - LESS); \
+        add(#NAME, call_##NAME, ways_217, COUNT(ways_217) - LESS); \
     }
-MISUSE_214(shmemx_group_broadcastmem, void, 8, 8, NO_CTX, 0)
+MISUSE_217(shmemx_group_broadcastmem, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_215[] = {
+static const struct way ways_218[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
 };
-#define MISUSE_215(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_218(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         void *dest = 0; \
@@ -9793,15 +9793,15 @@ static const struct way ways_215[] = {
         (NAME)(group, dest, dest_nelems, source, source_nelems); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_215, COUNT(ways_215) - LESS); \
+        add(#NAME, call_##NAME, ways_218, COUNT(ways_218) - LESS); \
     }
-MISUSE_215(shmemx_group_fcollectmem, void, 8, 8, NO_CTX, 0)
+MISUSE_218(shmemx_group_fcollectmem, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_216[] = {
+static const struct way ways_219[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
 };
-#define MISUSE_216(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_219(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         void *dest = 0; \
@@ -9815,17 +9815,17 @@ static const struct way ways_216[] = {
         (NAME)(group, dest, dest_nelems, source, source_nelems); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_216, COUNT(ways_216) - LESS); \
+        add(#NAME, call_##NAME, ways_219, COUNT(ways_219) - LESS); \
     }
-MISUSE_216(shmemx_group_alltoallmem, void, 8, 8, NO_CTX, 0)
+MISUSE_219(shmemx_group_alltoallmem, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_217[] = {
+static const struct way ways_220[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
     {"ctx", "null", "ctx"},
     {"ctx", "misaligned", "ctx"},
 };
-#define MISUSE_217(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_220(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         long options = 0; \
@@ -9839,9 +9839,9 @@ static const struct way ways_217[] = {
         (NAME)(group, options, ctx); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_217, COUNT(ways_217) - LESS); \
+        add(#NAME, call_##NAME, ways_220, COUNT(ways_220) - LESS); \
     }
-MISUSE_217(shmemx_group_create_ctx, void, 8, 8, NO_CTX, 0)
+MISUSE_220(shmemx_group_create_ctx, void, 8, 8, NO_CTX, 0)
 
 /* Part I of K of the routines. Each routine gets each argument wrongly in one way, which
  * differs from type to type; with "all", in all ways. */

@@ -1,0 +1,312 @@
+//! Names of ports, by which the jobs of a user on a node find them.
+//!
+//! A name is a listening socket whose address, without a path, has the user's number and the name. The kernel gives an
+//! address to one process alone, and frees it when that process ends, however it does: there are no stale names, and
+//! nothing is left behind. A thread of the PE that has published the name writes the port's text to each process of
+//! the same user that connects. Either side asks the kernel for the other's user, so that a process of another user
+//! that takes the address first gets no secret and gives no port.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::{JoinHandle, sleep};
+use std::time::{Duration, Instant};
+
+use ferroshmem_platform::thread;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::sockopt::socket_peercred;
+use rustix::net::{
+    Shutdown, SocketAddrUnix, SocketFlags, accept_with, bind, connect, listen, shutdown,
+};
+use rustix::process::geteuid;
+
+use super::port::{MOST_NAME, PortError, PortName, is_same_user, new_socket};
+use crate::job::message::{receive, send};
+
+/// The number of the one message.
+const TEXT: u32 = 0x7368_6d32;
+/// Processes that the kernel keeps while none is answered.
+const BACKLOG: i32 = 4096;
+/// A thread that has published a name answers within this time, unless its process is stopped.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
+/// The first and the longest time between two looks for a name that is not published.
+const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
+
+fn address_of(name: &[u8]) -> Result<SocketAddrUnix, PortError> {
+    if !(1..=MOST_NAME).contains(&name.len()) {
+        return Err(PortError::Name);
+    }
+    let mut address = format!("ferroshmem-name-{}-", geteuid().as_raw()).into_bytes();
+    address.extend_from_slice(name);
+    Ok(SocketAddrUnix::new_abstract_name(&address)?)
+}
+
+/// A name that this PE has published.
+#[derive(Debug)]
+struct Published {
+    name: Box<[u8]>,
+    port: PortName,
+    listener: Arc<OwnedFd>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Published {
+    fn new(name: &[u8], port: PortName) -> Result<Self, PortError> {
+        let address = address_of(name)?;
+        let listener = new_socket()?;
+        bind(&listener, &address).map_err(|e| match e {
+            Errno::ADDRINUSE => taken(&address),
+            e => e.into(),
+        })?;
+        listen(&listener, BACKLOG)?;
+        let listener = Arc::new(listener);
+        let (socket, text) = (Arc::clone(&listener), port.to_string());
+        let answer = move || answer(&socket, &text);
+        let thread = thread::spawn("shmem-name", 64 << 10, answer)?;
+        Ok(Self {
+            name: name.into(),
+            port,
+            listener,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Published {
+    fn drop(&mut self) {
+        // Ends the thread, too.
+        let _ = shutdown(&*self.listener, Shutdown::Both);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Writes the text to each process of this user that connects, until the socket is shut down.
+fn answer(listener: &OwnedFd, text: &str) {
+    loop {
+        // A process that does not read delays no other.
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        match accept_with(listener, flags) {
+            Ok(socket) if is_same_user(socket.as_fd()) => {
+                // One that is gone needs no answer.
+                let _ = send(socket.as_fd(), [TEXT, 0, 0], text, &[]);
+            }
+            Ok(_) | Err(Errno::INTR | Errno::CONNABORTED) => {}
+            Err(Errno::INVAL) => return,
+            // The process has too many open files for now.
+            Err(_) => sleep(PAUSES[1]),
+        }
+    }
+}
+
+/// Who has an address.
+fn taken(address: &SocketAddrUnix) -> PortError {
+    let asked = new_socket().and_then(|socket| {
+        connect(&socket, address)?;
+        socket_peercred(&socket)
+    });
+    match asked {
+        Ok(process) if process.uid != geteuid() => PortError::NameOfOtherUser,
+        Ok(process) => PortError::NameTaken(format!(
+            "process {} has published it",
+            process.pid.as_raw_nonzero()
+        )),
+        // Not listening yet, or no longer.
+        Err(_) => PortError::NameTaken("another process publishes it".to_owned()),
+    }
+}
+
+/// The port of a name; None if no process publishes it.
+fn ask(address: &SocketAddrUnix) -> Result<Option<PortName>, PortError> {
+    let socket = new_socket()?;
+    rustix::io::ioctl_fionbio(&socket, true)?;
+    match connect(&socket, address) {
+        Ok(()) => {}
+        // None, or more processes ask than the kernel keeps.
+        Err(Errno::CONNREFUSED | Errno::AGAIN | Errno::INTR) => return Ok(None),
+        Err(e) => return Err(e.into()),
+    }
+    if !is_same_user(socket.as_fd()) {
+        return Err(PortError::NameOfOtherUser);
+    }
+    let end = Instant::now() + ANSWERS_WITHIN;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).ok();
+        let mut fds = [PollFd::new(&socket, PollFlags::IN)];
+        match poll(&mut fds, left.as_ref()) {
+            Ok(0) => return Err(PortError::NoAnswer),
+            Ok(_) => break,
+            Err(Errno::INTR) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+    match receive(socket.as_fd())? {
+        Some(([TEXT, ..], text, _)) => PortName::parse(&text).map(Some),
+        // Ended, or unpublished meanwhile.
+        _ => Ok(None),
+    }
+}
+
+/// The port that a process of this user has published by a name. Waits for that until `limit` is over, or as long
+/// as it takes; None if no process does so.
+pub(crate) fn look_up(name: &[u8], limit: Option<Duration>) -> Result<Option<PortName>, PortError> {
+    let address = address_of(name)?;
+    let end = limit.map(|limit| Instant::now() + limit);
+    let mut pause = PAUSES[0];
+    loop {
+        if let Some(found) = ask(&address)? {
+            return Ok(Some(found));
+        }
+        let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            return Ok(None);
+        }
+        sleep(left.map_or(pause, |left| left.min(pause)));
+        pause = PAUSES[1].min(2 * pause);
+    }
+}
+
+/// The names that this PE has published.
+#[derive(Debug, Default)]
+pub(crate) struct Names(Mutex<Vec<Published>>);
+
+impl Names {
+    fn all(&self) -> MutexGuard<'_, Vec<Published>> {
+        self.0.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Publishes a port by a name.
+    pub(crate) fn publish(&self, name: &[u8], port: PortName) -> Result<(), PortError> {
+        let published = Published::new(name, port)?;
+        self.all().push(published);
+        Ok(())
+    }
+
+    /// Unpublishes a name.
+    pub(crate) fn unpublish(&self, name: &[u8]) -> Result<(), PortError> {
+        let mut all = self.all();
+        let found = all.iter().position(|published| *published.name == *name);
+        all.remove(found.ok_or(PortError::NotPublished)?);
+        Ok(())
+    }
+
+    /// Unpublishes the names of a port.
+    pub(crate) fn forget(&self, port: &PortName) {
+        self.all().retain(|published| published.port != *port);
+    }
+
+    /// Unpublishes all.
+    pub(crate) fn forget_all(&self) {
+        self.all().clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: Option<Duration> = Some(Duration::ZERO);
+
+    fn port(digit: &str) -> PortName {
+        let digits = digit.repeat(32);
+        PortName::parse(&format!("ferroshmem-port:here:{digits}:{digits}")).unwrap()
+    }
+
+    /// A name that no other test has.
+    fn name_of(test: &str) -> Vec<u8> {
+        format!("{test}-{}", std::process::id()).into_bytes()
+    }
+
+    #[test]
+    fn names_are_found_until_they_are_unpublished() {
+        let (names, name) = (Names::default(), name_of("found"));
+        assert_eq!(look_up(&name, NONE).unwrap(), None);
+        for round in ["1", "2", "3"] {
+            names.publish(&name, port(round)).unwrap();
+            assert_eq!(look_up(&name, NONE).unwrap(), Some(port(round)));
+            names.unpublish(&name).unwrap();
+            assert_eq!(look_up(&name, NONE).unwrap(), None);
+        }
+        assert!(matches!(
+            names.unpublish(&name),
+            Err(PortError::NotPublished)
+        ));
+        let other = name_of("other");
+        names.publish(&name, port("4")).unwrap();
+        names.publish(&other, port("5")).unwrap();
+        names.forget(&port("4"));
+        assert_eq!(look_up(&name, NONE).unwrap(), None);
+        assert_eq!(look_up(&other, NONE).unwrap(), Some(port("5")));
+        names.forget_all();
+        assert_eq!(look_up(&other, NONE).unwrap(), None);
+    }
+
+    #[test]
+    fn a_name_is_published_once() {
+        let (names, name) = (Names::default(), name_of("once"));
+        names.publish(&name, port("1")).unwrap();
+        let again = Names::default().publish(&name, port("2")).unwrap_err();
+        let mine = format!("process {}", std::process::id());
+        assert!(again.to_string().contains(&mine), "{again}");
+        assert_eq!(look_up(&name, NONE).unwrap(), Some(port("1")));
+    }
+
+    #[test]
+    fn a_lookup_waits() {
+        let (names, name) = (Names::default(), name_of("waits"));
+        std::thread::scope(|scope| {
+            let waits: Vec<_> = (0..20)
+                .map(|_| scope.spawn(|| look_up(&name, None).unwrap()))
+                .collect();
+            assert_eq!(look_up(&name, Some(PAUSES[1])).unwrap(), None);
+            names.publish(&name, port("7")).unwrap();
+            for wait in waits {
+                assert_eq!(wait.join().unwrap(), Some(port("7")));
+            }
+        });
+    }
+
+    #[test]
+    fn names_have_any_bytes_but_not_any_number() {
+        let names = Names::default();
+        for wrong in [&b""[..], &[b'x'; MOST_NAME + 1]] {
+            assert!(matches!(look_up(wrong, NONE), Err(PortError::Name)));
+            let published = names.publish(wrong, port("1"));
+            assert!(matches!(published, Err(PortError::Name)));
+        }
+        let mut long = name_of("/any: \u{e9}\n");
+        long.resize(MOST_NAME, 0xff);
+        names.publish(&long, port("1")).unwrap();
+        assert_eq!(look_up(&long, NONE).unwrap(), Some(port("1")));
+    }
+
+    #[test]
+    fn processes_that_do_not_read_delay_no_lookup() {
+        let (names, name) = (Names::default(), name_of("silent"));
+        names.publish(&name, port("1")).unwrap();
+        let address = address_of(&name).unwrap();
+        let silent = || {
+            let socket = new_socket().unwrap();
+            connect(&socket, &address).unwrap();
+            socket
+        };
+        let _silent: Vec<_> = (0..300).map(|_| silent()).collect();
+        assert_eq!(look_up(&name, NONE).unwrap(), Some(port("1")));
+    }
+
+    #[test]
+    fn what_is_no_publication_is_none() {
+        // An address that is taken, of a process that does not listen.
+        let name = name_of("deaf");
+        let deaf = new_socket().unwrap();
+        bind(&deaf, &address_of(&name).unwrap()).unwrap();
+        assert_eq!(look_up(&name, NONE).unwrap(), None);
+        let names = Names::default();
+        let taken = names.publish(&name, port("1")).unwrap_err();
+        assert!(matches!(taken, PortError::NameTaken(_)), "{taken}");
+        drop(deaf);
+        names.publish(&name, port("1")).unwrap();
+    }
+}
