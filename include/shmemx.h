@@ -181,6 +181,11 @@ typedef struct {
     char *const *env;  /* NAME=VALUE, ended by NULL, beside the environment of PE_root; default: none */
     const char *wdir;  /* directory to run in; default: that of PE_root */
     size_t sheap_size; /* bytes of symmetric heap of each PE; default: by SHMEM_SYMMETRIC_SIZE */
+    const char *bind_to; /* what each PE is bound to, as in oshrun --bind-to; default: as the PEs of this job */
+    const char *map_by;  /* the order in which PEs are given cores, as in oshrun --map-by; default: as bind_to */
+    size_t cores;        /* number of cores of each PE, if there are so many; default: by OMP_NUM_THREADS, or all */
+    const char *cpus;    /* the CPUs that the PEs may use, as "0-3,8"; default: those of oshrun */
+    const char *host;    /* the host to start on: this one */
 } shmemx_spawn_config_t;
 
 /* Jobs that meet: two jobs that were started separately, by oshrun as one user on one node, become connected, as
@@ -290,10 +295,15 @@ typedef struct shmemi_kernel {
 #define SHMEMX_MAX_PORT_NAME 256
 
 /* Fields of shmemx_spawn_config_t that are set: config_mask */
-#define SHMEMX_SPAWN_ARGV 1L
-#define SHMEMX_SPAWN_ENV 2L
-#define SHMEMX_SPAWN_WDIR 4L
-#define SHMEMX_SPAWN_SHEAP_SIZE 8L
+#define SHMEMX_SPAWN_ARGV 0x10001L
+#define SHMEMX_SPAWN_ENV 0x10002L
+#define SHMEMX_SPAWN_WDIR 0x10004L
+#define SHMEMX_SPAWN_SHEAP_SIZE 0x10008L
+#define SHMEMX_SPAWN_BIND_TO 0x10020L
+#define SHMEMX_SPAWN_MAP_BY 0x10040L
+#define SHMEMX_SPAWN_CORES 0x10080L
+#define SHMEMX_SPAWN_CPUS 0x10100L
+#define SHMEMX_SPAWN_HOST 0x10200L
 #define SHMEMX_SPACE_INVALID (((shmemx_space_t)(uintptr_t)0))
 #define SHMEMX_GROUP_INVALID (((shmemx_group_t)(uintptr_t)0))
 #define SHMEMX_REQUEST_INVALID (((shmemx_request_t)(uintptr_t)0))

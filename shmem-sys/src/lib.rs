@@ -45,6 +45,10 @@ const _: () = {
     assert!(runtime::SPAWN_ARGV == SHMEMX_SPAWN_ARGV && runtime::SPAWN_ENV == SHMEMX_SPAWN_ENV);
     assert!(runtime::SPAWN_WDIR == SHMEMX_SPAWN_WDIR);
     assert!(runtime::SPAWN_SHEAP_SIZE == SHMEMX_SPAWN_SHEAP_SIZE);
+    assert!(runtime::SPAWN_BIND_TO == SHMEMX_SPAWN_BIND_TO);
+    assert!(runtime::SPAWN_MAP_BY == SHMEMX_SPAWN_MAP_BY);
+    assert!(runtime::SPAWN_CORES == SHMEMX_SPAWN_CORES && runtime::SPAWN_CPUS == SHMEMX_SPAWN_CPUS);
+    assert!(runtime::SPAWN_HOST == SHMEMX_SPAWN_HOST);
     assert!(runtime::SPACE_INVALID == SHMEMX_SPACE_INVALID);
     assert!(runtime::SPACE_SHEAP_SIZE == SHMEMX_SPACE_SHEAP_SIZE);
     assert!(runtime::SPACE_MEMKIND == SHMEMX_SPACE_MEMKIND);

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use ferroshmem_core::api::spawn::Program;
+use ferroshmem_core::api::spawn::{Placement, Program};
 
 /// PEs of a program that are to be started ([`Team::spawn`](crate::Team::spawn)), described as the standard
 /// library's [`Command`](std::process::Command) describes a process; one PE, if no number is given.
@@ -30,6 +30,7 @@ impl Command {
                 environment: Vec::new(),
                 directory: None,
                 heap_size: None,
+                placement: Placement::default(),
             },
         }
     }
@@ -69,6 +70,43 @@ impl Command {
     /// With a symmetric heap of so many bytes on each PE, as `SHMEM_SYMMETRIC_SIZE` sets it.
     pub fn heap_size(mut self, bytes: usize) -> Self {
         self.program.heap_size = Some(bytes);
+        self
+    }
+
+    /// Each bound to a core, a socket or what else `oshrun --bind-to` names: as the PEs of this job, if it is not given.
+    ///
+    /// ```
+    /// # use ferroshmem::Command;
+    /// let workers = Command::new("worker").pes(8).bind_to("core").map_by("spread");
+    /// ```
+    pub fn bind_to(mut self, what: &str) -> Self {
+        self.program.placement.bind_to = Some(what.into());
+        self
+    }
+
+    /// With cores next to each other (`compact`), or as far from each other as there is room (`spread`): as
+    /// `oshrun --map-by`.
+    pub fn map_by(mut self, order: &str) -> Self {
+        self.program.placement.map_by = Some(order.into());
+        self
+    }
+
+    /// With so many cores each, if there are so many.
+    pub fn cores(mut self, n: usize) -> Self {
+        self.program.placement.cores = Some(n);
+        self
+    }
+
+    /// On these CPUs alone, as the kernel numbers them.
+    pub fn cpus(mut self, cpus: impl IntoIterator<Item = usize>) -> Self {
+        let cpus: Vec<_> = cpus.into_iter().map(|cpu| cpu.to_string()).collect();
+        self.program.placement.cpus = Some(cpus.join(",").into());
+        self
+    }
+
+    /// On this host, which is that of the PEs that start them.
+    pub fn host(mut self, host: &str) -> Self {
+        self.program.placement.host = Some(host.into());
         self
     }
 

@@ -170,10 +170,15 @@ pub const EXTENSIONS: &[Section] = &[
     Section {
         title: "Fields of shmemx_spawn_config_t that are set: config_mask",
         constants: &[
-            c("SHMEMX_SPAWN_ARGV", "1L", "c_long"),
-            c("SHMEMX_SPAWN_ENV", "2L", "c_long"),
-            c("SHMEMX_SPAWN_WDIR", "4L", "c_long"),
-            c("SHMEMX_SPAWN_SHEAP_SIZE", "8L", "c_long"),
+            c("SHMEMX_SPAWN_ARGV", "0x10001L", "c_long"),
+            c("SHMEMX_SPAWN_ENV", "0x10002L", "c_long"),
+            c("SHMEMX_SPAWN_WDIR", "0x10004L", "c_long"),
+            c("SHMEMX_SPAWN_SHEAP_SIZE", "0x10008L", "c_long"),
+            c("SHMEMX_SPAWN_BIND_TO", "0x10020L", "c_long"),
+            c("SHMEMX_SPAWN_MAP_BY", "0x10040L", "c_long"),
+            c("SHMEMX_SPAWN_CORES", "0x10080L", "c_long"),
+            c("SHMEMX_SPAWN_CPUS", "0x10100L", "c_long"),
+            c("SHMEMX_SPAWN_HOST", "0x10200L", "c_long"),
         ],
     },
 ];

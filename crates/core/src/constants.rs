@@ -65,14 +65,27 @@ pub const ROOT: c_int = -2;
 pub const PROC_NULL: c_int = -1;
 /// `SHMEMX_MAX_PORT_NAME`.
 pub const MAX_PORT_NAME: usize = 256;
+/// In the mask of each field: the configuration has all of the fields, as an array's elements must be found. Programs
+/// that were compiled before have the first four, and masks without this.
+pub const SPAWN_ALL_FIELDS: c_long = 0x10000;
 /// `SHMEMX_SPAWN_ARGV`.
-pub const SPAWN_ARGV: c_long = 1;
+pub const SPAWN_ARGV: c_long = SPAWN_ALL_FIELDS | 1;
 /// `SHMEMX_SPAWN_ENV`.
-pub const SPAWN_ENV: c_long = 2;
+pub const SPAWN_ENV: c_long = SPAWN_ALL_FIELDS | 2;
 /// `SHMEMX_SPAWN_WDIR`.
-pub const SPAWN_WDIR: c_long = 4;
+pub const SPAWN_WDIR: c_long = SPAWN_ALL_FIELDS | 4;
 /// `SHMEMX_SPAWN_SHEAP_SIZE`.
-pub const SPAWN_SHEAP_SIZE: c_long = 8;
+pub const SPAWN_SHEAP_SIZE: c_long = SPAWN_ALL_FIELDS | 8;
+/// `SHMEMX_SPAWN_BIND_TO`.
+pub const SPAWN_BIND_TO: c_long = SPAWN_ALL_FIELDS | 0x20;
+/// `SHMEMX_SPAWN_MAP_BY`.
+pub const SPAWN_MAP_BY: c_long = SPAWN_ALL_FIELDS | 0x40;
+/// `SHMEMX_SPAWN_CORES`.
+pub const SPAWN_CORES: c_long = SPAWN_ALL_FIELDS | 0x80;
+/// `SHMEMX_SPAWN_CPUS`.
+pub const SPAWN_CPUS: c_long = SPAWN_ALL_FIELDS | 0x100;
+/// `SHMEMX_SPAWN_HOST`.
+pub const SPAWN_HOST: c_long = SPAWN_ALL_FIELDS | 0x200;
 
 /// `SHMEMX_SPACE_INVALID`.
 pub const SPACE_INVALID: usize = 0;

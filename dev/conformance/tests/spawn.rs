@@ -95,6 +95,27 @@ const REFUSED: [(&str, &[&str]); 5] = [
     ("too-many", &["100000", "4096"]),
 ];
 
+/// Where spawned PEs run.
+const PLACES: [&str; 7] = [
+    "hwthread",
+    "none",
+    "cpus",
+    "host",
+    "cores",
+    "several",
+    "compiled-before",
+];
+
+/// Where they cannot run, and words of the line that says why.
+const NO_PLACES: [(&str, &str); 6] = [
+    ("corse", "bind_to is \"corse\": give auto, hwthread, core"),
+    ("no-cores", "cores is \"0\": give 1 or more"),
+    ("no-such-cpu", "give CPUs that oshrun may use"),
+    ("no-list", "give a list such as 0-3,8"),
+    ("other-host", "host is \"no-such-host\": give"),
+    ("differ", "bind_to differs between programs"),
+];
+
 /// What goes wrong with a program that no launcher has started, and words of the line.
 const ALONE: [(&str, &[&str]); 5] = [
     ("child-crashes", &["job 1", "SIGSEGV"]),
@@ -144,6 +165,28 @@ fn main() {
     for (way, status, words) in FAULTS {
         suite.add(format!("fault::{way}"), move |s| {
             fault(s, way, status, words)
+        });
+    }
+    for way in PLACES {
+        suite.add(format!("place::{way}"), move |s| {
+            let job = Job::new(1, &program(s, "place", &[])?).args(&[way]);
+            let outcome = job.expect_success(&s.prefix, &s.scratch)?;
+            ensure!(outcome.stdout.is_empty(), "{outcome}");
+            Ok(())
+        });
+    }
+    for (way, words) in NO_PLACES {
+        suite.add(format!("place::refused::{way}"), move |s| {
+            let job = Job::new(1, &program(s, "place", &[])?).args(&[way]);
+            let outcome = job.run(&s.prefix, &s.scratch)?;
+            ensure!(
+                shell_status(outcome.status) == 0
+                    && outcome.stdout == "refused\n"
+                    && outcome.stderr.lines().count() == 1
+                    && outcome.stderr.contains(words),
+                "{outcome}"
+            );
+            Ok(())
         });
     }
     for (way, words) in REFUSED {

@@ -157,13 +157,23 @@ pub(crate) const SHMEMX_MAX_PORT_NAME: usize = 256;
 // Fields of shmemx_spawn_config_t that are set: config_mask
 
 /// `SHMEMX_SPAWN_ARGV`.
-pub(crate) const SHMEMX_SPAWN_ARGV: c_long = 1;
+pub(crate) const SHMEMX_SPAWN_ARGV: c_long = 0x10001;
 /// `SHMEMX_SPAWN_ENV`.
-pub(crate) const SHMEMX_SPAWN_ENV: c_long = 2;
+pub(crate) const SHMEMX_SPAWN_ENV: c_long = 0x10002;
 /// `SHMEMX_SPAWN_WDIR`.
-pub(crate) const SHMEMX_SPAWN_WDIR: c_long = 4;
+pub(crate) const SHMEMX_SPAWN_WDIR: c_long = 0x10004;
 /// `SHMEMX_SPAWN_SHEAP_SIZE`.
-pub(crate) const SHMEMX_SPAWN_SHEAP_SIZE: c_long = 8;
+pub(crate) const SHMEMX_SPAWN_SHEAP_SIZE: c_long = 0x10008;
+/// `SHMEMX_SPAWN_BIND_TO`.
+pub(crate) const SHMEMX_SPAWN_BIND_TO: c_long = 0x10020;
+/// `SHMEMX_SPAWN_MAP_BY`.
+pub(crate) const SHMEMX_SPAWN_MAP_BY: c_long = 0x10040;
+/// `SHMEMX_SPAWN_CORES`.
+pub(crate) const SHMEMX_SPAWN_CORES: c_long = 0x10080;
+/// `SHMEMX_SPAWN_CPUS`.
+pub(crate) const SHMEMX_SPAWN_CPUS: c_long = 0x10100;
+/// `SHMEMX_SPAWN_HOST`.
+pub(crate) const SHMEMX_SPAWN_HOST: c_long = 0x10200;
 
 /// `SHMEM_VENDOR_STRING`.
 pub(crate) const SHMEM_VENDOR_STRING: &str = "FerroSHMEM 0.1.0";

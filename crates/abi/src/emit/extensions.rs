@@ -68,6 +68,11 @@ typedef struct {
     char *const *env;  /* NAME=VALUE, ended by NULL, beside the environment of PE_root; default: none */
     const char *wdir;  /* directory to run in; default: that of PE_root */
     size_t sheap_size; /* bytes of symmetric heap of each PE; default: by SHMEM_SYMMETRIC_SIZE */
+    const char *bind_to; /* what each PE is bound to, as in oshrun --bind-to; default: as the PEs of this job */
+    const char *map_by;  /* the order in which PEs are given cores, as in oshrun --map-by; default: as bind_to */
+    size_t cores;        /* number of cores of each PE, if there are so many; default: by OMP_NUM_THREADS, or all */
+    const char *cpus;    /* the CPUs that the PEs may use, as \"0-3,8\"; default: those of oshrun */
+    const char *host;    /* the host to start on: this one */
 } shmemx_spawn_config_t;
 
 /* Jobs that meet: two jobs that were started separately, by oshrun as one user on one node, become connected, as

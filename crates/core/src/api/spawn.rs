@@ -15,7 +15,10 @@ use crate::config::{self, SYMMETRIC_SIZE};
 pub use crate::connection::exports::ExportError;
 use crate::connection::exports::Exported;
 use crate::connection::{Connection, Role};
-use crate::constants::{GROUP_INVALID, SPAWN_ARGV, SPAWN_ENV, SPAWN_SHEAP_SIZE, SPAWN_WDIR};
+use crate::constants::{
+    GROUP_INVALID, SPAWN_ALL_FIELDS, SPAWN_ARGV, SPAWN_BIND_TO, SPAWN_CORES, SPAWN_CPUS, SPAWN_ENV,
+    SPAWN_HOST, SPAWN_MAP_BY, SPAWN_SHEAP_SIZE, SPAWN_WDIR,
+};
 use crate::failure::fatal::{fatal, warn};
 use crate::group::Group;
 use crate::job::region::{Header, MAX_PES};
@@ -37,7 +40,20 @@ pub struct SpawnConfig {
     pub wdir: *const c_char,
     /// Bytes of symmetric heap of each PE.
     pub sheap_size: usize,
+    /// As `oshrun --bind-to`.
+    pub bind_to: *const c_char,
+    /// As `oshrun --map-by`.
+    pub map_by: *const c_char,
+    /// Cores of each PE.
+    pub cores: usize,
+    /// The CPUs that the PEs may use.
+    pub cpus: *const c_char,
+    /// The host to start on.
+    pub host: *const c_char,
 }
+
+/// Bytes of a configuration without the fields that have been added.
+const FIRST_FIELDS: usize = std::mem::offset_of!(SpawnConfig, bind_to);
 
 /// The strings of a list that a null pointer ends.
 ///
@@ -74,7 +90,7 @@ unsafe fn text(text: *const c_char) -> Option<OsString> {
 /// What the root asks for of one program.
 ///
 /// # Safety
-/// `command` is a string or null; `config` is valid, with the fields that `mask` names, or null.
+/// `command` is a string or null; `config` is valid, as far as `mask` names its fields, or null.
 unsafe fn program(
     name: &str,
     command: *const c_char,
@@ -82,31 +98,44 @@ unsafe fn program(
     config: *const SpawnConfig,
     mask: c_long,
 ) -> Program {
-    let known = SPAWN_ARGV | SPAWN_ENV | SPAWN_WDIR | SPAWN_SHEAP_SIZE;
+    let added = SPAWN_BIND_TO | SPAWN_MAP_BY | SPAWN_CORES | SPAWN_CPUS | SPAWN_HOST;
+    let known = SPAWN_ARGV | SPAWN_ENV | SPAWN_WDIR | SPAWN_SHEAP_SIZE | added;
     if mask & !known != 0 {
         fatal(
             name,
             format_args!("config_mask = {mask:#x}: give a combination of SHMEMX_SPAWN_*"),
         );
     }
-    // SAFETY: the caller promises that `config` is valid or null.
-    let config = unsafe { config.as_ref() }.filter(|_| mask != 0);
-    if mask != 0 && config.is_none() {
+    if mask != 0 && config.is_null() {
         fatal(
             name,
             "config is a null pointer, but config_mask is not 0: give a configuration, or the mask 0",
         );
     }
-    let set = |bit| config.filter(|_| mask & bit != 0);
+    // No reference to the whole: programs that were compiled before have the first fields alone.
+    let is_set = |field: c_long| mask & field & !SPAWN_ALL_FIELDS != 0;
     // SAFETY: the caller promises that the fields are valid which the mask names.
-    let (command, arguments, environment, wdir) = unsafe {
+    let (command, arguments, environment, wdir, heap_size, placement) = unsafe {
         (
             text(command),
-            set(SPAWN_ARGV).map(|c| strings(c.argv)),
-            set(SPAWN_ENV).map(|c| strings(c.env)).unwrap_or_default(),
-            set(SPAWN_WDIR).and_then(|c| text(c.wdir)),
+            is_set(SPAWN_ARGV).then(|| strings((*config).argv)),
+            is_set(SPAWN_ENV).then(|| strings((*config).env)),
+            is_set(SPAWN_WDIR).then(|| text((*config).wdir)),
+            is_set(SPAWN_SHEAP_SIZE).then(|| (*config).sheap_size),
+            Placement {
+                bind_to: is_set(SPAWN_BIND_TO)
+                    .then(|| text((*config).bind_to))
+                    .flatten(),
+                map_by: is_set(SPAWN_MAP_BY)
+                    .then(|| text((*config).map_by))
+                    .flatten(),
+                cores: is_set(SPAWN_CORES).then(|| (*config).cores),
+                cpus: is_set(SPAWN_CPUS).then(|| text((*config).cpus)).flatten(),
+                host: is_set(SPAWN_HOST).then(|| text((*config).host)).flatten(),
+            },
         )
     };
+    let environment = environment.unwrap_or_default();
     let Some(command) = command else {
         fatal(name, "command is a null pointer: give a program");
     };
@@ -121,8 +150,9 @@ unsafe fn program(
         n_pes: usize::try_from(n_pes).unwrap_or(0),
         arguments: arguments.unwrap_or_default(),
         environment,
-        directory: wdir.map(Into::into),
-        heap_size: set(SPAWN_SHEAP_SIZE).map(|config| config.sheap_size),
+        directory: wdir.flatten().map(Into::into),
+        heap_size,
+        placement,
     }
 }
 
@@ -141,6 +171,44 @@ pub struct Program {
     pub directory: Option<PathBuf>,
     /// Bytes of symmetric heap of each PE, if they are not to be as ever.
     pub heap_size: Option<usize>,
+    /// Where they run.
+    pub placement: Placement,
+}
+
+/// Where PEs that are started run: as the PEs of this job, if nothing is given. Of several programs in one spawn, those
+/// that say something say the same.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Placement {
+    /// What each PE is bound to, as `oshrun --bind-to` names it.
+    pub bind_to: Option<OsString>,
+    /// The order in which PEs are given cores, as `oshrun --map-by` names it.
+    pub map_by: Option<OsString>,
+    /// Cores of each PE, if there are so many.
+    pub cores: Option<usize>,
+    /// The CPUs that the PEs may use, as `0-3,8`.
+    pub cpus: Option<OsString>,
+    /// The host to start on.
+    pub host: Option<OsString>,
+}
+
+impl Placement {
+    /// As `NAME=VALUE`.
+    fn options(self) -> Vec<OsString> {
+        let cores = self.cores.map(|cores| cores.to_string().into());
+        let options = [
+            ("bind_to=", self.bind_to),
+            ("map_by=", self.map_by),
+            ("cores=", cores),
+            ("cpus=", self.cpus),
+            ("host=", self.host),
+        ];
+        let given = options.into_iter().filter_map(|(name, value)| {
+            let mut option = OsString::from(name);
+            option.push(value?);
+            Some(option)
+        });
+        given.collect()
+    }
 }
 
 impl Program {
@@ -163,6 +231,7 @@ impl Program {
                 .directory
                 .or_else(|| std::env::current_dir().ok())
                 .unwrap_or_else(|| "/".into()),
+            placement: self.placement.options(),
         }
     }
 }
@@ -216,17 +285,15 @@ pub unsafe fn spawn_multiple(
                 "no program is given: give count of 1 or more, commands and npes",
             );
         }
+        // SAFETY: the caller promises an array of `count` elements, or null.
+        let mask = |i: usize| unsafe { if masks.is_null() { 0 } else { *masks.add(i) } };
+        let has_all = (0..count).any(|i| mask(i) & SPAWN_ALL_FIELDS != 0);
+        let size = [FIRST_FIELDS, size_of::<SpawnConfig>()][usize::from(has_all)];
         let each = (0..count).map(|i| {
-            // SAFETY: the caller promises arrays of `count` elements, of which two may be null.
-            unsafe {
-                let config = if configs.is_null() {
-                    ptr::null()
-                } else {
-                    configs.add(i)
-                };
-                let mask = if masks.is_null() { 0 } else { *masks.add(i) };
-                program(name, *commands.add(i), *n_pes.add(i), config, mask)
-            }
+            // Null, if that is what is given.
+            let config = configs.wrapping_byte_add(if configs.is_null() { 0 } else { i * size });
+            // SAFETY: the caller promises arrays of `count` elements.
+            unsafe { program(name, *commands.add(i), *n_pes.add(i), config, mask(i)) }
         });
         each.collect()
     };
@@ -394,6 +461,7 @@ fn strings_of(program: &ProgramRequest) -> impl Iterator<Item = &OsStr> {
     let lists = program.arguments.iter().chain(&program.environment);
     let directory = program.directory.as_os_str();
     lists
+        .chain(&program.placement)
         .map(OsString::as_os_str)
         .chain([&*program.command, directory])
 }

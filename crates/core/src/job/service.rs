@@ -29,6 +29,8 @@ pub struct ProgramRequest {
     pub environment: Vec<OsString>,
     /// The directory to run in.
     pub directory: PathBuf,
+    /// Where they are to run, as `NAME=VALUE`.
+    pub placement: Vec<OsString>,
 }
 
 /// A job to be started.
@@ -259,7 +261,7 @@ impl JobRequest {
             put(&number(program.n_pes));
             put(program.command.as_bytes());
             put(program.directory.as_os_str().as_bytes());
-            for list in [&program.arguments, &program.environment] {
+            for list in [&program.arguments, &program.environment, &program.placement] {
                 put(&number(list.len()));
                 for item in list {
                     put(item.as_bytes());
@@ -293,6 +295,7 @@ impl JobRequest {
                 directory: text(fields)?.into(),
                 arguments: list(fields)?,
                 environment: list(fields)?,
+                placement: list(fields)?,
             })
         });
         let programs = programs.collect::<Option<_>>()?;
@@ -314,6 +317,7 @@ mod tests {
             arguments: text(&["", "-x", "a b"]),
             environment: text(&["A=1", "B="]),
             directory: "/tmp".into(),
+            placement: text(&["bind_to=core"]),
         };
         JobRequest {
             parents: 2,

@@ -9,9 +9,10 @@ use ferroshmem_core::job::plan::Plan;
 use ferroshmem_core::job::service::{JobRequest, ProgramRequest};
 use ferroshmem_core::platform::Machine;
 
-use super::binding::{Bindings, Load};
+use super::binding::{Bindings, Load, Request};
 use super::failure::{Failure, say};
 use super::options::{CommandLine, Section};
+use super::placement::Placement;
 use super::program::Program;
 use crate::tune::Loaded;
 
@@ -64,7 +65,14 @@ impl Job {
             .collect();
         let (binding, mapping) = (options.bind_to, options.map_by);
         let threads = options.sections.iter().filter_map(threads).max();
-        let bindings = Bindings::new(binding, mapping, n_pes, threads, &machine, load);
+        let request = Request {
+            binding,
+            mapping,
+            n_pes,
+            threads: options.cores.or(threads),
+        };
+        let cpus = options.cpus.as_ref();
+        let bindings = Bindings::new(request, cpus, &machine, load).map_err(Failure::usage)?;
         let loaded = Loaded::find(settings.tuning_file, machine.cores);
         if let Some(line) = loaded.complaint() {
             say(&line);
@@ -83,8 +91,15 @@ impl Job {
     /// A job that PEs of `by` ask for: as theirs where the request does not say.
     pub(super) fn requested(by: &Self, request: &JobRequest, load: &Load) -> Result<Self, Failure> {
         let sections = request.programs.iter().map(requested_section);
+        let said = request.programs.iter().flat_map(|p| &p.placement);
+        let host = rustix::system::uname();
+        let placement = Placement::read(said, &host.nodename().to_string_lossy())?;
         let options = CommandLine {
             sections: sections.collect::<Result<_, _>>()?,
+            bind_to: placement.bind_to.unwrap_or(by.options.bind_to),
+            map_by: placement.map_by.unwrap_or(by.options.map_by),
+            cores: placement.cores,
+            cpus: placement.cpus,
             hosts: None,
             timeout: None,
             output: by.options.output.clone(),

@@ -25,6 +25,7 @@ mod job;
 mod launcher;
 mod options;
 mod output;
+mod placement;
 mod program;
 mod running;
 mod shutdown;

@@ -1,5 +1,6 @@
 //! The command line of `oshrun`.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
@@ -141,6 +142,10 @@ pub(super) struct CommandLine {
     pub bind_to: Binding,
     /// `--map-by`.
     pub map_by: Mapping,
+    /// Cores of each PE, where PEs have asked for the job and say so.
+    pub cores: Option<usize>,
+    /// The CPUs that the PEs may use, if not all that `oshrun` may.
+    pub cpus: Option<BTreeSet<usize>>,
     /// `--report-bindings`.
     pub report_bindings: bool,
     /// `--verbose`.
@@ -197,6 +202,8 @@ pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<CommandLin
         spawn_timeout: first.spawn_timeout,
         bind_to: first.bind_to,
         map_by: first.map_by,
+        cores: None,
+        cpus: None,
         report_bindings: first.report_bindings,
         verbose: first.verbose,
         hosts: match destination {

@@ -16,15 +16,19 @@ use nix::sched::CpuSet;
 
 use self::claim::Claims;
 pub(super) use self::place::Load;
-use self::place::{Request, Sets, Unbound, numbers, place};
+pub(super) use self::place::Request;
+use self::place::{Sets, Unbound, numbers, place};
 use self::topology::{Cpu, Topology};
-use super::options::{Binding, Mapping};
+use super::options::Binding;
 
 /// The CPUs that the PEs of a job are bound to.
 #[derive(Debug)]
 pub(super) struct Bindings {
     sets: Result<Sets, Unbound>,
-    topology: &'static Topology,
+    /// The CPUs that the PEs may use.
+    topology: Topology,
+    /// Whether these are not all that this process may use.
+    is_part: bool,
     /// CPUs that other jobs have.
     taken: BTreeSet<usize>,
     /// Other jobs see what this one has, until it ends.
@@ -32,29 +36,27 @@ pub(super) struct Bindings {
 }
 
 impl Bindings {
-    /// Those of `n_pes` PEs, with `threads` threads each if the user said so, beside the `load` of earlier jobs.
+    /// Those of a job's PEs, on the CPUs `cpus` or all, beside the `load` of earlier jobs.
+    ///
+    /// # Errors
+    /// What is wrong with `cpus`.
     pub(super) fn new(
-        binding: Binding,
-        mapping: Mapping,
-        n_pes: usize,
-        threads: Option<usize>,
+        request: Request,
+        cpus: Option<&BTreeSet<usize>>,
         machine: &Machine,
         load: &Load,
-    ) -> Self {
-        let topology = Topology::here();
-        let request = Request {
-            binding,
-            mapping,
-            n_pes,
-            threads,
+    ) -> Result<Self, String> {
+        let topology = match cpus {
+            None => Topology::here().clone(),
+            Some(cpus) => Topology::here().part(cpus)?,
         };
         let mut claims = Claims::default();
         let mut taken = BTreeSet::new();
         let sets = loop {
-            if binding == Binding::Auto && machine.quota {
+            if request.binding == Binding::Auto && machine.quota {
                 break Err(Unbound::Quota);
             }
-            let sets = match place(topology, request, &taken, load) {
+            let sets = match place(&topology, request, &taken, load) {
                 Ok(sets) => sets,
                 Err(reason) => break Err(reason),
             };
@@ -66,12 +68,13 @@ impl Bindings {
             }
             taken.extend(refused);
         };
-        Self {
+        Ok(Self {
             sets,
             topology,
+            is_part: cpus.is_some(),
             taken,
             _claims: claims,
-        }
+        })
     }
 
     /// The cores that the PEs have: those of the `machine` that no other job has, at least one. PEs that outnumber
@@ -92,11 +95,16 @@ impl Bindings {
         }
     }
 
-    /// The affinity mask of PE `pe`, if it is bound.
+    /// The affinity mask of PE `pe`, if it may not use all CPUs.
     pub(super) fn affinity(&self, pe: usize) -> Option<CpuSet> {
         let mut mask = CpuSet::new();
-        for cpu in self.sets.as_ref().ok()?.get(pe)? {
-            mask.set(*cpu).ok()?;
+        let cpus = match &self.sets {
+            Ok(sets) => sets.get(pe)?.clone(),
+            Err(_) if self.is_part => numbers(self.topology.0.iter()),
+            Err(_) => return None,
+        };
+        for cpu in cpus {
+            mask.set(cpu).ok()?;
         }
         Some(mask)
     }

@@ -9,7 +9,7 @@ use super::topology::{Cpu, Topology};
 
 /// What is to be placed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Request {
+pub(in super::super) struct Request {
     /// `--bind-to`.
     pub binding: Binding,
     /// `--map-by`.

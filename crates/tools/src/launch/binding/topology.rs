@@ -1,6 +1,6 @@
 //! Which CPUs share a core, a cache, a NUMA node and a socket, as `/sys` says.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -34,6 +34,28 @@ impl Topology {
             let devices = Path::new("/sys/devices/system");
             Self::read(devices, &Cores::of_this_process())
         })
+    }
+
+    /// The CPUs `cpus` of it.
+    ///
+    /// # Errors
+    /// If it does not have all of them.
+    pub(super) fn part(&self, cpus: &BTreeSet<usize>) -> Result<Self, String> {
+        let part = self.0.iter().filter(|cpu| cpus.contains(&cpu.number));
+        let part = Self(part.copied().collect());
+        if part.0.len() == cpus.len() {
+            return Ok(part);
+        }
+        let list = |cpus: &BTreeSet<usize>| {
+            let numbers: Vec<_> = cpus.iter().copied().collect();
+            number_list::list(&numbers)
+        };
+        let all = self.0.iter().map(|cpu| cpu.number).collect();
+        Err(format!(
+            "cpus is {:?}: give CPUs that oshrun may use, {}",
+            list(cpus),
+            list(&all)
+        ))
     }
 
     /// The CPUs `allowed`, as `devices` (`/sys/devices/system`) describes them. What it leaves out is
