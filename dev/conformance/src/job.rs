@@ -137,7 +137,7 @@ pub struct Running {
 
 /// Has the command begin with SIGINT and SIGQUIT at their defaults: a shell that runs the suite in the
 /// background has them ignored, which processes inherit, and `oshrun` would then ignore them, too.
-fn default_signals(command: &mut Command) {
+pub fn default_signals(command: &mut Command) {
     // SAFETY: between fork and exec, the closure only makes system calls.
     unsafe {
         command.pre_exec(|| {

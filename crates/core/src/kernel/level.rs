@@ -40,20 +40,26 @@ impl Level {
 
     #[cold]
     fn detect() -> Self {
-        let mut level = Self::Baseline;
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
-            level = Self::Avx2;
-            if is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl")
-            {
-                level = Self::Avx512;
-            }
-        }
+        let level = Self::of_this_processor();
         DETECTED.store(level as u8, Ordering::Relaxed);
         level
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn of_this_processor() -> Self {
+        if !is_x86_feature_detected!("avx2") {
+            return Self::Baseline;
+        }
+        let has_avx512 = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        if has_avx512 { Self::Avx512 } else { Self::Avx2 }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn of_this_processor() -> Self {
+        Self::Baseline
     }
 }
 

@@ -8,7 +8,7 @@ pub(super) use x86_64::{__m256i, __m512i, Register128};
 #[cfg(not(target_arch = "x86_64"))]
 #[derive(Clone, Copy)]
 #[repr(align(16))]
-pub struct Register128(#[allow(dead_code, reason = "read as elements")] [u64; 2]);
+pub(crate) struct Register128(#[allow(dead_code, reason = "read as elements")] [u64; 2]);
 
 #[cfg(not(target_arch = "x86_64"))]
 // SAFETY: plain data without padding; all functions are the trait's own.

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle, sleep};
 use std::time::Duration;
 
+use ferroshmem_conformance::job::default_signals;
 use ferroshmem_conformance::progress::{Signs, Watchdog};
 use nix::unistd::Pid;
 
@@ -79,6 +80,7 @@ impl Job {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        default_signals(command);
         let mut child = command.spawn().expect("oshrun starts");
         // A program need not read its input.
         let _ = child

@@ -8,7 +8,7 @@ use nix::mount::{MsFlags, mount};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::resource::{Resource, setrlimit};
-use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signal::{self, SigHandler, SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::{Pid, sethostname, setsid};
@@ -158,10 +158,14 @@ fn start(request: RemoteCommand, files: Vec<OwnedFd>) -> Result<Pid> {
     if let Some(variables) = request.variables {
         command.env_clear().envs(variables);
     }
-    // SAFETY: between fork and exec, the closure makes two system calls and allocates nothing.
+    // SAFETY: between fork and exec, the closure makes system calls and allocates nothing.
     unsafe {
         command.pre_exec(|| {
             setsid()?;
+            // What a shell starts in the background ignores these.
+            for number in [Signal::SIGINT, Signal::SIGQUIT] {
+                signal::signal(number, SigHandler::SigDfl)?;
+            }
             SigSet::empty().thread_set_mask()?;
             Ok(())
         });

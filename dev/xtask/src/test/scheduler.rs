@@ -426,8 +426,9 @@ mod tests {
     #[test]
     fn interrupted_steps_end_and_are_named() {
         let scratch = tempfile::tempdir().unwrap();
-        let mut command = Command::new("sleep");
-        command.arg("60");
+        // What a shell starts in the background ignores the signal.
+        let mut command = Command::new("env");
+        command.args(["--default-signal=INT", "sleep", "60"]);
         let step = Step::new("running", 1, Work::Run(command));
         let child = Child::default();
         let (sender, reports) = channel();
