@@ -29,6 +29,8 @@ pub enum Error {
     Space(SpaceError),
     /// No PEs were started.
     Spawn(SpawnError),
+    /// No job was met.
+    Connect(ConnectError),
     /// An array cannot be exported, or an export cannot end.
     Export(ExportError),
     /// An array cannot be imported.
@@ -94,6 +96,19 @@ pub struct SpawnError {
 }
 
 impl SpawnError {
+    pub(crate) fn new(reason: String) -> Self {
+        Self { reason }
+    }
+}
+
+/// Why no job was met, or a port or its name cannot be had. In a collective call, all members get an error; the first knows
+/// the reason.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ConnectError {
+    reason: String,
+}
+
+impl ConnectError {
     pub(crate) fn new(reason: String) -> Self {
         Self { reason }
     }
@@ -248,6 +263,13 @@ impl Display for SpawnError {
     }
 }
 
+impl Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        say_pe(f)?;
+        f.write_str(&self.reason)
+    }
+}
+
 impl Display for ExportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         say_pe(f)?;
@@ -354,6 +376,7 @@ impl Display for Error {
             Self::Spawn(error) => error.fmt(f),
             Self::Export(error) => error.fmt(f),
             Self::Import(error) => error.fmt(f),
+            Self::Connect(error) => error.fmt(f),
         }
     }
 }
@@ -390,6 +413,7 @@ errors!(
     Team(TeamError),
     Space(SpaceError),
     Spawn(SpawnError),
+    Connect(ConnectError),
     Export(ExportError),
     Import(ImportError)
 );

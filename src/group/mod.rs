@@ -4,6 +4,7 @@ mod command;
 mod exported;
 mod imported;
 pub(crate) mod kernel;
+mod port;
 
 use std::fmt::{self, Display};
 use std::ops::Range;
@@ -14,14 +15,15 @@ use ferroshmem_core::api::spawn;
 pub use command::Command;
 pub use exported::Exported;
 pub use imported::Imported;
+pub use port::Port;
 
 use crate::error::{ImportError, PeOutOfRange, SpawnError, TeamError};
 use crate::memory::Lend;
 use crate::step::{self, Step};
 use crate::team::{Member, Team};
 
-/// PEs of another job, which is connected with this one: those that [`Team::spawn`] has started, or the
-/// [parents](crate::World::parents) that have started this job. It ends, collectively over both sides, when it is
+/// PEs of another job, which is connected with this one: those that [`Team::spawn`] has started, the
+/// [parents](crate::World::parents) that have started this job, or those of a job that it has met at a [`Port`]. It ends, collectively over both sides, when it is
 /// dropped: that waits for all PEs of both sides. (Extension: `shmemx_group_t`)
 ///
 /// What was imported from a group cannot be used after it:
@@ -142,16 +144,16 @@ impl Team<'_> {
         let programs = || commands.iter().map(Command::program).collect();
         let made = spawn::spawn_for("Team::spawn", self.handle(), 0, programs);
         let handle = made.map_err(|why| failed(&why))?;
-        Ok(Group::of_handle(handle, self, true))
+        Ok(Group::of_handle(handle, self))
     }
 }
 
 impl<'t> Group<'t> {
-    /// The group of a live handle, which `team` has started or was started for.
-    fn of_handle(handle: usize, team: &Team<'_>, is_of_children: bool) -> Self {
+    /// The group of a live handle, which is `team`'s.
+    fn of_handle(handle: usize, team: &Team<'_>) -> Self {
         let n_pes = spawn::n_pes("Group", handle);
         let n_pes = usize::try_from(n_pes).expect("the group lives, and has PEs");
-        let (sides, first) = match is_of_children {
+        let (sides, first) = match spawn::is_first_side("Group", handle) {
             true => ([team.size(), n_pes], team.size()),
             false => ([n_pes, team.size()], 0),
         };
@@ -166,7 +168,7 @@ impl<'t> Group<'t> {
 
     pub(crate) fn of_parents(world: &'t Team<'static>) -> Option<Self> {
         let handle = spawn::parents("World::parents");
-        (handle != 0).then(|| Self::of_handle(handle, world, false))
+        (handle != 0).then(|| Self::of_handle(handle, world))
     }
 
     /// Number of PEs.

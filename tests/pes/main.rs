@@ -12,6 +12,7 @@ mod exchanges;
 mod failures;
 mod groups;
 mod locks;
+mod ports;
 mod reductions;
 mod scans;
 mod spaces;
@@ -75,6 +76,7 @@ const PROGRAMS: &[&[Program]] = &[
     values::PROGRAMS,
     spaces::PROGRAMS,
     groups::PROGRAMS,
+    ports::PROGRAMS,
 ];
 
 /// A job of a program of this binary.
@@ -141,8 +143,8 @@ fn suite() -> Suite {
     }
     for (number, program) in PROGRAMS.iter().copied().flatten().enumerate() {
         let Program { name, env, .. } = *program;
-        // Jobs of several nodes cannot start PEs yet.
-        if name.starts_with("groups/") {
+        // Jobs of several nodes can neither start PEs nor meet others yet.
+        if name.starts_with("groups/") || name.starts_with("ports/") {
             continue;
         }
         // Thousands of teams, of which each takes some dozen round trips between nodes.

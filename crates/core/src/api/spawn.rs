@@ -557,6 +557,12 @@ pub fn pe(name: &'static str, group: usize, pe: c_int) -> c_int {
     }
 }
 
+/// Whether this PE is of the side that has started the other, or has accepted it.
+pub fn is_first_side(name: &'static str, group: usize) -> bool {
+    let found = find(name, runtime::get(name), group);
+    found.is_some_and(|(_, connection)| connection.sides.own == 0)
+}
+
 /// The team of the members of both sides; `SHMEM_TEAM_INVALID` for `SHMEMX_GROUP_INVALID`.
 pub fn team(name: &'static str, group: usize) -> usize {
     let found = find(name, runtime::get(name), group);
