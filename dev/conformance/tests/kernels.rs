@@ -15,7 +15,7 @@ const SIDES: [(usize, &str); 5] = [(1, "1"), (1, "3"), (2, "2"), (3, "1"), (4, "
 const HAS: &str = "it has fail(), scale(double, int, const float *)";
 
 /// What goes wrong, the status that the job ends with, and words of the one line that says so.
-const FAULTS: [(&str, i32, &[&str]); 21] = [
+const FAULTS: [(&str, i32, &[&str]); 23] = [
     (
         "no-kernel",
         1,
@@ -83,6 +83,21 @@ const FAULTS: [(&str, i32, &[&str]); 21] = [
         "leaves-early",
         1,
         &["a PE of the group has left it", "shmemx_kernel_serve"],
+    ),
+    (
+        "late-kernel",
+        1,
+        &["no kernel \"late\"", HAS, "opened before shmem_init"],
+    ),
+    (
+        // The caller knows the one that was there in shmem_init.
+        "late-twin",
+        1,
+        &[
+            "job 1, PE",
+            "kernel \"scale\" is called, with 3 arguments",
+            "scale()",
+        ],
     ),
     ("twins", 1, &["job 1, PE", "two kernels \"scale\""]),
 ];

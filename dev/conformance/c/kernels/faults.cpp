@@ -104,6 +104,10 @@ static void parent(shmemx_group_t group)
         request = shmemx_kernel_call(group, NULL);
     else if (is("no-calls"))
         request = shmemx_kernel_call_multiple(group, 2, NULL);
+    else if (is("late-kernel"))
+        request = shmemx_kernel_call(group, "late");
+    else if (is("late-twin"))
+        request = shmemx_kernel_call(group, "scale", 1.0, 2, SHMEMX_ARRAY(some, 3));
     else
         request = shmemx_kernel_call(group, "fail");
     shmemx_kernel_wait(request);
@@ -118,10 +122,15 @@ int main(int argc, char **argv)
         shmemx_kernel_register(&twin);
     shmem_init();
     if (argc > 2) {
+        /* As a shared object does that is opened now. */
+        static shmemx_kernel_t late = {NULL, is("late-kernel") ? "late" : "scale", "", &none, 0, NULL};
+        if (is("late-kernel") || is("late-twin"))
+            shmemx_kernel_register(&late);
         child();
     } else {
         char started[] = "started", *args[] = {argv[1], started, NULL};
-        shmemx_spawn_config_t config = {args, NULL, NULL, 0};
+        shmemx_spawn_config_t config = {};
+        config.argv = args;
         shmemx_group_t group;
         if (shmemx_spawn(SHMEM_TEAM_WORLD, 0, argv[0], 2, &config, SHMEMX_SPAWN_ARGV, &group) != 0)
             return 1;

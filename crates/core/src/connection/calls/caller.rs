@@ -80,7 +80,9 @@ pub(crate) enum CallError {
     #[error("name is a null pointer: give the name of a kernel")]
     NoName,
     /// A PE of the group does not have it.
-    #[error("PE {pe} of the group has no kernel \"{name}\": {program}")]
+    #[error(
+        "PE {pe} of the group has no kernel \"{name}\": {program}; one of a shared object is there if that is opened before shmem_init"
+    )]
     NoKernel {
         pe: usize,
         name: String,
