@@ -117,6 +117,12 @@
  *     a line that says so.
  *     value: seconds; 0: never; default: 10; scope: job.
  *
+ * SHMEM_AGGREGATE
+ *     How long puts are at most that go to a PE of another node together, where the provider has
+ *     messages, and how many microseconds they wait for more; 0: each goes by itself.
+ *     value: 0, auto, bytes of the longest put, or bytes,microseconds; default: auto, which is
+ *     256,2000; scope: job.
+ *
  * SHMEM_LIBFABRIC
  *     The libfabric to use between nodes.
  *     value: path; default: libfabric.so.1, where the system's loader finds it; scope: PE.

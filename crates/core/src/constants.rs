@@ -37,6 +37,8 @@ pub const SIGNAL_SET: c_int = 0;
 /// `SHMEM_SIGNAL_ADD`.
 pub const SIGNAL_ADD: c_int = 1;
 
+/// `SHMEM_CTX_SESSION_BATCH`.
+pub const CTX_SESSION_BATCH: c_long = 1;
 /// `SHMEM_CTX_NOSTORE`.
 pub const CTX_NOSTORE: c_long = 4;
 /// All `SHMEM_CTX_*` creation options: serialized, private, nostore.

@@ -68,7 +68,7 @@ impl Contexts {
             team,
             of_group,
             options,
-            stream: fabric::Context::default(),
+            stream: fabric::Context::aggregating(),
             generation,
         })?;
         self.table.get(index).map(|c| handle_of(index, c))

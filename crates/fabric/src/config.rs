@@ -25,6 +25,27 @@ pub struct Config {
     /// How long a provider may refuse an operation to a PE from which nothing comes back,
     /// before that PE counts as failed.
     pub peer_timeout: Duration,
+    /// What goes together.
+    pub aggregate: Aggregate,
+}
+
+/// What goes together in messages, if the provider has any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aggregate {
+    /// Length in bytes of the longest put of [aggregating](crate::Context::aggregating) contexts that does;
+    /// 0: none, and no atomics either.
+    pub bytes: usize,
+    /// How long a message may wait for more, about.
+    pub delay: Duration,
+}
+
+impl Default for Aggregate {
+    fn default() -> Aggregate {
+        Aggregate {
+            bytes: 256,
+            delay: Duration::from_millis(2),
+        }
+    }
 }
 
 impl Default for Config {
@@ -39,6 +60,7 @@ impl Default for Config {
             spin: Duration::from_micros(50),
             tick: Duration::from_millis(500),
             peer_timeout: Duration::from_secs(10),
+            aggregate: Aggregate::default(),
         }
     }
 }

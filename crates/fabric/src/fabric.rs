@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::address::AddressBlob;
-use crate::am::{Messenger, Request, Requester};
-use crate::completion::{CompletionCounter, CompletionQueue, ContextCounters, Pending, Shared};
+use crate::am::{Messenger, Put, Request, Requester};
+use crate::completion::{
+    Aggregation, CompletionCounter, CompletionQueue, ContextCounters, Pending, Shared,
+};
 use crate::discovery;
 use crate::endpoint::Endpoint;
 use crate::issue::{Direction, Issuer, SmallWrite, WriteCoalescer};
@@ -165,6 +167,7 @@ impl Fabric {
     ///
     /// # Safety
     /// The source is readable, the target is shared memory of a connected PE.
+    #[inline]
     pub unsafe fn put(&self, context: &Context, to: Remote, from: *const u8, len: usize) {
         // SAFETY: the caller promises that the source is readable for `len` bytes.
         unsafe { self.write(context.counters(), to, from, len, false) }
@@ -174,16 +177,46 @@ impl Fabric {
     ///
     /// # Safety
     /// As for [`put`](Self::put), until quiet.
+    #[inline]
     pub unsafe fn put_nbi(&self, context: &Context, to: Remote, from: *const u8, len: usize) {
         // SAFETY: the caller promises that the source is readable for `len` bytes until quiet.
         unsafe { self.write(context.counters(), to, from, len, true) }
+    }
+
+    /// As [`put`](Self::put), or with `keep` as [`put_nbi`](Self::put_nbi), before a signal of that PE is
+    /// [updated](Self::post): few bytes go with it.
+    ///
+    /// # Safety
+    /// As for [`put`](Self::put) or [`put_nbi`](Self::put_nbi).
+    pub unsafe fn put_signalled(
+        &self,
+        context: &Context,
+        to: Remote,
+        from: *const u8,
+        len: usize,
+        keep: bool,
+    ) {
+        let context = context.counters();
+        let put = Put {
+            rma: &self.rma,
+            context,
+            to,
+            is_signalled: true,
+        };
+        // SAFETY: the caller promises that the source is readable for `len` bytes, with `keep` until the
+        // write is complete.
+        unsafe {
+            if !put.begin(from, len) {
+                self.write(context, to, from, len, keep);
+            }
+        }
     }
 
     /// Writes `len` bytes. With `keep`, the source stays as it is until the write is complete.
     ///
     /// # Safety
     /// The source is readable for `len` bytes; with `keep` until the write is complete.
-    #[inline]
+    #[inline(never)] // once for all routines
     unsafe fn write(
         &self,
         context: &ContextCounters,
@@ -193,6 +226,16 @@ impl Fabric {
         keep: bool,
     ) {
         if len == 0 {
+            return;
+        }
+        let put = Put {
+            rma: &self.rma,
+            context,
+            to,
+            is_signalled: false,
+        };
+        // SAFETY: the caller promises that the source is readable for `len` bytes.
+        if unsafe { put.begin(from, len) } {
             return;
         }
         let Rma { progress, .. } = &self.rma;
@@ -217,6 +260,13 @@ impl Fabric {
         // SAFETY: the caller promises that the source is readable for `len` bytes, with `keep` until
         // the write is complete.
         unsafe { self.write_long(context, to, from, len, keep) };
+    }
+
+    /// Whether puts of so many bytes are aggregated.
+    fn aggregates(&self, context: &ContextCounters, len: usize) -> bool {
+        let messenger = self.rma.progress.completions().messenger.as_ref();
+        let longest = messenger.map_or(0, |messenger| messenger.longest_put);
+        len <= longest && context.aggregation() != Aggregation::Off
     }
 
     /// Writes too many bytes for the coalescer, or bytes in several parts.
@@ -383,6 +433,17 @@ impl Fabric {
             let len = blocks.bytes * blocks.count;
             // SAFETY: the caller promises that each block is readable, and they are one piece.
             return unsafe { self.write(context, to, from, len, false) };
+        }
+        if self.aggregates(context, blocks.bytes) {
+            for i in 0..blocks.count as isize {
+                let offset = to.offset.wrapping_add_signed(blocks.remote_stride * i);
+                // SAFETY: the caller promises that each block is readable.
+                unsafe {
+                    let from = from.offset(blocks.local_stride * i);
+                    self.write(context, Remote { offset, ..to }, from, blocks.bytes, false);
+                }
+            }
+            return;
         }
         let transfer = BlockTransfer {
             rma: &self.rma,

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicU64;
 
 use crate::TaggedMessage;
 use crate::address::AddressBlob;
-use crate::am::Request;
+use crate::am::{Item, Request};
 
 /// A peer's address blob: what is read comes back as it was written.
 ///
@@ -25,11 +25,28 @@ pub fn request(bytes: &[u8]) {
     let mut frame = [0; TaggedMessage::BYTES];
     let n = bytes.len().min(frame.len());
     frame[..n].copy_from_slice(&bytes[..n]);
-    if let Some((request, segment, offset)) = Request::from_frame(frame) {
+    if let Some((request, place)) = Request::from_frame(frame) {
         assert!(request.len() <= Request::LONGEST);
-        let again =
-            Request::from_frame(request.to_frame(segment, offset, Request::sequence(frame)));
-        assert_eq!(again, Some((request, segment, offset)));
+        let again = Request::from_frame(request.to_frame(place, Request::sequence(frame)));
+        assert_eq!(again, Some((request, place)));
+    }
+}
+
+/// The items of a peer's message: each is of its length, and what has been read is as long as it was written.
+///
+/// # Panics
+/// If one is not.
+pub fn items(bytes: &[u8]) {
+    let mut rest = bytes;
+    let mut read = Vec::new();
+    while let Some((item, place)) = Item::take(&mut rest) {
+        assert!(item.len() > 0 || item == Item::Request(Request::Read(0)));
+        item.append(&mut read, place);
+        assert_eq!(read.len(), bytes.len() - rest.len());
+    }
+    let (mut again, mut first) = (&read[..], bytes);
+    while !again.is_empty() {
+        assert_eq!(Item::take(&mut again), Item::take(&mut first));
     }
 }
 
@@ -61,6 +78,7 @@ mod tests {
     fn parsers_take_any_bytes() {
         feed("address_blob", address_blob);
         feed("request", request);
+        feed("items", items);
         feed("tagged_message", tagged_message);
     }
 }

@@ -39,7 +39,7 @@ pub const LIBFABRIC: &str = "libfabric.so.1";
 pub const SOURCES: &str = env!("FERROSHMEM_SOURCES");
 
 pub use completion::Context;
-pub use config::Config;
+pub use config::{Aggregate, Config};
 pub use error::Error;
 pub use events::Events;
 pub use fabric::Fabric;

@@ -4,7 +4,7 @@
 use std::ffi::{c_int, c_long, c_void};
 use std::sync::atomic::{Ordering, fence as order};
 
-use crate::constants::{CTX_DEFAULT, CTX_INVALID, CTX_OPTIONS, TEAM_INVALID};
+use crate::constants::{CTX_DEFAULT, CTX_INVALID, CTX_OPTIONS, CTX_SESSION_BATCH, TEAM_INVALID};
 use crate::runtime::{self, Runtime};
 use crate::team::Team;
 use crate::transport::Transport;
@@ -53,21 +53,26 @@ pub unsafe fn get_team(name: &'static str, ctx: usize, team: *mut usize) -> c_in
     0
 }
 
-/// Begins a session: a hint that many operations follow. On a node nothing is gained by
-/// batching stores, so the context's validity is all that is looked at.
+/// Begins a session: a hint that many operations follow. With `SHMEM_CTX_SESSION_BATCH`, the context's short puts
+/// to other nodes all go together. On a node nothing is gained by batching stores.
 pub fn session_start(
     name: &'static str,
     ctx: usize,
-    _options: c_long,
+    options: c_long,
     _config: *const c_void,
     _mask: c_long,
 ) {
-    valid(name, ctx);
+    if valid(name, ctx) {
+        let is_batch = options & CTX_SESSION_BATCH != 0;
+        runtime::get(name).context(name, ctx).expect_batch(is_batch);
+    }
 }
 
 /// Ends a session.
 pub fn session_stop(name: &'static str, ctx: usize) {
-    valid(name, ctx);
+    if valid(name, ctx) {
+        runtime::get(name).context(name, ctx).expect_batch(false);
+    }
 }
 
 /// Nothing is done on `SHMEM_CTX_INVALID` (standard: fence, quiet and sessions on it are

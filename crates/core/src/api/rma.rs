@@ -204,6 +204,7 @@ pub unsafe fn iget(
 /// # Safety
 /// `source` is valid for all blocks; `dest` is a symmetric address.
 #[allow(clippy::too_many_arguments, reason = "C's signature")]
+#[inline(never)] // once for all types
 pub unsafe fn ibput(
     name: &'static str,
     ctx: usize,
@@ -228,6 +229,7 @@ pub unsafe fn ibput(
 /// # Safety
 /// `dest` is valid for all blocks; `source` is a symmetric address.
 #[allow(clippy::too_many_arguments, reason = "C's signature")]
+#[inline(never)] // once for all types
 pub unsafe fn ibget(
     name: &'static str,
     ctx: usize,

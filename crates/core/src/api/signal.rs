@@ -47,7 +47,7 @@ pub unsafe fn put_signal(
     // SAFETY: the caller promises that `source` is valid for `bytes` bytes, and `sig_addr` aligned. The
     // update releases what the put wrote.
     unsafe {
-        transport.put(&call, dest, source, bytes);
+        transport.put_signalled(&call, dest, source, bytes, false);
         transport.update_signal(&call, sig_addr, operation(name, sig_op, signal));
     }
 }
@@ -73,7 +73,7 @@ pub unsafe fn put_signal_nbi(
     // SAFETY: the caller promises that `source` is valid and unchanged until a quiet, and `sig_addr`
     // aligned.
     unsafe {
-        transport.put_nbi(&call, dest, source, bytes);
+        transport.put_signalled(&call, dest, source, bytes, true);
         transport.update_signal(&call, sig_addr, operation(name, sig_op, signal));
     }
 }

@@ -176,6 +176,7 @@ mod tests {
                 SCAN_ALGORITHM.name,
                 FABRIC.name,
                 FABRIC_TIMEOUT.name,
+                AGGREGATE.name,
             ]
         );
         assert_eq!(of(Scope::Node), [TUNING_FILE.name]);

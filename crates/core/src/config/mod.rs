@@ -26,6 +26,8 @@ mod variable;
 use std::ffi::OsString;
 use std::time::Duration;
 
+use ferroshmem_fabric::Aggregate;
+
 use crate::choice::{Collective, Forced};
 
 pub use self::environment::{
@@ -64,7 +66,7 @@ pub struct Settings {
     pub forced: Forced,
     /// `SHMEM_FABRIC_TIMEOUT`; None: never.
     pub fabric_timeout: Option<Duration>,
-    /// `SHMEM_FABRIC`, `SHMEM_FABRIC_INTERFACE` and `SHMEM_LIBFABRIC`.
+    /// `SHMEM_FABRIC`, `SHMEM_FABRIC_INTERFACE`, `SHMEM_LIBFABRIC` and `SHMEM_AGGREGATE`.
     pub fabric: FabricSettings,
 }
 
@@ -117,6 +119,8 @@ pub struct FabricSettings {
     pub interface: Option<String>,
     /// File of libfabric.
     pub library: Option<String>,
+    /// What goes together.
+    pub aggregate: Aggregate,
 }
 
 impl FabricSettings {
@@ -133,6 +137,7 @@ impl FabricSettings {
             provider: FABRIC.read(environment)?.filter(|p| p != "auto"),
             interface: FABRIC_INTERFACE.read(environment)?,
             library: LIBFABRIC.read(environment)?,
+            aggregate: AGGREGATE.read(environment)?,
         })
     }
 }

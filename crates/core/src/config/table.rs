@@ -1,8 +1,8 @@
 //! The table: every environment variable of FerroSHMEM, with type, default and text.
 
 use super::value::{
-    AlgorithmChoice, Command, Flag, OptionalFlag, Polls, Seconds, Size, SocketList, Switch, Text,
-    TuningPath,
+    Aggregation, AlgorithmChoice, Command, Flag, OptionalFlag, Polls, Seconds, Size, SocketList,
+    Switch, Text, TuningPath,
 };
 use super::variable::{Entry, Program, Scope, Variable};
 use crate::choice::Collective;
@@ -239,6 +239,15 @@ pub static FABRIC_TIMEOUT: Variable<Seconds> = Variable {
     help: "Within this time of a PE's or a node's end, or of a cut of the network, the job ends with a line that says so.",
     value: Seconds { default: 10 },
 };
+/// What goes to another node together.
+pub static AGGREGATE: Variable<Aggregation> = Variable {
+    name: "SHMEM_AGGREGATE",
+    alias: None,
+    readers: &[Library],
+    scope: Scope::Job,
+    help: "How long puts are at most that go to a PE of another node together, where the provider has messages, and how many microseconds they wait for more; 0: each goes by itself.",
+    value: Aggregation,
+};
 /// The library that moves data between nodes.
 pub static LIBFABRIC: Variable<Text> = Variable {
     name: "SHMEM_LIBFABRIC",
@@ -315,6 +324,7 @@ pub static TABLE: &[&dyn Entry] = &[
     &FABRIC,
     &FABRIC_INTERFACE,
     &FABRIC_TIMEOUT,
+    &AGGREGATE,
     &LIBFABRIC,
     &CC,
     &CXX,

@@ -5,6 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ferroshmem_fabric::Aggregate;
+
 use super::environment::Environment;
 use crate::choice::{Choice, Collective};
 
@@ -32,6 +34,16 @@ pub enum ConfigError {
         "{variable}: cannot read \"{value}\" as a size: give bytes, or a number with k, m, g or t (512m, 1.5g)"
     )]
     Size {
+        /// The variable.
+        variable: &'static str,
+        /// Its value.
+        value: String,
+    },
+    /// Neither a length nor one with a time.
+    #[error(
+        "{variable}: cannot read \"{value}\": give 0, auto, the bytes of the longest put, or bytes,microseconds (256,500)"
+    )]
+    Aggregate {
         /// The variable.
         variable: &'static str,
         /// Its value.
@@ -66,6 +78,7 @@ impl ConfigError {
             Self::Flag { variable, .. }
             | Self::Number { variable, .. }
             | Self::Size { variable, .. }
+            | Self::Aggregate { variable, .. }
             | Self::Sockets { variable, .. }
             | Self::Algorithm { variable, .. } => variable,
         }
@@ -262,6 +275,46 @@ impl ValueType for OptionalFlag {
         let flag = Flag { default: false };
         let read = |value| flag.read(variable, Some(value), environment);
         given.map(read).transpose()
+    }
+}
+
+/// What goes to another node together.
+#[derive(Debug)]
+pub struct Aggregation;
+
+impl ValueType for Aggregation {
+    type Value = Aggregate;
+
+    fn accepts(&self) -> String {
+        "0, auto, bytes of the longest put, or bytes,microseconds".to_owned()
+    }
+
+    fn default(&self) -> String {
+        let Aggregate { bytes, delay } = Aggregate::default();
+        format!("auto, which is {bytes},{}", delay.as_micros())
+    }
+
+    fn read(
+        &self,
+        variable: &'static str,
+        given: Option<OsString>,
+        _: &Environment<'_>,
+    ) -> Result<Aggregate, ConfigError> {
+        let auto = Aggregate::default();
+        let Some(value) = text(given).filter(|value| !matches!(value.trim(), "" | "auto")) else {
+            return Ok(auto);
+        };
+        let (bytes, delay) = match value.split_once(',') {
+            Some((bytes, delay)) => (bytes, delay.trim().parse().ok()),
+            None => (&*value, Some(auto.delay.as_micros() as u32)),
+        };
+        match (bytes.trim().parse(), delay) {
+            (Ok(bytes), Some(delay @ 1..)) => Ok(Aggregate {
+                bytes,
+                delay: Duration::from_micros(delay.into()),
+            }),
+            _ => Err(ConfigError::Aggregate { variable, value }),
+        }
     }
 }
 
@@ -578,7 +631,9 @@ impl ValueType for TuningPath {
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::{HUGE_PAGES, REDUCE_ALGORITHM, SCAN_ALGORITHM, TUNING_FILE};
+    use super::super::table::{
+        AGGREGATE, HUGE_PAGES, REDUCE_ALGORITHM, SCAN_ALGORITHM, TUNING_FILE,
+    };
     use super::super::variable::Variable;
     use super::*;
     use crate::choice::Algorithm;
@@ -586,6 +641,23 @@ mod tests {
     fn read<T: ValueType>(variable: &Variable<T>, value: &str) -> Result<T::Value, ConfigError> {
         let lookup = |name: &str| (name == variable.name).then(|| OsString::from(value));
         variable.read(&Environment::only(&lookup))
+    }
+
+    #[test]
+    fn what_goes_together_is_read() {
+        let read = |value: &str| read(&AGGREGATE, value).ok();
+        let auto = Aggregate::default();
+        let of = |bytes, micros| {
+            let delay = Duration::from_micros(micros);
+            Some(Aggregate { bytes, delay })
+        };
+        assert_eq!(read("auto"), Some(auto));
+        assert_eq!(read(""), Some(auto));
+        assert_eq!(read("0"), of(0, auto.delay.as_micros() as u64));
+        assert_eq!(read("64, 100"), of(64, 100));
+        for wrong in ["much", "-1", "64,", "64,0", "64,1,2", "64 100"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

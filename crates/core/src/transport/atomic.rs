@@ -274,11 +274,27 @@ impl Transport {
             // SAFETY: the caller promises that `result` is writable.
             Location::Local(at) => unsafe { result.write(local(at.cast())) },
             Location::Remote(at) => {
-                let (fabric, operation) = (self.remote().fabric(), operation.for_fabric());
+                let operation = operation.for_fabric();
                 // SAFETY: the caller promises that `result` is writable until a quiet.
-                unsafe { fabric.fetch_nbi(call.context, at, operation, result.cast()) };
+                unsafe { self.fetch_nbi_remote(call, at, operation, result.cast()) };
             }
         }
+    }
+
+    /// # Safety
+    /// `result` is writable until a quiet.
+    #[cold]
+    #[inline(never)]
+    unsafe fn fetch_nbi_remote(
+        &self,
+        call: &Call<'_>,
+        at: Remote,
+        operation: AtomicOp,
+        result: *mut u8,
+    ) {
+        let fabric = self.remote().fabric();
+        // SAFETY: the caller's promise.
+        unsafe { fabric.fetch_nbi(call.context, at, operation, result) };
     }
 
     /// An operation without a result: over the fabric it is complete after a quiet.
@@ -292,11 +308,14 @@ impl Transport {
     ) {
         match self.locate_atomic(call, argument, addr.cast(), size_of::<T>()) {
             Location::Local(at) => local(at.cast()),
-            Location::Remote(at) => {
-                let fabric = self.remote().fabric();
-                fabric.post(call.context, at, operation.for_fabric());
-            }
+            Location::Remote(at) => self.post_remote(call, at, operation.for_fabric()),
         }
+    }
+
+    #[inline(never)] // once for all routines
+    fn post_remote(&self, call: &Call<'_>, at: Remote, operation: AtomicOp) {
+        let fabric = self.remote().fabric();
+        fabric.post(call.context, at, operation);
     }
 
     /// Updates a signal, after all that this PE has put to PE `call.pe` in the context, and notifies the

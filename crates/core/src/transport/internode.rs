@@ -211,6 +211,7 @@ pub(crate) fn fabric_config(settings: &FabricSettings) -> Config {
         provider: settings.provider.clone(),
         interface: settings.interface.clone(),
         library: settings.library.clone(),
+        aggregate: settings.aggregate,
         ..Config::default()
     }
 }

@@ -84,7 +84,7 @@ impl Transport {
             memory,
             internode,
             connections: Connections::default(),
-            default_context: Context::default(),
+            default_context: Context::aggregating(),
         }
     }
 

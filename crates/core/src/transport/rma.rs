@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
-use ferroshmem_fabric::Blocks;
+use ferroshmem_fabric::{Blocks, Remote};
 
 use super::{Call, Location, Transport};
 use crate::kernel;
@@ -83,12 +83,47 @@ impl Transport {
             // SAFETY: `locate` has found `bytes` bytes mapped; the caller promises that `source` is
             // readable.
             Location::Local(dest) => unsafe { kernel::copy(dest, source.cast(), bytes) },
-            Location::Remote(dest) => {
-                let fabric = self.remote().fabric();
-                // SAFETY: the caller promises that `source` is readable for `bytes` bytes.
-                unsafe { fabric.put(call.context, dest, source.cast(), bytes) };
+            // SAFETY: the caller promises that `source` is readable for `bytes` bytes.
+            Location::Remote(dest) => unsafe {
+                self.put_remote(call, dest, source.cast(), bytes, false);
+            },
+        }
+    }
+
+    /// Puts to another node; `is_nbi`: the source stays as it is until a quiet.
+    ///
+    /// # Safety
+    /// `source` is readable for `bytes` bytes, if `is_nbi` until a quiet.
+    #[inline(never)] // once for all routines
+    unsafe fn put_remote(
+        &self,
+        call: &Call<'_>,
+        dest: Remote,
+        source: *const u8,
+        bytes: usize,
+        is_nbi: bool,
+    ) {
+        let fabric = self.remote().fabric();
+        // SAFETY: the caller's promise.
+        unsafe {
+            if is_nbi {
+                fabric.put_nbi(call.context, dest, source, bytes);
+            } else {
+                fabric.put(call.context, dest, source, bytes);
             }
         }
+    }
+
+    /// Gets from another node.
+    ///
+    /// # Safety
+    /// `dest` is writable for `bytes` bytes.
+    #[inline(never)] // once for all routines
+    unsafe fn get_remote(&self, call: &Call<'_>, dest: *mut u8, source: Remote, bytes: usize) {
+        let _shown = call.show_wait();
+        let fabric = self.remote().fabric();
+        // SAFETY: the caller's promise.
+        unsafe { fabric.get(call.context, dest, source, bytes) };
     }
 
     /// As [`put`](Self::put), but complete after a quiet.
@@ -109,10 +144,37 @@ impl Transport {
         match self.locate(call, "dest", dest, bytes) {
             // SAFETY: as in `put`.
             Location::Local(dest) => unsafe { kernel::copy(dest, source.cast(), bytes) },
+            // SAFETY: the caller promises that `source` is readable, and unchanged until a quiet.
+            Location::Remote(dest) => unsafe {
+                self.put_remote(call, dest, source.cast(), bytes, true);
+            },
+        }
+    }
+
+    /// As [`put`](Self::put), or if `is_nbi` as [`put_nbi`](Self::put_nbi), of bytes that a signal in the
+    /// same call follows.
+    ///
+    /// # Safety
+    /// As [`put`](Self::put) or [`put_nbi`](Self::put_nbi).
+    pub unsafe fn put_signalled(
+        &self,
+        call: &Call<'_>,
+        dest: *mut c_void,
+        source: *const c_void,
+        bytes: usize,
+        is_nbi: bool,
+    ) {
+        if bytes == 0 {
+            return;
+        }
+        match self.locate(call, "dest", dest, bytes) {
+            // SAFETY: as in `put`.
+            Location::Local(dest) => unsafe { kernel::copy(dest, source.cast(), bytes) },
             Location::Remote(dest) => {
                 let fabric = self.remote().fabric();
-                // SAFETY: the caller promises that `source` is readable, and unchanged until a quiet.
-                unsafe { fabric.put_nbi(call.context, dest, source.cast(), bytes) };
+                // SAFETY: the caller promises that `source` is readable, and if `is_nbi` unchanged until
+                // a quiet.
+                unsafe { fabric.put_signalled(call.context, dest, source.cast(), bytes, is_nbi) };
             }
         }
     }
@@ -136,12 +198,10 @@ impl Transport {
             // SAFETY: `locate` has found `bytes` bytes mapped; the caller promises that `dest` is
             // writable.
             Location::Local(source) => unsafe { kernel::copy(dest.cast(), source, bytes) },
-            Location::Remote(source) => {
-                let _shown = call.show_wait();
-                let fabric = self.remote().fabric();
-                // SAFETY: the caller promises that `dest` is writable for `bytes` bytes.
-                unsafe { fabric.get(call.context, dest.cast(), source, bytes) };
-            }
+            // SAFETY: the caller promises that `dest` is writable for `bytes` bytes.
+            Location::Remote(source) => unsafe {
+                self.get_remote(call, dest.cast(), source, bytes);
+            },
         }
     }
 
@@ -182,10 +242,9 @@ impl Transport {
             // Volatile: another PE may poll it.
             Location::Local(dest) => unsafe { dest.cast::<T>().write_volatile(value) },
             Location::Remote(dest) => {
-                let fabric = self.remote().fabric();
                 let value = (&raw const value).cast();
                 // SAFETY: `value` is live, and may be reused on return.
-                unsafe { fabric.put(call.context, dest, value, size_of::<T>()) };
+                unsafe { self.put_remote(call, dest, value, size_of::<T>(), false) };
             }
         }
     }
@@ -202,12 +261,10 @@ impl Transport {
             Location::Local(source) => unsafe { source.cast::<T>().read_volatile() },
             Location::Remote(source) => {
                 let mut value = MaybeUninit::<T>::uninit();
-                let _shown = call.show_wait();
-                let fabric = self.remote().fabric();
                 // SAFETY: all bytes of `value` are written, from a `T`.
                 unsafe {
                     let to = value.as_mut_ptr().cast();
-                    fabric.get(call.context, to, source, size_of::<T>());
+                    self.get_remote(call, to, source, size_of::<T>());
                     value.assume_init()
                 }
             }

@@ -7,9 +7,9 @@ use std::time::Instant;
 use zerocopy::IntoBytes;
 
 use super::fault::Reason;
-use super::message::{FRAME, HEADER, Header, Kind};
+use super::message::{HEADER, Header, Kind};
 use super::network::Network;
-use super::request::Request;
+use super::request::{Place, Request, append_put, put_bytes};
 use crate::completion::CompletionCounter;
 
 /// Both directions of the way to a PE, made when the first message goes or comes.
@@ -38,12 +38,18 @@ pub(crate) struct Awaited {
     pub result: *mut u8,
 }
 
-/// Requests, one after the other in a message, with one counter.
+/// What one counter counts: a request with a result, or all in a row that have none.
 struct Expected {
     awaited: Awaited,
     /// Bytes of the result; 0: there is none.
     len: usize,
-    n: u32,
+}
+
+/// What is to be appended to a message.
+#[derive(Clone, Copy)]
+pub(crate) enum Outgo<'d> {
+    Request(Request),
+    Put(&'d [u8]),
 }
 
 // SAFETY: the result is written by one thread, before the counter says so.
@@ -59,8 +65,10 @@ struct Sent {
 
 /// What goes to the PE.
 pub(super) struct Outgoing {
-    /// The request message that is being filled: room for a header, frames. Empty: none.
+    /// The request message that is being filled: room for a header, items. Empty: none.
     open: Vec<u8>,
+    /// Where in it the last item begins, if that is a put.
+    last_put: Option<usize>,
     expected: Vec<Expected>,
     results: usize,
     /// Results of request messages, by number, behind room for a header.
@@ -109,6 +117,7 @@ impl Default for Outgoing {
     fn default() -> Outgoing {
         Outgoing {
             open: Vec::new(),
+            last_put: None,
             expected: Vec::new(),
             results: 0,
             replies: VecDeque::new(),
@@ -138,42 +147,52 @@ impl Outgoing {
         !self.open.is_empty() || !self.replies.is_empty() || self.owes
     }
 
-    /// Adds a request to the message that is being filled. False: it is full.
+    /// Adds a request to the message that is being filled; its counter begins. False: there is no room.
+    #[inline]
     pub(super) fn append(
         &mut self,
         limits: Limits,
-        (request, segment, offset): (Request, usize, usize),
+        outgo: Outgo<'_>,
+        place: Place,
         awaited: Awaited,
     ) -> bool {
-        let len = request.result_len();
+        const MOST: usize = 3 * size_of::<u64>();
+        let (bytes, len) = match outgo {
+            Outgo::Request(request) => (MOST, request.result_len()),
+            Outgo::Put(data) => (put_bytes(data.len()), 0),
+        };
         let room = limits.capacity - HEADER;
-        if !self.open.is_empty()
-            && (self.open.len() + FRAME > limits.capacity || self.results + len > room)
-        {
-            return false;
-        }
         if self.open.is_empty() {
             self.open.resize(HEADER, 0);
+            self.last_put = None;
+        } else if self.open.len() + bytes > limits.capacity || self.results + len > room {
+            return false;
         }
-        self.open
-            .extend(request.to_frame(segment, offset, self.next));
-        self.results += len;
-        match self.expected.last_mut() {
-            Some(last) if len == 0 && last.len == 0 && last.awaited.counter == awaited.counter => {
-                last.n += 1;
+        match outgo {
+            Outgo::Request(request) => {
+                request.append(&mut self.open, place);
+                self.last_put = None;
             }
-            _ => self.expected.push(Expected { awaited, len, n: 1 }),
+            Outgo::Put(data) => append_put(&mut self.open, &mut self.last_put, place, data),
+        }
+        self.results += len;
+        let is_counted = self.expected.last().is_some_and(|last| {
+            len == 0 && last.len == 0 && last.awaited.counter == awaited.counter
+        });
+        if !is_counted {
+            awaited.counter.begin();
+            self.expected.push(Expected { awaited, len });
         }
         true
     }
 
-    /// Sends what may be sent: results, then requests as far as the window allows, then an
-    /// acknowledgement, if none of the others carried it. False: there is no room for some of it.
+    /// Sends what may be sent: results, then requests if fewer than `window` messages of them are under way,
+    /// then an acknowledgement, if none of the others carried it. False: there is no room for some of it.
     pub(super) fn send(
         &mut self,
         network: &impl Network,
         (me, pe): (usize, usize),
-        limits: Limits,
+        window: u32,
     ) -> Result<bool, Reason> {
         while let Some((sequence, mut reply)) = self.replies.pop_front() {
             if !self.send_one(network, (me, pe), Kind::Results, sequence, &mut reply)? {
@@ -181,7 +200,7 @@ impl Outgoing {
                 return Ok(false);
             }
         }
-        if !self.open.is_empty() && self.outstanding() < limits.window {
+        if !self.open.is_empty() && self.outstanding() < window {
             let mut open = std::mem::take(&mut self.open);
             let sent = self.send_one(network, (me, pe), Kind::Requests, self.next, &mut open);
             self.open = open;
@@ -225,6 +244,12 @@ impl Outgoing {
             self.refused = None;
             return Ok(true);
         }
+        self.refuse(network, pe)?;
+        Ok(false)
+    }
+
+    /// There is no room: an error if there has been none for long, and nothing has come from the PE.
+    pub(super) fn refuse(&mut self, network: &impl Network, pe: usize) -> Result<(), Reason> {
         let completed = network.completed(pe);
         match self.refused {
             Some((since, before)) if before == completed => {
@@ -234,7 +259,7 @@ impl Outgoing {
             }
             _ => self.refused = Some((Instant::now(), completed)),
         }
-        Ok(false)
+        Ok(())
     }
 
     /// The PE has executed request messages up to this number.
@@ -339,10 +364,8 @@ impl Outgoing {
 }
 
 fn complete(expected: &[Expected]) {
-    for Expected { awaited, n, .. } in expected {
-        for _ in 0..*n {
-            // SAFETY: the request began with this counter, and ends once.
-            unsafe { awaited.counter.end() };
-        }
+    for Expected { awaited, .. } in expected {
+        // SAFETY: it began when this was made, and ends once.
+        unsafe { awaited.counter.end() };
     }
 }

@@ -1,16 +1,13 @@
-//! The messages of the room as they travel: a header, then frames of requests or results.
+//! The messages of the room as they travel: a header, then items or results.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::request::Reply;
-use crate::TaggedMessage;
-
-/// Bytes of a frame.
-pub(crate) const FRAME: usize = TaggedMessage::BYTES;
+/// Bytes of which all items are multiples.
+const WORD: usize = size_of::<u64>();
 /// Bytes of a header.
 pub(crate) const HEADER: usize = size_of::<Header>();
-/// Bytes of a message at most, and of a receive buffer.
-pub(crate) const LONGEST: usize = 8 << 10;
+/// Bytes of a message at most, and of a receive buffer: as much as rxm sends without asking its receiver.
+pub(crate) const LONGEST: usize = 16 << 10;
 
 /// What a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,18 +62,12 @@ impl Header {
         let body = rest.get(..header.bytes as usize)?;
         let kind = header.kind()?;
         let is_whole = match kind {
-            Kind::Requests => !body.is_empty() && body.len().is_multiple_of(FRAME),
+            Kind::Requests => !body.is_empty() && body.len().is_multiple_of(WORD),
             Kind::Results => !body.is_empty(),
             Kind::Acknowledgement => body.is_empty(),
         };
         is_whole.then_some((header, kind, body))
     }
-}
-
-/// The frames of a request message.
-pub(crate) fn frames(body: &[u8]) -> impl Iterator<Item = Reply> {
-    let (frames, _) = body.as_chunks::<FRAME>();
-    frames.iter().copied()
 }
 
 #[cfg(test)]
@@ -92,13 +83,13 @@ mod tests {
             message.resize(HEADER + bytes as usize, 1);
             message
         };
-        let requests = whole(Kind::Requests, 2 * FRAME as u32);
+        let requests = whole(Kind::Requests, 2 * WORD as u32);
         let (header, kind, body) = Header::split(&requests).unwrap();
         assert_eq!(
             (header.source, header.sequence, kind),
             (3, 7, Kind::Requests)
         );
-        assert_eq!(frames(body).count(), 2);
+        assert_eq!(body.len(), 2 * WORD);
         for n in 0..requests.len() {
             assert!(Header::split(&requests[..n]).is_none(), "{n} bytes");
         }
@@ -106,7 +97,7 @@ mod tests {
         assert!(Header::split(&whole(Kind::Acknowledgement, 0)).is_some());
         for (kind, bytes) in [
             (Kind::Requests, 0),
-            (Kind::Requests, FRAME as u32 + 1),
+            (Kind::Requests, WORD as u32 + 1),
             (Kind::Results, 0),
             (Kind::Acknowledgement, 8),
         ] {

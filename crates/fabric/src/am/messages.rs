@@ -3,11 +3,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
-use super::channel::{Awaited, Channel, Incoming, Limits, Outgoing};
+use super::channel::{Awaited, Channel, Incoming, Limits, Outgo, Outgoing};
 use super::fault::{Fault, Reason};
-use super::message::{HEADER, Header, Kind, LONGEST, frames};
+use super::message::{HEADER, Header, Kind, LONGEST};
 use super::network::Network;
-use super::request::{Reply, Request};
+use super::request::{Item, Place, Reply, Request, store};
 use super::slots::Slots;
 use crate::lock::lock;
 
@@ -15,6 +15,29 @@ use crate::lock::lock;
 const BUDGET: usize = 8 << 20;
 /// Request messages under way from a PE to another, at most.
 const WINDOW: usize = 16;
+/// Request messages under way to a PE, at most, when one is sent that has room left: the longer it takes
+/// until they are acknowledged, the more requests go together.
+const PARTIAL: u32 = 4;
+
+/// Which messages a flush sends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flush {
+    /// All.
+    All,
+    /// Results and acknowledgements; requests are gathered.
+    Replies,
+}
+
+/// When a request is sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Urgency {
+    /// With what follows it at once.
+    Gathered,
+    /// At once, if no other is under way.
+    Usual,
+    /// At once.
+    Now,
+}
 
 /// What a PE has under way to all others.
 pub(crate) struct ActiveMessages {
@@ -58,27 +81,39 @@ impl ActiveMessages {
         Ok(place.get_or_init(Box::default))
     }
 
-    /// Appends a request to what goes to the PE; its counter has begun. With `now`, or if nothing else is
-    /// under way, it is sent. False: there is no room until something comes from the PE.
-    pub(crate) fn request(
+    /// Appends to what goes to the PE; the counter begins. False: the message that is being filled is full,
+    /// and has been sent if there is room: poll, and try again.
+    #[inline(never)]
+    pub(crate) fn append(
         &self,
         network: &impl Network,
         pe: usize,
-        request: (Request, usize, usize),
+        (outgo, place): (Outgo<'_>, Place),
         awaited: Awaited,
-        now: bool,
+        urgency: Urgency,
     ) -> Result<bool, Fault> {
         let mut outgoing = lock(&self.channel(pe)?.outgoing);
-        let mut is_appended = outgoing.append(self.limits, request, awaited);
-        if !is_appended {
-            self.send(network, pe, &mut outgoing)?;
-            is_appended = outgoing.append(self.limits, request, awaited);
+        let is_appended = outgoing.append(self.limits, outgo, place, awaited);
+        let is_sent = match urgency {
+            Urgency::Gathered => false,
+            Urgency::Usual => outgoing.outstanding() == 0,
+            Urgency::Now => true,
+        };
+        if is_sent || !is_appended {
+            self.send(network, pe, &mut outgoing, self.limits.window)?;
         }
-        if now || outgoing.outstanding() == 0 {
-            self.send(network, pe, &mut outgoing)?;
+        if !is_appended && outgoing.outstanding() >= self.limits.window {
+            outgoing
+                .refuse(network, pe)
+                .map_err(|reason| reason.of(pe))?;
         }
         self.list(pe, &mut outgoing);
         Ok(is_appended)
+    }
+
+    /// The longest put that a message has room for.
+    pub(crate) fn longest_put(&self) -> usize {
+        self.limits.capacity - HEADER - size_of::<u64>()
     }
 
     fn send(
@@ -86,9 +121,10 @@ impl ActiveMessages {
         network: &impl Network,
         pe: usize,
         outgoing: &mut Outgoing,
+        window: u32,
     ) -> Result<bool, Fault> {
         outgoing
-            .send(network, (self.me, pe), self.limits)
+            .send(network, (self.me, pe), window)
             .map_err(|reason| reason.of(pe))
     }
 
@@ -109,15 +145,19 @@ impl ActiveMessages {
 
     /// Sends what is pending, to all PEs, as far as there is room.
     #[inline]
-    pub(crate) fn flush(&self, network: &impl Network) -> Result<(), Fault> {
+    pub(crate) fn flush(&self, network: &impl Network, flush: Flush) -> Result<(), Fault> {
         if self.has_unsent() {
-            self.flush_all(network)?;
+            self.flush_all(network, flush)?;
         }
         Ok(())
     }
 
     #[cold]
-    fn flush_all(&self, network: &impl Network) -> Result<(), Fault> {
+    fn flush_all(&self, network: &impl Network, flush: Flush) -> Result<(), Fault> {
+        let window = match flush {
+            Flush::All => self.limits.window.min(PARTIAL),
+            Flush::Replies => 0,
+        };
         let all = {
             let mut unsent = lock(&self.unsent);
             self.n_unsent.store(0, Release);
@@ -127,7 +167,7 @@ impl ActiveMessages {
             let mut outgoing = lock(&self.channel(pe)?.outgoing);
             outgoing.listed = false;
             // What waits for the window is listed again by the acknowledgement.
-            if !self.send(network, pe, &mut outgoing)? {
+            if !self.send(network, pe, &mut outgoing, window)? || flush == Flush::Replies {
                 self.list(pe, &mut outgoing);
             }
         }
@@ -140,13 +180,13 @@ impl ActiveMessages {
         &self,
         network: &impl Network,
         pe: usize,
-        (request, segment, offset): (Request, usize, usize),
+        (request, place): (Request, Place),
     ) -> Result<Option<(u32, u32)>, Fault> {
         let mut outgoing = lock(&self.channel(pe)?.outgoing);
         let Some((slot, tag, sequence)) = outgoing.free_slot() else {
             return Ok(None);
         };
-        let message = crate::TaggedMessage::new(tag, &request.to_frame(segment, offset, sequence));
+        let message = crate::TaggedMessage::new(tag, &request.to_frame(place, sequence));
         let written = network.write(pe, slot, &message, true);
         if !written.map_err(|reason| reason.of(pe))? {
             return Ok(None);
@@ -246,14 +286,24 @@ impl ActiveMessages {
         pe: usize,
         channel: &Channel,
         incoming: &mut Incoming,
-        body: &[u8],
+        mut body: &[u8],
     ) -> Result<(), Reason> {
         let mut results = vec![0; HEADER];
-        for frame in frames(body) {
-            let (reply, len) = execute(network, frame)?;
-            results.extend(&reply[..len]);
-            if results.len() > LONGEST {
-                return Err(Reason::Malformed);
+        while !body.is_empty() {
+            let (item, place) = Item::take(&mut body).ok_or(Reason::Malformed)?;
+            let at = address(network, place, item.len())?;
+            match item {
+                // SAFETY: `address` found as much memory in a segment.
+                Item::Put(data) => unsafe { store(at, data) },
+                Item::Request(request) => {
+                    // SAFETY: as above; segments begin at pages, and items are refused whose words are not
+                    // aligned.
+                    let reply = unsafe { request.execute(at) };
+                    results.extend_from_slice(&reply[..request.result_len()]);
+                    if results.len() > LONGEST {
+                        return Err(Reason::Malformed);
+                    }
+                }
             }
         }
         let sequence = incoming.next;
@@ -287,7 +337,10 @@ impl ActiveMessages {
             // Nothing else was under way when it was written.
             return Err(Reason::Malformed);
         }
-        let (reply, _) = execute(network, frame)?;
+        let (request, place) = Request::from_frame(frame).ok_or(Reason::Malformed)?;
+        let at = address(network, place, request.len())?;
+        // SAFETY: as in `execute_one`.
+        let reply = unsafe { request.execute(at) };
         incoming.next = sequence.wrapping_add(1);
         lock(&channel.outgoing).replied_by_slot(sequence);
         self.execute_early(network, pe, channel, &mut incoming)?;
@@ -295,13 +348,13 @@ impl ActiveMessages {
     }
 }
 
-/// Executes a request; returns the result and its length.
-fn execute(network: &impl Network, frame: Reply) -> Result<(Reply, usize), Reason> {
-    let (request, segment, offset) = Request::from_frame(frame).ok_or(Reason::Malformed)?;
-    let at = network.address(segment, offset, request.len());
-    let at = at.ok_or(Reason::NotShared)?;
-    // SAFETY: `address` found the memory in a segment; segments begin at pages, and frames are refused
-    // whose words are not aligned.
-    let reply = unsafe { request.execute(at) };
-    Ok((reply, request.result_len()))
+/// Where memory is that a request is about.
+#[inline]
+fn address(
+    network: &impl Network,
+    (segment, offset): Place,
+    len: usize,
+) -> Result<*mut u8, Reason> {
+    let at = network.address(segment, offset, len);
+    at.ok_or(Reason::NotShared)
 }

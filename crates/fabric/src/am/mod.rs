@@ -5,7 +5,8 @@
 //! each: 15 us for a read of 8 bytes, 18 for a fetching atomic, as much for one without a result. So a
 //! [`Request`] is appended to a message for its target. The first is sent at once; those that
 //! follow before it is acknowledged go together, when the message is full or any thread polls.
-//! A single request that a thread waits for goes by a slot instead ([`slots`]).
+//! A single request that a thread waits for goes by a slot instead ([`slots`]). Short puts of contexts that
+//! aggregate are in the same messages ([`Put`]), as [items](request::Item) of as few words as they need.
 //!
 //! # Order
 //!
@@ -40,6 +41,9 @@ mod slots;
 mod tests;
 
 use fault::Fault;
+pub(crate) use messages::Flush;
 pub(crate) use receive::Messenger;
+#[cfg(any(test, fuzzing))]
+pub(crate) use request::Item;
 pub(crate) use request::Request;
-pub(crate) use requester::Requester;
+pub(crate) use requester::{Put, Requester};

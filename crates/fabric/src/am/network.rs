@@ -97,6 +97,7 @@ impl Network for Port<'_> {
         self.outcome(result)
     }
 
+    #[inline]
     fn address(&self, segment: usize, offset: usize, len: usize) -> Option<*mut u8> {
         self.shared.segments.address(segment, offset, len)
     }

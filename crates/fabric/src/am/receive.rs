@@ -3,7 +3,7 @@
 use super::Fault;
 use super::buffers::{ReceiveBuffers, SendBuffers};
 use super::channel::Limits;
-use super::messages::ActiveMessages;
+use super::messages::{ActiveMessages, Flush};
 use super::network::Port;
 use crate::completion::Shared;
 use crate::endpoint::{Endpoint, Received};
@@ -18,6 +18,8 @@ pub(crate) struct Messenger {
     pub messages: ActiveMessages,
     pub sends: SendBuffers,
     receives: ReceiveBuffers,
+    /// The longest put that goes by a message; 0: none does.
+    pub longest_put: usize,
 }
 
 impl Messenger {
@@ -33,6 +35,7 @@ impl Messenger {
             return Ok(None);
         }
         let messages = ActiveMessages::new(config.pe, config.n_pes, limits);
+        let longest_put = config.aggregate.bytes.min(messages.longest_put());
         let (base, len) = messages.slots.memory();
         // SAFETY: the slots live until the region is gone.
         let region = unsafe { Region::for_peers(endpoint, base, len, true, &|_| false)? };
@@ -42,6 +45,7 @@ impl Messenger {
             messages,
             sends: SendBuffers::new(inject),
             receives: ReceiveBuffers::new(),
+            longest_put,
         };
         for received in this.receives.all() {
             // SAFETY: the buffers live until the endpoint is closed, and no thread reads this one.
@@ -83,10 +87,10 @@ impl Messenger {
 
     /// Executes the requests in slots, and sends what is pending; returns how many were executed.
     #[inline]
-    pub(crate) fn progress(&self, shared: &Shared) -> usize {
+    pub(crate) fn progress(&self, shared: &Shared, flush: Flush) -> usize {
         let port = self.port(shared);
         let served = shared.heed(self.messages.serve_slots(&port));
-        shared.heed(self.messages.flush(&port));
+        shared.heed(self.messages.flush(&port, flush));
         served
     }
 }

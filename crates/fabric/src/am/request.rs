@@ -1,10 +1,13 @@
-//! What a PE requests of another: an atomic operation, or a few bytes.
+//! What a PE requests of another: an atomic operation, a few bytes, or that it stores some.
 //!
-//! Frames come from peers: [`Request::from_frame`] refuses what no PE sends.
+//! Items come from peers: [`Item::take`] refuses what no PE sends.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{
+    AtomicU8, AtomicU16, AtomicU32, AtomicU64,
+    Ordering::{Release, SeqCst},
+};
 
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use zerocopy::{FromBytes, IntoBytes};
 
 use crate::{AtomicOp, Op, TaggedMessage, Width};
 
@@ -22,26 +25,60 @@ pub(crate) enum Request {
     Read(usize),
 }
 
-/// A request and the memory that it is about, as it travels.
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-struct Frame {
-    /// Number of the operation in [`OPS`], with [`POSTED`] if there is no result; the number after
-    /// them is a read.
-    op: u8,
-    /// Length of the memory.
-    bytes: u8,
-    segment: u16,
-    /// Number of the request message, for one in a slot.
-    sequence: u32,
-    offset: u64,
-    operand: u64,
-    compare: u64,
+/// What a PE requests, as its target reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Item<'m> {
+    /// An operation or a read.
+    Request(Request),
+    /// The bytes of a put.
+    Put(&'m [u8]),
 }
 
-const _: () = assert!(size_of::<Frame>() == TaggedMessage::BYTES);
+/// Memory of a target: a segment's number, and bytes from its base.
+pub(crate) type Place = (usize, usize);
 
-const POSTED: u8 = 0x80;
+/// The first word of an item: from bit 0 on the number of the operation, whether there is no result, the
+/// segment, the length of the memory in bytes, and its offset. Operands, or the bytes of a put, follow in
+/// words of their own.
+#[derive(Clone, Copy)]
+struct Head(u64);
+
+const WORD: usize = size_of::<u64>();
+const POSTED: u64 = 1 << 4;
+const SEGMENT: u32 = 5;
+const LENGTH: u32 = 8;
+const OFFSET: u32 = 20;
+
+/// Numbers of what is no atomic operation.
+const READ: u64 = OPS.len() as u64;
+const PUT: u64 = READ + 1;
+
+impl Head {
+    fn new(op: u64, (segment, offset): Place, len: usize) -> Head {
+        Head(op | (segment as u64) << SEGMENT | (len as u64) << LENGTH | (offset as u64) << OFFSET)
+    }
+
+    fn op(self) -> u64 {
+        self.0 & (POSTED - 1)
+    }
+
+    fn len(self) -> usize {
+        (self.0 >> LENGTH) as usize & MOST_BYTES
+    }
+
+    fn place(self) -> Place {
+        let segment = (self.0 >> SEGMENT) as usize & MOST_SEGMENTS;
+        (segment, (self.0 >> OFFSET) as usize)
+    }
+}
+
+const MOST_SEGMENTS: usize = (1 << (LENGTH - SEGMENT)) - 1;
+const MOST_BYTES: usize = (1 << (OFFSET - LENGTH)) - 1;
+
+/// Whether an item can say where this memory is.
+pub(crate) fn is_within_reach((segment, offset): Place, len: usize) -> bool {
+    segment <= MOST_SEGMENTS && len <= MOST_BYTES && offset < 1 << (u64::BITS - OFFSET)
+}
 
 const OPS: [Op; 8] = [
     Op::Write,
@@ -53,6 +90,152 @@ const OPS: [Op; 8] = [
     Op::Or,
     Op::Xor,
 ];
+
+/// Operands of an operation.
+fn operands(op: Op) -> usize {
+    match op {
+        Op::Read => 0,
+        Op::CompareSwap => 2,
+        _ => 1,
+    }
+}
+
+/// Appends a put to a message's items, or to the last of them, if that is a put, which `last` says the place of,
+/// and ends where this one begins.
+#[inline]
+pub(crate) fn append_put(message: &mut Vec<u8>, last: &mut Option<usize>, at: Place, data: &[u8]) {
+    if let Some(at_head) = *last {
+        let head = message.get(at_head..).and_then(<[u8]>::first_chunk);
+        let head = Head(head.map_or(0, |head| u64::from_ne_bytes(*head)));
+        let len = head.len() + data.len();
+        if head.place() == (at.0, at.1.wrapping_sub(head.len())) && len <= MOST_BYTES {
+            message.truncate(message.len() - padding(head.len()));
+            let head = Head::new(PUT, head.place(), len);
+            message[at_head..at_head + WORD].copy_from_slice(&head.0.to_ne_bytes());
+            return append_padded(message, data, len);
+        }
+    }
+    *last = Some(message.len());
+    let head = Head::new(PUT, at, data.len()).0;
+    if let Ok(word) = data.try_into() {
+        return message.extend_from_slice([head, u64::from_ne_bytes(word)].as_bytes());
+    }
+    message.extend_from_slice(&head.to_ne_bytes());
+    append_padded(message, data, data.len());
+}
+
+/// Bytes that follow so many to the end of a word.
+fn padding(len: usize) -> usize {
+    len.wrapping_neg() % WORD
+}
+
+fn append_padded(message: &mut Vec<u8>, data: &[u8], len: usize) {
+    message.extend_from_slice(data);
+    message.extend_from_slice(&[0; WORD][..padding(len)]);
+}
+
+/// Bytes that a put of `len` bytes takes in a message, at most.
+pub(crate) fn put_bytes(len: usize) -> usize {
+    WORD + len.next_multiple_of(WORD)
+}
+
+impl<'m> Item<'m> {
+    /// Takes an item from the beginning of `message`, and the place that it is about. None: it is malformed.
+    #[inline]
+    pub(crate) fn take(message: &mut &'m [u8]) -> Option<(Item<'m>, Place)> {
+        let mut word = || {
+            let (word, rest) = message.split_first_chunk()?;
+            *message = rest;
+            Some(u64::from_ne_bytes(*word))
+        };
+        let head = Head(word()?);
+        let (len, place, posted) = (head.len(), head.place(), head.0 & POSTED != 0);
+        let item = match OPS.get(head.op() as usize) {
+            Some(&op) => {
+                let width = match len {
+                    4 => Width::W32,
+                    8 => Width::W64,
+                    _ => return None,
+                };
+                if !place.1.is_multiple_of(len) {
+                    return None;
+                }
+                let mut atomic = AtomicOp::new(op, width, 0);
+                if operands(op) > 0 {
+                    atomic.operand = word()?;
+                }
+                if operands(op) > 1 {
+                    atomic.compare = word()?;
+                }
+                Item::Request(if posted {
+                    Request::Post(atomic)
+                } else {
+                    Request::Fetch(atomic)
+                })
+            }
+            None if posted => return None,
+            None if head.op() == READ && len <= Request::LONGEST => {
+                Item::Request(Request::Read(len))
+            }
+            None if head.op() == PUT && len > 0 => {
+                let (data, rest) = message.split_at_checked(len.next_multiple_of(WORD))?;
+                *message = rest;
+                Item::Put(&data[..len])
+            }
+            None => return None,
+        };
+        Some((item, place))
+    }
+
+    /// Appends it to a message's items.
+    #[cfg(any(test, fuzzing))]
+    pub(crate) fn append(self, message: &mut Vec<u8>, place: Place) {
+        match self {
+            Item::Request(request) => request.append(message, place),
+            Item::Put(data) => append_put(message, &mut None, place, data),
+        }
+    }
+
+    /// Bytes of memory that it is about.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Item::Request(request) => request.len(),
+            Item::Put(data) => data.len(),
+        }
+    }
+}
+
+/// Stores bytes as PEs of the node do: words at once, and one after the other.
+///
+/// # Safety
+/// The memory at `to` is writable for as many bytes as `data` has.
+pub(crate) unsafe fn store(to: *mut u8, data: &[u8]) {
+    macro_rules! put {
+        ($atomic:ty, $at:expr, $rest:expr) => {{
+            let (bytes, rest) = $rest.split_first_chunk().expect("as long as the piece");
+            // SAFETY: the caller promises that the memory is writable; the piece is aligned.
+            let word = unsafe { <$atomic>::from_ptr($at.cast()) };
+            word.store(
+                FromBytes::read_from_bytes(bytes).expect("as long as the word"),
+                Release,
+            );
+            let _: &[u8; size_of::<$atomic>()] = bytes;
+            $rest = rest;
+        }};
+    }
+    let mut rest = data;
+    while !rest.is_empty() {
+        // SAFETY: within the memory, whose end is that of `data`.
+        let at = unsafe { to.add(data.len() - rest.len()) };
+        // The longest piece that is aligned and not too long.
+        match at.addr().trailing_zeros().min(rest.len().ilog2()) {
+            0 => put!(AtomicU8, at, rest),
+            1 => put!(AtomicU16, at, rest),
+            2 => put!(AtomicU32, at, rest),
+            _ => put!(AtomicU64, at, rest),
+        }
+    }
+}
 
 impl Request {
     /// Longest memory in bytes.
@@ -74,73 +257,47 @@ impl Request {
         }
     }
 
-    /// The request as it travels, about memory of a segment.
-    pub(crate) fn to_frame(self, segment: usize, offset: usize, sequence: u32) -> Reply {
-        let number = |op| OPS.iter().position(|other| *other == op);
-        let (op, operand, compare) = match self {
-            Request::Post(AtomicOp {
-                op,
-                operand,
-                compare,
-                ..
-            })
-            | Request::Fetch(AtomicOp {
-                op,
-                operand,
-                compare,
-                ..
-            }) => (number(op), operand, compare),
-            Request::Read(_) => (None, 0, 0),
+    /// The request as an item: its words, and how many there are.
+    #[inline]
+    fn words(self, place: Place) -> ([u64; 3], usize) {
+        let number = |op| OPS.iter().position(|other| *other == op).unwrap_or(0) as u64;
+        let (op, atomic) = match self {
+            Request::Post(atomic) => (number(atomic.op) | POSTED, atomic),
+            Request::Fetch(atomic) => (number(atomic.op), atomic),
+            Request::Read(_) => (READ, AtomicOp::read(Width::W64)),
         };
-        let posted = u8::from(matches!(self, Request::Post(_))) * POSTED;
-        let frame = Frame {
-            op: op.unwrap_or(OPS.len()) as u8 | posted,
-            bytes: self.len() as u8,
-            segment: segment as u16,
-            sequence,
-            offset: offset as u64,
-            operand,
-            compare,
-        };
-        zerocopy::transmute!(frame)
+        let head = Head::new(op, place, self.len()).0;
+        let AtomicOp {
+            operand, compare, ..
+        } = atomic;
+        ([head, operand, compare], 1 + operands(atomic.op))
     }
 
-    /// A request, and the segment and offset that it is about. None: the frame is malformed.
-    pub(crate) fn from_frame(frame: Reply) -> Option<(Request, usize, usize)> {
-        let frame: Frame = zerocopy::transmute!(frame);
-        let (op, bytes) = (usize::from(frame.op & !POSTED), usize::from(frame.bytes));
-        let posted = frame.op & POSTED != 0;
-        let request = match OPS.get(op) {
-            Some(&op) => {
-                let atomic = AtomicOp {
-                    op,
-                    width: match bytes {
-                        4 => Width::W32,
-                        8 => Width::W64,
-                        _ => return None,
-                    },
-                    operand: frame.operand,
-                    compare: frame.compare,
-                };
-                if !(frame.offset as usize).is_multiple_of(bytes) {
-                    return None;
-                }
-                if posted {
-                    Request::Post(atomic)
-                } else {
-                    Request::Fetch(atomic)
-                }
-            }
-            None if op == OPS.len() && bytes <= Request::LONGEST && !posted => Request::Read(bytes),
-            None => return None,
-        };
-        Some((request, frame.segment.into(), frame.offset as usize))
+    /// Appends the request to a message's items.
+    #[inline]
+    pub(crate) fn append(self, message: &mut Vec<u8>, place: Place) {
+        let (words, n) = self.words(place);
+        message.extend_from_slice(words[..n].as_bytes());
+    }
+
+    /// The request as it lies in a slot, with its number.
+    pub(crate) fn to_frame(self, place: Place, sequence: u32) -> Reply {
+        let ([head, operand, compare], _) = self.words(place);
+        zerocopy::transmute!([sequence.into(), head, operand, compare])
+    }
+
+    /// The request in a slot, and the place that it is about. None: the frame is malformed.
+    pub(crate) fn from_frame(frame: Reply) -> Option<(Request, Place)> {
+        match Item::take(&mut &frame[WORD..])? {
+            (Item::Request(request), place) => Some((request, place)),
+            (Item::Put(_), _) => None,
+        }
     }
 
     /// The number of the request message that a frame in a slot says.
     pub(crate) fn sequence(frame: Reply) -> u32 {
-        let frame: Frame = zerocopy::transmute!(frame);
-        frame.sequence
+        let [number, ..]: [u64; 4] = zerocopy::transmute!(frame);
+        number as u32
     }
 
     /// Does what is requested.
@@ -219,43 +376,115 @@ on_word!(narrow, AtomicU32, u32);
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_frame_is_the_request() {
+    fn all_requests() -> impl Iterator<Item = Request> {
         let widths = [Width::W32, Width::W64];
-        let atomics = OPS.iter().flat_map(|&op| {
+        let atomics = OPS.iter().flat_map(move |&op| {
             widths.map(|width| AtomicOp {
                 op,
                 width,
-                operand: u64::MAX,
-                compare: 1 << 63,
+                operand: u64::from(operands(op) > 0) * u64::MAX,
+                compare: u64::from(operands(op) > 1) << 63,
             })
         });
         let atomics = atomics.flat_map(|atomic| [Request::Fetch(atomic), Request::Post(atomic)]);
-        for request in atomics.chain((1..=Request::LONGEST).map(Request::Read)) {
-            let frame = request.to_frame(3, 1 << 50, 9);
-            assert_eq!(Request::from_frame(frame), Some((request, 3, 1 << 50)));
+        atomics.chain((1..=Request::LONGEST).map(Request::Read))
+    }
+
+    #[test]
+    fn a_frame_is_the_request() {
+        for request in all_requests() {
+            let frame = request.to_frame((3, 1 << 43), 9);
+            assert_eq!(Request::from_frame(frame), Some((request, (3, 1 << 43))));
             assert_eq!(Request::sequence(frame), 9);
+        }
+        assert!(!is_within_reach((0, 1 << 44), 8));
+    }
+
+    #[test]
+    fn items_are_what_was_appended() {
+        let mut message = Vec::new();
+        let mut expected = Vec::new();
+        let data: Vec<u8> = (0..=255).collect();
+        for (i, request) in all_requests().enumerate() {
+            request.append(&mut message, (1, 64));
+            expected.push((Item::Request(request), (1, 64)));
+            let put = &data[i..2 * i + 1];
+            append_put(&mut message, &mut None, (2, i), put);
+            expected.push((Item::Put(put), (2, i)));
+        }
+        let mut rest = &message[..];
+        for item in expected {
+            assert_eq!(Item::take(&mut rest), Some(item));
+        }
+        assert!(rest.is_empty());
+    }
+
+    #[test]
+    fn puts_one_after_the_other_are_one_item() {
+        for piece in 1..=9 {
+            let (mut message, mut last) = (Vec::new(), None);
+            let data: Vec<u8> = (0..200).collect();
+            for (i, bytes) in data.chunks(piece).enumerate() {
+                append_put(&mut message, &mut last, (0, 100 + i * piece), bytes);
+            }
+            let mut rest = &message[..];
+            assert_eq!(Item::take(&mut rest), Some((Item::Put(&data), (0, 100))));
+            assert!(rest.is_empty());
+            append_put(&mut message, &mut last, (1, 300), &data[..1]);
+            append_put(&mut message, &mut last, (1, 302), &data[..1]);
+            assert_eq!(message.len(), put_bytes(200) + 2 * put_bytes(1));
+        }
+        let (mut message, mut last) = (Vec::new(), None);
+        for i in 0..1000 {
+            append_put(&mut message, &mut last, (0, 8 * i), &[7; 8]);
+        }
+        let mut rest = &message[..];
+        let mut bytes = 0;
+        while let Some((Item::Put(data), (0, offset))) = Item::take(&mut rest) {
+            assert_eq!(offset, bytes);
+            bytes += data.len();
+        }
+        assert_eq!(bytes, 8000);
+    }
+
+    #[test]
+    fn stores_fill_any_memory() {
+        let data: Vec<u8> = (1..=64).collect();
+        for (start, len) in (0..16).flat_map(|start| (1..=40).map(move |len| (start, len))) {
+            let mut memory = [0u64; 8];
+            let bytes = memory.as_mut_bytes();
+            // SAFETY: 56 bytes at most.
+            unsafe { store(bytes.as_mut_ptr().add(start), &data[..len]) };
+            assert_eq!(&bytes[start..start + len], &data[..len]);
+            assert!(
+                bytes[..start]
+                    .iter()
+                    .chain(&bytes[start + len..])
+                    .all(|b| *b == 0)
+            );
         }
     }
 
     #[test]
-    fn malformed_frames_are_refused() {
-        let too_long = Request::Read(Request::LONGEST + 1).to_frame(0, 0, 0);
+    fn malformed_items_are_refused() {
+        let too_long = Request::Read(Request::LONGEST + 1).to_frame((0, 0), 0);
         assert_eq!(Request::from_frame(too_long), None);
         let add = AtomicOp::new(Op::Add, Width::W64, 1);
-        let across_words = Request::Fetch(add).to_frame(0, 4, 0);
+        let across_words = Request::Fetch(add).to_frame((0, 4), 0);
         assert_eq!(Request::from_frame(across_words), None);
-        let frame = |op: u8, bytes: u8| {
-            let mut frame = [0; TaggedMessage::BYTES];
-            (frame[0], frame[1]) = (op, bytes);
-            frame
+        let take = |op: u64, len: usize, words: usize| {
+            let mut message = Head::new(op, (0, 0), len).0.to_ne_bytes().to_vec();
+            message.resize((1 + words) * WORD, 0);
+            Item::take(&mut &message[..]).is_some()
         };
-        assert_eq!(Request::from_frame(frame(4, 3)), None, "3 bytes added");
-        assert_eq!(Request::from_frame(frame(100, 8)), None, "no operation");
-        assert_eq!(
-            Request::from_frame(frame(POSTED | 8, 8)),
-            None,
-            "a posted read"
-        );
+        assert!(take(4, 8, 1));
+        assert!(!take(4, 3, 1), "3 bytes added");
+        assert!(!take(4, 8, 0), "no operand");
+        assert!(!take(3, 8, 1), "nothing to compare with");
+        assert!(!take(PUT + 1, 8, 2), "no operation");
+        assert!(!take(POSTED | READ, 8, 0), "a posted read");
+        assert!(take(PUT, 9, 2));
+        assert!(!take(PUT, 9, 1), "a put of which a part is missing");
+        assert!(!take(PUT, 0, 1), "a put of nothing");
     }
 }

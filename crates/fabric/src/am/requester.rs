@@ -2,12 +2,13 @@
 
 use std::ptr;
 
-use super::channel::Awaited;
+use super::channel::{Awaited, Outgo};
+use super::messages::Urgency;
 use super::receive::Messenger;
-use super::request::{Reply, Request};
+use super::request::{Place, Reply, Request, is_within_reach};
 use crate::Remote;
 use crate::TaggedMessage;
-use crate::completion::{CompletionCounter, Pending};
+use crate::completion::{Aggregation, CompletionCounter, ContextCounters, Pending};
 use crate::progress::Progress;
 use crate::rma::Rma;
 
@@ -26,7 +27,8 @@ impl<'a> Requester<'a> {
         let messenger = progress.completions().messenger.as_ref()?;
         let len = request.len();
         let is_aligned = matches!(request, Request::Read(_)) || at.offset.is_multiple_of(len);
-        if !(1..=Request::LONGEST).contains(&len) || !is_aligned {
+        let is_in_reach = is_within_reach((at.segment, at.offset), len);
+        if !(1..=Request::LONGEST).contains(&len) || !is_aligned || !is_in_reach {
             return None;
         }
         (rma.resolve(at).usable >= len).then_some(Requester {
@@ -37,8 +39,8 @@ impl<'a> Requester<'a> {
         })
     }
 
-    fn parts(&self) -> (Request, usize, usize) {
-        (self.request, self.at.segment, self.at.offset)
+    fn place(&self) -> Place {
+        (self.at.segment, self.at.offset)
     }
 
     /// Makes the request; the counter counts it, and the result goes to `result` until it is complete.
@@ -46,23 +48,25 @@ impl<'a> Requester<'a> {
     /// # Safety
     /// `result` is writable, as long as the request's result, until the request is complete.
     pub(crate) unsafe fn begin(&self, counter: CompletionCounter, result: *mut u8) {
-        counter.begin();
-        self.append(Awaited { counter, result }, false);
+        let awaited = Awaited { counter, result };
+        let urgency = if self.messenger.longest_put == 0 {
+            Urgency::Now
+        } else {
+            Urgency::Usual
+        };
+        self.append(awaited, urgency);
     }
 
-    /// Appends the request to a message, as soon as there is room.
-    fn append(&self, awaited: Awaited, now: bool) {
-        let (shared, messages) = (self.progress.shared(), &self.messenger.messages);
-        let port = self.messenger.port(shared);
-        let mut is_appended = false;
-        self.progress.wait(|| {
-            // Once, however often it is asked.
-            is_appended = is_appended || {
-                let appended = messages.request(&port, self.at.pe, self.parts(), awaited, now);
-                shared.heed(appended)
-            };
-            is_appended
-        });
+    fn append(&self, awaited: Awaited, urgency: Urgency) {
+        let outgo = (Outgo::Request(self.request), self.place());
+        append(
+            self.progress,
+            self.messenger,
+            self.at.pe,
+            outgo,
+            awaited,
+            urgency,
+        );
     }
 
     /// Makes the request and returns its result.
@@ -70,7 +74,8 @@ impl<'a> Requester<'a> {
         let (shared, messages) = (self.progress.shared(), &self.messenger.messages);
         let port = self.messenger.port(shared);
         let pe = self.at.pe;
-        let written = shared.heed(messages.request_by_slot(&port, pe, self.parts()));
+        let written =
+            shared.heed(messages.request_by_slot(&port, pe, (self.request, self.place())));
         let mut reply = [0; TaggedMessage::BYTES];
         if let Some((tag, sequence)) = written {
             self.progress.wait(|| {
@@ -86,10 +91,95 @@ impl<'a> Requester<'a> {
         let pending = Pending::default();
         let counter = pending.counter();
         let result = (&raw mut reply).cast();
-        counter.begin();
-        self.append(Awaited { counter, result }, true);
+        self.append(Awaited { counter, result }, Urgency::Now);
         self.progress.wait(|| pending.is_complete());
         // SAFETY: the result was written through a pointer.
         unsafe { ptr::read_volatile(&raw const reply) }
+    }
+}
+
+/// A put of few bytes that is about to be made.
+pub(crate) struct Put<'a> {
+    pub rma: &'a Rma,
+    pub context: &'a ContextCounters,
+    pub to: Remote,
+    /// An update of a signal of the same PE follows.
+    pub is_signalled: bool,
+}
+
+impl Put<'_> {
+    /// Appends it to a message. False: a write is better, or has to be.
+    ///
+    /// A single put is a write, which is complete sooner. So are the first that a fence puts after writes under
+    /// way, as those are in order; a message has to wait for these.
+    ///
+    /// # Safety
+    /// The source is readable for `len` bytes.
+    #[inline]
+    pub(crate) unsafe fn begin(&self, from: *const u8, len: usize) -> bool {
+        let (context, Remote { pe, .. }) = (self.context, self.to);
+        let progress: &Progress = &self.rma.progress;
+        let Some(messenger) = &progress.completions().messenger else {
+            return false;
+        };
+        let aggregation = context.aggregation();
+        if len > messenger.longest_put || aggregation == Aggregation::Off {
+            return false;
+        }
+        let peer = self.rma.peer_counters(context, pe);
+        let fences = context.fences();
+        let place = (self.to.segment, self.to.offset);
+        if peer.in_flight() == 0 {
+            context.caught_up(peer, fences);
+            if aggregation == Aggregation::On && !self.is_signalled {
+                return false;
+            }
+        } else if context.behind(peer) && !peer.no_writes() && peer.may_write_on() {
+            return false;
+        }
+        if !is_within_reach(place, len) {
+            return false;
+        }
+        let awaited = Awaited {
+            counter: CompletionCounter::context(
+                context,
+                self.rma.order_request(context, pe),
+                false,
+            ),
+            result: ptr::null_mut(),
+        };
+        let urgency = if self.is_signalled {
+            Urgency::Gathered
+        } else {
+            Urgency::Usual
+        };
+        // SAFETY: the caller promises that the source is readable.
+        let data = unsafe { std::slice::from_raw_parts(from, len) };
+        let outgo = (Outgo::Put(data), place);
+        append(progress, messenger, pe, outgo, awaited, urgency);
+        true
+    }
+}
+
+/// Appends to a message for the PE, as soon as there is room.
+#[inline(never)] // once for all routines
+fn append(
+    progress: &Progress,
+    messenger: &Messenger,
+    pe: usize,
+    outgo: (Outgo<'_>, Place),
+    awaited: Awaited,
+    urgency: Urgency,
+) {
+    let (shared, messages) = (progress.shared(), &messenger.messages);
+    let port = messenger.port(shared);
+    let attempt = || shared.heed(messages.append(&port, pe, outgo, awaited, urgency));
+    let mut is_appended = attempt();
+    if !is_appended {
+        progress.wait_for_room(|| {
+            // Once, however often it is asked.
+            is_appended = is_appended || attempt();
+            is_appended
+        });
     }
 }

@@ -6,12 +6,12 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 use std::time::Duration;
 
-use super::channel::{Awaited, Limits};
+use super::channel::{Awaited, Limits, Outgo};
 use super::fault::{Fault, Reason};
 use super::message::{HEADER, LONGEST};
-use super::messages::ActiveMessages;
+use super::messages::{ActiveMessages, Flush, Urgency};
 use super::network::Network;
-use super::request::Request;
+use super::request::{Place, Request};
 use crate::completion::{CompletionCounter, Pending};
 use crate::{AtomicOp, Op, TaggedMessage, Width};
 
@@ -169,20 +169,20 @@ impl<'a> Job<'a> {
             self.pes[to].receive(&self.side(to), &message)?;
         }
         for (me, pe) in self.pes.iter().enumerate() {
-            pe.flush(&self.side(me))?;
+            let flush = [Flush::All, Flush::Replies][self.world.random.below(2)];
+            pe.flush(&self.side(me), flush)?;
         }
         Ok(())
     }
 
     /// Requests something, polling until there is room.
-    fn request(&self, me: usize, pe: usize, request: (Request, usize, usize), result: *mut u8) {
+    fn request(&self, me: usize, pe: usize, outgo: (Outgo<'_>, Place), result: *mut u8) {
         let counter = self.counter(me);
-        counter.begin();
         let awaited = Awaited { counter, result };
-        let now = self.world.random.below(3) == 0;
+        let urgency = [Urgency::Now, Urgency::Usual, Urgency::Usual][self.world.random.below(3)];
         let side = self.side(me);
         self.bounded(|| {
-            let appended = self.pes[me].request(&side, pe, request, awaited, now);
+            let appended = self.pes[me].append(&side, pe, outgo, awaited, urgency);
             appended.unwrap()
         });
     }
@@ -208,10 +208,10 @@ fn add(value: u64) -> AtomicOp {
     AtomicOp::new(Op::Add, Width::W64, value)
 }
 
-fn limits(window: u32, frames: usize) -> Limits {
+fn limits(window: u32, requests: usize) -> Limits {
     Limits {
         window,
-        capacity: HEADER + frames * TaggedMessage::BYTES,
+        capacity: HEADER + requests * TaggedMessage::BYTES,
     }
 }
 
@@ -232,7 +232,7 @@ fn run(n: usize, seed: u64, limits: Limits, target: fn(usize, usize, usize) -> u
             job.request(
                 me,
                 pe,
-                (Request::Post(add(1)), 0, word),
+                (Outgo::Request(Request::Post(add(1))), (0, word)),
                 std::ptr::null_mut(),
             );
             added[me][pe] += 1;
@@ -243,7 +243,7 @@ fn run(n: usize, seed: u64, limits: Limits, target: fn(usize, usize, usize) -> u
             } else {
                 Request::Read(size_of::<u64>())
             };
-            job.request(me, pe, (request, 0, word), result);
+            job.request(me, pe, (Outgo::Request(request), (0, word)), result);
             expected[me].push((round, added[me][pe]));
         }
     }
@@ -296,8 +296,8 @@ fn requests_go_together() {
     let world = World::new(2, 1, usize::MAX);
     let job = Job::new(&world, limits(16, 200));
     for _ in 0..1000 {
-        let request = (Request::Post(add(1)), 0, 0);
-        job.request(0, 1, request, std::ptr::null_mut());
+        let request = Outgo::Request(Request::Post(add(1)));
+        job.request(0, 1, (request, (0, 0)), std::ptr::null_mut());
     }
     job.quiet();
     assert_eq!(world.memory[1][0].get(), 1000);
@@ -314,17 +314,16 @@ fn what_no_pe_sends_is_refused() {
     let job = Job::new(&world, limits(4, 4));
     let refuse = |message: &[u8]| job.pes[1].receive(&job.side(1), message).unwrap_err();
     assert_eq!(refuse(&[]).reason, Reason::Malformed);
-    let request = (Request::Fetch(add(1)), 0, 8 * WORDS);
+    let request = (Outgo::Request(Request::Fetch(add(1))), (0, 8 * WORDS));
     let mut result = 0u64;
     let counter = job.counter(0);
-    counter.begin();
     let awaited = Awaited {
         counter,
         result: (&raw mut result).cast(),
     };
     while !world.wires.borrow().iter().any(|_| true) {
-        let _ = job.pes[0].request(&job.side(0), 1, request, awaited, true);
-        job.pes[0].flush(&job.side(0)).unwrap();
+        let _ = job.pes[0].append(&job.side(0), 1, request, awaited, Urgency::Now);
+        job.pes[0].flush(&job.side(0), Flush::All).unwrap();
     }
     let (_, message) = world.deliver().unwrap();
     let beyond = refuse(&message);
@@ -335,7 +334,7 @@ fn what_no_pe_sends_is_refused() {
         message
     };
     // Source, sequence, what was executed, length, operation.
-    for (at, value) in [(4, 2), (8, 200), (12, 9), (16, 31), (HEADER, 100)] {
+    for (at, value) in [(4, 2), (8, 200), (12, 9), (16, 31), (HEADER, 15)] {
         let fault = refuse(&byte(at, value));
         assert_eq!(fault.reason, Reason::Malformed, "byte {at}");
     }
@@ -430,9 +429,10 @@ fn memory_grows_with_use_and_stays_below_64_mib_at_4096_pes() {
                     counter: pending.counter(),
                     result: (&raw mut results[i % 1024]).cast(),
                 };
-                let request = (Request::Fetch(add(1)), 0, 0);
+                let request = (Outgo::Request(Request::Fetch(add(1))), (0, 0));
+                let urgency = Urgency::Usual;
                 if !messages
-                    .request(&network, pe, request, awaited, false)
+                    .append(&network, pe, request, awaited, urgency)
                     .unwrap()
                 {
                     break;

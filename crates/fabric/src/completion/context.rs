@@ -2,13 +2,24 @@
 
 use std::ptr::NonNull;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering::*};
 
 /// Operations that are completed together: one for each communication context.
 ///
 /// Any number of threads may use one at the same time. What is under way when it is dropped
 /// still completes.
 pub struct Context(NonNull<ContextCounters>);
+
+/// How short puts of a context travel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Aggregation {
+    /// Each by a write, or by one with those that follow it before it is complete.
+    Off = 0,
+    /// While others are under way, in messages.
+    On = 1,
+    /// In messages.
+    Batch = 2,
+}
 
 // SAFETY: the box holds atomics only.
 unsafe impl Send for Context {}
@@ -22,6 +33,8 @@ pub(crate) struct ContextCounters {
     all: AtomicUsize,
     /// Fences so far.
     fences: AtomicU32,
+    /// An [`Aggregation`].
+    aggregation: AtomicU8,
     peers: OnceLock<Box<[PeerCounters]>>,
 }
 
@@ -34,6 +47,8 @@ pub(crate) struct PeerCounters {
     others: AtomicU32,
     /// The fence up to which they are known to be in order.
     fenced: AtomicU32,
+    /// Short puts behind a fence that were writes, since none was under way.
+    written: AtomicU32,
 }
 
 impl Default for Context {
@@ -60,6 +75,26 @@ impl Drop for Context {
 }
 
 impl Context {
+    /// A context whose short puts are aggregated: they are sent when there are many to a PE, when a thread
+    /// waits, and after a while.
+    pub fn aggregating() -> Context {
+        let this = Context::default();
+        this.expect_batch(false);
+        this
+    }
+
+    /// Whether many operations are to follow, of an [aggregating](Self::aggregating) context: then its puts are
+    /// never sent by themselves.
+    pub fn expect_batch(&self, many: bool) {
+        let aggregation = if many {
+            Aggregation::Batch
+        } else {
+            Aggregation::On
+        };
+        let to = &self.counters().aggregation;
+        to.store(aggregation as u8, Relaxed);
+    }
+
     pub(crate) fn counters(&self) -> &ContextCounters {
         // SAFETY: lives until drop.
         unsafe { self.0.as_ref() }
@@ -81,6 +116,15 @@ impl ContextCounters {
     /// The operations to this PE, if there ever were any to any.
     pub(crate) fn existing(&self, pe: usize) -> Option<&PeerCounters> {
         self.peers.get()?.get(pe)
+    }
+
+    #[inline]
+    pub(crate) fn aggregation(&self) -> Aggregation {
+        match self.aggregation.load(Relaxed) {
+            0 => Aggregation::Off,
+            1 => Aggregation::On,
+            _ => Aggregation::Batch,
+        }
     }
 
     pub(crate) fn fence(&self) {
@@ -106,6 +150,7 @@ impl ContextCounters {
     /// All operations to this PE that came before the fences so far are complete.
     pub(crate) fn caught_up(&self, peer: &PeerCounters, fences: u32) {
         peer.fenced.store(fences, Relaxed);
+        peer.written.store(0, Relaxed);
     }
 
     pub(crate) fn fences(&self) -> u32 {
@@ -127,6 +172,14 @@ impl PeerCounters {
     /// Whether none of those that are under way is a write.
     pub(crate) fn no_writes(&self) -> bool {
         self.writes.load(Acquire) == 0
+    }
+
+    /// Whether a short put behind a fence may be a write as those before it: if all that is under way are
+    /// writes, and there were few of these.
+    pub(crate) fn may_write_on(&self) -> bool {
+        const MOST: u32 = 8;
+
+        self.only_writes() && self.written.fetch_add(1, Relaxed) < MOST
     }
 
     /// Whether all that is under way are writes.

@@ -8,7 +8,7 @@ mod retry;
 mod shared;
 
 pub use context::Context;
-pub(crate) use context::{ContextCounters, PeerCounters};
+pub(crate) use context::{Aggregation, ContextCounters, PeerCounters};
 pub(crate) use queue::CompletionQueue;
 pub(crate) use request::{CompletionCounter, CopyOut, INLINE, Pending, WorkRequest};
 pub(crate) use retry::Retry;

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::*;
 
 use super::request::{CompletionCounter, WorkRequest, WorkRequests};
 use super::shared::Shared;
-use crate::am::Messenger;
+use crate::am::{Flush, Messenger};
 use crate::endpoint::{BATCH, Completed, Failure, Injected, Received, Sent};
 
 /// Completes operations, and serves the active messages of peers, whenever a thread polls it.
@@ -43,11 +43,18 @@ impl CompletionQueue {
     /// messages; returns how many operations and messages. For a thread of the program.
     pub(crate) fn poll(&self) -> usize {
         self.shared.event_count.count_poll();
-        self.poll_uncounted()
+        self.poll_uncounted(Flush::All)
+    }
+
+    /// As [`poll`](Self::poll), for a thread that has filled a message: those to other PEs are filled
+    /// further.
+    pub(crate) fn poll_for_room(&self) -> usize {
+        self.shared.event_count.count_poll();
+        self.poll_uncounted(Flush::Replies)
     }
 
     /// As [`poll`](Self::poll), for the progress thread.
-    pub(crate) fn poll_uncounted(&self) -> usize {
+    pub(crate) fn poll_uncounted(&self, flush: Flush) -> usize {
         let mut contexts = [ptr::null_mut(); BATCH];
         let mut total = 0;
         loop {
@@ -65,14 +72,21 @@ impl CompletionQueue {
                 Completed::Failed(failure) => self.fail(&failure),
             }
         }
-        total + self.serve()
+        total + self.serve(flush)
+    }
+
+    /// Sends what has been pending for a while, whatever threads of the program do.
+    pub(crate) fn flush(&self) {
+        if self.has_unsent() {
+            self.serve(Flush::All);
+        }
     }
 
     /// Serves active messages, and sends what is pending of them; returns how many were or are to be served.
     #[inline]
-    pub(crate) fn serve(&self) -> usize {
+    pub(crate) fn serve(&self, flush: Flush) -> usize {
         match &self.messenger {
-            Some(messenger) => messenger.progress(&self.shared),
+            Some(messenger) => messenger.progress(&self.shared, flush),
             None => 0,
         }
     }

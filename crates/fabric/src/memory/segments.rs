@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 
 use super::region::{Location, MakeRoom, Region};
 use crate::Error;
@@ -58,12 +58,20 @@ struct LocalSegment {
     regions: Vec<Region>,
 }
 
+/// Where a segment is, for threads that execute requests of peers.
+#[derive(Default)]
+struct Extent {
+    base: AtomicUsize,
+    len: AtomicUsize,
+}
+
 pub(crate) struct Segments {
     pub division: Division,
     /// Dropped before the table, which is deregistered before it is freed.
     table_region: Option<Region>,
     table: Box<KeyTable>,
     segments: Mutex<[LocalSegment; SEGMENTS]>,
+    extents: [Extent; SEGMENTS],
 }
 
 /// What peers need to reach a segment.
@@ -91,6 +99,7 @@ impl Segments {
             table_region: None,
             table,
             segments: Mutex::default(),
+            extents: Default::default(),
         };
         if division == Division::Chunks {
             let base = (&raw const *this.table).cast();
@@ -141,6 +150,9 @@ impl Segments {
             segment.regions.clear();
             segment.base = base.expose_provenance();
             segment.len = len;
+            let extent = &self.extents[index];
+            extent.base.store(segment.base, Relaxed);
+            extent.len.store(len, Release);
         }
         self.extend(endpoint, index, ready, make_room)
     }
@@ -197,11 +209,13 @@ impl Segments {
     }
 
     /// The address of `len` bytes that peers may reach.
+    #[inline]
     pub(crate) fn address(&self, index: usize, offset: usize, len: usize) -> Option<*mut u8> {
-        let segments = lock(&self.segments);
-        let segment = segments.get(index)?;
+        let extent = self.extents.get(index)?;
         let end = offset.checked_add(len)?;
-        (end <= segment.len).then(|| std::ptr::with_exposed_provenance_mut(segment.base + offset))
+        let is_within = end <= extent.len.load(Acquire);
+        let base = extent.base.load(Relaxed);
+        is_within.then(|| std::ptr::with_exposed_provenance_mut(base + offset))
     }
 
     /// What peers need to reach the segments.

@@ -53,14 +53,25 @@ impl Progress {
     }
 
     /// Returns when `done`.
+    #[inline]
     pub(crate) fn wait(&self, mut done: impl FnMut() -> bool) {
+        self.wait_polling(&mut done, Self::poll);
+    }
+
+    /// As [`wait`](Self::wait), for room in a message.
+    #[inline]
+    pub(crate) fn wait_for_room(&self, mut done: impl FnMut() -> bool) {
+        self.wait_polling(&mut done, |this| this.completions().poll_for_room());
+    }
+
+    fn wait_polling(&self, done: &mut dyn FnMut() -> bool, poll: fn(&Self) -> usize) {
         let shared = self.shared();
         let mut backoff = shared.backoff();
         while !done() {
-            if self.poll() > 0 {
+            if poll(self) > 0 {
                 backoff.reset();
             } else {
-                shared.pause(&mut backoff, &mut done);
+                shared.pause(&mut backoff, done);
             }
         }
     }

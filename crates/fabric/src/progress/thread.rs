@@ -13,6 +13,7 @@ use ferroshmem_platform::thread;
 
 use super::Progress;
 use crate::Error;
+use crate::am::Flush;
 
 /// The shortest and the longest sleep while the program polls.
 const SLEEPS: (Duration, Duration) = (Duration::from_micros(250), Duration::from_millis(2));
@@ -81,9 +82,10 @@ fn run(progress: &Progress) {
         if now != polls && !event_count.has_waiters() {
             let n = now.wrapping_sub(polls);
             polls = now;
-            if event_count.sleep(sleeps.next(n)) {
+            if event_count.sleep(sleeps.next(n).min(shared.config.aggregate.delay)) {
                 polls = event_count.polls();
             }
+            completions.flush();
             continue;
         }
         polls = now;
@@ -98,7 +100,7 @@ fn run(progress: &Progress) {
         let mut in_vain = 0;
         // Not for ever, whatever comes: the tick shows other nodes that this one is alive.
         while in_vain < limit && event_count.polls() == polls && ticked.elapsed() < tick {
-            match completions.poll_uncounted() {
+            match completions.poll_uncounted(Flush::All) {
                 0 => in_vain += 1,
                 n => {
                     seen += n;
@@ -124,14 +126,14 @@ fn run(progress: &Progress) {
         if endpoint.may_sleep() {
             // Writes kept in the meantime must not wait for long.
             let limit = if progress.coalescer.has_kept() || completions.has_unsent() {
-                SLEEPS.0
+                SLEEPS.0.min(shared.config.aggregate.delay)
             } else if owner_sleeps {
                 UNNOTIFIED
             } else {
                 BLOCK.min(tick)
             };
             // Asking whether it may sleep lets the provider progress, too.
-            woken = completions.serve() > 0 || event_count.block(Some(ready), limit);
+            woken = completions.serve(Flush::All) > 0 || event_count.block(Some(ready), limit);
         } else {
             std::thread::yield_now();
         }

@@ -62,10 +62,10 @@ impl Rma {
         pe: usize,
     ) -> &'c PeerCounters {
         let peer = self.peer_counters(context, pe);
-        if peer.no_writes() {
-            return peer;
+        if !peer.no_writes() && context.behind(peer) {
+            self.progress.wait(|| peer.no_writes());
         }
-        self.order(context, pe, false)
+        peer
     }
 
     /// The counters of a context for `pe`.

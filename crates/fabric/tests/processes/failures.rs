@@ -1,6 +1,6 @@
 //! A PE that dies is noticed by PEs that have operations to it.
 
-use ferroshmem_fabric::{AtomicOp, Op, Width};
+use ferroshmem_fabric::{Aggregate, AtomicOp, Op, Width};
 
 use crate::job::{Case, Job, PEER_FAILED};
 
@@ -14,6 +14,11 @@ pub(crate) fn cases() -> Vec<Case> {
         Case {
             ends,
             ..Case::new("killed_while_idle", 2, |job| killed(job, true))
+        },
+        Case {
+            ends,
+            ..Case::new("killed_while_puts_go_together", 2, killed_while_put_to)
+                .aggregating(Aggregate::default())
         },
         // What libfabric reports of an injected write that fails must not crash rxm.
         Case {
@@ -51,6 +56,21 @@ fn killed(job: &Job, idle: bool) {
                 .put(&job.context, job.at(1, 0), data.as_ptr(), data.len());
         }
         job.fabric.quiet(&job.context);
+    }
+}
+
+/// PE 1 dies while PE 0 has messages full of puts for it.
+fn killed_while_put_to(job: &Job) {
+    job.barrier();
+    if job.pe == 1 {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        // SAFETY: ends this process.
+        unsafe { libc::raise(libc::SIGKILL) };
+    }
+    for i in 0u64.. {
+        let at = job.at(1, 8 * (i as usize * 7919 % 1000));
+        // SAFETY: within the heap.
+        unsafe { job.fabric.put(&job.context, at, (&raw const i).cast(), 8) };
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use ferroshmem_fabric::{Config, Context, Events, Fabric, Remote};
+use ferroshmem_fabric::{Aggregate, Config, Context, Events, Fabric, Remote};
 use libtest_mimic::Failed;
 
 /// Longest time that a case may take: then its processes are killed.
@@ -25,6 +25,8 @@ pub(crate) struct Case {
     pub ready: usize,
     /// Memory is registered as for providers that pin it.
     pub pinned: bool,
+    /// Short puts go together so.
+    pub aggregate: Option<Aggregate>,
     pub run: fn(&Job),
     /// Exit status that each PE should have; None: killed by a signal.
     pub ends: fn(usize) -> Option<i32>,
@@ -38,8 +40,16 @@ impl Case {
             heap: 16 << 20,
             ready: usize::MAX,
             pinned: false,
+            aggregate: None,
             run,
             ends: |_| Some(0),
+        }
+    }
+
+    pub(crate) const fn aggregating(self, aggregate: Aggregate) -> Case {
+        Case {
+            aggregate: Some(aggregate),
+            ..self
         }
     }
 
@@ -140,6 +150,7 @@ fn config(case: &Case, pe: usize) -> Config {
         library: std::env::var("SHMEM_LIBFABRIC").ok(),
         pe,
         n_pes: case.n,
+        aggregate: case.aggregate.unwrap_or_default(),
         tick: Duration::from_millis(100),
         // Many processes on few cores take long to connect.
         peer_timeout: Duration::from_secs(if case.n > 16 { 40 } else { 5 }),
@@ -171,7 +182,10 @@ pub(crate) fn take_part(case: &Case) {
         pe,
         n,
         fabric,
-        context: Context::default(),
+        context: match case.aggregate {
+            Some(_) => Context::aggregating(),
+            None => Context::default(),
+        },
         heap,
         counts,
         lines: RefCell::new(std::io::stdin().lines()),

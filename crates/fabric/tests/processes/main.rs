@@ -4,6 +4,7 @@
 //! `SHMEM_FABRIC_INTERFACE` another interface.
 
 mod active_messages;
+mod aggregation;
 mod atomics;
 mod buffers;
 mod exposure;
@@ -25,6 +26,7 @@ fn cases() -> Vec<Case> {
         order::cases(),
         progress::cases(),
         active_messages::cases(),
+        aggregation::cases(),
         failures::cases(),
         exposure::cases(),
     ]

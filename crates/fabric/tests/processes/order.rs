@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::*;
 
-use ferroshmem_fabric::{AtomicOp, Context, Op, Width};
+use ferroshmem_fabric::{Aggregate, AtomicOp, Context, Op, Width};
 
 use crate::job::{Case, Job};
 
@@ -12,6 +12,22 @@ pub(crate) fn cases() -> Vec<Case> {
             order(job, Kind::Put, Kind::Post);
         }),
         Case::new("fence_then_put", 2, |job| order(job, Kind::Put, Kind::Put)),
+        Case::new("aggregated_fence_then_post", 2, |job| {
+            order(job, Kind::Put, Kind::Post);
+        })
+        .aggregating(Aggregate::default()),
+        Case::new("aggregated_fence_then_put", 2, |job| {
+            order(job, Kind::Put, Kind::Put);
+        })
+        .aggregating(Aggregate::default()),
+        Case::new("long_put_then_aggregated_put", 2, |job| {
+            order(job, Kind::Long, Kind::Put);
+        })
+        .aggregating(Aggregate::default()),
+        Case::new("aggregated_put_then_injected", 2, |job| {
+            order(job, Kind::Put, Kind::Injected);
+        })
+        .aggregating(Aggregate::default()),
         Case::new("post_fence_put", 2, |job| order(job, Kind::Post, Kind::Put)),
         Case::new("long_put_then_post", 2, |job| {
             order(job, Kind::Long, Kind::Post);

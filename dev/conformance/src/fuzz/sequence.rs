@@ -219,6 +219,11 @@ fn environment(random: &mut Random) -> Vec<(String, String)> {
     if random.once_in(4) {
         set(config::SYMMETRIC_SIZE.name, random.pick(&["64m", "1g"]));
     }
+    if random.once_in(2) {
+        // Not at all, words alone, all that a message has room for.
+        let values = ["0", "8", "5000", "5000,50"];
+        set(config::AGGREGATE.name, random.pick(&values));
+    }
     env
 }
 

@@ -64,6 +64,12 @@ const VARIANTS: &[Variant] = &[
         env: &[("SHMEM_FAST_PATH", "0")],
     },
     Variant {
+        name: "aggregated",
+        flags: &[],
+        // All that a message has room for.
+        env: &[("SHMEM_AGGREGATE", "5000")],
+    },
+    Variant {
         name: "small-heap",
         flags: &[],
         env: &[("SHMEM_SYMMETRIC_SIZE", "256m")],
