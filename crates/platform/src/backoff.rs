@@ -49,8 +49,8 @@ impl Spins {
 /// | phase | ends | [node](Limits::NODE) | [internode](Limits::internode) | [completion](Limits::completion) | [variable](Limits::VARIABLE) |
 /// |---|---|---|---|---|---|
 /// | polls in a row | after `polls` | `SHMEM_SPIN`, or 2,000; 20 if PEs outnumber cores | as node, at most 500 | – | as node |
-/// | polls, with a look at the clock at every `stride`th | after `poll_time` | – | – | `Config::spin` (50 µs) | – |
-/// | polls, with an offer of the core at every `stride`th | after `offer_time`, or when others ran for `longest_away` | 10 s, 1 ms under a quota, or 200 µs away; none if PEs outnumber cores | 3 ms at first; 20 ms, or 300 µs if little comes, after a sleep | 2 ms; 100 µs if another thread took the core | as node |
+/// | polls, with a look at the clock at every `stride`th | after `poll_time` | none; up to 250 µs where another thread may compute on the core | – | `Config::spin` (50 µs) | – |
+/// | polls, with an offer of the core at every `stride`th | after `offer_time`, or when others ran for `longest_away` | 10 s, 250 µs under a quota; or 200 µs away, then for 40 ms and twice as long each time; none if PEs outnumber cores | 3 ms at first; 20 ms, or 300 µs if little comes, after a sleep | 2 ms; 100 µs if another thread took the core | as node |
 /// | the core is given up between polls | after `yields` | 0; 4 to 64 if PEs outnumber cores | as node | – | 0; 256 if PEs outnumber cores |
 /// | sleeps | when woken | a futex | a futex | a futex, 2 ms | 20 µs, doubling every 8 sleeps to 2.5 ms |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,8 +68,10 @@ pub struct Limits {
     /// The same once another thread has taken the core.
     pub offer_time_taken: Duration,
     /// The core was offered, and others ran on it for this long: they compute, so it is theirs, and the
-    /// waiter offers it no more.
+    /// waiter sleeps, and offers it again only to see whether it is free.
     pub longest_away: Duration,
+    /// Another thread computes on the core when the wait begins.
+    pub core_is_lost: bool,
     /// How often it then gives up its core, which other waiters need to get on.
     pub yields: u32,
 }
@@ -83,6 +85,7 @@ const NO_CLOCK: Limits = Limits {
     offer_time: Duration::ZERO,
     offer_time_taken: Duration::ZERO,
     longest_away: Duration::MAX,
+    core_is_lost: false,
     yields: 0,
 };
 
@@ -90,7 +93,10 @@ const NO_CLOCK: Limits = Limits {
 /// less than a hundred thousandth of the wait, and the core can rest.
 const OFFER_NODE: Duration = Duration::from_secs(10);
 /// The same under a quota.
-const OFFER_QUOTA: Duration = Duration::from_millis(1);
+const OFFER_QUOTA: Duration = Duration::from_micros(250);
+/// For how long a waiter sleeps at first before it looks whether the thread that computed on its core still
+/// does. If it does, the look takes a time slice: a tenth of this time.
+const LOST: Duration = Duration::from_millis(40);
 /// Other waiters on the same core give it back within microseconds, a thread that computes when the
 /// scheduler takes it away, after 1 to 4 ms.
 const LONGEST_AWAY: Duration = Duration::from_micros(200);
@@ -118,6 +124,16 @@ impl Limits {
         offer_time_taken: OFFER_QUOTA,
         ..Limits::NODE
     };
+
+    /// These, while another thread is known to compute on the waiter's core: it polls for `poll_time`, and does
+    /// not offer the core.
+    pub const fn beside_computing(self, poll_time: Duration) -> Limits {
+        Limits {
+            poll_time,
+            core_is_lost: true,
+            ..self
+        }
+    }
 
     /// For what PEs of the same node do, where the core is shared. The waiter's polls are [`Spins`].
     pub const fn node_shared(yields: u32) -> Limits {
@@ -200,8 +216,9 @@ pub struct Backoff<S = Core> {
     away: Duration,
     /// Another thread took the core when it was offered.
     ever_taken: bool,
-    /// Another thread computes on the core: it is offered no more.
-    core_is_lost: bool,
+    /// How long the wait had lasted when another thread was found to compute on the core, and for how long this
+    /// is taken to be so.
+    lost: Option<(Duration, Duration)>,
     yields: u32,
     sleeps: u32,
 }
@@ -226,7 +243,7 @@ impl<S: Scheduler> Backoff<S> {
             waited: Duration::ZERO,
             away: Duration::ZERO,
             ever_taken: false,
-            core_is_lost: false,
+            lost: limits.core_is_lost.then_some((Duration::ZERO, LOST)),
             yields: 0,
             sleeps: 0,
         }
@@ -239,7 +256,7 @@ impl<S: Scheduler> Backoff<S> {
         if self.polls <= limits.polls {
             return Step::Poll;
         }
-        if limits.has_clock() && !self.core_is_lost {
+        if limits.has_clock() {
             let stride = if self.away.is_zero() {
                 limits.stride
             } else {
@@ -258,10 +275,16 @@ impl<S: Scheduler> Backoff<S> {
             if self.waited < limits.poll_time {
                 return Step::Poll;
             }
-            if self.waited < limits.poll_time + offer_time {
+            let is_lost = self.lost.is_some_and(|(at, time)| self.waited < at + time);
+            if self.waited < limits.poll_time + offer_time && !is_lost {
                 self.away = self.scheduler.offer();
                 self.ever_taken |= !self.away.is_zero();
-                self.core_is_lost = self.away >= limits.longest_away;
+                if self.away >= limits.longest_away {
+                    let time = self.lost.map_or(LOST, |(_, time)| time * 2);
+                    self.lost = Some((self.waited + self.away, time));
+                } else {
+                    self.lost = None;
+                }
                 return Step::Offered;
             }
         }
@@ -309,7 +332,7 @@ impl<S: Scheduler> Backoff<S> {
         self.waited = Duration::ZERO;
         self.away = Duration::ZERO;
         self.ever_taken = false;
-        self.core_is_lost = false;
+        self.lost = self.limits.core_is_lost.then_some((Duration::ZERO, LOST));
         self.yields = 0;
         self.sleeps = 0;
     }
@@ -398,6 +421,39 @@ mod tests {
             assert_eq!(backoff.step(), Step::Sleep);
         }
         backoff.reset();
+        assert_eq!(backoff.step(), Step::Offered);
+    }
+
+    /// A waiter that no thread wakes does not sleep for the rest of its wait because another thread took the
+    /// core once: it looks whether the core is free again, each time after twice as long.
+    #[test]
+    fn a_waiter_gets_its_core_back() {
+        let slice = Duration::from_millis(3);
+        let mut backoff = Backoff::on(Limits::NODE, Script::new(slice));
+        assert_eq!(backoff.step(), Step::Offered);
+        for time in [LOST, LOST * 2, LOST * 4] {
+            backoff.scheduler.now += time - Duration::from_millis(1);
+            assert_eq!(backoff.step(), Step::Sleep);
+            backoff.scheduler.now += Duration::from_millis(1) + slice;
+            assert_eq!(backoff.step(), Step::Offered);
+        }
+        backoff.scheduler.others = Duration::ZERO;
+        backoff.scheduler.now += LOST * 8 + slice;
+        for _ in 0..100 {
+            assert_eq!(backoff.step(), Step::Offered);
+        }
+    }
+
+    /// Beside a thread that computes from the beginning, the core is offered at first after a while.
+    #[test]
+    fn a_waiter_beside_a_computing_thread_polls_and_sleeps() {
+        let poll_time = Duration::from_micros(100);
+        let limits = Limits::NODE.beside_computing(poll_time);
+        let mut backoff = Backoff::on(limits, Script::new(Duration::ZERO));
+        assert_eq!(backoff.step(), Step::Poll);
+        backoff.scheduler.now += poll_time;
+        assert_eq!(backoff.step(), Step::Sleep);
+        backoff.scheduler.now += LOST;
         assert_eq!(backoff.step(), Step::Offered);
     }
 

@@ -3,7 +3,8 @@
 /// What a node's PEs may use together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeCores {
-    /// Number of cores.
+    /// Number of cores that they may be on at a time; under a quota, at most twice those whose time it gives:
+    /// as many PEs are synchronised faster by polls, though they use up the time sooner.
     pub count: usize,
     /// A control group limits the time that may be used: polling takes from what computing needs.
     pub quota: bool,
@@ -19,11 +20,10 @@ impl From<usize> for NodeCores {
 impl NodeCores {
     /// Cores `mask`, as far as this process's control group lets them be used.
     pub fn new(mask: &Cores) -> Self {
-        // The affinity mask's, or fewer by the quota.
         let mine = std::thread::available_parallelism().map_or(1, usize::from);
         let quota = mine < Cores::of_this_process().count();
         let count = if quota {
-            mask.count().min(mine)
+            mask.count().min(2 * mine)
         } else {
             mask.count()
         };

@@ -9,7 +9,8 @@ use super::cores::{Cores, NodeCores};
 /// The machine as this process may use it.
 #[derive(Debug, Clone)]
 pub struct Machine {
-    /// Cores in this process's affinity mask, or fewer by its control group's quota.
+    /// Cores in this process's affinity mask, or fewer by its control group's quota: at most twice those whose
+    /// time it gives.
     pub cores: usize,
     /// Whether there is such a quota.
     pub quota: bool,

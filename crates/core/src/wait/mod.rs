@@ -1,5 +1,6 @@
 //! Waiting for PEs of this node and for what other nodes send (see `README.md` beside this file).
 
+mod budget;
 pub mod counter;
 pub mod flag;
 mod looks;

@@ -8,6 +8,7 @@ use ferroshmem_platform::{Backoff, Limits, Step, watch};
 
 use ferroshmem_fabric::Fabric;
 
+use super::budget::PollBudget;
 use super::record::{Recorder, WaitReason, now_ms, now_ns};
 use crate::config::SPIN;
 use crate::platform::NodeCores;
@@ -68,6 +69,9 @@ pub struct Policy {
     computing_until: AtomicU64,
     /// For how many milliseconds this was assumed last.
     computing_for: AtomicU64,
+    /// Until when a thread that computes may come back to the core, in the same milliseconds.
+    suspect_until: AtomicU64,
+    budget: PollBudget,
 }
 
 /// The policy in force.
@@ -85,6 +89,8 @@ impl Policy {
             untaken: AtomicU32::new(0),
             computing_until: AtomicU64::new(0),
             computing_for: AtomicU64::new(0),
+            suspect_until: AtomicU64::new(0),
+            budget: PollBudget::new(),
         }
     }
 
@@ -116,6 +122,7 @@ impl Policy {
         self.quota.store(cores.quota, Ordering::Relaxed);
         self.untaken.store(0, Ordering::Relaxed);
         self.computing_until.store(0, Ordering::Relaxed);
+        self.suspect_until.store(0, Ordering::Relaxed);
     }
 
     /// The limits of a waiter when its spins are over, at `now` milliseconds.
@@ -132,14 +139,28 @@ impl Policy {
             Source::Node if self.oversubscribed() => return Limits::node_shared(yields),
             Source::Node | Source::Variable => {}
         }
-        let computing_until = self.computing_until.load(Ordering::Relaxed);
-        if computing_until != 0 && now() < computing_until {
-            return Limits::node_shared(0);
+        let limits = if self.quota.load(Ordering::Relaxed) {
+            Limits::NODE_QUOTA
+        } else {
+            Limits::NODE
+        };
+        let suspect_until = self.suspect_until.load(Ordering::Relaxed);
+        if suspect_until == 0 {
+            return limits;
         }
-        if self.quota.load(Ordering::Relaxed) {
-            return Limits::NODE_QUOTA;
+        let now = now();
+        if now < self.computing_until.load(Ordering::Relaxed) {
+            return limits.beside_computing(self.budget.take(now));
         }
-        Limits::NODE
+        if now >= suspect_until {
+            self.suspect_until.store(0, Ordering::Relaxed);
+            return limits;
+        }
+        // An offer that is taken costs a time slice: a wait that ends soon makes none.
+        Limits {
+            poll_time: self.budget.take(now),
+            ..limits
+        }
     }
 
     /// After a waiter with the limits [`Limits::NODE`] has offered its core, and others ran on it
@@ -150,6 +171,8 @@ impl Policy {
         /// For how long a thread is taken to compute on the core, at first and at last. Each offer that
         /// it takes costs the waiter a time slice, a few milliseconds.
         const COMPUTING: (u64, u64) = (8, 1024);
+        /// For how long it may come back: the scheduler moves threads between cores.
+        const SUSPECT: u64 = 2048;
 
         if away.is_zero() {
             let untaken = self.untaken.load(Ordering::Relaxed);
@@ -173,8 +196,9 @@ impl Policy {
             let before = self.computing_for.load(Ordering::Relaxed);
             let time = (before * 2).clamp(first, longest);
             self.computing_for.store(time, Ordering::Relaxed);
-            let until = now() + time;
-            self.computing_until.store(until, Ordering::Relaxed);
+            let now = now();
+            self.computing_until.store(now + time, Ordering::Relaxed);
+            self.suspect_until.store(now + SUSPECT, Ordering::Relaxed);
         }
     }
 
@@ -218,6 +242,31 @@ enum Source {
     OtherNodes,
 }
 
+/// A wait after its spins. When it ends, the policy learns whether its polls have paid.
+#[derive(Debug)]
+struct Paced {
+    backoff: Backoff,
+    /// What was taken of the policy's budget.
+    taken: Duration,
+}
+
+impl Paced {
+    fn new(limits: Limits) -> Self {
+        Self {
+            backoff: Backoff::new(limits),
+            taken: limits.poll_time,
+        }
+    }
+}
+
+impl Drop for Paced {
+    fn drop(&mut self) {
+        if !self.taken.is_zero() {
+            POLICY.budget.ended(self.taken, self.backoff.waited());
+        }
+    }
+}
+
 /// A wait under way: counts its polls, and records a wait that lasts.
 #[derive(Debug)]
 pub struct Waiter<'a> {
@@ -227,7 +276,7 @@ pub struct Waiter<'a> {
     is_idle: bool,
     spins: Spins,
     /// What follows the spins; made when they are over.
-    backoff: Option<Backoff>,
+    backoff: Option<Paced>,
     recorder: Option<Recorder>,
 }
 
@@ -274,14 +323,12 @@ impl<'a> Waiter<'a> {
         /// A wait of this length is recorded, whether or not its PE sleeps.
         const LONG: Duration = Duration::from_millis(1);
 
-        let step = self
+        let backoff = &mut self
             .backoff
-            .get_or_insert_with(|| Backoff::new(POLICY.limits(source, now_ms)))
-            .step();
-        let (away, waited) = self
-            .backoff
-            .as_ref()
-            .map_or((Duration::ZERO, Duration::ZERO), |b| (b.away(), b.waited()));
+            .get_or_insert_with(|| Paced::new(POLICY.limits(source, now_ms)))
+            .backoff;
+        let step = backoff.step();
+        let (away, waited) = (backoff.away(), backoff.waited());
         if waited >= LONG {
             self.record();
         }
@@ -316,9 +363,9 @@ impl<'a> Waiter<'a> {
     /// Something has come from another node after this waiter slept for `slept`.
     pub fn reset(&mut self, slept: Duration) {
         if self.internode.is_some()
-            && let Some(backoff) = &mut self.backoff
+            && let Some(paced) = &mut self.backoff
         {
-            backoff.reset_after_sleep(slept);
+            paced.backoff.reset_after_sleep(slept);
         }
     }
 
@@ -350,8 +397,8 @@ impl<'a> Waiter<'a> {
     }
 
     fn sleep(&mut self) {
-        if let Some(backoff) = &mut self.backoff {
-            backoff.sleep();
+        if let Some(paced) = &mut self.backoff {
+            paced.backoff.sleep();
         }
     }
 
@@ -433,9 +480,15 @@ mod tests {
     fn a_neighbour_that_computes_is_remembered() {
         let p = policy(2, 2, None);
         p.learn(SLICE, || 1000);
-        assert_eq!(p.limits(Source::Node, || 1007), Limits::node_shared(0));
-        assert_eq!(p.limits(Source::Variable, || 1007), Limits::node_shared(0));
+        for source in [Source::Node, Source::Variable] {
+            let limits = p.limits(source, || 1007);
+            assert_eq!(limits, Limits::NODE.beside_computing(limits.poll_time));
+        }
+        // What may be polled is used up by waits that last.
+        assert!(p.limits(Source::Node, || 1007).poll_time.is_zero());
         assert_eq!(p.limits(Source::Node, || 1008), Limits::NODE);
+        assert!(!p.limits(Source::Node, || 2000).core_is_lost);
+        assert!(!p.limits(Source::Node, || 2000).poll_time.is_zero());
         let mut now = 2000;
         for expected in [16, 32, 64, 128, 256, 512, 1024, 1024] {
             p.learn(SLICE, || now);
@@ -445,7 +498,9 @@ mod tests {
         for _ in 0..=32 {
             p.learn(Duration::ZERO, || unreachable!());
         }
-        assert_eq!(p.limits(Source::Node, || now), Limits::NODE);
+        assert!(!p.limits(Source::Node, || now).core_is_lost);
+        // After a while without one, waits are what they were.
+        assert_eq!(p.limits(Source::Node, || now + 2048), Limits::NODE);
         p.learn(SLICE, || 9000);
         assert_eq!(p.computing_until.load(Ordering::Relaxed), 9008);
         assert_eq!(spins(&p), 2000);
