@@ -121,6 +121,15 @@ pub(crate) fn removed(pes: &[u32]) {
     }
 }
 
+/// Whether CPU fences suffice as far as PEs of other jobs are concerned, of which some may be on other nodes.
+pub(crate) fn ordered(by_cpu: bool) {
+    let described = DESCRIBED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(native) = &*described {
+        let is_alone = native.pes.len() == native.n_pes as usize;
+        publish(&WORDS.ordered, (by_cpu && is_alone).into());
+    }
+}
+
 /// The low half of a PE's tag.
 fn number_of(pe: u32) -> u64 {
     u64::from(pe) | (PES as u64 - 1)

@@ -29,6 +29,7 @@ pub(crate) extern "C" fn prepare() {
         native_changed: native::changed,
         native_added: native::added,
         native_removed: native::removed,
+        native_ordered: native::ordered,
         native_required,
         line_buffer_stdout,
         interposed: interposition::interposed,

@@ -85,7 +85,7 @@ impl World {
     /// # Errors
     /// If the system has no socket for it.
     pub fn open_port(&self) -> Result<Port<'_>, ConnectError> {
-        let text = port::open_port("World::open_port").map_err(failed)?;
+        let text = port::open_port("World::open_port", false).map_err(failed)?;
         Ok(Port {
             text,
             world: PhantomData,
@@ -171,7 +171,7 @@ impl Team<'_> {
     #[track_caller]
     pub fn connect(&self, port: &str) -> Result<Group<'_>, ConnectError> {
         self.connected(Step::Connect, |name| {
-            port::connect_to(name, self.handle(), 0, || port.to_owned())
+            port::connect_to(name, self.handle(), 0, || port.to_owned(), false)
         })
     }
 
@@ -198,7 +198,7 @@ impl Team<'_> {
     pub fn join(&self, socket: Option<BorrowedFd<'_>>) -> Result<Group<'_>, ConnectError> {
         self.connected(Step::Join, |name| {
             let fd = socket.map_or(-1, |socket| socket.as_raw_fd());
-            port::join_over(name, self.handle(), 0, fd)
+            port::join_over(name, self.handle(), 0, fd, false)
         })
     }
 

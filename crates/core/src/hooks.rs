@@ -29,6 +29,8 @@ pub struct Hooks {
     pub native_added: fn(&[(u32, u64)]),
     /// Takes PEs of these numbers out of the fast path.
     pub native_removed: fn(&[u32]),
+    /// Whether CPU fences order and complete all operations, as far as PEs of other jobs are concerned.
+    pub native_ordered: fn(bool),
     /// Whether the program cannot run without the fast path.
     pub native_required: fn() -> bool,
     /// Makes C's `stdout` line buffered if the program has not used it yet.

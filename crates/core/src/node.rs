@@ -31,7 +31,7 @@ impl Node {
     /// Gives the memory of bytes of this PE's heap that are in no use back, so that it is taken anew from where a
     /// policy says: true if the bytes read as zero after. What a device may have registered stays the same memory.
     pub fn empty_heap(&self, range: &Range<u64>) -> bool {
-        let is_registered = self.transport.internode().is_some();
+        let is_registered = self.transport.has_remote();
         !is_registered && self.transport.memory.space.empty_heap(self.job, range)
     }
 

@@ -211,7 +211,7 @@ pub(crate) fn wait<R>(
         return result;
     }
     let what = WaitReason::at(kind, routine, address);
-    if transport.internode().is_some() {
+    if transport.has_remote() {
         // Stores of this node's PEs are not notified.
         return transport.wait(&what, signals::UNNOTIFIED, condition);
     }

@@ -218,6 +218,7 @@ impl Runtime {
                     let stream = &self.contexts.find(routine, context).stream;
                     internode.fabric().quiet(stream);
                 }
+                self.node.transport.connections.quiet();
                 self.contexts.destroy(routine, context);
             }
         }

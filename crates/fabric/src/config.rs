@@ -27,6 +27,8 @@ pub struct Config {
     pub peer_timeout: Duration,
     /// What goes together.
     pub aggregate: Aggregate,
+    /// Whether the environment may be changed: while the program has no other threads.
+    pub sets_environment: bool,
 }
 
 /// What goes together in messages, if the provider has any.
@@ -61,6 +63,7 @@ impl Default for Config {
             tick: Duration::from_millis(500),
             peer_timeout: Duration::from_secs(10),
             aggregate: Aggregate::default(),
+            sets_environment: true,
         }
     }
 }

@@ -571,6 +571,11 @@ impl Fabric {
         peer.map_or(0, |peer| peer.completed.load(Ordering::Relaxed))
     }
 
+    /// Returns when `done`: for a thread that waits for memory which a remote PE writes.
+    pub fn wait(&self, done: impl FnMut() -> bool) {
+        self.rma.progress.wait(done);
+    }
+
     /// Makes progress once: for a thread that waits for memory which a remote PE writes.
     pub fn progress(&self) {
         self.rma.progress.poll();

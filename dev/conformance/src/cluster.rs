@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use ferroshmem_cluster::hosts::{
     Cluster, Command, Distribution, Launcher, MOST_HOSTS, Placement, Process, Slurm,
 };
@@ -101,44 +101,72 @@ impl TestCluster {
         }))
     }
 
-    /// Runs a job to its end.
-    pub fn run(&mut self, launch: Launch, job: &Job) -> Result<Outcome> {
-        let mut process = self.command(launch, job)?.spawn()?;
-        let mut watchdog = Watchdog::new(job.watchdog.max(WATCHDOG));
-        let mut status = process.wait(LOOK)?;
-        while status.is_none() && !watchdog.expired(|| self.signs(&process)) {
-            status = process.wait(LOOK)?;
-        }
-        let hung = status.is_none();
-        let ended_ms = now_ms();
-        let limit = if hung { Duration::ZERO } else { GONE_WITHIN };
-        let left = self.cluster.remaining_after(limit)?;
-        self.cluster.sweep()?;
-        if hung {
-            status = process.wait(GONE_WITHIN)?;
-        }
-        let mut stderr = process.stderr();
-        for process in &left {
-            let start: String = process.chars().take(SHOWN).collect();
-            stderr += &format!("left on {start}\n");
-        }
-        Ok(Outcome {
-            status: status.unwrap_or_default(),
-            stdout: process.stdout(),
-            stderr,
-            hung,
-            left: left.len(),
-            ended_ms,
+    /// A command, for this host, that begins with `words` and goes on with the job's own.
+    pub fn command_on(&self, host: &str, words: &[String], job: &Job) -> Command<'_> {
+        let all = words.iter().chain(&job.command);
+        self.cluster.command(host, all).change(|command| {
+            command.envs(job.env.iter().map(|(name, value)| (name, value)));
+            isolate(command, &["FERROSHMEM_"]);
         })
     }
 
-    /// What a job shows of itself: all its processes on all hosts, and the launcher's output.
-    fn signs(&self, launcher: &Process) -> Signs {
+    /// Runs a job to its end.
+    pub fn run(&mut self, launch: Launch, job: &Job) -> Result<Outcome> {
+        let process = self.command(launch, job)?.spawn()?;
+        let outcomes = self.finish(vec![process], job.watchdog.max(WATCHDOG))?;
+        outcomes.into_iter().next().context("one job has run")
+    }
+
+    /// Waits until jobs that were started end, all of which count as hung if one does. What is left of any is
+    /// in the first outcome.
+    pub fn finish(&self, mut jobs: Vec<Process>, watchdog: Duration) -> Result<Vec<Outcome>> {
+        let mut watchdog = Watchdog::new(watchdog);
+        let each = LOOK / jobs.len() as u32;
+        loop {
+            let mut running = false;
+            for job in &mut jobs {
+                running |= job.wait(each)?.is_none();
+            }
+            if !running || watchdog.expired(|| self.signs(&jobs)) {
+                break;
+            }
+        }
+        let mut hung = false;
+        for job in &mut jobs {
+            hung |= job.wait(Duration::ZERO)?.is_none();
+        }
+        let ended_ms = now_ms();
+        let limit = if hung { Duration::ZERO } else { GONE_WITHIN };
+        let mut left = self.cluster.remaining_after(limit)?;
+        self.cluster.sweep()?;
+        let outcome = |mut job: Process| {
+            let status = job.wait(GONE_WITHIN)?;
+            let mut stderr = job.stderr();
+            let left = std::mem::take(&mut left);
+            for process in &left {
+                let start: String = process.chars().take(SHOWN).collect();
+                stderr += &format!("left on {start}\n");
+            }
+            Ok(Outcome {
+                status: status.unwrap_or_default(),
+                stdout: job.stdout(),
+                stderr,
+                hung,
+                left: left.len(),
+                ended_ms,
+            })
+        };
+        jobs.into_iter().map(outcome).collect()
+    }
+
+    /// What jobs show of themselves: all their processes on all hosts, and what they have printed.
+    fn signs(&self, jobs: &[Process]) -> Signs {
         let hosts = self.cluster.hosts();
         let processes = hosts.flat_map(|host| self.cluster.processes(host).unwrap_or_default());
+        let printed = |job: &Process| (job.stdout().len() + job.stderr().len()) as u64;
         Signs {
             processes: processes.map(|process| process.pid).collect(),
-            printed: (launcher.stdout().len() + launcher.stderr().len()) as u64,
+            printed: jobs.iter().map(printed).sum(),
         }
     }
 }

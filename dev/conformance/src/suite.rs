@@ -118,13 +118,17 @@ impl Suite {
         });
     }
 
+    /// The launchers by which jobs can run on several hosts.
+    pub fn launchers(&mut self) -> &[Launcher] {
+        self.launchers.get_or_insert_with(cluster::launchers)
+    }
+
     /// Adds a trial on several hosts that checks more than success.
     pub fn add_launch<F>(&mut self, name: &str, launch: Launch, short: bool, run: F)
     where
         F: FnOnce(&Setting, Launch) -> Result<()> + Send + 'static,
     {
-        let launchers = self.launchers.get_or_insert_with(cluster::launchers);
-        if launchers.contains(&launch.launcher) {
+        if self.launchers().contains(&launch.launcher) {
             let trial = self.trial(format!("{name}::{launch}"), move |s| run(s, launch));
             self.trials.push(trial.with_ignored_flag(!short));
         }

@@ -75,22 +75,22 @@ typedef struct {
     const char *host;    /* the host to start on: this one */
 } shmemx_spawn_config_t;
 
-/* Jobs that meet: two jobs that were started separately, by oshrun as one user on one node, become connected, as
+/* Jobs that meet: two jobs that one user has started separately, on one node or on several, become connected, as
  * jobs that grow are: each gets a group of the other's PEs.
  *
  * shmemx_port_open opens a port of this PE and writes its text, of at most SHMEMX_MAX_PORT_NAME bytes. The text has a
- * secret: who has it, and is of the same user, can connect. shmemx_port_close closes it, as does shmem_finalize. Both
- * are local; they return 0, or -1 and a line on standard error.
+ * secret: who has it, and on one node is of the same user, can connect. shmemx_port_close closes it, as does
+ * shmem_finalize. Both are local; they return 0, or -1 and a line on standard error.
  * shmemx_port_publish gives a port a name of up to 64 bytes, by which all jobs of the user on the node find it, until
  * shmemx_port_unpublish of the same PE, the end of the port, or that of the PE. shmemx_port_lookup writes the text of the
  * port that has a name; it waits for that up to timeout milliseconds, or as long as it takes if timeout is negative.
  * All are local: 0, or -1, with a line on standard error but where a name is not published in time.
- * shmemx_port_accept and shmemx_port_connect are collective over a team, all of whose PEs are on one node; port counts
- * on PE_root alone, which for accept is the PE that has opened it. Accept waits for the next that connects; connect
- * waits until it is accepted, also if that begins later. Both return once all PEs of both teams are there: 0, or -1
- * and SHMEMX_GROUP_INVALID on all PEs of the team, and a line of the root on standard error. shmemx_group_team has
- * first the PEs that have accepted, then those that have connected. A port can be used again at once. A PE that fails
- * ends all connected jobs; one that ends before it is connected ends its own job alone.
+ * shmemx_port_accept and shmemx_port_connect are collective over a team; port counts on PE_root alone, which for accept
+ * is the PE that has opened it. Accept waits for the next that connects; connect waits until it is accepted, also if
+ * that begins later. Both return once all PEs of both teams are there: 0, or -1 and SHMEMX_GROUP_INVALID on all PEs of
+ * the team, and a line of the root on standard error. shmemx_group_team has first the PEs that have accepted, then those
+ * that have connected; between nodes it is SHMEM_TEAM_INVALID. A port can be used again at once. A PE that fails ends all
+ * connected jobs; one that ends before it is connected ends its own job alone.
  * shmemx_join does the same without a port, if the roots of both teams are at the two ends of a connected socket, whose
  * descriptor fd is on PE_root. It leaves the socket open, with nothing to be read. */
 

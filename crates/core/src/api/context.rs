@@ -88,11 +88,12 @@ fn valid(name: &'static str, ctx: usize) -> bool {
 /// Orders puts and atomics to each PE before later ones.
 #[inline]
 pub fn fence(name: &'static str, ctx: usize) {
-    if valid(name, ctx)
-        && let rt = runtime::get(name)
-        && let Some(internode) = rt.node.transport.internode()
-    {
-        internode.fabric().fence(rt.context(name, ctx));
+    if valid(name, ctx) {
+        let rt = runtime::get(name);
+        if let Some(internode) = rt.node.transport.internode() {
+            internode.fabric().fence(rt.context(name, ctx));
+        }
+        rt.node.transport.connections.fence();
     }
     order(Ordering::Release);
 }
@@ -105,9 +106,9 @@ pub fn quiet(name: &'static str, ctx: usize) {
         return;
     }
     let rt = runtime::get(name);
-    if let Some(internode) = rt.node.transport.internode() {
+    if rt.node.transport.has_remote() {
         let _shown = Transport::show_wait(name);
-        internode.fabric().quiet(rt.context(name, ctx));
+        rt.node.transport.quiet(rt.context(name, ctx));
     }
     if ctx == CTX_DEFAULT || !rt.contexts.find(name, ctx).is_nostore() {
         order(Ordering::SeqCst);
@@ -134,6 +135,7 @@ pub unsafe fn pe_quiet(name: &'static str, ctx: usize, pes: *const c_int, n: usi
                 let _shown = Transport::show_wait(name);
                 internode.fabric().quiet_pe(call.context, call.pe);
             }
+            rt.node.transport.connections.quiet();
         }
     }
     order(Ordering::SeqCst);

@@ -8,6 +8,7 @@ use super::check::{self, Check, Extent};
 use super::{Reduce, spawn};
 use crate::choice::Collective;
 use crate::collective::intergroup::{Intergroup, Part};
+use crate::collective::remote_intergroup::RemoteIntergroup;
 use crate::connection::Connection;
 use crate::constants::{CTX_INVALID, PROC_NULL, ROOT};
 use crate::failure::fatal::fatal;
@@ -15,18 +16,32 @@ use crate::group::Group;
 use crate::kernel::Operator;
 use crate::memory::Argument;
 use crate::runtime;
+use crate::wait::record::Recorder;
 
 /// An array of a call: address and bytes, of which there are none where this PE's array does not count.
 type Array = (*mut u8, usize);
 
-/// Runs `body` as a collective of both sides.
-fn on_group(
+/// What a collective of both sides does, beside synchronising them.
+#[derive(Debug, Clone, Copy)]
+enum Action {
+    Nothing,
+    Broadcast,
+    Exchange(Collective),
+    /// Of so many elements.
+    Reduce(usize, &'static Operator),
+}
+
+/// A collective of both sides.
+///
+/// # Safety
+/// The arrays are as the action demands.
+unsafe fn on_group(
     name: &'static str,
     group: usize,
     part: impl FnOnce(&Connection) -> Option<Part>,
     arrays: impl FnOnce(&Connection, Option<Part>) -> [Array; 2],
     (sent, received): (usize, usize),
-    body: impl FnOnce(&Intergroup<'_>, Option<Part>),
+    action: Action,
 ) -> c_int {
     let rt = runtime::get(name);
     let Some((team, connection)) = spawn::find(name, rt, group) else {
@@ -59,35 +74,57 @@ fn on_group(
         memory.own(argument, addr.cast(), bytes);
         memory.space.place(addr.addr())
     };
+    let dest = (dest.0, place("dest", dest));
+    let source = (source.0, place("source", source));
+    if let Some(remote) = connection.remote() {
+        let _shown = Recorder::start(&connection.wait_reason(name));
+        let call = RemoteIntergroup {
+            remote,
+            connection,
+            dest,
+            source,
+            received,
+        };
+        // SAFETY: as the caller promises.
+        unsafe {
+            match (action, part) {
+                (Action::Broadcast, Some(part)) => call.broadcast(part),
+                (Action::Exchange(collective), _) => call.exchange(collective),
+                (Action::Reduce(n, op), _) => call.reduce(n, op),
+                _ => call.sync(),
+            }
+        }
+        return 0;
+    }
     let group = Group::of_team(&rt.node, name, team);
     let call = Intergroup {
         group: &group,
         sides: &connection.sides,
-        dest: (dest.0, place("dest", dest)),
-        source: (source.0, place("source", source)),
+        dest,
+        source: (source.0.cast_const(), source.1),
         sent,
         received,
     };
     if rt.node.settings.check {
         call.check(part);
     }
-    body(&call, part);
+    // SAFETY: as the caller promises.
+    unsafe {
+        match (action, part) {
+            (Action::Broadcast, Some(part)) => call.broadcast(part),
+            (Action::Exchange(collective), _) => call.exchange(collective),
+            (Action::Reduce(n, op), _) => call.reduce(n, op),
+            _ => group.sync(),
+        }
+    }
     0
 }
 
 /// Synchronises all PEs of both sides.
 pub fn sync(name: &'static str, group: usize) -> c_int {
     let none = [(std::ptr::null_mut(), 0); 2];
-    on_group(
-        name,
-        group,
-        |_| None,
-        |_, _| none,
-        (0, 0),
-        |call, _| {
-            call.group.sync();
-        },
-    )
+    // SAFETY: there are no arrays.
+    unsafe { on_group(name, group, |_| None, |_, _| none, (0, 0), Action::Nothing) }
 }
 
 /// Completes this PE's operations on the default context, and synchronises all PEs of both sides.
@@ -133,12 +170,8 @@ pub unsafe fn broadcast(
             (source.cast_mut().cast(), of(sends)),
         ]
     };
-    on_group(name, group, part, arrays, (bytes, bytes), |call, part| {
-        if let Some(part) = part {
-            // SAFETY: as the caller promises.
-            unsafe { call.broadcast(part) };
-        }
-    })
+    // SAFETY: as the caller promises.
+    unsafe { on_group(name, group, part, arrays, (bytes, bytes), Action::Broadcast) }
 }
 
 /// Gathers `received` bytes from each PE of the other side in `dest`, and gives each of them the `sent` bytes at
@@ -162,17 +195,9 @@ pub unsafe fn fcollect(
         ]
     };
     let lengths = (sent, received);
-    on_group(
-        name,
-        group,
-        |_| None,
-        arrays,
-        lengths,
-        |call, _| {
-            // SAFETY: as the caller promises.
-            unsafe { call.exchange(Collective::Fcollect) };
-        },
-    )
+    let action = Action::Exchange(Collective::Fcollect);
+    // SAFETY: as the caller promises.
+    unsafe { on_group(name, group, |_| None, arrays, lengths, action) }
 }
 
 /// Gives PE i of the other side block i of `source`, of `sent` bytes, and gathers a block of `received` bytes from
@@ -196,17 +221,9 @@ pub unsafe fn alltoall(
         ]
     };
     let lengths = (sent, received);
-    on_group(
-        name,
-        group,
-        |_| None,
-        arrays,
-        lengths,
-        |call, _| {
-            // SAFETY: as the caller promises.
-            unsafe { call.exchange(Collective::Alltoall) };
-        },
-    )
+    let action = Action::Exchange(Collective::Alltoall);
+    // SAFETY: as the caller promises.
+    unsafe { on_group(name, group, |_| None, arrays, lengths, action) }
 }
 
 /// Reduces the sources of the other side element by element, with the result on every PE of this one.
@@ -245,17 +262,9 @@ unsafe fn reduce_by(
 ) -> c_int {
     let bytes = nreduce.saturating_mul(op.size);
     let arrays = |_: &Connection, _| [(dest, bytes), (source, bytes)];
-    on_group(
-        name,
-        group,
-        |_| None,
-        arrays,
-        (bytes, bytes),
-        |call, _| {
-            // SAFETY: as the caller promises.
-            unsafe { call.reduce(nreduce, op) };
-        },
-    )
+    let (lengths, action) = ((bytes, bytes), Action::Reduce(nreduce, op));
+    // SAFETY: as the caller promises.
+    unsafe { on_group(name, group, |_| None, arrays, lengths, action) }
 }
 
 /// Makes a context on which PE i is PE i of a group: 0, or -1 and `SHMEM_CTX_INVALID`.

@@ -36,6 +36,7 @@ pub unsafe fn call_multiple(
     let Some((_, connection)) = spawn::find(name, rt, group) else {
         return 0;
     };
+    refuse_remote(name, connection);
     if connection.sides.own != 0 {
         fatal(
             name,
@@ -53,6 +54,16 @@ pub unsafe fn call_multiple(
     let made = unsafe { caller.call(connection, name, calls) };
     let message = made.unwrap_or_else(|why| fatal(name, why));
     ((u64::from(connection.number()) << MESSAGE) | message) as usize
+}
+
+/// Ends the job over kernels of a group on other nodes.
+fn refuse_remote(name: &str, connection: &Connection) {
+    if connection.remote().is_some() {
+        fatal(
+            name,
+            "the group's PEs are on other nodes: kernels are called on one node alone",
+        );
+    }
 }
 
 /// The connection and the message of a request; None if the group is disconnected, or for

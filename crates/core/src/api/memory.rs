@@ -292,6 +292,11 @@ fn open(rt: &Runtime, name: &str, end: u64) {
             .open_heap(end as usize)
             .unwrap_or_else(|e| fatal(name, e));
     }
+    for remote in rt.node.transport.connections.remote() {
+        remote
+            .open_heap(end as usize)
+            .unwrap_or_else(|e| fatal(name, e));
+    }
 }
 
 /// The offset of a live block; another pointer ends the job.

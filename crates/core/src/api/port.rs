@@ -5,23 +5,30 @@
 //! is one as [`spawn`](super::spawn) gives.
 
 use std::ffi::{CStr, OsString, c_char, c_int};
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStringExt;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::spawn::{Found, GroupError, give, group_of, take_numbers};
+use ferroshmem_fabric::{Config, discovery};
+
+use super::spawn::{Found, GroupError, Way, give, group_of, take_numbers};
+use crate::connection::link::{Hub, Watch};
 use crate::connection::names;
 pub use crate::connection::port::PortError;
-use crate::connection::port::{Caller, Offer, Port, PortName};
+use crate::connection::port::{AnyCaller, Caller, Offer, Port, PortName};
+use crate::connection::remote_port::{RemoteCaller, RemoteOffer};
 use crate::constants::MAX_PORT_NAME;
 use crate::failure::fatal::{fatal, warn};
+use crate::hooks;
 use crate::job::control::Control;
 use crate::job::message::pair;
 use crate::job::region::{MAX_PES, WaitKind};
-use crate::job::service::{self, FIRST_MET, MetJob, StartedJob};
+use crate::job::service::{self, FIRST_MET, FIRST_REMOTE, MetJob, StartedJob};
 use crate::platform::NodeCores;
 use crate::runtime::{self, Runtime};
+use crate::transport::internode::fabric_config;
 use crate::wait::WaitReason;
 use crate::wait::record::Recorder;
 
@@ -82,21 +89,29 @@ unsafe fn name_of<'a>(name: &str, service: *const c_char) -> &'a [u8] {
 /// # Safety
 /// `port` has room for `SHMEMX_MAX_PORT_NAME` bytes.
 pub unsafe fn open(name: &'static str, port: *mut c_char) -> c_int {
-    let opened = open_port(name);
+    let opened = open_port(name, true);
     // SAFETY: as the caller promises.
     status(name, opened.map(|text| unsafe { write_text(&text, port) }))
 }
 
-/// Opens a port of this PE; its text.
+/// Opens a port of this PE, for jobs on other nodes as well if it may connect jobs `between_nodes`; its text.
 ///
 /// # Errors
 /// Of the system.
-pub fn open_port(name: &str) -> Result<String, PortError> {
+pub fn open_port(name: &str, between_nodes: bool) -> Result<String, PortError> {
     let rt = runtime::get(name);
-    let port = Port::open()?;
+    let port = open_for(rt, between_nodes)?;
     let text = port.name().to_string();
     rt.ports.add(port);
     Ok(text)
+}
+
+/// Opens a port, for jobs on other nodes as well if it may connect jobs `between_nodes`.
+fn open_for(rt: &Runtime, between_nodes: bool) -> Result<Port, PortError> {
+    let node = &rt.node;
+    let interface = node.settings.fabric.interface.as_deref();
+    let address = between_nodes.then(|| discovery::address(interface));
+    Port::open(node.job.may_have_service(), address.flatten())
 }
 
 /// Closes a port of this PE: 0, or -1 and a line.
@@ -222,7 +237,7 @@ pub unsafe fn connect(
 ) -> c_int {
     // SAFETY: as the caller promises; called on the root alone.
     let text = || unsafe { text_of(name, port) };
-    let made = connect_to(name, team, root, text);
+    let made = connect_to(name, team, root, text, true);
     // SAFETY: as the caller promises.
     unsafe { give(name, made, group) }
 }
@@ -256,11 +271,16 @@ pub fn connect_to(
     team: usize,
     root: c_int,
     text: impl FnOnce() -> String,
+    between_nodes: bool,
 ) -> Result<usize, GroupError> {
     let rt = runtime::get(name);
     group_of(name, rt, team, root, |members| {
-        let connected =
-            PortName::parse(&text()).and_then(|port| connect_at(name, rt, &port, members));
+        let connected = PortName::parse(&text()).and_then(|mut port| {
+            if !between_nodes {
+                port.keep_to_node();
+            }
+            connect_at(name, rt, &port, members)
+        });
         connected.map_err(|why| why.to_string())
     })
 }
@@ -277,7 +297,7 @@ pub unsafe fn join(
     fd: c_int,
     group: *mut usize,
 ) -> c_int {
-    let made = join_over(name, team, root, fd);
+    let made = join_over(name, team, root, fd, true);
     // SAFETY: as the caller promises.
     unsafe { give(name, made, group) }
 }
@@ -291,24 +311,32 @@ pub fn join_over(
     team: usize,
     root: c_int,
     fd: RawFd,
+    between_nodes: bool,
 ) -> Result<usize, GroupError> {
     let rt = runtime::get(name);
     group_of(name, rt, team, root, |members| {
-        join_one(name, rt, fd, members).map_err(|why| why.to_string())
+        join_one(name, rt, (fd, between_nodes), members).map_err(|why| why.to_string())
     })
 }
 
 /// Exchanges the texts of two ports over a socket: the PE whose text comes first in the alphabet accepts the other.
-fn join_one(name: &str, rt: &Runtime, fd: RawFd, members: usize) -> Result<Found, PortError> {
-    rt.node.job.service()?;
+fn join_one(
+    name: &'static str,
+    rt: &Runtime,
+    (fd, between_nodes): (RawFd, bool),
+    members: usize,
+) -> Result<Found, PortError> {
     if fd < 0 {
         return Err(PortError::NoSocket);
     }
     // SAFETY: not negative; borrowed for this call, in which system calls fail if it is not open.
     let socket = unsafe { BorrowedFd::borrow_raw(fd) };
-    let port = Port::open()?;
+    let port = open_for(rt, between_nodes)?;
     let shown = Recorder::start(&for_another_job(name));
-    let theirs = port.exchange(socket)?;
+    let mut theirs = port.exchange(socket)?;
+    if !between_nodes {
+        theirs.keep_to_node();
+    }
     drop(shown);
     if port.name().to_string() < theirs.to_string() {
         accept_one(name, rt, &port, members, Some(socket))
@@ -324,46 +352,95 @@ fn for_another_job(name: &str) -> WaitReason<'_> {
 
 /// Accepts the next caller for `members` PEs, as long as the other end of the socket `joined` is silent.
 fn accept_one(
-    name: &str,
+    name: &'static str,
     rt: &Runtime,
     port: &Port,
     members: usize,
     joined: Option<BorrowedFd<'_>>,
 ) -> Result<Found, PortError> {
-    let service = rt.node.job.service()?;
     let _shown = Recorder::start(&for_another_job(name));
     loop {
         let caller = port.next(joined)?;
         let most = MAX_PES - members;
-        if caller.members == 0 || caller.members > most {
-            let why = format!(
-                "{} PEs want to connect, and 1 to {most} can",
-                caller.members
-            );
-            let _: Option<()> = caller.refuse(&why);
+        if caller.members() == 0 || caller.members() > most {
+            let n = caller.members();
+            caller.refuse(&format!("{n} PEs want to connect, and 1 to {most} can"));
             continue;
         }
-        match Control::open(&caller.memory) {
-            Ok(control) => drop(Mapped(control)),
-            Err(e) => {
-                let _: Option<()> = caller.refuse(&PortError::Memory(e).to_string());
-                continue;
-            }
-        }
-        if let Some(accepted) = offer(rt, service, caller, members)? {
+        let accepted = match caller {
+            AnyCaller::Local(caller) => offer(rt, caller, members)?,
+            AnyCaller::Remote(caller) => offer_remote(name, rt, port, caller, members)?,
+        };
+        if let Some(accepted) = accepted {
             return Ok(accepted);
         }
     }
 }
 
-/// Offers a connection; None if the caller is gone.
-fn offer(
+/// That operations of this program reach other nodes, or why they do not.
+fn check_remote(rt: &Runtime) -> Result<(), PortError> {
+    if hooks::get().is_some_and(|hooks| (hooks.native_required)()) {
+        let why = "a program compiled with -DSHMEM_NATIVE_ONLY cannot reach";
+        return Err(PortError::NotFromHere(why));
+    }
+    if rt.node.transport.atomics_by_fabric() {
+        let why =
+            "cannot be reached where atomics are not a CPU's: set SHMEM_FABRIC to \"tcp;ofi_rxm\"";
+        return Err(PortError::NotFromHere(why));
+    }
+    let config = Config {
+        sets_environment: false,
+        ..fabric_config(&rt.node.settings.fabric)
+    };
+    Ok(discovery::check(&config)?)
+}
+
+/// Invites the job of a caller to a hub; None if it is gone.
+fn offer_remote(
+    name: &'static str,
     rt: &Runtime,
-    service: BorrowedFd<'_>,
-    caller: Caller,
+    port: &Port,
+    caller: RemoteCaller,
     members: usize,
 ) -> Result<Option<Found>, PortError> {
+    if let Err(e) = check_remote(rt) {
+        let _: Option<()> = caller.refuse(&e.to_string());
+        return Err(e);
+    }
+    let sizes = [members, caller.members];
+    let number = FIRST_REMOTE | PortName::random_number()?;
+    let (address, _) = port.name().remote().ok_or(PortError::NotOpen)?;
+    let hub = Hub::open(address.ip(), number, sizes)?;
+    let invitation = hub.invitation().clone();
+    if !caller.offer(&invitation) {
+        return Ok(None);
+    }
+    let first = numbers(rt, members + sizes[1])?;
+    let watch = Watch {
+        routine: name,
+        timeout: rt.node.settings.fabric_timeout,
+    };
+    let hub = hub.start(caller.done()?, watch)?;
+    let way = Way::Remote {
+        invitation,
+        hub: Some(hub),
+        sign: None,
+    };
+    Ok(Some(Found {
+        way,
+        first,
+        side: 0,
+    }))
+}
+
+/// Offers a connection; None if the caller is gone.
+fn offer(rt: &Runtime, caller: Caller, members: usize) -> Result<Option<Found>, PortError> {
     let job = rt.node.job;
+    let service = job.service()?;
+    match Control::open(&caller.memory) {
+        Ok(control) => drop(Mapped(control)),
+        Err(e) => return Ok(caller.refuse(&PortError::Memory(e).to_string())),
+    }
     let header = job.control.header();
     let cores = NodeCores {
         count: header.cores as usize,
@@ -399,9 +476,19 @@ fn connect_at(
     port: &PortName,
     members: usize,
 ) -> Result<Found, PortError> {
-    let service = rt.node.job.service()?;
     let _shown = Recorder::start(&for_another_job(name));
-    let offer = Offer::wait(port, members, rt.node.job.file.as_fd())?;
+    let job = rt.node.job;
+    let remote = port.remote();
+    if let (Some(remote), false) = (remote, job.may_have_service()) {
+        return connect_remote(rt, remote, members);
+    }
+    let offer = match (Offer::wait(port, members, job.file.as_fd()), remote) {
+        (Err(PortError::Closed | PortError::OtherHost { .. }), Some(remote)) => {
+            return connect_remote(rt, remote, members);
+        }
+        (offer, _) => offer?,
+    };
+    let service = job.service()?;
     let control = Control::open(&offer.connection).map_err(PortError::Memory)?;
     let control = Mapped(control);
     drop(Mapped(
@@ -413,6 +500,28 @@ fn connect_at(
     let met = watched(service, offer.number, 1, files, peer)?;
     offer.take(&control.0)?;
     Ok(found(met, first))
+}
+
+/// Takes an offer up at a port of another node, which has this address and secret; as [`connect_at`].
+fn connect_remote(
+    rt: &Runtime,
+    (address, secret): (SocketAddr, &str),
+    members: usize,
+) -> Result<Found, PortError> {
+    check_remote(rt)?;
+    let offer = RemoteOffer::wait(address, secret, members)?;
+    let invitation = offer.invitation.clone();
+    let first = numbers(rt, invitation.sizes.iter().sum())?;
+    let way = Way::Remote {
+        invitation,
+        hub: None,
+        sign: Some(offer.take()?),
+    };
+    Ok(Found {
+        way,
+        first,
+        side: 1,
+    })
 }
 
 /// Has `oshrun` watch the other job, by its memory and that of the connection.
@@ -436,18 +545,20 @@ fn watched(
 
 fn found(met: MetJob, first: usize) -> Found {
     Found {
-        job: StartedJob {
+        way: Way::Local(StartedJob {
             job_number: met.number,
             memory: met.memory,
             connection: met.connection,
-        },
+        }),
         first,
         side: met.side,
     }
 }
 
 fn numbers(rt: &Runtime, n: usize) -> Result<usize, PortError> {
-    take_numbers(rt.node.job.control.header(), n).ok_or(PortError::NoNumbers)
+    let job = rt.node.job;
+    let first = take_numbers(job.control.header(), &job.placement, n);
+    first.ok_or(PortError::NoNumbers)
 }
 
 /// A control part that is mapped for a while.

@@ -188,8 +188,12 @@ pub fn addr_accessible(name: &'static str, addr: *const c_void, pe: c_int) -> c_
     }
     let space = rt.node.transport.memory.space;
     if let Some((connection, member)) = rt.node.transport.connections.find(pe as usize) {
-        let copy = connection.translate(space, addr.expose_provenance(), 1, member);
-        return copy.is_some().into();
+        let at = addr.expose_provenance();
+        return match (connection.remote(), connection.pe_of_job(member)) {
+            (Some(_), Some(own)) => addr_accessible(name, addr, own as c_int),
+            (Some(_), None) => connection.other_holds(space, at, 1).into(),
+            (None, _) => connection.translate(space, at, 1, member).is_some().into(),
+        };
     }
     match space.kind(addr.addr(), 1) {
         MemoryKind::NotSymmetric => 0,

@@ -6,24 +6,28 @@
 
 use std::ffi::{CStr, OsStr, OsString, c_char, c_int, c_long, c_void};
 use std::fmt::Display;
+use std::net::TcpStream;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::ptr;
 use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
 
 use crate::config::{self, SYMMETRIC_SIZE};
 pub use crate::connection::exports::ExportError;
 use crate::connection::exports::Exported;
+use crate::connection::link::Invitation;
 use crate::connection::{Connection, Role};
 use crate::constants::{
     GROUP_INVALID, SPAWN_ALL_FIELDS, SPAWN_ARGV, SPAWN_BIND_TO, SPAWN_CORES, SPAWN_CPUS, SPAWN_ENV,
-    SPAWN_HOST, SPAWN_MAP_BY, SPAWN_SHEAP_SIZE, SPAWN_WDIR,
+    SPAWN_HOST, SPAWN_MAP_BY, SPAWN_SHEAP_SIZE, SPAWN_WDIR, TEAM_INVALID,
 };
 use crate::failure::fatal::{fatal, warn};
 use crate::group::Group;
+use crate::job;
 use crate::job::region::{Header, MAX_PES};
-use crate::job::service::{self, JobRequest, ProgramRequest, StartedJob};
-use crate::lifecycle::connections::{self, connect};
+use crate::job::service::{self, FIRST_REMOTE, JobRequest, ProgramRequest, StartedJob};
+use crate::lifecycle::connections::{self, connect, join};
 use crate::memory::MemoryKind;
 use crate::runtime::{self, Runtime};
 use crate::team::Team;
@@ -352,10 +356,24 @@ pub fn spawn_for(
     })
 }
 
+/// How a team is connected with a job.
+pub(super) enum Way {
+    /// It is on this node.
+    Local(StartedJob),
+    /// It is on others.
+    Remote {
+        invitation: Invitation,
+        /// The thread of the hub, at the PE that has it.
+        hub: Option<JoinHandle<()>>,
+        /// By which that knows that this PE lives, which has none.
+        sign: Option<TcpStream>,
+    },
+}
+
 /// A job that a root has found for its team.
 pub(super) struct Found {
     /// The job.
-    pub job: StartedJob,
+    pub way: Way,
     /// The number of the first member of the connection.
     pub first: usize,
     /// The side of the team in the connection.
@@ -386,14 +404,19 @@ pub(super) fn group_of(
             ),
         ),
     };
-    let mut started = None;
+    let mut way = None;
     let mut refused = None;
     let mut word = 0;
     if group.me == root {
         match ask(group.size) {
-            Ok(Found { job, first, side }) => {
-                word = u64::from(job.job_number) << 32 | (side as u64) << SIDE | first as u64;
-                started = Some(job);
+            Ok(found) => {
+                let number = match &found.way {
+                    Way::Local(job) => job.job_number,
+                    Way::Remote { invitation, .. } => invitation.number,
+                };
+                let place = (found.side as u64) << SIDE | found.first as u64;
+                word = u64::from(number) << 32 | place;
+                way = Some(found.way);
             }
             Err(why) => refused = Some(why),
         }
@@ -402,8 +425,7 @@ pub(super) fn group_of(
     if word == 0 {
         return Err(refused.map_or(GroupError::OnRoot(group.pe(root)), GroupError::Refused));
     }
-    let (job_number, place) = ((word >> 32) as u32, word as u32);
-    let started = started.unwrap_or_else(|| memory_of(name, rt, job_number));
+    let (number, place) = ((word >> 32) as u32, word as u32);
     let role = Role {
         side: (place >> SIDE) as usize,
         index: group.me,
@@ -411,7 +433,27 @@ pub(super) fn group_of(
         reproducible: rt.node.settings.reproducible,
         runs_kernels: false,
     };
-    Ok(connect(name, rt, &started, role))
+    if number < FIRST_REMOTE {
+        let job = match way {
+            Some(Way::Local(job)) => job,
+            _ => memory_of(name, rt, number),
+        };
+        return Ok(connect(name, rt, &job, role));
+    }
+    let (mut words, mut hub, mut alive) = ([0; Invitation::WORDS], None, None);
+    if let Some(Way::Remote {
+        invitation,
+        hub: thread,
+        sign,
+    }) = way
+    {
+        (words, hub, alive) = (invitation.to_words(), thread, sign);
+    }
+    let words = words.map(|word| from_root(&group, root, word));
+    let invitation = Invitation::from_words(number, words);
+    let handle = join(name, rt, &invitation, role, hub);
+    drop(alive);
+    Ok(handle)
 }
 
 /// What the root gives to all members.
@@ -445,13 +487,13 @@ fn ask(rt: &Runtime, parents: usize, programs: Vec<ProgramRequest>) -> Result<Fo
     let service = rt.node.job.service().map_err(|why| why.to_string())?;
     let n_pes: usize = programs.iter().map(|program| program.n_pes).sum();
     let header = rt.node.job.control.header();
-    let Some(first) = take_numbers(header, parents + n_pes) else {
+    let Some(first) = take_numbers(header, &rt.node.job.placement, parents + n_pes) else {
         return Err("the numbers for PEs of other jobs are used up".to_owned());
     };
     let request = JobRequest { parents, programs };
     let job = service::start(service, &request).map_err(|e| e.to_string())?;
     Ok(Found {
-        job,
+        way: Way::Local(job),
         first,
         side: 0,
     })
@@ -472,12 +514,16 @@ fn has_nul(text: &OsStr) -> bool {
 
 /// Takes `n` numbers in a row for the members of a connection, the first of which is returned.
 ///
-/// Inlined operations find a PE by the low 12 bits of its number: those of this job's PEs are left out.
-pub(super) fn take_numbers(header: &Header, n: usize) -> Option<usize> {
-    let own = header.n_pes as usize;
+/// Inlined operations find a PE by the low 12 bits of its number: those of this job's PEs are left out. Each node of a job
+/// has numbers of its own to give.
+pub(super) fn take_numbers(header: &Header, placement: &job::Placement, n: usize) -> Option<usize> {
+    let own = placement.n_pes();
+    let each = (i32::MAX as usize - own) / placement.nodes();
+    let node = placement.of(placement.local_pes()[0] as usize).node as usize;
+    let (begin, last) = (own + node * each, own + (node + 1) * each);
     let mut next = header.next_pe.load(Ordering::Relaxed);
     loop {
-        let mut first = (next as usize).max(own);
+        let mut first = (next as usize).max(begin);
         let place = first % MAX_PES;
         if place < own && first >= MAX_PES {
             first += own - place;
@@ -486,7 +532,7 @@ pub(super) fn take_numbers(header: &Header, n: usize) -> Option<usize> {
         }
         let end = u32::try_from(first + n)
             .ok()
-            .filter(|end| *end <= i32::MAX as u32)?;
+            .filter(|end| *end as usize <= last)?;
         let taken =
             header
                 .next_pe
@@ -565,8 +611,17 @@ pub fn is_first_side(name: &'static str, group: usize) -> bool {
 
 /// The team of the members of both sides; `SHMEM_TEAM_INVALID` for `SHMEMX_GROUP_INVALID`.
 pub fn team(name: &'static str, group: usize) -> usize {
-    let found = find(name, runtime::get(name), group);
-    found.map_or(crate::constants::TEAM_INVALID, |(team, _)| team.handle())
+    match find(name, runtime::get(name), group) {
+        None => TEAM_INVALID,
+        Some((_, connection)) if connection.remote().is_some() => {
+            warn(
+                name,
+                "the group's PEs are on other nodes: there is no team of both sides; use the routines for groups",
+            );
+            TEAM_INVALID
+        }
+        Some((team, _)) => team.handle(),
+    }
 }
 
 /// Ends a group, collectively over both sides.
@@ -731,7 +786,7 @@ pub fn import_as(
 ) -> Result<usize, ImportError> {
     let rt = runtime::get(name);
     let (_, connection) = find(name, rt, group).ok_or(ImportError::Missing)?;
-    let found = connection.other_job().exports().find(object);
+    let found = connection.exported(object);
     let found = found.ok_or(ImportError::Missing)?;
     if tag.is_some_and(|tag| tag != found.tag) {
         return Err(ImportError::Tag);
@@ -763,9 +818,10 @@ mod tests {
             let plan = Plan::new(own, &machine, HeapSettings { size: None }).unwrap();
             let tuning = Tuning::default_for(2);
             let (_file, control) = Control::create(&plan, own, own, 2, tuning, 0).unwrap();
+            let placement = job::Placement::one_node(own);
             let mut end = own;
             for n in [1, 7, 1500, 1500, 1500, 3, 4095] {
-                let first = take_numbers(control.header(), n).unwrap();
+                let first = take_numbers(control.header(), &placement, n).unwrap();
                 assert!(first >= end, "{own} {n}");
                 end = first + n;
                 if own + n <= MAX_PES {

@@ -17,6 +17,7 @@ mod hypercube;
 pub(crate) mod intergroup;
 pub mod internode;
 pub mod reduce;
+pub(crate) mod remote_intergroup;
 pub mod scan;
 mod scratch;
 pub mod split;

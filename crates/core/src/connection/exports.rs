@@ -128,6 +128,16 @@ impl Exports {
         found.map(load)
     }
 
+    /// Whether two copies are alike, in which no PE adds or removes an object.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let is_free = self.lock.load(Ordering::Relaxed) == 0;
+        let of = |exports: &Self, i: usize| {
+            let entry = &exports.objects[i];
+            (name_of(entry), load(entry))
+        };
+        is_free && (0..self.objects.len()).all(|i| of(self, i) == of(other, i))
+    }
+
     /// The objects that are exported, which lie side by side. Called while the lock is held.
     fn used(&self) -> &[ExportedObject] {
         let free = self.objects.iter().position(|entry| name_of(entry) == NONE);

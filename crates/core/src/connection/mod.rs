@@ -8,18 +8,28 @@
 //! The other job's memory is mapped at a distance from this job's that is the same for heaps and globals:
 //! `address on member m = address on me + offset(m)`, with one offset for each member, as within a job. Flags
 //! and buffers for collectives of all members are in a memory of the connection's own.
+//!
+//! A job on other nodes is a [`RemoteJob`], reached by a fabric of the connection's own. Then PEs of this side are reached
+//! as in their job, and the memory of the connection is this PE's alone.
 
 pub(crate) mod calls;
 pub(crate) mod exports;
+pub(crate) mod link;
+mod lobby;
 pub(crate) mod names;
 mod other_job;
 pub(crate) mod port;
+pub(crate) mod remote_job;
+pub(crate) mod remote_port;
 mod sides;
 
 use std::fs::File;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use ferroshmem_fabric::Remote;
 
 use crate::handle::Table;
 use crate::job::control::Control;
@@ -27,11 +37,16 @@ use crate::job::region::{CallLines, PeState, SignalLine, WaitKind};
 use crate::job::service::StartedJob;
 use crate::job::{Attachment, JoinError};
 use crate::memory::{Origins, Space};
+use crate::platform::NodeCores;
+use crate::wait::record::Recorder;
 use crate::wait::{Rendezvous, WaitReason};
+use link::{Invitation, Watch};
 use other_job::OtherJob;
+use remote_job::{Joining, RemoteError, RemoteJob, ThisPe};
 
 use calls::caller::Caller;
 use calls::server::Served;
+use exports::Exported;
 
 pub(crate) use other_job::MapError;
 pub(crate) use sides::Sides;
@@ -61,6 +76,9 @@ pub(crate) enum ConnectionError {
     /// The other job's memory cannot be mapped.
     #[error(transparent)]
     Map(#[from] MapError),
+    /// The other job is on other nodes, and cannot be reached.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
     /// The other side cannot learn which kernels this PE has.
     #[error(transparent)]
     Kernels(#[from] calls::PublishError),
@@ -93,7 +111,16 @@ pub(crate) struct Connection {
     stride: u64,
     /// The number in its job of each member.
     job_pes: Box<[u32]>,
-    other: OtherJob,
+    other: Other,
+}
+
+/// The other side's job.
+#[derive(Debug)]
+enum Other {
+    /// It is on this node.
+    Local(OtherJob),
+    /// It is on others.
+    Remote(RemoteJob),
 }
 
 impl Connection {
@@ -157,7 +184,7 @@ impl Connection {
             job_index: job.index,
             stride: 1 << space.log2_stride(),
             job_pes,
-            other,
+            other: Other::Local(other),
         };
         let at = |base: usize| {
             let copies = (0..all).map(|m| base.wrapping_add(this.offset(m)));
@@ -165,7 +192,8 @@ impl Connection {
         };
         let heaps = at(space.heap_base());
         let own_globals = globals.map_or(0, |g| g.start);
-        let their_globals = this.other.globals().unwrap_or(own_globals);
+        let their_globals = this.local().and_then(OtherJob::globals);
+        let their_globals = their_globals.unwrap_or(own_globals);
         let globals = (0..all).map(|m| {
             let is_own = this.own().contains(&m);
             let base = if is_own { own_globals } else { their_globals };
@@ -174,6 +202,103 @@ impl Connection {
         let globals = globals.collect();
         (this.sides.heaps, this.sides.globals) = (heaps, globals);
         Ok(this)
+    }
+
+    /// Connects this PE, in `role`, with a job on other nodes, to which it is invited. `hub` is the thread of the hub, at
+    /// the PE that has it. Returns once all members are here.
+    ///
+    /// # Errors
+    /// If a member cannot be reached.
+    pub(crate) fn join(
+        watch: Watch,
+        this_pe: ThisPe<'_>,
+        invitation: &Invitation,
+        role: Role,
+        hub: Option<JoinHandle<()>>,
+    ) -> Result<Self, ConnectionError> {
+        let ThisPe { job, space, .. } = this_pe;
+        let header = job.control.header();
+        let cores = NodeCores {
+            count: header.cores as usize,
+            quota: header.quota != 0,
+        };
+        let sizes = invitation.sizes;
+        let (file, control) =
+            Control::create_connection(invitation.number, sizes, cores, header.tuning)?;
+        let sides = Sides {
+            sizes,
+            own: role.side,
+            heaps: Box::default(),
+            globals: Box::default(),
+        };
+        let me = sides.own().start + role.index;
+        let joining = Joining {
+            this_pe,
+            invitation,
+            sides: &sides,
+            me,
+            first: role.first,
+            reproducible: role.reproducible,
+            watch,
+        };
+        let shown = Recorder::start(&wait_reason(&control, role.first, watch.routine));
+        let (other, said) = RemoteJob::join(&joining, hub)?;
+        drop(shown);
+        Ok(Self {
+            first: role.first,
+            sides,
+            me,
+            control,
+            calls: Mutex::default(),
+            served: Served::default(),
+            file,
+            reproducible: said.iter().any(|said| said.reproducible),
+            job_index: job.pe,
+            stride: 1 << space.log2_stride(),
+            job_pes: said.iter().map(|said| said.job_pe).collect(),
+            other: Other::Remote(other),
+        })
+    }
+
+    /// The other job, if it is on this node.
+    fn local(&self) -> Option<&OtherJob> {
+        match &self.other {
+            Other::Local(other) => Some(other),
+            Other::Remote(_) => None,
+        }
+    }
+
+    /// The other job, if it is on other nodes.
+    #[inline]
+    pub(crate) fn remote(&self) -> Option<&RemoteJob> {
+        match &self.other {
+            Other::Local(_) => None,
+            Other::Remote(other) => Some(other),
+        }
+    }
+
+    /// Where the `len` bytes at `addr` are in a member of the other side, which is on another node.
+    pub(crate) fn locate_remote(
+        &self,
+        space: &Space,
+        addr: usize,
+        len: usize,
+        member: usize,
+    ) -> Option<Remote> {
+        let (segment, offset) = self.remote()?.position(space.heap_base(), addr, len)?;
+        Some(Remote {
+            pe: member,
+            segment,
+            offset,
+        })
+    }
+
+    /// The object that the other side has exported by a name.
+    pub(crate) fn exported(&self, name: &[u8]) -> Option<Exported> {
+        match &self.other {
+            Other::Local(other) => other.control().exports().find(name),
+            Other::Remote(other) => other.exported(self.others().start, name),
+        }
     }
 
     /// Its number: that of the job which was started for it, or one that both sides have agreed on.
@@ -192,13 +317,17 @@ impl Connection {
     }
 
     /// What a wait for calls, or for their completion, is a wait for.
-    fn wait_reason<'a>(&self, routine: &'a str) -> WaitReason<'a> {
+    pub(crate) fn wait_reason<'a>(&self, routine: &'a str) -> WaitReason<'a> {
         wait_reason(&self.control, self.first, routine)
     }
 
     /// This PE uses the connection no more; the number of the meeting in which all do so, for
     /// [`wait_for_end`](Self::wait_for_end).
     pub(crate) fn leave(&self, routine: &str) -> u32 {
+        if let Some(remote) = self.remote() {
+            remote.leave();
+            return 0;
+        }
         match self.sides.own {
             0 => self
                 .calls
@@ -212,6 +341,10 @@ impl Connection {
 
     /// Waits until no member uses the connection any more.
     pub(crate) fn wait_for_end(&self, routine: &str, round: u32) {
+        if let Some(remote) = self.remote() {
+            let _shown = Recorder::start(&self.wait_reason(routine));
+            return remote.wait_for_end();
+        }
         meeting(&self.control).wait(round, &self.wait_reason(routine));
     }
 
@@ -254,7 +387,7 @@ impl Connection {
             let distance = (pe as i64 - self.job_index as i64).wrapping_mul(self.stride as i64);
             distance as usize
         } else {
-            self.other.offset(pe)
+            self.local().map_or(0, |other| other.offset(pe))
         }
     }
 
@@ -270,7 +403,7 @@ impl Connection {
         if let Some(pe) = self.pe_of_job(member) {
             return space.translate(addr, len, pe);
         }
-        let reaches = self.other.holds(space.heap_base(), addr, len);
+        let reaches = self.local()?.holds(space.heap_base(), addr, len);
         let there = addr.wrapping_add(self.offset(member));
         reaches.then(|| std::ptr::with_exposed_provenance_mut(there))
     }
@@ -285,43 +418,44 @@ impl Connection {
 
     /// Whether the `len` bytes at `addr` are symmetric on all members.
     pub(crate) fn is_symmetric(&self, space: &Space, addr: usize, len: usize) -> bool {
-        space.translate(addr, len, self.job_index).is_some()
-            && self.other.holds(space.heap_base(), addr, len)
+        space.translate(addr, len, self.job_index).is_some() && self.other_holds(space, addr, len)
     }
 
     /// The address by which this PE names what the other side has exported at `place`
     /// ([`Space::place`]); None if its memory is not there.
     pub(crate) fn address_of(&self, space: &Space, place: u64, len: u64) -> Option<usize> {
-        let addr = self.other.address_of(space.heap_base(), place)?;
-        let reaches = self.other.holds(space.heap_base(), addr, len as usize);
-        reaches.then_some(addr)
-    }
-
-    /// The control part of the other job's memory.
-    pub(crate) fn other_job(&self) -> &Control {
-        self.other.control()
+        let base = space.heap_base();
+        let addr = match &self.other {
+            Other::Local(other) => other.address_of(base, place)?,
+            Other::Remote(other) => other.address_of(base, place),
+        };
+        self.other_holds(space, addr, len as usize).then_some(addr)
     }
 
     /// The number of the PE of the other job, and the own address in the heap, that `addr` stands for if it is behind
     /// that PE's heap, which is smaller.
     pub(crate) fn behind_heap(&self, space: &Space, addr: usize) -> Option<(usize, usize)> {
-        let origins = self.other.origins(addr);
-        (0..self.other.control().n_pes()).find_map(|pe| {
+        let other = self.local()?;
+        let origins = other.origins(addr);
+        (0..other.control().n_pes()).find_map(|pe| {
             let own = origins.of(pe);
             let offset = own.wrapping_sub(space.heap_base()) as u64;
-            let is_behind = (self.other.heap_size()..space.heap_size()).contains(&offset);
+            let is_behind = (other.heap_size()..space.heap_size()).contains(&offset);
             Some((self.number_of_other(pe).filter(|_| is_behind)?, own))
         })
     }
 
     /// Bytes of the heap of each PE of the other job.
     pub(crate) fn other_heap_size(&self) -> u64 {
-        self.other.heap_size()
+        match &self.other {
+            Other::Local(other) => other.heap_size(),
+            Other::Remote(other) => other.heap_size(),
+        }
     }
 
-    /// What `addr` stands for in the windows of the other job's PEs.
-    pub(crate) fn origins(&self, addr: usize) -> Origins {
-        self.other.origins(addr)
+    /// What `addr` stands for in the windows of the other job's PEs, if this PE has such.
+    pub(crate) fn origins(&self, addr: usize) -> Option<Origins> {
+        self.local().map(|other| other.origins(addr))
     }
 
     /// The number by which this PE's job reaches PE `pe` of the other one, if that is a member.
@@ -332,17 +466,19 @@ impl Connection {
 
     /// Whether the other side has a copy of the `len` bytes at `addr`.
     pub(crate) fn other_holds(&self, space: &Space, addr: usize, len: usize) -> bool {
-        self.other.holds(space.heap_base(), addr, len)
+        match &self.other {
+            Other::Local(other) => other.holds(space.heap_base(), addr, len),
+            Other::Remote(other) => other.position(space.heap_base(), addr, len).is_some(),
+        }
     }
 
-    /// Where a member sleeps until a signal of its own changes.
-    pub(crate) fn signals(&self, own: &Control, member: usize) -> &'static SignalLine {
+    /// Where a member of this node sleeps until a signal of its own changes.
+    pub(crate) fn signals(&self, own: &Control, member: usize) -> Option<&'static SignalLine> {
         let pe = self.job_pes[member] as usize;
-        let control = match self.pe_of_job(member) {
-            Some(_) => own,
-            None => self.other.control(),
-        };
-        &control.pe_block(pe).signals
+        let other = self.local()?.control();
+        let is_own = self.pe_of_job(member).is_some();
+        let control = if is_own { own } else { other };
+        Some(&control.pe_block(pe).signals)
     }
 
     /// Whether the PEs of both jobs outnumber the cores.
@@ -386,12 +522,17 @@ fn wait_reason<'a>(control: &Control, first: usize, routine: &'a str) -> WaitRea
 pub(crate) struct Connections {
     table: Table<Arc<Connection>>,
     used: AtomicBool,
+    /// Those with jobs on other nodes.
+    n_remote: AtomicUsize,
 }
 
 impl Connections {
     /// Adds a connection; its place in the table, None if there is no room.
     pub(crate) fn insert(&self, connection: Arc<Connection>) -> Option<usize> {
         self.used.store(true, Ordering::Relaxed);
+        if connection.remote().is_some() {
+            self.n_remote.fetch_add(1, Ordering::Release);
+        }
         self.table.insert(|_| connection)
     }
 
@@ -402,8 +543,39 @@ impl Connections {
 
     /// Takes the connection at a place out.
     pub(crate) fn remove(&self, index: usize) {
-        if self.table.remove(index).is_some() {
+        if let Some(connection) = self.table.remove(index) {
+            if connection.remote().is_some() {
+                self.n_remote.fetch_sub(1, Ordering::Relaxed);
+            }
             self.table.give_back(index);
+        }
+    }
+
+    /// Whether there are jobs on other nodes.
+    #[inline]
+    pub(crate) fn has_remote(&self) -> bool {
+        self.n_remote.load(Ordering::Acquire) != 0
+    }
+
+    /// The jobs on other nodes.
+    pub(crate) fn remote(&self) -> impl Iterator<Item = &RemoteJob> {
+        self.iter()
+            .filter_map(|(_, connection)| connection.remote())
+    }
+
+    /// Completes what is done to PEs of jobs on other nodes.
+    #[inline]
+    pub(crate) fn quiet(&self) {
+        if self.has_remote() {
+            self.remote().for_each(RemoteJob::quiet);
+        }
+    }
+
+    /// What is done to PEs of jobs on other nodes comes before what is done to them later.
+    #[inline]
+    pub(crate) fn fence(&self) {
+        if self.has_remote() {
+            self.remote().for_each(RemoteJob::fence);
         }
     }
 

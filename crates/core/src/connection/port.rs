@@ -1,7 +1,7 @@
 //! Ports, at which jobs that were started separately meet.
 //!
-//! A port is a listening socket of the PE that has opened it, with a random name without a path: nothing is left behind.
-//! Its text has that name and a secret. Either side asks the kernel for the other's user (`SO_PEERCRED`) before it
+//! A port is a listening socket of the PE that has opened it, with a random name without a path: nothing is left behind;
+//! for jobs on other nodes, it listens on TCP, too ([`super::remote_port`]). Its text has name, address and a secret. Either side asks the kernel for the other's user (`SO_PEERCRED`) before it
 //! sends anything. The messages, of which the last two keep the end of one side until then from being the other's:
 //!
 //! | from | message | with |
@@ -14,6 +14,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -28,20 +29,20 @@ use rustix::net::{
 use rustix::process::geteuid;
 use rustix::system::uname;
 
+use super::lobby::{Lobby, MOST_SILENT};
+use super::remote_port::{HELLO_BYTES, RemoteCaller};
 use crate::constants::MAX_PORT_NAME;
 use crate::job::NoService;
 use crate::job::control::Control;
 use crate::job::message::{Message, receive, send};
 use crate::job::region::VERSION;
 
-const HELLO: u32 = 0x7368_6d31;
-const WELCOME: u32 = 2;
-const REFUSED: u32 = 3;
-const READY: u32 = 4;
-const DONE: u32 = 5;
+pub(super) const HELLO: u32 = 0x7368_6d31;
+pub(super) const WELCOME: u32 = 2;
+pub(super) const REFUSED: u32 = 3;
+pub(super) const READY: u32 = 4;
+pub(super) const DONE: u32 = 5;
 
-/// Callers that have said nothing yet, of which more let the first ones go.
-const MOST_SILENT: usize = 256;
 /// Callers that the kernel keeps while none is accepted.
 const BACKLOG: i32 = 4096;
 /// Most bytes of the name of a port: the address of a socket without a path has 107, with the name's user.
@@ -62,13 +63,24 @@ pub enum PortError {
     #[error("the port is closed: is the job that opened it still running?")]
     Closed,
     /// No process of this host listens, and the port is another host's.
-    #[error("the port is on host {there}, and this is host {here}: start both jobs on one host")]
+    #[error(
+        "the port is on host {there}, and this is host {here}: the job there has no address that other hosts reach"
+    )]
     OtherHost {
         /// The port's.
         there: String,
         /// This one.
         here: String,
     },
+    /// The port's host does not answer.
+    #[error("the port's host cannot be reached at {0}: {1}")]
+    Unreachable(SocketAddr, io::Error),
+    /// Other nodes cannot be reached at all.
+    #[error("the other job is on another node, which cannot be reached: {0}")]
+    Fabric(#[from] ferroshmem_fabric::Error),
+    /// The program's operations do not reach other nodes.
+    #[error("the other job is on another node, which {0}")]
+    NotFromHere(&'static str),
     /// The process that listens is of another user.
     #[error("the port belongs to another user: start both jobs as one user")]
     OtherUser,
@@ -136,6 +148,8 @@ pub(crate) struct PortName {
     host: String,
     address: String,
     secret: String,
+    /// Where jobs on other nodes connect.
+    remote: Option<SocketAddr>,
 }
 
 impl fmt::Display for PortName {
@@ -144,8 +158,10 @@ impl fmt::Display for PortName {
             host,
             address,
             secret,
+            remote,
         } = self;
-        write!(f, "{PREFIX}:{host}:{address}:{secret}")
+        write!(f, "{PREFIX}:{host}:{address}:{secret}")?;
+        remote.map_or(Ok(()), |remote| write!(f, ":{remote}"))
     }
 }
 
@@ -160,12 +176,23 @@ impl PortName {
             host: host(),
             address: digits(0),
             secret: digits(1),
+            remote: None,
         })
     }
 
-    /// A random number of 31 bits.
+    /// Where jobs on other nodes connect, and the secret that they give.
+    pub(crate) fn remote(&self) -> Option<(SocketAddr, &str)> {
+        Some((self.remote?, &self.secret))
+    }
+
+    /// Only a job of this node is to be found.
+    pub(crate) fn keep_to_node(&mut self) {
+        self.remote = None;
+    }
+
+    /// A random number of 30 bits.
     pub(crate) fn random_number() -> Result<u32, PortError> {
-        Ok(Secret::random()?.token("connection", 0) as u32 >> 1)
+        Ok(Secret::random()?.token("connection", 0) as u32 >> 2)
     }
 
     /// From the text of a port.
@@ -173,20 +200,25 @@ impl PortName {
         /// As of 16 bytes.
         const DIGITS: usize = 32;
 
-        let fields: Vec<&str> = text.split(':').collect();
+        let wrong = || PortError::Text(text.to_owned());
+        // The last one has colons of its own.
+        let fields: Vec<&str> = text.splitn(5, ':').collect();
+        let remote = fields.get(4).map(|remote| remote.parse());
+        let remote = remote.transpose().map_err(|_| wrong())?;
         let is_token =
             |t: &str| t.len() == DIGITS && t.bytes().all(|byte| byte.is_ascii_hexdigit());
         match fields[..] {
-            [PREFIX, host, address, secret]
+            [PREFIX, host, address, secret] | [PREFIX, host, address, secret, _]
                 if is_token(address) && is_token(secret) && text.len() < MAX_PORT_NAME =>
             {
                 Ok(Self {
                     host: host.to_owned(),
                     address: address.to_owned(),
                     secret: secret.to_owned(),
+                    remote,
                 })
             }
-            _ => Err(PortError::Text(text.to_owned())),
+            _ => Err(wrong()),
         }
     }
 
@@ -233,22 +265,69 @@ pub(super) fn is_same_user(socket: BorrowedFd<'_>) -> bool {
 #[derive(Debug)]
 pub(crate) struct Port {
     name: PortName,
-    listener: OwnedFd,
-    /// Callers that have said nothing yet, in the order in which they came.
-    silent: Mutex<Vec<OwnedFd>>,
+    /// For jobs of this node, and of others.
+    listeners: (Option<OwnedFd>, Option<TcpListener>),
+    waiting: Mutex<Waiting>,
+}
+
+/// Callers that have said nothing yet, in the order in which they came.
+#[derive(Debug, Default)]
+struct Waiting {
+    /// Jobs of this node.
+    silent: Vec<OwnedFd>,
+    /// Jobs of others.
+    lobby: Option<Lobby>,
+}
+
+/// A job at the port.
+#[derive(Debug)]
+pub(crate) enum AnyCaller {
+    /// Of this node.
+    Local(Caller),
+    /// Of another one.
+    Remote(RemoteCaller),
+}
+
+impl AnyCaller {
+    /// PEs that connect.
+    pub(crate) fn members(&self) -> usize {
+        match self {
+            Self::Local(caller) => caller.members,
+            Self::Remote(caller) => caller.members,
+        }
+    }
+
+    /// Refuses it, for this reason.
+    pub(crate) fn refuse(self, reason: &str) {
+        let _: Option<()> = match self {
+            Self::Local(caller) => caller.refuse(reason),
+            Self::Remote(caller) => caller.refuse(reason),
+        };
+    }
 }
 
 impl Port {
-    /// Opens a port.
-    pub(crate) fn open() -> Result<Self, PortError> {
-        let (name, listener) = (PortName::new()?, new_socket()?);
-        bind(&listener, &name.socket_address()?)?;
-        listen(&listener, BACKLOG)?;
-        rustix::io::ioctl_fionbio(&listener, true)?;
+    /// Opens a port: for jobs of this node if it `is_local`, and if there is an address for that, for jobs of others.
+    pub(crate) fn open(is_local: bool, address: Option<IpAddr>) -> Result<Self, PortError> {
+        let (mut name, mut local) = (PortName::new()?, None);
+        if is_local {
+            let listener = new_socket()?;
+            bind(&listener, &name.socket_address()?)?;
+            listen(&listener, BACKLOG)?;
+            rustix::io::ioctl_fionbio(&listener, true)?;
+            local = Some(listener);
+        }
+        let mut waiting = Waiting::default();
+        let remote = address.and_then(|address| TcpListener::bind((address, 0)).ok());
+        if let Some(listener) = &remote {
+            let lobby = Lobby::new(listener.try_clone()?, HELLO_BYTES)?;
+            name.remote = Some(lobby.address()?);
+            waiting.lobby = Some(lobby);
+        }
         Ok(Self {
             name,
-            listener,
-            silent: Mutex::default(),
+            listeners: (local, remote),
+            waiting: Mutex::new(waiting),
         })
     }
 
@@ -280,7 +359,7 @@ impl Port {
         let end = text.iter().position(|byte| *byte == 0);
         let name = String::from_utf8_lossy(&text[..end.unwrap_or(text.len())]);
         let theirs = PortName::parse(&name).map_err(|_| PortError::NoJoin)?;
-        match theirs.host == self.name.host {
+        match theirs.host == self.name.host || theirs.remote.is_some() {
             true => Ok(theirs),
             false => Err(PortError::OtherHost {
                 there: theirs.host,
@@ -291,49 +370,76 @@ impl Port {
 
     /// Waits for the next caller that knows the secret; others, of which some may never send anything, do not delay it.
     /// A caller has been announced by the other end of the socket `joined`: it fails if that speaks or ends before.
-    pub(crate) fn next(&self, joined: Option<BorrowedFd<'_>>) -> Result<Caller, PortError> {
-        let mut silent = self.silent.lock().unwrap_or_else(|e| e.into_inner());
+    pub(crate) fn next(&self, joined: Option<BorrowedFd<'_>>) -> Result<AnyCaller, PortError> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(|e| e.into_inner());
+        let Waiting { silent, lobby } = &mut *waiting;
+        let local = &self.listeners.0;
         loop {
-            let mut fds: Vec<_> = silent
-                .iter()
-                .chain([&self.listener])
-                .map(|fd| PollFd::new(fd, PollFlags::IN))
-                .chain(joined.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)))
-                .collect();
+            let own = silent.iter().chain(local);
+            let own = own.map(|fd| PollFd::new(fd, PollFlags::IN));
+            let other = joined.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+            let remote = lobby.iter().flat_map(Lobby::fds);
+            let mut fds: Vec<_> = own.chain(other).chain(remote).collect();
             match poll(&mut fds, None) {
                 Err(Errno::INTR) => continue,
                 result => result?,
             };
             let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
-            let speaks = ready[..silent.len()].iter().position(|ready| *ready);
-            if let Some(speaks) = speaks {
+            let (speaks, ready) = ready.split_at(silent.len());
+            let (listens, ready) = ready.split_at(local.iter().len());
+            let (ends, ready) = ready.split_at(joined.iter().len());
+            if let Some(speaks) = speaks.iter().position(|ready| *ready) {
                 if let Some(caller) = self.hear(silent.remove(speaks)) {
-                    return Ok(caller);
+                    return Ok(AnyCaller::Local(caller));
                 }
                 continue;
             }
-            let listens = ready[silent.len()];
-            if !listens && ready.len() > silent.len() + 1 && ready[silent.len() + 1] {
+            if let (Some(listener), [true]) = (local, listens) {
+                // None of the callers that are here says anything.
+                if silent.len() == MOST_SILENT {
+                    silent.remove(0);
+                }
+                Self::take_in(listener, silent)?;
+                continue;
+            }
+            if let Some(lobby) = lobby
+                && ready.contains(&true)
+            {
+                // Closed by another thread.
+                let caller = lobby.look(ready).map_err(|e| match e.raw_os_error() {
+                    Some(libc::EINVAL) => PortError::NotOpen,
+                    _ => e.into(),
+                })?;
+                let caller =
+                    caller.and_then(|(s, hello)| RemoteCaller::hear(s, &hello, &self.name.secret));
+                if let Some(caller) = caller {
+                    return Ok(AnyCaller::Remote(caller));
+                }
+                continue;
+            }
+            if ends == [true] {
                 return Err(PortError::SocketClosed);
             }
-            // None of the callers that are here says anything.
-            if silent.len() == MOST_SILENT {
-                silent.remove(0);
-            }
-            self.take_in(&mut silent)?;
         }
     }
 
     /// No process can connect any more; a thread that waits for callers stops.
     fn close(&self) {
         // Processes that this PE has forked may have the socket, too.
-        let _ = shutdown(&self.listener, Shutdown::Both);
+        let (local, remote) = &self.listeners;
+        for listener in local
+            .iter()
+            .map(AsFd::as_fd)
+            .chain(remote.iter().map(AsFd::as_fd))
+        {
+            let _ = shutdown(listener, Shutdown::Both);
+        }
     }
 
     /// Takes in the processes that have connected, as far as there is room.
-    fn take_in(&self, silent: &mut Vec<OwnedFd>) -> Result<(), PortError> {
+    fn take_in(listener: &OwnedFd, silent: &mut Vec<OwnedFd>) -> Result<(), PortError> {
         while silent.len() < MOST_SILENT {
-            let socket = match accept_with(&self.listener, SocketFlags::CLOEXEC) {
+            let socket = match accept_with(listener, SocketFlags::CLOEXEC) {
                 Ok(socket) => socket,
                 Err(Errno::AGAIN) => return Ok(()),
                 Err(Errno::INTR | Errno::CONNABORTED) => continue,
@@ -411,7 +517,7 @@ impl Ports {
 }
 
 /// Whether a secret is that of the port, in a time that does not depend on where they differ.
-fn same(given: &str, secret: &str) -> bool {
+pub(super) fn same(given: &str, secret: &str) -> bool {
     let differences = given.bytes().zip(secret.bytes()).map(|(a, b)| a ^ b);
     given.len() == secret.len() && differences.fold(0, |all, one| all | one) == 0
 }
@@ -543,6 +649,13 @@ mod tests {
         socket
     }
 
+    fn next(port: &Port) -> Caller {
+        match port.next(None).unwrap() {
+            AnyCaller::Local(caller) => caller,
+            AnyCaller::Remote(caller) => panic!("{caller:?} is local"),
+        }
+    }
+
     fn answer(socket: &OwnedFd) -> String {
         let answer = receive(socket.as_fd()).unwrap();
         answer.map_or_else(|| "nothing".to_owned(), |(_, text, _)| text)
@@ -565,7 +678,7 @@ mod tests {
 
     #[test]
     fn strangers_do_not_delay_a_caller() {
-        let port = Port::open().unwrap();
+        let port = Port::open(true, None).unwrap();
         let silent: Vec<_> = (0..MOST_SILENT + 20).map(|_| stranger(&port)).collect();
         let memory = memory_file(10).unwrap();
         let say = |head, text: &str| {
@@ -581,7 +694,7 @@ mod tests {
         let no_memory = stranger(&port);
         send(no_memory.as_fd(), [HELLO, VERSION, 1], &secret, &[]).unwrap();
         let _right = say([HELLO, VERSION, 5], &secret);
-        let caller = port.next(None).unwrap();
+        let caller = next(&port);
         assert_eq!(caller.members, 5);
         assert_eq!(caller.memory.metadata().unwrap().len(), 10);
         assert!(answer(&wrong).contains("secret") && answer(&short).contains("secret"));
@@ -590,7 +703,7 @@ mod tests {
             ("nothing".into(), "nothing".into())
         );
         assert!(answer(&old).contains("one FerroSHMEM"));
-        assert!(port.silent.lock().unwrap().len() <= MOST_SILENT);
+        assert!(port.waiting.lock().unwrap().silent.len() <= MOST_SILENT);
         // One of them has been slow.
         send(
             silent[100].as_fd(),
@@ -599,12 +712,12 @@ mod tests {
             &[memory.as_fd()],
         )
         .unwrap();
-        assert_eq!(port.next(None).unwrap().members, 6);
+        assert_eq!(next(&port).members, 6);
     }
 
     #[test]
     fn jobs_meet_or_learn_why_not() {
-        let port = Port::open().unwrap();
+        let port = Port::open(true, None).unwrap();
         let name = port.name.clone();
         let calling = thread::spawn(move || {
             let memory = memory_file(10).unwrap();
@@ -626,14 +739,14 @@ mod tests {
             let error = Offer::wait(&other, 3, memory.as_fd()).unwrap_err();
             assert!(error.to_string().contains("on host x"), "{error}");
         });
-        let none: Option<()> = port.next(None).unwrap().refuse("too many");
+        let none: Option<()> = next(&port).refuse("too many");
         assert_eq!(none, None);
         let (mine, theirs) = pair().unwrap();
         let files = [mine.as_fd(), mine.as_fd(), theirs.as_fd()];
-        let caller = port.next(None).unwrap();
+        let caller = next(&port);
         assert!(caller.offer(7, &files));
         caller.done();
-        let caller = port.next(None).unwrap();
+        let caller = next(&port);
         drop(port);
         drop(caller);
         calling.join().unwrap();

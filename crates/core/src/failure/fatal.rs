@@ -20,12 +20,22 @@ pub(crate) const STATUS: c_int = 1;
 /// reported already, flushes the program's own output, and exits. `oshrun` ends the others.
 #[cold]
 pub(crate) fn fatal(routine: &str, message: impl Display) -> ! {
+    end_job(routine, &message, caller::find)
+}
+
+/// As [`fatal`], in a thread of the library's, which no call of the program has brought here.
+#[cold]
+pub(crate) fn fatal_in_background(routine: &str, message: impl Display) -> ! {
+    end_job(routine, &message, || None)
+}
+
+fn end_job(routine: &str, message: &dyn Display, caller: fn() -> Option<caller::Caller>) -> ! {
     let job = job::joined();
     let first = job.is_none_or(is_first);
     output::flush();
     if first {
         let mut line = line_of(job, routine, message);
-        if let Some(caller) = caller::find() {
+        if let Some(caller) = caller() {
             line.push_str(&format!("; called at {caller}"));
         }
         let line = one_line(&line);

@@ -150,7 +150,8 @@ fn explain_connected(
     };
     let mut kind = [0; 64];
     for (_, connection) in rt.node.transport.connections.iter() {
-        let Some((pe, own, kind)) = mapped_origin(&connection.origins(addr), &mut kind) else {
+        let origins = connection.origins(addr);
+        let Some((pe, own, kind)) = origins.and_then(|of| mapped_origin(&of, &mut kind)) else {
             continue;
         };
         let Some(pe) = connection.number_of_other(pe) else {

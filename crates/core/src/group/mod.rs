@@ -128,6 +128,12 @@ impl<'a> Group<'a> {
         let (mut reproducible, mut oversubscribed) =
             (node.settings.reproducible, POLICY.oversubscribed());
         if let Some(connection) = slots.connection {
+            if connection.remote().is_some() {
+                fatal(
+                    name,
+                    "the group's PEs are on other nodes: there is no team of both sides; use the routines for groups",
+                );
+            }
             // What all members know alike.
             slots.kind = WaitKind::Connection;
             slots.team = connection.number();

@@ -319,6 +319,11 @@ impl Attachment {
         service.ok_or(NoService::AnotherLauncher)
     }
 
+    /// Whether [`service`](Self::service) may give one.
+    pub fn may_have_service(&self) -> bool {
+        !self.placement.spans_nodes() && (self.launched || self.gathering.is_none())
+    }
+
     /// The launcher's side of a job that was not started by `oshrun`.
     pub fn bootstrap(&self) -> Option<&dyn Bootstrap> {
         self.gathering.as_ref().map(Gathering::bootstrap)

@@ -109,6 +109,8 @@ const DONE: u32 = 6;
 
 /// The first number of connections between jobs that were not started one by the other: numbers of jobs are less.
 pub const FIRST_MET: u32 = 1 << 31;
+/// The first number of connections with jobs on other nodes.
+pub const FIRST_REMOTE: u32 = FIRST_MET | 1 << 30;
 
 /// The two ends of a service: the supervisor's, which does not block, and the PEs'.
 ///

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
 
+use crate::connection::link::{Invitation, Watch};
+use crate::connection::remote_job::ThisPe;
 use crate::connection::{Connection, Role};
 use crate::constants::GROUP_INVALID;
 use crate::failure::fatal::{self, fatal};
@@ -15,19 +18,53 @@ use crate::team::{FIRST_CONNECTION, MAX_CONNECTIONS, Team};
 pub(crate) fn connect(name: &str, rt: &Runtime, started: &StartedJob, role: Role) -> usize {
     let (node, space) = (&rt.node, rt.node.transport.memory.space);
     let connection = Connection::establish(name, node.job, space, started, role);
-    let connection = Arc::new(connection.unwrap_or_else(|e| fatal(name, e)));
-    let place = node.transport.connections.insert(connection.clone());
+    let connection = connection.unwrap_or_else(|e| fatal(name, e));
+    if let Some(hooks) = hooks::get() {
+        let offset = |m: usize| ((connection.first + m) as u32, connection.offset(m) as u64);
+        let members: Vec<_> = (0..connection.len()).map(offset).collect();
+        (hooks.native_added)(&members);
+    }
+    insert(name, rt, connection)
+}
+
+/// Connects this PE with a job on other nodes, to which it is invited; the handle of the group. `hub` is the thread of
+/// the hub, at the PE that has it.
+pub(crate) fn join(
+    name: &'static str,
+    rt: &Runtime,
+    invitation: &Invitation,
+    role: Role,
+    hub: Option<JoinHandle<()>>,
+) -> usize {
+    let node = &rt.node;
+    let this_pe = ThisPe {
+        job: node.job,
+        space: node.transport.memory.space,
+        heap_mark: node.transport.memory.heap().mark(),
+        settings: &node.settings.fabric,
+    };
+    let watch = Watch {
+        routine: name,
+        timeout: node.settings.fabric_timeout,
+    };
+    let connection = Connection::join(watch, this_pe, invitation, role, hub);
+    let connection = connection.unwrap_or_else(|e| fatal(name, e));
+    if let Some(hooks) = hooks::get() {
+        (hooks.native_ordered)(false);
+    }
+    insert(name, rt, connection)
+}
+
+/// Adds a connection; the handle of the group.
+fn insert(name: &str, rt: &Runtime, connection: Connection) -> usize {
+    let connection = Arc::new(connection);
+    let place = rt.node.transport.connections.insert(connection.clone());
     let Some(place) = place.filter(|place| *place < MAX_CONNECTIONS) else {
         fatal(
             name,
             format_args!("there are {MAX_CONNECTIONS} groups: disconnect some"),
         );
     };
-    if let Some(hooks) = hooks::get() {
-        let offset = |m: usize| ((connection.first + m) as u32, connection.offset(m) as u64);
-        let members: Vec<_> = (0..connection.len()).map(offset).collect();
-        (hooks.native_added)(&members);
-    }
     fatal::share_reports(connection.number(), &connection.control.header().reporter);
     rt.teams.insert_connection(connection, place)
 }
@@ -106,4 +143,9 @@ fn forget(name: &str, rt: &Runtime, group: usize) {
     let connections = &rt.node.transport.connections;
     connections.remove(id - FIRST_CONNECTION);
     rt.teams.remove(id);
+    if let Some(hooks) = hooks::get()
+        && !connections.has_remote()
+    {
+        (hooks.native_ordered)(true);
+    }
 }

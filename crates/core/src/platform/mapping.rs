@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use rustix::fs::{FallocateFlags, MemfdFlags, SeekFrom};
 use rustix::io::Errno;
 pub use rustix::mm::Advice;
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Creates a sparse memory file of `size` bytes. It has no name: it is gone once the last
@@ -119,6 +120,14 @@ pub unsafe fn map_shared(
 pub unsafe fn unmap(at: usize, len: usize) {
     // SAFETY: the caller promises that nothing uses the range.
     unsafe { libc::munmap(at as *mut libc::c_void, len) };
+}
+
+/// Reserves `len` bytes of addresses without memory: an access faults.
+pub fn reserve(len: usize) -> io::Result<usize> {
+    let (flags, nothing) = (MapFlags::PRIVATE | MapFlags::NORESERVE, ProtFlags::empty());
+    // SAFETY: placed where there is room.
+    let at = unsafe { mmap_anonymous(std::ptr::null_mut(), len, nothing, flags)? };
+    Ok(at.expose_provenance())
 }
 
 /// Gives the kernel advice about a mapping; advice may be ignored, so errors are.

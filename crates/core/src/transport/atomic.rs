@@ -253,8 +253,8 @@ impl Transport {
     #[inline(never)]
     fn fetch_remote(&self, call: &Call<'_>, at: Remote, operation: AtomicOp) -> u64 {
         let _shown = call.show_wait();
-        let fabric = self.remote().fabric();
-        fabric.fetch(call.context, at, operation)
+        let (fabric, context) = self.way(call);
+        fabric.fetch(context, at, operation)
     }
 
     /// As [`fetching`](Self::fetching), with the result at `result` after a quiet.
@@ -292,9 +292,9 @@ impl Transport {
         operation: AtomicOp,
         result: *mut u8,
     ) {
-        let fabric = self.remote().fabric();
+        let (fabric, context) = self.way(call);
         // SAFETY: the caller's promise.
-        unsafe { fabric.fetch_nbi(call.context, at, operation, result) };
+        unsafe { fabric.fetch_nbi(context, at, operation, result) };
     }
 
     /// An operation without a result: over the fabric it is complete after a quiet.
@@ -314,8 +314,8 @@ impl Transport {
 
     #[inline(never)] // once for all routines
     fn post_remote(&self, call: &Call<'_>, at: Remote, operation: AtomicOp) {
-        let fabric = self.remote().fabric();
-        fabric.post(call.context, at, operation);
+        let (fabric, context) = self.way(call);
+        fabric.post(context, at, operation);
     }
 
     /// Updates a signal, after all that this PE has put to PE `call.pe` in the context, and notifies the
@@ -343,10 +343,10 @@ impl Transport {
                 self.notify(call.pe);
             }
             Location::Remote(at) => {
-                let fabric = self.remote().fabric();
+                let (fabric, context) = self.way(call);
                 // What the same call has put arrives first.
-                fabric.fence(call.context);
-                fabric.post(call.context, at, operation.for_fabric());
+                fabric.fence(context);
+                fabric.post(context, at, operation.for_fabric());
             }
         }
     }

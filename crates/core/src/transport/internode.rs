@@ -165,11 +165,15 @@ pub enum ConnectError {
 }
 
 /// The symmetric heap, as a segment that PEs of other nodes reach.
-const HEAP: usize = 0;
+pub(crate) const HEAP: usize = 0;
 /// The program's global variables.
-const GLOBALS: usize = 1;
+pub(crate) const GLOBALS: usize = 1;
 /// What belongs to the library: [`crate::job::region::Mailbox`].
 const MAILBOX: usize = 2;
+/// What belongs to a connection with another job, whose PEs have no mailbox: where its members synchronise.
+pub(crate) const LANES: usize = 2;
+/// What the other job's PEs may import: [`crate::job::region::Exports`].
+pub(crate) const EXPORTS: usize = 3;
 
 /// The segment that a kind of symmetric memory is reached as.
 pub(super) fn segment(kind: MemoryKind) -> usize {
@@ -189,9 +193,20 @@ fn share(
 ) -> Result<(), ferroshmem_fabric::Error> {
     let mailbox = mailboxes.of(job.index);
     let ready = mailboxes::team_mailbox_offset(PREDEFINED_TEAMS);
+    share_symmetric(fabric, space)?;
+    let len = size_of::<crate::job::region::Mailbox>();
+    // SAFETY: mailboxes stay mapped until the process ends.
+    unsafe { fabric.share(MAILBOX, mailbox, len, ready) }
+}
+
+/// Makes this PE's symmetric memory reachable.
+pub(crate) fn share_symmetric(
+    fabric: &Fabric,
+    space: &Space,
+) -> Result<(), ferroshmem_fabric::Error> {
     let heap = std::ptr::with_exposed_provenance_mut(space.heap_base());
     let heap_size = space.heap_size() as usize;
-    // SAFETY: heap, globals and mailboxes stay mapped until the process ends.
+    // SAFETY: heap and globals stay mapped until the process ends.
     unsafe {
         if heap_size > 0 {
             fabric.share(HEAP, heap, heap_size, 0)?;
@@ -200,9 +215,8 @@ fn share(
             let start = std::ptr::with_exposed_provenance_mut(globals.start);
             fabric.share(GLOBALS, start, globals.len, globals.len)?;
         }
-        let len = size_of::<crate::job::region::Mailbox>();
-        fabric.share(MAILBOX, mailbox, len, ready)
     }
+    Ok(())
 }
 
 /// What the user asks of the fabric.
@@ -217,7 +231,7 @@ pub(crate) fn fabric_config(settings: &FabricSettings) -> Config {
 }
 
 /// How long the fabric's waits poll: not at all where PEs outnumber cores.
-fn spin() -> Duration {
+pub(crate) fn spin() -> Duration {
     if POLICY.oversubscribed() {
         Duration::ZERO
     } else {

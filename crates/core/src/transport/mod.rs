@@ -15,7 +15,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
 
-use ferroshmem_fabric::{Context, Remote};
+use ferroshmem_fabric::{Context, Fabric, Remote};
 
 use crate::connection::Connections;
 use crate::failure::fatal::fatal;
@@ -131,12 +131,32 @@ impl Transport {
         addr: *const c_void,
         len: usize,
     ) -> Location {
+        let placement = &self.job.placement;
+        if call.pe < placement.n_pes() && !placement.spans_nodes() {
+            let addr = addr.expose_provenance();
+            if let Some(copy) = self.memory.space.translate(addr, len, call.pe) {
+                return Location::Local(copy);
+            }
+        }
+        self.locate_anywhere(call, argument, addr, len)
+    }
+
+    /// As [`locate`](Self::locate), where PEs may be on several nodes or of other jobs. Out of line, as it is in every operation
+    /// of every type.
+    #[inline(never)]
+    fn locate_anywhere(
+        &self,
+        call: &Call<'_>,
+        argument: &str,
+        addr: *const c_void,
+        len: usize,
+    ) -> Location {
         let argument = Argument {
             routine: call.routine,
             name: argument,
         };
         if call.pe >= self.job.placement.n_pes() {
-            return Location::Local(self.locate_connected(argument, addr, len, call.pe));
+            return self.locate_connected(call, &argument, addr, len);
         }
         match self.job.placement.local_index(call.pe) {
             Some(index) => {
@@ -185,23 +205,65 @@ impl Transport {
     #[inline(never)]
     fn locate_connected(
         &self,
-        argument: Argument<'_>,
+        call: &Call<'_>,
+        argument: &Argument<'_>,
         addr: *const c_void,
         len: usize,
-        pe: usize,
-    ) -> *mut u8 {
-        let addr = addr.expose_provenance();
-        let found = self.connections.find(pe);
-        let copy = found.and_then(|(c, member)| c.translate(self.memory.space, addr, len, member));
-        copy.unwrap_or_else(|| {
+    ) -> Location {
+        let (pe, space) = (call.pe, self.memory.space);
+        let address = addr.expose_provenance();
+        let found = self.connections.find(pe).and_then(|(c, member)| {
+            if c.remote().is_none() {
+                return c
+                    .translate(space, address, len, member)
+                    .map(Location::Local);
+            }
+            match c.pe_of_job(member) {
+                Some(pe) => {
+                    let call = Call { pe, ..*call };
+                    Some(self.locate_anywhere(&call, argument.name, addr, len))
+                }
+                None => c
+                    .locate_remote(space, address, len, member)
+                    .map(Location::Remote),
+            }
+        });
+        found.unwrap_or_else(|| {
             let Argument { routine, name } = argument;
             fatal(
                 routine,
                 format_args!(
-                    "{name} = {addr:#x}: PE {pe}, which is of another job, has no such memory of {len} bytes: give a global variable of one program for both, memory of a heap as large as its own, or what shmemx_import returns"
+                    "{name} = {address:#x}: PE {pe}, which is of another job, has no such memory of {len} bytes: give a global variable of one program for both, memory of a heap as large as its own, or what shmemx_import returns"
                 ),
             )
         })
+    }
+
+    /// By which the call's PE is reached, of which [`locate`](Self::locate) has said that it is remote.
+    #[inline(never)] // in every operation of every type
+    pub(crate) fn way<'a>(&'a self, call: &Call<'a>) -> (&'a Fabric, &'a Context) {
+        if call.pe < self.job.placement.n_pes() {
+            return (self.remote().fabric(), call.context);
+        }
+        let found = self.connections.find(call.pe);
+        let remote = found.filter(|(c, member)| c.pe_of_job(*member).is_none());
+        match remote.and_then(|(c, _)| c.remote()) {
+            Some(remote) => remote.way(),
+            None => (self.remote().fabric(), call.context),
+        }
+    }
+
+    /// Completes the operations of a context.
+    pub(crate) fn quiet(&self, context: &Context) {
+        if let Some(internode) = self.internode {
+            internode.fabric().quiet(context);
+        }
+        self.connections.quiet();
+    }
+
+    /// Whether PEs of other nodes access this PE's memory.
+    pub(crate) fn has_remote(&self) -> bool {
+        self.internode.is_some() || self.connections.has_remote()
     }
 
     #[cold]
@@ -226,6 +288,10 @@ impl Transport {
     /// PE is on another node.
     pub fn pointer(&self, addr: *const c_void, pe: usize) -> *mut c_void {
         if let Some((connection, member)) = self.connections.find(pe) {
+            if connection.remote().is_some() {
+                let own = connection.pe_of_job(member);
+                return own.map_or(std::ptr::null_mut(), |pe| self.pointer(addr, pe));
+            }
             let addr = addr.expose_provenance();
             let copy = connection.translate(self.memory.space, addr, 1, member);
             return copy.map_or(std::ptr::null_mut(), |copy| copy.cast());
@@ -247,16 +313,17 @@ impl Transport {
     /// Completes the puts and atomics of the default context, before a synchronisation.
     #[inline]
     pub fn quiet_default(&self) {
-        if let Some(internode) = self.internode {
-            internode.fabric().quiet(&self.default_context);
-        }
+        self.quiet(&self.default_context);
         fence(Ordering::Release);
     }
 
     /// Orders what this PE has put to PE `call.pe`, in the call's context, before what it does there later.
     pub fn fence(&self, call: &Call<'_>) {
         if call.pe >= self.job.placement.n_pes() {
-            return;
+            if let Some(internode) = self.internode {
+                internode.fabric().fence(call.context);
+            }
+            return self.connections.fence();
         }
         if self.job.placement.local_index(call.pe).is_none() {
             self.remote().fabric().fence(call.context);
@@ -288,7 +355,13 @@ impl Transport {
     #[cold]
     fn notify_connected(&self, pe: usize) {
         if let Some((connection, member)) = self.connections.find(pe) {
-            signals::notify(connection.signals(&self.job.control, member));
+            match connection.signals(&self.job.control, member) {
+                Some(signals) => signals::notify(signals),
+                None => connection
+                    .pe_of_job(member)
+                    .into_iter()
+                    .for_each(|pe| self.notify(pe)),
+            }
         }
     }
 

@@ -103,13 +103,13 @@ impl Transport {
         bytes: usize,
         is_nbi: bool,
     ) {
-        let fabric = self.remote().fabric();
+        let (fabric, context) = self.way(call);
         // SAFETY: the caller's promise.
         unsafe {
             if is_nbi {
-                fabric.put_nbi(call.context, dest, source, bytes);
+                fabric.put_nbi(context, dest, source, bytes);
             } else {
-                fabric.put(call.context, dest, source, bytes);
+                fabric.put(context, dest, source, bytes);
             }
         }
     }
@@ -121,9 +121,9 @@ impl Transport {
     #[inline(never)] // once for all routines
     unsafe fn get_remote(&self, call: &Call<'_>, dest: *mut u8, source: Remote, bytes: usize) {
         let _shown = call.show_wait();
-        let fabric = self.remote().fabric();
+        let (fabric, context) = self.way(call);
         // SAFETY: the caller's promise.
-        unsafe { fabric.get(call.context, dest, source, bytes) };
+        unsafe { fabric.get(context, dest, source, bytes) };
     }
 
     /// As [`put`](Self::put), but complete after a quiet.
@@ -171,10 +171,10 @@ impl Transport {
             // SAFETY: as in `put`.
             Location::Local(dest) => unsafe { kernel::copy(dest, source.cast(), bytes) },
             Location::Remote(dest) => {
-                let fabric = self.remote().fabric();
+                let (fabric, context) = self.way(call);
                 // SAFETY: the caller promises that `source` is readable, and if `is_nbi` unchanged until
                 // a quiet.
-                unsafe { fabric.put_signalled(call.context, dest, source.cast(), bytes, is_nbi) };
+                unsafe { fabric.put_signalled(context, dest, source.cast(), bytes, is_nbi) };
             }
         }
     }
@@ -223,12 +223,20 @@ impl Transport {
         match self.locate(call, "source", source, bytes) {
             // SAFETY: as in `get`.
             Location::Local(source) => unsafe { kernel::copy(dest.cast(), source, bytes) },
-            Location::Remote(source) => {
-                let fabric = self.remote().fabric();
-                // SAFETY: the caller promises that `dest` is writable until a quiet.
-                unsafe { fabric.get_nbi(call.context, dest.cast(), source, bytes) };
-            }
+            // SAFETY: the caller promises that `dest` is writable until a quiet.
+            Location::Remote(source) => unsafe {
+                self.get_nbi_remote(call, dest.cast(), source, bytes);
+            },
         }
+    }
+
+    /// # Safety
+    /// `dest` is writable for `bytes` bytes until a quiet.
+    #[inline(never)] // once for all routines
+    unsafe fn get_nbi_remote(&self, call: &Call<'_>, dest: *mut u8, source: Remote, bytes: usize) {
+        let (fabric, context) = self.way(call);
+        // SAFETY: the caller's promise.
+        unsafe { fabric.get_nbi(context, dest, source, bytes) };
     }
 
     /// Stores `value` to PE `call.pe`'s copy of `dest`.
@@ -293,9 +301,9 @@ impl Transport {
                 copy_blocks(&blocks, (dest, blocks.remote_stride), source);
             },
             Location::Remote(dest) => {
-                let fabric = self.remote().fabric();
+                let (fabric, context) = self.way(call);
                 // SAFETY: the caller promises that all blocks of `source` are readable.
-                unsafe { fabric.put_blocks(call.context, dest, source.cast(), blocks) };
+                unsafe { fabric.put_blocks(context, dest, source.cast(), blocks) };
             }
         }
     }
@@ -322,9 +330,9 @@ impl Transport {
                 copy_blocks(&blocks, (dest.cast(), blocks.local_stride), source);
             },
             Location::Remote(source) => {
-                let fabric = self.remote().fabric();
+                let (fabric, context) = self.way(call);
                 // SAFETY: the caller promises that all blocks of `dest` are writable.
-                unsafe { fabric.get_blocks(call.context, dest.cast(), source, blocks) };
+                unsafe { fabric.get_blocks(context, dest.cast(), source, blocks) };
             }
         }
     }

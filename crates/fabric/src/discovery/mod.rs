@@ -93,6 +93,34 @@ pub fn providers(config: &Config) -> Result<Vec<Provider>, Error> {
         .collect())
 }
 
+/// Whether a fabric can be opened.
+///
+/// # Errors
+/// There is no library, or none of its providers does what is needed.
+pub fn check(config: &Config) -> Result<(), Error> {
+    choose(&open_library(config)?, config).map(drop)
+}
+
+/// The address at which other hosts reach this one: of the interface that is asked for, else of the first that is
+/// up, rather of one with the default route. Found without libfabric.
+pub fn address(interface: Option<&str>) -> Option<IpAddr> {
+    let mut all = interfaces();
+    all.retain(|found| match interface {
+        Some(asked) => found.name == asked || found.address.to_string() == asked,
+        None => found.up && !found.loopback && !is_link_local(found.address),
+    });
+    all.sort_by_key(|found| (!found.routes, found.address.is_ipv6()));
+    all.first().map(|found| found.address)
+}
+
+/// Whether an address means something together with an interface alone.
+fn is_link_local(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => v4.is_link_local(),
+        IpAddr::V6(v6) => v6.is_unicast_link_local(),
+    }
+}
+
 /// Opens libfabric.
 ///
 /// # Errors
@@ -100,7 +128,7 @@ pub fn providers(config: &Config) -> Result<Vec<Provider>, Error> {
 #[doc(hidden)]
 pub fn open_library(config: &Config) -> Result<Arc<Library>, Error> {
     // rxm makes queues for this many peers, and devices refuse those for the usual 1,024.
-    if std::env::var_os("FI_UNIVERSE_SIZE").is_none() {
+    if config.sets_environment && std::env::var_os("FI_UNIVERSE_SIZE").is_none() {
         let peers = config.n_pes.clamp(16, 1024);
         // SAFETY: as for every change of the environment: the owner opens the fabric before its
         // program has other threads that read it.

@@ -2,6 +2,7 @@
 //! happens when hosts and links fail.
 
 mod faults;
+mod meet;
 mod settings;
 
 use anyhow::Result;
@@ -124,6 +125,7 @@ fn main() {
         }
     }
     faults::add(&mut suite);
+    meet::add(&mut suite);
     settings::add(&mut suite);
     suite.run();
 }

@@ -1,0 +1,126 @@
+//! Collectives between the two sides of a connection that are on different nodes: members say where their arrays are when
+//! they synchronise, get what is theirs from the other side, and synchronise again.
+
+use ferroshmem_fabric::Remote;
+
+use super::intergroup::Part;
+use crate::choice::Collective;
+use crate::connection::Connection;
+use crate::connection::remote_job::RemoteJob;
+use crate::kernel::Operator;
+use crate::memory::IN_GLOBALS;
+use crate::transport::internode::{GLOBALS, HEAP};
+
+/// A call of a collective between groups on different nodes by this PE.
+pub(crate) struct RemoteIntergroup<'a> {
+    /// The other side.
+    pub remote: &'a RemoteJob,
+    /// Its members.
+    pub connection: &'a Connection,
+    /// `dest` of this PE, and its place ([`crate::memory::Space::place`]).
+    pub dest: (*mut u8, u64),
+    /// `source` of this PE, and its place.
+    pub source: (*mut u8, u64),
+    /// Bytes that the other side contributes, of each PE where these differ.
+    pub received: usize,
+}
+
+/// The safety of the collectives is that of the C routines.
+impl RemoteIntergroup<'_> {
+    /// Synchronises all members.
+    pub(crate) fn sync(&self) {
+        self.remote.sync([0; 4]);
+    }
+
+    /// As [`sync`](Self::sync); says where the source is.
+    fn enter(&self) {
+        self.remote.sync([self.source.1, 0, 0, 0]);
+    }
+
+    /// Gets `bytes` bytes from `at` on in the source of a member of the other side, with others if complete after a quiet.
+    ///
+    /// # Safety
+    /// There are as many; as many fit at `to`, until a quiet.
+    unsafe fn begin_get(&self, to: *mut u8, member: usize, at: usize, bytes: usize) {
+        let place = self.remote.said(member)[0];
+        let (segment, start) = match place.checked_sub(IN_GLOBALS) {
+            Some(offset) => (GLOBALS, offset),
+            None => (HEAP, place),
+        };
+        let from = Remote {
+            pe: member,
+            segment,
+            offset: start as usize + at,
+        };
+        let (fabric, context) = self.remote.way();
+        // SAFETY: as the caller promises.
+        unsafe { fabric.get_nbi(context, to, from, bytes) };
+    }
+
+    pub(crate) unsafe fn broadcast(&self, part: Part) {
+        self.enter();
+        if let Part::From(root) = part
+            && self.received > 0
+        {
+            // SAFETY: the caller promises arrays of so many bytes, which stay until all are here again.
+            unsafe { self.begin_get(self.dest.0, root, 0, self.received) };
+            self.remote.quiet();
+        }
+        self.sync();
+    }
+
+    pub(crate) unsafe fn exchange(&self, collective: Collective) {
+        let (bytes, me) = (
+            self.received,
+            self.connection.me - self.connection.own().start,
+        );
+        let at = match collective {
+            Collective::Alltoall => me * bytes,
+            _ => 0,
+        };
+        self.enter();
+        if bytes > 0 {
+            for (i, member) in self.connection.others().enumerate() {
+                // SAFETY: the caller promises a block of each member, and room for them.
+                unsafe { self.begin_get(self.dest.0.add(i * bytes), member, at, bytes) };
+            }
+            self.remote.quiet();
+        }
+        self.sync();
+    }
+
+    /// Reduces `n` elements of the sources of the other side, on each PE: always in the order of its members.
+    pub(crate) unsafe fn reduce(&self, n: usize, op: &'static Operator) {
+        /// Bytes of sources that are here at a time.
+        const ROOM: usize = 1 << 20;
+
+        let others = self.connection.others();
+        let fold = if self.connection.reproducible {
+            op.fold_exact
+        } else {
+            op.fold
+        };
+        let step = (ROOM / (others.len() * op.size)).clamp(1, n.max(1));
+        // Aligned for elements of all types.
+        let each = (step * op.size).next_multiple_of(size_of::<u128>());
+        let mut room = vec![0u128; others.len() * each / size_of::<u128>()];
+        let room = room.as_mut_ptr().cast::<u8>();
+        let slot = |i: usize| room.wrapping_add(i * each);
+        self.enter();
+        for start in (0..n).step_by(step) {
+            let count = step.min(n - start);
+            let (at, bytes) = (start * op.size, count * op.size);
+            // SAFETY: the caller promises `n` elements at the sources and at `dest`; there is room for `step` of each.
+            unsafe {
+                for (i, member) in others.clone().enumerate() {
+                    self.begin_get(slot(i), member, at, bytes);
+                }
+                self.remote.quiet();
+                let dest = self.dest.0.add(at);
+                let sources = |i: usize| slot(i).cast_const();
+                fold((&|_| dest, 1), (&sources, others.len()), count, false);
+            }
+        }
+        self.sync();
+    }
+}

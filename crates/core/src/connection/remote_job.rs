@@ -1,0 +1,442 @@
+//! The other job of a connection whose sides are on different nodes, reached by a fabric of the connection's own.
+//!
+//! The fabric's peers are the connection's members. Each shares its heap, its globals, what its node's PEs export, and
+//! *lanes*: for each member a place where that writes a tagged message to say that it has come to a synchronisation.
+//!
+//! No member completes a synchronisation before all have entered it. So when one enters the next but one, all have read
+//! what it has said in this one: two lanes of each member, for even and odd synchronisations, are enough.
+
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use std::{fmt, io, ptr};
+
+use ferroshmem_fabric::{Aggregate, Config, Context, Events, Fabric, Remote, TaggedMessage};
+
+use super::Sides;
+use super::exports::Exported;
+use super::link::{Invitation, Link, Watch};
+use crate::config::FabricSettings;
+use crate::failure::fatal::fatal_in_background;
+use crate::job::Attachment;
+use crate::job::region::Exports;
+use crate::memory::{IN_GLOBALS, Space};
+use crate::platform::mapping;
+use crate::transport::internode::{
+    EXPORTS, GLOBALS, HEAP, LANES, fabric_config, share_symmetric, spin,
+};
+use crate::wait::signals;
+
+/// Why the PEs of another node cannot be reached.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum RemoteError {
+    /// The members do not meet.
+    #[error("the connected job has failed, or cannot be reached: {0}")]
+    Link(#[from] io::Error),
+    /// The fabric.
+    #[error(transparent)]
+    Fabric(#[from] ferroshmem_fabric::Error),
+    /// Atomics of the fabric are not atomic with stores of this node.
+    #[error(
+        "the atomics of {0} are not atomic with a CPU's: set SHMEM_FABRIC to \"tcp;ofi_rxm\" in both jobs"
+    )]
+    Atomics(String),
+}
+
+/// What a member says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Said {
+    /// The digest of its globals' layout, and their bytes.
+    pub image: u64,
+    pub globals_len: u64,
+    /// Bytes of its heap.
+    pub heap_size: u64,
+    /// Its number in its job.
+    pub job_pe: u32,
+    /// Whether floating-point sums must not depend on the order of their operands.
+    pub reproducible: bool,
+    /// Its address blob.
+    pub address: Vec<u8>,
+}
+
+impl Said {
+    const HEAD: usize = 3 * size_of::<u64>() + size_of::<u32>() + 1;
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(Self::HEAD + self.address.len());
+        for word in [self.image, self.globals_len, self.heap_size] {
+            bytes.extend(word.to_le_bytes());
+        }
+        bytes.extend(self.job_pe.to_le_bytes());
+        bytes.push(self.reproducible.into());
+        bytes.extend(&self.address);
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (head, address) = bytes.split_at_checked(Self::HEAD)?;
+        let long = |i: usize| u64::from_le_bytes(std::array::from_fn(|b| head[8 * i + b]));
+        Some(Self {
+            image: long(0),
+            globals_len: long(1),
+            heap_size: long(2),
+            job_pe: u32::from_le_bytes(std::array::from_fn(|b| head[24 + b])),
+            reproducible: head[28] != 0,
+            address: address.to_vec(),
+        })
+    }
+}
+
+/// What the fabric of a connection calls.
+struct Reporter {
+    job: &'static Attachment,
+    watch: Watch,
+    sides: [usize; 2],
+    own: usize,
+    /// The number of the first member.
+    first: usize,
+}
+
+impl Events for Reporter {
+    fn peer_failed(&self, member: usize, reason: &str) -> ! {
+        /// Time for the link to say so, which knows better, and for launchers to end what they know to have failed.
+        const NOTICE: Duration = Duration::from_secs(2);
+
+        thread::sleep(NOTICE);
+        let is_own = (member >= self.sides[0]) == (self.own == 1);
+        let pe = self.first + member;
+        let of = if is_own {
+            "this job"
+        } else {
+            "the connected job"
+        };
+        fatal_in_background(
+            self.watch.routine,
+            format_args!("PE {pe}, which is of {of}, cannot be reached: {reason}"),
+        )
+    }
+
+    fn memory_changed(&self) {
+        signals::notify(&self.job.control.pe_block(self.job.index).signals);
+    }
+
+    fn tick(&self) {}
+}
+
+/// Where a member says that it has come to a synchronisation.
+#[derive(Default)]
+#[repr(C, align(64))]
+struct Lane([AtomicU64; TaggedMessage::WORDS]);
+
+/// Words that a member says with it.
+pub(crate) type Words = [u64; TaggedMessage::BYTES / size_of::<u64>()];
+
+/// The other job of a connection, on other nodes.
+pub(crate) struct RemoteJob {
+    /// Dropped before what it shares.
+    fabric: Fabric,
+    /// Operations of all contexts.
+    context: Context,
+    lanes: Box<[[Lane; 2]]>,
+    link: Link,
+    /// Synchronisations so far.
+    epoch: AtomicU32,
+    me: usize,
+    /// Bytes of the heap of each PE.
+    heap_size: u64,
+    /// Where this PE would have the other job's globals, and their bytes: its own, if all of its PEs run this PE's
+    /// program; else addresses without memory.
+    globals: (usize, usize),
+    /// Whether they are such.
+    reserved: bool,
+}
+
+impl fmt::Debug for RemoteJob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RemoteJob")
+            .field("fabric", &self.fabric)
+            .field("link", &self.link)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What PEs of other nodes are to reach of this one, and how.
+#[derive(Clone, Copy)]
+pub(crate) struct ThisPe<'a> {
+    pub job: &'static Attachment,
+    pub space: &'static Space,
+    /// Bytes of the heap that are in use.
+    pub heap_mark: u64,
+    pub settings: &'a FabricSettings,
+}
+
+/// What a PE brings.
+pub(super) struct Joining<'a> {
+    pub this_pe: ThisPe<'a>,
+    pub invitation: &'a Invitation,
+    pub sides: &'a Sides,
+    pub me: usize,
+    pub first: usize,
+    pub reproducible: bool,
+    pub watch: Watch,
+}
+
+impl RemoteJob {
+    /// Joins the other members, who are all reached on return; what each has said of itself.
+    pub(super) fn join(
+        joining: &Joining<'_>,
+        hub: Option<JoinHandle<()>>,
+    ) -> Result<(Self, Vec<Said>), RemoteError> {
+        let Joining {
+            this_pe,
+            sides,
+            me,
+            watch,
+            ..
+        } = *joining;
+        let ThisPe { job, space, .. } = this_pe;
+        let n: usize = sides.sizes.iter().sum();
+        let config = Config {
+            pe: me,
+            n_pes: n,
+            local_pes: job.control.n_pes(),
+            spin: spin(),
+            peer_timeout: watch.timeout.unwrap_or(Duration::from_secs(3600)),
+            // The program has threads.
+            sets_environment: false,
+            aggregate: Aggregate {
+                bytes: 0,
+                ..Aggregate::default()
+            },
+            ..fabric_config(this_pe.settings)
+        };
+        let events = Reporter {
+            job,
+            watch,
+            sides: sides.sizes,
+            own: sides.own,
+            first: joining.first,
+        };
+        let fabric = Fabric::open(&config, Arc::new(events))?;
+        if !fabric.atomics_by_cpu() {
+            return Err(RemoteError::Atomics(fabric.name()));
+        }
+        let lanes: Box<[[Lane; 2]]> = (0..n).map(|_| Default::default()).collect();
+        let exports = ptr::from_ref(job.control.exports()).cast_mut();
+        share_symmetric(&fabric, space)?;
+        // SAFETY: the lanes are dropped after the fabric, and the job's memory stays mapped until the process ends.
+        unsafe {
+            let len = size_of_val(&*lanes);
+            fabric.share(LANES, lanes.as_ptr().cast_mut().cast(), len, len)?;
+            let len = size_of::<Exports>();
+            fabric.share(EXPORTS, exports.cast(), len, len)?;
+        }
+        if this_pe.heap_mark > 0 {
+            fabric.extend(HEAP, this_pe.heap_mark as usize)?;
+        }
+        let globals = space.globals();
+        let mine = Said {
+            image: globals.map_or(0, |g| g.image),
+            globals_len: globals.map_or(0, |g| g.len as u64),
+            heap_size: space.heap_size(),
+            job_pe: job.pe as u32,
+            reproducible: joining.reproducible,
+            address: fabric.address(),
+        };
+        let bytes = mine.to_bytes();
+        let (link, said) = Link::join(joining.invitation, me, &bytes, watch, hub)?;
+        let said = said.iter().map(|bytes| Said::from_bytes(bytes)).collect();
+        let said: Option<Vec<Said>> = said;
+        let said = said.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;
+        let others = said.iter().enumerate().filter(|(member, _)| *member != me);
+        let mut addresses = others.map(|(member, said)| (member, &said.address[..]));
+        fabric.connect(n, &mut addresses)?;
+        link.wait_for_all()?;
+        link.look_after(sides, me)?;
+        let other = &said[sides.others()];
+        let len = other.iter().map(|said| said.globals_len).max();
+        let len = len.unwrap_or(0) as usize;
+        let same_program = mine.image != 0 && other.iter().all(|said| said.image == mine.image);
+        let reserved = !same_program && len > 0;
+        let start = match (reserved, globals) {
+            (true, _) => mapping::reserve(len)?,
+            (false, Some(globals)) if same_program => globals.start,
+            _ => 0,
+        };
+        let this = Self {
+            fabric,
+            context: Context::default(),
+            lanes,
+            link,
+            epoch: AtomicU32::new(0),
+            me,
+            heap_size: other.iter().map(|said| said.heap_size).min().unwrap_or(0),
+            globals: (start, if start == 0 { 0 } else { len }),
+            reserved,
+        };
+        Ok((this, said))
+    }
+
+    /// By which the other side's PEs are reached: with members as PEs.
+    #[inline]
+    pub(crate) fn way(&self) -> (&Fabric, &Context) {
+        (&self.fabric, &self.context)
+    }
+
+    /// What is done to the other side's PEs before comes before what is done later.
+    pub(crate) fn fence(&self) {
+        self.fabric.fence(&self.context);
+    }
+
+    /// Completes what is done to the other side's PEs.
+    pub(crate) fn quiet(&self) {
+        self.fabric.quiet(&self.context);
+    }
+
+    /// The first `ready` bytes of this PE's heap are in use.
+    pub(crate) fn open_heap(&self, ready: usize) -> Result<(), ferroshmem_fabric::Error> {
+        self.fabric.extend(HEAP, ready)
+    }
+
+    /// Synchronises all members of both sides, and gives each of them this member's words.
+    pub(crate) fn sync(&self, words: Words) {
+        let number = self.epoch.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        let lane = number as usize % 2;
+        let value: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let message = TaggedMessage::new(number, &value);
+        fence(Ordering::SeqCst);
+        message.store(&self.lanes[self.me][lane].0);
+        let n = self.lanes.len();
+        for member in (self.me + 1..n).chain(0..self.me) {
+            let to = Remote {
+                pe: member,
+                segment: LANES,
+                offset: (2 * self.me + lane) * size_of::<Lane>(),
+            };
+            let words = message.words();
+            let from = words.as_ptr().cast();
+            // SAFETY: the words may be changed on return. By the argument above, the member has read the lane.
+            unsafe { self.fabric.put(&self.context, to, from, size_of_val(words)) };
+        }
+        let mut missing = 0..n;
+        self.fabric.wait(|| {
+            let is_there = |member: &usize| {
+                let lane = &self.lanes[*member][lane].0;
+                TaggedMessage::has_arrived(lane, number, TaggedMessage::BYTES)
+            };
+            while missing.start < n && is_there(&missing.start) {
+                missing.start += 1;
+            }
+            missing.is_empty()
+        });
+        fence(Ordering::SeqCst);
+    }
+
+    /// What a member has said in the last synchronisation, until this PE enters the next but one.
+    pub(crate) fn said(&self, member: usize) -> Words {
+        let lane = self.epoch.load(Ordering::Relaxed) as usize % 2;
+        let value = TaggedMessage::value(&self.lanes[member][lane].0);
+        std::array::from_fn(|i| u64::from_ne_bytes(std::array::from_fn(|b| value[8 * i + b])))
+    }
+
+    /// This PE uses the connection no more.
+    pub(super) fn leave(&self) {
+        self.quiet();
+        self.link.leave();
+    }
+
+    /// Waits until no member does.
+    pub(super) fn wait_for_end(&self) {
+        self.link.wait_for_end();
+    }
+
+    /// Bytes of the heap of each PE.
+    pub(super) fn heap_size(&self) -> u64 {
+        self.heap_size
+    }
+
+    /// The object of the other side that has been exported by a name: on the node of its first PE.
+    pub(super) fn exported(&self, pe: usize, name: &[u8]) -> Option<Exported> {
+        const PAUSE: Duration = Duration::from_millis(1);
+
+        let read = || {
+            let mut exports = Box::<MaybeUninit<Exports>>::new(MaybeUninit::zeroed());
+            let from = Remote {
+                pe,
+                segment: EXPORTS,
+                offset: 0,
+            };
+            let len = size_of::<Exports>();
+            // SAFETY: as many bytes, of which any are valid: they are atomic integers.
+            unsafe {
+                let to = exports.as_mut_ptr().cast();
+                self.fabric.get(&self.context, to, from, len);
+                exports.assume_init()
+            }
+        };
+        // A PE of that node may change it meanwhile: two copies that are alike, in which none does, are right.
+        loop {
+            let (one, other) = (read(), read());
+            if one.is_same(&other) {
+                return one.find(name);
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+
+    /// Where the `len` bytes at `addr` are in the other side's PEs, for this PE, whose heap is at `heap_base`: the segment, and
+    /// the offset in it.
+    pub(super) fn position(
+        &self,
+        heap_base: usize,
+        addr: usize,
+        len: usize,
+    ) -> Option<(usize, usize)> {
+        let within = |start: usize, size: usize| {
+            let offset = addr.wrapping_sub(start);
+            (offset < size && len <= size - offset).then_some(offset)
+        };
+        let in_heap = within(heap_base, self.heap_size as usize).map(|at| (HEAP, at));
+        in_heap.or_else(|| Some((GLOBALS, within(self.globals.0, self.globals.1)?)))
+    }
+
+    /// The address by which this PE names what is at `place` in the other job.
+    pub(super) fn address_of(&self, heap_base: usize, place: u64) -> usize {
+        match place.checked_sub(IN_GLOBALS) {
+            Some(offset) => self.globals.0.wrapping_add(offset as usize),
+            None => heap_base.wrapping_add(place as usize),
+        }
+    }
+}
+
+impl Drop for RemoteJob {
+    fn drop(&mut self) {
+        if self.reserved {
+            // SAFETY: reserved by `join`, and no memory.
+            unsafe { mapping::unmap(self.globals.0, self.globals.1) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_members_say_comes_back() {
+        let said = Said {
+            image: 1 << 63 | 5,
+            globals_len: 4096,
+            heap_size: 1 << 40,
+            job_pe: 4095,
+            reproducible: true,
+            address: (0..200).collect(),
+        };
+        let bytes = said.to_bytes();
+        assert_eq!(Said::from_bytes(&bytes), Some(said));
+        assert_eq!(Said::from_bytes(&bytes[..Said::HEAD - 1]), None);
+    }
+}

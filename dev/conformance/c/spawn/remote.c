@@ -1,0 +1,410 @@
+/* Two jobs that meet, on different nodes: every kind of operation between them, and collectives of both. The first
+ * argument says whether this one accepts or connects, and what it does; the second names a file for the text of the
+ * port. With OTHER it is another program, whose globals are others. */
+#include "port.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+enum { PES = 64, LONG = 1 << 15 };
+
+#ifdef OTHER
+char more[5000];
+#endif
+static long cells[PES], counter, swapped, word, big[LONG];
+static int stepped[2 * PES], blocks[4 * PES];
+static double halves[PES];
+static uint64_t signals[2];
+static long from[PES * 512], to[PES * 512];
+static const char *way;
+
+/* Where the other side has its copies: its own addresses if both run one program. */
+static struct {
+    long *cells, *counter, *swapped, *word, *big;
+    int *stepped, *blocks;
+    double *halves;
+    uint64_t *signals;
+} there;
+
+static int has(const char *words)
+{
+    return strstr(way, words) != NULL;
+}
+
+static void *lent(shmemx_group_t group, const char *name, void *own, size_t size)
+{
+    void *imported = shmemx_import(group, name, size);
+    REQUIRE(imported != NULL);
+#ifndef MIXED
+    CHECK(imported == own);
+#else
+    CHECK(imported != own);
+#endif
+    return imported;
+}
+
+#define LEND(name) REQUIRE(shmemx_export(#name, &name, sizeof name) == 0)
+#define FIND(name) there.name = lent(group, #name, &name, sizeof name)
+
+static void lend(void)
+{
+    LEND(cells);
+    LEND(counter);
+    LEND(swapped);
+    LEND(word);
+    LEND(big);
+    LEND(stepped);
+    LEND(blocks);
+    LEND(halves);
+    LEND(signals);
+}
+
+static void find(shmemx_group_t group)
+{
+    FIND(cells), FIND(counter), FIND(swapped), FIND(word), FIND(big), FIND(stepped), FIND(blocks);
+    FIND(halves), FIND(signals);
+    CHECK(shmemx_import(group, "none", 8) == NULL);
+}
+
+/* Each PE of the other side gets what this one puts, at the place of this one's number among all members. */
+static void put_and_get(shmemx_group_t group, int me, int first, int n, long *heap)
+{
+    for (int i = 0; i < n; i++) {
+        int pe = shmemx_group_pe(group, i);
+        long value = 1000 + me;
+        int two[2] = {me, -me};
+        double half = me / 2.0;
+        shmem_long_p(&there.cells[me], value, pe);
+        shmem_double_put(&there.halves[me], &half, 1, pe);
+        shmem_int_iput(&there.stepped[me], two, PES, 1, 2, pe);
+        shmem_int_put_nbi(&there.blocks[2 * me], two, 2, pe);
+        shmem_putmem_nbi(&heap[me], &value, sizeof value, pe);
+        shmem_fence();
+        CHECK(shmem_pe_accessible(pe) == 1, "PE %d", pe);
+        CHECK(shmem_addr_accessible(there.counter, pe) == 1);
+        CHECK(shmem_addr_accessible(heap, pe) == 1 && shmem_addr_accessible(two, pe) == 0);
+        CHECK(shmem_ptr(there.counter, pe) == NULL);
+    }
+    shmem_quiet();
+    shmemx_group_sync(group);
+    for (int i = first; i < first + n; i++) {
+        CHECK(cells[i] == 1000 + i && heap[i] == 1000 + i, "%ld, %ld", cells[i], heap[i]);
+        CHECK(halves[i] == i / 2.0, "%g", halves[i]);
+        CHECK(stepped[i] == i && stepped[PES + i] == -i, "%d, %d", stepped[i], stepped[PES + i]);
+        CHECK(blocks[2 * i] == i && blocks[2 * i + 1] == -i, "%d", blocks[2 * i]);
+    }
+    word = 10 * me;
+    heap[PES] = 20 * me;
+    for (int i = 0; i < LONG; i++)
+        big[i] = i + me;
+    shmemx_group_sync(group);
+    static long copy[LONG];
+    for (int i = 0; i < n; i++) {
+        int pe = shmemx_group_pe(group, i);
+        long seen = shmem_long_g(there.word, pe), got[2];
+        CHECK(seen == 10L * (first + i), "%ld", seen);
+        shmem_getmem(&got[0], &heap[PES], sizeof(long), pe);
+        shmem_long_iget(&got[1], there.word, 1, 1, 1, pe);
+        CHECK(got[0] == 2 * seen && got[1] == seen, "%ld %ld", got[0], got[1]);
+        shmem_long_get_nbi(copy, there.big, LONG, pe);
+        shmem_quiet();
+        CHECK(copy[0] == first + i && copy[LONG - 1] == first + i + LONG - 1, "%ld", copy[0]);
+    }
+    shmemx_group_sync(group);
+}
+
+/* The first PEs put much to each other, which nothing waits for but the barrier. */
+static void put_much(shmemx_group_t group)
+{
+    static long copy[LONG];
+    for (int i = 0; i < LONG; i++)
+        copy[i] = 3 * i;
+    for (int round = 0; round < 10; round++) {
+        copy[7] = round;
+        if (shmem_my_pe() == 0)
+            shmem_long_put(there.big, copy, LONG, shmemx_group_pe(group, 0));
+        shmemx_group_barrier(group);
+        if (shmem_my_pe() == 0)
+            CHECK(big[7] == round && big[LONG - 1] == 3L * (LONG - 1), "%ld, %ld", big[7], big[LONG - 1]);
+        shmemx_group_sync(group);
+    }
+}
+
+static void update(shmemx_group_t group, int me, int n)
+{
+    for (int i = 0; i < n; i++) {
+        int pe = shmemx_group_pe(group, i);
+        for (int k = 0; k < 500; k++)
+            shmem_long_atomic_inc(there.counter, pe);
+        shmem_long_atomic_fetch_add(there.counter, 5, pe);
+        long fetched = -1;
+        shmem_long_atomic_fetch_add_nbi(&fetched, there.counter, 7, pe);
+        shmem_quiet();
+        CHECK(fetched >= 0, "%ld", fetched);
+        for (long seen = 0; (seen = shmem_long_atomic_fetch(there.swapped, pe)),
+                  shmem_long_atomic_compare_swap(there.swapped, seen, seen + 1, pe) != seen;)
+            ;
+        shmem_long_put_signal(&there.big[me], &from[0], 1, &there.signals[0], 1, SHMEM_SIGNAL_ADD, pe);
+    }
+    /* PEs of this node count there as well. */
+    shmem_signal_wait_until(&signals[0], SHMEM_CMP_EQ, n);
+    shmemx_group_barrier(group);
+    CHECK(counter == 512L * n && swapped == n, "%ld, %ld", counter, swapped);
+    shmemx_group_sync(group);
+    for (int k = 0; k < 300; k++)
+        shmem_long_atomic_inc(&counter, (shmem_my_pe() + 1) % shmem_n_pes());
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < 300; k++)
+            shmem_long_atomic_add(there.counter, 2, shmemx_group_pe(group, i));
+    shmemx_group_barrier(group);
+    CHECK(counter == 512L * n + 300 + 600L * n, "%ld", counter);
+    /* A wait for a plain store of the other side, which comes late. */
+    if (me == 0) {
+        usleep(20000);
+        for (int i = 0; i < n; i++)
+            shmem_long_p(there.word, 77, shmemx_group_pe(group, i));
+        shmem_quiet();
+    }
+    if (has("connect"))
+        shmem_long_wait_until(&word, SHMEM_CMP_EQ, 77);
+    shmemx_group_sync(group);
+}
+
+static void contexts(shmemx_group_t group, int n)
+{
+    shmem_ctx_t ctx, other;
+    REQUIRE(shmemx_group_create_ctx(group, 0, &ctx) == 0);
+    REQUIRE(shmemx_group_create_ctx(group, SHMEM_CTX_PRIVATE, &other) == 0);
+    long *mine = &there.big[0], value = 5 + shmem_my_pe();
+    for (int i = 0; i < n; i++) {
+        shmem_ctx_long_p(ctx, &mine[100 + shmem_my_pe()], value, i);
+        shmem_ctx_fence(ctx);
+        shmem_ctx_long_put(other, &mine[200 + shmem_my_pe()], &value, 1, i);
+    }
+    shmem_ctx_quiet(ctx);
+    shmem_ctx_quiet(other);
+    shmemx_group_sync(group);
+    for (int i = 0; i < n; i++)
+        CHECK(big[100 + i] == 5 + i && big[200 + i] == 5 + i, "%ld, %ld", big[100 + i], big[200 + i]);
+    shmem_ctx_destroy(ctx);
+    shmem_ctx_destroy(other);
+    shmemx_group_sync(group);
+}
+
+static void collect(shmemx_group_t group, int me, int first, int n)
+{
+    int all = n + shmem_n_pes(), accepts = first != 0;
+    for (int count = 1; count <= 512; count *= 8) {
+        for (int root = 0; root < 2; root++) {
+            /* PE 0, then the last one of the side that accepts, then of the other. */
+            int here = root == 0 ? 0 : shmem_n_pes() - 1, far = root == 0 ? 0 : n - 1;
+            for (int side = 0; side < 2; side++) {
+                int sends = (side == 0) == accepts;
+                for (int i = 0; i < count; i++)
+                    from[i] = 10000L * root + 100 * side + i, to[i] = -1;
+                int part = !sends ? far : shmem_my_pe() == here ? SHMEMX_ROOT : SHMEMX_PROC_NULL;
+                REQUIRE(shmemx_group_broadcastmem(group, to, from, count * sizeof(long), part) == 0);
+                long expected = sends ? -1 : 10000L * root + 100 * side + count - 1;
+                CHECK(to[count - 1] == expected, "%ld, %ld", to[count - 1], expected);
+            }
+        }
+        for (int i = 0; i < count * n; i++)
+            from[i] = 1000L * me + i;
+        size_t bytes = count * sizeof(long);
+        REQUIRE(shmemx_group_fcollectmem(group, to, bytes, from, bytes) == 0);
+        for (int i = 0; i < n; i++)
+            CHECK(to[i * count] == 1000L * (first + i) && to[i * count + count - 1] == 1000L * (first + i) + count - 1);
+        REQUIRE(shmemx_group_alltoallmem(group, to, bytes, from, bytes) == 0);
+        for (int i = 0; i < n; i++)
+            CHECK(to[i * count] == 1000L * (first + i) + (long)shmem_my_pe() * count, "%ld", to[i * count]);
+        REQUIRE(shmemx_long_group_sum_reduce(group, to, from, count) == 0);
+        long sum = 0;
+        for (int i = 0; i < n; i++)
+            sum += 1000L * (first + i) + count - 1;
+        CHECK(to[count - 1] == sum, "%ld, %ld", to[count - 1], sum);
+        REQUIRE(shmemx_long_group_max_reduce(group, to, from, count) == 0);
+        CHECK(to[0] == 1000L * (first + n - 1), "%ld of %d", to[0], all);
+    }
+    static char bytes[300001], result[300001];
+    memset(bytes, me, sizeof bytes);
+    REQUIRE(shmemx_group_barrier(group) == 0);
+    REQUIRE(shmemx_schar_group_max_reduce(group, (signed char *)result, (signed char *)bytes, sizeof bytes) == 0);
+    CHECK(result[0] == first + n - 1 && result[300000] == first + n - 1, "%d", result[300000]);
+    REQUIRE(shmemx_group_fcollectmem(group, to, 0, from, 0) == 0);
+    for (int i = 0; i < 100; i++)
+        REQUIRE(shmemx_group_sync(group) == 0);
+    CHECK(shmemx_group_team(SHMEMX_GROUP_INVALID) == SHMEM_TEAM_INVALID);
+}
+
+static void make(int accepts, const char *port, int root, shmemx_group_t *group)
+{
+    int status = accepts ? shmemx_port_accept(SHMEM_TEAM_WORLD, root, port, group)
+                         : shmemx_port_connect(SHMEM_TEAM_WORLD, root, port, group);
+    REQUIRE(status == 0 && *group != SHMEMX_GROUP_INVALID);
+}
+
+/* A connected socket between the roots of both sides, whose address goes through the file. */
+static int between(int accepts, const char *file, char *port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    char text[SHMEMX_MAX_PORT_NAME];
+    int end = socket(AF_INET, SOCK_STREAM, 0);
+    REQUIRE(end >= 0);
+    if (!accepts) {
+        char *colon;
+        read_text(file, text);
+        REQUIRE((colon = strrchr(text, ':')) != NULL);
+        *colon = 0;
+        address.sin_port = htons(atoi(colon + 1));
+        REQUIRE(inet_pton(AF_INET, text, &address.sin_addr) == 1);
+        REQUIRE(connect(end, (struct sockaddr *)&address, sizeof address) == 0);
+        return end;
+    }
+    /* The host's address is in the text of the port. */
+    char *at = port;
+    for (int i = 0; i < 4; i++)
+        REQUIRE((at = strchr(at, ':')) != NULL && *++at != 0);
+    *strrchr(at, ':') = 0;
+    socklen_t size = sizeof address;
+    REQUIRE(listen(end, 1) == 0 && getsockname(end, (struct sockaddr *)&address, &size) == 0);
+    snprintf(text, sizeof text, "%.60s:%d", at, (int)ntohs(address.sin_port));
+    write_text(file, text);
+    int accepted = accept(end, NULL, NULL);
+    REQUIRE(accepted >= 0);
+    close(end);
+    return accepted;
+}
+
+static int entries(void)
+{
+    char line[64];
+    int n = 0;
+    for (int i = 0; i < 4096; i++) {
+        snprintf(line, sizeof line, "/proc/self/fd/%d", i);
+        n += access(line, F_OK) == 0;
+    }
+    return n;
+}
+
+/* Connects and disconnects many times, with two connections at once in between. */
+static void rounds(int accepts, const char *port, int n)
+{
+    int files = 0;
+    for (int i = 0; i < n; i++) {
+        shmemx_group_t one, two;
+        make(accepts, port, 0, &one);
+        make(accepts, port, 0, &two);
+        CHECK(shmemx_group_pe(one, 0) != shmemx_group_pe(two, 0));
+        counter = 0;
+        shmemx_group_sync(one);
+        for (int pe = 0; pe < shmemx_group_n_pes(one); pe++) {
+            shmem_long_atomic_inc(&counter, shmemx_group_pe(one, pe));
+            shmem_long_atomic_inc(&counter, shmemx_group_pe(two, pe));
+        }
+        /* In another order than the other side's. */
+        shmemx_group_barrier(two);
+        CHECK(counter == 2L * shmemx_group_n_pes(one), "%ld", counter);
+        shmemx_group_disconnect(one);
+        shmemx_group_sync(two);
+        shmemx_group_disconnect(two);
+        if (i == 2)
+            files = entries();
+    }
+    CHECK(entries() <= files + 2, "%d, %d", files, entries());
+}
+
+static void fail(shmemx_group_t group)
+{
+    int last = shmem_my_pe() == shmem_n_pes() - 1;
+    shmemx_group_sync(group);
+    if (has("crash") && last)
+        raise(SIGSEGV);
+    if (has("leave") && last)
+        _exit(0);
+    if (has("misuse"))
+        shmem_long_p(&cells[0], 1, -1);
+    if (has("exit-3"))
+        shmem_global_exit(3);
+    if (shmem_my_pe() == 0) {
+        printf("waiting\n");
+        fflush(stdout);
+    }
+    if (has("sync"))
+        shmemx_group_sync(group);
+    if (has("idle"))
+        sleep(1000);
+    shmem_long_wait_until(&cells[0], SHMEM_CMP_EQ, 123456);
+}
+
+int main(int argc, char **argv)
+{
+    char port[SHMEMX_MAX_PORT_NAME] = "";
+    shmemx_group_t group;
+    REQUIRE(argc >= 3);
+    way = argv[1];
+    shmem_init();
+    if (has("refused")) {
+        REQUIRE(shmemx_port_connect(SHMEM_TEAM_WORLD, 0, argv[2], &group) == -1 && group == SHMEMX_GROUP_INVALID);
+        shmem_finalize();
+        return check_status();
+    }
+    int accepts = has("accept"), root = has("first") ? 0 : shmem_n_pes() - 1;
+    long *heap = shmem_calloc(2 * PES, sizeof(long));
+    if (has("rounds") || has("fail"))
+        root = 0;
+    int joins = has("join"), end = -1;
+    if (shmem_my_pe() == root && accepts)
+        REQUIRE(shmemx_port_open(port) == 0);
+    if (shmem_my_pe() == root && joins)
+        end = between(accepts, argv[2], port);
+    else if (shmem_my_pe() == root && accepts)
+        write_text(argv[2], port);
+    else if (shmem_my_pe() == root)
+        read_text(argv[2], port);
+    lend();
+    shmem_barrier_all();
+    if (has("rounds")) {
+        rounds(accepts, port, atoi(argv[3]));
+        shmem_finalize();
+        return check_status();
+    }
+    if (has("late"))
+        sleep(1);
+    if (joins)
+        REQUIRE(shmemx_join(SHMEM_TEAM_WORLD, root, end, &group) == 0);
+    else
+        make(accepts, port, root, &group);
+    if (has("fail"))
+        fail(group);
+    int others = shmemx_group_n_pes(group), first = accepts ? shmem_n_pes() : 0;
+    int me = shmem_my_pe() + (accepts ? 0 : others);
+    REQUIRE(others > 0 && others + shmem_n_pes() <= PES);
+    CHECK(shmemx_group_pe(group, others) == -1 && shmemx_group_pe(group, 0) >= shmem_n_pes());
+    find(group);
+    put_and_get(group, me, first, others, heap);
+    put_much(group);
+    update(group, me, others);
+    contexts(group, others);
+    collect(group, me, first, others);
+    /* What is allocated later is reached as well. */
+    long *later = shmem_calloc(1 << 20, sizeof(long));
+    shmemx_group_sync(group);
+    for (int i = 0; i < others; i++)
+        shmem_long_p(&later[(1 << 20) - 1 - me], 9, shmemx_group_pe(group, i));
+    shmemx_group_barrier(group);
+    CHECK(later[(1 << 20) - 1 - first] == 9, "%ld", later[(1 << 20) - 1 - first]);
+    /* The own world goes on as ever. */
+    shmem_barrier_all();
+    from[0] = shmem_my_pe();
+    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, to, from, 1);
+    CHECK(to[0] == (long)shmem_n_pes() * (shmem_n_pes() - 1) / 2, "%ld", to[0]);
+#ifdef OTHER
+    more[shmem_my_pe()] = 1;
+#endif
+    if (!has("finalize"))
+        shmemx_group_disconnect(group);
+    shmem_finalize();
+    return check_status();
+}
