@@ -32,6 +32,15 @@ pub fn ticks(line: &[u8]) -> Option<u64> {
     Some(sum)
 }
 
+/// Whether a debugger, or another tracer, is attached to the process `pid`.
+pub fn is_traced(pid: i32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let tracer = status
+        .lines()
+        .find_map(|line| line.strip_prefix("TracerPid:"));
+    tracer.is_some_and(|pid| pid.trim() != "0")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -54,7 +54,7 @@ impl Initialization {
 }
 
 /// Processor time, in ticks, of these processes and those below them; and whether one of them runs, waits for a
-/// core or a disk, or is stopped (by a debugger, say).
+/// core or a disk, is stopped, or has a debugger attached, whose user may take as long as he likes.
 fn use_of_cores(roots: &[i32]) -> (u64, bool) {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
@@ -78,6 +78,7 @@ fn use_of_cores(roots: &[i32]) -> (u64, bool) {
             known.insert(pid);
             ticks += process::ticks(&stat).unwrap_or(0);
             ready |= matches!(process::state(&stat), Some(b'R' | b'D' | b'T' | b't'));
+            ready |= process::is_traced(pid);
         }
         others = rest;
     }
@@ -102,7 +103,12 @@ mod tests {
 
     /// Whether a process that runs this script is given up, within three limits.
     fn given_up(script: &str) -> bool {
+        given_up_after(script, |_| ())
+    }
+
+    fn given_up_after(script: &str, prepare: impl FnOnce(i32)) -> bool {
         let shell = Shell(Command::new("sh").args(["-c", script]).spawn().unwrap());
+        prepare(shell.0.id() as i32);
         let begin = Instant::now();
         let mut watch = Initialization::new(LIMIT, begin);
         while begin.elapsed() < LIMIT * 3 {
@@ -117,6 +123,16 @@ mod tests {
     #[test]
     fn a_process_that_sleeps_is_given_up() {
         assert!(given_up("exec sleep 60"));
+    }
+
+    #[test]
+    fn a_process_under_a_debugger_is_kept() {
+        assert!(!given_up_after("exec sleep 60", |pid| {
+            let none = std::ptr::null_mut::<libc::c_void>();
+            // SAFETY: attaches to the child, without stopping it.
+            let attached = unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid, none, none) };
+            assert_eq!(attached, 0);
+        }));
     }
 
     #[test]
