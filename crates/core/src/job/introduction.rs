@@ -24,7 +24,7 @@ pub struct Introduction {
 
 impl Introduction {
     /// Most bytes of an introduction: the rest is a host's name.
-    pub const MOST_BYTES: usize = declaration::MOST_BYTES + 1024;
+    pub const MOST_BYTES: usize = declaration::MOST_BYTES + 896;
 
     /// That of this process.
     ///

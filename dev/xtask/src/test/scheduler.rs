@@ -433,7 +433,12 @@ mod tests {
         let child = Child::default();
         let (sender, reports) = channel();
         start(step, child.clone(), scratch.path(), &sender).unwrap();
-        while child.lock().unwrap().is_none() {
+        let sleeps = || {
+            let id = (*child.lock().unwrap())?.as_raw_nonzero();
+            let name = fs::read_to_string(format!("/proc/{id}/comm")).ok()?;
+            (name == "sleep\n").then_some(())
+        };
+        while sleeps().is_none() {
             thread::sleep(Duration::from_millis(1));
         }
         let running = [Running {
