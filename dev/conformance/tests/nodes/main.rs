@@ -6,7 +6,9 @@ mod meet;
 mod settings;
 
 use anyhow::Result;
+use ferroshmem_cluster::hosts::{Distribution, Launcher, Placement};
 use ferroshmem_conformance::choices::Choices;
+use ferroshmem_conformance::cluster::Launch;
 use ferroshmem_conformance::programs::{programs, stem};
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
@@ -123,6 +125,23 @@ fn main() {
                 Ok(choices.fold(job, |job, (name, value)| job.env(name, &value)))
             });
         }
+    }
+    for algorithm in ["auto", "flat", "rd", "bruck", "rsag"] {
+        let place = Placement {
+            pes: 6,
+            hosts: 3,
+            distribution: Distribution::RoundRobin,
+        };
+        let launch = Launch {
+            launcher: Launcher::Hydra,
+            place,
+        };
+        let trial = format!("uneven_groups::{algorithm}");
+        suite.add_launch(&trial, launch, true, move |s, launch| {
+            let job = job(s, place.pes, "nodes/uneven_groups.c", &[])?;
+            let job = job.env("SHMEM_REDUCE_ALGORITHM", algorithm);
+            settings::succeeds(&settings::run(s, launch, &job)?)
+        });
     }
     faults::add(&mut suite);
     meet::add(&mut suite);

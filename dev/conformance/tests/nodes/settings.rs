@@ -92,7 +92,7 @@ fn job(s: &Setting, host: &str, (name, value): (&str, &str), holds: &str) -> Res
     Ok(job)
 }
 
-fn run(s: &Setting, launch: Launch, job: &Job) -> Result<Outcome> {
+pub(crate) fn run(s: &Setting, launch: Launch, job: &Job) -> Result<Outcome> {
     let mut cluster = s.stations.take()?;
     let outcome = cluster.run(launch, job)?;
     if !outcome.hung {
@@ -108,7 +108,7 @@ fn lines(outcome: &Outcome) -> Vec<&str> {
     lines.filter(|line| line.contains("ferroshmem: ")).collect()
 }
 
-fn succeeds(outcome: &Outcome) -> Result<()> {
+pub(crate) fn succeeds(outcome: &Outcome) -> Result<()> {
     ensure!(outcome.status.success(), "{}\n{outcome}", outcome.status);
     ensure!(lines(outcome).is_empty(), "says something\n{outcome}");
     Ok(())

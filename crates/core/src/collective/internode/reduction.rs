@@ -1,5 +1,7 @@
 //! Reductions and prefix sums between nodes.
 
+use std::ptr;
+
 use super::InternodeCall;
 use super::fallback;
 use crate::collective::broadcast::broadcast;
@@ -42,7 +44,16 @@ pub unsafe fn reduce(
         }
         if let Some(leaders) = &subgroups.leaders {
             let all = call.addresses(dest);
-            let from = if alone { call.addresses(source) } else { all };
+            // Leaders get from each other, so all have their operands in one array.
+            let all_alone = leaders.size == call.group.size;
+            if alone && !all_alone && !ptr::eq(dest, source) {
+                dest.copy_from_nonoverlapping(source, bytes);
+            }
+            let from = if all_alone {
+                call.addresses(source)
+            } else {
+                all
+            };
             reduce::reduce(leaders, all, from, n, op);
         }
         if !alone {
