@@ -361,7 +361,7 @@ impl Fabric {
     ///
     /// # Safety
     /// The destination is writable, the source is shared memory of a connected PE.
-    pub unsafe fn get(&self, _: &Context, to: *mut u8, from: Remote, len: usize) {
+    pub unsafe fn get(&self, context: &Context, to: *mut u8, from: Remote, len: usize) {
         if let Some(requester) = Requester::new(&self.rma, from, Request::Read(len)) {
             let reply = requester.call();
             // SAFETY: the caller promises that the destination is writable for `len` bytes, which a
@@ -369,11 +369,26 @@ impl Fabric {
             unsafe { std::ptr::copy_nonoverlapping(reply.as_ptr(), to, len) };
             return;
         }
+        self.complete_messages(context, from.pe);
         let pending = Pending::default();
         // SAFETY: the caller promises that the destination is writable for `len` bytes; the
         // operations are complete on return.
         unsafe { self.read(pending.counter(), to, from, len) };
         self.rma.progress.wait(|| pending.is_complete());
+    }
+
+    /// Waits until the PE has executed the puts of the context that are in messages: a read sees those that are
+    /// writes, since it comes after them, and so the others, too.
+    fn complete_messages(&self, context: &Context, pe: usize) {
+        let context = context.counters();
+        if !self.aggregates(context, 1) {
+            return;
+        }
+        if let Some(peer) = context.existing(pe)
+            && !peer.only_writes()
+        {
+            self.rma.progress.wait(|| peer.only_writes());
+        }
     }
 
     /// Reads `len` bytes; they are there after quiet.
@@ -468,6 +483,7 @@ impl Fabric {
             // SAFETY: the caller promises that each block is writable, and they are one piece.
             return unsafe { self.get(context, to, from, len) };
         }
+        self.complete_messages(context, from.pe);
         let transfer = BlockTransfer {
             rma: &self.rma,
             remote: from,

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -491,8 +491,13 @@ fn fields(text: &str) -> (String, String) {
     (fields[2].to_owned(), fields[3].to_owned())
 }
 
+/// The text of a port on another host; each time of another port, since trials run beside each other.
 fn a_text() -> String {
-    format!("ferroshmem-port:here:{0}:{0}", "0123456789abcdef".repeat(2))
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+
+    let (process, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    let secret = "0123456789abcdef".repeat(2);
+    format!("ferroshmem-port:here:{process:016x}{number:016x}:{secret}")
 }
 
 fn unix_socket() -> Result<OwnedFd> {

@@ -48,8 +48,34 @@ pub(crate) fn cases() -> Vec<Case> {
             order(job, Kind::LocalCompletion, Kind::Injected);
         })
         .pinned(),
+        Case::new("aggregated_put_then_get", 2, put_then_get).aggregating(Aggregate::default()),
         Case::new("dropped_context_completes", 2, dropped),
     ]
+}
+
+/// A get of the same PE sees its puts, also those that are in messages.
+fn put_then_get(job: &Job) {
+    const WORDS: usize = 20;
+
+    if job.pe != 0 {
+        return;
+    }
+    for round in 1..=ROUNDS {
+        for i in 0..WORDS {
+            let (from, at) = ((&raw const round).cast(), job.at(1, 16 * i));
+            // SAFETY: a word that is readable.
+            unsafe { job.fabric.put(&job.context, at, from, size_of::<u64>()) };
+        }
+        let mut got = [0; 2 * WORDS];
+        let to = (&raw mut got).cast();
+        // SAFETY: as many bytes are writable.
+        unsafe {
+            job.fabric
+                .get(&job.context, to, job.at(1, 0), size_of_val(&got))
+        };
+        let seen: Vec<u64> = got.into_iter().step_by(2).collect();
+        assert_eq!(seen, [round; WORDS]);
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
