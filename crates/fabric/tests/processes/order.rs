@@ -71,7 +71,7 @@ fn put_then_get(job: &Job) {
         // SAFETY: as many bytes are writable.
         unsafe {
             job.fabric
-                .get(&job.context, to, job.at(1, 0), size_of_val(&got))
+                .get(&job.context, to, job.at(1, 0), size_of_val(&got));
         };
         let seen: Vec<u64> = got.into_iter().step_by(2).collect();
         assert_eq!(seen, [round; WORDS]);
