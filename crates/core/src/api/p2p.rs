@@ -127,6 +127,69 @@ unsafe fn fair_any<T: SyncVariable>(set: &Set<T>) -> Option<usize> {
     found
 }
 
+/// Waits until `look` gives a result, out of line: with a copy of the wait for each type and form, these routines
+/// would be 3 % of the library.
+fn wait_out_of_line<R>(
+    name: &'static str,
+    address: usize,
+    mut look: impl FnMut() -> Option<R>,
+) -> R {
+    #[inline(never)]
+    fn wait_until_true(name: &'static str, address: usize, look: &mut dyn FnMut() -> bool) {
+        wait_for(name, address, || look().then_some(()));
+    }
+
+    loop {
+        let mut result = look();
+        if result.is_none() {
+            wait_until_true(name, address, &mut || {
+                result = look();
+                result.is_some()
+            });
+        }
+        if let Some(result) = result {
+            return result;
+        }
+    }
+}
+
+/// # Safety
+/// The arrays of the set are valid.
+unsafe fn wait_all<T: SyncVariable>(name: &'static str, set: Set<T>) {
+    wait_out_of_line(name, set.vars.addr(), || {
+        // SAFETY: as the caller promises.
+        unsafe { set.all() }.then_some(())
+    });
+}
+
+/// # Safety
+/// The arrays of the set are valid.
+unsafe fn wait_any<T: SyncVariable>(name: &'static str, set: Set<T>) -> usize {
+    // SAFETY: as the caller promises.
+    if unsafe { set.is_empty() } {
+        return NONE;
+    }
+    // SAFETY: as the caller promises.
+    wait_out_of_line(name, set.vars.addr(), || unsafe { fair_any(&set) })
+}
+
+/// # Safety
+/// The arrays of the set are valid, `indices` for as many elements.
+unsafe fn wait_some<T: SyncVariable>(
+    name: &'static str,
+    set: Set<T>,
+    indices: *mut usize,
+) -> usize {
+    // SAFETY: as the caller promises.
+    if unsafe { set.is_empty() } {
+        return 0;
+    }
+    wait_out_of_line(name, set.vars.addr(), || {
+        // SAFETY: as the caller promises.
+        Some(unsafe { set.some(indices) }).filter(|n| *n > 0)
+    })
+}
+
 macro_rules! forms {
     ($(($all:ident, $any:ident, $some:ident, $test_all:ident, $test_any:ident, $test_some:ident,
         $value:ident: $value_type:ty, $values:expr)),*) => {$(
@@ -138,9 +201,8 @@ macro_rules! forms {
             name: &'static str, ivars: *mut T, nelems: usize, status: *const c_int, cmp: c_int,
             $value: $value_type,
         ) {
-            let set = set(name, ivars, nelems, status, cmp, $values);
             // SAFETY: the caller promises that the arrays are valid for `nelems` elements.
-            wait(&runtime::get(name).node.transport, WaitKind::Point, name, ivars.addr(), || unsafe { set.all() }.then_some(()));
+            unsafe { wait_all(name, set(name, ivars, nelems, status, cmp, $values)) }
         }
 
         /// Waits until some condition holds; the index of such a variable, `SIZE_MAX` if none
@@ -152,13 +214,8 @@ macro_rules! forms {
             name: &'static str, ivars: *mut T, nelems: usize, status: *const c_int, cmp: c_int,
             $value: $value_type,
         ) -> usize {
-            let set = set(name, ivars, nelems, status, cmp, $values);
             // SAFETY: the caller promises that the arrays are valid for `nelems` elements.
-            if unsafe { set.is_empty() } {
-                return NONE;
-            }
-            // SAFETY: the caller promises that the arrays are valid for `nelems` elements.
-            wait(&runtime::get(name).node.transport, WaitKind::Point, name, ivars.addr(), || unsafe { fair_any(&set) })
+            unsafe { wait_any(name, set(name, ivars, nelems, status, cmp, $values)) }
         }
 
         /// Waits until some conditions hold; writes the indices of such variables and
@@ -170,15 +227,8 @@ macro_rules! forms {
             name: &'static str, ivars: *mut T, nelems: usize, indices: *mut usize,
             status: *const c_int, cmp: c_int, $value: $value_type,
         ) -> usize {
-            let set = set(name, ivars, nelems, status, cmp, $values);
             // SAFETY: the caller promises that the arrays are valid for `nelems` elements.
-            if unsafe { set.is_empty() } {
-                return 0;
-            }
-            wait(&runtime::get(name).node.transport, WaitKind::Point, name, ivars.addr(), || {
-                // SAFETY: the caller promises that the arrays are valid for `nelems` elements.
-                Some(unsafe { set.some(indices) }).filter(|n| *n > 0)
-            })
+            unsafe { wait_some(name, set(name, ivars, nelems, status, cmp, $values), indices) }
         }
 
         /// Whether all conditions hold (also if there are none).
