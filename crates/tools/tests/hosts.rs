@@ -206,6 +206,35 @@ fn slurm_inside_an_allocation() {
     assert!(outside.contains("salloc"), "{outside}");
 }
 
+/// Each launcher has options of its own for cores, PEs per host and standard input.
+#[test]
+fn cores_places_and_input_in_each_launchers_words() {
+    let line = "--hosts a:4,b --ppn 2 --cores 3";
+    let hydra = Machine::with(&["mpiexec.hydra"]);
+    assert_eq!(
+        called(&mut hydra.oshrun(&format!("{line} a"))),
+        "mpiexec.hydra [-launcher] [ssh] [-launcher-exec] [OSHRUN] [-hosts] [a:2,b:2] [-bind-to] [core:3] [-n] [4] [a]"
+    );
+    let refusal = refused(&mut hydra.oshrun(&format!("{line} --stdin 1 a")));
+    assert!(refusal.contains("--stdin cannot be had"), "{refusal}");
+    let open_mpi = Machine::with(&["mpirun"]);
+    assert_eq!(
+        called(&mut open_mpi.oshrun(&format!("{line} --stdin none a"))),
+        "mpirun [--host] [a:2,b:2] [--map-by] [slot:PE=3] [--bind-to] [core] [--stdin] [none] [-n] [4] [a]"
+    );
+    let slurm = Machine::with(&["srun", "mpiexec.hydra"]);
+    let options = "-N 2 -c 3 -i 1 a";
+    assert_eq!(
+        called(&mut slurm.oshrun_in_slurm(options)),
+        "srun [--mpi=pmix] [--ntasks=4] [--kill-on-bad-exit=1] [--input=1] [--cpus-per-task=3] [--ntasks-per-node=2] [--cpu-bind=cores] [a]"
+    );
+    let options = "--launcher hydra --ppn 2 a";
+    assert_eq!(
+        called(&mut slurm.oshrun_in_slurm(options)),
+        "mpiexec.hydra [-ppn] [2] [-n] [4] [a]"
+    );
+}
+
 /// Without other hosts, nothing is handed over.
 #[test]
 fn this_host_alone_is_oshruns_own() {

@@ -186,6 +186,40 @@ fn input_goes_to_the_first_pe() {
 }
 
 #[test]
+fn input_goes_to_another_pe_or_none() {
+    for (option, expected) in [
+        ("--stdin 2", "[2] a"),
+        ("-s 1", "[1] a"),
+        ("--input=none", "[0] done"),
+    ] {
+        let options = format!("-n 3 --label {option}");
+        let ended = Job::start(&mut script(&options, "cat; echo done"), "a\n").wait();
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        let mut lines = ended.stdout.lines();
+        assert!(lines.any(|l| l == expected), "{option}: {}", ended.stdout);
+        let read = ended.stdout.lines().filter(|l| l.ends_with(" a")).count();
+        assert_eq!(read, usize::from(expected.ends_with('a')), "{option}");
+    }
+}
+
+#[test]
+fn lines_of_other_launchers_run() {
+    for line in [
+        "--host localhost:4 --oversubscribe --allow-run-as-root --tag-output -np 2",
+        "-l -genv A 1 -ppn 2",
+        "--ntasks=2 --label --mpi=pmix -K --export=ALL,A=1",
+    ] {
+        let ended = run(script(line, "echo $A").env("A", "1"));
+        let mut lines: Vec<_> = ended.stdout.lines().collect();
+        lines.sort_unstable();
+        assert_eq!(lines, ["[0] 1", "[1] 1"], "{line}: {}", ended.stderr);
+    }
+    let ended = run(script("-n 1", ":").env("XT_SYMMETRIC_HEAP_SIZE", "1g"));
+    let line = "oshrun: XT_SYMMETRIC_HEAP_SIZE is a variable of Cray SHMEM and has no effect; here: SHMEM_SYMMETRIC_SIZE\n";
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), line));
+}
+
+#[test]
 fn programs_of_one_job() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path().canonicalize().unwrap().display().to_string();

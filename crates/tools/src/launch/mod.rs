@@ -12,6 +12,7 @@
 mod activity;
 mod adopted;
 mod binding;
+mod compatibility;
 mod connected;
 mod deadlock;
 mod descendants;
@@ -34,9 +35,10 @@ mod spawn;
 mod supervisor;
 mod waits;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
+use ferroshmem_core::config;
 use ferroshmem_core::platform::Machine;
 
 use self::failure::Failure;
@@ -56,6 +58,12 @@ fn run(arguments: Vec<OsString>) -> Result<u8, Failure> {
     }
     let machine = Machine::here();
     let options = options::parse(arguments, machine.cores)?;
+    let given = options.sections.iter().flat_map(|s| &s.variables);
+    let is_given = |name: &OsStr| given.clone().any(|(n, _)| n == name);
+    let is_set = |name: &OsStr| config::inherited(name).is_some() || is_given(name);
+    for line in compatibility::variables_of_others(is_set) {
+        failure::say(&line);
+    }
     if let Some(launch) = &options.hosts {
         match hosts::become_launcher(&options, launch)? {}
     }

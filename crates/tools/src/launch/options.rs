@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use clap::{Args, CommandFactory, Parser, ValueEnum};
 use ferroshmem_core::config;
 use ferroshmem_core::job::region::MAX_PES;
 
+use super::compatibility::{self, Foreign};
 use super::failure::Failure;
 use super::hosts::launch::HostLaunch;
 use super::hosts::list::check_room;
@@ -55,6 +57,24 @@ pub(super) enum Mapping {
     Spread,
 }
 
+/// Which PE reads standard input; the others find it empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Input {
+    /// This one.
+    Pe(usize),
+    /// None.
+    None,
+}
+
+impl fmt::Display for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pe(pe) => write!(f, "{pe}"),
+            Self::None => f.write_str("none"),
+        }
+    }
+}
+
 /// Options of each program.
 #[derive(Debug, Args)]
 struct SectionArgs {
@@ -93,9 +113,18 @@ struct FirstArgs {
     /// The order in which PEs are given cores
     #[arg(long, value_name = "ORDER", value_enum, default_value = "compact")]
     map_by: Mapping,
+    /// Cores of each PE, for --bind-to auto or core; without it, as many as its threads by OMP_NUM_THREADS
+    #[arg(long, value_name = "N", value_parser = cores)]
+    cores: Option<usize>,
     /// Shows what each PE is bound to, or why PEs are not bound
     #[arg(long)]
     report_bindings: bool,
+    /// The PE that reads standard input: its number, or none
+    #[arg(long, value_name = "PE", value_parser = input, default_value = "0")]
+    stdin: Input,
+    /// As -x, for the programs of all sections
+    #[arg(long, hide = true)]
+    global_variable: Vec<OsString>,
     /// Shows what is started, and how it ends
     #[arg(short, long)]
     verbose: bool,
@@ -142,22 +171,39 @@ pub(super) struct CommandLine {
     pub bind_to: Binding,
     /// `--map-by`.
     pub map_by: Mapping,
-    /// Cores of each PE, where PEs have asked for the job and say so.
+    /// `--cores`.
     pub cores: Option<usize>,
     /// The CPUs that the PEs may use, if not all that `oshrun` may.
     pub cpus: Option<BTreeSet<usize>>,
     /// `--report-bindings`.
     pub report_bindings: bool,
+    /// `--stdin`.
+    pub stdin: Input,
     /// `--verbose`.
     pub verbose: bool,
     /// How the job is started on other hosts, if it is.
     pub hosts: Option<HostLaunch>,
 }
 
-fn count(text: &str) -> Result<usize, String> {
+pub(super) fn count(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(n) if (1..=MAX_PES).contains(&n) => Ok(n),
         _ => Err(format!("give a number of PEs from 1 to {MAX_PES}")),
+    }
+}
+
+fn cores(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n) if n > 0 => Ok(n),
+        _ => Err("give a number of cores, 1 or more".to_owned()),
+    }
+}
+
+fn input(text: &str) -> Result<Input, String> {
+    match text.parse() {
+        Ok(pe) => Ok(Input::Pe(pe)),
+        Err(_) if text == "none" => Ok(Input::None),
+        Err(_) => Err("give the number of a PE, or none".to_owned()),
     }
 }
 
@@ -173,13 +219,24 @@ fn seconds(text: &str) -> Result<Duration, String> {
 /// PEs where none is given.
 pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<CommandLine, Failure> {
     let mut groups = arguments.split(|a| a == ":");
-    let (options, command) = divide::<FirstArgs>(groups.next().unwrap_or_default());
-    let first = FirstArgs::try_parse_from(options).map_err(|e| from_clap(&e))?;
+    let (options, command) = divide::<FirstArgs>(groups.next().unwrap_or_default())?;
+    let mut first = FirstArgs::try_parse_from(options).map_err(|e| from_clap(&e))?;
     let rest: Vec<_> = groups.collect();
     if rest.is_empty() && command.is_empty() {
         return Err(Failure::usage("no program given: see oshrun --help"));
     }
     let destination = first.hosts.destination()?;
+    if first.cores.is_some() {
+        first.bind_to = match first.bind_to {
+            Binding::Auto | Binding::Core => Binding::Auto,
+            _ => {
+                let line = "--cores N is for --bind-to auto or core: other bindings say how many cores there are";
+                return Err(Failure::usage(line));
+            }
+        };
+    }
+    let global = first.global_variable.iter().map(|v| variable(v));
+    let global = global.collect::<Result<Vec<_>, _>>()?;
     let default = match &destination {
         Destination::ThisHost(slots) => Some(slots.unwrap_or(cores)),
         Destination::Hosts(launch) => launch.default_pes(),
@@ -187,12 +244,23 @@ pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<CommandLin
     let default = default.filter(|_| rest.is_empty());
     let mut sections = vec![section(first.section, command, default)?];
     for group in rest {
-        let (options, command) = divide::<LaterArgs>(group);
+        let (options, command) = divide::<LaterArgs>(group)?;
         let later = LaterArgs::try_parse_from(options).map_err(|e| from_clap(&e))?;
         sections.push(section(later.section, command, None)?);
     }
+    for section in &mut sections {
+        // What a section sets itself comes last, which counts.
+        section.variables.splice(0..0, global.iter().cloned());
+    }
+    let n_pes = sections.iter().map(|s| s.n_pes).sum();
     if let Destination::ThisHost(Some(slots)) = destination {
-        check_room(slots, sections.iter().map(|s| s.n_pes).sum())?;
+        check_room(slots, n_pes)?;
+    }
+    if let Input::Pe(pe) = first.stdin
+        && pe >= n_pes
+    {
+        let line = format!("--stdin {pe}: there are PEs 0 to {}", n_pes - 1);
+        return Err(Failure::usage(line));
     }
     Ok(CommandLine {
         sections,
@@ -202,9 +270,10 @@ pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<CommandLin
         spawn_timeout: first.spawn_timeout,
         bind_to: first.bind_to,
         map_by: first.map_by,
-        cores: None,
+        cores: first.cores,
         cpus: None,
         report_bindings: first.report_bindings,
+        stdin: first.stdin,
         verbose: first.verbose,
         hosts: match destination {
             Destination::Hosts(launch) => Some(launch),
@@ -258,52 +327,82 @@ fn variable(text: &OsStr) -> Result<(OsString, OsString), Failure> {
 }
 
 /// Divides a section into its options, in the form that clap reads (a name first, long
-/// options with two dashes), and the command that they precede. Clap could find the end
-/// of the options itself, but would take `-np 4` for `-n p`.
-fn divide<P: CommandFactory>(group: &[OsString]) -> (Vec<OsString>, &[OsString]) {
+/// options with two dashes, none of other launchers), and the command that they precede. Clap could find the
+/// end of the options itself, but would take `-np 4` for `-n p`.
+fn divide<P: CommandFactory>(group: &[OsString]) -> Result<(Vec<OsString>, &[OsString]), Failure> {
     let parser = P::command();
     let mut options = vec![OsString::from("oshrun")];
     let mut i = 0;
     while let Some(token) = group.get(i) {
         let bytes = token.as_bytes();
         if bytes == b"--" {
-            return (options, &group[i + 1..]);
+            return Ok((options, &group[i + 1..]));
         }
         if bytes.len() < 2 || bytes[0] != b'-' {
             break;
         }
         i += 1;
-        let (token, value_follows) = option(&parser, bytes);
-        options.push(OsString::from_vec(token));
-        if value_follows && let Some(value) = group.get(i) {
-            options.push(value.clone());
-            i += 1;
+        let (name, attached) = compatibility::parts(bytes);
+        let mut values = Vec::from_iter(attached);
+        let mut take = |n: usize| {
+            while values.len() < n
+                && let Some(value) = group.get(i)
+            {
+                values.push(value.clone());
+                i += 1;
+            }
+            std::mem::take(&mut values)
+        };
+        if let Some(long) = long(&parser, name) {
+            let mut option = OsString::from_vec([b"--", name].concat());
+            let takes_value = usize::from(long.get_action().takes_values());
+            let mut others = Vec::new();
+            if let Some(given) = take(takes_value).first() {
+                let (value, more) = compatibility::value_of(name, given)?;
+                // In one word with its option, so that it may begin with a dash.
+                option.push("=");
+                option.push(value);
+                others = more;
+            }
+            options.push(option);
+            options.extend(others);
+            continue;
+        }
+        let foreign = Foreign::find(name);
+        match short(&parser, bytes) {
+            // A whole name goes before a letter with its value.
+            Some(short) if !matches!(foreign, Some((_, None))) => {
+                options.push(token.clone());
+                if bytes.len() == 2 && short.get_action().takes_values() {
+                    options.extend(take(1));
+                }
+            }
+            _ => match foreign {
+                Some((foreign, digits)) => {
+                    let mut given = Vec::from_iter(digits.map(|d| OsStr::from_bytes(d).into()));
+                    given.extend(take(foreign.values - given.len()));
+                    options.extend(foreign.translate(token, &given)?);
+                }
+                None => options.push(token.clone()),
+            },
         }
     }
-    (options, &group[i..])
+    Ok((options, &group[i..]))
 }
 
-/// An option as clap reads it, and whether its value is the next argument.
-fn option(parser: &clap::Command, token: &[u8]) -> (Vec<u8>, bool) {
-    let name_end = token.iter().position(|b| *b == b'=').unwrap_or(token.len());
-    let name = token[..name_end].strip_prefix(b"-").unwrap_or_default();
-    let name = name.strip_prefix(b"-").unwrap_or(name);
-    let is_long = |a: &&clap::Arg| {
-        let names = a
-            .get_long()
-            .into_iter()
-            .chain(a.get_all_aliases().into_iter().flatten());
-        names.into_iter().any(|n| n.as_bytes() == name)
-    };
-    let takes_value = |a: &clap::Arg| a.get_action().takes_values();
-    if let Some(long) = parser.get_arguments().find(is_long) {
-        let full = [b"--", name, &token[name_end..]].concat();
-        return (full, takes_value(long) && name_end == token.len());
-    }
-    let short = |a: &&clap::Arg| a.get_short() == Some(token[1].into());
-    let value_follows =
-        token.len() == 2 && parser.get_arguments().find(short).is_some_and(takes_value);
-    (token.to_vec(), value_follows)
+/// The long option of this name.
+fn long<'a>(parser: &'a clap::Command, name: &[u8]) -> Option<&'a clap::Arg> {
+    parser.get_arguments().find(|a| {
+        let aliases = a.get_all_aliases().into_iter().flatten();
+        let mut names = a.get_long().into_iter().chain(aliases);
+        names.any(|n| n.as_bytes() == name)
+    })
+}
+
+/// The option of one letter that a word begins with.
+fn short<'a>(parser: &'a clap::Command, token: &[u8]) -> Option<&'a clap::Arg> {
+    let letter = Some(char::from(token[1]));
+    parser.get_arguments().find(|a| a.get_short() == letter)
 }
 
 /// Help and version are as clap prints them; an error becomes one line.
@@ -440,11 +539,39 @@ mod tests {
     }
 
     #[test]
+    fn standard_input_goes_where_it_is_said() {
+        assert_eq!(read("-n 2 a").unwrap().stdin, Input::Pe(0));
+        assert_eq!(read("-n 2 --stdin 1 a").unwrap().stdin, Input::Pe(1));
+        assert_eq!(read("-n 2 -stdin none a").unwrap().stdin, Input::None);
+        let error = read("-n 2 --stdin 2 a").unwrap_err();
+        assert!(error.contains("PEs 0 to 1"), "{error}");
+        assert!(read("--stdin all a").unwrap_err().contains("none"));
+    }
+
+    #[test]
+    fn cores_are_for_two_bindings() {
+        let o = read("--cores 2 --bind-to core a").unwrap();
+        assert_eq!((o.cores, o.bind_to), (Some(2), Binding::Auto));
+        let error = read("--cores 2 --bind-to numa a").unwrap_err();
+        assert!(error.contains("--cores N is for"), "{error}");
+        assert!(read("--cores 0 a").is_err());
+    }
+
+    #[test]
+    fn pes_per_host() {
+        assert_eq!(counts("--ppn 3 a"), [3]);
+        assert_eq!(counts("--hosts localhost -ppn 5 a"), [5]);
+        assert_eq!(counts("-n 2 --ppn 3 a"), [2]);
+        assert!(read("-n 4 --ppn 3 a").unwrap_err().contains("3 slots"));
+        assert_eq!(counts("--hosts node1:7,node2 --ppn 3 a"), [6]);
+    }
+
+    #[test]
     fn errors_are_one_line() {
         for line in [
             "",
             "--labl a",
-            "-q a",
+            "-y a",
             "--bind-to board a",
             "--label --output d a",
             "--timeout",

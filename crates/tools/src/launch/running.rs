@@ -20,6 +20,7 @@ use super::deadlock::{Circle, Deadlock, DeadlockDetector};
 use super::failure::Failure;
 use super::initialization::Initialization;
 use super::job::Job;
+use super::options::Input;
 use super::output::Output;
 use super::program::cannot_run;
 use super::spawn::{Common, SpawnError, Spawner, Streams};
@@ -143,7 +144,7 @@ impl RunningJob {
         let [out, err] = output
             .streams(self.number, pe)
             .map_err(|e| Failure::system(format!("cannot prepare the output of PE {pe}: {e}")))?;
-        let reads_input = pe == 0 && self.number == 0;
+        let reads_input = self.number == 0 && self.job.options.stdin == Input::Pe(pe);
         let input = (!reads_input).then(|| starter.null.as_fd());
         let streams = Streams {
             fds: [

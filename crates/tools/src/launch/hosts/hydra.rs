@@ -7,7 +7,7 @@ use super::agent::Agent;
 use super::launch::HostLaunch;
 use super::launcher::HostLauncher;
 use crate::launch::failure::Failure;
-use crate::launch::options::{Binding, CommandLine, Mapping};
+use crate::launch::options::{Binding, CommandLine, Input, Mapping};
 
 /// Arguments of the agent, by an environment variable: the option takes its name only.
 pub(super) const AGENT_ARGUMENTS: &str = "HYDRA_LAUNCHER_EXTRA_ARGS";
@@ -26,6 +26,9 @@ pub(super) fn command(
         let instead = "set HYDRA_TOPO_DEBUG=1";
         return Err(launcher.refusal("--report-bindings", instead));
     }
+    if options.stdin != Input::Pe(0) {
+        return Err(launcher.refusal("--stdin", "PE 0 reads it; or oshrun ... < /dev/null"));
+    }
     let mut line: Vec<OsString> = vec![launcher.path.clone().into()];
     if agent.is_some() {
         let this = env::current_exe()
@@ -36,6 +39,9 @@ pub(super) fn command(
     if let Some(hosts) = launch.host_list() {
         line.extend(["-hosts".into(), hosts.into()]);
     }
+    if let Some(ppn) = launch.ppn {
+        line.extend(["-ppn".into(), ppn.to_string().into()]);
+    }
     let binding = match options.bind_to {
         Binding::Hwthread => Some("hwthread"),
         Binding::Core => Some("core"),
@@ -44,7 +50,9 @@ pub(super) fn command(
         Binding::Socket => Some("socket"),
         Binding::Auto | Binding::None => None,
     };
-    if let Some(binding) = binding {
+    if let Some(cores) = options.cores {
+        line.extend(["-bind-to".into(), format!("core:{cores}").into()]);
+    } else if let Some(binding) = binding {
         line.extend(["-bind-to", binding].map(OsString::from));
     }
     if options.label {

@@ -24,6 +24,8 @@ pub(super) enum LauncherKind {
 #[derive(Debug)]
 pub(in crate::launch) struct HostLaunch {
     pub(super) source: HostSource,
+    /// PEs per host, where the launcher finds the hosts.
+    pub(super) ppn: Option<usize>,
     /// The only launcher to use.
     pub(super) kind: Option<LauncherKind>,
     /// Options for it that `oshrun` does not know.
@@ -45,7 +47,10 @@ impl HostLaunch {
     pub(in crate::launch) fn default_pes(&self) -> Option<usize> {
         match &self.source {
             HostSource::Hosts(hosts) => Some(list::slots(hosts)),
-            HostSource::Allocation(allocation) => allocation.default_pes(),
+            HostSource::Allocation(allocation) => match self.ppn {
+                Some(ppn) => Some(ppn * allocation.nodes),
+                None => allocation.default_pes(),
+            },
         }
     }
 

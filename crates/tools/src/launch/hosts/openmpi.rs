@@ -9,7 +9,7 @@ use ferroshmem_core::config;
 use super::launch::HostLaunch;
 use super::launcher::HostLauncher;
 use crate::launch::failure::Failure;
-use crate::launch::options::{Binding, CommandLine, Mapping};
+use crate::launch::options::{Binding, CommandLine, Input, Mapping};
 
 /// The command line.
 pub(super) fn command(
@@ -44,9 +44,20 @@ pub(super) fn command(
         Binding::Numa => "numa:overload-allowed",
         Binding::Socket if launcher.is_prte => "package:overload-allowed",
         Binding::Socket => "socket:overload-allowed",
+        Binding::Auto if options.cores.is_some() => "core",
         Binding::Auto | Binding::None => "none",
     };
-    line.extend(["--map-by", "slot", "--bind-to", binding].map(OsString::from));
+    let mut map_by = match launch.ppn {
+        Some(ppn) => format!("ppr:{ppn}:node"),
+        None => "slot".into(),
+    };
+    if let Some(cores) = options.cores {
+        map_by += &format!(":PE={cores}");
+    }
+    line.extend(["--map-by", &map_by, "--bind-to", binding].map(OsString::from));
+    if options.stdin != Input::Pe(0) {
+        line.extend(["--stdin".into(), options.stdin.to_string().into()]);
+    }
     if options.report_bindings {
         let option: &[&str] = match launcher.is_prte {
             true => &["--display", "bind"],

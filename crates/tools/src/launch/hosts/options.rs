@@ -21,6 +21,9 @@ pub(in crate::launch) struct HostOptions {
     /// The same from a file with lines "HOST:SLOTS" or "HOST slots=SLOTS"; # begins a comment
     #[arg(long, value_name = "FILE")]
     hostfile: Option<PathBuf>,
+    /// Runs so many PEs on each host, whatever slots are given to it
+    #[arg(long, value_name = "N", value_parser = super::super::options::count)]
+    ppn: Option<usize>,
     /// By what PEs on other hosts are started; without it: srun inside an allocation of Slurm's,
     /// else the first that is installed
     #[arg(long, value_name = "WHICH", value_enum)]
@@ -56,11 +59,16 @@ impl HostOptions {
         Agent::check(&agent)?;
         let is_forced =
             self.launcher.is_some() || !self.launcher_option.is_empty() || !agent.is_empty();
-        let hosts = match (&self.hosts, &self.hostfile) {
+        let mut hosts = match (&self.hosts, &self.hostfile) {
             (Some(text), _) => Some(list::from_list(text)?),
             (None, Some(file)) => Some(list::from_file(file)?),
             (None, None) => None,
         };
+        if let Some(ppn) = self.ppn {
+            for host in hosts.iter_mut().flatten() {
+                host.slots = ppn;
+            }
+        }
         let source = match hosts {
             Some(hosts) if !is_forced && hosts.iter().all(list::Host::is_this_host) => {
                 return Ok(Destination::ThisHost(Some(list::slots(&hosts))));
@@ -75,10 +83,14 @@ impl HostOptions {
                         "--launcher, --launcher-option and --launch-agent are for other hosts: name them by --hosts or --hostfile",
                     ));
                 }
-                _ => return Ok(Destination::ThisHost(None)),
+                _ => return Ok(Destination::ThisHost(self.ppn)),
             },
         };
         Ok(Destination::Hosts(HostLaunch {
+            // Named hosts have it as their slots.
+            ppn: self
+                .ppn
+                .filter(|_| matches!(source, HostSource::Allocation(_))),
             source,
             kind: self.launcher,
             extra: self.launcher_option,

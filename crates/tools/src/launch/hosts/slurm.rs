@@ -31,7 +31,14 @@ pub(super) fn command(
     line.push(format!("--mpi={}", protocol(&launcher.path)?).into());
     line.push(format!("--ntasks={}", section.n_pes).into());
     // As oshrun does on one host: a PE that ends badly ends the job, PE 0 has the input.
-    line.extend(["--kill-on-bad-exit=1", "--input=0"].map(OsString::from));
+    line.push("--kill-on-bad-exit=1".into());
+    line.push(format!("--input={}", options.stdin).into());
+    if let Some(cores) = options.cores {
+        line.push(format!("--cpus-per-task={cores}").into());
+    }
+    if let Some(ppn) = launch.ppn {
+        line.push(format!("--ntasks-per-node={ppn}").into());
+    }
     // Otherwise as the cluster is set up: sites bind tasks to what they allocated.
     let binding = match options.bind_to {
         Binding::Hwthread => Some("threads"),
@@ -42,6 +49,7 @@ pub(super) fn command(
         }
         Binding::Numa => Some("ldoms"),
         Binding::Socket => Some("sockets"),
+        Binding::Auto if options.cores.is_some() => Some("cores"),
         Binding::Auto | Binding::None => None,
     };
     let report = options.report_bindings.then_some("verbose");

@@ -1,0 +1,599 @@
+//! Options of other launchers: `mpirun` and `oshrun` of Open MPI, `mpiexec` of Hydra, `srun` of Slurm, `aprun` of Cray.
+//! Those with a meaning here are read as the option of ours that has it; the others are answered with what to
+//! write instead.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStringExt;
+
+use Meaning::{Instead, Nothing, Same, Translated, Words};
+
+use super::failure::Failure;
+
+/// An option of another launcher.
+pub(super) struct Foreign {
+    /// Its names, without dashes; after one or two of them.
+    names: &'static [&'static str],
+    /// How many values follow it.
+    pub values: usize,
+    meaning: Meaning,
+}
+
+/// What an option of another launcher is here.
+enum Meaning {
+    /// This option of ours, with the same value.
+    Same(&'static str),
+    /// These words.
+    Words(&'static [&'static str]),
+    /// What the function makes of its values; the error is what to write instead.
+    Translated(fn(&[&str]) -> Result<Vec<String>, String>),
+    /// Here it is always so.
+    Nothing,
+    /// What to write.
+    Instead(&'static str),
+}
+
+const NO_PARAMETERS: &str = "this library has no MCA parameters: set its variables by -x (oshmem_info lists them), libfabric's likewise";
+const ASK_SLURM: &str = "ask Slurm for it: give it to salloc or sbatch, and start oshrun inside";
+const INHERITED: &str =
+    "PEs inherit the whole environment: start oshrun by env -i, and set variables by -x";
+const SECTIONS: &str = "write the programs on the command line, with ':' between them";
+
+/// All that are known. What is an option of ours is not looked up here.
+static ALL: &[Foreign] = &[
+    // Where, and how many.
+    option(&["ntasks"], 1, Same("-n")),
+    option(&["host", "H"], 1, Same("--hosts")),
+    option(&["w", "nodelist"], 1, Translated(node_list)),
+    option(
+        &["machinefile", "f", "default-hostfile"],
+        1,
+        Same("--hostfile"),
+    ),
+    option(
+        &["N", "perhost", "npernode", "ntasks-per-node"],
+        1,
+        Same("--ppn"),
+    ),
+    option(
+        &[
+            "c",
+            "cpus-per-task",
+            "cpus-per-proc",
+            "cpus-per-rank",
+            "d",
+            "depth",
+        ],
+        1,
+        Same("--cores"),
+    ),
+    option(&["oversubscribe", "overcommit", "O"], 0, Nothing),
+    option(
+        &["nooversubscribe"],
+        0,
+        Instead("give the hosts their slots: --hosts HOST:SLOTS"),
+    ),
+    option(
+        &["nodes"],
+        1,
+        Instead("name the hosts by --hosts, or give --ppn N"),
+    ),
+    // Cores.
+    option(&["bind-to-core"], 0, Words(&["--bind-to", "core"])),
+    option(&["bind-to-socket"], 0, Words(&["--bind-to", "socket"])),
+    option(&["bind-to-none"], 0, Words(&["--bind-to", "none"])),
+    option(&["bycore", "byslot"], 0, Words(&["--map-by", "compact"])),
+    option(&["bysocket", "bynode"], 0, Words(&["--map-by", "spread"])),
+    option(&["cpu-bind", "cpu_bind"], 1, Translated(cpu_bind)),
+    option(&["m", "distribution"], 1, Translated(distribution)),
+    option(
+        &["rank-by"],
+        1,
+        Instead("PEs are numbered in the order in which --map-by gives them cores"),
+    ),
+    option(&["use-hwthread-cpus"], 0, Instead("--bind-to hwthread")),
+    option(
+        &["cpu-set", "cpu-list"],
+        1,
+        Instead("taskset -c LIST oshrun ...: PEs use no other CPUs than oshrun may"),
+    ),
+    option(
+        &["display-map", "display-allocation", "print-rank-map"],
+        0,
+        Words(&["--report-bindings"]),
+    ),
+    option(&["display"], 1, Words(&["--report-bindings"])),
+    // Environment and directory.
+    option(&["genv"], 2, Translated(global_variable)),
+    option(&["env"], 2, Translated(variable)),
+    option(&["genvlist"], 1, Translated(global_variables)),
+    option(&["envlist"], 1, Translated(variables)),
+    option(&["export"], 1, Translated(export)),
+    option(&["genvall", "envall"], 0, Nothing),
+    option(&["genvnone", "envnone"], 0, Instead(INHERITED)),
+    option(&["chdir", "D"], 1, Same("--wdir")),
+    option(
+        &["prefix"],
+        1,
+        Instead(
+            "-x LD_LIBRARY_PATH=DIR/lib; oshcc writes the library's folder into programs anyway",
+        ),
+    ),
+    // Input and output.
+    option(&["tag-output", "l", "prepend-rank"], 0, Words(&["--label"])),
+    option(&["output-filename"], 1, Same("--output")),
+    option(&["s", "input", "i"], 1, Same("--stdin")),
+    option(&["u", "unbuffered", "q", "quiet"], 0, Nothing),
+    option(
+        &["outfile-pattern", "errfile-pattern", "o", "e", "error"],
+        1,
+        Instead("--output DIR, for files DIR/pe.N.out and DIR/pe.N.err"),
+    ),
+    option(
+        &["merge-stderr-to-stdout"],
+        0,
+        Instead("2>&1 after the command"),
+    ),
+    option(
+        &["timestamp-output"],
+        0,
+        Instead("oshrun --label ... | ts, of the package moreutils"),
+    ),
+    // Ends.
+    option(&["K", "kill-on-bad-exit"], 0, Nothing),
+    option(&["t", "time", "maxtime"], 1, Instead("--timeout SECONDS")),
+    option(
+        &["disable-auto-cleanup", "enable-recovery", "continuous"],
+        0,
+        Instead(
+            "a PE that ends badly ends its job; jobs that outlive others are made by shmemx_spawn",
+        ),
+    ),
+    // How the launcher works.
+    option(&["allow-run-as-root"], 0, Nothing),
+    option(&["mpi"], 1, Nothing),
+    option(
+        &["mca", "gmca", "omca", "prtemca", "pmixmca", "gpmixmca"],
+        2,
+        Instead(NO_PARAMETERS),
+    ),
+    option(&["am", "tune"], 1, Instead(NO_PARAMETERS)),
+    option(
+        &["bootstrap", "rmk"],
+        1,
+        Instead("--launcher slurm|hydra|openmpi|prte, and --launch-agent COMMAND instead of ssh"),
+    ),
+    option(
+        &["launcher-exec", "bootstrap-exec"],
+        1,
+        Same("--launch-agent"),
+    ),
+    option(&["iface"], 1, Instead("-x SHMEM_FABRIC_INTERFACE=NAME")),
+    option(&["configfile", "app", "multi-prog"], 1, Instead(SECTIONS)),
+    option(
+        &["gdb", "debug"],
+        0,
+        Instead("start the job, then gdb -p PID of its PE"),
+    ),
+    option(
+        &[
+            "p",
+            "partition",
+            "A",
+            "account",
+            "mem",
+            "mem-per-cpu",
+            "gres",
+            "gpus",
+            "G",
+            "J",
+            "job-name",
+            "C",
+            "constraint",
+            "qos",
+        ],
+        1,
+        Instead(ASK_SLURM),
+    ),
+    option(&["exclusive", "overlap", "exact"], 0, Instead(ASK_SLURM)),
+];
+
+const fn option(names: &'static [&'static str], values: usize, meaning: Meaning) -> Foreign {
+    Foreign {
+        names,
+        values,
+        meaning,
+    }
+}
+
+impl Foreign {
+    /// The option of this name, and the value that is attached to a short one (`-c4`).
+    pub(super) fn find(name: &[u8]) -> Option<(&'static Self, Option<&[u8]>)> {
+        let named = |name: &[u8]| {
+            let is = |o: &&Self| o.names.iter().any(|n| n.as_bytes() == name);
+            ALL.iter().find(is)
+        };
+        if let Some(found) = named(name) {
+            return Some((found, None));
+        }
+        let (letter, value) = name.split_at_checked(1)?;
+        let attached = value.first().is_some_and(u8::is_ascii_digit);
+        let found = named(letter).filter(|o| attached && o.values == 1)?;
+        Some((found, Some(value)))
+    }
+
+    /// What `oshrun` reads in its place. `shown` is the option as it was written.
+    pub(super) fn translate(
+        &self,
+        shown: &OsStr,
+        values: &[OsString],
+    ) -> Result<Vec<OsString>, Failure> {
+        let instead = |text: &str| {
+            let shown = shown.to_string_lossy();
+            Failure::usage(format!(
+                "{shown} is an option of another launcher; here: {text}"
+            ))
+        };
+        if values.len() < self.values {
+            let shown = shown.to_string_lossy();
+            let n = self.values;
+            return Err(Failure::usage(format!("{shown} takes {n} value(s)")));
+        }
+        match self.meaning {
+            Same(option) => Ok([&[option.into()], values].concat()),
+            Words(words) => Ok(words.iter().map(OsString::from).collect()),
+            Nothing => Ok(Vec::new()),
+            Instead(text) => Err(instead(text)),
+            Translated(function) => {
+                let text: Option<Vec<&str>> = values.iter().map(|v| v.to_str()).collect();
+                let words = function(&text.ok_or_else(|| instead("give it as UTF-8"))?);
+                let words = words.map_err(|text| instead(&text))?;
+                Ok(words.into_iter().map(OsString::from).collect())
+            }
+        }
+    }
+}
+
+/// The value of `--bind-to` or `--map-by` as another launcher has it, in words of ours, and further options that it
+/// stands for. What is none of theirs stays as it is.
+pub(super) fn value_of(option: &[u8], value: &OsStr) -> Result<(OsString, Vec<OsString>), Failure> {
+    match (option, value.to_str()) {
+        (b"bind-to", Some(text)) => Ok((bind_to(text).into(), Vec::new())),
+        (b"map-by", Some(text)) => {
+            map_by(text).map_err(|why| Failure::usage(format!("--map-by {text}: {why}")))
+        }
+        _ => Ok((value.to_owned(), Vec::new())),
+    }
+}
+
+fn bind_to(text: &str) -> &str {
+    // What follows the colon says what is done where PEs outnumber cores, which they may.
+    let (what, qualifier) = text.split_once(':').unwrap_or((text, ""));
+    if !["", "overload-allowed", "if-supported"].contains(&qualifier) {
+        return text;
+    }
+    match what {
+        "hwthreads" | "hwt" | "thread" | "threads" => "hwthread",
+        "cores" | "cpu" => "core",
+        "l3" | "cache" => "l3cache",
+        "package" | "sockets" => "socket",
+        "ldoms" | "ldom" => "numa",
+        _ => what,
+    }
+}
+
+/// The order, and further options.
+fn map_by(text: &str) -> Result<(OsString, Vec<OsString>), String> {
+    let mut parts = text.split([':', ',']);
+    let what = parts.next().unwrap_or_default();
+    let mut others: Vec<OsString> = Vec::new();
+    let order = match what.to_ascii_lowercase().as_str() {
+        "compact" | "slot" | "core" | "hwthread" | "" => "compact",
+        "spread" | "node" | "socket" | "package" | "numa" | "l3cache" => "spread",
+        "ppr" => {
+            let n = parts.next().unwrap_or_default();
+            if !matches!(parts.next(), Some("node" | "host")) {
+                return Err(
+                    "here: --ppn N for PEs per host, --bind-to and --map-by spread within one"
+                        .into(),
+                );
+            }
+            others.extend(["--ppn", n].map(OsString::from));
+            "compact"
+        }
+        _ => return Err("give compact or spread".into()),
+    };
+    for part in parts {
+        let upper = part.to_ascii_uppercase();
+        match upper.strip_prefix("PE=") {
+            Some(n) => others.extend(["--cores", n].map(OsString::from)),
+            None if ["OVERSUBSCRIBE", "OVERLOAD-ALLOWED"].contains(&upper.as_str()) => {}
+            None => return Err(format!("\"{part}\" has no meaning here")),
+        }
+    }
+    Ok((order.into(), others))
+}
+
+fn cpu_bind(values: &[&str]) -> Result<Vec<String>, String> {
+    let mut words = Vec::new();
+    for word in values[0].split(',') {
+        let to = match word {
+            "verbose" | "v" => {
+                words.push("--report-bindings".into());
+                continue;
+            }
+            "quiet" | "q" => continue,
+            "no" => "none",
+            other => bind_to(other),
+        };
+        if !["none", "hwthread", "core", "socket", "numa"].contains(&to) {
+            return Err("--bind-to hwthread|core|l3cache|numa|socket|none".into());
+        }
+        words.extend(["--bind-to".into(), to.into()]);
+    }
+    Ok(words)
+}
+
+fn distribution(values: &[&str]) -> Result<Vec<String>, String> {
+    let order = match values[0] {
+        "block" | "block:block" => "compact",
+        "cyclic" | "cyclic:cyclic" | "block:cyclic" => "spread",
+        _ => return Err("--map-by compact|spread".into()),
+    };
+    Ok(vec!["--map-by".into(), order.into()])
+}
+
+fn node_list(values: &[&str]) -> Result<Vec<String>, String> {
+    if values[0].contains(['[', '/']) {
+        return Err(
+            "--hosts HOST,HOST... (scontrol show hostnames LIST prints them) or --hostfile".into(),
+        );
+    }
+    Ok(vec!["--hosts".into(), values[0].into()])
+}
+
+fn variable(values: &[&str]) -> Result<Vec<String>, String> {
+    Ok(vec!["-x".into(), format!("{}={}", values[0], values[1])])
+}
+
+fn variables(values: &[&str]) -> Result<Vec<String>, String> {
+    let each = values[0].split(',').filter(|name| !name.is_empty());
+    Ok(each.flat_map(|name| ["-x".into(), name.into()]).collect())
+}
+
+fn global_variable(values: &[&str]) -> Result<Vec<String>, String> {
+    let pair = format!("{}={}", values[0], values[1]);
+    Ok(vec!["--global-variable".into(), pair])
+}
+
+fn global_variables(values: &[&str]) -> Result<Vec<String>, String> {
+    let each = values[0].split(',').filter(|name| !name.is_empty());
+    let words = each.flat_map(|name| ["--global-variable".into(), name.into()]);
+    Ok(words.collect())
+}
+
+/// `ALL`, names and pairs.
+fn export(values: &[&str]) -> Result<Vec<String>, String> {
+    let mut words = Vec::new();
+    for item in values[0].split(',') {
+        match item {
+            "ALL" => {}
+            "NONE" | "NIL" => return Err(INHERITED.into()),
+            pair => words.extend(["--global-variable".into(), pair.into()]),
+        }
+    }
+    Ok(words)
+}
+
+/// Variables of other implementations: name, whose it is, and what to write instead.
+const VARIABLES: &[(&str, &str, &str)] = &[
+    (
+        "XT_SYMMETRIC_HEAP_SIZE",
+        "Cray SHMEM",
+        "SHMEM_SYMMETRIC_SIZE",
+    ),
+    (
+        "SHMEM_SYMMETRIC_HEAP_SIZE",
+        "Open MPI",
+        "SHMEM_SYMMETRIC_SIZE",
+    ),
+    ("SHMEM_VERSION_DISPLAY", "Cray SHMEM", "SHMEM_VERSION=1"),
+    ("SHMEM_ENV_DISPLAY", "Cray SHMEM", "SHMEM_INFO=1"),
+    ("SHMEM_OFI_PROVIDER", "Sandia OpenSHMEM", "SHMEM_FABRIC"),
+    (
+        "SHMEM_OFI_DOMAIN",
+        "Sandia OpenSHMEM",
+        "SHMEM_FABRIC_INTERFACE",
+    ),
+    (
+        "SHMEM_BCAST_ALGORITHM",
+        "Sandia OpenSHMEM",
+        "SHMEM_BROADCAST_ALGORITHM",
+    ),
+    (
+        "SHMEM_COLL_CROSSOVER",
+        "Sandia OpenSHMEM",
+        "SHMEM_TUNING_FILE, which oshtune writes",
+    ),
+    (
+        "SHMEM_SYMMETRIC_HEAP_USE_HUGE_PAGES",
+        "Sandia OpenSHMEM",
+        "SHMEM_HUGE_PAGES",
+    ),
+];
+
+/// A line for each variable that `is_set` and is another implementation's.
+pub(super) fn variables_of_others(is_set: impl Fn(&OsStr) -> bool) -> Vec<String> {
+    let set = VARIABLES
+        .iter()
+        .filter(|(name, ..)| is_set(OsStr::new(name)));
+    let line = |(name, whose, instead): &(&str, &str, &str)| {
+        format!("{name} is a variable of {whose} and has no effect; here: {instead}")
+    };
+    set.map(line).collect()
+}
+
+/// An option without its dashes and without a value after `=`, and that value.
+pub(super) fn parts(token: &[u8]) -> (&[u8], Option<OsString>) {
+    let end = token.iter().position(|b| *b == b'=');
+    let name = &token[..end.unwrap_or(token.len())];
+    let name = name.strip_prefix(b"-").unwrap_or(name);
+    let name = name.strip_prefix(b"-").unwrap_or(name);
+    let value = end.map(|at| OsString::from_vec(token[at + 1..].to_vec()));
+    (name, value)
+}
+
+/// The names of all options of other launchers that are known, in groups: those that are read, then those that are
+/// answered.
+#[cfg(test)]
+pub(super) fn names() -> [Vec<&'static str>; 2] {
+    let read = |o: &&Foreign| !matches!(o.meaning, Instead(_));
+    let (read, answered): (Vec<&Foreign>, Vec<&Foreign>) = ALL.iter().partition(read);
+    [read, answered].map(|options| options.iter().flat_map(|o| o.names).copied().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::options::{self, Binding, CommandLine, Input, Mapping};
+    use super::*;
+
+    fn read(line: &str) -> Result<CommandLine, String> {
+        let arguments = line.split_whitespace().map(OsString::from).collect();
+        options::parse(arguments, 6).map_err(|f| f.to_string())
+    }
+
+    fn counts(line: &str) -> Vec<usize> {
+        let read = read(line).unwrap_or_else(|e| panic!("{line}: {e}"));
+        read.sections.iter().map(|s| s.n_pes).collect()
+    }
+
+    fn variables(line: &str, section: usize) -> Vec<String> {
+        let read = read(line).unwrap_or_else(|e| panic!("{line}: {e}"));
+        let pair = |(n, v): &(OsString, OsString)| format!("{}={}", n.display(), v.display());
+        read.sections[section].variables.iter().map(pair).collect()
+    }
+
+    #[test]
+    fn lines_of_other_launchers_are_read() {
+        for (line, expected) in [
+            // Open MPI
+            (
+                "--host localhost:4 --oversubscribe --allow-run-as-root -np 4 ./a -N 7",
+                4,
+            ),
+            ("-H localhost:8 -npernode 3 ./a", 3),
+            (
+                "-n 3 --tag-output --report-bindings --bind-to core:overload-allowed --map-by slot ./a",
+                3,
+            ),
+            ("--map-by ppr:2:node:PE=3 --bind-to core ./a", 2),
+            ("-n 2 --stdin none --display-map --output-filename d ./a", 2),
+            // Hydra
+            ("-l -genv OMP_NUM_THREADS 1 -n 2 ./a", 2),
+            ("-prepend-rank -ppn 5 -genvall ./a", 5),
+            // Slurm
+            (
+                "--ntasks=4 -c2 -l -K --mpi=pmix --cpu-bind=verbose,cores -D /tmp ./a",
+                4,
+            ),
+            (
+                "-n4 --cpus-per-task 2 -m cyclic --kill-on-bad-exit=1 --export=ALL,A=1 ./a",
+                4,
+            ),
+            // Cray
+            ("-n 8 -N8 -d 2 ./a", 8),
+        ] {
+            assert_eq!(counts(line), [expected], "{line}");
+        }
+    }
+
+    #[test]
+    fn they_mean_here_what_they_mean_there() {
+        let o = read("-n 2 -l --cpu-bind=verbose,sockets -m cyclic ./a").unwrap();
+        assert!(o.label && o.report_bindings);
+        assert_eq!((o.bind_to, o.map_by), (Binding::Socket, Mapping::Spread));
+        let o = read("--map-by node:PE=2:OVERSUBSCRIBE -i none ./a").unwrap();
+        assert_eq!((o.map_by, o.cores), (Mapping::Spread, Some(2)));
+        assert_eq!(o.stdin, Input::None);
+        let o = read("--bind-to package --output-filename d ./a").unwrap();
+        assert_eq!(o.bind_to, Binding::Socket);
+        assert_eq!(o.output, Some("d".into()));
+        let o = read("-n 1 ./a -l -genv X 1").unwrap();
+        assert!(!o.label, "options end at the program");
+        assert_eq!(o.sections[0].arguments, ["-l", "-genv", "X", "1"]);
+    }
+
+    #[test]
+    fn global_variables_hold_for_all_programs() {
+        let line = "-genv A 1 --export=ALL,B=2 -env C 3 -n 1 ./a : -n 1 -env A 4 ./b";
+        assert_eq!(variables(line, 0), ["A=1", "B=2", "C=3"]);
+        // What is set last counts.
+        assert_eq!(variables(line, 1), ["A=1", "B=2", "A=4"]);
+        let path = std::env::var("PATH").unwrap();
+        assert_eq!(
+            variables("-genvlist PATH -n 1 ./a", 0),
+            [format!("PATH={path}")]
+        );
+    }
+
+    #[test]
+    fn the_others_are_answered_in_one_line() {
+        for (line, instead) in [
+            ("--mca btl tcp,self ./a", "-x"),
+            ("-genvnone ./a", "env -i"),
+            ("--time 5 ./a", "--timeout SECONDS"),
+            ("-p debug ./a", "salloc"),
+            ("--map-by ppr:2:socket ./a", "--ppn"),
+            ("--map-by board ./a", "compact"),
+            ("-w node[1-4] ./a", "--hosts"),
+            ("--cpu-bind=map_cpu:0,1 ./a", "--bind-to"),
+            ("--export=NONE ./a", "env -i"),
+            ("--rank-by node ./a", "--map-by"),
+            ("-iface eth0 ./a", "SHMEM_FABRIC_INTERFACE"),
+            ("--configfile f", "':'"),
+            ("-genv A", "2 value(s)"),
+        ] {
+            let error = read(line).expect_err(line);
+            assert!(error.contains(instead), "{line}: {error}");
+            assert!(!error.contains('\n'), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn variables_of_others_are_answered_with_ours() {
+        let lines = variables_of_others(|name| name == "XT_SYMMETRIC_HEAP_SIZE");
+        let [line] = &lines[..] else {
+            panic!("{lines:?}");
+        };
+        assert!(line.ends_with("here: SHMEM_SYMMETRIC_SIZE"), "{line}");
+        let ours: Vec<_> = ferroshmem_core::config::TABLE
+            .iter()
+            .map(|v| v.name())
+            .collect();
+        for (name, _, instead) in VARIABLES {
+            let end = instead.find(['=', ',']).unwrap_or(instead.len());
+            assert!(ours.contains(&&instead[..end]), "{instead}");
+            assert!(!ours.contains(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn no_name_is_there_twice_and_each_is_documented() {
+        let manual = include_str!("../../../../packaging/man/oshrun.1");
+        let [read, answered] = names();
+        let mut all = [&read[..], &answered].concat();
+        for name in &read {
+            let dashes = if name.len() == 1 { "Fl" } else { "Fl Fl" };
+            let documented = [format!("{dashes} {name}"), format!("Fl {name}")];
+            let is_there = documented.iter().any(|d| {
+                manual
+                    .match_indices(d.as_str())
+                    .any(|(at, d)| manual[at + d.len()..].starts_with([' ', '\n']))
+            });
+            assert!(is_there, "oshrun.1 lacks {name}");
+        }
+        let n = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), n);
+    }
+}
