@@ -90,6 +90,12 @@ pub unsafe trait Reduce<Op>: Copy + 'static {
         // SAFETY: the caller promises what `fold_exact` asks for, which is what `fold` asks for.
         unsafe { Self::fold_bytes(dests, sources, n, streaming) }
     }
+
+    /// The operator on this type as a value.
+    #[inline]
+    fn operator() -> &'static Operator {
+        const { &Operator::new::<Self, Op>() }
+    }
 }
 
 /// [`Reduce::fold`] by [`Reduce::combine`], for types that no vector register holds.
@@ -161,6 +167,13 @@ macro_rules! reduce {
                 // SAFETY: the caller promises what `Reduce::fold_exact` asks for.
                 unsafe { $exact(dests, sources, n, streaming) }
             }
+
+            // A static of this crate, so that the element loops are compiled in it, for speed: crates that call
+            // them may be compiled for size.
+            fn operator() -> &'static Operator {
+                static OPERATOR: Operator = Operator::new::<$t, $op>();
+                &OPERATOR
+            }
         }
     )*};
 }
@@ -223,14 +236,16 @@ impl Operator {
     /// Operator `Op` on type `T`.
     #[inline]
     pub fn of<T: Reduce<Op>, Op>() -> &'static Self {
-        const {
-            &Self {
-                size: size_of::<T>(),
-                any_order: T::ANY_ORDER,
-                combine: combine::<T, Op>,
-                fold: T::fold_bytes,
-                fold_exact: T::fold_exact_bytes,
-            }
+        T::operator()
+    }
+
+    const fn new<T: Reduce<Op>, Op>() -> Self {
+        Self {
+            size: size_of::<T>(),
+            any_order: T::ANY_ORDER,
+            combine: combine::<T, Op>,
+            fold: T::fold_bytes,
+            fold_exact: T::fold_exact_bytes,
         }
     }
 }
