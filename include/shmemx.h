@@ -162,7 +162,16 @@ typedef struct {
  * shmem_init: 0, or -1 and SHMEMX_GROUP_INVALID on all PEs, and a line of the root on standard error. The new
  * PEs find the others by shmemx_group_parents, which is SHMEMX_GROUP_INVALID in other jobs.
  * shmemx_group_disconnect is collective over both sides; shmem_finalize disconnects what is still connected. A PE
- * that fails ends all connected jobs.
+ * that fails ends all connected jobs, unless they are independent.
+ *
+ * Jobs are independent where config->independent of all programs is not 0 (SHMEMX_SPAWN_INDEPENDENT), or by the routines
+ * shmemx_port_*_independent. If a PE of one fails, or leaves without shmem_finalize, that job alone ends. On the other
+ * side shmemx_group_state is SHMEMX_GROUP_FAILED instead of SHMEMX_GROUP_CONNECTED, for ever; SHMEMX_GROUP_DISCONNECTED is
+ * that of other handles. All routines that wait for PEs of the group return -1 then, also those that wait already:
+ * collectives between groups and of shmemx_group_team, shmemx_kernel_test, shmemx_kernel_wait and shmemx_kernel_serve;
+ * calls of kernels return SHMEMX_REQUEST_INVALID, and dest of a collective has any content. Memory of the group can be
+ * used, without effect, until shmemx_group_disconnect, which waits for the PEs of the own side alone, and returns -1.
+ * shmemx_spawn, accept and connect return -1 if the other side fails before all PEs are connected.
  *
  * Collectives between groups have the meaning that MPI gives those of intercommunicators: a PE gets what the PEs
  * of the other side contribute, in their order. All PEs of both sides call them, in the same order; they return 0,
@@ -192,6 +201,7 @@ typedef struct {
     size_t cores;        /* number of cores of each PE, if there are so many; default: by OMP_NUM_THREADS, or all */
     const char *cpus;    /* the CPUs that the PEs may use, as "0-3,8"; default: those of oshrun */
     const char *host;    /* the host to start on: this one */
+    int independent;     /* not 0: the end of one job is not the other's; default: 0 */
 } shmemx_spawn_config_t;
 
 /* Jobs that meet: two jobs that one user has started separately, on one node or on several, become connected, as
@@ -209,7 +219,9 @@ typedef struct {
  * that begins later. Both return once all PEs of both teams are there: 0, or -1 and SHMEMX_GROUP_INVALID on all PEs of
  * the team, and a line of the root on standard error. shmemx_group_team has first the PEs that have accepted, then those
  * that have connected; between nodes it is SHMEM_TEAM_INVALID. A port can be used again at once. A PE that fails ends all
- * connected jobs; one that ends before it is connected ends its own job alone.
+ * connected jobs; one that ends before it is connected ends its own job alone. By
+ * shmemx_port_accept_independent and shmemx_port_connect_independent, which connect with each other alone, and on one
+ * node, the jobs are independent (see above).
  * shmemx_join does the same without a port, if the roots of both teams are at the two ends of a connected socket, whose
  * descriptor fd is on PE_root. It leaves the socket open, with nothing to be read. */
 
@@ -232,7 +244,7 @@ typedef struct {
  * shmemx_kernel_call_multiple makes any number of calls as one message: calls[i] has the name and the arguments,
  * SHMEMX_VALUE(variable) or SHMEMX_ARRAY(pointer, n). SHMEMX_REQUEST_INVALID is returned for SHMEMX_GROUP_INVALID.
  * shmemx_kernel_test is 1 if all PEs have run the calls of a request and of those before it, else 0; shmemx_kernel_wait
- * waits for that. What the kernels have put is then complete. Both are local, and a request needs not be freed: it
+ * waits for that, and returns 0. What the kernels have put is then complete. Both are local, and a request needs not be freed: it
  * stays valid, and is complete once the group is disconnected and for SHMEMX_REQUEST_INVALID.
  * shmemx_kernel_serve is called by the PEs of the group, outside of kernels: it runs kernels, sleeps while none is
  * called, and returns when the callers disconnect, with the number of calls; -1 in a job that no PEs have started.
@@ -310,6 +322,12 @@ typedef struct shmemi_kernel {
 #define SHMEMX_SPAWN_CORES 0x10080L
 #define SHMEMX_SPAWN_CPUS 0x10100L
 #define SHMEMX_SPAWN_HOST 0x10200L
+#define SHMEMX_SPAWN_INDEPENDENT 0x10010L
+
+/* State of a group: shmemx_group_state */
+#define SHMEMX_GROUP_CONNECTED 0
+#define SHMEMX_GROUP_DISCONNECTED 1
+#define SHMEMX_GROUP_FAILED 2
 #define SHMEMX_SPACE_INVALID (((shmemx_space_t)(uintptr_t)0))
 #define SHMEMX_GROUP_INVALID (((shmemx_group_t)(uintptr_t)0))
 #define SHMEMX_REQUEST_INVALID (((shmemx_request_t)(uintptr_t)0))
@@ -384,7 +402,10 @@ int shmemx_group_pe(shmemx_group_t group, int pe);
 shmem_team_t shmemx_group_team(shmemx_group_t group);
 
 /* extension */
-void shmemx_group_disconnect(shmemx_group_t group);
+int shmemx_group_state(shmemx_group_t group);
+
+/* extension */
+int shmemx_group_disconnect(shmemx_group_t group);
 
 /* extension */
 int shmemx_export(const char *name, const void *addr, size_t size);
@@ -400,7 +421,7 @@ shmemx_request_t shmemx_kernel_call_multiple(shmemx_group_t group, size_t count,
 int shmemx_kernel_test(shmemx_request_t request);
 
 /* extension */
-void shmemx_kernel_wait(shmemx_request_t request);
+int shmemx_kernel_wait(shmemx_request_t request);
 
 /* extension */
 int shmemx_kernel_serve(void);
@@ -435,7 +456,10 @@ int pshmemx_group_pe(shmemx_group_t group, int pe);
 shmem_team_t pshmemx_group_team(shmemx_group_t group);
 
 /* extension */
-void pshmemx_group_disconnect(shmemx_group_t group);
+int pshmemx_group_state(shmemx_group_t group);
+
+/* extension */
+int pshmemx_group_disconnect(shmemx_group_t group);
 
 /* extension */
 int pshmemx_export(const char *name, const void *addr, size_t size);
@@ -451,7 +475,7 @@ shmemx_request_t pshmemx_kernel_call_multiple(shmemx_group_t group, size_t count
 int pshmemx_kernel_test(shmemx_request_t request);
 
 /* extension */
-void pshmemx_kernel_wait(shmemx_request_t request);
+int pshmemx_kernel_wait(shmemx_request_t request);
 
 /* extension */
 int pshmemx_kernel_serve(void);
@@ -486,6 +510,14 @@ int shmemx_port_accept(shmem_team_t team, int PE_root, const char *port, shmemx_
 int shmemx_port_connect(shmem_team_t team, int PE_root, const char *port, shmemx_group_t *group);
 
 /* extension */
+int shmemx_port_accept_independent(shmem_team_t team, int PE_root, const char *port,
+    shmemx_group_t *group);
+
+/* extension */
+int shmemx_port_connect_independent(shmem_team_t team, int PE_root, const char *port,
+    shmemx_group_t *group);
+
+/* extension */
 int shmemx_join(shmem_team_t team, int PE_root, int fd, shmemx_group_t *group);
 
 /* Jobs that meet */
@@ -510,6 +542,14 @@ int pshmemx_port_accept(shmem_team_t team, int PE_root, const char *port, shmemx
 
 /* extension */
 int pshmemx_port_connect(shmem_team_t team, int PE_root, const char *port, shmemx_group_t *group);
+
+/* extension */
+int pshmemx_port_accept_independent(shmem_team_t team, int PE_root, const char *port,
+    shmemx_group_t *group);
+
+/* extension */
+int pshmemx_port_connect_independent(shmem_team_t team, int PE_root, const char *port,
+    shmemx_group_t *group);
 
 /* extension */
 int pshmemx_join(shmem_team_t team, int PE_root, int fd, shmemx_group_t *group);

@@ -35,6 +35,8 @@ pub enum Error {
     Export(ExportError),
     /// An array cannot be imported.
     Import(ImportError),
+    /// A group has failed.
+    Group(GroupFailed),
 }
 
 /// Why the library could not be initialised.
@@ -196,6 +198,8 @@ pub enum TeamError {
     OtherGroup,
     /// The team has PEs of another job, which is so of a group's.
     OtherJob,
+    /// The team is that of a group that has failed.
+    GroupFailed,
     /// The array is too short for a part of every member.
     TooShort {
         /// Elements needed.
@@ -203,6 +207,16 @@ pub enum TeamError {
         /// Elements of the array.
         array: usize,
     },
+}
+
+/// A PE of a group has failed whose job is independent of this one ([`Command::independent`](crate::Command::independent)).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct GroupFailed;
+
+impl GroupFailed {
+    fn say(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the group has failed, and its PEs wait for no other any more: disconnect it")
+    }
 }
 
 /// Begins a message with this PE's number: all PEs may print into one file.
@@ -337,6 +351,13 @@ impl Display for OutOfBounds {
     }
 }
 
+impl Display for GroupFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        say_pe(f)?;
+        self.say(f)
+    }
+}
+
 impl Display for TeamError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         say_pe(f)?;
@@ -356,6 +377,7 @@ impl Display for TeamError {
             Self::OtherJob => f.write_str(
                 "this is a team or a member of a group, with PEs of two jobs: give one of this job",
             ),
+            Self::GroupFailed => GroupFailed.say(f),
             Self::TooShort { needed, array } => write!(
                 f,
                 "an array of {array} elements is too short: the members need {needed}"
@@ -377,6 +399,7 @@ impl Display for Error {
             Self::Export(error) => error.fmt(f),
             Self::Import(error) => error.fmt(f),
             Self::Connect(error) => error.fmt(f),
+            Self::Group(error) => error.fmt(f),
         }
     }
 }
@@ -415,7 +438,8 @@ errors!(
     Spawn(SpawnError),
     Connect(ConnectError),
     Export(ExportError),
-    Import(ImportError)
+    Import(ImportError),
+    Group(GroupFailed)
 );
 
 impl error::Error for Error {}

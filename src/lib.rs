@@ -94,10 +94,10 @@ pub use amo::{Amo, AmoInt};
 pub use collective::{And, Max, Min, Operator, Or, Part, PartMut, Prod, Reducible, Sum, Xor};
 pub use context::Context;
 pub use error::{
-    AllocError, ConnectError, Error, ExportError, ImportError, InitError, OutOfBounds,
+    AllocError, ConnectError, Error, ExportError, GroupFailed, ImportError, InitError, OutOfBounds,
     PeOutOfRange, Result, SpaceError, SpawnError, TeamError,
 };
-pub use group::{Command, Exported, Group, GroupPe, GroupPes, Imported, Port};
+pub use group::{Command, Exported, Group, GroupPe, GroupPes, GroupState, Imported, Port};
 pub use kernels::{Calls, Kernel, KernelContext, Request};
 pub use lock::{Guard, Locked};
 pub use memory::{

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, fence};
 
 use ferroshmem_core::api::constants::{CTX_DEFAULT, TEAM_WORLD};
-use ferroshmem_core::api::{context, team};
+use ferroshmem_core::api::{agree, context, team};
 
 use crate::collective::{CHUNK, Scratch};
 use crate::context::Context;
@@ -243,10 +243,16 @@ impl Team<'_> {
 
     /// Completes this PE's puts and waits for all members; after it, all see what each wrote before.
     /// (Standard: `shmem_barrier_all`, `shmem_team_sync`)
+    ///
+    /// # Panics
+    /// If the team is that of a group that has failed.
     #[track_caller]
     pub fn barrier(&self) {
         quiet();
         self.step(Step::Barrier, &[]);
+        if agree::has_failed("Team::barrier", self.handle) {
+            panic!("{}", TeamError::GroupFailed);
+        }
     }
 
     /// Orders this PE's puts, signals and atomics to each PE before its later ones. (Standard:

@@ -49,6 +49,10 @@ const _: () = {
     assert!(runtime::SPAWN_MAP_BY == SHMEMX_SPAWN_MAP_BY);
     assert!(runtime::SPAWN_CORES == SHMEMX_SPAWN_CORES && runtime::SPAWN_CPUS == SHMEMX_SPAWN_CPUS);
     assert!(runtime::SPAWN_HOST == SHMEMX_SPAWN_HOST);
+    assert!(runtime::SPAWN_INDEPENDENT == SHMEMX_SPAWN_INDEPENDENT);
+    assert!(runtime::GROUP_CONNECTED == SHMEMX_GROUP_CONNECTED);
+    assert!(runtime::GROUP_DISCONNECTED == SHMEMX_GROUP_DISCONNECTED);
+    assert!(runtime::GROUP_FAILED == SHMEMX_GROUP_FAILED);
     assert!(runtime::SPACE_INVALID == SHMEMX_SPACE_INVALID);
     assert!(runtime::SPACE_SHEAP_SIZE == SHMEMX_SPACE_SHEAP_SIZE);
     assert!(runtime::SPACE_MEMKIND == SHMEMX_SPACE_MEMKIND);

@@ -76,7 +76,9 @@ impl Team<'_> {
         let (to, from) = (dest.start().cast(), source.start().cast());
         // SAFETY: symmetric memory, of the lengths that the members have compared in the step; this
         // call has the only borrow of it. The same holds for the calls below.
-        unsafe { collective::broadcast("Team::broadcast", self.handle(), to, from, bytes, number) };
+        super::done(unsafe {
+            collective::broadcast("Team::broadcast", self.handle(), to, from, bytes, number)
+        })?;
         Ok(())
     }
 
@@ -113,7 +115,9 @@ impl Team<'_> {
         );
         let (to, from, n) = (dest.start(), source.start(), source.len());
         // SAFETY: as in `broadcast`.
-        unsafe { collective::reduce::<T, Op::Core>("Team::reduce", self.handle(), to, from, n) };
+        super::done(unsafe {
+            collective::reduce::<T, Op::Core>("Team::reduce", self.handle(), to, from, n)
+        })?;
         Ok(())
     }
 
@@ -135,7 +139,13 @@ impl Team<'_> {
         );
         // SAFETY: as in `broadcast`; `dest` and `source` may be the same.
         unsafe {
-            collective::reduce::<T, Op::Core>("Team::reduce", self.handle(), start, start, n);
+            super::done(collective::reduce::<T, Op::Core>(
+                "Team::reduce",
+                self.handle(),
+                start,
+                start,
+                n,
+            ))?;
         }
         Ok(())
     }
@@ -182,7 +192,9 @@ impl Team<'_> {
         );
         let (to, from, n) = (dest.start(), source.start(), source.len());
         // SAFETY: as in `broadcast`.
-        unsafe { collective::scan("Team::scan", self.handle(), to, from, n, inclusive) };
+        super::done(unsafe {
+            collective::scan("Team::scan", self.handle(), to, from, n, inclusive)
+        })?;
         Ok(())
     }
 
@@ -203,7 +215,9 @@ impl Team<'_> {
         let bytes = source.len() * size_of::<T>();
         let (to, from) = (dest.start().cast(), source.start().cast());
         // SAFETY: as in `broadcast`.
-        unsafe { collective::fcollect("Team::fcollect", self.handle(), to, from, bytes) };
+        super::done(unsafe {
+            collective::fcollect("Team::fcollect", self.handle(), to, from, bytes)
+        })?;
         Ok(())
     }
 
@@ -236,7 +250,9 @@ impl Team<'_> {
         let bytes = count * size_of::<T>();
         let (to, from) = (dest.start().cast(), source.as_ptr().cast());
         // SAFETY: as in `broadcast`; the destination has room for the elements of all.
-        unsafe { collective::collect("Team::collect", self.handle(), to, from, bytes) };
+        super::done(unsafe {
+            collective::collect("Team::collect", self.handle(), to, from, bytes)
+        })?;
         Ok(total.unwrap_or(0))
     }
 
@@ -262,7 +278,9 @@ impl Team<'_> {
         let bytes = block * size_of::<T>();
         let (to, from) = (dest.start().cast(), source.start().cast());
         // SAFETY: as in `broadcast`.
-        unsafe { collective::alltoall("Team::alltoall", self.handle(), to, from, bytes) };
+        super::done(unsafe {
+            collective::alltoall("Team::alltoall", self.handle(), to, from, bytes)
+        })?;
         Ok(())
     }
 
@@ -303,7 +321,7 @@ impl Team<'_> {
         let size = size_of::<T>();
         // SAFETY: as in `broadcast`.
         unsafe {
-            collective::alltoalls(
+            super::done(collective::alltoalls(
                 "Team::alltoalls",
                 self.handle(),
                 to,
@@ -312,7 +330,7 @@ impl Team<'_> {
                 sst,
                 n,
                 size,
-            );
+            ))?;
         }
         Ok(())
     }

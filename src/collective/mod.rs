@@ -12,3 +12,13 @@ pub use crate::memory::{Part, PartMut};
 pub use operator::{And, Max, Min, Operator, Or, Prod, Reducible, Sum, Xor};
 use operator::{reduction, scan_details};
 pub(crate) use scratch::{CHUNK, Scratch};
+
+use crate::error::TeamError;
+
+/// What a collective of the runtime returns: of a team that exists.
+fn done(status: i32) -> Result<(), TeamError> {
+    match status {
+        0 => Ok(()),
+        _ => Err(TeamError::GroupFailed),
+    }
+}

@@ -27,7 +27,7 @@ impl Team<'_> {
     /// The reduction of every member's `value`. Collective.
     ///
     /// # Errors
-    /// None today.
+    /// If the team is that of a group that has failed.
     #[track_caller]
     pub fn reduce_value<T: Reducible<Op>, Op: Operator>(
         &self,
@@ -44,7 +44,7 @@ impl Team<'_> {
     /// elements.
     ///
     /// # Errors
-    /// None today.
+    /// If the team is that of a group that has failed.
     #[track_caller]
     pub fn reduce_slice<T: Reducible<Op>, Op: Operator>(
         &self,
@@ -63,7 +63,13 @@ impl Team<'_> {
                     Step::Reduce,
                     &of_values(self.scratch(), reduction::<T, Op>(), of_all),
                 );
-                collective::reduce::<T, Op::Core>("Team::reduce", self.handle(), dest, source, n);
+                super::done(collective::reduce::<T, Op::Core>(
+                    "Team::reduce",
+                    self.handle(),
+                    dest,
+                    source,
+                    n,
+                ))?;
                 ptr::copy_nonoverlapping(dest, chunk.as_mut_ptr(), n);
             }
         }
@@ -74,7 +80,7 @@ impl Team<'_> {
     /// `shmem_sum_inscan`)
     ///
     /// # Errors
-    /// None today.
+    /// If the team is that of a group that has failed.
     #[track_caller]
     pub fn inclusive_scan_value<T: Reducible<Sum>>(&self, value: T) -> Result<T, TeamError> {
         self.scan_value(value, true)
@@ -84,7 +90,7 @@ impl Team<'_> {
     /// (Standard: `shmem_sum_exscan`)
     ///
     /// # Errors
-    /// None today.
+    /// If the team is that of a group that has failed.
     #[track_caller]
     pub fn exclusive_scan_value<T: Reducible<Sum>>(&self, value: T) -> Result<T, TeamError> {
         self.scan_value(value, false)
@@ -100,7 +106,14 @@ impl Team<'_> {
                 Step::Scan,
                 &of_values(self.scratch(), scan_details::<T>(inclusive), 1),
             );
-            collective::scan("Team::scan", self.handle(), dest, source, 1, inclusive);
+            super::done(collective::scan(
+                "Team::scan",
+                self.handle(),
+                dest,
+                source,
+                1,
+                inclusive,
+            ))?;
             Ok(dest.read())
         }
     }
@@ -147,7 +160,14 @@ impl Team<'_> {
                     ),
                 );
                 let (to, from) = (dest.cast(), source.cast());
-                collective::broadcast("Team::broadcast", self.handle(), to, from, n, number);
+                super::done(collective::broadcast(
+                    "Team::broadcast",
+                    self.handle(),
+                    to,
+                    from,
+                    n,
+                    number,
+                ))?;
                 ptr::copy_nonoverlapping(dest, chunk.as_mut_ptr(), n);
             }
         }
@@ -157,7 +177,7 @@ impl Team<'_> {
     /// Every member's value, in the order of their numbers. Collective.
     ///
     /// # Errors
-    /// None today.
+    /// If the team is that of a group that has failed.
     #[track_caller]
     pub fn gather_value<T: Plain>(&self, value: T) -> Result<Vec<T>, TeamError> {
         let (source, dest) = (self.scratch().source::<u8>(), self.scratch().dest::<u8>());
@@ -178,7 +198,13 @@ impl Team<'_> {
                     ),
                 );
                 let (to, from) = (dest.cast(), source.cast());
-                collective::fcollect("Team::fcollect", self.handle(), to, from, n);
+                super::done(collective::fcollect(
+                    "Team::fcollect",
+                    self.handle(),
+                    to,
+                    from,
+                    n,
+                ))?;
             }
             for (member, value) in values.iter_mut().enumerate() {
                 let piece = &mut bytemuck::bytes_of_mut(value)[i * most..][..n];

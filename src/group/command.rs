@@ -31,6 +31,7 @@ impl Command {
                 directory: None,
                 heap_size: None,
                 placement: Placement::default(),
+                independent: false,
             },
         }
     }
@@ -107,6 +108,13 @@ impl Command {
     /// On this host, which is that of the PEs that start them.
     pub fn host(mut self, host: &str) -> Self {
         self.program.placement.host = Some(host.into());
+        self
+    }
+
+    /// As a job whose end is not that of the team that starts it, nor the other way round: see [`Group::state`](crate::Group::state).
+    /// With [`spawn_multiple`](crate::Team::spawn_multiple), for all programs. (Extension: `SHMEMX_SPAWN_INDEPENDENT`)
+    pub fn independent(mut self) -> Self {
+        self.program.independent = true;
         self
     }
 

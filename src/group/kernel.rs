@@ -12,6 +12,7 @@ use std::ptr;
 use ferroshmem_core::api::kernels::{self, ArrayArgument, Call, kind};
 
 use super::Group;
+use crate::error::GroupFailed;
 use crate::{Plain, World};
 
 /// A function that the PEs which have started this program call by its name, with parameters `P`; made by
@@ -50,19 +51,33 @@ impl<'a> KernelContext<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'g> {
     handle: usize,
+    /// The group had failed when it was called.
+    has_failed: bool,
     group: PhantomData<&'g ()>,
 }
 
 impl Request<'_> {
     /// Whether all PEs of the group have run the kernels of this and all earlier calls. (Extension:
     /// `shmemx_kernel_test`)
-    pub fn is_complete(&self) -> bool {
-        kernels::test("Request::is_complete", self.handle) != 0
+    ///
+    /// # Errors
+    /// As of [`wait`](Self::wait).
+    pub fn is_complete(&self) -> Result<bool, GroupFailed> {
+        match kernels::test("Request::is_complete", self.handle) {
+            tested @ 0..=1 if !self.has_failed => Ok(tested == 1),
+            _ => Err(GroupFailed),
+        }
     }
 
     /// Waits until they have. What the kernels have put is complete then. (Extension: `shmemx_kernel_wait`)
-    pub fn wait(&self) {
-        kernels::wait("Request::wait", self.handle);
+    ///
+    /// # Errors
+    /// If the group has failed, and not all of them have.
+    pub fn wait(&self) -> Result<(), GroupFailed> {
+        match self.has_failed || kernels::wait("Request::wait", self.handle) != 0 {
+            true => Err(GroupFailed),
+            false => Ok(()),
+        }
     }
 }
 
@@ -294,7 +309,7 @@ impl Group<'_> {
     /// let this = std::env::current_exe().expect("a program that runs has a file");
     /// let children = world.spawn(&Command::new(this).pes(3))?;
     /// let request = children.call(print, (2.5, &[1, 2, 3]));
-    /// request.wait();
+    /// request.wait()?;
     /// # Ok(())
     /// # }
     /// ```
@@ -334,6 +349,7 @@ impl Group<'_> {
         let handle =
             unsafe { kernels::call_multiple(name, self.handle, calls.len(), calls.as_ptr()) };
         Request {
+            has_failed: handle == 0,
             handle,
             group: PhantomData,
         }

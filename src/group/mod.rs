@@ -10,6 +10,7 @@ use std::fmt::{self, Display};
 use std::ops::Range;
 use std::thread;
 
+use ferroshmem_core::api::constants::GROUP_FAILED;
 use ferroshmem_core::api::spawn;
 
 pub use command::Command;
@@ -52,6 +53,16 @@ pub struct Group<'t> {
     n_pes: usize,
     /// The number among the members of the team that PE 0 has.
     first: usize,
+}
+
+/// Whether PEs of a [`Group`] can be waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GroupState {
+    /// They can.
+    Connected,
+    /// One of them has failed, or has left without ending the group, in an independent job: waits for the others are over,
+    /// too. So it stays.
+    Failed,
 }
 
 /// A PE of a [`Group`], by its number in its own job. It exists: [`Group::pe`] checks the number.
@@ -191,6 +202,19 @@ impl<'t> Group<'t> {
         })
     }
 
+    /// Whether its PEs can be waited for. Of jobs that are not [independent](Command::independent), the failure of one ends
+    /// the others; of a group of one that is, collectives of the [`team`](Self::team) and waits for kernels return an error,
+    /// `Team::barrier` panics, and puts to its memory, which is there until the group is dropped, have no effect.
+    ///
+    /// A wait for a variable is not over when the PE that was to set it has failed: test it, and look here in between.
+    /// (Extension: `shmemx_group_state`)
+    pub fn state(&self) -> GroupState {
+        match spawn::state("Group::state", self.handle) {
+            GROUP_FAILED => GroupState::Failed,
+            _ => GroupState::Connected,
+        }
+    }
+
     /// All PEs.
     pub fn pes(&self) -> GroupPes {
         GroupPes {
@@ -229,7 +253,7 @@ impl<'t> Group<'t> {
         Imported::new(self, name, len)
     }
 
-    /// Ends the group, collectively over both sides; waits for all PEs of both. Dropping it does so, too.
+    /// Ends the group, collectively over both sides; waits for all PEs of both, or if it has failed for those of this side. Dropping it does so, too.
     /// (Extension: `shmemx_group_disconnect`)
     pub fn disconnect(self) {}
 }

@@ -145,9 +145,28 @@ impl Team<'_> {
     /// group. On all members.
     #[track_caller]
     pub fn accept(&self, port: Option<&Port<'_>>) -> Result<Group<'_>, ConnectError> {
+        self.accept_as(port, false)
+    }
+
+    /// As [`accept`](Self::accept), for a team that calls [`connect_independent`](Self::connect_independent): the end of one
+    /// job is not the other's, see [`Group::state`](crate::Group::state). (Extension: `shmemx_port_accept_independent`)
+    ///
+    /// # Errors
+    /// As of [`accept`](Self::accept).
+    #[track_caller]
+    pub fn accept_independent(&self, port: Option<&Port<'_>>) -> Result<Group<'_>, ConnectError> {
+        self.accept_as(port, true)
+    }
+
+    #[track_caller]
+    fn accept_as(
+        &self,
+        port: Option<&Port<'_>>,
+        independent: bool,
+    ) -> Result<Group<'_>, ConnectError> {
         self.connected(Step::Accept, |name| {
             let text = || port.map_or_else(String::new, |port| port.text.clone());
-            port::accept_at(name, self.handle(), 0, text)
+            port::accept_at(name, self.handle(), 0, independent, text)
         })
     }
 
@@ -170,8 +189,24 @@ impl Team<'_> {
     /// started this job, or this is the team of a group. On all members.
     #[track_caller]
     pub fn connect(&self, port: &str) -> Result<Group<'_>, ConnectError> {
+        self.connect_as(port, false)
+    }
+
+    /// As [`connect`](Self::connect), to a team that calls [`accept_independent`](Self::accept_independent): the end of one
+    /// job is not the other's, see [`Group::state`](crate::Group::state). (Extension: `shmemx_port_connect_independent`)
+    ///
+    /// # Errors
+    /// As of [`connect`](Self::connect).
+    #[track_caller]
+    pub fn connect_independent(&self, port: &str) -> Result<Group<'_>, ConnectError> {
+        self.connect_as(port, true)
+    }
+
+    #[track_caller]
+    fn connect_as(&self, port: &str, independent: bool) -> Result<Group<'_>, ConnectError> {
         self.connected(Step::Connect, |name| {
-            port::connect_to(name, self.handle(), 0, || port.to_owned(), false)
+            let text = || port.to_owned();
+            port::connect_to(name, self.handle(), 0, independent, text, false)
         })
     }
 

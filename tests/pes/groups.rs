@@ -7,9 +7,9 @@ use std::thread;
 
 use bytemuck::{Pod, Zeroable};
 use ferroshmem::{
-    Atomics, Calls, Command, Compare, Error, ExportError, Group, ImportError, KernelContext, Max,
-    OutOfBounds, PeOutOfRange, RawSymmetric, Shared, SignalUpdate, Signals, Sum, TeamError, Window,
-    World, kernel,
+    Atomics, Calls, Command, Compare, Error, ExportError, Group, GroupFailed, GroupState,
+    ImportError, KernelContext, Max, OutOfBounds, PeOutOfRange, RawSymmetric, Shared, SignalUpdate,
+    Signals, Sum, TeamError, Window, World, kernel,
 };
 
 use crate::{PE, Program};
@@ -27,6 +27,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("groups/not_started", not_started),
     Program::new("groups/left_to_the_world", left_to_the_world),
     Program::new("groups/kernels", kernels),
+    Program::new("groups/independent", independent),
 ];
 
 /// PEs of jobs that are started, one job after the other.
@@ -601,6 +602,33 @@ kernel! {
     }
 }
 
+/// Children that fail: the parents get errors, and go on.
+fn independent() -> Result<(), Error> {
+    let world = World::init()?;
+    if let Some(parents) = world.parents() {
+        parents.team().barrier();
+        if world.my_pe().number() == 1 {
+            std::process::abort();
+        }
+        parents.serve(&world);
+        return Ok(());
+    }
+    for _ in 0..3 {
+        let children = world.spawn(&pes("groups/independent", 2).independent())?;
+        children.team().barrier();
+        while children.team().reduce_value(1u64, Sum).is_ok() {}
+        assert_eq!(children.state(), GroupState::Failed);
+        let error = children.team().reduce_value(1u64, Sum).unwrap_err();
+        assert_eq!(error, TeamError::GroupFailed);
+        let request = children.call(in_order, (1,));
+        assert_eq!(request.wait(), Err(GroupFailed));
+        assert_eq!(request.is_complete(), Err(GroupFailed));
+        children.disconnect();
+        world.barrier();
+    }
+    Ok(())
+}
+
 /// Kernels find their arguments, on PEs of this program.
 fn kernels() -> Result<(), Error> {
     let world = World::init()?;
@@ -620,16 +648,16 @@ fn kernels() -> Result<(), Error> {
             world.barrier();
             Ok(())
         };
-        children.call(tick, ()).wait();
+        children.call(tick, ()).wait()?;
         expect(1)?;
         let request = children.call(values, (0.25, -3, ORIGIN, 1 << 100));
-        while !request.is_complete() {}
+        while !request.is_complete()? {}
         expect(10)?;
         for len in [0, 5, 100_000] {
             let mut numbers: Vec<u32> = (7..7 + len).collect();
             let request = children.call(slices, (7, &numbers, &[ORIGIN; 3], &[]));
             numbers.fill(0);
-            request.wait();
+            request.wait()?;
             expect(len.into())?;
         }
         let mut calls = Calls::new();
@@ -638,7 +666,7 @@ fn kernels() -> Result<(), Error> {
         }
         let many = [7, 8];
         calls.add(slices, (7, &many, &[ORIGIN; 3], &[]));
-        children.call_multiple(&calls).wait();
+        children.call_multiple(&calls).wait()?;
         expect(12)?;
         let copied = children.call_multiple(&Calls::new());
         assert!(format!("{copied:?} {calls:?} {:?}", tick()).contains("tick"));

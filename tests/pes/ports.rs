@@ -6,7 +6,7 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::process;
 use std::time::Duration;
 
-use ferroshmem::{Atomics, Error, Group, Team, World};
+use ferroshmem::{Atomics, Error, Group, GroupState, Team, World};
 
 use crate::Program;
 
@@ -100,16 +100,17 @@ fn meet() -> Result<(), Error> {
         if let Some(port) = port.as_ref().filter(|_| round == 0) {
             port.publish(&name)?;
         }
-        let group = if is_first {
-            team.accept(port.as_ref())?
-        } else {
-            let text = if is_root {
-                world.look_up_port(&name, None)?
-            } else {
-                None
-            };
-            team.connect(&text.unwrap_or_default())?
+        let text = match is_root && !is_first {
+            true => world.look_up_port(&name, None)?.unwrap_or_default(),
+            false => String::new(),
         };
+        let group = match (is_first, round) {
+            (true, 1) => team.accept_independent(port.as_ref())?,
+            (true, _) => team.accept(port.as_ref())?,
+            (false, 1) => team.connect_independent(&text)?,
+            (false, _) => team.connect(&text)?,
+        };
+        assert_eq!(group.state(), GroupState::Connected);
         exchange(&group, &team, &world, is_first)?;
         group.disconnect();
     }

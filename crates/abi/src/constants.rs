@@ -179,6 +179,15 @@ pub const EXTENSIONS: &[Section] = &[
             c("SHMEMX_SPAWN_CORES", "0x10080L", "c_long"),
             c("SHMEMX_SPAWN_CPUS", "0x10100L", "c_long"),
             c("SHMEMX_SPAWN_HOST", "0x10200L", "c_long"),
+            c("SHMEMX_SPAWN_INDEPENDENT", "0x10010L", "c_long"),
+        ],
+    },
+    Section {
+        title: "State of a group: shmemx_group_state",
+        constants: &[
+            c("SHMEMX_GROUP_CONNECTED", "0", "c_int"),
+            c("SHMEMX_GROUP_DISCONNECTED", "1", "c_int"),
+            c("SHMEMX_GROUP_FAILED", "2", "c_int"),
         ],
     },
 ];

@@ -258,6 +258,7 @@ const ROWS: &[Row] = &[
      &[("team", TeamOrInvalid), ("PE_root", Value), ("port", Value), ("group", Result(WORD))]),
     (&["port::join"], &[("team", TeamOrInvalid), ("PE_root", Value), ("fd", Value), ("group", Result(WORD))]),
     (&["spawn::n_pes", "spawn::team", "spawn::disconnect"], &[("group", GroupOrInvalid)]),
+    (&["spawn::state"], &[("group", Value)]),
     (&["spawn::pe"], &[("group", GroupOrInvalid), ("pe", Value)]),
     (&["spawn::export"], &[("name", Value), ("addr", Value), ("size", Value)]),
     (&["spawn::unexport"], &[("name", Value)]),

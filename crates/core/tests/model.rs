@@ -4,10 +4,14 @@
 //! deadlock, which loom reports.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use ferroshmem_core::barrier::{self, SocketTree, TaskBarrier};
+use ferroshmem_core::job::region::ConnectionState;
 use ferroshmem_core::wait::ticket::{Half, LockWord};
-use ferroshmem_core::wait::{Fairness, Next, WaitStrategy, Word, counter, flag, ticket};
+use ferroshmem_core::wait::{
+    Fairness, Next, WaitStrategy, Word, counter, flag, rendezvous, ticket,
+};
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicU32, AtomicU64};
 use loom::sync::{Arc, Condvar, Mutex};
@@ -54,7 +58,7 @@ impl Word for ModelWord {
     }
 
     /// As the kernel does: compares under the queue's lock, then sleeps.
-    fn sleep(&self, expected: u32, _bits: u32) {
+    fn sleep(&self, expected: u32, _bits: u32, _longest: Option<Duration>) {
         let mut wakes = self.queue.lock().unwrap();
         // The kernel reads the word itself, not a value that this thread may see late.
         if self.value.fetch_add(0, Ordering::AcqRel) == expected {
@@ -492,5 +496,38 @@ fn shared_tasks_are_done_once_before_any_member_leaves() {
         };
         member(0, &words, &cells);
         other.join().unwrap();
+    });
+}
+
+/// A side of a connection ends while its members come: all of them are connected, or none.
+#[test]
+fn members_agree_whether_they_are_connected() {
+    model(3, || {
+        let words = || Arc::new(ModelWord::new());
+        let (arrived, epoch, state) = (words(), words(), words());
+        let member = || {
+            let (arrived, epoch, state) = (arrived.clone(), epoch.clone(), state.clone());
+            thread::spawn(move || {
+                if arrived.fetch_add(1) == 1 {
+                    rendezvous::connect(&*state);
+                    epoch.swap(1);
+                }
+                // As `Rendezvous::wait` does.
+                loop {
+                    let is_over = ConnectionState::is_over(state.load());
+                    if epoch.load() == 1 || is_over {
+                        return state.load() != ConnectionState::Abandoned as u32;
+                    }
+                    thread::yield_now();
+                }
+            })
+        };
+        let members = [member(), member()];
+        rendezvous::end(&*state);
+        let [one, other] = members.map(|member| member.join().unwrap());
+        assert_eq!(one, other);
+        let at_last = state.load();
+        assert!(ConnectionState::is_over(at_last));
+        assert_eq!(at_last == ConnectionState::Failed as u32, one);
     });
 }

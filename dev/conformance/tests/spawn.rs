@@ -145,7 +145,7 @@ fn main() {
             job.expect_success(&s.prefix, &s.scratch).map(drop)
         });
     }
-    for (number, pes) in [(1, 1), (2, 2), (4, 2)] {
+    for (number, pes) in [(1, 1), (2, 1), (3, 2), (5, 2)] {
         suite.add(format!("guide::program-{number}"), move |s| {
             guide(s, number, pes)
         });

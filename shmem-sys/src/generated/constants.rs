@@ -174,6 +174,17 @@ pub(crate) const SHMEMX_SPAWN_CORES: c_long = 0x10080;
 pub(crate) const SHMEMX_SPAWN_CPUS: c_long = 0x10100;
 /// `SHMEMX_SPAWN_HOST`.
 pub(crate) const SHMEMX_SPAWN_HOST: c_long = 0x10200;
+/// `SHMEMX_SPAWN_INDEPENDENT`.
+pub(crate) const SHMEMX_SPAWN_INDEPENDENT: c_long = 0x10010;
+
+// State of a group: shmemx_group_state
+
+/// `SHMEMX_GROUP_CONNECTED`.
+pub(crate) const SHMEMX_GROUP_CONNECTED: c_int = 0;
+/// `SHMEMX_GROUP_DISCONNECTED`.
+pub(crate) const SHMEMX_GROUP_DISCONNECTED: c_int = 1;
+/// `SHMEMX_GROUP_FAILED`.
+pub(crate) const SHMEMX_GROUP_FAILED: c_int = 2;
 
 /// `SHMEM_VENDOR_STRING`.
 pub(crate) const SHMEM_VENDOR_STRING: &str = "FerroSHMEM 0.1.0";

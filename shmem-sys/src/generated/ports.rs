@@ -10,7 +10,9 @@ c_api! {
     "shmemx_port_publish" [] (name: *const c_char, port: *const c_char) -> c_int = port::publish("shmemx_port_publish", name, port);
     "shmemx_port_unpublish" [] (name: *const c_char) -> c_int = port::unpublish("shmemx_port_unpublish", name);
     "shmemx_port_lookup" [] (name: *const c_char, timeout: c_int, port: *mut c_char) -> c_int = port::lookup("shmemx_port_lookup", name, timeout, port);
-    "shmemx_port_accept" [checks::port_accept("shmemx_port_accept", 8, 8, team, group.cast())] (team: usize, pe_root: c_int, port: *const c_char, group: *mut usize) -> c_int = port::accept("shmemx_port_accept", team, pe_root, port, group);
-    "shmemx_port_connect" [checks::port_connect("shmemx_port_connect", 8, 8, team, group.cast())] (team: usize, pe_root: c_int, port: *const c_char, group: *mut usize) -> c_int = port::connect("shmemx_port_connect", team, pe_root, port, group);
+    "shmemx_port_accept" [checks::port_accept("shmemx_port_accept", 8, 8, team, group.cast())] (team: usize, pe_root: c_int, port: *const c_char, group: *mut usize) -> c_int = port::accept("shmemx_port_accept", team, pe_root, port, false, group);
+    "shmemx_port_connect" [checks::port_connect("shmemx_port_connect", 8, 8, team, group.cast())] (team: usize, pe_root: c_int, port: *const c_char, group: *mut usize) -> c_int = port::connect("shmemx_port_connect", team, pe_root, port, false, group);
+    "shmemx_port_accept_independent" [checks::port_accept("shmemx_port_accept_independent", 8, 8, team, group.cast())] (team: usize, pe_root: c_int, port: *const c_char, group: *mut usize) -> c_int = port::accept("shmemx_port_accept_independent", team, pe_root, port, true, group);
+    "shmemx_port_connect_independent" [checks::port_connect("shmemx_port_connect_independent", 8, 8, team, group.cast())] (team: usize, pe_root: c_int, port: *const c_char, group: *mut usize) -> c_int = port::connect("shmemx_port_connect_independent", team, pe_root, port, true, group);
     "shmemx_join" [checks::port_join("shmemx_join", 8, 8, team, group.cast())] (team: usize, pe_root: c_int, fd: c_int, group: *mut usize) -> c_int = port::join("shmemx_join", team, pe_root, fd, group);
 }

@@ -11,12 +11,13 @@ c_api! {
     "shmemx_group_n_pes" [] (group: usize) -> c_int = spawn::n_pes("shmemx_group_n_pes", group);
     "shmemx_group_pe" [] (group: usize, pe: c_int) -> c_int = spawn::pe("shmemx_group_pe", group, pe);
     "shmemx_group_team" [] (group: usize) -> usize = spawn::team("shmemx_group_team", group);
-    "shmemx_group_disconnect" [] (group: usize) = spawn::disconnect("shmemx_group_disconnect", group);
+    "shmemx_group_state" [] (group: usize) -> c_int = spawn::state("shmemx_group_state", group);
+    "shmemx_group_disconnect" [] (group: usize) -> c_int = spawn::disconnect("shmemx_group_disconnect", group);
     "shmemx_export" [] (name: *const c_char, addr: *const c_void, size: usize) -> c_int = spawn::export("shmemx_export", name, addr, size);
     "shmemx_unexport" [] (name: *const c_char) -> c_int = spawn::unexport("shmemx_unexport", name);
     "shmemx_kernel_call_multiple" [] (group: usize, count: usize, calls: *const KernelCall) -> usize = kernels::call_multiple("shmemx_kernel_call_multiple", group, count, calls);
     "shmemx_kernel_test" [] (request: usize) -> c_int = kernels::test("shmemx_kernel_test", request);
-    "shmemx_kernel_wait" [] (request: usize) = kernels::wait("shmemx_kernel_wait", request);
+    "shmemx_kernel_wait" [] (request: usize) -> c_int = kernels::wait("shmemx_kernel_wait", request);
     "shmemx_kernel_serve" [] () -> c_int = kernels::serve("shmemx_kernel_serve");
     "shmemx_kernel_register" [] (kernel: *mut Kernel) = kernels::register(kernel);
     "shmemx_import" [] (group: usize, name: *const c_char, size: usize) -> *mut c_void = spawn::import("shmemx_import", group, name, size);

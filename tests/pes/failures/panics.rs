@@ -62,8 +62,8 @@ fn in_a_kernel() -> Result<(), Error> {
     let this = std::env::current_exe().expect("a program that runs has a file");
     let command = Command::new(this).args([PE, "panics/in_a_kernel"]).pes(2);
     let children = world.spawn(&command)?;
-    children.call(fails, (2,)).wait();
-    children.call(fails, (3,)).wait();
+    let _ = children.call(fails, (2,)).wait();
+    let _ = children.call(fails, (3,)).wait();
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! A synchronisation of a team at which its members say what they are about, for callers whose
 //! memory safety rests on all of them being about the same.
 
+use crate::connection::Connection;
 use crate::group::Group;
 use crate::runtime;
 
@@ -21,13 +22,16 @@ pub struct Difference {
 ///
 /// # Errors
 /// The first member that says something else. All members that see a difference come back with one,
-/// but a member that said nothing sees none.
+/// but a member that said nothing sees none, nor do those of a group that has failed.
 pub fn agree(name: &'static str, team: usize, say: u64) -> Result<(), Difference> {
     let rt = runtime::get(name);
     let Some(team) = rt.teams.find(name, team) else {
         return Ok(());
     };
     let group = Group::of_team(&rt.node, name, team);
+    if group.has_failed() {
+        return Ok(());
+    }
     if group.size == 1 {
         group.sync();
         return Ok(());
@@ -35,6 +39,9 @@ pub fn agree(name: &'static str, team: usize, say: u64) -> Result<(), Difference
     let epoch = group.epoch();
     epoch.publish(say);
     epoch.synchronise();
+    if group.has_failed() {
+        return Ok(());
+    }
     // No member publishes for the epoch after next before this PE has entered the next one.
     let different = (0..group.size).find(|member| epoch.published(*member) != say);
     different.map_or(Ok(()), |member| {
@@ -44,4 +51,11 @@ pub fn agree(name: &'static str, team: usize, say: u64) -> Result<(), Difference
             all: (0..group.size).map(|m| epoch.published(m)).collect(),
         })
     })
+}
+
+/// Whether the team is that of a group that has failed.
+pub fn has_failed(name: &'static str, team: usize) -> bool {
+    let team = runtime::get(name).teams.find(name, team);
+    let connection = team.and_then(|team| team.connection.as_deref());
+    connection.is_some_and(Connection::has_failed)
 }

@@ -1,5 +1,5 @@
 //! Team collectives (standard, "Collective Routines"). All return 0, or -1 for
-//! `SHMEM_TEAM_INVALID`.
+//! `SHMEM_TEAM_INVALID`, or for the team of a group that has failed.
 
 use std::ffi::{c_int, c_void};
 
@@ -33,12 +33,15 @@ fn on_team<const N: usize>(
         return INVALID;
     };
     let group = Group::of_team(&rt.node, name, team);
+    if group.has_failed() {
+        return INVALID;
+    }
     check_same(&rt.node, &group, &arguments);
     body(&OnGroup {
         node: &rt.node,
         group: &group,
     });
-    DONE
+    if group.has_failed() { INVALID } else { DONE }
 }
 
 /// Copies the root's `source` to every member's `dest`.

@@ -1,6 +1,6 @@
 //! Collectives between the groups of a connection (extension), with the meaning of MPI's collectives on
 //! intercommunicators, and contexts that number the PEs of a group. Collectives return 0, or -1 for
-//! `SHMEMX_GROUP_INVALID`.
+//! `SHMEMX_GROUP_INVALID` or if the group has failed.
 
 use std::ffi::{c_int, c_long, c_void};
 
@@ -47,6 +47,9 @@ unsafe fn on_group(
     let Some((team, connection)) = spawn::find(name, rt, group) else {
         return -1;
     };
+    if connection.has_failed() {
+        return -1;
+    }
     let part = part(connection);
     let [dest, source] = arrays(connection, part);
     if check::is_due() {
@@ -117,7 +120,7 @@ unsafe fn on_group(
             _ => group.sync(),
         }
     }
-    0
+    if connection.has_failed() { -1 } else { 0 }
 }
 
 /// Synchronises all PEs of both sides.

@@ -22,7 +22,8 @@ pub mod kind {
 const MESSAGE: u32 = 40;
 
 /// Calls kernels of a group's PEs as one message, collectively over the PEs that have started them; what the first
-/// of those gives counts. A request for their completion; `SHMEMX_REQUEST_INVALID` for `SHMEMX_GROUP_INVALID`.
+/// of those gives counts. A request for their completion; `SHMEMX_REQUEST_INVALID` for `SHMEMX_GROUP_INVALID`, or if
+/// the group has failed.
 ///
 /// # Safety
 /// On the first PE, there are `count` valid calls.
@@ -49,10 +50,16 @@ pub unsafe fn call_multiple(
         // SAFETY: the caller promises so many.
         (false, count) => unsafe { std::slice::from_raw_parts(calls, count) },
     };
+    if connection.has_failed() {
+        return 0;
+    }
     let mut caller = connection.calls.lock().unwrap_or_else(|e| e.into_inner());
     // SAFETY: as the caller promises.
-    let made = unsafe { caller.call(connection, name, calls) };
-    let message = made.unwrap_or_else(|why| fatal(name, why));
+    let message = match unsafe { caller.call(connection, name, calls) } {
+        Ok(message) => message,
+        Err(_) if connection.has_failed() => return 0,
+        Err(why) => fatal(name, why),
+    };
     ((u64::from(connection.number()) << MESSAGE) | message) as usize
 }
 
@@ -76,7 +83,8 @@ fn find(name: &str, request: usize) -> Option<(&'static Connection, u64)> {
     Some((connection, request as u64 & ((1 << MESSAGE) - 1)))
 }
 
-/// Whether the calls of a request are complete on all PEs of the group: 1 or 0.
+/// Whether the calls of a request are complete on all PEs of the group: 1 or 0; -1 if they never are, since the group has
+/// failed.
 pub fn test(name: &'static str, request: usize) -> c_int {
     let Some((connection, message)) = find(name, request) else {
         return 1;
@@ -85,23 +93,27 @@ pub fn test(name: &'static str, request: usize) -> c_int {
     let finished = caller.finished(connection.call_lines());
     drop(caller);
     if finished < message {
+        if connection.has_failed() {
+            return -1;
+        }
         let word = &raw const connection.call_lines().finished;
         looked_at(word.addr(), finished);
     }
     (finished >= message).into()
 }
 
-/// Waits until the calls of a request are complete on all PEs of the group.
-pub fn wait(name: &'static str, request: usize) {
-    if let Some((connection, message)) = find(name, request)
-        && test(name, request) == 0
-    {
-        calls::caller::wait(connection, name, message);
+/// Waits until the calls of a request are complete on all PEs of the group: 0, or -1 if the group fails before.
+pub fn wait(name: &'static str, request: usize) -> c_int {
+    match (find(name, request), test(name, request)) {
+        (Some((connection, message)), 0) => {
+            c_int::from(calls::caller::wait(connection, name, message)) - 1
+        }
+        (_, tested) => tested.min(0),
     }
 }
 
 /// Runs the kernels that the PEs call which have started this one, until they end the group: their number, or -1
-/// in a job that was not started so, or that is disconnected from those PEs.
+/// in a job that was not started so, or that is disconnected from those PEs, or if these fail.
 pub fn serve(name: &'static str) -> c_int {
     let rt = runtime::get(name);
     let group = spawn::parents(name);
@@ -112,5 +124,5 @@ pub fn serve(name: &'static str) -> c_int {
         return -1;
     };
     let calls = calls::server::serve(connection, name, || rt.quiet_all());
-    calls.min(c_int::MAX as u64) as c_int
+    calls.map_or(-1, |calls| calls.min(c_int::MAX as u64) as c_int)
 }

@@ -206,7 +206,7 @@ pub fn look_up_port(
 }
 
 /// Connects a team with the next that connects to a port, which the root has opened, collectively: 0, or -1 on all
-/// members, of which the root says why.
+/// members, of which the root says why. `independent`: the end of one job is not the other's.
 ///
 /// # Safety
 /// On the root, `port` is a string; `group` can be written.
@@ -215,11 +215,12 @@ pub unsafe fn accept(
     team: usize,
     root: c_int,
     port: *const c_char,
+    independent: bool,
     group: *mut usize,
 ) -> c_int {
     // SAFETY: as the caller promises; called on the root alone.
     let text = || unsafe { text_of(name, port) };
-    let made = accept_at(name, team, root, text);
+    let made = accept_at(name, team, root, independent, text);
     // SAFETY: as the caller promises.
     unsafe { give(name, made, group) }
 }
@@ -233,11 +234,12 @@ pub unsafe fn connect(
     team: usize,
     root: c_int,
     port: *const c_char,
+    independent: bool,
     group: *mut usize,
 ) -> c_int {
     // SAFETY: as the caller promises; called on the root alone.
     let text = || unsafe { text_of(name, port) };
-    let made = connect_to(name, team, root, text, true);
+    let made = connect_to(name, team, root, independent, text, true);
     // SAFETY: as the caller promises.
     unsafe { give(name, made, group) }
 }
@@ -250,13 +252,14 @@ pub fn accept_at(
     name: &'static str,
     team: usize,
     root: c_int,
+    independent: bool,
     text: impl FnOnce() -> String,
 ) -> Result<usize, GroupError> {
     let rt = runtime::get(name);
     group_of(name, rt, team, root, |members| {
         let accepted = PortName::parse(&text()).and_then(|port| {
             let port = rt.ports.find(&port)?;
-            accept_one(name, rt, &port, members, None)
+            accept_one(name, rt, &port, members, independent, None)
         });
         accepted.map_err(|why| why.to_string())
     })
@@ -270,16 +273,17 @@ pub fn connect_to(
     name: &'static str,
     team: usize,
     root: c_int,
+    independent: bool,
     text: impl FnOnce() -> String,
     between_nodes: bool,
 ) -> Result<usize, GroupError> {
     let rt = runtime::get(name);
     group_of(name, rt, team, root, |members| {
         let connected = PortName::parse(&text()).and_then(|mut port| {
-            if !between_nodes {
+            if !between_nodes || independent {
                 port.keep_to_node();
             }
-            connect_at(name, rt, &port, members)
+            connect_at(name, rt, &port, members, independent)
         });
         connected.map_err(|why| why.to_string())
     })
@@ -339,9 +343,9 @@ fn join_one(
     }
     drop(shown);
     if port.name().to_string() < theirs.to_string() {
-        accept_one(name, rt, &port, members, Some(socket))
+        accept_one(name, rt, &port, members, false, Some(socket))
     } else {
-        connect_at(name, rt, &theirs, members)
+        connect_at(name, rt, &theirs, members, false)
     }
 }
 
@@ -356,6 +360,7 @@ fn accept_one(
     rt: &Runtime,
     port: &Port,
     members: usize,
+    independent: bool,
     joined: Option<BorrowedFd<'_>>,
 ) -> Result<Found, PortError> {
     let _shown = Recorder::start(&for_another_job(name));
@@ -365,6 +370,23 @@ fn accept_one(
         if caller.members() == 0 || caller.members() > most {
             let n = caller.members();
             caller.refuse(&format!("{n} PEs want to connect, and 1 to {most} can"));
+            continue;
+        }
+        let refusal = match &caller {
+            AnyCaller::Local(caller) if caller.independent != independent => {
+                let kind = if independent { "_independent" } else { "" };
+                Some(format!(
+                    "it calls shmemx_port_accept{kind}: call shmemx_port_connect{kind}"
+                ))
+            }
+            AnyCaller::Remote(_) if independent => Some(
+                "it calls shmemx_port_accept_independent, for jobs of its own node alone"
+                    .to_owned(),
+            ),
+            _ => None,
+        };
+        if let Some(why) = refusal {
+            caller.refuse(&why);
             continue;
         }
         let accepted = match caller {
@@ -448,7 +470,8 @@ fn offer(rt: &Runtime, caller: Caller, members: usize) -> Result<Option<Found>, 
     };
     let number = FIRST_MET | PortName::random_number()?;
     let sides = [members, caller.members];
-    let (connection, control) = Control::create_connection(number, sides, cores, header.tuning)?;
+    let (connection, control) =
+        Control::create_connection(number, sides, caller.independent, cores, header.tuning)?;
     let mapped = Mapped(control);
     let (mine, theirs) = pair()?;
     let met = watched(
@@ -475,6 +498,7 @@ fn connect_at(
     rt: &Runtime,
     port: &PortName,
     members: usize,
+    independent: bool,
 ) -> Result<Found, PortError> {
     let _shown = Recorder::start(&for_another_job(name));
     let job = rt.node.job;
@@ -482,7 +506,8 @@ fn connect_at(
     if let (Some(remote), false) = (remote, job.may_have_service()) {
         return connect_remote(rt, remote, members);
     }
-    let offer = match (Offer::wait(port, members, job.file.as_fd()), remote) {
+    let offer = Offer::wait(port, members, independent, job.file.as_fd());
+    let offer = match (offer, remote) {
         (Err(PortError::Closed | PortError::OtherHost { .. }), Some(remote)) => {
             return connect_remote(rt, remote, members);
         }

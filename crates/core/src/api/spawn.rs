@@ -19,8 +19,9 @@ use crate::connection::exports::Exported;
 use crate::connection::link::Invitation;
 use crate::connection::{Connection, Role};
 use crate::constants::{
-    GROUP_INVALID, SPAWN_ALL_FIELDS, SPAWN_ARGV, SPAWN_BIND_TO, SPAWN_CORES, SPAWN_CPUS, SPAWN_ENV,
-    SPAWN_HOST, SPAWN_MAP_BY, SPAWN_SHEAP_SIZE, SPAWN_WDIR, TEAM_INVALID,
+    GROUP_CONNECTED, GROUP_DISCONNECTED, GROUP_FAILED, GROUP_INVALID, SPAWN_ALL_FIELDS, SPAWN_ARGV,
+    SPAWN_BIND_TO, SPAWN_CORES, SPAWN_CPUS, SPAWN_ENV, SPAWN_HOST, SPAWN_INDEPENDENT, SPAWN_MAP_BY,
+    SPAWN_SHEAP_SIZE, SPAWN_WDIR, TEAM_INVALID,
 };
 use crate::failure::fatal::{fatal, warn};
 use crate::group::Group;
@@ -54,6 +55,8 @@ pub struct SpawnConfig {
     pub cpus: *const c_char,
     /// The host to start on.
     pub host: *const c_char,
+    /// Not 0: the end of one job is not the other's.
+    pub independent: c_int,
 }
 
 /// Bytes of a configuration without the fields that have been added.
@@ -103,7 +106,7 @@ unsafe fn program(
     mask: c_long,
 ) -> Program {
     let added = SPAWN_BIND_TO | SPAWN_MAP_BY | SPAWN_CORES | SPAWN_CPUS | SPAWN_HOST;
-    let known = SPAWN_ARGV | SPAWN_ENV | SPAWN_WDIR | SPAWN_SHEAP_SIZE | added;
+    let known = SPAWN_ARGV | SPAWN_ENV | SPAWN_WDIR | SPAWN_SHEAP_SIZE | SPAWN_INDEPENDENT | added;
     if mask & !known != 0 {
         fatal(
             name,
@@ -119,7 +122,7 @@ unsafe fn program(
     // No reference to the whole: programs that were compiled before have the first fields alone.
     let is_set = |field: c_long| mask & field & !SPAWN_ALL_FIELDS != 0;
     // SAFETY: the caller promises that the fields are valid which the mask names.
-    let (command, arguments, environment, wdir, heap_size, placement) = unsafe {
+    let (command, arguments, environment, wdir, heap_size, placement, independent) = unsafe {
         (
             text(command),
             is_set(SPAWN_ARGV).then(|| strings((*config).argv)),
@@ -137,6 +140,7 @@ unsafe fn program(
                 cpus: is_set(SPAWN_CPUS).then(|| text((*config).cpus)).flatten(),
                 host: is_set(SPAWN_HOST).then(|| text((*config).host)).flatten(),
             },
+            is_set(SPAWN_INDEPENDENT) && (*config).independent != 0,
         )
     };
     let environment = environment.unwrap_or_default();
@@ -157,6 +161,7 @@ unsafe fn program(
         directory: wdir.flatten().map(Into::into),
         heap_size,
         placement,
+        independent,
     }
 }
 
@@ -175,6 +180,8 @@ pub struct Program {
     pub directory: Option<PathBuf>,
     /// Bytes of symmetric heap of each PE, if they are not to be as ever.
     pub heap_size: Option<usize>,
+    /// Whether the end of one job is not the other's.
+    pub independent: bool,
     /// Where they run.
     pub placement: Placement,
 }
@@ -351,8 +358,16 @@ pub fn spawn_for(
 ) -> Result<usize, GroupError> {
     let rt = runtime::get(name);
     group_of(name, rt, team, root, |parents| {
-        let programs = programs().into_iter().map(Program::request).collect();
-        ask(rt, parents, programs)
+        let programs = programs();
+        let independent = programs.iter().any(|program| program.independent);
+        if programs
+            .iter()
+            .any(|program| program.independent != independent)
+        {
+            return Err("independent is set for some programs alone: they are one job".to_owned());
+        }
+        let programs = programs.into_iter().map(Program::request).collect();
+        ask(rt, parents, programs, independent)
     })
 }
 
@@ -438,7 +453,10 @@ pub(super) fn group_of(
             Some(Way::Local(job)) => job,
             _ => memory_of(name, rt, number),
         };
-        return Ok(connect(name, rt, &job, role));
+        return connect(name, rt, &job, role).map_err(|why| match group.me == root {
+            true => GroupError::Refused(why.to_string()),
+            false => GroupError::OnRoot(group.pe(root)),
+        });
     }
     let (mut words, mut hub, mut alive) = ([0; Invitation::WORDS], None, None);
     if let Some(Way::Remote {
@@ -469,7 +487,12 @@ fn from_root(group: &Group<'_>, root: usize, word: u64) -> u64 {
 }
 
 /// Has the launcher start a job for `parents` PEs.
-fn ask(rt: &Runtime, parents: usize, programs: Vec<ProgramRequest>) -> Result<Found, String> {
+fn ask(
+    rt: &Runtime,
+    parents: usize,
+    programs: Vec<ProgramRequest>,
+    independent: bool,
+) -> Result<Found, String> {
     if let Some(none) = programs.iter().find(|program| program.n_pes == 0) {
         return Err(format!(
             "npes of {:?} is not a number of PEs: give 1 or more",
@@ -490,7 +513,11 @@ fn ask(rt: &Runtime, parents: usize, programs: Vec<ProgramRequest>) -> Result<Fo
     let Some(first) = take_numbers(header, &rt.node.job.placement, parents + n_pes) else {
         return Err("the numbers for PEs of other jobs are used up".to_owned());
     };
-    let request = JobRequest { parents, programs };
+    let request = JobRequest {
+        parents,
+        programs,
+        independent,
+    };
     let job = service::start(service, &request).map_err(|e| e.to_string())?;
     Ok(Found {
         way: Way::Local(job),
@@ -624,11 +651,23 @@ pub fn team(name: &'static str, group: usize) -> usize {
     }
 }
 
-/// Ends a group, collectively over both sides.
-pub fn disconnect(name: &'static str, group: usize) {
+/// Ends a group, collectively over both sides: 0, or -1 if the other side has failed before, or for
+/// `SHMEMX_GROUP_INVALID`.
+pub fn disconnect(name: &'static str, group: usize) -> c_int {
     let rt = runtime::get(name);
-    if let Some((_, connection)) = find(name, rt, group) {
-        connections::disconnect(name, rt, group, connection);
+    match find(name, rt, group) {
+        Some((_, connection)) if connections::disconnect(name, rt, group, connection) => 0,
+        _ => -1,
+    }
+}
+
+/// Whether a group is connected, has failed, or is disconnected, as handles are that never named a group.
+pub fn state(name: &'static str, group: usize) -> c_int {
+    let team = runtime::get(name).teams.get(group);
+    match team.and_then(|team| team.connection.as_deref()) {
+        None => GROUP_DISCONNECTED,
+        Some(connection) if connection.has_failed() => GROUP_FAILED,
+        Some(_) => GROUP_CONNECTED,
     }
 }
 

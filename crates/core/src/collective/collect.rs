@@ -136,6 +136,9 @@ pub unsafe fn collect<'p>(
     if group.size > 1 {
         epoch.synchronise();
     }
+    if group.has_failed() {
+        return;
+    }
     let all = Contributions {
         epoch: &epoch,
         size: group.size,

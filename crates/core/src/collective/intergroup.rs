@@ -108,6 +108,9 @@ impl<'a> Intergroup<'a> {
             self.group.publish_call_word(word, bytes);
         }
         self.group.sync();
+        if self.group.has_failed() {
+            return;
+        }
         let name = self.group.name;
         let own = self.sides.own();
         let left = |member, word| self.group.call_word(member, word);

@@ -25,21 +25,22 @@ mod sides;
 
 use std::fs::File;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use ferroshmem_fabric::Remote;
 
 use crate::handle::Table;
 use crate::job::control::Control;
-use crate::job::region::{CallLines, PeState, SignalLine, WaitKind};
+use crate::job::region::{CallLines, ConnectionState, PeState, SignalLine, WaitKind};
 use crate::job::service::StartedJob;
 use crate::job::{Attachment, JoinError};
 use crate::memory::{Origins, Space};
-use crate::platform::NodeCores;
+use crate::platform::{NodeCores, futex};
 use crate::wait::record::Recorder;
-use crate::wait::{Rendezvous, WaitReason};
+use crate::wait::{Rendezvous, WaitReason, rendezvous};
 use link::{Invitation, Watch};
 use other_job::OtherJob;
 use remote_job::{Joining, RemoteError, RemoteJob, ThisPe};
@@ -82,6 +83,9 @@ pub(crate) enum ConnectionError {
     /// The other side cannot learn which kernels this PE has.
     #[error(transparent)]
     Kernels(#[from] calls::PublishError),
+    /// The other side has ended, and this one does not end with it.
+    #[error("the other job has ended before all PEs of both were connected")]
+    Abandoned,
     /// This process is in no job.
     #[error(transparent)]
     Join(#[from] &'static JoinError),
@@ -127,7 +131,7 @@ impl Connection {
     /// Connects this PE, in `role`, with the job of `started`. Returns once all members are here.
     ///
     /// # Errors
-    /// If memory cannot be mapped.
+    /// If memory cannot be mapped; or if the other side, which is independent, ends before: then on all members.
     pub(crate) fn establish(
         routine: &str,
         job: &Attachment,
@@ -158,10 +162,20 @@ impl Connection {
         block.state.store(state, Ordering::Release);
         let header = control.header();
         let meeting = meeting(&control);
-        meeting.wait(
-            meeting.arrive(),
-            &wait_reason(&control, role.first, routine),
-        );
+        // Before the others go on, so that all of them find the same.
+        let round = meeting.arrive_with(|| _ = rendezvous::connect(&header.connection));
+        let reason = wait_reason(&control, role.first, routine);
+        // Over or not, the state alone says whether all had come.
+        meeting.wait(round, &reason);
+        if is_abandoned(&control) {
+            leave_side(&control, role.side);
+            // SAFETY: mapped above, and referred to by nothing else.
+            unsafe {
+                control.unmap();
+                other.unmap();
+            }
+            return Err(ConnectionError::Abandoned);
+        }
         let job_pe = |member| control.pe_block(member).job_pe.load(Ordering::Relaxed);
         let job_pes: Box<[u32]> = (0..all).map(job_pe).collect();
         let sides = Sides {
@@ -224,7 +238,7 @@ impl Connection {
         };
         let sizes = invitation.sizes;
         let (file, control) =
-            Control::create_connection(invitation.number, sizes, cores, header.tuning)?;
+            Control::create_connection(invitation.number, sizes, false, cores, header.tuning)?;
         let sides = Sides {
             sizes,
             own: role.side,
@@ -329,6 +343,7 @@ impl Connection {
             return 0;
         }
         match self.sides.own {
+            _ if self.has_failed() => {}
             0 => self
                 .calls
                 .lock()
@@ -336,16 +351,42 @@ impl Connection {
                 .end(self),
             _ => calls::server::leave(self, routine),
         }
+        leave_side(&self.control, self.sides.own);
         meeting(&self.control).arrive()
     }
 
-    /// Waits until no member uses the connection any more.
-    pub(crate) fn wait_for_end(&self, routine: &str, round: u32) {
+    /// Waits until no member uses the connection any more; false if the other side has failed: then until no member
+    /// of this side does.
+    pub(crate) fn wait_for_end(&self, routine: &str, round: u32) -> bool {
         if let Some(remote) = self.remote() {
             let _shown = Recorder::start(&self.wait_reason(routine));
-            return remote.wait_for_end();
+            remote.wait_for_end();
+            return true;
         }
-        meeting(&self.control).wait(round, &self.wait_reason(routine));
+        if meeting(&self.control).wait(round, &self.wait_reason(routine)) {
+            return true;
+        }
+        let own = self.sides.own;
+        let left = &self.control.header().left[own];
+        let _shown = Recorder::start(&self.wait_reason(routine));
+        loop {
+            let seen = left.load(Ordering::Acquire);
+            if seen as usize >= self.sides.sizes[own] {
+                return false;
+            }
+            futex::wait(left, seen, futex::ANY, Some(Duration::from_secs(1)));
+        }
+    }
+
+    /// Whether the end of one side is not the other's.
+    pub(crate) fn is_independent(&self) -> bool {
+        self.control.is_independent()
+    }
+
+    /// Whether a side has ended, and the other one goes on.
+    pub(crate) fn has_failed(&self) -> bool {
+        let state = self.control.header().connection.load(Ordering::Acquire);
+        ConnectionState::is_over(state)
     }
 
     /// Number of members.
@@ -499,6 +540,24 @@ fn table_of_kernels(control: &Control, member: usize) -> u64 {
     tables + member as u64 * calls::TABLE
 }
 
+/// Counts a member that uses the connection no more.
+fn leave_side(control: &Control, side: usize) {
+    let left = &control.header().left[side];
+    left.fetch_add(1, Ordering::AcqRel);
+    futex::wake(left, futex::ANY);
+}
+
+fn is_abandoned(control: &Control) -> bool {
+    let state = control.header().connection.load(Ordering::Acquire);
+    state == ConnectionState::Abandoned as u32
+}
+
+/// How far the connection is, if its sides end independently.
+pub(crate) fn state_of(control: &Control) -> Option<&'static AtomicU32> {
+    let state = &control.header().connection;
+    control.is_independent().then_some(state)
+}
+
 fn meeting(control: &Control) -> Rendezvous<'static> {
     let header = control.header();
     Rendezvous {
@@ -513,6 +572,7 @@ fn wait_reason<'a>(control: &Control, first: usize, routine: &'a str) -> WaitRea
     WaitReason {
         team: header.job_number.load(Ordering::Relaxed),
         members: (first as i32, 1, header.n_pes),
+        connection: state_of(control),
         ..WaitReason::at(WaitKind::Connection, routine, 0)
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! | from | message | with |
 //! |---|---|---|
-//! | who connects | `HELLO` | version, number of members, the secret; the job's memory |
+//! | who connects | `HELLO` | version, number of members, [`INDEPENDENT`], the secret; the job's memory |
 //! | who accepts | `WELCOME`, or `REFUSED` | number of the connection; the job's memory, the connection's, a socket for `oshrun` |
 //! | who connects | `READY` | |
 //! | who accepts | `DONE` | |
@@ -38,6 +38,8 @@ use crate::job::message::{Message, receive, send};
 use crate::job::region::VERSION;
 
 pub(super) const HELLO: u32 = 0x7368_6d31;
+/// Added to the number of members if the jobs are to end independently.
+const INDEPENDENT: u32 = 1 << 31;
 pub(super) const WELCOME: u32 = 2;
 pub(super) const REFUSED: u32 = 3;
 pub(super) const READY: u32 = 4;
@@ -461,7 +463,8 @@ impl Port {
         rustix::io::ioctl_fionbio(&socket, true).ok()?;
         let (head, secret, files) = receive(socket.as_fd()).ok()??;
         let caller = Caller {
-            members: head[2] as usize,
+            members: (head[2] & !INDEPENDENT) as usize,
+            independent: head[2] & INDEPENDENT != 0,
             memory: files.into_iter().next()?.into(),
             socket,
         };
@@ -527,6 +530,8 @@ pub(super) fn same(given: &str, secret: &str) -> bool {
 pub(crate) struct Caller {
     /// PEs that connect.
     pub members: usize,
+    /// Whether the jobs are to end independently.
+    pub independent: bool,
     /// The memory of its job.
     pub memory: File,
     socket: OwnedFd,
@@ -571,10 +576,12 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    /// Waits at the port of this name for an offer to `members` PEs of the job with this memory.
+    /// Waits at the port of this name for an offer to `members` PEs of the job with this memory, which are to be
+    /// `independent` of the other side, or not.
     pub(crate) fn wait(
         name: &PortName,
         members: usize,
+        independent: bool,
         memory: BorrowedFd<'_>,
     ) -> Result<Self, PortError> {
         let (socket, address) = (new_socket()?, name.socket_address()?);
@@ -590,7 +597,8 @@ impl Offer {
         if !is_same_user(socket.as_fd()) {
             return Err(PortError::OtherUser);
         }
-        let hello = [HELLO, VERSION, members as u32];
+        let kind = if independent { INDEPENDENT } else { 0 };
+        let hello = [HELLO, VERSION, members as u32 | kind];
         let sent = send(socket.as_fd(), hello, &name.secret, &[memory]);
         let answer = match sent.and_then(|()| receive(socket.as_fd())) {
             Err(e) if e.kind() != io::ErrorKind::BrokenPipe => return Err(e.into()),
@@ -721,12 +729,13 @@ mod tests {
         let name = port.name.clone();
         let calling = thread::spawn(move || {
             let memory = memory_file(10).unwrap();
-            let wait = || Offer::wait(&name, 3, memory.as_fd());
+            let wait = || Offer::wait(&name, 3, true, memory.as_fd());
             assert!(matches!(wait(), Err(PortError::Refused(why)) if why == "too many"));
             let offer = wait().unwrap();
             let sides = [1, 3];
             let tuning = crate::choice::Tuning::default_for(2);
-            let (_file, control) = Control::create_connection(7, sides, 2.into(), tuning).unwrap();
+            let (_file, control) =
+                Control::create_connection(7, sides, true, 2.into(), tuning).unwrap();
             assert_eq!(offer.number, 7);
             offer.take(&control).unwrap();
             // Gone before it is accepted.
@@ -736,7 +745,7 @@ mod tests {
                 host: "x".into(),
                 ..name.clone()
             };
-            let error = Offer::wait(&other, 3, memory.as_fd()).unwrap_err();
+            let error = Offer::wait(&other, 3, false, memory.as_fd()).unwrap_err();
             assert!(error.to_string().contains("on host x"), "{error}");
         });
         let none: Option<()> = next(&port).refuse("too many");
@@ -744,6 +753,7 @@ mod tests {
         let (mine, theirs) = pair().unwrap();
         let files = [mine.as_fd(), mine.as_fd(), theirs.as_fd()];
         let caller = next(&port);
+        assert!(caller.independent && caller.members == 3);
         assert!(caller.offer(7, &files));
         caller.done();
         let caller = next(&port);
@@ -759,6 +769,6 @@ mod tests {
         let address = SocketAddr::from_abstract_name(bytes).unwrap();
         let _other = UnixDatagram::bind_addr(&address).unwrap();
         let memory = memory_file(10).unwrap();
-        assert!(Offer::wait(&name, 1, memory.as_fd()).is_err());
+        assert!(Offer::wait(&name, 1, false, memory.as_fd()).is_err());
     }
 }

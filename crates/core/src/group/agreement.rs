@@ -73,7 +73,7 @@ impl Group<'_> {
         self.sync();
         let of = |m: usize| std::array::from_fn(|i| self.call_word(m, i));
         let first = of(0);
-        let different = (1..self.size).find(|m| of(*m) != first);
+        let different = (1..self.size).find(|m| of(*m) != first && !self.has_failed());
         self.sync();
         for i in 0..words.len() {
             self.publish_call_word(i, 0);

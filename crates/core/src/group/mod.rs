@@ -27,7 +27,7 @@ use std::sync::atomic::{Ordering, fence};
 use ferroshmem_fabric::Blocks;
 
 use crate::choice::{Algorithm, Choice, Collective, Form};
-use crate::connection::Connection;
+use crate::connection::{Connection, state_of};
 use crate::failure::fatal::fatal;
 use crate::job::region::{LANE_BYTES, MESSAGE_BYTES, TeamSlot, WaitKind};
 use crate::kernel;
@@ -258,6 +258,13 @@ impl<'a> Group<'a> {
             Channel::Slots(slots) => slots.connection,
             _ => None,
         }
+    }
+
+    /// Whether these are the members of a connection of which a side has ended: waits for them return at once, so what
+    /// other members say of arrays and lengths must not be used.
+    #[inline]
+    pub(crate) fn has_failed(&self) -> bool {
+        self.connection().is_some_and(Connection::has_failed)
     }
 
     /// The members by their numbers on the node, if they are in one node group.
@@ -496,6 +503,7 @@ impl<'a> Group<'a> {
             team,
             members,
             sequence,
+            connection: self.connection().and_then(|c| state_of(&c.control)),
         }
     }
 }

@@ -27,6 +27,11 @@ impl Group<'_> {
     /// that is the last member to arrive; otherwise it is `member`, between two
     /// synchronisations.
     pub fn run_on_one(&self, member: usize, bytes: usize, work: impl FnOnce()) {
+        let work = || {
+            if !self.has_failed() {
+                work();
+            }
+        };
         if self.has_central_barrier() && bytes <= ON_DEMAND {
             return self.epoch().synchronise_with(work);
         }
@@ -45,6 +50,11 @@ impl Group<'_> {
     /// more than [`ON_DEMAND`] bytes is never taken on demand.
     pub fn share_work(&self, work: Work, do_units: impl Fn(Range<usize>)) {
         let Work { total, piece, .. } = work;
+        let do_units = |units| {
+            if !self.has_failed() {
+                do_units(units);
+            }
+        };
         if !self.has_central_barrier() || total == 0 || work.bytes > ON_DEMAND {
             self.sync();
             if !work.own.is_empty() {

@@ -65,6 +65,9 @@ impl Control {
             reproducible: Default::default(),
             first_side: Default::default(),
             agreed: Default::default(),
+            independent: Default::default(),
+            connection: Default::default(),
+            left: Default::default(),
             tuning,
         };
         // SAFETY: the mapping is at least a header long, page aligned, and still private
@@ -73,10 +76,12 @@ impl Control {
         Ok((file, this))
     }
 
-    /// Creates the memory of a connection, of sides with so many members; its number is `number`.
+    /// Creates the memory of a connection, of sides with so many members, whose jobs end independently or not; its
+    /// number is `number`.
     pub fn create_connection(
         number: u32,
         sides: [usize; 2],
+        independent: bool,
         cores: NodeCores,
         tuning: Tuning,
     ) -> io::Result<(File, Self)> {
@@ -90,6 +95,8 @@ impl Control {
         header.job_number.store(number, Ordering::Relaxed);
         let first_side = sides[0] as u32;
         header.first_side.store(first_side, Ordering::Relaxed);
+        let independent = independent.into();
+        header.independent.store(independent, Ordering::Relaxed);
         Ok((file, this))
     }
 
@@ -180,6 +187,11 @@ impl Control {
     /// In the memory of a connection: whether both sides are to be connected.
     pub fn is_agreed(&self) -> bool {
         self.header().agreed.load(Ordering::Acquire) != 0
+    }
+
+    /// In the memory of a connection: whether the end of one side is not the other's.
+    pub fn is_independent(&self) -> bool {
+        self.header().independent.load(Ordering::Relaxed) != 0
     }
 
     /// Number of PEs of the node.

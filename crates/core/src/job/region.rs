@@ -30,7 +30,7 @@ use crate::platform::mapping::HUGE_PAGE;
 /// First word of the region.
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
 /// Changes whenever a type in this module does.
-pub const VERSION: u32 = 15;
+pub const VERSION: u32 = 16;
 /// Most PEs of one node: `MAX_PES` windows of 4 GiB still fit the address space twice.
 pub const MAX_PES: usize = 4096;
 /// Most teams that can be alive at once on one PE, [`ACTIVE_SETS`] included.
@@ -111,8 +111,35 @@ pub struct Header {
     /// In the memory of a connection: 1 once both sides are to be connected. Before, the end of one is of no matter
     /// to the other.
     pub agreed: AtomicU32,
+    /// In the memory of a connection: 1 if the end of one side is not the other's.
+    pub independent: AtomicU32,
+    /// In the memory of a connection: a [`ConnectionState`].
+    pub connection: AtomicU32,
+    /// In the memory of a connection: members of each side that use it no more. Futex words.
+    pub left: [AtomicU32; 2],
     /// What was measured on this machine, for choosing algorithms.
     pub tuning: Tuning,
+}
+
+/// How far a connection is ([`crate::wait::rendezvous`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum ConnectionState {
+    /// Members are missing.
+    Connecting = 0,
+    /// All members have come.
+    Connected = 1,
+    /// A side has ended before all members had come: no member is connected.
+    Abandoned = 2,
+    /// A side has ended since.
+    Failed = 3,
+}
+
+impl ConnectionState {
+    /// Whether a side has ended.
+    pub fn is_over(word: u32) -> bool {
+        word >= Self::Abandoned as u32
+    }
 }
 
 /// Life of a PE as [`PeBlock::state`] records it.

@@ -40,6 +40,8 @@ pub struct JobRequest {
     pub parents: usize,
     /// Its programs, whose PEs are numbered in this order.
     pub programs: Vec<ProgramRequest>,
+    /// Whether the end of one of the two jobs is not the other's.
+    pub independent: bool,
 }
 
 /// What a PE asks for.
@@ -258,6 +260,7 @@ impl JobRequest {
         };
         let number = |n: usize| n.to_string().into_bytes();
         put(&number(self.parents));
+        put(&number(self.independent.into()));
         put(&number(self.programs.len()));
         for program in &self.programs {
             put(&number(program.n_pes));
@@ -290,6 +293,7 @@ impl JobRequest {
             (0..number(fields)?).map(|_| text(fields)).collect()
         }
         let parents = number(fields)?;
+        let independent = number(fields)? != 0;
         let programs = (0..number(fields)?).map(|_| {
             Some(ProgramRequest {
                 n_pes: number(fields)?,
@@ -301,7 +305,11 @@ impl JobRequest {
             })
         });
         let programs = programs.collect::<Option<_>>()?;
-        Some(Self { parents, programs })
+        Some(Self {
+            parents,
+            programs,
+            independent,
+        })
     }
 }
 
@@ -331,6 +339,7 @@ mod tests {
                     ..ProgramRequest::default()
                 },
             ],
+            independent: true,
         }
     }
 
@@ -343,7 +352,7 @@ mod tests {
         }
         let longer = [&bytes[..], b"1\0"].concat();
         assert_eq!(JobRequest::decode(&longer), None);
-        assert_eq!(JobRequest::decode(b"1\099999999999\0"), None);
+        assert_eq!(JobRequest::decode(b"1\x000\099999999999\0"), None);
     }
 
     /// Waits for the next request.

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use crate::connection::link::{Invitation, Watch};
 use crate::connection::remote_job::ThisPe;
-use crate::connection::{Connection, Role};
+use crate::connection::{Connection, ConnectionError, Role};
 use crate::constants::GROUP_INVALID;
 use crate::failure::fatal::{self, fatal};
 use crate::hooks;
@@ -15,16 +15,28 @@ use crate::runtime::Runtime;
 use crate::team::{FIRST_CONNECTION, MAX_CONNECTIONS, Team};
 
 /// Maps the other job's memory and waits for all members; the handle of the group.
-pub(crate) fn connect(name: &str, rt: &Runtime, started: &StartedJob, role: Role) -> usize {
+///
+/// # Errors
+/// If the other side, which is independent, ends before. On all members.
+pub(crate) fn connect(
+    name: &str,
+    rt: &Runtime,
+    started: &StartedJob,
+    role: Role,
+) -> Result<usize, ConnectionError> {
     let (node, space) = (&rt.node, rt.node.transport.memory.space);
     let connection = Connection::establish(name, node.job, space, started, role);
-    let connection = connection.unwrap_or_else(|e| fatal(name, e));
+    let connection = match connection {
+        Ok(connection) => connection,
+        Err(why @ ConnectionError::Abandoned) => return Err(why),
+        Err(why) => fatal(name, why),
+    };
     if let Some(hooks) = hooks::get() {
         let offset = |m: usize| ((connection.first + m) as u32, connection.offset(m) as u64);
         let members: Vec<_> = (0..connection.len()).map(offset).collect();
         (hooks.native_added)(&members);
     }
-    insert(name, rt, connection)
+    Ok(insert(name, rt, connection))
 }
 
 /// Connects this PE with a job on other nodes, to which it is invited; the handle of the group. `hub` is the thread of
@@ -65,7 +77,9 @@ fn insert(name: &str, rt: &Runtime, connection: Connection) -> usize {
             format_args!("there are {MAX_CONNECTIONS} groups: disconnect some"),
         );
     };
-    fatal::share_reports(connection.number(), &connection.control.header().reporter);
+    if !connection.is_independent() {
+        fatal::share_reports(connection.number(), &connection.control.header().reporter);
+    }
     rt.teams.insert_connection(connection, place)
 }
 
@@ -86,7 +100,7 @@ pub(super) fn connect_with_parents(name: &str, rt: &Runtime) {
         reproducible: rt.node.settings.reproducible,
         runs_kernels: true,
     };
-    let handle = connect(name, rt, &parents, role);
+    let handle = connect(name, rt, &parents, role).unwrap_or_else(|why| fatal(name, why));
     if let Some(connection) = rt.teams.get(handle).and_then(|t| t.connection.as_ref()) {
         let end = first + connection.len();
         header.next_pe.fetch_max(end as u32, Ordering::Relaxed);
@@ -94,12 +108,13 @@ pub(super) fn connect_with_parents(name: &str, rt: &Runtime) {
     rt.parents.store(handle, Ordering::Relaxed);
 }
 
-/// Ends a connection, collectively over both sides.
-pub(crate) fn disconnect(name: &str, rt: &Runtime, group: usize, connection: &Connection) {
+/// Ends a connection, collectively over both sides; false if the other one has failed before.
+pub(crate) fn disconnect(name: &str, rt: &Runtime, group: usize, connection: &Connection) -> bool {
     rt.quiet_all();
     let round = connection.leave(name);
-    connection.wait_for_end(name, round);
+    let has_ended = connection.wait_for_end(name, round);
     forget(name, rt, group);
+    has_ended
 }
 
 /// Ends all groups; called by `shmem_finalize`. Arrives at all before it waits for any: other PEs may end theirs

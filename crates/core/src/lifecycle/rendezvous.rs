@@ -16,12 +16,10 @@ pub(super) fn rendezvous(name: &str, job: &Attachment) {
     // Counts as a collective of the world team, so that the launcher notices a PE that ended
     // without ever coming here.
     let what = WaitReason {
-        kind: WaitKind::Team,
-        routine: name,
-        address: 0,
         team: WORLD as u32,
         members: (0, 1, n),
         sequence,
+        ..WaitReason::at(WaitKind::Team, name, 0)
     };
     let meeting = Rendezvous {
         arrived: &header.start_arrived,

@@ -33,6 +33,7 @@ pub fn take(word: &impl Word, strategy: &mut impl WaitStrategy) {
             }
             continue;
         }
-        wait_once(word, seen, strategy);
+        // Those that wait for posts wait for PEs of their own job, and give up never.
+        let _ = wait_once(word, seen, strategy);
     }
 }

@@ -1,4 +1,7 @@
 //! A flag: a 31-bit value that one PE posts and others wait for.
+//!
+//! A wait that its strategy gives up returns as if the flag had been posted. That is so with PEs of a connection alone of
+//! which a side has ended: who waits for them looks afterwards whether that has happened.
 
 use super::word::{ASLEEP, wait_once};
 use super::{WaitStrategy, Word};
@@ -79,8 +82,8 @@ fn wait_longer(
 ) {
     let mut spins = strategy.spins();
     loop {
-        if !spins.again() {
-            wait_once(word, seen, strategy);
+        if !spins.again() && !wait_once(word, seen, strategy) {
+            return;
         }
         seen = word.load();
         if is_enough(seen >> 1) {

@@ -5,7 +5,7 @@ pub mod counter;
 pub mod flag;
 mod looks;
 pub mod record;
-mod rendezvous;
+pub mod rendezvous;
 pub mod signals;
 pub mod strategy;
 pub mod ticket;

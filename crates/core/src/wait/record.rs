@@ -1,9 +1,10 @@
 //! What a PE waits for, recorded for the launcher.
 
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::time::Duration;
 
-use crate::job::region::{WaitKind, WaitRecord};
+use crate::job::region::{ConnectionState, WaitKind, WaitRecord};
 
 /// A wait, as the launcher reports it.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +21,8 @@ pub struct WaitReason<'a> {
     pub members: (i32, i32, u32),
     /// Number of the collective on its team.
     pub sequence: u32,
+    /// How far the connection is whose members are waited for, if its sides end independently.
+    pub connection: Option<&'a AtomicU32>,
 }
 
 impl<'a> WaitReason<'a> {
@@ -32,7 +35,20 @@ impl<'a> WaitReason<'a> {
             team: 0,
             members: (0, 0, 0),
             sequence: 0,
+            connection: None,
         }
+    }
+
+    /// Whether the wait is in vain, since the other side of a connection has ended.
+    pub fn is_over(&self) -> bool {
+        let state = self.connection.map(|c| c.load(Ordering::Acquire));
+        state.is_some_and(ConnectionState::is_over)
+    }
+
+    /// How long a waiter may sleep before it looks whether the wait [is over](Self::is_over), if that may be.
+    /// No process wakes it then.
+    pub fn longest_sleep(&self) -> Option<Duration> {
+        self.connection.map(|_| Duration::from_millis(20))
     }
 }
 

@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use super::Word;
 use super::record::{Recorder, WaitReason};
+use crate::job::region::ConnectionState;
 use crate::platform::futex;
 
 /// Where `n` PEs meet, once or several times.
@@ -20,28 +22,56 @@ pub struct Rendezvous<'a> {
 impl Rendezvous<'_> {
     /// This PE is here; the number of the meeting, for [`wait`](Self::wait).
     pub fn arrive(&self) -> u32 {
+        self.arrive_with(|| ())
+    }
+
+    /// The same. The last one to arrive calls `complete` before any other goes on.
+    pub fn arrive_with(&self, complete: impl FnOnce()) -> u32 {
         let arrival = self.arrived.fetch_add(1, Ordering::AcqRel);
         let round = arrival / self.n + 1;
         if arrival % self.n == self.n - 1 {
+            complete();
             self.epoch.store(round, Ordering::Release);
             futex::wake(self.epoch, futex::ANY);
         }
         round
     }
 
-    /// Waits until all PEs have arrived; `reason` is recorded meanwhile.
-    pub fn wait(&self, round: u32, reason: &WaitReason<'_>) {
+    /// Waits until all PEs have arrived; `reason` is recorded meanwhile. False if it [is over](WaitReason::is_over) and
+    /// not all have.
+    pub fn wait(&self, round: u32, reason: &WaitReason<'_>) -> bool {
         let seen = self.epoch.load(Ordering::Acquire);
         if seen >= round {
-            return;
+            return true;
         }
         let _shown = Recorder::start(reason);
+        let longest = reason.longest_sleep().unwrap_or(Duration::from_secs(1));
         loop {
+            let is_over = reason.is_over();
             let seen = self.epoch.load(Ordering::Acquire);
-            if seen >= round {
-                return;
+            if seen >= round || is_over {
+                return seen >= round;
             }
-            futex::wait(self.epoch, seen, futex::ANY, Some(Duration::from_secs(1)));
+            futex::wait(self.epoch, seen, futex::ANY, Some(longest));
         }
+    }
+}
+
+/// All members of a connection have come: the last one says so. Whether they are connected: no side had ended.
+pub fn connect(state: &impl Word) -> bool {
+    state.replace(
+        ConnectionState::Connecting as u32,
+        ConnectionState::Connected as u32,
+    )
+}
+
+/// A side of a connection has ended. Members that wait for each other to come are all connected, or none of them.
+pub fn end(state: &impl Word) {
+    let abandoned = ConnectionState::Abandoned as u32;
+    if !state.replace(ConnectionState::Connecting as u32, abandoned) {
+        state.replace(
+            ConnectionState::Connected as u32,
+            ConnectionState::Failed as u32,
+        );
     }
 }

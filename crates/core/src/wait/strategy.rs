@@ -22,6 +22,8 @@ pub enum Next {
     Watch,
     /// Sleep.
     Sleep,
+    /// Wait no more: what is waited for does not come.
+    GiveUp,
 }
 
 /// Decides between polling again and sleeping.
@@ -34,6 +36,11 @@ pub trait WaitStrategy {
     #[inline]
     fn spins(&mut self) -> Spins {
         Spins::default()
+    }
+
+    /// How long to sleep at most, if not until a wake-up.
+    fn longest_sleep(&self) -> Option<Duration> {
+        None
     }
 
     /// What is waited for is about to happen: the wait begins anew.
@@ -323,6 +330,10 @@ impl<'a> Waiter<'a> {
         /// A wait of this length is recorded, whether or not its PE sleeps.
         const LONG: Duration = Duration::from_millis(1);
 
+        if self.reason.is_over() {
+            return Next::GiveUp;
+        }
+
         let backoff = &mut self
             .backoff
             .get_or_insert_with(|| Paced::new(POLICY.limits(source, now_ms)))
@@ -382,7 +393,7 @@ impl<'a> Waiter<'a> {
     /// `at` is readable.
     pub unsafe fn pause_at(&mut self, at: *const u8, mut unchanged: impl FnMut() -> bool) {
         match self.next(Source::Variable) {
-            Next::Poll => {}
+            Next::Poll | Next::GiveUp => {}
             // SAFETY: as the caller promises.
             Next::Watch => unsafe { watch(at, &mut unchanged) },
             Next::Sleep => self.sleep(),
@@ -432,6 +443,10 @@ impl WaitStrategy for Waiter<'_> {
             return Spins::default();
         }
         std::mem::take(&mut self.spins)
+    }
+
+    fn longest_sleep(&self) -> Option<Duration> {
+        self.reason.longest_sleep()
     }
 
     fn restart(&mut self) {

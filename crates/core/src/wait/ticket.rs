@@ -203,7 +203,7 @@ fn wait_for_turn(
             (Half::High, SLEEPERS, bit(ticket))
         };
         match strategy.after_idle_poll() {
-            Next::Poll => {}
+            Next::Poll | Next::GiveUp => {}
             Next::Watch => lock.watch(seen),
             Next::Sleep => {
                 if seen & asleep != 0 || lock.replace(seen, seen | asleep).is_ok() {

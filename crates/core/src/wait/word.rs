@@ -1,6 +1,7 @@
 //! A 32-bit word that PEs can sleep on.
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use ferroshmem_platform::watch;
 
@@ -20,8 +21,8 @@ pub trait Word {
     fn fetch_add(&self, value: u32) -> u32;
     /// Polls for a moment while the word is `seen`, or lets the processor watch it; may return early.
     fn watch(&self, seen: u32);
-    /// Sleeps while the word is `expected`; may return early.
-    fn sleep(&self, expected: u32, bits: u32);
+    /// Sleeps while the word is `expected`, for `longest` at most; may return early.
+    fn sleep(&self, expected: u32, bits: u32, longest: Option<Duration>);
     /// Wakes the sleepers that share one of `bits`.
     fn wake(&self, bits: u32);
 }
@@ -30,18 +31,20 @@ pub trait Word {
 pub(super) const ASLEEP: u32 = 1;
 
 /// After a poll that found the word to be `seen`, which is not yet enough: polls again, watches it or
-/// sleeps, as `strategy` decides.
+/// sleeps, as `strategy` decides. False if that gives up.
 #[inline]
-pub(super) fn wait_once(word: &impl Word, seen: u32, strategy: &mut impl WaitStrategy) {
+pub(super) fn wait_once(word: &impl Word, seen: u32, strategy: &mut impl WaitStrategy) -> bool {
     match strategy.after_idle_poll() {
         Next::Poll => {}
         Next::Watch => word.watch(seen),
         Next::Sleep => {
             if seen & ASLEEP != 0 || word.replace(seen, seen | ASLEEP) {
-                word.sleep(seen | ASLEEP, ANY);
+                word.sleep(seen | ASLEEP, ANY, strategy.longest_sleep());
             }
         }
+        Next::GiveUp => return false,
     }
+    true
 }
 
 impl Word for AtomicU32 {
@@ -72,8 +75,8 @@ impl Word for AtomicU32 {
         unsafe { watch(at, &mut || self.load(Ordering::Acquire) == seen) };
     }
 
-    fn sleep(&self, expected: u32, bits: u32) {
-        futex::wait(self, expected, bits, None);
+    fn sleep(&self, expected: u32, bits: u32, longest: Option<Duration>) {
+        futex::wait(self, expected, bits, longest);
     }
 
     fn wake(&self, bits: u32) {

@@ -6,9 +6,10 @@ use std::sync::atomic::Ordering::Acquire;
 
 use ferroshmem_core::job::control::Control;
 use ferroshmem_core::job::message::{receive, send};
-use ferroshmem_core::job::region::{MAX_PES, PeState};
+use ferroshmem_core::job::region::{ConnectionState, MAX_PES, PeState};
 use ferroshmem_core::job::service::MetJob;
 use ferroshmem_core::platform::NodeCores;
+use ferroshmem_core::wait::rendezvous;
 
 use super::failure::Failure;
 use super::job::Job;
@@ -24,6 +25,8 @@ pub(super) struct Connected {
     jobs: [Option<u32>; 2],
     /// Of jobs that have met: the other one.
     pub met: Option<Met>,
+    /// The memory of the job that was started: kept for PEs that come to be connected when it has ended already.
+    pub started: Option<File>,
     control: Control,
 }
 
@@ -56,6 +59,7 @@ impl Connected {
         number: u32,
         parent: u32,
         parents: usize,
+        independent: bool,
     ) -> Result<Self, Failure> {
         let n_pes = job.n_pes();
         if parents.saturating_add(n_pes) > MAX_PES {
@@ -65,14 +69,16 @@ impl Connected {
         }
         let cores: NodeCores = job.bindings.node_cores(&job.machine);
         let (memory, control) =
-            Control::create_connection(number, [parents, n_pes], cores, job.tuning).map_err(
-                |e| Failure::system(format!("cannot create a connection's memory: {e}")),
-            )?;
+            Control::create_connection(number, [parents, n_pes], independent, cores, job.tuning)
+                .map_err(|e| {
+                    Failure::system(format!("cannot create a connection's memory: {e}"))
+                })?;
         Ok(Self {
             number,
             memory,
             jobs: [Some(parent), Some(number)],
             met: None,
+            started: None,
             control,
         })
     }
@@ -91,6 +97,7 @@ impl Connected {
                 memory: met.memory,
                 peer: met.peer,
             }),
+            started: None,
         })
     }
 
@@ -99,7 +106,50 @@ impl Connected {
         /// All members meet at the beginning, and at the end.
         const MEETINGS: u32 = 2;
 
-        self.control.header().start_epoch.load(Acquire) >= MEETINGS
+        let header = self.control.header();
+        header.start_epoch.load(Acquire) >= MEETINGS
+    }
+
+    /// Whether a side has ended, and all members of those jobs have left that are alive.
+    pub(super) fn is_left(&self, is_alive: impl Fn(u32) -> bool) -> bool {
+        let header = self.control.header();
+        if !ConnectionState::is_over(header.connection.load(Acquire)) {
+            return false;
+        }
+        let first = header.first_side.load(Acquire) as usize;
+        let sizes = [first, self.control.n_pes() - first];
+        let mut sides = header.left.iter().zip(sizes).zip(self.jobs);
+        sides.all(|((left, size), job)| {
+            let is_alive = job.is_some_and(&is_alive);
+            !is_alive || left.load(Acquire) as usize >= size
+        })
+    }
+
+    /// Whether the end of one side is not the other's.
+    pub(super) fn is_independent(&self) -> bool {
+        self.control.is_independent()
+    }
+
+    /// The end of job `job`, or of a PE of it, is the end of the connection alone, if that is independent.
+    pub(super) fn fail(&self, job: u32) {
+        if self.is_independent() && self.is_of(job) {
+            rendezvous::end(&self.control.header().connection);
+        }
+    }
+
+    /// The job of this `oshrun` whose PEs are members, of jobs that have met.
+    pub(super) fn own_job(&self) -> u32 {
+        self.jobs.iter().copied().flatten().next().unwrap_or(0)
+    }
+
+    /// The job that ends with job `job`, by this connection.
+    pub(super) fn bound_to(&self, job: u32) -> Option<u32> {
+        let bound = match self.jobs {
+            [Some(a), Some(b)] if a == job => b,
+            [Some(a), Some(b)] if b == job => a,
+            _ => return None,
+        };
+        (!self.is_independent() && !self.is_over()).then_some(bound)
     }
 
     /// Whether members are PEs of job `job`.
@@ -125,7 +175,7 @@ impl Connected {
 
     /// Whether both sides are connected, so that the end of one is the other's.
     fn binds(&self) -> bool {
-        self.control.is_agreed() && !self.is_over()
+        self.control.is_agreed() && !self.is_over() && !self.is_independent()
     }
 
     /// Says to the `oshrun` of a job that was met that this one ends, with this status and line.
@@ -142,6 +192,10 @@ impl Connected {
             return News::None;
         };
         match receive(met.peer.as_fd()) {
+            _ if closed && self.is_independent() => {
+                rendezvous::end(&self.control.header().connection);
+                News::Over
+            }
             _ if closed && !self.binds() => News::Over,
             Ok(Some(([_, status, _], line, _))) if self.binds() => News::Ends(status as u8, line),
             _ if closed => News::Gone,
@@ -167,7 +221,7 @@ mod tests {
     fn sides() -> (Connected, Connected, Control) {
         let tuning = Tuning::default_for(2);
         let (file, control) =
-            Control::create_connection(1 << 31, [1, 2], 2.into(), tuning).unwrap();
+            Control::create_connection(1 << 31, [1, 2], false, 2.into(), tuning).unwrap();
         let (one, other) = pair().unwrap();
         let mut ends = [one, other].into_iter().enumerate().map(|(side, peer)| {
             let met = MetJob {

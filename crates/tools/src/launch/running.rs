@@ -23,6 +23,7 @@ use super::job::Job;
 use super::options::Input;
 use super::output::Output;
 use super::program::cannot_run;
+use super::shutdown::Shutdown;
 use super::spawn::{Common, SpawnError, Spawner, Streams};
 use super::waits::{self, Wait, WaitReason};
 
@@ -53,6 +54,10 @@ pub(super) struct RunningJob {
     deadlocks: DeadlockDetector,
     /// Watches PEs that others wait for until all are in `shmem_init`.
     initialization: Option<Initialization>,
+    /// Whether its end is not that of the job of the command line.
+    pub independent: bool,
+    /// Set once this job is to end, and others are not.
+    pub shutdown: Option<Shutdown>,
 }
 
 impl RunningJob {
@@ -86,6 +91,8 @@ impl RunningJob {
             unfinalized: Vec::new(),
             deadlocks: DeadlockDetector::default(),
             initialization: None,
+            independent: false,
+            shutdown: None,
         }
     }
 
@@ -250,6 +257,9 @@ impl RunningJob {
 
     /// When to look for deadlocks next.
     pub(super) fn next_check(&self, now: Instant) -> Instant {
+        if let Some(at) = self.shutdown.as_ref().and_then(Shutdown::next_deadline) {
+            return at;
+        }
         let circles = self.deadlocks.next_check_of_circles(now);
         let initialization = self.initialization.as_ref().map(Initialization::next_check);
         let circles = circles.min(initialization.unwrap_or(circles));

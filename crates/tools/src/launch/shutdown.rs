@@ -15,7 +15,7 @@ const LEAVE: Duration = Duration::from_millis(500);
 const REPEATED: Duration = Duration::from_millis(500);
 
 /// A job that is being ended.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Shutdown {
     /// The job's exit status.
     pub status: u8,

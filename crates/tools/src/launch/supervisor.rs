@@ -33,7 +33,7 @@ const TIMED_OUT: u8 = 124;
 pub(super) fn run(job: Job, signals: Signals, launcher: Pid) -> u8 {
     let supervisor = Supervisor::new(&job, signals, Some(launcher));
     conclude(supervisor.and_then(|mut this| {
-        this.start(job, None)?;
+        this.start(job, None, false)?;
         Ok(this.watch())
     }))
 }
@@ -80,6 +80,8 @@ struct Supervisor {
     timeout_at: Option<Instant>,
     /// Set once all jobs are to end.
     shutdown: Option<Shutdown>,
+    /// The exit status: not 0 once a job has failed that is not independent of the one of the command line.
+    status: u8,
 }
 
 impl Supervisor {
@@ -114,13 +116,20 @@ impl Supervisor {
             timeout,
             timeout_at: timeout.and_then(|t| Instant::now().checked_add(t)),
             shutdown: None,
+            status: 0,
         })
     }
 
     /// Starts a job, which is the last one of `jobs` then, unless something ends all jobs meanwhile.
     /// `parents`: the memory of the connection with those that have asked for it, and of their job.
-    fn start(&mut self, job: Job, parents: Option<[RawFd; 2]>) -> Result<(), Failure> {
-        let running = RunningJob::new(job, self.next_number)?;
+    fn start(
+        &mut self,
+        job: Job,
+        parents: Option<[RawFd; 2]>,
+        independent: bool,
+    ) -> Result<(), Failure> {
+        let mut running = RunningJob::new(job, self.next_number)?;
+        running.independent = independent;
         self.jobs.push(running);
         let index = self.jobs.len() - 1;
         self.start_pes(index, parents).inspect_err(|_| {
@@ -139,7 +148,7 @@ impl Supervisor {
         for pe in 0..self.jobs[index].job.n_pes() {
             self.jobs[index].start_pe(pe, &mut starter, &mut self.output)?;
             self.take_signals();
-            if self.shutdown.is_some() {
+            if self.shutdown.is_some() || self.jobs[index].shutdown.is_some() {
                 break;
             }
         }
@@ -186,21 +195,23 @@ impl Supervisor {
         }
         let job = Job::requested(&by.job, request, &load)?;
         let number = self.next_number;
-        let connected = Connected::new(&job, number, by.number, request.parents)?;
+        let (parents, independent) = (request.parents, request.independent);
+        let connected = Connected::new(&job, number, by.number, parents, independent)?;
+        let is_independent = independent || by.independent;
         let parents = [connected.memory.as_raw_fd(), by.memory.as_raw_fd()];
-        match self.start(job, Some(parents)) {
-            Ok(()) => {
-                if let Some(job) = self.jobs.last_mut() {
-                    job.watch_initialization();
-                }
-                self.connections.push(connected);
-                Ok(number)
+        // Before: PEs may fail while others are started.
+        self.connections.push(connected);
+        let started = self.start(job, Some(parents), is_independent);
+        if let (Ok(()), Some(job)) = (&started, self.jobs.last_mut()) {
+            job.watch_initialization();
+            let memory = job.memory.try_clone().ok().filter(|_| independent);
+            if let Some(connected) = self.connections.last_mut() {
+                connected.started = memory;
             }
-            Err(failure) => {
-                connected.end();
-                Err(failure)
-            }
+        } else if let Some(connected) = self.connections.pop() {
+            connected.end();
         }
+        started.map(|()| number)
     }
 
     /// Gives the memory of job `number`, or of the one that was met, and of the connection with it, to a PE of the
@@ -210,7 +221,10 @@ impl Supervisor {
         let connected = self.connections.iter().filter(is_it).find(|c| c.is_of(by));
         let memory = connected.and_then(|c| match &c.met {
             Some(met) => Some(&met.memory),
-            None => Some(&self.jobs.iter().find(|job| job.number == number)?.memory),
+            None => {
+                let job = self.jobs.iter().find(|job| job.number == number);
+                job.map(|job| &job.memory).or(c.started.as_ref())
+            }
         });
         match memory.zip(connected) {
             Some((memory, connected)) => {
@@ -227,8 +241,9 @@ impl Supervisor {
         }
     }
 
-    /// The line for a PE that waits for one of another job that has exited, if there is such.
-    fn deadlock_between_jobs(&self) -> Option<String> {
+    /// The number of a job and the line for a PE that waits for one of it that has exited, if there is such. An independent
+    /// job waits for PEs of its own alone.
+    fn deadlock_between_jobs(&self) -> Option<(u32, String)> {
         let all = self.gone.iter().flat_map(|gone| {
             let needed = move |c: &&Connected| c.needs(gone.0, gone.1);
             let connections = self.connections.iter().filter(needed);
@@ -236,10 +251,16 @@ impl Supervisor {
         });
         all.into_iter().find_map(|(&(number, exited, missing), c)| {
             let waits = |job: &RunningJob| Some((job.number, job.waits_for_connection(c.number)?));
-            let (waiting_job, (waiting, routine)) = self.jobs.iter().find_map(waits)?;
-            Some(format!(
-                "PE {exited} of job {number} exited with status 0 without {missing} while PE {waiting} of job {waiting_job} waits in {routine}; ended the jobs"
-            ))
+            let may_wait = |job: &&RunningJob| {
+                job.shutdown.is_none() && (!c.is_independent() || job.number == number)
+            };
+            let mut jobs = self.jobs.iter().filter(may_wait);
+            let (waiting_job, (waiting, routine)) = jobs.find_map(waits)?;
+            let line = format!(
+                "PE {exited} of job {number} exited with status 0 without {missing} while PE {waiting} of job {waiting_job} waits in {routine}; ended the job{}",
+                if c.is_independent() { "" } else { "s" }
+            );
+            Some((number, line))
         })
     }
 
@@ -250,7 +271,7 @@ impl Supervisor {
             self.act(Instant::now());
             self.remove_ended();
         }
-        let status = self.shutdown.as_ref().map_or(0, |e| e.status);
+        let status = self.status;
         let stuck = end_all((status == 0).then_some(GRACE));
         if stuck > 0 {
             self.output.say(&format!(
@@ -360,9 +381,10 @@ impl Supervisor {
         // A job that has been notified ends, too.
         self.connections[index].met = None;
         if self.shutdown.is_none() {
+            let job = self.connections[index].own_job();
             self.output
                 .say(&format!("a connected job has failed: {line}"));
-            self.end(Shutdown::now(status), &line);
+            self.end_job(job, Shutdown::now(status), &line);
         }
     }
 
@@ -378,8 +400,9 @@ impl Supervisor {
             std::mem::take(&mut self.connections)
                 .into_iter()
                 .partition(|connected: &Connected| {
+                    let is_alive = |number| self.jobs.iter().any(|job| job.number == number);
                     let has_members = || self.jobs.iter().any(|job| connected.is_of(job.number));
-                    connected.is_over() || !has_members()
+                    connected.is_over() || !has_members() || connected.is_left(is_alive)
                 });
         self.connections = lasting;
         let over: Vec<Connected> = over;
@@ -414,18 +437,26 @@ impl Supervisor {
             return;
         }
         if !self.gone.is_empty()
-            && let Some(line) = self.deadlock_between_jobs()
+            && let Some((number, line)) = self.deadlock_between_jobs()
         {
             self.output.say(&line);
-            self.end(Shutdown::now(1), &line);
+            self.end_job(number, Shutdown::now(1), &line);
             return;
         }
+        let mut failed = None;
         for job in &mut self.jobs {
-            if let Some(line) = job.uninitialized(now).or_else(|| job.deadlock(now)) {
+            if let Some(shutdown) = &mut job.shutdown {
+                if let Some(signal) = shutdown.due(now) {
+                    job.signal_all(signal);
+                }
+            } else if let Some(line) = job.uninitialized(now).or_else(|| job.deadlock(now)) {
                 job.say(&mut self.output, &line);
-                self.end(Shutdown::now(1), &line);
-                return;
+                failed = Some((job.number, line));
+                break;
             }
+        }
+        if let Some((number, line)) = failed {
+            self.end_job(number, Shutdown::now(1), &line);
         }
     }
 
@@ -444,12 +475,56 @@ impl Supervisor {
     /// Begins to shut the job down, or hastens a shutdown begun: the first cause stays the cause.
     /// Jobs that these have met end, too, with the line `why`.
     fn end(&mut self, shutdown: Shutdown, why: &str) {
+        if self.shutdown.is_none() {
+            self.status = shutdown.status;
+        }
+        self.end_all(shutdown, why);
+    }
+
+    /// The same; the exit status is known.
+    fn end_all(&mut self, shutdown: Shutdown, why: &str) {
         match &mut self.shutdown {
             Some(begun) => begun.hasten(&shutdown),
             None => {
-                let connections = self.connections.iter();
-                connections.for_each(|c| c.tell_end(shutdown.status, why));
+                for connected in &self.connections {
+                    connected.tell_end(shutdown.status, why);
+                    self.jobs.iter().for_each(|job| connected.fail(job.number));
+                }
                 self.shutdown = Some(shutdown);
+            }
+        }
+        self.act(Instant::now());
+    }
+
+    /// Ends the job of number `number`, and those that it is connected with and that are not independent.
+    fn end_job(&mut self, number: u32, shutdown: Shutdown, why: &str) {
+        let mut all = vec![number];
+        let mut next = 0;
+        while let Some(job) = all.get(next).copied() {
+            let bound = self.connections.iter().filter_map(|c| c.bound_to(job));
+            let new: Vec<u32> = bound.filter(|job| !all.contains(job)).collect();
+            all.extend(new);
+            next += 1;
+        }
+        let ends = |job: &&RunningJob| all.contains(&job.number);
+        if self.jobs.iter().filter(ends).any(|job| !job.independent) {
+            self.status = shutdown.status;
+        }
+        if self.shutdown.is_some() || self.jobs.iter().all(|job| all.contains(&job.number)) {
+            return self.end_all(shutdown, why);
+        }
+        for connected in &self.connections {
+            if all.iter().any(|job| connected.is_of(*job)) {
+                connected.tell_end(shutdown.status, why);
+                all.iter().for_each(|job| connected.fail(*job));
+            }
+        }
+        for job in &mut self.jobs {
+            if all.contains(&job.number) {
+                match &mut job.shutdown {
+                    Some(begun) => begun.hasten(&shutdown),
+                    none => *none = Some(shutdown.clone()),
+                }
             }
         }
         self.act(Instant::now());
@@ -490,10 +565,14 @@ impl Supervisor {
         match classify(pe, program, status, job.state(pe), global_status) {
             // A PE that ends after the signal to end is not reported.
             _ if self.shutdown.as_ref().is_some_and(Shutdown::has_begun) => {}
+            _ if job.shutdown.as_ref().is_some_and(Shutdown::has_begun) => {}
             ExitClass::Done => {}
             ExitClass::Unfinalized => {
                 job.unfinalized.push(pe);
                 self.gone.push((job.number, pe, job.missing(pe)));
+                let number = job.number;
+                let needing = self.connections.iter().filter(|c| c.needs(number, pe));
+                needing.for_each(|c| c.fail(number));
             }
             ExitClass::EndsJob {
                 status,
@@ -501,6 +580,7 @@ impl Supervisor {
                 others_leave,
             } => {
                 if self.shutdown.is_none()
+                    && job.shutdown.is_none()
                     && let Some(line) = &line
                 {
                     job.say(&mut self.output, line);
@@ -512,7 +592,8 @@ impl Supervisor {
                     true => Shutdown::soon(status),
                     false => Shutdown::now(status),
                 };
-                self.end(shutdown, &line);
+                let number = job.number;
+                self.end_job(number, shutdown, &line);
             }
         }
     }
@@ -541,7 +622,7 @@ impl Supervisor {
             if matches!(job.state(0), PeState::Started | PeState::Initialized) {
                 self.output.say(&line);
             }
-            self.end(Shutdown::now(status), &line);
+            self.end_job(0, Shutdown::now(status), &line);
         }
     }
 

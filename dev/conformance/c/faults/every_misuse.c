@@ -9578,11 +9578,11 @@ static const struct way ways_197[] = {
     }
 MISUSE_197(shmemx_group_team, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_198[] = {
+static const struct way ways_199[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
 };
-#define MISUSE_198(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_199(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         switch (way) { \
@@ -9592,15 +9592,15 @@ static const struct way ways_198[] = {
         (NAME)(group); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_198, COUNT(ways_198) - LESS); \
+        add(#NAME, call_##NAME, ways_199, COUNT(ways_199) - LESS); \
     }
-MISUSE_198(shmemx_group_disconnect, void, 8, 8, NO_CTX, 0)
+MISUSE_199(shmemx_group_disconnect, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_201[] = {
+static const struct way ways_202[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
 };
-#define MISUSE_201(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_202(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         size_t count = 0; \
@@ -9612,15 +9612,15 @@ static const struct way ways_201[] = {
         (NAME)(group, count, calls); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_201, COUNT(ways_201) - LESS); \
+        add(#NAME, call_##NAME, ways_202, COUNT(ways_202) - LESS); \
     }
-MISUSE_201(shmemx_kernel_call_multiple, void, 8, 8, NO_CTX, 0)
+MISUSE_202(shmemx_kernel_call_multiple, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_206[] = {
+static const struct way ways_207[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
 };
-#define MISUSE_206(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_207(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         const char *name = "object"; \
@@ -9632,36 +9632,9 @@ static const struct way ways_206[] = {
         (NAME)(group, name, size); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_206, COUNT(ways_206) - LESS); \
+        add(#NAME, call_##NAME, ways_207, COUNT(ways_207) - LESS); \
     }
-MISUSE_206(shmemx_import, void, 8, 8, NO_CTX, 0)
-
-static const struct way ways_212[] = {
-    {NULL, "as it should be", ""},
-    {"team", "destroyed", "team"},
-    {"team", "never made", "team"},
-    {"group", "null", "group"},
-    {"group", "misaligned", "group"},
-};
-#define MISUSE_212(NAME, T, SIZE, ALIGN, C, LESS) \
-    static void call_##NAME(int way) { \
-        shmem_team_t team = SHMEM_TEAM_INVALID; \
-        int PE_root = 0; \
-        const char *port = "port"; \
-        shmemx_group_t *group = (void *)private1; \
-        switch (way) { \
-        case 0:  break; \
-        case 1: team = freed_team; break; \
-        case 2: team = (shmem_team_t)0x123456; break; \
-        case 3: group = NULL; break; \
-        case 4: ONLY_IF(2 > 1); group = (void *)(private1 + 1); break; \
-        } \
-        (NAME)(team, PE_root, port, group); \
-    } \
-    __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_212, COUNT(ways_212) - LESS); \
-    }
-MISUSE_212(shmemx_port_accept, void, 8, 8, NO_CTX, 0)
+MISUSE_207(shmemx_import, void, 8, 8, NO_CTX, 0)
 
 static const struct way ways_213[] = {
     {NULL, "as it should be", ""},
@@ -9688,7 +9661,7 @@ static const struct way ways_213[] = {
     __attribute__((constructor)) static void add_##NAME(void) { \
         add(#NAME, call_##NAME, ways_213, COUNT(ways_213) - LESS); \
     }
-MISUSE_213(shmemx_port_connect, void, 8, 8, NO_CTX, 0)
+MISUSE_213(shmemx_port_accept, void, 8, 8, NO_CTX, 0)
 
 static const struct way ways_214[] = {
     {NULL, "as it should be", ""},
@@ -9698,6 +9671,87 @@ static const struct way ways_214[] = {
     {"group", "misaligned", "group"},
 };
 #define MISUSE_214(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmem_team_t team = SHMEM_TEAM_INVALID; \
+        int PE_root = 0; \
+        const char *port = "port"; \
+        shmemx_group_t *group = (void *)private1; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: team = freed_team; break; \
+        case 2: team = (shmem_team_t)0x123456; break; \
+        case 3: group = NULL; break; \
+        case 4: ONLY_IF(2 > 1); group = (void *)(private1 + 1); break; \
+        } \
+        (NAME)(team, PE_root, port, group); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_214, COUNT(ways_214) - LESS); \
+    }
+MISUSE_214(shmemx_port_connect, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_215[] = {
+    {NULL, "as it should be", ""},
+    {"team", "destroyed", "team"},
+    {"team", "never made", "team"},
+    {"group", "null", "group"},
+    {"group", "misaligned", "group"},
+};
+#define MISUSE_215(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmem_team_t team = SHMEM_TEAM_INVALID; \
+        int PE_root = 0; \
+        const char *port = "port"; \
+        shmemx_group_t *group = (void *)private1; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: team = freed_team; break; \
+        case 2: team = (shmem_team_t)0x123456; break; \
+        case 3: group = NULL; break; \
+        case 4: ONLY_IF(2 > 1); group = (void *)(private1 + 1); break; \
+        } \
+        (NAME)(team, PE_root, port, group); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_215, COUNT(ways_215) - LESS); \
+    }
+MISUSE_215(shmemx_port_accept_independent, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_216[] = {
+    {NULL, "as it should be", ""},
+    {"team", "destroyed", "team"},
+    {"team", "never made", "team"},
+    {"group", "null", "group"},
+    {"group", "misaligned", "group"},
+};
+#define MISUSE_216(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmem_team_t team = SHMEM_TEAM_INVALID; \
+        int PE_root = 0; \
+        const char *port = "port"; \
+        shmemx_group_t *group = (void *)private1; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: team = freed_team; break; \
+        case 2: team = (shmem_team_t)0x123456; break; \
+        case 3: group = NULL; break; \
+        case 4: ONLY_IF(2 > 1); group = (void *)(private1 + 1); break; \
+        } \
+        (NAME)(team, PE_root, port, group); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_216, COUNT(ways_216) - LESS); \
+    }
+MISUSE_216(shmemx_port_connect_independent, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_217[] = {
+    {NULL, "as it should be", ""},
+    {"team", "destroyed", "team"},
+    {"team", "never made", "team"},
+    {"group", "null", "group"},
+    {"group", "misaligned", "group"},
+};
+#define MISUSE_217(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmem_team_t team = SHMEM_TEAM_INVALID; \
         int PE_root = 0; \
@@ -9713,15 +9767,15 @@ static const struct way ways_214[] = {
         (NAME)(team, PE_root, fd, group); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_214, COUNT(ways_214) - LESS); \
+        add(#NAME, call_##NAME, ways_217, COUNT(ways_217) - LESS); \
     }
-MISUSE_214(shmemx_join, void, 8, 8, NO_CTX, 0)
+MISUSE_217(shmemx_join, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_215[] = {
+static const struct way ways_218[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
 };
-#define MISUSE_215(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_218(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         switch (way) { \
@@ -9731,15 +9785,15 @@ static const struct way ways_215[] = {
         (NAME)(group); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_215, COUNT(ways_215) - LESS); \
+        add(#NAME, call_##NAME, ways_218, COUNT(ways_218) - LESS); \
     }
-MISUSE_215(shmemx_group_sync, void, 8, 8, NO_CTX, 0)
+MISUSE_218(shmemx_group_sync, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_216[] = {
+static const struct way ways_219[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
 };
-#define MISUSE_216(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_219(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         switch (way) { \
@@ -9749,15 +9803,15 @@ static const struct way ways_216[] = {
         (NAME)(group); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_216, COUNT(ways_216) - LESS); \
+        add(#NAME, call_##NAME, ways_219, COUNT(ways_219) - LESS); \
     }
-MISUSE_216(shmemx_group_barrier, void, 8, 8, NO_CTX, 0)
+MISUSE_219(shmemx_group_barrier, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_217[] = {
+static const struct way ways_220[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
 };
-#define MISUSE_217(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_220(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         void *dest = 0; \
@@ -9771,15 +9825,15 @@ static const struct way ways_217[] = {
         (NAME)(group, dest, source, nelems, PE_root); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_217, COUNT(ways_217) - LESS); \
+        add(#NAME, call_##NAME, ways_220, COUNT(ways_220) - LESS); \
     }
-MISUSE_217(shmemx_group_broadcastmem, void, 8, 8, NO_CTX, 0)
+MISUSE_220(shmemx_group_broadcastmem, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_218[] = {
+static const struct way ways_221[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
 };
-#define MISUSE_218(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_221(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         void *dest = 0; \
@@ -9793,15 +9847,15 @@ static const struct way ways_218[] = {
         (NAME)(group, dest, dest_nelems, source, source_nelems); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_218, COUNT(ways_218) - LESS); \
+        add(#NAME, call_##NAME, ways_221, COUNT(ways_221) - LESS); \
     }
-MISUSE_218(shmemx_group_fcollectmem, void, 8, 8, NO_CTX, 0)
+MISUSE_221(shmemx_group_fcollectmem, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_219[] = {
+static const struct way ways_222[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
 };
-#define MISUSE_219(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_222(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         void *dest = 0; \
@@ -9815,17 +9869,17 @@ static const struct way ways_219[] = {
         (NAME)(group, dest, dest_nelems, source, source_nelems); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_219, COUNT(ways_219) - LESS); \
+        add(#NAME, call_##NAME, ways_222, COUNT(ways_222) - LESS); \
     }
-MISUSE_219(shmemx_group_alltoallmem, void, 8, 8, NO_CTX, 0)
+MISUSE_222(shmemx_group_alltoallmem, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_220[] = {
+static const struct way ways_223[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
     {"ctx", "null", "ctx"},
     {"ctx", "misaligned", "ctx"},
 };
-#define MISUSE_220(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_223(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         long options = 0; \
@@ -9839,9 +9893,9 @@ static const struct way ways_220[] = {
         (NAME)(group, options, ctx); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_220, COUNT(ways_220) - LESS); \
+        add(#NAME, call_##NAME, ways_223, COUNT(ways_223) - LESS); \
     }
-MISUSE_220(shmemx_group_create_ctx, void, 8, 8, NO_CTX, 0)
+MISUSE_223(shmemx_group_create_ctx, void, 8, 8, NO_CTX, 0)
 
 /* Part I of K of the routines. Each routine gets each argument wrongly in one way, which
  * differs from type to type; with "all", in all ways. */

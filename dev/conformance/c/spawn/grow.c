@@ -1,6 +1,6 @@
 /* Jobs of several generations. The first argument is the way: children that start children, several programs in
  * one spawn, groups beside each other, many groups one after the other. */
-#include "../check.h"
+#include "kept.h"
 
 #include <dirent.h>
 #include <shmemx.h>
@@ -23,49 +23,6 @@ static void visit(shmemx_group_t group)
 {
     for (int i = 0; i < shmemx_group_n_pes(group); i++)
         shmem_long_atomic_inc(&visits, shmemx_group_pe(group, i));
-}
-
-/* What the kernel keeps for a process. */
-struct kept {
-    int files, mappings;
-    long pages; /* resident, of no file */
-};
-
-static struct kept kept(pid_t pid)
-{
-    struct kept kept = {0, 0, 0};
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/fd", pid);
-    DIR *all = opendir(path);
-    while (all != NULL && readdir(all) != NULL)
-        kept.files++;
-    closedir(all);
-    snprintf(path, sizeof path, "/proc/%d/maps", pid);
-    FILE *maps = fopen(path, "r");
-    for (int c; maps != NULL && (c = getc(maps)) != EOF;)
-        kept.mappings += c == '\n';
-    fclose(maps);
-    snprintf(path, sizeof path, "/proc/%d/statm", pid);
-    FILE *statm = fopen(path, "r");
-    long resident = 0, shared = 0;
-    REQUIRE(statm != NULL && fscanf(statm, "%*d %ld %ld", &resident, &shared) == 2);
-    fclose(statm);
-    kept.pages = resident - shared;
-    return kept;
-}
-
-/* A process keeps no more than it did, once PEs of groups that are over have ended; allocators may map and hold a
- * little more. */
-static void not_more(const char *who, pid_t pid, struct kept before)
-{
-    struct kept now = kept(pid);
-    for (int i = 0; i < 1000 && (now.files > before.files || now.mappings > before.mappings + 2); i++) {
-        usleep(10000);
-        now = kept(pid);
-    }
-    CHECK(now.files <= before.files, "%s: %d descriptors, %d before", who, now.files, before.files);
-    CHECK(now.mappings <= before.mappings + 2, "%s: %d mappings, %d before", who, now.mappings, before.mappings);
-    CHECK(now.pages <= before.pages + 64, "%s: %ld pages, %ld before", who, now.pages, before.pages);
 }
 
 /* Each generation starts the next one, and is visited by it. */

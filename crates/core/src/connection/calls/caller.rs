@@ -117,6 +117,9 @@ pub(crate) enum CallError {
         "a PE of the group has left it without running the kernel: have it call shmemx_kernel_serve"
     )]
     Left,
+    /// The group has failed.
+    #[error("the group has failed")]
+    Failed,
     /// There is no memory.
     #[error("the arguments find no room in the memory of the connection: {0}")]
     Memory(#[from] io::Error),
@@ -219,12 +222,13 @@ impl Caller {
     }
 }
 
-/// Waits until the other side has finished a message.
-pub(crate) fn wait(connection: &Connection, name: &str, message: u64) {
+/// Waits until the other side has finished a message; false if it has failed before.
+pub(crate) fn wait(connection: &Connection, name: &str, message: u64) -> bool {
     let word = &connection.call_lines().finished.count;
     flag::wait_for_at_least(word, message as u32 & flag::VALUE, || {
         Waiter::new(connection.wait_reason(name))
     });
+    flag::reached(flag::value(word), message as u32 & flag::VALUE)
 }
 
 impl Sender {
@@ -442,7 +446,9 @@ impl Sender {
             let Some((last, _)) = self.retired.front() else {
                 break;
             };
-            wait(connection, name, last + 1);
+            if !wait(connection, name, last + 1) {
+                return Err(CallError::Failed);
+            }
             self.reclaim(connection);
         }
         let chunk = match self.free.iter().position(|c| c.log2_size == log2_size) {

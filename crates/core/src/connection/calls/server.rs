@@ -51,8 +51,8 @@ struct Known {
     params: Box<[(Kind, usize)]>,
 }
 
-/// Runs kernels until no call follows. Returns the number of calls.
-pub(crate) fn serve(connection: &Connection, name: &str, quiet: impl Fn()) -> u64 {
+/// Runs kernels until no call follows. The number of calls; None if the callers have failed.
+pub(crate) fn serve(connection: &Connection, name: &str, quiet: impl Fn()) -> Option<u64> {
     if let Some(kernel) = running() {
         fatal(
             name,
@@ -67,7 +67,7 @@ pub(crate) fn serve(connection: &Connection, name: &str, quiet: impl Fn()) -> u6
         );
     }
     if served.ended.load(Ordering::Acquire) {
-        return 0;
+        return Some(0);
     }
     watch_exit();
     let lines = connection.call_lines();
@@ -90,13 +90,17 @@ pub(crate) fn serve(connection: &Connection, name: &str, quiet: impl Fn()) -> u6
         flag::wait_for_at_least(&lines.sent, number & flag::VALUE, || {
             Waiter::idle(connection.wait_reason(name))
         });
+        if !flag::reached(flag::value(&lines.sent), number & flag::VALUE) {
+            served.is_served.store(false, Ordering::Release);
+            return None;
+        }
         served.taken.store(number, Ordering::Relaxed);
         // SAFETY: in the block of the first member, or in a message that is not free before this PE has
         // finished the next one.
         let place = Place(unsafe { &*next }.load(Ordering::Relaxed));
         if place == Place::END {
             served.ended.store(true, Ordering::Release);
-            return calls;
+            return Some(calls);
         }
         let base = server.message(place);
         // SAFETY: the message is there.
