@@ -30,7 +30,7 @@ const VARIANTS: [(&str, &[&str], &str, &str); 10] = [
 ];
 
 /// What goes wrong, the status that the job ends with, and words of the one line that says so.
-const FAULTS: [(&str, i32, &[&str]); 21] = [
+const FAULTS: [(&str, i32, &[&str]); 22] = [
     ("child-crashes", 139, &["job 1", "SIGSEGV"]),
     ("child-fails", 5, &["job 1: PE 1", "status 5"]),
     (
@@ -64,6 +64,11 @@ const FAULTS: [(&str, i32, &[&str]); 21] = [
         &["shmemx_group_disconnect", "not a live group"],
     ),
     ("no-such-pe", 1, &["PE 1234", "PEs 0 to 1"]),
+    (
+        "no-memory",
+        135,
+        &["bus error", "of another job: this node is out of memory"],
+    ),
     ("stack", 135, &["on the stack", "of another job"]),
     (
         "split",

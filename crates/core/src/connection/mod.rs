@@ -499,6 +499,16 @@ impl Connection {
         self.local().map(|other| other.origins(addr))
     }
 
+    /// The number of the PE of the other side, on this node, in whose symmetric memory `addr` is.
+    pub(crate) fn owner(&self, space: &Space, addr: usize) -> Option<usize> {
+        self.local()?;
+        let is_in = |member: &usize| {
+            let own = addr.wrapping_sub(self.offset(*member));
+            self.other_holds(space, own, 1)
+        };
+        self.others().find(is_in).map(|member| self.first + member)
+    }
+
     /// The number by which this PE's job reaches PE `pe` of the other one, if that is a member.
     pub(crate) fn number_of_other(&self, pe: usize) -> Option<usize> {
         let member = self.others().find(|m| self.job_pes[*m] as usize == pe)?;

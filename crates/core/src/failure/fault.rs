@@ -136,6 +136,26 @@ fn explain_smaller_heap(rt: &Runtime, addr: usize, line: &mut Line) -> Result<bo
     Ok(false)
 }
 
+/// Explains a bus error in the symmetric memory of a PE of another job.
+fn explain_connected_memory(
+    rt: &Runtime,
+    addr: usize,
+    line: &mut Line,
+) -> Result<bool, fmt::Error> {
+    let space = rt.node.transport.memory.space;
+    for (_, connection) in rt.node.transport.connections.iter() {
+        if let Some(pe) = connection.owner(space, addr) {
+            writeln!(
+                line,
+                "ferroshmem: {}: bus error at {addr:#x} in the symmetric memory of PE {pe}, which is of another job: this node is out of memory",
+                rt.node.job.name_of_pe()
+            )?;
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Explains a fault in the window of a PE of another job.
 fn explain_connected(
     rt: &Runtime,
@@ -148,6 +168,9 @@ fn explain_connected(
     } else {
         "segmentation fault"
     };
+    if signal == libc::SIGBUS && explain_connected_memory(rt, addr, line)? {
+        return Ok(true);
+    }
     let mut kind = [0; 64];
     for (_, connection) in rt.node.transport.connections.iter() {
         let origins = connection.origins(addr);

@@ -2,7 +2,9 @@
 #include "../check.h"
 
 #include <shmemx.h>
+#include <dirent.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static long cell;
@@ -13,8 +15,35 @@ static int is(const char *name)
     return strcmp(way, name) == 0;
 }
 
+/* Takes the memory of the global variables from the PE of a job of one, as if there were none. Of the files that the
+ * process has, the job's memory is the largest. */
+static void take_memory(long pid)
+{
+    char path[300], largest[300] = "";
+    struct stat info;
+    off_t most = 0;
+    kill((pid_t)pid, SIGSTOP);
+    snprintf(path, sizeof path, "/proc/%ld/fd", pid);
+    DIR *all = opendir(path);
+    REQUIRE(all != NULL);
+    for (struct dirent *file; (file = readdir(all)) != NULL;) {
+        snprintf(path, sizeof path, "/proc/%ld/fd/%s", pid, file->d_name);
+        if (stat(path, &info) == 0 && info.st_size > most) {
+            most = info.st_size;
+            strcpy(largest, path);
+        }
+    }
+    closedir(all);
+    REQUIRE(truncate(largest, most / 2) == 0);
+}
+
 static void child(shmemx_group_t group)
 {
+    if (is("no-memory")) {
+        shmem_long_p(&cell, getpid(), shmemx_group_pe(group, 0));
+        for (;;)
+            pause();
+    }
     if (is("child-crashes"))
         raise(SIGSEGV);
     if (is("child-fails") && shmem_my_pe() == 1)
@@ -41,6 +70,15 @@ static void parent(shmemx_group_t group)
         exit(0);
     if (is("after-disconnect") || is("disconnected-twice"))
         shmemx_group_disconnect(group);
+    if (is("no-memory")) {
+        if (shmem_my_pe() == 0) {
+            shmem_long_wait_until(&cell, SHMEM_CMP_NE, 0);
+            take_memory(cell);
+            shmem_long_p(&cell, 1, shmemx_group_pe(group, 0));
+        }
+        for (;;)
+            pause();
+    }
     if (is("after-disconnect"))
         shmem_long_p(&cell, 1, pe);
     if (is("disconnected-twice"))
@@ -82,7 +120,7 @@ int main(int argc, char **argv)
     config.wdir = "/no/such/folder";
     long mask = SHMEMX_SPAWN_ARGV;
     const char *program = argv[0];
-    int n = 2, root = 0;
+    int n = is("no-memory") ? 1 : 2, root = 0;
     if (is("missing"))
         program = "./no-such-program";
     if (is("folder"))
