@@ -283,7 +283,12 @@ pub fn connect_to(
             if !between_nodes || independent {
                 port.keep_to_node();
             }
-            connect_at(name, rt, &port, members, independent)
+            match connect_at(name, rt, &port, members, independent) {
+                Err(PortError::OtherHost { there, .. }) if independent => {
+                    Err(PortError::IndependentBetweenNodes(there))
+                }
+                connected => connected,
+            }
         });
         connected.map_err(|why| why.to_string())
     })

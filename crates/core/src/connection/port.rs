@@ -74,6 +74,9 @@ pub enum PortError {
         /// This one.
         here: String,
     },
+    /// Independent jobs meet on one node, and the port is on this host.
+    #[error("independent jobs meet on one node, and the port is on host {0}")]
+    IndependentBetweenNodes(String),
     /// The port's host does not answer.
     #[error("the port's host cannot be reached at {0}: {1}")]
     Unreachable(SocketAddr, io::Error),

@@ -345,6 +345,12 @@ int main(int argc, char **argv)
     REQUIRE(argc >= 3);
     way = argv[1];
     shmem_init();
+    if (has("independent")) {
+        int status = shmemx_port_connect_independent(SHMEM_TEAM_WORLD, 0, argv[2], &group);
+        REQUIRE(status == -1 && group == SHMEMX_GROUP_INVALID);
+        shmem_finalize();
+        return check_status();
+    }
     if (has("refused")) {
         REQUIRE(shmemx_port_connect(SHMEM_TEAM_WORLD, 0, argv[2], &group) == -1 && group == SHMEMX_GROUP_INVALID);
         shmem_finalize();

@@ -339,12 +339,13 @@ fn refused(s: &Setting) -> Result<()> {
     let wrong = text.replace(&secret, &"f".repeat(32));
     let nowhere = text.replace(&address, "10.99.0.77:9");
     let other = text.replace(&address, "no address");
-    for (text, words) in [
-        (wrong, "the port is closed"),
-        (nowhere, "cannot be reached"),
-        (other, "is not the text of a port"),
+    for (way, text, words) in [
+        ("refused", wrong, "the port is closed"),
+        ("refused", nowhere, "cannot be reached"),
+        ("refused", other, "is not the text of a port"),
+        ("independent", text, "independent jobs meet on one node"),
     ] {
-        let job = Job::new(2, &meeting.programs[1]).args(&["refused", &text]);
+        let job = Job::new(2, &meeting.programs[1]).args(&[way, &text]);
         let oshrun = s.prefix.bin("oshrun").to_string_lossy().into_owned();
         let words_of = [oshrun, "-n".to_owned(), "2".to_owned()];
         let mut job = cluster.command_on("b", &words_of, &job).spawn()?;
