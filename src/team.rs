@@ -250,9 +250,11 @@ impl Team<'_> {
     pub fn barrier(&self) {
         quiet();
         self.step(Step::Barrier, &[]);
-        if agree::has_failed("Team::barrier", self.handle) {
-            panic!("{}", TeamError::GroupFailed);
-        }
+        assert!(
+            !agree::has_failed("Team::barrier", self.handle),
+            "{}",
+            TeamError::GroupFailed
+        );
     }
 
     /// Orders this PE's puts, signals and atomics to each PE before its later ones. (Standard:

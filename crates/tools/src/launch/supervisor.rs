@@ -516,7 +516,9 @@ impl Supervisor {
         for connected in &self.connections {
             if all.iter().any(|job| connected.is_of(*job)) {
                 connected.tell_end(shutdown.status, why);
-                all.iter().for_each(|job| connected.fail(*job));
+                for job in &all {
+                    connected.fail(*job);
+                }
             }
         }
         for job in &mut self.jobs {
