@@ -17,6 +17,8 @@ pub struct NodeRank {
 #[derive(Debug, Clone)]
 pub struct Placement {
     n_pes: usize,
+    /// This node.
+    node: u32,
     /// World numbers of the PEs of this node.
     local: Box<[u32]>,
     /// Where each PE is; empty if all are local.
@@ -31,6 +33,7 @@ impl Placement {
     pub fn one_node(n_pes: usize) -> Self {
         Self {
             n_pes,
+            node: 0,
             local: (0..n_pes as u32).collect(),
             all: Box::default(),
             first: [0].into(),
@@ -63,6 +66,7 @@ impl Placement {
         }
         Self {
             n_pes: node_of.len(),
+            node: all[me].node,
             local: pes[all[me].node as usize].as_slice().into(),
             first: pes.iter().map(|pes| pes[0]).collect(),
             largest: pes.iter().map(Vec::len).max().unwrap_or(0),
@@ -109,8 +113,7 @@ impl Placement {
             return Some(pe);
         }
         let place = self.all[pe];
-        let first_local = self.all[self.local[0] as usize];
-        (place.node == first_local.node).then_some(place.index as usize)
+        (place.node == self.node).then_some(place.index as usize)
     }
 
     /// Where world PE `pe` is.

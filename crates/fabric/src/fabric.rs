@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::address::AddressBlob;
-use crate::am::{Messenger, Put, Request, Requester};
+use crate::am::{Messenger, Put, Request, Requester, Short, is_within_reach};
 use crate::completion::{
     Aggregation, CompletionCounter, CompletionQueue, ContextCounters, Pending, Shared,
 };
@@ -181,6 +181,58 @@ impl Fabric {
     pub unsafe fn put_nbi(&self, context: &Context, to: Remote, from: *const u8, len: usize) {
         // SAFETY: the caller promises that the source is readable for `len` bytes until quiet.
         unsafe { self.write(context.counters(), to, from, len, true) }
+    }
+
+    /// [Puts](Self::put) at most a word, if that takes no more than to append it to a message for the PE that is
+    /// being filled: the way of a put behind others. False: it is not put.
+    ///
+    /// # Safety
+    /// As for [`put`](Self::put).
+    #[inline]
+    pub unsafe fn put_behind(
+        &self,
+        context: &Context,
+        to: Remote,
+        from: *const u8,
+        len: usize,
+    ) -> bool {
+        let context = context.counters();
+        context.aggregation() != Aggregation::Off
+            && self.append_behind(context, to, |place| {
+                // SAFETY: the caller promises that the source is readable.
+                (len <= Short::LONGEST).then(|| unsafe { Short::put(place, from, len) })
+            })
+    }
+
+    /// As [`put_behind`](Self::put_behind), to [post](Self::post) an operation on an aligned word.
+    #[inline]
+    pub fn post_behind(&self, context: &Context, at: Remote, atomic: AtomicOp) -> bool {
+        self.append_behind(context.counters(), at, |place| {
+            Short::request(Request::Post(atomic), place)
+        })
+    }
+
+    #[inline]
+    fn append_behind(
+        &self,
+        context: &ContextCounters,
+        Remote {
+            pe,
+            segment,
+            offset,
+        }: Remote,
+        item: impl FnOnce((usize, usize)) -> Option<Short>,
+    ) -> bool {
+        let messenger = self.rma.progress.completions().messenger.as_ref();
+        let Some((messenger, peer)) = messenger.zip(context.existing(pe)) else {
+            return false;
+        };
+        let is_ordered = peer.no_writes() || !context.behind(peer);
+        messenger.longest_put >= Short::LONGEST
+            && is_ordered
+            && is_within_reach((segment, offset), Short::LONGEST)
+            && item((segment, offset))
+                .is_some_and(|item| messenger.messages.append_behind(pe, item, peer))
     }
 
     /// As [`put`](Self::put), or with `keep` as [`put_nbi`](Self::put_nbi), before a signal of that PE is

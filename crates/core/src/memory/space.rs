@@ -406,6 +406,7 @@ impl Space {
     }
 
     /// What kind of memory the `len` bytes at `addr` are in, and how many bytes from its start.
+    #[inline]
     pub fn position(&self, addr: usize, len: usize) -> (MemoryKind, usize) {
         let place = self.kind(addr, len);
         let start = match (place, &self.globals) {

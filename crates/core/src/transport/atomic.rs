@@ -306,10 +306,27 @@ impl Transport {
         operation: Operation<T>,
         local: impl FnOnce(*mut T),
     ) {
+        if self.internode().is_some() && self.post_behind(call, addr.addr(), operation.for_fabric())
+        {
+            return;
+        }
         match self.locate_atomic(call, argument, addr.cast(), size_of::<T>()) {
             Location::Local(at) => local(at.cast()),
             Location::Remote(at) => self.post_remote(call, at, operation.for_fabric()),
         }
+    }
+
+    /// Posts an operation behind others to another node. False: it is not posted.
+    #[inline(never)] // once for all routines
+    fn post_behind(&self, call: &Call<'_>, addr: usize, operation: AtomicOp) -> bool {
+        let bytes = match operation.width {
+            Width::W32 => size_of::<u32>(),
+            Width::W64 => size_of::<u64>(),
+        };
+        addr.is_multiple_of(bytes)
+            && self.behind(call, addr, bytes, |fabric, at| {
+                fabric.post_behind(call.context, at, operation)
+            })
     }
 
     #[inline(never)] // once for all routines

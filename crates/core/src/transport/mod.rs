@@ -21,7 +21,7 @@ use crate::connection::Connections;
 use crate::failure::fatal::fatal;
 use crate::job::Attachment;
 use crate::job::region::{SignalLine, WaitKind};
-use crate::memory::{Argument, SymmetricMemory};
+use crate::memory::{Argument, MemoryKind, SymmetricMemory};
 use crate::wait::record::Recorder;
 use crate::wait::{WaitReason, signals};
 use internode::Internode;
@@ -178,14 +178,58 @@ impl Transport {
     ) -> Location {
         match self.locate(call, argument, addr, len) {
             Location::Local(_) if self.atomics_by_fabric() => {
-                let argument = Argument {
-                    routine: call.routine,
-                    name: argument,
-                };
-                Location::Remote(self.locate_remote(argument, addr, len, call.pe))
+                self.locate_on_this_node(call, argument, addr, len)
             }
             location => location,
         }
+    }
+
+    /// As [`locate_atomic`](Self::locate_atomic), of a PE of this node that the fabric reaches.
+    #[cold]
+    #[inline(never)]
+    fn locate_on_this_node(
+        &self,
+        call: &Call<'_>,
+        argument: &str,
+        addr: *const c_void,
+        len: usize,
+    ) -> Location {
+        let argument = Argument {
+            routine: call.routine,
+            name: argument,
+        };
+        Location::Remote(self.locate_remote(argument, addr, len, call.pe))
+    }
+
+    /// Appends an operation on at most a word to those that are under way to another node, by `append`, if it takes
+    /// no more than that. False: it is not done.
+    #[inline(always)] // so that nothing of it goes through memory
+    fn behind(
+        &self,
+        call: &Call<'_>,
+        addr: usize,
+        len: usize,
+        append: impl FnOnce(&Fabric, Remote) -> bool,
+    ) -> bool {
+        let (placement, pe) = (&self.job.placement, call.pe);
+        if pe >= placement.n_pes() || placement.local_index(pe).is_some() {
+            return false;
+        }
+        let Some(internode) = self.internode else {
+            return false;
+        };
+        let (kind, offset) = self.memory.space.position(addr, len);
+        let segment = match kind {
+            MemoryKind::Heap => internode::HEAP,
+            MemoryKind::Globals if !internode.runs_other_program(pe) => internode::GLOBALS,
+            _ => return false,
+        };
+        let at = Remote {
+            pe,
+            segment,
+            offset,
+        };
+        append(internode.fabric(), at)
     }
 
     /// PE 0's copy of the word at `addr`, if the job has one node and the word is symmetric.
@@ -240,11 +284,17 @@ impl Transport {
     }
 
     /// By which the call's PE is reached, of which [`locate`](Self::locate) has said that it is remote.
-    #[inline(never)] // in every operation of every type
+    #[inline]
     pub(crate) fn way<'a>(&'a self, call: &Call<'a>) -> (&'a Fabric, &'a Context) {
         if call.pe < self.job.placement.n_pes() {
             return (self.remote().fabric(), call.context);
         }
+        self.way_to_connected(call)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn way_to_connected<'a>(&'a self, call: &Call<'a>) -> (&'a Fabric, &'a Context) {
         let found = self.connections.find(call.pe);
         let remote = found.filter(|(c, member)| c.pe_of_job(*member).is_none());
         match remote.and_then(|(c, _)| c.remote()) {
@@ -266,8 +316,7 @@ impl Transport {
         self.internode.is_some() || self.connections.has_remote()
     }
 
-    #[cold]
-    #[inline(never)]
+    #[inline]
     fn locate_remote(
         &self,
         argument: Argument<'_>,

@@ -79,6 +79,11 @@ impl Transport {
         if bytes == 0 {
             return;
         }
+        // SAFETY: the caller promises that `source` is readable for `bytes` bytes.
+        if self.may_be_behind(bytes) && unsafe { self.put_behind(call, dest, source.cast(), bytes) }
+        {
+            return;
+        }
         match self.locate(call, "dest", dest, bytes) {
             // SAFETY: `locate` has found `bytes` bytes mapped; the caller promises that `source` is
             // readable.
@@ -88,6 +93,30 @@ impl Transport {
                 self.put_remote(call, dest, source.cast(), bytes, false);
             },
         }
+    }
+
+    /// Puts at most a word behind others to another node. False: it is not put.
+    ///
+    /// # Safety
+    /// `source` is readable for `bytes` bytes.
+    #[inline(never)] // once for all routines
+    unsafe fn put_behind(
+        &self,
+        call: &Call<'_>,
+        dest: *mut c_void,
+        source: *const u8,
+        bytes: usize,
+    ) -> bool {
+        self.behind(call, dest.addr(), bytes, |fabric, to| {
+            // SAFETY: the caller's promise; `behind` has found the bytes in symmetric memory.
+            unsafe { fabric.put_behind(call.context, to, source, bytes) }
+        })
+    }
+
+    /// Whether puts of so many bytes may be to another node, behind others.
+    #[inline]
+    fn may_be_behind(&self, bytes: usize) -> bool {
+        bytes <= size_of::<u64>() && self.internode().is_some()
     }
 
     /// Puts to another node; `is_nbi`: the source stays as it is until a quiet.
@@ -245,14 +274,18 @@ impl Transport {
     /// `dest` is aligned for a `T`.
     #[inline]
     pub unsafe fn store<T: Copy>(&self, call: &Call<'_>, dest: *mut T, value: T) {
-        match self.locate(call, "dest", dest.cast(), size_of::<T>()) {
+        let (from, bytes) = ((&raw const value).cast(), size_of::<T>());
+        // SAFETY: `value` is live, and may be reused on return.
+        if self.may_be_behind(bytes) && unsafe { self.put_behind(call, dest.cast(), from, bytes) } {
+            return;
+        }
+        match self.locate(call, "dest", dest.cast(), bytes) {
             // SAFETY: `locate` has found a `T` mapped, which the caller promises to be aligned.
             // Volatile: another PE may poll it.
             Location::Local(dest) => unsafe { dest.cast::<T>().write_volatile(value) },
             Location::Remote(dest) => {
-                let value = (&raw const value).cast();
                 // SAFETY: `value` is live, and may be reused on return.
-                unsafe { self.put_remote(call, dest, value, size_of::<T>(), false) };
+                unsafe { self.put_remote(call, dest, from, bytes, false) };
             }
         }
     }

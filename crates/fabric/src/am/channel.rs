@@ -1,6 +1,7 @@
 //! What passes between this PE and one other.
 
 use std::collections::VecDeque;
+use std::ptr;
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -9,8 +10,8 @@ use zerocopy::IntoBytes;
 use super::fault::Reason;
 use super::message::{HEADER, Header, Kind};
 use super::network::Network;
-use super::request::{Place, Request, append_put, put_bytes};
-use crate::completion::CompletionCounter;
+use super::request::{LastPut, Place, Request, Short, append_put, put_bytes};
+use crate::completion::{CompletionCounter, PeerCounters};
 
 /// Both directions of the way to a PE, made when the first message goes or comes.
 #[derive(Default)]
@@ -55,6 +56,9 @@ pub(crate) enum Outgo<'d> {
 // SAFETY: the result is written by one thread, before the counter says so.
 unsafe impl Send for Expected {}
 
+// SAFETY: the pointer is only compared.
+unsafe impl Send for Outgoing {}
+
 /// A request message that has been sent.
 struct Sent {
     sequence: u32,
@@ -67,9 +71,10 @@ struct Sent {
 pub(super) struct Outgoing {
     /// The request message that is being filled: room for a header, items. Empty: none.
     open: Vec<u8>,
-    /// Where in it the last item begins, if that is a put.
-    last_put: Option<usize>,
+    last_put: LastPut,
     expected: Vec<Expected>,
+    /// What counts the last of `expected`, if that has no result; null: none.
+    counted: *const PeerCounters,
     results: usize,
     /// Results of request messages, by number, behind room for a header.
     replies: VecDeque<(u32, Vec<u8>)>,
@@ -77,6 +82,11 @@ pub(super) struct Outgoing {
     owes: bool,
     /// Number of the PE's last request message that has been executed.
     executed: u32,
+    /// The last request message was at least half full, and the lull that came before it ([`ActiveMessages`]; 0: it was
+    /// not): requests come fast, and the next message is filled even if nothing else is under way.
+    ///
+    /// [`ActiveMessages`]: super::messages::ActiveMessages
+    stream: u32,
     /// Number of the next request message.
     next: u32,
     /// Number of the last one that is acknowledged.
@@ -117,12 +127,14 @@ impl Default for Outgoing {
     fn default() -> Outgoing {
         Outgoing {
             open: Vec::new(),
-            last_put: None,
+            last_put: LastPut::NONE,
             expected: Vec::new(),
+            counted: ptr::null(),
             results: 0,
             replies: VecDeque::new(),
             owes: false,
             executed: 0,
+            stream: 0,
             next: 1,
             acknowledged: 0,
             sent: VecDeque::new(),
@@ -140,6 +152,11 @@ impl Outgoing {
     /// Request messages that have been sent and are not acknowledged.
     pub(super) fn outstanding(&self) -> u32 {
         self.next.wrapping_sub(self.acknowledged).wrapping_sub(1)
+    }
+
+    /// Whether a request is to be sent at once: no other is under way, and there was a lull since a stream of them.
+    pub(super) fn is_idle(&self, lull: u32) -> bool {
+        self.outstanding() == 0 && self.stream != lull
     }
 
     /// Whether there is something that could be sent, were there room.
@@ -163,15 +180,16 @@ impl Outgoing {
         };
         let room = limits.capacity - HEADER;
         if self.open.is_empty() {
+            self.open.reserve_exact(limits.capacity);
             self.open.resize(HEADER, 0);
-            self.last_put = None;
+            self.last_put = LastPut::NONE;
         } else if self.open.len() + bytes > limits.capacity || self.results + len > room {
             return false;
         }
         match outgo {
             Outgo::Request(request) => {
                 request.append(&mut self.open, place);
-                self.last_put = None;
+                self.last_put = LastPut::NONE;
             }
             Outgo::Put(data) => append_put(&mut self.open, &mut self.last_put, place, data),
         }
@@ -182,8 +200,27 @@ impl Outgoing {
         if !is_counted {
             awaited.counter.begin();
             self.expected.push(Expected { awaited, len });
+            self.counted = match awaited.counter {
+                CompletionCounter::Context { peer, .. } if len == 0 => peer.as_ptr(),
+                _ => ptr::null(),
+            };
         }
         true
+    }
+
+    /// Adds an item without a result behind others that the same counters count, and that wait for the next
+    /// flush. False: it is none, or there is no room.
+    #[inline]
+    pub(super) fn append_behind(
+        &mut self,
+        (capacity, lull): (usize, u32),
+        item: Short,
+        peer: &PeerCounters,
+    ) -> bool {
+        ptr::eq(self.counted, peer)
+            && self.listed
+            && !self.is_idle(lull)
+            && item.append(&mut self.open, &mut self.last_put, capacity)
     }
 
     /// Sends what may be sent: results, then requests if fewer than `window` messages of them are under way,
@@ -192,7 +229,7 @@ impl Outgoing {
         &mut self,
         network: &impl Network,
         (me, pe): (usize, usize),
-        window: u32,
+        (window, lull): (u32, u32),
     ) -> Result<bool, Reason> {
         while let Some((sequence, mut reply)) = self.replies.pop_front() {
             if !self.send_one(network, (me, pe), Kind::Results, sequence, &mut reply)? {
@@ -207,8 +244,11 @@ impl Outgoing {
             if !sent? {
                 return Ok(false);
             }
+            let is_half_full = 2 * self.open.len() >= self.open.capacity();
+            self.stream = if is_half_full { lull } else { 0 };
             network.count_sent(pe);
             self.open.clear();
+            self.counted = ptr::null();
             self.sent.push_back(Sent {
                 sequence: self.next,
                 results: std::mem::take(&mut self.results),

@@ -1,14 +1,15 @@
 //! Sending requests, and executing those of peers.
 
-use std::sync::atomic::{AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*, fence};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use super::channel::{Awaited, Channel, Incoming, Limits, Outgo, Outgoing};
 use super::fault::{Fault, Reason};
 use super::message::{HEADER, Header, Kind, LONGEST};
 use super::network::Network;
-use super::request::{Item, Place, Reply, Request, store};
+use super::request::{Item, Place, Reply, Request, Short, store};
 use super::slots::Slots;
+use crate::completion::PeerCounters;
 use crate::lock::lock;
 
 /// Memory, in bytes, that messages under way to one PE, or from it, may take altogether.
@@ -33,7 +34,7 @@ pub(crate) enum Flush {
 pub(crate) enum Urgency {
     /// With what follows it at once.
     Gathered,
-    /// At once, if no other is under way.
+    /// At once, if no other is under way and few came before.
     Usual,
     /// At once.
     Now,
@@ -48,6 +49,8 @@ pub(crate) struct ActiveMessages {
     /// PEs to which something is to be sent.
     unsent: Mutex<Vec<usize>>,
     n_unsent: AtomicUsize,
+    /// Counts, from 1 on, how often the progress thread has seen nothing to send and gone to sleep for long.
+    lulls: AtomicU32,
 }
 
 impl Limits {
@@ -70,6 +73,7 @@ impl ActiveMessages {
             slots: Slots::new(n_pes),
             unsent: Mutex::default(),
             n_unsent: AtomicUsize::new(0),
+            lulls: AtomicU32::new(1),
         }
     }
 
@@ -96,7 +100,7 @@ impl ActiveMessages {
         let is_appended = outgoing.append(self.limits, outgo, place, awaited);
         let is_sent = match urgency {
             Urgency::Gathered => false,
-            Urgency::Usual => outgoing.outstanding() == 0,
+            Urgency::Usual => outgoing.is_idle(self.lulls.load(Relaxed)),
             Urgency::Now => true,
         };
         if is_sent || !is_appended {
@@ -108,7 +112,25 @@ impl ActiveMessages {
                 .map_err(|reason| reason.of(pe))?;
         }
         self.list(pe, &mut outgoing);
+        if !is_sent && urgency == Urgency::Usual && outgoing.outstanding() == 0 {
+            // The progress thread sees what is listed, or this thread sees that it has gone to sleep.
+            fence(SeqCst);
+            if outgoing.is_idle(self.lulls.load(Relaxed)) {
+                self.send(network, pe, &mut outgoing, self.limits.window)?;
+            }
+        }
         Ok(is_appended)
+    }
+
+    /// Adds an item without a result to a message that is being filled, if it has items that the same counters
+    /// count; what waits for nothing else takes this way alone.
+    #[inline]
+    pub(crate) fn append_behind(&self, pe: usize, item: Short, peer: &PeerCounters) -> bool {
+        let channel = self.channels.get(pe).and_then(OnceLock::get);
+        channel.is_some_and(|channel| {
+            let now = (self.limits.capacity, self.lulls.load(Relaxed));
+            lock(&channel.outgoing).append_behind(now, item, peer)
+        })
     }
 
     /// The longest put that a message has room for.
@@ -124,7 +146,7 @@ impl ActiveMessages {
         window: u32,
     ) -> Result<bool, Fault> {
         outgoing
-            .send(network, (self.me, pe), window)
+            .send(network, (self.me, pe), (window, self.lulls.load(Relaxed)))
             .map_err(|reason| reason.of(pe))
     }
 
@@ -141,6 +163,18 @@ impl ActiveMessages {
     /// Whether there is something that the next flush may send.
     pub(crate) fn has_unsent(&self) -> bool {
         self.n_unsent.load(Acquire) != 0
+    }
+
+    /// Whether the progress thread may sleep for long, since nothing is to be sent: the first request after this is
+    /// sent at once.
+    pub(crate) fn may_rest(&self) -> bool {
+        if self.has_unsent() {
+            return false;
+        }
+        let lull = self.lulls.load(Relaxed).wrapping_add(1).max(1);
+        self.lulls.store(lull, Relaxed);
+        fence(SeqCst);
+        !self.has_unsent()
     }
 
     /// Sends what is pending, to all PEs, as far as there is room.

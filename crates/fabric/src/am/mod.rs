@@ -45,5 +45,5 @@ pub(crate) use messages::Flush;
 pub(crate) use receive::Messenger;
 #[cfg(any(test, fuzzing))]
 pub(crate) use request::Item;
-pub(crate) use request::Request;
+pub(crate) use request::{Request, Short, is_within_reach};
 pub(crate) use requester::{Put, Requester};

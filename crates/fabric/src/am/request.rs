@@ -100,28 +100,113 @@ fn operands(op: Op) -> usize {
     }
 }
 
-/// Appends a put to a message's items, or to the last of them, if that is a put, which `last` says the place of,
-/// and ends where this one begins.
-#[inline]
-pub(crate) fn append_put(message: &mut Vec<u8>, last: &mut Option<usize>, at: Place, data: &[u8]) {
-    if let Some(at_head) = *last {
-        let head = message.get(at_head..).and_then(<[u8]>::first_chunk);
-        let head = Head(head.map_or(0, |head| u64::from_ne_bytes(*head)));
-        let len = head.len() + data.len();
-        if head.place() == (at.0, at.1.wrapping_sub(head.len())) && len <= MOST_BYTES {
-            message.truncate(message.len() - padding(head.len()));
-            let head = Head::new(PUT, head.place(), len);
-            message[at_head..at_head + WORD].copy_from_slice(&head.0.to_ne_bytes());
+/// Appends a put to a message's items, or to the last of them, if that is a put and ends where this one begins.
+pub(crate) fn append_put(message: &mut Vec<u8>, last: &mut LastPut, at: Place, data: &[u8]) {
+    if last.end == at
+        && let Some(head) = message.get_mut(last.at..).and_then(<[u8]>::first_chunk_mut)
+    {
+        let before = Head(u64::from_ne_bytes(*head));
+        let len = before.len() + data.len();
+        if len <= MOST_BYTES {
+            let whole = Head::new(PUT, before.place(), len);
+            *head = whole.0.to_ne_bytes();
+            *last = LastPut::new(last.at, whole);
+            message.truncate(message.len() - padding(before.len()));
             return append_padded(message, data, len);
         }
     }
-    *last = Some(message.len());
-    let head = Head::new(PUT, at, data.len()).0;
-    if let Ok(word) = data.try_into() {
-        return message.extend_from_slice([head, u64::from_ne_bytes(word)].as_bytes());
-    }
-    message.extend_from_slice(&head.to_ne_bytes());
+    let head = Head::new(PUT, at, data.len());
+    *last = LastPut::new(message.len(), head);
+    message.extend_from_slice(&head.0.to_ne_bytes());
     append_padded(message, data, data.len());
+}
+
+/// An item of two words: a put of up to a word, or an operation with one operand.
+#[derive(Clone, Copy)]
+pub(crate) struct Short {
+    head: Head,
+    word: u64,
+}
+
+impl Short {
+    /// Bytes of memory that it is about, at most.
+    pub(crate) const LONGEST: usize = WORD;
+
+    /// A put of so many bytes, at most [`LONGEST`](Self::LONGEST).
+    ///
+    /// # Safety
+    /// `from` is readable for `len` bytes.
+    #[inline]
+    pub(crate) unsafe fn put(place: Place, from: *const u8, len: usize) -> Short {
+        // SAFETY: the caller promises as many bytes.
+        let word = unsafe {
+            match len {
+                8 => from.cast::<u64>().read_unaligned(),
+                4 => from.cast::<u32>().read_unaligned().into(),
+                _ => {
+                    let mut bytes = [0; WORD];
+                    from.copy_to_nonoverlapping(bytes.as_mut_ptr(), len);
+                    u64::from_ne_bytes(bytes)
+                }
+            }
+        };
+        let head = Head::new(PUT, place, len);
+        Short { head, word }
+    }
+
+    /// An operation, if it has one operand.
+    #[inline]
+    pub(crate) fn request(request: Request, place: Place) -> Option<Short> {
+        let ([head, word, _], n) = request.words(place);
+        let head = Head(head);
+        (n == 2).then_some(Short { head, word })
+    }
+
+    /// Appends it to a message's items, as [`append_put`] does, if it takes no more than this many bytes.
+    #[inline]
+    pub(crate) fn append(self, message: &mut Vec<u8>, last: &mut LastPut, capacity: usize) -> bool {
+        let at = message.len();
+        if at + 2 * WORD > capacity.min(message.capacity()) {
+            return false;
+        }
+        if self.head.op() != PUT {
+            *last = LastPut::NONE;
+        } else if last.end == self.head.place() {
+            return false;
+        } else {
+            *last = LastPut::new(at, self.head);
+        }
+        // SAFETY: there is room for two words.
+        unsafe {
+            let to = message.as_mut_ptr().add(at).cast::<[u64; 2]>();
+            to.write_unaligned([self.head.0, self.word]);
+            message.set_len(at + 2 * WORD);
+        }
+        true
+    }
+}
+
+/// The last item of a message, if that is a put.
+#[derive(Clone, Copy)]
+pub(crate) struct LastPut {
+    /// Where in the message its head is.
+    at: usize,
+    /// Where the next put may begin that is a part of it; a segment that does not exist: none.
+    end: Place,
+}
+
+impl LastPut {
+    pub(crate) const NONE: LastPut = LastPut {
+        at: 0,
+        end: (usize::MAX, 0),
+    };
+
+    #[inline]
+    fn new(at: usize, head: Head) -> LastPut {
+        let (segment, offset) = head.place();
+        let end = (segment, offset + head.len());
+        LastPut { at, end }
+    }
 }
 
 /// Bytes that follow so many to the end of a word.
@@ -192,7 +277,7 @@ impl<'m> Item<'m> {
     pub(crate) fn append(self, message: &mut Vec<u8>, place: Place) {
         match self {
             Item::Request(request) => request.append(message, place),
-            Item::Put(data) => append_put(message, &mut None, place, data),
+            Item::Put(data) => append_put(message, &mut { LastPut::NONE }, place, data),
         }
     }
 
@@ -409,7 +494,7 @@ mod tests {
             request.append(&mut message, (1, 64));
             expected.push((Item::Request(request), (1, 64)));
             let put = &data[i..2 * i + 1];
-            append_put(&mut message, &mut None, (2, i), put);
+            append_put(&mut message, &mut { LastPut::NONE }, (2, i), put);
             expected.push((Item::Put(put), (2, i)));
         }
         let mut rest = &message[..];
@@ -422,7 +507,7 @@ mod tests {
     #[test]
     fn puts_one_after_the_other_are_one_item() {
         for piece in 1..=9 {
-            let (mut message, mut last) = (Vec::new(), None);
+            let (mut message, mut last) = (Vec::new(), LastPut::NONE);
             let data: Vec<u8> = (0..200).collect();
             for (i, bytes) in data.chunks(piece).enumerate() {
                 append_put(&mut message, &mut last, (0, 100 + i * piece), bytes);
@@ -434,7 +519,7 @@ mod tests {
             append_put(&mut message, &mut last, (1, 302), &data[..1]);
             assert_eq!(message.len(), put_bytes(200) + 2 * put_bytes(1));
         }
-        let (mut message, mut last) = (Vec::new(), None);
+        let (mut message, mut last) = (Vec::new(), LastPut::NONE);
         for i in 0..1000 {
             append_put(&mut message, &mut last, (0, 8 * i), &[7; 8]);
         }

@@ -129,23 +129,22 @@ impl Put<'_> {
         let peer = self.rma.peer_counters(context, pe);
         let fences = context.fences();
         let place = (self.to.segment, self.to.offset);
+        if !is_within_reach(place, len) {
+            return false;
+        }
         if peer.in_flight() == 0 {
             context.caught_up(peer, fences);
             if aggregation == Aggregation::On && !self.is_signalled {
                 return false;
             }
-        } else if context.behind(peer) && !peer.no_writes() && peer.may_write_on() {
-            return false;
-        }
-        if !is_within_reach(place, len) {
-            return false;
+        } else if !peer.no_writes() && context.behind(peer) {
+            if peer.may_write_on() {
+                return false;
+            }
+            progress.wait(|| peer.no_writes());
         }
         let awaited = Awaited {
-            counter: CompletionCounter::context(
-                context,
-                self.rma.order_request(context, pe),
-                false,
-            ),
+            counter: CompletionCounter::context(context, peer, false),
             result: ptr::null_mut(),
         };
         let urgency = if self.is_signalled {
@@ -176,6 +175,8 @@ fn append(
     let attempt = || shared.heed(messages.append(&port, pe, outgo, awaited, urgency));
     let mut is_appended = attempt();
     if !is_appended {
+        // Its peers have acknowledged messages, and sent some: a thread that only puts looks here.
+        progress.completions().poll_for_room();
         progress.wait_for_room(|| {
             // Once, however often it is asked.
             is_appended = is_appended || attempt();

@@ -309,6 +309,39 @@ fn requests_go_together() {
 }
 
 #[test]
+fn a_stream_fills_messages_until_there_is_a_lull() {
+    let world = World::new(2, 1, usize::MAX);
+    let job = Job::new(&world, limits(4, 8));
+    let append = || {
+        let awaited = Awaited {
+            counter: job.counter(0),
+            result: std::ptr::null_mut(),
+        };
+        let request = (Outgo::Request(Request::Post(add(1))), (0, 0));
+        let appended = job.pes[0].append(&job.side(0), 1, request, awaited, Urgency::Usual);
+        appended.unwrap()
+    };
+    // Full messages, which are executed.
+    let stream = || {
+        while append() {}
+        job.bounded(|| {
+            world.wires.borrow().is_empty() && !job.pes.iter().any(ActiveMessages::has_unsent)
+        });
+        job.quiet();
+        world.n.get()
+    };
+    let before = stream();
+    assert!(append());
+    assert_eq!(world.n.get(), before, "a message is filled");
+    assert!(!job.pes[0].may_rest(), "it is not sent yet");
+    let before = stream();
+    assert!(job.pes[0].may_rest());
+    let is_sent = (0..8).any(|_| append() && world.n.get() > before);
+    assert!(is_sent, "not before a flush");
+    job.quiet();
+}
+
+#[test]
 fn what_no_pe_sends_is_refused() {
     let world = World::new(2, 1, usize::MAX);
     let job = Job::new(&world, limits(4, 4));

@@ -97,6 +97,12 @@ impl CompletionQueue {
         messenger.is_some_and(|messenger| messenger.messages.has_unsent())
     }
 
+    /// Whether the progress thread may sleep for long.
+    pub(crate) fn may_rest(&self) -> bool {
+        let messenger = self.messenger.as_ref();
+        messenger.is_none_or(|messenger| messenger.messages.may_rest())
+    }
+
     fn complete(&self, context: *mut c_void) {
         if Injected::of(context).is_some() {
             return;

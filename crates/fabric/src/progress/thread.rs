@@ -125,7 +125,7 @@ fn run(progress: &Progress) {
         };
         if endpoint.may_sleep() {
             // Writes kept in the meantime must not wait for long.
-            let limit = if progress.coalescer.has_kept() || completions.has_unsent() {
+            let limit = if progress.coalescer.has_kept() || !completions.may_rest() {
                 SLEEPS.0.min(shared.config.aggregate.delay)
             } else if owner_sleeps {
                 UNNOTIFIED

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::*;
 use std::time::Duration;
 
-use ferroshmem_fabric::{Aggregate, AtomicOp, Blocks, Context, Op, Width};
+use ferroshmem_fabric::{Aggregate, AtomicOp, Blocks, Context, Op, Remote, Width};
 
 use crate::job::{Case, Job};
 
@@ -64,6 +64,26 @@ impl Model {
     }
 }
 
+/// Puts as the library does: behind other puts, where that is possible.
+///
+/// # Safety
+/// As for [`Fabric::put`](ferroshmem_fabric::Fabric::put).
+unsafe fn put(job: &Job, context: &Context, at: Remote, from: *const u8, len: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if !job.fabric.put_behind(context, at, from, len) {
+            job.fabric.put(context, at, from, len);
+        }
+    }
+}
+
+/// Posts as the library does.
+fn post(job: &Job, context: &Context, at: Remote, atomic: AtomicOp) {
+    if !job.fabric.post_behind(context, at, atomic) {
+        job.fabric.post(context, at, atomic);
+    }
+}
+
 /// Each PE does random operations on its region of each other PE's memory. What a context reads after them, and what
 /// is there in the end, is what a model says; what a signal follows is there before it.
 fn random_programs(job: &Job) {
@@ -80,6 +100,7 @@ fn random_programs(job: &Job) {
         .collect();
     let mut signals = vec![0u64; 2 * job.n];
     let mut seen = signals.clone();
+    let mut fetched = [Vec::new(), Vec::new()];
     for step in 0..STEPS {
         let (pe, which) = (random.below(job.n), random.below(2));
         let context = &contexts[which];
@@ -111,7 +132,7 @@ fn random_programs(job: &Job) {
                             model.unordered.fill(false);
                         }
                     } else {
-                        job.fabric.put(context, at, data.as_ptr(), len);
+                        put(job, context, at, data.as_ptr(), len);
                     }
                 }
             }
@@ -148,8 +169,14 @@ fn random_programs(job: &Job) {
                 let atomic = AtomicOp::new(op, Width::W64, operand);
                 if step % 5 == 0 {
                     assert_eq!(job.fabric.fetch(context, at, atomic), old, "a fetch");
+                } else if step % 5 == 1 {
+                    let mut result = Box::new(!old);
+                    let to = (&raw mut *result).cast();
+                    // SAFETY: the box stays until the operations are complete.
+                    unsafe { job.fabric.fetch_nbi(context, at, atomic, to) };
+                    fetched[which].push((result, old));
                 } else {
-                    job.fabric.post(context, at, atomic);
+                    post(job, context, at, atomic);
                 }
             }
             9 | 10 => {
@@ -170,26 +197,30 @@ fn random_programs(job: &Job) {
                     if step % 2 == 0 {
                         job.fabric.put_signalled(context, at, from, len, false);
                     } else {
-                        job.fabric.put(context, at, from, len);
+                        put(job, context, at, from, len);
                     }
                 }
                 job.fabric.fence(context);
                 model.unordered.fill(false);
-                job.fabric
-                    .post(context, signal, AtomicOp::new(Op::Add, Width::W64, 1));
+                post(job, context, signal, AtomicOp::new(Op::Add, Width::W64, 1));
             }
             _ if step % 50 == 0 => {
                 job.fabric.quiet(context);
                 for model in models.iter_mut().skip(which).step_by(2) {
                     model.unordered.fill(false);
                 }
+                check_fetched(&mut fetched[which]);
                 check(job, context, pe, base, &models[slot]);
+                gather(job, context, &mut random, |pe| {
+                    (base, &models[2 * pe + which])
+                });
             }
             _ => look(job, &mut seen),
         }
     }
     for (which, context) in contexts.iter().enumerate() {
         job.fabric.quiet(context);
+        check_fetched(&mut fetched[which]);
         for pe in 0..job.n {
             let base = REGION * job.pe + half * which;
             check(job, context, pe, base, &models[2 * pe + which]);
@@ -207,6 +238,42 @@ fn check(job: &Job, context: &Context, pe: usize, base: usize, model: &Model) {
     unsafe { job.fabric.get(context, to, from, bytes.len()) };
     let differs = bytes.iter().zip(&model.bytes).position(|(a, b)| a != b);
     assert_eq!(differs, None, "PE {pe}'s bytes from {base} on");
+}
+
+/// What non-blocking fetches have returned, and what was there before: after a quiet.
+fn check_fetched(fetched: &mut Vec<(Box<u64>, u64)>) {
+    for (result, old) in fetched.drain(..) {
+        assert_eq!(*result, old, "a fetch without waiting");
+    }
+}
+
+/// Reads of random places of all PEs, complete together; the model of a PE's half of the region says what is there.
+fn gather<'m>(
+    job: &Job,
+    context: &Context,
+    random: &mut Random,
+    model: impl Fn(usize) -> (usize, &'m Model),
+) {
+    const LONGEST: usize = 40;
+
+    let reads: Vec<_> = (0..100)
+        .map(|_| {
+            let pe = random.below(job.n);
+            let begin = random.below(REGION / 2 - LONGEST);
+            (pe, begin, 1 + random.below(LONGEST))
+        })
+        .collect();
+    let mut results = vec![[0u8; LONGEST]; reads.len()];
+    for ((pe, begin, len), result) in reads.iter().zip(&mut results) {
+        let from = job.at(*pe, model(*pe).0 + begin);
+        // SAFETY: within heap and buffer, which stays until the reads are complete.
+        unsafe { job.fabric.get_nbi(context, result.as_mut_ptr(), from, *len) };
+    }
+    job.fabric.quiet(context);
+    for ((pe, begin, len), result) in reads.iter().zip(&results) {
+        let expected = &model(*pe).1.bytes[*begin..begin + len];
+        assert_eq!(&result[..*len], expected, "PE {pe}'s bytes {begin}");
+    }
 }
 
 /// What this PE has been signalled is there.
@@ -237,10 +304,7 @@ fn all_put_to_one(job: &Job) {
             let value = round << 32 | word as u64;
             let at = job.at(0, base + 8 * word);
             // SAFETY: within the heap, and the value may go on return.
-            unsafe {
-                job.fabric
-                    .put(&job.context, at, (&raw const value).cast(), 8);
-            }
+            unsafe { put(job, &job.context, at, (&raw const value).cast(), 8) };
         }
         job.fabric.fence(&job.context);
     }
@@ -276,13 +340,13 @@ fn one_among_many(job: &Job) {
             for word in 0..3 {
                 let at = job.at(1, FLAG + 8 * word);
                 // SAFETY: within the heap.
-                unsafe { job.fabric.put(&job.context, at, (&raw const one).cast(), 8) };
+                unsafe { put(job, &job.context, at, (&raw const one).cast(), 8) };
             }
             while job.word(0).load(Acquire) == 0 {
                 i += 1;
                 let at = job.at(2, 8 * (i * 7919 % 1000));
                 // SAFETY: as above.
-                unsafe { job.fabric.put(&job.context, at, (&raw const one).cast(), 8) };
+                unsafe { put(job, &job.context, at, (&raw const one).cast(), 8) };
             }
             job.fabric.quiet(&job.context);
         }
