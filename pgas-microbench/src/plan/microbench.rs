@@ -1,4 +1,4 @@
-//! Latency, bandwidth, atomics and collectives.
+//! Latency, bandwidth, atomics, collectives and updates.
 
 use std::time::Duration;
 
@@ -15,8 +15,11 @@ const PAIRS: [u32; 4] = [1, 2, 8, 64];
 pub(super) fn plan(request: &Request<'_>) -> Vec<Run> {
     let mut runs = Vec::new();
     for pairs in PAIRS {
-        for program in ["latency", "bandwidth", "atomics"] {
-            for index in request.indices(|family| family != Family::OpenMp) {
+        for program in ["latency", "bandwidth", "atomics", "updates"] {
+            let has = |family: Family| {
+                family != Family::OpenMp && (program != "updates" || !family.is_mpi())
+            };
+            for index in request.indices(has) {
                 let ours = request.family(index) == Family::FerroShmem;
                 if request.quick() && !ours && pairs != 1 && (pairs, program) != (8, "bandwidth") {
                     continue;
@@ -63,6 +66,7 @@ fn point(request: &Request<'_>, program: &str, index: usize, pes: u32) -> Run {
         "latency" => 8.0,
         "bandwidth" => 10.0,
         "atomics" => 14.0 / steps,
+        "updates" => 8.0 / steps,
         _ => 9.0,
     };
     let expected = 0.3 + operations * steps * f64::from(time) * 2e-3;

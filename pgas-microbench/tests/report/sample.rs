@@ -16,6 +16,7 @@ pub(crate) fn full() -> Vec<Measurement> {
     bandwidth(&mut rows);
     atomics(&mut rows);
     collectives(&mut rows);
+    updates(&mut rows);
     stream(&mut rows);
     nas(&mut rows);
     rows
@@ -256,6 +257,25 @@ fn atomics(rows: &mut Vec<Measurement>) {
                     ..row(&format!("{operation}_contended"), 0)
                 };
                 rows.push(measured(crowd, time * 8.0));
+            }
+        }
+    }
+}
+
+fn updates(rows: &mut Vec<Measurement>) {
+    let operations = ["random_put", "random_add", "random_get_nbi", "pair_put"];
+    for pairs in PAIRS {
+        for (who, rate) in [(OURS, 90.0), (SHMEM_PEER, 20.0)] {
+            for operation in operations {
+                let row = Measurement {
+                    pes: 2 * pairs,
+                    pairs: if operation == "pair_put" { pairs } else { 0 },
+                    bytes: 8,
+                    quantity: Quantity::Rate,
+                    unit: "Mop/s".to_owned(),
+                    ..row("updates", who, operation, "call")
+                };
+                rows.push(measured(row, rate / turns(2 * pairs)));
             }
         }
     }

@@ -16,7 +16,7 @@ use peers::Peer;
 use points::{HEADER, QUICK, holds, series};
 use programs::{program, spoiled_program};
 
-const PROGRAMS: [&str; 4] = ["latency", "bandwidth", "atomics", "collectives"];
+const PROGRAMS: [&str; 5] = ["latency", "bandwidth", "atomics", "collectives", "updates"];
 
 fn job(pes: usize, program: &Path) -> Job {
     Job::new(pes, program)
@@ -133,13 +133,14 @@ fn main() {
         ("atomics", "fetch_add"),
         ("atomics", "fetch_add_contended"),
         ("collectives", "reduce"),
+        ("updates", "random_fetch_add"),
     ] {
         suite.add(format!("{name}::wrong-data::{operation}"), move |s| {
             notices_wrong_data(s, name, operation)
         });
     }
     for peer in Peer::installed() {
-        for name in PROGRAMS {
+        for name in PROGRAMS.into_iter().filter(|name| peer.has(name)) {
             let peer = peer.clone();
             suite.add(format!("{}::{name}", peer.name()), move |s| {
                 peer.runs(s, name)

@@ -72,6 +72,11 @@ impl Peer {
         }
     }
 
+    /// Whether there is such a program for it.
+    pub(crate) fn has(&self, program: &str) -> bool {
+        matches!(self, Self::OpenShmem(_)) || program != "updates"
+    }
+
     fn job(&self, s: &Setting, program: &str) -> Result<Job> {
         match self {
             Self::OpenShmem(openmpi) => {
@@ -97,13 +102,13 @@ impl Peer {
     pub(crate) fn runs(&self, s: &Setting, program: &str) -> Result<()> {
         // One job at a time: PEs that wait without giving up their core would wait for minutes.
         static ALONE: Mutex<()> = Mutex::new(());
-        let (program, has_scans) = match self {
+        let (program, is_recent) = match self {
             Self::OpenShmem(_) => (program.to_owned(), false),
             Self::Mpi(_) => (format!("mpi-{program}"), true),
         };
         let job = self.job(s, &program)?;
         let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let outcome = job.expect_success(&s.prefix, &s.scratch)?;
-        holds(&outcome, &series(&program, has_scans), 2)
+        holds(&outcome, &series(&program, is_recent), 2)
     }
 }

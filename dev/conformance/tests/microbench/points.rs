@@ -98,6 +98,17 @@ const MPI_COLLECTIVES: &[Series] = &[
     ("sum_exscan", COLLECTIVE, "latency", WORDS),
 ];
 
+const UPDATES: &[Series] = &[
+    ("random_put", CALL, "rate", LONG),
+    ("random_add", CALL, "rate", LONG),
+    ("random_fetch_add", CALL, "rate", LONG),
+    ("random_fetch_add_nbi", CALL, "rate", LONG),
+    ("random_get", CALL, "rate", LONG),
+    ("random_get_nbi", CALL, "rate", LONG),
+    ("pair_put", CALL, "rate", LONG),
+    ("pair_add", CALL, "rate", LONG),
+];
+
 /// Each on a counter of its own and on one for all.
 const ATOMICS: [[&str; 2]; 7] = [
     ["fetch_inc", "fetch_inc_contended"],
@@ -109,8 +120,8 @@ const ATOMICS: [[&str; 2]; 7] = [
     ["set", "set_contended"],
 ];
 
-/// What a program measures; OpenSHMEM before 1.6 has no scans.
-pub(crate) fn series(program: &str, has_scans: bool) -> Vec<Series> {
+/// What a program measures; OpenSHMEM before 1.5 has no non-blocking atomics, before 1.6 no scans.
+pub(crate) fn series(program: &str, is_recent: bool) -> Vec<Series> {
     let atomics = |forms| {
         let names = ATOMICS.into_iter().flatten();
         names.map(|n| (n, forms, "latency", LONG)).collect()
@@ -120,13 +131,15 @@ pub(crate) fn series(program: &str, has_scans: bool) -> Vec<Series> {
         "bandwidth" => BANDWIDTH.to_vec(),
         "atomics" => atomics(BOTH),
         "collectives" => COLLECTIVES.to_vec(),
+        "updates" => UPDATES.to_vec(),
         "mpi-latency" => MPI_LATENCY.to_vec(),
         "mpi-bandwidth" => MPI_BANDWIDTH.to_vec(),
         "mpi-atomics" => atomics(RMA),
         "mpi-collectives" => MPI_COLLECTIVES.to_vec(),
         other => panic!("there is no program {other}"),
     };
-    series.retain(|(name, ..)| has_scans || !name.ends_with("scan"));
+    let is_new = |name: &str| name.ends_with("scan") || name == "random_fetch_add_nbi";
+    series.retain(|(name, ..)| is_recent || !is_new(name));
     series
 }
 
@@ -135,6 +148,7 @@ fn points(series: &[Series], pes: usize) -> Vec<(String, &'static str)> {
     let mut points = Vec::new();
     for &(operation, forms, quantity, sizes) in series {
         let together = operation.ends_with("_contended")
+            || operation.starts_with("random_")
             || COLLECTIVES.iter().any(|(name, ..)| *name == operation);
         let pairs = if together { 0 } else { pes / 2 };
         let unit = match quantity {

@@ -7,6 +7,7 @@ mod collectives;
 mod panels;
 mod programs;
 mod transfers;
+mod updates;
 
 use super::comparison::{Beside, Comparison, Pair};
 use super::figure::{Figure, Finding, Panel};
@@ -172,5 +173,6 @@ fn specs() -> Vec<FigureSpec> {
         spec(30, "reduce-int", "sums of int", "collectives: reduce_int", |d| collective(d, "reduce_int", "what each PE contributes to a sum of int")),
         spec(31, "inscan", "inclusive scan", "collectives: sum_inscan", |d| collective(d, "sum_inscan", "what each PE contributes to sums of all up to itself")),
         spec(32, "exscan", "exclusive scan", "collectives: sum_exscan", |d| collective(d, "sum_exscan", "what each PE contributes to sums of all before it")),
+        spec(33, "updates", "operations on random words", "updates", updates::updates),
     ]
 }

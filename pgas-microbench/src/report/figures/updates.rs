@@ -1,0 +1,44 @@
+//! Operations on random words.
+
+use super::super::axis::Scale;
+use super::super::comparison::{self, Beside};
+use super::panels::{beside_best, count_text};
+use super::{Content, Data, HIGHEST, MARKS};
+use crate::measurement::Quantity::Rate;
+
+pub(super) fn updates(data: &Data<'_>) -> Content {
+    let rows = data
+        .rows
+        .filter(|m| m.program == "updates" && m.quantity == Rate);
+    let caption = format!(
+        "Operations on random words of a table that is spread over all PEs (random_put, random_add: \
+         GUPS and histogram; random_get: index gather), or of the other PE of each pair (pair_put, \
+         pair_add), per second, of all PEs together. {MARKS}"
+    );
+    let mut content = Content::new("operations on random words", Rate, caption);
+    for pes in rows.values(|m| m.pes) {
+        let some = rows.pes(pes);
+        let names = some.values(|m| m.operation.clone());
+        content.panels.extend(data.bars(
+            &some,
+            &count_text(pes, "PE"),
+            ("Operation", &names),
+            |m| m.operation.clone(),
+            (Scale::Log, "Millions of operations per second (log scale)"),
+        ));
+    }
+    let pairs = beside_best(&rows);
+    content.findings.extend(pairs.iter().map(|pair| {
+        let words = count_text(pair.ours.pes, "PE");
+        let at = format!("{}, {words}", pair.ours.operation);
+        pair.finding(at, &pair.ours.operation, &comparison::maker(pair.other))
+    }));
+    let object = format!("{HIGHEST}'s");
+    content.compare(
+        &pairs,
+        "An operation on a random word",
+        Beside::Others,
+        &object,
+    );
+    content
+}
