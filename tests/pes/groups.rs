@@ -26,6 +26,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("groups/generations", generations),
     Program::new("groups/not_started", not_started),
     Program::new("groups/left_to_the_world", left_to_the_world),
+    Program::new("groups/returns_early", returns_early),
     Program::new("groups/kernels", kernels),
     Program::new("groups/independent", independent),
 ];
@@ -538,6 +539,24 @@ fn left_to_the_world() -> Result<(), Error> {
     let is_first = world.my_pe().number() == 0;
     assert_eq!(window.g(world.my_pe(), 0)?, if is_first { 6 } else { 0 });
     assert_eq!(window.unexport().map(drop), Err(ExportError::InUse));
+    Ok(())
+}
+
+/// PEs of both sides return while the others disconnect.
+fn returns_early() -> Result<(), Error> {
+    let world = World::init()?;
+    let me = world.my_pe().number();
+    match world.parents() {
+        Some(parents) if me == 1 => std::mem::forget(parents),
+        Some(parents) => parents.disconnect(),
+        None => {
+            let children = world.spawn(&pes("groups/returns_early", 3))?;
+            match me {
+                0 => std::mem::forget(children),
+                _ => children.disconnect(),
+            }
+        }
+    }
     Ok(())
 }
 

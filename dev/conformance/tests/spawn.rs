@@ -100,6 +100,17 @@ const REFUSED: [(&str, &[&str]); 5] = [
     ("too-many", &["100000", "4096"]),
 ];
 
+/// Which of 2 parents and 3 children call `shmem_finalize` and not `shmemx_group_disconnect`, and which come late, as bits.
+const LEAVE: [(&str, &str); 7] = [
+    ("0x01", "0x00"),
+    ("0x02", "0x02"),
+    ("0x02", "0x1d"),
+    ("0x10", "0x10"),
+    ("0x10", "0x0f"),
+    ("0x15", "0x0a"),
+    ("0x0a", "0x0a"),
+];
+
 /// Where spawned PEs run.
 const PLACES: [&str; 7] = [
     "hwthread",
@@ -192,6 +203,11 @@ fn main() {
                 "{outcome}"
             );
             Ok(())
+        });
+    }
+    for (finalizes, late) in LEAVE {
+        suite.add(format!("leave::{finalizes}-{late}"), move |s| {
+            leave(s, finalizes, late)
         });
     }
     for (way, words) in REFUSED {
@@ -312,6 +328,17 @@ fn fault_alone(s: &Setting, way: &str, words: &[&str]) -> Result<()> {
     );
     let left = before.left_files();
     ensure!(left.is_empty(), "left in /dev/shm: {left:?}");
+    Ok(())
+}
+
+/// Some PEs finalise while others disconnect: all come to an end.
+fn leave(s: &Setting, finalizes: &str, late: &str) -> Result<()> {
+    let job = Job::new(2, &program(s, "leave", &[])?).args(&[finalizes, late]);
+    let outcome = job.run(&s.prefix, &s.scratch)?;
+    ensure!(
+        shell_status(outcome.status) == 0 && outcome.left == 0 && outcome.stderr.is_empty(),
+        "{outcome}"
+    );
     Ok(())
 }
 

@@ -117,14 +117,20 @@ pub(crate) fn disconnect(name: &str, rt: &Runtime, group: usize, connection: &Co
     has_ended
 }
 
-/// Ends all groups; called by `shmem_finalize`. Arrives at all before it waits for any: other PEs may end theirs
-/// in another order.
-pub(super) fn disconnect_all(name: &str, rt: &Runtime) {
-    let connections = || rt.node.transport.connections.iter();
-    let rounds: Vec<_> = connections()
+/// Connections that this PE uses no more, and the meetings in which all members do so.
+pub(super) type Left = Vec<(Arc<Connection>, u32)>;
+
+/// Leaves all groups, and waits for none: other PEs may end theirs in another order.
+pub(super) fn leave_all(name: &str, rt: &Runtime) -> Left {
+    let connections = rt.node.transport.connections.iter();
+    connections
         .map(|(_, c)| (c.clone(), c.leave(name)))
-        .collect();
-    for (connection, round) in rounds {
+        .collect()
+}
+
+/// Ends all groups, which this PE has left.
+pub(super) fn end_all(name: &str, rt: &Runtime, left: Left) {
+    for (connection, round) in left {
         connection.wait_for_end(name, round);
     }
     let of_connections = |id: &usize| *id >= FIRST_CONNECTION;

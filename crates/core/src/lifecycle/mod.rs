@@ -261,13 +261,17 @@ pub(crate) fn finalise(name: &'static str) {
     let node = &rt.node;
     let world = rt.teams.world();
     rt.quiet_all();
+    // Before the PEs wait for each other: some may wait for this one in shmemx_group_disconnect.
+    let is_last = rt.nesting.load(Ordering::Acquire) == 1;
+    let left = is_last.then(|| connections::leave_all(name, rt));
     Group::of_team(node, name, world).sync();
-    if rt.nesting.fetch_sub(1, Ordering::AcqRel) > 1 {
+    rt.nesting.fetch_sub(1, Ordering::AcqRel);
+    let Some(left) = left else {
         return;
-    }
+    };
     rt.names.forget_all();
     rt.ports.close_all();
-    connections::disconnect_all(name, rt);
+    connections::end_all(name, rt, left);
     if let Some(stray) = node.transport.memory.space.stray(node.job) {
         fatal(name, stray);
     }
