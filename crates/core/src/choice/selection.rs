@@ -105,7 +105,7 @@ impl Facts {
         let costs = Costs::new(
             self.tuning.parameters,
             shape,
-            self.cores,
+            self.cores.max(1),
             self.pes > self.cores,
             self.forced.of(Collective::Barrier),
         );
