@@ -172,7 +172,7 @@ impl Short {
         if self.head.op() != PUT {
             *last = LastPut::NONE;
         } else if last.end == self.head.place() {
-            return false;
+            return self.join(message, last);
         } else {
             *last = LastPut::new(at, self.head);
         }
@@ -181,6 +181,29 @@ impl Short {
             let to = message.as_mut_ptr().add(at).cast::<[u64; 2]>();
             to.write_unaligned([self.head.0, self.word]);
             message.set_len(at + 2 * WORD);
+        }
+        true
+    }
+
+    /// Makes a put a part of the last item, which ends where it begins, if it fits into that item's last word or
+    /// begins a word.
+    #[inline]
+    fn join(self, message: &mut Vec<u8>, last: &mut LastPut) -> bool {
+        let Some(head) = message.get_mut(last.at..).and_then(<[u8]>::first_chunk_mut) else {
+            return false;
+        };
+        let before = Head(u64::from_ne_bytes(*head));
+        let (len, more) = (before.len(), self.head.len());
+        if len + more > MOST_BYTES || len % WORD + more > WORD {
+            return false;
+        }
+        let whole = Head::new(PUT, before.place(), len + more);
+        *head = whole.0.to_ne_bytes();
+        let (word, begin) = (self.word.to_ne_bytes(), last.at + WORD + len);
+        *last = LastPut::new(last.at, whole);
+        match message.get_mut(begin..begin + more) {
+            Some(rest) => rest.copy_from_slice(&word[..more]),
+            None => message.extend_from_slice(&word),
         }
         true
     }
@@ -512,6 +535,19 @@ mod tests {
             for (i, bytes) in data.chunks(piece).enumerate() {
                 append_put(&mut message, &mut last, (0, 100 + i * piece), bytes);
             }
+            let mut short = (Vec::with_capacity(512), LastPut::NONE);
+            for (i, bytes) in data.chunks(piece).enumerate() {
+                let place = (0, 100 + i * piece);
+                let is_appended = piece <= Short::LONGEST && {
+                    // SAFETY: as long as the piece.
+                    let item = unsafe { Short::put(place, bytes.as_ptr(), bytes.len()) };
+                    item.append(&mut short.0, &mut short.1, 512)
+                };
+                if !is_appended {
+                    append_put(&mut short.0, &mut short.1, place, bytes);
+                }
+            }
+            assert_eq!(short.0, message, "pieces of {piece}");
             let mut rest = &message[..];
             assert_eq!(Item::take(&mut rest), Some((Item::Put(&data), (0, 100))));
             assert!(rest.is_empty());
