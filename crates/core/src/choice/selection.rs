@@ -105,7 +105,7 @@ impl Facts {
         let costs = Costs::new(
             self.tuning.parameters,
             shape,
-            self.cores.max(1),
+            self.cores,
             self.pes > self.cores,
             self.forced.of(Collective::Barrier),
         );

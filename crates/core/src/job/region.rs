@@ -76,7 +76,7 @@ pub struct Header {
     pub heap_size: u64,
     /// Bytes of the file for each PE's heap, and as many for its globals.
     pub slot_size: u64,
-    /// Cores that the node's PEs may use, each counted for one PE of all jobs: 0 if those of other jobs have them.
+    /// Cores that the node's PEs may use.
     pub cores: u32,
     /// 1 if a control group limits the time for which they may use them.
     pub quota: u32,

@@ -4,8 +4,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeCores {
     /// Number of cores that they may be on at a time; under a quota, at most twice those whose time it gives:
-    /// as many PEs are synchronised faster by polls, though they use up the time sooner. 0 where PEs of other jobs have
-    /// all of them.
+    /// as many PEs are synchronised faster by polls, though they use up the time sooner.
     pub count: usize,
     /// A control group limits the time that may be used: polling takes from what computing needs.
     pub quota: bool,

@@ -117,7 +117,7 @@ impl Policy {
         let alone = spins.unwrap_or(SPIN.value.default_for(oversubscribed));
         let together = spins.unwrap_or(SPIN.value.oversubscribed);
         let yields = if oversubscribed {
-            (SCHEDULINGS * cores.count.max(1) / n_pes).clamp(4, 64) as u32
+            (SCHEDULINGS * cores.count / n_pes).clamp(4, 64) as u32
         } else {
             0
         };

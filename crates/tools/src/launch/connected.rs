@@ -67,9 +67,7 @@ impl Connected {
                 "{parents} PEs cannot start {n_pes}: at most {MAX_PES} can be connected"
             )));
         }
-        let mut cores: NodeCores = job.bindings.node_cores(&job.machine);
-        // What the parents have as well.
-        cores.count += parents;
+        let cores: NodeCores = job.bindings.node_cores(&job.machine);
         let (memory, control) =
             Control::create_connection(number, [parents, n_pes], independent, cores, job.tuning)
                 .map_err(|e| {

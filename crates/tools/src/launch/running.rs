@@ -107,13 +107,9 @@ impl RunningJob {
         let n_pes = self.job.n_pes();
         if self.job.options.verbose {
             let (cores, heap) = (self.control.header().cores, self.job.plan.heap_size >> 20);
-            let cores = match cores {
-                0 => "cores of other jobs".to_owned(),
-                n => format!("{n} cores"),
-            };
             self.say(
                 output,
-                &format!("{n_pes} PEs on {cores}, symmetric heap of up to {heap} MiB each"),
+                &format!("{n_pes} PEs on {cores} cores, symmetric heap of up to {heap} MiB each"),
             );
         }
         if self.job.options.report_bindings {

@@ -193,10 +193,7 @@ impl Supervisor {
         for running in &self.jobs {
             running.job.bindings.add_to(&mut load);
         }
-        let mut job = Job::requested(&by.job, request, &load)?;
-        let earlier = self.jobs.iter().map(|running| &running.job);
-        job.bindings
-            .set_beside(earlier.map(|job| (&job.bindings, job.n_pes())));
+        let job = Job::requested(&by.job, request, &load)?;
         let number = self.next_number;
         let (parents, independent) = (request.parents, request.independent);
         let connected = Connected::new(&job, number, by.number, parents, independent)?;

@@ -29,10 +29,8 @@ pub(super) struct Bindings {
     topology: Topology,
     /// Whether these are not all that this process may use.
     is_part: bool,
-    /// CPUs that jobs of other `oshrun`s have.
+    /// CPUs that other jobs have.
     taken: BTreeSet<usize>,
-    /// PEs of earlier jobs of this `oshrun` on the same CPUs.
-    beside: usize,
     /// Other jobs see what this one has, until it ends.
     _claims: Claims,
 }
@@ -70,40 +68,24 @@ impl Bindings {
             }
             taken.extend(refused);
         };
-        taken.retain(|cpu| !load.contains_key(cpu));
         Ok(Self {
             sets,
             topology,
             is_part: cpus.is_some(),
             taken,
-            beside: 0,
             _claims: claims,
         })
     }
 
-    /// The cores that the PEs have: those of the `machine` that no job of another `oshrun` has, at least one, but for one
-    /// for each PE of an earlier job of this one. PEs that outnumber them share cores with those of other jobs, so they
-    /// are to wait and to choose algorithms as if they shared cores among themselves.
+    /// The cores that the PEs have: those of the `machine` that no other job has, at least one. PEs that outnumber
+    /// them share cores with those of other jobs, so they are to wait and to choose algorithms as if they
+    /// shared cores among themselves.
     pub(super) fn node_cores(&self, machine: &Machine) -> NodeCores {
         let mut cores = machine.node_cores();
         let is_free = |cpu: &&Cpu| !self.taken.contains(&cpu.number);
         let free = self.topology.0.iter().filter(is_free).count();
-        cores.count = cores.count.min(free.max(1)).saturating_sub(self.beside);
+        cores.count = cores.count.min(free.max(1));
         cores
-    }
-
-    /// Counts the PEs of `earlier` jobs of this `oshrun`, each by its part that is on the same CPUs.
-    pub(super) fn set_beside<'a>(&mut self, earlier: impl Iterator<Item = (&'a Self, usize)>) {
-        let mine = numbers(self.topology.0.iter());
-        let part = |cpus: &[usize]| {
-            let both = cpus.iter().filter(|cpu| mine.contains(cpu)).count();
-            both as f64 / cpus.len().max(1) as f64
-        };
-        let pes = earlier.map(|(bindings, n_pes)| match &bindings.sets {
-            Ok(sets) => sets.iter().map(|cpus| part(cpus)).sum(),
-            Err(_) => part(&numbers(bindings.topology.0.iter())) * n_pes as f64,
-        });
-        self.beside = pes.sum::<f64>().round() as usize;
     }
 
     /// Counts its PEs for each CPU that they are bound to.
@@ -169,50 +151,5 @@ impl Bindings {
                 .filter_map(|pe| Some(format!("PE {pe}: {}", self.of_pe(pe)?)))
                 .collect(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn bindings(cpus: std::ops::Range<usize>, sets: Result<Sets, Unbound>) -> Bindings {
-        let cpu = |number| Cpu {
-            socket: 0,
-            numa: 0,
-            cache: 0,
-            core: number,
-            number,
-        };
-        Bindings {
-            sets,
-            topology: Topology(cpus.map(cpu).collect()),
-            is_part: false,
-            taken: BTreeSet::new(),
-            beside: 0,
-            _claims: Claims::default(),
-        }
-    }
-
-    #[test]
-    fn a_core_counts_for_one_pe_of_all_jobs() {
-        let machine = Machine {
-            cores: 4,
-            ..Machine::here()
-        };
-        let count = |cpus, earlier: &[(&Bindings, usize)]| {
-            let mut later = bindings(cpus, Err(Unbound::Asked));
-            later.set_beside(earlier.iter().copied());
-            later.node_cores(&machine).count
-        };
-        let one = bindings(0..4, Ok(vec![vec![0, 1, 2, 3]]));
-        let two = bindings(0..4, Ok(vec![vec![0, 1], vec![2, 3]]));
-        let three = bindings(0..4, Err(Unbound::Asked));
-        assert_eq!(count(0..4, &[]), 4);
-        assert_eq!(count(0..4, &[(&one, 1)]), 3);
-        assert_eq!(count(0..4, &[(&one, 1), (&two, 2)]), 1);
-        assert_eq!(count(0..4, &[(&two, 2), (&three, 3)]), 0);
-        assert_eq!(count(0..2, &[(&two, 2)]), 1);
-        assert_eq!(count(2..4, &[(&three, 2)]), 1);
     }
 }
