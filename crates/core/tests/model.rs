@@ -10,7 +10,7 @@ use ferroshmem_core::barrier::{self, SocketTree, TaskBarrier};
 use ferroshmem_core::job::region::ConnectionState;
 use ferroshmem_core::wait::ticket::{Half, LockWord};
 use ferroshmem_core::wait::{
-    Fairness, Next, WaitStrategy, Word, counter, flag, rendezvous, ticket,
+    Fairness, Next, Rest, WaitStrategy, Word, counter, flag, rendezvous, ticket,
 };
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicU32, AtomicU64};
@@ -58,7 +58,7 @@ impl Word for ModelWord {
     }
 
     /// As the kernel does: compares under the queue's lock, then sleeps.
-    fn sleep(&self, expected: u32, _bits: u32, _longest: Option<Duration>) {
+    fn sleep(&self, expected: u32, _bits: u32, _longest: Option<Duration>, _rest: Rest) {
         let mut wakes = self.queue.lock().unwrap();
         // The kernel reads the word itself, not a value that this thread may see late.
         if self.value.fetch_add(0, Ordering::AcqRel) == expected {
@@ -80,7 +80,7 @@ struct AlwaysSleep;
 
 impl WaitStrategy for AlwaysSleep {
     fn after_idle_poll(&mut self) -> Next {
-        Next::Sleep
+        Next::Sleep(Rest::UNTIL_WOKEN)
     }
 }
 
@@ -203,7 +203,7 @@ impl LockWord for ModelLock {
         thread::yield_now();
     }
 
-    fn sleep(&self, half: Half, expected: u64, bits: u32) {
+    fn sleep(&self, half: Half, expected: u64, bits: u32, _rest: Rest) {
         let of = |word: u64| (word >> (32 * half as u32)) as u32;
         let mut wakes = self.wakes.lock().unwrap();
         if of(self.value.fetch_add(0, Ordering::AcqRel)) == of(expected) {

@@ -52,7 +52,7 @@ impl Spins {
 /// | polls, with a look at the clock at every `stride`th | after `poll_time` | none; up to 250 µs where another thread may compute on the core | – | `Config::spin` (50 µs) | – |
 /// | polls, with an offer of the core at every `stride`th | after `offer_time`, or when others ran for `longest_away` | 10 s, 250 µs under a quota; or 200 µs away, then for 40 ms and twice as long each time; none if PEs outnumber cores | 3 ms at first; 20 ms, or 300 µs if little comes, after a sleep | 2 ms; 100 µs if another thread took the core | as node |
 /// | the core is given up between polls | after `yields` | 0; 4 to 64 if PEs outnumber cores | as node | – | 0; 256 if PEs outnumber cores |
-/// | sleeps | when woken | a futex | a futex | a futex, 2 ms | 20 µs, doubling every 8 sleeps to 2.5 ms |
+/// | sleeps | when woken | a futex | a futex | a futex, 2 ms | 20 µs, doubling every 8 sleeps to 2.5 ms; 80 µs, doubling each time, beside a thread that computes |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Polls in a row at the beginning.
@@ -298,6 +298,7 @@ impl<S: Scheduler> Backoff<S> {
             std::thread::yield_now();
             return Step::Yielded;
         }
+        self.scheduler.sleeps();
         Step::Sleep
     }
 
@@ -311,18 +312,34 @@ impl<S: Scheduler> Backoff<S> {
         self.away
     }
 
-    /// Sleeps for a moment after [`Step::Sleep`], where no thread wakes the waiter: at first 20 µs,
-    /// at last 2.5 ms, so that a change is seen after at most a tenth of the time already waited.
-    pub fn sleep(&mut self) {
+    /// Whether the waiter sleeps because another thread computes on its core.
+    pub fn has_lost_core(&self) -> bool {
+        let time = self.limits.poll_time + self.limits.offer_time;
+        self.lost.is_some() && self.waited < time
+    }
+
+    /// The core is free: the waiter may poll on it again.
+    pub fn regain_core(&mut self) {
+        self.lost = None;
+    }
+
+    /// How long to sleep after [`Step::Sleep`], where no thread wakes the waiter: at first 20 µs, at last 2.5 ms,
+    /// so that a change is seen after at most a tenth of the time already waited. Beside a thread that
+    /// computes, it is that time: each look takes some ten microseconds from it.
+    pub fn next_sleep(&mut self) -> Duration {
         const FIRST: Duration = Duration::from_micros(20);
         /// Sleeps of equal length.
         const EACH: u32 = 8;
         const DOUBLINGS: u32 = 7;
 
-        let doublings = (self.sleeps / EACH).min(DOUBLINGS);
-        std::thread::sleep(FIRST * (1 << doublings));
+        let doublings = if self.lost.is_some() {
+            self.sleeps + 2
+        } else {
+            self.sleeps / EACH
+        };
         // The count never wraps.
         self.sleeps = (self.sleeps + 1).min(EACH * (DOUBLINGS + 1));
+        FIRST * (1 << doublings.min(DOUBLINGS))
     }
 
     /// Something has happened: the wait begins anew.
@@ -387,6 +404,8 @@ mod tests {
             self.now += Self::OFFER + self.others;
             self.others
         }
+
+        fn sleeps(&mut self) {}
     }
 
     /// With a core of its own, a waiter looks at least every microsecond, for any lateness up to

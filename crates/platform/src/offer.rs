@@ -9,6 +9,8 @@ pub trait Scheduler {
     /// Offers the core to other threads. How long others ran on it, as far as the caller could
     /// notice since the offer before; zero if none did.
     fn offer(&mut self) -> Duration;
+    /// The caller is about to sleep: others that run meanwhile do not count.
+    fn sleeps(&mut self);
 }
 
 /// The operating system's scheduler, as one wait sees it.
@@ -49,6 +51,10 @@ impl Scheduler for Core {
         }
         self.last = Some((seen, end));
         away
+    }
+
+    fn sleeps(&mut self) {
+        self.last = None;
     }
 }
 

@@ -19,6 +19,7 @@ const CALLING: &[&str] = &[
     "info",
     "initialize",
     "large_copies",
+    "late",
     "memory",
     "reduce",
     "resources",

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-use crate::wait::Next;
+use crate::wait::{Next, Rest};
 
 /// What a PE does that waits in vain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +98,7 @@ pub(crate) fn is_running() -> bool {
 pub(crate) fn idle_poll() -> Option<Next> {
     let (simulation, me) = CURRENT.get()?;
     if simulation.waits == Waits::Sleep {
-        return Some(Next::Sleep);
+        return Some(Next::Sleep(Rest::UNTIL_WOKEN));
     }
     simulation.yield_turn(me);
     Some(Next::Poll)

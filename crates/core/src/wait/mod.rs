@@ -3,6 +3,7 @@
 mod budget;
 pub mod counter;
 pub mod flag;
+mod idle_thread;
 mod looks;
 pub mod record;
 pub mod rendezvous;
@@ -11,6 +12,7 @@ pub mod strategy;
 pub mod ticket;
 pub mod word;
 
+pub use idle_thread::Rest;
 pub use looks::looked_at;
 pub use record::WaitReason;
 pub use rendezvous::Rendezvous;

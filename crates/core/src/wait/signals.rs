@@ -42,16 +42,16 @@ pub fn wait<R>(
         if let Some(result) = condition() {
             return result;
         }
-        if waiter.after_idle_poll() != Next::Sleep {
+        let Next::Sleep(rest) = waiter.after_idle_poll() else {
             continue;
-        }
+        };
         signals.sleepers.fetch_add(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         let updates = signals.updates.load(Ordering::Relaxed);
         let result = condition();
         if result.is_none() {
             let begin = Instant::now();
-            futex::wait(&signals.updates, updates, futex::ANY, Some(sleep));
+            rest.sleep(&signals.updates, updates, futex::ANY, Some(sleep));
             sleep = (sleep * 2).min(longest);
             if fabric.is_some() && signals.updates.load(Ordering::Relaxed) != updates {
                 waiter.reset(begin.elapsed());

@@ -9,9 +9,11 @@ use ferroshmem_platform::{Backoff, Limits, Step, watch};
 use ferroshmem_fabric::Fabric;
 
 use super::budget::PollBudget;
+use super::idle_thread::{IDLE, Rest};
 use super::record::{Recorder, WaitReason, now_ms, now_ns};
 use crate::config::SPIN;
 use crate::platform::NodeCores;
+use crate::platform::futex::ANY;
 
 /// What a waiter does after a poll that found nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +23,7 @@ pub enum Next {
     /// Poll for a moment, or let the processor watch the word.
     Watch,
     /// Sleep.
-    Sleep,
+    Sleep(Rest),
     /// Wait no more: what is waited for does not come.
     GiveUp,
 }
@@ -204,6 +206,7 @@ impl Policy {
             let time = (before * 2).clamp(first, longest);
             self.computing_for.store(time, Ordering::Relaxed);
             let now = now();
+            IDLE.lost(now);
             self.computing_until.store(now + time, Ordering::Relaxed);
             self.suspect_until.store(now + SUSPECT, Ordering::Relaxed);
         }
@@ -255,6 +258,8 @@ struct Paced {
     backoff: Backoff,
     /// What was taken of the policy's budget.
     taken: Duration,
+    /// How often the idle thread had found a core free, at the last look.
+    found: u32,
 }
 
 impl Paced {
@@ -262,6 +267,26 @@ impl Paced {
         Self {
             backoff: Backoff::new(limits),
             taken: limits.poll_time,
+            found: IDLE.found(),
+        }
+    }
+
+    /// How the waiter sleeps. Under a quota, a free core is not the waiter's to use.
+    fn rest(&self) -> Rest {
+        if self.backoff.has_lost_core() && !POLICY.quota.load(Ordering::Relaxed) {
+            Rest::without_core(self.backoff.waited())
+        } else {
+            Rest::UNTIL_WOKEN
+        }
+    }
+
+    /// Whether the idle thread has found the core free.
+    fn look_at_core(&mut self) {
+        let found = IDLE.found();
+        if self.found != found {
+            self.found = found;
+            self.backoff.regain_core();
+            POLICY.computing_until.store(0, Ordering::Relaxed);
         }
     }
 }
@@ -334,12 +359,13 @@ impl<'a> Waiter<'a> {
             return Next::GiveUp;
         }
 
-        let backoff = &mut self
+        let paced = self
             .backoff
-            .get_or_insert_with(|| Paced::new(POLICY.limits(source, now_ms)))
-            .backoff;
-        let step = backoff.step();
-        let (away, waited) = (backoff.away(), backoff.waited());
+            .get_or_insert_with(|| Paced::new(POLICY.limits(source, now_ms)));
+        paced.look_at_core();
+        let step = paced.backoff.step();
+        let (away, waited) = (paced.backoff.away(), paced.backoff.waited());
+        let rest = paced.rest();
         if waited >= LONG {
             self.record();
         }
@@ -366,7 +392,7 @@ impl<'a> Waiter<'a> {
                     // The progress thread stays away while other threads let the fabric progress.
                     fabric.yield_progress();
                 }
-                Next::Sleep
+                Next::Sleep(rest)
             }
         }
     }
@@ -396,20 +422,22 @@ impl<'a> Waiter<'a> {
             Next::Poll | Next::GiveUp => {}
             // SAFETY: as the caller promises.
             Next::Watch => unsafe { watch(at, &mut unchanged) },
-            Next::Sleep => self.sleep(),
+            Next::Sleep(rest) => self.sleep(rest),
         }
     }
 
     /// The same for a variable that is polled over the fabric.
     pub fn pause(&mut self) {
-        if self.next(Source::RemoteVariable) == Next::Sleep {
-            self.sleep();
+        if let Next::Sleep(rest) = self.next(Source::RemoteVariable) {
+            self.sleep(rest);
         }
     }
 
-    fn sleep(&mut self) {
+    fn sleep(&mut self, rest: Rest) {
         if let Some(paced) = &mut self.backoff {
-            paced.backoff.sleep();
+            let nothing = AtomicU32::new(0);
+            let time = paced.backoff.next_sleep();
+            rest.sleep(&nothing, 0, ANY, Some(time));
         }
     }
 

@@ -33,7 +33,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use ferroshmem_platform::watch;
 
-use super::{Fairness, Next, WaitStrategy};
+use super::{Fairness, Next, Rest, WaitStrategy};
 use crate::platform::futex::{self, ANY};
 
 /// Half of a lock's word, on which waiters sleep.
@@ -53,8 +53,9 @@ pub trait LockWord {
     fn replace(&self, old: u64, new: u64) -> Result<u64, u64>;
     /// Polls for a moment while the word is `seen`, or lets the processor watch it; may return early.
     fn watch(&self, seen: u64);
-    /// Sleeps while a half of the word is that of `expected`; may return early.
-    fn sleep(&self, half: Half, expected: u64, bits: u32);
+    /// Sleeps while a half of the word is that of `expected`, until it is woken by one of `bits` or as `rest`
+    /// says; may return early.
+    fn sleep(&self, half: Half, expected: u64, bits: u32, rest: Rest);
     /// Wakes the sleepers on a half that share one of `bits`.
     fn wake(&self, half: Half, bits: u32);
 }
@@ -205,9 +206,9 @@ fn wait_for_turn(
         match strategy.after_idle_poll() {
             Next::Poll | Next::GiveUp => {}
             Next::Watch => lock.watch(seen),
-            Next::Sleep => {
+            Next::Sleep(rest) => {
                 if seen & asleep != 0 || lock.replace(seen, seen | asleep).is_ok() {
-                    lock.sleep(half, seen | asleep, bits);
+                    lock.sleep(half, seen | asleep, bits, rest);
                 }
             }
         }
@@ -276,12 +277,12 @@ impl LockWord for AtomicU64 {
         unsafe { watch(at, &mut || self.load(Ordering::Acquire) == seen) };
     }
 
-    fn sleep(&self, which: Half, expected: u64, bits: u32) {
+    fn sleep(&self, which: Half, expected: u64, bits: u32, rest: Rest) {
         let expected = match which {
             Half::Low => expected,
             Half::High => expected >> 32,
         };
-        futex::wait(half(self, which), expected as u32, bits, None);
+        rest.sleep(half(self, which), expected as u32, bits, None);
     }
 
     fn wake(&self, which: Half, bits: u32) {

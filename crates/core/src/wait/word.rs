@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ferroshmem_platform::watch;
 
+use super::Rest;
 use super::strategy::{Next, WaitStrategy};
 use crate::platform::futex::{self, ANY};
 
@@ -21,8 +22,9 @@ pub trait Word {
     fn fetch_add(&self, value: u32) -> u32;
     /// Polls for a moment while the word is `seen`, or lets the processor watch it; may return early.
     fn watch(&self, seen: u32);
-    /// Sleeps while the word is `expected`, for `longest` at most; may return early.
-    fn sleep(&self, expected: u32, bits: u32, longest: Option<Duration>);
+    /// Sleeps while the word is `expected`, for `longest` at most, until it is woken by one of `bits` or as `rest`
+    /// says; may return early.
+    fn sleep(&self, expected: u32, bits: u32, longest: Option<Duration>, rest: Rest);
     /// Wakes the sleepers that share one of `bits`.
     fn wake(&self, bits: u32);
 }
@@ -37,9 +39,9 @@ pub(super) fn wait_once(word: &impl Word, seen: u32, strategy: &mut impl WaitStr
     match strategy.after_idle_poll() {
         Next::Poll => {}
         Next::Watch => word.watch(seen),
-        Next::Sleep => {
+        Next::Sleep(rest) => {
             if seen & ASLEEP != 0 || word.replace(seen, seen | ASLEEP) {
-                word.sleep(seen | ASLEEP, ANY, strategy.longest_sleep());
+                word.sleep(seen | ASLEEP, ANY, strategy.longest_sleep(), rest);
             }
         }
         Next::GiveUp => return false,
@@ -75,8 +77,8 @@ impl Word for AtomicU32 {
         unsafe { watch(at, &mut || self.load(Ordering::Acquire) == seen) };
     }
 
-    fn sleep(&self, expected: u32, bits: u32, longest: Option<Duration>) {
-        futex::wait(self, expected, bits, longest);
+    fn sleep(&self, expected: u32, bits: u32, longest: Option<Duration>, rest: Rest) {
+        rest.sleep(self, expected, bits, longest);
     }
 
     fn wake(&self, bits: u32) {
