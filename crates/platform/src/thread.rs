@@ -7,11 +7,20 @@ use std::{io, mem, ptr, thread};
 ///
 /// # Errors
 /// If the system starts no more threads.
-pub fn spawn<T: Send + 'static>(
+pub fn spawn(
     name: &str,
     stack: usize,
-    body: impl FnOnce() -> T + Send + 'static,
-) -> io::Result<thread::JoinHandle<T>> {
+    body: impl FnOnce() + Send + 'static,
+) -> io::Result<thread::JoinHandle<()>> {
+    spawn_boxed(name, stack, Box::new(body))
+}
+
+/// Once in the library, not for every body: the standard library's part of it takes kilobytes.
+fn spawn_boxed(
+    name: &str,
+    stack: usize,
+    body: Box<dyn FnOnce() + Send>,
+) -> io::Result<thread::JoinHandle<()>> {
     // SAFETY: sigset_t is plain data that sigfillset and pthread_sigmask write before it is read; the mask
     // is that of this thread, which gets the old one back below.
     let old = unsafe {
@@ -44,8 +53,8 @@ mod tests {
 
     #[test]
     fn the_thread_gets_no_signals_and_its_parent_does() {
-        let thread = spawn("test", 64 << 10, gets_signals).unwrap();
-        assert!(!thread.join().unwrap());
+        let body = || assert!(!gets_signals());
+        spawn("test", 64 << 10, body).unwrap().join().unwrap();
         assert!(gets_signals());
     }
 }
