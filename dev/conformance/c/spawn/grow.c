@@ -61,7 +61,7 @@ static void beside(char *program)
 static void one_after_the_other(char *program, int rounds)
 {
     const int settled = rounds / 10 + 2;
-    struct kept mine = {0, 0, 0}, launcher = mine;
+    struct kept mine = {0, 0, 0, 0}, launcher = mine;
     int last = 0;
     for (int i = 0; i < rounds; i++) {
         shmemx_group_t group = spawn(SHMEM_TEAM_WORLD, program, "visit", rounds < 100 ? 1 + i % 3 : 1);

@@ -206,7 +206,7 @@ static void many(const char *program, int count)
 {
     static const char *const deaths[] = {"crash", "kill", "fail", "leave", "end-all", "misuse", "early", "well"};
     static const char *const waits[] = {"sync", "alltoall-long", "team-reduce", "disconnect", "kernels"};
-    struct kept mine = {0, 0, 0}, launcher = mine;
+    struct kept mine = {0, 0, 0, 0}, launcher = mine;
     for (int i = 0; i < count; i++) {
         if (i == 40)
             mine = kept(getpid()), launcher = kept(getppid());
