@@ -32,6 +32,8 @@ enum Meaning {
     Instead(&'static str),
 }
 
+/// As `-x`, for the programs of all sections.
+const GLOBAL: &str = "--global-variable";
 const NO_PARAMETERS: &str = "this library has no MCA parameters: set its variables by -x (oshmem_info lists them), libfabric's likewise";
 const ASK_SLURM: &str = "ask Slurm for it: give it to salloc or sbatch, and start oshrun inside";
 const INHERITED: &str =
@@ -103,10 +105,14 @@ static ALL: &[Foreign] = &[
     ),
     option(&["display"], 1, Words(&["--report-bindings"])),
     // Environment and directory.
-    option(&["genv"], 2, Translated(global_variable)),
-    option(&["env"], 2, Translated(variable)),
-    option(&["genvlist"], 1, Translated(global_variables)),
-    option(&["envlist"], 1, Translated(variables)),
+    option(&["genv"], 2, Translated(|values| pair(GLOBAL, values))),
+    option(&["env"], 2, Translated(|values| pair("-x", values))),
+    option(
+        &["genvlist"],
+        1,
+        Translated(|values| names(GLOBAL, values[0])),
+    ),
+    option(&["envlist"], 1, Translated(|values| names("-x", values[0]))),
     option(&["export"], 1, Translated(export)),
     option(&["genvall", "envall"], 0, Nothing),
     option(&["genvnone", "envnone"], 0, Instead(INHERITED)),
@@ -351,24 +357,15 @@ fn node_list(values: &[&str]) -> Result<Vec<String>, String> {
     Ok(vec!["--hosts".into(), values[0].into()])
 }
 
-fn variable(values: &[&str]) -> Result<Vec<String>, String> {
-    Ok(vec!["-x".into(), format!("{}={}", values[0], values[1])])
+/// An option of ours for a variable, from its name and its value.
+fn pair(option: &str, values: &[&str]) -> Result<Vec<String>, String> {
+    Ok(vec![option.into(), format!("{}={}", values[0], values[1])])
 }
 
-fn variables(values: &[&str]) -> Result<Vec<String>, String> {
-    let each = values[0].split(',').filter(|name| !name.is_empty());
-    Ok(each.flat_map(|name| ["-x".into(), name.into()]).collect())
-}
-
-fn global_variable(values: &[&str]) -> Result<Vec<String>, String> {
-    let pair = format!("{}={}", values[0], values[1]);
-    Ok(vec!["--global-variable".into(), pair])
-}
-
-fn global_variables(values: &[&str]) -> Result<Vec<String>, String> {
-    let each = values[0].split(',').filter(|name| !name.is_empty());
-    let words = each.flat_map(|name| ["--global-variable".into(), name.into()]);
-    Ok(words.collect())
+/// The same for each of a list of names.
+fn names(option: &str, list: &str) -> Result<Vec<String>, String> {
+    let each = list.split(',').filter(|name| !name.is_empty());
+    Ok(each.flat_map(|name| [option.into(), name.into()]).collect())
 }
 
 /// `ALL`, names and pairs.
@@ -378,7 +375,7 @@ fn export(values: &[&str]) -> Result<Vec<String>, String> {
         match item {
             "ALL" => {}
             "NONE" | "NIL" => return Err(INHERITED.into()),
-            pair => words.extend(["--global-variable".into(), pair.into()]),
+            pair => words.extend([GLOBAL.into(), pair.into()]),
         }
     }
     Ok(words)
@@ -445,7 +442,7 @@ pub(super) fn parts(token: &[u8]) -> (&[u8], Option<OsString>) {
 /// The names of all options of other launchers that are known, in groups: those that are read, then those that are
 /// answered.
 #[cfg(test)]
-pub(super) fn names() -> [Vec<&'static str>; 2] {
+fn all_names() -> [Vec<&'static str>; 2] {
     let read = |o: &&Foreign| !matches!(o.meaning, Instead(_));
     let (read, answered): (Vec<&Foreign>, Vec<&Foreign>) = ALL.iter().partition(read);
     [read, answered].map(|options| options.iter().flat_map(|o| o.names).copied().collect())
@@ -579,7 +576,7 @@ mod tests {
     #[test]
     fn no_name_is_there_twice_and_each_is_documented() {
         let manual = include_str!("../../../../packaging/man/oshrun.1");
-        let [read, answered] = names();
+        let [read, answered] = all_names();
         let mut all = [&read[..], &answered].concat();
         for name in &read {
             let dashes = if name.len() == 1 { "Fl" } else { "Fl Fl" };
