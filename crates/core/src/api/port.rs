@@ -26,7 +26,6 @@ use crate::job::control::Control;
 use crate::job::message::pair;
 use crate::job::region::{MAX_PES, WaitKind};
 use crate::job::service::{self, FIRST_MET, FIRST_REMOTE, MetJob, StartedJob};
-use crate::platform::NodeCores;
 use crate::runtime::{self, Runtime};
 use crate::transport::internode::fabric_config;
 use crate::wait::WaitReason;
@@ -469,10 +468,7 @@ fn offer(rt: &Runtime, caller: Caller, members: usize) -> Result<Option<Found>, 
         Err(e) => return Ok(caller.refuse(&PortError::Memory(e).to_string())),
     }
     let header = job.control.header();
-    let cores = NodeCores {
-        count: header.cores as usize,
-        quota: header.quota != 0,
-    };
+    let cores = header.node_cores();
     let number = FIRST_MET | PortName::random_number()?;
     let sides = [members, caller.members];
     let (connection, control) =

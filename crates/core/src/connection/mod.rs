@@ -38,7 +38,7 @@ use crate::job::region::{CallLines, ConnectionState, PeState, SignalLine, WaitKi
 use crate::job::service::StartedJob;
 use crate::job::{Attachment, JoinError};
 use crate::memory::{Origins, Space};
-use crate::platform::{NodeCores, futex};
+use crate::platform::futex;
 use crate::wait::record::Recorder;
 use crate::wait::{Rendezvous, WaitReason, rendezvous};
 use link::{Invitation, Watch};
@@ -178,12 +178,7 @@ impl Connection {
         }
         let job_pe = |member| control.pe_block(member).job_pe.load(Ordering::Relaxed);
         let job_pes: Box<[u32]> = (0..all).map(job_pe).collect();
-        let sides = Sides {
-            sizes,
-            own: role.side,
-            heaps: Box::default(),
-            globals: Box::default(),
-        };
+        let sides = Sides::new(sizes, role.side);
         let others = sides.others().map(|member| control.pe_block(member));
         let other = OtherJob::map(job, space, &started.memory, other, others)?;
         let mut this = Self {
@@ -232,19 +227,11 @@ impl Connection {
     ) -> Result<Self, ConnectionError> {
         let ThisPe { job, space, .. } = this_pe;
         let header = job.control.header();
-        let cores = NodeCores {
-            count: header.cores as usize,
-            quota: header.quota != 0,
-        };
+        let cores = header.node_cores();
         let sizes = invitation.sizes;
         let (file, control) =
             Control::create_connection(invitation.number, sizes, false, cores, header.tuning)?;
-        let sides = Sides {
-            sizes,
-            own: role.side,
-            heaps: Box::default(),
-            globals: Box::default(),
-        };
+        let sides = Sides::new(sizes, role.side);
         let me = sides.own().start + role.index;
         let joining = Joining {
             this_pe,

@@ -18,6 +18,16 @@ pub(crate) struct Sides {
 }
 
 impl Sides {
+    /// Of so many members, as one of side `own` sees them before it has mapped their memory.
+    pub(crate) fn new(sizes: [usize; 2], own: usize) -> Self {
+        Self {
+            sizes,
+            own,
+            heaps: Box::default(),
+            globals: Box::default(),
+        }
+    }
+
     /// The members of a side.
     pub(crate) fn of(&self, side: usize) -> Range<usize> {
         match side {

@@ -25,6 +25,7 @@ use ferroshmem_fabric::TaggedMessage;
 
 use super::declaration::DeclarationWords;
 use crate::choice::{EAGER, Tuning};
+use crate::platform::NodeCores;
 use crate::platform::mapping::HUGE_PAGE;
 
 /// First word of the region.
@@ -119,6 +120,16 @@ pub struct Header {
     pub left: [AtomicU32; 2],
     /// What was measured on this machine, for choosing algorithms.
     pub tuning: Tuning,
+}
+
+impl Header {
+    /// The cores that the node's PEs may use.
+    pub fn node_cores(&self) -> NodeCores {
+        NodeCores {
+            count: self.cores as usize,
+            quota: self.quota != 0,
+        }
+    }
 }
 
 /// How far a connection is ([`crate::wait::rendezvous`]).

@@ -35,8 +35,8 @@ use crate::job::region::PeState;
 use crate::lock::Locks;
 use crate::memory::{Space, SymmetricMemory};
 use crate::node::Node;
+use crate::platform::huge_pages;
 use crate::platform::socket::Locality;
-use crate::platform::{NodeCores, huge_pages};
 use crate::runtime::{self, Runtime};
 use crate::team::{Localities, Team, Teams};
 use crate::transport::Transport;
@@ -80,10 +80,7 @@ pub(crate) fn initialise(name: &str, level: i32) {
     let settings = settings(name, job);
     let localities = localities(job, &settings.sockets);
     let selection = Selection::of_job(header, settings.forced);
-    let cores = NodeCores {
-        count: header.cores as usize,
-        quota: header.quota != 0,
-    };
+    let cores = header.node_cores();
     POLICY.set(job.control.n_pes(), cores, settings.spin);
     let non_temporal_threshold = settings
         .non_temporal_threshold

@@ -54,6 +54,15 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
+    /// An argument of the call, for messages.
+    #[inline]
+    fn argument<'n>(&self, name: &'n str) -> Argument<'n> {
+        Argument {
+            routine: self.routine,
+            name,
+        }
+    }
+
     /// Records, as long as the result lives, that this PE waits for a remote PE: for the line that says
     /// what was waited for when one has failed.
     #[inline]
@@ -151,10 +160,7 @@ impl Transport {
         addr: *const c_void,
         len: usize,
     ) -> Location {
-        let argument = Argument {
-            routine: call.routine,
-            name: argument,
-        };
+        let argument = call.argument(argument);
         if call.pe >= self.job.placement.n_pes() {
             return self.locate_connected(call, &argument, addr, len);
         }
@@ -194,10 +200,7 @@ impl Transport {
         addr: *const c_void,
         len: usize,
     ) -> Location {
-        let argument = Argument {
-            routine: call.routine,
-            name: argument,
-        };
+        let argument = call.argument(argument);
         Location::Remote(self.locate_remote(argument, addr, len, call.pe))
     }
 
