@@ -7,8 +7,8 @@ pub(crate) use ferroshmem_core::api::space::SpaceConfig;
 pub(crate) use ferroshmem_core::api::spawn::SpawnConfig;
 pub(crate) use ferroshmem_core::api::team::TeamConfig;
 pub(crate) use ferroshmem_core::api::{
-    Complex, active, amo, check, collective, context, group, kernels, lock, memory, ops, p2p, port,
-    rma, setup, signal, space, spawn, team,
+    Complex, active, amo, check, collective, context, exports, group, handles, kernels, lock,
+    memory, ops, p2p, port, rma, setup, signal, space, spawn, team,
 };
 
 pub(crate) use crate::generated::checks;

@@ -4,7 +4,7 @@ use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::{fmt, thread};
 
-use ferroshmem_core::api::spawn;
+use ferroshmem_core::api::{exports, handles};
 
 use super::imported::{digest, tag};
 use crate::World;
@@ -39,11 +39,11 @@ impl<'w, A: Lend> Exported<'w, A> {
         }
         let bytes = len * size_of::<A::Element>();
         let start = start.as_ptr().cast_const().cast();
-        let made = spawn::export_as("World::export", name.as_bytes(), start, bytes, tag::<A>());
+        let made = exports::export_as("World::export", name.as_bytes(), start, bytes, tag::<A>());
         made.map_err(|why| match why {
-            spawn::ExportError::Name => ExportError::Name,
-            spawn::ExportError::Taken => ExportError::Taken,
-            spawn::ExportError::Full => ExportError::Full,
+            exports::ExportError::Name => ExportError::Name,
+            exports::ExportError::Taken => ExportError::Taken,
+            exports::ExportError::Full => ExportError::Full,
         })?;
         Ok(Self {
             world,
@@ -71,9 +71,9 @@ impl<'w, A: Lend> Exported<'w, A> {
         if step::has_diverged() {
             return None;
         }
-        spawn::end_export(Step::EndExport.name(), self.name.as_bytes());
+        exports::end_export(Step::EndExport.name(), self.name.as_bytes());
         // Others of this job may have groups that this PE has not. Those that come cannot import it.
-        let has_groups = u32::from(spawn::has_groups(Step::EndExport.name()));
+        let has_groups = u32::from(handles::has_groups(Step::EndExport.name()));
         let used = self.world.reduce_value(has_groups, Max);
         (used == Ok(0)).then(|| ManuallyDrop::into_inner(array))
     }

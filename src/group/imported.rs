@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 use std::{fmt, slice};
 
-use ferroshmem_core::api::{setup, spawn};
+use ferroshmem_core::api::{exports, handles, setup};
 
 use super::{Group, GroupPe};
 use crate::amo::{Amo, AmoInt};
@@ -72,7 +72,7 @@ impl<'g, A: Lend> Imported<'g, A> {
         let owned = || name.to_owned();
         // More than the address space has is no array's length.
         let bytes = len.saturating_mul(size_of::<A::Element>());
-        let found = spawn::import_as(
+        let found = exports::import_as(
             ROUTINE,
             group.handle,
             name.as_bytes(),
@@ -80,21 +80,21 @@ impl<'g, A: Lend> Imported<'g, A> {
             Some(tag::<A>()),
         );
         let address = found.map_err(|why| match why {
-            spawn::ImportError::Size { size, asked } => ImportError::Length {
+            exports::ImportError::Size { size, asked } => ImportError::Length {
                 name: owned(),
                 bytes: size,
                 asked,
             },
-            spawn::ImportError::Tag => ImportError::Type {
+            exports::ImportError::Tag => ImportError::Type {
                 name: owned(),
                 asked: type_name::<A>(),
             },
-            spawn::ImportError::NotShared => ImportError::NotShared { name: owned() },
+            exports::ImportError::NotShared => ImportError::NotShared { name: owned() },
             _ => ImportError::Missing { name: owned() },
         })?;
         let not_shared = || ImportError::NotShared { name: owned() };
         let start = NonNull::new(ptr::with_exposed_provenance_mut::<A::Element>(address));
-        let number = |pe: GroupPe| spawn::pe(ROUTINE, group.handle, pe.number() as i32);
+        let number = |pe: GroupPe| handles::pe(ROUTINE, group.handle, pe.number() as i32);
         let part = |pe: GroupPe| {
             let start = start?.as_ptr().cast_const().cast();
             NonNull::new(setup::ptr(ROUTINE, start, number(pe)).cast())

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::thread;
 
 use ferroshmem_core::api::constants::GROUP_FAILED;
-use ferroshmem_core::api::spawn;
+use ferroshmem_core::api::{handles, spawn};
 
 pub use command::Command;
 pub use exported::Exported;
@@ -162,13 +162,13 @@ impl Team<'_> {
 impl<'t> Group<'t> {
     /// The group of a live handle, which is `team`'s.
     fn of_handle(handle: usize, team: &Team<'_>) -> Self {
-        let n_pes = spawn::n_pes("Group", handle);
+        let n_pes = handles::n_pes("Group", handle);
         let n_pes = usize::try_from(n_pes).expect("the group lives, and has PEs");
-        let (sides, first) = match spawn::is_first_side("Group", handle) {
+        let (sides, first) = match handles::is_first_side("Group", handle) {
             true => ([team.size(), n_pes], team.size()),
             false => ([n_pes, team.size()], 0),
         };
-        let both = spawn::team("Group", handle);
+        let both = handles::team("Group", handle);
         Self {
             team: Team::of_group(both, team.shared_scratch(), sides),
             handle,
@@ -178,7 +178,7 @@ impl<'t> Group<'t> {
     }
 
     pub(crate) fn of_parents(world: &'t Team<'static>) -> Option<Self> {
-        let handle = spawn::parents("World::parents");
+        let handle = handles::parents("World::parents");
         (handle != 0).then(|| Self::of_handle(handle, world))
     }
 
@@ -209,7 +209,7 @@ impl<'t> Group<'t> {
     /// A wait for a variable is not over when the PE that was to set it has failed: test it, and look here in between.
     /// (Extension: `shmemx_group_state`)
     pub fn state(&self) -> GroupState {
-        match spawn::state("Group::state", self.handle) {
+        match handles::state("Group::state", self.handle) {
             GROUP_FAILED => GroupState::Failed,
             _ => GroupState::Connected,
         }
@@ -262,7 +262,7 @@ impl Drop for Group<'_> {
     fn drop(&mut self) {
         // A PE that panics, or has lost the others of its job, must not wait for any.
         if !thread::panicking() && !step::has_diverged() {
-            spawn::disconnect("Group::disconnect", self.handle);
+            handles::disconnect("Group::disconnect", self.handle);
         }
     }
 }

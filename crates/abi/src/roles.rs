@@ -257,12 +257,12 @@ const ROWS: &[Row] = &[
     (&["port::accept", "port::connect"],
      &[("team", TeamOrInvalid), ("PE_root", Value), ("port", Value), ("group", Result(WORD))]),
     (&["port::join"], &[("team", TeamOrInvalid), ("PE_root", Value), ("fd", Value), ("group", Result(WORD))]),
-    (&["spawn::n_pes", "spawn::team", "spawn::disconnect"], &[("group", GroupOrInvalid)]),
-    (&["spawn::state"], &[("group", Value)]),
-    (&["spawn::pe"], &[("group", GroupOrInvalid), ("pe", Value)]),
-    (&["spawn::export"], &[("name", Value), ("addr", Value), ("size", Value)]),
-    (&["spawn::unexport"], &[("name", Value)]),
-    (&["spawn::import"], &[("group", GroupOrInvalid), ("name", Value), ("size", Value)]),
+    (&["handles::n_pes", "handles::team", "handles::disconnect"], &[("group", GroupOrInvalid)]),
+    (&["handles::state"], &[("group", Value)]),
+    (&["handles::pe"], &[("group", GroupOrInvalid), ("pe", Value)]),
+    (&["exports::export"], &[("name", Value), ("addr", Value), ("size", Value)]),
+    (&["exports::unexport"], &[("name", Value)]),
+    (&["exports::import"], &[("group", GroupOrInvalid), ("name", Value), ("size", Value)]),
     (&["kernels::call_multiple"], &[("group", GroupOrInvalid), ("count", Value), ("calls", Value)]),
     (&["kernels::test", "kernels::wait"], &[("request", Value)]),
     (&["kernels::register(kernel)"], &[("kernel", Value)]),
@@ -296,7 +296,7 @@ const ROWS: &[Row] = &[
     (&["_ = dest"], &[("dest", Value)]),
     (&[""], &[("level", Value)]),
     (&["collective::barrier_all", "collective::sync_all", "{ startup::prepare(); setup::init",
-       "setup::finalize", "setup::my_pe", "setup::n_pes", "spawn::parents", "kernels::serve", "{}"], &[]),
+       "setup::finalize", "setup::my_pe", "setup::n_pes", "handles::parents", "kernels::serve", "{}"], &[]),
 ];
 
 /// The function of the runtime that a family's body calls.

@@ -7,18 +7,18 @@ use crate::entry::*;
 c_api! {
     "shmemx_spawn" [checks::spawn_spawn("shmemx_spawn", 8, 8, team, children.cast())] (team: usize, pe_root: c_int, command: *const c_char, npes: c_int, config: *const SpawnConfig, config_mask: c_long, children: *mut usize) -> c_int = spawn::spawn("shmemx_spawn", team, pe_root, command, npes, config, config_mask, children);
     "shmemx_spawn_multiple" [checks::spawn_spawn_multiple("shmemx_spawn_multiple", 8, 8, team, children.cast())] (team: usize, pe_root: c_int, count: c_int, commands: *const *const c_char, npes: *const c_int, configs: *const SpawnConfig, config_masks: *const c_long, children: *mut usize) -> c_int = spawn::spawn_multiple("shmemx_spawn_multiple", team, pe_root, count, commands, npes, configs, config_masks, children);
-    "shmemx_group_parents" [] () -> usize = spawn::parents("shmemx_group_parents");
-    "shmemx_group_n_pes" [] (group: usize) -> c_int = spawn::n_pes("shmemx_group_n_pes", group);
-    "shmemx_group_pe" [] (group: usize, pe: c_int) -> c_int = spawn::pe("shmemx_group_pe", group, pe);
-    "shmemx_group_team" [] (group: usize) -> usize = spawn::team("shmemx_group_team", group);
-    "shmemx_group_state" [] (group: usize) -> c_int = spawn::state("shmemx_group_state", group);
-    "shmemx_group_disconnect" [] (group: usize) -> c_int = spawn::disconnect("shmemx_group_disconnect", group);
-    "shmemx_export" [] (name: *const c_char, addr: *const c_void, size: usize) -> c_int = spawn::export("shmemx_export", name, addr, size);
-    "shmemx_unexport" [] (name: *const c_char) -> c_int = spawn::unexport("shmemx_unexport", name);
+    "shmemx_group_parents" [] () -> usize = handles::parents("shmemx_group_parents");
+    "shmemx_group_n_pes" [] (group: usize) -> c_int = handles::n_pes("shmemx_group_n_pes", group);
+    "shmemx_group_pe" [] (group: usize, pe: c_int) -> c_int = handles::pe("shmemx_group_pe", group, pe);
+    "shmemx_group_team" [] (group: usize) -> usize = handles::team("shmemx_group_team", group);
+    "shmemx_group_state" [] (group: usize) -> c_int = handles::state("shmemx_group_state", group);
+    "shmemx_group_disconnect" [] (group: usize) -> c_int = handles::disconnect("shmemx_group_disconnect", group);
+    "shmemx_export" [] (name: *const c_char, addr: *const c_void, size: usize) -> c_int = exports::export("shmemx_export", name, addr, size);
+    "shmemx_unexport" [] (name: *const c_char) -> c_int = exports::unexport("shmemx_unexport", name);
     "shmemx_kernel_call_multiple" [] (group: usize, count: usize, calls: *const KernelCall) -> usize = kernels::call_multiple("shmemx_kernel_call_multiple", group, count, calls);
     "shmemx_kernel_test" [] (request: usize) -> c_int = kernels::test("shmemx_kernel_test", request);
     "shmemx_kernel_wait" [] (request: usize) -> c_int = kernels::wait("shmemx_kernel_wait", request);
     "shmemx_kernel_serve" [] () -> c_int = kernels::serve("shmemx_kernel_serve");
     "shmemx_kernel_register" [] (kernel: *mut Kernel) = kernels::register(kernel);
-    "shmemx_import" [] (group: usize, name: *const c_char, size: usize) -> *mut c_void = spawn::import("shmemx_import", group, name, size);
+    "shmemx_import" [] (group: usize, name: *const c_char, size: usize) -> *mut c_void = exports::import("shmemx_import", group, name, size);
 }

@@ -167,8 +167,8 @@ fn right(family: &Family, name: &str) -> String {
             }
             ("spawn::spawn", "command") => "\"./no-such-program\"",
             ("spawn::spawn_multiple", "commands" | "npes") => "NULL",
-            ("spawn::export" | "spawn::unexport" | "spawn::import", "name") => "\"object\"",
-            ("spawn::export", "addr") => "block",
+            ("exports::export" | "exports::unexport" | "exports::import", "name") => "\"object\"",
+            ("exports::export", "addr") => "block",
             (f, "name") if f.starts_with("port::") => "\"name\"",
             (f, "port") if f.starts_with("port::") => "\"port\"",
             ("space::create", "config") => "&space_config",

@@ -5,7 +5,7 @@
 use std::ffi::{c_int, c_long, c_void};
 
 use super::check::{self, Check, Extent};
-use super::{Reduce, spawn};
+use super::{Reduce, handles};
 use crate::choice::Collective;
 use crate::collective::intergroup::{Intergroup, Part};
 use crate::collective::remote_intergroup::RemoteIntergroup;
@@ -44,7 +44,7 @@ unsafe fn on_group(
     action: Action,
 ) -> c_int {
     let rt = runtime::get(name);
-    let Some((team, connection)) = spawn::find(name, rt, group) else {
+    let Some((team, connection)) = handles::find(name, rt, group) else {
         return -1;
     };
     if connection.has_failed() {
@@ -281,7 +281,7 @@ pub unsafe fn create_ctx(
     ctx: *mut usize,
 ) -> c_int {
     let rt = runtime::get(name);
-    let found = spawn::find(name, rt, group);
+    let found = handles::find(name, rt, group);
     let made = found.and_then(|(team, _)| super::context::make(rt, team, options, true));
     // SAFETY: the caller promises that `ctx` can be written.
     unsafe { ctx.write(made.unwrap_or(CTX_INVALID)) };

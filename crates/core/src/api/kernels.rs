@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use super::spawn;
+use super::handles;
 use crate::connection::{Connection, calls};
 use crate::constants::GROUP_INVALID;
 use crate::failure::fatal::fatal;
@@ -34,7 +34,7 @@ pub unsafe fn call_multiple(
     calls: *const Call,
 ) -> usize {
     let rt = runtime::get(name);
-    let Some((_, connection)) = spawn::find(name, rt, group) else {
+    let Some((_, connection)) = handles::find(name, rt, group) else {
         return 0;
     };
     refuse_remote(name, connection);
@@ -116,11 +116,11 @@ pub fn wait(name: &'static str, request: usize) -> c_int {
 /// in a job that was not started so, or that is disconnected from those PEs, or if these fail.
 pub fn serve(name: &'static str) -> c_int {
     let rt = runtime::get(name);
-    let group = spawn::parents(name);
+    let group = handles::parents(name);
     if group == GROUP_INVALID {
         return -1;
     }
-    let Some((_, connection)) = spawn::find(name, rt, group) else {
+    let Some((_, connection)) = handles::find(name, rt, group) else {
         return -1;
     };
     let calls = calls::server::serve(connection, name, || rt.quiet_all());

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use ferroshmem_fabric::{Config, discovery};
 
-use super::spawn::{Found, GroupError, Way, give, group_of, take_numbers};
+use super::connecting::{Found, GroupError, Way, give, group_of, take_numbers};
 use crate::connection::link::{Hub, Watch};
 use crate::connection::names;
 pub use crate::connection::port::PortError;

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_long, c_void};
 
-use super::spawn::refuse_team_of_connection;
+use super::handles::refuse_team_of_connection;
 use crate::collective::split;
 use crate::constants::{CTX_INVALID, PREDEFINED_TEAMS, TEAM_INVALID, TEAM_NUM_CONTEXTS};
 use crate::failure::fatal::fatal;
