@@ -3,6 +3,7 @@
  * A case that comes back has not been noticed: the job then ends with status 0. */
 #include "check.h"
 
+#include <malloc.h>
 #include <time.h>
 
 static int word, words[16];
@@ -69,11 +70,14 @@ static void put_private(void)
     int *p = malloc(sizeof *p);
     shmem_int_put(p, &(int){1}, 1, 0);
 }
-/* To a PE that is not the next one. */
+/* To a PE that is not the next one. Less than 2 MiB after the globals, where the kernel may place what malloc
+ * returns first, the library does not look. */
 static void put_private_far(void)
 {
-    int *p = malloc(sizeof *p);
-    shmem_int_put(p, &(int){1}, 1, n - 2);
+    const size_t behind = (size_t)4 << 20;
+    mallopt(M_MMAP_THRESHOLD, (int)(2 * behind));
+    char *p = malloc(behind + sizeof(int));
+    shmem_int_put((int *)(p + behind), &(int){1}, 1, n - 2);
 }
 static void p_stack(void)
 {
