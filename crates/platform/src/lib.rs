@@ -1,6 +1,7 @@
 //! What FerroSHMEM's runtime and its fabric share of the operating system: [`futex`] sleeps on a word,
 //! [`Core`] offers the core to other threads, [`watch`] waits for a store to a cache line, [`thread`] starts
-//! threads, [`Backoff`] decides when a thread that waits polls, offers its core and sleeps.
+//! threads, [`Lifeline`] notices the end of a process, [`Backoff`] decides when a thread that waits polls,
+//! offers its core and sleeps.
 //!
 //! The crate `ferroshmem-core` waits for PEs of the same node and for what other nodes send,
 //! `ferroshmem-fabric` for the completion of its operations. Both wait by the same [`Backoff`],
@@ -8,10 +9,12 @@
 
 mod backoff;
 pub mod futex;
+mod lifeline;
 mod offer;
 pub mod thread;
 mod watch;
 
 pub use backoff::{Backoff, Limits, Spins, Step};
+pub use lifeline::{Lifeline, Wait};
 pub use offer::{Core, Scheduler};
 pub use watch::watch;

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Once, OnceLock};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
-use std::{ptr, thread};
+use std::{iter, ptr, thread};
 
 use ferroshmem_fabric::{Context, Events};
 
@@ -337,38 +337,36 @@ impl FailureDetector {
         }
     }
 
-    /// Prints why the job ends, once on each node, rather by a PE that waits; the line, if it
-    /// was this one.
+    /// Prints why the job ends and what waits for it, once on each node; the line, if it was this PE. At
+    /// once: the launcher may end the job in this moment.
     fn report(&self, failure: PeFailure) -> Option<String> {
-        let control = &self.job.control;
-        let waits = |index| {
-            let wait = &control.pe_block(index).wait;
-            wait.kind.load(Ordering::Acquire) != WaitKind::None as u32
-        };
-        let block = control.pe_block(self.job.index);
-        let others = 0..self.job.placement.local_pes().len();
-        let waits_here = waits(self.job.index);
-        // At once if this PE may as well: the launcher may end the job in this moment.
-        if !waits_here && others.into_iter().any(waits) {
-            thread::sleep(Duration::from_millis(200));
-        }
         if !fatal::is_first(self.job) {
             return None;
         }
-        let doing = if waits_here {
-            let since = block.wait.since_ms.load(Ordering::Relaxed);
-            let seconds = record::now_ms().saturating_sub(since) as f64 / 1000.0;
-            format!("waited {seconds:.1} s in {}", block.wait.routine())
-        } else {
-            "did not wait".to_owned()
+        let pes = self.job.placement.local_pes();
+        let wait = |index| &self.job.control.pe_block(index).wait;
+        let waits = |index: &usize| {
+            wait(*index).kind.load(Ordering::Acquire) != WaitKind::None as u32
+                && pes[*index] != failure.pe
         };
+        let waiter = iter::once(self.job.index).chain(0..pes.len()).find(waits);
+        let doing = waiter.map_or("this PE did not wait".to_owned(), |index| {
+            let wait = wait(index);
+            let since = wait.since_ms.load(Ordering::Relaxed);
+            let seconds = record::now_ms().saturating_sub(since) as f64 / 1000.0;
+            let pe = match index == self.job.index {
+                true => "this PE".to_owned(),
+                false => format!("PE {}", pes[index]),
+            };
+            format!("{pe} waited {seconds:.1} s in {}", wait.routine())
+        });
         let (me, pe, host) = (
             self.job.pe,
             failure.pe,
             self.job.host_of(failure.pe as usize),
         );
         let line = format!(
-            "ferroshmem: PE {me}: PE {pe} on {host} {}; this PE {doing}",
+            "ferroshmem: PE {me}: PE {pe} on {host} {}; {doing}",
             failure.cause
         );
         fatal::say(&line);

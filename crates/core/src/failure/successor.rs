@@ -1,10 +1,11 @@
 //! The next PE of this node, whose process each PE watches.
 
 use std::os::fd::OwnedFd;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use ferroshmem_platform::Wait;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags};
@@ -20,6 +21,8 @@ use crate::platform::process;
 pub(super) struct Successor {
     /// The process, if there is one and the kernel can watch it.
     process: OnceLock<Option<OwnedFd>>,
+    /// It has begun to end, which its process does not show yet.
+    ends: AtomicBool,
     ticks: Mutex<Ticks>,
 }
 
@@ -47,6 +50,7 @@ impl Successor {
     pub(super) fn new() -> Self {
         Self {
             process: OnceLock::new(),
+            ends: AtomicBool::new(false),
             ticks: Mutex::new(Ticks {
                 seen: 0,
                 silence: Silence::since(Instant::now()),
@@ -58,7 +62,8 @@ impl Successor {
     pub(super) fn check(&self, job: &Attachment, stopped: Duration) -> Option<PeFailure> {
         let (index, block) = of(job)?;
         let ended = |process| has_ended(process, Some(&Timespec::default()));
-        let cause = if self.process(block).map(ended) == Some(Ok(true)) {
+        let ends = self.ends.load(Ordering::Relaxed);
+        let cause = if ends || self.process(block).map(ended) == Some(Ok(true)) {
             Cause::Ended
         } else if self.is_stopped(block, stopped) {
             Cause::Stopped
@@ -74,22 +79,49 @@ impl Successor {
         })
     }
 
-    /// Has a thread call `notice` in the moment in which its process has ended, if there is one. Launchers
-    /// that see it, too, end this process soon.
+    /// Has a thread call `notice` in the moment in which its process begins to end, if there is one: once
+    /// launchers notice, they end this process, too. The thread holds this PE's lifeline as well.
     pub(super) fn when_ended(
         &'static self,
-        job: &Attachment,
+        job: &'static Attachment,
         notice: impl FnOnce() + Send + 'static,
     ) {
-        let Some(process) = of(job).and_then(|(_, block)| self.process(block)) else {
+        let Some((_, block)) = of(job) else {
+            return;
+        };
+        let Some(process) = self.process(block) else {
             return;
         };
         let wait = move || {
-            while has_ended(process, None) == Err(Errno::INTR) {}
+            job.control.pe_block(job.index).lifeline.hold();
+            self.wait_for_end(block, process);
             notice();
         };
         // Without the thread, `check` notices.
         let _ = ferroshmem_platform::thread::spawn("shmem-watch", 128 << 10, wait);
+    }
+
+    fn wait_for_end(&self, block: &PeBlock, process: &OwnedFd) {
+        /// Time until the successor holds its lifeline: a PE whose first synchronisation is over soon does.
+        const HELD_WITHIN: Duration = Duration::from_secs(10);
+        /// Time between two looks whether it does.
+        const LOOK: Timespec = Timespec {
+            tv_sec: 0,
+            tv_nsec: 5_000_000,
+        };
+
+        let until = Instant::now() + HELD_WITHIN;
+        while Instant::now() < until {
+            match block.lifeline.wait() {
+                Wait::Ended => {
+                    self.ends.store(true, Ordering::Relaxed);
+                    return;
+                }
+                Wait::NotHeld if has_ended(process, Some(&LOOK)) != Ok(true) => {}
+                Wait::NotHeld | Wait::Failed => break,
+            }
+        }
+        while has_ended(process, None) == Err(Errno::INTR) {}
     }
 
     fn process(&self, block: &PeBlock) -> Option<&OwnedFd> {

@@ -22,6 +22,7 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 use ferroshmem_fabric::TaggedMessage;
+use ferroshmem_platform::Lifeline;
 
 use super::declaration::DeclarationWords;
 use crate::choice::{EAGER, Tuning};
@@ -31,7 +32,7 @@ use crate::platform::mapping::HUGE_PAGE;
 /// First word of the region.
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
 /// Changes whenever a type in this module does.
-pub const VERSION: u32 = 16;
+pub const VERSION: u32 = 17;
 /// Most PEs of one node: `MAX_PES` windows of 4 GiB still fit the address space twice.
 pub const MAX_PES: usize = 4096;
 /// Most teams that can be alive at once on one PE, [`ACTIVE_SETS`] included.
@@ -213,6 +214,8 @@ pub struct PeBlock {
     pub team_epochs: AtomicU64,
     /// What the PE declares of itself before the first synchronisation.
     pub declaration: DeclarationWords,
+    /// Held by a thread of the PE in a job of several nodes.
+    pub lifeline: Lifeline,
 }
 
 /// The objects that PEs of other jobs may import, by name.

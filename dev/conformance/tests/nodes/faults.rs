@@ -4,7 +4,7 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use ferroshmem_cluster::hosts::{Cluster, Distribution, Impairment, Launcher, Placement, Process};
 use ferroshmem_conformance::cluster::{Launch, TestCluster};
 use ferroshmem_conformance::suite::Setting;
@@ -216,8 +216,23 @@ fn goes_on(s: &Setting, launch: Launch, link: Impairment, job: &Job) -> Result<(
     outcome.successful(job.watchdog).map(drop)
 }
 
-/// A fault ends the job.
+/// A fault ends the job, and a line names it.
 fn ends(s: &Setting, launch: Launch, activity: &str, fault: Fault) -> Result<()> {
+    /// Hydra kills the other PEs when it has noticed the end of one, before they have said so in 1 of 50
+    /// runs on a busy machine.
+    const RUNS: usize = 3;
+
+    let is_race = fault == Fault::PeKilled && launch.launcher == Launcher::Hydra;
+    for _ in 0..if is_race { RUNS } else { 1 } {
+        if ends_once(s, launch, activity, fault)? {
+            return Ok(());
+        }
+    }
+    bail!("no line says what happened")
+}
+
+/// Whether a line names the fault, which ends the job.
+fn ends_once(s: &Setting, launch: Launch, activity: &str, fault: Fault) -> Result<bool> {
     let mut cluster = s.stations.take()?;
     let job = job(s, activity, 0)?;
     let mut process = cluster.command(launch, &job)?.spawn()?;
@@ -288,16 +303,12 @@ fn pes_left(cluster: &TestCluster, program: &str) -> Result<usize> {
     Ok(number)
 }
 
-/// The library's lines, one of a node at most, name a PE that is gone and what the other did. For
-/// a PE that ended, the launcher may have been quicker to end the others.
-fn says_who_is_missed(process: &Process, fault: Fault) -> Result<()> {
+/// The library's lines, one of a node at most, name a PE that is gone and what another did. Whether there is
+/// one.
+fn says_who_is_missed(process: &Process, fault: Fault) -> Result<bool> {
     let said = process.stderr();
     let lines: Vec<&str> = said.lines().filter(|l| l.contains("ferroshmem:")).collect();
     ensure!(lines.len() <= PLACE.hosts, "too many lines\n{process}");
-    ensure!(
-        fault == Fault::PeKilled || !lines.is_empty(),
-        "no line says what happened\n{process}"
-    );
     let hosts = PLACE.hosts_of_pes();
     let missed = (0..PLACE.pes).filter(|pe| match fault {
         Fault::PeKilled | Fault::PeStopped => *pe == VICTIM,
@@ -307,7 +318,7 @@ fn says_who_is_missed(process: &Process, fault: Fault) -> Result<()> {
     let missed: Vec<String> = missed
         .map(|pe| format!(": PE {pe} on {VICTIM_HOST} "))
         .collect();
-    for line in lines {
+    for line in &lines {
         ensure!(
             line.contains("is stopped") == fault.is_stop(),
             "this line has another cause: {line}\n{process}"
@@ -317,9 +328,9 @@ fn says_who_is_missed(process: &Process, fault: Fault) -> Result<()> {
             "this line names another one: {line}\n{process}"
         );
         ensure!(
-            line.contains("this PE waited ") || line.contains("this PE did not wait"),
-            "this line does not say what the PE did: {line}\n{process}"
+            line.contains(" waited ") || line.contains("this PE did not wait"),
+            "this line does not say what a PE did: {line}\n{process}"
         );
     }
-    Ok(())
+    Ok(!lines.is_empty())
 }
