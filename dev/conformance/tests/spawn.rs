@@ -111,6 +111,78 @@ const LEAVE: [(&str, &str); 7] = [
     ("0x0a", "0x0a"),
 ];
 
+/// What all PEs call but one of 2 parents and 3 children, which is in `shmem_finalize`, and words of the line: which PE waits
+/// where, and for which one.
+const FINALIZES: [(&str, &str, [&str; 2]); 16] = [
+    ("barrier", "0", ["in shmemx_group_barrier", "PE 0 of job 0"]),
+    ("barrier", "1", ["in shmemx_group_barrier", "PE 1 of job 0"]),
+    ("barrier", "4", ["in shmemx_group_barrier", "PE 2 of job 1"]),
+    ("late", "1", ["in shmemx_group_barrier", "PE 1 of job 0"]),
+    ("late", "3", ["in shmemx_group_barrier", "PE 1 of job 1"]),
+    (
+        "disconnects",
+        "3",
+        ["in shmemx_group_barrier", "shmemx_group_disconnect"],
+    ),
+    ("team", "1", ["in shmem_team_sync", "PE 1 of job 0"]),
+    ("team", "2", ["in shmem_team_sync", "PE 0 of job 1"]),
+    (
+        "broadcast",
+        "0",
+        ["in shmemx_group_broadcastmem", "PE 0 of job 0"],
+    ),
+    (
+        "reduce",
+        "2",
+        ["in shmemx_long_group_sum_reduce", "PE 0 of job 1"],
+    ),
+    (
+        "kernel",
+        "0",
+        ["PE 1 waits in shmemx_kernel_wait", "has left the group"],
+    ),
+    (
+        "accept",
+        "0",
+        [
+            "PE 0 has finished shmem_finalize",
+            "PE 1 waits in shmem_finalize",
+        ],
+    ),
+    (
+        "accept",
+        "1",
+        [
+            "PE 1 has called shmem_finalize",
+            "PE 0 waits in shmemx_port_accept",
+        ],
+    ),
+    (
+        "spawn",
+        "1",
+        [
+            "PE 1 has called shmem_finalize",
+            "PE 0 waits in shmemx_spawn",
+        ],
+    ),
+    (
+        "world",
+        "0",
+        [
+            "PE 0 has finished shmem_finalize",
+            "PE 1 waits in shmem_finalize",
+        ],
+    ),
+    (
+        "world",
+        "4",
+        [
+            "PE 2 has finished shmem_finalize",
+            "waits in shmem_finalize",
+        ],
+    ),
+];
+
 /// Where spawned PEs run.
 const PLACES: [&str; 7] = [
     "hwthread",
@@ -210,6 +282,32 @@ fn main() {
             leave(s, finalizes, late)
         });
     }
+    for (way, member, words) in FINALIZES {
+        suite.add(format!("finalizes::{way}-{member}"), move |s| {
+            let job = Job::new(2, &program(s, "finalizes", &[])?).args(&[way, member]);
+            let outcome = job.run(&s.prefix, &s.scratch)?;
+            ensure!(!outcome.hung && outcome.left == 0, "is left\n{outcome}");
+            ensure!(
+                shell_status(outcome.status) == 1
+                    && outcome.stderr.lines().count() == 1
+                    && words.iter().all(|word| outcome.stderr.contains(word)),
+                "not one line with {words:?}\n{outcome}"
+            );
+            Ok(())
+        });
+    }
+    suite.add("finalizes::world-checked".into(), |s| {
+        let job = Job::new(2, &program(s, "finalizes", &[])?).args(&["world", "0"]);
+        let outcome = job.env("SHMEM_CHECK", "1").run(&s.prefix, &s.scratch)?;
+        let words = "PE 0 has called shmem_finalize while PE 1 waits in shmem_barrier_all";
+        ensure!(
+            outcome.left == 0
+                && shell_status(outcome.status) == 1
+                && outcome.stderr.contains(words),
+            "{outcome}"
+        );
+        Ok(())
+    });
     for (way, words) in REFUSED {
         suite.add(format!("refused::{way}"), move |s| refused(s, way, words));
     }

@@ -16,6 +16,7 @@ use crate::job::region::{Header, MAX_PES};
 use crate::job::service::{self, FIRST_REMOTE, StartedJob};
 use crate::lifecycle::connections::{connect, join};
 use crate::runtime::Runtime;
+use crate::wait::record::Recorder;
 
 /// Why there is no group.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -102,6 +103,7 @@ pub(super) fn group_of(
     let mut refused = None;
     let mut word = 0;
     if group.me == root {
+        let _shown = Recorder::start(&group.wait_for_another_job());
         match ask(group.size) {
             Ok(found) => {
                 let number = match &found.way {

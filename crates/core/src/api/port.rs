@@ -199,7 +199,7 @@ pub fn look_up_port(
     limit: Option<Duration>,
 ) -> Result<Option<String>, PortError> {
     runtime::get(name);
-    let _shown = Recorder::start(&for_another_job(name));
+    let _shown = Recorder::start(&WaitReason::at(WaitKind::Connection, name, 0));
     let found = names::look_up(service, limit)?;
     Ok(found.map(|port| port.to_string()))
 }
@@ -282,7 +282,7 @@ pub fn connect_to(
             if !between_nodes || independent {
                 port.keep_to_node();
             }
-            match connect_at(name, rt, &port, members, independent) {
+            match connect_at(rt, &port, members, independent) {
                 Err(PortError::OtherHost { there, .. }) if independent => {
                     Err(PortError::IndependentBetweenNodes(there))
                 }
@@ -340,22 +340,15 @@ fn join_one(
     // SAFETY: not negative; borrowed for this call, in which system calls fail if it is not open.
     let socket = unsafe { BorrowedFd::borrow_raw(fd) };
     let port = open_for(rt, between_nodes)?;
-    let shown = Recorder::start(&for_another_job(name));
     let mut theirs = port.exchange(socket)?;
     if !between_nodes {
         theirs.keep_to_node();
     }
-    drop(shown);
     if port.name().to_string() < theirs.to_string() {
         accept_one(name, rt, &port, members, false, Some(socket))
     } else {
-        connect_at(name, rt, &theirs, members, false)
+        connect_at(rt, &theirs, members, false)
     }
-}
-
-/// What a PE is said to wait for.
-fn for_another_job(name: &str) -> WaitReason<'_> {
-    WaitReason::at(WaitKind::Connection, name, 0)
 }
 
 /// Accepts the next caller for `members` PEs, as long as the other end of the socket `joined` is silent.
@@ -367,7 +360,6 @@ fn accept_one(
     independent: bool,
     joined: Option<BorrowedFd<'_>>,
 ) -> Result<Found, PortError> {
-    let _shown = Recorder::start(&for_another_job(name));
     loop {
         let caller = port.next(joined)?;
         let most = MAX_PES - members;
@@ -495,13 +487,11 @@ fn offer(rt: &Runtime, caller: Caller, members: usize) -> Result<Option<Found>, 
 
 /// Takes an offer up at a port for `members` PEs; as [`accept_one`].
 fn connect_at(
-    name: &str,
     rt: &Runtime,
     port: &PortName,
     members: usize,
     independent: bool,
 ) -> Result<Found, PortError> {
-    let _shown = Recorder::start(&for_another_job(name));
     let job = rt.node.job;
     let remote = port.remote();
     if let (Some(remote), false) = (remote, job.may_have_service()) {

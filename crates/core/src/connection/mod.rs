@@ -338,6 +338,11 @@ impl Connection {
                 .end(self),
             _ => calls::server::leave(self, routine),
         }
+        let block = self.control.pe_block(self.me);
+        block.wait.set_routine(routine);
+        block
+            .state
+            .store(PeState::Finalized as u32, Ordering::Release);
         leave_side(&self.control, self.sides.own);
         meeting(&self.control).arrive()
     }

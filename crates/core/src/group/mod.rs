@@ -479,6 +479,14 @@ impl<'a> Group<'a> {
         }
     }
 
+    /// How a wait for another job, which these members are to be connected with, is reported.
+    pub(crate) fn wait_for_another_job(&self) -> WaitReason<'_> {
+        WaitReason {
+            members: self.wait_reason().members,
+            ..WaitReason::at(WaitKind::Connection, self.name, 0)
+        }
+    }
+
     /// How a wait for other members is reported.
     fn wait_reason(&self) -> WaitReason<'_> {
         let members = (

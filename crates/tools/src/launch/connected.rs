@@ -1,5 +1,6 @@
 //! The connections between jobs of one `oshrun`, and with jobs of another one.
 
+use std::fmt;
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering::Acquire;
@@ -37,6 +38,33 @@ pub(super) struct Met {
     pub memory: File,
     /// A socket to its `oshrun`.
     pub peer: OwnedFd,
+}
+
+/// A member that has left.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Left {
+    /// The number of its job, if that is of this `oshrun`.
+    job: Option<u32>,
+    pe: usize,
+    /// In which it has left.
+    routine: String,
+    ends_both: bool,
+}
+
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PE {} of ", self.pe)?;
+        match self.job {
+            Some(job) => write!(f, "job {job}")?,
+            None => write!(f, "the connected job")?,
+        }
+        let jobs = if self.ends_both { "jobs" } else { "job" };
+        write!(
+            f,
+            ", which has left the group by {}; ended the {jobs} (all PEs of a group must call its collectives before they leave it)",
+            self.routine
+        )
+    }
 }
 
 /// What the `oshrun` of a job that was met says, or does.
@@ -171,6 +199,51 @@ impl Connected {
         };
         let mut sides = self.jobs.iter().zip([0..first, first..all]);
         sides.any(|(of, mut members)| *of == Some(job) && members.any(is_member))
+    }
+
+    /// A member that PE `pe` of job `job` waits for in vain, in the collective `sequence` of all members, or with 0 in
+    /// another routine: it has left before.
+    pub(super) fn left(&self, job: u32, pe: usize, sequence: u32) -> Option<Left> {
+        /// All members have met once they are connected.
+        const CONNECTED: u32 = 1;
+
+        let header = self.control.header();
+        if header.start_epoch.load(Acquire) < CONNECTED
+            || ConnectionState::is_over(header.connection.load(Acquire))
+        {
+            return None;
+        }
+        let first = header.first_side.load(Acquire) as usize;
+        let all = self.control.n_pes();
+        let has_left = |member: usize| {
+            let state = self.control.pe_block(member).state.load(Acquire);
+            PeState::from_word(state) == PeState::Finalized
+        };
+        let job_pe = |member: usize| self.control.pe_block(member).job_pe.load(Acquire) as usize;
+        let sides = [0..first, first..all];
+        let side = self.jobs.iter().position(|of| *of == Some(job))?;
+        let waiting = sides[side].clone().find(|member| job_pe(*member) == pe)?;
+        if has_left(waiting) {
+            return None;
+        }
+        let left = if sequence == 0 {
+            // Served by any of them.
+            let mut others = sides[1 - side].clone();
+            let first = others.start;
+            others.all(has_left).then_some(first)
+        } else {
+            let has_entered = |member: usize| {
+                let own = &self.control.team_slot(0, member).own;
+                own.entered.load(Acquire).wrapping_sub(sequence) as i32 >= 0
+            };
+            (0..all).find(|member| has_left(*member) && !has_entered(*member))
+        }?;
+        Some(Left {
+            job: self.jobs[usize::from(left >= first)],
+            pe: job_pe(left),
+            routine: self.control.pe_block(left).wait.routine(),
+            ends_both: !self.is_independent(),
+        })
     }
 
     /// Whether both sides are connected, so that the end of one is the other's.

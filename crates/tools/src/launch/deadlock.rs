@@ -11,6 +11,8 @@
 //!
 //! * PEs wait in a circle: each in a collective on a team that the next one has not entered, since that
 //!   one waits in another collective.
+//! * A PE waits for one that has called `shmem_finalize`: in a collective, of its own job or of a group, that this one has not
+//!   entered, or for a job to be connected with both.
 
 use std::fmt;
 use std::sync::atomic::Ordering::Acquire;
@@ -145,7 +147,7 @@ impl DeadlockDetector {
             };
             let age = now - *since;
             // PEs of another job may end the wait.
-            let is_silent = !matches!(wait.reason, WaitReason::Connection(_));
+            let is_silent = !matches!(wait.reason, WaitReason::Connection { .. });
             silent &= is_silent && age >= SILENCE;
             if age < SETTLED {
                 continue;
@@ -157,6 +159,13 @@ impl DeadlockDetector {
         let (&first, &gone) = (living.first()?, exited.first()?);
         let (wait, _) = self.seen[first].as_ref().filter(|_| silent)?;
         Some(Deadlock::new(gone, first, wait))
+    }
+
+    /// The waits of the `living` PEs that have lasted, when they were seen last.
+    pub(super) fn lasting(&self, now: Instant, living: &[usize]) -> Vec<(usize, &Wait)> {
+        let lasts = |(_, since): &&(Wait, Instant)| now - *since >= SILENCE;
+        let wait = |pe: &usize| Some((*pe, &self.seen.get(*pe)?.as_ref().filter(lasts)?.0));
+        living.iter().filter_map(wait).collect()
     }
 
     /// Forgets all waits: the PEs could not run for a while.
@@ -195,8 +204,8 @@ impl Deadlock {
     }
 }
 
-/// Whether `wait` is for a collective that the exited PE `gone` has not entered.
-fn missed(control: &Control, wait: &Wait, gone: usize) -> bool {
+/// Whether `wait` is for a collective that PE `gone` has not entered.
+pub(super) fn missed(control: &Control, wait: &Wait, gone: usize) -> bool {
     let WaitReason::Collective {
         team: Some(team),
         sequence,

@@ -16,7 +16,8 @@ use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::{Pid, getpid};
 
 use super::adopted::Adopted;
-use super::deadlock::{Circle, Deadlock, DeadlockDetector};
+use super::connected::Connected;
+use super::deadlock::{Circle, Deadlock, DeadlockDetector, missed};
 use super::failure::Failure;
 use super::initialization::Initialization;
 use super::job::Job;
@@ -275,7 +276,7 @@ impl RunningJob {
     }
 
     /// Looks for a deadlock, if that is due; the line for it.
-    pub(super) fn deadlock(&mut self, now: Instant) -> Option<String> {
+    pub(super) fn deadlock(&mut self, now: Instant, connections: &[Connected]) -> Option<String> {
         let exited_is_due = self.deadlocks.next_check().is_none_or(|at| now >= at);
         if !self.unfinalized.is_empty() && exited_is_due {
             let living = self.living_pes();
@@ -292,16 +293,84 @@ impl RunningJob {
         let circle: Option<Circle> = self
             .deadlocks
             .check_circles(now, control, &living, one_caller);
-        circle.map(|circle| circle.to_string())
+        let line = circle.map(|circle| circle.to_string());
+        line.or_else(|| self.wait_for_finalized(now, &living, connections))
+    }
+
+    /// The line for one of the `living` PEs that waits for one that has left a group, or has called `shmem_finalize`.
+    fn wait_for_finalized(
+        &self,
+        now: Instant,
+        living: &[usize],
+        connections: &[Connected],
+    ) -> Option<String> {
+        let (control, waits) = (&self.control, self.deadlocks.lasting(now, living));
+        let left = waits.iter().find_map(|(pe, wait)| {
+            let WaitReason::Connection {
+                number, sequence, ..
+            } = wait.reason
+            else {
+                return None;
+            };
+            let connection = connections.iter().find(|c| c.number == number)?;
+            let left = connection.left(self.number, *pe, sequence)?;
+            Some(format!("PE {pe} waits in {} for {left}", wait.routine))
+        });
+        if left.is_some() {
+            return left;
+        }
+        let (finalizing, others): (Vec<_>, Vec<_>) =
+            waits.iter().partition(|(_, wait)| wait.finalizes());
+        let at_end =
+            |wait: &Wait| wait.finalizes() && matches!(wait.reason, WaitReason::Connection { .. });
+        // All PEs of the job were in shmem_finalize with these, or in another collective that they took for it.
+        let has_ended = |pe: &usize| match waits.binary_search_by_key(pe, |(pe, _)| *pe) {
+            Ok(i) => at_end(waits[i].1),
+            Err(_) => self.state(*pe) == PeState::Finalized && living.binary_search(pe).is_err(),
+        };
+        let ended: Vec<usize> = (0..control.n_pes()).filter(has_ended).collect();
+        let missing = waits.iter().find_map(|(pe, wait)| {
+            let missed = |gone: &&usize| missed(control, wait, **gone);
+            let gone = match wait.reason {
+                WaitReason::Object(..) => None,
+                _ if wait.finalizes() => ended.iter().find(missed),
+                _ => ended.first(),
+            };
+            Some((*pe, *wait, *gone?))
+        });
+        let unconnected = || {
+            others.iter().find_map(|(pe, wait)| {
+                let is_first = matches!(wait.reason, WaitReason::Connection { number: 0, .. });
+                let mut needed = finalizing.iter().filter(|(other, _)| wait.needs(*other));
+                let (gone, _) = needed.next().filter(|_| is_first)?;
+                Some((*pe, *wait, *gone))
+            })
+        };
+        let (pe, wait, gone) = missing.or_else(unconnected)?;
+        let which = if wait.finalizes() {
+            format!(
+                "PE {gone} has finished {0} while PE {pe} waits in {0}: before, one has called a collective that the other has not",
+                wait.routine
+            )
+        } else {
+            format!(
+                "PE {gone} has called shmem_finalize while PE {pe} waits in {}",
+                wait.routine
+            )
+        };
+        Some(format!(
+            "{which}; ended the job (all members of a team must call its collectives, in the same order)"
+        ))
     }
 
     /// A living PE that has long waited for its connection `number`, and the routine.
     pub(super) fn waits_for_connection(&self, number: u32) -> Option<(usize, String)> {
+        let is_for = |wait: &Wait| matches!(wait.reason, WaitReason::Connection { number: n, .. } if n == number);
         let mut living = self.living_pes().into_iter();
         living.find_map(|pe| {
             let wait = Wait::read(&self.control, pe)?;
             let is_long = wait.seconds() >= 1.0;
-            (wait.reason == WaitReason::Connection(number) && is_long).then_some((pe, wait.routine))
+            (is_for(&wait) && is_long).then_some((pe, wait.routine))
         })
     }
 

@@ -449,7 +449,10 @@ impl Supervisor {
                 if let Some(signal) = shutdown.due(now) {
                     job.signal_all(signal);
                 }
-            } else if let Some(line) = job.uninitialized(now).or_else(|| job.deadlock(now)) {
+            } else if let Some(line) = job
+                .uninitialized(now)
+                .or_else(|| job.deadlock(now, &self.connections))
+            {
                 job.say(&mut self.output, &line);
                 failed = Some((job.number, line));
                 break;

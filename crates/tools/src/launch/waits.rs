@@ -42,8 +42,15 @@ pub(super) enum WaitReason {
         /// Where the work array is, if the active set still synchronises by it; else 0.
         work_array: u64,
     },
-    /// PEs of another job: the number of the connection with them.
-    Connection(u32),
+    /// PEs of another job.
+    Connection {
+        /// The number of the connection with them, 0 as long as there is none.
+        number: u32,
+        /// The collective's number, if it is one of all members; else 0.
+        sequence: u32,
+        /// The members, as of a collective: of the team that waits as long as there is no connection.
+        members: (i32, i32, u32),
+    },
     /// A word of memory: the kind of object, and its address in the waiting PE.
     Object(&'static str, u64),
 }
@@ -69,7 +76,15 @@ impl Wait {
             k if k == WaitKind::Point as u32 => object("the variable"),
             k if k == WaitKind::Lock as u32 => object("the lock"),
             k if k == WaitKind::Signal as u32 => object("the signal"),
-            k if k == WaitKind::Connection as u32 => WaitReason::Connection(team),
+            k if k == WaitKind::Connection as u32 => WaitReason::Connection {
+                number: team,
+                sequence: record.sequence.load(Relaxed),
+                members: (
+                    record.start.load(Relaxed),
+                    record.stride.load(Relaxed),
+                    record.size.load(Relaxed),
+                ),
+            },
             _ => return None,
         };
         let wait = Self {
@@ -83,14 +98,15 @@ impl Wait {
 
     /// Whether PE `pe` is one of those that this wait needs.
     pub(super) fn needs(&self, pe: usize) -> bool {
-        let WaitReason::Collective {
-            start,
-            stride,
-            size,
-            ..
-        } = self.reason
-        else {
-            return false;
+        let (start, stride, size) = match self.reason {
+            WaitReason::Collective {
+                start,
+                stride,
+                size,
+                ..
+            } => (start, stride, size),
+            WaitReason::Connection { members, .. } if members.2 > 0 => members,
+            _ => return false,
         };
         let distance = pe as i64 - i64::from(start);
         let stride = i64::from(stride);
@@ -100,6 +116,11 @@ impl Wait {
             _ => distance / stride,
         };
         (0..i64::from(size)).contains(&index)
+    }
+
+    /// Whether the PE has called `shmem_finalize`, or has dropped its `World`.
+    pub(super) fn finalizes(&self) -> bool {
+        ["shmem_finalize", "drop of World"].contains(&&*self.routine)
     }
 
     /// What the PE waits for, and where.
@@ -150,7 +171,7 @@ impl fmt::Display for Place<'_> {
                     write!(f, " by pSync at {work_array:#x}")?;
                 }
             }
-            WaitReason::Connection(_) => write!(f, " for PEs of another job")?,
+            WaitReason::Connection { .. } => write!(f, " for PEs of another job")?,
             WaitReason::Object(kind, address) => write!(f, " for {kind} at {address:#x}")?,
         }
         Ok(())
