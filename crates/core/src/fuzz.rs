@@ -5,7 +5,12 @@ use std::os::unix::ffi::OsStrExt;
 
 use crate::choice::Collective;
 use crate::config::{self, Environment};
+use crate::connection::link::{Greeting, Invitation, parts};
+use crate::connection::port::PortName;
+use crate::connection::remote_job::Said;
+use crate::connection::remote_port::Hello;
 use crate::job::Introduction;
+use crate::job::service::JobRequest;
 
 /// What another PE says of itself: what is read comes back as it was written.
 ///
@@ -40,6 +45,61 @@ pub fn settings(bytes: &[u8]) {
     }
 }
 
+/// The text of a port.
+///
+/// # Panics
+/// For this and the functions below: if what is read does not come back as it was written.
+pub fn port_name(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    if let Ok(port) = PortName::parse(text) {
+        assert_eq!(PortName::parse(&port.to_string()).ok(), Some(port));
+    }
+}
+
+/// What a job of another node says at a port.
+pub fn hello(bytes: &[u8]) {
+    if let Some(hello) = Hello::from_bytes(bytes) {
+        assert_eq!(hello.to_bytes(), bytes);
+    }
+}
+
+/// What it is answered.
+pub fn invitation(bytes: &[u8]) {
+    if let Some(invitation) = Invitation::from_bytes(bytes) {
+        let again = Invitation::from_bytes(&invitation.to_bytes());
+        assert_eq!(again, Some(invitation));
+    }
+}
+
+/// What a member says at the hub of a connection between nodes.
+pub fn greeting(bytes: &[u8]) {
+    if let Some(greeting) = Greeting::from_bytes(bytes) {
+        assert_eq!(greeting.to_bytes(), bytes);
+    }
+}
+
+/// What the hub says of all members, of which the first byte says how many there are.
+pub fn members(bytes: &[u8]) {
+    let Some((n, all)) = bytes.split_first() else {
+        return;
+    };
+    for part in parts(all, (*n).into()).into_iter().flatten() {
+        if let Some(said) = Said::from_bytes(&part) {
+            assert_eq!(Said::from_bytes(&said.to_bytes()), Some(said));
+        }
+    }
+}
+
+/// What a PE asks `oshrun` for to spawn.
+pub fn job_request(bytes: &[u8]) {
+    if let Some(request) = JobRequest::decode(bytes) {
+        let again = JobRequest::decode(&request.encode());
+        assert_eq!(again, Some(request));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,6 +109,12 @@ mod tests {
     fn parsers_take_any_bytes() {
         feed("introduction", introduction);
         feed("settings", settings);
+        feed("port_name", port_name);
+        feed("hello", hello);
+        feed("invitation", invitation);
+        feed("greeting", greeting);
+        feed("members", members);
+        feed("job_request", job_request);
     }
 
     /// The corpus cannot have one that this build accepts: it has a digest of the sources.

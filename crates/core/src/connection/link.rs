@@ -29,6 +29,8 @@ use rustix::net::sockopt;
 use super::Sides;
 use super::lobby::{Lobby, take_over};
 use crate::failure::fatal::fatal_in_background;
+use crate::job::region::MAX_PES;
+use crate::job::service::FIRST_REMOTE;
 
 const MAGIC: u32 = 0x7368_6c6b;
 const READY: u8 = 1;
@@ -93,6 +95,53 @@ impl Invitation {
             hub: SocketAddr::new(ip, words[2] as u16),
             token: both(4).to_be_bytes(),
         }
+    }
+
+    /// As the side that accepts sends it.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = self.number.to_le_bytes().to_vec();
+        bytes.extend(self.to_words().iter().flat_map(|word| word.to_le_bytes()));
+        bytes
+    }
+
+    /// From [`to_bytes`](Self::to_bytes); None if it is no invitation to a connection that can be.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (number, words) = bytes.split_first_chunk()?;
+        let (words, rest) = words.as_chunks::<{ size_of::<u64>() }>();
+        let words: [_; Self::WORDS] = words.try_into().ok().filter(|_| rest.is_empty())?;
+        let this = Self::from_words(u32::from_le_bytes(*number), words.map(u64::from_le_bytes));
+        let [first, second] = this.sizes;
+        let can_be = first > 0 && second > 0 && first + second <= MAX_PES;
+        (can_be && this.number >= FIRST_REMOTE).then_some(this)
+    }
+}
+
+/// What a member says first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Greeting {
+    member: u32,
+    /// Bytes that it says of itself after that.
+    len: u32,
+    token: [u8; TOKEN],
+}
+
+impl Greeting {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let words = [MAGIC, self.member, self.len];
+        let words = words.iter().flat_map(|word| word.to_le_bytes());
+        words.chain(self.token).collect()
+    }
+
+    /// From [`to_bytes`](Self::to_bytes); None of a stranger.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; HEAD] = bytes.try_into().ok()?;
+        let word = |i: usize| u32::from_le_bytes(std::array::from_fn(|b| bytes[4 * i + b]));
+        let this = Self {
+            member: word(1),
+            len: word(2),
+            token: std::array::from_fn(|i| bytes[HEAD - TOKEN + i]),
+        };
+        (word(0) == MAGIC && this.len as usize <= MOST_BYTES).then_some(this)
     }
 }
 
@@ -227,21 +276,17 @@ impl Hub {
 
     /// A member, by its number, if the caller knows the token.
     fn seat(&self, (mut link, head): (TcpStream, Vec<u8>)) -> io::Result<(usize, Seat)> {
-        let word = |i: usize| u32::from_le_bytes(std::array::from_fn(|b| head[4 * i + b]));
-        let wrong = head[3 * size_of::<u32>()..]
-            .iter()
-            .zip(&self.invitation.token)
-            .fold(0, |all, (a, b)| all | (a ^ b));
-        let len = word(2) as usize;
-        if word(0) != MAGIC || wrong != 0 || len > MOST_BYTES {
+        let greeting = Greeting::from_bytes(&head).ok_or(ErrorKind::InvalidData)?;
+        let tokens = greeting.token.iter().zip(&self.invitation.token);
+        if tokens.fold(0, |all, (a, b)| all | (a ^ b)) != 0 {
             return Err(ErrorKind::InvalidData.into());
         }
         take_over(&link)?;
         link.set_read_timeout(Some(TIME_LIMIT))?;
         link.set_write_timeout(Some(TIME_LIMIT))?;
-        let mut said = vec![0; len];
+        let mut said = vec![0; greeting.len as usize];
         link.read_exact(&mut said)?;
-        Ok((word(1) as usize, Seat { link, said }))
+        Ok((greeting.member as usize, Seat { link, said }))
     }
 
     /// Whether a failure to reach a member is the other side's: this side's launcher deals with its own.
@@ -326,9 +371,12 @@ impl Link {
     ) -> io::Result<(Self, Vec<Vec<u8>>)> {
         let mut stream = TcpStream::connect_timeout(&invitation.hub, TIME_LIMIT)?;
         end_when_silent(&stream, watch.timeout)?;
-        let words = [MAGIC, me as u32, said.len() as u32];
-        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        bytes.extend(invitation.token);
+        let greeting = Greeting {
+            member: me as u32,
+            len: said.len() as u32,
+            token: invitation.token,
+        };
+        let mut bytes = greeting.to_bytes();
         bytes.extend(said);
         stream.write_all(&bytes)?;
         let mut len = [0; size_of::<u64>()];
@@ -395,7 +443,7 @@ impl Link {
 }
 
 /// What `n` members have said.
-fn parts(mut all: &[u8], n: usize) -> Option<Vec<Vec<u8>>> {
+pub(crate) fn parts(mut all: &[u8], n: usize) -> Option<Vec<Vec<u8>>> {
     let mut parts = Vec::with_capacity(n);
     for _ in 0..n {
         let (len, rest) = all.split_first_chunk()?;
@@ -436,6 +484,16 @@ mod tests {
             };
             let words = invitation.to_words();
             assert_eq!(Invitation::from_words(5, words), invitation);
+            let taken = Invitation {
+                number: FIRST_REMOTE | 5,
+                sizes: [3, MAX_PES - 3],
+                ..invitation.clone()
+            };
+            let bytes = taken.to_bytes();
+            assert_eq!(Invitation::from_bytes(&bytes), Some(taken));
+            // Of another kind of connection, with too many members, and cut.
+            assert_eq!(Invitation::from_bytes(&invitation.to_bytes()), None);
+            assert_eq!(Invitation::from_bytes(&bytes[..bytes.len() - 1]), None);
         }
     }
 

@@ -48,7 +48,7 @@ pub(crate) enum RemoteError {
 
 /// What a member says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Said {
+pub(crate) struct Said {
     /// The digest of its globals' layout, and their bytes.
     pub image: u64,
     pub globals_len: u64,
@@ -65,7 +65,7 @@ pub(super) struct Said {
 impl Said {
     const HEAD: usize = 3 * size_of::<u64>() + size_of::<u32>() + 1;
 
-    fn to_bytes(&self) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(Self::HEAD + self.address.len());
         for word in [self.image, self.globals_len, self.heap_size] {
             bytes.extend(word.to_le_bytes());
@@ -76,7 +76,7 @@ impl Said {
         bytes
     }
 
-    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (head, address) = bytes.split_at_checked(Self::HEAD)?;
         let long = |i: usize| u64::from_le_bytes(std::array::from_fn(|b| head[8 * i + b]));
         Some(Self {

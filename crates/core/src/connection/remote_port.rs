@@ -30,6 +30,37 @@ fn sources() -> [u8; SOURCES] {
     std::array::from_fn(|i| digest.get(i).copied().unwrap_or(0))
 }
 
+/// What a job that connects says first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Hello {
+    version: u32,
+    members: u32,
+    secret: [u8; SECRET],
+    sources: [u8; SOURCES],
+}
+
+impl Hello {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let words = [HELLO, self.version, self.members];
+        let words = words.iter().flat_map(|word| word.to_le_bytes());
+        words.chain(self.secret).chain(self.sources).collect()
+    }
+
+    /// From [`to_bytes`](Self::to_bytes); None of a stranger.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; HELLO_BYTES] = bytes.try_into().ok()?;
+        let word = |i: usize| u32::from_le_bytes(std::array::from_fn(|b| bytes[4 * i + b]));
+        let strings = &bytes[3 * size_of::<u32>()..];
+        let this = Self {
+            version: word(1),
+            members: word(2),
+            secret: std::array::from_fn(|i| strings[i]),
+            sources: std::array::from_fn(|i| strings[SECRET + i]),
+        };
+        (word(0) == HELLO).then_some(this)
+    }
+}
+
 /// Bytes of an answer, behind its kind.
 fn send(mut socket: &TcpStream, kind: u32, body: &[u8]) -> io::Result<()> {
     let mut bytes = kind.to_le_bytes().to_vec();
@@ -62,20 +93,19 @@ pub(crate) struct RemoteCaller {
 impl RemoteCaller {
     /// A caller that begins with `hello`; None if it does not know the secret, or is refused.
     pub(super) fn hear(socket: TcpStream, hello: &[u8], secret: &str) -> Option<Self> {
-        let word = |i: usize| u32::from_le_bytes(std::array::from_fn(|b| hello[4 * i + b]));
-        let (given, digest) = hello[3 * size_of::<u32>()..].split_at(SECRET);
-        let given = std::str::from_utf8(given).ok()?;
-        if word(0) != HELLO || !same(given, secret) {
+        let hello = Hello::from_bytes(hello)?;
+        let given = std::str::from_utf8(&hello.secret).ok()?;
+        if !same(given, secret) {
             return None;
         }
         take_over(&socket).ok()?;
         socket.set_write_timeout(Some(TIME_LIMIT)).ok()?;
         socket.set_read_timeout(Some(TIME_LIMIT)).ok()?;
         let caller = Self {
-            members: word(2) as usize,
+            members: hello.members as usize,
             socket,
         };
-        match word(1) == VERSION && digest == sources() {
+        match hello.version == VERSION && hello.sources == sources() {
             true => Some(caller),
             false => caller.refuse("its FerroSHMEM is another build: install one for all hosts"),
         }
@@ -89,9 +119,7 @@ impl RemoteCaller {
 
     /// Invites the other side; whether it is ready to be connected.
     pub(crate) fn offer(&self, invitation: &Invitation) -> bool {
-        let mut body = invitation.number.to_le_bytes().to_vec();
-        body.extend(invitation.to_words().iter().flat_map(|w| w.to_le_bytes()));
-        send(&self.socket, WELCOME, &body).is_ok()
+        send(&self.socket, WELCOME, &invitation.to_bytes()).is_ok()
             && matches!(receive(&self.socket), Ok((READY, _)))
     }
 
@@ -126,30 +154,22 @@ impl RemoteOffer {
         // The other host may be gone while this job waits.
         rustix::net::sockopt::set_socket_keepalive(&socket, true)?;
         rustix::net::sockopt::set_tcp_keepidle(&socket, TIME_LIMIT)?;
-        let mut hello = Vec::with_capacity(HELLO_BYTES);
-        for word in [HELLO, VERSION, members as u32] {
-            hello.extend(word.to_le_bytes());
-        }
-        hello.extend(secret.as_bytes());
-        hello.extend(sources());
+        let hello = Hello {
+            version: VERSION,
+            members: members as u32,
+            // The text of a port has been read: its secret has as many digits.
+            secret: secret
+                .as_bytes()
+                .try_into()
+                .map_err(|_| PortError::Closed)?,
+            sources: sources(),
+        };
         let answer = socket
-            .write_all(&hello)
+            .write_all(&hello.to_bytes())
             .and_then(|()| receive(&socket))
             .map_err(|_| PortError::Closed)?;
-        let words = answer.1.split_first_chunk().map(|(number, words)| {
-            let word = |i: usize| words[8 * i..8 * i + 8].try_into().ok();
-            (number, words.len(), move |i| {
-                word(i).map_or(0, u64::from_le_bytes)
-            })
-        });
-        match (answer.0, words) {
-            (WELCOME, Some((number, len, word))) if len == 8 * Invitation::WORDS => Ok(Self {
-                invitation: Invitation::from_words(
-                    u32::from_le_bytes(*number),
-                    std::array::from_fn(word),
-                ),
-                socket,
-            }),
+        match (answer.0, Invitation::from_bytes(&answer.1)) {
+            (WELCOME, Some(invitation)) => Ok(Self { invitation, socket }),
             (REFUSED, _) => Err(PortError::Refused(
                 String::from_utf8_lossy(&answer.1).into_owned(),
             )),

@@ -252,7 +252,7 @@ impl Reply {
 
 impl JobRequest {
     /// As strings that end in NUL, which no string of a command line holds.
-    fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut put = |field: &[u8]| {
             bytes.extend_from_slice(field);
@@ -276,7 +276,7 @@ impl JobRequest {
         bytes
     }
 
-    fn decode(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut fields = bytes.strip_suffix(&[0])?.split(|byte| *byte == 0);
         let request = Self::read(&mut fields)?;
         fields.next().is_none().then_some(request)
