@@ -206,7 +206,11 @@ impl Team<'_> {
     fn connect_as(&self, port: &str, independent: bool) -> Result<Group<'_>, ConnectError> {
         self.connected(Step::Connect, |name| {
             let text = || port.to_owned();
-            port::connect_to(name, self.handle(), 0, independent, text, false)
+            let meeting = port::Meeting {
+                independent,
+                between_nodes: false,
+            };
+            port::connect_to(name, self.handle(), 0, meeting, text)
         })
     }
 

@@ -7,7 +7,7 @@ use std::ffi::{c_int, c_long, c_void};
 use super::check::{self, Check, Extent};
 use super::{Reduce, handles};
 use crate::choice::Collective;
-use crate::collective::intergroup::{Intergroup, Part};
+use crate::collective::intergroup::{BothSides, Intergroup, Part};
 use crate::collective::remote_intergroup::RemoteIntergroup;
 use crate::connection::Connection;
 use crate::constants::{CTX_INVALID, PROC_NULL, ROOT};
@@ -25,10 +25,36 @@ type Array = (*mut u8, usize);
 #[derive(Debug, Clone, Copy)]
 enum Action {
     Nothing,
-    Broadcast,
+    Broadcast(Part),
     Exchange(Collective),
     /// Of so many elements.
     Reduce(usize, &'static Operator),
+}
+
+impl Action {
+    /// This PE's part in a broadcast.
+    fn part(self) -> Option<Part> {
+        match self {
+            Self::Broadcast(part) => Some(part),
+            _ => None,
+        }
+    }
+
+    /// Does it.
+    ///
+    /// # Safety
+    /// The arrays are as the action demands.
+    unsafe fn run(self, call: &dyn BothSides) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            match self {
+                Self::Nothing => call.sync(),
+                Self::Broadcast(part) => call.broadcast(part),
+                Self::Exchange(collective) => call.exchange(collective),
+                Self::Reduce(n, op) => call.reduce(n, op),
+            }
+        }
+    }
 }
 
 /// A collective of both sides.
@@ -38,10 +64,9 @@ enum Action {
 unsafe fn on_group(
     name: &'static str,
     group: usize,
-    part: impl FnOnce(&Connection) -> Option<Part>,
-    arrays: impl FnOnce(&Connection, Option<Part>) -> [Array; 2],
+    action: &dyn Fn(&Connection) -> Action,
+    arrays: &dyn Fn(&Connection, Action) -> [Array; 2],
     (sent, received): (usize, usize),
-    action: Action,
 ) -> c_int {
     let rt = runtime::get(name);
     let Some((team, connection)) = handles::find(name, rt, group) else {
@@ -50,8 +75,8 @@ unsafe fn on_group(
     if connection.has_failed() {
         return -1;
     }
-    let part = part(connection);
-    let [dest, source] = arrays(connection, part);
+    let action = action(connection);
+    let [dest, source] = arrays(connection, action);
     if check::is_due() {
         let call = Check::of(name);
         let extents = [dest, source].map(|array| Extent::of(array.1));
@@ -89,14 +114,7 @@ unsafe fn on_group(
             received,
         };
         // SAFETY: as the caller promises.
-        unsafe {
-            match (action, part) {
-                (Action::Broadcast, Some(part)) => call.broadcast(part),
-                (Action::Exchange(collective), _) => call.exchange(collective),
-                (Action::Reduce(n, op), _) => call.reduce(n, op),
-                _ => call.sync(),
-            }
-        }
+        unsafe { action.run(&call) };
         return 0;
     }
     let group = Group::of_team(&rt.node, name, team);
@@ -109,17 +127,10 @@ unsafe fn on_group(
         received,
     };
     if rt.node.settings.check {
-        call.check(part);
+        call.check(action.part());
     }
     // SAFETY: as the caller promises.
-    unsafe {
-        match (action, part) {
-            (Action::Broadcast, Some(part)) => call.broadcast(part),
-            (Action::Exchange(collective), _) => call.exchange(collective),
-            (Action::Reduce(n, op), _) => call.reduce(n, op),
-            _ => group.sync(),
-        }
-    }
+    unsafe { action.run(&call) };
     if connection.has_failed() { -1 } else { 0 }
 }
 
@@ -127,7 +138,7 @@ unsafe fn on_group(
 pub fn sync(name: &'static str, group: usize) -> c_int {
     let none = [(std::ptr::null_mut(), 0); 2];
     // SAFETY: there are no arrays.
-    unsafe { on_group(name, group, |_| None, |_, _| none, (0, 0), Action::Nothing) }
+    unsafe { on_group(name, group, &|_| Action::Nothing, &|_, _| none, (0, 0)) }
 }
 
 /// Completes this PE's operations on the default context, and synchronises all PEs of both sides.
@@ -149,9 +160,9 @@ pub unsafe fn broadcast(
     bytes: usize,
     root: c_int,
 ) -> c_int {
-    let part = |connection: &Connection| {
+    let action = |connection: &Connection| {
         let others = connection.others();
-        Some(match (root, usize::try_from(root)) {
+        Action::Broadcast(match (root, usize::try_from(root)) {
             (ROOT, _) => Part::Root,
             (PROC_NULL, _) => Part::None,
             (_, Ok(root)) if root < others.len() => Part::From(others.start + root),
@@ -164,17 +175,17 @@ pub unsafe fn broadcast(
             ),
         })
     };
-    let arrays = |_: &Connection, part| {
+    let arrays = |_: &Connection, action: Action| {
         let of = |is_used: bool| if is_used { bytes } else { 0 };
-        let receives = matches!(part, Some(Part::From(_)));
-        let sends = part == Some(Part::Root);
+        let receives = matches!(action.part(), Some(Part::From(_)));
+        let sends = action.part() == Some(Part::Root);
         [
             (dest.cast(), of(receives)),
             (source.cast_mut().cast(), of(sends)),
         ]
     };
     // SAFETY: as the caller promises.
-    unsafe { on_group(name, group, part, arrays, (bytes, bytes), Action::Broadcast) }
+    unsafe { on_group(name, group, &action, &arrays, (bytes, bytes)) }
 }
 
 /// Gathers `received` bytes from each PE of the other side in `dest`, and gives each of them the `sent` bytes at
@@ -200,7 +211,7 @@ pub unsafe fn fcollect(
     let lengths = (sent, received);
     let action = Action::Exchange(Collective::Fcollect);
     // SAFETY: as the caller promises.
-    unsafe { on_group(name, group, |_| None, arrays, lengths, action) }
+    unsafe { on_group(name, group, &|_| action, &arrays, lengths) }
 }
 
 /// Gives PE i of the other side block i of `source`, of `sent` bytes, and gathers a block of `received` bytes from
@@ -226,7 +237,7 @@ pub unsafe fn alltoall(
     let lengths = (sent, received);
     let action = Action::Exchange(Collective::Alltoall);
     // SAFETY: as the caller promises.
-    unsafe { on_group(name, group, |_| None, arrays, lengths, action) }
+    unsafe { on_group(name, group, &|_| action, &arrays, lengths) }
 }
 
 /// Reduces the sources of the other side element by element, with the result on every PE of this one.
@@ -267,7 +278,7 @@ unsafe fn reduce_by(
     let arrays = |_: &Connection, _| [(dest, bytes), (source, bytes)];
     let (lengths, action) = ((bytes, bytes), Action::Reduce(nreduce, op));
     // SAFETY: as the caller promises.
-    unsafe { on_group(name, group, |_| None, arrays, lengths, action) }
+    unsafe { on_group(name, group, &|_| action, &arrays, lengths) }
 }
 
 /// Makes a context on which PE i is PE i of a group: 0, or -1 and `SHMEM_CTX_INVALID`.

@@ -238,7 +238,11 @@ pub unsafe fn connect(
 ) -> c_int {
     // SAFETY: as the caller promises; called on the root alone.
     let text = || unsafe { text_of(name, port) };
-    let made = connect_to(name, team, root, independent, text, true);
+    let meeting = Meeting {
+        independent,
+        between_nodes: true,
+    };
+    let made = connect_to(name, team, root, meeting, text);
     // SAFETY: as the caller promises.
     unsafe { give(name, made, group) }
 }
@@ -264,6 +268,15 @@ pub fn accept_at(
     })
 }
 
+/// How two jobs meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Meeting {
+    /// The end of one job is not the other's.
+    pub independent: bool,
+    /// The other job may be on other nodes.
+    pub between_nodes: bool,
+}
+
 /// Connects a team with one that accepts at a port, whose text counts on the root, collectively; the group.
 ///
 /// # Errors
@@ -272,11 +285,14 @@ pub fn connect_to(
     name: &'static str,
     team: usize,
     root: c_int,
-    independent: bool,
+    meeting: Meeting,
     text: impl FnOnce() -> String,
-    between_nodes: bool,
 ) -> Result<usize, GroupError> {
     let rt = runtime::get(name);
+    let Meeting {
+        independent,
+        between_nodes,
+    } = meeting;
     group_of(name, rt, team, root, |members| {
         let connected = PortName::parse(&text()).and_then(|mut port| {
             if !between_nodes || independent {

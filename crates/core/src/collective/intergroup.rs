@@ -55,6 +55,22 @@ pub(crate) enum Part {
     From(usize),
 }
 
+/// What a collective of both sides does, on a node and between nodes. The safety is that of the C routines: `dest` and
+/// `source` are symmetric within the side and valid for the lengths given; they do not overlap.
+pub(crate) trait BothSides {
+    /// Synchronises all members.
+    fn sync(&self);
+
+    /// Copies the root's `source` to `dest` of all PEs of the other side.
+    unsafe fn broadcast(&self, part: Part);
+
+    /// Gathers in `dest` what each PE of the other side has for this one, or for all.
+    unsafe fn exchange(&self, collective: Collective);
+
+    /// Reduces `n` elements of each `source` of the other side to `dest`.
+    unsafe fn reduce(&self, n: usize, op: &'static Operator);
+}
+
 /// Where the arrays of one side are.
 struct Side<'a> {
     members: Range<usize>,
@@ -202,9 +218,14 @@ impl<'a> Intergroup<'a> {
             "the PEs do not agree on the root: one PE gives SHMEMX_ROOT, the others of its side SHMEMX_PROC_NULL, and those of the other side the number of that PE",
         )
     }
+}
 
-    /// Copies `sent` bytes of the root's `source` to `dest` of all PEs of the other side.
-    pub(crate) unsafe fn broadcast(&self, part: Part) {
+impl BothSides for Intergroup<'_> {
+    fn sync(&self) {
+        self.group.sync();
+    }
+
+    unsafe fn broadcast(&self, part: Part) {
         let (group, bytes) = (self.group, self.sent);
         let (dest, source) = (self.dest.0, self.source.0);
         let choice = group.choose(Collective::Broadcast, bytes);
@@ -276,7 +297,7 @@ impl<'a> Intergroup<'a> {
 
     /// Each PE gets a block of each PE of the other side, in their order. By [`Collective::Alltoall`] the block of
     /// its own number in their `source`, by [`Collective::Fcollect`] their `source`.
-    pub(crate) unsafe fn exchange(&self, collective: Collective) {
+    unsafe fn exchange(&self, collective: Collective) {
         let (group, sides) = (self.group, self.sides);
         let (own, others) = (sides.own(), sides.others());
         let is_alltoall = collective == Collective::Alltoall;
@@ -327,7 +348,7 @@ impl<'a> Intergroup<'a> {
     }
 
     /// Reduces `n` elements of the sources of the other side, on each PE.
-    pub(crate) unsafe fn reduce(&self, n: usize, op: &'static Operator) {
+    unsafe fn reduce(&self, n: usize, op: &'static Operator) {
         let (group, bytes) = (self.group, n * op.size);
         if n == 0 {
             return group.sync();
@@ -373,7 +394,9 @@ impl<'a> Intergroup<'a> {
             }
         });
     }
+}
 
+impl Intergroup<'_> {
     /// As [`reduce`](Self::reduce), of values that fit the eager buffers. With the central barrier, the last
     /// member to arrive reduces for all.
     unsafe fn reduce_eager(&self, n: usize, size: usize, fold: kernel::FoldFn) {

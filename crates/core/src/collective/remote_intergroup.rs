@@ -3,7 +3,7 @@
 
 use ferroshmem_fabric::Remote;
 
-use super::intergroup::Part;
+use super::intergroup::{BothSides, Part};
 use crate::choice::Collective;
 use crate::connection::Connection;
 use crate::connection::remote_job::RemoteJob;
@@ -25,14 +25,8 @@ pub(crate) struct RemoteIntergroup<'a> {
     pub received: usize,
 }
 
-/// The safety of the collectives is that of the C routines.
 impl RemoteIntergroup<'_> {
-    /// Synchronises all members.
-    pub(crate) fn sync(&self) {
-        self.remote.sync([0; 4]);
-    }
-
-    /// As [`sync`](Self::sync); says where the source is.
+    /// Synchronises all members; says where the source is.
     fn enter(&self) {
         self.remote.sync([self.source.1, 0, 0, 0]);
     }
@@ -56,8 +50,14 @@ impl RemoteIntergroup<'_> {
         // SAFETY: as the caller promises.
         unsafe { fabric.get_nbi(context, to, from, bytes) };
     }
+}
 
-    pub(crate) unsafe fn broadcast(&self, part: Part) {
+impl BothSides for RemoteIntergroup<'_> {
+    fn sync(&self) {
+        self.remote.sync([0; 4]);
+    }
+
+    unsafe fn broadcast(&self, part: Part) {
         self.enter();
         if let Part::From(root) = part
             && self.received > 0
@@ -69,7 +69,7 @@ impl RemoteIntergroup<'_> {
         self.sync();
     }
 
-    pub(crate) unsafe fn exchange(&self, collective: Collective) {
+    unsafe fn exchange(&self, collective: Collective) {
         let (bytes, me) = (
             self.received,
             self.connection.me - self.connection.own().start,
@@ -89,8 +89,8 @@ impl RemoteIntergroup<'_> {
         self.sync();
     }
 
-    /// Reduces `n` elements of the sources of the other side, on each PE: always in the order of its members.
-    pub(crate) unsafe fn reduce(&self, n: usize, op: &'static Operator) {
+    /// Always in the order of the other side's members.
+    unsafe fn reduce(&self, n: usize, op: &'static Operator) {
         /// Bytes of sources that are here at a time.
         const ROOM: usize = 1 << 20;
 

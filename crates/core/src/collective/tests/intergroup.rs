@@ -2,7 +2,7 @@
 
 use super::{Arrays, GUARD, MOST, TestCall, bytes_of, calls, data, run_oversubscribed};
 use crate::choice::{Algorithm, Collective, EAGER};
-use crate::collective::intergroup::{Intergroup, Part};
+use crate::collective::intergroup::{BothSides, Intergroup, Part};
 use crate::connection::Sides;
 use crate::group::threads::{Array, Member};
 use crate::job::region::RING_BYTES;
