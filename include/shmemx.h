@@ -276,6 +276,27 @@ typedef struct shmemi_kernel {
     int (*run)(const void *const *args, char *why, size_t size);
 } shmemx_kernel_t;
 
+/* Messages between the PEs of a team on one node, matched by team, sender and tag as MPI's are. PEs go by their numbers in
+ * the team; tags are 0 to INT_MAX.
+ *
+ * shmemx_msg_send returns when buf may be changed, for which it may wait until the message is received.
+ * shmemx_msg_recv waits for a message of PE pe, or SHMEMX_ANY_SOURCE, with a tag, or SHMEMX_ANY_TAG. Messages of a PE that
+ * a receive takes are received in the order in which they were sent. Both return 0, recv SHMEMX_MSG_TRUNCATED for a message longer than
+ * nbytes, of which it has received the first bytes, and -1 for SHMEM_TEAM_INVALID. status may be null, always.
+ * shmemx_msg_isend and _irecv begin the same: buf must stay, and of a send must not be changed, until the request is complete.
+ * shmemx_msg_wait waits for that, _test is 1 if it is so and 0 else; then the request has ended and is set to
+ * SHMEMX_MSG_REQUEST_INVALID, which is complete, too. _waitall and _testall are for all of several requests; _waitany and _testany end one that is
+ * complete, and return its index, or SIZE_MAX. Waits return an error of status as recv does.
+ * shmemx_msg_probe waits for a message and leaves it; _iprobe is 1 if there is one, else 0.
+ * shmemx_msg_cancel is 1 if no message has matched a receive, which has then ended; else 0: wait for it. */
+typedef struct shmemi_msg_request *shmemx_msg_request_t;
+typedef struct {
+    int source;    /* number of the sender in the team */
+    int tag;       /* the message's */
+    size_t nbytes; /* bytes of the message; those received are at most as many as the receive has room for */
+    int error;     /* 0, or SHMEMX_MSG_TRUNCATED */
+} shmemx_msg_status_t;
+
 /* More hints of shmem_malloc_with_hints */
 #define SHMEMX_MALLOC_LOW_LAT_MEM 0x10000L
 #define SHMEMX_MALLOC_HIGH_BW_MEM 0x20000L
@@ -312,6 +333,11 @@ typedef struct shmemi_kernel {
 /* Bytes of the text of a port, with the NUL at its end */
 #define SHMEMX_MAX_PORT_NAME 256
 
+/* Messages of any sender, and of any tag; error of a receive that is shorter than its message */
+#define SHMEMX_ANY_SOURCE -1
+#define SHMEMX_ANY_TAG -1
+#define SHMEMX_MSG_TRUNCATED 1
+
 /* Fields of shmemx_spawn_config_t that are set: config_mask */
 #define SHMEMX_SPAWN_ARGV 0x10001L
 #define SHMEMX_SPAWN_ENV 0x10002L
@@ -331,6 +357,7 @@ typedef struct shmemi_kernel {
 #define SHMEMX_SPACE_INVALID (((shmemx_space_t)(uintptr_t)0))
 #define SHMEMX_GROUP_INVALID (((shmemx_group_t)(uintptr_t)0))
 #define SHMEMX_REQUEST_INVALID (((shmemx_request_t)(uintptr_t)0))
+#define SHMEMX_MSG_REQUEST_INVALID (((shmemx_msg_request_t)(uintptr_t)0))
 
 #ifdef __cplusplus
 extern "C" {
@@ -1284,6 +1311,100 @@ int pshmemx_complexd_group_prod_reduce(shmemx_group_t group, shmemi_complexd *de
     const shmemi_complexd *source, size_t nreduce);
 int pshmemx_complexf_group_prod_reduce(shmemx_group_t group, shmemi_complexf *dest,
     const shmemi_complexf *source, size_t nreduce);
+
+/* Messages */
+
+/* extension */
+int shmemx_msg_send(shmem_team_t team, const void *buf, size_t nbytes, int pe, int tag);
+
+/* extension */
+int shmemx_msg_recv(shmem_team_t team, void *buf, size_t nbytes, int pe, int tag,
+    shmemx_msg_status_t *status);
+
+/* extension */
+int shmemx_msg_isend(shmem_team_t team, const void *buf, size_t nbytes, int pe, int tag,
+    shmemx_msg_request_t *request);
+
+/* extension */
+int shmemx_msg_irecv(shmem_team_t team, void *buf, size_t nbytes, int pe, int tag,
+    shmemx_msg_request_t *request);
+
+/* extension */
+int shmemx_msg_probe(shmem_team_t team, int pe, int tag, shmemx_msg_status_t *status);
+
+/* extension */
+int shmemx_msg_iprobe(shmem_team_t team, int pe, int tag, shmemx_msg_status_t *status);
+
+/* extension */
+int shmemx_msg_cancel(shmemx_msg_request_t *request);
+
+/* extension */
+int shmemx_msg_test(shmemx_msg_request_t *request, shmemx_msg_status_t *status);
+
+/* extension */
+int shmemx_msg_wait(shmemx_msg_request_t *request, shmemx_msg_status_t *status);
+
+/* extension */
+size_t shmemx_msg_testany(size_t count, shmemx_msg_request_t *requests,
+    shmemx_msg_status_t *status);
+
+/* extension */
+int shmemx_msg_testall(size_t count, shmemx_msg_request_t *requests, shmemx_msg_status_t *statuses);
+
+/* extension */
+size_t shmemx_msg_waitany(size_t count, shmemx_msg_request_t *requests,
+    shmemx_msg_status_t *status);
+
+/* extension */
+int shmemx_msg_waitall(size_t count, shmemx_msg_request_t *requests, shmemx_msg_status_t *statuses);
+
+/* Messages */
+
+/* extension */
+int pshmemx_msg_send(shmem_team_t team, const void *buf, size_t nbytes, int pe, int tag);
+
+/* extension */
+int pshmemx_msg_recv(shmem_team_t team, void *buf, size_t nbytes, int pe, int tag,
+    shmemx_msg_status_t *status);
+
+/* extension */
+int pshmemx_msg_isend(shmem_team_t team, const void *buf, size_t nbytes, int pe, int tag,
+    shmemx_msg_request_t *request);
+
+/* extension */
+int pshmemx_msg_irecv(shmem_team_t team, void *buf, size_t nbytes, int pe, int tag,
+    shmemx_msg_request_t *request);
+
+/* extension */
+int pshmemx_msg_probe(shmem_team_t team, int pe, int tag, shmemx_msg_status_t *status);
+
+/* extension */
+int pshmemx_msg_iprobe(shmem_team_t team, int pe, int tag, shmemx_msg_status_t *status);
+
+/* extension */
+int pshmemx_msg_cancel(shmemx_msg_request_t *request);
+
+/* extension */
+int pshmemx_msg_test(shmemx_msg_request_t *request, shmemx_msg_status_t *status);
+
+/* extension */
+int pshmemx_msg_wait(shmemx_msg_request_t *request, shmemx_msg_status_t *status);
+
+/* extension */
+size_t pshmemx_msg_testany(size_t count, shmemx_msg_request_t *requests,
+    shmemx_msg_status_t *status);
+
+/* extension */
+int pshmemx_msg_testall(size_t count, shmemx_msg_request_t *requests,
+    shmemx_msg_status_t *statuses);
+
+/* extension */
+size_t pshmemx_msg_waitany(size_t count, shmemx_msg_request_t *requests,
+    shmemx_msg_status_t *status);
+
+/* extension */
+int pshmemx_msg_waitall(size_t count, shmemx_msg_request_t *requests,
+    shmemx_msg_status_t *statuses);
 
 #ifdef __cplusplus
 }

@@ -37,6 +37,8 @@ pub enum Error {
     Import(ImportError),
     /// A group has failed.
     Group(GroupFailed),
+    /// A buffer is shorter than its message.
+    Message(Truncated),
 }
 
 /// Why the library could not be initialised.
@@ -162,6 +164,15 @@ pub enum ImportError {
         /// The name.
         name: String,
     },
+}
+
+/// A buffer that is shorter than the message that it was to receive.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Truncated {
+    /// Bytes of the message.
+    pub bytes: usize,
+    /// Bytes of the buffer.
+    pub room: usize,
 }
 
 /// A number that is not that of a PE or a member.
@@ -340,6 +351,17 @@ impl Display for PeOutOfRange {
     }
 }
 
+impl Display for Truncated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        say_pe(f)?;
+        let Self { bytes, room } = self;
+        write!(
+            f,
+            "a message of {bytes} bytes came for a buffer of {room}: probe for its length, or give a longer one"
+        )
+    }
+}
+
 impl Display for OutOfBounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         say_pe(f)?;
@@ -400,6 +422,7 @@ impl Display for Error {
             Self::Import(error) => error.fmt(f),
             Self::Connect(error) => error.fmt(f),
             Self::Group(error) => error.fmt(f),
+            Self::Message(error) => error.fmt(f),
         }
     }
 }
@@ -439,7 +462,8 @@ errors!(
     Connect(ConnectError),
     Export(ExportError),
     Import(ImportError),
-    Group(GroupFailed)
+    Group(GroupFailed),
+    Message(Truncated)
 );
 
 impl error::Error for Error {}

@@ -81,6 +81,7 @@ pub mod kernels {
 mod init;
 mod lock;
 mod memory;
+mod message;
 mod pe;
 mod pending;
 mod plain;
@@ -95,7 +96,7 @@ pub use collective::{And, Max, Min, Operator, Or, Part, PartMut, Prod, Reducible
 pub use context::Context;
 pub use error::{
     AllocError, ConnectError, Error, ExportError, GroupFailed, ImportError, InitError, OutOfBounds,
-    PeOutOfRange, Result, SpaceError, SpawnError, TeamError,
+    PeOutOfRange, Result, SpaceError, SpawnError, TeamError, Truncated,
 };
 pub use group::{Command, Exported, Group, GroupPe, GroupPes, GroupState, Imported, Port};
 pub use kernels::{Calls, Kernel, KernelContext, Request};
@@ -103,6 +104,7 @@ pub use lock::{Guard, Locked};
 pub use memory::{
     Atomics, Lend, Memory, RawSymmetric, Shared, Space, SpaceConfig, Symmetric, Window,
 };
+pub use message::{Arrival, Receiving, Sending};
 pub use pe::{Pe, Pes};
 pub use pending::Pending;
 pub use plain::Plain;

@@ -183,7 +183,7 @@ impl Team<'_> {
         self.size
     }
 
-    fn numbered(&self, number: usize) -> Member {
+    pub(crate) fn numbered(&self, number: usize) -> Member {
         Member {
             number: number as u32,
             team: self.serial,

@@ -3,12 +3,13 @@
 pub(crate) use std::ffi::{c_char, c_int, c_long, c_void};
 
 pub(crate) use ferroshmem_core::api::kernels::{Call as KernelCall, Kernel};
+pub(crate) use ferroshmem_core::api::message::Status as MessageStatus;
 pub(crate) use ferroshmem_core::api::space::SpaceConfig;
 pub(crate) use ferroshmem_core::api::spawn::SpawnConfig;
 pub(crate) use ferroshmem_core::api::team::TeamConfig;
 pub(crate) use ferroshmem_core::api::{
     Complex, active, amo, check, collective, context, exports, group, handles, kernels, lock,
-    memory, ops, p2p, port, rma, setup, signal, space, spawn, team,
+    memory, message, ops, p2p, port, rma, setup, signal, space, spawn, team,
 };
 
 pub(crate) use crate::generated::checks;

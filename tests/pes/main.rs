@@ -12,6 +12,7 @@ mod exchanges;
 mod failures;
 mod groups;
 mod locks;
+mod messages;
 mod ports;
 mod reductions;
 mod scans;
@@ -76,6 +77,7 @@ const PROGRAMS: &[&[Program]] = &[
     values::PROGRAMS,
     spaces::PROGRAMS,
     groups::PROGRAMS,
+    messages::PROGRAMS,
     ports::PROGRAMS,
 ];
 

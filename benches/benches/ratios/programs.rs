@@ -42,7 +42,7 @@ pub(crate) fn all() -> Vec<Program> {
             programs.push(scalars(compiler, native_only));
         }
     }
-    programs.extend([blocks(), exchange(), atomics(), latency()]);
+    programs.extend([blocks(), exchange(), messages(), atomics(), latency()]);
     programs.extend([4, 16, 64, 512].map(crowd));
     programs.extend([spawn(), groups(), calls()]);
     programs
@@ -104,6 +104,17 @@ fn exchange() -> Program {
             bar,
         )
         .measures(pairs(&["isx"], &["1024KiB", "8192KiB", "32768KiB"]), bar)
+}
+
+/// Messages, beside a word that is put and waited for, and beside bare copies.
+fn messages() -> Program {
+    Program::new("messages.c")
+        .measures(
+            pairs(&["short"], &["0B", "8B", "32B", "256B", "4096B"]),
+            None,
+        )
+        .measures(pairs(&["long"], &["16KiB", "64KiB"]), None)
+        .measures(pairs(&["long"], &["256KiB", "1024KiB", "8192KiB"]), None)
 }
 
 fn atomics() -> Program {

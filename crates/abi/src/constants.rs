@@ -168,6 +168,14 @@ pub const EXTENSIONS: &[Section] = &[
         constants: &[c("SHMEMX_MAX_PORT_NAME", "256", "usize")],
     },
     Section {
+        title: "Messages of any sender, and of any tag; error of a receive that is shorter than its message",
+        constants: &[
+            c("SHMEMX_ANY_SOURCE", "-1", "c_int"),
+            c("SHMEMX_ANY_TAG", "-1", "c_int"),
+            c("SHMEMX_MSG_TRUNCATED", "1", "c_int"),
+        ],
+    },
+    Section {
         title: "Fields of shmemx_spawn_config_t that are set: config_mask",
         constants: &[
             c("SHMEMX_SPAWN_ARGV", "0x10001L", "c_long"),
@@ -210,4 +218,5 @@ pub const EXTENSION_HANDLES: &[(&str, &str, usize)] = &[
     ("SHMEMX_SPACE_INVALID", "shmemx_space_t", 0),
     ("SHMEMX_GROUP_INVALID", "shmemx_group_t", 0),
     ("SHMEMX_REQUEST_INVALID", "shmemx_request_t", 0),
+    ("SHMEMX_MSG_REQUEST_INVALID", "shmemx_msg_request_t", 0),
 ];

@@ -76,6 +76,10 @@ pub fn chapters() -> Vec<Chapter> {
                 families::group::all(),
             )
         },
+        Chapter {
+            is_extension: true,
+            ..chapter("messages", "Messages", families::message::all())
+        },
     ]
 }
 

@@ -97,6 +97,8 @@ pub const GROUP_CONNECTED: c_int = 0;
 pub const GROUP_DISCONNECTED: c_int = 1;
 /// `SHMEMX_GROUP_FAILED`.
 pub const GROUP_FAILED: c_int = 2;
+/// `SHMEMX_MSG_TRUNCATED`.
+pub const MSG_TRUNCATED: c_int = 1;
 
 /// `SHMEMX_SPACE_INVALID`.
 pub const SPACE_INVALID: usize = 0;

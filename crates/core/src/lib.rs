@@ -30,6 +30,7 @@ pub mod kernel;
 mod lifecycle;
 mod lock;
 mod memory;
+pub mod message;
 mod node;
 pub mod platform;
 mod point;

@@ -14,6 +14,7 @@ use crate::failure::detector::FailureDetector;
 use crate::failure::fatal::fatal;
 use crate::job;
 use crate::lock::Locks;
+use crate::message::Messages;
 use crate::node::Node;
 use crate::team::{Team, Teams, out_of_range};
 use crate::transport::Call;
@@ -35,6 +36,8 @@ pub(crate) struct Runtime {
     pub failure_detector: Option<&'static FailureDetector>,
     /// Handle of the group of PEs that this job was started for.
     pub parents: AtomicUsize,
+    /// Messages.
+    pub messages: Messages,
     /// Ports that this PE has opened.
     pub ports: Ports,
     /// The names of ports that this PE has published.

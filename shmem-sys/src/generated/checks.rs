@@ -1106,3 +1106,55 @@ pub(crate) fn group_create_ctx(routine: &'static str, _size: usize, _align: usiz
     let ctx_extent = Extent::of(8);
     call.variable("ctx", ctx, ctx_extent, 8);
 }
+
+/// Of `message::isend`.
+#[cold]
+#[inline(never)]
+#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn message_isend(routine: &'static str, _size: usize, _align: usize, team: usize, request: *const c_void) {
+    let call = Check::of(routine);
+    call.team_or_invalid(team);
+    let request_extent = Extent::of(8);
+    call.variable("request", request, request_extent, 8);
+}
+
+/// Of `message::irecv`.
+#[cold]
+#[inline(never)]
+#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn message_irecv(routine: &'static str, _size: usize, _align: usize, team: usize, request: *const c_void) {
+    let call = Check::of(routine);
+    call.team_or_invalid(team);
+    let request_extent = Extent::of(8);
+    call.variable("request", request, request_extent, 8);
+}
+
+/// Of `message::cancel`.
+#[cold]
+#[inline(never)]
+#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn message_cancel(routine: &'static str, _size: usize, _align: usize, request: *const c_void) {
+    let call = Check::of(routine);
+    let request_extent = Extent::of(8);
+    call.variable("request", request, request_extent, 8);
+}
+
+/// Of `message::test`.
+#[cold]
+#[inline(never)]
+#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn message_test(routine: &'static str, _size: usize, _align: usize, request: *const c_void) {
+    let call = Check::of(routine);
+    let request_extent = Extent::of(8);
+    call.variable("request", request, request_extent, 8);
+}
+
+/// Of `message::wait`.
+#[cold]
+#[inline(never)]
+#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn message_wait(routine: &'static str, _size: usize, _align: usize, request: *const c_void) {
+    let call = Check::of(routine);
+    let request_extent = Extent::of(8);
+    call.variable("request", request, request_extent, 8);
+}

@@ -154,6 +154,15 @@ pub(crate) const SHMEMX_PROC_NULL: c_int = -1;
 /// `SHMEMX_MAX_PORT_NAME`.
 pub(crate) const SHMEMX_MAX_PORT_NAME: usize = 256;
 
+// Messages of any sender, and of any tag; error of a receive that is shorter than its message
+
+/// `SHMEMX_ANY_SOURCE`.
+pub(crate) const SHMEMX_ANY_SOURCE: c_int = -1;
+/// `SHMEMX_ANY_TAG`.
+pub(crate) const SHMEMX_ANY_TAG: c_int = -1;
+/// `SHMEMX_MSG_TRUNCATED`.
+pub(crate) const SHMEMX_MSG_TRUNCATED: c_int = 1;
+
 // Fields of shmemx_spawn_config_t that are set: config_mask
 
 /// `SHMEMX_SPAWN_ARGV`.
@@ -207,3 +216,5 @@ pub(crate) const SHMEMX_SPACE_INVALID: usize = 0;
 pub(crate) const SHMEMX_GROUP_INVALID: usize = 0;
 /// `SHMEMX_REQUEST_INVALID`.
 pub(crate) const SHMEMX_REQUEST_INVALID: usize = 0;
+/// `SHMEMX_MSG_REQUEST_INVALID`.
+pub(crate) const SHMEMX_MSG_REQUEST_INVALID: usize = 0;

@@ -12,6 +12,7 @@ mod contexts;
 mod groups;
 pub(crate) mod inlined;
 mod memory;
+mod messages;
 mod ordering;
 mod p2p;
 mod ports;

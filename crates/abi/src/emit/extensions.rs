@@ -158,6 +158,29 @@ typedef struct shmemi_kernel {
 } shmemx_kernel_t;
 ";
 
+const MESSAGES: &str = "
+/* Messages between the PEs of a team on one node, matched by team, sender and tag as MPI's are. PEs go by their numbers in
+ * the team; tags are 0 to INT_MAX.
+ *
+ * shmemx_msg_send returns when buf may be changed, for which it may wait until the message is received.
+ * shmemx_msg_recv waits for a message of PE pe, or SHMEMX_ANY_SOURCE, with a tag, or SHMEMX_ANY_TAG. Messages of a PE that
+ * a receive takes are received in the order in which they were sent. Both return 0, recv SHMEMX_MSG_TRUNCATED for a message longer than
+ * nbytes, of which it has received the first bytes, and -1 for SHMEM_TEAM_INVALID. status may be null, always.
+ * shmemx_msg_isend and _irecv begin the same: buf must stay, and of a send must not be changed, until the request is complete.
+ * shmemx_msg_wait waits for that, _test is 1 if it is so and 0 else; then the request has ended and is set to
+ * SHMEMX_MSG_REQUEST_INVALID, which is complete, too. _waitall and _testall are for all of several requests; _waitany and _testany end one that is
+ * complete, and return its index, or SIZE_MAX. Waits return an error of status as recv does.
+ * shmemx_msg_probe waits for a message and leaves it; _iprobe is 1 if there is one, else 0.
+ * shmemx_msg_cancel is 1 if no message has matched a receive, which has then ended; else 0: wait for it. */
+typedef struct shmemi_msg_request *shmemx_msg_request_t;
+typedef struct {
+    int source;    /* number of the sender in the team */
+    int tag;       /* the message's */
+    size_t nbytes; /* bytes of the message; those received are at most as many as the receive has room for */
+    int error;     /* 0, or SHMEMX_MSG_TRUNCATED */
+} shmemx_msg_status_t;
+";
+
 /// `shmemx.h`.
 pub fn header(chapters: &[Chapter]) -> String {
     let mut text = String::from(
@@ -172,6 +195,7 @@ pub fn header(chapters: &[Chapter]) -> String {
     text += " */\n#ifndef SHMEMX_H\n#define SHMEMX_H\n\n#include <shmem.h>\n";
     text += SPACES;
     text += GROUPS;
+    text += MESSAGES;
     text += &constants::extensions();
     text += "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
     text += &header::extensions(chapters);

@@ -13,7 +13,7 @@ pub const PATH: &str = "dev/conformance/c/fuzz/routines.h";
 
 /// Chapters whose single routines the fuzzer calls by hand: it has to know what they make.
 const BY_HAND: &[&str] = &[
-    "setup", "memory", "teams", "contexts", "spaces", "spawn", "ports", "groups",
+    "setup", "memory", "teams", "contexts", "spaces", "spawn", "ports", "groups", "messages",
 ];
 
 /// A routine's kind: what the fuzzer's model of it depends on besides the type. None if the fuzzer calls
@@ -187,7 +187,7 @@ mod tests {
             .collect();
         let by_programs = chapters
             .iter()
-            .filter(|c| ["spawn", "ports", "groups"].contains(&c.name));
+            .filter(|c| ["spawn", "ports", "groups", "messages"].contains(&c.name));
         let by_programs: Vec<_> = by_programs
             .flat_map(|c| &c.families)
             .flat_map(Family::symbols)
@@ -197,7 +197,7 @@ mod tests {
             let name = symbol.name();
             let drawn = dispatcher.contains(&format!("{{\"{name}\", "));
             let called = by_hand.contains(&format!("F({name})("));
-            // Jobs that grow have programs of their own: dev/conformance/c/spawn.
+            // Jobs that grow and messages have programs of their own: dev/conformance/c/spawn, and messages/random.c.
             let grows = by_programs.contains(&name);
             let never = grows || NEVER.iter().any(|(n, _)| *n == name);
             assert!(drawn || called || never, "the fuzzer does not call {name}");

@@ -136,9 +136,9 @@ fn right(family: &Family, name: &str) -> String {
         }
         Role::Stride | Role::SymmetricStride | Role::PositiveStride => "2".to_owned(),
         Role::Size => "1".to_owned(),
-        // Where no launcher can start PEs, a call with a team says so.
+        // Where no launcher can start PEs, a call with a team says so; and a receive would wait for ever.
         Role::TeamOrInvalid
-            if ["spawn::", "port::"]
+            if ["spawn::", "port::", "message::"]
                 .iter()
                 .any(|m| function.starts_with(m)) =>
         {

@@ -125,8 +125,13 @@ fn rust_type(c: &str, symbol: &Symbol<'_>) -> String {
         "size_t" => "usize",
         "ptrdiff_t" => "isize",
         "uint64_t" => "u64",
-        "shmem_team_t" | "shmem_ctx_t" | "shmemx_space_t" | "shmemx_group_t"
-        | "shmemx_request_t" => "usize",
+        "shmem_team_t"
+        | "shmem_ctx_t"
+        | "shmemx_space_t"
+        | "shmemx_group_t"
+        | "shmemx_request_t"
+        | "shmemx_msg_request_t" => "usize",
+        "shmemx_msg_status_t" => "MessageStatus",
         "shmemx_kernel_call_t" => "KernelCall",
         "shmemx_kernel_t" => "Kernel",
         "shmemx_spawn_config_t" => "SpawnConfig",

@@ -4,6 +4,7 @@ pub mod active_set;
 pub mod amo;
 pub mod collective;
 pub mod group;
+pub mod message;
 pub mod p2p;
 pub mod port;
 pub mod rma;

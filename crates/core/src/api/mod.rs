@@ -17,6 +17,7 @@ pub mod handles;
 pub mod kernels;
 pub mod lock;
 pub mod memory;
+pub mod message;
 mod on_group;
 pub mod p2p;
 pub mod port;

@@ -202,7 +202,15 @@ pub fn destroy(name: &'static str, team: usize) {
     for context in rt.contexts.of_team(team) {
         rt.destroy_context(name, context);
     }
-    split::destroy(&rt.node, &rt.teams, name, found);
+    let id = found.id;
+    split::destroy(&rt.node, &rt.teams, name, found, || {
+        if !rt.messages.leave_team(&rt.node, id) {
+            fatal(
+                name,
+                "sends or receives of messages are under way on the team: wait for them before",
+            );
+        }
+    });
     rt.node.end_spaces(Some(team));
 }
 

@@ -355,8 +355,15 @@ pub fn split_2d(
 }
 
 /// Destroys a team that the program has made, and whose contexts are gone. Collective over its members.
-pub fn destroy(node: &Node, teams: &Teams, name: &'static str, team: &Team) {
+pub fn destroy(
+    node: &Node,
+    teams: &Teams,
+    name: &'static str,
+    team: &Team,
+    synchronised: impl FnOnce(),
+) {
     Group::of_team(node, name, team).sync();
+    synchronised();
     let id = team.id;
     team.leave(node);
     teams.remove(id);

@@ -12,6 +12,7 @@ use super::plan::{MIN_STRIDE, Plan};
 use super::region::{EXPORTS, Exports, Header, MAGIC, Offsets, PeBlock, TeamSlot, VERSION};
 use crate::choice::Tuning;
 use crate::kernel;
+use crate::message::record::Inbox;
 use crate::platform::mapping::{self, Advice, MapAddress};
 use crate::platform::{NodeCores, socket};
 
@@ -168,6 +169,13 @@ impl Control {
     pub fn team_slot(&self, team: usize, pe: usize) -> &'static TeamSlot {
         debug_assert!(pe < self.n_pes());
         self.at(self.offsets.team_slot(team, pe))
+    }
+
+    /// PE `pe`'s inbox.
+    #[inline]
+    pub fn inbox(&self, pe: usize) -> &'static Inbox {
+        debug_assert!(pe < self.n_pes());
+        self.at(self.offsets.inbox(pe))
     }
 
     /// What PEs of other jobs may import.

@@ -6,6 +6,7 @@
 //! LOCALITIES        u32 × n_pes                 on which socket each PE runs
 //! pe_block(0)       PeBlock × n_pes             who is where, what it waits for
 //! slots_offset      TeamSlot × n_pes × teams    team-major: the world team first
+//! inbox(0)          Inbox × n_pes               messages to each PE
 //! heap(0)           slot_size × n_pes           the symmetric heaps
 //! globals(0)        slot_size × n_pes           the global variables
 //! mailboxes(0)      MAILBOX × n_pes             what PEs of other nodes write
@@ -26,6 +27,7 @@ use ferroshmem_platform::Lifeline;
 
 use super::declaration::DeclarationWords;
 use crate::choice::{EAGER, Tuning};
+use crate::message::record::Inbox;
 use crate::platform::NodeCores;
 use crate::platform::mapping::HUGE_PAGE;
 
@@ -298,6 +300,8 @@ pub enum WaitKind {
     Remote = 6,
     /// A collective with PEs of another job.
     Connection = 7,
+    /// A message.
+    Message = 8,
 }
 
 /// What a PE that has waited for more than a moment waits for. Written by the waiter
@@ -611,9 +615,14 @@ impl Offsets {
         self.pe_block(self.n_pes) + (team * self.n_pes + pe) * size_of::<TeamSlot>()
     }
 
+    /// Byte offset of PE `pe`'s inbox.
+    pub fn inbox(&self, pe: usize) -> usize {
+        self.team_slot(MAX_TEAMS, 0) + pe * size_of::<Inbox>()
+    }
+
     /// Bytes of the control part: all that comes before the heaps.
     pub fn control_size(&self) -> usize {
-        self.team_slot(MAX_TEAMS, 0).next_multiple_of(HUGE_PAGE)
+        self.inbox(self.n_pes).next_multiple_of(HUGE_PAGE)
     }
 
     /// Byte offset in the file of PE `pe`'s heap.

@@ -34,6 +34,7 @@ use crate::job::Attachment;
 use crate::job::region::PeState;
 use crate::lock::Locks;
 use crate::memory::{Space, SymmetricMemory};
+use crate::message::Messages;
 use crate::node::Node;
 use crate::platform::huge_pages;
 use crate::platform::socket::Locality;
@@ -41,7 +42,7 @@ use crate::runtime::{self, Runtime};
 use crate::team::{Localities, Team, Teams};
 use crate::transport::Transport;
 use crate::transport::internode::{ConnectError, Internode};
-use crate::wait::{POLICY, record};
+use crate::wait::{POLICY, attend, record};
 use crate::{fork, hooks, info, job, kernel};
 
 /// The windows. They stay when the library is finalised, for the next initialisation.
@@ -123,9 +124,15 @@ pub(crate) fn initialise(name: &str, level: i32) {
         locks: Locks::new(check),
         failure_detector: connected.map(|(_, detector)| detector),
         parents: AtomicUsize::new(GROUP_INVALID),
+        messages: Messages::new(job.control.inbox(job.index)),
         ports: Ports::default(),
         names: Names::default(),
         nesting: AtomicU32::new(1),
+    });
+    attend::set(|| {
+        if let Some(rt) = runtime::current() {
+            rt.messages.attend(&rt.node);
+        }
     });
     checks::set(check);
     fault::explain_faults();
@@ -258,11 +265,13 @@ pub(crate) fn finalise(name: &'static str) {
     let node = &rt.node;
     let world = rt.teams.world();
     rt.quiet_all();
+    rt.messages.flush(node, name);
     // Before the PEs wait for each other: some may wait for this one in shmemx_group_disconnect.
     let is_last = rt.nesting.load(Ordering::Acquire) == 1;
     let left = is_last.then(|| connections::leave_all(name, rt));
     Group::of_team(node, name, world).sync();
     rt.nesting.fetch_sub(1, Ordering::AcqRel);
+    rt.messages.leave(node, is_last);
     let Some(left) = left else {
         return;
     };

@@ -17,7 +17,7 @@ pub(crate) use layout::CANDIDATES as LAYOUTS;
 pub(crate) use memkind::describe as describe_memkinds;
 pub use memkind::{Memkind, MemkindError, MemoryRequest};
 pub(crate) use origin::Origins;
-pub(crate) use space::{IN_GLOBALS, MemoryKind, Space, SpaceError, show_place};
+pub(crate) use space::{IN_GLOBALS, MemoryKind, NOWHERE, Space, SpaceError, show_place};
 pub(crate) use symmetric::{Argument, SymmetricMemory};
 pub(crate) use symmetric_space::SymmetricSpace;
 pub(crate) use windows::MOST_APART;

@@ -86,10 +86,13 @@ pub enum MemoryKind {
 /// Added to places in the globals, above any offset.
 pub(crate) const IN_GLOBALS: u64 = 1 << 62;
 
+/// The place of what is not symmetric.
+pub(crate) const NOWHERE: u64 = u64::MAX;
+
 /// A place ([`Space::place`]), for messages.
 pub(crate) fn show_place(place: u64) -> String {
     match place {
-        u64::MAX => "not symmetric".to_owned(),
+        NOWHERE => "not symmetric".to_owned(),
         IN_GLOBALS.. => format!("byte {} of the global variables", place - IN_GLOBALS),
         _ => format!("byte {place} of the symmetric heap"),
     }
@@ -423,7 +426,26 @@ impl Space {
         match self.position(addr, 1) {
             (MemoryKind::Heap, offset) => offset as u64,
             (MemoryKind::Globals, offset) => IN_GLOBALS | offset as u64,
-            (MemoryKind::NotSymmetric, _) => u64::MAX,
+            (MemoryKind::NotSymmetric, _) => NOWHERE,
+        }
+    }
+
+    /// The same for bytes that may be in private memory, where it is [`NOWHERE`], as it is in the globals if
+    /// another program asks.
+    pub fn place_of(&self, addr: usize, len: usize, is_other_program: bool) -> u64 {
+        match self.kind(addr, len) {
+            MemoryKind::Heap => self.place(addr),
+            MemoryKind::Globals if !is_other_program => self.place(addr),
+            _ => NOWHERE,
+        }
+    }
+
+    /// The address of a place on this PE.
+    pub fn address(&self, place: u64) -> Option<usize> {
+        match place {
+            NOWHERE => None,
+            IN_GLOBALS.. => Some(self.globals.as_ref()?.start + (place - IN_GLOBALS) as usize),
+            _ => Some(self.layout.heap_base + place as usize),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Waiting for PEs of this node and for what other nodes send (see `README.md` beside this file).
 
+pub mod attend;
 mod budget;
 pub mod counter;
 pub mod flag;

@@ -8,10 +8,12 @@ use ferroshmem_platform::{Backoff, Limits, Step, watch};
 
 use ferroshmem_fabric::Fabric;
 
+use super::attend;
 use super::budget::PollBudget;
 use super::idle_thread::{IDLE, Rest};
 use super::record::{Recorder, WaitReason, now_ms, now_ns};
 use crate::config::SPIN;
+use crate::job::region::WaitKind;
 use crate::platform::NodeCores;
 use crate::platform::futex::ANY;
 
@@ -368,6 +370,12 @@ impl<'a> Waiter<'a> {
         let rest = paced.rest();
         if waited >= LONG {
             self.record();
+        }
+        if self.reason.kind != WaitKind::Message && attend::attend() && step == Step::Sleep {
+            // What it attends to wakes no sleeper.
+            self.record();
+            self.sleep(rest);
+            return Next::Poll;
         }
         match (step, self.internode) {
             // What arrives meanwhile, also for other PEs than this one waits for, is answered in

@@ -51,6 +51,8 @@ pub(super) enum WaitReason {
         /// The members, as of a collective: of the team that waits as long as there is no connection.
         members: (i32, i32, u32),
     },
+    /// A message: the other PE's number, negative if it is any; whether it is to be received by that; its tag, negative: any.
+    Message(i32, bool, i32),
     /// A word of memory: the kind of object, and its address in the waiting PE.
     Object(&'static str, u64),
 }
@@ -85,6 +87,11 @@ impl Wait {
                     record.size.load(Relaxed),
                 ),
             },
+            k if k == WaitKind::Message as u32 => WaitReason::Message(
+                record.start.load(Relaxed),
+                record.stride.load(Relaxed) != 0,
+                record.sequence.load(Relaxed) as i32,
+            ),
             _ => return None,
         };
         let wait = Self {
@@ -172,6 +179,16 @@ impl fmt::Display for Place<'_> {
                 }
             }
             WaitReason::Connection { .. } => write!(f, " for PEs of another job")?,
+            WaitReason::Message(pe, is_send, tag) => {
+                match (pe, is_send) {
+                    (..0, _) => write!(f, " for a message from any PE")?,
+                    (_, false) => write!(f, " for a message from PE {pe}")?,
+                    (_, true) => write!(f, " for PE {pe} to receive its message")?,
+                }
+                if tag >= 0 {
+                    write!(f, " with tag {tag}")?;
+                }
+            }
             WaitReason::Object(kind, address) => write!(f, " for {kind} at {address:#x}")?,
         }
         Ok(())

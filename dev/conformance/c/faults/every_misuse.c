@@ -9897,6 +9897,221 @@ static const struct way ways_223[] = {
     }
 MISUSE_223(shmemx_group_create_ctx, void, 8, 8, NO_CTX, 0)
 
+static const struct way ways_234[] = {
+    {NULL, "as it should be", ""},
+    {"team", "destroyed", "team"},
+    {"team", "never made", "team"},
+};
+#define MISUSE_234(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmem_team_t team = SHMEM_TEAM_INVALID; \
+        const void *buf = 0; \
+        size_t nbytes = 0; \
+        int pe = 0; \
+        int tag = 0; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: team = freed_team; break; \
+        case 2: team = (shmem_team_t)0x123456; break; \
+        } \
+        (NAME)(team, buf, nbytes, pe, tag); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_234, COUNT(ways_234) - LESS); \
+    }
+MISUSE_234(shmemx_msg_send, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_235[] = {
+    {NULL, "as it should be", ""},
+    {"team", "destroyed", "team"},
+    {"team", "never made", "team"},
+};
+#define MISUSE_235(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmem_team_t team = SHMEM_TEAM_INVALID; \
+        void *buf = 0; \
+        size_t nbytes = 0; \
+        int pe = 0; \
+        int tag = 0; \
+        shmemx_msg_status_t *status = 0; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: team = freed_team; break; \
+        case 2: team = (shmem_team_t)0x123456; break; \
+        } \
+        (NAME)(team, buf, nbytes, pe, tag, status); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_235, COUNT(ways_235) - LESS); \
+    }
+MISUSE_235(shmemx_msg_recv, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_236[] = {
+    {NULL, "as it should be", ""},
+    {"team", "destroyed", "team"},
+    {"team", "never made", "team"},
+    {"request", "null", "request"},
+    {"request", "misaligned", "request"},
+};
+#define MISUSE_236(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmem_team_t team = SHMEM_TEAM_INVALID; \
+        const void *buf = 0; \
+        size_t nbytes = 0; \
+        int pe = 0; \
+        int tag = 0; \
+        shmemx_msg_request_t *request = (void *)private1; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: team = freed_team; break; \
+        case 2: team = (shmem_team_t)0x123456; break; \
+        case 3: request = NULL; break; \
+        case 4: ONLY_IF(2 > 1); request = (void *)(private1 + 1); break; \
+        } \
+        (NAME)(team, buf, nbytes, pe, tag, request); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_236, COUNT(ways_236) - LESS); \
+    }
+MISUSE_236(shmemx_msg_isend, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_237[] = {
+    {NULL, "as it should be", ""},
+    {"team", "destroyed", "team"},
+    {"team", "never made", "team"},
+    {"request", "null", "request"},
+    {"request", "misaligned", "request"},
+};
+#define MISUSE_237(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmem_team_t team = SHMEM_TEAM_INVALID; \
+        void *buf = 0; \
+        size_t nbytes = 0; \
+        int pe = 0; \
+        int tag = 0; \
+        shmemx_msg_request_t *request = (void *)private1; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: team = freed_team; break; \
+        case 2: team = (shmem_team_t)0x123456; break; \
+        case 3: request = NULL; break; \
+        case 4: ONLY_IF(2 > 1); request = (void *)(private1 + 1); break; \
+        } \
+        (NAME)(team, buf, nbytes, pe, tag, request); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_237, COUNT(ways_237) - LESS); \
+    }
+MISUSE_237(shmemx_msg_irecv, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_238[] = {
+    {NULL, "as it should be", ""},
+    {"team", "destroyed", "team"},
+    {"team", "never made", "team"},
+};
+#define MISUSE_238(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmem_team_t team = SHMEM_TEAM_INVALID; \
+        int pe = 0; \
+        int tag = 0; \
+        shmemx_msg_status_t *status = 0; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: team = freed_team; break; \
+        case 2: team = (shmem_team_t)0x123456; break; \
+        } \
+        (NAME)(team, pe, tag, status); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_238, COUNT(ways_238) - LESS); \
+    }
+MISUSE_238(shmemx_msg_probe, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_239[] = {
+    {NULL, "as it should be", ""},
+    {"team", "destroyed", "team"},
+    {"team", "never made", "team"},
+};
+#define MISUSE_239(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmem_team_t team = SHMEM_TEAM_INVALID; \
+        int pe = 0; \
+        int tag = 0; \
+        shmemx_msg_status_t *status = 0; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: team = freed_team; break; \
+        case 2: team = (shmem_team_t)0x123456; break; \
+        } \
+        (NAME)(team, pe, tag, status); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_239, COUNT(ways_239) - LESS); \
+    }
+MISUSE_239(shmemx_msg_iprobe, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_240[] = {
+    {NULL, "as it should be", ""},
+    {"request", "null", "request"},
+    {"request", "misaligned", "request"},
+};
+#define MISUSE_240(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmemx_msg_request_t *request = (void *)private1; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: request = NULL; break; \
+        case 2: ONLY_IF(2 > 1); request = (void *)(private1 + 1); break; \
+        } \
+        (NAME)(request); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_240, COUNT(ways_240) - LESS); \
+    }
+MISUSE_240(shmemx_msg_cancel, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_241[] = {
+    {NULL, "as it should be", ""},
+    {"request", "null", "request"},
+    {"request", "misaligned", "request"},
+};
+#define MISUSE_241(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmemx_msg_request_t *request = (void *)private1; \
+        shmemx_msg_status_t *status = 0; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: request = NULL; break; \
+        case 2: ONLY_IF(2 > 1); request = (void *)(private1 + 1); break; \
+        } \
+        (NAME)(request, status); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_241, COUNT(ways_241) - LESS); \
+    }
+MISUSE_241(shmemx_msg_test, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_242[] = {
+    {NULL, "as it should be", ""},
+    {"request", "null", "request"},
+    {"request", "misaligned", "request"},
+};
+#define MISUSE_242(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmemx_msg_request_t *request = (void *)private1; \
+        shmemx_msg_status_t *status = 0; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: request = NULL; break; \
+        case 2: ONLY_IF(2 > 1); request = (void *)(private1 + 1); break; \
+        } \
+        (NAME)(request, status); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_242, COUNT(ways_242) - LESS); \
+    }
+MISUSE_242(shmemx_msg_wait, void, 8, 8, NO_CTX, 0)
+
 /* Part I of K of the routines. Each routine gets each argument wrongly in one way, which
  * differs from type to type; with "all", in all ways. */
 int main(int argc, char **argv) {

@@ -4420,6 +4420,31 @@ static void kernels(void) {
     check(F(shmemx_kernel_serve)() == -1, "shmemx_kernel_register, shmemx_kernel_serve");
 }
 
+/* Messages to itself. */
+static void messages(void) {
+    int value = 5, got = 0;
+    shmemx_msg_request_t requests[2];
+    shmemx_msg_status_t status;
+    F(shmemx_msg_irecv)(SHMEM_TEAM_WORLD, &got, sizeof got, me, 1, &requests[0]);
+    check(F(shmemx_msg_test)(&requests[0], NULL) == 0, "shmemx_msg_test");
+    check(F(shmemx_msg_cancel)(&requests[0]) == 1, "shmemx_msg_irecv, shmemx_msg_cancel");
+    F(shmemx_msg_isend)(SHMEM_TEAM_WORLD, &value, sizeof value, me, 2, &requests[0]);
+    check(F(shmemx_msg_wait)(&requests[0], NULL) == 0, "shmemx_msg_isend, shmemx_msg_wait");
+    check(F(shmemx_msg_probe)(SHMEM_TEAM_WORLD, me, SHMEMX_ANY_TAG, &status) == 0 && status.tag == 2,
+          "shmemx_msg_probe");
+    check(F(shmemx_msg_iprobe)(SHMEM_TEAM_WORLD, me, 3, NULL) == 0, "shmemx_msg_iprobe");
+    int rc = F(shmemx_msg_recv)(SHMEM_TEAM_WORLD, &got, sizeof got, SHMEMX_ANY_SOURCE, 2, &status);
+    check(rc == 0 && got == 5 && status.nbytes == sizeof got, "shmemx_msg_recv");
+    F(shmemx_msg_irecv)(SHMEM_TEAM_WORLD, &got, sizeof got, me, 4, &requests[0]);
+    F(shmemx_msg_irecv)(SHMEM_TEAM_WORLD, &got, sizeof got, me, 5, &requests[1]);
+    check(F(shmemx_msg_testall)(2, requests, NULL) == 0, "shmemx_msg_testall");
+    F(shmemx_msg_send)(SHMEM_TEAM_WORLD, &value, sizeof value, me, 5);
+    check(F(shmemx_msg_waitany)(2, requests, NULL) == 1, "shmemx_msg_send, shmemx_msg_waitany");
+    check(F(shmemx_msg_testany)(2, requests, NULL) == SIZE_MAX, "shmemx_msg_testany");
+    F(shmemx_msg_send)(SHMEM_TEAM_WORLD, &value, sizeof value, me, 4);
+    check(F(shmemx_msg_waitall)(2, requests, NULL) == 0, "shmemx_msg_waitall");
+}
+
 static void queries(void) {
     int major = 0, minor = 0, provided = -1, initialized = 0;
     char name[SHMEM_MAX_NAME_LEN];
@@ -4482,6 +4507,7 @@ int main(void) {
     groups();
     ports();
     kernels();
+    messages();
     queries();
     locks();
     every_family();

@@ -1,0 +1,156 @@
+//! A PE's inbox: a ring of cells in shared memory to which all PEs of the node write records, and from which its owner
+//! takes them, in the order in which room was reserved.
+//!
+//! A record takes whole cells, one after the other, and begins with a word that names the lap of the ring, once all of
+//! the record is written. A writer reserves cells by moving the tail; a record that would go round the end of the ring is
+//! preceded by one that fills the rest. The owner clears the first words of the cells that held data in the middle of a
+//! record, and then moves the head. So every cell between tail and head begins with zero or with the word of an earlier
+//! lap, and what a writer has not finished reads as "nothing there".
+//!
+//! The owner writes nothing to a record of one cell, and moves the head rarely: writers mostly find these lines in
+//! their caches, or take them from the owner's without a second transfer.
+
+/// Bytes of a cell.
+pub const CELL: usize = 256;
+/// Cells of an inbox.
+pub const CELLS: usize = 1024;
+/// In the first word of a record: its number of cells.
+const SIZE: u64 = 0xffff;
+/// In the first word of a record: it has no content.
+const FILLS: u64 = 1 << 16;
+/// Above it: the lap, from 1 on.
+const LAP: u32 = 17;
+
+/// The lap of a position, as it is in the first words of records.
+#[inline]
+fn lap(position: u64, count: usize) -> u64 {
+    (position / count as u64 + 1) << LAP
+}
+
+/// Whether a word is the first one of a record at a position.
+#[inline]
+pub fn begins(word: u64, position: u64, count: usize) -> bool {
+    word >> LAP << LAP == lap(position, count)
+}
+
+/// What the algorithm needs of an inbox's memory. The real one is shared; the model checker brings its own.
+pub trait Cells {
+    /// Number of cells.
+    fn count(&self) -> usize;
+    /// Reads the tail, in no order.
+    fn tail(&self) -> u64;
+    /// Moves the tail, in no order, if it is still `from`.
+    fn move_tail(&self, from: u64, to: u64) -> bool;
+    /// Reads the head, with acquire order.
+    fn head(&self) -> u64;
+    /// Moves the head, with release order.
+    fn move_head(&self, to: u64);
+    /// Reads the first word of a cell, with acquire order.
+    fn first_word(&self, cell: usize) -> u64;
+    /// Writes the first word of a cell, with release order.
+    fn set_first_word(&self, cell: usize, word: u64);
+    /// Writes zero there, in no order: as `move_head` does after it.
+    fn clear(&self, cell: usize);
+}
+
+/// Reserves `n` cells side by side, at most an eighth of all; the position of the first one. None if there is no room now.
+#[inline]
+pub fn reserve(cells: &impl Cells, n: usize) -> Option<u64> {
+    let count = cells.count();
+    debug_assert!(n <= count / 8);
+    loop {
+        let tail = cells.tail();
+        let at = tail as usize % count;
+        let rest = if at + n > count { count - at } else { 0 };
+        let to = tail + (rest + n) as u64;
+        // A tail that was read long ago may be below the head: moving it fails.
+        if to.wrapping_sub(cells.head()) as i64 > count as i64 {
+            return None;
+        }
+        if cells.move_tail(tail, to) {
+            if rest > 0 {
+                cells.set_first_word(at, lap(tail, count) | FILLS | rest as u64);
+            }
+            return Some(tail + rest as u64);
+        }
+    }
+}
+
+/// Hands a record of `n` cells over, which is all written but for its first word.
+#[inline]
+pub fn commit(cells: &impl Cells, position: u64, n: usize) {
+    let count = cells.count();
+    cells.set_first_word(position as usize % count, lap(position, count) | n as u64);
+}
+
+/// The owner's position.
+#[derive(Debug)]
+pub struct Reader {
+    position: u64,
+    moved: u64,
+}
+
+impl Reader {
+    /// The position at which an owner has left its inbox.
+    pub fn new(cells: &impl Cells) -> Self {
+        let position = cells.head();
+        Self {
+            position,
+            moved: position,
+        }
+    }
+
+    /// The position that is read next.
+    #[inline]
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    fn cell(&self, cells: &impl Cells) -> usize {
+        self.position as usize % cells.count()
+    }
+
+    /// The first cell of the next record, if it is there.
+    #[inline]
+    pub fn next(&mut self, cells: &impl Cells) -> Option<usize> {
+        loop {
+            let cell = self.cell(cells);
+            let word = cells.first_word(cell);
+            if !begins(word, self.position, cells.count()) {
+                return None;
+            }
+            if word & FILLS == 0 {
+                return Some(cell);
+            }
+            // Its other cells have not been written.
+            self.advance(cells, word & SIZE);
+        }
+    }
+
+    /// Gives the cells of the next record back, which was read. Whether the writers have more room now.
+    #[inline]
+    pub fn release(&mut self, cells: &impl Cells) -> bool {
+        let cell = self.cell(cells);
+        let n = cells.first_word(cell) & SIZE;
+        for i in 1..n as usize {
+            cells.clear(cell + i);
+        }
+        self.advance(cells, n)
+    }
+
+    #[inline]
+    fn advance(&mut self, cells: &impl Cells, n: u64) -> bool {
+        self.position += n;
+        let has_eighth = self.position - self.moved >= cells.count() as u64 / 8;
+        if has_eighth {
+            self.leave(cells);
+        }
+        has_eighth
+    }
+
+    /// Lets the writers have all that was read.
+    pub fn leave(&mut self, cells: &impl Cells) {
+        self.moved = self.position;
+        cells.move_head(self.position);
+    }
+}

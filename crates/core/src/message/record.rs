@@ -1,0 +1,229 @@
+//! Records: what PEs write to each other's inboxes.
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::inbox::{self, CELL, CELLS, Cells};
+
+/// A PE's inbox, in the memory of the node's PEs.
+#[repr(C, align(4096))]
+pub struct Inbox {
+    /// Cells reserved so far.
+    tail: Line,
+    /// Cells given back so far.
+    head: Line,
+    /// Bytes of messages that the owner keeps outside of the inbox, as no receive has matched them yet.
+    kept: Line,
+    /// 1 once a writer has found no room.
+    wanted: Line,
+    cells: InboxCells,
+}
+
+#[repr(C, align(64))]
+struct Line(AtomicU64);
+
+#[repr(C, align(4096))]
+struct InboxCells(UnsafeCell<[u8; CELL * CELLS]>);
+
+// SAFETY: a place in shared memory that is only accessed through raw pointers, in the order of its first words.
+unsafe impl Sync for InboxCells {}
+
+impl Inbox {
+    #[inline]
+    fn cell(&self, cell: usize) -> *mut u8 {
+        self.cells.0.get().cast::<u8>().wrapping_add(cell * CELL)
+    }
+
+    #[inline]
+    fn word(&self, cell: usize) -> &AtomicU64 {
+        debug_assert!(cell < CELLS);
+        // SAFETY: the aligned first word of a cell, which is accessed atomically wherever it may be a record's first.
+        unsafe { AtomicU64::from_ptr(self.cell(cell).cast()) }
+    }
+
+    /// Bytes of messages that the owner keeps.
+    #[inline]
+    pub fn kept(&self) -> u64 {
+        self.kept.0.load(Ordering::Relaxed)
+    }
+
+    /// Sets it.
+    pub fn set_kept(&self, bytes: u64) {
+        self.kept.0.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Says that a writer wants room, or that there is some; whether one has wanted it.
+    pub fn want_room(&self, is_wanted: bool) -> bool {
+        let is_changed = self.wanted.0.load(Ordering::Relaxed) != u64::from(is_wanted);
+        is_changed && self.wanted.0.swap(is_wanted.into(), Ordering::SeqCst) != 0
+    }
+
+    /// Whether a record begins at a position, which the owner reads next.
+    #[inline]
+    pub fn is_there(&self, position: u64) -> bool {
+        let word = self.word(position as usize % CELLS);
+        inbox::begins(word.load(Ordering::Relaxed), position, CELLS)
+    }
+
+    /// Writes a record; false if there is no room now.
+    ///
+    /// # Safety
+    /// `data` is readable for `envelope.len` bytes, at most [`LONGEST`].
+    #[inline]
+    pub unsafe fn push(
+        &self,
+        envelope: &Envelope,
+        control: Option<&Control>,
+        data: *const u8,
+    ) -> bool {
+        let len = envelope.len as usize;
+        let n = (envelope.kind.data_offset() + len).div_ceil(CELL);
+        let Some(position) = inbox::reserve(self, n) else {
+            return false;
+        };
+        let at = self.cell(position as usize % CELLS);
+        // SAFETY: the cells are reserved for this thread; the caller promises that `data` is readable.
+        unsafe {
+            at.add(8).cast::<Envelope>().write(*envelope);
+            if let Some(control) = control {
+                at.add(HEAD).cast::<Control>().write(*control);
+            }
+            let to = at.add(envelope.kind.data_offset());
+            if len == 8 {
+                // Many messages have a word; a call of the C library takes as long as all else here.
+                to.cast::<u64>()
+                    .write_unaligned(data.cast::<u64>().read_unaligned());
+            } else {
+                to.copy_from_nonoverlapping(data, len);
+            }
+        }
+        inbox::commit(self, position, n);
+        true
+    }
+
+    /// The envelope of the record at a cell, the control part if it has one, and where its data are.
+    ///
+    /// # Safety
+    /// The owner has found a record there and not released it.
+    #[inline]
+    pub unsafe fn read(&self, cell: usize) -> (Envelope, *const Control, *const u8) {
+        let at = self.cell(cell);
+        // SAFETY: the caller promises a record, which is written.
+        let envelope = unsafe { at.add(8).cast::<Envelope>().read() };
+        let data = at.wrapping_add(envelope.kind.data_offset());
+        (envelope, at.wrapping_add(HEAD).cast(), data)
+    }
+}
+
+impl Cells for Inbox {
+    fn count(&self) -> usize {
+        CELLS
+    }
+
+    #[inline]
+    fn tail(&self) -> u64 {
+        self.tail.0.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn move_tail(&self, from: u64, to: u64) -> bool {
+        let (done, not) = (Ordering::Relaxed, Ordering::Relaxed);
+        self.tail.0.compare_exchange(from, to, done, not).is_ok()
+    }
+
+    #[inline]
+    fn head(&self) -> u64 {
+        self.head.0.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn move_head(&self, to: u64) {
+        self.head.0.store(to, Ordering::Release);
+    }
+
+    #[inline]
+    fn first_word(&self, cell: usize) -> u64 {
+        self.word(cell).load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn set_first_word(&self, cell: usize, word: u64) {
+        self.word(cell).store(word, Ordering::Release);
+    }
+
+    #[inline]
+    fn clear(&self, cell: usize) {
+        self.word(cell).store(0, Ordering::Relaxed);
+    }
+}
+
+/// What a record is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u16)]
+pub enum Kind {
+    /// A message with its data. It has no [`Control`].
+    Eager,
+    /// A message whose data the sender keeps, at `place` if that is symmetric.
+    Ready,
+    /// To a sender: a receive has matched. `bytes` of the data go to `place`, if that is symmetric, else into records.
+    Clear,
+    /// To a receiver: data of its message, from byte `place` on.
+    Fragment,
+    /// To a receiver: the data are all there.
+    Written,
+    /// To a sender: the data have been read.
+    Read,
+}
+
+impl Kind {
+    /// Where in a record the data begin.
+    #[inline]
+    fn data_offset(self) -> usize {
+        match self {
+            Self::Eager => HEAD,
+            _ => HEAD + size_of::<Control>(),
+        }
+    }
+}
+
+/// What a record begins with, after its first word.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Envelope {
+    /// What it is.
+    pub kind: Kind,
+    /// Id of the team.
+    pub team: u16,
+    /// The sender's number in the team.
+    pub source: u32,
+    /// The tag.
+    pub tag: i32,
+    /// Bytes of data in the record.
+    pub len: u32,
+    /// Bytes of the message.
+    pub bytes: u64,
+}
+
+/// What sender and receiver tell each other of a message whose data the sender keeps.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Control {
+    /// The request, of the PE that the record is for.
+    pub request: u64,
+    /// The request, of the PE that it is from.
+    pub reply: u64,
+    /// See [`Kind`].
+    pub place: u64,
+    /// Number of the PE that it is from, in the world.
+    pub from: u64,
+}
+
+/// Bytes before the control part, or the data of a record without one.
+const HEAD: usize = 8 + size_of::<Envelope>();
+/// Most bytes of data of a record.
+pub const LONGEST: usize = CELLS / 8 * CELL - HEAD - size_of::<Control>();
+
+const _: () = {
+    assert!(size_of::<Inbox>().is_multiple_of(4096));
+    assert!(HEAD == 32);
+};

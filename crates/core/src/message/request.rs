@@ -1,0 +1,136 @@
+//! Requests: sends and receives that are under way, or complete and not yet waited for.
+
+use super::record::Envelope;
+
+/// What a receive, a probe, a wait or a test says of a message: `shmemx_msg_status_t`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Status {
+    /// The sender's number in the team.
+    pub source: i32,
+    /// The tag.
+    pub tag: i32,
+    /// Bytes of the message, which may be more than were received.
+    pub bytes: usize,
+    /// 0, or [`TRUNCATED`](crate::constants::MSG_TRUNCATED).
+    pub error: i32,
+}
+
+impl Status {
+    /// Of a message, for a receive of at most `room` bytes.
+    pub fn of(envelope: &Envelope, room: u64) -> Self {
+        let error = if envelope.bytes > room {
+            crate::constants::MSG_TRUNCATED
+        } else {
+            0
+        };
+        Self {
+            source: envelope.source as i32,
+            tag: envelope.tag,
+            bytes: envelope.bytes as usize,
+            error,
+        }
+    }
+}
+
+/// Which messages a receive or a probe takes.
+#[derive(Debug, Clone, Copy)]
+pub struct Pattern {
+    /// Id of the team.
+    pub team: u16,
+    /// The sender's number in the team; negative: any.
+    pub source: i32,
+    /// The tag; negative: any.
+    pub tag: i32,
+}
+
+impl Pattern {
+    /// Whether a message is one of these.
+    #[inline]
+    pub fn takes(&self, message: &Envelope) -> bool {
+        self.team == message.team
+            && (self.source < 0 || self.source as u32 == message.source)
+            && (self.tag < 0 || self.tag == message.tag)
+    }
+}
+
+/// How far a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// A receive that no message has matched.
+    Posted,
+    /// A send that waits for room in the receiver's inbox, or for the receiver.
+    Sent,
+    /// A send that writes its data to the receiver's inbox, fragment by fragment.
+    Sending,
+    /// A receive of data that the sender writes.
+    Receiving,
+    /// Complete.
+    Complete,
+}
+
+/// A request.
+#[derive(Debug)]
+pub struct Request {
+    /// How far it is.
+    pub phase: Phase,
+    /// Whether it is a send.
+    pub is_send: bool,
+    /// Id of the team.
+    pub team: u16,
+    /// World number of the other PE; negative: any.
+    pub peer: i32,
+    /// What is sent, or where the message goes.
+    pub buffer: *mut u8,
+    /// Bytes there.
+    pub bytes: u64,
+    /// Bytes sent or received.
+    pub done: u64,
+    /// Bytes that will be.
+    pub all: u64,
+    /// The other PE's request.
+    pub reply: u64,
+    /// Of the message; of a receive that none has matched, the tag that it takes.
+    pub status: Status,
+}
+
+/// The requests of a PE.
+#[derive(Debug, Default)]
+pub struct Requests {
+    slots: Vec<(u32, Option<Request>)>,
+    free: Vec<u32>,
+}
+
+impl Requests {
+    /// Adds a request; its handle, which is not 0 or 1.
+    pub fn add(&mut self, request: Request) -> u64 {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push((0, None));
+            self.slots.len() as u32 - 1
+        });
+        let (generation, slot) = &mut self.slots[index as usize];
+        *generation += 1;
+        *slot = Some(request);
+        u64::from(*generation) << 32 | u64::from(index)
+    }
+
+    /// The request of a handle, if it is live.
+    #[inline]
+    pub fn get(&mut self, handle: u64) -> Option<&mut Request> {
+        let (generation, slot) = self.slots.get_mut(handle as u32 as usize)?;
+        slot.as_mut()
+            .filter(|_| u64::from(*generation) == handle >> 32)
+    }
+
+    /// Ends a live request.
+    pub fn remove(&mut self, handle: u64) {
+        self.slots[handle as u32 as usize].1 = None;
+        self.free.push(handle as u32);
+    }
+
+    /// The requests that are under way.
+    pub fn under_way(&self) -> impl Iterator<Item = &Request> {
+        let live = self.slots.iter().filter_map(|(_, slot)| slot.as_ref());
+        live.filter(|request| request.phase != Phase::Complete)
+    }
+}

@@ -1,0 +1,153 @@
+//! Messages: sends and receives that are matched by team, source and tag.
+
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use ferroshmem_conformance::job::{Running, shell_status};
+use ferroshmem_conformance::prefix::crate_folder;
+use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+
+/// Programs, what they are asked for, and numbers of PEs.
+const PROGRAMS: [(&str, &str, &[usize]); 9] = [
+    ("exchange", "all", &[1, 2, 3, 16]),
+    ("exchange", "late", &[2, 5]),
+    ("exchange", "64m", &[2]),
+    ("flood", "all", &[1, 2, 7, 16]),
+    ("flood", "one", &[2, 16]),
+    ("flood", "left", &[1, 3]),
+    ("threads", "", &[1, 2, 5]),
+    ("random", "1", &[1, 2, 3, 7, 16]),
+    ("random", "2", &[2, 4]),
+];
+
+/// What goes wrong, the status that the job ends with, and words of its one line.
+const FAULTS: [(&str, i32, &[&str]); 11] = [
+    (
+        "exits",
+        1,
+        &["PE 1 exited with status 0", "waits in shmemx_msg_recv"],
+    ),
+    (
+        "exits-any",
+        1,
+        &["PE 1 exited with status 0", "waits in shmemx_msg_recv"],
+    ),
+    ("killed", 137, &["PE 1", "SIGKILL"]),
+    ("killed-receiver", 137, &["PE 1", "SIGKILL"]),
+    ("tag", 1, &["shmemx_msg_send: tag = -1", "0 to 2147483647"]),
+    ("any-tag", 1, &["shmemx_msg_recv: tag = -2"]),
+    (
+        "to",
+        1,
+        &["shmemx_msg_send: PE 3 is out of range", "PEs 0 to 2"],
+    ),
+    ("from", 1, &["shmemx_msg_recv: PE -2 is out of range"]),
+    ("request", 1, &["shmemx_msg_wait: the request is not live"]),
+    (
+        "team",
+        1,
+        &["shmem_team_destroy", "sends or receives of messages"],
+    ),
+    ("destroyed", 1, &["shmemx_msg_send", "is not a live team"]),
+];
+
+fn main() {
+    let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
+    for (name, way, counts) in PROGRAMS {
+        for &pes in counts {
+            suite.add(format!("{name}::{way}::{pes}pe"), move |s| {
+                job(s, pes, name, way)?
+                    .expect_success(&s.prefix, &s.scratch)
+                    .map(drop)
+            });
+        }
+    }
+    for variable in [("SHMEM_CHECK", "1"), ("SHMEM_FAST_PATH", "0")] {
+        for (name, way) in [("exchange", "all"), ("random", "3")] {
+            let (key, value) = variable;
+            suite.add(format!("{name}::{}", key.to_lowercase()), move |s| {
+                let job = job(s, 3, name, way)?.env(key, value);
+                job.expect_success(&s.prefix, &s.scratch).map(drop)
+            });
+        }
+    }
+    suite.add("two-jobs-at-once".into(), two_jobs);
+    suite.add("guide::ring".into(), guide);
+    for (way, status, words) in FAULTS {
+        suite.add(format!("fault::{way}"), move |s| {
+            fault(s, way, status, words)
+        });
+    }
+    suite.add("fault::waits-in-a-circle".into(), circle);
+    suite.run();
+}
+
+fn job(s: &Setting, pes: usize, name: &str, way: &str) -> Result<Job> {
+    let build = Build::new(&format!("messages/{name}.c"), Compiler::Gcc);
+    let program = build.flags(&["-pthread"]).run(&s.prefix, &s.cache)?;
+    Ok(Job::new(pes, &program).args(&[way]))
+}
+
+/// Two jobs have inboxes of their own.
+fn two_jobs(s: &Setting) -> Result<()> {
+    let jobs = [("exchange", "all"), ("flood", "all")].map(|(name, way)| {
+        let job = job(s, 3, name, way)?;
+        Running::start(&job, &s.prefix, &s.scratch)
+    });
+    for job in jobs {
+        let outcome = job?.finish(Duration::from_secs(60))?;
+        ensure!(!outcome.hung && outcome.left == 0, "hangs\n{outcome}");
+        ensure!(shell_status(outcome.status) == 0, "{outcome}");
+    }
+    Ok(())
+}
+
+/// The program in `docs/messages.md` prints what is said there.
+fn guide(s: &Setting) -> Result<()> {
+    let guide = fs::read_to_string(crate_folder().join("../../docs/messages.md"))?;
+    let (_, program) = guide.split_once("```c\n").context("no program")?;
+    let (program, _) = program.split_once("```").context("no end")?;
+    fs::create_dir_all(&s.scratch)?;
+    let source = s.scratch.join("ring.c");
+    fs::write(&source, program)?;
+    let compiled = source.with_extension("");
+    let mut compiler = Command::new(s.prefix.bin("oshcc"));
+    compiler.args(["-O2", "-Wall", "-Werror", "-o"]);
+    let status = compiler.arg(&compiled).arg(&source).status()?;
+    ensure!(status.success(), "the program is not compiled");
+    let outcome = Job::new(4, &compiled).expect_success(&s.prefix, &s.scratch)?;
+    ensure!(
+        guide.contains(&format!("`{}`", outcome.stdout.trim())),
+        "{outcome}"
+    );
+    Ok(())
+}
+
+/// The job ends with the status and one line, and nothing is left.
+fn fault(s: &Setting, way: &str, status: i32, words: &[&str]) -> Result<()> {
+    let outcome = job(s, 3, "faults", way)?.run(&s.prefix, &s.scratch)?;
+    ensure!(!outcome.hung && outcome.left == 0, "is left\n{outcome}");
+    let got = shell_status(outcome.status);
+    ensure!(got == status, "status {got}, not {status}\n{outcome}");
+    ensure!(outcome.stderr.lines().count() == 1, "{outcome}");
+    for word in words {
+        ensure!(outcome.stderr.contains(word), "no \"{word}\"\n{outcome}");
+    }
+    Ok(())
+}
+
+/// The wait report says for which messages PEs wait.
+fn circle(s: &Setting) -> Result<()> {
+    let job = job(s, 2, "faults", "waits")?.options(&["-n", "2", "--timeout", "2"]);
+    let outcome = job.run(&s.prefix, &s.scratch)?;
+    ensure!(!outcome.hung && outcome.left == 0, "is left\n{outcome}");
+    for (pe, other) in [(0, 1), (1, 0)] {
+        let words =
+            format!("PE {pe} waits in shmemx_msg_recv for a message from PE {other} with tag 6");
+        ensure!(outcome.stderr.contains(&words), "{outcome}");
+    }
+    Ok(())
+}

@@ -1,0 +1,345 @@
+//! Messages: sends and receives that are matched by team, sender and tag (extension).
+#![allow(unsafe_code)]
+
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::thread;
+
+use ferroshmem_core::api::message::{self, Status};
+
+use crate::error::{Error, TeamError, Truncated};
+use crate::plain::Plain;
+use crate::team::{Member, Team};
+
+/// A message that was received, or is there to be received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// The sender.
+    pub from: Member,
+    /// Its tag.
+    pub tag: u32,
+    /// Its bytes.
+    pub bytes: usize,
+}
+
+impl Arrival {
+    fn of(team: &Team<'_>, status: &Status) -> Self {
+        Self {
+            from: team.numbered(status.source as usize),
+            tag: status.tag as u32,
+            bytes: status.bytes,
+        }
+    }
+
+    /// How many whole elements of type `T` it has.
+    pub fn elements<T: Plain>(&self) -> usize {
+        self.bytes.checked_div(size_of::<T>()).unwrap_or(0)
+    }
+}
+
+/// Messages (extension). A message goes to a member of the team with a tag, which is below 2<sup>31</sup>. A receive takes the first
+/// message of a member, or of any with `None`, that has a tag, or any with `None`. The messages of a sender that
+/// a receive takes are received in the order in which they were sent.
+///
+/// All members are on one node, and in one job. A tag of 2<sup>31</sup> or more is a panic.
+///
+/// ```
+/// # use ferroshmem::World;
+/// # fn main() -> Result<(), ferroshmem::Error> {
+/// let world = World::init()?;
+/// let next = world.member((world.me().number() + 1) % world.size())?;
+/// let sending = world.begin_send(next, 7, vec![1.5; 1000])?;
+/// let mut numbers = [0.0; 1000];
+/// let arrival = world.receive(None, Some(7), &mut numbers)?;
+/// assert_eq!((arrival.elements::<f64>(), numbers[999]), (1000, 1.5));
+/// let mine = sending.wait(); // may be changed again
+/// # assert_eq!(mine.len(), 1000);
+/// # Ok(())
+/// # }
+/// ```
+impl Team<'_> {
+    /// Sends a message, and waits until `data` may be changed: where it is long, until it is received.
+    ///
+    /// # Errors
+    /// If `to` is a member of another team.
+    pub fn send<T: Plain>(&self, to: Member, tag: u32, data: &[T]) -> Result<(), TeamError> {
+        self.check(to)?;
+        let (source, bytes) = (data.as_ptr().cast(), size_of_val(data));
+        let (to, tag) = (to.number() as i32, number(tag));
+        // SAFETY: a slice is readable, and this call waits.
+        unsafe { message::send("Team::send", self.handle(), source, bytes, to, tag) };
+        Ok(())
+    }
+
+    /// Waits for a message, and writes it to the first elements of `buffer`.
+    ///
+    /// # Errors
+    /// If the buffer is shorter than the message, of which it then has the first bytes; or if `from` is a member of
+    /// another team.
+    pub fn receive<T: Plain>(
+        &self,
+        from: Option<Member>,
+        tag: Option<u32>,
+        buffer: &mut [T],
+    ) -> Result<Arrival, Error> {
+        let (from, tag) = self.pattern(from, tag)?;
+        let (dest, bytes) = (buffer.as_mut_ptr().cast(), size_of_val(buffer));
+        let mut status = Status::default();
+        // SAFETY: plain data may be overwritten, by any bytes, and this call waits.
+        unsafe {
+            let name = "Team::receive";
+            message::recv(name, self.handle(), dest, bytes, from, tag, &raw mut status);
+        }
+        Ok(arrived(self, &status, bytes)?)
+    }
+
+    /// Waits for a message, and leaves it.
+    ///
+    /// # Errors
+    /// If `from` is a member of another team.
+    pub fn probe(&self, from: Option<Member>, tag: Option<u32>) -> Result<Arrival, TeamError> {
+        let (from, tag) = self.pattern(from, tag)?;
+        let mut status = Status::default();
+        // SAFETY: the status is a variable.
+        unsafe { message::probe("Team::probe", self.handle(), from, tag, &raw mut status) };
+        Ok(Arrival::of(self, &status))
+    }
+
+    /// The first message that such a receive would take, if it is there.
+    ///
+    /// # Errors
+    /// If `from` is a member of another team.
+    pub fn try_probe(
+        &self,
+        from: Option<Member>,
+        tag: Option<u32>,
+    ) -> Result<Option<Arrival>, TeamError> {
+        let (from, tag) = self.pattern(from, tag)?;
+        let mut status = Status::default();
+        let name = "Team::try_probe";
+        // SAFETY: the status is a variable.
+        let found = unsafe { message::iprobe(name, self.handle(), from, tag, &raw mut status) };
+        Ok((found != 0).then(|| Arrival::of(self, &status)))
+    }
+
+    /// Begins a send of `data`, which [`Sending::wait`] returns.
+    ///
+    /// # Errors
+    /// If `to` is a member of another team.
+    pub fn begin_send<T: Plain>(
+        &self,
+        to: Member,
+        tag: u32,
+        data: Vec<T>,
+    ) -> Result<Sending<'_, T>, TeamError> {
+        self.check(to)?;
+        let (to, tag) = (to.number() as i32, number(tag));
+        let mut request = Request::of(self, data);
+        let (source, bytes) = (request.buffer.data.cast(), request.buffer.bytes());
+        let (name, handle) = ("Team::begin_send", &raw mut request.handle);
+        // SAFETY: the request keeps the buffer until it is complete, or for ever.
+        unsafe { message::isend(name, self.handle(), source, bytes, to, tag, handle) };
+        Ok(Sending(request))
+    }
+
+    /// Begins a receive of at most as many elements as `buffer` has, which [`Receiving::wait`] returns.
+    ///
+    /// # Errors
+    /// If `from` is a member of another team.
+    pub fn begin_receive<T: Plain>(
+        &self,
+        from: Option<Member>,
+        tag: Option<u32>,
+        buffer: Vec<T>,
+    ) -> Result<Receiving<'_, T>, TeamError> {
+        let (from, tag) = self.pattern(from, tag)?;
+        let mut request = Request::of(self, buffer);
+        let (dest, bytes) = (request.buffer.data.cast(), request.buffer.bytes());
+        let (name, handle) = ("Team::begin_receive", &raw mut request.handle);
+        // SAFETY: as above; plain data may be overwritten, by any bytes.
+        unsafe { message::irecv(name, self.handle(), dest, bytes, from, tag, handle) };
+        Ok(Receiving(request))
+    }
+
+    fn pattern(&self, from: Option<Member>, tag: Option<u32>) -> Result<(i32, i32), TeamError> {
+        from.map_or(Ok(()), |member| self.check(member))?;
+        let from = from.map_or(-1, |member| member.number() as i32);
+        Ok((from, tag.map_or(-1, number)))
+    }
+}
+
+/// A tag as the C interface has it.
+#[track_caller]
+fn number(tag: u32) -> i32 {
+    i32::try_from(tag)
+        .unwrap_or_else(|_| panic!("tag {tag} is out of range: give 0 to {}", i32::MAX))
+}
+
+/// What was received in `room` bytes.
+fn arrived(team: &Team<'_>, status: &Status, room: usize) -> Result<Arrival, Truncated> {
+    let bytes = status.bytes;
+    if status.error != 0 {
+        return Err(Truncated { bytes, room });
+    }
+    Ok(Arrival::of(team, status))
+}
+
+/// The parts of a vector, of which no reference exists while the library uses its elements.
+#[derive(Debug)]
+struct Buffer<T> {
+    data: *mut T,
+    len: usize,
+    capacity: usize,
+}
+
+impl<T> Buffer<T> {
+    fn of(data: Vec<T>) -> Self {
+        let mut data = ManuallyDrop::new(data);
+        Self {
+            data: data.as_mut_ptr(),
+            len: data.len(),
+            capacity: data.capacity(),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.len * size_of::<T>()
+    }
+
+    /// The vector.
+    ///
+    /// # Safety
+    /// The library uses it no more, and this is called once.
+    unsafe fn take(&self) -> Vec<T> {
+        // SAFETY: the parts of a vector; the caller's promise.
+        unsafe { Vec::from_raw_parts(self.data, self.len, self.capacity) }
+    }
+}
+
+/// A send or a receive under way. Its buffer is leaked if this is forgotten.
+#[derive(Debug)]
+struct Request<'t, T: Plain> {
+    /// 0 once it is complete.
+    handle: usize,
+    buffer: Buffer<T>,
+    status: Status,
+    team: &'t Team<'t>,
+    /// Whether it is in the hands of the caller again.
+    is_taken: bool,
+    owner: PhantomData<T>,
+}
+
+impl<'t, T: Plain> Request<'t, T> {
+    fn of(team: &'t Team<'_>, data: Vec<T>) -> Self {
+        Self {
+            handle: 0,
+            buffer: Buffer::of(data),
+            status: Status::default(),
+            team,
+            is_taken: false,
+            owner: PhantomData,
+        }
+    }
+
+    fn test(&mut self, name: &'static str) -> bool {
+        // SAFETY: the request's variable, and a status.
+        self.handle == 0
+            || unsafe { message::test(name, &raw mut self.handle, &raw mut self.status) } != 0
+    }
+
+    fn wait(&mut self, name: &'static str) {
+        if self.handle != 0 {
+            // SAFETY: the request's variable, and a status.
+            unsafe { message::wait(name, &raw mut self.handle, &raw mut self.status) };
+        }
+    }
+
+    /// Takes a receive back that has no message; false if it has one.
+    fn cancel(&mut self, name: &'static str) -> bool {
+        // SAFETY: the request's variable.
+        self.handle != 0 && unsafe { message::cancel(name, &raw mut self.handle) } != 0
+    }
+
+    /// The vector of a request that is complete or was cancelled.
+    fn take(&mut self) -> Vec<T> {
+        debug_assert!(self.handle == 0 && !self.is_taken);
+        self.is_taken = true;
+        // SAFETY: the request has ended, and `is_taken` says that the vector was not taken before.
+        unsafe { self.buffer.take() }
+    }
+
+    /// Ends it. A PE that panics ends its job: it does not wait, and leaks the buffer.
+    fn end(&mut self, name: &'static str, is_receive: bool) {
+        if self.is_taken || thread::panicking() {
+            return;
+        }
+        if !is_receive || !self.cancel(name) {
+            self.wait(name);
+        }
+        drop(self.take());
+    }
+}
+
+/// A send under way, of data that it owns. If it is dropped, that waits as [`wait`](Self::wait) does.
+#[derive(Debug)]
+pub struct Sending<'t, T: Plain>(Request<'t, T>);
+
+impl<T: Plain> Sending<'_, T> {
+    /// Whether the data are sent: [`wait`](Self::wait) will not wait.
+    pub fn is_complete(&mut self) -> bool {
+        self.0.test("Sending::is_complete")
+    }
+
+    /// Waits until the data are sent, and returns them.
+    pub fn wait(mut self) -> Vec<T> {
+        self.0.wait("Sending::wait");
+        self.0.take()
+    }
+}
+
+impl<T: Plain> Drop for Sending<'_, T> {
+    fn drop(&mut self) {
+        self.0.end("Sending::drop", false);
+    }
+}
+
+/// A receive under way, with a buffer that it owns. If it is dropped, it is cancelled, or its message is
+/// received and dropped.
+#[derive(Debug)]
+pub struct Receiving<'t, T: Plain>(Request<'t, T>);
+
+impl<T: Plain> Receiving<'_, T> {
+    /// Whether the message is received: [`wait`](Self::wait) will not wait.
+    pub fn is_complete(&mut self) -> bool {
+        self.0.test("Receiving::is_complete")
+    }
+
+    /// Waits for the message. Elements of the buffer that it does not reach are as they were.
+    ///
+    /// # Errors
+    /// If the buffer is shorter than the message.
+    pub fn wait(mut self) -> Result<(Vec<T>, Arrival), Truncated> {
+        self.0.wait("Receiving::wait");
+        let room = self.0.buffer.bytes();
+        let buffer = self.0.take();
+        let arrival = arrived(self.0.team, &self.0.status, room)?;
+        Ok((buffer, arrival))
+    }
+
+    /// Takes the receive back; itself, if it has a message.
+    ///
+    /// # Errors
+    /// If a message has matched it: wait for that.
+    pub fn cancel(mut self) -> Result<Vec<T>, Self> {
+        if self.0.cancel("Receiving::cancel") {
+            return Ok(self.0.take());
+        }
+        Err(self)
+    }
+}
+
+impl<T: Plain> Drop for Receiving<'_, T> {
+    fn drop(&mut self) {
+        self.0.end("Receiving::drop", true);
+    }
+}
