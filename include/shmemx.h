@@ -117,6 +117,12 @@
  *     a line that says so.
  *     value: seconds; 0: never; default: 10; scope: job.
  *
+ * SHMEM_SPAWN_TIMEOUT
+ *     Where another launcher than oshrun starts PEs for shmemx_spawn: within this time all of
+ *     them call shmem_init, or the job ends with a line that says so. The value of PE_root
+ *     counts.
+ *     value: seconds; 0: never; default: 60; scope: PE.
+ *
  * SHMEM_AGGREGATE
  *     How long puts are at most that go to a PE of another node together, where the provider has
  *     messages, and how many microseconds they wait for more; 0: each goes by itself.
@@ -200,7 +206,7 @@ typedef struct {
     const char *map_by;  /* the order in which PEs are given cores, as in oshrun --map-by; default: as bind_to */
     size_t cores;        /* number of cores of each PE, if there are so many; default: by OMP_NUM_THREADS, or all */
     const char *cpus;    /* the CPUs that the PEs may use, as "0-3,8"; default: those of oshrun */
-    const char *host;    /* the host to start on: this one */
+    const char *host;    /* the host to start on: this one, or where another launcher starts them, hosts that it reaches */
     int independent;     /* not 0: the end of one job is not the other's; default: 0 */
 } shmemx_spawn_config_t;
 

@@ -153,7 +153,7 @@ impl Team<'_> {
         self.of_one_job().map_err(|_| failed(&of_two_jobs))?;
         self.step(Step::Spawn, &[]);
         let programs = || commands.iter().map(Command::program).collect();
-        let made = spawn::spawn_for("Team::spawn", self.handle(), 0, programs);
+        let made = spawn::spawn_for("Team::spawn", self.handle(), 0, programs, false);
         let handle = made.map_err(|why| failed(&why))?;
         Ok(Group::of_handle(handle, self))
     }
@@ -179,7 +179,8 @@ impl<'t> Group<'t> {
 
     pub(crate) fn of_parents(world: &'t Team<'static>) -> Option<Self> {
         let handle = handles::parents("World::parents");
-        (handle != 0).then(|| Self::of_handle(handle, world))
+        let is_here = handle != 0 && !handles::is_remote("World::parents", handle);
+        is_here.then(|| Self::of_handle(handle, world))
     }
 
     /// Number of PEs.

@@ -47,6 +47,9 @@ pub static PMI_RANK: Variable = Variable::new("PMI_RANK", PMI, "number of the pr
 pub static PMI_SIZE: Variable = Variable::new("PMI_SIZE", PMI, "number of processes");
 /// The job's name in PMI-2.
 pub static PMI_JOBID: Variable = Variable::new("PMI_JOBID", PMI, "name of the job");
+/// Whether processes of another job have had this one started.
+pub static PMI_SPAWNED: Variable =
+    Variable::new("PMI_SPAWNED", PMI, "1 in a job that another has started");
 /// Hydra's own descriptor, set by no other launcher.
 pub static HYDI_CONTROL_FD: Variable =
     Variable::new("HYDI_CONTROL_FD", "Hydra", "descriptor of its proxy");
@@ -117,6 +120,7 @@ pub static TABLE: &[&Variable] = &[
     &PMI_RANK,
     &PMI_SIZE,
     &PMI_JOBID,
+    &PMI_SPAWNED,
     &HYDI_CONTROL_FD,
     &PMIX_NAMESPACE,
     &PMIX_RANK,

@@ -97,6 +97,14 @@ pub enum Error {
         /// PMIx's name of the status.
         status: String,
     },
+    /// A launcher that starts no processes while the job runs.
+    #[error(
+        "{0}, starts no PEs while the job runs: start the job by oshrun, mpiexec.hydra or mpirun"
+    )]
+    StartsNone(String),
+    /// The launcher has not started processes, and why.
+    #[error("the launcher does not start the PEs: {0}")]
+    NotStarted(String),
     /// A PMIx server gave a value of another type than requested.
     #[error("{launcher} gives {given} for {key}")]
     PmixValue {

@@ -18,7 +18,9 @@ mod pmi;
 mod pmix;
 pub mod secret;
 
+use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::path::Path;
 
 pub use detect::{Config, detect, is_launched};
 pub use error::Error;
@@ -33,6 +35,23 @@ pub enum Protocol {
     Pmi2,
     /// PMI-1's lines, on such a descriptor or over TCP.
     Pmi1,
+}
+
+/// Processes that a launcher is to start, which all run one program.
+#[derive(Debug, Clone, Copy)]
+pub struct Program<'a> {
+    /// The file of the program.
+    pub file: &'a Path,
+    /// What follows it in `argv`.
+    pub arguments: &'a [OsString],
+    /// Variables as `NAME=VALUE`, beside those that the launcher sets.
+    pub variables: &'a [OsString],
+    /// The directory to run in.
+    pub directory: &'a Path,
+    /// Number of processes.
+    pub processes: usize,
+    /// The hosts to start on, separated by commas, if these are not for the launcher to choose.
+    pub hosts: Option<&'a OsStr>,
 }
 
 /// A client of the server that a launcher runs for the processes of a job.
@@ -61,6 +80,20 @@ pub trait Bootstrap: Send + Sync + fmt::Debug {
     /// Has the launcher end the whole job, with exit status `status`. Returns soon, if at all,
     /// and may be called while another thread is in a call; the caller then exits.
     fn abort(&self, status: i32, message: &str);
+
+    /// Starts further processes, which are a job of their own, beside this one; `parents` is what these get by
+    /// [`parents`](Self::parents). Returns once the launcher has taken the order.
+    ///
+    /// # Errors
+    /// If the launcher starts none, refuses, or gives no answer.
+    fn start(&self, _programs: &[Program<'_>], _parents: &str) -> Result<(), Error> {
+        Err(Error::StartsNone(self.launcher().to_owned()))
+    }
+
+    /// What the processes gave that have had this job started, if there are such.
+    fn parents(&self) -> Option<String> {
+        None
+    }
 
     /// A regular end: the launcher takes the exit of this process for no failure from here on. Not
     /// collective; the last call.

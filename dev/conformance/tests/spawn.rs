@@ -326,23 +326,124 @@ fn main() {
         });
     }
     if on_path("mpiexec.hydra") {
-        suite.add("refused::by-another-launcher".into(), |s| {
-            let program = program(s, "faults", &[])?;
-            let mut job = Job::new(0, Path::new("mpiexec.hydra"));
-            job = job.args(&["-n", "2", &program.to_string_lossy(), "plain"]);
-            let outcome = job.run(&s.prefix, &s.scratch)?;
-            ensure!(shell_status(outcome.status) == 0, "{outcome}");
+        add_hydra(&mut suite);
+    }
+    suite.run();
+}
+
+/// How `remote.c` starts PEs, and how many parents there are; how many PEs are started, and how they behave.
+const BY_HYDRA: [(&str, &str, &str, &str); 6] = [
+    ("accept-spawn-first", "1", "1", "connect-child"),
+    ("accept-spawn", "3", "2", "connect-child-late"),
+    ("accept-spawn-several", "2", "3", "connect-child"),
+    (
+        "accept-spawn-finalize",
+        "2",
+        "2",
+        "connect-child-late-finalize",
+    ),
+    ("accept-spawn-rounds", "1", "2", "connect-child-brief"),
+    ("accept-spawn-rounds", "2", "1", "connect-child-brief-more"),
+];
+
+/// What is refused where Hydra starts PEs, after which the job goes on: program and first argument, and words of the line.
+const REFUSED_BY_HYDRA: [(&str, &str, &str); 8] = [
+    (
+        "faults",
+        "missing",
+        "cannot run \"./no-such-program\": no such file",
+    ),
+    ("faults", "folder", "cannot run \"/tmp\""),
+    (
+        "faults",
+        "no-folder",
+        "\"/no/such/folder\": no such directory",
+    ),
+    ("faults", "none", "npes"),
+    ("faults", "too-many", "100000"),
+    (
+        "place",
+        "other-host",
+        "host is \"no-such-host\", which has no address",
+    ),
+    (
+        "place",
+        "corse",
+        "the launcher of this job places PEs itself",
+    ),
+    (
+        "remote",
+        "refused-long",
+        "of its message, which has at most",
+    ),
+];
+
+/// What ends the job where Hydra has started the PEs, and words of the line that says so; there is none if Hydra is quicker.
+const FAULTS_BY_HYDRA: [(&str, &str); 6] = [
+    (
+        "never-initialises",
+        "have not all called shmem_init within 5 s",
+    ),
+    ("sleeps", "have not all called shmem_init within 5 s"),
+    ("child-crashes", ""),
+    ("child-misuses", "PE 1234 is out of range"),
+    ("parent-crashes", ""),
+    ("child-ends-all", ""),
+];
+
+/// Adds the trials of jobs that Hydra has started, and in which it starts PEs.
+fn add_hydra(suite: &mut Suite) {
+    let by_hydra = |s: &Setting, name: &str, pes: &str, args: &[&str]| -> Result<Job> {
+        let program = program(s, name, &[])?;
+        let words = ["-n", pes, &program.to_string_lossy()];
+        Ok(Job::new(0, Path::new("mpiexec.hydra")).args(&[&words[..], args].concat()))
+    };
+    for (way, parents, children, child) in BY_HYDRA {
+        suite.add(format!("by-hydra::{way}::{parents}+{children}"), move |s| {
+            let job = by_hydra(s, "remote", parents, &[way, children, child])?;
+            let outcome = job.expect_success(&s.prefix, &s.scratch)?;
+            ensure!(outcome.stderr.is_empty(), "{outcome}");
+            let started = outcome.stdout.matches("started on").count();
+            ensure!(started >= children.parse()?, "{started} PEs\n{outcome}");
+            Ok(())
+        });
+    }
+    for (name, way, words) in REFUSED_BY_HYDRA {
+        suite.add(format!("by-hydra::refused::{way}"), move |s| {
+            let outcome = by_hydra(s, name, "2", &[way])?.run(&s.prefix, &s.scratch)?;
             ensure!(
-                outcome.stdout.matches("refused").count() == 2
-                    && outcome
-                        .stderr
-                        .contains("another launcher has started this job"),
+                shell_status(outcome.status) == 0
+                    && outcome.left == 0
+                    && outcome.stdout.matches("refused").count() == 2
+                    && outcome.stderr.lines().count() == 1
+                    && outcome.stderr.contains(words),
                 "{outcome}"
             );
             Ok(())
         });
     }
-    suite.run();
+    for (way, words) in FAULTS_BY_HYDRA {
+        suite.add(format!("by-hydra::fault::{way}"), move |s| {
+            let before = Machine::now();
+            let limit = if words.contains("within 5 s") {
+                "5"
+            } else {
+                "60"
+            };
+            let job = by_hydra(s, "faults", "2", &[way])?.env("SHMEM_SPAWN_TIMEOUT", limit);
+            let outcome = job.run(&s.prefix, &s.scratch)?;
+            ensure!(!outcome.hung && outcome.left == 0, "is left\n{outcome}");
+            ensure!(shell_status(outcome.status) != 0, "{outcome}");
+            let lines = outcome.stderr.matches("ferroshmem:").count();
+            ensure!(
+                lines == 1 && outcome.stderr.contains(words) || words.is_empty() && lines == 0,
+                "not one line with \"{words}\"\n{outcome}"
+            );
+            let left = before.left_files();
+            ensure!(left.is_empty(), "left in /dev/shm: {left:?}");
+            Ok(())
+        });
+    }
 }
 
 fn program(s: &Setting, name: &str, flags: &[&str]) -> Result<PathBuf> {

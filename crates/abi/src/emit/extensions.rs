@@ -81,7 +81,7 @@ typedef struct {
     const char *map_by;  /* the order in which PEs are given cores, as in oshrun --map-by; default: as bind_to */
     size_t cores;        /* number of cores of each PE, if there are so many; default: by OMP_NUM_THREADS, or all */
     const char *cpus;    /* the CPUs that the PEs may use, as \"0-3,8\"; default: those of oshrun */
-    const char *host;    /* the host to start on: this one */
+    const char *host;    /* the host to start on: this one, or where another launcher starts them, hosts that it reaches */
     int independent;     /* not 0: the end of one job is not the other's; default: 0 */
 } shmemx_spawn_config_t;
 

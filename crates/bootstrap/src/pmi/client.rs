@@ -3,10 +3,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use super::store::{Session, Store};
+use super::store::{PARENTS, Session, Store};
 use super::wire::Sender;
 use super::{chunks, mpi};
-use crate::{Bootstrap, Error};
+use crate::environment::{PMI_SPAWNED, value};
+use crate::{Bootstrap, Error, Program};
 
 /// Exchanges of this process so far, over all clients: the server retains the keys of a client
 /// that the process has finalized.
@@ -68,6 +69,19 @@ impl<S: Store> Bootstrap for Client<S> {
 
     fn abort(&self, status: i32, message: &str) {
         self.sender.send(&S::abort_message(status, message));
+    }
+
+    fn start(&self, programs: &[Program<'_>], parents: &str) -> Result<(), Error> {
+        match self.store().start(programs, parents)? {
+            true => Ok(()),
+            false => Err(Error::StartsNone(self.launcher.clone())),
+        }
+    }
+
+    fn parents(&self) -> Option<String> {
+        value(&PMI_SPAWNED).filter(|spawned| spawned != "0")?;
+        // A program of MPI may have started this job, without that.
+        self.store().get(PARENTS).ok()
     }
 
     fn finalize(&self) {

@@ -1,9 +1,15 @@
 //! PMI-1: lines of `cmd=name key=value ...`, each followed by a line in response.
 
-use super::store::{Session, Store};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use super::store::{PARENTS, Session, Store};
 use super::wire::Wire;
-use crate::Error;
 use crate::environment::{PMI_RANK, PMI_SIZE, Variable, value};
+use crate::{Error, Program};
+
+/// Bytes of what orders processes: Hydra ends the job over more than 64 KiB.
+const LONGEST_ORDER: usize = 60_000;
 
 #[derive(Debug)]
 pub(super) struct Pmi1 {
@@ -124,6 +130,60 @@ impl Pmi1 {
     }
 }
 
+/// Adds the lines that order processes of one program, which is number `i` of `n`.
+///
+/// The protocol sets no variables: `env` does, which takes a name with `=` for one.
+fn order(
+    message: &mut Vec<u8>,
+    program: &Program<'_>,
+    (i, n): (usize, usize),
+    parents: &str,
+) -> Result<(), Error> {
+    let mut words: Vec<&OsStr> = Vec::new();
+    if !program.variables.is_empty() {
+        words.extend(["/usr/bin/env", "--"].map(OsStr::new));
+        words.extend(program.variables.iter().map(|v| v.as_os_str()));
+        if program.file.as_os_str().as_bytes().contains(&b'=') {
+            words.extend(["/bin/sh", "-c", "exec \"$0\" \"$@\""].map(OsStr::new));
+        }
+    }
+    words.push(program.file.as_os_str());
+    words.extend(program.arguments.iter().map(|a| a.as_os_str()));
+    let directory = program.directory.as_os_str();
+    let all = words.iter().chain([&directory]).chain(&program.hosts);
+    if let Some(long) = all.clone().find(|word| word.as_bytes().contains(&b'\n')) {
+        return Err(Error::NotStarted(format!(
+            "{long:?} has a line break, which no message of PMI-1 can have"
+        )));
+    }
+    let mut put = |key: &str, value: &[u8]| {
+        message.extend([key.as_bytes(), b"=", value, b"\n"].concat());
+    };
+    let number = |n: usize| n.to_string().into_bytes();
+    put("mcmd", b"spawn");
+    put("nprocs", &number(program.processes));
+    put("execname", words[0].as_bytes());
+    put("totspawns", &number(n));
+    put("spawnssofar", &number(i));
+    for (i, word) in words[1..].iter().enumerate() {
+        put(&format!("arg{}", i + 1), word.as_bytes());
+    }
+    put("argcnt", &number(words.len() - 1));
+    put("preput_num", b"1");
+    put("preput_key_0", PARENTS.as_bytes());
+    put("preput_val_0", parents.as_bytes());
+    let options = [("wdir", Some(directory)), ("hosts", program.hosts)];
+    let options = options.into_iter().filter_map(|(k, v)| Some((k, v?)));
+    let options: Vec<_> = options.collect();
+    put("info_num", &number(options.len()));
+    for (i, (key, value)) in options.into_iter().enumerate() {
+        put(&format!("info_key_{i}"), key.as_bytes());
+        put(&format!("info_val_{i}"), value.as_bytes());
+    }
+    message.extend(b"endcmd\n");
+    Ok(())
+}
+
 impl Store for Pmi1 {
     const FENCE_IS_BARRIER: bool = true;
 
@@ -154,6 +214,26 @@ impl Store for Pmi1 {
         .ok_or_else(|| response.unexpected())
     }
 
+    fn start(&mut self, programs: &[Program<'_>], parents: &str) -> Result<bool, Error> {
+        let mut message = Vec::new();
+        for (i, program) in programs.iter().enumerate() {
+            order(&mut message, program, (i + 1, programs.len()), parents)?;
+        }
+        if message.len() > LONGEST_ORDER {
+            return Err(Error::NotStarted(format!(
+                "arguments and variables take {} bytes of its message, which has at most {LONGEST_ORDER}",
+                message.len()
+            )));
+        }
+        self.wire.send(&message)?;
+        let response = Response(self.wire.line()?);
+        match (response.value("cmd"), response.value("rc")) {
+            (Some("spawn_result"), None | Some("0")) => Ok(true),
+            (Some("spawn_result"), Some(_)) => Err(Error::NotStarted(response.0)),
+            _ => Err(response.unexpected()),
+        }
+    }
+
     fn finalize(&mut self) -> Result<(), Error> {
         self.call("cmd=finalize", "finalize_ack").map(drop)
     }
@@ -165,5 +245,65 @@ impl Store for Pmi1 {
     /// The protocol has no room for a message.
     fn abort_message(status: i32, _: &str) -> Vec<u8> {
         format!("cmd=abort exitcode={status}\n").into_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+    use std::path::Path;
+
+    use super::*;
+
+    fn order_of(program: &Program<'_>) -> Result<String, Error> {
+        let mut message = Vec::new();
+        order(&mut message, program, (2, 3), "port")?;
+        Ok(String::from_utf8(message).unwrap())
+    }
+
+    #[test]
+    fn an_order_has_what_the_program_is_given() {
+        let arguments = ["two words", ""].map(OsString::from);
+        let variables = [OsString::from("A=b = c")];
+        let program = Program {
+            file: Path::new("/bin/true"),
+            arguments: &arguments,
+            variables: &[],
+            directory: Path::new("/tmp"),
+            processes: 4,
+            hosts: None,
+        };
+        let said = order_of(&program).unwrap();
+        let expected = "mcmd=spawn\nnprocs=4\nexecname=/bin/true\ntotspawns=3\nspawnssofar=2\narg1=two words\narg2=\n\
+            argcnt=2\npreput_num=1\npreput_key_0=ferroshmem-parents\npreput_val_0=port\ninfo_num=1\ninfo_key_0=wdir\n\
+            info_val_0=/tmp\nendcmd\n";
+        assert_eq!(said, expected);
+        let program = Program {
+            file: Path::new("/bin/a=b"),
+            variables: &variables,
+            hosts: Some(OsStr::new("a,b")),
+            ..program
+        };
+        let said = order_of(&program).unwrap();
+        for line in [
+            "execname=/usr/bin/env\n",
+            "arg1=--\narg2=A=b = c\narg3=/bin/sh\n",
+            "arg6=/bin/a=b\narg7=two words\narg8=\nargcnt=8",
+            "info_num=2",
+            "info_key_1=hosts\ninfo_val_1=a,b\nendcmd\n",
+        ] {
+            assert!(said.contains(line), "{said}");
+        }
+        let lines = [OsString::from("two\nlines")];
+        let program = Program {
+            arguments: &lines,
+            ..program
+        };
+        assert!(
+            order_of(&program)
+                .unwrap_err()
+                .to_string()
+                .contains("line break")
+        );
     }
 }

@@ -3,7 +3,10 @@
 use std::fmt;
 
 use super::wire::Wire;
-use crate::Error;
+use crate::{Error, Program};
+
+/// The key of what the processes gave that have had a job started.
+pub(super) const PARENTS: &str = "ferroshmem-parents";
 
 /// A connection to a server that has accepted this process.
 pub(super) struct Session<S> {
@@ -23,6 +26,10 @@ pub(super) trait Store: fmt::Debug + Send {
     fn fence(&mut self) -> Result<(), Error>;
     /// A value, possibly after waiting for the fence of the process that put it.
     fn get(&mut self, key: &str) -> Result<String, Error>;
+    /// Has the server start processes, whose job has `parents` in its store by the key [`PARENTS`]; whether the protocol can.
+    fn start(&mut self, _programs: &[Program<'_>], _parents: &str) -> Result<bool, Error> {
+        Ok(false)
+    }
     fn finalize(&mut self) -> Result<(), Error>;
     /// The connection.
     fn wire(&self) -> &Wire;

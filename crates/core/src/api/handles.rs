@@ -64,6 +64,12 @@ pub fn pe(name: &'static str, group: usize, pe: c_int) -> c_int {
     }
 }
 
+/// Whether a group's PEs are reached as those of other nodes are.
+pub fn is_remote(name: &'static str, group: usize) -> bool {
+    let found = find(name, runtime::get(name), group);
+    found.is_some_and(|(_, connection)| connection.remote().is_some())
+}
+
 /// Whether this PE is of the side that has started the other, or has accepted it.
 pub fn is_first_side(name: &'static str, group: usize) -> bool {
     let found = find(name, runtime::get(name), group);

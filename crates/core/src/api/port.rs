@@ -106,7 +106,7 @@ pub fn open_port(name: &str, between_nodes: bool) -> Result<String, PortError> {
 }
 
 /// Opens a port, for jobs on other nodes as well if it may connect jobs `between_nodes`.
-fn open_for(rt: &Runtime, between_nodes: bool) -> Result<Port, PortError> {
+pub(super) fn open_for(rt: &Runtime, between_nodes: bool) -> Result<Port, PortError> {
     let node = &rt.node;
     let interface = node.settings.fabric.interface.as_deref();
     let address = between_nodes.then(|| discovery::address(interface));
@@ -368,7 +368,7 @@ fn join_one(
 }
 
 /// Accepts the next caller for `members` PEs, as long as the other end of the socket `joined` is silent.
-fn accept_one(
+pub(super) fn accept_one(
     name: &'static str,
     rt: &Runtime,
     port: &Port,
@@ -412,7 +412,7 @@ fn accept_one(
 }
 
 /// That operations of this program reach other nodes, or why they do not.
-fn check_remote(rt: &Runtime) -> Result<(), PortError> {
+pub(super) fn check_remote(rt: &Runtime) -> Result<(), PortError> {
     if hooks::get().is_some_and(|hooks| (hooks.native_required)()) {
         let why = "a program compiled with -DSHMEM_NATIVE_ONLY cannot reach";
         return Err(PortError::NotFromHere(why));
@@ -502,7 +502,7 @@ fn offer(rt: &Runtime, caller: Caller, members: usize) -> Result<Option<Found>, 
 }
 
 /// Takes an offer up at a port for `members` PEs; as [`accept_one`].
-fn connect_at(
+pub(super) fn connect_at(
     rt: &Runtime,
     port: &PortName,
     members: usize,

@@ -4,6 +4,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
+use super::launched;
 use crate::constants::{CTX_DEFAULT, THREAD_MULTIPLE, THREAD_SINGLE};
 use crate::failure::checks;
 use crate::failure::fatal::fatal;
@@ -20,7 +21,7 @@ pub fn watch_until_initialised() {
 
 /// Initialises the library.
 pub fn init(name: &'static str) {
-    lifecycle::initialise(name, THREAD_SINGLE);
+    initialise(name, THREAD_SINGLE);
 }
 
 /// Initialises the library for a thread level; every level is provided. None for a level that the
@@ -29,7 +30,7 @@ pub fn init_level(name: &'static str, requested: c_int) -> Option<c_int> {
     if !(THREAD_SINGLE..=THREAD_MULTIPLE).contains(&requested) {
         return None;
     }
-    lifecycle::initialise(name, requested);
+    initialise(name, requested);
     Some(runtime::get(name).thread_level().load(Ordering::Relaxed))
 }
 
@@ -64,8 +65,13 @@ fn result<T>(name: &str, argument: &str, at: *mut T) -> *mut T {
 /// Initialises the library if it is not; the old form without a matching finalize.
 pub fn start_pes(name: &'static str, _n_pes: c_int) {
     if runtime::current().is_none() {
-        lifecycle::initialise(name, THREAD_SINGLE);
+        initialise(name, THREAD_SINGLE);
     }
+}
+
+fn initialise(name: &'static str, level: c_int) {
+    lifecycle::initialise(name, level);
+    launched::connect_with_parents(name);
 }
 
 /// Ends what one `init` began.

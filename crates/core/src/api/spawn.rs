@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use super::connecting::{Found, GroupError, Way, give, group_of, take_numbers};
+use super::launched;
 use crate::config::{self, SYMMETRIC_SIZE};
 use crate::constants::{
     SPAWN_ALL_FIELDS, SPAWN_ARGV, SPAWN_BIND_TO, SPAWN_CORES, SPAWN_CPUS, SPAWN_ENV, SPAWN_HOST,
@@ -131,7 +132,11 @@ unsafe fn program(
     let Some(command) = command else {
         fatal(name, "command is a null pointer: give a program");
     };
-    if let Some(wrong) = environment.iter().find(|v| !v.as_bytes().contains(&b'=')) {
+    let is_variable = |text: &&OsString| {
+        let at = text.as_bytes().iter().position(|byte| *byte == b'=');
+        at.is_some_and(|at| at > 0)
+    };
+    if let Some(wrong) = environment.iter().find(|v| !is_variable(v)) {
         fatal(
             name,
             format_args!("env has {wrong:?}: give variables as NAME=VALUE"),
@@ -207,12 +212,13 @@ impl Placement {
 }
 
 impl Program {
-    fn request(self) -> ProgramRequest {
+    /// With the variables that are `inherited`.
+    fn request(self, inherited: impl Iterator<Item = (OsString, OsString)>) -> ProgramRequest {
         let mut environment = self.environment;
         if let Some(size) = self.heap_size {
             environment.push(format!("{}={size}", SYMMETRIC_SIZE.name).into());
         }
-        let inherited = config::inherited_all().map(|(mut pair, value)| {
+        let inherited = inherited.map(|(mut pair, value)| {
             pair.push("=");
             pair.push(value);
             pair
@@ -250,7 +256,7 @@ pub unsafe fn spawn(
 ) -> c_int {
     // SAFETY: as the caller promises; called on the root alone.
     let programs = || unsafe { vec![program(name, command, n_pes, config, mask)] };
-    let made = spawn_for(name, team, root, programs);
+    let made = spawn_for(name, team, root, programs, true);
     // SAFETY: the caller promises that the result can be written.
     unsafe { give(name, made, children) }
 }
@@ -292,12 +298,13 @@ pub unsafe fn spawn_multiple(
         });
         each.collect()
     };
-    let made = spawn_for(name, team, root, programs);
+    let made = spawn_for(name, team, root, programs, true);
     // SAFETY: the caller promises that the result can be written.
     unsafe { give(name, made, children) }
 }
 
-/// Starts PEs of `programs`, which are asked for on the root alone, for a team, collectively; the group of them.
+/// Starts PEs of `programs`, which are asked for on the root alone, for a team, collectively; the group of them. They may
+/// be started by another launcher, which connects jobs as those of different nodes are, if that is `between_nodes`.
 ///
 /// # Errors
 /// If they cannot be started. On all members.
@@ -306,6 +313,7 @@ pub fn spawn_for(
     team: usize,
     root: c_int,
     programs: impl FnOnce() -> Vec<Program>,
+    between_nodes: bool,
 ) -> Result<usize, GroupError> {
     let rt = runtime::get(name);
     group_of(name, rt, team, root, |parents| {
@@ -317,18 +325,26 @@ pub fn spawn_for(
         {
             return Err("independent is set for some programs alone: they are one job".to_owned());
         }
-        let programs = programs.into_iter().map(Program::request).collect();
-        ask(rt, parents, programs, independent)
+        let is_by_oshrun = !between_nodes || rt.node.job.may_have_service();
+        let request = |program: Program| match is_by_oshrun {
+            true => program.request(config::inherited_all()),
+            false => program.request(launched::variables()),
+        };
+        let programs: Vec<_> = programs.into_iter().map(request).collect();
+        check(&programs)?;
+        match is_by_oshrun {
+            true => ask(rt, parents, programs, independent),
+            false if independent => Err(
+                "independent is set, and another launcher has started this job: start it by oshrun on one node"
+                    .to_owned(),
+            ),
+            false => launched::start(name, rt, parents, &programs),
+        }
     })
 }
 
-/// Has the launcher start a job for `parents` PEs.
-fn ask(
-    rt: &Runtime,
-    parents: usize,
-    programs: Vec<ProgramRequest>,
-    independent: bool,
-) -> Result<Found, String> {
+/// That there is something to start.
+fn check(programs: &[ProgramRequest]) -> Result<(), String> {
     if let Some(none) = programs.iter().find(|program| program.n_pes == 0) {
         return Err(format!(
             "npes of {:?} is not a number of PEs: give 1 or more",
@@ -343,6 +359,16 @@ fn ask(
             "{wrong:?} has a NUL byte: no string of a process can"
         ));
     }
+    Ok(())
+}
+
+/// Has `oshrun` start a job for `parents` PEs.
+fn ask(
+    rt: &Runtime,
+    parents: usize,
+    programs: Vec<ProgramRequest>,
+    independent: bool,
+) -> Result<Found, String> {
     let service = rt.node.job.service().map_err(|why| why.to_string())?;
     let n_pes: usize = programs.iter().map(|program| program.n_pes).sum();
     let header = rt.node.job.control.header();

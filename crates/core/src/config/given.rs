@@ -191,6 +191,7 @@ mod tests {
                 HUGE_PAGES.name,
                 NON_TEMPORAL_THRESHOLD.name,
                 FABRIC_INTERFACE.name,
+                SPAWN_TIMEOUT.name,
                 LIBFABRIC.name,
             ]
         );

@@ -66,6 +66,8 @@ pub struct Settings {
     pub forced: Forced,
     /// `SHMEM_FABRIC_TIMEOUT`; None: never.
     pub fabric_timeout: Option<Duration>,
+    /// `SHMEM_SPAWN_TIMEOUT`; None: never.
+    pub spawn_timeout: Option<Duration>,
     /// `SHMEM_FABRIC`, `SHMEM_FABRIC_INTERFACE`, `SHMEM_LIBFABRIC` and `SHMEM_AGGREGATE`.
     pub fabric: FabricSettings,
 }
@@ -91,6 +93,7 @@ impl Settings {
             sockets: SOCKETS.read(&environment)?,
             forced: forced(&environment)?,
             fabric_timeout: FABRIC_TIMEOUT.read(&environment)?,
+            spawn_timeout: SPAWN_TIMEOUT.read(&environment)?,
             fabric: FabricSettings::of(&environment)?,
         })
     }

@@ -239,6 +239,15 @@ pub static FABRIC_TIMEOUT: Variable<Seconds> = Variable {
     help: "Within this time of a PE's or a node's end, or of a cut of the network, the job ends with a line that says so.",
     value: Seconds { default: 10 },
 };
+/// How long spawned PEs may take.
+pub static SPAWN_TIMEOUT: Variable<Seconds> = Variable {
+    name: "SHMEM_SPAWN_TIMEOUT",
+    alias: None,
+    readers: &[Library],
+    scope: Scope::Pe,
+    help: "Where another launcher than oshrun starts PEs for shmemx_spawn: within this time all of them call shmem_init, or the job ends with a line that says so. The value of PE_root counts.",
+    value: Seconds { default: 60 },
+};
 /// What goes to another node together.
 pub static AGGREGATE: Variable<Aggregation> = Variable {
     name: "SHMEM_AGGREGATE",
@@ -324,6 +333,7 @@ pub static TABLE: &[&dyn Entry] = &[
     &FABRIC,
     &FABRIC_INTERFACE,
     &FABRIC_TIMEOUT,
+    &SPAWN_TIMEOUT,
     &AGGREGATE,
     &LIBFABRIC,
     &CC,

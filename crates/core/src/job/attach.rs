@@ -54,11 +54,13 @@ pub struct Attachment {
 pub enum NoService {
     /// The job has PEs on several nodes.
     #[error(
-        "its PEs are on several nodes, where this does not work yet: start the job by oshrun on one node"
+        "its PEs are on several nodes, where this works in C alone: start the job by oshrun on one node"
     )]
     SeveralNodes,
     /// Another launcher watches the job.
-    #[error("another launcher has started this job: start it by oshrun")]
+    #[error(
+        "another launcher has started this job, where this works in C alone: start it by oshrun"
+    )]
     AnotherLauncher,
     /// No launcher has started this program, and `oshrun` cannot be started.
     #[error(transparent)]

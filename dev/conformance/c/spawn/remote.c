@@ -1,6 +1,7 @@
-/* Two jobs that meet, on different nodes: every kind of operation between them, and collectives of both. The first
- * argument says whether this one accepts or connects, and what it does; the second names a file for the text of the
- * port. With OTHER it is another program, whose globals are others. */
+/* Two jobs on different nodes, or of another launcher than oshrun: every kind of operation between them, and collectives
+ * of both. The first argument says what this one does: it accepts or connects at a port, whose text goes through the file
+ * that the second argument names; or it accepts the PEs that it starts, whose number is the second argument, and which
+ * get the third as their first. With OTHER it is another program, whose globals are others. */
 #include "port.h"
 
 #include <arpa/inet.h>
@@ -315,6 +316,78 @@ static void rounds(int accepts, const char *port, int n)
     CHECK(entries() <= files + 2, "%d, %d", files, entries());
 }
 
+/* Starts the other side. Of several programs, the second has arguments, a variable and a directory of its own. */
+static void start(char **argv, int root, shmemx_group_t *group)
+{
+    char *first[] = {argv[3], "0", NULL}, *second[] = {argv[3], "0", "two words", "", NULL};
+    char *env[] = {"SECOND=a = b", NULL}, *programs[] = {argv[0], argv[0]};
+    shmemx_spawn_config_t configs[2];
+    long masks[2] = {SHMEMX_SPAWN_ARGV, SHMEMX_SPAWN_ARGV | SHMEMX_SPAWN_ENV | SHMEMX_SPAWN_WDIR};
+    int n[2] = {1, atoi(argv[2]) - 1}, rc;
+    configs[0].argv = first;
+    configs[1].argv = second;
+    configs[1].env = env;
+    configs[1].wdir = "/";
+    if (has("-on-")) {
+        configs[0].host = strstr(way, "-on-") + 4;
+        masks[0] |= SHMEMX_SPAWN_HOST;
+        masks[1] |= SHMEMX_SPAWN_HOST;
+    }
+    if (has("several")) {
+        configs[1].host = configs[0].host;
+        rc = shmemx_spawn_multiple(SHMEM_TEAM_WORLD, root, 2, programs, n, configs, masks, group);
+    } else {
+        rc = shmemx_spawn(SHMEM_TEAM_WORLD, root, argv[0], n[0] + n[1], configs, masks[0], group);
+    }
+    REQUIRE(rc == 0 && *group != SHMEMX_GROUP_INVALID);
+}
+
+/* This PE was started: as it should be. */
+static void started(int argc, char **argv, shmemx_group_t *group)
+{
+    char folder[1000], host[100];
+    const char *second = getenv("SECOND");
+    *group = shmemx_group_parents();
+    REQUIRE(*group != SHMEMX_GROUP_INVALID);
+    REQUIRE(getcwd(folder, sizeof folder) != NULL && gethostname(host, sizeof host) == 0);
+    if (argc > 3) {
+        CHECK(shmem_my_pe() > 0 && argc == 5 && strcmp(argv[3], "two words") == 0 && *argv[4] == 0);
+        CHECK(second != NULL && strcmp(second, "a = b") == 0, "%s", second);
+        CHECK(strcmp(folder, "/") == 0, "%s", folder);
+    } else {
+        CHECK(second == NULL && strcmp(folder, "/") != 0, "%s", folder);
+    }
+    printf("started on %s\n", host);
+    fflush(stdout);
+}
+
+/* Starts PEs many times, which may start others. */
+static void generations(char **argv, shmemx_group_t parents)
+{
+    int files = 0, n = has("rounds") ? 8 : has("more") ? 1 : 0;
+    if (has("child"))
+        shmem_long_atomic_inc(&counter, shmemx_group_pe(parents, 0));
+    for (int i = 0; i < n; i++) {
+        shmemx_group_t group;
+        char *last[] = {argv[0], argv[1], "1", "connect-child-brief"};
+        counter = 0;
+        shmem_barrier_all();
+        start(has("child") ? last : argv, 0, &group);
+        shmemx_group_barrier(group);
+        if (shmem_my_pe() == 0)
+            CHECK(counter == shmemx_group_n_pes(group), "%ld", counter);
+        shmemx_group_disconnect(group);
+        if (i == 2)
+            files = entries();
+    }
+    CHECK(n < 3 || entries() <= files + 2, "%d, %d", files, entries());
+    if (has("child")) {
+        shmemx_group_barrier(parents);
+        shmemx_group_disconnect(parents);
+        CHECK(shmemx_group_parents() == SHMEMX_GROUP_INVALID);
+    }
+}
+
 static void fail(shmemx_group_t group)
 {
     int last = shmem_my_pe() == shmem_n_pes() - 1;
@@ -342,7 +415,7 @@ int main(int argc, char **argv)
 {
     char port[SHMEMX_MAX_PORT_NAME] = "";
     shmemx_group_t group;
-    REQUIRE(argc >= 3);
+    REQUIRE(argc >= 2);
     way = argv[1];
     shmem_init();
     if (has("independent")) {
@@ -351,23 +424,44 @@ int main(int argc, char **argv)
         shmem_finalize();
         return check_status();
     }
+    if (has("refused-long")) {
+        static char word[100000];
+        memset(word, 'x', sizeof word - 1);
+        char *args[] = {word, NULL};
+        shmemx_spawn_config_t config;
+        config.argv = args;
+        REQUIRE(shmemx_spawn(SHMEM_TEAM_WORLD, 0, argv[0], 1, &config, SHMEMX_SPAWN_ARGV, &group) == -1);
+        CHECK(group == SHMEMX_GROUP_INVALID);
+        puts("refused");
+        shmem_finalize();
+        return check_status();
+    }
     if (has("refused")) {
         REQUIRE(shmemx_port_connect(SHMEM_TEAM_WORLD, 0, argv[2], &group) == -1 && group == SHMEMX_GROUP_INVALID);
         shmem_finalize();
         return check_status();
     }
+    int spawns = has("spawn"), is_child = has("child");
     int accepts = has("accept"), root = has("first") ? 0 : shmem_n_pes() - 1;
     long *heap = shmem_calloc(2 * PES, sizeof(long));
     if (has("rounds") || has("fail"))
         root = 0;
     int joins = has("join"), end = -1;
-    if (shmem_my_pe() == root && accepts)
+    if (is_child)
+        started(argc, argv, &group);
+    if (has("brief") || has("spawn-rounds")) {
+        generations(argv, is_child ? group : SHMEMX_GROUP_INVALID);
+        shmem_finalize();
+        return check_status();
+    }
+    int is_at_port = shmem_my_pe() == root && !spawns && !is_child;
+    if (is_at_port && accepts)
         REQUIRE(shmemx_port_open(port) == 0);
-    if (shmem_my_pe() == root && joins)
+    if (is_at_port && joins)
         end = between(accepts, argv[2], port);
-    else if (shmem_my_pe() == root && accepts)
+    else if (is_at_port && accepts)
         write_text(argv[2], port);
-    else if (shmem_my_pe() == root)
+    else if (is_at_port)
         read_text(argv[2], port);
     lend();
     shmem_barrier_all();
@@ -378,10 +472,15 @@ int main(int argc, char **argv)
     }
     if (has("late"))
         sleep(1);
-    if (joins)
+    if (spawns)
+        start(argv, root, &group);
+    else if (joins)
         REQUIRE(shmemx_join(SHMEM_TEAM_WORLD, root, end, &group) == 0);
-    else
+    else if (!is_child)
         make(accepts, port, root, &group);
+    /* PEs that are started export what they have after they are connected. */
+    if (spawns || is_child)
+        shmemx_group_sync(group);
     if (has("fail"))
         fail(group);
     int others = shmemx_group_n_pes(group), first = accepts ? shmem_n_pes() : 0;

@@ -4,6 +4,7 @@
 mod faults;
 mod meet;
 mod settings;
+mod spawn;
 
 use anyhow::Result;
 use ferroshmem_cluster::hosts::{Distribution, Launcher, Placement};
@@ -147,5 +148,6 @@ fn main() {
     faults::add(&mut suite);
     meet::add(&mut suite);
     settings::add(&mut suite);
+    spawn::add(&mut suite);
     suite.run();
 }

@@ -1,0 +1,207 @@
+//! Jobs that grow by another launcher than `oshrun`: it starts the PEs, which find this job at a port that is opened for
+//! them alone.
+//!
+//! The text of the port goes with the launcher's order, and comes back from it in the job that is started: so no other
+//! process sees it.
+
+use std::ffi::{OsStr, OsString};
+use std::net::ToSocketAddrs;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+use std::{env, io};
+
+use ferroshmem_bootstrap::Program;
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
+
+use super::connecting::{Found, GroupError, group_of};
+use super::port::{accept_one, check_remote, connect_at, open_for};
+use crate::config;
+use crate::connection::port::{PortError, PortName};
+use crate::constants::TEAM_WORLD;
+use crate::failure::fatal::fatal;
+use crate::job::region::MAX_PES;
+use crate::job::service::ProgramRequest;
+use crate::runtime::{self, Runtime};
+
+/// Has the launcher of this job start a job for `members` PEs.
+pub(super) fn start(
+    name: &'static str,
+    rt: &Runtime,
+    members: usize,
+    programs: &[ProgramRequest],
+) -> Result<Found, String> {
+    let launcher = rt.node.job.bootstrap();
+    let launcher = launcher.ok_or("no launcher has started this job")?;
+    let n: usize = programs.iter().map(|program| program.n_pes).sum();
+    if n > MAX_PES - members {
+        let most = MAX_PES - members;
+        return Err(format!("{n} PEs are asked for, and 1 to {most} can be"));
+    }
+    let files = programs.iter().map(locate).collect::<Result<Vec<_>, _>>()?;
+    let orders = programs.iter().zip(&files);
+    let orders = orders.map(|(program, file)| order(rt, program, file));
+    let orders = orders.collect::<Result<Vec<_>, _>>()?;
+    check_remote(rt).map_err(|e| e.to_string())?;
+    let port = open_for(rt, true).map_err(|e| e.to_string())?;
+    if port.name().remote().is_none() {
+        return Err(
+            "this host has no address at which other hosts reach it: set SHMEM_FABRIC_INTERFACE"
+                .to_owned(),
+        );
+    }
+    let text = port.name().to_string();
+    launcher.start(&orders, &text).map_err(|e| e.to_string())?;
+    let limit = rt.node.settings.spawn_timeout;
+    let timer = limit.map(timer).transpose().map_err(|e| e.to_string())?;
+    let timer = timer.as_ref().map(AsFd::as_fd);
+    match (accept_one(name, rt, &port, members, false, timer), limit) {
+        // Other launchers do not say whether PEs compute: so those that come late are ended with this job.
+        (Err(PortError::SocketClosed), Some(limit)) => fatal(
+            name,
+            format_args!(
+                "the {n} PEs of {:?} have not all called shmem_init within {} s ({})",
+                programs[0].command,
+                limit.as_secs(),
+                config::SPAWN_TIMEOUT.name
+            ),
+        ),
+        (accepted, _) => accepted.map_err(|e| e.to_string()),
+    }
+}
+
+/// What is readable once the time has passed.
+fn timer(limit: Duration) -> io::Result<OwnedFd> {
+    let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?;
+    let none = Timespec::default();
+    let limit = Itimerspec {
+        it_interval: none,
+        it_value: Timespec {
+            tv_sec: limit.as_secs() as i64,
+            ..none
+        },
+    };
+    timerfd_settime(&timer, TimerfdTimerFlags::empty(), &limit)?;
+    Ok(timer)
+}
+
+/// What the launcher is to start, which places PEs itself: on hosts, if these are given.
+fn order<'a>(
+    rt: &Runtime,
+    program: &'a ProgramRequest,
+    file: &'a Path,
+) -> Result<Program<'a>, String> {
+    let mut hosts = None;
+    for option in &program.placement {
+        match option.as_bytes().strip_prefix(b"host=") {
+            Some(given) => {
+                check_hosts(rt, given)?;
+                hosts = Some(OsStr::from_bytes(given));
+            }
+            None => {
+                return Err(format!(
+                    "{option:?}: the launcher of this job places PEs itself: give host alone, or start the job by oshrun on one node"
+                ));
+            }
+        }
+    }
+    Ok(Program {
+        file,
+        arguments: &program.arguments,
+        variables: &program.environment,
+        directory: &program.directory,
+        processes: program.n_pes,
+        hosts,
+    })
+}
+
+/// That hosts, with or without a number of PEs, are of this job or have an address: Hydra waits for others for ever.
+fn check_hosts(rt: &Runtime, hosts: &[u8]) -> Result<(), String> {
+    let hosts = String::from_utf8_lossy(hosts);
+    let is_known = |host: &str| {
+        (0..rt.node.job.n_pes()).any(|pe| rt.node.job.host_of(pe) == host)
+            || (host, 0).to_socket_addrs().is_ok()
+    };
+    let names = hosts
+        .split(',')
+        .map(|host| host.split(':').next().unwrap_or_default());
+    match names.into_iter().find(|host| !is_known(host)) {
+        None => Ok(()),
+        Some(host) => Err(format!(
+            "host is {host:?}, which has no address: give hosts of this job, or others that the launcher reaches"
+        )),
+    }
+}
+
+/// The file of a program, as `execvp` finds it on this host: a launcher would end the job over one that does not exist.
+fn locate(program: &ProgramRequest) -> Result<PathBuf, String> {
+    let command = &program.command;
+    let cannot = |why: &str| Err(format!("cannot run {command:?}: {why}"));
+    if !program.directory.is_dir() {
+        let directory = &program.directory;
+        return Err(format!("cannot run in {directory:?}: no such directory"));
+    }
+    let folders = match command.as_bytes().contains(&b'/') {
+        true => vec![PathBuf::new()],
+        false => env::split_paths(&config::search_path().unwrap_or_default()).collect(),
+    };
+    let mut denied = false;
+    for folder in folders {
+        let file = program.directory.join(folder).join(command);
+        match (file.is_file(), access(&file, Access::EXEC_OK)) {
+            (true, Ok(())) => return Ok(file),
+            (true, Err(Errno::ACCESS)) => denied = true,
+            _ => {}
+        }
+    }
+    match denied {
+        true => cannot("permission denied: is it executable?"),
+        false => cannot("no such file, nor a program in PATH"),
+    }
+}
+
+/// Variables of this library for PEs that another launcher starts: it knows all others.
+pub(super) fn variables() -> impl Iterator<Item = (OsString, OsString)> {
+    config::inherited_all().filter(|(name, _)| name.as_bytes().starts_with(b"SHMEM_"))
+}
+
+/// Connects this PE with the PEs that have had the launcher start its job, if there are such. Collective.
+pub(super) fn connect_with_parents(name: &'static str) {
+    /// Time in which PE 0 says why not, and the launcher ends the others.
+    const REPORT: Duration = Duration::from_secs(5);
+    static IS_DONE: AtomicBool = AtomicBool::new(false);
+
+    let rt = runtime::get(name);
+    let parents = rt.node.job.bootstrap().and_then(|launcher| {
+        let is_first = !IS_DONE.swap(true, Ordering::Relaxed);
+        is_first.then(|| launcher.parents())?
+    });
+    let Some(text) = parents else {
+        return;
+    };
+    let made = group_of(name, rt, TEAM_WORLD, 0, |members| {
+        let port = PortName::parse(&text);
+        let found = port.and_then(|port| connect_at(rt, &port, members, false));
+        found.map_err(|why| why.to_string())
+    });
+    let why = match made {
+        Ok(group) => return rt.parents.store(group, Ordering::Relaxed),
+        Err(GroupError::Refused(why)) => why,
+        Err(why) => {
+            thread::sleep(REPORT);
+            why.to_string()
+        }
+    };
+    fatal(
+        name,
+        format_args!("the PEs that have started this job cannot be reached: {why}"),
+    )
+}
