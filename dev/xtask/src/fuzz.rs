@@ -33,7 +33,8 @@ pub(crate) fn main(options: &Options) -> Result<()> {
         .args(&options.options)
         .arg("--folder")
         .arg(target.join("fuzz"));
-    if std::env::var_os(PREFIX_VARIABLE).is_none() {
+    let asks = options.options.iter().any(|o| o == "--help" || o == "-h");
+    if !asks && std::env::var_os(PREFIX_VARIABLE).is_none() {
         let prefix = target.join("test-prefix");
         install::into(&prefix, false)?;
         command.env(PREFIX_VARIABLE, &prefix);
