@@ -98,7 +98,7 @@ impl Drop for Load {
 fn a_disturbed_measurement_is_written_only_by_force() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("tuning.toml");
-    let arguments = ["--quick", "--time", "2", "--pes", "2", "--output"];
+    let arguments = ["--quick", "--time", "0", "--pes", "2", "--output"];
     let load = Load::start();
     let refused = run(oshtune(&arguments).arg(&path));
     assert_eq!(refused.code, Some(1), "{refused:?}");
