@@ -60,6 +60,30 @@ pub(crate) fn add(suite: &mut Suite) {
             Ok(())
         });
     }
+    for launcher in [Launcher::OpenMpi, Launcher::SlurmPmi2, Launcher::SlurmPmix] {
+        let launch = Launch {
+            launcher,
+            place: PLACE,
+        };
+        suite.add_launch("spawn::refused", launch, true, |s, launch| {
+            let mut cluster = s.stations.take()?;
+            let outcome = cluster.run(launch, &job(s, &["refused-long"])?)?;
+            if !outcome.hung {
+                s.stations.give(cluster);
+            }
+            ensure!(
+                shell_status(outcome.status) == 0
+                    && outcome.left == 0
+                    && outcome.stdout.matches("refused").count() == PLACE.pes
+                    && outcome.stderr.lines().count() == 1
+                    && outcome.stderr.contains(
+                        "starts no PEs while the job runs: start the job by oshrun or mpiexec.hydra"
+                    ),
+                "{outcome}"
+            );
+            Ok(())
+        });
+    }
     // oshrun becomes Hydra.
     suite.add_launch("spawn::oshrun", launch, true, |s, _| {
         let cluster = s.stations.take()?;
