@@ -442,29 +442,41 @@ mod tests {
     /// Sleepers that have no place sleep as well, until what they wait for wakes them.
     #[test]
     fn sleepers_are_woken_and_leave_their_places() {
+        /// A wake-up that comes before its waiter sleeps is lost, and the waiter looks again after this.
+        const LOOK_AGAIN: Option<Duration> = Some(Duration::from_millis(10));
         static THREAD: IdleThread = IdleThread::new();
         let words: Vec<_> = (0..=SLEEPERS).map(|_| AtomicU32::new(0)).collect();
+        let registered = AtomicU32::new(0);
         let woken = AtomicU32::new(0);
         std::thread::scope(|scope| {
             for word in &words {
                 scope.spawn(|| {
                     let place = THREAD.register(word, futex::ANY);
-                    while place.is_none() && word.load(Ordering::Acquire) == 0 {
-                        futex::wait(word, 0, futex::ANY, None);
-                    }
-                    while place
-                        .as_ref()
-                        .is_some_and(|p| p.0.word.load(Ordering::Acquire) == p.1)
-                    {
-                        futex::wait(word, 0, futex::ANY, None);
+                    registered.fetch_add(1, Ordering::Release);
+                    match place {
+                        Some(Registration(sleeper, at)) => {
+                            while sleeper.word.load(Ordering::Acquire) == at {
+                                futex::wait(word, 0, futex::ANY, LOOK_AGAIN);
+                            }
+                        }
+                        None => {
+                            while word.load(Ordering::Acquire) == 0 {
+                                futex::wait(word, 0, futex::ANY, None);
+                            }
+                        }
                     }
                     woken.fetch_add(1, Ordering::Release);
                 });
             }
-            while woken.load(Ordering::Acquire) < SLEEPERS as u32 {
-                THREAD.wake_sleepers();
-                std::thread::yield_now();
-            }
+            let count = |of: &AtomicU32, end: usize| {
+                while of.load(Ordering::Acquire) < end as u32 {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            };
+            // A place that is left early would be another waiter's.
+            count(&registered, words.len());
+            THREAD.wake_sleepers();
+            count(&woken, SLEEPERS);
             for word in &words {
                 word.store(1, Ordering::Release);
                 futex::wake(word, futex::ANY);

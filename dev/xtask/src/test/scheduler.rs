@@ -17,6 +17,10 @@ use std::time::{Duration, Instant};
 /// Time between two looks of the progress display.
 const TICK: Duration = Duration::from_secs(1);
 
+/// A step that prints nothing for this long hangs: test programs name each test that ends, cargo each package, and no
+/// test or package takes a tenth of this on two cores.
+const SILENCE: Duration = Duration::from_secs(600);
+
 /// Lines of a passed step's output that begin so are shown: what was not tested, and which
 /// trials took long.
 const NOTES: [&str; 4] = ["skipped", "note:", "warning:", "slow:"];
@@ -55,6 +59,54 @@ struct Running {
     since: Instant,
     /// Its process, once that has started and until it has ended.
     child: Child,
+    /// The file that its output goes to.
+    output: PathBuf,
+    /// Bytes of its output, and when they became as many.
+    printed: (u64, Instant),
+}
+
+impl Running {
+    fn new(step: &Step, child: Child, folder: &Path) -> Self {
+        let since = Instant::now();
+        Self {
+            name: step.name.clone(),
+            threads: step.threads,
+            resource: step.resource,
+            since,
+            child,
+            output: step::output_file(folder, &step.name),
+            printed: (0, since),
+        }
+    }
+
+    /// Ends the step's process if it has printed nothing for `silence`, and says so in its output.
+    fn end_if_silent(&mut self, silence: Duration) {
+        let length = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
+        let bytes = length(&self.output) + length(&messages_file(&self.output));
+        if bytes != self.printed.0 {
+            self.printed = (bytes, Instant::now());
+        }
+        if self.printed.1.elapsed() < silence {
+            return;
+        }
+        if let Some(child) = *self.child.lock().unwrap_or_else(PoisonError::into_inner) {
+            let line = format!(
+                "\nno output for {} s: the step hangs, and is ended\n",
+                silence.as_secs()
+            );
+            // Without the line, the report still says that the step failed.
+            let _ = File::options()
+                .append(true)
+                .open(&self.output)
+                .and_then(|mut file| file.write_all(line.as_bytes()));
+            let _ = kill_process(child, Signal::KILL);
+        }
+    }
+}
+
+/// Where the messages of a step that builds tests go, beside its output.
+fn messages_file(output: &Path) -> PathBuf {
+    output.with_extension("json")
 }
 
 /// What a step's thread reports.
@@ -88,13 +140,7 @@ pub(super) fn run(plan: Plan) -> Result<Vec<Ended>> {
         while let Some(next) = next_ready(&waiting, &running, &ended, plan.capacity) {
             let step = waiting.remove(next);
             let child = Child::default();
-            running.push(Running {
-                name: step.name.clone(),
-                threads: step.threads,
-                resource: step.resource,
-                since: Instant::now(),
-                child: child.clone(),
-            });
+            running.push(Running::new(&step, child.clone(), &plan.folder));
             start(step, child, &plan.folder, &sender)?;
         }
         if running.is_empty() {
@@ -127,6 +173,9 @@ pub(super) fn run(plan: Plan) -> Result<Vec<Ended>> {
                 });
             }
             Err(RecvTimeoutError::Timeout) => {
+                for step in &mut running {
+                    step.end_if_silent(SILENCE);
+                }
                 let now: Vec<_> = running
                     .iter()
                     .map(|step| (step.name.as_str(), step.since.elapsed()))
@@ -270,7 +319,7 @@ fn start(step: Step, child: Child, folder: &Path, reports: &Sender<Report>) -> R
             mut command,
             linting,
         } => {
-            let messages = path.with_extension("json");
+            let messages = messages_file(&path);
             let stdout = create(&messages)?;
             thread::spawn(move || {
                 let copy = output.try_clone();
@@ -431,6 +480,7 @@ mod tests {
         command.args(["--default-signal=INT", "sleep", "60"]);
         let step = Step::new("running", 1, Work::Run(command));
         let child = Child::default();
+        let running = [Running::new(&step, child.clone(), scratch.path())];
         let (sender, reports) = channel();
         start(step, child.clone(), scratch.path(), &sender).unwrap();
         let sleeps = || {
@@ -441,13 +491,6 @@ mod tests {
         while sleeps().is_none() {
             thread::sleep(Duration::from_millis(1));
         }
-        let running = [Running {
-            name: "running".to_owned(),
-            threads: 1,
-            resource: None,
-            since: Instant::now(),
-            child,
-        }];
         let ended = interrupt(vec![shell("waiting", "exit 0")], &running);
         let named: Vec<_> = ended
             .into_iter()
@@ -463,6 +506,31 @@ mod tests {
         );
         // The process has the signal; else this would take a minute.
         assert_eq!(reports.recv().unwrap().outcome, Outcome::Failed);
+    }
+
+    #[test]
+    fn steps_that_print_nothing_are_ended() {
+        let scratch = tempfile::tempdir().unwrap();
+        let step = shell("silent", "echo first; exec sleep 60");
+        let child = Child::default();
+        let mut running = Running::new(&step, child.clone(), scratch.path());
+        let (sender, reports) = channel();
+        start(step, child, scratch.path(), &sender).unwrap();
+        while running.printed.0 == 0 {
+            thread::sleep(Duration::from_millis(1));
+            running.end_if_silent(SILENCE);
+        }
+        let limit = Duration::from_millis(10);
+        let report = loop {
+            running.end_if_silent(limit);
+            match reports.recv_timeout(limit) {
+                Ok(report) => break report,
+                Err(error) => assert_eq!(error, RecvTimeoutError::Timeout),
+            }
+        };
+        assert_eq!(report.outcome, Outcome::Failed);
+        let output = fs::read_to_string(&running.output).unwrap();
+        assert!(output.starts_with("first\n\nno output for 0 s: the step hangs"));
     }
 
     #[test]
