@@ -15,6 +15,15 @@ void job_start(const char *name)
     shmem_init();
 }
 
+void job_start_threads(const char *name)
+{
+    int provided;
+    program = name;
+    shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
+    if (provided < SHMEM_THREAD_MULTIPLE)
+        refuse("this OpenSHMEM does not provide SHMEM_THREAD_MULTIPLE: run a program without threads");
+}
+
 void refuse(const char *format, ...)
 {
     if (shmem_my_pe() == 0) {

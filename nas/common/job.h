@@ -9,6 +9,9 @@
 /* Initialises OpenSHMEM; error messages begin with the name. */
 void job_start(const char *name);
 
+/* The same for programs whose threads all call OpenSHMEM. Ends the job if the library does not support it. */
+void job_start_threads(const char *name);
+
 /* PE 0 prints one line on standard error, and the job ends with status 1. */
 _Noreturn void refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

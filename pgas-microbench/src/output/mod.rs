@@ -1,5 +1,6 @@
 //! Reading the output of programs.
 
+mod graph500;
 pub mod microbench;
 mod npb;
 mod stream;
@@ -19,6 +20,7 @@ pub fn read(run: &Run, implementation: &Implementation, text: &str) -> Result<Ve
         Suite::Microbench => microbench::read(text)?,
         Suite::Stream => stream::read(text)?,
         Suite::Nas => vec![npb::read(text)?],
+        Suite::Graph500 => vec![graph500::read(text)?],
     };
     let program = run.program.trim_start_matches("mpi-");
     let program = program.split('-').next().unwrap_or(program);

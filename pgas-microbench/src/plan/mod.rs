@@ -1,5 +1,6 @@
 //! The runs of a report, in order.
 
+mod graph500;
 mod microbench;
 mod nas;
 mod run;
@@ -55,5 +56,6 @@ pub fn plan(request: &Request<'_>) -> Vec<Run> {
     let mut runs = microbench::plan(request);
     runs.extend(stream::plan(request));
     runs.extend(nas::plan(request));
+    runs.extend(graph500::plan(request));
     runs
 }

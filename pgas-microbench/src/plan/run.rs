@@ -14,6 +14,8 @@ pub enum Suite {
     Stream,
     /// `nas/`: the NPB's report.
     Nas,
+    /// `pgas-microbench/graph500/`: the statistics of Graph500.
+    Graph500,
 }
 
 impl Suite {
@@ -23,6 +25,7 @@ impl Suite {
             Self::Microbench => "pgas-microbench",
             Self::Stream => "pgas-microbench/stream",
             Self::Nas => "nas",
+            Self::Graph500 => "pgas-microbench/graph500",
         }
     }
 

@@ -17,6 +17,7 @@ pub(crate) fn full() -> Vec<Measurement> {
     atomics(&mut rows);
     collectives(&mut rows);
     updates(&mut rows);
+    graph500(&mut rows);
     stream(&mut rows);
     nas(&mut rows);
     rows
@@ -277,6 +278,20 @@ fn updates(rows: &mut Vec<Measurement>) {
                 };
                 rows.push(measured(row, rate / turns(2 * pairs)));
             }
+        }
+    }
+}
+
+fn graph500(rows: &mut Vec<Measurement>) {
+    for pes in [1, 4] {
+        for (who, rate) in [(OURS, 220.0), (SHMEM_PEER, 160.0)] {
+            let row = Measurement {
+                pes,
+                quantity: Quantity::Rate,
+                unit: "Mop/s".to_owned(),
+                ..row("graph500", who, "scale 16", "call")
+            };
+            rows.push(measured(row, rate * f64::from(pes)));
         }
     }
 }

@@ -174,5 +174,6 @@ fn specs() -> Vec<FigureSpec> {
         spec(31, "inscan", "inclusive scan", "collectives: sum_inscan", |d| collective(d, "sum_inscan", "what each PE contributes to sums of all up to itself")),
         spec(32, "exscan", "exclusive scan", "collectives: sum_exscan", |d| collective(d, "sum_exscan", "what each PE contributes to sums of all before it")),
         spec(33, "updates", "operations on random words", "updates", updates::updates),
+        spec(34, "graph500", "Graph500's search", "graph500: rate", programs::graph500),
     ]
 }

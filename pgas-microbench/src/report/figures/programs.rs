@@ -1,4 +1,4 @@
-//! Whole programs: STREAM, NAS IS and SP.
+//! Whole programs: STREAM, NAS IS and SP, Graph500.
 
 use std::cmp::Reverse;
 
@@ -147,6 +147,43 @@ pub(super) fn nas(data: &Data<'_>, program: &str, name: &str, counted: &str) -> 
     let ours = rows.ours();
     let direct = matches(&ours.forms(&["putget"]), &ours.forms(&["ptr"]));
     content.compare(&direct, &subject, Beside::Itself, DIRECT);
+    content
+}
+
+/// Edges that a search traverses per second: one panel for each scale, one group of bars for each number of PEs.
+pub(super) fn graph500(data: &Data<'_>) -> Content {
+    let caption = "Breadth-first searches of Kronecker graphs with 2^scale vertices and 16 times as many edges, by \
+                   one-sided operations. A PE with threads has one for each core. Bars are medians of the searches, \
+                   whiskers reach from the first to the third quartile."
+        .to_owned();
+    let mut content = Content::new("Graph500's search", Rate, caption);
+    let rows = data.rows.filter(|m| m.program == "graph500");
+    let mut scales = rows.values(|m| m.operation.clone());
+    scales.sort();
+    for scale in &scales {
+        let some = rows.filter(|m| m.operation == *scale);
+        let names: Vec<String> = some.values(|m| m.pes).iter().map(u32::to_string).collect();
+        content.panels.extend(data.bars(
+            &some,
+            scale,
+            ("PEs", &names),
+            |m| m.pes.to_string(),
+            (Scale::Linear, "Millions of edges per second"),
+        ));
+    }
+    let pairs = beside_best(&rows);
+    for pair in pairs.iter().rev() {
+        let at = format!(
+            "{}, {}",
+            pair.ours.operation,
+            count_text(pair.ours.pes, "PE")
+        );
+        let subject = comparison::maker(pair.ours);
+        let finding = pair.finding(at, &subject, &comparison::maker(pair.other));
+        content.findings.push(finding);
+    }
+    let best = "the same source under the best other library";
+    content.compare(&pairs, "Graph500's search", Beside::Others, best);
     content
 }
 
