@@ -41,7 +41,7 @@ impl Arrival {
 /// message of a member, or of any with `None`, that has a tag, or any with `None`. The messages of a sender that
 /// a receive takes are received in the order in which they were sent.
 ///
-/// All members are on one node, and in one job. A tag of 2<sup>31</sup> or more is a panic.
+/// All members are in one job. A tag of 2<sup>31</sup> or more is a panic.
 ///
 /// ```
 /// # use ferroshmem::World;

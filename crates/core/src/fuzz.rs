@@ -11,6 +11,8 @@ use crate::connection::remote_job::Said;
 use crate::connection::remote_port::Hello;
 use crate::job::Introduction;
 use crate::job::service::JobRequest;
+use crate::message::record::Kind;
+use crate::message::wire;
 
 /// What another PE says of itself: what is read comes back as it was written.
 ///
@@ -100,6 +102,15 @@ pub fn job_request(bytes: &[u8]) {
     }
 }
 
+/// A record of a message, as a PE of another node sends it.
+pub fn message_record(bytes: &[u8]) {
+    if let Some((envelope, control, data)) = wire::parse(bytes) {
+        let control = (envelope.kind != Kind::Eager).then_some(&control);
+        let (head, n) = wire::head(&envelope, control);
+        assert_eq!([&head[..n], data].concat(), bytes);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,6 +126,7 @@ mod tests {
         feed("greeting", greeting);
         feed("members", members);
         feed("job_request", job_request);
+        feed("message_record", message_record);
     }
 
     /// The corpus cannot have one that this build accepts: it has a digest of the sources.

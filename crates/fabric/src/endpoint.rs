@@ -292,7 +292,7 @@ impl Endpoint {
         unsafe { libfabric::fi_writemsg(self.ep, &raw const message, flags.into()) }
     }
 
-    /// Sends a message; returns libfabric's result. That the context has completed tells that the message may
+    /// Sends a message, and what names its memory if that is registered; returns libfabric's result. That the context has completed tells that the message may
     /// be changed, not that it has arrived.
     ///
     /// # Safety
@@ -302,7 +302,7 @@ impl Endpoint {
         &self,
         peer: libfabric::fi_addr_t,
         context: *mut c_void,
-        message: &[u8],
+        (message, mut desc): (&[u8], *mut c_void),
         flags: u32,
     ) -> isize {
         let iov = libc::iovec {
@@ -311,7 +311,7 @@ impl Endpoint {
         };
         let message = libfabric::fi_msg {
             msg_iov: &raw const iov,
-            desc: ptr::null_mut(),
+            desc: &raw mut desc,
             iov_count: 1,
             addr: peer,
             context,
@@ -328,10 +328,15 @@ impl Endpoint {
     /// # Safety
     /// `to` is writable for `len` bytes until [`Received::of`] finds this among what has completed, or the
     /// endpoint is closed.
-    pub unsafe fn receive(&self, to: *mut c_void, len: usize, received: Received) -> isize {
+    pub unsafe fn receive(
+        &self,
+        (to, desc): (*mut c_void, *mut c_void),
+        len: usize,
+        received: Received,
+    ) -> isize {
         let (any, context) = (libfabric::ADDR_NOTAVAIL, received.context());
         // SAFETY: the caller promises that the memory is writable.
-        unsafe { libfabric::fi_recv(self.ep, to, len, ptr::null_mut(), any, context) }
+        unsafe { libfabric::fi_recv(self.ep, to, len, desc, any, context) }
     }
 
     /// Lets the provider work, and reads what has completed.

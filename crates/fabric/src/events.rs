@@ -9,6 +9,12 @@ pub trait Events: Send + Sync {
     /// threads that call into the fabric handle traffic as well, without this call; and it may be
     /// called without need, see [`Fabric::notifies_writes`](crate::Fabric::notifies_writes).
     fn memory_changed(&self);
+    /// A record has arrived, which this PE [sent](crate::Fabric::send_record): those of a PE in their order. Must not wait, and
+    /// not call the fabric. False: no PE sends such a record, which counts as the PE's failure.
+    fn record_arrived(&self, pe: usize, record: &[u8]) -> bool {
+        let _ = (pe, record);
+        false
+    }
     /// Called by the progress thread every [`Config::tick`](crate::Config::tick) or more often.
     fn tick(&self);
 }

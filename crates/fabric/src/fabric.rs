@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::address::AddressBlob;
-use crate::am::{Messenger, Put, Request, Requester, Short, is_within_reach};
+use crate::am::{Messenger, Put, Request, Requester, Short, append_record, is_within_reach};
 use crate::completion::{
     Aggregation, CompletionCounter, CompletionQueue, ContextCounters, Pending, Shared,
 };
@@ -142,7 +142,7 @@ impl Fabric {
             format: endpoint.info.format(),
             virtual_addresses: endpoint.virtual_addresses(),
             key_table: Segments::table(segments, endpoint),
-            message_slots: messenger.as_ref().map(Messenger::location),
+            message_slots: messenger.as_ref().and_then(Messenger::location),
             segments: segments.describe(),
         };
         blob.to_bytes()
@@ -602,6 +602,23 @@ impl Fabric {
         let counter = CompletionCounter::context(context, peer, false);
         // SAFETY: as above.
         unsafe { self.atomic(at, atomic).begin(counter, result) };
+    }
+
+    /// The longest record in bytes.
+    pub fn longest_record(&self) -> usize {
+        let messenger = self.rma.progress.completions().messenger.as_ref();
+        messenger.map_or(0, |messenger| messenger.messages.longest_put())
+    }
+
+    /// Sends a record of two parts to the owner of a PE's fabric ([`Events::record_arrived`]), behind those that were sent to it
+    /// before. It is complete, at quiet, when the owner has got it. False: there is no room at present.
+    pub fn send_record(&self, context: &Context, pe: usize, parts: [&[u8]; 2]) -> bool {
+        append_record(&self.rma, context.counters(), pe, parts)
+    }
+
+    /// Whether all operations of the context are complete.
+    pub fn is_complete(&self, context: &Context) -> bool {
+        context.counters().in_flight() == 0
     }
 
     /// What was put and posted before is delivered, on each PE, before what comes after.

@@ -11,7 +11,7 @@ use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
 /// Programs, what they are asked for, and numbers of PEs.
-const PROGRAMS: [(&str, &str, &[usize]); 9] = [
+const PROGRAMS: [(&str, &str, &[usize]); 13] = [
     ("exchange", "all", &[1, 2, 3, 16]),
     ("exchange", "late", &[2, 5]),
     ("exchange", "64m", &[2]),
@@ -21,6 +21,10 @@ const PROGRAMS: [(&str, &str, &[usize]); 9] = [
     ("threads", "", &[1, 2, 5]),
     ("random", "1", &[1, 2, 3, 7, 16]),
     ("random", "2", &[2, 4]),
+    ("nodes", "ways", &[1, 3]),
+    ("nodes", "credit", &[2]),
+    ("nodes", "busy", &[3]),
+    ("nodes", "teams", &[2]),
 ];
 
 /// What goes wrong, the status that the job ends with, and words of its one line.

@@ -159,7 +159,7 @@ typedef struct shmemi_kernel {
 ";
 
 const MESSAGES: &str = "
-/* Messages between the PEs of a team on one node, matched by team, sender and tag as MPI's are. PEs go by their numbers in
+/* Messages between the PEs of a team, matched by team, sender and tag as MPI's are. PEs go by their numbers in
  * the team; tags are 0 to INT_MAX.
  *
  * shmemx_msg_send returns when buf may be changed, for which it may wait until the message is received.

@@ -28,19 +28,15 @@ fn find<'a>(name: &'static str, rt: &'a Runtime, team: usize) -> Option<&'a Team
 fn elsewhere(name: &str) -> ! {
     fatal(
         name,
-        "messages are for the PEs of a job on one node alone: use put with signal between nodes and jobs",
+        "messages are for the PEs of one job alone: use put with signal between jobs",
     );
 }
 
-fn party(name: &'static str, rt: &Runtime, team: &Team, pe: c_int) -> Party {
+fn party(name: &'static str, team: &Team, pe: c_int) -> Party {
     let peer = if pe == ANY {
         ANY
     } else {
-        let peer = team.world_pe(name, pe);
-        if rt.node.job.placement.local_index(peer).is_none() {
-            elsewhere(name);
-        }
-        peer as i32
+        team.world_pe(name, pe) as i32
     };
     Party {
         team: team.id as u16,
@@ -50,15 +46,9 @@ fn party(name: &'static str, rt: &Runtime, team: &Team, pe: c_int) -> Party {
 }
 
 /// The messages that a call takes, and whose they are.
-fn pattern(
-    name: &'static str,
-    rt: &Runtime,
-    team: &Team,
-    pe: c_int,
-    tag: c_int,
-) -> (Pattern, c_int) {
+fn pattern(name: &'static str, team: &Team, pe: c_int, tag: c_int) -> (Pattern, c_int) {
     check_tag(name, tag, ANY);
-    let Party { team, peer, .. } = party(name, rt, team, pe);
+    let Party { team, peer, .. } = party(name, team, pe);
     let pattern = Pattern {
         team,
         source: pe,
@@ -108,7 +98,7 @@ unsafe fn begin_send(
     Some(unsafe {
         rt.messages.send(
             &rt.node,
-            party(name, rt, team, pe),
+            party(name, team, pe),
             tag,
             buf.cast(),
             nbytes as u64,
@@ -180,7 +170,7 @@ pub unsafe fn recv(
     let Some(team) = find(name, rt, team) else {
         return -1;
     };
-    let (pattern, peer) = pattern(name, rt, team, pe, tag);
+    let (pattern, peer) = pattern(name, team, pe, tag);
     // SAFETY: the caller's promise; this call waits.
     let received = unsafe {
         let (buf, bytes) = (buf.cast(), nbytes as u64);
@@ -227,7 +217,7 @@ pub unsafe fn irecv(
 ) -> c_int {
     let rt = runtime::get(name);
     let begun = find(name, rt, team).map(|team| {
-        let (pattern, peer) = pattern(name, rt, team, pe, tag);
+        let (pattern, peer) = pattern(name, team, pe, tag);
         // SAFETY: the caller's promise.
         unsafe {
             rt.messages
@@ -254,7 +244,7 @@ pub unsafe fn probe(
     let Some(team) = find(name, rt, team) else {
         return -1;
     };
-    let (pattern, peer) = pattern(name, rt, team, pe, tag);
+    let (pattern, peer) = pattern(name, team, pe, tag);
     let reason = reason(name, pattern.team, peer, false, tag);
     let found = rt.messages.await_message(&rt.node, &reason, &pattern);
     // SAFETY: the caller's promise.
@@ -275,7 +265,7 @@ pub unsafe fn iprobe(
 ) -> c_int {
     let rt = runtime::get(name);
     let found = find(name, rt, team).and_then(|team| {
-        let (pattern, _) = pattern(name, rt, team, pe, tag);
+        let (pattern, _) = pattern(name, team, pe, tag);
         rt.messages.probe(&rt.node, &pattern)
     });
     if let Some(found) = found {

@@ -203,6 +203,8 @@ pub fn destroy(name: &'static str, team: usize) {
         rt.destroy_context(name, context);
     }
     let id = found.id;
+    // So that all messages of the team have come when its members have synchronised.
+    rt.messages.settle(&rt.node, name);
     split::destroy(&rt.node, &rt.teams, name, found, || {
         if !rt.messages.leave_team(&rt.node, id) {
             fatal(

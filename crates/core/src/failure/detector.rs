@@ -22,6 +22,7 @@ use super::silence::Silence;
 use super::successor::Successor;
 use crate::job::region::{PeState, StatusArea, WaitKind};
 use crate::job::{Attachment, mailboxes};
+use crate::message::ARRIVALS;
 use crate::transport::internode::{Internode, Monitor};
 use crate::wait::{record, signals};
 
@@ -422,6 +423,13 @@ impl Events for FailureDetector {
 
     fn memory_changed(&self) {
         signals::notify(&self.job.control.pe_block(self.job.index).signals);
+    }
+
+    fn record_arrived(&self, pe: usize, record: &[u8]) -> bool {
+        let is_record = ARRIVALS.add(pe, record);
+        // A thread of the program that makes progress may not be the one that waits for this.
+        signals::notify(&self.job.control.pe_block(self.job.index).signals);
+        is_record
     }
 
     fn tick(&self) {

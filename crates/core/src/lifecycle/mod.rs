@@ -34,7 +34,7 @@ use crate::job::Attachment;
 use crate::job::region::PeState;
 use crate::lock::Locks;
 use crate::memory::{Space, SymmetricMemory};
-use crate::message::Messages;
+use crate::message::{ARRIVALS, Messages};
 use crate::node::Node;
 use crate::platform::huge_pages;
 use crate::platform::socket::Locality;
@@ -297,12 +297,15 @@ pub(crate) fn finalise(name: &'static str) {
     if let Some(internode) = node.transport.internode() {
         // What is under way must arrive while its target is still there.
         internode.fabric().quiet(&internode.context);
+        rt.messages.settle(node, name);
         if let Some(detector) = rt.failure_detector {
             detector.end();
         }
         if let Some(bootstrap) = node.job.bootstrap() {
             bootstrap.barrier().unwrap_or_else(|e| fatal(name, e));
         }
+        // Of messages that were not received. No PE sends any now.
+        ARRIVALS.clear();
     }
     node.job
         .control

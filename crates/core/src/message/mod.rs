@@ -8,20 +8,28 @@
 //! Messages longer than a record are copied without the lock, so that the PE's other threads go on. A blocking receive posts
 //! nothing while it waits: it is asked last when a record is matched.
 //!
+//! Between nodes, records travel in the fabric's messages ([`remote`]); what they say and how they are matched is the same.
+//!
 //! No PE waits for another one while it holds the lock. What finds no room in an inbox is queued in this PE's memory, and
 //! what has arrived is moved out of its own inbox, so that PEs which wait for each other's room find some.
 
+mod arrivals;
 pub mod inbox;
 mod lock;
 pub mod record;
+mod remote;
 pub mod request;
+pub mod wire;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
+use ferroshmem_fabric::Context;
+
 use self::inbox::Reader;
 use self::lock::{Guard, Lock};
-use self::record::{Control, Envelope, Inbox, Kind};
+use self::record::{Control, Envelope, Inbox, Kind, Record};
+use self::remote::Remotes;
 use self::request::{Pattern, Phase, Request, Requests, Status};
 use crate::constants::THREAD_MULTIPLE;
 use crate::job::region::WaitKind;
@@ -29,6 +37,8 @@ use crate::kernel;
 use crate::memory::NOWHERE;
 use crate::node::Node;
 use crate::wait::{WaitReason, attend, signals};
+
+pub(crate) use self::arrivals::ARRIVALS;
 
 /// Most bytes of a message whose data are sent without being asked for. From there on, the data are copied in less time
 /// than a receiver's answer takes.
@@ -48,8 +58,8 @@ pub const SENT: u64 = 1;
 /// Where the data of a message are that no receive has matched.
 #[derive(Debug)]
 enum Data {
-    /// Here.
-    Here(Box<[u8]>),
+    /// Here; and the PE of another node that has sent them.
+    Here(Box<[u8]>, Option<u32>),
     /// The sender keeps them.
     There(Control),
 }
@@ -109,6 +119,8 @@ struct State {
     sending: Vec<u64>,
     /// Copies to be made.
     copies: VecDeque<Copy>,
+    /// What passes between this PE and those of other nodes.
+    remotes: Remotes,
     /// Requests under way.
     open: u32,
     /// Whether this PE is in `shmem_finalize`, where other PEs may still need room in its inbox.
@@ -128,6 +140,8 @@ pub(crate) struct Messages {
     changes: AtomicU32,
     /// Records that wait for room, and sends with fragments left.
     queued: AtomicU32,
+    /// Counts what is under way to other nodes.
+    context: Context,
 }
 
 /// What a send or a receive is of.
@@ -139,6 +153,21 @@ pub(crate) struct Party {
     pub me: usize,
     /// World number of the other PE; negative: any.
     pub peer: i32,
+}
+
+impl Party {
+    /// The envelope of a message.
+    #[inline]
+    fn envelope(&self, is_eager: bool, tag: i32, bytes: u64) -> Envelope {
+        Envelope {
+            kind: if is_eager { Kind::Eager } else { Kind::Ready },
+            team: self.team,
+            source: self.me as u32,
+            tag,
+            len: if is_eager { bytes as u32 } else { 0 },
+            bytes,
+        }
+    }
 }
 
 impl Messages {
@@ -156,11 +185,13 @@ impl Messages {
                 outgoing: VecDeque::new(),
                 sending: Vec::new(),
                 copies: VecDeque::new(),
+                remotes: Remotes::default(),
                 open: 0,
                 is_closing: false,
             }),
             changes: AtomicU32::new(0),
             queued: AtomicU32::new(0),
+            context: Context::default(),
         }
     }
 
@@ -178,29 +209,31 @@ impl Messages {
         bytes: u64,
     ) -> u64 {
         let to = party.peer as usize;
-        let is_eager = bytes <= EAGER && inbox_of(node, to).kept() < KEPT;
-        let envelope = Envelope {
-            kind: if is_eager { Kind::Eager } else { Kind::Ready },
-            team: party.team,
-            source: party.me as u32,
-            tag,
-            len: if is_eager { bytes as u32 } else { 0 },
-            bytes,
+        let Some(inbox) = local_inbox(node, to) else {
+            return self.send_remote(node, party, tag, buffer, bytes);
         };
+        let is_eager = bytes <= EAGER && inbox.kept() < KEPT;
+        let envelope = party.envelope(is_eager, tag, bytes);
         // SAFETY: the caller promises that the buffer is readable.
-        let push = || unsafe { push(node, to, &envelope, None, buffer) };
+        let push = || unsafe { push_to(node, (to, inbox), &envelope, None, buffer) };
         if is_eager && self.queued.load(Ordering::Relaxed) == 0 && push() {
             return SENT;
         }
-        self.begin_send(node, party, &envelope, buffer)
+        self.begin_send(node, self.lock(node), party, &envelope, buffer)
     }
 
     /// Begins a send that is not done at once.
     #[inline(never)]
-    fn begin_send(&self, node: &Node, party: Party, envelope: &Envelope, buffer: *const u8) -> u64 {
+    fn begin_send<'a>(
+        &'a self,
+        node: &Node,
+        mut state: Guard<'a, State>,
+        party: Party,
+        envelope: &Envelope,
+        buffer: *const u8,
+    ) -> u64 {
         let (to, bytes) = (party.peer as usize, envelope.bytes);
         let is_eager = envelope.kind == Kind::Eager;
-        let mut state = self.lock(node);
         let handle = state.add(Request {
             phase: Phase::Sent,
             is_send: true,
@@ -210,6 +243,7 @@ impl Messages {
             bytes,
             done: 0,
             all: bytes,
+            allowed: bytes,
             reply: 0,
             status: Status::of(envelope, u64::MAX),
         });
@@ -319,8 +353,12 @@ impl Messages {
     /// Gives a receive the unexpected message at `at`.
     fn deliver_unexpected(&self, node: &Node, state: &mut State, at: usize, handle: u64) {
         if let Some((envelope, data)) = state.unexpected.remove(at) {
-            if let Data::Here(bytes) = &data {
-                state.keep(node, (bytes.len() as u64 + BESIDE).wrapping_neg());
+            match &data {
+                Data::Here(bytes, None) => {
+                    state.keep(node, (bytes.len() as u64 + BESIDE).wrapping_neg());
+                }
+                Data::Here(bytes, Some(pe)) => self.owe(node, state, *pe, bytes.len() as u64),
+                Data::There(_) => {}
             }
             self.deliver(node, state, handle, &envelope, &data);
         }
@@ -334,8 +372,9 @@ impl Messages {
         let has_changed = changes != *seen;
         *seen = changes;
         has_changed
-            || inbox_of(node, node.me).is_there(position)
+            || own_inbox(node).is_there(position)
             || self.queued.load(Ordering::Relaxed) != 0
+            || ARRIVALS.count() != 0
     }
 
     /// Takes a receive back that no message has matched; false if one has. The handle must be live.
@@ -355,6 +394,7 @@ impl Messages {
 
     /// The first message that a pattern takes, if it is there.
     pub(crate) fn probe(&self, node: &Node, pattern: &Pattern) -> Option<Status> {
+        remote::poll(node);
         let state = self.enter(node);
         let at = state.find(pattern)?;
         Some(Status::of(&state.unexpected[at].0, u64::MAX))
@@ -362,6 +402,7 @@ impl Messages {
 
     /// Makes progress, and looks at the requests.
     pub(crate) fn look<R>(&self, node: &Node, then: &mut dyn FnMut(&mut Requests) -> R) -> R {
+        remote::poll(node);
         then(&mut self.enter(node).requests)
     }
 
@@ -438,13 +479,20 @@ impl Messages {
         if state.requests.under_way().any(|r| is_of_team(r.team)) {
             return false;
         }
-        state.unexpected.retain(|(e, _)| !is_of_team(e.team));
-        let kept = |(_, data): &(Envelope, Data)| match data {
-            Data::Here(bytes) => bytes.len() as u64 + BESIDE,
-            Data::There(_) => 0,
-        };
-        state.kept = state.unexpected.iter().map(kept).sum();
-        state.keep(node, 0);
+        for at in (0..state.unexpected.len()).rev() {
+            if !is_of_team(state.unexpected[at].0.team) {
+                continue;
+            }
+            match state.unexpected.remove(at) {
+                Some((_, Data::Here(bytes, None))) => {
+                    state.keep(node, (bytes.len() as u64 + BESIDE).wrapping_neg());
+                }
+                Some((_, Data::Here(bytes, Some(pe)))) => {
+                    self.owe(node, &mut state, pe, bytes.len() as u64);
+                }
+                _ => {}
+            }
+        }
         true
     }
 
@@ -460,17 +508,22 @@ impl Messages {
                 self.queued.load(Ordering::Relaxed) == 0
             });
         }
+        self.settle(node, routine);
     }
 
     /// After that synchronisation: goes on as before, or leaves the inbox empty if it was the last.
     pub(crate) fn leave(&self, node: &Node, is_last: bool) {
+        let mut state = self.lock(node);
+        // What other nodes have sent after the synchronisation needs no answer.
+        state.remotes.is_left = is_last;
+        drop(state);
         let mut state = self.take_all(node);
         state.is_closing = false;
         state.publish();
         if is_last {
             state.kept = 0;
             state.keep(node, 0);
-            state.reader.leave(inbox_of(node, node.me));
+            state.reader.leave(own_inbox(node));
             attend::PENDING.store(0, Ordering::Relaxed);
         }
     }
@@ -491,7 +544,7 @@ impl Messages {
     fn take_all(&self, node: &Node) -> Guard<'_, State> {
         loop {
             let mut state = self.enter(node);
-            if state.reader.next(inbox_of(node, node.me)).is_none() {
+            if state.reader.next(own_inbox(node)).is_none() {
                 return state;
             }
         }
@@ -530,7 +583,7 @@ impl Messages {
         let data = state.requests.get(*request).map(|r| r.buffer.cast_const());
         let data = data.unwrap_or(std::ptr::null());
         // SAFETY: a send's buffer, which stays readable until it is complete; other records have no data here.
-        if !unsafe { push(node, *to, envelope, control.as_ref(), data) } {
+        if !unsafe { self.push(node, *to, envelope, control.as_ref(), data) } {
             return false;
         }
         if *request != 0 {
@@ -539,8 +592,28 @@ impl Messages {
         true
     }
 
+    /// Writes a record to a PE, if there is room for it.
+    ///
+    /// # Safety
+    /// `data` is readable for `envelope.len` bytes.
+    unsafe fn push(
+        &self,
+        node: &Node,
+        to: usize,
+        envelope: &Envelope,
+        control: Option<&Control>,
+        data: *const u8,
+    ) -> bool {
+        match local_inbox(node, to) {
+            // SAFETY: the caller's promise.
+            Some(inbox) => unsafe { push_to(node, (to, inbox), envelope, control, data) },
+            // SAFETY: as above.
+            None => unsafe { self.push_remote(node, to, envelope, control, data) },
+        }
+    }
+
     fn count_queued(&self, state: &State) {
-        let queued = state.outgoing.len() + state.sending.len();
+        let queued = state.outgoing.len() + state.sending.len() + state.remotes.transfers.len();
         self.queued.store(queued as u32, Ordering::Relaxed);
         state.publish();
     }
@@ -556,7 +629,7 @@ impl Messages {
         if self.queued.load(Ordering::Relaxed) != 0 {
             self.write_queued(node, &mut state);
         }
-        let inbox = inbox_of(node, node.me);
+        let inbox = own_inbox(node);
         for _ in 0..BATCH {
             if receive.as_ref().is_some_and(|r| r.has_matched()) {
                 break;
@@ -565,24 +638,18 @@ impl Messages {
                 break;
             };
             // SAFETY: the reader has found a record there.
-            let (envelope, control, data) = unsafe { inbox.read(cell) };
+            let record = unsafe { inbox.read(cell) };
             // SAFETY: all kinds but one have a control part; the record is not released before.
-            unsafe {
-                self.take(
-                    node,
-                    &mut state,
-                    &envelope,
-                    control,
-                    data,
-                    receive.as_deref_mut(),
-                );
-            }
+            unsafe { self.take(node, &mut state, &record, receive.as_deref_mut()) };
             if state.reader.release(inbox) {
                 room(node, inbox);
             }
         }
         self.position
             .store(state.reader.position(), Ordering::Relaxed);
+        if ARRIVALS.count() != 0 {
+            self.take_arrivals(node, &mut state, receive);
+        }
         if state.copies.is_empty() {
             return state;
         }
@@ -621,16 +688,18 @@ impl Messages {
         let mut sending = std::mem::take(&mut state.sending);
         sending.retain(|handle| !self.send_fragments(node, state, *handle));
         state.sending = sending;
+        self.end_transfers(node, state);
         self.count_queued(state);
     }
 
-    /// Writes fragments of a message as long as there is room; whether all are written.
+    /// Writes fragments of a message as long as there is room; whether all are that may be written.
     fn send_fragments(&self, node: &Node, state: &mut State, handle: u64) -> bool {
         let Some(request) = state.requests.get(handle) else {
             return true;
         };
-        while request.done < request.all {
-            let len = FRAGMENT.min(request.all - request.done);
+        let longest = remote::longest_fragment(node, request.peer as usize).unwrap_or(FRAGMENT);
+        while request.done < request.allowed {
+            let len = longest.min(request.allowed - request.done);
             let envelope = Envelope {
                 kind: Kind::Fragment,
                 team: request.team,
@@ -648,12 +717,14 @@ impl Messages {
             let data = request.buffer.wrapping_add(request.done as usize);
             let to = request.peer as usize;
             // SAFETY: a part of the send's buffer, which is not complete.
-            if !unsafe { push(node, to, &envelope, Some(&control), data) } {
+            if !unsafe { self.push(node, to, &envelope, Some(&control), data) } {
                 return false;
             }
             request.done += len;
         }
-        self.complete(node, state, handle);
+        if request.done == request.all {
+            self.complete(node, state, handle);
+        }
         true
     }
 
@@ -666,11 +737,10 @@ impl Messages {
         &self,
         node: &Node,
         state: &mut State,
-        envelope: &Envelope,
-        control: *const Control,
-        data: *const u8,
+        record: &Record,
         receive: Option<&mut Receive>,
     ) {
+        let envelope = &record.envelope;
         let receive = receive.filter(|receive| receive.pattern.takes(envelope));
         if envelope.kind == Kind::Eager
             && state.posted.is_empty()
@@ -678,12 +748,12 @@ impl Messages {
         {
             let n = envelope.bytes.min(receive.bytes) as usize;
             // SAFETY: the receive's buffer has room; the caller promises the data.
-            unsafe { copy_eager(receive.buffer, data, n) };
+            unsafe { copy_eager(receive.buffer, record.data, n) };
             receive.status = Some(Status::of(envelope, receive.bytes));
             return;
         }
         // SAFETY: the caller's promise.
-        unsafe { self.take_any(node, state, envelope, control, data, receive) }
+        unsafe { self.take_any(node, state, record, receive) }
     }
 
     /// Takes any record, with a blocking receive if that takes the message.
@@ -695,11 +765,10 @@ impl Messages {
         &self,
         node: &Node,
         state: &mut State,
-        envelope: &Envelope,
-        control: *const Control,
-        data: *const u8,
+        record: &Record,
         receive: Option<&mut Receive>,
     ) {
+        let (envelope, data) = (&record.envelope, record.data);
         let len = envelope.len as usize;
         let is_message = matches!(envelope.kind, Kind::Eager | Kind::Ready);
         let matched = is_message.then(|| {
@@ -736,17 +805,21 @@ impl Messages {
                         kept.as_mut_ptr().copy_from_nonoverlapping(data, len);
                         kept.set_len(len);
                     }
-                    let data = Data::Here(kept.into_boxed_slice());
+                    let data = Data::Here(kept.into_boxed_slice(), record.remote);
                     state.unexpected.push_back((*envelope, data));
-                    state.keep(node, len as u64 + BESIDE);
+                    if record.remote.is_none() {
+                        state.keep(node, len as u64 + BESIDE);
+                    }
                     self.changes.fetch_add(1, Ordering::Release);
                 }
             };
         }
         // SAFETY: the caller promises a control part.
-        let control = unsafe { control.read() };
+        let control = unsafe { record.control.read() };
         match envelope.kind {
             Kind::Eager => {}
+            Kind::More => self.send_more(node, state, &control, envelope.bytes),
+            Kind::Credit => state.remotes.credit(control.from as usize, envelope.bytes),
             Kind::Ready => {
                 let data = Data::There(control);
                 match matched {
@@ -766,6 +839,8 @@ impl Messages {
                     request.done += len as u64;
                     if request.done == request.all {
                         self.complete(node, state, control.request);
+                    } else {
+                        self.allow_more(node, state, control.request);
                     }
                 }
             }
@@ -789,7 +864,7 @@ impl Messages {
         let buffer = request.buffer;
         request.status = Status::of(envelope, request.bytes);
         let control = match data {
-            Data::Here(data) => {
+            Data::Here(data, _) => {
                 // SAFETY: the receive's buffer has room for so many, and so many were kept.
                 unsafe { kernel::copy(buffer, data.as_ptr(), n as usize) };
                 return self.complete(node, state, handle);
@@ -797,7 +872,7 @@ impl Messages {
             Data::There(control) => control,
         };
         let from = control.from as usize;
-        request.peer = from as i32;
+        (request.peer, request.reply) = (from as i32, control.reply);
         let here = match state.requests.get(control.reply) {
             Some(send) if from == node.me => Some(send.buffer.cast_const()),
             _ => address(node, control.place, n, from).map(<*mut u8>::cast_const),
@@ -808,7 +883,8 @@ impl Messages {
             place: NOWHERE,
             from: node.me as u64,
         };
-        let kind = if here.is_some() || n == 0 {
+        let there = remote::place(node, control.place, n, from);
+        let kind = if here.is_some() || there.is_some() || n == 0 {
             Kind::Read
         } else {
             Kind::Clear
@@ -835,12 +911,19 @@ impl Messages {
             });
             return;
         }
+        if let Some(there) = there.filter(|_| n > 0) {
+            let transfer = state.transfer(handle, from, envelope, answer);
+            // SAFETY: the receive's buffer stays until it is complete, which is after the transfer.
+            unsafe { transfer.read(node, buffer, there, n) };
+            return self.begin_transfer(state, transfer);
+        }
         if kind == Kind::Read {
             self.complete(node, state, handle);
         } else {
             answer.place = place(node, buffer, n, from);
             if let Some(request) = state.requests.get(handle) {
                 (request.phase, request.all) = (Phase::Receiving, n);
+                request.allowed = remote::allowed(node, from, n);
             }
         }
         self.post(node, state, from, envelope, Some(answer), 0);
@@ -852,26 +935,30 @@ impl Messages {
         let Some(request) = state.requests.get(handle) else {
             return;
         };
-        let to = request.peer as usize;
+        let (to, buffer) = (request.peer as usize, request.buffer);
+        let envelope = Envelope {
+            kind: Kind::Written,
+            team: request.team,
+            source: 0,
+            tag: 0,
+            len: 0,
+            bytes,
+        };
+        let written = Control {
+            request: control.reply,
+            ..Control::default()
+        };
+        if let Some(there) = remote::place(node, control.place, bytes, to) {
+            let transfer = state.transfer(handle, to, envelope, written);
+            // SAFETY: the send's buffer stays until it is complete, which is after the transfer.
+            unsafe { transfer.write(node, there, buffer, bytes) };
+            return self.begin_transfer(state, transfer);
+        }
         if let Some(dest) = address(node, control.place, bytes, to) {
-            let envelope = Envelope {
-                kind: Kind::Written,
-                team: request.team,
-                source: 0,
-                tag: 0,
-                len: 0,
-                bytes,
-            };
-            let written = Control {
-                request: control.reply,
-                reply: 0,
-                place: 0,
-                from: 0,
-            };
             // The receive's buffer, in memory that this process has mapped, stays until the receiver is answered.
             state.copies.push_back(Copy {
                 dest,
-                source: request.buffer,
+                source: buffer,
                 bytes: bytes as usize,
                 request: handle,
                 to,
@@ -882,6 +969,7 @@ impl Messages {
         }
         request.phase = Phase::Sending;
         (request.reply, request.all) = (control.reply, bytes);
+        request.allowed = remote::allowed(node, to, bytes);
         if !self.send_fragments(node, state, handle) {
             state.sending.push(handle);
             self.count_queued(state);
@@ -985,6 +1073,7 @@ impl State {
             bytes,
             done: 0,
             all: 0,
+            allowed: 0,
             reply: 0,
             status: Status {
                 tag: pattern.tag,
@@ -1020,30 +1109,35 @@ impl State {
     /// Keeps so many more bytes.
     fn keep(&mut self, node: &Node, bytes: u64) {
         self.kept = self.kept.wrapping_add(bytes);
-        inbox_of(node, node.me).set_kept(self.kept);
+        own_inbox(node).set_kept(self.kept);
     }
 }
 
-/// The inbox of a PE of this node.
+/// This PE's inbox.
 #[inline]
-fn inbox_of(node: &Node, pe: usize) -> &'static Inbox {
-    let index = node.job.placement.local_index(pe);
-    node.job.control.inbox(index.expect("a PE of this node"))
+fn own_inbox(node: &Node) -> &'static Inbox {
+    node.job.control.inbox(node.job.index)
 }
 
-/// Writes a record to the inbox of a PE, and wakes it.
+/// The inbox of a PE, if it is of this node.
+#[inline]
+fn local_inbox(node: &Node, pe: usize) -> Option<&'static Inbox> {
+    let index = node.job.placement.local_index(pe)?;
+    Some(node.job.control.inbox(index))
+}
+
+/// Writes a record to the inbox of a PE of this node, and wakes it.
 ///
 /// # Safety
 /// `data` is readable for `envelope.len` bytes.
 #[inline]
-unsafe fn push(
+unsafe fn push_to(
     node: &Node,
-    to: usize,
+    (to, inbox): (usize, &Inbox),
     envelope: &Envelope,
     control: Option<&Control>,
     data: *const u8,
 ) -> bool {
-    let inbox = inbox_of(node, to);
     // SAFETY: the caller's promise.
     let is_pushed = unsafe { inbox.push(envelope, control, data) };
     if is_pushed {

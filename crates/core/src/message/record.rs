@@ -101,17 +101,21 @@ impl Inbox {
         true
     }
 
-    /// The envelope of the record at a cell, the control part if it has one, and where its data are.
+    /// The record at a cell.
     ///
     /// # Safety
     /// The owner has found a record there and not released it.
     #[inline]
-    pub unsafe fn read(&self, cell: usize) -> (Envelope, *const Control, *const u8) {
+    pub unsafe fn read(&self, cell: usize) -> Record {
         let at = self.cell(cell);
         // SAFETY: the caller promises a record, which is written.
         let envelope = unsafe { at.add(8).cast::<Envelope>().read() };
-        let data = at.wrapping_add(envelope.kind.data_offset());
-        (envelope, at.wrapping_add(HEAD).cast(), data)
+        Record {
+            envelope,
+            control: at.wrapping_add(HEAD).cast(),
+            data: at.wrapping_add(envelope.kind.data_offset()),
+            remote: None,
+        }
     }
 }
 
@@ -173,9 +177,30 @@ pub enum Kind {
     Written,
     /// To a sender: the data have been read.
     Read,
+    /// To a sender on another node: it may send fragments up to byte `bytes`.
+    More,
+    /// To a PE of another node: so many bytes of its messages are no longer kept for it.
+    Credit,
 }
 
 impl Kind {
+    /// All, by number.
+    pub const ALL: [Self; 8] = [
+        Self::Eager,
+        Self::Ready,
+        Self::Clear,
+        Self::Fragment,
+        Self::Written,
+        Self::Read,
+        Self::More,
+        Self::Credit,
+    ];
+
+    /// The kind of a number.
+    pub fn from_number(number: u16) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+
     /// Where in a record the data begin.
     #[inline]
     fn data_offset(self) -> usize {
@@ -187,7 +212,7 @@ impl Kind {
 }
 
 /// What a record begins with, after its first word.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct Envelope {
     /// What it is.
@@ -204,8 +229,21 @@ pub struct Envelope {
     pub bytes: u64,
 }
 
-/// What sender and receiver tell each other of a message whose data the sender keeps.
+/// A record that has come.
 #[derive(Debug, Clone, Copy)]
+pub struct Record {
+    /// What it begins with.
+    pub envelope: Envelope,
+    /// Its control part, unless it is eager.
+    pub control: *const Control,
+    /// Its data, as long as the envelope says.
+    pub data: *const u8,
+    /// The PE of another node that it is from.
+    pub remote: Option<u32>,
+}
+
+/// What sender and receiver tell each other of a message whose data the sender keeps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Control {
     /// The request, of the PE that the record is for.

@@ -88,6 +88,8 @@ pub struct Request {
     pub done: u64,
     /// Bytes that will be.
     pub all: u64,
+    /// Bytes that the sender may send until it hears of more, if they go in fragments.
+    pub allowed: u64,
     /// The other PE's request.
     pub reply: u64,
     /// Of the message; of a receive that none has matched, the tag that it takes.

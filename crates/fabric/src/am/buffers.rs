@@ -7,6 +7,8 @@ use std::sync::Mutex;
 use super::message::LONGEST;
 use crate::endpoint::{Endpoint, Injected, Received, Sent};
 use crate::lock::lock;
+use crate::memory::Region;
+use crate::{Error, libfabric};
 
 /// Messages that libfabric may receive before a thread looks at them, and that it may be sending.
 const BUFFERS: usize = 64;
@@ -23,16 +25,37 @@ fn buffers() -> Box<[Buffer]> {
     (0..BUFFERS).map(|_| buffer()).collect()
 }
 
+/// Registers buffers, where the provider needs that.
+fn register(endpoint: &Endpoint, buffers: &[Buffer], access: u32) -> Result<Region, Error> {
+    if !endpoint.registers {
+        return Ok(Region::NONE);
+    }
+    let (base, len) = (buffers.as_ptr().cast(), size_of_val(buffers));
+    // SAFETY: the buffers live as long as the region, which lies before them.
+    let region = unsafe { Region::for_process(endpoint, base, len, access) };
+    region.map_err(|result| Error::SegmentRegistration {
+        provider: endpoint.info.provider(),
+        bytes: len,
+        reason: endpoint.library.strerror(result as isize),
+    })
+}
+
 /// Buffers that libfabric receives into, from any peer.
-pub(super) struct ReceiveBuffers(Box<[Buffer]>);
+pub(super) struct ReceiveBuffers {
+    /// Dropped before the buffers.
+    region: Region,
+    buffers: Box<[Buffer]>,
+}
 
 impl ReceiveBuffers {
-    pub(super) fn new() -> ReceiveBuffers {
-        ReceiveBuffers(buffers())
+    pub(super) fn new(endpoint: &Endpoint) -> Result<ReceiveBuffers, Error> {
+        let buffers = buffers();
+        let region = register(endpoint, &buffers, libfabric::FI_RECV)?;
+        Ok(ReceiveBuffers { region, buffers })
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = Received> {
-        (0..self.0.len()).map(Received)
+        (0..self.buffers.len()).map(Received)
     }
 
     /// Lets libfabric receive into a buffer; returns its result.
@@ -41,9 +64,9 @@ impl ReceiveBuffers {
     /// No thread reads the buffer until libfabric says that a message is in it, and the buffers live until
     /// the endpoint is closed.
     pub(super) unsafe fn post(&self, endpoint: &Endpoint, received: Received) -> isize {
-        let to: *mut c_void = self.0[received.0].0.get().cast();
+        let to: *mut c_void = self.buffers[received.0].0.get().cast();
         // SAFETY: the buffer has as many bytes; the caller promises the rest.
-        unsafe { endpoint.receive(to, LONGEST, received) }
+        unsafe { endpoint.receive((to, self.region.desc()), LONGEST, received) }
     }
 
     /// The message that has been received.
@@ -52,12 +75,14 @@ impl ReceiveBuffers {
     /// libfabric has said so, and the buffer has not been posted since.
     pub(super) unsafe fn message(&self, Received(index): Received) -> &[u8] {
         // SAFETY: the caller promises that libfabric does not write it.
-        unsafe { &*self.0[index].0.get() }
+        unsafe { &*self.buffers[index].0.get() }
     }
 }
 
 /// Buffers that libfabric sends from.
 pub(crate) struct SendBuffers {
+    /// Dropped before the buffers.
+    region: Region,
     buffers: Box<[Buffer]>,
     free: Mutex<Vec<usize>>,
     /// Whom each message goes to.
@@ -67,17 +92,24 @@ pub(crate) struct SendBuffers {
 }
 
 impl SendBuffers {
-    pub(super) fn new(inject: usize) -> SendBuffers {
+    pub(super) fn new(endpoint: &Endpoint, inject: usize) -> Result<SendBuffers, Error> {
         let nobody = Injected {
             pe: 0,
             awaited: false,
         };
-        SendBuffers {
-            buffers: buffers(),
+        let buffers = buffers();
+        Ok(SendBuffers {
+            region: register(endpoint, &buffers, libfabric::FI_SEND)?,
+            buffers,
             free: Mutex::new((0..BUFFERS).collect()),
             sending: Mutex::new([nobody; BUFFERS]),
             inject,
-        }
+        })
+    }
+
+    /// What operations name the buffers by.
+    pub(super) fn desc(&self) -> *mut c_void {
+        self.region.desc()
     }
 
     /// A buffer with this message. None: all are in use.

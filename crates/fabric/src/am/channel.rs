@@ -10,7 +10,7 @@ use zerocopy::IntoBytes;
 use super::fault::Reason;
 use super::message::{HEADER, Header, Kind};
 use super::network::Network;
-use super::request::{LastPut, Place, Request, Short, append_put, put_bytes};
+use super::request::{LastPut, Place, Request, Short, append_put, append_record, put_bytes};
 use crate::completion::{CompletionCounter, PeerCounters};
 
 /// Both directions of the way to a PE, made when the first message goes or comes.
@@ -51,6 +51,7 @@ struct Expected {
 pub(crate) enum Outgo<'d> {
     Request(Request),
     Put(&'d [u8]),
+    Record([&'d [u8]; 2]),
 }
 
 // SAFETY: the result is written by one thread, before the counter says so.
@@ -177,6 +178,7 @@ impl Outgoing {
         let (bytes, len) = match outgo {
             Outgo::Request(request) => (MOST, request.result_len()),
             Outgo::Put(data) => (put_bytes(data.len()), 0),
+            Outgo::Record([head, data]) => (put_bytes(head.len() + data.len()), 0),
         };
         let room = limits.capacity - HEADER;
         if self.open.is_empty() {
@@ -192,6 +194,10 @@ impl Outgoing {
                 self.last_put = LastPut::NONE;
             }
             Outgo::Put(data) => append_put(&mut self.open, &mut self.last_put, place, data),
+            Outgo::Record(parts) => {
+                append_record(&mut self.open, parts);
+                self.last_put = LastPut::NONE;
+            }
         }
         self.results += len;
         let is_counted = self.expected.last().is_some_and(|last| {

@@ -133,7 +133,7 @@ impl ActiveMessages {
         })
     }
 
-    /// The longest put that a message has room for.
+    /// The longest put, or record, that a message has room for.
     pub(crate) fn longest_put(&self) -> usize {
         self.limits.capacity - HEADER - size_of::<u64>()
     }
@@ -325,8 +325,15 @@ impl ActiveMessages {
         let mut results = vec![0; HEADER];
         while !body.is_empty() {
             let (item, place) = Item::take(&mut body).ok_or(Reason::Malformed)?;
+            if let Item::Record(record) = item {
+                if !network.deliver(pe, record) {
+                    return Err(Reason::Malformed);
+                }
+                continue;
+            }
             let at = address(network, place, item.len())?;
             match item {
+                Item::Record(_) => {}
                 // SAFETY: `address` found as much memory in a segment.
                 Item::Put(data) => unsafe { store(at, data) },
                 Item::Request(request) => {

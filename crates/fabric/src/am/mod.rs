@@ -6,7 +6,8 @@
 //! [`Request`] is appended to a message for its target. The first is sent at once; those that
 //! follow before it is acknowledged go together, when the message is full or any thread polls.
 //! A single request that a thread waits for goes by a slot instead ([`slots`]). Short puts of contexts that
-//! aggregate are in the same messages ([`Put`]), as [items](request::Item) of as few words as they need.
+//! aggregate are in the same messages ([`Put`]), as [items](request::Item) of as few words as they need, and records, which the
+//! target's owner gets ([`append_record`]).
 //!
 //! # Order
 //!
@@ -46,4 +47,4 @@ pub(crate) use receive::Messenger;
 #[cfg(any(test, fuzzing))]
 pub(crate) use request::Item;
 pub(crate) use request::{Request, Short, is_within_reach};
-pub(crate) use requester::{Put, Requester};
+pub(crate) use requester::{Put, Requester, append_record};

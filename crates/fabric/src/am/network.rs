@@ -1,5 +1,6 @@
 //! What active messages need of the network: libfabric, or in tests a model of it.
 
+use std::ptr;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -26,6 +27,8 @@ pub(crate) trait Network {
     ) -> Result<bool, Reason>;
     /// The address of memory of this PE that peers may reach.
     fn address(&self, segment: usize, offset: usize, len: usize) -> Option<*mut u8>;
+    /// Gives a record to the owner; false: it is none.
+    fn deliver(&self, pe: usize, record: &[u8]) -> bool;
     /// A request message to the peer has been sent.
     fn count_sent(&self, pe: usize);
     /// So many of them have been executed.
@@ -61,14 +64,16 @@ impl Network for Port<'_> {
         if message.len() <= self.sends.inject {
             let flags = libfabric::FI_INJECT;
             // SAFETY: the message may be changed once the call has returned.
-            let result = unsafe { endpoint.send(peer, injected.context(), message, flags) };
+            let result = unsafe {
+                endpoint.send(peer, injected.context(), (message, ptr::null_mut()), flags)
+            };
             return self.outcome(result);
         }
         let Some((sent, buffer)) = self.sends.take(injected, message) else {
             return Ok(false);
         };
         // SAFETY: no thread changes the buffer until libfabric has sent it.
-        let result = unsafe { endpoint.send(peer, sent.context(), buffer, 0) };
+        let result = unsafe { endpoint.send(peer, sent.context(), (buffer, self.sends.desc()), 0) };
         if result != 0 {
             self.sends.give_back(sent);
         }
@@ -100,6 +105,10 @@ impl Network for Port<'_> {
     #[inline]
     fn address(&self, segment: usize, offset: usize, len: usize) -> Option<*mut u8> {
         self.shared.segments.address(segment, offset, len)
+    }
+
+    fn deliver(&self, pe: usize, record: &[u8]) -> bool {
+        self.shared.events.record_arrived(pe, record)
     }
 
     fn count_sent(&self, pe: usize) {

@@ -12,8 +12,8 @@ use crate::{Config, Error, TaggedMessage};
 
 /// Active messages over libfabric.
 pub(crate) struct Messenger {
-    /// Dropped before the slots.
-    region: Region,
+    /// Of the slots, before which it is dropped. None: there are no requests about memory, but records alone.
+    region: Option<Region>,
     base: u64,
     pub messages: ActiveMessages,
     pub sends: SendBuffers,
@@ -23,7 +23,7 @@ pub(crate) struct Messenger {
 }
 
 impl Messenger {
-    /// None: the provider's own operations are better.
+    /// None: this endpoint is none of a job's.
     pub(crate) fn open(
         endpoint: &Endpoint,
         config: &Config,
@@ -31,20 +31,25 @@ impl Messenger {
     ) -> Result<Option<Messenger>, Error> {
         let by_software = endpoint.info.provider() == "tcp;ofi_rxm" && !endpoint.pins;
         let limits = Limits::new(config.n_pes);
-        if !by_software || inject < 2 * TaggedMessage::BYTES || config.pe >= config.n_pes {
+        // Elsewhere, the provider's own operations on memory are better.
+        let serves_memory = by_software && inject >= 2 * TaggedMessage::BYTES;
+        if config.pe >= config.n_pes {
             return Ok(None);
         }
         let messages = ActiveMessages::new(config.pe, config.n_pes, limits);
-        let longest_put = config.aggregate.bytes.min(messages.longest_put());
+        let longest_put = match serves_memory {
+            true => config.aggregate.bytes.min(messages.longest_put()),
+            false => 0,
+        };
         let (base, len) = messages.slots.memory();
         // SAFETY: the slots live until the region is gone.
-        let region = unsafe { Region::for_peers(endpoint, base, len, true, &|_| false)? };
+        let register = || unsafe { Region::for_peers(endpoint, base, len, true, &|_| false) };
         let this = Messenger {
-            region,
+            region: serves_memory.then(register).transpose()?,
             base: endpoint.address_of(base),
             messages,
-            sends: SendBuffers::new(inject),
-            receives: ReceiveBuffers::new(),
+            sends: SendBuffers::new(endpoint, inject)?,
+            receives: ReceiveBuffers::new(endpoint)?,
             longest_put,
         };
         for received in this.receives.all() {
@@ -56,11 +61,17 @@ impl Messenger {
     }
 
     /// Where peers find the slots.
-    pub(crate) fn location(&self) -> Location {
-        Location {
+    pub(crate) fn location(&self) -> Option<Location> {
+        let region = self.region.as_ref()?;
+        Some(Location {
             address: self.base,
-            key: self.region.key(),
-        }
+            key: region.key(),
+        })
+    }
+
+    /// Whether requests about memory go by messages: atomics, short reads and puts.
+    pub(super) fn serves_memory(&self) -> bool {
+        self.region.is_some()
     }
 
     pub(super) fn port<'a>(&'a self, shared: &'a Shared) -> Port<'a> {

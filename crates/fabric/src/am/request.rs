@@ -32,6 +32,8 @@ pub(crate) enum Item<'m> {
     Request(Request),
     /// The bytes of a put.
     Put(&'m [u8]),
+    /// Bytes for the owner of the target's fabric.
+    Record(&'m [u8]),
 }
 
 /// Memory of a target: a segment's number, and bytes from its base.
@@ -52,6 +54,7 @@ const OFFSET: u32 = 20;
 /// Numbers of what is no atomic operation.
 const READ: u64 = OPS.len() as u64;
 const PUT: u64 = READ + 1;
+const RECORD: u64 = PUT + 1;
 
 impl Head {
     fn new(op: u64, (segment, offset): Place, len: usize) -> Head {
@@ -119,6 +122,16 @@ pub(crate) fn append_put(message: &mut Vec<u8>, last: &mut LastPut, at: Place, d
     *last = LastPut::new(message.len(), head);
     message.extend_from_slice(&head.0.to_ne_bytes());
     append_padded(message, data, data.len());
+}
+
+/// Appends a record, of two parts, to a message's items.
+pub(crate) fn append_record(message: &mut Vec<u8>, parts: [&[u8]; 2]) {
+    let len = parts[0].len() + parts[1].len();
+    // It is about no memory: its length takes the place of an offset, as it may be longer than a put.
+    let head = Head::new(RECORD, (0, len), 0);
+    message.extend_from_slice(&head.0.to_ne_bytes());
+    message.extend_from_slice(parts[0]);
+    append_padded(message, parts[1], len);
 }
 
 /// An item of two words: a put of up to a word, or an operation with one operand.
@@ -290,6 +303,12 @@ impl<'m> Item<'m> {
                 *message = rest;
                 Item::Put(&data[..len])
             }
+            None if head.op() == RECORD && len == 0 && place.0 == 0 && place.1 > 0 => {
+                let len = place.1;
+                let (data, rest) = message.split_at_checked(len.next_multiple_of(WORD))?;
+                *message = rest;
+                Item::Record(&data[..len])
+            }
             None => return None,
         };
         Some((item, place))
@@ -301,14 +320,15 @@ impl<'m> Item<'m> {
         match self {
             Item::Request(request) => request.append(message, place),
             Item::Put(data) => append_put(message, &mut { LastPut::NONE }, place, data),
+            Item::Record(data) => append_record(message, [data, &[]]),
         }
     }
 
-    /// Bytes of memory that it is about.
+    /// Bytes of memory that it is about, or of the record.
     pub(crate) fn len(&self) -> usize {
         match self {
             Item::Request(request) => request.len(),
-            Item::Put(data) => data.len(),
+            Item::Put(data) | Item::Record(data) => data.len(),
         }
     }
 }
@@ -398,7 +418,7 @@ impl Request {
     pub(crate) fn from_frame(frame: Reply) -> Option<(Request, Place)> {
         match Item::take(&mut &frame[WORD..])? {
             (Item::Request(request), place) => Some((request, place)),
-            (Item::Put(_), _) => None,
+            (Item::Put(_) | Item::Record(_), _) => None,
         }
     }
 
@@ -602,10 +622,25 @@ mod tests {
         assert!(!take(4, 3, 1), "3 bytes added");
         assert!(!take(4, 8, 0), "no operand");
         assert!(!take(3, 8, 1), "nothing to compare with");
-        assert!(!take(PUT + 1, 8, 2), "no operation");
+        assert!(!take(RECORD + 1, 8, 2), "no operation");
         assert!(!take(POSTED | READ, 8, 0), "a posted read");
         assert!(take(PUT, 9, 2));
         assert!(!take(PUT, 9, 1), "a put of which a part is missing");
         assert!(!take(PUT, 0, 1), "a put of nothing");
+        let record = |head: Head, words: usize| {
+            let mut message = head.0.to_ne_bytes().to_vec();
+            message.resize((1 + words) * WORD, 0);
+            Item::take(&mut &message[..]).is_some()
+        };
+        assert!(record(Head::new(RECORD, (0, 9), 0), 2));
+        assert!(
+            !record(Head::new(RECORD, (0, 9), 0), 1),
+            "a part is missing"
+        );
+        assert!(!record(Head::new(RECORD, (0, 0), 0), 1), "of nothing");
+        assert!(!record(Head::new(RECORD, (0, 8), 8), 1), "of memory");
+        assert!(!record(Head::new(RECORD, (1, 8), 0), 1), "of a segment");
+        let most = (1 << (u64::BITS - OFFSET)) - 1;
+        assert!(!record(Head::new(RECORD, (0, most), 0), 1));
     }
 }

@@ -25,6 +25,9 @@ impl<'a> Requester<'a> {
     pub(crate) fn new(rma: &'a Rma, at: Remote, request: Request) -> Option<Requester<'a>> {
         let progress: &Progress = &rma.progress;
         let messenger = progress.completions().messenger.as_ref()?;
+        if !messenger.serves_memory() {
+            return None;
+        }
         let len = request.len();
         let is_aligned = matches!(request, Request::Read(_)) || at.offset.is_multiple_of(len);
         let is_in_reach = is_within_reach((at.segment, at.offset), len);
@@ -157,6 +160,36 @@ impl Put<'_> {
         let outgo = (Outgo::Put(data), place);
         append(progress, messenger, pe, outgo, awaited, urgency);
         true
+    }
+}
+
+/// Appends a record, of two parts, to a message for the PE, which the context counts. False: there is no room now.
+pub(crate) fn append_record(
+    rma: &Rma,
+    context: &ContextCounters,
+    pe: usize,
+    parts: [&[u8]; 2],
+) -> bool {
+    let progress: &Progress = &rma.progress;
+    let Some(messenger) = &progress.completions().messenger else {
+        return false;
+    };
+    let shared = progress.shared();
+    let port = messenger.port(shared);
+    let awaited = Awaited {
+        counter: CompletionCounter::context(context, rma.peer_counters(context, pe), false),
+        result: ptr::null_mut(),
+    };
+    let outgo = (Outgo::Record(parts), (0, 0));
+    let attempt = || {
+        let appended = messenger
+            .messages
+            .append(&port, pe, outgo, awaited, Urgency::Usual);
+        shared.heed(appended)
+    };
+    attempt() || {
+        progress.completions().poll_for_room();
+        attempt()
     }
 }
 

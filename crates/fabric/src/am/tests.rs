@@ -40,6 +40,8 @@ struct World {
     /// Messages from one PE to another, in order.
     wires: RefCell<Vec<Wire>>,
     memory: Vec<Box<[Cell<u64>]>>,
+    /// Records that have arrived: from, to, bytes.
+    records: RefCell<Vec<(usize, usize, Vec<u8>)>>,
     /// Messages under way at most, from one PE to another.
     room: usize,
     /// Messages so far, and most of them that were under way to one PE.
@@ -61,6 +63,7 @@ impl World {
             memory: (0..n)
                 .map(|_| (0..WORDS).map(|_| Cell::new(0)).collect())
                 .collect(),
+            records: RefCell::default(),
             room,
             n: Cell::new(0),
             most: Cell::new(0),
@@ -118,6 +121,12 @@ impl Network for Side<'_> {
         let memory = &self.world.memory[self.me];
         let is_within = segment == 0 && offset + len <= size_of_val(&**memory);
         is_within.then(|| memory.as_ptr().cast::<u8>().cast_mut().wrapping_add(offset))
+    }
+
+    fn deliver(&self, pe: usize, record: &[u8]) -> bool {
+        let mut records = self.world.records.borrow_mut();
+        records.push((pe, self.me, record.to_vec()));
+        true
     }
 
     fn count_sent(&self, _: usize) {}
@@ -286,6 +295,37 @@ fn any_pattern_ends_in_order() {
 }
 
 #[test]
+fn records_arrive_once_and_in_order() {
+    const ROUNDS: usize = 50;
+
+    for seed in 0..20 {
+        let world = World::new(7, seed, 1 + seed as usize % 3);
+        let job = Job::new(&world, limits(1 + seed as u32 % 3, 4));
+        let record = |me: usize, i: usize| vec![me as u8 ^ i as u8; 1 + (me * 31 + i * 17) % 60];
+        for (i, me) in (0..ROUNDS).flat_map(|i| (0..7).map(move |me| (i, me))) {
+            let bytes = record(me, i);
+            let parts = bytes.split_at(bytes.len() / 3);
+            let outgo = Outgo::Record([parts.0, parts.1]);
+            // All to one, and adds between them.
+            job.request(me, 3, (outgo, (0, 0)), std::ptr::null_mut());
+            let request = Outgo::Request(Request::Post(add(1)));
+            job.request(me, 3, (request, (0, 0)), std::ptr::null_mut());
+        }
+        job.quiet();
+        for me in 0..7 {
+            let records = world.records.borrow();
+            let from_me = records
+                .iter()
+                .filter(|(from, to, _)| (*from, *to) == (me, 3));
+            let got: Vec<_> = from_me.map(|(_, _, bytes)| bytes.clone()).collect();
+            let sent: Vec<_> = (0..ROUNDS).map(|i| record(me, i)).collect();
+            assert_eq!(got, sent);
+        }
+        assert_eq!(world.memory[3][0].get(), 7 * ROUNDS as u64);
+    }
+}
+
+#[test]
 fn many_pes_beyond_the_slots() {
     let world = run(100, 3, limits(1, 4), |me, round, n| (me * round) % n);
     assert!(world.n.get() > 0);
@@ -427,6 +467,10 @@ impl Network for Nowhere {
 
     fn address(&self, _: usize, _: usize, _: usize) -> Option<*mut u8> {
         None
+    }
+
+    fn deliver(&self, _: usize, _: &[u8]) -> bool {
+        false
     }
 
     fn count_sent(&self, _: usize) {}

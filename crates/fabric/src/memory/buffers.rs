@@ -5,7 +5,7 @@ use std::io;
 use std::ptr;
 use std::sync::Arc;
 
-use super::region::{Region, random};
+use super::region::Region;
 use crate::Error;
 use crate::endpoint::Endpoint;
 use crate::libfabric;
@@ -23,20 +23,11 @@ impl Registrar for LocalRegistrar {
             return Ok(Region::NONE);
         }
         let local = libfabric::FI_READ | libfabric::FI_WRITE;
-        let key = random().map_err(io::Error::other)?;
         let base = ptr::with_exposed_provenance(start);
         // SAFETY: pool and work requests keep the memory that they register; the cache sees to it
         // that no operation uses a region whose memory was unmapped.
-        let register = |access| unsafe { Region::new(&self.0, base, len, access, key) };
-        match register(local) {
-            // Soft-RoCE gives all regions without remote access the key 0, and rxm wants every
-            // key once: there they must be readable.
-            Err(error) if error == -(libfabric::FI_ENOKEY as i32) => {
-                register(local | libfabric::FI_REMOTE_READ)
-            }
-            result => result,
-        }
-        .map_err(|error| io::Error::from_raw_os_error(-error))
+        unsafe { Region::for_process(&self.0, base, len, local) }
+            .map_err(|error| io::Error::from_raw_os_error(-error))
     }
 }
 

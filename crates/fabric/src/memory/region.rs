@@ -115,6 +115,29 @@ impl Region {
         }
     }
 
+    /// Registers memory that operations of this process use. The error is libfabric's.
+    ///
+    /// # Safety
+    /// The `len` bytes at `base` stay mapped for as long as the region.
+    pub(crate) unsafe fn for_process(
+        endpoint: &Endpoint,
+        base: *const u8,
+        len: usize,
+        access: u32,
+    ) -> Result<Region, i32> {
+        let key = random().map_err(|_| -libc::EIO)?;
+        // SAFETY: the caller's promise.
+        let register = |access| unsafe { Region::new(endpoint, base, len, access, key) };
+        match register(access) {
+            // Soft-RoCE gives all regions without remote access the key 0, and rxm wants every
+            // key once: there they must be readable.
+            Err(error) if error == -(libfabric::FI_ENOKEY as i32) => {
+                register(access | libfabric::FI_REMOTE_READ)
+            }
+            result => result,
+        }
+    }
+
     /// What operations of this process name the region by.
     pub(crate) fn desc(&self) -> *mut c_void {
         if self.0.is_null() {

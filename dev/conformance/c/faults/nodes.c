@@ -2,6 +2,7 @@
  * rounds, after which all must be right; with 0, until they are ended. */
 #include "check.h"
 
+#include <shmemx.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
@@ -54,10 +55,32 @@ static void idle(long round)
     nanosleep(&(struct timespec){0, 10000000}, NULL);
 }
 
+/* Short and long messages go around, from private memory and to it. */
+static void message(long round)
+{
+    static const size_t lengths[] = {8, 4000, 100000};
+    static long to_here[100000 / sizeof(long)];
+    long *mine = malloc(100000);
+    int me = shmem_my_pe(), tag = (int)(round & 1);
+    shmemx_msg_request_t requests[3];
+    for (int i = 0; i < 3; i++) {
+        mine[0] = round;
+        shmemx_msg_isend(SHMEM_TEAM_WORLD, mine, lengths[i], right_of(me), tag, &requests[i]);
+    }
+    for (int i = 0; i < 3; i++) {
+        shmemx_msg_status_t s;
+        shmemx_msg_recv(SHMEM_TEAM_WORLD, to_here, sizeof to_here, SHMEMX_ANY_SOURCE, tag, &s);
+        CHECK(to_here[0] == round && s.nbytes == lengths[i]);
+    }
+    shmemx_msg_waitall(3, requests, NULL);
+    free(mine);
+}
+
 static const struct {
     const char *name;
     void (*run)(long round);
-} activities[] = {{"put", put}, {"amo", amo}, {"barrier", barrier}, {"wait", wait}, {"idle", idle}};
+} activities[] = {{"put", put}, {"amo", amo}, {"barrier", barrier}, {"wait", wait}, {"idle", idle},
+                  {"message", message}};
 
 static void verify(long rounds)
 {
@@ -100,7 +123,7 @@ int main(int argc, char **argv)
         if (argc > 2 && strcmp(argv[1], activities[i].name) == 0)
             run = activities[i].run;
     shmem_init();
-    REQUIRE(run != NULL, "arguments: put|amo|barrier|wait|idle ROUNDS");
+    REQUIRE(run != NULL, "arguments: put|amo|barrier|wait|idle|message ROUNDS");
     long rounds = strtol(argv[2], NULL, 10);
     shmem_barrier_all();
     printf("PE %d is %d\n", shmem_my_pe(), (int)getpid());

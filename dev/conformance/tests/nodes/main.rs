@@ -3,6 +3,7 @@
 
 mod faults;
 mod meet;
+mod messages;
 mod settings;
 mod spawn;
 
@@ -147,6 +148,7 @@ fn main() {
     }
     faults::add(&mut suite);
     meet::add(&mut suite);
+    messages::add(&mut suite);
     settings::add(&mut suite);
     spawn::add(&mut suite);
     suite.run();
