@@ -26,10 +26,12 @@ const PROGRAMS: [(&str, &str, bool); 13] = [
 ];
 
 /// Settings under which records travel or are matched in another way.
-const VARIABLES: [(&str, &str); 3] = [
+const VARIABLES: [(&str, &str); 4] = [
     ("SHMEM_CHECK", "1"),
     ("SHMEM_AGGREGATE", "0"),
     ("SHMEM_FAST_PATH", "0"),
+    // Where messages carry nothing but records.
+    ("SHMEM_FABRIC", "sockets"),
 ];
 
 /// Where the PEs are: two on each of two hosts, whose numbers alternate; three hosts, one of which has two.
