@@ -204,7 +204,7 @@ pub fn destroy(name: &'static str, team: usize) {
     }
     let id = found.id;
     // So that all messages of the team have come when its members have synchronised.
-    rt.messages.settle(&rt.node, name);
+    rt.messages.drain(&rt.node, name);
     split::destroy(&rt.node, &rt.teams, name, found, || {
         if !rt.messages.leave_team(&rt.node, id) {
             fatal(

@@ -297,7 +297,7 @@ pub(crate) fn finalise(name: &'static str) {
     if let Some(internode) = node.transport.internode() {
         // What is under way must arrive while its target is still there.
         internode.fabric().quiet(&internode.context);
-        rt.messages.settle(node, name);
+        rt.messages.drain(node, name);
         if let Some(detector) = rt.failure_detector {
             detector.end();
         }

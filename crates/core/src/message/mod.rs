@@ -508,7 +508,7 @@ impl Messages {
                 self.queued.load(Ordering::Relaxed) == 0
             });
         }
-        self.settle(node, routine);
+        self.drain(node, routine);
     }
 
     /// After that synchronisation: goes on as before, or leaves the inbox empty if it was the last.
