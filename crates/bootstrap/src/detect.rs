@@ -24,7 +24,10 @@ use crate::environment::{
     PMIX_NAMESPACE, PMIX_RANK, SLURM_STEP_ID, SLURM_STEP_NUM_TASKS, Variable, value,
 };
 use crate::pmi::{self, Server};
-use crate::{Bootstrap, Error, Protocol, pmix};
+use crate::{Bootstrap, Error, Protocol, pmix, slurm};
+
+/// Slurm, in messages.
+const SLURM: &str = "Slurm's srun";
 
 /// How to look for a launcher.
 #[derive(Debug, Clone)]
@@ -67,7 +70,7 @@ pub fn detect(config: &Config) -> Result<Option<Box<dyn Bootstrap>>, Error> {
     match client {
         // A job of one process needs no launcher, nor the launcher's library.
         Err(_) if launcher.started_one_process(value) => Ok(None),
-        client => client.map(Some),
+        client => client.map(|client| Some(launcher.with_steps(client, &endpoint))),
     }
 }
 
@@ -145,7 +148,7 @@ impl Launcher {
         let Endpoint::Pmix = way else {
             let name = match () {
                 () if is_set(&HYDI_CONTROL_FD) => "Hydra's mpiexec",
-                () if is_set(&SLURM_STEP_ID) => "Slurm's srun",
+                () if is_set(&SLURM_STEP_ID) => SLURM,
                 () => "a PMI launcher",
             };
             return by(name, Some(&PMI_SIZE));
@@ -153,14 +156,24 @@ impl Launcher {
         // The variables of an outer launcher may be set, too, but not its namespace.
         let namespace = variable(&PMIX_NAMESPACE).unwrap_or_default();
         match () {
-            () if namespace.starts_with("slurm.pmix.") => {
-                by("Slurm's srun", Some(&SLURM_STEP_NUM_TASKS))
-            }
+            () if namespace.starts_with("slurm.pmix.") => by(SLURM, Some(&SLURM_STEP_NUM_TASKS)),
             () if is_set(&OMPI_COMM_WORLD_SIZE) => {
                 by("Open MPI's mpirun", Some(&OMPI_COMM_WORLD_SIZE))
             }
             () if namespace.starts_with("prterun-") => by("PRRTE's prterun", None),
             () => by("a PMIx launcher", None),
+        }
+    }
+
+    /// The client, by which a job of Slurm's grows, too.
+    fn with_steps(&self, client: Box<dyn Bootstrap>, way: &Endpoint) -> Box<dyn Bootstrap> {
+        let interface = match way {
+            Endpoint::Pmi(..) => "pmi2",
+            Endpoint::Pmix => "pmix",
+        };
+        match self.name {
+            SLURM => Box::new(slurm::Step::new(client, interface)),
+            _ => client,
         }
     }
 
@@ -185,7 +198,7 @@ const LAUNCHERS: &[(&Variable, &str, &str)] = &[
     ),
     (
         &SLURM_STEP_NUM_TASKS,
-        "Slurm's srun",
+        SLURM,
         "without a way to talk to it: use srun --mpi=pmix or srun --mpi=pmi2",
     ),
     (

@@ -2,6 +2,8 @@
 //! reads the environment.
 
 use std::env;
+use std::ffi::{CStr, c_char};
+use std::process::Command;
 
 /// A variable of a launcher's.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,6 +29,41 @@ impl Variable {
 /// The value of a variable in this process; none if it is not text.
 pub fn value(variable: &Variable) -> Option<String> {
     env::var(variable.name).ok()
+}
+
+/// Takes the step of this process out of the environment of a command, but not the job: variables of a step are options to
+/// `srun`, and say to the processes of another what they are not.
+pub(crate) fn leave_step(command: &mut Command) {
+    let stays = [SLURM_CONF.name, SLURM_JOB_ID.name];
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        let is_of_step = ["SLURM_", "SLURMD_", "PMI_", "PMI2_", "PMIX_"]
+            .iter()
+            .any(|prefix| text.starts_with(prefix));
+        if is_of_step && !stays.contains(&&*text) {
+            command.env_remove(name);
+        }
+    }
+}
+
+/// The value of [`PARENTS`], at the first call alone: the variable is empty then, for it is a secret, and the programs
+/// that this one starts are not those that it is meant for.
+pub(crate) fn take_parents() -> Option<String> {
+    unsafe extern "C" {
+        fn getenv(name: *const c_char) -> *mut c_char;
+    }
+    let parents = value(&PARENTS).filter(|parents| !parents.is_empty())?;
+    let name = std::ffi::CString::new(PARENTS.name).ok()?;
+    // SAFETY: a C string; by POSIX the result is null, or that of the variable in the environment of this process.
+    let text = unsafe { getenv(name.as_ptr()) };
+    if !text.is_null() {
+        // SAFETY: by POSIX the variable is a C string, which stays in place as long as it is not set; this library alone
+        // knows its name.
+        let length = unsafe { CStr::from_ptr(text) }.count_bytes();
+        // SAFETY: the same; a string of zeros alone is an empty one at each moment.
+        unsafe { text.write_bytes(0, length) };
+    }
+    Some(parents)
 }
 
 /// Launchers with a server of PMI.
@@ -65,6 +102,21 @@ pub static MPIRUN_NPROCS: Variable =
     Variable::new("MPIRUN_NPROCS", "MVAPICH", "number of processes");
 /// The number of a step of a job of Slurm's.
 pub static SLURM_STEP_ID: Variable = Variable::new("SLURM_STEP_ID", SLURM, "number of the step");
+/// The number of nodes of a step.
+pub static SLURM_STEP_NUM_NODES: Variable =
+    Variable::new("SLURM_STEP_NUM_NODES", SLURM, "number of nodes");
+/// The nodes of a step.
+pub static SLURM_STEP_NODELIST: Variable =
+    Variable::new("SLURM_STEP_NODELIST", SLURM, "nodes of the step");
+/// The file of Slurm's configuration.
+pub static SLURM_CONF: Variable =
+    Variable::new("SLURM_CONF", "a user of Slurm", "file of its configuration");
+/// What [`Bootstrap::parents`](crate::Bootstrap::parents) returns, where the launcher hands on variables alone.
+pub static PARENTS: Variable = Variable::new(
+    "FERROSHMEM_PARENTS",
+    "the PEs that have a job started",
+    "text of the port at which they wait",
+);
 /// The number of processes of a step.
 pub static SLURM_STEP_NUM_TASKS: Variable =
     Variable::new("SLURM_STEP_NUM_TASKS", SLURM, "number of processes");
@@ -128,6 +180,10 @@ pub static TABLE: &[&Variable] = &[
     &MPIRUN_NPROCS,
     &SLURM_STEP_ID,
     &SLURM_STEP_NUM_TASKS,
+    &SLURM_STEP_NUM_NODES,
+    &SLURM_STEP_NODELIST,
+    &SLURM_CONF,
+    &PARENTS,
     &SLURM_JOB_ID,
     &SLURM_JOB_NUM_NODES,
     &SLURM_NNODES,

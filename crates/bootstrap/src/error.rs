@@ -98,7 +98,9 @@ pub enum Error {
         status: String,
     },
     /// A launcher that starts no processes while the job runs.
-    #[error("{0}, starts no PEs while the job runs: start the job by oshrun or mpiexec.hydra")]
+    #[error(
+        "{0}, starts no PEs while the job runs: start the job by oshrun, mpiexec.hydra, mpirun or srun"
+    )]
     StartsNone(String),
     /// The launcher has not started processes, and why.
     #[error("the launcher does not start the PEs: {0}")]

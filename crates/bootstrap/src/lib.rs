@@ -16,15 +16,17 @@ pub mod node;
 mod placement;
 mod pmi;
 mod pmix;
+mod program;
 pub mod secret;
+mod slurm;
 
-use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::path::Path;
+use std::os::fd::OwnedFd;
 
 pub use detect::{Config, detect, is_launched};
 pub use error::Error;
 pub use placement::{NodeRank, Placement};
+pub use program::Program;
 
 /// How a process talks to its launcher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,23 +37,6 @@ pub enum Protocol {
     Pmi2,
     /// PMI-1's lines, on such a descriptor or over TCP.
     Pmi1,
-}
-
-/// Processes that a launcher is to start, which all run one program.
-#[derive(Debug, Clone, Copy)]
-pub struct Program<'a> {
-    /// The file of the program.
-    pub file: &'a Path,
-    /// What follows it in `argv`.
-    pub arguments: &'a [OsString],
-    /// Variables as `NAME=VALUE`, beside those that the launcher sets.
-    pub variables: &'a [OsString],
-    /// The directory to run in.
-    pub directory: &'a Path,
-    /// Number of processes.
-    pub processes: usize,
-    /// The hosts to start on, separated by commas, if these are not for the launcher to choose.
-    pub hosts: Option<&'a OsStr>,
 }
 
 /// A client of the server that a launcher runs for the processes of a job.
@@ -82,11 +67,12 @@ pub trait Bootstrap: Send + Sync + fmt::Debug {
     fn abort(&self, status: i32, message: &str);
 
     /// Starts further processes, which are a job of their own, beside this one; `parents` is what these get by
-    /// [`parents`](Self::parents). Returns once the launcher has taken the order.
+    /// [`parents`](Self::parents). Returns once the launcher has taken the order, if a command of its own does that, with a
+    /// descriptor that is readable once the command has ended.
     ///
     /// # Errors
     /// If the launcher starts none, refuses, or gives no answer.
-    fn start(&self, _programs: &[Program<'_>], _parents: &str) -> Result<(), Error> {
+    fn start(&self, _programs: &[Program<'_>], _parents: &str) -> Result<Option<OwnedFd>, Error> {
         Err(Error::StartsNone(self.launcher().to_owned()))
     }
 

@@ -1,5 +1,6 @@
 //! A [`Bootstrap`] over either protocol.
 
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
@@ -71,9 +72,9 @@ impl<S: Store> Bootstrap for Client<S> {
         self.sender.send(&S::abort_message(status, message));
     }
 
-    fn start(&self, programs: &[Program<'_>], parents: &str) -> Result<(), Error> {
+    fn start(&self, programs: &[Program<'_>], parents: &str) -> Result<Option<OwnedFd>, Error> {
         match self.store().start(programs, parents)? {
-            true => Ok(()),
+            true => Ok(None),
             false => Err(Error::StartsNone(self.launcher.clone())),
         }
     }

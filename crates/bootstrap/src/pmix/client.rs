@@ -1,18 +1,22 @@
 //! A [`Bootstrap`] by PMIx.
 
 use std::ffi::{CStr, CString};
+use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use super::library::Library;
+use super::order::{Mapping, Order};
 use super::pending;
 use super::types::{
-    ALL_RANKS, COLLECT_DATA, Content, GLOBAL, Info, JOB_SIZE, Process, SUCCESS, Status, Value,
+    ALL_RANKS, COLLECT_DATA, Content, GLOBAL, HOST_OF, Info, JOB_SIZE, OPTIONAL, Process, SUCCESS,
+    Status, Value,
 };
-use crate::{Bootstrap, Error};
+use crate::environment::take_parents;
+use crate::{Bootstrap, Error, Program};
 
 /// Exchanges and barriers of this process so far, over all clients, since the server retains the keys.
 static ROUND: AtomicU64 = AtomicU64::new(0);
@@ -27,6 +31,8 @@ struct Client {
     me: Process,
     size: usize,
     deadline: Duration,
+    /// Processes that this one has had started.
+    started: AtomicUsize,
 }
 
 /// Connects to the server; `launcher` is its name for messages.
@@ -56,8 +62,9 @@ pub(crate) fn connect(
         me,
         size: 0,
         deadline,
+        started: AtomicUsize::new(0),
     };
-    client.size = match client.get(ALL_RANKS, JOB_SIZE)? {
+    client.size = match client.get(ALL_RANKS, JOB_SIZE, &[])? {
         Content::Number(n) if n > me.rank => n as usize,
         other => {
             return Err(client.wrong_value(&other, "the job's size"));
@@ -135,16 +142,16 @@ impl Client {
         self.check("PMIx_Fence", status)
     }
 
-    fn get(&self, rank: u32, key: &CStr) -> Result<Content, Error> {
+    fn get(&self, rank: u32, key: &CStr, options: &[Info]) -> Result<Content, Error> {
         let process = self.me.with_rank(rank);
         let outcome = pending::value(self.deadline, |callback, data| {
-            // SAFETY: process and key are copied before the call returns; no options.
+            // SAFETY: process, key and options are copied before the call returns.
             unsafe {
                 (self.library.get)(
                     &raw const process,
                     key.as_ptr(),
-                    std::ptr::null(),
-                    0,
+                    options.as_ptr(),
+                    options.len(),
                     callback,
                     data,
                 )
@@ -157,6 +164,21 @@ impl Client {
             given: "no value".to_owned(),
             key: format!("{key:?}"),
         })
+    }
+
+    /// The hosts of all processes, by rank and the launcher's names; none if it does not say them.
+    fn hosts(&self) -> Option<Vec<String>> {
+        let host = |rank| match self.get(rank as u32, HOST_OF, &[Info::on(OPTIONAL)]) {
+            Ok(Content::Text(host)) => Some(host),
+            _ => None,
+        };
+        (0..self.size).map(host).collect()
+    }
+
+    /// Whether the server is that of Open MPI before version 5, by its names of jobs.
+    fn is_orte(&self) -> bool {
+        let name = self.me.namespace.iter().take_while(|c| **c != 0);
+        name.clone().count() > 0 && name.into_iter().all(|c| (*c as u8).is_ascii_digit())
     }
 }
 
@@ -180,7 +202,7 @@ impl Bootstrap for Client {
         let framed = [&[0], mine].concat();
         self.put(&key, &framed)?;
         self.fence()?;
-        let blob = |rank: usize| match self.get(rank as u32, &key)? {
+        let blob = |rank: usize| match self.get(rank as u32, &key, &[])? {
             Content::Bytes(bytes) if !bytes.is_empty() => Ok(bytes[1..].to_vec()),
             other => Err(self.wrong_value(&other, &format!("rank {rank}"))),
         };
@@ -203,6 +225,42 @@ impl Bootstrap for Client {
             // SAFETY: a C string; no processes means all of the job.
             unsafe { (library.abort)(status, message.as_ptr(), std::ptr::null(), 0) }
         });
+    }
+
+    fn start(&self, programs: &[Program<'_>], parents: &str) -> Result<Option<OwnedFd>, Error> {
+        let n: usize = programs.iter().map(|program| program.processes).sum();
+        let mapping = match self.is_orte().then(|| self.hosts()) {
+            Some(Some(hosts)) => Mapping::Each {
+                hosts,
+                first: self.started.fetch_add(n, Ordering::Relaxed),
+            },
+            _ => Mapping::Slots,
+        };
+        let kept = Box::new(Order::new(programs, parents, &mapping)?);
+        let outcome = pending::spawned(self.deadline, |callback, data| {
+            let (job, apps) = kept.parts();
+            // SAFETY: options and programs live until the callback, and refer to what the order has.
+            unsafe {
+                (self.library.spawn)(
+                    job.as_ptr(),
+                    job.len(),
+                    apps.as_ptr(),
+                    apps.len(),
+                    callback,
+                    data,
+                )
+            }
+        });
+        let Some((status, _)) = outcome else {
+            // PMIx may still read it.
+            Box::leak(kept);
+            return Err(no_answer(&self.launcher, self.deadline));
+        };
+        self.check("PMIx_Spawn", status).map(|()| None)
+    }
+
+    fn parents(&self) -> Option<String> {
+        take_parents()
     }
 
     fn finalize(&self) {

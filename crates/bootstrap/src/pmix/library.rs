@@ -6,7 +6,7 @@ use std::path::Path;
 
 use libloading::os::unix::{Library as Handle, RTLD_GLOBAL, RTLD_NOW};
 
-use super::types::{Info, OnDone, OnValue, Process, Status, Value};
+use super::types::{App, Info, OnDone, OnSpawned, OnValue, Process, Status, Value};
 use crate::Error;
 
 /// The library's name since version 2 of PMIx.
@@ -35,6 +35,14 @@ pub(super) struct Library {
         OnValue,
         *mut c_void,
     ) -> Status,
+    pub spawn: unsafe extern "C" fn(
+        *const Info,
+        usize,
+        *const App,
+        usize,
+        OnSpawned,
+        *mut c_void,
+    ) -> Status,
     error: unsafe extern "C" fn(Status) -> *const c_char,
 }
 
@@ -57,6 +65,7 @@ impl Library {
                 commit: *handle.get(b"PMIx_Commit").map_err(failed)?,
                 fence: *handle.get(b"PMIx_Fence_nb").map_err(failed)?,
                 get: *handle.get(b"PMIx_Get_nb").map_err(failed)?,
+                spawn: *handle.get(b"PMIx_Spawn_nb").map_err(failed)?,
                 error: *handle.get(b"PMIx_Error_string").map_err(failed)?,
             })
         }

@@ -6,6 +6,7 @@
 
 mod client;
 mod library;
+mod order;
 mod pending;
 mod types;
 

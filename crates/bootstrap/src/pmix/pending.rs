@@ -1,11 +1,11 @@
 //! A call of PMIx that ends by a callback, waited for with a deadline: the blocking forms wait
 //! for ever where the server is gone or a process never comes.
 
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use super::types::{Content, DONE, OnDone, OnValue, SUCCESS, Status, Value};
+use super::types::{Content, DONE, OnDone, OnSpawned, OnValue, SUCCESS, Status, Value};
 
 /// How a call ended.
 type Outcome = (Status, Option<Content>);
@@ -31,6 +31,14 @@ pub(super) fn value(
     start: impl FnOnce(OnValue, *mut c_void) -> Status,
 ) -> Option<Outcome> {
     wait(deadline, |data| start(on_value, data))
+}
+
+/// The same for a call that starts processes.
+pub(super) fn spawned(
+    deadline: Duration,
+    start: impl FnOnce(OnSpawned, *mut c_void) -> Status,
+) -> Option<Outcome> {
+    wait(deadline, |data| start(on_spawned, data))
 }
 
 fn wait(deadline: Duration, start: impl FnOnce(*mut c_void) -> Status) -> Option<Outcome> {
@@ -63,6 +71,11 @@ unsafe fn complete(data: *mut c_void, outcome: Outcome) {
 }
 
 extern "C" fn on_done(status: Status, data: *mut c_void) {
+    // SAFETY: PMIx calls back once with the data of the call.
+    unsafe { complete(data, (status, None)) };
+}
+
+extern "C" fn on_spawned(status: Status, _: *const c_char, data: *mut c_void) {
     // SAFETY: PMIx calls back once with the data of the call.
     unsafe { complete(data, (status, None)) };
 }

@@ -18,6 +18,7 @@ pub(super) const ALL_RANKS: u32 = u32::MAX - 1;
 pub(super) const GLOBAL: u8 = 3;
 
 const BOOL: u16 = 1;
+const STRING: u16 = 3;
 const UINT32: u16 = 14;
 const BYTE_OBJECT: u16 = 27;
 
@@ -25,6 +26,15 @@ const BYTE_OBJECT: u16 = 27;
 pub(super) const JOB_SIZE: &CStr = c"pmix.job.size";
 /// `PMIX_COLLECT_DATA`: a fence that also collects what was put.
 pub(super) const COLLECT_DATA: &CStr = c"pmix.collect";
+
+/// `PMIX_HOSTNAME`, a string: the host of a process, by the launcher's name of it.
+pub(super) const HOST_OF: &CStr = c"pmix.hname";
+/// `PMIX_OPTIONAL`: look for a value in what this process has.
+pub(super) const OPTIONAL: &CStr = c"pmix.optional";
+/// `PMIX_HOST`, a string: the hosts to start processes on.
+pub(super) const HOST: &CStr = c"pmix.host";
+/// `PMIX_MAPBY`, a string: how processes come to be on hosts.
+pub(super) const MAP_BY: &CStr = c"pmix.mapby";
 
 /// `pmix_proc_t`.
 #[repr(C)]
@@ -60,6 +70,7 @@ pub(super) struct Bytes {
 #[repr(C)]
 pub(super) union Data {
     flag: bool,
+    text: *const c_char,
     uint32: u32,
     bytes: Bytes,
     /// `pmix_envar_t`, the longest one.
@@ -99,6 +110,16 @@ impl Value {
         match self.kind {
             // SAFETY: PMIx sets `kind` to the member of the union that it has written.
             UINT32 => Some(Content::Number(unsafe { self.data.uint32 })),
+            STRING => {
+                // SAFETY: PMIx sets `kind` to the member of the union that it has written.
+                let text = unsafe { self.data.text };
+                if text.is_null() {
+                    return None;
+                }
+                // SAFETY: the caller promises that PMIx's library made the value, which is a C string.
+                let text = unsafe { CStr::from_ptr(text) };
+                Some(Content::Text(text.to_string_lossy().into_owned()))
+            }
             BYTE_OBJECT => {
                 // SAFETY: PMIx sets `kind` to the member of the union that it has written.
                 let Bytes { start, len } = unsafe { self.data.bytes };
@@ -119,6 +140,7 @@ impl Value {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Content {
     Number(u32),
+    Text(String),
     Bytes(Vec<u8>),
 }
 
@@ -133,21 +155,47 @@ pub(super) struct Info {
 impl Info {
     /// The option of this name, switched on.
     pub(super) fn on(name: &CStr) -> Self {
+        let mut info = Self::of(name, BOOL);
+        info.value.data.flag = true;
+        info
+    }
+
+    /// The option of this name with a text, for as long as the text lives.
+    pub(super) fn text(name: &CStr, text: &CStr) -> Self {
+        let mut info = Self::of(name, STRING);
+        info.value.data.text = text.as_ptr();
+        info
+    }
+
+    fn of(name: &CStr, kind: u16) -> Self {
         let mut info = Self {
             key: [0; KEY_LEN],
             flags: 0,
-            value: Value::of(BOOL),
+            value: Value::of(kind),
         };
         for (to, from) in info.key.iter_mut().zip(name.to_bytes_with_nul()) {
             *to = *from as c_char;
         }
-        info.value.data.flag = true;
         info
     }
 }
 
+/// `pmix_app_t`: processes to start.
+#[repr(C)]
+pub(super) struct App {
+    pub command: *const c_char,
+    pub arguments: *const *const c_char,
+    pub variables: *const *const c_char,
+    pub directory: *const c_char,
+    pub processes: c_int,
+    pub options: *const Info,
+    pub n_options: usize,
+}
+
 /// `pmix_op_cbfunc_t`.
 pub(super) type OnDone = extern "C" fn(Status, *mut c_void);
+/// `pmix_spawn_cbfunc_t`: with the name of the job that has been started.
+pub(super) type OnSpawned = extern "C" fn(Status, *const c_char, *mut c_void);
 /// `pmix_value_cbfunc_t`.
 pub(super) type OnValue = extern "C" fn(Status, *mut Value, *mut c_void);
 
@@ -198,16 +246,31 @@ mod tests {
         same("sizeof(pmix_info_t)", size_of::<Info>());
         same("offsetof(pmix_info_t, flags)", offset_of!(Info, flags));
         same("offsetof(pmix_info_t, value)", offset_of!(Info, value));
+        same("sizeof(pmix_app_t)", size_of::<App>());
+        same("offsetof(pmix_app_t, argv)", offset_of!(App, arguments));
+        same("offsetof(pmix_app_t, env)", offset_of!(App, variables));
+        same("offsetof(pmix_app_t, cwd)", offset_of!(App, directory));
+        same("offsetof(pmix_app_t, maxprocs)", offset_of!(App, processes));
+        same("offsetof(pmix_app_t, info)", offset_of!(App, options));
+        same("offsetof(pmix_app_t, ninfo)", offset_of!(App, n_options));
         same("sizeof(pmix_status_t)", size_of::<Status>());
         same("sizeof(pmix_scope_t)", size_of::<u8>());
         same("(size_t)(PMIX_RANK_WILDCARD)", ALL_RANKS as usize);
         same("PMIX_GLOBAL", GLOBAL.into());
         same("PMIX_BOOL", BOOL.into());
+        same("PMIX_STRING", STRING.into());
         same("PMIX_UINT32", UINT32.into());
         same("PMIX_BYTE_OBJECT", BYTE_OBJECT.into());
         same("-PMIX_OPERATION_SUCCEEDED", (-DONE) as usize);
         same("PMIX_SUCCESS", SUCCESS as usize);
-        for (name, ours) in [("JOB_SIZE", JOB_SIZE), ("COLLECT_DATA", COLLECT_DATA)] {
+        for (name, ours) in [
+            ("JOB_SIZE", JOB_SIZE),
+            ("COLLECT_DATA", COLLECT_DATA),
+            ("HOSTNAME", HOST_OF),
+            ("OPTIONAL", OPTIONAL),
+            ("HOST", HOST),
+            ("MAPBY", MAP_BY),
+        ] {
             let ours = ours.to_str().unwrap();
             program +=
                 &format!("char {name}[__builtin_strcmp(PMIX_{name}, \"{ours}\") ? -1 : 1];\n");

@@ -15,6 +15,7 @@ use std::time::Duration;
 use std::{env, io};
 
 use ferroshmem_bootstrap::Program;
+use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
 use rustix::time::{
@@ -59,11 +60,18 @@ pub(super) fn start(
         );
     }
     let text = port.name().to_string();
-    launcher.start(&orders, &text).map_err(|e| e.to_string())?;
+    let command = launcher.start(&orders, &text).map_err(|e| e.to_string())?;
     let limit = rt.node.settings.spawn_timeout;
     let timer = limit.map(timer).transpose().map_err(|e| e.to_string())?;
-    let timer = timer.as_ref().map(AsFd::as_fd);
-    match (accept_one(name, rt, &port, members, false, timer), limit) {
+    let end = either([&command, &timer]).map_err(|e| e.to_string())?;
+    let accepted = accept_one(name, rt, &port, members, false, Some(end.as_fd()));
+    match (accepted, limit) {
+        (Err(PortError::SocketClosed), _) if command.is_some_and(|fd| is_readable(&fd)) => {
+            Err(format!(
+                "{} starts the PEs by a command, which has ended before they have called shmem_init: it says why",
+                launcher.launcher()
+            ))
+        }
         // Other launchers do not say whether PEs compute: so those that come late are ended with this job.
         (Err(PortError::SocketClosed), Some(limit)) => fatal(
             name,
@@ -76,6 +84,26 @@ pub(super) fn start(
         ),
         (accepted, _) => accepted.map_err(|e| e.to_string()),
     }
+}
+
+/// What is readable while one of the descriptors is.
+fn either(all: [&Option<OwnedFd>; 2]) -> io::Result<OwnedFd> {
+    let any = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    for fd in all.into_iter().flatten() {
+        epoll::add(
+            &any,
+            fd,
+            epoll::EventData::new_u64(0),
+            epoll::EventFlags::IN,
+        )?;
+    }
+    Ok(any)
+}
+
+fn is_readable(fd: &OwnedFd) -> bool {
+    let now = Timespec::default();
+    let mut fds = [PollFd::new(fd, PollFlags::IN)];
+    poll(&mut fds, Some(&now)).is_ok_and(|n| n > 0)
 }
 
 /// What is readable once the time has passed.

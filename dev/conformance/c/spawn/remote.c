@@ -436,6 +436,15 @@ int main(int argc, char **argv)
         shmem_finalize();
         return check_status();
     }
+    if (has("refused-on")) {
+        shmemx_spawn_config_t config;
+        config.host = strstr(way, "-on-") + 4;
+        REQUIRE(shmemx_spawn(SHMEM_TEAM_WORLD, 0, argv[0], 2, &config, SHMEMX_SPAWN_HOST, &group) == -1);
+        CHECK(group == SHMEMX_GROUP_INVALID);
+        puts("refused");
+        shmem_finalize();
+        return check_status();
+    }
     if (has("refused")) {
         REQUIRE(shmemx_port_connect(SHMEM_TEAM_WORLD, 0, argv[2], &group) == -1 && group == SHMEMX_GROUP_INVALID);
         shmem_finalize();

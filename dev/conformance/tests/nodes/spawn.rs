@@ -49,15 +49,7 @@ pub(crate) fn add(suite: &mut Suite) {
     for (way, child) in FAILURES {
         let name = format!("spawn::fails::{way}");
         suite.add_launch(&name, launch, true, move |s, launch| {
-            let mut cluster = s.stations.take()?;
-            let outcome = cluster.run(launch, &job(s, &[way, "2", child])?)?;
-            ensure!(!outcome.hung && outcome.left == 0, "{outcome}");
-            s.stations.give(cluster);
-            ensure!(shell_status(outcome.status) != 0, "{outcome}");
-            let lines = outcome.stderr.matches("ferroshmem:").count();
-            // One of each job on each host.
-            ensure!(lines <= 2 * PLACE.hosts, "{lines} lines\n{outcome}");
-            Ok(())
+            fails(s, launch, &job(s, &[way, "2", child])?)
         });
     }
     for launcher in [Launcher::OpenMpi, Launcher::SlurmPmi2, Launcher::SlurmPmix] {
@@ -65,20 +57,52 @@ pub(crate) fn add(suite: &mut Suite) {
             launcher,
             place: PLACE,
         };
+        // Slurm's two interfaces start PEs in one way.
+        let is_second = launcher == Launcher::SlurmPmi2;
+        for (way, children, child, host) in WAYS {
+            // The hosts of the job alone.
+            if host == Some("c") || is_second && way != "accept-spawn" {
+                continue;
+            }
+            suite.add_launch(&format!("spawn::{way}"), launch, true, move |s, launch| {
+                let mut cluster = s.stations.take()?;
+                let outcome = cluster.run(launch, &job(s, &[way, children, child])?)?;
+                if !outcome.hung {
+                    s.stations.give(cluster);
+                }
+                well(&outcome, children.parse()?, host)
+            });
+        }
+        if is_second {
+            continue;
+        }
+        for (way, child) in [FAILURES[1], FAILURES[3]] {
+            let name = format!("spawn::fails::{way}");
+            suite.add_launch(&name, launch, true, move |s, launch| {
+                fails(s, launch, &job(s, &[way, "2", child])?)
+            });
+        }
+        suite.add_launch("spawn::late", launch, true, move |s, launch| {
+            let program = Build::new("spawn/faults.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
+            let job = Job::new(PLACE.pes, &program).args(&["sleeps"]);
+            fails(s, launch, &job.env("SHMEM_SPAWN_TIMEOUT", "3"))
+        });
         suite.add_launch("spawn::refused", launch, true, |s, launch| {
             let mut cluster = s.stations.take()?;
-            let outcome = cluster.run(launch, &job(s, &["refused-long"])?)?;
+            let outcome = cluster.run(launch, &job(s, &["refused-on-c"])?)?;
             if !outcome.hung {
                 s.stations.give(cluster);
             }
+            let words = match launch.launcher {
+                Launcher::OpenMpi => "on the hosts of this job alone, which are a,b",
+                _ => "a command, which has ended before they have called shmem_init",
+            };
             ensure!(
                 shell_status(outcome.status) == 0
                     && outcome.left == 0
                     && outcome.stdout.matches("refused").count() == PLACE.pes
-                    && outcome.stderr.lines().count() == 1
-                    && outcome.stderr.contains(
-                        "starts no PEs while the job runs: start the job by oshrun or mpiexec.hydra"
-                    ),
+                    && outcome.stderr.matches("ferroshmem:").count() == 1
+                    && outcome.stderr.contains(words),
                 "{outcome}"
             );
             Ok(())
@@ -105,6 +129,19 @@ pub(crate) fn add(suite: &mut Suite) {
         s.stations.give(cluster);
         Ok(())
     });
+}
+
+/// The job ends with an error, and leaves nothing.
+fn fails(s: &Setting, launch: Launch, job: &Job) -> Result<()> {
+    let mut cluster = s.stations.take()?;
+    let outcome = cluster.run(launch, job)?;
+    ensure!(!outcome.hung && outcome.left == 0, "{outcome}");
+    s.stations.give(cluster);
+    ensure!(shell_status(outcome.status) != 0, "{outcome}");
+    let lines = outcome.stderr.matches("ferroshmem:").count();
+    // One of each job on each host.
+    ensure!(lines <= 2 * PLACE.hosts, "{lines} lines\n{outcome}");
+    Ok(())
 }
 
 fn job(s: &Setting, args: &[&str]) -> Result<Job> {
