@@ -178,8 +178,7 @@ void pshmem_ctx_ulong_put(shmem_ctx_t ctx, unsigned long *dest, const unsigned l
     size_t nelems, int pe);
 void pshmem_ctx_ulonglong_put(shmem_ctx_t ctx, unsigned long long *dest,
     const unsigned long long *source, size_t nelems, int pe);
-void pshmem_ctx_int8_put(shmem_ctx_t ctx, int8_t *dest, const int8_t *source, size_t nelems,
-    int pe);
+void pshmem_ctx_int8_put(shmem_ctx_t ctx, int8_t *dest, const int8_t *source, size_t nelems, int pe);
 void pshmem_ctx_int16_put(shmem_ctx_t ctx, int16_t *dest, const int16_t *source, size_t nelems,
     int pe);
 void pshmem_ctx_int32_put(shmem_ctx_t ctx, int32_t *dest, const int32_t *source, size_t nelems,
@@ -194,8 +193,7 @@ void pshmem_ctx_uint32_put(shmem_ctx_t ctx, uint32_t *dest, const uint32_t *sour
     int pe);
 void pshmem_ctx_uint64_put(shmem_ctx_t ctx, uint64_t *dest, const uint64_t *source, size_t nelems,
     int pe);
-void pshmem_ctx_size_put(shmem_ctx_t ctx, size_t *dest, const size_t *source, size_t nelems,
-    int pe);
+void pshmem_ctx_size_put(shmem_ctx_t ctx, size_t *dest, const size_t *source, size_t nelems, int pe);
 void pshmem_ctx_ptrdiff_put(shmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems,
     int pe);
 
@@ -548,8 +546,7 @@ void pshmem_ctx_ulong_get(shmem_ctx_t ctx, unsigned long *dest, const unsigned l
     size_t nelems, int pe);
 void pshmem_ctx_ulonglong_get(shmem_ctx_t ctx, unsigned long long *dest,
     const unsigned long long *source, size_t nelems, int pe);
-void pshmem_ctx_int8_get(shmem_ctx_t ctx, int8_t *dest, const int8_t *source, size_t nelems,
-    int pe);
+void pshmem_ctx_int8_get(shmem_ctx_t ctx, int8_t *dest, const int8_t *source, size_t nelems, int pe);
 void pshmem_ctx_int16_get(shmem_ctx_t ctx, int16_t *dest, const int16_t *source, size_t nelems,
     int pe);
 void pshmem_ctx_int32_get(shmem_ctx_t ctx, int32_t *dest, const int32_t *source, size_t nelems,
@@ -564,8 +561,7 @@ void pshmem_ctx_uint32_get(shmem_ctx_t ctx, uint32_t *dest, const uint32_t *sour
     int pe);
 void pshmem_ctx_uint64_get(shmem_ctx_t ctx, uint64_t *dest, const uint64_t *source, size_t nelems,
     int pe);
-void pshmem_ctx_size_get(shmem_ctx_t ctx, size_t *dest, const size_t *source, size_t nelems,
-    int pe);
+void pshmem_ctx_size_get(shmem_ctx_t ctx, size_t *dest, const size_t *source, size_t nelems, int pe);
 void pshmem_ctx_ptrdiff_get(shmem_ctx_t ctx, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems,
     int pe);
 
@@ -620,8 +616,7 @@ unsigned char pshmem_ctx_uchar_g(shmem_ctx_t ctx, const unsigned char *source, i
 unsigned short pshmem_ctx_ushort_g(shmem_ctx_t ctx, const unsigned short *source, int pe);
 unsigned int pshmem_ctx_uint_g(shmem_ctx_t ctx, const unsigned int *source, int pe);
 unsigned long pshmem_ctx_ulong_g(shmem_ctx_t ctx, const unsigned long *source, int pe);
-unsigned long long pshmem_ctx_ulonglong_g(shmem_ctx_t ctx, const unsigned long long *source,
-    int pe);
+unsigned long long pshmem_ctx_ulonglong_g(shmem_ctx_t ctx, const unsigned long long *source, int pe);
 int8_t pshmem_ctx_int8_g(shmem_ctx_t ctx, const int8_t *source, int pe);
 int16_t pshmem_ctx_int16_g(shmem_ctx_t ctx, const int16_t *source, int pe);
 int32_t pshmem_ctx_int32_g(shmem_ctx_t ctx, const int32_t *source, int pe);
@@ -902,15 +897,13 @@ void pshmem_ctx_double_put_nbi(shmem_ctx_t ctx, double *dest, const double *sour
     int pe);
 void pshmem_ctx_longdouble_put_nbi(shmem_ctx_t ctx, long double *dest, const long double *source,
     size_t nelems, int pe);
-void pshmem_ctx_char_put_nbi(shmem_ctx_t ctx, char *dest, const char *source, size_t nelems,
-    int pe);
+void pshmem_ctx_char_put_nbi(shmem_ctx_t ctx, char *dest, const char *source, size_t nelems, int pe);
 void pshmem_ctx_schar_put_nbi(shmem_ctx_t ctx, signed char *dest, const signed char *source,
     size_t nelems, int pe);
 void pshmem_ctx_short_put_nbi(shmem_ctx_t ctx, short *dest, const short *source, size_t nelems,
     int pe);
 void pshmem_ctx_int_put_nbi(shmem_ctx_t ctx, int *dest, const int *source, size_t nelems, int pe);
-void pshmem_ctx_long_put_nbi(shmem_ctx_t ctx, long *dest, const long *source, size_t nelems,
-    int pe);
+void pshmem_ctx_long_put_nbi(shmem_ctx_t ctx, long *dest, const long *source, size_t nelems, int pe);
 void pshmem_ctx_longlong_put_nbi(shmem_ctx_t ctx, long long *dest, const long long *source,
     size_t nelems, int pe);
 void pshmem_ctx_uchar_put_nbi(shmem_ctx_t ctx, unsigned char *dest, const unsigned char *source,
@@ -990,15 +983,13 @@ void pshmem_ctx_double_get_nbi(shmem_ctx_t ctx, double *dest, const double *sour
     int pe);
 void pshmem_ctx_longdouble_get_nbi(shmem_ctx_t ctx, long double *dest, const long double *source,
     size_t nelems, int pe);
-void pshmem_ctx_char_get_nbi(shmem_ctx_t ctx, char *dest, const char *source, size_t nelems,
-    int pe);
+void pshmem_ctx_char_get_nbi(shmem_ctx_t ctx, char *dest, const char *source, size_t nelems, int pe);
 void pshmem_ctx_schar_get_nbi(shmem_ctx_t ctx, signed char *dest, const signed char *source,
     size_t nelems, int pe);
 void pshmem_ctx_short_get_nbi(shmem_ctx_t ctx, short *dest, const short *source, size_t nelems,
     int pe);
 void pshmem_ctx_int_get_nbi(shmem_ctx_t ctx, int *dest, const int *source, size_t nelems, int pe);
-void pshmem_ctx_long_get_nbi(shmem_ctx_t ctx, long *dest, const long *source, size_t nelems,
-    int pe);
+void pshmem_ctx_long_get_nbi(shmem_ctx_t ctx, long *dest, const long *source, size_t nelems, int pe);
 void pshmem_ctx_longlong_get_nbi(shmem_ctx_t ctx, long long *dest, const long long *source,
     size_t nelems, int pe);
 void pshmem_ctx_uchar_get_nbi(shmem_ctx_t ctx, unsigned char *dest, const unsigned char *source,
@@ -1158,8 +1149,7 @@ size_t pshmem_size_atomic_compare_swap(size_t *dest, size_t cond, size_t value, 
 ptrdiff_t pshmem_ptrdiff_atomic_compare_swap(ptrdiff_t *dest, ptrdiff_t cond, ptrdiff_t value,
     int pe);
 int pshmem_ctx_int_atomic_compare_swap(shmem_ctx_t ctx, int *dest, int cond, int value, int pe);
-long pshmem_ctx_long_atomic_compare_swap(shmem_ctx_t ctx, long *dest, long cond, long value,
-    int pe);
+long pshmem_ctx_long_atomic_compare_swap(shmem_ctx_t ctx, long *dest, long cond, long value, int pe);
 long long pshmem_ctx_longlong_atomic_compare_swap(shmem_ctx_t ctx, long long *dest, long long cond,
     long long value, int pe);
 unsigned int pshmem_ctx_uint_atomic_compare_swap(shmem_ctx_t ctx, unsigned int *dest,
@@ -1216,8 +1206,7 @@ float pshmem_ctx_float_atomic_swap(shmem_ctx_t ctx, float *dest, float value, in
 double pshmem_ctx_double_atomic_swap(shmem_ctx_t ctx, double *dest, double value, int pe);
 int pshmem_ctx_int_atomic_swap(shmem_ctx_t ctx, int *dest, int value, int pe);
 long pshmem_ctx_long_atomic_swap(shmem_ctx_t ctx, long *dest, long value, int pe);
-long long pshmem_ctx_longlong_atomic_swap(shmem_ctx_t ctx, long long *dest, long long value,
-    int pe);
+long long pshmem_ctx_longlong_atomic_swap(shmem_ctx_t ctx, long long *dest, long long value, int pe);
 unsigned int pshmem_ctx_uint_atomic_swap(shmem_ctx_t ctx, unsigned int *dest, unsigned int value,
     int pe);
 unsigned long pshmem_ctx_ulong_atomic_swap(shmem_ctx_t ctx, unsigned long *dest, unsigned long value,
@@ -1239,8 +1228,7 @@ long pshmem_long_swap(long *dest, long value, int pe);
 long long pshmem_longlong_swap(long long *dest, long long value, int pe);
 unsigned int pshmem_uint_swap(unsigned int *dest, unsigned int value, int pe);
 unsigned long pshmem_ulong_swap(unsigned long *dest, unsigned long value, int pe);
-unsigned long long pshmem_ulonglong_swap(unsigned long long *dest, unsigned long long value,
-    int pe);
+unsigned long long pshmem_ulonglong_swap(unsigned long long *dest, unsigned long long value, int pe);
 int32_t pshmem_int32_swap(int32_t *dest, int32_t value, int pe);
 int64_t pshmem_int64_swap(int64_t *dest, int64_t value, int pe);
 uint32_t pshmem_uint32_swap(uint32_t *dest, uint32_t value, int pe);
@@ -1352,10 +1340,8 @@ unsigned long long pshmem_ctx_ulonglong_atomic_fetch_add(shmem_ctx_t ctx, unsign
     unsigned long long value, int pe);
 int32_t pshmem_ctx_int32_atomic_fetch_add(shmem_ctx_t ctx, int32_t *dest, int32_t value, int pe);
 int64_t pshmem_ctx_int64_atomic_fetch_add(shmem_ctx_t ctx, int64_t *dest, int64_t value, int pe);
-uint32_t pshmem_ctx_uint32_atomic_fetch_add(shmem_ctx_t ctx, uint32_t *dest, uint32_t value,
-    int pe);
-uint64_t pshmem_ctx_uint64_atomic_fetch_add(shmem_ctx_t ctx, uint64_t *dest, uint64_t value,
-    int pe);
+uint32_t pshmem_ctx_uint32_atomic_fetch_add(shmem_ctx_t ctx, uint32_t *dest, uint32_t value, int pe);
+uint64_t pshmem_ctx_uint64_atomic_fetch_add(shmem_ctx_t ctx, uint64_t *dest, uint64_t value, int pe);
 size_t pshmem_ctx_size_atomic_fetch_add(shmem_ctx_t ctx, size_t *dest, size_t value, int pe);
 ptrdiff_t pshmem_ctx_ptrdiff_atomic_fetch_add(shmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t value,
     int pe);
@@ -1366,8 +1352,7 @@ long pshmem_long_fadd(long *dest, long value, int pe);
 long long pshmem_longlong_fadd(long long *dest, long long value, int pe);
 unsigned int pshmem_uint_fadd(unsigned int *dest, unsigned int value, int pe);
 unsigned long pshmem_ulong_fadd(unsigned long *dest, unsigned long value, int pe);
-unsigned long long pshmem_ulonglong_fadd(unsigned long long *dest, unsigned long long value,
-    int pe);
+unsigned long long pshmem_ulonglong_fadd(unsigned long long *dest, unsigned long long value, int pe);
 int32_t pshmem_int32_fadd(int32_t *dest, int32_t value, int pe);
 int64_t pshmem_int64_fadd(int64_t *dest, int64_t value, int pe);
 uint32_t pshmem_uint32_fadd(uint32_t *dest, uint32_t value, int pe);
@@ -1479,10 +1464,8 @@ unsigned long long pshmem_ctx_ulonglong_atomic_fetch_and(shmem_ctx_t ctx, unsign
     unsigned long long value, int pe);
 int32_t pshmem_ctx_int32_atomic_fetch_and(shmem_ctx_t ctx, int32_t *dest, int32_t value, int pe);
 int64_t pshmem_ctx_int64_atomic_fetch_and(shmem_ctx_t ctx, int64_t *dest, int64_t value, int pe);
-uint32_t pshmem_ctx_uint32_atomic_fetch_and(shmem_ctx_t ctx, uint32_t *dest, uint32_t value,
-    int pe);
-uint64_t pshmem_ctx_uint64_atomic_fetch_and(shmem_ctx_t ctx, uint64_t *dest, uint64_t value,
-    int pe);
+uint32_t pshmem_ctx_uint32_atomic_fetch_and(shmem_ctx_t ctx, uint32_t *dest, uint32_t value, int pe);
+uint64_t pshmem_ctx_uint64_atomic_fetch_and(shmem_ctx_t ctx, uint64_t *dest, uint64_t value, int pe);
 
 unsigned int pshmem_uint_atomic_fetch_or(unsigned int *dest, unsigned int value, int pe);
 unsigned long pshmem_ulong_atomic_fetch_or(unsigned long *dest, unsigned long value, int pe);
@@ -1519,10 +1502,8 @@ unsigned long long pshmem_ctx_ulonglong_atomic_fetch_xor(shmem_ctx_t ctx, unsign
     unsigned long long value, int pe);
 int32_t pshmem_ctx_int32_atomic_fetch_xor(shmem_ctx_t ctx, int32_t *dest, int32_t value, int pe);
 int64_t pshmem_ctx_int64_atomic_fetch_xor(shmem_ctx_t ctx, int64_t *dest, int64_t value, int pe);
-uint32_t pshmem_ctx_uint32_atomic_fetch_xor(shmem_ctx_t ctx, uint32_t *dest, uint32_t value,
-    int pe);
-uint64_t pshmem_ctx_uint64_atomic_fetch_xor(shmem_ctx_t ctx, uint64_t *dest, uint64_t value,
-    int pe);
+uint32_t pshmem_ctx_uint32_atomic_fetch_xor(shmem_ctx_t ctx, uint32_t *dest, uint32_t value, int pe);
+uint64_t pshmem_ctx_uint64_atomic_fetch_xor(shmem_ctx_t ctx, uint64_t *dest, uint64_t value, int pe);
 
 void pshmem_float_atomic_fetch_nbi(float *fetch, const float *source, int pe);
 void pshmem_double_atomic_fetch_nbi(double *fetch, const double *source, int pe);
@@ -1703,8 +1684,7 @@ void pshmem_int64_atomic_fetch_add_nbi(int64_t *fetch, int64_t *dest, int64_t va
 void pshmem_uint32_atomic_fetch_add_nbi(uint32_t *fetch, uint32_t *dest, uint32_t value, int pe);
 void pshmem_uint64_atomic_fetch_add_nbi(uint64_t *fetch, uint64_t *dest, uint64_t value, int pe);
 void pshmem_size_atomic_fetch_add_nbi(size_t *fetch, size_t *dest, size_t value, int pe);
-void pshmem_ptrdiff_atomic_fetch_add_nbi(ptrdiff_t *fetch, ptrdiff_t *dest, ptrdiff_t value,
-    int pe);
+void pshmem_ptrdiff_atomic_fetch_add_nbi(ptrdiff_t *fetch, ptrdiff_t *dest, ptrdiff_t value, int pe);
 void pshmem_ctx_int_atomic_fetch_add_nbi(shmem_ctx_t ctx, int *fetch, int *dest, int value, int pe);
 void pshmem_ctx_long_atomic_fetch_add_nbi(shmem_ctx_t ctx, long *fetch, long *dest, long value,
     int pe);
@@ -2104,12 +2084,9 @@ int pshmem_int16_alltoall(shmem_team_t team, int16_t *dest, const int16_t *sourc
 int pshmem_int32_alltoall(shmem_team_t team, int32_t *dest, const int32_t *source, size_t nelems);
 int pshmem_int64_alltoall(shmem_team_t team, int64_t *dest, const int64_t *source, size_t nelems);
 int pshmem_uint8_alltoall(shmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nelems);
-int pshmem_uint16_alltoall(shmem_team_t team, uint16_t *dest, const uint16_t *source,
-    size_t nelems);
-int pshmem_uint32_alltoall(shmem_team_t team, uint32_t *dest, const uint32_t *source,
-    size_t nelems);
-int pshmem_uint64_alltoall(shmem_team_t team, uint64_t *dest, const uint64_t *source,
-    size_t nelems);
+int pshmem_uint16_alltoall(shmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nelems);
+int pshmem_uint32_alltoall(shmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nelems);
+int pshmem_uint64_alltoall(shmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems);
 int pshmem_size_alltoall(shmem_team_t team, size_t *dest, const size_t *source, size_t nelems);
 int pshmem_ptrdiff_alltoall(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
     size_t nelems);
@@ -2283,12 +2260,9 @@ int pshmem_int16_fcollect(shmem_team_t team, int16_t *dest, const int16_t *sourc
 int pshmem_int32_fcollect(shmem_team_t team, int32_t *dest, const int32_t *source, size_t nelems);
 int pshmem_int64_fcollect(shmem_team_t team, int64_t *dest, const int64_t *source, size_t nelems);
 int pshmem_uint8_fcollect(shmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nelems);
-int pshmem_uint16_fcollect(shmem_team_t team, uint16_t *dest, const uint16_t *source,
-    size_t nelems);
-int pshmem_uint32_fcollect(shmem_team_t team, uint32_t *dest, const uint32_t *source,
-    size_t nelems);
-int pshmem_uint64_fcollect(shmem_team_t team, uint64_t *dest, const uint64_t *source,
-    size_t nelems);
+int pshmem_uint16_fcollect(shmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nelems);
+int pshmem_uint32_fcollect(shmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nelems);
+int pshmem_uint64_fcollect(shmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems);
 int pshmem_size_fcollect(shmem_team_t team, size_t *dest, const size_t *source, size_t nelems);
 int pshmem_ptrdiff_fcollect(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source,
     size_t nelems);
@@ -2306,14 +2280,10 @@ int pshmem_ulong_and_reduce(shmem_team_t team, unsigned long *dest, const unsign
 int pshmem_ulonglong_and_reduce(shmem_team_t team, unsigned long long *dest,
     const unsigned long long *source, size_t nreduce);
 int pshmem_int8_and_reduce(shmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
-int pshmem_int16_and_reduce(shmem_team_t team, int16_t *dest, const int16_t *source,
-    size_t nreduce);
-int pshmem_int32_and_reduce(shmem_team_t team, int32_t *dest, const int32_t *source,
-    size_t nreduce);
-int pshmem_int64_and_reduce(shmem_team_t team, int64_t *dest, const int64_t *source,
-    size_t nreduce);
-int pshmem_uint8_and_reduce(shmem_team_t team, uint8_t *dest, const uint8_t *source,
-    size_t nreduce);
+int pshmem_int16_and_reduce(shmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+int pshmem_int32_and_reduce(shmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+int pshmem_int64_and_reduce(shmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+int pshmem_uint8_and_reduce(shmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
 int pshmem_uint16_and_reduce(shmem_team_t team, uint16_t *dest, const uint16_t *source,
     size_t nreduce);
 int pshmem_uint32_and_reduce(shmem_team_t team, uint32_t *dest, const uint32_t *source,
@@ -2380,14 +2350,10 @@ int pshmem_ulong_xor_reduce(shmem_team_t team, unsigned long *dest, const unsign
 int pshmem_ulonglong_xor_reduce(shmem_team_t team, unsigned long long *dest,
     const unsigned long long *source, size_t nreduce);
 int pshmem_int8_xor_reduce(shmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
-int pshmem_int16_xor_reduce(shmem_team_t team, int16_t *dest, const int16_t *source,
-    size_t nreduce);
-int pshmem_int32_xor_reduce(shmem_team_t team, int32_t *dest, const int32_t *source,
-    size_t nreduce);
-int pshmem_int64_xor_reduce(shmem_team_t team, int64_t *dest, const int64_t *source,
-    size_t nreduce);
-int pshmem_uint8_xor_reduce(shmem_team_t team, uint8_t *dest, const uint8_t *source,
-    size_t nreduce);
+int pshmem_int16_xor_reduce(shmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+int pshmem_int32_xor_reduce(shmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+int pshmem_int64_xor_reduce(shmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+int pshmem_uint8_xor_reduce(shmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
 int pshmem_uint16_xor_reduce(shmem_team_t team, uint16_t *dest, const uint16_t *source,
     size_t nreduce);
 int pshmem_uint32_xor_reduce(shmem_team_t team, uint32_t *dest, const uint32_t *source,
@@ -2429,14 +2395,10 @@ int pshmem_ulong_max_reduce(shmem_team_t team, unsigned long *dest, const unsign
 int pshmem_ulonglong_max_reduce(shmem_team_t team, unsigned long long *dest,
     const unsigned long long *source, size_t nreduce);
 int pshmem_int8_max_reduce(shmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
-int pshmem_int16_max_reduce(shmem_team_t team, int16_t *dest, const int16_t *source,
-    size_t nreduce);
-int pshmem_int32_max_reduce(shmem_team_t team, int32_t *dest, const int32_t *source,
-    size_t nreduce);
-int pshmem_int64_max_reduce(shmem_team_t team, int64_t *dest, const int64_t *source,
-    size_t nreduce);
-int pshmem_uint8_max_reduce(shmem_team_t team, uint8_t *dest, const uint8_t *source,
-    size_t nreduce);
+int pshmem_int16_max_reduce(shmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+int pshmem_int32_max_reduce(shmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+int pshmem_int64_max_reduce(shmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+int pshmem_uint8_max_reduce(shmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
 int pshmem_uint16_max_reduce(shmem_team_t team, uint16_t *dest, const uint16_t *source,
     size_t nreduce);
 int pshmem_uint32_max_reduce(shmem_team_t team, uint32_t *dest, const uint32_t *source,
@@ -2470,14 +2432,10 @@ int pshmem_ulong_min_reduce(shmem_team_t team, unsigned long *dest, const unsign
 int pshmem_ulonglong_min_reduce(shmem_team_t team, unsigned long long *dest,
     const unsigned long long *source, size_t nreduce);
 int pshmem_int8_min_reduce(shmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
-int pshmem_int16_min_reduce(shmem_team_t team, int16_t *dest, const int16_t *source,
-    size_t nreduce);
-int pshmem_int32_min_reduce(shmem_team_t team, int32_t *dest, const int32_t *source,
-    size_t nreduce);
-int pshmem_int64_min_reduce(shmem_team_t team, int64_t *dest, const int64_t *source,
-    size_t nreduce);
-int pshmem_uint8_min_reduce(shmem_team_t team, uint8_t *dest, const uint8_t *source,
-    size_t nreduce);
+int pshmem_int16_min_reduce(shmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+int pshmem_int32_min_reduce(shmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+int pshmem_int64_min_reduce(shmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+int pshmem_uint8_min_reduce(shmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
 int pshmem_uint16_min_reduce(shmem_team_t team, uint16_t *dest, const uint16_t *source,
     size_t nreduce);
 int pshmem_uint32_min_reduce(shmem_team_t team, uint32_t *dest, const uint32_t *source,
@@ -2511,14 +2469,10 @@ int pshmem_ulong_sum_reduce(shmem_team_t team, unsigned long *dest, const unsign
 int pshmem_ulonglong_sum_reduce(shmem_team_t team, unsigned long long *dest,
     const unsigned long long *source, size_t nreduce);
 int pshmem_int8_sum_reduce(shmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
-int pshmem_int16_sum_reduce(shmem_team_t team, int16_t *dest, const int16_t *source,
-    size_t nreduce);
-int pshmem_int32_sum_reduce(shmem_team_t team, int32_t *dest, const int32_t *source,
-    size_t nreduce);
-int pshmem_int64_sum_reduce(shmem_team_t team, int64_t *dest, const int64_t *source,
-    size_t nreduce);
-int pshmem_uint8_sum_reduce(shmem_team_t team, uint8_t *dest, const uint8_t *source,
-    size_t nreduce);
+int pshmem_int16_sum_reduce(shmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+int pshmem_int32_sum_reduce(shmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+int pshmem_int64_sum_reduce(shmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+int pshmem_uint8_sum_reduce(shmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
 int pshmem_uint16_sum_reduce(shmem_team_t team, uint16_t *dest, const uint16_t *source,
     size_t nreduce);
 int pshmem_uint32_sum_reduce(shmem_team_t team, uint32_t *dest, const uint32_t *source,
@@ -2572,8 +2526,7 @@ int pshmem_uint64_prod_reduce(shmem_team_t team, uint64_t *dest, const uint64_t 
     size_t nreduce);
 int pshmem_size_prod_reduce(shmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 int pshmem_float_prod_reduce(shmem_team_t team, float *dest, const float *source, size_t nreduce);
-int pshmem_double_prod_reduce(shmem_team_t team, double *dest, const double *source,
-    size_t nreduce);
+int pshmem_double_prod_reduce(shmem_team_t team, double *dest, const double *source, size_t nreduce);
 int pshmem_longdouble_prod_reduce(shmem_team_t team, long double *dest, const long double *source,
     size_t nreduce);
 int pshmem_complexd_prod_reduce(shmem_team_t team, shmemi_complexd *dest,
@@ -2822,8 +2775,7 @@ void pshmem_ptrdiff_wait_until(ptrdiff_t *ivar, int cmp, ptrdiff_t cmp_value);
 void pshmem_short_wait_until(short *ivar, int cmp, short cmp_value);
 void pshmem_ushort_wait_until(unsigned short *ivar, int cmp, unsigned short cmp_value);
 
-void pshmem_int_wait_until_all(int *ivars, size_t nelems, const int *status, int cmp,
-    int cmp_value);
+void pshmem_int_wait_until_all(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
 void pshmem_long_wait_until_all(long *ivars, size_t nelems, const int *status, int cmp,
     long cmp_value);
 void pshmem_longlong_wait_until_all(long long *ivars, size_t nelems, const int *status, int cmp,
@@ -3043,8 +2995,7 @@ int pshmem_uint32_test_all(uint32_t *ivars, size_t nelems, const int *status, in
     uint32_t cmp_value);
 int pshmem_uint64_test_all(uint64_t *ivars, size_t nelems, const int *status, int cmp,
     uint64_t cmp_value);
-int pshmem_size_test_all(size_t *ivars, size_t nelems, const int *status, int cmp,
-    size_t cmp_value);
+int pshmem_size_test_all(size_t *ivars, size_t nelems, const int *status, int cmp, size_t cmp_value);
 int pshmem_ptrdiff_test_all(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     ptrdiff_t cmp_value);
 

@@ -371,23 +371,70 @@ extern "C" {
 
 /* Symmetric spaces */
 
-/* extension */
+/** Make a symmetric space for the PEs of a team: a part of the heap with a kind of memory of its own.
+ *
+ * An extension.
+ * @param team the team whose PEs take part; all of them make the call
+ * @param config configuration; a null pointer if `config_mask` is 0
+ * @param config_mask the fields of `config` that are set, combined by `|`
+ * @param new_space local address that gets the space; `SHMEMX_SPACE_INVALID` on errors
+ * @return `shmemx_space_create`: 0, or -1 on all PEs if one has no such memory. Allocations: the address, or
+ *   a null pointer if there is no room.
+ *
+ * See shmemx_space_create(3). */
 int shmemx_space_create(shmem_team_t team, const shmemx_space_config_t *config, long config_mask,
     shmemx_space_t *new_space);
 
-/* extension */
+/** End a space with all of its blocks.
+ *
+ * An extension.
+ * @param space a space; all PEs of its team call
+ *
+ * See shmemx_space_create(3). */
 void shmemx_space_destroy(shmemx_space_t space);
 
-/* extension */
+/** Allocate memory of a space.
+ *
+ * An extension.
+ * @param space a space; all PEs of its team call
+ * @param size number of bytes; the same on all PEs
+ * @return `shmemx_space_create`: 0, or -1 on all PEs if one has no such memory. Allocations: the address, or
+ *   a null pointer if there is no room.
+ *
+ * See shmemx_space_create(3). */
 void *shmemx_space_malloc(shmemx_space_t space, size_t size);
 
-/* extension */
+/** Allocate memory of a space that is zero.
+ *
+ * An extension.
+ * @param space a space; all PEs of its team call
+ * @param count number of elements; the same on all PEs
+ * @param size number of bytes; the same on all PEs
+ * @return `shmemx_space_create`: 0, or -1 on all PEs if one has no such memory. Allocations: the address, or
+ *   a null pointer if there is no room.
+ *
+ * See shmemx_space_create(3). */
 void *shmemx_space_calloc(shmemx_space_t space, size_t count, size_t size);
 
-/* extension */
+/** Allocate aligned memory of a space.
+ *
+ * An extension.
+ * @param space a space; all PEs of its team call
+ * @param alignment bytes, a power of two, of which the address is a multiple
+ * @param size number of bytes; the same on all PEs
+ * @return `shmemx_space_create`: 0, or -1 on all PEs if one has no such memory. Allocations: the address, or
+ *   a null pointer if there is no room.
+ *
+ * See shmemx_space_create(3). */
 void *shmemx_space_align(shmemx_space_t space, size_t alignment, size_t size);
 
-/* extension */
+/** Free memory of a space.
+ *
+ * An extension.
+ * @param space a space; all PEs of its team call
+ * @param ptr address that an allocation has returned; the same block on all PEs
+ *
+ * See shmemx_space_create(3). */
 void shmemx_space_free(shmemx_space_t space, void *ptr);
 
 /* Symmetric spaces */
@@ -413,56 +460,179 @@ void pshmemx_space_free(shmemx_space_t space, void *ptr);
 
 /* Jobs that grow */
 
-/* extension */
+/** Start PEs of a program, as a job of their own that is connected with this one.
+ *
+ * An extension.
+ * @param team the team whose PEs take part; all of them make the call
+ * @param PE_root number of the PE in the team whose other arguments count; the same on all PEs
+ * @param command the program, which is found as a shell finds it
+ * @param npes number of PEs to start; of each program
+ * @param config configuration; a null pointer if `config_mask` is 0
+ * @param config_mask the fields of `config` that are set, combined by `|`
+ * @param children local address that gets the group of the new PEs; `SHMEMX_GROUP_INVALID` on errors
+ * @return 0; -1 on all PEs of the team if the PEs cannot be started.
+ *
+ * See shmemx_spawn(3). */
 int shmemx_spawn(shmem_team_t team, int PE_root, const char *command, int npes,
     const shmemx_spawn_config_t *config, long config_mask, shmemx_group_t *children);
 
-/* extension */
+/** Start PEs of several programs as one job that is connected with this one.
+ *
+ * An extension.
+ * @param team the team whose PEs take part; all of them make the call
+ * @param PE_root number of the PE in the team whose other arguments count; the same on all PEs
+ * @param count number of programs
+ * @param commands the programs
+ * @param npes number of PEs to start; of each program
+ * @param configs a configuration for each program, or a null pointer
+ * @param config_masks the mask of each configuration, or a null pointer
+ * @param children local address that gets the group of the new PEs; `SHMEMX_GROUP_INVALID` on errors
+ * @return 0; -1 on all PEs of the team if the PEs cannot be started.
+ *
+ * See shmemx_spawn(3). */
 int shmemx_spawn_multiple(shmem_team_t team, int PE_root, int count, char *const *commands,
     const int *npes, const shmemx_spawn_config_t *configs, const long *config_masks,
     shmemx_group_t *children);
 
-/* extension */
+/** Return the group of the PEs that have started this job.
+ *
+ * An extension.
+ * @return A handle, a number or a state, as the manual page says; -1 or an invalid handle for
+ *   `SHMEMX_GROUP_INVALID`.
+ *
+ * See shmemx_group_parents(3). */
 shmemx_group_t shmemx_group_parents(void);
 
-/* extension */
+/** Return the number of PEs of a group.
+ *
+ * An extension.
+ * @param group group of the PEs of another job
+ * @return A handle, a number or a state, as the manual page says; -1 or an invalid handle for
+ *   `SHMEMX_GROUP_INVALID`.
+ *
+ * See shmemx_group_parents(3). */
 int shmemx_group_n_pes(shmemx_group_t group);
 
-/* extension */
+/** Return the number by which all routines take a PE of a group.
+ *
+ * An extension.
+ * @param group group of the PEs of another job
+ * @param pe number of the PE in the group
+ * @return A handle, a number or a state, as the manual page says; -1 or an invalid handle for
+ *   `SHMEMX_GROUP_INVALID`.
+ *
+ * See shmemx_group_parents(3). */
 int shmemx_group_pe(shmemx_group_t group, int pe);
 
-/* extension */
+/** Return the team of the PEs of both sides.
+ *
+ * An extension.
+ * @param group group of the PEs of another job
+ * @return A handle, a number or a state, as the manual page says; -1 or an invalid handle for
+ *   `SHMEMX_GROUP_INVALID`.
+ *
+ * See shmemx_group_parents(3). */
 shmem_team_t shmemx_group_team(shmemx_group_t group);
 
-/* extension */
+/** Say whether a group is connected, has failed or is disconnected.
+ *
+ * An extension.
+ * @param group group of the PEs of another job
+ * @return A handle, a number or a state, as the manual page says; -1 or an invalid handle for
+ *   `SHMEMX_GROUP_INVALID`.
+ *
+ * See shmemx_group_parents(3). */
 int shmemx_group_state(shmemx_group_t group);
 
-/* extension */
+/** End the connection with a group.
+ *
+ * An extension.
+ * @param group group of the PEs of another job
+ * @return A handle, a number or a state, as the manual page says; -1 or an invalid handle for
+ *   `SHMEMX_GROUP_INVALID`.
+ *
+ * See shmemx_group_parents(3). */
 int shmemx_group_disconnect(shmemx_group_t group);
 
-/* extension */
+/** Give symmetric memory of this PE a name, by which PEs of connected jobs find it.
+ *
+ * An extension.
+ * @param name the name
+ * @param addr symmetric address of the memory
+ * @param size number of bytes
+ * @return 0 or an address; -1 or a null pointer on errors.
+ *
+ * See shmemx_export(3). */
 int shmemx_export(const char *name, const void *addr, size_t size);
 
-/* extension */
+/** Take a name back.
+ *
+ * An extension.
+ * @param name the name
+ * @return 0 or an address; -1 or a null pointer on errors.
+ *
+ * See shmemx_export(3). */
 int shmemx_unexport(const char *name);
 
-/* extension */
+/** Call kernels on all PEs of a group, as one message.
+ *
+ * An extension.
+ * @param group group of the PEs of another job
+ * @param count number of calls
+ * @param calls name and arguments of each call
+ * @return A request, a number of calls, or whether a request is complete; `SHMEMX_REQUEST_INVALID` or -1 on
+ *   errors.
+ *
+ * See shmemx_kernel_call(3). */
 shmemx_request_t shmemx_kernel_call_multiple(shmemx_group_t group, size_t count,
     const shmemx_kernel_call_t *calls);
 
-/* extension */
+/** Say whether all PEs have run the calls of a request.
+ *
+ * An extension.
+ * @param request the request that a call has returned
+ * @return A request, a number of calls, or whether a request is complete; `SHMEMX_REQUEST_INVALID` or -1 on
+ *   errors.
+ *
+ * See shmemx_kernel_call(3). */
 int shmemx_kernel_test(shmemx_request_t request);
 
-/* extension */
+/** Wait until all PEs have run the calls of a request.
+ *
+ * An extension.
+ * @param request the request that a call has returned
+ * @return A request, a number of calls, or whether a request is complete; `SHMEMX_REQUEST_INVALID` or -1 on
+ *   errors.
+ *
+ * See shmemx_kernel_call(3). */
 int shmemx_kernel_wait(shmemx_request_t request);
 
-/* extension */
+/** Run kernels until the callers disconnect.
+ *
+ * An extension.
+ * @return A request, a number of calls, or whether a request is complete; `SHMEMX_REQUEST_INVALID` or -1 on
+ *   errors.
+ *
+ * See shmemx_kernel_call(3). */
 int shmemx_kernel_serve(void);
 
-/* extension */
+/** Make a function a kernel, for `SHMEMX_KERNEL`.
+ *
+ * An extension.
+ * @param kernel the kernel, which stays
+ *
+ * See shmemx_kernel_call(3). */
 void shmemx_kernel_register(shmemx_kernel_t *kernel);
 
-/* extension */
+/** Return an address for memory that the PEs of a group have exported.
+ *
+ * An extension.
+ * @param group group of the PEs of another job
+ * @param name the name
+ * @param size number of bytes
+ * @return 0 or an address; -1 or a null pointer on errors.
+ *
+ * See shmemx_export(3). */
 void *shmemx_import(shmemx_group_t group, const char *name, size_t size);
 
 /* Jobs that grow */
@@ -521,36 +691,114 @@ void *pshmemx_import(shmemx_group_t group, const char *name, size_t size);
 
 /* Jobs that meet */
 
-/* extension */
+/** Open a port of this PE.
+ *
+ * An extension.
+ * @param port text of the port, of at most `SHMEMX_MAX_PORT_NAME` bytes
+ * @return 0; -1 on errors.
+ *
+ * See shmemx_port_open(3). */
 int shmemx_port_open(char *port);
 
-/* extension */
+/** Close a port.
+ *
+ * An extension.
+ * @param port text of the port, of at most `SHMEMX_MAX_PORT_NAME` bytes
+ * @return 0; -1 on errors.
+ *
+ * See shmemx_port_open(3). */
 int shmemx_port_close(const char *port);
 
-/* extension */
+/** Give a port a name, by which jobs of the user on the node find it.
+ *
+ * An extension.
+ * @param name the name, of up to 64 bytes
+ * @param port text of the port, of at most `SHMEMX_MAX_PORT_NAME` bytes
+ * @return 0; -1 on errors.
+ *
+ * See shmemx_port_open(3). */
 int shmemx_port_publish(const char *name, const char *port);
 
-/* extension */
+/** Take the name of a port back.
+ *
+ * An extension.
+ * @param name the name, of up to 64 bytes
+ * @return 0; -1 on errors.
+ *
+ * See shmemx_port_open(3). */
 int shmemx_port_unpublish(const char *name);
 
-/* extension */
+/** Find the port that has a name.
+ *
+ * An extension.
+ * @param name the name, of up to 64 bytes
+ * @param timeout milliseconds to wait; negative: as long as it takes
+ * @param port text of the port, of at most `SHMEMX_MAX_PORT_NAME` bytes
+ * @return 0; -1 on errors.
+ *
+ * See shmemx_port_open(3). */
 int shmemx_port_lookup(const char *name, int timeout, char *port);
 
-/* extension */
+/** Wait for a job that connects to a port.
+ *
+ * An extension.
+ * @param team the team whose PEs take part; all of them make the call
+ * @param PE_root number of the PE in the team whose other arguments count; the same on all PEs
+ * @param port text of the port, of at most `SHMEMX_MAX_PORT_NAME` bytes
+ * @param group local address that gets the group; `SHMEMX_GROUP_INVALID` on errors
+ * @return 0; -1 on errors.
+ *
+ * See shmemx_port_open(3). */
 int shmemx_port_accept(shmem_team_t team, int PE_root, const char *port, shmemx_group_t *group);
 
-/* extension */
+/** Connect to a job that accepts at a port.
+ *
+ * An extension.
+ * @param team the team whose PEs take part; all of them make the call
+ * @param PE_root number of the PE in the team whose other arguments count; the same on all PEs
+ * @param port text of the port, of at most `SHMEMX_MAX_PORT_NAME` bytes
+ * @param group local address that gets the group; `SHMEMX_GROUP_INVALID` on errors
+ * @return 0; -1 on errors.
+ *
+ * See shmemx_port_open(3). */
 int shmemx_port_connect(shmem_team_t team, int PE_root, const char *port, shmemx_group_t *group);
 
-/* extension */
+/** Wait for a job that connects to a port; the failure of one job is not the other's.
+ *
+ * An extension.
+ * @param team the team whose PEs take part; all of them make the call
+ * @param PE_root number of the PE in the team whose other arguments count; the same on all PEs
+ * @param port text of the port, of at most `SHMEMX_MAX_PORT_NAME` bytes
+ * @param group local address that gets the group; `SHMEMX_GROUP_INVALID` on errors
+ * @return 0; -1 on errors.
+ *
+ * See shmemx_port_open(3). */
 int shmemx_port_accept_independent(shmem_team_t team, int PE_root, const char *port,
     shmemx_group_t *group);
 
-/* extension */
+/** Connect to a job that accepts at a port; the failure of one job is not the other's.
+ *
+ * An extension.
+ * @param team the team whose PEs take part; all of them make the call
+ * @param PE_root number of the PE in the team whose other arguments count; the same on all PEs
+ * @param port text of the port, of at most `SHMEMX_MAX_PORT_NAME` bytes
+ * @param group local address that gets the group; `SHMEMX_GROUP_INVALID` on errors
+ * @return 0; -1 on errors.
+ *
+ * See shmemx_port_open(3). */
 int shmemx_port_connect_independent(shmem_team_t team, int PE_root, const char *port,
     shmemx_group_t *group);
 
-/* extension */
+/** Connect with the job at the other end of a socket.
+ *
+ * An extension.
+ * @param team the team whose PEs take part; all of them make the call
+ * @param PE_root number of the PE in the team whose other arguments count; the same on all PEs
+ * @param fd descriptor of the connected socket
+ * @param group local address that gets the group; `SHMEMX_GROUP_INVALID` on errors
+ * @return 0; -1 on errors.
+ *
+ * See shmemx_port_open(3). */
 int shmemx_join(shmem_team_t team, int PE_root, int fd, shmemx_group_t *group);
 
 /* Jobs that meet */
@@ -589,366 +837,506 @@ int pshmemx_join(shmem_team_t team, int PE_root, int fd, shmemx_group_t *group);
 
 /* Collectives between groups */
 
-/* extension */
+/** Wait for all PEs of both sides.
+ *
+ * An extension.
+ * @param group group of the PEs of another job
+ * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
+ *
+ * See shmemx_group_sync(3). */
 int shmemx_group_sync(shmemx_group_t group);
 
-/* extension */
+/** Wait for all PEs of both sides, and complete the operations on the default context.
+ *
+ * An extension.
+ * @param group group of the PEs of another job
+ * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
+ *
+ * See shmemx_group_sync(3). */
 int shmemx_group_barrier(shmemx_group_t group);
 
-/* extension */
+/** Copy bytes of one PE to all PEs of the other side.
+ *
+ * An extension.
+ * @param group group of the PEs of another job
+ * @param dest symmetric address that gets the bytes, on the other side
+ * @param source symmetric address of the bytes, on the root
+ * @param nelems number of bytes
+ * @param PE_root `SHMEMX_ROOT` on the root, `SHMEMX_PROC_NULL` on the other PEs of its side, the root's
+ *   number in the group on the other side
+ * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
+ *
+ * See shmemx_group_broadcastmem(3). */
 int shmemx_group_broadcastmem(shmemx_group_t group, void *dest, const void *source, size_t nelems,
     int PE_root);
 
-/* extension */
+/** Join the blocks of the PEs of the other side on each PE.
+ *
+ * An extension.
+ * @param group group of the PEs of another job
+ * @param dest symmetric address of room for the blocks of the other side
+ * @param dest_nelems bytes of a block that comes from the other side
+ * @param source symmetric address of what this PE gives
+ * @param source_nelems bytes of a block that goes to the other side
+ * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
+ *
+ * See shmemx_group_fcollectmem(3). */
 int shmemx_group_fcollectmem(shmemx_group_t group, void *dest, size_t dest_nelems,
     const void *source, size_t source_nelems);
 
-/* extension */
+/** Give each PE of the other side a block, and get one from each.
+ *
+ * An extension.
+ * @param group group of the PEs of another job
+ * @param dest symmetric address of room for the blocks of the other side
+ * @param dest_nelems bytes of a block that comes from the other side
+ * @param source symmetric address of what this PE gives
+ * @param source_nelems bytes of a block that goes to the other side
+ * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
+ *
+ * See shmemx_group_fcollectmem(3). */
 int shmemx_group_alltoallmem(shmemx_group_t group, void *dest, size_t dest_nelems,
     const void *source, size_t source_nelems);
 
-/* extension */
+/** Make a context on which PE i is PE i of the group.
+ *
+ * An extension.
+ * @param group group of the PEs of another job
+ * @param options as for `shmem_ctx_create`
+ * @param ctx local address that gets the context; `SHMEM_CTX_INVALID` on errors
+ * @return 0; -1 if the context cannot be made.
+ *
+ * See shmemx_group_create_ctx(3). */
 int shmemx_group_create_ctx(shmemx_group_t group, long options, shmem_ctx_t *ctx);
 
-/* extension */
+/** Combine elements of the other side by bitwise AND.
+ *
+ * An extension.
+ * @param group group of the PEs of another job
+ * @param dest symmetric address of room for `nreduce` elements
+ * @param source symmetric address of `nreduce` elements
+ * @param nreduce number of elements of each PE
+ * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
+ *
+ * See shmemx_group_reduce(3). */
 int shmemx_uchar_group_and_reduce(shmemx_group_t group, unsigned char *dest,
-    const unsigned char *source, size_t nreduce);
+    const unsigned char *source, size_t nreduce) SHMEMI_END
 int shmemx_ushort_group_and_reduce(shmemx_group_t group, unsigned short *dest,
-    const unsigned short *source, size_t nreduce);
+    const unsigned short *source, size_t nreduce) SHMEMI_END
 int shmemx_uint_group_and_reduce(shmemx_group_t group, unsigned int *dest,
-    const unsigned int *source, size_t nreduce);
+    const unsigned int *source, size_t nreduce) SHMEMI_END
 int shmemx_ulong_group_and_reduce(shmemx_group_t group, unsigned long *dest,
-    const unsigned long *source, size_t nreduce);
+    const unsigned long *source, size_t nreduce) SHMEMI_END
 int shmemx_ulonglong_group_and_reduce(shmemx_group_t group, unsigned long long *dest,
-    const unsigned long long *source, size_t nreduce);
+    const unsigned long long *source, size_t nreduce) SHMEMI_END
 int shmemx_int8_group_and_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_int16_group_and_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_int32_group_and_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_int64_group_and_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint8_group_and_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint16_group_and_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint32_group_and_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint64_group_and_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_size_group_and_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 
-/* extension */
+/** Combine elements of the other side by bitwise AND.
+ *
+ * An extension.
+ * @param group group of the PEs of another job
+ * @param dest symmetric address of room for `nreduce` elements
+ * @param source symmetric address of `nreduce` elements
+ * @param nreduce number of elements of each PE
+ * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
+ *
+ * See shmemx_group_reduce(3). */
 int shmemx_char_group_and_reduce(shmemx_group_t group, char *dest, const char *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_schar_group_and_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_short_group_and_reduce(shmemx_group_t group, short *dest, const short *source,
-    size_t nreduce);
-int shmemx_int_group_and_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce);
+    size_t nreduce) SHMEMI_END
+int shmemx_int_group_and_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce) SHMEMI_END
 int shmemx_long_group_and_reduce(shmemx_group_t group, long *dest, const long *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_longlong_group_and_reduce(shmemx_group_t group, long long *dest, const long long *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_ptrdiff_group_and_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 
-/* extension */
+/** Combine elements of the other side by bitwise OR.
+ *
+ * An extension.
+ * @param group group of the PEs of another job
+ * @param dest symmetric address of room for `nreduce` elements
+ * @param source symmetric address of `nreduce` elements
+ * @param nreduce number of elements of each PE
+ * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
+ *
+ * See shmemx_group_reduce(3). */
 int shmemx_uchar_group_or_reduce(shmemx_group_t group, unsigned char *dest,
-    const unsigned char *source, size_t nreduce);
+    const unsigned char *source, size_t nreduce) SHMEMI_END
 int shmemx_ushort_group_or_reduce(shmemx_group_t group, unsigned short *dest,
-    const unsigned short *source, size_t nreduce);
+    const unsigned short *source, size_t nreduce) SHMEMI_END
 int shmemx_uint_group_or_reduce(shmemx_group_t group, unsigned int *dest, const unsigned int *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_ulong_group_or_reduce(shmemx_group_t group, unsigned long *dest,
-    const unsigned long *source, size_t nreduce);
+    const unsigned long *source, size_t nreduce) SHMEMI_END
 int shmemx_ulonglong_group_or_reduce(shmemx_group_t group, unsigned long long *dest,
-    const unsigned long long *source, size_t nreduce);
+    const unsigned long long *source, size_t nreduce) SHMEMI_END
 int shmemx_int8_group_or_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_int16_group_or_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_int32_group_or_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_int64_group_or_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint8_group_or_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint16_group_or_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint32_group_or_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint64_group_or_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_size_group_or_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 
-/* extension */
+/** Combine elements of the other side by bitwise OR.
+ *
+ * An extension.
+ * @param group group of the PEs of another job
+ * @param dest symmetric address of room for `nreduce` elements
+ * @param source symmetric address of `nreduce` elements
+ * @param nreduce number of elements of each PE
+ * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
+ *
+ * See shmemx_group_reduce(3). */
 int shmemx_char_group_or_reduce(shmemx_group_t group, char *dest, const char *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_schar_group_or_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_short_group_or_reduce(shmemx_group_t group, short *dest, const short *source,
-    size_t nreduce);
-int shmemx_int_group_or_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce);
+    size_t nreduce) SHMEMI_END
+int shmemx_int_group_or_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce) SHMEMI_END
 int shmemx_long_group_or_reduce(shmemx_group_t group, long *dest, const long *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_longlong_group_or_reduce(shmemx_group_t group, long long *dest, const long long *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_ptrdiff_group_or_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 
-/* extension */
+/** Combine elements of the other side by bitwise XOR.
+ *
+ * An extension.
+ * @param group group of the PEs of another job
+ * @param dest symmetric address of room for `nreduce` elements
+ * @param source symmetric address of `nreduce` elements
+ * @param nreduce number of elements of each PE
+ * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
+ *
+ * See shmemx_group_reduce(3). */
 int shmemx_uchar_group_xor_reduce(shmemx_group_t group, unsigned char *dest,
-    const unsigned char *source, size_t nreduce);
+    const unsigned char *source, size_t nreduce) SHMEMI_END
 int shmemx_ushort_group_xor_reduce(shmemx_group_t group, unsigned short *dest,
-    const unsigned short *source, size_t nreduce);
+    const unsigned short *source, size_t nreduce) SHMEMI_END
 int shmemx_uint_group_xor_reduce(shmemx_group_t group, unsigned int *dest,
-    const unsigned int *source, size_t nreduce);
+    const unsigned int *source, size_t nreduce) SHMEMI_END
 int shmemx_ulong_group_xor_reduce(shmemx_group_t group, unsigned long *dest,
-    const unsigned long *source, size_t nreduce);
+    const unsigned long *source, size_t nreduce) SHMEMI_END
 int shmemx_ulonglong_group_xor_reduce(shmemx_group_t group, unsigned long long *dest,
-    const unsigned long long *source, size_t nreduce);
+    const unsigned long long *source, size_t nreduce) SHMEMI_END
 int shmemx_int8_group_xor_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_int16_group_xor_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_int32_group_xor_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_int64_group_xor_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint8_group_xor_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint16_group_xor_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint32_group_xor_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint64_group_xor_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_size_group_xor_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 
-/* extension */
+/** Combine elements of the other side by bitwise XOR.
+ *
+ * An extension.
+ * @param group group of the PEs of another job
+ * @param dest symmetric address of room for `nreduce` elements
+ * @param source symmetric address of `nreduce` elements
+ * @param nreduce number of elements of each PE
+ * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
+ *
+ * See shmemx_group_reduce(3). */
 int shmemx_char_group_xor_reduce(shmemx_group_t group, char *dest, const char *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_schar_group_xor_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_short_group_xor_reduce(shmemx_group_t group, short *dest, const short *source,
-    size_t nreduce);
-int shmemx_int_group_xor_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce);
+    size_t nreduce) SHMEMI_END
+int shmemx_int_group_xor_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce) SHMEMI_END
 int shmemx_long_group_xor_reduce(shmemx_group_t group, long *dest, const long *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_longlong_group_xor_reduce(shmemx_group_t group, long long *dest, const long long *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_ptrdiff_group_xor_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 
-/* extension */
+/** Take the largest of the elements of the other side.
+ *
+ * An extension.
+ * @param group group of the PEs of another job
+ * @param dest symmetric address of room for `nreduce` elements
+ * @param source symmetric address of `nreduce` elements
+ * @param nreduce number of elements of each PE
+ * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
+ *
+ * See shmemx_group_reduce(3). */
 int shmemx_char_group_max_reduce(shmemx_group_t group, char *dest, const char *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_schar_group_max_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_short_group_max_reduce(shmemx_group_t group, short *dest, const short *source,
-    size_t nreduce);
-int shmemx_int_group_max_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce);
+    size_t nreduce) SHMEMI_END
+int shmemx_int_group_max_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce) SHMEMI_END
 int shmemx_long_group_max_reduce(shmemx_group_t group, long *dest, const long *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_longlong_group_max_reduce(shmemx_group_t group, long long *dest, const long long *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_ptrdiff_group_max_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uchar_group_max_reduce(shmemx_group_t group, unsigned char *dest,
-    const unsigned char *source, size_t nreduce);
+    const unsigned char *source, size_t nreduce) SHMEMI_END
 int shmemx_ushort_group_max_reduce(shmemx_group_t group, unsigned short *dest,
-    const unsigned short *source, size_t nreduce);
+    const unsigned short *source, size_t nreduce) SHMEMI_END
 int shmemx_uint_group_max_reduce(shmemx_group_t group, unsigned int *dest,
-    const unsigned int *source, size_t nreduce);
+    const unsigned int *source, size_t nreduce) SHMEMI_END
 int shmemx_ulong_group_max_reduce(shmemx_group_t group, unsigned long *dest,
-    const unsigned long *source, size_t nreduce);
+    const unsigned long *source, size_t nreduce) SHMEMI_END
 int shmemx_ulonglong_group_max_reduce(shmemx_group_t group, unsigned long long *dest,
-    const unsigned long long *source, size_t nreduce);
+    const unsigned long long *source, size_t nreduce) SHMEMI_END
 int shmemx_int8_group_max_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_int16_group_max_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_int32_group_max_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_int64_group_max_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint8_group_max_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint16_group_max_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint32_group_max_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint64_group_max_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_size_group_max_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_float_group_max_reduce(shmemx_group_t group, float *dest, const float *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_double_group_max_reduce(shmemx_group_t group, double *dest, const double *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_longdouble_group_max_reduce(shmemx_group_t group, long double *dest,
-    const long double *source, size_t nreduce);
+    const long double *source, size_t nreduce) SHMEMI_END
 
-/* extension */
+/** Take the smallest of the elements of the other side.
+ *
+ * An extension.
+ * @param group group of the PEs of another job
+ * @param dest symmetric address of room for `nreduce` elements
+ * @param source symmetric address of `nreduce` elements
+ * @param nreduce number of elements of each PE
+ * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
+ *
+ * See shmemx_group_reduce(3). */
 int shmemx_char_group_min_reduce(shmemx_group_t group, char *dest, const char *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_schar_group_min_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_short_group_min_reduce(shmemx_group_t group, short *dest, const short *source,
-    size_t nreduce);
-int shmemx_int_group_min_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce);
+    size_t nreduce) SHMEMI_END
+int shmemx_int_group_min_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce) SHMEMI_END
 int shmemx_long_group_min_reduce(shmemx_group_t group, long *dest, const long *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_longlong_group_min_reduce(shmemx_group_t group, long long *dest, const long long *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_ptrdiff_group_min_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uchar_group_min_reduce(shmemx_group_t group, unsigned char *dest,
-    const unsigned char *source, size_t nreduce);
+    const unsigned char *source, size_t nreduce) SHMEMI_END
 int shmemx_ushort_group_min_reduce(shmemx_group_t group, unsigned short *dest,
-    const unsigned short *source, size_t nreduce);
+    const unsigned short *source, size_t nreduce) SHMEMI_END
 int shmemx_uint_group_min_reduce(shmemx_group_t group, unsigned int *dest,
-    const unsigned int *source, size_t nreduce);
+    const unsigned int *source, size_t nreduce) SHMEMI_END
 int shmemx_ulong_group_min_reduce(shmemx_group_t group, unsigned long *dest,
-    const unsigned long *source, size_t nreduce);
+    const unsigned long *source, size_t nreduce) SHMEMI_END
 int shmemx_ulonglong_group_min_reduce(shmemx_group_t group, unsigned long long *dest,
-    const unsigned long long *source, size_t nreduce);
+    const unsigned long long *source, size_t nreduce) SHMEMI_END
 int shmemx_int8_group_min_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_int16_group_min_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_int32_group_min_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_int64_group_min_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint8_group_min_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint16_group_min_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint32_group_min_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint64_group_min_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_size_group_min_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_float_group_min_reduce(shmemx_group_t group, float *dest, const float *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_double_group_min_reduce(shmemx_group_t group, double *dest, const double *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_longdouble_group_min_reduce(shmemx_group_t group, long double *dest,
-    const long double *source, size_t nreduce);
+    const long double *source, size_t nreduce) SHMEMI_END
 
-/* extension */
+/** Add the elements of the other side.
+ *
+ * An extension.
+ * @param group group of the PEs of another job
+ * @param dest symmetric address of room for `nreduce` elements
+ * @param source symmetric address of `nreduce` elements
+ * @param nreduce number of elements of each PE
+ * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
+ *
+ * See shmemx_group_reduce(3). */
 int shmemx_char_group_sum_reduce(shmemx_group_t group, char *dest, const char *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_schar_group_sum_reduce(shmemx_group_t group, signed char *dest, const signed char *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_short_group_sum_reduce(shmemx_group_t group, short *dest, const short *source,
-    size_t nreduce);
-int shmemx_int_group_sum_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce);
+    size_t nreduce) SHMEMI_END
+int shmemx_int_group_sum_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce) SHMEMI_END
 int shmemx_long_group_sum_reduce(shmemx_group_t group, long *dest, const long *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_longlong_group_sum_reduce(shmemx_group_t group, long long *dest, const long long *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_ptrdiff_group_sum_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uchar_group_sum_reduce(shmemx_group_t group, unsigned char *dest,
-    const unsigned char *source, size_t nreduce);
+    const unsigned char *source, size_t nreduce) SHMEMI_END
 int shmemx_ushort_group_sum_reduce(shmemx_group_t group, unsigned short *dest,
-    const unsigned short *source, size_t nreduce);
+    const unsigned short *source, size_t nreduce) SHMEMI_END
 int shmemx_uint_group_sum_reduce(shmemx_group_t group, unsigned int *dest,
-    const unsigned int *source, size_t nreduce);
+    const unsigned int *source, size_t nreduce) SHMEMI_END
 int shmemx_ulong_group_sum_reduce(shmemx_group_t group, unsigned long *dest,
-    const unsigned long *source, size_t nreduce);
+    const unsigned long *source, size_t nreduce) SHMEMI_END
 int shmemx_ulonglong_group_sum_reduce(shmemx_group_t group, unsigned long long *dest,
-    const unsigned long long *source, size_t nreduce);
+    const unsigned long long *source, size_t nreduce) SHMEMI_END
 int shmemx_int8_group_sum_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_int16_group_sum_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_int32_group_sum_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_int64_group_sum_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint8_group_sum_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint16_group_sum_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint32_group_sum_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint64_group_sum_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_size_group_sum_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_float_group_sum_reduce(shmemx_group_t group, float *dest, const float *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_double_group_sum_reduce(shmemx_group_t group, double *dest, const double *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_longdouble_group_sum_reduce(shmemx_group_t group, long double *dest,
-    const long double *source, size_t nreduce);
+    const long double *source, size_t nreduce) SHMEMI_END
 int shmemx_complexd_group_sum_reduce(shmemx_group_t group, shmemi_complexd *dest,
-    const shmemi_complexd *source, size_t nreduce);
+    const shmemi_complexd *source, size_t nreduce) SHMEMI_END
 int shmemx_complexf_group_sum_reduce(shmemx_group_t group, shmemi_complexf *dest,
-    const shmemi_complexf *source, size_t nreduce);
+    const shmemi_complexf *source, size_t nreduce) SHMEMI_END
 
-/* extension */
+/** Multiply the elements of the other side.
+ *
+ * An extension.
+ * @param group group of the PEs of another job
+ * @param dest symmetric address of room for `nreduce` elements
+ * @param source symmetric address of `nreduce` elements
+ * @param nreduce number of elements of each PE
+ * @return 0; -1 for `SHMEMX_GROUP_INVALID`, or if the group has failed.
+ *
+ * See shmemx_group_reduce(3). */
 int shmemx_char_group_prod_reduce(shmemx_group_t group, char *dest, const char *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_schar_group_prod_reduce(shmemx_group_t group, signed char *dest,
-    const signed char *source, size_t nreduce);
+    const signed char *source, size_t nreduce) SHMEMI_END
 int shmemx_short_group_prod_reduce(shmemx_group_t group, short *dest, const short *source,
-    size_t nreduce);
-int shmemx_int_group_prod_reduce(shmemx_group_t group, int *dest, const int *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
+int shmemx_int_group_prod_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce) SHMEMI_END
 int shmemx_long_group_prod_reduce(shmemx_group_t group, long *dest, const long *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_longlong_group_prod_reduce(shmemx_group_t group, long long *dest, const long long *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_ptrdiff_group_prod_reduce(shmemx_group_t group, ptrdiff_t *dest, const ptrdiff_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uchar_group_prod_reduce(shmemx_group_t group, unsigned char *dest,
-    const unsigned char *source, size_t nreduce);
+    const unsigned char *source, size_t nreduce) SHMEMI_END
 int shmemx_ushort_group_prod_reduce(shmemx_group_t group, unsigned short *dest,
-    const unsigned short *source, size_t nreduce);
+    const unsigned short *source, size_t nreduce) SHMEMI_END
 int shmemx_uint_group_prod_reduce(shmemx_group_t group, unsigned int *dest,
-    const unsigned int *source, size_t nreduce);
+    const unsigned int *source, size_t nreduce) SHMEMI_END
 int shmemx_ulong_group_prod_reduce(shmemx_group_t group, unsigned long *dest,
-    const unsigned long *source, size_t nreduce);
+    const unsigned long *source, size_t nreduce) SHMEMI_END
 int shmemx_ulonglong_group_prod_reduce(shmemx_group_t group, unsigned long long *dest,
-    const unsigned long long *source, size_t nreduce);
+    const unsigned long long *source, size_t nreduce) SHMEMI_END
 int shmemx_int8_group_prod_reduce(shmemx_group_t group, int8_t *dest, const int8_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_int16_group_prod_reduce(shmemx_group_t group, int16_t *dest, const int16_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_int32_group_prod_reduce(shmemx_group_t group, int32_t *dest, const int32_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_int64_group_prod_reduce(shmemx_group_t group, int64_t *dest, const int64_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint8_group_prod_reduce(shmemx_group_t group, uint8_t *dest, const uint8_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint16_group_prod_reduce(shmemx_group_t group, uint16_t *dest, const uint16_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint32_group_prod_reduce(shmemx_group_t group, uint32_t *dest, const uint32_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_uint64_group_prod_reduce(shmemx_group_t group, uint64_t *dest, const uint64_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_size_group_prod_reduce(shmemx_group_t group, size_t *dest, const size_t *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_float_group_prod_reduce(shmemx_group_t group, float *dest, const float *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_double_group_prod_reduce(shmemx_group_t group, double *dest, const double *source,
-    size_t nreduce);
+    size_t nreduce) SHMEMI_END
 int shmemx_longdouble_group_prod_reduce(shmemx_group_t group, long double *dest,
-    const long double *source, size_t nreduce);
+    const long double *source, size_t nreduce) SHMEMI_END
 int shmemx_complexd_group_prod_reduce(shmemx_group_t group, shmemi_complexd *dest,
-    const shmemi_complexd *source, size_t nreduce);
+    const shmemi_complexd *source, size_t nreduce) SHMEMI_END
 int shmemx_complexf_group_prod_reduce(shmemx_group_t group, shmemi_complexf *dest,
-    const shmemi_complexf *source, size_t nreduce);
+    const shmemi_complexf *source, size_t nreduce) SHMEMI_END
 
 /* Collectives between groups */
 
@@ -1010,8 +1398,7 @@ int pshmemx_schar_group_and_reduce(shmemx_group_t group, signed char *dest,
     const signed char *source, size_t nreduce);
 int pshmemx_short_group_and_reduce(shmemx_group_t group, short *dest, const short *source,
     size_t nreduce);
-int pshmemx_int_group_and_reduce(shmemx_group_t group, int *dest, const int *source,
-    size_t nreduce);
+int pshmemx_int_group_and_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce);
 int pshmemx_long_group_and_reduce(shmemx_group_t group, long *dest, const long *source,
     size_t nreduce);
 int pshmemx_longlong_group_and_reduce(shmemx_group_t group, long long *dest, const long long *source,
@@ -1101,8 +1488,7 @@ int pshmemx_schar_group_xor_reduce(shmemx_group_t group, signed char *dest,
     const signed char *source, size_t nreduce);
 int pshmemx_short_group_xor_reduce(shmemx_group_t group, short *dest, const short *source,
     size_t nreduce);
-int pshmemx_int_group_xor_reduce(shmemx_group_t group, int *dest, const int *source,
-    size_t nreduce);
+int pshmemx_int_group_xor_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce);
 int pshmemx_long_group_xor_reduce(shmemx_group_t group, long *dest, const long *source,
     size_t nreduce);
 int pshmemx_longlong_group_xor_reduce(shmemx_group_t group, long long *dest, const long long *source,
@@ -1117,8 +1503,7 @@ int pshmemx_schar_group_max_reduce(shmemx_group_t group, signed char *dest,
     const signed char *source, size_t nreduce);
 int pshmemx_short_group_max_reduce(shmemx_group_t group, short *dest, const short *source,
     size_t nreduce);
-int pshmemx_int_group_max_reduce(shmemx_group_t group, int *dest, const int *source,
-    size_t nreduce);
+int pshmemx_int_group_max_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce);
 int pshmemx_long_group_max_reduce(shmemx_group_t group, long *dest, const long *source,
     size_t nreduce);
 int pshmemx_longlong_group_max_reduce(shmemx_group_t group, long long *dest, const long long *source,
@@ -1167,8 +1552,7 @@ int pshmemx_schar_group_min_reduce(shmemx_group_t group, signed char *dest,
     const signed char *source, size_t nreduce);
 int pshmemx_short_group_min_reduce(shmemx_group_t group, short *dest, const short *source,
     size_t nreduce);
-int pshmemx_int_group_min_reduce(shmemx_group_t group, int *dest, const int *source,
-    size_t nreduce);
+int pshmemx_int_group_min_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce);
 int pshmemx_long_group_min_reduce(shmemx_group_t group, long *dest, const long *source,
     size_t nreduce);
 int pshmemx_longlong_group_min_reduce(shmemx_group_t group, long long *dest, const long long *source,
@@ -1217,8 +1601,7 @@ int pshmemx_schar_group_sum_reduce(shmemx_group_t group, signed char *dest,
     const signed char *source, size_t nreduce);
 int pshmemx_short_group_sum_reduce(shmemx_group_t group, short *dest, const short *source,
     size_t nreduce);
-int pshmemx_int_group_sum_reduce(shmemx_group_t group, int *dest, const int *source,
-    size_t nreduce);
+int pshmemx_int_group_sum_reduce(shmemx_group_t group, int *dest, const int *source, size_t nreduce);
 int pshmemx_long_group_sum_reduce(shmemx_group_t group, long *dest, const long *source,
     size_t nreduce);
 int pshmemx_longlong_group_sum_reduce(shmemx_group_t group, long long *dest, const long long *source,
@@ -1320,48 +1703,172 @@ int pshmemx_complexf_group_prod_reduce(shmemx_group_t group, shmemi_complexf *de
 
 /* Messages */
 
-/* extension */
+/** Send a message to a PE of the team.
+ *
+ * An extension.
+ * @param team the team whose PEs take part; all of them make the call
+ * @param buf local address of the message, or of room for it
+ * @param nbytes bytes of the message, or of the room
+ * @param pe number of the other PE in the team; `SHMEMX_ANY_SOURCE` receives from all
+ * @param tag 0 to `INT_MAX`; `SHMEMX_ANY_TAG` receives all tags
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
+ *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ *
+ * See shmemx_msg_send(3). */
 int shmemx_msg_send(shmem_team_t team, const void *buf, size_t nbytes, int pe, int tag);
 
-/* extension */
+/** Receive a message.
+ *
+ * An extension.
+ * @param team the team whose PEs take part; all of them make the call
+ * @param buf local address of the message, or of room for it
+ * @param nbytes bytes of the message, or of the room
+ * @param pe number of the other PE in the team; `SHMEMX_ANY_SOURCE` receives from all
+ * @param tag 0 to `INT_MAX`; `SHMEMX_ANY_TAG` receives all tags
+ * @param status local address that gets sender, tag, length and error, or a null pointer
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
+ *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ *
+ * See shmemx_msg_send(3). */
 int shmemx_msg_recv(shmem_team_t team, void *buf, size_t nbytes, int pe, int tag,
     shmemx_msg_status_t *status);
 
-/* extension */
+/** Begin to send a message.
+ *
+ * An extension.
+ * @param team the team whose PEs take part; all of them make the call
+ * @param buf local address of the message, or of room for it
+ * @param nbytes bytes of the message, or of the room
+ * @param pe number of the other PE in the team; `SHMEMX_ANY_SOURCE` receives from all
+ * @param tag 0 to `INT_MAX`; `SHMEMX_ANY_TAG` receives all tags
+ * @param request local address of the request, which becomes `SHMEMX_MSG_REQUEST_INVALID` when it ends
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
+ *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ *
+ * See shmemx_msg_send(3). */
 int shmemx_msg_isend(shmem_team_t team, const void *buf, size_t nbytes, int pe, int tag,
     shmemx_msg_request_t *request);
 
-/* extension */
+/** Begin to receive a message.
+ *
+ * An extension.
+ * @param team the team whose PEs take part; all of them make the call
+ * @param buf local address of the message, or of room for it
+ * @param nbytes bytes of the message, or of the room
+ * @param pe number of the other PE in the team; `SHMEMX_ANY_SOURCE` receives from all
+ * @param tag 0 to `INT_MAX`; `SHMEMX_ANY_TAG` receives all tags
+ * @param request local address of the request, which becomes `SHMEMX_MSG_REQUEST_INVALID` when it ends
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
+ *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ *
+ * See shmemx_msg_send(3). */
 int shmemx_msg_irecv(shmem_team_t team, void *buf, size_t nbytes, int pe, int tag,
     shmemx_msg_request_t *request);
 
-/* extension */
+/** Wait for a message, and leave it.
+ *
+ * An extension.
+ * @param team the team whose PEs take part; all of them make the call
+ * @param pe number of the other PE in the team; `SHMEMX_ANY_SOURCE` receives from all
+ * @param tag 0 to `INT_MAX`; `SHMEMX_ANY_TAG` receives all tags
+ * @param status local address that gets sender, tag, length and error, or a null pointer
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
+ *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ *
+ * See shmemx_msg_send(3). */
 int shmemx_msg_probe(shmem_team_t team, int pe, int tag, shmemx_msg_status_t *status);
 
-/* extension */
+/** Say whether a message is there, and leave it.
+ *
+ * An extension.
+ * @param team the team whose PEs take part; all of them make the call
+ * @param pe number of the other PE in the team; `SHMEMX_ANY_SOURCE` receives from all
+ * @param tag 0 to `INT_MAX`; `SHMEMX_ANY_TAG` receives all tags
+ * @param status local address that gets sender, tag, length and error, or a null pointer
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
+ *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ *
+ * See shmemx_msg_send(3). */
 int shmemx_msg_iprobe(shmem_team_t team, int pe, int tag, shmemx_msg_status_t *status);
 
-/* extension */
+/** Give a receive up that no message has matched.
+ *
+ * An extension.
+ * @param request local address of the request, which becomes `SHMEMX_MSG_REQUEST_INVALID` when it ends
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
+ *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ *
+ * See shmemx_msg_send(3). */
 int shmemx_msg_cancel(shmemx_msg_request_t *request);
 
-/* extension */
+/** Say whether a request is complete, and end it then.
+ *
+ * An extension.
+ * @param request local address of the request, which becomes `SHMEMX_MSG_REQUEST_INVALID` when it ends
+ * @param status local address that gets sender, tag, length and error, or a null pointer
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
+ *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ *
+ * See shmemx_msg_send(3). */
 int shmemx_msg_test(shmemx_msg_request_t *request, shmemx_msg_status_t *status);
 
-/* extension */
+/** Wait until a request is complete, and end it.
+ *
+ * An extension.
+ * @param request local address of the request, which becomes `SHMEMX_MSG_REQUEST_INVALID` when it ends
+ * @param status local address that gets sender, tag, length and error, or a null pointer
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
+ *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ *
+ * See shmemx_msg_send(3). */
 int shmemx_msg_wait(shmemx_msg_request_t *request, shmemx_msg_status_t *status);
 
-/* extension */
-size_t shmemx_msg_testany(size_t count, shmemx_msg_request_t *requests,
-    shmemx_msg_status_t *status);
+/** End a request of several that is complete, if there is one.
+ *
+ * An extension.
+ * @param count number of requests
+ * @param requests local array of requests
+ * @param status local address that gets sender, tag, length and error, or a null pointer
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
+ *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ *
+ * See shmemx_msg_send(3). */
+size_t shmemx_msg_testany(size_t count, shmemx_msg_request_t *requests, shmemx_msg_status_t *status);
 
-/* extension */
+/** Say whether several requests are complete, and end them then.
+ *
+ * An extension.
+ * @param count number of requests
+ * @param requests local array of requests
+ * @param statuses local array that gets them, or a null pointer
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
+ *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ *
+ * See shmemx_msg_send(3). */
 int shmemx_msg_testall(size_t count, shmemx_msg_request_t *requests, shmemx_msg_status_t *statuses);
 
-/* extension */
-size_t shmemx_msg_waitany(size_t count, shmemx_msg_request_t *requests,
-    shmemx_msg_status_t *status);
+/** Wait until one of several requests is complete, and end it.
+ *
+ * An extension.
+ * @param count number of requests
+ * @param requests local array of requests
+ * @param status local address that gets sender, tag, length and error, or a null pointer
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
+ *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ *
+ * See shmemx_msg_send(3). */
+size_t shmemx_msg_waitany(size_t count, shmemx_msg_request_t *requests, shmemx_msg_status_t *status);
 
-/* extension */
+/** Wait until several requests are complete, and end them.
+ *
+ * An extension.
+ * @param count number of requests
+ * @param requests local array of requests
+ * @param statuses local array that gets them, or a null pointer
+ * @return 0, an index, or whether something is so; `SHMEMX_MSG_TRUNCATED` for a message that was longer than
+ *   the room; -1 for `SHMEM_TEAM_INVALID`.
+ *
+ * See shmemx_msg_send(3). */
 int shmemx_msg_waitall(size_t count, shmemx_msg_request_t *requests, shmemx_msg_status_t *statuses);
 
 /* Messages */
@@ -1401,16 +1908,14 @@ size_t pshmemx_msg_testany(size_t count, shmemx_msg_request_t *requests,
     shmemx_msg_status_t *status);
 
 /* extension */
-int pshmemx_msg_testall(size_t count, shmemx_msg_request_t *requests,
-    shmemx_msg_status_t *statuses);
+int pshmemx_msg_testall(size_t count, shmemx_msg_request_t *requests, shmemx_msg_status_t *statuses);
 
 /* extension */
 size_t pshmemx_msg_waitany(size_t count, shmemx_msg_request_t *requests,
     shmemx_msg_status_t *status);
 
 /* extension */
-int pshmemx_msg_waitall(size_t count, shmemx_msg_request_t *requests,
-    shmemx_msg_status_t *statuses);
+int pshmemx_msg_waitall(size_t count, shmemx_msg_request_t *requests, shmemx_msg_status_t *statuses);
 
 #ifdef __cplusplus
 }

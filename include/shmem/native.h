@@ -362,26 +362,14 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes, int
         }                                                                                       \
         SHMEMI_AFTER(1, pe);                                                                    \
     }
-#define SHMEMI_P(routine, name, type)                                                           \
-    SHMEMI_INLINE void routine(type *dest, type value, int pe) {                                \
-        shmemi_p_##name(0, dest, value, pe, routine, 0);                                        \
-    }
-#define SHMEMI_CTX_P(routine, name, type)                                                       \
-    SHMEMI_INLINE void routine(shmem_ctx_t ctx, type *dest, type value, int pe) {               \
-        shmemi_p_##name(ctx, dest, value, pe, 0, routine);                                      \
-    }
+#define SHMEMI_P(routine, name, type) { shmemi_p_##name(0, dest, value, pe, routine, 0); }
+#define SHMEMI_CTX_P(routine, name, type) { shmemi_p_##name(ctx, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_G(name, type)                                                             \
     SHMEMI_TYPED_VALUE(shmemi_g_##name, type, (const type *source, int pe), (const type *, int), \
                        (source, pe), return SHMEMI_LOAD(type, shmemi_at(source, pe)))
-#define SHMEMI_G(routine, name, type)                                                           \
-    SHMEMI_INLINE type routine(const type *source, int pe) {                                    \
-        return shmemi_g_##name(0, source, pe, routine, 0);                                      \
-    }
-#define SHMEMI_CTX_G(routine, name, type)                                                       \
-    SHMEMI_INLINE type routine(shmem_ctx_t ctx, const type *source, int pe) {                   \
-        return shmemi_g_##name(ctx, source, pe, 0, routine);                                    \
-    }
+#define SHMEMI_G(routine, name, type) { return shmemi_g_##name(0, source, pe, routine, 0); }
+#define SHMEMI_CTX_G(routine, name, type) { return shmemi_g_##name(ctx, source, pe, 0, routine); }
 
 /* put and get of elements of a type; one element is an access of that type */
 
@@ -406,28 +394,18 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes, int
 #define SHMEMI_DEFINE_PUT(name, type)                                                           \
     SHMEMI_DEFINE_COPY(shmemi_put_##name, type, SHMEMI_STORE(type, shmemi_at(dest, pe), *source),\
                        shmemi_store(shmemi_at(dest, pe), source, nelems * sizeof(type), pe))
-#define SHMEMI_PUT(routine, name, type)                                                         \
-    SHMEMI_INLINE void routine(type *dest, const type *source, size_t nelems, int pe) {         \
-        shmemi_put_##name(0, dest, source, nelems, pe, routine, 0);                             \
-    }
-#define SHMEMI_CTX_PUT(routine, name, type)                                                     \
-    SHMEMI_INLINE void routine(shmem_ctx_t ctx, type *dest, const type *source, size_t nelems,  \
-                               int pe) {                                                        \
-        shmemi_put_##name(ctx, dest, source, nelems, pe, 0, routine);                           \
-    }
+#define SHMEMI_PUT(routine, name, type) \
+    { shmemi_put_##name(0, dest, source, nelems, pe, routine, 0); }
+#define SHMEMI_CTX_PUT(routine, name, type) \
+    { shmemi_put_##name(ctx, dest, source, nelems, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_GET(name, type)                                                           \
     SHMEMI_DEFINE_COPY(shmemi_get_##name, type, SHMEMI_FETCH(type, dest, shmemi_at(source, pe)),\
                        shmemi_load(dest, source, nelems * sizeof(type), pe))
-#define SHMEMI_GET(routine, name, type)                                                         \
-    SHMEMI_INLINE void routine(type *dest, const type *source, size_t nelems, int pe) {         \
-        shmemi_get_##name(0, dest, source, nelems, pe, routine, 0);                             \
-    }
-#define SHMEMI_CTX_GET(routine, name, type)                                                     \
-    SHMEMI_INLINE void routine(shmem_ctx_t ctx, type *dest, const type *source, size_t nelems,  \
-                               int pe) {                                                        \
-        shmemi_get_##name(ctx, dest, source, nelems, pe, 0, routine);                           \
-    }
+#define SHMEMI_GET(routine, name, type) \
+    { shmemi_get_##name(0, dest, source, nelems, pe, routine, 0); }
+#define SHMEMI_CTX_GET(routine, name, type) \
+    { shmemi_get_##name(ctx, dest, source, nelems, pe, 0, routine); }
 
 /* put and get of elements of a size */
 
@@ -446,24 +424,14 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes, int
     }
 SHMEMI_DEFINE_COPY_SIZE(shmemi_put_size, shmemi_store(shmemi_at(dest, pe), source, nelems * size, pe))
 SHMEMI_DEFINE_COPY_SIZE(shmemi_get_size, shmemi_load(dest, source, nelems * size, pe))
-#define SHMEMI_PUT_SIZE(routine, size)                                                          \
-    SHMEMI_INLINE void routine(void *dest, const void *source, size_t nelems, int pe) {         \
-        shmemi_put_size(0, dest, source, nelems, pe, routine, 0, size);                         \
-    }
-#define SHMEMI_CTX_PUT_SIZE(routine, size)                                                      \
-    SHMEMI_INLINE void routine(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,  \
-                               int pe) {                                                        \
-        shmemi_put_size(ctx, dest, source, nelems, pe, 0, routine, size);                       \
-    }
-#define SHMEMI_GET_SIZE(routine, size)                                                          \
-    SHMEMI_INLINE void routine(void *dest, const void *source, size_t nelems, int pe) {         \
-        shmemi_get_size(0, dest, source, nelems, pe, routine, 0, size);                         \
-    }
-#define SHMEMI_CTX_GET_SIZE(routine, size)                                                      \
-    SHMEMI_INLINE void routine(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,  \
-                               int pe) {                                                        \
-        shmemi_get_size(ctx, dest, source, nelems, pe, 0, routine, size);                       \
-    }
+#define SHMEMI_PUT_SIZE(routine, size) \
+    { shmemi_put_size(0, dest, source, nelems, pe, routine, 0, size); }
+#define SHMEMI_CTX_PUT_SIZE(routine, size) \
+    { shmemi_put_size(ctx, dest, source, nelems, pe, 0, routine, size); }
+#define SHMEMI_GET_SIZE(routine, size) \
+    { shmemi_get_size(0, dest, source, nelems, pe, routine, 0, size); }
+#define SHMEMI_CTX_GET_SIZE(routine, size) \
+    { shmemi_get_size(ctx, dest, source, nelems, pe, 0, routine, size); }
 
 /* Strided copies to and from another PE's memory, of elements of a type and of blocks of bytes.
  * The loop is in the calling function, where strides and numbers may be constants. There are many
@@ -523,28 +491,16 @@ SHMEMI_INLINE void shmemi_blocks(void *dest, const void *source, ptrdiff_t dst, 
                           SHMEMI_CTX_ARG, SHMEMI_CTX_TEST)
 #define SHMEMI_DEFINE_IPUT(name, type)                                                          \
     SHMEMI_DEFINE_STRIDED_BOTH(iput_##name, type, SHMEMI_STRIDED_PUT(type))
-#define SHMEMI_IPUT(routine, name, type)                                                        \
-    SHMEMI_INLINE void routine(type *dest, const type *source, ptrdiff_t dst, ptrdiff_t sst,    \
-                               size_t nelems, int pe) {                                         \
-        shmemi_iput_##name(dest, source, dst, sst, nelems, pe, routine);                        \
-    }
-#define SHMEMI_CTX_IPUT(routine, name, type)                                                    \
-    SHMEMI_INLINE void routine(shmem_ctx_t ctx, type *dest, const type *source, ptrdiff_t dst,  \
-                               ptrdiff_t sst, size_t nelems, int pe) {                          \
-        shmemi_ctx_iput_##name(ctx, dest, source, dst, sst, nelems, pe, routine);               \
-    }
+#define SHMEMI_IPUT(routine, name, type) \
+    { shmemi_iput_##name(dest, source, dst, sst, nelems, pe, routine); }
+#define SHMEMI_CTX_IPUT(routine, name, type) \
+    { shmemi_ctx_iput_##name(ctx, dest, source, dst, sst, nelems, pe, routine); }
 #define SHMEMI_DEFINE_IGET(name, type)                                                          \
     SHMEMI_DEFINE_STRIDED_BOTH(iget_##name, type, SHMEMI_STRIDED_GET(type))
-#define SHMEMI_IGET(routine, name, type)                                                        \
-    SHMEMI_INLINE void routine(type *dest, const type *source, ptrdiff_t dst, ptrdiff_t sst,    \
-                               size_t nelems, int pe) {                                         \
-        shmemi_iget_##name(dest, source, dst, sst, nelems, pe, routine);                        \
-    }
-#define SHMEMI_CTX_IGET(routine, name, type)                                                    \
-    SHMEMI_INLINE void routine(shmem_ctx_t ctx, type *dest, const type *source, ptrdiff_t dst,  \
-                               ptrdiff_t sst, size_t nelems, int pe) {                          \
-        shmemi_ctx_iget_##name(ctx, dest, source, dst, sst, nelems, pe, routine);               \
-    }
+#define SHMEMI_IGET(routine, name, type) \
+    { shmemi_iget_##name(dest, source, dst, sst, nelems, pe, routine); }
+#define SHMEMI_CTX_IGET(routine, name, type) \
+    { shmemi_ctx_iget_##name(ctx, dest, source, dst, sst, nelems, pe, routine); }
 
 /* Elements of a size, at any address. */
 #define SHMEMI_DEFINE_IPUT_SIZE(size)                                                           \
@@ -595,26 +551,19 @@ SHMEMI_DEFINE_IGET_SIZE(16)
 SHMEMI_DEFINE_BOTH(ibput, (void)0, shmemi_at(dest, pe), source)
 SHMEMI_DEFINE_BOTH(ibget, SHMEMI_BARRIER(), dest, shmemi_at(source, pe))
 
-#define SHMEMI_BLOCKS(name, type, size, P, A, operation)                                            \
-    SHMEMI_INLINE void name(P type *dest, const type *source, ptrdiff_t dst, ptrdiff_t sst,         \
-                            size_t bsize, size_t nblocks, int pe) {                                 \
-        operation(A dest, source, dst, sst, bsize, nblocks, pe, size, (shmemi_function *)name);     \
-    }
+#define SHMEMI_BLOCKS(operation, routine, size) \
+    { operation(dest, source, dst, sst, bsize, nblocks, pe, size, (shmemi_function *)routine); }
+#define SHMEMI_CTX_BLOCKS(operation, routine, size) \
+    { operation(ctx, dest, source, dst, sst, bsize, nblocks, pe, size, (shmemi_function *)routine); }
 
-#define SHMEMI_IBPUT(routine, name, type) \
-    SHMEMI_BLOCKS(routine, type, sizeof(type), SHMEMI_NO_PARAM, SHMEMI_NO_ARG, shmemi_ibput)
-#define SHMEMI_CTX_IBPUT(routine, name, type) \
-    SHMEMI_BLOCKS(routine, type, sizeof(type), SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, shmemi_ctx_ibput)
-#define SHMEMI_IBPUT_SIZE(name, size) SHMEMI_BLOCKS(name, void, size, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, shmemi_ibput)
-#define SHMEMI_CTX_IBPUT_SIZE(name, size) \
-    SHMEMI_BLOCKS(name, void, size, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, shmemi_ctx_ibput)
-#define SHMEMI_IBGET(routine, name, type) \
-    SHMEMI_BLOCKS(routine, type, sizeof(type), SHMEMI_NO_PARAM, SHMEMI_NO_ARG, shmemi_ibget)
-#define SHMEMI_CTX_IBGET(routine, name, type) \
-    SHMEMI_BLOCKS(routine, type, sizeof(type), SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, shmemi_ctx_ibget)
-#define SHMEMI_IBGET_SIZE(name, size) SHMEMI_BLOCKS(name, void, size, SHMEMI_NO_PARAM, SHMEMI_NO_ARG, shmemi_ibget)
-#define SHMEMI_CTX_IBGET_SIZE(name, size) \
-    SHMEMI_BLOCKS(name, void, size, SHMEMI_CTX_PARAM, SHMEMI_CTX_ARG, shmemi_ctx_ibget)
+#define SHMEMI_IBPUT(routine, name, type) SHMEMI_BLOCKS(shmemi_ibput, routine, sizeof(type))
+#define SHMEMI_CTX_IBPUT(routine, name, type) SHMEMI_CTX_BLOCKS(shmemi_ctx_ibput, routine, sizeof(type))
+#define SHMEMI_IBPUT_SIZE(routine, size) SHMEMI_BLOCKS(shmemi_ibput, routine, size)
+#define SHMEMI_CTX_IBPUT_SIZE(routine, size) SHMEMI_CTX_BLOCKS(shmemi_ctx_ibput, routine, size)
+#define SHMEMI_IBGET(routine, name, type) SHMEMI_BLOCKS(shmemi_ibget, routine, sizeof(type))
+#define SHMEMI_CTX_IBGET(routine, name, type) SHMEMI_CTX_BLOCKS(shmemi_ctx_ibget, routine, sizeof(type))
+#define SHMEMI_IBGET_SIZE(routine, size) SHMEMI_BLOCKS(shmemi_ibget, routine, size)
+#define SHMEMI_CTX_IBGET_SIZE(routine, size) SHMEMI_CTX_BLOCKS(shmemi_ctx_ibget, routine, size)
 
 #include "native_atomic.h"
 
@@ -631,41 +580,41 @@ SHMEMI_INLINE void shmemi_full_fence(void) {
 #endif
 }
 
-#define SHMEMI_FENCE(name)                         \
-    SHMEMI_INLINE void name(void) {                \
-        if (shmemi_is_ordered()) {                 \
+#define SHMEMI_FENCE(routine)                        \
+    {                                                \
+        if (shmemi_is_ordered()) {                   \
             __atomic_thread_fence(__ATOMIC_RELEASE); \
-        } else {                                   \
-            SHMEMI_CALL(name);                     \
-            call();                                \
-        }                                          \
+        } else {                                     \
+            SHMEMI_CALL(routine);                    \
+            call();                                  \
+        }                                            \
     }
-#define SHMEMI_QUIET(name)                         \
-    SHMEMI_INLINE void name(void) {                \
-        if (shmemi_is_ordered()) {                 \
-            shmemi_full_fence();                   \
-        } else {                                   \
-            SHMEMI_CALL(name);                     \
-            call();                                \
-        }                                          \
+#define SHMEMI_QUIET(routine)      \
+    {                              \
+        if (shmemi_is_ordered()) { \
+            shmemi_full_fence();   \
+        } else {                   \
+            SHMEMI_CALL(routine);  \
+            call();                \
+        }                          \
     }
-#define SHMEMI_CTX_FENCE(name)                              \
-    SHMEMI_INLINE void name(shmem_ctx_t ctx) {              \
-        if (shmemi_is_world(ctx) && shmemi_is_ordered()) {  \
-            __atomic_thread_fence(__ATOMIC_RELEASE);        \
-        } else {                                            \
-            SHMEMI_CALL(name);                              \
-            call(ctx);                                      \
-        }                                                   \
+#define SHMEMI_CTX_FENCE(routine)                          \
+    {                                                      \
+        if (shmemi_is_world(ctx) && shmemi_is_ordered()) { \
+            __atomic_thread_fence(__ATOMIC_RELEASE);       \
+        } else {                                           \
+            SHMEMI_CALL(routine);                          \
+            call(ctx);                                     \
+        }                                                  \
     }
-#define SHMEMI_CTX_QUIET(name)                              \
-    SHMEMI_INLINE void name(shmem_ctx_t ctx) {              \
-        if (shmemi_is_world(ctx) && shmemi_is_ordered()) {  \
-            shmemi_full_fence();                            \
-        } else {                                            \
-            SHMEMI_CALL(name);                              \
-            call(ctx);                                      \
-        }                                                   \
+#define SHMEMI_CTX_QUIET(routine)                          \
+    {                                                      \
+        if (shmemi_is_world(ctx) && shmemi_is_ordered()) { \
+            shmemi_full_fence();                           \
+        } else {                                           \
+            SHMEMI_CALL(routine);                          \
+            call(ctx);                                     \
+        }                                                  \
     }
 /* Locks of PEs of one node. PE 0's copy of the variable is 0 while no PE holds the lock or waits for it, and
  * SHMEMI_LOCK_HELD while one holds it and none waits. The library handles all other values, which its
@@ -676,39 +625,39 @@ SHMEMI_INLINE int shmemi_lock_turns(long *lock, long from, long to) {
            && SHMEMI_LIKELY(__atomic_compare_exchange_n((long *)shmemi_at(lock, 0), &from, to, 0,
                                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
 }
-#define SHMEMI_SET_LOCK(name)                                   \
-    SHMEMI_INLINE void name(long *lock) {                       \
-        if (!shmemi_lock_turns(lock, 0, SHMEMI_LOCK_HELD)) {    \
-            SHMEMI_CALL(name);                                  \
-            call(lock);                                         \
-        }                                                       \
+#define SHMEMI_SET_LOCK(routine)                             \
+    {                                                        \
+        if (!shmemi_lock_turns(lock, 0, SHMEMI_LOCK_HELD)) { \
+            SHMEMI_CALL(routine);                            \
+            call(lock);                                      \
+        }                                                    \
     }
-#define SHMEMI_CLEAR_LOCK(name)                                 \
-    SHMEMI_INLINE void name(long *lock) {                       \
-        if (!shmemi_lock_turns(lock, SHMEMI_LOCK_HELD, 0)) {    \
-            SHMEMI_CALL(name);                                  \
-            call(lock);                                         \
-        }                                                       \
+#define SHMEMI_CLEAR_LOCK(routine)                           \
+    {                                                        \
+        if (!shmemi_lock_turns(lock, SHMEMI_LOCK_HELD, 0)) { \
+            SHMEMI_CALL(routine);                            \
+            call(lock);                                      \
+        }                                                    \
     }
-#define SHMEMI_MY_PE(name)                                            \
-    SHMEMI_INLINE int name(void) {                                    \
-        unsigned known = (unsigned)(uintptr_t)shmemi_native.my_pe;    \
-        if (SHMEMI_LIKELY(known != 0)) {                              \
-            return (int)(known - 1u);                                 \
-        } else {                                                      \
-            SHMEMI_CALL(name);                                        \
-            return call();                                            \
-        }                                                             \
+#define SHMEMI_MY_PE(routine)                                      \
+    {                                                              \
+        unsigned known = (unsigned)(uintptr_t)shmemi_native.my_pe; \
+        if (SHMEMI_LIKELY(known != 0)) {                           \
+            return (int)(known - 1u);                              \
+        } else {                                                   \
+            SHMEMI_CALL(routine);                                  \
+            return call();                                         \
+        }                                                          \
     }
-#define SHMEMI_N_PES(name)                                            \
-    SHMEMI_INLINE int name(void) {                                    \
-        unsigned known = (unsigned)(uintptr_t)shmemi_native.n_pes;    \
-        if (SHMEMI_LIKELY(known != 0)) {                              \
-            return (int)known;                                        \
-        } else {                                                      \
-            SHMEMI_CALL(name);                                        \
-            return call();                                            \
-        }                                                             \
+#define SHMEMI_N_PES(routine)                                      \
+    {                                                              \
+        unsigned known = (unsigned)(uintptr_t)shmemi_native.n_pes; \
+        if (SHMEMI_LIKELY(known != 0)) {                           \
+            return (int)known;                                     \
+        } else {                                                   \
+            SHMEMI_CALL(routine);                                  \
+            return call();                                         \
+        }                                                          \
     }
 
 /* The typed operations, for each C type once. */
@@ -751,7 +700,8 @@ SHMEMI_BIT_AMO_TYPES(SHMEMI_DEFINE_ATOMIC_XOR)
 SHMEMI_BIT_AMO_TYPES(SHMEMI_DEFINE_ATOMIC_FETCH_XOR)
 SHMEMI_BIT_AMO_TYPES(SHMEMI_DEFINE_ATOMIC_FETCH_XOR_NBI)
 
+#endif
+
 #include "inline.h"
 
-#endif
 #endif

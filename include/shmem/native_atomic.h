@@ -12,14 +12,10 @@
     SHMEMI_TYPED_VOID(shmemi_set_##name, (type *dest, type value, int pe),                      \
         (type *, type, int), (dest, value, pe),                                                 \
         __atomic_store((type *)shmemi_at(dest, pe), &value, __ATOMIC_RELEASE))
-#define SHMEMI_ATOMIC_SET(routine, name, type)                                                  \
-    SHMEMI_INLINE void routine(type *dest, type value, int pe) {                                \
-        shmemi_set_##name(0, dest, value, pe, routine, 0);                                      \
-    }
-#define SHMEMI_CTX_ATOMIC_SET(routine, name, type)                                              \
-    SHMEMI_INLINE void routine(shmem_ctx_t ctx, type *dest, type value, int pe) {               \
-        shmemi_set_##name(ctx, dest, value, pe, 0, routine);                                    \
-    }
+#define SHMEMI_ATOMIC_SET(routine, name, type) \
+    { shmemi_set_##name(0, dest, value, pe, routine, 0); }
+#define SHMEMI_CTX_ATOMIC_SET(routine, name, type) \
+    { shmemi_set_##name(ctx, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_FETCH(name, type)                                                  \
     SHMEMI_TYPED_VALUE(shmemi_fetch_##name, type, (const type *source, int pe),                 \
@@ -27,27 +23,19 @@
         type old;                                                                               \
         __atomic_load((type *)shmemi_at(source, pe), &old, __ATOMIC_ACQUIRE);                   \
         return old)
-#define SHMEMI_ATOMIC_FETCH(routine, name, type)                                                \
-    SHMEMI_INLINE type routine(const type *source, int pe) {                                    \
-        return shmemi_fetch_##name(0, source, pe, routine, 0);                                  \
-    }
-#define SHMEMI_CTX_ATOMIC_FETCH(routine, name, type)                                            \
-    SHMEMI_INLINE type routine(shmem_ctx_t ctx, const type *source, int pe) {                   \
-        return shmemi_fetch_##name(ctx, source, pe, 0, routine);                                \
-    }
+#define SHMEMI_ATOMIC_FETCH(routine, name, type) \
+    { return shmemi_fetch_##name(0, source, pe, routine, 0); }
+#define SHMEMI_CTX_ATOMIC_FETCH(routine, name, type) \
+    { return shmemi_fetch_##name(ctx, source, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_FETCH_NBI(name, type)                                              \
     SHMEMI_TYPED_VOID(shmemi_fetch_nbi_##name, (type *fetch, const type *source, int pe),       \
         (type *, const type *, int), (fetch, source, pe),                                       \
         __atomic_load((type *)shmemi_at(source, pe), fetch, __ATOMIC_ACQUIRE))
-#define SHMEMI_ATOMIC_FETCH_NBI(routine, name, type)                                            \
-    SHMEMI_INLINE void routine(type *fetch, const type *source, int pe) {                       \
-        shmemi_fetch_nbi_##name(0, fetch, source, pe, routine, 0);                              \
-    }
-#define SHMEMI_CTX_ATOMIC_FETCH_NBI(routine, name, type)                                        \
-    SHMEMI_INLINE void routine(shmem_ctx_t ctx, type *fetch, const type *source, int pe) {      \
-        shmemi_fetch_nbi_##name(ctx, fetch, source, pe, 0, routine);                            \
-    }
+#define SHMEMI_ATOMIC_FETCH_NBI(routine, name, type) \
+    { shmemi_fetch_nbi_##name(0, fetch, source, pe, routine, 0); }
+#define SHMEMI_CTX_ATOMIC_FETCH_NBI(routine, name, type) \
+    { shmemi_fetch_nbi_##name(ctx, fetch, source, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_SWAP(name, type)                                                   \
     SHMEMI_TYPED_VALUE(shmemi_swap_##name, type, (type *dest, type value, int pe),              \
@@ -55,27 +43,19 @@
         type old;                                                                               \
         __atomic_exchange((type *)shmemi_at(dest, pe), &value, &old, __ATOMIC_SEQ_CST);         \
         return old)
-#define SHMEMI_ATOMIC_SWAP(routine, name, type)                                                 \
-    SHMEMI_INLINE type routine(type *dest, type value, int pe) {                                \
-        return shmemi_swap_##name(0, dest, value, pe, routine, 0);                              \
-    }
-#define SHMEMI_CTX_ATOMIC_SWAP(routine, name, type)                                             \
-    SHMEMI_INLINE type routine(shmem_ctx_t ctx, type *dest, type value, int pe) {               \
-        return shmemi_swap_##name(ctx, dest, value, pe, 0, routine);                            \
-    }
+#define SHMEMI_ATOMIC_SWAP(routine, name, type) \
+    { return shmemi_swap_##name(0, dest, value, pe, routine, 0); }
+#define SHMEMI_CTX_ATOMIC_SWAP(routine, name, type) \
+    { return shmemi_swap_##name(ctx, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_SWAP_NBI(name, type)                                               \
     SHMEMI_TYPED_VOID(shmemi_swap_nbi_##name, (type *fetch, type *dest, type value, int pe),    \
         (type *, type *, type, int), (fetch, dest, value, pe),                                  \
         __atomic_exchange((type *)shmemi_at(dest, pe), &value, fetch, __ATOMIC_SEQ_CST))
-#define SHMEMI_ATOMIC_SWAP_NBI(routine, name, type)                                             \
-    SHMEMI_INLINE void routine(type *fetch, type *dest, type value, int pe) {                   \
-        shmemi_swap_nbi_##name(0, fetch, dest, value, pe, routine, 0);                          \
-    }
-#define SHMEMI_CTX_ATOMIC_SWAP_NBI(routine, name, type)                                         \
-    SHMEMI_INLINE void routine(shmem_ctx_t ctx, type *fetch, type *dest, type value, int pe) {  \
-        shmemi_swap_nbi_##name(ctx, fetch, dest, value, pe, 0, routine);                        \
-    }
+#define SHMEMI_ATOMIC_SWAP_NBI(routine, name, type) \
+    { shmemi_swap_nbi_##name(0, fetch, dest, value, pe, routine, 0); }
+#define SHMEMI_CTX_ATOMIC_SWAP_NBI(routine, name, type) \
+    { shmemi_swap_nbi_##name(ctx, fetch, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_COMPARE_SWAP(name, type)                                           \
     SHMEMI_TYPED_VALUE(shmemi_compare_swap_##name, type, (type *dest, type cond, type value, int pe),\
@@ -83,14 +63,10 @@
         __atomic_compare_exchange_n((type *)shmemi_at(dest, pe), &cond, value, 0,               \
                                     __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                        \
         return cond)
-#define SHMEMI_ATOMIC_COMPARE_SWAP(routine, name, type)                                         \
-    SHMEMI_INLINE type routine(type *dest, type cond, type value, int pe) {                     \
-        return shmemi_compare_swap_##name(0, dest, cond, value, pe, routine, 0);                \
-    }
-#define SHMEMI_CTX_ATOMIC_COMPARE_SWAP(routine, name, type)                                     \
-    SHMEMI_INLINE type routine(shmem_ctx_t ctx, type *dest, type cond, type value, int pe) {    \
-        return shmemi_compare_swap_##name(ctx, dest, cond, value, pe, 0, routine);              \
-    }
+#define SHMEMI_ATOMIC_COMPARE_SWAP(routine, name, type) \
+    { return shmemi_compare_swap_##name(0, dest, cond, value, pe, routine, 0); }
+#define SHMEMI_CTX_ATOMIC_COMPARE_SWAP(routine, name, type) \
+    { return shmemi_compare_swap_##name(ctx, dest, cond, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_COMPARE_SWAP_NBI(name, type)                                       \
     SHMEMI_TYPED_VOID(shmemi_compare_swap_nbi_##name, (type *fetch, type *dest, type cond, type value, int pe),\
@@ -98,14 +74,10 @@
         __atomic_compare_exchange_n((type *)shmemi_at(dest, pe), &cond, value, 0,               \
                                     __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                        \
         *fetch = cond)
-#define SHMEMI_ATOMIC_COMPARE_SWAP_NBI(routine, name, type)                                     \
-    SHMEMI_INLINE void routine(type *fetch, type *dest, type cond, type value, int pe) {        \
-        shmemi_compare_swap_nbi_##name(0, fetch, dest, cond, value, pe, routine, 0);            \
-    }
-#define SHMEMI_CTX_ATOMIC_COMPARE_SWAP_NBI(routine, name, type)                                 \
-    SHMEMI_INLINE void routine(shmem_ctx_t ctx, type *fetch, type *dest, type cond, type value, int pe) {\
-        shmemi_compare_swap_nbi_##name(ctx, fetch, dest, cond, value, pe, 0, routine);          \
-    }
+#define SHMEMI_ATOMIC_COMPARE_SWAP_NBI(routine, name, type) \
+    { shmemi_compare_swap_nbi_##name(0, fetch, dest, cond, value, pe, routine, 0); }
+#define SHMEMI_CTX_ATOMIC_COMPARE_SWAP_NBI(routine, name, type) \
+    { shmemi_compare_swap_nbi_##name(ctx, fetch, dest, cond, value, pe, 0, routine); }
 
 /* Arithmetic and bits: the builtins return the old value. */
 
@@ -113,193 +85,130 @@
     SHMEMI_TYPED_VOID(shmemi_inc_##name, (type *dest, int pe),                                  \
         (type *, int), (dest, pe),                                                              \
         __atomic_fetch_add((type *)shmemi_at(dest, pe), 1, __ATOMIC_SEQ_CST))
-#define SHMEMI_ATOMIC_INC(routine, name, type)                                                  \
-    SHMEMI_INLINE void routine(type *dest, int pe) {                                            \
-        shmemi_inc_##name(0, dest, pe, routine, 0);                                             \
-    }
-#define SHMEMI_CTX_ATOMIC_INC(routine, name, type)                                              \
-    SHMEMI_INLINE void routine(shmem_ctx_t ctx, type *dest, int pe) {                           \
-        shmemi_inc_##name(ctx, dest, pe, 0, routine);                                           \
-    }
+#define SHMEMI_ATOMIC_INC(routine, name, type) { shmemi_inc_##name(0, dest, pe, routine, 0); }
+#define SHMEMI_CTX_ATOMIC_INC(routine, name, type) { shmemi_inc_##name(ctx, dest, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_FETCH_INC(name, type)                                              \
     SHMEMI_TYPED_VALUE(shmemi_fetch_inc_##name, type, (type *dest, int pe),                     \
         (type *, int), (dest, pe),                                                              \
         return __atomic_fetch_add((type *)shmemi_at(dest, pe), 1, __ATOMIC_SEQ_CST))
-#define SHMEMI_ATOMIC_FETCH_INC(routine, name, type)                                            \
-    SHMEMI_INLINE type routine(type *dest, int pe) {                                            \
-        return shmemi_fetch_inc_##name(0, dest, pe, routine, 0);                                \
-    }
-#define SHMEMI_CTX_ATOMIC_FETCH_INC(routine, name, type)                                        \
-    SHMEMI_INLINE type routine(shmem_ctx_t ctx, type *dest, int pe) {                           \
-        return shmemi_fetch_inc_##name(ctx, dest, pe, 0, routine);                              \
-    }
+#define SHMEMI_ATOMIC_FETCH_INC(routine, name, type) \
+    { return shmemi_fetch_inc_##name(0, dest, pe, routine, 0); }
+#define SHMEMI_CTX_ATOMIC_FETCH_INC(routine, name, type) \
+    { return shmemi_fetch_inc_##name(ctx, dest, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_FETCH_INC_NBI(name, type)                                          \
     SHMEMI_TYPED_VOID(shmemi_fetch_inc_nbi_##name, (type *fetch, type *dest, int pe),           \
         (type *, type *, int), (fetch, dest, pe),                                               \
         *fetch = __atomic_fetch_add((type *)shmemi_at(dest, pe), 1, __ATOMIC_SEQ_CST))
-#define SHMEMI_ATOMIC_FETCH_INC_NBI(routine, name, type)                                        \
-    SHMEMI_INLINE void routine(type *fetch, type *dest, int pe) {                               \
-        shmemi_fetch_inc_nbi_##name(0, fetch, dest, pe, routine, 0);                            \
-    }
-#define SHMEMI_CTX_ATOMIC_FETCH_INC_NBI(routine, name, type)                                    \
-    SHMEMI_INLINE void routine(shmem_ctx_t ctx, type *fetch, type *dest, int pe) {              \
-        shmemi_fetch_inc_nbi_##name(ctx, fetch, dest, pe, 0, routine);                          \
-    }
+#define SHMEMI_ATOMIC_FETCH_INC_NBI(routine, name, type) \
+    { shmemi_fetch_inc_nbi_##name(0, fetch, dest, pe, routine, 0); }
+#define SHMEMI_CTX_ATOMIC_FETCH_INC_NBI(routine, name, type) \
+    { shmemi_fetch_inc_nbi_##name(ctx, fetch, dest, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_ADD(name, type)                                                    \
     SHMEMI_TYPED_VOID(shmemi_add_##name, (type *dest, type value, int pe),                      \
         (type *, type, int), (dest, value, pe),                                                 \
         __atomic_fetch_add((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
-#define SHMEMI_ATOMIC_ADD(routine, name, type)                                                  \
-    SHMEMI_INLINE void routine(type *dest, type value, int pe) {                                \
-        shmemi_add_##name(0, dest, value, pe, routine, 0);                                      \
-    }
-#define SHMEMI_CTX_ATOMIC_ADD(routine, name, type)                                              \
-    SHMEMI_INLINE void routine(shmem_ctx_t ctx, type *dest, type value, int pe) {               \
-        shmemi_add_##name(ctx, dest, value, pe, 0, routine);                                    \
-    }
+#define SHMEMI_ATOMIC_ADD(routine, name, type) \
+    { shmemi_add_##name(0, dest, value, pe, routine, 0); }
+#define SHMEMI_CTX_ATOMIC_ADD(routine, name, type) \
+    { shmemi_add_##name(ctx, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_FETCH_ADD(name, type)                                              \
     SHMEMI_TYPED_VALUE(shmemi_fetch_add_##name, type, (type *dest, type value, int pe),         \
         (type *, type, int), (dest, value, pe),                                                 \
         return __atomic_fetch_add((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
-#define SHMEMI_ATOMIC_FETCH_ADD(routine, name, type)                                            \
-    SHMEMI_INLINE type routine(type *dest, type value, int pe) {                                \
-        return shmemi_fetch_add_##name(0, dest, value, pe, routine, 0);                         \
-    }
-#define SHMEMI_CTX_ATOMIC_FETCH_ADD(routine, name, type)                                        \
-    SHMEMI_INLINE type routine(shmem_ctx_t ctx, type *dest, type value, int pe) {               \
-        return shmemi_fetch_add_##name(ctx, dest, value, pe, 0, routine);                       \
-    }
+#define SHMEMI_ATOMIC_FETCH_ADD(routine, name, type) \
+    { return shmemi_fetch_add_##name(0, dest, value, pe, routine, 0); }
+#define SHMEMI_CTX_ATOMIC_FETCH_ADD(routine, name, type) \
+    { return shmemi_fetch_add_##name(ctx, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_FETCH_ADD_NBI(name, type)                                          \
     SHMEMI_TYPED_VOID(shmemi_fetch_add_nbi_##name, (type *fetch, type *dest, type value, int pe),\
         (type *, type *, type, int), (fetch, dest, value, pe),                                  \
         *fetch = __atomic_fetch_add((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
-#define SHMEMI_ATOMIC_FETCH_ADD_NBI(routine, name, type)                                        \
-    SHMEMI_INLINE void routine(type *fetch, type *dest, type value, int pe) {                   \
-        shmemi_fetch_add_nbi_##name(0, fetch, dest, value, pe, routine, 0);                     \
-    }
-#define SHMEMI_CTX_ATOMIC_FETCH_ADD_NBI(routine, name, type)                                    \
-    SHMEMI_INLINE void routine(shmem_ctx_t ctx, type *fetch, type *dest, type value, int pe) {  \
-        shmemi_fetch_add_nbi_##name(ctx, fetch, dest, value, pe, 0, routine);                   \
-    }
+#define SHMEMI_ATOMIC_FETCH_ADD_NBI(routine, name, type) \
+    { shmemi_fetch_add_nbi_##name(0, fetch, dest, value, pe, routine, 0); }
+#define SHMEMI_CTX_ATOMIC_FETCH_ADD_NBI(routine, name, type) \
+    { shmemi_fetch_add_nbi_##name(ctx, fetch, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_AND(name, type)                                                    \
     SHMEMI_TYPED_VOID(shmemi_and_##name, (type *dest, type value, int pe),                      \
         (type *, type, int), (dest, value, pe),                                                 \
         __atomic_fetch_and((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
-#define SHMEMI_ATOMIC_AND(routine, name, type)                                                  \
-    SHMEMI_INLINE void routine(type *dest, type value, int pe) {                                \
-        shmemi_and_##name(0, dest, value, pe, routine, 0);                                      \
-    }
-#define SHMEMI_CTX_ATOMIC_AND(routine, name, type)                                              \
-    SHMEMI_INLINE void routine(shmem_ctx_t ctx, type *dest, type value, int pe) {               \
-        shmemi_and_##name(ctx, dest, value, pe, 0, routine);                                    \
-    }
+#define SHMEMI_ATOMIC_AND(routine, name, type) \
+    { shmemi_and_##name(0, dest, value, pe, routine, 0); }
+#define SHMEMI_CTX_ATOMIC_AND(routine, name, type) \
+    { shmemi_and_##name(ctx, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_FETCH_AND(name, type)                                              \
     SHMEMI_TYPED_VALUE(shmemi_fetch_and_##name, type, (type *dest, type value, int pe),         \
         (type *, type, int), (dest, value, pe),                                                 \
         return __atomic_fetch_and((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
-#define SHMEMI_ATOMIC_FETCH_AND(routine, name, type)                                            \
-    SHMEMI_INLINE type routine(type *dest, type value, int pe) {                                \
-        return shmemi_fetch_and_##name(0, dest, value, pe, routine, 0);                         \
-    }
-#define SHMEMI_CTX_ATOMIC_FETCH_AND(routine, name, type)                                        \
-    SHMEMI_INLINE type routine(shmem_ctx_t ctx, type *dest, type value, int pe) {               \
-        return shmemi_fetch_and_##name(ctx, dest, value, pe, 0, routine);                       \
-    }
+#define SHMEMI_ATOMIC_FETCH_AND(routine, name, type) \
+    { return shmemi_fetch_and_##name(0, dest, value, pe, routine, 0); }
+#define SHMEMI_CTX_ATOMIC_FETCH_AND(routine, name, type) \
+    { return shmemi_fetch_and_##name(ctx, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_FETCH_AND_NBI(name, type)                                          \
     SHMEMI_TYPED_VOID(shmemi_fetch_and_nbi_##name, (type *fetch, type *dest, type value, int pe),\
         (type *, type *, type, int), (fetch, dest, value, pe),                                  \
         *fetch = __atomic_fetch_and((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
-#define SHMEMI_ATOMIC_FETCH_AND_NBI(routine, name, type)                                        \
-    SHMEMI_INLINE void routine(type *fetch, type *dest, type value, int pe) {                   \
-        shmemi_fetch_and_nbi_##name(0, fetch, dest, value, pe, routine, 0);                     \
-    }
-#define SHMEMI_CTX_ATOMIC_FETCH_AND_NBI(routine, name, type)                                    \
-    SHMEMI_INLINE void routine(shmem_ctx_t ctx, type *fetch, type *dest, type value, int pe) {  \
-        shmemi_fetch_and_nbi_##name(ctx, fetch, dest, value, pe, 0, routine);                   \
-    }
+#define SHMEMI_ATOMIC_FETCH_AND_NBI(routine, name, type) \
+    { shmemi_fetch_and_nbi_##name(0, fetch, dest, value, pe, routine, 0); }
+#define SHMEMI_CTX_ATOMIC_FETCH_AND_NBI(routine, name, type) \
+    { shmemi_fetch_and_nbi_##name(ctx, fetch, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_OR(name, type)                                                     \
     SHMEMI_TYPED_VOID(shmemi_or_##name, (type *dest, type value, int pe),                       \
         (type *, type, int), (dest, value, pe),                                                 \
         __atomic_fetch_or((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
-#define SHMEMI_ATOMIC_OR(routine, name, type)                                                   \
-    SHMEMI_INLINE void routine(type *dest, type value, int pe) {                                \
-        shmemi_or_##name(0, dest, value, pe, routine, 0);                                       \
-    }
-#define SHMEMI_CTX_ATOMIC_OR(routine, name, type)                                               \
-    SHMEMI_INLINE void routine(shmem_ctx_t ctx, type *dest, type value, int pe) {               \
-        shmemi_or_##name(ctx, dest, value, pe, 0, routine);                                     \
-    }
+#define SHMEMI_ATOMIC_OR(routine, name, type) { shmemi_or_##name(0, dest, value, pe, routine, 0); }
+#define SHMEMI_CTX_ATOMIC_OR(routine, name, type) \
+    { shmemi_or_##name(ctx, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_FETCH_OR(name, type)                                               \
     SHMEMI_TYPED_VALUE(shmemi_fetch_or_##name, type, (type *dest, type value, int pe),          \
         (type *, type, int), (dest, value, pe),                                                 \
         return __atomic_fetch_or((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
-#define SHMEMI_ATOMIC_FETCH_OR(routine, name, type)                                             \
-    SHMEMI_INLINE type routine(type *dest, type value, int pe) {                                \
-        return shmemi_fetch_or_##name(0, dest, value, pe, routine, 0);                          \
-    }
-#define SHMEMI_CTX_ATOMIC_FETCH_OR(routine, name, type)                                         \
-    SHMEMI_INLINE type routine(shmem_ctx_t ctx, type *dest, type value, int pe) {               \
-        return shmemi_fetch_or_##name(ctx, dest, value, pe, 0, routine);                        \
-    }
+#define SHMEMI_ATOMIC_FETCH_OR(routine, name, type) \
+    { return shmemi_fetch_or_##name(0, dest, value, pe, routine, 0); }
+#define SHMEMI_CTX_ATOMIC_FETCH_OR(routine, name, type) \
+    { return shmemi_fetch_or_##name(ctx, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_FETCH_OR_NBI(name, type)                                           \
     SHMEMI_TYPED_VOID(shmemi_fetch_or_nbi_##name, (type *fetch, type *dest, type value, int pe),\
         (type *, type *, type, int), (fetch, dest, value, pe),                                  \
         *fetch = __atomic_fetch_or((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
-#define SHMEMI_ATOMIC_FETCH_OR_NBI(routine, name, type)                                         \
-    SHMEMI_INLINE void routine(type *fetch, type *dest, type value, int pe) {                   \
-        shmemi_fetch_or_nbi_##name(0, fetch, dest, value, pe, routine, 0);                      \
-    }
-#define SHMEMI_CTX_ATOMIC_FETCH_OR_NBI(routine, name, type)                                     \
-    SHMEMI_INLINE void routine(shmem_ctx_t ctx, type *fetch, type *dest, type value, int pe) {  \
-        shmemi_fetch_or_nbi_##name(ctx, fetch, dest, value, pe, 0, routine);                    \
-    }
+#define SHMEMI_ATOMIC_FETCH_OR_NBI(routine, name, type) \
+    { shmemi_fetch_or_nbi_##name(0, fetch, dest, value, pe, routine, 0); }
+#define SHMEMI_CTX_ATOMIC_FETCH_OR_NBI(routine, name, type) \
+    { shmemi_fetch_or_nbi_##name(ctx, fetch, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_XOR(name, type)                                                    \
     SHMEMI_TYPED_VOID(shmemi_xor_##name, (type *dest, type value, int pe),                      \
         (type *, type, int), (dest, value, pe),                                                 \
         __atomic_fetch_xor((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
-#define SHMEMI_ATOMIC_XOR(routine, name, type)                                                  \
-    SHMEMI_INLINE void routine(type *dest, type value, int pe) {                                \
-        shmemi_xor_##name(0, dest, value, pe, routine, 0);                                      \
-    }
-#define SHMEMI_CTX_ATOMIC_XOR(routine, name, type)                                              \
-    SHMEMI_INLINE void routine(shmem_ctx_t ctx, type *dest, type value, int pe) {               \
-        shmemi_xor_##name(ctx, dest, value, pe, 0, routine);                                    \
-    }
+#define SHMEMI_ATOMIC_XOR(routine, name, type) \
+    { shmemi_xor_##name(0, dest, value, pe, routine, 0); }
+#define SHMEMI_CTX_ATOMIC_XOR(routine, name, type) \
+    { shmemi_xor_##name(ctx, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_FETCH_XOR(name, type)                                              \
     SHMEMI_TYPED_VALUE(shmemi_fetch_xor_##name, type, (type *dest, type value, int pe),         \
         (type *, type, int), (dest, value, pe),                                                 \
         return __atomic_fetch_xor((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
-#define SHMEMI_ATOMIC_FETCH_XOR(routine, name, type)                                            \
-    SHMEMI_INLINE type routine(type *dest, type value, int pe) {                                \
-        return shmemi_fetch_xor_##name(0, dest, value, pe, routine, 0);                         \
-    }
-#define SHMEMI_CTX_ATOMIC_FETCH_XOR(routine, name, type)                                        \
-    SHMEMI_INLINE type routine(shmem_ctx_t ctx, type *dest, type value, int pe) {               \
-        return shmemi_fetch_xor_##name(ctx, dest, value, pe, 0, routine);                       \
-    }
+#define SHMEMI_ATOMIC_FETCH_XOR(routine, name, type) \
+    { return shmemi_fetch_xor_##name(0, dest, value, pe, routine, 0); }
+#define SHMEMI_CTX_ATOMIC_FETCH_XOR(routine, name, type) \
+    { return shmemi_fetch_xor_##name(ctx, dest, value, pe, 0, routine); }
 
 #define SHMEMI_DEFINE_ATOMIC_FETCH_XOR_NBI(name, type)                                          \
     SHMEMI_TYPED_VOID(shmemi_fetch_xor_nbi_##name, (type *fetch, type *dest, type value, int pe),\
         (type *, type *, type, int), (fetch, dest, value, pe),                                  \
         *fetch = __atomic_fetch_xor((type *)shmemi_at(dest, pe), value, __ATOMIC_SEQ_CST))
-#define SHMEMI_ATOMIC_FETCH_XOR_NBI(routine, name, type)                                        \
-    SHMEMI_INLINE void routine(type *fetch, type *dest, type value, int pe) {                   \
-        shmemi_fetch_xor_nbi_##name(0, fetch, dest, value, pe, routine, 0);                     \
-    }
-#define SHMEMI_CTX_ATOMIC_FETCH_XOR_NBI(routine, name, type)                                    \
-    SHMEMI_INLINE void routine(shmem_ctx_t ctx, type *fetch, type *dest, type value, int pe) {  \
-        shmemi_fetch_xor_nbi_##name(ctx, fetch, dest, value, pe, 0, routine);                   \
-    }
+#define SHMEMI_ATOMIC_FETCH_XOR_NBI(routine, name, type) \
+    { shmemi_fetch_xor_nbi_##name(0, fetch, dest, value, pe, routine, 0); }
+#define SHMEMI_CTX_ATOMIC_FETCH_XOR_NBI(routine, name, type) \
+    { shmemi_fetch_xor_nbi_##name(ctx, fetch, dest, value, pe, 0, routine); }

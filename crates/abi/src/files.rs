@@ -5,8 +5,9 @@ use std::{fs, io};
 
 use crate::emit::{
     constants, extensions, fuzz, generic, header, inline, interposed, manual, misuse, overloads,
-    rust, test_program, variables,
+    pages, rust, test_program, variables,
 };
+use crate::reference::Reference;
 use crate::table;
 
 /// A generated file: path from the repository's root, and text.
@@ -15,16 +16,20 @@ pub type Generated = (PathBuf, String);
 /// All of them.
 pub fn generated() -> Vec<Generated> {
     let chapters = table::chapters();
+    let reference = Reference::read().unwrap_or_else(|why| panic!("{why}"));
     let mut files = vec![
         ("include/shmem/constants.h".to_owned(), constants::c()),
-        ("include/shmem/api.h".to_owned(), header::api(&chapters)),
+        (
+            "include/shmem/api.h".to_owned(),
+            header::api(&chapters, &reference),
+        ),
         (
             "include/shmem/inline.h".to_owned(),
-            inline::inline(&chapters),
+            inline::inline(&chapters, &reference),
         ),
         (
             "include/shmem/generic.h".to_owned(),
-            generic::generic(&chapters),
+            generic::generic(&chapters, &reference),
         ),
         (
             "include/shmem/overloads.h".to_owned(),
@@ -41,9 +46,16 @@ pub fn generated() -> Vec<Generated> {
         ),
     ];
     files.push((fuzz::PATH.to_owned(), fuzz::routines(&chapters)));
-    files.push(("include/shmemx.h".to_owned(), extensions::header(&chapters)));
+    files.push((
+        "include/shmemx.h".to_owned(),
+        extensions::header(&chapters, &reference),
+    ));
     files.extend(variables::pages());
-    files.extend(manual::pages(&chapters).expect("the pages are in the repository"));
+    let written = pages::manual(&chapters, &reference);
+    let by_hand = manual::pages(&chapters).expect("the pages are in the repository");
+    let is_written = |path: &str| written.iter().any(|(p, _)| p == path);
+    files.extend(by_hand.into_iter().filter(|(path, _)| !is_written(path)));
+    files.extend(written);
     let sys = rust::files(&chapters);
     files.extend(
         sys.into_iter()

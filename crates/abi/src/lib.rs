@@ -8,6 +8,7 @@ pub mod families;
 pub mod family;
 pub mod files;
 pub mod generics;
+pub mod reference;
 pub mod roles;
 pub mod table;
 pub mod types;

@@ -1,9 +1,13 @@
 //! `cargo run -p ferroshmem-abi -- --write` writes the generated files; without
-//! `--write` it lists those that differ from the table.
+//! `--write` it lists those that differ from the table. `--markdown DIR` writes the reference as Markdown, for the book.
 
+use std::path::Path;
 use std::process::ExitCode;
+use std::{fs, io};
 
-use ferroshmem_abi::files;
+use ferroshmem_abi::emit::pages;
+use ferroshmem_abi::reference::Reference;
+use ferroshmem_abi::{files, table};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -31,9 +35,26 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
+        ["--markdown", folder] => match markdown(Path::new(folder)) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(e) => {
+                eprintln!("ferroshmem-abi: cannot write the reference to {folder}: {e}");
+                ExitCode::FAILURE
+            }
+        },
         _ => {
-            eprintln!("usage: ferroshmem-abi [--write]");
+            eprintln!("usage: ferroshmem-abi [--write | --markdown DIR]");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Writes the reference as Markdown.
+fn markdown(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let chapters = table::chapters();
+    for (name, text) in pages::markdown(&chapters, &Reference::read()?) {
+        fs::write(folder.join(name), text)?;
+    }
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! The headers as compilers see them: no warnings in any dialect, and loops of `p` and `g`
 //! that vectorize.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -148,6 +149,65 @@ fn empty_programs_are_short() {
             .filter(|path| path.contains("/c++/"))
             .collect();
         assert!(others.is_empty(), "{compiler} reads {others:?}");
+    }
+}
+
+/// Whether an editor shows words for each function: clang gives its declaration a comment, as clangd does, also
+/// where it is defined inline. Returns the functions that lack one, and the number of functions.
+fn uncommented(header: &str, level: &str) -> Option<(Vec<String>, usize)> {
+    let source = source("commented.c", &format!("#include <{header}>\n"));
+    let args = [
+        level,
+        "-fsyntax-only",
+        "-Xclang",
+        "-ast-dump",
+        "-fno-color-diagnostics",
+    ];
+    let output = compile("clang", &args, &source)?;
+    assert_compiles(&output, "clang -ast-dump");
+    let tree = String::from_utf8_lossy(&output.stdout);
+    let mut commented: BTreeMap<&str, bool> = BTreeMap::new();
+    let mut current = None;
+    for line in tree.lines() {
+        if line.starts_with("|-") || line.starts_with("`-") {
+            // `|-FunctionDecl 0x... <line:1:1, col:20> col:6 name 'void (int)' extern`
+            let function = line[2..].starts_with("FunctionDecl ");
+            let before_type = line.split(" '").next().unwrap_or_default();
+            let name = before_type.rsplit(' ').next().unwrap_or_default();
+            let ours = name.starts_with("shmem") && !name.starts_with("shmemi_");
+            current = (function && ours).then_some(name);
+            if let Some(name) = current {
+                commented.entry(name).or_insert(false);
+            }
+        } else if let Some(name) = current
+            && line[2..]
+                .trim_start_matches(['|', '`', '-'])
+                .starts_with("FullComment")
+        {
+            commented.insert(name, true);
+        }
+    }
+    let lacking = commented.iter().filter(|(_, has)| !**has);
+    let lacking = lacking.map(|(name, _)| (*name).to_owned()).collect();
+    Some((lacking, commented.len()))
+}
+
+#[test]
+fn editors_show_a_comment_for_every_routine() {
+    for level in ["-O0", "-O2"] {
+        for (header, least) in [("shmem.h", 1800), ("shmemx.h", 1900)] {
+            let Some((lacking, functions)) = uncommented(header, level) else {
+                return;
+            };
+            assert!(
+                functions >= least,
+                "{header}: clang lists {functions} functions"
+            );
+            assert!(
+                lacking.is_empty(),
+                "{header}, {level}: no comment for {lacking:?}: add an entry to crates/abi/reference"
+            );
+        }
     }
 }
 

@@ -33,6 +33,9 @@ const LINKS: &[(&str, &str)] = &[
     ("ferroshmem.7", "share/man/man7/shmem.7"),
 ];
 
+/// Begins a comment of a manual page that lists names by which it is found.
+const FOUND_BY: &str = ".\\\" Found by: ";
+
 /// Installs the files.
 pub(crate) fn install(tree: &mut Tree) -> Result<()> {
     for (template, to) in FILES {
@@ -60,15 +63,24 @@ fn filled_in(template: &str) -> Result<String> {
     Ok(text.replace("@VERSION@", env!("CARGO_PKG_VERSION")))
 }
 
-/// The files by which the routines of a page are found, beside that of the page. Routines of several types have the
-/// name of the type-generic one.
+/// The files by which the routines of a page are found, beside that of the page: those of its section NAME, where
+/// routines of several types have the name of the type-generic one, and those that a comment of the page lists.
 fn other_names(text: &str, page: &str) -> Vec<String> {
-    let names = text.split(".Nd ").next().unwrap_or_default();
-    let names = names.lines().filter_map(|line| line.strip_prefix(".Nm "));
+    let head = text.split(".Nd ").next().unwrap_or_default();
+    let shown = head.lines().filter_map(|line| line.strip_prefix(".Nm "));
+    let shown = shown
+        .map(|name| name.trim_end_matches(" ,").replace("TYPENAME_", ""))
+        .filter(|name| !name.contains("SIZE"));
+    let found_by = text.lines().filter_map(|line| line.strip_prefix(FOUND_BY));
+    let listed = found_by.flat_map(str::split_whitespace).map(str::to_owned);
+    let mut names: Vec<String> = Vec::new();
+    for name in shown.chain(listed) {
+        let name = name + ".3";
+        if name != page && !names.contains(&name) {
+            names.push(name);
+        }
+    }
     names
-        .map(|name| name.trim_end_matches(" ,").replace("TYPENAME_", "") + ".3")
-        .filter(|name| name != page)
-        .collect()
 }
 
 #[cfg(test)]
@@ -80,5 +92,9 @@ mod tests {
         let page = ".Sh NAME\n.Nm shmemx_a ,\n.Nm shmemx_TYPENAME_b\n.Nd do\n.Sh SYNOPSIS\n.Nm c\n";
         assert_eq!(other_names(page, "shmemx_a.3"), ["shmemx_b.3"]);
         assert_eq!(other_names(page, "both.3"), ["shmemx_a.3", "shmemx_b.3"]);
+        let listed = format!(
+            "{FOUND_BY}shmem_int_p shmem_p\n.Sh NAME\n.Nm shmem_p ,\n.Nm shmem_putSIZE\n.Nd put\n"
+        );
+        assert_eq!(other_names(&listed, "shmem_p.3"), ["shmem_int_p.3"]);
     }
 }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::{C_NOTE, wrapped};
+use super::{C_NOTE, doc, wrapped};
 use crate::generics::{Generic, generics};
+use crate::reference::Reference;
 use crate::table::Chapter;
 
 /// Routines whose type-generic form selects by the number of arguments alone:
@@ -16,7 +17,7 @@ pub const BY_COUNT: &[(&str, usize, usize, &str)] = &[
 ];
 
 /// `include/shmem/generic.h`.
-pub fn generic(chapters: &[Chapter]) -> String {
+pub fn generic(chapters: &[Chapter], reference: &Reference) -> String {
     let mut out = format!(
         "{C_NOTE}/* C11 type-generic routines. They select by the type that the first pointer points to, and by\n   the number of arguments between the forms with and without a context. */\n#ifndef SHMEM_GENERIC_H\n#define SHMEM_GENERIC_H\n"
     );
@@ -48,7 +49,7 @@ pub fn generic(chapters: &[Chapter]) -> String {
     }
     for generic in &generics {
         out.push('\n');
-        one(&mut out, generic);
+        one(&mut out, generic, reference);
     }
     for (name, own, other, function) in BY_COUNT {
         let most = *own.max(other);
@@ -76,9 +77,10 @@ fn c_type(c: &str) -> &str {
     }
 }
 
-fn one(out: &mut String, generic: &Generic<'_>) {
+fn one(out: &mut String, generic: &Generic<'_>, reference: &Reference) {
     let (name, set, suffix) = (generic.name, generic.set(), generic.suffix());
     let forms = generic.forms();
+    let words = doc::of_macro(reference, name);
     let short = name.trim_start_matches("shmem_");
     for form in &forms {
         let params = form.params();
@@ -94,9 +96,10 @@ fn one(out: &mut String, generic: &Generic<'_>) {
         };
         let lead = lead.join(", ");
         let pointer = &params[at].1;
+        let words = if forms.len() == 1 { words.as_str() } else { "" };
         writeln!(
             out,
-            "#define {macro_name}({lead}, ...) \\\n    SHMEMI_SELECT_{set}({pointer}, {prefix}, {suffix})({lead}, __VA_ARGS__)"
+            "#define {macro_name}({lead}, ...) {words}\\\n    SHMEMI_SELECT_{set}({pointer}, {prefix}, {suffix})({lead}, __VA_ARGS__)"
         )
         .unwrap();
     }
@@ -104,7 +107,7 @@ fn one(out: &mut String, generic: &Generic<'_>) {
         let n = forms[1].params().len();
         writeln!(
             out,
-            "#define {name}(...) \\\n    SHMEMI_ARG_{}(__VA_ARGS__, SHMEMI_ctx_{short}, SHMEMI_{short}, 0)(__VA_ARGS__)",
+            "#define {name}(...) {words}\\\n    SHMEMI_ARG_{}(__VA_ARGS__, SHMEMI_ctx_{short}, SHMEMI_{short}, 0)(__VA_ARGS__)",
             n + 1
         )
         .unwrap();

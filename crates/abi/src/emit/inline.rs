@@ -1,38 +1,70 @@
-//! The inline definitions: `shmem/inline.h`, one macro of `shmem/native.h` per function.
+//! The routines that may be expanded where they are called: `shmem/inline.h`. Each has its prototype and a macro:
+//! that of `shmem/native.h` is its body; where calls are not expanded, it is a semicolon.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::C_NOTE;
+use super::{C_NOTE, doc, wrapped};
+use crate::family::{Family, Symbol};
+use crate::reference::Reference;
 use crate::table::Chapter;
 use crate::types::Group;
 
 /// `include/shmem/inline.h`.
-pub fn inline(chapters: &[Chapter]) -> String {
+pub fn inline(chapters: &[Chapter], reference: &Reference) -> String {
+    let families = || chapters.iter().flat_map(|c| &c.families);
+    let inlined: Vec<(&Family, &str)> = families()
+        .filter_map(|f| f.inline.map(|inline| (f, inline)))
+        .collect();
     let mut out = format!(
-        "{C_NOTE}/* The functions that compilers with GNU extensions expand where they are called. */\n"
+        "{C_NOTE}/* The functions that compilers with GNU extensions expand where they are called. */\n\n#ifndef SHMEMI_FAST_PATH\n#define SHMEMI_INLINE\n"
     );
-    for family in chapters.iter().flat_map(|c| &c.families) {
-        let Some(inline) = family.inline else {
-            continue;
-        };
-        out.push('\n');
+    let mut macros: BTreeMap<String, &str> = BTreeMap::new();
+    for (family, inline) in &inlined {
         for symbol in family.symbols() {
-            let ctx = if symbol.ctx { "CTX_" } else { "" };
-            let name = symbol.name();
-            match family.group {
-                Group::Single => writeln!(out, "SHMEMI_{ctx}{inline}({name})"),
-                Group::Sizes | Group::Mem => {
-                    writeln!(out, "SHMEMI_{ctx}{inline}({name}, {})", symbol.ty.size)
-                }
-                _ => writeln!(
-                    out,
-                    "SHMEMI_{ctx}{inline}({name}, {}, {})",
+            macros.insert(name(&symbol, inline), parameters(&symbol));
+        }
+    }
+    for (name, parameters) in &macros {
+        writeln!(out, "#define {name}({parameters}) ;").unwrap();
+    }
+    out.push_str("#endif\n");
+    for (family, inline) in &inlined {
+        for (i, symbol) in family.symbols().iter().enumerate() {
+            let first = i == 0 || (symbol.ctx && i == family.symbols().len() / 2);
+            if first {
+                out.push('\n');
+                out.push_str(&doc::comment(reference, symbol));
+            }
+            let arguments = match family.group {
+                Group::Single => symbol.name(),
+                Group::Sizes | Group::Mem => format!("{}, {}", symbol.name(), symbol.ty.size),
+                _ => format!(
+                    "{}, {}, {}",
+                    symbol.name(),
                     symbol.ty.basic().name,
                     symbol.ty.c
                 ),
-            }
-            .unwrap();
+            };
+            let prototype = wrapped(&format!("SHMEMI_INLINE {}", symbol.prototype()));
+            writeln!(out, "{prototype} {}({arguments})", name(symbol, inline)).unwrap();
         }
     }
+    out.push_str("\n#ifndef SHMEMI_FAST_PATH\n#undef SHMEMI_INLINE\n#endif\n");
     out
+}
+
+/// The macro of a function.
+fn name(symbol: &Symbol<'_>, inline: &str) -> String {
+    let ctx = if symbol.ctx { "CTX_" } else { "" };
+    format!("SHMEMI_{ctx}{inline}")
+}
+
+/// The parameters of its macro.
+fn parameters(symbol: &Symbol<'_>) -> &'static str {
+    match symbol.family.group {
+        Group::Single => "routine",
+        Group::Sizes | Group::Mem => "routine, size",
+        _ => "routine, name, type",
+    }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::{fs, io};
 
+use super::pages;
 use super::variables::replaced;
 use crate::files::root;
 use crate::table::Chapter;
@@ -45,7 +46,8 @@ pub fn names(page: &str) -> Vec<&str> {
 /// The prototypes of routines. Those of several types are shown once, with `TYPENAME` in their names. What the table
 /// does not have is a macro, which the page itself shows.
 fn synopsis(chapters: &[Chapter], names: &[&str]) -> String {
-    let mut text = String::from(".In shmemx.h\n");
+    let mut text = found_by(chapters, names);
+    text += ".In shmemx.h\n";
     for name in names {
         let pattern = name.replace("TYPENAME", "{T}");
         let mut families = chapters.iter().flat_map(|chapter| &chapter.families);
@@ -64,4 +66,17 @@ fn synopsis(chapters: &[Chapter], names: &[&str]) -> String {
         text += ".Fc\n";
     }
     text
+}
+
+/// The names by which a page is found that are of several types.
+fn found_by(chapters: &[Chapter], names: &[&str]) -> String {
+    let families = || chapters.iter().flat_map(|chapter| &chapter.families);
+    let typed = names.iter().filter(|name| name.contains("TYPENAME"));
+    let mut all = Vec::new();
+    for name in typed {
+        let pattern = name.replace("TYPENAME", "{T}");
+        let of = families().filter(|family| family.pattern == pattern);
+        all.extend(of.flat_map(|family| family.symbols()).map(|s| s.name()));
+    }
+    pages::found_by(&all)
 }

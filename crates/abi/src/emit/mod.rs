@@ -2,6 +2,7 @@
 
 pub mod checks;
 pub mod constants;
+pub mod doc;
 pub mod extensions;
 pub mod fuzz;
 pub mod generic;
@@ -11,6 +12,7 @@ pub mod interposed;
 pub mod manual;
 pub mod misuse;
 pub mod overloads;
+pub mod pages;
 pub mod rust;
 pub mod test_program;
 pub mod variables;

@@ -1,0 +1,95 @@
+//! The reference: every example compiles without a warning and finds its results right, and every routine has a manual
+//! page under its own name.
+
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use ferroshmem_abi::reference::{Entry, Reference};
+use ferroshmem_abi::table;
+use ferroshmem_conformance::compile::on_path;
+use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+
+/// PEs of an example: with neighbours on both sides, and a grid.
+const PES: usize = 4;
+
+fn main() {
+    let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
+    let reference = Reference::read().unwrap_or_else(|why| panic!("{why}"));
+    for entry in reference.entries {
+        if entry.example.is_some() {
+            let name = format!("example::{}", entry.name);
+            suite.add(name, move |s| example(s, &entry));
+        }
+    }
+    suite.add("manual::every-routine".to_owned(), every_routine);
+    suite.add("manual::form".to_owned(), form);
+    suite.run()
+}
+
+/// Compiles a program as its reader would, and runs it; it ends with an error where a result is wrong.
+fn example(s: &Setting, entry: &Entry) -> Result<()> {
+    let example = entry.example.as_ref().context("the entry has an example")?;
+    let source = s.scratch.join(format!("example-{}.c", entry.name));
+    fs::write(&source, &example.code)?;
+    let source = source.to_str().context("a path in UTF-8")?;
+    let flags = [
+        "-std=c11",
+        "-O1",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-lpthread",
+    ];
+    let program = Build::new(source, Compiler::Gcc)
+        .flags(&flags)
+        .run(&s.prefix, &s.cache)?;
+    Job::new(PES, &program).expect_success(&s.prefix, &s.scratch)?;
+    Ok(())
+}
+
+/// `man shmem_int_put` finds a page.
+fn every_routine(s: &Setting) -> Result<()> {
+    let chapters = table::chapters();
+    let folder = s.prefix.root().join("share/man/man3");
+    let names = table::symbols(&chapters)
+        .into_iter()
+        .map(|symbol| symbol.name());
+    let lacking: Vec<String> = names
+        .filter(|name| !folder.join(format!("{name}.3")).is_file())
+        .collect();
+    ensure!(
+        lacking.is_empty(),
+        "no page in {} for {lacking:?}",
+        folder.display()
+    );
+    Ok(())
+}
+
+/// mandoc(1) has nothing to warn of.
+fn form(s: &Setting) -> Result<()> {
+    if !on_path("mandoc") {
+        eprintln!("skipped: mandoc is not installed");
+        return Ok(());
+    }
+    let mut pages = Vec::new();
+    for section in ["man1", "man3", "man7"] {
+        let folder = s.prefix.root().join("share/man").join(section);
+        for page in fs::read_dir(&folder).with_context(|| format!("{}", folder.display()))? {
+            let path = page?.path();
+            if !path.is_symlink() {
+                pages.push(path);
+            }
+        }
+    }
+    let mut mandoc = Command::new("mandoc");
+    let output = mandoc
+        .args(["-T", "lint", "-W", "warning"])
+        .args(&pages)
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    ensure!(said.trim().is_empty(), "{said}");
+    ensure!(pages.len() > 100, "there are {} pages", pages.len());
+    Ok(())
+}
