@@ -335,7 +335,7 @@ int shmem_team_n_pes(shmem_team_t team);
  * @param team a team, or `SHMEM_TEAM_INVALID`
  * @param config_mask `SHMEM_TEAM_NUM_CONTEXTS`, or 0
  * @param config local address that gets the fields of the mask
- * @return 0; a value that is not 0 for `SHMEM_TEAM_INVALID` and for an unknown mask.
+ * @return 0; a value that is not 0 for `SHMEM_TEAM_INVALID`.
  *
  * See shmem_team_get_config(3). */
 int shmem_team_get_config(shmem_team_t team, long config_mask, shmem_team_config_t *config);

@@ -214,7 +214,7 @@ fn errors(page: &Page<'_>, mut write: impl FnMut(&str)) {
     }
     if !checked.is_empty() {
         write(&format!(
-            "With `SHMEM_CHECK` set to 1 also where\n\n{}",
+            "With `SHMEM_CHECK` set to 1 also where, as the effects are undefined else,\n\n{}",
             list(&checked)
         ));
     }

@@ -55,7 +55,8 @@ fn one(always: &mut Vec<String>, checked: &mut Vec<String>, name: &str, role: Ro
         Role::Read(_) | Role::Write(_) => checked("is a null pointer, though there are elements"),
         Role::OptionalRead(_) => {}
         Role::Result(_) => checked("is a null pointer or not aligned"),
-        Role::Count | Role::IntCount => checked("is larger than memory, or negative"),
+        Role::Count => checked("is larger than memory: negative numbers are"),
+        Role::IntCount => always("is negative"),
         Role::SymmetricStride => checked("is 0"),
         Role::PositiveStride => always("is not positive"),
         Role::Root => always("is no PE of the team or active set"),
@@ -65,7 +66,7 @@ fn one(always: &mut Vec<String>, checked: &mut Vec<String>, name: &str, role: Ro
         Role::Comparison => always("is none of `SHMEM_CMP_EQ`, `NE`, `GT`, `GE`, `LT`, `LE`"),
         Role::SignalOperation => always("is neither `SHMEM_SIGNAL_SET` nor `SHMEM_SIGNAL_ADD`"),
         Role::Configuration(mask) => {
-            checked(&format!("is a null pointer, though `{mask}` is not 0"));
+            always(&format!("is a null pointer, though `{mask}` is not 0"));
         }
         Role::Block => always("is not what an allocation has returned"),
         Role::Space | Role::SpaceOrInvalid => always("is no space"),
