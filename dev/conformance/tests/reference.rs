@@ -31,6 +31,7 @@ fn main() {
 /// Compiles a program as its reader would, and runs it; it ends with an error where a result is wrong.
 fn example(s: &Setting, entry: &Entry) -> Result<()> {
     let example = entry.example.as_ref().context("the entry has an example")?;
+    fs::create_dir_all(&s.scratch)?;
     let source = s.scratch.join(format!("example-{}.c", entry.name));
     fs::write(&source, &example.code)?;
     let source = source.to_str().context("a path in UTF-8")?;
