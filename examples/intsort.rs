@@ -73,7 +73,7 @@ fn split(
         counts[upper_bits(key)] += 1;
     }
     let mine = counts.to_vec();
-    world.reduce_in_place(&mut *counts, Sum)?;
+    world.reduce_in_place(&mut *counts, Sum);
 
     let n = world.n_pes();
     let share = counts.iter().sum::<u64>() / n as u64;
@@ -172,7 +172,7 @@ fn fault(
         [first, .., last] => [*first, *last],
         [only] => [*only; 2],
     };
-    let mut parts = world.gather_value(ends)?;
+    let mut parts = world.gather_value(ends);
     parts.retain(|[first, last]| first <= last);
     let overlaps = !parts.is_sorted_by(|below, above| below[1] <= above[0]);
 
@@ -182,7 +182,7 @@ fn fault(
         checksum(sorted),
         u64::from(!sorted.is_sorted()),
     ];
-    world.reduce_slice(&mut sums, Sum)?;
+    world.reduce_slice(&mut sums, Sum);
     let [keys, before, after, unsorted] = sums;
     Ok(if keys != total as u64 {
         Some(format!("{keys} keys after sorting, {total} before"))

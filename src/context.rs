@@ -3,67 +3,300 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::slice;
 
-use ferroshmem_core::api::{context, team};
+use ferroshmem_core::api::constants::{CTX_NOSTORE, CTX_SESSION_BATCH};
+use ferroshmem_core::api::{amo, context, team};
 
+use crate::amo::{Amo, AmoInt};
 use crate::error::{Error, TeamError};
-use crate::memory::Window;
+use crate::member::{AsMember, TeamId};
+use crate::memory::{Atomics, Places, Route, Window};
+use crate::pending::{Completion, Transfers};
 use crate::plain::Plain;
-use crate::team::{Member, Team};
+use crate::signal::{SignalUpdate, Signals};
 
-/// A communication context: puts and gets to the members of a team that are ordered and completed
-/// apart from those of other contexts. Made by [`Team::context`].
+/// A communication context: operations on the members of a team that are ordered and completed
+/// apart from those of other contexts. Made by [`Team::context`](crate::Team::context), also of the world.
+///
+/// Its methods are those of the arrays, which they get before the target: a member of the team, or a PE that is in
+/// it. Any thread may use it, and a thread that has its own completes its own operations alone:
+///
+/// ```
+/// # use ferroshmem::World;
+/// # fn main() -> Result<(), ferroshmem::Error> {
+/// # let world = World::init()?;
+/// let (next, window) = (world.my_pe().next(), world.alloc::<u32>(2)?.open());
+/// let contexts = [world.context()?, world.context()?];
+/// std::thread::scope(|scope| {
+///     for (i, context) in contexts.iter().enumerate() {
+///         let window = &window;
+///         scope.spawn(move || {
+///             context.p(window, next, i, 7).expect("the element exists");
+///             context.quiet();
+///         });
+///     }
+/// });
+/// assert_eq!(window.close()[..], [7, 7]);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Context<'t> {
     handle: usize,
-    team: &'t Team<'t>,
-    /// Belongs to the thread that made it (`SHMEM_CTX_PRIVATE`).
-    thread: PhantomData<*mut ()>,
+    team: TeamId,
+    borrowed: PhantomData<&'t ()>,
+}
+
+/// Options of a [`Context`]. The standard's `SHMEM_CTX_PRIVATE` and `SHMEM_CTX_SERIALIZED`, which promise that threads do not
+/// use it at once, gain nothing in this library.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct ContextOptions {
+    no_store: bool,
+}
+
+impl ContextOptions {
+    /// None.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The context's quiet does not complete this PE's own stores. (Standard: `SHMEM_CTX_NOSTORE`)
+    #[must_use]
+    pub fn no_store(mut self) -> Self {
+        self.no_store = true;
+        self
+    }
+}
+
+/// While it lives, a [`Context`]'s short puts to other nodes go together: made by [`Context::session`].
+#[derive(Debug)]
+pub struct Session<'c> {
+    handle: usize,
+    context: PhantomData<&'c ()>,
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        context::session_stop("drop of a Session", self.handle);
+    }
 }
 
 impl<'t> Context<'t> {
-    pub(crate) fn new(team: &'t Team<'_>) -> Result<Self, TeamError> {
+    pub(crate) fn new(team: TeamId, options: ContextOptions) -> Result<Self, TeamError> {
         let mut handle = 0;
+        let options = if options.no_store { CTX_NOSTORE } else { 0 };
         // SAFETY: the result is a variable.
         let failed =
-            unsafe { team::create_ctx("Team::context", team.handle(), 0, &raw mut handle) };
+            unsafe { team::create_ctx("Team::context", team.handle, options, &raw mut handle) };
         if failed != 0 {
             return Err(TeamError::NoContext);
         }
         Ok(Self {
             handle,
             team,
-            thread: PhantomData,
+            borrowed: PhantomData,
         })
     }
 
-    /// As [`Window::put`], to a member of the context's team.
+    /// The way to a member of the team.
+    pub(crate) fn route(&self, to: impl AsMember) -> Result<Route, TeamError> {
+        let (pe, number) = to.both_in(self.team)?;
+        Ok(Route {
+            pe,
+            context: self.handle,
+            number,
+        })
+    }
+
+    /// As [`Window::put`].
     ///
     /// # Errors
-    /// If the part does not have those elements, or the member is of another team.
+    /// For this and the methods below: if the part does not have those elements, or the target is not in the context's
+    /// team.
     pub fn put<T: Plain>(
         &self,
         window: &Window<'_, T>,
-        to: Member,
+        to: impl AsMember,
         start: usize,
         source: &[T],
     ) -> Result<(), Error> {
-        let pe = self.team.pe(to)?;
-        Ok(window.put_on((self.handle, to.number()), pe, start, source)?)
+        Ok(window.put_on("Context::put", self.route(to)?, start, source)?)
     }
 
-    /// As [`Window::get`], from a member of the context's team.
+    /// As [`Window::get`].
     ///
     /// # Errors
     /// As for [`put`](Self::put).
     pub fn get<T: Plain>(
         &self,
         window: &Window<'_, T>,
-        from: Member,
+        from: impl AsMember,
         start: usize,
         dest: &mut [T],
     ) -> Result<(), Error> {
-        let pe = self.team.pe(from)?;
-        Ok(window.get_on((self.handle, from.number()), pe, start, dest)?)
+        Ok(window.get_on("Context::get", self.route(from)?, start, dest)?)
+    }
+
+    /// As [`Window::p`].
+    ///
+    /// # Errors
+    /// As for [`put`](Self::put).
+    pub fn p<T: Plain>(
+        &self,
+        window: &Window<'_, T>,
+        to: impl AsMember,
+        index: usize,
+        value: T,
+    ) -> Result<(), Error> {
+        let source = slice::from_ref(&value);
+        Ok(window.put_on("Context::p", self.route(to)?, index, source)?)
+    }
+
+    /// As [`Window::g`].
+    ///
+    /// # Errors
+    /// As for [`put`](Self::put).
+    pub fn g<T: Plain>(
+        &self,
+        window: &Window<'_, T>,
+        from: impl AsMember,
+        index: usize,
+    ) -> Result<T, Error> {
+        let mut value = T::zeroed();
+        let dest = slice::from_mut(&mut value);
+        window.get_on("Context::g", self.route(from)?, index, dest)?;
+        Ok(value)
+    }
+
+    /// As [`Window::put_blocks`], and with `block` 1 as [`Window::put_strided`]: `start` and `stride` are those of the
+    /// part.
+    ///
+    /// # Errors
+    /// As for [`put`](Self::put), and if a stride is less than a block.
+    pub fn put_blocks<T: Plain>(
+        &self,
+        window: &Window<'_, T>,
+        to: impl AsMember,
+        (start, stride): (usize, usize),
+        source: &[T],
+        source_stride: usize,
+        block: usize,
+    ) -> Result<(), Error> {
+        let places = Places {
+            start,
+            stride,
+            local_stride: source_stride,
+            block,
+        };
+        Ok(window.put_places("Context::put_blocks", self.route(to)?, places, source)?)
+    }
+
+    /// As [`Window::get_blocks`], and with `block` 1 as [`Window::get_strided`].
+    ///
+    /// # Errors
+    /// As for [`put_blocks`](Self::put_blocks).
+    pub fn get_blocks<T: Plain>(
+        &self,
+        window: &Window<'_, T>,
+        from: impl AsMember,
+        (start, stride): (usize, usize),
+        dest: &mut [T],
+        dest_stride: usize,
+        block: usize,
+    ) -> Result<(), Error> {
+        let places = Places {
+            start,
+            stride,
+            local_stride: dest_stride,
+            block,
+        };
+        Ok(window.get_places("Context::get_blocks", self.route(from)?, places, dest)?)
+    }
+
+    /// As [`Window::put_signal`], with the signal given by its array and index.
+    ///
+    /// # Errors
+    /// As for [`put`](Self::put), and if there is no such signal.
+    pub fn put_signal<T: Plain>(
+        &self,
+        window: &Window<'_, T>,
+        to: impl AsMember,
+        start: usize,
+        source: &[T],
+        signal: (&Signals<'_>, usize),
+        update: SignalUpdate,
+    ) -> Result<(), Error> {
+        signal.0.check(signal.1)?;
+        self.put(window, to, start, source)?;
+        self.update(signal.0, to, signal.1, update)
+    }
+
+    /// As [`Signals::update`].
+    ///
+    /// # Errors
+    /// If the index is not that of a signal, or the target not in the context's team.
+    pub fn update(
+        &self,
+        signals: &Signals<'_>,
+        to: impl AsMember,
+        index: usize,
+        update: SignalUpdate,
+    ) -> Result<(), Error> {
+        let (route, signal) = (self.route(to)?, signals.words().own(index)?);
+        // SAFETY: a word of a symmetric array, used by atomics only.
+        unsafe { update.apply_on("Context::update", self.handle, signal, route.number) };
+        Ok(())
+    }
+
+    /// Runs `body`, which may begin puts, gets and fetches on this context, and completes them. Their buffers are in use
+    /// until then.
+    ///
+    /// ```
+    /// # use ferroshmem::World;
+    /// # fn main() -> Result<(), ferroshmem::Error> {
+    /// # let world = World::init()?;
+    /// let (context, next) = (world.context()?, world.my_pe().next());
+    /// let (window, counter) = (world.alloc::<f64>(100)?.open(), world.atomics::<u64>(1)?);
+    /// let (data, mut ticket) = ([1.0; 100], 0);
+    /// context.nonblocking(|pending| {
+    ///     pending.put(&window, next, 0, &data)?;
+    ///     pending.fetch_add(&counter, next, 0, 1, &mut ticket)
+    /// })?;
+    /// assert_eq!(ticket, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// A buffer can be neither changed nor dropped before:
+    ///
+    /// ```compile_fail,E0506
+    /// # use ferroshmem::World;
+    /// # let world = World::init().unwrap();
+    /// let (context, next) = (world.context().unwrap(), world.my_pe().next());
+    /// let window = world.alloc::<f64>(100).unwrap().open();
+    /// let mut data = [1.0; 50];
+    /// context.nonblocking(|pending| {
+    ///     pending.put(&window, next, 0, &data).unwrap();
+    ///     data[0] = 2.0;
+    /// });
+    /// ```
+    pub fn nonblocking<'env, R>(
+        &'env self,
+        body: impl for<'scope> FnOnce(&'scope Transfers<'scope, 'env>) -> R,
+    ) -> R {
+        let _completion = Completion::of(self.handle);
+        body(&Transfers::new(self))
+    }
+
+    /// Until what it returns is dropped, short puts to other nodes go together, which takes less time where there are many and
+    /// more until each arrives. (Standard: `shmem_ctx_session_start` with `SHMEM_CTX_SESSION_BATCH`)
+    pub fn session(&self) -> Session<'_> {
+        let name = "Context::session";
+        context::session_start(name, self.handle, CTX_SESSION_BATCH, std::ptr::null(), 0);
+        Session {
+            handle: self.handle,
+            context: PhantomData,
+        }
     }
 
     /// Orders this context's puts to each PE before its later ones.
@@ -75,7 +308,68 @@ impl<'t> Context<'t> {
     pub fn quiet(&self) {
         context::quiet("Context::quiet", self.handle);
     }
+
+    /// As [`quiet`](Self::quiet), for those to some members. (Standard: `shmem_ctx_pe_quiet`)
+    ///
+    /// # Errors
+    /// If one of them is not in the context's team.
+    pub fn quiet_members(&self, members: &[impl AsMember]) -> Result<(), TeamError> {
+        let mut numbers = Vec::with_capacity(members.len());
+        for member in members {
+            numbers.push(member.number_in(self.team)? as i32);
+        }
+        let (start, n) = (numbers.as_ptr(), numbers.len());
+        // SAFETY: a vector of `n` numbers.
+        unsafe { context::pe_quiet("Context::quiet_members", self.handle, start, n) };
+        Ok(())
+    }
 }
+
+/// The atomic operations: how each is done on this node, where updates without a result are those with one.
+macro_rules! atomics {
+    ($($bound:ident: $name:ident($($value:ident),*) -> $result:ty = $local:expr),* $(,)?) => {
+        impl Context<'_> {$(
+            #[doc = concat!("As [`Atomics::", stringify!($name), "`].")]
+            ///
+            /// # Errors
+            /// As for [`put`](Self::put).
+            pub fn $name<T: $bound>(
+                &self,
+                array: &Atomics<'_, T>,
+                to: impl AsMember,
+                index: usize,
+                $($value: T,)*
+            ) -> Result<$result, Error> {
+                let route = self.route(to)?;
+                let (context, pe) = (self.handle, route.number as i32);
+                let name = concat!("Context::", stringify!($name));
+                Ok(array.on(
+                    route.pe,
+                    index,
+                    // SAFETY: an element within the PE's part, aligned, which only atomic operations use.
+                    |at| unsafe { $local(at, $($value),*) },
+                    // SAFETY: the same element of this PE's part, so the runtime finds the PE's.
+                    |at, _| unsafe { amo::$name(name, context, at, $($value,)* pe) },
+                )?)
+            }
+        )*}
+    };
+}
+
+atomics!(
+    Amo: fetch() -> T = T::fetch,
+    Amo: set(value) -> () = T::set,
+    Amo: swap(value) -> T = T::swap,
+    AmoInt: compare_swap(current, value) -> T = T::compare_swap,
+    AmoInt: fetch_add(value) -> T = T::fetch_add,
+    AmoInt: fetch_and(value) -> T = T::fetch_and,
+    AmoInt: fetch_or(value) -> T = T::fetch_or,
+    AmoInt: fetch_xor(value) -> T = T::fetch_xor,
+    AmoInt: add(value) -> () = |at, value| { T::fetch_add(at, value); },
+    AmoInt: and(value) -> () = |at, value| { T::fetch_and(at, value); },
+    AmoInt: or(value) -> () = |at, value| { T::fetch_or(at, value); },
+    AmoInt: xor(value) -> () = |at, value| { T::fetch_xor(at, value); },
+);
 
 impl Drop for Context<'_> {
     fn drop(&mut self) {
@@ -87,7 +381,7 @@ impl Drop for Context<'_> {
 impl fmt::Debug for Context<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
-            .field("team", self.team)
+            .field("team", &self.team)
             .finish_non_exhaustive()
     }
 }

@@ -201,6 +201,10 @@ pub struct OutOfBounds {
 pub enum TeamError {
     /// Members that the parent does not have, or no team left to make.
     Split,
+    /// Members of one color that do not lie a fixed stride apart.
+    Irregular,
+    /// The PE is not in the team.
+    NotMember,
     /// No context left to make.
     NoContext,
     /// The member is one of another team.
@@ -387,11 +391,18 @@ impl Display for TeamError {
             Self::Split => f.write_str(
                 "no team was made: not all members asked for are in the parent, or there are too many teams",
             ),
+            Self::Irregular => f.write_str(
+                "the members of a color, in the order of their keys, do not lie a fixed stride apart in their team: \
+                 number the PEs so that they do",
+            ),
+            Self::NotMember => f.write_str(
+                "the PE is not in this team: Team::member_of says whether one is",
+            ),
             Self::NoContext => f.write_str(
                 "no context was made: there are too many, so drop some first",
             ),
             Self::OtherTeam => f.write_str(
-                "this is a member of another team: translate it by Team::pe and Team::member_of",
+                "this is a member of another team: translate it by Team::pe_of and Team::member_of",
             ),
             Self::OtherGroup => {
                 f.write_str("this is a PE of another group: take PEs by Group::pe of this one")

@@ -9,7 +9,7 @@
 //! # fn main() -> Result<(), ferroshmem::Error> {
 //! let world = World::init()?;
 //! let mine = world.my_pe().number() as u64;
-//! let sum = world.reduce_value(mine, Sum)?;
+//! let sum = world.reduce_value(mine, Sum);
 //! println!("PE {mine} of {}: all numbers add up to {sum}", world.n_pes());
 //! # Ok(())
 //! # }
@@ -73,15 +73,22 @@ mod collective;
 mod context;
 mod error;
 mod group;
+mod handle;
+pub mod info;
 pub mod kernels {
     //! Kernels: functions that PEs of another job call by name, declared by [`kernel!`](crate::kernel).
 
     pub use crate::group::kernel::*;
 }
 mod init;
+#[cfg(feature = "macros")]
+#[doc(hidden)]
+pub mod job;
 mod lock;
+mod member;
 mod memory;
 mod message;
+mod order;
 mod pe;
 mod pending;
 mod plain;
@@ -93,25 +100,113 @@ mod world;
 
 pub use amo::{Amo, AmoInt};
 pub use collective::{And, Max, Min, Operator, Or, Part, PartMut, Prod, Reducible, Sum, Xor};
-pub use context::Context;
+pub use context::{Context, ContextOptions, Session};
 pub use error::{
     AllocError, ConnectError, Error, ExportError, GroupFailed, ImportError, InitError, OutOfBounds,
     PeOutOfRange, Result, SpaceError, SpawnError, TeamError, Truncated,
 };
 pub use group::{Command, Exported, Group, GroupPe, GroupPes, GroupState, Imported, Port};
+pub use handle::Handle;
 pub use kernels::{Calls, Kernel, KernelContext, Request};
 pub use lock::{Guard, Locked};
+pub use member::{AsMember, Member, Members};
 pub use memory::{
     Atomics, Lend, Memory, RawSymmetric, Shared, Space, SpaceConfig, Symmetric, Window,
 };
 pub use message::{Arrival, Receiving, Sending};
 pub use pe::{Pe, Pes};
-pub use pending::Pending;
+pub use pending::{Fetches, Pending, Transfers};
 pub use plain::Plain;
 pub use signal::{SignalUpdate, Signals};
-pub use team::{Member, Members, Team};
+pub use team::Team;
 pub use wait::Compare;
 pub use world::World;
+
+pub use bytemuck;
+
+/// Makes a function the program's `main`, with the world as its argument: it joins the job first, and leaves it last.
+///
+/// With `pes = N`, a program that no launcher has started starts itself by `oshrun` as N PEs, so `cargo run` is a job of N PEs.
+///
+/// ```
+/// use ferroshmem::{Error, Sum, World};
+///
+/// #[ferroshmem::main]
+/// fn main(world: &World) -> Result<(), Error> {
+///     let sum = world.reduce_value(world.my_pe().number(), Sum);
+///     println!("{}: {sum}", world.my_pe());
+///     Ok(())
+/// }
+/// ```
+///
+/// ```compile_fail
+/// #[ferroshmem::main]
+/// fn main() {} // takes no world
+/// ```
+#[cfg(feature = "macros")]
+pub use ferroshmem_macros::main;
+/// Makes a `struct` of plain data one that symmetric memory holds: derives `Clone`, `Copy`, [`bytemuck::Pod`] and
+/// [`bytemuck::Zeroable`], and lays it out as C does unless it has a `repr` of its own.
+///
+/// ```
+/// # use ferroshmem::World;
+/// #[ferroshmem::plain]
+/// struct Particle {
+///     position: [f64; 3],
+///     charge: f32,
+///     kind: u32,
+/// }
+///
+/// # fn main() -> Result<(), ferroshmem::Error> {
+/// # let world = World::init()?;
+/// let particles = world.alloc::<Particle>(100)?;
+/// assert_eq!(particles[0].charge, 0.0);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// All bytes of it are those of fields:
+///
+/// ```compile_fail,E0512
+/// #[ferroshmem::plain]
+/// struct Padded {
+///     kind: u8,
+///     charge: f32, // after 3 bytes of padding
+/// }
+/// ```
+#[cfg(feature = "macros")]
+pub use ferroshmem_macros::plain;
+/// Makes a function a test that runs as a job of PEs of its own: `cargo test` and `cargo nextest` run it as any other test, beside
+/// others, and each PE runs the function by the same program, started by the `oshrun` in `PATH`.
+///
+/// ```
+/// use ferroshmem::{Sum, World};
+///
+/// #[ferroshmem::test(pes = 4)]
+/// fn every_pe_is_counted(world: &World) {
+///     assert_eq!(world.reduce_value(1, Sum), 4);
+/// }
+/// # fn main() {}
+/// ```
+///
+/// `pes` is 1 without it. After `timeout = SECONDS`, 120 without it, the job ends with a report of what each PE waits for. The
+/// function may return a `Result`, take no world if it makes one itself, and have `#[should_panic]` and `#[ignore]`. What the PEs
+/// print is the test's output. Where the tests run in a job already, as with `oshrun` as cargo's runner, its PEs run the
+/// function together.
+///
+/// ```compile_fail
+/// #[ferroshmem::test(pes = 0)]
+/// fn of_nothing(world: &ferroshmem::World) {}
+/// # fn main() {}
+/// ```
+///
+/// ```compile_fail
+/// #[ferroshmem::test(size = 4)]
+/// fn of_what(world: &ferroshmem::World) {}
+/// # fn main() {}
+/// ```
+#[cfg(feature = "macros")]
+pub use ferroshmem_macros::test;
 
 /// The guide; its programs are compiled and run as tests.
 #[cfg(doctest)]

@@ -8,8 +8,9 @@ use std::thread;
 use ferroshmem_core::api::message::{self, Status};
 
 use crate::error::{Error, TeamError, Truncated};
+use crate::member::{AsMember, Member};
 use crate::plain::Plain;
-use crate::team::{Member, Team};
+use crate::team::Team;
 
 /// A message that was received, or is there to be received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,8 +48,7 @@ impl Arrival {
 /// # use ferroshmem::World;
 /// # fn main() -> Result<(), ferroshmem::Error> {
 /// let world = World::init()?;
-/// let next = world.member((world.me().number() + 1) % world.size())?;
-/// let sending = world.begin_send(next, 7, vec![1.5; 1000])?;
+/// let sending = world.begin_send(world.my_pe().next(), 7, vec![1.5; 1000])?;
 /// let mut numbers = [0.0; 1000];
 /// let arrival = world.receive(None, Some(7), &mut numbers)?;
 /// assert_eq!((arrival.elements::<f64>(), numbers[999]), (1000, 1.5));
@@ -61,11 +61,11 @@ impl Team<'_> {
     /// Sends a message, and waits until `data` may be changed: where it is long, until it is received.
     ///
     /// # Errors
-    /// If `to` is a member of another team.
-    pub fn send<T: Plain>(&self, to: Member, tag: u32, data: &[T]) -> Result<(), TeamError> {
-        self.check(to)?;
+    /// If `to` is a member of another team, or a PE that is not in this one.
+    pub fn send<T: Plain>(&self, to: impl AsMember, tag: u32, data: &[T]) -> Result<(), TeamError> {
+        let to = self.number_of(to)? as i32;
         let (source, bytes) = (data.as_ptr().cast(), size_of_val(data));
-        let (to, tag) = (to.number() as i32, number(tag));
+        let tag = number(tag);
         // SAFETY: a slice is readable, and this call waits.
         unsafe { message::send("Team::send", self.handle(), source, bytes, to, tag) };
         Ok(())
@@ -125,15 +125,14 @@ impl Team<'_> {
     /// Begins a send of `data`, which [`Sending::wait`] returns.
     ///
     /// # Errors
-    /// If `to` is a member of another team.
+    /// If `to` is a member of another team, or a PE that is not in this one.
     pub fn begin_send<T: Plain>(
         &self,
-        to: Member,
+        to: impl AsMember,
         tag: u32,
         data: Vec<T>,
     ) -> Result<Sending<'_, T>, TeamError> {
-        self.check(to)?;
-        let (to, tag) = (to.number() as i32, number(tag));
+        let (to, tag) = (self.number_of(to)? as i32, number(tag));
         let mut request = Request::of(self, data);
         let (source, bytes) = (request.buffer.data.cast(), request.buffer.bytes());
         let (name, handle) = ("Team::begin_send", &raw mut request.handle);
@@ -162,8 +161,7 @@ impl Team<'_> {
     }
 
     fn pattern(&self, from: Option<Member>, tag: Option<u32>) -> Result<(i32, i32), TeamError> {
-        from.map_or(Ok(()), |member| self.check(member))?;
-        let from = from.map_or(-1, |member| member.number() as i32);
+        let from = from.map_or(Ok(-1), |member| self.number_of(member).map(|n| n as i32))?;
         Ok((from, tag.map_or(-1, number)))
     }
 }

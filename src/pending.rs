@@ -1,12 +1,22 @@
-//! Non-blocking puts and gets.
+//! Non-blocking puts, gets and fetches.
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;
+use std::sync::atomic::{self, Ordering::SeqCst};
 
-use crate::error::OutOfBounds;
-use crate::memory::Window;
+use ferroshmem_core::api::amo;
+use ferroshmem_core::api::constants::CTX_DEFAULT;
+use ferroshmem_core::api::context;
+
+use crate::amo::{Amo, AmoInt};
+use crate::context::Context;
+use crate::error::{Error, OutOfBounds};
+use crate::init;
+use crate::member::AsMember;
+use crate::memory::{Atomics, Route, Window};
 use crate::pe::Pe;
 use crate::plain::Plain;
+use crate::signal::{SignalUpdate, Signals};
 
 /// Puts and gets under way, whose buffers are in use until the operations are complete: what
 /// [`Window::nonblocking`] passes to its closure.
@@ -46,7 +56,7 @@ impl<'env, T: Plain> Pending<'_, 'env, T> {
     pub fn put(&self, pe: Pe, start: usize, source: &'env [T]) -> Result<(), OutOfBounds> {
         // SAFETY: `source` is borrowed for longer than the closure runs, and `Completion` completes the
         // put when the closure ends.
-        unsafe { self.window.begin_put(pe, start, source) }
+        unsafe { self.window.begin_put(Route::to(pe), start, source) }
     }
 
     /// Begins to copy the elements from `start` on of a PE's part to `dest`. (Standard:
@@ -58,16 +68,247 @@ impl<'env, T: Plain> Pending<'_, 'env, T> {
     pub fn get(&self, pe: Pe, start: usize, dest: &'env mut [T]) -> Result<(), OutOfBounds> {
         // SAFETY: `dest` is borrowed mutably for longer than the closure runs, and `Completion`
         // completes the get when the closure ends.
-        unsafe { self.window.begin_get(pe, start, dest) }
+        unsafe { self.window.begin_get(Route::to(pe), start, dest) }
+    }
+
+    /// Begins a put, and the update of a signal of the same PE after it. (Standard: `shmem_put_signal_nbi`)
+    ///
+    /// ```
+    /// # use ferroshmem::{Compare, SignalUpdate, World};
+    /// # fn main() -> Result<(), ferroshmem::Error> {
+    /// # let world = World::init()?;
+    /// let (window, arrived) = (world.alloc::<u32>(50)?.open(), world.signals(1)?);
+    /// let (next, row) = (world.my_pe().next(), [7; 50]);
+    /// window.nonblocking(|pending| {
+    ///     pending.put_signal(next, 0, &row, &arrived, 0, SignalUpdate::Set(1))?;
+    ///     arrived.wait_until(0, Compare::Eq(1)) // from the previous PE
+    /// })?;
+    /// assert_eq!(window.close()[..], [7; 50]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If the part does not have those elements, or there is no such signal.
+    pub fn put_signal(
+        &self,
+        pe: Pe,
+        start: usize,
+        source: &'env [T],
+        signals: &Signals<'_>,
+        signal: usize,
+        update: SignalUpdate,
+    ) -> Result<(), OutOfBounds> {
+        let (window, route) = (self.window, Route::to(pe));
+        // SAFETY: as in `put`.
+        unsafe { window.begin_put_signal(route, start, source, (signals, signal), update) }
     }
 }
 
-/// Completes all operations under way when it is dropped, also if the closure panics: the buffers may
+/// Fetches under way, whose results are there when they are complete: what [`Atomics::nonblocking`] passes to its closure.
+#[derive(Debug)]
+pub struct Fetches<'scope, 'env: 'scope, T: Amo> {
+    array: &'env Atomics<'env, T>,
+    /// Makes `'scope` invariant, so that no coercion shortens it.
+    scope: PhantomData<&'scope mut &'scope ()>,
+}
+
+impl<'env, T: Amo> Fetches<'_, 'env, T> {
+    pub(crate) fn new(array: &'env Atomics<'_, T>) -> Self {
+        Self {
+            array,
+            scope: PhantomData,
+        }
+    }
+}
+
+/// Puts, gets and fetches of a [`Context`] under way: what [`Context::nonblocking`] passes to its closure.
+#[derive(Debug)]
+pub struct Transfers<'scope, 'env: 'scope> {
+    context: &'env Context<'env>,
+    /// Makes `'scope` invariant, so that no coercion shortens it.
+    scope: PhantomData<&'scope mut &'scope ()>,
+}
+
+impl<'env> Transfers<'_, 'env> {
+    pub(crate) fn new(context: &'env Context<'_>) -> Self {
+        Self {
+            context,
+            scope: PhantomData,
+        }
+    }
+
+    /// As [`Pending::put`].
+    ///
+    /// # Errors
+    /// For this and the methods below: if the part does not have those elements, or `to` is not in the context's team.
+    pub fn put<T: Plain>(
+        &self,
+        window: &'env Window<'_, T>,
+        to: impl AsMember,
+        start: usize,
+        source: &'env [T],
+    ) -> Result<(), Error> {
+        let route = self.context.route(to)?;
+        // SAFETY: `source` is borrowed for longer than the closure runs, and `Completion` completes the
+        // put when the closure ends.
+        Ok(unsafe { window.begin_put(route, start, source) }?)
+    }
+
+    /// As [`Pending::get`].
+    ///
+    /// # Errors
+    /// As for [`put`](Self::put).
+    pub fn get<T: Plain>(
+        &self,
+        window: &'env Window<'_, T>,
+        from: impl AsMember,
+        start: usize,
+        dest: &'env mut [T],
+    ) -> Result<(), Error> {
+        let route = self.context.route(from)?;
+        // SAFETY: `dest` is borrowed mutably for longer than the closure runs, and `Completion`
+        // completes the get when the closure ends.
+        Ok(unsafe { window.begin_get(route, start, dest) }?)
+    }
+
+    /// As [`Pending::put_signal`], with the signal given by its array and index.
+    ///
+    /// # Errors
+    /// As for [`put`](Self::put).
+    pub fn put_signal<T: Plain>(
+        &self,
+        window: &'env Window<'_, T>,
+        to: impl AsMember,
+        start: usize,
+        source: &'env [T],
+        signal: (&Signals<'_>, usize),
+        update: SignalUpdate,
+    ) -> Result<(), Error> {
+        let route = self.context.route(to)?;
+        // SAFETY: as in `put`.
+        Ok(unsafe { window.begin_put_signal(route, start, source, signal, update) }?)
+    }
+}
+
+macro_rules! fetches {
+    ($bound:ident: $($name:ident($($value:ident),*): $c:literal),* $(,)?) => {
+        impl<'env, T: $bound> Fetches<'_, 'env, T> {$(
+            #[doc = concat!("Begins what [`Atomics::", stringify!($name), "`] does; its result is at `result` later. (Standard: `", $c, "`)")]
+            ///
+            /// # Errors
+            /// If the part does not have that element.
+            #[inline]
+            pub fn $name(
+                &self,
+                pe: Pe,
+                index: usize,
+                $($value: T,)*
+                result: &'env mut T,
+            ) -> Result<(), OutOfBounds> {
+                // SAFETY: `result` is borrowed mutably for longer than the closure runs, and `Completion`
+                // completes the fetch when the closure ends.
+                unsafe { begin::$name(self.array, Route::to(pe), index, $($value,)* result) }
+            }
+        )*}
+
+        impl<'env> Transfers<'_, 'env> {$(
+            #[doc = concat!("As [`Fetches::", stringify!($name), "`].")]
+            ///
+            /// # Errors
+            /// As for [`put`](Self::put).
+            pub fn $name<T: $bound>(
+                &self,
+                array: &'env Atomics<'_, T>,
+                to: impl AsMember,
+                index: usize,
+                $($value: T,)*
+                result: &'env mut T,
+            ) -> Result<(), Error> {
+                let route = self.context.route(to)?;
+                // SAFETY: as in `Fetches`.
+                Ok(unsafe { begin::$name(array, route, index, $($value,)* result) }?)
+            }
+        )*}
+    };
+}
+
+fetches!(
+    Amo:
+    fetch(): "shmem_atomic_fetch_nbi",
+    swap(value): "shmem_atomic_swap_nbi",
+);
+fetches!(
+    AmoInt:
+    compare_swap(current, value): "shmem_atomic_compare_swap_nbi",
+    fetch_add(value): "shmem_atomic_fetch_add_nbi",
+    fetch_and(value): "shmem_atomic_fetch_and_nbi",
+    fetch_or(value): "shmem_atomic_fetch_or_nbi",
+    fetch_xor(value): "shmem_atomic_fetch_xor_nbi",
+);
+
+mod begin {
+    //! What both kinds of fetches begin.
+
+    use super::{Amo, AmoInt, Atomics, OutOfBounds, Route, amo};
+
+    macro_rules! begin {
+        ($($bound:ident: $name:ident($($value:ident),*) as $nbi:ident),* $(,)?) => {$(
+            /// # Safety
+            /// `result` lives, and is neither read nor written, until a quiet of the route's context.
+            #[inline]
+            pub(super) unsafe fn $name<T: $bound>(
+                array: &Atomics<'_, T>,
+                route: Route,
+                index: usize,
+                $($value: T,)*
+                result: &mut T,
+            ) -> Result<(), OutOfBounds> {
+                let (name, result) = (concat!("Fetches::", stringify!($name)), &raw mut *result);
+                let (context, pe) = (route.context, route.number as i32);
+                array.on(
+                    route.pe,
+                    index,
+                    // SAFETY: an element within the PE's part, aligned, which only atomic operations use; the caller
+                    // promises that `result` can be written.
+                    |at| unsafe { result.write(T::$name(at, $($value),*)) },
+                    // SAFETY: the same element of this PE's part, so the runtime finds the PE's; the caller promises that
+                    // `result` lives until a quiet.
+                    |at, _| unsafe { amo::$nbi(name, context, result, at, $($value,)* pe) },
+                )
+            }
+        )*};
+    }
+
+    begin!(
+        Amo: fetch() as fetch_nbi,
+        Amo: swap(value) as swap_nbi,
+        AmoInt: compare_swap(current, value) as compare_swap_nbi,
+        AmoInt: fetch_add(value) as fetch_add_nbi,
+        AmoInt: fetch_and(value) as fetch_and_nbi,
+        AmoInt: fetch_or(value) as fetch_or_nbi,
+        AmoInt: fetch_xor(value) as fetch_xor_nbi,
+    );
+}
+
+/// Completes all operations of a context under way when it is dropped, also if the closure panics: the buffers may
 /// be gone after that.
-pub(crate) struct Completion;
+pub(crate) struct Completion {
+    context: usize,
+}
+
+impl Completion {
+    pub(crate) fn of(context: usize) -> Self {
+        Self { context }
+    }
+}
 
 impl Drop for Completion {
     fn drop(&mut self) {
-        crate::team::quiet();
+        match self.context {
+            CTX_DEFAULT => crate::order::quiet(),
+            context if init::spans_nodes() => context::quiet("Context::nonblocking", context),
+            _ => atomic::fence(SeqCst),
+        }
     }
 }

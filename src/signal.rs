@@ -19,20 +19,40 @@ pub enum SignalUpdate {
 }
 
 impl SignalUpdate {
+    /// The value, and what is done with it.
+    pub(crate) fn parts(self) -> (u64, i32) {
+        match self {
+            Self::Set(value) => (value, constants::SIGNAL_SET),
+            Self::Add(value) => (value, constants::SIGNAL_ADD),
+        }
+    }
+
     /// Updates the signal of PE `pe` that has the address `signal` on this one, after all puts to it before.
     ///
     /// # Safety
     /// It is a word of memory that this PE reaches by that address and number, used by atomics only.
     pub(crate) unsafe fn apply(self, name: &'static str, signal: *mut u64, pe: usize) {
-        let (value, operation) = match self {
-            Self::Set(value) => (value, constants::SIGNAL_SET),
-            Self::Add(value) => (value, constants::SIGNAL_ADD),
-        };
+        // SAFETY: as the caller promises.
+        unsafe { self.apply_on(name, constants::CTX_DEFAULT, signal, pe) }
+    }
+
+    /// As [`apply`](Self::apply), by a context in whose team the PE has the number `pe`.
+    ///
+    /// # Safety
+    /// As for that.
+    pub(crate) unsafe fn apply_on(
+        self,
+        name: &'static str,
+        context: usize,
+        signal: *mut u64,
+        pe: usize,
+    ) {
+        let (value, operation) = self.parts();
         // SAFETY: the caller promises a signal of that PE; 0 bytes are copied.
         unsafe {
             signal::put_signal(
                 name,
-                constants::CTX_DEFAULT,
+                context,
                 signal.cast(),
                 signal.cast(),
                 0,

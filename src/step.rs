@@ -48,6 +48,7 @@ steps! {
     IntoInner = "Atomics::into_inner",
     Split = "Team::split_strided",
     Split2d = "Team::split_2d",
+    SplitByColor = "Team::split",
     Destroy = "drop of a Team",
     Space = "World::space",
     EndSpace = "drop of a Space",

@@ -1,19 +1,20 @@
 //! Teams: some PEs of the world, numbered anew (standard, "Team Management Routines").
 #![allow(unsafe_code)]
 
-use std::fmt::{self, Display};
+use std::fmt;
 use std::marker::PhantomData;
 use std::ptr;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, fence};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
-use ferroshmem_core::api::constants::{CTX_DEFAULT, TEAM_WORLD};
-use ferroshmem_core::api::{agree, context, team};
+use ferroshmem_core::api::constants::TEAM_WORLD;
+use ferroshmem_core::api::{agree, team};
 
 use crate::collective::{CHUNK, Scratch};
-use crate::context::Context;
+use crate::context::{Context, ContextOptions};
 use crate::error::{PeOutOfRange, TeamError};
-use crate::init;
+use crate::member::{AsMember, Member, Members, TeamId};
+use crate::order::{self, quiet};
 use crate::pe::Pe;
 use crate::step::{self, Detail, Step, What};
 
@@ -52,14 +53,6 @@ pub struct Team<'p> {
     parent: PhantomData<&'p Team<'p>>,
 }
 
-/// A member of a team, by its number in the team. It exists: [`Team::member`] checks the number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Member {
-    number: u32,
-    /// Serial number of the team.
-    team: usize,
-}
-
 /// A number that no other team of this process has or had: a [`Member`] can outlive its team, and
 /// handles are reused. The world has number 0 each time it is initialised.
 fn serial_of(handle: usize) -> usize {
@@ -69,44 +62,6 @@ fn serial_of(handle: usize) -> usize {
         _ => NEXT.fetch_add(1, Relaxed),
     }
 }
-
-/// The members of a team, in the order of their numbers.
-#[derive(Debug, Clone)]
-pub struct Members {
-    rest: std::ops::Range<usize>,
-    team: usize,
-}
-
-impl Member {
-    /// Its number in the team, from 0.
-    pub fn number(self) -> usize {
-        self.number as usize
-    }
-}
-
-impl Display for Member {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "member {}", self.number)
-    }
-}
-
-impl Iterator for Members {
-    type Item = Member;
-
-    fn next(&mut self) -> Option<Member> {
-        let number = self.rest.next()? as u32;
-        Some(Member {
-            number,
-            team: self.team,
-        })
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.rest.size_hint()
-    }
-}
-
-impl ExactSizeIterator for Members {}
 
 impl Team<'_> {
     /// The team of a live handle.
@@ -174,20 +129,49 @@ impl Team<'_> {
     }
 
     /// This PE, by its number in the team.
-    pub fn me(&self) -> Member {
+    pub fn my_member(&self) -> Member {
         self.numbered(self.me)
     }
 
     /// Number of members.
-    pub fn size(&self) -> usize {
+    pub fn n_members(&self) -> usize {
         self.size
     }
 
-    pub(crate) fn numbered(&self, number: usize) -> Member {
-        Member {
-            number: number as u32,
-            team: self.serial,
+    /// The same as [`my_member`](Self::my_member).
+    #[deprecated(since = "0.2.0", note = "call `my_member`, or `my_pe` of the world")]
+    pub fn me(&self) -> Member {
+        self.my_member()
+    }
+
+    /// The same as [`n_members`](Self::n_members).
+    #[deprecated(since = "0.2.0", note = "call `n_members`, or `n_pes` of the world")]
+    pub fn size(&self) -> usize {
+        self.n_members()
+    }
+
+    /// The same as [`pe_of`](Self::pe_of).
+    ///
+    /// # Errors
+    /// As for that.
+    #[deprecated(
+        since = "0.2.0",
+        note = "call `pe_of`: `World::pe` makes a PE of a number"
+    )]
+    pub fn pe(&self, member: Member) -> Result<Pe, TeamError> {
+        self.pe_of(member)
+    }
+
+    /// What members and contexts know of it.
+    pub(crate) fn id(&self) -> TeamId {
+        TeamId {
+            handle: self.handle,
+            serial: self.serial,
         }
+    }
+
+    pub(crate) fn numbered(&self, number: usize) -> Member {
+        Member::new(number, self.serial)
     }
 
     /// The member of that number.
@@ -204,41 +188,25 @@ impl Team<'_> {
 
     /// All members.
     pub fn members(&self) -> Members {
-        Members {
-            rest: 0..self.size,
-            team: self.serial,
-        }
+        Members::all(self.size, self.serial)
     }
 
-    pub(crate) fn check(&self, member: Member) -> Result<(), TeamError> {
-        if member.team == self.serial {
-            Ok(())
-        } else {
-            Err(TeamError::OtherTeam)
-        }
+    /// The number of a member, given so or as a PE.
+    pub(crate) fn number_of(&self, member: impl AsMember) -> Result<usize, TeamError> {
+        member.number_in(self.id())
     }
 
     /// The PE that a member is.
     ///
     /// # Errors
     /// If it is a member of another team, or a PE of another job.
-    pub fn pe(&self, member: Member) -> Result<Pe, TeamError> {
-        self.check(member)?;
-        let pe = team::translate_pe("Team::pe", self.handle, member.number as i32, TEAM_WORLD);
-        Ok(Pe::new(
-            usize::try_from(pe).map_err(|_| TeamError::OtherJob)?,
-        ))
+    pub fn pe_of(&self, member: Member) -> Result<Pe, TeamError> {
+        member.pe_in(self.id())
     }
 
     /// The member that a PE is, if it is in the team.
     pub fn member_of(&self, pe: Pe) -> Option<Member> {
-        let number = team::translate_pe(
-            "Team::member_of",
-            TEAM_WORLD,
-            pe.number() as i32,
-            self.handle,
-        );
-        usize::try_from(number).ok().map(|n| self.numbered(n))
+        self.number_of(pe).ok().map(|n| self.numbered(n))
     }
 
     /// Completes this PE's puts and waits for all members; after it, all see what each wrote before.
@@ -248,22 +216,27 @@ impl Team<'_> {
     /// If the team is that of a group that has failed.
     #[track_caller]
     pub fn barrier(&self) {
+        lives(self.try_barrier());
+    }
+
+    /// As [`barrier`](Self::barrier), for the team of a group that may fail.
+    ///
+    /// # Errors
+    /// If the team is that of a group that has failed.
+    #[track_caller]
+    pub fn try_barrier(&self) -> Result<(), TeamError> {
         quiet();
         self.step(Step::Barrier, &[]);
-        assert!(
-            !agree::has_failed("Team::barrier", self.handle),
-            "{}",
-            TeamError::GroupFailed
-        );
+        match agree::has_failed("Team::barrier", self.handle) {
+            true => Err(TeamError::GroupFailed),
+            false => Ok(()),
+        }
     }
 
     /// Orders this PE's puts, signals and atomics to each PE before its later ones. (Standard:
     /// `shmem_fence`)
     pub fn fence(&self) {
-        if init::spans_nodes() {
-            context::fence("Team::fence", CTX_DEFAULT);
-        }
-        fence(SeqCst);
+        order::fence("Team::fence");
     }
 
     /// Completes this PE's puts: all PEs see them. (Standard: `shmem_quiet`)
@@ -276,7 +249,66 @@ impl Team<'_> {
     /// # Errors
     /// If there are too many.
     pub fn context(&self) -> Result<Context<'_>, TeamError> {
-        Context::new(self)
+        self.context_with(ContextOptions::new())
+    }
+
+    /// A context with options. (Standard: `shmem_team_create_ctx`)
+    ///
+    /// # Errors
+    /// If there are too many.
+    pub fn context_with(&self, options: ContextOptions) -> Result<Context<'_>, TeamError> {
+        Context::new(self.id(), options)
+    }
+
+    /// Makes a team of the members that give the same color, numbered by their keys, and where those are the
+    /// same by their numbers in this team; no team of the members that give none. Collective over this team. (As
+    /// `MPI_Comm_split`)
+    ///
+    /// The members of a color must lie a fixed stride apart in this team, in the order of their keys: rows, columns,
+    /// blocks, every third member, all of them backwards. Teams of OpenSHMEM are such.
+    ///
+    /// ```
+    /// # use ferroshmem::{Sum, World};
+    /// # fn main() -> Result<(), ferroshmem::Error> {
+    /// # let world = World::init()?;
+    /// let number = world.my_pe().number();
+    /// let team = world.split(Some(number % 2), 0)?.expect("every PE has a color");
+    /// let of_my_parity = team.reduce_value(1, Sum);
+    /// assert_eq!(of_my_parity, (world.n_pes() + 1 - number % 2) / 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If the members of a color do not lie so, there are too many teams, or the team is that of a group. The same on
+    /// all members.
+    #[track_caller]
+    pub fn split(&self, color: Option<usize>, key: i64) -> Result<Option<Team<'_>>, TeamError> {
+        self.of_one_job()?;
+        let mine = [
+            u64::from(color.is_some()),
+            color.unwrap_or(0) as u64,
+            key as u64,
+        ];
+        let said = self.gather_value(mine);
+        let mut mine_lie = None;
+        let mut colors: Vec<u64> = said.iter().filter(|s| s[0] == 1).map(|s| s[1]).collect();
+        colors.sort_unstable();
+        colors.dedup();
+        for one in colors {
+            let in_color = |number: &usize| said[*number][0] == 1 && said[*number][1] == one;
+            let mut members = Vec::from_iter((0..self.size).filter(in_color));
+            members.sort_by_key(|number| said[*number][2] as i64);
+            // All members compute the same, so all return the error.
+            let sequence = arithmetic(&members).ok_or(TeamError::Irregular)?;
+            if color.is_some_and(|color| color as u64 == one) {
+                mine_lie = Some(sequence);
+            }
+        }
+        self.step(Step::SplitByColor, &[]);
+        let made = team::split_apart("Team::split", self.handle, mine_lie);
+        made.map(|handle| self.child(handle))
+            .ok_or(TeamError::Split)
     }
 
     /// Makes a team of `size` members: this team's member `start` and every `stride`-th after it.
@@ -361,12 +393,24 @@ impl Team<'_> {
     }
 }
 
-/// Completes this PE's puts.
-pub(crate) fn quiet() {
-    if init::spans_nodes() {
-        context::quiet("Team::quiet", CTX_DEFAULT);
+/// The start, stride and number of members whose numbers are those; None if their distances differ.
+fn arithmetic(members: &[usize]) -> Option<(i32, i32, i32)> {
+    let distance = |pair: &[usize]| pair[1] as i32 - pair[0] as i32;
+    let mut distances = members.windows(2).map(distance);
+    let stride = distances.next().unwrap_or(1);
+    let start = *members.first()? as i32;
+    distances
+        .all(|other| other == stride)
+        .then_some((start, stride, members.len() as i32))
+}
+
+/// What a collective returns, of a team that is no failed group's.
+#[track_caller]
+pub(crate) fn lives<T>(result: Result<T, TeamError>) -> T {
+    match result {
+        Ok(value) => value,
+        Err(error) => panic!("{error}"),
     }
-    fence(SeqCst);
 }
 
 impl Drop for Team<'_> {
@@ -387,5 +431,20 @@ impl fmt::Debug for Team<'_> {
             .field("size", &self.size)
             .field("steps", &self.taken.load(Relaxed))
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::arithmetic;
+
+    #[test]
+    fn sequences() {
+        assert_eq!(arithmetic(&[3]), Some((3, 1, 1)));
+        assert_eq!(arithmetic(&[1, 4, 7]), Some((1, 3, 3)));
+        assert_eq!(arithmetic(&[5, 3, 1]), Some((5, -2, 3)));
+        assert_eq!(arithmetic(&[0, 1, 3]), None);
+        assert_eq!(arithmetic(&[0, 2, 1]), None);
+        assert_eq!(arithmetic(&[]), None);
     }
 }

@@ -6,6 +6,7 @@ use ferroshmem_core::api::p2p;
 use crate::amo::AmoInt;
 use crate::error::OutOfBounds;
 use crate::memory::Atomics;
+use crate::signal::Signals;
 
 /// What a value is to be compared with, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,66 +92,224 @@ impl<T: AmoInt> Atomics<'_, T> {
         }
         Ok(holds)
     }
+}
 
-    /// Waits until all of some elements of mine compare so.
-    ///
-    /// # Errors
-    /// If one of the indices is not that of an element.
-    pub fn wait_until_all(
-        &self,
-        indices: &[usize],
-        compare: Compare<T>,
-    ) -> Result<(), OutOfBounds> {
-        for index in indices {
-            self.own(*index)?;
+/// Which elements are waited for, and what each is compared with: the same, or one each.
+#[derive(Clone, Copy)]
+enum Set<'a, T> {
+    Same(&'a [usize], Compare<T>),
+    Each(&'a [(usize, Compare<T>)]),
+}
+
+impl<T: AmoInt> Set<'_, T> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Same(indices, _) => indices.len(),
+            Self::Each(conditions) => conditions.len(),
         }
-        self.wait_for_some(indices, compare, indices.len());
-        Ok(())
     }
 
-    /// Waits until one of some elements of mine compares so; returns its index, or `None` if
-    /// `indices` is empty.
-    ///
-    /// # Errors
-    /// If one of the indices is not that of an element.
-    pub fn wait_until_any(
-        &self,
-        indices: &[usize],
-        compare: Compare<T>,
-    ) -> Result<Option<usize>, OutOfBounds> {
-        Ok(self.wait_until_some(indices, compare)?.first().copied())
-    }
-
-    /// Waits until at least one of some elements of mine compares so; returns the indices of all
-    /// that do then, none if `indices` is empty.
-    ///
-    /// # Errors
-    /// If one of the indices is not that of an element.
-    pub fn wait_until_some(
-        &self,
-        indices: &[usize],
-        compare: Compare<T>,
-    ) -> Result<Vec<usize>, OutOfBounds> {
-        for index in indices {
-            self.own(*index)?;
+    fn get(&self, i: usize) -> (usize, Compare<T>) {
+        match self {
+            Self::Same(indices, compare) => (indices[i], *compare),
+            Self::Each(conditions) => conditions[i],
         }
-        Ok(self.wait_for_some(indices, compare, indices.len().min(1)))
     }
 
-    fn wait_for_some(&self, indices: &[usize], compare: Compare<T>, n: usize) -> Vec<usize> {
-        let holds = |index: &&usize| {
-            self.own(**index)
+    /// The indices of the elements that compare so now.
+    fn holding<'s>(&'s self, array: &'s Atomics<'_, T>) -> impl Iterator<Item = usize> + 's {
+        let all = (0..self.len()).map(|i| self.get(i));
+        let holding = all.filter(|(index, compare)| {
+            array
+                .own(*index)
                 // SAFETY: an element of this PE's part, which only atomic operations use.
                 .is_ok_and(|at| compare.holds(&unsafe { T::fetch(at) }))
-        };
-        let address = indices.first().and_then(|index| self.own(*index).ok());
-        p2p::wait_for("Atomics::wait", address.map_or(0, |at| at.addr()), || {
-            // Counted first: a wait allocates nothing but its result.
-            (indices.iter().filter(holds).count() >= n)
-                .then(|| indices.iter().filter(holds).copied().collect())
-        })
+        });
+        holding.map(|(index, _)| index)
     }
 }
+
+impl<T: AmoInt> Atomics<'_, T> {
+    /// The address of the first of these elements of mine, if all exist.
+    fn check(&self, set: &Set<'_, T>) -> Result<usize, OutOfBounds> {
+        let mut first = 0;
+        for i in (0..set.len()).rev() {
+            first = self.own(set.get(i).0)?.addr();
+        }
+        Ok(first)
+    }
+
+    /// Waits until `n` of these elements compare so; the indices of all that do then.
+    fn wait_for(&self, set: Set<'_, T>, n: usize) -> Result<Vec<usize>, OutOfBounds> {
+        let address = self.check(&set)?;
+        Ok(p2p::wait_for("Atomics::wait", address, || {
+            // Counted first: a wait allocates nothing but its result.
+            (set.holding(self).count() >= n).then(|| set.holding(self).collect())
+        }))
+    }
+
+    /// The indices of the elements that compare so now; lets another PE run if less than `n` do.
+    fn test_for(&self, set: Set<'_, T>, n: usize) -> Result<Vec<usize>, OutOfBounds> {
+        self.check(&set)?;
+        let holding = Vec::from_iter(set.holding(self));
+        if holding.len() < n {
+            p2p::give_way();
+        }
+        Ok(holding)
+    }
+}
+
+/// The forms of waits and tests for several elements, of atomics and signals.
+macro_rules! forms {
+    ($array:ident[$($t:ident: $bound:ident)?], $value:ty, $element:literal, |$self:ident| $words:expr) => {
+        impl<$($t: $bound)?> $array<'_, $($t)?> {
+            #[doc = concat!("Waits until all of some ", $element, "s of mine compare so.")]
+            ///
+            /// # Errors
+            #[doc = concat!("For this and the methods below: if one of the indices is not that of ", $element, ".")]
+            pub fn wait_until_all(
+                &$self,
+                indices: &[usize],
+                compare: Compare<$value>,
+            ) -> Result<(), OutOfBounds> {
+                $words.wait_for(Set::Same(indices, compare), indices.len()).map(drop)
+            }
+
+            #[doc = concat!("Waits until one of some ", $element, "s of mine compares so; returns its index, or `None` if")]
+            /// `indices` is empty.
+            ///
+            /// # Errors
+            /// As for [`wait_until_all`](Self::wait_until_all).
+            pub fn wait_until_any(
+                &$self,
+                indices: &[usize],
+                compare: Compare<$value>,
+            ) -> Result<Option<usize>, OutOfBounds> {
+                Ok($self.wait_until_some(indices, compare)?.first().copied())
+            }
+
+            #[doc = concat!("Waits until at least one of some ", $element, "s of mine compares so; returns the indices of all")]
+            /// that do then, none if `indices` is empty.
+            ///
+            /// # Errors
+            /// As for [`wait_until_all`](Self::wait_until_all).
+            pub fn wait_until_some(
+                &$self,
+                indices: &[usize],
+                compare: Compare<$value>,
+            ) -> Result<Vec<usize>, OutOfBounds> {
+                $words.wait_for(Set::Same(indices, compare), indices.len().min(1))
+            }
+
+            /// As [`wait_until_all`](Self::wait_until_all), with an own comparison for each.
+            ///
+            /// # Errors
+            /// As for that.
+            pub fn wait_until_all_vector(
+                &$self,
+                conditions: &[(usize, Compare<$value>)],
+            ) -> Result<(), OutOfBounds> {
+                $words.wait_for(Set::Each(conditions), conditions.len()).map(drop)
+            }
+
+            /// As [`wait_until_any`](Self::wait_until_any), with an own comparison for each.
+            ///
+            /// # Errors
+            /// As for that.
+            pub fn wait_until_any_vector(
+                &$self,
+                conditions: &[(usize, Compare<$value>)],
+            ) -> Result<Option<usize>, OutOfBounds> {
+                Ok($self.wait_until_some_vector(conditions)?.first().copied())
+            }
+
+            /// As [`wait_until_some`](Self::wait_until_some), with an own comparison for each.
+            ///
+            /// # Errors
+            /// As for that.
+            pub fn wait_until_some_vector(
+                &$self,
+                conditions: &[(usize, Compare<$value>)],
+            ) -> Result<Vec<usize>, OutOfBounds> {
+                $words.wait_for(Set::Each(conditions), conditions.len().min(1))
+            }
+
+            #[doc = concat!("Whether all of some ", $element, "s of mine compare so now.")]
+            ///
+            /// # Errors
+            /// As for [`wait_until_all`](Self::wait_until_all).
+            pub fn test_all(
+                &$self,
+                indices: &[usize],
+                compare: Compare<$value>,
+            ) -> Result<bool, OutOfBounds> {
+                let n = indices.len();
+                Ok($words.test_for(Set::Same(indices, compare), n)?.len() == n)
+            }
+
+            #[doc = concat!("The index of one of some ", $element, "s of mine that compares so now.")]
+            ///
+            /// # Errors
+            /// As for [`wait_until_all`](Self::wait_until_all).
+            pub fn test_any(
+                &$self,
+                indices: &[usize],
+                compare: Compare<$value>,
+            ) -> Result<Option<usize>, OutOfBounds> {
+                Ok($self.test_some(indices, compare)?.first().copied())
+            }
+
+            #[doc = concat!("The indices of all of some ", $element, "s of mine that compare so now.")]
+            ///
+            /// # Errors
+            /// As for [`wait_until_all`](Self::wait_until_all).
+            pub fn test_some(
+                &$self,
+                indices: &[usize],
+                compare: Compare<$value>,
+            ) -> Result<Vec<usize>, OutOfBounds> {
+                $words.test_for(Set::Same(indices, compare), 1)
+            }
+
+            /// As [`test_all`](Self::test_all), with an own comparison for each.
+            ///
+            /// # Errors
+            /// As for that.
+            pub fn test_all_vector(
+                &$self,
+                conditions: &[(usize, Compare<$value>)],
+            ) -> Result<bool, OutOfBounds> {
+                let n = conditions.len();
+                Ok($words.test_for(Set::Each(conditions), n)?.len() == n)
+            }
+
+            /// As [`test_any`](Self::test_any), with an own comparison for each.
+            ///
+            /// # Errors
+            /// As for that.
+            pub fn test_any_vector(
+                &$self,
+                conditions: &[(usize, Compare<$value>)],
+            ) -> Result<Option<usize>, OutOfBounds> {
+                Ok($self.test_some_vector(conditions)?.first().copied())
+            }
+
+            /// As [`test_some`](Self::test_some), with an own comparison for each.
+            ///
+            /// # Errors
+            /// As for that.
+            pub fn test_some_vector(
+                &$self,
+                conditions: &[(usize, Compare<$value>)],
+            ) -> Result<Vec<usize>, OutOfBounds> {
+                $words.test_for(Set::Each(conditions), 1)
+            }
+        }
+    };
+}
+
+forms!(Atomics[T: AmoInt], T, "element", |self| self);
+forms!(Signals[], u64, "signal", |self| self.words());
 
 #[cfg(test)]
 mod tests {

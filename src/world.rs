@@ -13,6 +13,7 @@ use crate::amo::Amo;
 use crate::collective::Scratch;
 use crate::error::{AllocError, ExportError, InitError, PeOutOfRange, SpaceError};
 use crate::group::{Exported, Group};
+use crate::handle::Handle;
 use crate::init::{self, LIVES};
 use crate::lock::Locked;
 use crate::memory::{Atomics, Lend, Space, SpaceConfig, Symmetric};
@@ -37,7 +38,7 @@ const PANICKED: i32 = 101;
 /// std::thread::spawn(move || world.barrier());
 /// ```
 ///
-/// Any thread may put, get and update atomically, on arrays that it borrows.
+/// Any thread may put, get and update atomically, on arrays that it borrows, and have a [`Handle`] of the job.
 pub struct World {
     team: Team<'static>,
     /// Whether the parents have been asked for.
@@ -76,33 +77,33 @@ impl World {
         init::n_pes()
     }
 
+    /// A handle of the job that threads may have.
+    pub fn handle(&self) -> Handle<'_> {
+        Handle::new(self)
+    }
+
     /// The PE of that number.
     ///
     /// # Errors
     /// If the job has no such PE.
     pub fn pe(&self, number: usize) -> Result<Pe, PeOutOfRange> {
-        let n_pes = self.n_pes();
-        if number >= n_pes {
-            return Err(PeOutOfRange { number, n_pes });
-        }
-        Ok(Pe::new(number))
+        self.handle().pe(number)
     }
 
     /// Whether a PE is local: on this node, so that loads and stores reach its memory.
     pub fn is_here(&self, pe: Pe) -> bool {
-        init::windows().memory.index(pe.number()).is_some()
+        self.handle().is_here(pe)
     }
 
     /// All PEs.
     pub fn pes(&self) -> Pes {
-        Pes::all(self.n_pes())
+        self.handle().pes()
     }
 
     /// All PEs but this one, beginning with the next and wrapping around, so that not all PEs access
     /// PE 0 first.
     pub fn others(&self) -> impl ExactSizeIterator<Item = Pe> + use<> {
-        let (me, n_pes) = (self.my_pe().number(), self.n_pes());
-        (1..n_pes).map(move |i| Pe::new((me + i) % n_pes))
+        self.handle().others()
     }
 
     /// Allocates an array of `len` elements on every PE, all bytes zero. Collective, with the same

@@ -5,10 +5,11 @@ use ferroshmem_core::api::collective;
 
 use super::{Operator, Part, PartMut, Reducible, Sum, reduction, scan_details};
 use crate::error::TeamError;
+use crate::member::AsMember;
 use crate::memory::Symmetric;
 use crate::plain::Plain;
 use crate::step::{Detail, Step, What};
-use crate::team::{Member, Team};
+use crate::team::{Team, lives};
 
 /// Two arrays as details of a step: where they are and how long, which is the same on all PEs.
 fn details<T: Plain>(
@@ -60,14 +61,13 @@ impl Team<'_> {
     #[track_caller]
     pub fn broadcast<'a, T: Plain>(
         &self,
-        root: Member,
+        root: impl AsMember,
         dest: impl Into<PartMut<'a, T>>,
         source: impl Into<Part<'a, T>>,
     ) -> Result<(), TeamError> {
         let (mut dest, source) = (dest.into(), source.into());
-        self.check(root)?;
+        let number = self.number_of(root)? as i32;
         enough(dest.len(), Some(source.len()))?;
-        let number = root.number() as i32;
         self.step(
             Step::Broadcast,
             &details(&mut dest, source, [(What::Root, number as u64), NONE[0]]),
@@ -116,17 +116,31 @@ impl Team<'_> {
         let (to, from, n) = (dest.start(), source.start(), source.len());
         // SAFETY: as in `broadcast`.
         super::done(unsafe {
-            collective::reduce::<T, Op::Core>("Team::reduce", self.handle(), to, from, n)
+            let (to, from) = (to.cast(), from.cast());
+            collective::reduce::<T::Core, Op::Core>("Team::reduce", self.handle(), to, from, n)
         })?;
         Ok(())
     }
 
     /// As [`reduce`](Self::reduce), with one array for both.
     ///
-    /// # Errors
-    /// None today.
+    /// # Panics
+    /// If the team is that of a group that has failed.
     #[track_caller]
     pub fn reduce_in_place<'a, T: Reducible<Op>, Op: Operator>(
+        &self,
+        array: impl Into<PartMut<'a, T>>,
+        operator: Op,
+    ) {
+        lives(self.try_reduce_in_place(array, operator));
+    }
+
+    /// As [`reduce_in_place`](Self::reduce_in_place), for the team of a group that may fail.
+    ///
+    /// # Errors
+    /// If the team is that of a group that has failed.
+    #[track_caller]
+    pub fn try_reduce_in_place<'a, T: Reducible<Op>, Op: Operator>(
         &self,
         array: impl Into<PartMut<'a, T>>,
         _: Op,
@@ -137,17 +151,17 @@ impl Team<'_> {
             Step::Reduce,
             &in_place(start.addr(), n, reduction::<T, Op>()),
         );
+        let name = "Team::reduce";
         // SAFETY: as in `broadcast`; `dest` and `source` may be the same.
-        unsafe {
-            super::done(collective::reduce::<T, Op::Core>(
-                "Team::reduce",
+        super::done(unsafe {
+            collective::reduce::<T::Core, Op::Core>(
+                name,
                 self.handle(),
-                start,
-                start,
+                start.cast(),
+                start.cast(),
                 n,
-            ))?;
-        }
-        Ok(())
+            )
+        })
     }
 
     /// Sums up the members' `source`, element by element, up to this PE's, itself included.
@@ -193,6 +207,7 @@ impl Team<'_> {
         let (to, from, n) = (dest.start(), source.start(), source.len());
         // SAFETY: as in `broadcast`.
         super::done(unsafe {
+            let (to, from) = (to.cast::<T::Core>(), from.cast());
             collective::scan("Team::scan", self.handle(), to, from, n, inclusive)
         })?;
         Ok(())
@@ -210,7 +225,7 @@ impl Team<'_> {
         source: impl Into<Part<'a, T>>,
     ) -> Result<(), TeamError> {
         let (mut dest, source) = (dest.into(), source.into());
-        enough(dest.len(), source.len().checked_mul(self.size()))?;
+        enough(dest.len(), source.len().checked_mul(self.n_members()))?;
         self.step(Step::Fcollect, &details(&mut dest, source, NONE));
         let bytes = source.len() * size_of::<T>();
         let (to, from) = (dest.start().cast(), source.start().cast());
@@ -242,7 +257,7 @@ impl Team<'_> {
         } else {
             u64::MAX
         };
-        let counts = self.gather_value(mine)?;
+        let counts = self.try_gather_value(mine)?;
         let add = |sum: usize, count: &u64| sum.checked_add(usize::try_from(*count).ok()?);
         let total = counts.iter().try_fold(0, add);
         enough(dest.len(), total)?;
@@ -269,11 +284,21 @@ impl Team<'_> {
         source: impl Into<Part<'a, T>>,
     ) -> Result<(), TeamError> {
         let (mut dest, source) = (dest.into(), source.into());
-        let block = source.len() / self.size();
-        enough(dest.len(), Some(block * self.size()))?;
+        self.alltoall_parts(&mut dest, source)
+    }
+
+    /// As [`alltoall`](Self::alltoall), of parts that are still used.
+    #[track_caller]
+    pub(super) fn alltoall_parts<T: Plain>(
+        &self,
+        dest: &mut PartMut<'_, T>,
+        source: Part<'_, T>,
+    ) -> Result<(), TeamError> {
+        let block = source.len() / self.n_members();
+        enough(dest.len(), Some(block * self.n_members()))?;
         self.step(
             Step::Alltoall,
-            &details(&mut dest, source, [(What::Length, block as u64), NONE[0]]),
+            &details(dest, source, [(What::Length, block as u64), NONE[0]]),
         );
         let bytes = block * size_of::<T>();
         let (to, from) = (dest.start().cast(), source.start().cast());
@@ -300,7 +325,7 @@ impl Team<'_> {
         let (mut dest, source) = (dest.into(), source.into());
         let extent = |stride: usize| {
             let stride = isize::try_from(stride).ok().filter(|stride| *stride > 0)?;
-            match n.checked_mul(self.size())? {
+            match n.checked_mul(self.n_members())? {
                 0 => Some(0),
                 all => (all - 1).checked_mul(stride as usize)?.checked_add(1),
             }

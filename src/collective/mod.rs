@@ -4,6 +4,7 @@
 //! another write outside of its arrays.
 
 mod arrays;
+mod by_function;
 mod operator;
 mod scratch;
 mod values;

@@ -16,7 +16,8 @@ pub trait Operator: Copy + sealed::Sealed {
 }
 
 /// Elements that an operator reduces: integers by all, floating-point numbers by [`Sum`], [`Prod`],
-/// [`Min`] and [`Max`].
+/// [`Min`] and [`Max`], and with the feature `num-complex` its `Complex<f32>` and `Complex<f64>` by [`Sum`] and
+/// [`Prod`]. [`Team::reduce_value_by`](crate::Team::reduce_value_by) and its like reduce any elements by any function.
 ///
 /// ```compile_fail,E0277
 /// # use ferroshmem::{Xor, World};
@@ -25,7 +26,8 @@ pub trait Operator: Copy + sealed::Sealed {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Op}` does not reduce elements of type `{Self}`",
-    note = "integers are reduced by all operators, `f32` and `f64` by `Sum`, `Prod`, `Min` and `Max`"
+    note = "integers are reduced by all operators, `f32` and `f64` by `Sum`, `Prod`, `Min` and `Max`; \
+            `Team::reduce_value_by` takes any function"
 )]
 pub trait Reducible<Op: Operator>: Plain + sealed::Reducible<Op> {}
 
@@ -34,7 +36,7 @@ impl<T: Plain + sealed::Reducible<Op>, Op: Operator> Reducible<Op> for T {}
 /// A reduction as details of a step. Types of one size differ, too: each has algorithms of its
 /// own.
 pub(super) fn reduction<T: Reducible<Op>, Op: Operator>() -> [Detail; 2] {
-    // Reducible types are primitive types, whose names are the same in all programs.
+    // Reducible types are primitive types and complex numbers, whose names have the same ends in all programs.
     let name = std::any::type_name::<T>().bytes();
     let ty = name.fold(0, |sum, byte| sum << 8 | u64::from(byte));
     [(What::Type, ty), (What::Operator, Op::NUMBER)]
@@ -47,14 +49,49 @@ pub(super) fn scan_details<T: Reducible<Sum>>(inclusive: bool) -> [Detail; 2] {
 }
 
 mod sealed {
+    #[cfg(feature = "num-complex")]
+    use ferroshmem_core::api::Complex;
+
     use super::{Operator, Reduce};
 
     pub trait Sealed {}
 
     /// The runtime's reductions, which are not part of the interface.
-    pub trait Reducible<Op: Operator>: Reduce<Op::Core> {}
+    pub trait Reducible<Op: Operator> {
+        /// The runtime's type of the same bytes.
+        type Core: Reduce<Op::Core>;
+    }
 
-    impl<T: Reduce<Op::Core>, Op: Operator> Reducible<Op> for T {}
+    macro_rules! reducible {
+        ($($(#[$attribute:meta])* $t:ty as $core:ty),* $(,)?) => {$(
+            $(#[$attribute])*
+            impl<Op: Operator> Reducible<Op> for $t
+            where
+                $core: Reduce<Op::Core>,
+            {
+                type Core = $core;
+            }
+        )*};
+    }
+
+    reducible!(
+        i8 as i8,
+        i16 as i16,
+        i32 as i32,
+        i64 as i64,
+        isize as isize,
+        u8 as u8,
+        u16 as u16,
+        u32 as u32,
+        u64 as u64,
+        usize as usize,
+        f32 as f32,
+        f64 as f64,
+        #[cfg(feature = "num-complex")]
+        num_complex::Complex<f32> as Complex<f32>,
+        #[cfg(feature = "num-complex")]
+        num_complex::Complex<f64> as Complex<f64>,
+    );
 }
 
 macro_rules! operators {

@@ -8,9 +8,10 @@ use ferroshmem_core::api::collective;
 use super::scratch::{CHUNK, Scratch};
 use super::{Operator, Reducible, Sum, reduction, scan_details};
 use crate::error::TeamError;
+use crate::member::AsMember;
 use crate::plain::Plain;
 use crate::step::{Detail, Step, What};
-use crate::team::{Member, Team};
+use crate::team::{Team, lives};
 
 /// Bytes of `n` elements, as a detail of a step.
 fn bytes<T>(n: usize) -> u64 {
@@ -26,16 +27,35 @@ fn of_values(scratch: &Scratch, [a, b]: [Detail; 2], length: u64) -> [Detail; 4]
 impl Team<'_> {
     /// The reduction of every member's `value`. Collective.
     ///
+    /// ```
+    /// # use ferroshmem::{Max, World};
+    /// # fn main() -> Result<(), ferroshmem::Error> {
+    /// # let world = World::init()?;
+    /// let last = world.reduce_value(world.my_pe().number(), Max);
+    /// assert_eq!(last, world.n_pes() - 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// If the team is that of a group that has failed, as for the other methods that have one with `try_`.
+    #[track_caller]
+    pub fn reduce_value<T: Reducible<Op>, Op: Operator>(&self, value: T, operator: Op) -> T {
+        lives(self.try_reduce_value(value, operator))
+    }
+
+    /// As [`reduce_value`](Self::reduce_value), for the team of a group that may fail.
+    ///
     /// # Errors
     /// If the team is that of a group that has failed.
     #[track_caller]
-    pub fn reduce_value<T: Reducible<Op>, Op: Operator>(
+    pub fn try_reduce_value<T: Reducible<Op>, Op: Operator>(
         &self,
         value: T,
         operator: Op,
     ) -> Result<T, TeamError> {
         let mut values = [value];
-        self.reduce_slice(&mut values, operator)?;
+        self.try_reduce_slice(&mut values, operator)?;
         Ok(values[0])
     }
 
@@ -43,10 +63,19 @@ impl Team<'_> {
     /// same length; arrays of symmetric memory ([`reduce`](Self::reduce)) are faster for many
     /// elements.
     ///
+    /// # Panics
+    /// If the team is that of a group that has failed.
+    #[track_caller]
+    pub fn reduce_slice<T: Reducible<Op>, Op: Operator>(&self, values: &mut [T], operator: Op) {
+        lives(self.try_reduce_slice(values, operator));
+    }
+
+    /// As [`reduce_slice`](Self::reduce_slice), for the team of a group that may fail.
+    ///
     /// # Errors
     /// If the team is that of a group that has failed.
     #[track_caller]
-    pub fn reduce_slice<T: Reducible<Op>, Op: Operator>(
+    pub fn try_reduce_slice<T: Reducible<Op>, Op: Operator>(
         &self,
         values: &mut [T],
         _: Op,
@@ -63,11 +92,11 @@ impl Team<'_> {
                     Step::Reduce,
                     &of_values(self.scratch(), reduction::<T, Op>(), of_all),
                 );
-                super::done(collective::reduce::<T, Op::Core>(
+                super::done(collective::reduce::<T::Core, Op::Core>(
                     "Team::reduce",
                     self.handle(),
-                    dest,
-                    source,
+                    dest.cast(),
+                    source.cast(),
                     n,
                 ))?;
                 ptr::copy_nonoverlapping(dest, chunk.as_mut_ptr(), n);
@@ -79,20 +108,38 @@ impl Team<'_> {
     /// The sum of the members' values up to this PE's, itself included. Collective. (Standard:
     /// `shmem_sum_inscan`)
     ///
+    /// # Panics
+    /// If the team is that of a group that has failed.
+    #[track_caller]
+    pub fn inclusive_scan_value<T: Reducible<Sum>>(&self, value: T) -> T {
+        lives(self.scan_value(value, true))
+    }
+
+    /// As [`inclusive_scan_value`](Self::inclusive_scan_value), for the team of a group that may fail.
+    ///
     /// # Errors
     /// If the team is that of a group that has failed.
     #[track_caller]
-    pub fn inclusive_scan_value<T: Reducible<Sum>>(&self, value: T) -> Result<T, TeamError> {
+    pub fn try_inclusive_scan_value<T: Reducible<Sum>>(&self, value: T) -> Result<T, TeamError> {
         self.scan_value(value, true)
     }
 
     /// The sum of the values of the members before this PE, zero for the first. Collective.
     /// (Standard: `shmem_sum_exscan`)
     ///
+    /// # Panics
+    /// If the team is that of a group that has failed.
+    #[track_caller]
+    pub fn exclusive_scan_value<T: Reducible<Sum>>(&self, value: T) -> T {
+        lives(self.scan_value(value, false))
+    }
+
+    /// As [`exclusive_scan_value`](Self::exclusive_scan_value), for the team of a group that may fail.
+    ///
     /// # Errors
     /// If the team is that of a group that has failed.
     #[track_caller]
-    pub fn exclusive_scan_value<T: Reducible<Sum>>(&self, value: T) -> Result<T, TeamError> {
+    pub fn try_exclusive_scan_value<T: Reducible<Sum>>(&self, value: T) -> Result<T, TeamError> {
         self.scan_value(value, false)
     }
 
@@ -106,11 +153,11 @@ impl Team<'_> {
                 Step::Scan,
                 &of_values(self.scratch(), scan_details::<T>(inclusive), 1),
             );
-            super::done(collective::scan(
+            super::done(collective::scan::<T::Core>(
                 "Team::scan",
                 self.handle(),
-                dest,
-                source,
+                dest.cast(),
+                source.cast(),
                 1,
                 inclusive,
             ))?;
@@ -121,9 +168,9 @@ impl Team<'_> {
     /// The root's value, on every member. Collective.
     ///
     /// # Errors
-    /// If the root is a member of another team.
+    /// If the root is a member of another team, or a PE that is not in this one.
     #[track_caller]
-    pub fn broadcast_value<T: Plain>(&self, root: Member, value: T) -> Result<T, TeamError> {
+    pub fn broadcast_value<T: Plain>(&self, root: impl AsMember, value: T) -> Result<T, TeamError> {
         let mut values = [value];
         self.broadcast_slice(root, &mut values)?;
         Ok(values[0])
@@ -132,17 +179,16 @@ impl Team<'_> {
     /// Copies the root's elements to every member's. Collective, with the same length.
     ///
     /// # Errors
-    /// If the root is a member of another team.
+    /// If the root is a member of another team, or a PE that is not in this one.
     #[track_caller]
     pub fn broadcast_slice<T: Plain>(
         &self,
-        root: Member,
+        root: impl AsMember,
         values: &mut [T],
     ) -> Result<(), TeamError> {
-        self.check(root)?;
+        let number = self.number_of(root)? as i32;
         let (source, dest) = (self.scratch().source::<u8>(), self.scratch().dest::<u8>());
         let of_all = bytes::<T>(values.len());
-        let number = root.number() as i32;
         for chunk in bytemuck::cast_slice_mut::<T, u8>(values).chunks_mut(CHUNK) {
             let n = chunk.len();
             // SAFETY: as in `reduce_slice`.
@@ -176,15 +222,52 @@ impl Team<'_> {
 
     /// Every member's value, in the order of their numbers. Collective.
     ///
+    /// # Panics
+    /// If the team is that of a group that has failed.
+    #[track_caller]
+    pub fn gather_value<T: Plain>(&self, value: T) -> Vec<T> {
+        lives(self.try_gather_value(value))
+    }
+
+    /// As [`gather_value`](Self::gather_value), for the team of a group that may fail.
+    ///
     /// # Errors
     /// If the team is that of a group that has failed.
     #[track_caller]
-    pub fn gather_value<T: Plain>(&self, value: T) -> Result<Vec<T>, TeamError> {
+    pub fn try_gather_value<T: Plain>(&self, value: T) -> Result<Vec<T>, TeamError> {
+        self.try_gather_slice(&[value])
+    }
+
+    /// Every member's elements, those of member 0 first. Collective, with the same length.
+    ///
+    /// ```
+    /// # use ferroshmem::World;
+    /// # fn main() -> Result<(), ferroshmem::Error> {
+    /// # let world = World::init()?;
+    /// let mine = [world.my_pe().number() as u32; 3];
+    /// let of_all = world.gather_slice(&mine);
+    /// assert_eq!(of_all.chunks(3).last(), Some(&[world.n_pes() as u32 - 1; 3][..]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// If the team is that of a group that has failed.
+    #[track_caller]
+    pub fn gather_slice<T: Plain>(&self, mine: &[T]) -> Vec<T> {
+        lives(self.try_gather_slice(mine))
+    }
+
+    /// As [`gather_slice`](Self::gather_slice), for the team of a group that may fail.
+    ///
+    /// # Errors
+    /// If the team is that of a group that has failed.
+    #[track_caller]
+    pub fn try_gather_slice<T: Plain>(&self, mine: &[T]) -> Result<Vec<T>, TeamError> {
         let (source, dest) = (self.scratch().source::<u8>(), self.scratch().dest::<u8>());
-        let mut values = vec![T::zeroed(); self.size()];
-        let of_all = bytemuck::bytes_of(&value);
+        let mut of_all = vec![T::zeroed(); self.n_members() * mine.len()];
         let most = self.chunk();
-        for (i, chunk) in of_all.chunks(most).enumerate() {
+        for (i, chunk) in bytemuck::cast_slice::<T, u8>(mine).chunks(most).enumerate() {
             let n = chunk.len();
             // SAFETY: as in `reduce_slice`; the destination has room for `most` bytes of each member.
             unsafe {
@@ -194,7 +277,7 @@ impl Team<'_> {
                     &of_values(
                         self.scratch(),
                         [(What::Type, bytes::<T>(1)), (What::Way, 0)],
-                        1,
+                        mine.len() as u64,
                     ),
                 );
                 let (to, from) = (dest.cast(), source.cast());
@@ -206,12 +289,12 @@ impl Team<'_> {
                     n,
                 ))?;
             }
-            for (member, value) in values.iter_mut().enumerate() {
-                let piece = &mut bytemuck::bytes_of_mut(value)[i * most..][..n];
+            for (member, values) in of_all.chunks_mut(mine.len()).enumerate() {
+                let piece = &mut bytemuck::cast_slice_mut::<T, u8>(values)[i * most..][..n];
                 // SAFETY: the member's block of the destination, which has one for each PE.
                 unsafe { ptr::copy_nonoverlapping(dest.add(member * n), piece.as_mut_ptr(), n) };
             }
         }
-        Ok(values)
+        Ok(of_all)
     }
 }

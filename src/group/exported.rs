@@ -75,7 +75,7 @@ impl<'w, A: Lend> Exported<'w, A> {
         // Others of this job may have groups that this PE has not. Those that come cannot import it.
         let has_groups = u32::from(handles::has_groups(Step::EndExport.name()));
         let used = self.world.reduce_value(has_groups, Max);
-        (used == Ok(0)).then(|| ManuallyDrop::into_inner(array))
+        (used == 0).then(|| ManuallyDrop::into_inner(array))
     }
 }
 

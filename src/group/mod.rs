@@ -19,9 +19,10 @@ pub use imported::Imported;
 pub use port::Port;
 
 use crate::error::{ImportError, PeOutOfRange, SpawnError, TeamError};
+use crate::member::Member;
 use crate::memory::Lend;
 use crate::step::{self, Step};
-use crate::team::{Member, Team};
+use crate::team::Team;
 
 /// PEs of another job, which is connected with this one: those that [`Team::spawn`] has started, the
 /// [parents](crate::World::parents) that have started this job, or those of a job that it has met at a [`Port`]. It ends, collectively over both sides, when it is
@@ -165,8 +166,8 @@ impl<'t> Group<'t> {
         let n_pes = handles::n_pes("Group", handle);
         let n_pes = usize::try_from(n_pes).expect("the group lives, and has PEs");
         let (sides, first) = match handles::is_first_side("Group", handle) {
-            true => ([team.size(), n_pes], team.size()),
-            false => ([n_pes, team.size()], 0),
+            true => ([team.n_members(), n_pes], team.n_members()),
+            false => ([n_pes, team.n_members()], 0),
         };
         let both = handles::team("Group", handle);
         Self {
@@ -204,8 +205,8 @@ impl<'t> Group<'t> {
     }
 
     /// Whether its PEs can be waited for. Of jobs that are not [independent](Command::independent), the failure of one ends
-    /// the others; of a group of one that is, collectives of the [`team`](Self::team) and waits for kernels return an error,
-    /// `Team::barrier` panics, and puts to its memory, which is there until the group is dropped, have no effect.
+    /// the others; of a group of one that is, collectives of the [`team`](Self::team) and waits for kernels return an error (those of
+    /// them that return none panic; `Team::try_barrier` and the like return it), and puts to its memory, which is there until the group is dropped, have no effect.
     ///
     /// A wait for a variable is not over when the PE that was to set it has failed: test it, and look here in between.
     /// (Extension: `shmemx_group_state`)
@@ -237,12 +238,21 @@ impl<'t> Group<'t> {
     ///
     /// # Errors
     /// If it is a PE of another group.
-    pub fn member(&self, pe: GroupPe) -> Result<Member, TeamError> {
+    pub fn member_of(&self, pe: GroupPe) -> Result<Member, TeamError> {
         if pe.group != self.team.serial() {
             return Err(TeamError::OtherGroup);
         }
         let member = self.team.member(self.first + pe.number());
         member.map_err(|_| TeamError::OtherGroup)
+    }
+
+    /// The same as [`member_of`](Self::member_of).
+    ///
+    /// # Errors
+    /// As for that.
+    #[deprecated(since = "0.2.0", note = "call `member_of`")]
+    pub fn member(&self, pe: GroupPe) -> Result<Member, TeamError> {
+        self.member_of(pe)
     }
 
     /// The array of `len` elements that the group has exported by a name, as the type that it was exported as: as

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use ferroshmem_core::api::amo;
+use ferroshmem_core::api::amo::{self, Atomic, AtomicInt};
 use ferroshmem_core::api::constants::CTX_DEFAULT;
 use ferroshmem_core::api::setup::misuse;
 
@@ -12,6 +12,7 @@ use super::{Block, Symmetric};
 use crate::amo::{Amo, AmoInt};
 use crate::error::OutOfBounds;
 use crate::pe::Pe;
+use crate::pending::{Completion, Fetches};
 use crate::step::{self, Step, What};
 
 /// A symmetric array whose elements every PE reads and updates atomically, on all PEs: made by
@@ -80,7 +81,7 @@ impl<'w, T: Amo> Atomics<'w, T> {
     /// Operates on an element of a PE's part: by `local`, given its address, or if the PE is on another
     /// node by `remote`, given the address of the same element of this PE and the PE's number.
     #[inline(always)]
-    fn on<R>(
+    pub(crate) fn on<R>(
         &self,
         pe: Pe,
         index: usize,
@@ -231,6 +232,131 @@ operations!(
     fetch_or, or: "Ors into",
     fetch_xor, xor: "Exclusive-ors into"
 );
+
+/// Additions to floating-point numbers, which no processor has: the number is exchanged for the sum until no other PE
+/// has written it in between.
+macro_rules! additions {
+    ($($float:ty as $bits:ty),*) => {$(
+        impl Atomics<'_, $float> {
+            /// Adds to an element of a PE's part; returns the element's old value. It is repeated while other PEs write
+            /// the element, and on another node each time takes a round trip.
+            ///
+            /// ```
+            /// # use ferroshmem::World;
+            /// # fn main() -> Result<(), ferroshmem::Error> {
+            /// # let world = World::init()?;
+            #[doc = concat!("let energy = world.atomics::<", stringify!($float), ">(1)?;")]
+            /// energy.add(world.pe(0)?, 0, 0.5)?;
+            /// world.barrier();
+            #[doc = concat!("assert_eq!(energy.fetch(world.pe(0)?, 0)?, 0.5 * world.n_pes() as ", stringify!($float), ");")]
+            /// # Ok(())
+            /// # }
+            /// ```
+            ///
+            /// # Errors
+            /// As for [`fetch`](Self::fetch).
+            #[inline]
+            pub fn fetch_add(&self, pe: Pe, index: usize, value: $float) -> Result<$float, OutOfBounds> {
+                self.fetch_update(pe, index, CTX_DEFAULT, pe.number() as i32, |old| old + value)
+            }
+
+            /// As [`fetch_add`](Self::fetch_add), without the old value; it is complete on return.
+            ///
+            /// # Errors
+            /// As for [`fetch`](Self::fetch).
+            #[inline]
+            pub fn add(&self, pe: Pe, index: usize, value: $float) -> Result<(), OutOfBounds> {
+                self.fetch_add(pe, index, value).map(drop)
+            }
+
+            /// Exchanges an element for what `new` makes of it, by a context in whose team the PE has the number `number`.
+            #[inline]
+            pub(crate) fn fetch_update(
+                &self,
+                pe: Pe,
+                index: usize,
+                context: usize,
+                number: i32,
+                new: impl Fn($float) -> $float,
+            ) -> Result<$float, OutOfBounds> {
+                /// Exchanges until `exchange`, given the bits expected and those to write, finds the first there.
+                #[inline(always)]
+                fn repeat(mut seen: $bits, mut exchange: impl FnMut($bits) -> $bits) -> $float {
+                    loop {
+                        let found = exchange(seen);
+                        if found == seen {
+                            return <$float>::from_bits(seen);
+                        }
+                        seen = found;
+                    }
+                }
+
+                let after = |bits: $bits| new(<$float>::from_bits(bits)).to_bits();
+                let local = |at: *mut $float| {
+                    let at: *mut $bits = at.cast();
+                    // SAFETY: an element within the PE's part, of the same size and alignment as its bits, which only
+                    // atomic operations use.
+                    unsafe {
+                        repeat(<$bits>::fetch(at), |seen| <$bits>::compare_swap(at, seen, after(seen)))
+                    }
+                };
+                let remote = |at: *mut $float, _| {
+                    let (name, at): (_, *mut $bits) = ("Atomics::fetch_add", at.cast());
+                    // SAFETY: the same element of this PE's part, so the runtime finds the PE's.
+                    unsafe {
+                        repeat(amo::fetch(name, context, at, number), |seen| {
+                            amo::compare_swap(name, context, at, seen, after(seen), number)
+                        })
+                    }
+                };
+                self.on(pe, index, local, remote)
+            }
+        }
+    )*};
+}
+
+additions!(f32 as u32, f64 as u64);
+
+impl<T: Amo> Atomics<'_, T> {
+    /// Runs `body`, which may begin fetches, and completes them. The variables that they write are in use until then.
+    ///
+    /// ```
+    /// # use ferroshmem::World;
+    /// # fn main() -> Result<(), ferroshmem::Error> {
+    /// # let world = World::init()?;
+    /// let counters = world.atomics::<u64>(1)?;
+    /// let mut seen = vec![0; world.n_pes()];
+    /// counters.nonblocking(|pending| {
+    ///     for (pe, seen) in world.pes().zip(&mut seen) {
+    ///         pending.fetch_add(pe, 0, 1, seen)?;
+    ///     }
+    ///     Ok::<(), ferroshmem::OutOfBounds>(())
+    /// })?;
+    /// assert!(seen.iter().all(|before| *before < world.n_pes() as u64));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// They cannot be read before:
+    ///
+    /// ```compile_fail,E0502
+    /// # use ferroshmem::World;
+    /// # let world = World::init().unwrap();
+    /// let counters = world.atomics::<u64>(1).unwrap();
+    /// let mut seen = 0;
+    /// counters.nonblocking(|pending| {
+    ///     pending.fetch(world.my_pe(), 0, &mut seen).unwrap();
+    ///     println!("{seen}");
+    /// });
+    /// ```
+    pub fn nonblocking<'env, R>(
+        &'env self,
+        body: impl for<'scope> FnOnce(&'scope Fetches<'scope, 'env, T>) -> R,
+    ) -> R {
+        let _completion = Completion::of(CTX_DEFAULT);
+        body(&Fetches::new(self))
+    }
+}
 
 impl<T: Amo> fmt::Debug for Atomics<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -4,6 +4,7 @@
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
+use std::ops::{Bound, Range, RangeBounds};
 use std::ptr::{self, NonNull};
 
 use ferroshmem_core::api::constants::SPACE_INVALID;
@@ -160,6 +161,14 @@ impl<T> Block<'_, T> {
         self.reach.is_any()
     }
 
+    /// The elements that a range names.
+    pub(crate) fn range(
+        &self,
+        range: impl RangeBounds<usize>,
+    ) -> Result<Range<usize>, OutOfBounds> {
+        within(self.len, range)
+    }
+
     #[cold]
     pub(crate) fn out_of_bounds(&self, start: usize, len: usize) -> OutOfBounds {
         OutOfBounds {
@@ -173,6 +182,28 @@ impl<T> Block<'_, T> {
     pub(crate) fn forget(self) {
         std::mem::forget(self);
     }
+}
+
+/// The elements that a range names, of an array of `array`.
+pub(crate) fn within(
+    array: usize,
+    range: impl RangeBounds<usize>,
+) -> Result<Range<usize>, OutOfBounds> {
+    let start = match range.start_bound() {
+        Bound::Included(start) => *start,
+        Bound::Excluded(start) => start.saturating_add(1),
+        Bound::Unbounded => 0,
+    };
+    let end = match range.end_bound() {
+        Bound::Included(end) => end.saturating_add(1),
+        Bound::Excluded(end) => *end,
+        Bound::Unbounded => array,
+    };
+    if start > end || end > array {
+        let len = end.saturating_sub(start);
+        return Err(OutOfBounds { start, len, array });
+    }
+    Ok(start..end)
 }
 
 impl<T> Drop for Block<'_, T> {

@@ -28,4 +28,5 @@ pub use window::Window;
 pub(crate) use block::Block;
 pub(crate) use copy::{load, store};
 pub(crate) use lend::sealed;
-pub(crate) use remote::{Location, quiet_all};
+pub(crate) use remote::{Location, Route, quiet_all};
+pub(crate) use strided::Places;

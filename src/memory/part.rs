@@ -2,10 +2,12 @@
 //!
 //! They borrow as slices do, but are pointers: a reference passed as an argument asserts that nothing else
 //! accesses the elements during the call, while in a collective other PEs do.
+#![allow(unsafe_code)]
 
 use std::marker::PhantomData;
-use std::ops::{Bound, RangeBounds};
+use std::ops::RangeBounds;
 use std::ptr::NonNull;
+use std::slice;
 
 use super::Symmetric;
 use crate::error::OutOfBounds;
@@ -52,20 +54,8 @@ impl<T: Plain> Symmetric<'_, T> {
     }
 
     fn within(&self, range: impl RangeBounds<usize>) -> Result<(usize, usize), OutOfBounds> {
-        let start = match range.start_bound() {
-            Bound::Included(start) => *start,
-            Bound::Excluded(start) => start.saturating_add(1),
-            Bound::Unbounded => 0,
-        };
-        let end = match range.end_bound() {
-            Bound::Included(end) => end.saturating_add(1),
-            Bound::Excluded(end) => *end,
-            Bound::Unbounded => self.len(),
-        };
-        if start > end || end > self.len() {
-            return Err(self.block().out_of_bounds(start, end.saturating_sub(start)));
-        }
-        Ok((start, end))
+        let range = self.block().range(range)?;
+        Ok((range.start, range.end))
     }
 }
 
@@ -100,6 +90,12 @@ impl<'a, T: Plain> Part<'a, T> {
         self.len == 0
     }
 
+    /// The elements of this PE.
+    pub(crate) fn elements(&self) -> &'a [T] {
+        // SAFETY: borrowed from a slice of this PE's part, which no other PE writes.
+        unsafe { slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+
     /// Address of the first element on this PE.
     pub(crate) fn start(&self) -> *const T {
         self.start.as_ptr()
@@ -123,6 +119,12 @@ impl<'a, T: Plain> PartMut<'a, T> {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// The elements of this PE, between collective calls.
+    pub(crate) fn elements(&mut self) -> &mut [T] {
+        // SAFETY: borrowed mutably from a slice of this PE's part, which other PEs use only in collective calls.
+        unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 
     /// Address of the first element on this PE.

@@ -32,6 +32,28 @@ pub(crate) struct Remote<T> {
     pe: i32,
 }
 
+/// How a PE is reached.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Route {
+    pub(crate) pe: Pe,
+    /// The context of the operation.
+    pub(crate) context: usize,
+    /// The PE's number in the context's team.
+    pub(crate) number: usize,
+}
+
+impl Route {
+    /// By the default context.
+    #[inline]
+    pub(crate) fn to(pe: Pe) -> Self {
+        Self {
+            pe,
+            context: CTX_DEFAULT,
+            number: pe.number(),
+        }
+    }
+}
+
 /// Blocks of elements: their starts are `stride` elements apart in the remote part, and
 /// `local_stride` in the local buffer.
 #[derive(Debug, Clone, Copy)]
@@ -59,11 +81,11 @@ impl<T> Remote<T> {
         }
     }
 
-    /// The same elements, reached by a context in whose team the PE has the number `number`.
-    pub(crate) fn on_context(self, context: usize, number: usize) -> Self {
+    /// The same elements, reached by a context.
+    pub(crate) fn on(self, route: Route) -> Self {
         Self {
-            context,
-            pe: number as i32,
+            context: route.context,
+            pe: route.number as i32,
             ..self
         }
     }

@@ -7,7 +7,7 @@ use std::{fmt, slice};
 use super::remote::Location;
 use super::{Block, Symmetric};
 use crate::init;
-use crate::pe::Pe;
+use crate::pe::{Pe, Pes};
 use crate::plain::Plain;
 use crate::step::{self, Step, What};
 
@@ -64,6 +64,39 @@ impl<'w, T: Plain> Shared<'w, T> {
             Some(part) => unsafe { slice::from_raw_parts(part.as_ptr(), self.block.len()) },
             None => self.copy_of(pe),
         }
+    }
+
+    /// Every PE with its part, in the order of their numbers.
+    ///
+    /// ```
+    /// # use ferroshmem::World;
+    /// # fn main() -> Result<(), ferroshmem::Error> {
+    /// # let world = World::init()?;
+    /// let tables = world.alloc::<u32>(8)?.share();
+    /// let longest = tables.parts().map(|(_, part)| part.iter().sum::<u32>()).max();
+    /// # assert_eq!(longest, Some(0));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn parts(&self) -> impl ExactSizeIterator<Item = (Pe, &[T])> {
+        Pes::all(init::n_pes()).map(|pe| (pe, self.on(pe)))
+    }
+
+    /// The elements of all parts, those of PE 0 first.
+    ///
+    /// ```
+    /// # use ferroshmem::World;
+    /// # fn main() -> Result<(), ferroshmem::Error> {
+    /// # let world = World::init()?;
+    /// let mut mine = world.alloc::<usize>(2)?;
+    /// mine.fill(world.my_pe().number());
+    /// let all = mine.share();
+    /// assert!(all.iter().copied().eq((0..world.n_pes()).flat_map(|n| [n, n])));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.parts().flat_map(|(_, part)| part)
     }
 
     #[cold]

@@ -1,11 +1,20 @@
 //! Puts and gets of elements that lie apart (standard, `shmem_iput`, `shmem_ibput` and their gets).
 #![allow(unsafe_code)]
 
-use super::remote::{Blocks, Location};
+use super::remote::{Blocks, Location, Route};
 use super::{Window, copy};
 use crate::error::OutOfBounds;
 use crate::pe::Pe;
 use crate::plain::Plain;
+
+/// Blocks in a part from `start` on, whose starts are `stride` elements apart there and `local_stride` in a buffer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Places {
+    pub(crate) start: usize,
+    pub(crate) stride: usize,
+    pub(crate) local_stride: usize,
+    pub(crate) block: usize,
+}
 
 /// Elements from the first of the first to the last of the last of `n` blocks of `block` elements,
 /// each `stride` after the one before; `None` if the number exceeds `usize`.
@@ -76,9 +85,32 @@ impl<T: Plain> Window<'_, T> {
         source_stride: usize,
         block: usize,
     ) -> Result<(), OutOfBounds> {
+        let places = Places {
+            start,
+            stride,
+            local_stride: source_stride,
+            block,
+        };
+        self.put_places("Window::put_blocks", Route::to(pe), places, source)
+    }
+
+    /// As [`put_blocks`](Self::put_blocks), by a route.
+    pub(crate) fn put_places(
+        &self,
+        name: &'static str,
+        route: Route,
+        places: Places,
+        source: &[T],
+    ) -> Result<(), OutOfBounds> {
+        let Places {
+            start,
+            stride,
+            local_stride: source_stride,
+            block,
+        } = places;
         let n = self.blocks(start, stride, source.len(), source_stride, block)?;
         let source = source.as_ptr();
-        match self.first_of(n, pe, start)? {
+        match self.first_of(n, route.pe, start)? {
             Location::Local(part) => {
                 for i in 0..n {
                     // SAFETY: block i of the part and of the slice, both of which have it, as `blocks`
@@ -97,7 +129,7 @@ impl<T: Plain> Window<'_, T> {
                     n,
                 };
                 // SAFETY: as for local parts.
-                unsafe { elements.put_blocks("Window::put_blocks", source, blocks) };
+                unsafe { elements.on(route).put_blocks(name, source, blocks) };
             }
         }
         Ok(())
@@ -117,9 +149,32 @@ impl<T: Plain> Window<'_, T> {
         dest_stride: usize,
         block: usize,
     ) -> Result<(), OutOfBounds> {
+        let places = Places {
+            start,
+            stride,
+            local_stride: dest_stride,
+            block,
+        };
+        self.get_places("Window::get_blocks", Route::to(pe), places, dest)
+    }
+
+    /// As [`get_blocks`](Self::get_blocks), by a route.
+    pub(crate) fn get_places(
+        &self,
+        name: &'static str,
+        route: Route,
+        places: Places,
+        dest: &mut [T],
+    ) -> Result<(), OutOfBounds> {
+        let Places {
+            start,
+            stride,
+            local_stride: dest_stride,
+            block,
+        } = places;
         let n = self.blocks(start, stride, dest.len(), dest_stride, block)?;
         let dest = dest.as_mut_ptr();
-        match self.first_of(n, pe, start)? {
+        match self.first_of(n, route.pe, start)? {
             Location::Local(part) => {
                 for i in 0..n {
                     // SAFETY: as in `put_blocks`.
@@ -137,7 +192,7 @@ impl<T: Plain> Window<'_, T> {
                     n,
                 };
                 // SAFETY: as for local parts.
-                unsafe { elements.get_blocks("Window::get_blocks", dest, blocks) };
+                unsafe { elements.on(route).get_blocks(name, dest, blocks) };
             }
         }
         Ok(())

@@ -1,9 +1,12 @@
 //! An array that all PEs put to and get from.
 #![allow(unsafe_code)]
 
+use std::ops::RangeBounds;
 use std::{fmt, slice};
 
-use super::remote::{Location, Remote};
+use ferroshmem_core::api::constants::CTX_DEFAULT;
+
+use super::remote::{Location, Remote, Route};
 use super::{Block, Symmetric, copy};
 use crate::error::OutOfBounds;
 use crate::pe::Pe;
@@ -139,69 +142,108 @@ impl<'w, T: Plain> Window<'w, T> {
         Ok(value)
     }
 
-    /// As [`put`](Self::put), complete after a quiet of `context`, in whose team the PE has the number
-    /// `number`.
+    /// The elements of a range of a PE's part.
+    ///
+    /// ```
+    /// # use ferroshmem::World;
+    /// # fn main() -> Result<(), ferroshmem::Error> {
+    /// # let world = World::init()?;
+    /// let window = world.alloc::<u8>(10)?.open();
+    /// assert_eq!(window.get_vec(world.my_pe().next(), 7..)?, [0; 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If the part does not have those elements.
+    pub fn get_vec(&self, pe: Pe, range: impl RangeBounds<usize>) -> Result<Vec<T>, OutOfBounds> {
+        let range = self.block.range(range)?;
+        let mut elements = vec![T::zeroed(); range.len()];
+        self.get(pe, range.start, &mut elements)?;
+        Ok(elements)
+    }
+
+    /// As [`put`](Self::put), by a route.
     pub(crate) fn put_on(
         &self,
-        (context, number): (usize, usize),
-        pe: Pe,
+        name: &'static str,
+        route: Route,
         start: usize,
         source: &[T],
     ) -> Result<(), OutOfBounds> {
-        self.store(pe, start, source, |remote| {
-            let remote = remote.on_context(context, number);
+        self.store(route.pe, start, source, |remote| {
             // SAFETY: as in `put`.
-            unsafe { remote.put("Context::put", source) };
+            unsafe { remote.on(route).put(name, source) };
         })
     }
 
-    /// As [`get`](Self::get), by `context`, in whose team the PE has the number `number`.
+    /// As [`get`](Self::get), by a route.
     pub(crate) fn get_on(
         &self,
-        (context, number): (usize, usize),
-        pe: Pe,
+        name: &'static str,
+        route: Route,
         start: usize,
         dest: &mut [T],
     ) -> Result<(), OutOfBounds> {
-        self.load(pe, start, dest, |remote, dest| {
-            let remote = remote.on_context(context, number);
+        self.load(route.pe, start, dest, |remote, dest| {
             // SAFETY: as in `put`.
-            unsafe { remote.get("Context::get", dest) };
+            unsafe { remote.on(route).get(name, dest) };
         })
     }
 
-    /// As [`put`](Self::put), complete after a quiet.
+    /// As [`put`](Self::put), by a route, complete after a quiet of its context.
     ///
     /// # Safety
-    /// `source` lives, and does not change, until a quiet.
+    /// `source` lives, and does not change, until that.
     #[inline]
     pub(crate) unsafe fn begin_put(
         &self,
-        pe: Pe,
+        route: Route,
         start: usize,
         source: &[T],
     ) -> Result<(), OutOfBounds> {
-        self.store(pe, start, source, |remote| {
+        self.store(route.pe, start, source, |remote| {
             // SAFETY: as in `put`; the caller promises that `source` lives unchanged until a quiet.
-            unsafe { remote.begin_put("Pending::put", source) };
+            unsafe { remote.on(route).begin_put("Pending::put", source) };
         })
     }
 
-    /// As [`get`](Self::get), complete after a quiet.
+    /// As [`get`](Self::get), by a route, complete after a quiet of its context.
     ///
     /// # Safety
-    /// `dest` lives, and is neither read nor written, until a quiet.
+    /// `dest` lives, and is neither read nor written, until that.
     #[inline]
     pub(crate) unsafe fn begin_get(
         &self,
-        pe: Pe,
+        route: Route,
         start: usize,
         dest: &mut [T],
     ) -> Result<(), OutOfBounds> {
-        self.load(pe, start, dest, |remote, dest| {
+        self.load(route.pe, start, dest, |remote, dest| {
             // SAFETY: as in `put`; the caller promises that `dest` lives unused until a quiet.
-            unsafe { remote.begin_get("Pending::get", dest) };
+            unsafe { remote.on(route).begin_get("Pending::get", dest) };
         })
+    }
+
+    /// As [`put_signal`](Self::put_signal), by a route, complete after a quiet of its context.
+    ///
+    /// # Safety
+    /// `source` lives, and does not change, until that.
+    pub(crate) unsafe fn begin_put_signal(
+        &self,
+        route: Route,
+        start: usize,
+        source: &[T],
+        (signals, signal): (&Signals<'_>, usize),
+        update: SignalUpdate,
+    ) -> Result<(), OutOfBounds> {
+        let signal = signals.words().own(signal)?;
+        // SAFETY: as the caller promises.
+        unsafe { self.begin_put(route, start, source)? };
+        let name = "Pending::put_signal";
+        // SAFETY: a word of a symmetric array, used by atomics only; it is updated after the put.
+        unsafe { update.apply_on(name, route.context, signal, route.number) };
+        Ok(())
     }
 
     /// Puts, then updates a signal of the same PE: a PE that sees the update sees what was put.
@@ -258,7 +300,7 @@ impl<'w, T: Plain> Window<'w, T> {
         &'env self,
         body: impl for<'scope> FnOnce(&'scope Pending<'scope, 'env, T>) -> R,
     ) -> R {
-        let _completion = Completion;
+        let _completion = Completion::of(CTX_DEFAULT);
         body(&Pending::new(self))
     }
 
@@ -266,7 +308,7 @@ impl<'w, T: Plain> Window<'w, T> {
     /// a barrier: all puts have arrived.
     #[track_caller]
     pub fn close(self) -> Symmetric<'w, T> {
-        crate::team::quiet();
+        crate::order::quiet();
         step::of_world(Step::Close, &[(What::Array, self.block.id())]);
         Symmetric::over(self.block)
     }

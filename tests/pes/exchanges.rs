@@ -20,7 +20,7 @@ const LENGTHS: [usize; 5] = [0, 1, 5, 1000, 20_000];
 
 /// Numbers of the PEs of a team.
 fn pes(team: &Team<'_>) -> Vec<usize> {
-    let pe = |member| team.pe(member).expect("its own").number();
+    let pe = |member| team.pe_of(member).expect("its own").number();
     team.members().map(pe).collect()
 }
 
@@ -137,12 +137,12 @@ fn alltoall() -> Result<(), Error> {
             return Ok(());
         };
         // Elements after the last whole block are not sent.
-        let all = len * team.size();
-        let extra = usize::from(all < room && team.size() > 1);
+        let all = len * team.n_members();
+        let extra = usize::from(all < room && team.n_members() > 1);
         source.copy_from_slice(&elements(me, 1, room));
         team.alltoall(dest.part_mut(..all)?, source.part(..all + extra)?)?;
         source.fill(T::zeroed());
-        let mine = team.me().number() * len;
+        let mine = team.my_member().number() * len;
         for (i, pe) in pes(team).into_iter().enumerate() {
             let sent = elements::<T>(pe, 1, room);
             assert!(same(&dest[i * len..][..len], &sent[mine..][..len]));

@@ -162,7 +162,7 @@ fn atomics() -> Result<(), Error> {
 }
 
 fn group_sum(world: &World, one: bool) -> Result<u32, TeamError> {
-    world.reduce_value(u32::from(one), Sum)
+    world.try_reduce_value(u32::from(one), Sum)
 }
 
 /// Both sides put and signal, and sleep until the other side has.
@@ -208,17 +208,17 @@ fn collectives() -> Result<(), Error> {
     let with = |group: &Group<'_>| -> Result<(), Error> {
         let team = group.team();
         let n = world.n_pes() + group.n_pes();
-        assert_eq!(team.size(), n);
+        assert_eq!(team.n_members(), n);
         // The parents are first.
         let before = if is_child { group.n_pes() } else { 0 };
         let me = before + world.my_pe().number();
-        assert_eq!(team.me().number(), me);
-        assert_eq!(team.reduce_value(me, Sum)?, n * (n - 1) / 2);
-        assert_eq!(team.reduce_value(me as u64, Max)?, n as u64 - 1);
-        assert_eq!(team.inclusive_scan_value(1)?, me + 1);
-        assert_eq!(team.gather_value(me)?, Vec::from_iter(0..n));
+        assert_eq!(team.my_member().number(), me);
+        assert_eq!(team.reduce_value(me, Sum), n * (n - 1) / 2);
+        assert_eq!(team.reduce_value(me as u64, Max), n as u64 - 1);
+        assert_eq!(team.inclusive_scan_value(1), me + 1);
+        assert_eq!(team.gather_value(me), Vec::from_iter(0..n));
         // More than the smaller side's scratch has room for at once.
-        let large = team.gather_value([me as u32; 1500])?;
+        let large = team.gather_value([me as u32; 1500]);
         assert!(
             large
                 .iter()
@@ -231,15 +231,15 @@ fn collectives() -> Result<(), Error> {
             assert!(values.iter().all(|value| *value == root.number() as u32));
         }
         for pe in group.pes() {
-            let member = group.member(pe)?;
+            let member = group.member_of(pe)?;
             assert_eq!(
                 member.number(),
                 if is_child { 0 } else { world.n_pes() } + pe.number()
             );
-            assert_eq!(team.pe(member), Err(TeamError::OtherJob));
+            assert_eq!(team.pe_of(member), Err(TeamError::OtherJob));
         }
-        assert_eq!(team.pe(team.me())?, world.my_pe());
-        assert_eq!(team.member_of(world.my_pe()), Some(team.me()));
+        assert_eq!(team.pe_of(team.my_member())?, world.my_pe());
+        assert_eq!(team.member_of(world.my_pe()), Some(team.my_member()));
         assert_eq!(
             team.split_strided(0, 1, 1).unwrap_err(),
             TeamError::OtherJob
@@ -410,7 +410,7 @@ fn commands() -> Result<(), Error> {
     let arguments: Vec<String> = env::args().skip(3).collect();
     if let Some(parents) = world.parents() {
         let me = world.my_pe().number();
-        let sum = parents.team().reduce_value(me as u32, Sum)?;
+        let sum = parents.team().reduce_value(me as u32, Sum);
         assert_eq!((world.n_pes(), sum), (3, 3));
         let which = usize::from(me > 0);
         assert_eq!(arguments, [["first", "a b"], ["second", ""]][which]);
@@ -438,7 +438,7 @@ fn commands() -> Result<(), Error> {
     let root = world.my_pe().number() == 0;
     let group = world.spawn_multiple(if root { &programs } else { &none })?;
     assert_eq!(group.n_pes(), 3);
-    assert_eq!(group.team().reduce_value(0u32, Sum)?, 3);
+    assert_eq!(group.team().reduce_value(0u32, Sum), 3);
     Ok(())
 }
 
@@ -457,7 +457,10 @@ fn of_teams() -> Result<(), Error> {
     let (half, _column) = world.split_2d(world.n_pes().div_ceil(2))?;
     let ours = half.spawn(&pes("groups/of_teams", 2))?;
     let all = world.spawn(&pes("groups/of_teams", 1).heap_size(1 << 22))?;
-    assert_eq!((ours.n_pes(), ours.team().size()), (2, half.size() + 2));
+    assert_eq!(
+        (ours.n_pes(), ours.team().n_members()),
+        (2, half.n_members() + 2)
+    );
     let theirs = ours.import::<Atomics<'_, u32>>("count", 1);
     // The children may not have exported it yet.
     all.team().barrier();
@@ -466,7 +469,7 @@ fn of_teams() -> Result<(), Error> {
     let theirs = ours.import::<Atomics<'_, u32>>("count", 1)?;
     let other = theirs.add(all.pe(0)?, 0, 1);
     assert_eq!(other, Err(Error::Team(TeamError::OtherGroup)));
-    assert_eq!(ours.member(all.pe(0)?), Err(TeamError::OtherGroup));
+    assert_eq!(ours.member_of(all.pe(0)?), Err(TeamError::OtherGroup));
     ours.disconnect();
     assert_eq!(count.fetch(world.my_pe(), 0)?, 3);
     Ok(())
@@ -519,7 +522,7 @@ fn not_started() -> Result<(), Error> {
     refused(pes("groups/not_started", 1).arg("a\0b"), "NUL");
     refused(pes("groups/not_started", 1).env("A\0", "b"), "NUL");
     assert!(world.spawn_multiple(&[]).is_err());
-    assert_eq!(world.reduce_value(1, Sum)?, world.n_pes());
+    assert_eq!(world.reduce_value(1, Sum), world.n_pes());
     Ok(())
 }
 
@@ -605,7 +608,7 @@ kernel! {
         assert!(numbers.iter().zip(seed..).all(|(a, b)| *a == b));
         assert_eq!((points, none.len()), (&[ORIGIN; 3][..], 0));
         // All PEs of the group are here.
-        let n = context.world().reduce_value(1u64, Sum);
+        let n = context.world().try_reduce_value(1u64, Sum);
         assert_eq!(n, Ok(context.world().n_pes() as u64));
         note(context, numbers.len() as u64);
     }
@@ -626,7 +629,7 @@ fn independent() -> Result<(), Error> {
     let world = World::init()?;
     if let Some(parents) = world.parents() {
         // Or an error, if the other child has failed before all of its messages were there.
-        let _ = parents.team().reduce_value(1u64, Sum);
+        let _ = parents.team().try_reduce_value(1u64, Sum);
         if world.my_pe().number() == 1 {
             std::process::abort();
         }
@@ -635,9 +638,9 @@ fn independent() -> Result<(), Error> {
     }
     for _ in 0..3 {
         let children = world.spawn(&pes("groups/independent", 2).independent())?;
-        while children.team().reduce_value(1u64, Sum).is_ok() {}
+        while children.team().try_reduce_value(1u64, Sum).is_ok() {}
         assert_eq!(children.state(), GroupState::Failed);
-        let error = children.team().reduce_value(1u64, Sum).unwrap_err();
+        let error = children.team().try_reduce_value(1u64, Sum).unwrap_err();
         assert_eq!(error, TeamError::GroupFailed);
         let request = children.call(in_order, (1,));
         assert_eq!(request.wait(), Err(GroupFailed));

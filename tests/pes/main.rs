@@ -6,10 +6,12 @@
 
 mod arrays;
 mod atomics;
+mod contexts;
 mod data;
 mod exchanges;
 #[cfg(not(sanitized))]
 mod failures;
+mod functions;
 mod groups;
 mod locks;
 mod messages;
@@ -71,6 +73,8 @@ const PROGRAMS: &[&[Program]] = &[
     waits::PROGRAMS,
     locks::PROGRAMS,
     teams::PROGRAMS,
+    contexts::PROGRAMS,
+    functions::PROGRAMS,
     reductions::PROGRAMS,
     scans::PROGRAMS,
     exchanges::PROGRAMS,

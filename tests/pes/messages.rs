@@ -14,7 +14,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
 
 /// The member that comes `distance` after this PE.
 fn after(team: &Team<'_>, distance: usize) -> Result<Member, Error> {
-    Ok(team.member((team.me().number() + distance) % team.size())?)
+    Ok(team.member((team.my_member().number() + distance) % team.n_members())?)
 }
 
 /// Messages are for the PEs of a node.
@@ -27,11 +27,11 @@ fn every_length() -> Result<(), Error> {
     if !is_on_one_node(&world) {
         return Ok(());
     }
-    let n = world.size();
+    let n = world.n_members();
     for len in [0, 1, 100, 3000, 200_000] {
         for distance in 0..n {
             let (to, from) = (after(&world, distance)?, after(&world, n - distance)?);
-            let mine: Vec<Particle> = elements(world.me().number(), len, len);
+            let mine: Vec<Particle> = elements(world.my_member().number(), len, len);
             let mut sending = world.begin_send(to, len as u32, mine.clone())?;
             let receiving: Receiving<'_, Particle> =
                 world.begin_receive(Some(from), Some(len as u32), elements(n, 0, len + 1))?;
@@ -48,10 +48,10 @@ fn every_length() -> Result<(), Error> {
     // Blocking, round the ring.
     let next = after(&world, 1)?;
     let mut token = [0_u64];
-    if world.me().number() == 0 {
+    if world.my_member().number() == 0 {
         world.send(next, 0, &[1_u64])?;
         world.receive(None, Some(0), &mut token)?;
-        assert_eq!(token[0], world.size() as u64);
+        assert_eq!(token[0], world.n_members() as u64);
     } else {
         world.receive(None, None, &mut token)?;
         world.send(next, 0, &[token[0] + 1])?;
@@ -64,7 +64,7 @@ fn matching() -> Result<(), Error> {
     if !is_on_one_node(&world) {
         return Ok(());
     }
-    let me = world.me();
+    let me = world.my_member();
     assert_eq!(world.try_probe(None, None)?, None);
     for tag in [3, 1, 2] {
         world.send(me, tag, &[tag, tag])?;
@@ -100,8 +100,8 @@ fn teams() -> Result<(), Error> {
     if !is_on_one_node(&world) {
         return Ok(());
     }
-    let n = world.size();
-    let half = world.me().number() % 2;
+    let n = world.n_members();
+    let half = world.my_member().number() % 2;
     let teams = [0, 1].map(|first| match (n - first).div_ceil(2) {
         0 => Ok(None),
         size => world.split_strided(first, 2, size),
@@ -111,9 +111,9 @@ fn teams() -> Result<(), Error> {
             continue;
         };
         assert_eq!(i, half);
-        let others = world.send(team.me(), 0, &[1_u8]);
+        let others = world.send(team.my_member(), 0, &[1_u8]);
         assert!(others.is_err(), "a member of another team");
-        let sending = team.begin_send(after(&team, 1)?, 1, vec![team.me().number()])?;
+        let sending = team.begin_send(after(&team, 1)?, 1, vec![team.my_member().number()])?;
         assert_eq!(world.try_probe(None, None)?, None);
         let mut number = [n];
         let arrival = team.receive(None, None, &mut number)?;

@@ -72,10 +72,10 @@ fn exchange(
     is_first: bool,
 ) -> Result<(), Error> {
     let theirs = group.import::<Atomics<'_, u64>>("sums", 2)?;
-    assert_eq!(group.n_pes() + team.size(), world.n_pes());
-    assert_eq!(group.team().size(), world.n_pes());
-    let first_of_theirs = group.member(group.pe(0)?)?.number();
-    assert_eq!(first_of_theirs, if is_first { team.size() } else { 0 });
+    assert_eq!(group.n_pes() + team.n_members(), world.n_pes());
+    assert_eq!(group.team().n_members(), world.n_pes());
+    let first_of_theirs = group.member_of(group.pe(0)?)?.number();
+    assert_eq!(first_of_theirs, if is_first { team.n_members() } else { 0 });
     for pe in group.pes() {
         theirs.add(pe, usize::from(is_first), 1)?;
     }
@@ -92,7 +92,7 @@ fn meet() -> Result<(), Error> {
     let Some((team, is_first)) = half(&world)? else {
         return Ok(());
     };
-    let is_root = team.me().number() == 0;
+    let is_root = team.my_member().number() == 0;
     let port = (is_first && is_root)
         .then(|| world.open_port())
         .transpose()?;
@@ -114,7 +114,7 @@ fn meet() -> Result<(), Error> {
         exchange(&group, &team, &world, is_first)?;
         group.disconnect();
     }
-    let others = (world.n_pes() - team.size()) as u64;
+    let others = (world.n_pes() - team.n_members()) as u64;
     let got = sums.fetch(world.my_pe(), usize::from(!is_first))?;
     assert_eq!(got, ROUNDS * others);
     world.barrier();
@@ -129,7 +129,7 @@ fn join() -> Result<(), Error> {
     let Some((team, is_first)) = half(&world)? else {
         return Ok(());
     };
-    let is_root = team.me().number() == 0;
+    let is_root = team.my_member().number() == 0;
     let listener = (is_first && is_root).then(|| UnixListener::bind_addr(&address));
     world.barrier();
     let socket = match listener {
@@ -140,7 +140,7 @@ fn join() -> Result<(), Error> {
     for _ in 0..2 {
         let group = team.join(socket.as_ref().map(UnixStream::as_fd))?;
         // Who accepts is not known beforehand.
-        let is_first = group.member(group.pe(0)?)?.number() != 0;
+        let is_first = group.member_of(group.pe(0)?)?.number() != 0;
         exchange(&group, &team, &world, is_first)?;
     }
     world.barrier();

@@ -24,10 +24,10 @@ fn scan<T: Reducible<Sum> + PartialEq + Debug>(
     let me = world.my_pe();
     let up_to = |last: usize, place| {
         let members = team.members().take(last);
-        let before = members.map(|member| team.pe(member).expect("its own"));
+        let before = members.map(|member| team.pe_of(member).expect("its own"));
         before.fold(T::zeroed(), |sum, pe| add(sum, element(pe.number(), place)))
     };
-    let number = team.me().number();
+    let number = team.my_member().number();
     let inclusive = Vec::from_iter((0..len).map(|place| up_to(number + 1, place)));
     let exclusive = Vec::from_iter((0..len).map(|place| up_to(number, place)));
     let (mut source, mut dest) = (world.alloc::<T>(len)?, world.alloc::<T>(len + 1)?);
@@ -41,8 +41,8 @@ fn scan<T: Reducible<Sum> + PartialEq + Debug>(
     assert_eq!(dest[len], T::zeroed());
     if len > 0 {
         let mine = element(me.number(), 0);
-        assert_eq!(team.inclusive_scan_value(mine)?, inclusive[0]);
-        assert_eq!(team.exclusive_scan_value(mine)?, exclusive[0]);
+        assert_eq!(team.inclusive_scan_value(mine), inclusive[0]);
+        assert_eq!(team.exclusive_scan_value(mine), exclusive[0]);
     }
     Ok(())
 }
@@ -82,8 +82,8 @@ fn of_a_team() -> Result<(), Error> {
         _ => world.split_strided(n.div_ceil(2), 1, n / 2)?,
     };
     let mine = low.or(high).expect("in one of them");
-    assert_eq!(mine.member_of(world.my_pe()), Some(mine.me()));
-    assert_eq!(mine.exclusive_scan_value(1)?, me % n.div_ceil(2));
+    assert_eq!(mine.member_of(world.my_pe()), Some(mine.my_member()));
+    assert_eq!(mine.exclusive_scan_value(1), me % n.div_ceil(2));
     scan(&world, &mine, 100, |bits| bits as u32, u32::wrapping_add)
 }
 

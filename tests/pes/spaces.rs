@@ -20,7 +20,7 @@ fn arrays() -> Result<(), Error> {
         let window = array.open();
         window.put(me.next(), 0, &[me.number() as u64])?;
         let array = window.close();
-        let sum = world.reduce_value(array[0], Sum)?;
+        let sum = world.reduce_value(array[0], Sum);
         let n = world.n_pes() as u64;
         assert_eq!((array[1], sum), (me.number() as u64, n * (n - 1) / 2));
         let counters = space.alloc::<u64>(1)?.into_atomics();

@@ -11,6 +11,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("teams/nested", nested),
     Program::new("teams/of_others", of_others),
     Program::new("teams/refused", refused),
+    Program::new("teams/colors", colors),
     Program::new("teams/many", many),
     Program::new("teams/contexts", contexts),
 ];
@@ -18,21 +19,21 @@ pub(crate) const PROGRAMS: &[Program] = &[
 /// Members have numbers, correspond to PEs, and make collective calls.
 fn verify(world: &World, team: &Team<'_>, pes: &[usize]) -> Result<(), Error> {
     let me = world.my_pe();
-    assert_eq!(team.size(), pes.len());
+    assert_eq!(team.n_members(), pes.len());
     assert!(team.members().map(Member::number).eq(0..pes.len()));
     for (member, number) in team.members().zip(pes) {
         let pe = world.pe(*number)?;
-        assert_eq!(team.pe(member)?, pe);
+        assert_eq!(team.pe_of(member)?, pe);
         assert_eq!(team.member_of(pe), Some(member));
         assert_eq!(team.member(member.number())?, member);
     }
     let inside = world.pes().filter_map(|pe| team.member_of(pe));
     assert_eq!(inside.count(), pes.len());
-    assert_eq!(team.pe(team.me())?, me);
+    assert_eq!(team.pe_of(team.my_member())?, me);
     assert!(team.member(pes.len()).is_err());
     team.barrier();
-    assert_eq!(team.gather_value(me.number())?, pes);
-    assert_eq!(team.reduce_value(1, Sum)?, pes.len());
+    assert_eq!(team.gather_value(me.number()), pes);
+    assert_eq!(team.reduce_value(1, Sum), pes.len());
     let last = team.member(pes.len() - 1)?;
     let root = pes[pes.len() - 1];
     assert_eq!(team.broadcast_value(last, me.number())?, root);
@@ -84,8 +85,8 @@ fn rows_and_columns() -> Result<(), Error> {
         // Arrays belong to the world; teams work on them at the same time.
         let mut sums = world.alloc::<u64>(10)?;
         sums.fill(1);
-        row.reduce_in_place(&mut sums, Sum)?;
-        column.reduce_in_place(&mut sums, Sum)?;
+        row.reduce_in_place(&mut sums, Sum);
+        column.reduce_in_place(&mut sums, Sum);
         if n.is_multiple_of(width) {
             assert_eq!(sums[..], [n as u64; 10]);
         }
@@ -121,15 +122,15 @@ fn of_others() -> Result<(), Error> {
     let stale = {
         let team = world.split_strided(0, 1, n)?.expect("of all PEs");
         let stale = team.member(n - 1)?;
-        assert_eq!(Team::pe(&world, stale), Err(other));
-        assert_eq!(team.pe(world.me()), Err(other));
+        assert_eq!(Team::pe_of(&world, stale), Err(other));
+        assert_eq!(team.pe_of(world.my_member()), Err(other));
         assert_ne!(stale, world.member(n - 1)?);
         stale
     };
     let window = world.alloc::<u8>(4)?.open();
     let team = world.split_strided(0, 1, 1)?;
     if let Some(team) = &team {
-        assert_eq!(team.pe(stale), Err(other));
+        assert_eq!(team.pe_of(stale), Err(other));
         assert_eq!(team.broadcast_value(stale, 1), Err(other));
         assert_eq!(team.broadcast_slice(stale, &mut [1]), Err(other));
         let context = team.context()?;
@@ -145,7 +146,7 @@ fn of_others() -> Result<(), Error> {
     let world = World::init()?;
     let team = world.split_strided(0, 1, 1)?;
     if let Some(team) = &team {
-        assert_eq!(team.pe(stale), Err(other));
+        assert_eq!(team.pe_of(stale), Err(other));
     }
     Ok(())
 }
@@ -177,6 +178,47 @@ fn refused() -> Result<(), Error> {
     Ok(())
 }
 
+fn colors() -> Result<(), Error> {
+    let world = World::init()?;
+    let (me, n) = (world.my_pe().number(), world.n_pes());
+    // By remainder, in both orders; by halves; by PE; all but the first PE.
+    for parts in [1, 2, 3, n] {
+        let of_color = Vec::from_iter((me % parts..n).step_by(parts));
+        let team = world.split(Some(me % parts), 7)?.expect("a color");
+        verify(&world, &team, &of_color)?;
+        let reversed = Vec::from_iter(of_color.into_iter().rev());
+        let team = world
+            .split(Some(me % parts), -(me as i64))?
+            .expect("a color");
+        verify(&world, &team, &reversed)?;
+    }
+    let is_high = me >= n / 2;
+    let half = world
+        .split(Some(usize::MAX - usize::from(is_high)), 0)?
+        .expect("a color");
+    let pes = if is_high { n / 2..n } else { 0..n / 2 };
+    verify(&world, &half, &Vec::from_iter(pes.clone()))?;
+    // A team of a team, while the other half makes its own.
+    let quarter = half
+        .split(Some(half.my_member().number() % 2), 0)?
+        .expect("a color");
+    verify(
+        &world,
+        &quarter,
+        &Vec::from_iter((pes.start + (me - pes.start) % 2..pes.end).step_by(2)),
+    )?;
+    let rest = world.split((me > 0).then_some(0), 0)?;
+    assert_eq!(rest.is_some(), me > 0);
+    if let Some(rest) = &rest {
+        verify(&world, rest, &Vec::from_iter(1..n))?;
+    }
+    assert!(world.split(None, 0)?.is_none());
+    // Three members that do not lie a stride apart.
+    let irregular = world.split([0, 1, 3].contains(&me).then_some(4), 0);
+    assert_eq!(irregular.err(), (n > 3).then_some(TeamError::Irregular));
+    Ok(())
+}
+
 /// As many teams as a job can have, twice.
 fn many() -> Result<(), Error> {
     let world = World::init()?;
@@ -194,7 +236,7 @@ fn many() -> Result<(), Error> {
         assert!(teams.len() > 10 && (most == 0 || teams.len() == most));
         most = teams.len();
         for team in teams.iter().step_by(7) {
-            assert_eq!(team.reduce_value(1, Sum)?, n);
+            assert_eq!(team.reduce_value(1, Sum), n);
         }
     }
     Ok(())
@@ -207,7 +249,7 @@ fn contexts() -> Result<(), Error> {
     let team = world.split_strided(0, 2, n.div_ceil(2))?;
     if let Some(team) = &team {
         let (first, second) = (team.context()?, team.context()?);
-        let next = team.member((team.me().number() + 1) % team.size())?;
+        let next = team.member((team.my_member().number() + 1) % team.n_members())?;
         first.put(&window, next, 0, &elements(me.number(), 0, 10))?;
         first.fence();
         second.put(&window, next, 10, &elements(me.number(), 1, 10))?;

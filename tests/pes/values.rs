@@ -17,7 +17,7 @@ fn gather() -> Result<(), Error> {
     let me = world.my_pe().number();
     macro_rules! types {
         ($($t:ty),*) => {$({
-            let all = world.gather_value(elements::<$t>(me, 0, 1)[0])?;
+            let all = world.gather_value(elements::<$t>(me, 0, 1)[0]);
             assert_eq!(all.len(), world.n_pes());
             for (pe, value) in all.iter().enumerate() {
                 assert!(same(&[*value], &elements::<$t>(pe, 0, 1)));
@@ -36,7 +36,7 @@ fn gather() -> Result<(), Error> {
         [u32; 1024],
         [u16; 5001]
     );
-    assert_eq!(world.gather_value(())?.len(), world.n_pes());
+    assert_eq!(world.gather_value(()).len(), world.n_pes());
     Ok(())
 }
 
@@ -53,7 +53,7 @@ fn broadcast() -> Result<(), Error> {
             assert!(same(&values, &elements(pe, len, len)), "{len} of {root}");
         }
     }
-    world.broadcast_slice(world.me(), &mut [(); 3])?;
+    world.broadcast_slice(world.my_member(), &mut [(); 3])?;
     Ok(())
 }
 
@@ -62,7 +62,7 @@ fn slices() -> Result<(), Error> {
     let (me, n) = (world.my_pe().number() as u64, world.n_pes() as u64);
     for len in [0, 1, 511, 512, 513, 5000] {
         let mut values = Vec::from_iter((0..len).map(|i| me * i));
-        world.reduce_slice(&mut values, Sum)?;
+        world.reduce_slice(&mut values, Sum);
         assert!(
             values
                 .iter()
@@ -79,15 +79,15 @@ fn in_turn() -> Result<(), Error> {
     let (me, n) = (world.my_pe().number(), world.n_pes());
     let (row, column) = world.split_2d(2)?;
     for round in 0..100 {
-        assert_eq!(world.reduce_value(me + round, Max)?, n - 1 + round);
+        assert_eq!(world.reduce_value(me + round, Max), n - 1 + round);
         let first = row.member(0)?;
         assert_eq!(row.broadcast_value(first, me * round)?, me / 2 * 2 * round);
         let mut values = [me; 600];
-        column.reduce_slice(&mut values, Max)?;
+        column.reduce_slice(&mut values, Max);
         let last = (0..n).rev().find(|pe| pe % 2 == me % 2);
         assert!(values.iter().all(|value| Some(*value) == last));
-        assert_eq!(row.gather_value(me)?.first(), Some(&(me / 2 * 2)));
-        assert_eq!(column.inclusive_scan_value(1)?, me / 2 + 1);
+        assert_eq!(row.gather_value(me).first(), Some(&(me / 2 * 2)));
+        assert_eq!(column.inclusive_scan_value(1), me / 2 + 1);
     }
     Ok(())
 }

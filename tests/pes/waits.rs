@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
-use ferroshmem::{AmoInt, Compare, Error, Sum, World};
+use ferroshmem::{AmoInt, Compare, Error, SignalUpdate, Sum, World};
 
 use crate::Program;
 
@@ -12,6 +12,8 @@ pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("waits/sets", sets),
     Program::new("waits/conditions", conditions),
     Program::new("waits/bounds", bounds),
+    Program::new("waits/vectors", vectors),
+    Program::new("waits/signals", of_signals),
 ];
 
 fn every_type() -> Result<(), Error> {
@@ -85,7 +87,7 @@ fn conditions() -> Result<(), Error> {
     let mut evaluated = 0;
     words.wait(0, |value| {
         evaluated += 1;
-        assert_eq!(world.reduce_value(1, Sum), Ok(n));
+        assert_eq!(world.reduce_value(1, Sum), n);
         words.wait_until(1, Compare::Ge(1)).unwrap();
         value == 0 && evaluated == 3
     })?;
@@ -113,5 +115,65 @@ fn bounds() -> Result<(), Error> {
         assert!(words.wait_until_any(&[0, index], compare).is_err());
         assert!(words.wait_until_some(&[0, index], compare).is_err());
     }
+    Ok(())
+}
+
+/// Elements with comparisons of their own, which the previous PE fulfils one by one.
+fn vectors() -> Result<(), Error> {
+    let world = World::init()?;
+    let words = world.atomics::<i64>(5)?;
+    let (me, next) = (world.my_pe(), world.my_pe().next());
+    let conditions = [
+        (0, Compare::Eq(7)),
+        (3, Compare::Lt(0)),
+        (4, Compare::Ge(2)),
+    ];
+    assert!(!words.test_all_vector(&conditions)?);
+    assert_eq!(words.test_any_vector(&conditions)?, None);
+    assert!(words.test_some_vector(&conditions)?.is_empty());
+    world.barrier();
+    words.set(next, 3, -1)?;
+    assert_eq!(words.wait_until_any_vector(&conditions)?, Some(3));
+    assert_eq!(words.wait_until_some_vector(&conditions)?, [3]);
+    world.barrier();
+    words.set(next, 4, 2)?;
+    words.set(next, 0, 7)?;
+    words.wait_until_all_vector(&conditions)?;
+    assert!(words.test_all_vector(&conditions)?);
+    assert_eq!(words.test_some_vector(&conditions)?, [0, 3, 4]);
+    assert_eq!(words.test_some(&[1, 2, 4], Compare::Eq(2))?, [4]);
+    assert_eq!(words.test_any(&[1, 2], Compare::Eq(0))?, Some(1));
+    assert!(words.test_all(&[1, 2], Compare::Eq(0))?);
+    words.wait_until_all_vector(&[])?;
+    assert_eq!(words.wait_until_any_vector(&[])?, None);
+    assert!(
+        words
+            .wait_until_any_vector(&[(0, Compare::Eq(7)), (5, Compare::Eq(0))])
+            .is_err()
+    );
+    assert!(words.test_some_vector(&[(5, Compare::Eq(0))]).is_err());
+    assert_eq!(words.fetch(me, 0)?, 7);
+    Ok(())
+}
+
+fn of_signals() -> Result<(), Error> {
+    let world = World::init()?;
+    let n = world.n_pes();
+    let signals = world.signals(n)?;
+    let all = Vec::from_iter(0..n);
+    for pe in world.pes() {
+        signals.update(pe, world.my_pe().number(), SignalUpdate::Add(1))?;
+    }
+    let first = signals
+        .wait_until_any(&all, Compare::Eq(1))?
+        .expect("there is one");
+    assert!(first < n && signals.test_any(&[first], Compare::Eq(1))?.is_some());
+    assert!(!signals.wait_until_some(&all, Compare::Eq(1))?.is_empty());
+    signals.wait_until_all(&all, Compare::Eq(1))?;
+    assert!(signals.test_all(&all, Compare::Eq(1))?);
+    assert_eq!(signals.test_some(&all, Compare::Ge(1))?, all);
+    let each = Vec::from_iter(all.iter().map(|i| (*i, Compare::Ne(*i as u64 + 2))));
+    signals.wait_until_all_vector(&each)?;
+    assert!(signals.wait_until_all(&[n], Compare::Eq(1)).is_err());
     Ok(())
 }

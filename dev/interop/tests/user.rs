@@ -16,6 +16,7 @@ fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     suite.add("cargo-run-and-test".into(), run_and_test);
     suite.add("cargo-test-fails".into(), failing_test);
+    suite.add("attributes".into(), attributes);
     for document in ["README.md", "docs/rust.md"] {
         let name = document.rsplit('/').next().unwrap_or(document);
         suite.add(format!("runner-of-{name}"), move |s| {
@@ -37,6 +38,87 @@ fn run_and_test(s: &Setting) -> Result<()> {
     ensure!(passed == PES, "tests of {passed} PEs passed\n{outcome}");
     Ok(())
 }
+
+/// Tests that start their own PEs pass, beside others and without settings of cargo's; one that fails says why, and so does one
+/// that finds no `oshrun`. A `main` does as well.
+fn attributes(s: &Setting) -> Result<()> {
+    const FAILS: &str = r#"
+use ferroshmem::{Error, OutOfBounds, World};
+
+#[ferroshmem::test(pes = 2)]
+fn hangs(world: &World) {
+    if world.my_pe().number() == 1 {
+        world.barrier();
+    }
+    std::thread::sleep(std::time::Duration::from_secs(1000));
+}
+
+#[ferroshmem::test(pes = 2)]
+fn returns_an_error(world: &World) -> Result<(), Error> {
+    let window = world.alloc::<u8>(1)?.open();
+    Ok(window.p(world.my_pe(), 3, 1)?)
+}
+"#;
+    const MAIN: &str = r#"
+#[ferroshmem::main(pes = 3)]
+fn main(world: &ferroshmem::World) {
+    println!("PE {} of {}: {:?}", world.my_pe().number(), world.n_pes(), std::env::args().nth(1));
+}
+"#;
+    let program = copy("attributes")?;
+    fs::write(program.join(".cargo/config.toml"), "")?;
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("user/tests/attributes.rs");
+    fs::copy(from, program.join("tests/attributes.rs"))?;
+    fs::write(
+        program.join("tests/fails.rs"),
+        FAILS.replace("pes = 2)]\nfn hangs", "pes = 2, timeout = 3)]\nfn hangs"),
+    )?;
+    fs::write(program.join("src/main.rs"), MAIN)?;
+
+    let outcome =
+        cargo(s, &program, "test --test attributes").expect_success(&s.prefix, &s.scratch)?;
+    ensure!(outcome.stdout.contains("6 passed; 0 failed"), "{outcome}");
+    let outcome = cargo(s, &program, "test --test fails").run(&s.prefix, &s.scratch)?;
+    ensure!(!outcome.hung && !outcome.status.success(), "{outcome}");
+    for said in [
+        "0 passed; 2 failed",
+        "the job of 2 PEs has failed",
+        "Team::barrier",
+        "1 elements from 3 on are not within an array of 1 elements",
+    ] {
+        ensure!(outcome.stdout.contains(said), "no \"{said}\"\n{outcome}");
+    }
+    ensure!(outcome.left == 0, "{} processes are left", outcome.left);
+    let outcome = cargo(s, &program, "run -- there").expect_success(&s.prefix, &s.scratch)?;
+    let lines = outcome.stdout.matches("of 3: Some(\"there\")").count();
+    ensure!(lines == 3, "{outcome}");
+
+    fs::write(program.join(".cargo/config.toml"), RUNNER_OF_2)?;
+    let outcome = cargo(s, &program, "test --test attributes four").run(&s.prefix, &s.scratch)?;
+    let said = outcome
+        .to_string()
+        .contains("is for 4 PEs and runs in a job of 2");
+    ensure!(said && !outcome.status.success(), "{outcome}");
+    fs::write(program.join(".cargo/config.toml"), "")?;
+    let mut job = cargo(s, &program, "test --test attributes four");
+    if let Some(script) = job.args.last_mut() {
+        // The commands of the system and of Rust, without an oshrun.
+        *script = script.replace(&format!("{}", s.prefix.bin("").display()), "/nowhere");
+    }
+    let outcome = job.run(&s.prefix, &s.scratch)?;
+    let said = "put the bin folder of an installation of FerroSHMEM in PATH";
+    ensure!(
+        outcome.stdout.contains(said) && !outcome.status.success(),
+        "{outcome}"
+    );
+    Ok(())
+}
+
+/// Settings of cargo's that start two PEs.
+const RUNNER_OF_2: &str = r#"
+[target.'cfg(target_os = "linux")']
+runner = "oshrun -n 2"
+"#;
 
 /// What a document tells users to write to cargo's configuration starts as many PEs as it says, without a warning.
 fn documented(s: &Setting, document: &str) -> Result<()> {

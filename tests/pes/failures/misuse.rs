@@ -92,7 +92,7 @@ misuse! {
     }
     lengths_reduced(5, "with another length"): |world, odd| {
         let mut array = world.alloc::<f64>(100)?;
-        world.reduce_in_place(array.part_mut(..if odd { 99 } else { 100 })?, Sum)?;
+        world.reduce_in_place(array.part_mut(..if odd { 99 } else { 100 })?, Sum);
     }
     parts_reduced(5, "Team::reduce"): |world, odd| {
         let (mut dest, source) = (world.alloc::<f64>(100)?, world.alloc::<f64>(100)?);
@@ -110,7 +110,7 @@ misuse! {
         let (mut dest, mut source) = (world.alloc::<i32>(9)?, world.alloc::<i32>(9)?);
         match odd {
             true => world.reduce(&mut dest, &source, Sum)?,
-            false => world.reduce_in_place(&mut source, Sum)?,
+            false => world.reduce_in_place(&mut source, Sum),
         }
     }
     operators(
@@ -118,26 +118,26 @@ misuse! {
         "with another operator: all PEs must give the same; called at tests/pes/failures/misuse.rs:"
     ): |world, odd| {
         match odd {
-            true => world.reduce_value(1, Max)?,
-            false => world.reduce_value(1, Min)?,
+            true => world.reduce_value(1, Max),
+            false => world.reduce_value(1, Min),
         };
     }
     types_of_one_size(5, "Team::reduce"): |world, odd| {
         match odd {
-            true => drop(world.reduce_value(1i64, Sum)?),
-            false => drop(world.reduce_value(1f64, Sum)?),
+            true => drop(world.reduce_value(1i64, Sum)),
+            false => drop(world.reduce_value(1f64, Sum)),
         }
     }
     lengths_of_slices(16, "with another length"): |world, odd| {
-        world.reduce_slice(&mut [1u64; 600][..if odd { 512 } else { 600 }], Sum)?;
+        world.reduce_slice(&mut [1u64; 600][..if odd { 512 } else { 600 }], Sum);
     }
     nothing_or_something(5, "Team::"): |world, odd| {
-        world.reduce_slice(&mut [1u64; 9][..if odd { 0 } else { 9 }], Sum)?;
+        world.reduce_slice(&mut [1u64; 9][..if odd { 0 } else { 9 }], Sum);
     }
     scans(2, "Team::scan"): |world, odd| {
         match odd {
-            true => world.inclusive_scan_value(1)?,
-            false => world.exclusive_scan_value(1)?,
+            true => world.inclusive_scan_value(1),
+            false => world.exclusive_scan_value(1),
         };
     }
     roots(5, "with another root"): |world, odd| {
@@ -152,8 +152,8 @@ misuse! {
     }
     sizes_of_values(5, "Team::fcollect"): |world, odd| {
         match odd {
-            true => drop(world.gather_value(1u8)?),
-            false => drop(world.gather_value(1u64)?),
+            true => drop(world.gather_value(1u8)),
+            false => drop(world.gather_value(1u64)),
         }
     }
     strides(5, "Team::alltoalls"): |world, odd| {
@@ -162,8 +162,8 @@ misuse! {
     }
     gather_or_reduce(5, "Team::reduce"): |world, odd| {
         match odd {
-            true => drop(world.gather_value(1u64)?),
-            false => drop(world.reduce_value(1u64, Sum)?),
+            true => drop(world.gather_value(1u64)),
+            false => drop(world.reduce_value(1u64, Sum)),
         }
     }
     splits(5, "Team::split_strided"): |world, odd| {
@@ -173,7 +173,7 @@ misuse! {
         let team = world.split_strided(1, 1, 4)?;
         if let Some(team) = &team {
             match odd {
-                true => drop(team.reduce_value(1, Sum)?),
+                true => drop(team.reduce_value(1, Sum)),
                 false => team.barrier(),
             }
         }

@@ -15,6 +15,7 @@ pub mod exports;
 pub mod group;
 pub mod handles;
 pub mod kernels;
+pub mod launch;
 mod launched;
 pub mod lock;
 pub mod memory;

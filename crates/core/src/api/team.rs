@@ -181,6 +181,19 @@ pub unsafe fn split_2d(
     if made.is_some() { 0 } else { -1 }
 }
 
+/// Makes a team of the members of `parent` that this PE names by start, stride and number, all of which name the same; no
+/// team if it names none. Collective over `parent`: the handle, 0 without a team, or None if no team is left.
+pub fn split_apart(
+    name: &'static str,
+    parent: usize,
+    mine: Option<(c_int, c_int, c_int)>,
+) -> Option<usize> {
+    let rt = runtime::get(name);
+    let parent = rt.teams.find(name, parent)?;
+    refuse_team_of_connection(name, parent);
+    split::split_apart(&rt.node, &rt.teams, name, parent, mine)
+}
+
 /// Destroys a team.
 pub fn destroy(name: &'static str, team: usize) {
     let rt = runtime::get(name);

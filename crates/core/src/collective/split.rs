@@ -331,6 +331,22 @@ pub fn split_strided(
     Some(handles[0])
 }
 
+/// Teams of members that each name themselves: the handle for this PE (0 if it names none), or None if no id is left.
+/// Those that one member names are in the parent, as all others are whom it names name the same.
+pub fn split_apart(
+    node: &Node,
+    teams: &Teams,
+    name: &'static str,
+    parent: &Team,
+    mine: Option<(i32, i32, i32)>,
+) -> Option<usize> {
+    let group = Group::of_team(node, name, parent);
+    let members =
+        mine.and_then(|(start, stride, size)| parent.members.strided(start, stride, size));
+    let handles = create(node, teams, (&group, parent), &[(members, 0)])?;
+    Some(handles[0])
+}
+
 /// `shmem_team_split_2d`: this PE's row and column teams, or None.
 pub fn split_2d(
     node: &Node,

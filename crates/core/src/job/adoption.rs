@@ -72,7 +72,7 @@ pub(super) fn start(memory: &File) -> Result<OwnedFd, AdoptionError> {
 }
 
 /// The `oshrun` that is installed with the library, else the first one in `PATH`, if that is of this library.
-fn find() -> Result<PathBuf, AdoptionError> {
+pub(crate) fn find() -> Result<PathBuf, AdoptionError> {
     let beside = library().and_then(|library| {
         let folder = library.parent()?.parent()?;
         Some(folder.join("bin").join(OSHRUN)).filter(|file| file.is_file())

@@ -1,0 +1,125 @@
+//! What any thread may know and do of a job.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use ferroshmem_core::api::setup;
+
+use crate::World;
+use crate::error::PeOutOfRange;
+use crate::init;
+use crate::order;
+use crate::pe::{Pe, Pes};
+
+/// A handle of the [`World`] for threads, made by [`World::handle`]: it is `Copy`, `Send` and `Sync`, has the world's PEs,
+/// and completes and orders the puts and updates of this PE. Collective calls stay with the world and its thread.
+///
+/// ```
+/// # use ferroshmem::World;
+/// # fn main() -> Result<(), ferroshmem::Error> {
+/// # let world = World::init()?;
+/// let (job, window) = (world.handle(), world.alloc::<u64>(4)?.open());
+/// std::thread::scope(|scope| {
+///     for i in 0..4 {
+///         let window = &window;
+///         scope.spawn(move || {
+///             window.p(job.my_pe().next(), i, i as u64).expect("there are 4 elements");
+///             job.quiet(); // all PEs see it
+///         });
+///     }
+/// });
+/// assert_eq!(window.close()[..], [0, 1, 2, 3]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// It does not outlive the world:
+///
+/// ```compile_fail,E0505
+/// # use ferroshmem::World;
+/// # let world = World::init().unwrap();
+/// let job = world.handle();
+/// drop(world);
+/// job.quiet();
+/// ```
+#[derive(Clone, Copy)]
+pub struct Handle<'w> {
+    world: PhantomData<&'w ()>,
+}
+
+impl<'w> Handle<'w> {
+    pub(crate) fn new(_: &'w World) -> Self {
+        Self { world: PhantomData }
+    }
+
+    /// This PE.
+    #[inline]
+    pub fn my_pe(self) -> Pe {
+        Pe::new(init::me())
+    }
+
+    /// Number of PEs.
+    #[inline]
+    pub fn n_pes(self) -> usize {
+        init::n_pes()
+    }
+
+    /// The PE of that number.
+    ///
+    /// # Errors
+    /// If the job has no such PE.
+    pub fn pe(self, number: usize) -> Result<Pe, PeOutOfRange> {
+        let n_pes = self.n_pes();
+        if number >= n_pes {
+            return Err(PeOutOfRange { number, n_pes });
+        }
+        Ok(Pe::new(number))
+    }
+
+    /// All PEs.
+    pub fn pes(self) -> Pes {
+        Pes::all(self.n_pes())
+    }
+
+    /// All PEs but this one, beginning with the next and wrapping around, so that not all PEs access
+    /// PE 0 first.
+    pub fn others(self) -> impl ExactSizeIterator<Item = Pe> + use<> {
+        let (me, n_pes) = (self.my_pe().number(), self.n_pes());
+        (1..n_pes).map(move |i| Pe::new((me + i) % n_pes))
+    }
+
+    /// Whether a PE is local: on this node, so that loads and stores reach its memory.
+    pub fn is_here(self, pe: Pe) -> bool {
+        init::windows().memory.index(pe.number()).is_some()
+    }
+
+    /// Completes the puts and updates of this PE, of all its threads: all PEs see them. (Standard: `shmem_quiet`)
+    pub fn quiet(self) {
+        order::quiet();
+    }
+
+    /// As [`quiet`](Self::quiet), for those to some PEs. (Standard: `shmem_pe_quiet`)
+    pub fn quiet_pes(self, pes: &[Pe]) {
+        order::quiet_pes(pes);
+    }
+
+    /// Orders this PE's puts, signals and atomics to each PE before its later ones. (Standard:
+    /// `shmem_fence`)
+    pub fn fence(self) {
+        order::fence("Handle::fence");
+    }
+
+    /// Ends the whole job at once, with an exit status. (Standard: `shmem_global_exit`)
+    pub fn global_exit(self, status: i32) -> ! {
+        setup::global_exit("Handle::global_exit", status)
+    }
+}
+
+impl fmt::Debug for Handle<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle")
+            .field("my_pe", &self.my_pe().number())
+            .field("n_pes", &self.n_pes())
+            .finish()
+    }
+}

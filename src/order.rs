@@ -1,0 +1,37 @@
+//! Ordering and completion of this PE's operations (standard, "Memory Ordering Routines").
+#![allow(unsafe_code)]
+
+use std::sync::atomic::{self, Ordering::SeqCst};
+
+use ferroshmem_core::api::constants::CTX_DEFAULT;
+use ferroshmem_core::api::context;
+
+use crate::init;
+use crate::pe::Pe;
+
+/// Orders this PE's puts, signals and atomics to each PE before its later ones.
+pub(crate) fn fence(name: &'static str) {
+    if init::spans_nodes() {
+        context::fence(name, CTX_DEFAULT);
+    }
+    atomic::fence(SeqCst);
+}
+
+/// Completes this PE's puts.
+pub(crate) fn quiet() {
+    if init::spans_nodes() {
+        context::quiet("Team::quiet", CTX_DEFAULT);
+    }
+    atomic::fence(SeqCst);
+}
+
+/// Completes this PE's puts to some PEs.
+pub(crate) fn quiet_pes(pes: &[Pe]) {
+    if init::spans_nodes() {
+        let numbers = Vec::from_iter(pes.iter().map(|pe| pe.number() as i32));
+        let (start, n) = (numbers.as_ptr(), numbers.len());
+        // SAFETY: a vector of `n` numbers.
+        unsafe { context::pe_quiet("Handle::quiet_pes", CTX_DEFAULT, start, n) };
+    }
+    atomic::fence(SeqCst);
+}
