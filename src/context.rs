@@ -81,7 +81,7 @@ impl Drop for Session<'_> {
     }
 }
 
-impl<'t> Context<'t> {
+impl Context<'_> {
     pub(crate) fn new(team: TeamId, options: ContextOptions) -> Result<Self, TeamError> {
         let mut handle = 0;
         let options = if options.no_store { CTX_NOSTORE } else { 0 };

@@ -71,6 +71,7 @@
 mod amo;
 mod collective;
 mod context;
+mod distributed;
 mod error;
 mod group;
 mod handle;
@@ -101,6 +102,7 @@ mod world;
 pub use amo::{Amo, AmoInt};
 pub use collective::{And, Max, Min, Operator, Or, Part, PartMut, Prod, Reducible, Sum, Xor};
 pub use context::{Context, ContextOptions, Session};
+pub use distributed::{Blocks, Distributed};
 pub use error::{
     AllocError, ConnectError, Error, ExportError, GroupFailed, ImportError, InitError, OutOfBounds,
     PeOutOfRange, Result, SpaceError, SpawnError, TeamError, Truncated,

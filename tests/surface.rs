@@ -1,48 +1,166 @@
 //! The public interface names only its own types, those of the standard library, `bytemuck::Pod` and,
-//! with that feature, those of `ndarray`: so users do not depend on other crates' versions.
+//! with the features of these names, those of `ndarray`, `num-complex` and `rayon`: so users do not depend on other crates' versions.
 //!
 //! Reads rustdoc's JSON. If that format changes, the test fails instead of passing without a check.
 
 use std::collections::BTreeSet;
 use std::process::Command;
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
+/// The documentation of the crate with all features, as rustdoc's JSON.
+fn documentation() -> &'static Value {
+    static JSON: OnceLock<Value> = OnceLock::new();
+    JSON.get_or_init(|| {
+        // Builds with unstable options share this folder: `RUSTC_BOOTSTRAP` has cargo run build scripts again.
+        let target = concat!(env!("CARGO_TARGET_TMPDIR"), "/../sanitizers");
+        let status = Command::new(env!("CARGO"))
+            .args(["rustdoc", "--quiet", "--lib", "--all-features"])
+            .args([
+                "--manifest-path",
+                concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
+            ])
+            .args(["--target-dir", target])
+            .args(["--", "-Zunstable-options", "--output-format=json"])
+            .env("RUSTC_BOOTSTRAP", "1")
+            .env_remove("RUSTDOCFLAGS")
+            .status()
+            .expect("cargo runs");
+        assert!(status.success());
+        let json =
+            std::fs::read(format!("{target}/doc/ferroshmem.json")).expect("rustdoc wrote it");
+        serde_json::from_slice(&json).expect("it is JSON")
+    })
+}
+
+/// What the crate has: `Type::method` of types and traits, and the names of its modules' functions.
+fn methods(json: &Value) -> BTreeSet<String> {
+    let index = json["index"].as_object().expect("items");
+    let name_of = |id: &Value| index.get(&id.to_string())?["name"].as_str();
+    let mut found = BTreeSet::new();
+    for (id, item) in index {
+        let inner = &item["inner"];
+        let (owner, items) = if inner["impl"].is_object() {
+            let path = inner["impl"]["for"]["resolved_path"]["path"].as_str();
+            (
+                path.and_then(|path| path.rsplit("::").next()),
+                &inner["impl"]["items"],
+            )
+        } else if inner["module"].is_object() {
+            (
+                name_of(&Value::String(id.clone())).or(item["name"].as_str()),
+                &inner["module"]["items"],
+            )
+        } else {
+            continue;
+        };
+        for id in items.as_array().into_iter().flatten() {
+            if let (Some(owner), Some(name)) = (owner, name_of(id)) {
+                found.insert(format!("{owner}::{name}"));
+            }
+        }
+    }
+    found
+}
+
+/// Every routine of the C API has a line in the table of the guide, whose Rust forms the crate has.
+#[test]
+fn every_routine_has_a_form_or_a_reason() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/rust-routines.md");
+    let text = std::fs::read_to_string(path).expect("the table is there");
+    let code = |cell: &str| {
+        let parts = cell.split('`').skip(1).step_by(2).map(str::to_owned);
+        parts.collect::<Vec<_>>()
+    };
+    let methods = methods(documentation());
+    assert!(
+        methods.len() > 200,
+        "rustdoc's format has changed: {methods:?}"
+    );
+    let (mut listed, mut wrong) = (BTreeSet::new(), Vec::new());
+    for line in text.lines().filter(|line| line.starts_with("| `")) {
+        let (c, rust) = line
+            .trim_matches(['|', ' '])
+            .split_once(" | ")
+            .expect("two cells");
+        for routine in code(c) {
+            if !listed.insert(routine.clone()) {
+                wrong.push(format!("{routine} is listed twice"));
+            }
+        }
+        let forms = code(rust).into_iter().filter(|name| name.contains("::"));
+        let forms = Vec::from_iter(forms);
+        wrong.extend(
+            forms
+                .iter()
+                .filter(|form| !methods.contains(*form))
+                .map(|form| format!("{form} is not in the crate")),
+        );
+        if forms.is_empty() && !rust.starts_with("none: ") && !rust.starts_with("the macro") {
+            wrong.push(format!("no form and no reason: {line}"));
+        }
+    }
+    let families = ferroshmem_abi::table::chapters();
+    let families = families.iter().flat_map(|chapter| &chapter.families);
+    let routines: BTreeSet<String> = families
+        .map(|family| {
+            let name = family.pattern.replace("{ctx}", "");
+            name.replace("_{T}", "").replace("{T}", "")
+        })
+        .collect();
+    let missing = routines
+        .difference(&listed)
+        .map(|name| format!("{name} has no line"));
+    let extra = listed
+        .difference(&routines)
+        .map(|name| format!("{name} is no routine"));
+    wrong.extend(missing.chain(extra));
+    assert!(
+        wrong.is_empty(),
+        "docs/rust-routines.md:\n{}",
+        wrong.join("\n")
+    );
+}
+
 #[test]
 fn no_foreign_types() {
-    // Builds with unstable options share this folder: `RUSTC_BOOTSTRAP` has cargo run build scripts again.
-    let target = concat!(env!("CARGO_TARGET_TMPDIR"), "/../sanitizers");
-    let status = Command::new(env!("CARGO"))
-        .args(["rustdoc", "--quiet", "--lib", "--all-features"])
-        .args([
-            "--manifest-path",
-            concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
-        ])
-        .args(["--target-dir", target])
-        .args(["--", "-Zunstable-options", "--output-format=json"])
-        .env("RUSTC_BOOTSTRAP", "1")
-        .env_remove("RUSTDOCFLAGS")
-        .status()
-        .expect("cargo runs");
-    assert!(status.success());
-    let json = std::fs::read(format!("{target}/doc/ferroshmem.json")).expect("rustdoc wrote it");
-    let json: Value = serde_json::from_slice(&json).expect("it is JSON");
-
-    let mut named = BTreeSet::new();
-    for (id, item) in json["index"].as_object().expect("items") {
-        // Users cannot name the types behind a sealed trait.
+    let json = documentation();
+    let is_sealed = |id: &str| {
         let path = json["paths"][id]["path"].as_array();
-        if path.is_some_and(|path| path.contains(&"sealed".into())) {
+        path.is_some_and(|path| path.contains(&"sealed".into()))
+    };
+    let index = json["index"].as_object().expect("items");
+    let sealed = index.iter().filter(|(id, _)| is_sealed(id));
+    let items = |item: &'static Value| item["inner"]["trait"]["items"].as_array();
+    let of_sealed: BTreeSet<String> = sealed
+        .filter_map(|(_, item)| items(item))
+        .flatten()
+        .map(Value::to_string)
+        .collect();
+    let mut named = BTreeSet::new();
+    for (id, item) in index {
+        // Users cannot name the types behind a sealed trait.
+        if is_sealed(id) || of_sealed.contains(id) {
             continue;
         }
-        // Blanket implementations of other crates do not count.
+        // Blanket implementations of other crates do not count, nor do their items.
+        if item["crate_id"] != 0 {
+            continue;
+        }
         let implementation = &item["inner"]["impl"];
+        if is_sealed(&implementation["trait"]["id"].to_string()) {
+            continue;
+        }
         if implementation["blanket_impl"].is_null() && implementation["is_synthetic"] != true {
-            collect(&item["inner"], &json, &mut named);
+            collect(&item["inner"], json, &mut named);
         }
     }
     let foreign = named.iter().filter(|path| {
-        !["bytemuck::pod::Pod"].contains(&path.as_str()) && !path.starts_with("ndarray::")
+        !["bytemuck::pod::Pod"].contains(&path.as_str())
+            && !["ndarray::", "rayon::", "num_complex::"]
+                .iter()
+                .any(|of| path.starts_with(of))
     });
     assert_eq!(Vec::from_iter(foreign), Vec::<&String>::new());
     assert!(

@@ -25,7 +25,7 @@ pub use space::{Memory, Space, SpaceConfig};
 pub use symmetric::Symmetric;
 pub use window::Window;
 
-pub(crate) use block::Block;
+pub(crate) use block::{Block, within};
 pub(crate) use copy::{load, store};
 pub(crate) use lend::sealed;
 pub(crate) use remote::{Location, Route, quiet_all};

@@ -8,6 +8,7 @@ mod arrays;
 mod atomics;
 mod contexts;
 mod data;
+mod distributed;
 mod exchanges;
 #[cfg(not(sanitized))]
 mod failures;
@@ -74,6 +75,7 @@ const PROGRAMS: &[&[Program]] = &[
     locks::PROGRAMS,
     teams::PROGRAMS,
     contexts::PROGRAMS,
+    distributed::PROGRAMS,
     functions::PROGRAMS,
     reductions::PROGRAMS,
     scans::PROGRAMS,

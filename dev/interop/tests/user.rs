@@ -101,7 +101,7 @@ fn main(world: &ferroshmem::World) {
     ensure!(said && !outcome.status.success(), "{outcome}");
     fs::write(program.join(".cargo/config.toml"), "")?;
     let mut job = cargo(s, &program, "test --test attributes four");
-    if let Some(script) = job.args.last_mut() {
+    if let Some(script) = job.command.last_mut() {
         // The commands of the system and of Rust, without an oshrun.
         *script = script.replace(&format!("{}", s.prefix.bin("").display()), "/nowhere");
     }
@@ -118,6 +118,10 @@ fn main(world: &ferroshmem::World) {
 const RUNNER_OF_2: &str = r#"
 [target.'cfg(target_os = "linux")']
 runner = "oshrun -n 2"
+
+[env]
+RUST_TEST_THREADS = "1"
+RUST_TEST_NOCAPTURE = "1"
 "#;
 
 /// What a document tells users to write to cargo's configuration starts as many PEs as it says, without a warning.

@@ -1,0 +1,538 @@
+//! Arrays with global indices, of which each PE has a block.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut, Index, Range, RangeBounds};
+
+use crate::World;
+use crate::amo::{Amo, AmoInt};
+use crate::error::{AllocError, OutOfBounds};
+use crate::init;
+use crate::memory::{Atomics, Shared, Symmetric, Window, within};
+use crate::pe::Pe;
+use crate::plain::Plain;
+
+/// Which PE has which elements of a [`Distributed`] array: each has one block of consecutive elements, PE 0 the first. All blocks
+/// are equally long but the last ones, which may be shorter or empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Blocks {
+    len: usize,
+    /// Elements of a full block: at least 1.
+    block: usize,
+}
+
+impl Blocks {
+    fn of(len: usize, n_pes: usize) -> Self {
+        Self {
+            len,
+            block: len.div_ceil(n_pes).max(1),
+        }
+    }
+
+    /// Elements of all PEs together.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The PE that has an element, and its index in the PE's block.
+    ///
+    /// # Errors
+    /// If there is no such element.
+    #[inline]
+    pub fn place(&self, index: usize) -> Result<(Pe, usize), OutOfBounds> {
+        if index >= self.len {
+            return Err(self.out_of_bounds(index, 1));
+        }
+        Ok((Pe::new(index / self.block), index % self.block))
+    }
+
+    /// The elements that a PE has, by their global indices.
+    pub fn range_of(&self, pe: Pe) -> Range<usize> {
+        let start = pe.number().saturating_mul(self.block).min(self.len);
+        start..start.saturating_add(self.block).min(self.len)
+    }
+
+    /// The elements of a range, block by block: the PE, the first element in its block, and the elements by their places in the
+    /// range.
+    fn pieces(
+        &self,
+        range: Range<usize>,
+    ) -> impl Iterator<Item = (Pe, usize, Range<usize>)> + use<> {
+        let (first, block, mut at) = (range.start, self.block, range.start);
+        std::iter::from_fn(move || {
+            let (start, pe) = (at, at / block);
+            at = range.end.min((pe + 1) * block);
+            (start < at).then(|| (Pe::new(pe), start % block, start - first..at - first))
+        })
+    }
+
+    fn out_of_bounds(&self, start: usize, len: usize) -> OutOfBounds {
+        let array = self.len;
+        OutOfBounds { start, len, array }
+    }
+
+    /// The elements from `start` on.
+    fn from(&self, start: usize, len: usize) -> Result<Range<usize>, OutOfBounds> {
+        if start > self.len || len > self.len - start {
+            return Err(self.out_of_bounds(start, len));
+        }
+        Ok(start..start + len)
+    }
+}
+
+/// An array of which each PE has a block, and whose elements have global indices: made by
+/// [`World::distributed`]. `A` says which PEs may do what, as for arrays that have a part of one length on each PE:
+///
+/// | Type | Made by | Access |
+/// |---|---|---|
+/// | `Distributed<Symmetric<T>>` | `world.distributed(n)` | each PE has its block as a slice |
+/// | `Distributed<Shared<T>>` | `share()` | all read all elements in place, by index |
+/// | `Distributed<Window<T>>` | `open()` | all put and get elements and ranges |
+/// | `Distributed<Atomics<T>>` | `into_atomics()` | all update elements atomically |
+///
+/// ```
+/// # use ferroshmem::World;
+/// # fn main() -> Result<(), ferroshmem::Error> {
+/// # let world = World::init()?;
+/// let mut squares = world.distributed::<u64>(1000)?;
+/// for (i, square) in squares.iter_mut_with_index() {
+///     *square = (i * i) as u64; // mine
+/// }
+/// let squares = squares.share();
+/// assert_eq!(squares[30], 900); // whichever PE has it
+/// assert_eq!(squares.iter().sum::<u64>(), 332_833_500);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// An array takes its slices with it when it changes its type:
+///
+/// ```compile_fail,E0505
+/// # use ferroshmem::World;
+/// # let world = World::init().unwrap();
+/// let array = world.distributed::<u64>(8).unwrap();
+/// let mine = &array[..];
+/// let window = array.open(); // others may now write what `mine` points to
+/// println!("{mine:?}");
+/// ```
+pub struct Distributed<A> {
+    array: A,
+    blocks: Blocks,
+}
+
+impl World {
+    /// Allocates an array of `len` elements, of which each PE has a block, all bytes zero. Collective, with the
+    /// same length on all PEs; dropping the array frees it and is collective, too.
+    ///
+    /// # Errors
+    /// If the symmetric heap has no room. The same on all PEs.
+    #[track_caller]
+    pub fn distributed<T: Plain>(
+        &self,
+        len: usize,
+    ) -> Result<Distributed<Symmetric<'_, T>>, AllocError> {
+        let blocks = Blocks::of(len, self.n_pes());
+        let array = self.alloc(if len == 0 { 0 } else { blocks.block })?;
+        Ok(Distributed { array, blocks })
+    }
+}
+
+impl<A> Distributed<A> {
+    /// Elements of all PEs together.
+    pub fn global_len(&self) -> usize {
+        self.blocks.len
+    }
+
+    /// Which PE has which elements.
+    pub fn blocks(&self) -> Blocks {
+        self.blocks
+    }
+
+    /// The elements of this PE, by their global indices.
+    pub fn my_range(&self) -> Range<usize> {
+        self.blocks.range_of(Pe::new(init::me()))
+    }
+}
+
+impl<'w, T: Plain> Distributed<Symmetric<'w, T>> {
+    /// The elements of this PE, with their global indices.
+    pub fn iter_with_index(&self) -> impl ExactSizeIterator<Item = (usize, &T)> {
+        let first = self.my_range().start;
+        self.iter()
+            .enumerate()
+            .map(move |(i, value)| (first + i, value))
+    }
+
+    /// As [`iter_with_index`](Self::iter_with_index), to be written.
+    pub fn iter_mut_with_index(&mut self) -> impl ExactSizeIterator<Item = (usize, &mut T)> {
+        let first = self.my_range().start;
+        self.iter_mut()
+            .enumerate()
+            .map(move |(i, value)| (first + i, value))
+    }
+
+    /// As [`Symmetric::share`]. Collective over the world, and a barrier.
+    #[track_caller]
+    pub fn share(self) -> Distributed<Shared<'w, T>> {
+        Distributed {
+            array: self.array.share(),
+            blocks: self.blocks,
+        }
+    }
+
+    /// As [`Symmetric::open`]. Collective over the world, and a barrier.
+    #[track_caller]
+    pub fn open(self) -> Distributed<Window<'w, T>> {
+        Distributed {
+            array: self.array.open(),
+            blocks: self.blocks,
+        }
+    }
+
+    /// As [`Symmetric::into_atomics`]. Collective over the world, and a barrier.
+    #[track_caller]
+    pub fn into_atomics(self) -> Distributed<Atomics<'w, T>>
+    where
+        T: Amo,
+    {
+        Distributed {
+            array: self.array.into_atomics(),
+            blocks: self.blocks,
+        }
+    }
+}
+
+/// The block of this PE.
+impl<T: Plain> Deref for Distributed<Symmetric<'_, T>> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        &self.array[..self.my_range().len()]
+    }
+}
+
+impl<T: Plain> DerefMut for Distributed<Symmetric<'_, T>> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        let n = self.my_range().len();
+        &mut self.array[..n]
+    }
+}
+
+impl<'w, T: Plain> Distributed<Shared<'w, T>> {
+    /// An element; none if there is no such.
+    #[inline]
+    pub fn get(&self, index: usize) -> Option<&T> {
+        let (pe, index) = self.blocks.place(index).ok()?;
+        self.array.on(pe).get(index)
+    }
+
+    /// The block of a PE.
+    #[inline]
+    pub fn on(&self, pe: Pe) -> &[T] {
+        &self.array.on(pe)[..self.blocks.range_of(pe).len()]
+    }
+
+    /// All elements, in the order of their indices.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.array.parts().flat_map(|(pe, _)| self.on(pe))
+    }
+
+    /// The elements of a range, as the slices of which each is in one block.
+    ///
+    /// # Errors
+    /// If the array does not have them.
+    pub fn slices(
+        &self,
+        range: impl RangeBounds<usize>,
+    ) -> Result<impl Iterator<Item = &[T]>, OutOfBounds> {
+        let range = within(self.blocks.len, range)?;
+        let pieces = self.blocks.pieces(range);
+        Ok(pieces.map(|(pe, start, piece)| &self.array.on(pe)[start..][..piece.len()]))
+    }
+
+    /// As [`Shared::reclaim`]. Collective over the world, and a barrier.
+    #[track_caller]
+    pub fn reclaim(self) -> Distributed<Symmetric<'w, T>> {
+        Distributed {
+            array: self.array.reclaim(),
+            blocks: self.blocks,
+        }
+    }
+}
+
+impl<T: Plain> Index<usize> for Distributed<Shared<'_, T>> {
+    type Output = T;
+
+    /// # Panics
+    /// If there is no such element.
+    #[inline]
+    #[track_caller]
+    fn index(&self, index: usize) -> &T {
+        match self.get(index) {
+            Some(element) => element,
+            None => panic!("{}", self.blocks.out_of_bounds(index, 1)),
+        }
+    }
+}
+
+impl<'w, T: Plain> Distributed<Window<'w, T>> {
+    /// Stores an element.
+    ///
+    /// # Errors
+    /// For this and the methods below: if the array does not have those elements.
+    #[inline]
+    pub fn p(&self, index: usize, value: T) -> Result<(), OutOfBounds> {
+        let (pe, index) = self.blocks.place(index)?;
+        self.array.p(pe, index, value)
+    }
+
+    /// Loads an element.
+    ///
+    /// # Errors
+    /// As for [`p`](Self::p).
+    #[inline]
+    pub fn g(&self, index: usize) -> Result<T, OutOfBounds> {
+        let (pe, index) = self.blocks.place(index)?;
+        self.array.g(pe, index)
+    }
+
+    /// Copies `source` to the elements from `start` on, of however many PEs. Complete as puts are.
+    ///
+    /// ```
+    /// # use ferroshmem::World;
+    /// # fn main() -> Result<(), ferroshmem::Error> {
+    /// # let world = World::init()?;
+    /// let window = world.distributed::<u8>(100)?.open();
+    /// if world.my_pe().number() == 0 {
+    ///     window.put(0, &[7; 100])?; // of all PEs
+    /// }
+    /// let mine = window.close();
+    /// assert!(mine.iter().all(|value| *value == 7));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`p`](Self::p).
+    pub fn put(&self, start: usize, source: &[T]) -> Result<(), OutOfBounds> {
+        for (pe, start, piece) in self.blocks.pieces(self.blocks.from(start, source.len())?) {
+            self.array.put(pe, start, &source[piece])?;
+        }
+        Ok(())
+    }
+
+    /// Copies the elements from `start` on to `dest`.
+    ///
+    /// # Errors
+    /// As for [`p`](Self::p).
+    pub fn get(&self, start: usize, dest: &mut [T]) -> Result<(), OutOfBounds> {
+        for (pe, start, piece) in self.blocks.pieces(self.blocks.from(start, dest.len())?) {
+            self.array.get(pe, start, &mut dest[piece])?;
+        }
+        Ok(())
+    }
+
+    /// The elements of a range.
+    ///
+    /// # Errors
+    /// As for [`p`](Self::p).
+    pub fn get_vec(&self, range: impl RangeBounds<usize>) -> Result<Vec<T>, OutOfBounds> {
+        let range = within(self.blocks.len, range)?;
+        let mut elements = vec![T::zeroed(); range.len()];
+        self.get(range.start, &mut elements)?;
+        Ok(elements)
+    }
+
+    /// The same array by PE and index in its block, for [`Window::nonblocking`] and signals. Places of a shorter block
+    /// after its end exist, and belong to no element.
+    pub fn by_pe(&self) -> &Window<'w, T> {
+        &self.array
+    }
+
+    /// As [`Window::close`]. Collective over the world, and a barrier.
+    #[track_caller]
+    pub fn close(self) -> Distributed<Symmetric<'w, T>> {
+        Distributed {
+            array: self.array.close(),
+            blocks: self.blocks,
+        }
+    }
+}
+
+impl<'w, T: Amo> Distributed<Atomics<'w, T>> {
+    /// Reads an element.
+    ///
+    /// # Errors
+    /// For this and the methods below: if there is no such element.
+    #[inline]
+    pub fn fetch(&self, index: usize) -> Result<T, OutOfBounds> {
+        let (pe, index) = self.blocks.place(index)?;
+        self.array.fetch(pe, index)
+    }
+
+    /// Writes an element.
+    ///
+    /// # Errors
+    /// As for [`fetch`](Self::fetch).
+    #[inline]
+    pub fn set(&self, index: usize, value: T) -> Result<(), OutOfBounds> {
+        let (pe, index) = self.blocks.place(index)?;
+        self.array.set(pe, index, value)
+    }
+
+    /// Writes an element; returns its old value.
+    ///
+    /// # Errors
+    /// As for [`fetch`](Self::fetch).
+    #[inline]
+    pub fn swap(&self, index: usize, value: T) -> Result<T, OutOfBounds> {
+        let (pe, index) = self.blocks.place(index)?;
+        self.array.swap(pe, index, value)
+    }
+
+    /// The same array by PE and index in its block, for [`Atomics::nonblocking`] and waits. Places of a shorter block
+    /// after its end exist, and belong to no element.
+    pub fn by_pe(&self) -> &Atomics<'w, T> {
+        &self.array
+    }
+
+    /// As [`Atomics::into_inner`]. Collective over the world, and a barrier.
+    #[track_caller]
+    pub fn into_inner(self) -> Distributed<Symmetric<'w, T>> {
+        Distributed {
+            array: self.array.into_inner(),
+            blocks: self.blocks,
+        }
+    }
+}
+
+impl<T: AmoInt> Distributed<Atomics<'_, T>> {
+    /// Writes `value` to an element if its value is `current`; returns its old value.
+    ///
+    /// # Errors
+    /// As for [`fetch`](Self::fetch).
+    #[inline]
+    pub fn compare_swap(&self, index: usize, current: T, value: T) -> Result<T, OutOfBounds> {
+        let (pe, index) = self.blocks.place(index)?;
+        self.array.compare_swap(pe, index, current, value)
+    }
+}
+
+macro_rules! operations {
+    ($({$($generics:tt)*} $t:ty: $($fetching:ident $plain:ident),*;)*) => {$(
+        impl<$($generics)*> Distributed<Atomics<'_, $t>> {$(
+            #[doc = concat!("As [`Atomics::", stringify!($fetching), "`].")]
+            ///
+            /// # Errors
+            /// As for [`fetch`](Self::fetch).
+            #[inline]
+            pub fn $fetching(&self, index: usize, value: $t) -> Result<$t, OutOfBounds> {
+                let (pe, index) = self.blocks.place(index)?;
+                self.array.$fetching(pe, index, value)
+            }
+
+            #[doc = concat!("As [`Atomics::", stringify!($plain), "`].")]
+            ///
+            /// # Errors
+            /// As for [`fetch`](Self::fetch).
+            #[inline]
+            pub fn $plain(&self, index: usize, value: $t) -> Result<(), OutOfBounds> {
+                let (pe, index) = self.blocks.place(index)?;
+                self.array.$plain(pe, index, value)
+            }
+        )*}
+    )*};
+}
+
+operations!(
+    {T: AmoInt} T: fetch_add add, fetch_and and, fetch_or or, fetch_xor xor;
+    {} f32: fetch_add add;
+    {} f64: fetch_add add;
+);
+
+#[cfg(feature = "rayon")]
+impl<T: Plain + Send + Sync> Distributed<Symmetric<'_, T>> {
+    /// The elements of this PE, with their global indices, in parallel. (Feature `rayon`)
+    ///
+    /// ```
+    /// # use ferroshmem::World;
+    /// use rayon::iter::ParallelIterator;
+    ///
+    /// # fn main() -> Result<(), ferroshmem::Error> {
+    /// # let world = World::init()?;
+    /// let mut array = world.distributed::<f64>(1000)?;
+    /// array.par_iter_mut_with_index().for_each(|(i, x)| *x = i as f64);
+    /// let sum: f64 = array.par_iter_with_index().map(|(_, x)| x).sum();
+    /// assert_eq!(world.reduce_value(sum, ferroshmem::Sum), 499_500.0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn par_iter_with_index(
+        &self,
+    ) -> impl rayon::iter::IndexedParallelIterator<Item = (usize, &T)> {
+        use rayon::prelude::*;
+
+        let (first, mine): (_, &[T]) = (self.my_range().start, self);
+        mine.par_iter()
+            .enumerate()
+            .map(move |(i, value)| (first + i, value))
+    }
+
+    /// As [`par_iter_with_index`](Self::par_iter_with_index), to be written. (Feature `rayon`)
+    pub fn par_iter_mut_with_index(
+        &mut self,
+    ) -> impl rayon::iter::IndexedParallelIterator<Item = (usize, &mut T)> {
+        use rayon::prelude::*;
+
+        let first = self.my_range().start;
+        let mine: &mut [T] = self;
+        mine.par_iter_mut()
+            .enumerate()
+            .map(move |(i, value)| (first + i, value))
+    }
+}
+
+impl<A> fmt::Debug for Distributed<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Distributed")
+            .field("blocks", &self.blocks)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_cover_the_array() {
+        for n_pes in [1, 2, 3, 5, 8] {
+            for len in [0, 1, 2, 5, 7, 8, 9, 16, 100] {
+                let blocks = Blocks::of(len, n_pes);
+                let ranges = (0..n_pes).map(|pe| blocks.range_of(Pe::new(pe)));
+                assert!(ranges.flatten().eq(0..len), "{len} on {n_pes}");
+                for i in 0..len {
+                    let (pe, place) = blocks.place(i).unwrap();
+                    assert_eq!(blocks.range_of(pe).start + place, i);
+                    for end in i..=len {
+                        let pieces = blocks.pieces(i..end);
+                        let all = pieces.flat_map(|(pe, start, piece)| {
+                            let start = blocks.range_of(pe).start + start;
+                            start..start + piece.len()
+                        });
+                        assert!(all.eq(i..end), "{i}..{end} of {len} on {n_pes}");
+                    }
+                }
+                assert!(blocks.place(len).is_err());
+            }
+        }
+        assert!(Blocks::of(10, 3).from(usize::MAX, 2).is_err());
+        assert!(Blocks::of(usize::MAX, 2).place(usize::MAX - 1).is_ok());
+    }
+}
