@@ -3,7 +3,7 @@
 
 use std::mem::offset_of;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread::{self, ThreadId};
 
 use ferroshmem_fabric::Op;
@@ -112,20 +112,33 @@ impl Polled<'_> {
 #[derive(Debug)]
 pub(crate) struct Locks {
     /// With `SHMEM_CHECK=1`: the locks that this PE holds, and the threads that took them.
-    held: Option<Mutex<Vec<(usize, ThreadId)>>>,
+    held: Option<HeldLocks>,
+}
+
+#[derive(Debug)]
+struct HeldLocks {
+    all: Mutex<Vec<(usize, ThreadId)>>,
+    /// Where the launcher sees the first of them.
+    shown: &'static [AtomicU64],
 }
 
 impl Locks {
-    /// With none held. Misuse is noticed if `check`.
-    pub(crate) fn new(check: bool) -> Self {
+    /// With none held. Misuse is noticed if `check`; the launcher sees then in `shown` what is held.
+    pub(crate) fn new(check: bool, shown: &'static [AtomicU64]) -> Self {
+        let all = Mutex::default();
         Self {
-            held: check.then(Mutex::default),
+            held: check.then_some(HeldLocks { all, shown }),
         }
     }
 
     fn note(&self, change: impl FnOnce(&mut Vec<(usize, ThreadId)>)) {
         if let Some(held) = &self.held {
-            change(&mut held.lock().unwrap_or_else(|e| e.into_inner()));
+            let mut all = held.all.lock().unwrap_or_else(|e| e.into_inner());
+            change(&mut all);
+            let addresses = all.iter().map(|(lock, _)| *lock as u64);
+            for (word, address) in held.shown.iter().zip(addresses.chain(std::iter::repeat(0))) {
+                word.store(address, Ordering::Relaxed);
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{
 
 use crate::constants::{CMP_EQ, CMP_GE, CMP_GT, CMP_LE, CMP_LT, CMP_NE};
 use crate::failure::fatal::fatal;
-use crate::job::region::WaitKind;
+use crate::job::region::SIGNED;
 use crate::transport::Transport;
 use crate::wait::{WaitReason, Waiter, signals};
 
@@ -20,6 +20,10 @@ pub trait SyncVariable: Copy + PartialOrd + 'static {
     /// # Safety
     /// The pointer is valid and aligned.
     unsafe fn load(at: *const Self) -> Self;
+    /// Its bytes, and whether it has a sign, as wait records show it.
+    const WIDTH: u32;
+    /// The value, extended.
+    fn word(self) -> u64;
 }
 
 macro_rules! words {
@@ -29,6 +33,13 @@ macro_rules! words {
             unsafe fn load(at: *const Self) -> Self {
                 // SAFETY: the caller promises a valid, aligned variable; the atomic has the same layout.
                 unsafe { <$atomic>::from_ptr(at.cast_mut()) }.load(Ordering::Acquire)
+            }
+            const WIDTH: u32 = size_of::<$t>() as u32 | if <$t>::MIN == 0 { 0 } else { SIGNED };
+            #[inline]
+            // One body for types with and without sign.
+            #[allow(clippy::cast_lossless)]
+            fn word(self) -> u64 {
+                self as u64
             }
         }
     )*};
@@ -198,26 +209,23 @@ impl<T: SyncVariable> Set<T> {
     }
 }
 
-/// Polls until `condition` gives a result. `address` is what is waited on, for the report.
+/// Polls until `condition` gives a result. `what` is the wait for the report, of a variable at its address.
 #[inline]
 pub(crate) fn wait<R>(
     transport: &Transport,
-    kind: WaitKind,
-    routine: &'static str,
-    address: usize,
+    what: WaitReason<'static>,
     mut condition: impl FnMut() -> Option<R>,
 ) -> R {
     if let Some(result) = condition() {
         return result;
     }
-    let what = WaitReason::at(kind, routine, address);
     if transport.has_remote() {
         // Stores of this node's PEs are not notified.
         return transport.wait(&what, signals::UNNOTIFIED, condition);
     }
     let mut waiter = Waiter::new(what);
     let nothing = 0;
-    let at = match address {
+    let at = match what.address {
         0 => &raw const nothing,
         address => std::ptr::with_exposed_provenance(address),
     };

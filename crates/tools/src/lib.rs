@@ -2,6 +2,7 @@
 
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
+mod inspect;
 pub mod launch;
 pub mod tune;
 pub mod wrapper;

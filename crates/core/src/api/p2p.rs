@@ -8,15 +8,15 @@ use crate::failure::fatal::fatal;
 use crate::job::region::WaitKind;
 use crate::point::{Comparison, Set, SyncVariable, Values, wait};
 use crate::runtime;
+use crate::wait::WaitReason;
+use crate::wait::record::Condition;
 
 /// Waits until `condition` gives a result: for conditions that C's comparisons cannot say.
 /// `address` is what is waited on, for the report of what each PE waits for.
 pub fn wait_for<R>(name: &'static str, address: usize, condition: impl FnMut() -> Option<R>) -> R {
     wait(
         &runtime::get(name).node.transport,
-        WaitKind::Point,
-        name,
-        address,
+        WaitReason::at(WaitKind::Point, name, address),
         condition,
     )
 }
@@ -39,9 +39,14 @@ pub unsafe fn wait_until<T: SyncVariable>(name: &'static str, ivar: *mut T, cmp:
     let set = one(name, ivar, cmp, value);
     wait(
         &runtime::get(name).node.transport,
-        WaitKind::Point,
-        name,
-        ivar.addr(),
+        WaitReason {
+            condition: Some(Condition {
+                comparison: cmp,
+                width: T::WIDTH,
+                value: value.word(),
+            }),
+            ..WaitReason::at(WaitKind::Point, name, ivar.addr())
+        },
         || {
             // SAFETY: one variable, which the caller promises to be valid.
             unsafe { set.all() }.then_some(())

@@ -12,6 +12,7 @@ use crate::memory::Argument;
 use crate::point::Comparison;
 use crate::runtime;
 use crate::transport::atomic::Operation;
+use crate::wait::record::Condition;
 use crate::wait::{WaitReason, signals};
 
 /// The update that `sig_op` stands for.
@@ -135,6 +136,11 @@ pub unsafe fn signal_wait_until(
     value: u64,
 ) -> u64 {
     let rt = runtime::get(name);
+    let condition = Some(Condition {
+        comparison: cmp,
+        width: size_of::<u64>() as u32,
+        value,
+    });
     let cmp = Comparison::new(name, cmp);
     let transport = &rt.node.transport;
     if sig_addr.is_null() {
@@ -148,7 +154,10 @@ pub unsafe fn signal_wait_until(
     }
     // SAFETY: the caller promises that `sig_addr` is valid and aligned.
     let word = unsafe { AtomicU64::from_ptr(sig_addr) };
-    let what = WaitReason::at(WaitKind::Signal, name, sig_addr.addr());
+    let what = WaitReason {
+        condition,
+        ..WaitReason::at(WaitKind::Signal, name, sig_addr.addr())
+    };
     transport.wait(&what, signals::NOTIFIED, || {
         Some(word.load(Ordering::Acquire)).filter(|seen| cmp.holds(*seen, value))
     })

@@ -512,6 +512,7 @@ impl<'a> Group<'a> {
             members,
             sequence,
             connection: self.connection().and_then(|c| state_of(&c.control)),
+            condition: None,
         }
     }
 }

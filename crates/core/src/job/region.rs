@@ -34,7 +34,7 @@ use crate::platform::mapping::HUGE_PAGE;
 /// First word of the region.
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
 /// Changes whenever a type in this module does.
-pub const VERSION: u32 = 17;
+pub const VERSION: u32 = 18;
 /// Most PEs of one node: `MAX_PES` windows of 4 GiB still fit the address space twice.
 pub const MAX_PES: usize = 4096;
 /// Most teams that can be alive at once on one PE, [`ACTIVE_SETS`] included.
@@ -216,9 +216,14 @@ pub struct PeBlock {
     pub team_epochs: AtomicU64,
     /// What the PE declares of itself before the first synchronisation.
     pub declaration: DeclarationWords,
+    /// With `SHMEM_CHECK=1`: addresses of locks that the PE holds, as in that PE; 0: none.
+    pub held: [AtomicU64; SHOWN_LOCKS],
     /// Held by a thread of the PE in a job of several nodes.
     pub lifeline: Lifeline,
 }
+
+/// Most locks of which the launcher can see that a PE holds them.
+pub const SHOWN_LOCKS: usize = 8;
 
 /// The objects that PEs of other jobs may import, by name.
 #[repr(C, align(4096))]
@@ -328,7 +333,18 @@ pub struct WaitRecord {
     pub sequence: AtomicU32,
     /// Address waited on (point-to-point, lock, signal), as in the waiting PE.
     pub address: AtomicU64,
+    /// Start of the heap's block that it is in, and the bytes that were asked for; 0: none is known.
+    pub block: [AtomicU64; 2],
+    /// What is to be there: `SHMEM_CMP_*` + 1, or 0 if that is not known.
+    pub comparison: AtomicU32,
+    /// Bytes of the variable, and [`SIGNED`].
+    pub width: AtomicU32,
+    /// What it is compared with.
+    pub value: AtomicU64,
 }
+
+/// Added to [`WaitRecord::width`] for a variable that has a sign.
+pub const SIGNED: u32 = 1 << 8;
 
 impl WaitRecord {
     /// Stores the routine's name.

@@ -121,13 +121,17 @@ pub(crate) fn initialise(name: &str, level: i32) {
         teams,
         active_sets: ActiveSets::default(),
         contexts: Contexts::default(),
-        locks: Locks::new(check),
+        locks: Locks::new(check, &block.held),
         failure_detector: connected.map(|(_, detector)| detector),
         parents: AtomicUsize::new(GROUP_INVALID),
         messages: Messages::new(job.control.inbox(job.index)),
         ports: Ports::default(),
         names: Names::default(),
         nesting: AtomicU32::new(1),
+    });
+    record::set_find_block(|address| {
+        let rt = runtime::current()?;
+        rt.node.transport.memory.find_block(address)
     });
     attend::set(|| {
         if let Some(rt) = runtime::current() {

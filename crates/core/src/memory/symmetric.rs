@@ -47,6 +47,15 @@ impl SymmetricMemory {
         self.heap.lock().unwrap_or_else(|e| e.into_inner())
     }
 
+    /// The block of the heap that an address is in: its start and its bytes. None, too, while another thread
+    /// changes the heap.
+    pub fn find_block(&self, address: usize) -> Option<(u64, u64)> {
+        let base = self.space.heap_base();
+        let offset = address.checked_sub(base)? as u64;
+        let (start, len) = self.heap.try_lock().ok()?.block_around(offset)?;
+        Some((base as u64 + start, len))
+    }
+
     /// Where this PE's own `len` bytes at `addr` are: there, if that is symmetric.
     #[inline]
     pub fn own(&self, argument: Argument<'_>, addr: *const c_void, len: usize) -> *mut u8 {

@@ -1,10 +1,22 @@
 //! What a PE waits for, recorded for the launcher.
 
 use std::ptr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::job::region::{ConnectionState, WaitKind, WaitRecord};
+
+/// What a variable is waited to become.
+#[derive(Debug, Clone, Copy)]
+pub struct Condition {
+    /// One of `SHMEM_CMP_*`.
+    pub comparison: i32,
+    /// Bytes of the variable, and [`SIGNED`](crate::job::region::SIGNED).
+    pub width: u32,
+    /// What it is compared with.
+    pub value: u64,
+}
 
 /// A wait, as the launcher reports it.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +35,8 @@ pub struct WaitReason<'a> {
     pub sequence: u32,
     /// How far the connection is whose members are waited for, if its sides end independently.
     pub connection: Option<&'a AtomicU32>,
+    /// What the variable is waited to become, if it is one.
+    pub condition: Option<Condition>,
 }
 
 impl<'a> WaitReason<'a> {
@@ -36,6 +50,7 @@ impl<'a> WaitReason<'a> {
             members: (0, 0, 0),
             sequence: 0,
             connection: None,
+            condition: None,
         }
     }
 
@@ -58,6 +73,17 @@ static RECORD: AtomicPtr<WaitRecord> = AtomicPtr::new(ptr::null_mut());
 /// Names the record that this process writes.
 pub fn set_record(record: &'static WaitRecord) {
     RECORD.store(ptr::from_ref(record).cast_mut(), Ordering::Release);
+}
+
+/// Finds the block of the heap that an address is in, if that can be done at once: its start and its bytes.
+pub type FindBlock = fn(usize) -> Option<(u64, u64)>;
+
+static FIND_BLOCK: OnceLock<FindBlock> = OnceLock::new();
+
+/// Names the function that finds blocks of the heap.
+pub fn set_find_block(find: FindBlock) {
+    // A second initialisation brings the same function.
+    let _ = FIND_BLOCK.set(find);
 }
 
 /// A record being shown; cleared when dropped. With several threads waiting, the record
@@ -88,6 +114,17 @@ impl Recorder {
         r.stride.store(reason.members.1, Ordering::Relaxed);
         r.size.store(reason.members.2, Ordering::Relaxed);
         r.sequence.store(reason.sequence, Ordering::Relaxed);
+        let find = FIND_BLOCK.get().filter(|_| reason.address != 0);
+        let (start, len) = find.and_then(|f| f(reason.address)).unwrap_or_default();
+        r.block[0].store(start, Ordering::Relaxed);
+        r.block[1].store(len, Ordering::Relaxed);
+        let condition = reason.condition;
+        let comparison = condition.map_or(0, |c| c.comparison as u32 + 1);
+        r.comparison.store(comparison, Ordering::Relaxed);
+        if let Some(Condition { width, value, .. }) = condition {
+            r.width.store(width, Ordering::Relaxed);
+            r.value.store(value, Ordering::Relaxed);
+        }
         r.kind.store(reason.kind as u32, Ordering::Release);
         Self { serial }
     }

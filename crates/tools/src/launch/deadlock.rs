@@ -14,7 +14,6 @@
 //! * A PE waits for one that has called `shmem_finalize`: in a collective, of its own job or of a group, that this one has not
 //!   entered, or for a job to be connected with both.
 
-use std::fmt;
 use std::sync::atomic::Ordering::Acquire;
 use std::time::{Duration, Instant};
 
@@ -44,17 +43,17 @@ pub(super) struct Deadlock {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Circle(pub Vec<(usize, Wait)>);
 
-impl fmt::Display for Circle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PEs wait for each other: ")?;
-        for (i, (pe, wait)) in self.0.iter().enumerate() {
+impl Circle {
+    /// The line for it; `called_at` says of a PE where it waits.
+    pub(super) fn line(&self, called_at: impl Fn(usize) -> String) -> String {
+        let says = self.0.iter().enumerate().map(|(i, (pe, wait))| {
             let (next, _) = &self.0[(i + 1) % self.0.len()];
-            let and = if i == 0 { "" } else { ", " };
-            write!(f, "{and}PE {pe} {} for PE {next}", wait.place())?;
-        }
-        write!(
-            f,
-            "; ended the job (all members of a team must call its collectives, in the same order)"
+            format!("PE {pe} {} for PE {next}{}", wait.place(), called_at(*pe))
+        });
+        let says: Vec<String> = says.collect();
+        format!(
+            "PEs wait for each other: {}; ended the job (all members of a team must call its collectives, in the same order)",
+            says.join(", ")
         )
     }
 }
@@ -361,7 +360,7 @@ mod tests {
         let later = start + Duration::from_secs(2);
         let mut check = |now, one_caller| {
             let found = detector.check_circles(now, &control, &[0, 1], |_| one_caller);
-            found.map(|circle| circle.to_string())
+            found.map(|circle| circle.line(|_| String::new()))
         };
         assert_eq!(check(start, true), None);
         // A second thread of a PE may come to the collective.

@@ -15,6 +15,8 @@ use nix::unistd::{Pid, getpid};
 use rustix::io::Errno;
 use rustix::process::WaitOptions;
 
+use crate::inspect;
+
 /// How long a process may take to end after SIGTERM.
 pub(super) const GRACE: Duration = Duration::from_millis(300);
 /// How long a process may take to end after SIGKILL: longer only if the kernel is stuck.
@@ -39,6 +41,11 @@ pub(super) fn reap() -> Reaped {
             Ok(None) => return Reaped::NoneYet,
             Ok(Some((pid, status))) => {
                 let pid = Pid::from_raw(pid.as_raw_nonzero().get());
+                if status.stopped() {
+                    // It has halted, after a look at it was given up.
+                    inspect::release(pid);
+                    continue;
+                }
                 return Reaped::Child(pid, ExitStatus::from_raw(status.as_raw()));
             }
             Err(Errno::INTR) => {}

@@ -20,6 +20,7 @@ mod exit_class;
 mod failure;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
+mod hang;
 mod hosts;
 mod initialization;
 mod job;
@@ -28,6 +29,7 @@ mod options;
 mod output;
 mod placement;
 mod program;
+mod report;
 mod running;
 mod shutdown;
 mod signals;

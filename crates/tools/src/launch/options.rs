@@ -104,6 +104,12 @@ struct FirstArgs {
     /// Ends the job after this time (fractions allowed), and shows what each PE waited for
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     timeout: Option<Duration>,
+    /// Ends the job if a PE has waited, and none has made progress, for this time, and shows what each PE does
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    hang_timeout: Option<Duration>,
+    /// Shows that, and lets the job go on, after this time without progress; none: never
+    #[arg(long, value_name = "SECONDS", value_parser = seconds_or_none, default_value = "60", allow_negative_numbers = true)]
+    hang_hint: HintTime,
     /// Ends the job if PEs that it has spawned neither come to shmem_init nor use a core for this time
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "60", allow_negative_numbers = true)]
     spawn_timeout: Duration,
@@ -165,6 +171,10 @@ pub(super) struct CommandLine {
     pub output: Option<PathBuf>,
     /// `--timeout`.
     pub timeout: Option<Duration>,
+    /// `--hang-timeout`.
+    pub hang_timeout: Option<Duration>,
+    /// `--hang-hint`.
+    pub hang_hint: Option<Duration>,
     /// `--spawn-timeout`.
     pub spawn_timeout: Duration,
     /// `--bind-to`.
@@ -204,6 +214,19 @@ fn input(text: &str) -> Result<Input, String> {
         Ok(pe) => Ok(Input::Pe(pe)),
         Err(_) if text == "none" => Ok(Input::None),
         Err(_) => Err("give the number of a PE, or none".to_owned()),
+    }
+}
+
+/// A time, or none: for ever.
+#[derive(Debug, Clone, Copy)]
+struct HintTime(Option<Duration>);
+
+fn seconds_or_none(text: &str) -> Result<HintTime, String> {
+    match text {
+        "none" => Ok(HintTime(None)),
+        _ => seconds(text)
+            .map(|time| HintTime(Some(time)))
+            .map_err(|e| format!("{e}, or none")),
     }
 }
 
@@ -267,6 +290,8 @@ pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<CommandLin
         label: first.label,
         output: first.output,
         timeout: first.timeout,
+        hang_timeout: first.hang_timeout,
+        hang_hint: first.hang_hint.0,
         spawn_timeout: first.spawn_timeout,
         bind_to: first.bind_to,
         map_by: first.map_by,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ferroshmem_core::constants::THREAD_MULTIPLE;
 use ferroshmem_core::job::control::Control;
@@ -24,9 +24,11 @@ use super::job::Job;
 use super::options::Input;
 use super::output::Output;
 use super::program::cannot_run;
+use super::report::{self, Report};
 use super::shutdown::Shutdown;
 use super::spawn::{Common, SpawnError, Spawner, Streams};
 use super::waits::{self, Wait, WaitReason};
+use crate::inspect::Inspector;
 
 /// Starts the PEs of a job, one after the other.
 pub(super) struct Starter {
@@ -237,11 +239,30 @@ impl RunningJob {
         PeState::from_word(self.control.pe_block(pe).state.load(Acquire))
     }
 
-    /// Prints what the living PEs wait for.
-    pub(super) fn report(&self, output: &mut Output) {
-        for line in waits::report(&self.control, &self.living()) {
-            self.say(output, &line);
-        }
+    /// What its PEs do.
+    pub(super) fn report(&self) -> Report {
+        Report::new(&self.control, &self.living())
+    }
+
+    /// A number that differs once a PE has made progress.
+    pub(super) fn progress(&self) -> u64 {
+        let pes = (0..self.control.n_pes()).map(|pe| report::progress(&self.control, pe));
+        pes.fold(self.alive.len() as u64, |sum, word| {
+            sum.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(word)
+        })
+    }
+
+    /// How long the PEs have waited that do; None if one waits for PEs of another job, which may be no matter of this one.
+    pub(super) fn waits(&self) -> Option<Vec<Duration>> {
+        let waits = self
+            .alive
+            .values()
+            .filter_map(|pe| Wait::read(&self.control, *pe));
+        let waits = waits.map(|wait| match wait.reason {
+            WaitReason::Connection { .. } => None,
+            _ => Some(Duration::from_secs_f64(wait.seconds())),
+        });
+        waits.collect()
     }
 
     /// Whether some PE has waited for long, in one wait.
@@ -293,7 +314,7 @@ impl RunningJob {
         let circle: Option<Circle> = self
             .deadlocks
             .check_circles(now, control, &living, one_caller);
-        let line = circle.map(|circle| circle.to_string());
+        let line = circle.map(|circle| circle.line(|pe| self.called_at(pe)));
         line.or_else(|| self.wait_for_finalized(now, &living, connections))
     }
 
@@ -314,7 +335,8 @@ impl RunningJob {
             };
             let connection = connections.iter().find(|c| c.number == number)?;
             let left = connection.left(self.number, *pe, sequence)?;
-            Some(format!("PE {pe} waits in {} for {left}", wait.routine))
+            let at = self.called_at(*pe);
+            Some(format!("PE {pe} waits in {} for {left}{at}", wait.routine))
         });
         if left.is_some() {
             return left;
@@ -354,13 +376,25 @@ impl RunningJob {
             )
         } else {
             format!(
-                "PE {gone} has called shmem_finalize while PE {pe} waits in {}",
-                wait.routine
+                "PE {gone} has called shmem_finalize while PE {pe} waits in {}{}",
+                wait.routine,
+                self.called_at(pe)
             )
         };
         Some(format!(
             "{which}; ended the job (all members of a team must call its collectives, in the same order)"
         ))
+    }
+
+    /// Where in its program a PE that waits has called the library: `, called at solve.c:12 (main)`, or nothing.
+    fn called_at(&self, pe: usize) -> String {
+        let living = self.living();
+        let found = living.binary_search_by_key(&pe, |(pe, _)| *pe);
+        let place = found.ok().and_then(|at| {
+            let process = Inspector::default().process(living[at].1);
+            process.look(true).place
+        });
+        place.map_or_else(String::new, |place| format!(", called at {place}"))
     }
 
     /// A living PE that has long waited for its connection `number`, and the routine.
@@ -390,7 +424,8 @@ impl RunningJob {
         } = deadlock;
         let missing = self.missing(*exited);
         format!(
-            "PE {exited} exited with status 0 without {missing} while PE {waiting} waits in {routine}; ended the job"
+            "PE {exited} exited with status 0 without {missing} while PE {waiting} waits in {routine}{}; ended the job",
+            self.called_at(*waiting)
         )
     }
 }

@@ -20,8 +20,10 @@ use super::connected::{Connected, News};
 use super::descendants::{GRACE, Reaped, end_all, reap};
 use super::exit_class::{ExitClass, classify};
 use super::failure::Failure;
+use super::hang::{Hang, HangWatch};
 use super::job::Job;
 use super::output::{Output, Transfer};
+use super::report::Report;
 use super::running::RunningJob;
 use super::shutdown::Shutdown;
 use super::signals::{self, Signals};
@@ -76,6 +78,7 @@ struct Supervisor {
     /// The number of the job that is started next.
     next_number: u32,
     verbose: bool,
+    hangs: HangWatch,
     timeout: Option<Duration>,
     timeout_at: Option<Instant>,
     /// Set once all jobs are to end.
@@ -113,6 +116,7 @@ impl Supervisor {
             gone: Vec::new(),
             next_number: 0,
             verbose: job.options.verbose,
+            hangs: HangWatch::new(job.options.hang_hint, job.options.hang_timeout),
             timeout,
             timeout_at: timeout.and_then(|t| Instant::now().checked_add(t)),
             shutdown: None,
@@ -415,7 +419,8 @@ impl Supervisor {
             None => {
                 let now = Instant::now();
                 let checks = self.jobs.iter().map(|job| job.next_check(now));
-                self.timeout_at.into_iter().chain(checks).min()
+                let hangs = self.hangs.next_check(now);
+                self.timeout_at.into_iter().chain(hangs).chain(checks).min()
             }
         }
     }
@@ -460,12 +465,63 @@ impl Supervisor {
         }
         if let Some((number, line)) = failed {
             self.end_job(number, Shutdown::now(1), &line);
+            return;
+        }
+        if let Some((hang, silent)) = self.check_progress(now) {
+            self.hangs(hang, silent);
+        }
+    }
+
+    fn check_progress(&mut self, now: Instant) -> Option<(Hang, Duration)> {
+        let jobs = &self.jobs;
+        let seen = || {
+            let each = jobs.iter().map(RunningJob::progress);
+            each.fold(jobs.len() as u64, |sum, word| sum.rotate_left(9) ^ word)
+        };
+        let longest_wait = || {
+            let waits: Option<Vec<_>> = jobs.iter().map(RunningJob::waits).collect();
+            waits?.into_iter().flatten().max()
+        };
+        self.hangs.check(now, seen, longest_wait)
+    }
+
+    /// No PE has made progress for `silent`.
+    fn hangs(&mut self, hang: Hang, silent: Duration) {
+        let seconds = silent.as_secs_f64();
+        let reports: Vec<Report> = self.jobs.iter().map(RunningJob::report).collect();
+        if reports.iter().any(Report::waits_for_user) {
+            self.hangs.reset();
+            return;
+        }
+        match hang {
+            Hang::Hint => {
+                self.output.say(&format!(
+                    "no PE has made progress for {seconds:.0} s; the job goes on (--hang-timeout SECONDS ends such jobs, --hang-hint none says nothing)"
+                ));
+                self.say_reports(&reports);
+            }
+            Hang::End => {
+                let line = format!(
+                    "no PE has made progress for {seconds:.1} s (--hang-timeout); ended the job"
+                );
+                self.output.say(&line);
+                self.say_reports(&reports);
+                self.end(Shutdown::now(TIMED_OUT), &line);
+            }
         }
     }
 
     fn report(&mut self) {
-        for job in &self.jobs {
-            job.report(&mut self.output);
+        let reports: Vec<Report> = self.jobs.iter().map(RunningJob::report).collect();
+        self.say_reports(&reports);
+    }
+
+    /// Prints the reports of all jobs.
+    fn say_reports(&mut self, reports: &[Report]) {
+        for (job, report) in self.jobs.iter().zip(reports) {
+            for line in report.lines() {
+                job.say(&mut self.output, line);
+            }
         }
     }
 
@@ -653,6 +709,7 @@ impl Supervisor {
                     let _ = raise(Signal::SIGSTOP);
                 }
                 self.jobs.iter_mut().for_each(RunningJob::reset_deadlocks);
+                self.hangs.reset();
             }
             _ if signals::ends_job(signal) => {
                 let line = format!("got {}; ended the job", signal.as_str());

@@ -1,15 +1,12 @@
 //! What the PEs wait for, as they record it in the job's memory.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
+use ferroshmem_core::constants::{CMP_EQ, CMP_GE, CMP_GT, CMP_LE, CMP_LT, CMP_NE};
 use ferroshmem_core::job::control::Control;
-use ferroshmem_core::job::region::{PeState, WaitKind};
+use ferroshmem_core::job::region::{SIGNED, WaitKind, WaitRecord};
 use nix::time::{ClockId, clock_gettime};
-use nix::unistd::Pid;
-
-use super::activity::{self, Activity};
 
 /// One PE's wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +19,57 @@ pub(super) struct Wait {
     pub reason: WaitReason,
     /// Start, in milliseconds of `CLOCK_MONOTONIC`.
     pub since_ms: u64,
+    /// The block of the heap that the word waited for is in: its start and its bytes.
+    pub block: Option<(u64, u64)>,
+    /// What the word is to become.
+    pub condition: Option<Condition>,
+}
+
+/// What a variable is waited to become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Condition {
+    /// `SHMEM_CMP_*`.
+    comparison: i32,
+    /// Bytes of the variable.
+    pub width: u32,
+    has_sign: bool,
+    value: u64,
+}
+
+impl Condition {
+    fn read(record: &WaitRecord) -> Option<Self> {
+        let comparison = record.comparison.load(Relaxed).checked_sub(1)? as i32;
+        let width = record.width.load(Relaxed);
+        Some(Self {
+            comparison,
+            width: width & !SIGNED,
+            has_sign: width & SIGNED != 0,
+            value: record.value.load(Relaxed),
+        })
+    }
+
+    /// The condition in words, if the variable has the value `now`: ` to be >= 5 (it is 3)`.
+    pub(super) fn words(&self, now: Option<u64>) -> String {
+        let operator = match self.comparison {
+            CMP_EQ => "",
+            CMP_NE => "other than ",
+            CMP_GT => "> ",
+            CMP_GE => ">= ",
+            CMP_LT => "< ",
+            CMP_LE => "<= ",
+            _ => return String::new(),
+        };
+        let now = now.map_or_else(String::new, |now| format!(" (it is {})", self.number(now)));
+        format!(" to be {operator}{}{now}", self.number(self.value))
+    }
+
+    fn number(&self, word: u64) -> String {
+        let unused = 64 - 8 * self.width.clamp(1, 8);
+        match self.has_sign {
+            true => (((word << unused) as i64) >> unused).to_string(),
+            false => word.to_string(),
+        }
+    }
 }
 
 /// What a PE waits for.
@@ -99,6 +147,10 @@ impl Wait {
             routine: record.routine(),
             reason,
             since_ms: record.since_ms.load(Relaxed),
+            block: Some(record.block.each_ref().map(|word| word.load(Relaxed)))
+                .filter(|[_, len]| *len > 0)
+                .map(|[start, len]| (start, len)),
+            condition: Condition::read(record),
         };
         (record.serial.load(Acquire) == serial).then_some(wait)
     }
@@ -145,12 +197,6 @@ fn now_ms() -> u64 {
     clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(0, |t| {
         t.tv_sec() as u64 * 1000 + t.tv_nsec() as u64 / 1_000_000
     })
-}
-
-impl fmt::Display for Wait {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "waits {} since {:.1} s", self.place(), self.seconds())
-    }
 }
 
 /// Routine and object of a wait: `in shmem_team_sync on team 3 (start 0, stride 1, size 2)`.
@@ -201,116 +247,6 @@ pub(super) fn is_hanging(control: &Control, mut pes: impl Iterator<Item = usize>
     pes.any(|pe| seconds(pe) >= 1.0)
 }
 
-/// The wait report: a line for each of the `living` PEs that waits, and one for those that do the same.
-pub(super) fn report(control: &Control, living: &[(usize, Pid)]) -> Vec<String> {
-    let (waiting, others): (Vec<_>, Vec<_>) = living
-        .iter()
-        .partition(|(pe, _)| Wait::read(control, *pe).is_some());
-    let pids: Vec<Pid> = others.iter().map(|(_, pid)| *pid).collect();
-    let activities = others.iter().zip(activity::observe(&pids));
-    let activities: Vec<(usize, Activity)> = activities.map(|((pe, _), a)| (*pe, a)).collect();
-    let mut lines = Vec::new();
-    let mut groups: BTreeMap<Doing, Vec<usize>> = BTreeMap::new();
-    let pes = waiting.iter().map(|(pe, _)| (*pe, Activity::Runs));
-    for (pe, activity) in pes.chain(activities) {
-        // Those that did not wait may do so now, and the reverse.
-        match Wait::read(control, pe) {
-            Some(wait) => lines.push((pe, format!("PE {pe} {wait}"))),
-            None => {
-                let state = PeState::from_word(control.pe_block(pe).state.load(Acquire));
-                groups
-                    .entry(Doing::of(state, activity))
-                    .or_default()
-                    .push(pe);
-            }
-        }
-    }
-    lines.sort_unstable();
-    let groups = groups.iter().map(|(doing, pes)| doing.line(pes));
-    lines
-        .into_iter()
-        .map(|(_, line)| line)
-        .chain(groups)
-        .collect()
-}
-
-/// What a PE does that waits in no routine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Doing {
-    Computes,
-    Sleeps,
-    Stopped,
-    Outside,
-    Starts,
-    Leaves,
-}
-
-impl Doing {
-    fn of(state: PeState, activity: Activity) -> Self {
-        match (state, activity) {
-            (_, Activity::Stopped) => Self::Stopped,
-            (PeState::Started, _) => Self::Starts,
-            (PeState::Finalized, _) => Self::Leaves,
-            (_, Activity::Runs) => Self::Computes,
-            (_, Activity::Sleeps) => Self::Sleeps,
-            (_, Activity::Gone) => Self::Outside,
-        }
-    }
-
-    /// The line for these PEs.
-    fn line(self, pes: &[usize]) -> String {
-        let (one, several) = match self {
-            Self::Computes => (
-                "computes, or polls memory in the program",
-                "compute, or poll memory in the program",
-            ),
-            Self::Sleeps => (
-                "sleeps in the program, or waits there for input, output or a lock",
-                "sleep in the program, or wait there for input, output or a lock",
-            ),
-            Self::Stopped => (
-                "is stopped, by a signal or a debugger",
-                "are stopped, by a signal or a debugger",
-            ),
-            Self::Outside => (
-                "was in the program, in no routine that waits",
-                "were in the program, in no routine that waits",
-            ),
-            Self::Starts => ("is not in shmem_init yet", "are not in shmem_init yet"),
-            Self::Leaves => (
-                "is past shmem_finalize, and has not ended",
-                "are past shmem_finalize, and have not ended",
-            ),
-        };
-        let what = if pes.len() == 1 { one } else { several };
-        format!("{} {what}", subject(pes))
-    }
-}
-
-/// `PE 3`, or `PEs 0-2, 5`.
-fn subject(pes: &[usize]) -> String {
-    let mut ranges: Vec<(usize, usize)> = Vec::new();
-    for &pe in pes {
-        match ranges.last_mut() {
-            Some((_, last)) if *last + 1 == pe => *last = pe,
-            _ => ranges.push((pe, pe)),
-        }
-    }
-    let shown = ranges.iter().map(|(a, b)| {
-        if a == b {
-            a.to_string()
-        } else {
-            format!("{a}-{b}")
-        }
-    });
-    let shown = shown.collect::<Vec<_>>().join(", ");
-    if pes.len() == 1 {
-        format!("PE {shown}")
-    } else {
-        format!("PEs {shown}")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -329,6 +265,8 @@ mod tests {
                 work_array: 0,
             },
             since_ms: 0,
+            block: None,
+            condition: None,
         };
         let members = |w: Wait| (0..10).filter(|pe| w.needs(*pe)).collect::<Vec<_>>();
         assert_eq!(members(wait(1, 3, 3)), [1, 4, 7]);
@@ -336,14 +274,18 @@ mod tests {
         assert_eq!(members(wait(5, 0, 1)), [5]);
         assert_eq!(members(wait(0, 1, 4)), [0, 1, 2, 3]);
     }
-
     #[test]
-    fn subjects() {
-        assert_eq!(subject(&[3]), "PE 3");
-        assert_eq!(subject(&[0, 1, 2, 5, 7, 8]), "PEs 0-2, 5, 7-8");
-        let line = Doing::of(PeState::Initialized, Activity::Runs).line(&[2]);
-        assert_eq!(line, "PE 2 computes, or polls memory in the program");
-        let line = Doing::of(PeState::Started, Activity::Stopped).line(&[1, 2]);
-        assert_eq!(line, "PEs 1-2 are stopped, by a signal or a debugger");
+    fn conditions_in_words() {
+        let condition = |comparison, width, has_sign, value: i64| Condition {
+            comparison,
+            width,
+            has_sign,
+            value: value as u64,
+        };
+        let words = condition(CMP_EQ, 4, true, -3).words(Some(0xffff_fffe));
+        assert_eq!(words, " to be -3 (it is -2)");
+        let words = condition(CMP_GE, 8, false, 7).words(None);
+        assert_eq!(words, " to be >= 7");
+        assert_eq!(condition(99, 8, false, 7).words(None), "");
     }
 }

@@ -131,9 +131,13 @@ fn reported(
         let running = start_busy(s, PES)?;
         thread::sleep(pause);
         let outcome = end(running)?;
+        // Each waits for a variable of another value.
         let named = |pe: usize| {
-            let line = format!("PE {pe} waits in shmem_long_wait_until");
-            outcome.stderr.contains(&line)
+            let mut lines = outcome.stderr.lines();
+            lines.any(|line| {
+                let subject = line.split(" wait").next().unwrap_or_default();
+                line.contains("in shmem_long_wait_until") && names(subject, pe)
+            })
         };
         match (0..PES).find(|pe| !named(*pe)) {
             None => return Ok(outcome),
@@ -142,6 +146,17 @@ fn reported(
         pause *= 2;
     }
     bail!(missing)
+}
+
+/// Whether the beginning of a line, as `oshrun: PEs 0-1, 3`, is of this PE.
+fn names(subject: &str, pe: usize) -> bool {
+    let list = subject.split("PE").nth(1).unwrap_or_default();
+    let mut ranges = list.trim_start_matches('s').split(',').map(str::trim);
+    ranges.any(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let bounds = first.parse::<usize>().ok().zip(last.parse::<usize>().ok());
+        bounds.is_some_and(|(first, last)| (first..=last).contains(&pe))
+    })
 }
 
 /// The report tells PEs that compute or poll from those that sleep, and from those that are stopped.
@@ -153,8 +168,8 @@ pub(crate) fn what_pes_do(s: &Setting) -> Result<()> {
     for line in [
         "PE 1 computes, or polls memory in the program",
         "PE 2 sleeps in the program",
-        "PE 0 waits in shmem_barrier_all",
-        "PE 3 waits in shmem_barrier_all",
+        "PEs 0, 3 wait in shmem_barrier_all",
+        "PEs 1-2 have not come",
     ] {
         ensure!(
             outcome.stderr.contains(line),

@@ -1,0 +1,554 @@
+//! The stack of a process: which line of the user's program it is at.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use framehop::{CacheNative, MayAllocateDuringUnwind, Module, Unwinder, UnwinderNative};
+use nix::unistd::Pid;
+
+use super::image::{Image, Line};
+use super::thread::{self, Entry, HaltError, Mapping, Memory, Registers};
+
+/// Most frames of a stack that are looked at.
+const MOST_FRAMES: usize = 200;
+/// Bytes of a stack that are copied, while its thread cannot change it: the library's frames and the user's first one.
+const COPIED: usize = 64 << 10;
+/// How often a thread that wakes all the time is looked at.
+const LOOKS: usize = 20;
+/// Bytes of the vDSO, at most.
+const VDSO: usize = 64 << 10;
+
+/// Where in the user's program a process is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Place {
+    line: Line,
+    /// The file of the code, and the address in it.
+    object: (String, u64),
+}
+
+/// What a process does.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Activity {
+    /// It runs, or would if a core were free.
+    Runs,
+    /// It sleeps in a system call: its name, and the file that it is for.
+    Sleeps(String, Option<PathBuf>),
+    /// A debugger has it.
+    Traced,
+    /// It is not known: the system does not let it be seen.
+    Hidden,
+    /// It has ended.
+    Gone,
+}
+
+/// What was seen of a process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sight {
+    /// What it does.
+    pub activity: Activity,
+    /// At which place of the user's program, if that could be found.
+    pub place: Option<Place>,
+}
+
+/// Looks at processes; keeps what it has read of files.
+#[derive(Default)]
+pub(crate) struct Inspector {
+    images: HashMap<(String, u64), Option<Rc<Image>>>,
+    vdso: Option<Rc<Image>>,
+}
+
+/// A process, as its memory is mapped now.
+pub(crate) struct Process {
+    pid: Pid,
+    memory: Option<Memory>,
+    unwinder: UnwinderNative<Arc<[u8]>, MayAllocateDuringUnwind>,
+    parts: Vec<Part>,
+    cache: RefCell<CacheNative<MayAllocateDuringUnwind>>,
+}
+
+/// A thread's registers, and its stack at that moment.
+struct Snapshot {
+    registers: Registers,
+    stack: Vec<u8>,
+}
+
+/// Code that is mapped.
+struct Part {
+    range: Range<u64>,
+    /// How far above its own addresses the file is loaded.
+    bias: u64,
+    image: Rc<Image>,
+    is_library: bool,
+}
+
+impl Inspector {
+    /// Reads what a process has mapped. A process that has ended has nothing.
+    pub(crate) fn process(&mut self, pid: Pid) -> Process {
+        let mappings = thread::mappings(pid);
+        let memory = Memory::of(pid);
+        let mut unwinder = UnwinderNative::new();
+        let mut parts = Vec::new();
+        for mapping in mappings.iter().filter(|m| m.is_executable) {
+            let is_vdso = mapping.path == Path::new("[vdso]");
+            let image = if is_vdso {
+                self.vdso(mapping, memory.as_ref())
+            } else {
+                self.image(pid, mapping)
+            };
+            let Some(image) = image else { continue };
+            let Some(bias) = image.bias(mapping.range.start, mapping.offset) else {
+                continue;
+            };
+            unwinder.add_module(Module::new(
+                image.name.clone(),
+                mapping.range.clone(),
+                bias,
+                image.unwinding(),
+            ));
+            parts.push(Part {
+                range: mapping.range.clone(),
+                bias,
+                is_library: is_vdso || is_library_file(&image.name),
+                image,
+            });
+        }
+        Process {
+            pid,
+            memory,
+            unwinder,
+            parts,
+            cache: RefCell::new(CacheNative::new()),
+        }
+    }
+
+    fn image(&mut self, pid: Pid, mapping: &Mapping) -> Option<Rc<Image>> {
+        let read = || {
+            // The program's own file can be read even if it was deleted or replaced since.
+            let own = PathBuf::from(format!("/proc/{pid}/exe"));
+            let is_own = fs::read_link(&own).is_ok_and(|path| path == mapping.path);
+            let file = if is_own { &own } else { &mapping.path };
+            let name = mapping.path.to_string_lossy();
+            let name = name.trim_end_matches(" (deleted)");
+            let is_same = || {
+                use std::os::unix::fs::MetadataExt;
+                fs::metadata(file).is_ok_and(|m| m.ino() == mapping.file.1)
+            };
+            // Another file of the name has other lines.
+            (is_own || is_same()).then(|| Image::open(file, Path::new(name)))?
+        };
+        let entry = self.images.entry(mapping.file.clone());
+        entry.or_insert_with(|| read().map(Rc::new)).clone()
+    }
+
+    /// The code that the kernel maps into each process.
+    fn vdso(&mut self, mapping: &Mapping, memory: Option<&Memory>) -> Option<Rc<Image>> {
+        if self.vdso.is_none() {
+            let len = (mapping.range.end - mapping.range.start) as usize;
+            let bytes = memory?.read_up_to(mapping.range.start, len.min(VDSO));
+            self.vdso = Image::parse(&bytes, Path::new(""), &mapping.path).map(Rc::new);
+        }
+        self.vdso.clone()
+    }
+}
+
+impl Process {
+    /// What the process does; `waits`: in a routine of the library.
+    pub(crate) fn look(&self, waits: bool) -> Sight {
+        let threads = thread::threads(self.pid);
+        let mut first = None;
+        for tid in threads {
+            let (sight, through_library) = self.look_at(tid, waits);
+            let is_wanted = match waits {
+                true => through_library,
+                false => sight.activity == Activity::Runs,
+            };
+            if is_wanted && sight.place.is_some() {
+                return sight;
+            }
+            first.get_or_insert(sight);
+        }
+        first.unwrap_or(Sight {
+            activity: Activity::Gone,
+            place: None,
+        })
+    }
+
+    /// What a thread does, and whether the place was found through frames of the library.
+    fn look_at(&self, tid: Pid, waits: bool) -> (Sight, bool) {
+        let sight = |activity, place| Sight { activity, place };
+        let state = thread::state(self.pid, tid);
+        if matches!(state, None | Some(b'Z' | b'X')) {
+            return (sight(Activity::Gone, None), false);
+        }
+        let mut activity = Activity::Runs;
+        if state != Some(b'R')
+            && let Some((entry, snapshot)) = self.asleep(tid)
+        {
+            activity = match entry.call {
+                Some((number, argument)) => {
+                    let (name, takes_file) = system_call(number);
+                    let file = takes_file.then(|| self.file(argument)).flatten();
+                    Activity::Sleeps(name, file)
+                }
+                None => Activity::Runs,
+            };
+            let found = self.find(&snapshot);
+            let is_stopped = matches!(state, Some(b'T' | b't'));
+            let may_halt = waits && is_restarted(&entry) && !is_stopped;
+            if found.0.is_some() || !may_halt {
+                return (sight(activity, found.0), found.1);
+            }
+        }
+        match thread::halt(self.pid, tid, |registers| self.snapshot(registers)) {
+            Ok(snapshot) => {
+                let (place, through_library) = self.find(&snapshot);
+                (sight(activity, place), through_library)
+            }
+            Err(HaltError::Gone) => (sight(activity, None), false),
+            Err(HaltError::Traced) => (sight(Activity::Traced, None), false),
+            Err(HaltError::Refused) => (sight(Activity::Hidden, None), false),
+        }
+    }
+
+    fn snapshot(&self, registers: Registers) -> Snapshot {
+        let stack = self.memory.as_ref();
+        let stack = stack.map(|memory| memory.read_up_to(registers.sp, COPIED));
+        Snapshot {
+            registers,
+            stack: stack.unwrap_or_default(),
+        }
+    }
+
+    /// Where a thread sleeps, and its stack there, if it did so for as long as it took to copy it.
+    fn asleep(&self, tid: Pid) -> Option<(Entry, Snapshot)> {
+        for _ in 0..LOOKS {
+            let before = thread::switches(self.pid, tid);
+            let entry = thread::entry(self.pid, tid)?;
+            let snapshot = self.snapshot(entry.registers);
+            if thread::switches(self.pid, tid) == before
+                && thread::entry(self.pid, tid) == Some(entry)
+            {
+                return Some((entry, snapshot));
+            }
+        }
+        None
+    }
+
+    /// The file behind a descriptor.
+    fn file(&self, descriptor: u64) -> Option<PathBuf> {
+        fs::read_link(format!("/proc/{}/fd/{}", self.pid, descriptor as i32)).ok()
+    }
+
+    /// The innermost place of the user's program on a stack, and whether there are frames of the library below it.
+    fn find(&self, snapshot: &Snapshot) -> (Option<Place>, bool) {
+        let Some(memory) = &self.memory else {
+            return (None, false);
+        };
+        let mut cache = self.cache.borrow_mut();
+        let registers = snapshot.registers;
+        let mut read = |address: u64| {
+            let at = address.wrapping_sub(registers.sp) as usize;
+            let copied = at
+                .checked_add(8)
+                .and_then(|end| snapshot.stack.get(at..end));
+            let copied = copied.and_then(|bytes| bytes.try_into().ok());
+            let bytes = copied.or_else(|| memory.read(address)).ok_or(())?;
+            Ok(u64::from_ne_bytes(bytes))
+        };
+        let from = unwind_registers(registers);
+        let mut frames = self
+            .unwinder
+            .iter_frames(registers.pc, from, &mut cache, &mut read);
+        let mut through_library = false;
+        for _ in 0..MOST_FRAMES {
+            let Ok(Some(frame)) = frames.next() else {
+                break;
+            };
+            // A return address belongs to the call before it.
+            let address = frame.address_for_lookup();
+            let Some(part) = self.parts.iter().find(|p| p.range.contains(&address)) else {
+                continue;
+            };
+            if part.is_library {
+                through_library |= part.image.name.starts_with("libshmem");
+                continue;
+            }
+            let own = address.wrapping_sub(part.bias);
+            let lines = part.image.lines(own);
+            let is_user = |line: &Line| !line.is_library();
+            let has_lines = !lines.is_empty();
+            match lines.into_iter().find(is_user) {
+                Some(line) => {
+                    let object = (part.image.name.clone(), own);
+                    return (Some(Place { line, object }), through_library);
+                }
+                None if has_lines => through_library = true,
+                None => {
+                    let place = Place {
+                        line: Line::default(),
+                        object: (part.image.name.clone(), own),
+                    };
+                    return (Some(place), through_library);
+                }
+            }
+        }
+        (None, through_library)
+    }
+
+    /// What an address of the program's variables is called: `flags+0x8`.
+    pub(crate) fn variable(&self, address: u64) -> Option<String> {
+        self.parts.iter().find_map(|part| {
+            let own = address.wrapping_sub(part.bias);
+            if part.range.contains(&address) || !part.image.contains(own) {
+                return None;
+            }
+            Some(match part.image.variable(own) {
+                Some((name, 0)) => format!("\"{name}\""),
+                Some((name, offset)) => format!("\"{name}\"+{offset:#x}"),
+                None => format!("{}+{own:#x}", part.image.name),
+            })
+        })
+    }
+
+    /// The integer of so many bytes at an address, without sign.
+    pub(crate) fn word(&self, address: u64, bytes: u32) -> Option<u64> {
+        let memory = self.memory.as_ref()?;
+        Some(match bytes {
+            2 => u16::from_ne_bytes(memory.read(address)?).into(),
+            4 => u32::from_ne_bytes(memory.read(address)?).into(),
+            _ => u64::from_ne_bytes(memory.read(address)?),
+        })
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn unwind_registers(r: Registers) -> framehop::x86_64::UnwindRegsX86_64 {
+    framehop::x86_64::UnwindRegsX86_64::new(r.pc, r.sp, r.fp)
+}
+
+#[cfg(target_arch = "aarch64")]
+fn unwind_registers(r: Registers) -> framehop::aarch64::UnwindRegsAarch64 {
+    framehop::aarch64::UnwindRegsAarch64::new(r.lr, r.sp, r.fp)
+}
+
+/// Whether a file is the library, or one of those that it, or any program, calls.
+fn is_library_file(name: &str) -> bool {
+    const NAMES: [&str; 13] = [
+        "libshmem.so",
+        "libc.so",
+        "libc-",
+        "ld-linux",
+        "ld-2.",
+        "libpthread",
+        "libm.so",
+        "libgcc_s",
+        "libstdc++",
+        "libgomp",
+        "libomp",
+        "libfabric",
+        "librt",
+    ];
+    NAMES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+impl Line {
+    /// Whether it is of this library, or of Rust's own, where these are linked into the program.
+    fn is_library(&self) -> bool {
+        const CRATES: [&str; 10] = [
+            "ferroshmem::",
+            "ferroshmem_core::",
+            "ferroshmem_sys::",
+            "ferroshmem_platform::",
+            "ferroshmem_fabric::",
+            "ferroshmem_bootstrap::",
+            "core::",
+            "std::",
+            "alloc::",
+            "__rust",
+        ];
+        const ROUTINES: [&str; 4] = ["shmem_", "shmemx_", "shmemi_", "pshmem"];
+        let is_of_rust = |(file, _): &(String, u32)| file.starts_with("/rustc/");
+        if self.source.as_ref().is_some_and(is_of_rust) {
+            return true;
+        }
+        let Some((name, _)) = &self.function else {
+            return false;
+        };
+        // `<T as Trait>::method` is of the crate of its type.
+        let name = name.trim_start_matches(['<', '&']);
+        let name = name.trim_start_matches("mut ").trim_start_matches("dyn ");
+        CRATES.iter().any(|prefix| name.starts_with(prefix))
+            || ROUTINES.iter().any(|prefix| name.starts_with(prefix)) && !name.contains("::")
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (object, address) = &self.object;
+        match (&self.line.source, &self.line.function) {
+            (Some((file, line)), function) => {
+                let here = std::env::current_dir().unwrap_or_default();
+                let file = Path::new(file);
+                let file = file.strip_prefix(&here).unwrap_or(file);
+                write!(f, "{}:{line}", file.display())?;
+                match function {
+                    Some((name, _)) => write!(f, " ({name})"),
+                    None => Ok(()),
+                }
+            }
+            (None, Some((name, distance))) => {
+                write!(f, "{name}+{:#x} ({object})", distance.unwrap_or(0))
+            }
+            (None, None) => write!(f, "{object}+{address:#x}"),
+        }
+    }
+}
+
+/// Whether the system call goes on by itself after its thread was halted.
+fn is_restarted(entry: &Entry) -> bool {
+    let calls = [
+        libc::SYS_futex,
+        libc::SYS_nanosleep,
+        libc::SYS_clock_nanosleep,
+        libc::SYS_sched_yield,
+    ];
+    entry
+        .call
+        .is_some_and(|(number, _)| calls.contains(&number))
+}
+
+/// The name of a system call that may take long, and whether its first argument is a file.
+fn system_call(number: i64) -> (String, bool) {
+    const FILES: [(i64, &str); 20] = [
+        (libc::SYS_read, "read"),
+        (libc::SYS_write, "write"),
+        (libc::SYS_readv, "readv"),
+        (libc::SYS_writev, "writev"),
+        (libc::SYS_pread64, "pread"),
+        (libc::SYS_pwrite64, "pwrite"),
+        (libc::SYS_ioctl, "ioctl"),
+        (libc::SYS_fcntl, "fcntl"),
+        (libc::SYS_flock, "flock"),
+        (libc::SYS_fsync, "fsync"),
+        (libc::SYS_fdatasync, "fdatasync"),
+        (libc::SYS_accept, "accept"),
+        (libc::SYS_accept4, "accept"),
+        (libc::SYS_connect, "connect"),
+        (libc::SYS_recvfrom, "recv"),
+        (libc::SYS_recvmsg, "recvmsg"),
+        (libc::SYS_sendto, "send"),
+        (libc::SYS_sendmsg, "sendmsg"),
+        (libc::SYS_epoll_pwait, "epoll_wait"),
+        (libc::SYS_sendfile, "sendfile"),
+    ];
+    const OTHERS: [(i64, &str); 15] = [
+        (libc::SYS_futex, "futex"),
+        (libc::SYS_nanosleep, "nanosleep"),
+        (libc::SYS_clock_nanosleep, "nanosleep"),
+        (libc::SYS_ppoll, "poll"),
+        (libc::SYS_pselect6, "select"),
+        (libc::SYS_wait4, "wait"),
+        (libc::SYS_waitid, "wait"),
+        (libc::SYS_rt_sigsuspend, "sigsuspend"),
+        (libc::SYS_rt_sigtimedwait, "sigwait"),
+        (libc::SYS_openat, "open"),
+        (libc::SYS_msgrcv, "msgrcv"),
+        (libc::SYS_semtimedop, "semop"),
+        (libc::SYS_semop, "semop"),
+        (libc::SYS_sched_yield, "sched_yield"),
+        (libc::SYS_io_getevents, "io_getevents"),
+    ];
+    #[cfg(target_arch = "x86_64")]
+    const OLD: [(i64, &str); 5] = [
+        (libc::SYS_poll, "poll"),
+        (libc::SYS_select, "select"),
+        (libc::SYS_pause, "pause"),
+        (libc::SYS_epoll_wait, "epoll_wait"),
+        (libc::SYS_open, "open"),
+    ];
+    #[cfg(not(target_arch = "x86_64"))]
+    const OLD: [(i64, &str); 0] = [];
+    let find = |all: &[(i64, &'static str)]| {
+        let found = all.iter().find(|(n, _)| *n == number);
+        found.map(|(_, name)| (*name).to_owned())
+    };
+    match find(&FILES) {
+        Some(name) => (name, true),
+        None => {
+            let name = find(&OTHERS).or_else(|| find(&OLD));
+            (
+                name.unwrap_or_else(|| format!("system call {number}")),
+                false,
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn frames_of_libraries_are_known() {
+        let line = |name: &str| Line {
+            function: Some((name.to_owned(), None)),
+            source: None,
+        };
+        for name in [
+            "ferroshmem::world::World::barrier_all",
+            "<ferroshmem_core::wait::Waiter as core::fmt::Debug>::fmt",
+            "<&mut ferroshmem::Team>::sync",
+            "core::ops::function::FnOnce::call_once",
+            "shmem_long_p",
+            "shmemi_wait",
+        ] {
+            assert!(line(name).is_library(), "{name}");
+        }
+        for name in [
+            "main",
+            "stencil::relax::{{closure}}",
+            "<app::A as ferroshmem::B>::c",
+            "shmem_app::main",
+        ] {
+            assert!(!line(name).is_library(), "{name}");
+        }
+        assert!(is_library_file("libshmem.so.1") && !is_library_file("libmine.so"));
+    }
+
+    #[test]
+    fn places_are_shown() {
+        let mut place = Place {
+            line: Line::default(),
+            object: ("solve".to_owned(), 0x1189),
+        };
+        assert_eq!(place.to_string(), "solve+0x1189");
+        place.line.function = Some(("relax".to_owned(), Some(9)));
+        assert_eq!(place.to_string(), "relax+0x9 (solve)");
+        place.line.source = Some(("/src/solve.c".to_owned(), 12));
+        assert_eq!(place.to_string(), "/src/solve.c:12 (relax)");
+    }
+
+    #[test]
+    fn a_child_that_sleeps_and_one_that_is_gone() {
+        let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+        let pid = Pid::from_raw(child.id() as i32);
+        let mut inspector = Inspector::default();
+        let sleeps = Activity::Sleeps("nanosleep".to_owned(), None);
+        while inspector.process(pid).look(false).activity != sleeps {}
+        // The frames below main are the C library's.
+        let place = inspector.process(pid).look(false).place;
+        assert!(place.is_some_and(|place| place.to_string().contains("sleep")));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(inspector.process(pid).look(false).activity, Activity::Gone);
+        assert_eq!(system_call(99_999), ("system call 99999".to_owned(), false));
+    }
+}
