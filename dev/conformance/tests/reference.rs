@@ -2,17 +2,22 @@
 //! page under its own name.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use ferroshmem_abi::reference::{Entry, Reference};
 use ferroshmem_abi::table;
 use ferroshmem_conformance::compile::on_path;
+use ferroshmem_conformance::prefix::workspace;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
 /// PEs of an example: with neighbours on both sides, and a grid.
 const PES: usize = 4;
+
+/// The solutions of the book's exercises, which run on one PE, on an uneven number, and as the examples.
+const SOLUTIONS: [&str; 5] = ["ring", "halo", "histogram", "sort", "heat"];
 
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
@@ -23,30 +28,71 @@ fn main() {
             suite.add(name, move |s| example(s, &entry));
         }
     }
+    for name in SOLUTIONS {
+        suite.add(format!("solution::{name}"), move |s| solution(s, name));
+    }
+    for (name, code) in book_programs().unwrap_or_else(|why| panic!("{why:#}")) {
+        suite.add(format!("book::{name}"), move |s| {
+            let program = compiled(s, &name, &code, "-lpthread")?;
+            Job::new(PES, &program).expect_success(&s.prefix, &s.scratch)?;
+            Ok(())
+        });
+    }
     suite.add("manual::every-routine".to_owned(), every_routine);
     suite.add("manual::form".to_owned(), form);
     suite.run()
 }
 
-/// Compiles a program as its reader would, and runs it; it ends with an error where a result is wrong.
+/// The whole programs in the book's chapters: chapter with number, and program.
+fn book_programs() -> Result<Vec<(String, String)>> {
+    let mut programs = Vec::new();
+    for entry in fs::read_dir(workspace().join("docs/book"))? {
+        let path = entry?.path();
+        if path.extension().is_none_or(|e| e != "md") {
+            continue;
+        }
+        let stem = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let text = fs::read_to_string(&path)?;
+        let parts = text.split("```c\n").skip(1);
+        let whole = parts.filter_map(|part| part.split_once("```").map(|(code, _)| code));
+        for (i, code) in whole.filter(|code| code.contains("int main(")).enumerate() {
+            programs.push((format!("{stem}-{i}"), code.to_owned()));
+        }
+    }
+    Ok(programs)
+}
+
+/// Compiles a program as its reader would.
+fn compiled(s: &Setting, name: &str, code: &str, library: &str) -> Result<PathBuf> {
+    fs::create_dir_all(&s.scratch)?;
+    let source = s.scratch.join(format!("example-{name}.c"));
+    fs::write(&source, code)?;
+    let source = source.to_str().context("a path in UTF-8")?;
+    let flags = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", library];
+    Build::new(source, Compiler::Gcc)
+        .flags(&flags)
+        .run(&s.prefix, &s.cache)
+}
+
+/// Runs an example, which ends with an error where a result is wrong.
 fn example(s: &Setting, entry: &Entry) -> Result<()> {
     let example = entry.example.as_ref().context("the entry has an example")?;
-    fs::create_dir_all(&s.scratch)?;
-    let source = s.scratch.join(format!("example-{}.c", entry.name));
-    fs::write(&source, &example.code)?;
-    let source = source.to_str().context("a path in UTF-8")?;
-    let flags = [
-        "-std=c11",
-        "-O1",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        "-lpthread",
-    ];
-    let program = Build::new(source, Compiler::Gcc)
-        .flags(&flags)
-        .run(&s.prefix, &s.cache)?;
+    let program = compiled(s, &entry.name, &example.code, "-lpthread")?;
     Job::new(PES, &program).expect_success(&s.prefix, &s.scratch)?;
+    Ok(())
+}
+
+/// Compiles and runs a solution, which ends with an error where a result is wrong.
+fn solution(s: &Setting, name: &str) -> Result<()> {
+    let source = workspace().join(format!("docs/book/solutions/{name}.c"));
+    let program = compiled(s, name, &fs::read_to_string(source)?, "-lm")?;
+    for pes in [1, 3, PES] {
+        Job::new(pes, &program).expect_success(&s.prefix, &s.scratch)?;
+    }
     Ok(())
 }
 

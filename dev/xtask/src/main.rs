@@ -1,5 +1,6 @@
 //! `cargo xtask`: builds, installs, demonstrates, tests and measures FerroSHMEM.
 
+mod book;
 mod cluster;
 mod demo;
 mod files;
@@ -33,6 +34,8 @@ enum Task {
     Link(link::Options),
     /// Compiles and runs an integer sort, with an installation of its own in target/
     Demo(demo::Options),
+    /// Builds the book of docs/ and the reference of the routines, as HTML, by mdBook
+    Book(book::Options),
     /// Runs all checks and tests that the tools on this machine allow
     Test(test::Options),
     /// Measures the library beside every other OpenSHMEM and MPI found, and writes a page of plots
@@ -60,6 +63,7 @@ fn perform(task: Task) -> Result<ExitCode> {
     match task {
         Task::Install(options) => install::main(&options)?,
         Task::Link(options) => link::main(&options)?,
+        Task::Book(options) => book::main(&options)?,
         Task::Demo(options) => demo::main(&options)?,
         Task::Test(options) => test::main(&options)?,
         Task::Cluster(options) => cluster::main(&options)?,

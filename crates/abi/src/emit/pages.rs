@@ -373,7 +373,10 @@ fn escaped(text: &str) -> String {
 /// The reference in Markdown: file name and text of each page, with the routines of other pages as links.
 pub fn markdown(chapters: &[Chapter], reference: &Reference) -> Vec<(String, String)> {
     let pages = reference.pages(chapters);
-    let mut files = vec![("index.md".to_owned(), index(&pages))];
+    let mut files = vec![
+        ("index.md".to_owned(), index(&pages)),
+        ("SUMMARY.md".to_owned(), summary(&pages)),
+    ];
     for page in &pages {
         files.push((
             format!("{}.md", page.entry.name),
@@ -394,6 +397,18 @@ pub fn chapters_of<'a, 'b>(pages: &'b [Page<'a>]) -> Vec<(&'a str, Vec<&'b Page<
         }
     }
     all
+}
+
+/// The part of the book's table of contents.
+fn summary(pages: &[Page<'_>]) -> String {
+    let mut out = String::from("\n# Routines\n\n- [All routines](reference/index.md)\n");
+    for (title, pages) in chapters_of(pages) {
+        writeln!(out, "- [{title}]()").unwrap();
+        for page in pages {
+            writeln!(out, "  - [{0}](reference/{0}.md)", page.entry.name).unwrap();
+        }
+    }
+    out
 }
 
 fn index(pages: &[Page<'_>]) -> String {
@@ -492,13 +507,20 @@ fn markdown_page(page: &Page<'_>, chapters: &[Chapter], reference: &Reference) -
         )
         .unwrap();
     }
-    see_also(&mut out, entry);
+    see_also(&mut out, entry, reference);
     out
 }
 
-fn see_also(out: &mut String, entry: &Entry) {
+fn see_also(out: &mut String, entry: &Entry, reference: &Reference) {
     if !entry.see.is_empty() {
-        let see: Vec<String> = entry.see.iter().map(|n| format!("[{n}]({n}.md)")).collect();
+        // Pages that are written by hand have an entry of another name.
+        let file = |name: &str| {
+            let by_hand = |e: &&Entry| e.manual.as_deref() == Some(name);
+            let found = reference.entries.iter().find(by_hand);
+            found.map_or(name.to_owned(), |e| e.name.clone())
+        };
+        let link = |name: &String| format!("[{name}]({}.md)", file(name));
+        let see: Vec<String> = entry.see.iter().map(link).collect();
         writeln!(out, "See also {}.", joined(&see)).unwrap();
     }
     if !entry.standard.is_empty() {
