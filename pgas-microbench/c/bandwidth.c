@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "keep.h"
+#include "messages_shmem.h"
 #include "pair_data.h"
 #include "program.h"
 #include "reachable.h"
@@ -115,6 +116,29 @@ static void g_ptr(const struct transfer *transfer, long repetitions)
     }
 }
 
+#if HAS_MESSAGES
+/* Windows of messages to the peer, which answers each window with an empty message. */
+static void sendrecv(const struct transfer *transfer, long repetitions)
+{
+    const struct transfer t = *transfer;
+    shmemx_msg_request_t requests[WINDOW];
+    int ticket = 1;
+    for (long r = 0; r < repetitions; r++) {
+        for (int w = 0; w < t.window; w++) {
+            if (t.origin)
+                shmemx_msg_isend(SHMEM_TEAM_WORLD, t.source, t.bytes, t.peer, 0, &requests[w]);
+            else
+                shmemx_msg_irecv(SHMEM_TEAM_WORLD, t.dest, t.bytes, t.peer, 0, &requests[w]);
+        }
+        shmemx_msg_waitall((size_t)t.window, requests, NULL);
+        if (t.origin)
+            shmemx_msg_recv(SHMEM_TEAM_WORLD, NULL, 0, t.peer, ticket, NULL);
+        else
+            shmemx_msg_send(SHMEM_TEAM_WORLD, NULL, 0, t.peer, ticket);
+    }
+}
+#endif
+
 #define CALL(name, sizes, window, data) \
     {#name, "call", BANDWIDTH, sizes, ORIGINS, window, &data, name, NULL}
 #define PTR(name, sizes, window, data) \
@@ -140,6 +164,10 @@ static const struct operation operations[] = {
     PTR(g, WORD_SIZES, 1, get_data),
     RATES(put),
     RATES(p),
+    WITH_MESSAGES(
+        {"sendrecv", "sendrecv", BANDWIDTH, BYTE_SIZES, BOTH, WINDOW, &put_data, sendrecv, NULL},
+        {"sendrecv", "sendrecv", RATE, LONG_SIZE, BOTH, WINDOW, &put_data, sendrecv, NULL},
+    )
 };
 
 PAIR_PROGRAM("bandwidth",

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "keep.h"
+#include "messages_shmem.h"
 #include "pair_data.h"
 #include "program.h"
 #include "reachable.h"
@@ -167,6 +168,36 @@ BY_SIZE(g_ptr, g_ptr)
     {#name, "call", OWN_LATENCY, sizes, ORIGINS, 1, &data, name, NULL}, \
     {#name, "ptr", OWN_LATENCY, sizes, ORIGINS, 1, &data, name##_ptr, reachable}
 
+#if HAS_MESSAGES
+/* A repetition is one message: the first goes from origin to peer, the next one back. */
+static void sendrecv(const struct transfer *transfer, long repetitions)
+{
+    const struct transfer t = *transfer;
+    for (long r = 0; r < repetitions; r++) {
+        if ((r % 2 == 0) == t.origin)
+            shmemx_msg_send(SHMEM_TEAM_WORLD, t.source, t.bytes, t.peer, 0);
+        else
+            shmemx_msg_recv(SHMEM_TEAM_WORLD, t.dest, t.bytes, t.peer, 0, NULL);
+    }
+}
+
+/* The same behind receives that do not match. */
+static void sendrecv_deep(const struct transfer *transfer, long repetitions)
+{
+    static shmemx_msg_request_t requests[DEPTH];
+    static char never;
+    static bool are_begun;
+    if (repetitions > 0 && !are_begun)
+        for (int i = 0; i < DEPTH; i++)
+            shmemx_msg_irecv(SHMEM_TEAM_WORLD, &never, 1, transfer->peer, i + 1, &requests[i]);
+    sendrecv(transfer, repetitions);
+    if (repetitions == 0 && are_begun)
+        for (int i = 0; i < DEPTH; i++)
+            shmemx_msg_cancel(&requests[i]);
+    are_begun = repetitions > 0;
+}
+#endif
+
 static const struct operation operations[] = {
     FORMS(put, BYTE_SIZES, put_data),
     FORMS(get, BYTE_SIZES, get_data),
@@ -174,6 +205,10 @@ static const struct operation operations[] = {
     FORMS(g, SCALAR_SIZES, ring_data),
     FORMS(iput, WORD_SIZES, iput_data),
     FORMS(iget, WORD_SIZES, iget_data),
+    WITH_MESSAGES(
+        {"sendrecv", "sendrecv", OWN_LATENCY, BYTE_SIZES, BOTH, 1, &put_data, sendrecv, NULL},
+        {"sendrecv_deep", "sendrecv", OWN_LATENCY, LONG_SIZE, BOTH, 1, &put_data, sendrecv_deep, NULL},
+    )
 };
 
 PAIR_PROGRAM("latency",

@@ -44,11 +44,15 @@ struct operation {
     enum part part;
     int window; /* operations of one repetition where they are small */
     const struct data *data;
+    /* For BOTH, a last call with 0 repetitions ends what others have begun. */
     void (*run)(const struct transfer *transfer, long repetitions);
     bool (*available)(const struct transfer *t); /* NULL: always */
 };
 
 enum { WINDOW = 64 };
+
+/* Receives that are begun before, for tags that never come, where matching is measured. */
+enum { DEPTH = 1000 };
 
 /* Whether a PE's time counts. */
 static inline bool counts(enum part part, int pe, int pes)

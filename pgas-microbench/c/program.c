@@ -123,6 +123,9 @@ static void series(const struct program *p, const struct operation *o,
         verify(p, o, &t);
         print_row(o, &t, measure(o, &t, options->seconds));
     }
+    /* Ends what messages have begun. */
+    if (o->part == BOTH)
+        o->run(&t, 0);
     if (left_out > 0)
         print_comment("%s,%s: %d larger sizes left out, %d PEs would need more than %zu MiB",
                       o->name, o->form, left_out, t.pes, p->memory >> 20);

@@ -53,12 +53,31 @@ static void sendrecv(const struct transfer *transfer, long repetitions)
     }
 }
 
+/* The same behind receives that do not match. */
+static void sendrecv_deep(const struct transfer *transfer, long repetitions)
+{
+    static MPI_Request requests[DEPTH];
+    static char never;
+    static bool are_begun;
+    if (repetitions > 0 && !are_begun)
+        for (int i = 0; i < DEPTH; i++)
+            MPI_Irecv(&never, 1, MPI_BYTE, transfer->peer, i + 1, MPI_COMM_WORLD, &requests[i]);
+    sendrecv(transfer, repetitions);
+    if (repetitions == 0 && are_begun)
+        for (int i = 0; i < DEPTH; i++) {
+            MPI_Cancel(&requests[i]);
+            MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+        }
+    are_begun = repetitions > 0;
+}
+
 static const struct operation operations[] = {
     {"put", "rma", OWN_LATENCY, BYTE_SIZES, ORIGINS, 1, &put_data, put, NULL},
     {"get", "rma", OWN_LATENCY, BYTE_SIZES, ORIGINS, 1, &get_data, get, NULL},
     {"iput", "rma", OWN_LATENCY, WORD_SIZES, ORIGINS, 1, &iput_data, iput, NULL},
     {"iget", "rma", OWN_LATENCY, WORD_SIZES, ORIGINS, 1, &iget_data, iget, NULL},
     {"sendrecv", "sendrecv", OWN_LATENCY, BYTE_SIZES, BOTH, 1, &put_data, sendrecv, NULL},
+    {"sendrecv_deep", "sendrecv", OWN_LATENCY, LONG_SIZE, BOTH, 1, &put_data, sendrecv_deep, NULL},
 };
 
 PAIR_PROGRAM("mpi-latency",

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use crate::constants::TEAM_INVALID;
+use crate::constants::{TEAM_INVALID, TEAM_WORLD};
 use crate::failure::fatal::fatal;
 use crate::message::request::{Pattern, Requests};
 use crate::message::{Dead, Party, SENT, reason, take};
@@ -16,7 +16,11 @@ pub use crate::message::request::Status;
 const ANY: c_int = -1;
 
 /// The team of a call; None if it is invalid.
+#[inline]
 fn find<'a>(name: &'static str, rt: &'a Runtime, team: usize) -> Option<&'a Team> {
+    if team == TEAM_WORLD {
+        return Some(rt.teams.world());
+    }
     let found = rt.teams.find(name, team)?;
     if found.connection.is_some() {
         elsewhere(name);
@@ -32,6 +36,7 @@ fn elsewhere(name: &str) -> ! {
     );
 }
 
+#[inline]
 fn party(name: &'static str, team: &Team, pe: c_int) -> Party {
     let peer = if pe == ANY {
         ANY
@@ -46,6 +51,7 @@ fn party(name: &'static str, team: &Team, pe: c_int) -> Party {
 }
 
 /// The messages that a call takes, and whose they are.
+#[inline]
 fn pattern(name: &'static str, team: &Team, pe: c_int, tag: c_int) -> (Pattern, c_int) {
     check_tag(name, tag, ANY);
     let Party { team, peer, .. } = party(name, team, pe);
@@ -79,6 +85,7 @@ unsafe fn write(status: *mut Status, value: Status) {
 ///
 /// # Safety
 /// `buf` is readable for `nbytes` bytes until the send is complete.
+#[inline]
 unsafe fn begin_send(
     name: &'static str,
     team: usize,
@@ -132,7 +139,7 @@ pub unsafe fn send(
 /// Waits for a live request.
 fn await_one(name: &'static str, handle: u64) {
     let rt = runtime::get(name);
-    let Some(reason) = rt.messages.reason(&rt.node, name, handle) else {
+    let Some(reason) = rt.messages.reason(name, handle) else {
         dead(name);
     };
     rt.messages.wait(
@@ -399,7 +406,7 @@ impl Set {
         let rt = runtime::get(name);
         // SAFETY: the caller's promise, here and below.
         let mut handles = (0..self.n).map(|i| unsafe { self.requests.add(i).read() } as u64);
-        let reason = handles.find_map(|handle| rt.messages.reason(&rt.node, name, handle));
+        let reason = handles.find_map(|handle| rt.messages.reason(name, handle));
         let reason = reason.unwrap_or_else(|| reason_of_none(name));
         let mut found = None;
         rt.messages.wait(&rt.node, &reason, &mut |live| {

@@ -124,7 +124,10 @@ pub(crate) fn initialise(name: &str, level: i32) {
         locks: Locks::new(check, &block.held),
         failure_detector: connected.map(|(_, detector)| detector),
         parents: AtomicUsize::new(GROUP_INVALID),
-        messages: Messages::new(job.control.inbox(job.index)),
+        messages: Messages::new(
+            job.control.inbox(job.index),
+            job.control.pe_block(job.index),
+        ),
         ports: Ports::default(),
         names: Names::default(),
         nesting: AtomicU32::new(1),

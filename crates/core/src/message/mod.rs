@@ -32,11 +32,11 @@ use self::record::{Control, Envelope, Inbox, Kind, Record};
 use self::remote::Remotes;
 use self::request::{Pattern, Phase, Request, Requests, Status};
 use crate::constants::THREAD_MULTIPLE;
-use crate::job::region::WaitKind;
+use crate::job::region::{PeBlock, WaitKind};
 use crate::kernel;
 use crate::memory::NOWHERE;
 use crate::node::Node;
-use crate::wait::{WaitReason, attend, signals};
+use crate::wait::{POLICY, Spins, WaitReason, attend, signals};
 
 pub(crate) use self::arrivals::ARRIVALS;
 
@@ -131,8 +131,10 @@ struct State {
 unsafe impl Send for State {}
 
 /// This PE's messages.
-#[derive(Debug)]
 pub(crate) struct Messages {
+    /// This PE's.
+    inbox: &'static Inbox,
+    block: &'static PeBlock,
     state: Lock<State>,
     /// The position of the inbox that is read next.
     position: AtomicU64,
@@ -142,6 +144,15 @@ pub(crate) struct Messages {
     queued: AtomicU32,
     /// Counts what is under way to other nodes.
     context: Context,
+}
+
+impl std::fmt::Debug for Messages {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { state, queued, .. } = self;
+        let mut debug = f.debug_struct("Messages");
+        debug.field("state", state).field("queued", queued);
+        debug.finish_non_exhaustive()
+    }
 }
 
 /// What a send or a receive is of.
@@ -172,9 +183,11 @@ impl Party {
 
 impl Messages {
     /// No messages; the inbox is as it was left.
-    pub(crate) fn new(inbox: &'static Inbox) -> Self {
+    pub(crate) fn new(inbox: &'static Inbox, block: &'static PeBlock) -> Self {
         let reader = Reader::new(inbox);
         Self {
+            inbox,
+            block,
             position: AtomicU64::new(reader.position()),
             state: Lock::new(State {
                 reader,
@@ -209,17 +222,18 @@ impl Messages {
         bytes: u64,
     ) -> u64 {
         let to = party.peer as usize;
-        let Some(inbox) = local_inbox(node, to) else {
+        let Some(index) = node.job.placement.local_index(to) else {
             return self.send_remote(node, party, tag, buffer, bytes);
         };
+        let inbox = self.inbox.neighbour(node.job.index, index);
         let is_eager = bytes <= EAGER && inbox.kept() < KEPT;
         let envelope = party.envelope(is_eager, tag, bytes);
         // SAFETY: the caller promises that the buffer is readable.
-        let push = || unsafe { push_to(node, (to, inbox), &envelope, None, buffer) };
+        let push = || unsafe { push_to(node, (index, inbox), &envelope, None, buffer) };
         if is_eager && self.queued.load(Ordering::Relaxed) == 0 && push() {
             return SENT;
         }
-        self.begin_send(node, self.lock(node), party, &envelope, buffer)
+        self.begin_send(node, self.lock(), party, &envelope, buffer)
     }
 
     /// Begins a send that is not done at once.
@@ -271,7 +285,7 @@ impl Messages {
         buffer: *mut u8,
         bytes: u64,
     ) -> u64 {
-        let mut state = self.lock(node);
+        let mut state = self.lock();
         let handle = state.add_receive(pattern, peer, buffer, bytes);
         match state.find(&pattern) {
             Some(at) => self.deliver_unexpected(node, &mut state, at, handle),
@@ -294,6 +308,11 @@ impl Messages {
         buffer: *mut u8,
         bytes: u64,
     ) -> Status {
+        if !self.is_threaded()
+            && let Some(status) = self.receive_next(node, pattern, buffer, bytes)
+        {
+            return status;
+        }
         let mut receive = Receive {
             pattern,
             peer,
@@ -309,17 +328,63 @@ impl Messages {
         let reason = reason(routine, pattern.team, peer, false, pattern.tag);
         let mut seen = self.changes.load(Ordering::Acquire).wrapping_sub(1);
         node.transport.wait(&reason, signals::NOTIFIED, || {
-            if !self.has_news(node, &mut seen) {
+            if !self.has_news(&mut seen) {
                 return None;
             }
             self.look_for(node, &mut receive)
         })
     }
 
+    /// Receives the next record of the inbox, or the one that comes within the time of a short wait, if that is the message and
+    /// nothing else is to be done before: the way of a PE of one thread that sends and receives in turns.
+    #[inline]
+    fn receive_next(
+        &self,
+        node: &Node,
+        pattern: Pattern,
+        buffer: *mut u8,
+        bytes: u64,
+    ) -> Option<Status> {
+        let (inbox, mut state) = (self.inbox, self.lock());
+        if !state.unexpected.is_empty()
+            || !state.posted.is_empty()
+            || self.queued.load(Ordering::Relaxed) != 0
+        {
+            return None;
+        }
+        // Messages of other nodes need polls of the fabric.
+        let mut spins = match node.transport.internode() {
+            None => POLICY.spins(),
+            Some(_) => Spins::new(0),
+        };
+        let cell = loop {
+            match state.reader.next(inbox) {
+                Some(cell) => break cell,
+                None if spins.again() => {}
+                None => return None,
+            }
+        };
+        // SAFETY: the reader has found a record there, which is released below.
+        let (envelope, data) = unsafe { inbox.eager(cell) }?;
+        if !pattern.takes(envelope) {
+            return None;
+        }
+        let n = envelope.bytes.min(bytes) as usize;
+        // SAFETY: the receive's buffer has room; the record has as many bytes of data.
+        unsafe { copy_eager(buffer, data, n) };
+        let status = Status::of(envelope, bytes);
+        if state.reader.release(inbox) {
+            room(node, inbox);
+        }
+        self.position
+            .store(state.reader.position(), Ordering::Relaxed);
+        Some(status)
+    }
+
     /// Makes progress, and looks for the message of a blocking receive.
     #[inline]
     fn look_for(&self, node: &Node, receive: &mut Receive) -> Option<Status> {
-        let mut state = self.lock(node);
+        let mut state = self.lock();
         if receive.handle == 0
             && !state.unexpected.is_empty()
             && let Some(at) = state.find(&receive.pattern)
@@ -366,13 +431,13 @@ impl Messages {
 
     /// Whether something may have changed since the last call for the wait that `seen` is of.
     #[inline]
-    fn has_news(&self, node: &Node, seen: &mut u32) -> bool {
+    fn has_news(&self, seen: &mut u32) -> bool {
         let changes = self.changes.load(Ordering::Acquire);
         let position = self.position.load(Ordering::Relaxed);
         let has_changed = changes != *seen;
         *seen = changes;
         has_changed
-            || own_inbox(node).is_there(position)
+            || self.inbox.is_there(position)
             || self.queued.load(Ordering::Relaxed) != 0
             || ARRIVALS.count() != 0
     }
@@ -385,7 +450,10 @@ impl Messages {
         let mut state = self.enter(node);
         let phase = state.requests.get(handle)?.phase;
         if phase == Phase::Posted {
-            state.posted.retain(|(_, posted)| *posted != handle);
+            let mut posted = state.posted.iter();
+            if let Some(at) = posted.position(|(_, posted)| *posted == handle) {
+                state.posted.remove(at);
+            }
             state.close();
             state.requests.remove(handle);
         }
@@ -424,7 +492,7 @@ impl Messages {
     ) {
         let mut seen = self.changes.load(Ordering::Acquire).wrapping_sub(1);
         node.transport.wait(reason, signals::NOTIFIED, || {
-            if !self.has_news(node, &mut seen) {
+            if !self.has_news(&mut seen) {
                 return None;
             }
             is_done(&mut self.enter(node)).then_some(())
@@ -450,13 +518,8 @@ impl Messages {
     }
 
     /// What a wait for a request is recorded as. None if it is not live.
-    pub(crate) fn reason<'a>(
-        &self,
-        node: &Node,
-        routine: &'a str,
-        handle: u64,
-    ) -> Option<WaitReason<'a>> {
-        let mut state = self.lock(node);
+    pub(crate) fn reason<'a>(&self, routine: &'a str, handle: u64) -> Option<WaitReason<'a>> {
+        let mut state = self.lock();
         let request = state.requests.get(handle)?;
         let (team, peer, tag) = (request.team, request.peer, request.status.tag);
         Some(reason(routine, team, peer, request.is_send, tag))
@@ -465,7 +528,7 @@ impl Messages {
     /// Makes progress if no other thread does: for waits of other routines.
     pub(crate) fn attend(&self, node: &Node) {
         // SAFETY: as in `lock`.
-        if let Some(state) = unsafe { self.state.try_lock(is_threaded(node)) } {
+        if let Some(state) = unsafe { self.state.try_lock(self.is_threaded()) } {
             self.progress(node, state, None);
         }
     }
@@ -498,7 +561,7 @@ impl Messages {
 
     /// Before the job's PEs synchronise in `shmem_finalize`: sends what other PEs wait for.
     pub(crate) fn flush(&self, node: &Node, routine: &str) {
-        let mut state = self.lock(node);
+        let mut state = self.lock();
         state.is_closing = true;
         state.publish();
         drop(state);
@@ -513,7 +576,7 @@ impl Messages {
 
     /// After that synchronisation: goes on as before, or leaves the inbox empty if it was the last.
     pub(crate) fn leave(&self, node: &Node, is_last: bool) {
-        let mut state = self.lock(node);
+        let mut state = self.lock();
         // What other nodes have sent after the synchronisation needs no answer.
         state.remotes.is_left = is_last;
         drop(state);
@@ -523,28 +586,34 @@ impl Messages {
         if is_last {
             state.kept = 0;
             state.keep(node, 0);
-            state.reader.leave(own_inbox(node));
+            state.reader.leave(self.inbox);
             attend::PENDING.store(0, Ordering::Relaxed);
         }
     }
 
+    /// Whether several threads may call the library at a time.
     #[inline]
-    fn lock(&self, node: &Node) -> Guard<'_, State> {
+    fn is_threaded(&self) -> bool {
+        self.block.thread_level.load(Ordering::Relaxed) == THREAD_MULTIPLE
+    }
+
+    #[inline]
+    fn lock(&self) -> Guard<'_, State> {
         // SAFETY: below SHMEM_THREAD_MULTIPLE, the program promises that one thread at a time calls the library. No
         // other thread of the library enters.
-        unsafe { self.state.lock(is_threaded(node)) }
+        unsafe { self.state.lock(self.is_threaded()) }
     }
 
     /// Locks, and makes progress.
     fn enter(&self, node: &Node) -> Guard<'_, State> {
-        self.progress(node, self.lock(node), None)
+        self.progress(node, self.lock(), None)
     }
 
     /// Locks, and takes all records that are in the inbox.
     fn take_all(&self, node: &Node) -> Guard<'_, State> {
         loop {
             let mut state = self.enter(node);
-            if state.reader.next(own_inbox(node)).is_none() {
+            if state.reader.next(self.inbox).is_none() {
                 return state;
             }
         }
@@ -587,7 +656,7 @@ impl Messages {
             return false;
         }
         if *request != 0 {
-            self.complete(node, state, *request);
+            self.complete(state, *request);
         }
         true
     }
@@ -606,7 +675,9 @@ impl Messages {
     ) -> bool {
         match local_inbox(node, to) {
             // SAFETY: the caller's promise.
-            Some(inbox) => unsafe { push_to(node, (to, inbox), envelope, control, data) },
+            Some((index, inbox)) => unsafe {
+                push_to(node, (index, inbox), envelope, control, data)
+            },
             // SAFETY: as above.
             None => unsafe { self.push_remote(node, to, envelope, control, data) },
         }
@@ -629,7 +700,7 @@ impl Messages {
         if self.queued.load(Ordering::Relaxed) != 0 {
             self.write_queued(node, &mut state);
         }
-        let inbox = own_inbox(node);
+        let inbox = self.inbox;
         for _ in 0..BATCH {
             if receive.as_ref().is_some_and(|r| r.has_matched()) {
                 break;
@@ -664,8 +735,8 @@ impl Messages {
             // SAFETY: a part of a message's buffer and of symmetric memory, as `deliver` and `clear` have found. Both stay
             // until the requests of the two PEs are complete, which are below.
             unsafe { kernel::copy(copy.dest, copy.source, copy.bytes) };
-            state = self.lock(node);
-            self.complete(node, &mut state, copy.request);
+            state = self.lock();
+            self.complete(&mut state, copy.request);
             let (envelope, control) = (copy.envelope, Some(copy.control));
             self.post(node, &mut state, copy.to, envelope, control, 0);
         }
@@ -723,7 +794,7 @@ impl Messages {
             request.done += len;
         }
         if request.done == request.all {
-            self.complete(node, state, handle);
+            self.complete(state, handle);
         }
         true
     }
@@ -796,7 +867,7 @@ impl Messages {
                     request.status = Status::of(envelope, request.bytes);
                     // SAFETY: the receive's buffer has room; the caller promises the data.
                     unsafe { copy_eager(request.buffer, data, n) };
-                    self.complete(node, state, handle);
+                    self.complete(state, handle);
                 }
                 None => {
                     let mut kept: Vec<u8> = Vec::with_capacity(len);
@@ -838,13 +909,13 @@ impl Messages {
                     unsafe { to.copy_from_nonoverlapping(data, len) };
                     request.done += len as u64;
                     if request.done == request.all {
-                        self.complete(node, state, control.request);
+                        self.complete(state, control.request);
                     } else {
                         self.allow_more(node, state, control.request);
                     }
                 }
             }
-            Kind::Written | Kind::Read => self.complete(node, state, control.request),
+            Kind::Written | Kind::Read => self.complete(state, control.request),
         }
     }
 
@@ -867,7 +938,7 @@ impl Messages {
             Data::Here(data, _) => {
                 // SAFETY: the receive's buffer has room for so many, and so many were kept.
                 unsafe { kernel::copy(buffer, data.as_ptr(), n as usize) };
-                return self.complete(node, state, handle);
+                return self.complete(state, handle);
             }
             Data::There(control) => control,
         };
@@ -918,7 +989,7 @@ impl Messages {
             return self.begin_transfer(state, transfer);
         }
         if kind == Kind::Read {
-            self.complete(node, state, handle);
+            self.complete(state, handle);
         } else {
             answer.place = place(node, buffer, n, from);
             if let Some(request) = state.requests.get(handle) {
@@ -977,16 +1048,16 @@ impl Messages {
     }
 
     /// A request is complete.
-    fn complete(&self, node: &Node, state: &mut State, handle: u64) {
+    fn complete(&self, state: &mut State, handle: u64) {
         let Some(request) = state.requests.get(handle) else {
             return;
         };
         request.phase = Phase::Complete;
         state.close();
         self.changes.fetch_add(1, Ordering::Release);
-        if is_threaded(node) {
+        if self.is_threaded() {
             // Another thread may sleep until it is.
-            signals::notify(&node.job.control.pe_block(node.job.index).signals);
+            signals::notify(&self.block.signals);
         }
     }
 }
@@ -995,13 +1066,6 @@ impl Receive {
     fn has_matched(&self) -> bool {
         self.status.is_some() || self.handle != 0
     }
-}
-
-/// Whether several threads may call the library at a time.
-#[inline]
-fn is_threaded(node: &Node) -> bool {
-    let block = node.job.control.pe_block(node.job.index);
-    block.thread_level.load(Ordering::Relaxed) == THREAD_MULTIPLE
 }
 
 /// Copies the data of a record.
@@ -1109,31 +1173,26 @@ impl State {
     /// Keeps so many more bytes.
     fn keep(&mut self, node: &Node, bytes: u64) {
         self.kept = self.kept.wrapping_add(bytes);
-        own_inbox(node).set_kept(self.kept);
+        let own = node.job.control.inbox(node.job.index);
+        own.set_kept(self.kept);
     }
 }
 
-/// This PE's inbox.
+/// The number on this node, and the inbox, of a PE that is of it.
 #[inline]
-fn own_inbox(node: &Node) -> &'static Inbox {
-    node.job.control.inbox(node.job.index)
-}
-
-/// The inbox of a PE, if it is of this node.
-#[inline]
-fn local_inbox(node: &Node, pe: usize) -> Option<&'static Inbox> {
+fn local_inbox(node: &Node, pe: usize) -> Option<(usize, &'static Inbox)> {
     let index = node.job.placement.local_index(pe)?;
-    Some(node.job.control.inbox(index))
+    Some((index, node.job.control.inbox(index)))
 }
 
-/// Writes a record to the inbox of a PE of this node, and wakes it.
+/// Writes a record to the inbox of the PE of this node with a number there, and wakes it.
 ///
 /// # Safety
 /// `data` is readable for `envelope.len` bytes.
 #[inline]
 unsafe fn push_to(
     node: &Node,
-    (to, inbox): (usize, &Inbox),
+    (index, inbox): (usize, &Inbox),
     envelope: &Envelope,
     control: Option<&Control>,
     data: *const u8,
@@ -1141,7 +1200,7 @@ unsafe fn push_to(
     // SAFETY: the caller's promise.
     let is_pushed = unsafe { inbox.push(envelope, control, data) };
     if is_pushed {
-        node.transport.notify(to);
+        signals::notify(&node.job.control.pe_block(index).signals);
     } else {
         inbox.want_room(true);
     }

@@ -41,6 +41,14 @@ impl Inbox {
         unsafe { AtomicU64::from_ptr(self.cell(cell).cast()) }
     }
 
+    /// The inbox of another PE of the node: `from` is the number of this one's.
+    #[inline]
+    pub fn neighbour(&'static self, from: usize, to: usize) -> &'static Self {
+        let distance = to.wrapping_sub(from) as isize;
+        // SAFETY: the inboxes of a node's PEs lie one after the other, in memory that stays mapped; both numbers are of such.
+        unsafe { &*(&raw const *self).wrapping_offset(distance) }
+    }
+
     /// Bytes of messages that the owner keeps.
     #[inline]
     pub fn kept(&self) -> u64 {
@@ -99,6 +107,18 @@ impl Inbox {
         }
         inbox::commit(self, position, n);
         true
+    }
+
+    /// The envelope and the data of the record at a cell, if it is eager.
+    ///
+    /// # Safety
+    /// The owner has found a record there, and does not release it while the result is used.
+    #[inline]
+    pub unsafe fn eager(&self, cell: usize) -> Option<(&Envelope, *const u8)> {
+        let at = self.cell(cell);
+        // SAFETY: the caller promises a record, which no PE changes.
+        let envelope = unsafe { &*at.add(8).cast::<Envelope>() };
+        (envelope.kind == Kind::Eager).then(|| (envelope, at.wrapping_add(HEAD).cast_const()))
     }
 
     /// The record at a cell.
@@ -197,6 +217,7 @@ impl Kind {
     ];
 
     /// The kind of a number.
+    #[inline]
     pub fn from_number(number: u16) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
     }
@@ -227,6 +248,31 @@ pub struct Envelope {
     pub len: u32,
     /// Bytes of the message.
     pub bytes: u64,
+}
+
+impl Envelope {
+    /// The words of it, as they travel.
+    #[inline]
+    pub fn to_words(self) -> [u64; 3] {
+        [
+            u64::from(self.kind as u16) | u64::from(self.team) << 16 | u64::from(self.source) << 32,
+            u64::from(self.tag as u32) | u64::from(self.len) << 32,
+            self.bytes,
+        ]
+    }
+
+    /// What [`to_words`](Self::to_words) was of, if any.
+    #[inline]
+    pub fn from_words([first, second, bytes]: [u64; 3]) -> Option<Self> {
+        Some(Self {
+            kind: Kind::from_number(first as u16)?,
+            team: (first >> 16) as u16,
+            source: (first >> 32) as u32,
+            tag: second as i32,
+            len: (second >> 32) as u32,
+            bytes,
+        })
+    }
 }
 
 /// A record that has come.

@@ -152,7 +152,7 @@ impl Messages {
         bytes: u64,
     ) -> u64 {
         let to = party.peer as usize;
-        let mut state = self.lock(node);
+        let mut state = self.lock();
         if ARRIVALS.count() != 0 {
             // Credit may be among them.
             state = self.progress(node, state, None);
@@ -321,7 +321,7 @@ impl Messages {
                 control,
             } = transfer;
             state.remotes.spare.push(context);
-            self.complete(node, state, request);
+            self.complete(state, request);
             self.post(node, state, to, envelope, Some(control), 0);
         }
     }

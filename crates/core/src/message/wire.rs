@@ -5,22 +5,13 @@
 use super::record::{Control, Envelope, Kind};
 
 /// Bytes of an envelope.
-const ENVELOPE: usize = size_of::<Envelope>();
+const ENVELOPE: usize = 3 * size_of::<u64>();
 /// Bytes before the data of a record that has a control part.
 pub const HEAD: usize = ENVELOPE + size_of::<Control>();
 
 /// The bytes before a record's data, and how many they are.
 pub fn head(envelope: &Envelope, control: Option<&Control>) -> ([u8; HEAD], usize) {
-    let Envelope {
-        kind,
-        team,
-        source,
-        tag,
-        len,
-        bytes,
-    } = *envelope;
-    let first = u64::from(kind as u16) | u64::from(team) << 16 | u64::from(source) << 32;
-    let second = u64::from(tag as u32) | u64::from(len) << 32;
+    let [first, second, bytes] = envelope.to_words();
     let control = control.copied();
     let words = match control {
         None => [first, second, bytes, 0, 0, 0, 0],
@@ -42,7 +33,8 @@ pub fn parse(record: &[u8]) -> Option<(Envelope, Control, &[u8])> {
         Some(u64::from_ne_bytes(*word))
     };
     let (first, second, bytes) = (word()?, word()?, word()?);
-    let kind = Kind::from_number(first as u16)?;
+    let envelope = Envelope::from_words([first, second, bytes])?;
+    let kind = envelope.kind;
     let mut control = Control::default();
     if kind != Kind::Eager {
         control = Control {
@@ -52,14 +44,6 @@ pub fn parse(record: &[u8]) -> Option<(Envelope, Control, &[u8])> {
             from: word()?,
         };
     }
-    let envelope = Envelope {
-        kind,
-        team: (first >> 16) as u16,
-        source: (first >> 32) as u32,
-        tag: second as i32,
-        len: (second >> 32) as u32,
-        bytes,
-    };
     let has_data = matches!(kind, Kind::Eager | Kind::Fragment);
     let is_whole = rest.len() == envelope.len as usize
         && (has_data || rest.is_empty())

@@ -17,5 +17,5 @@ pub use idle_thread::Rest;
 pub use looks::looked_at;
 pub use record::WaitReason;
 pub use rendezvous::Rendezvous;
-pub use strategy::{Fairness, Next, POLICY, Policy, WaitStrategy, Waiter};
+pub use strategy::{Fairness, Next, POLICY, Policy, Spins, WaitStrategy, Waiter};
 pub use word::Word;

@@ -136,6 +136,12 @@ impl Policy {
         self.suspect_until.store(0, Ordering::Relaxed);
     }
 
+    /// The polls at the beginning of a wait.
+    #[inline]
+    pub fn spins(&self) -> Spins {
+        Spins::new(self.spins.load(Ordering::Relaxed))
+    }
+
     /// The limits of a waiter when its spins are over, at `now` milliseconds.
     fn limits(&self, source: Source, now: impl FnOnce() -> u64) -> Limits {
         let yields = self.yields.load(Ordering::Relaxed);

@@ -244,10 +244,10 @@ pub(super) fn messages(data: &Data<'_>) -> Content {
     content
 }
 
-/// A put beside MPI's ways to move the same bytes.
+/// A put, and a message, beside MPI's ways to move the same bytes.
 pub(super) fn mpi(data: &Data<'_>) -> Content {
     let caption = format!(
-        "A put beside the transfers of MPI programs: one-sided transfers with flush, and messages \
+        "A put and a message beside the transfers of MPI programs: one-sided transfers with flush, and messages \
          that the other process receives (dotted), of which half a round trip is counted. A message \
          also notifies its receiver; a put alone does not. {SAMPLED}"
     );
@@ -261,11 +261,13 @@ pub(super) fn mpi(data: &Data<'_>) -> Content {
             .pairs(1);
         let puts = all.filter(|m| m.operation == "put");
         let (ours, one_sided) = (puts.ours().forms(&["call"]), puts.forms(&["rma"]));
-        let messages = all.forms(&["sendrecv"]);
-        if ours.is_empty() || messages.is_empty() {
+        let messages = all.filter(|m| m.operation == "sendrecv");
+        let their_messages = messages.peers();
+        if ours.is_empty() || their_messages.is_empty() {
             continue;
         }
         let rows = all.filter(|m| [&ours, &one_sided, &messages].iter().any(|r| r.has(m)));
+        let our_messages = messages.ours();
         let title = format!("{}, 1 pair of processes", metric.program);
         content
             .panels
@@ -282,7 +284,17 @@ pub(super) fn mpi(data: &Data<'_>) -> Content {
             let Some(ours) = ours.bytes(size).last() else {
                 continue;
             };
-            for others in [&one_sided, &messages] {
+            if let (Some(ours), Some(other)) = (
+                our_messages.bytes(size).last(),
+                their_messages.bytes(size).best(),
+            ) {
+                let object = comparison::maker(other);
+                let finding = Pair { ours, other };
+                content
+                    .findings
+                    .push(finding.finding(at.clone(), "shmemx_msg_send", &object));
+            }
+            for others in [&one_sided, &their_messages] {
                 if let Some(other) = others.bytes(size).best() {
                     let object = comparison::maker(other);
                     let finding = Pair { ours, other }.finding(at.clone(), "shmem_put", &object);
