@@ -31,6 +31,7 @@
 //! | [`Atomics`] | every PE updates elements of all parts atomically |
 //! | [`Locked`] | the holder of the lock reads and writes |
 //! | [`RawSymmetric`] | anything, with `unsafe` and pointers (`shmem_ptr`) |
+//! | [`Distributed`] | as one of the first four, by global indices over all PEs |
 //!
 //! ```
 //! use ferroshmem::World;

@@ -16,11 +16,14 @@ const PE_COUNTS: [usize; 4] = [1, 2, 4, 9];
 /// Arguments that make the examples small, and those that select a variant.
 const EXAMPLES: &[(&str, &[&[&str]])] = &[
     ("grow", &[&[]]),
+    // Cells that 1, 2, 4 and 9 PEs divide.
+    ("heat", &[&["40", "72"], &["0", "36"]]),
     ("hello", &[&[]]),
     ("histogram", &[&["5000"], &["0"]]),
     ("intsort", &[&["16", "2"], &["3", "1"]]),
     ("matmul", &[&["100"], &["5"]]),
     ("ring", &[&["50"]]),
+    ("samplesort", &[&["5000"], &["10"], &["1"]]),
     ("stencil", &[&["40", "98"], &["10"], &["0", "11"]]),
     ("stream", &[&["1000", "2"]]),
     ("work_queue", &[&["8"], &["1"]]),
@@ -32,6 +35,7 @@ const GROWS: &str = "grow";
 /// Arguments that are refused, and the message.
 const REFUSALS: &[(&str, &str, &str)] = &[
     ("ring", "many", "InvalidDigit"),
+    ("heat", "-1", "InvalidDigit"),
     ("stencil", "-1", "InvalidDigit"),
     ("matmul", "0", "at least one row"),
     ("work_queue", "99", "at most 15 queens"),
