@@ -13,11 +13,8 @@ pub const TIMEOUT: u32 = 120;
 
 /// A command that starts `pes` PEs of this program.
 fn oshrun(pes: usize) -> Command {
-    let found = launch::oshrun().unwrap_or_else(|why| {
-        panic!(
-            "{pes} PEs are started by oshrun, and {why}, or put the bin folder of an installation of FerroSHMEM in PATH"
-        )
-    });
+    let found =
+        launch::oshrun().unwrap_or_else(|why| panic!("{pes} PEs are started by oshrun, and {why}"));
     let mut command = Command::new(found);
     command.arg("-n").arg(pes.to_string());
     command

@@ -29,7 +29,9 @@ const OSHRUN: &str = "oshrun";
 #[non_exhaustive]
 pub enum AdoptionError {
     /// No file of its.
-    #[error("there is no oshrun beside the library, nor in PATH: start the program by oshrun")]
+    #[error(
+        "there is no oshrun beside the library, nor in PATH: start the program by oshrun, or put the bin folder of an installation in PATH"
+    )]
     NotFound,
     /// Another library's.
     #[error(
@@ -87,10 +89,18 @@ pub(crate) fn find() -> Result<PathBuf, AdoptionError> {
         .ok_or(AdoptionError::NotFound)?;
     let version = Command::new(&found).arg("--version").output()?;
     // Other libraries have a command of the same name.
-    match version.stdout.starts_with(b"oshrun ") {
+    match is_own(&version.stdout) {
         true => Ok(found),
         false => Err(AdoptionError::Foreign(found)),
     }
+}
+
+/// Whether this is what our `oshrun --version` prints: its version. Open MPI's prints another name in between.
+fn is_own(version: &[u8]) -> bool {
+    let number = version.strip_prefix(b"oshrun ");
+    number
+        .and_then(<[u8]>::first)
+        .is_some_and(u8::is_ascii_digit)
 }
 
 /// The file of the shared library, if this code is in one.
@@ -105,4 +115,17 @@ fn library() -> Option<PathBuf> {
     let is_library = file.file_name()?.as_bytes().starts_with(b"libshmem.so");
     let file = file.canonicalize().ok()?;
     is_library.then_some(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_own;
+
+    #[test]
+    fn other_libraries_have_an_oshrun() {
+        assert!(is_own(b"oshrun 0.1.0\n"));
+        assert!(!is_own(b"oshrun (OpenRTE) 4.1.4\n"));
+        assert!(!is_own(b"oshrun "));
+        assert!(!is_own(b""));
+    }
 }
