@@ -84,11 +84,11 @@ impl Bootstrap for Step {
         let not_run = |e: io::Error| Error::NotStarted(format!("cannot run srun: {e}"));
         let child = command.spawn().map_err(not_run)?;
         let ended = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
+        let mut started = self.started.lock().unwrap_or_else(|e| e.into_inner());
+        // Those that have ended would be kept by the kernel until they are waited for.
+        started.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
         // Also where there is no descriptor: the step runs.
-        self.started
-            .lock()
-            .unwrap_or_else(|e| e.into_inner())
-            .push(child);
+        started.push(child);
         Ok(ended.ok())
     }
 

@@ -4,7 +4,10 @@ use std::ffi::{CStr, CString, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 
-use super::types::{App, HOST, Info, MAP_BY};
+use rustix::process::getppid;
+use rustix::thread::sched_getaffinity;
+
+use super::types::{App, BIND_TO, HOST, Info, MAP_BY};
 use crate::environment::PARENTS;
 use crate::program::one_each;
 use crate::{Error, Program};
@@ -51,6 +54,11 @@ impl Order {
         };
         let way = order.option(MAP_BY, way)?;
         order.job.push(way);
+        if is_unbound() {
+            // By default Open MPI would bind them, also where the job has been started with --bind-to none.
+            let unbound = order.option(BIND_TO, "none")?;
+            order.job.push(unbound);
+        }
         let parents = format!("{}={parents}", PARENTS.name);
         let given = programs.iter().find_map(|program| program.hosts);
         let n: usize = programs.iter().map(|program| program.processes).sum();
@@ -136,6 +144,12 @@ impl Order {
     }
 }
 
+/// Whether this process may run on all CPUs that the launcher's process on this host has, which has started it.
+fn is_unbound() -> bool {
+    let all = getppid().and_then(|launcher| sched_getaffinity(Some(launcher)).ok());
+    all.is_some_and(|all| sched_getaffinity(None).is_ok_and(|own| own == all))
+}
+
 /// That processes of this job are on the hosts: Open MPI 4 never answers for others, and its job does not end.
 fn check_hosts(list: &str, of_job: &[String]) -> Result<(), Error> {
     let mut names = list
@@ -200,7 +214,7 @@ mod tests {
         };
         let order = Order::new(&[program], "port", &Mapping::Slots).unwrap();
         let (job, apps) = order.parts();
-        assert_eq!((job.len(), apps.len()), (1, 1));
+        assert_eq!((job.len(), apps.len()), (1 + usize::from(is_unbound()), 1));
         assert_eq!(texts(apps[0].arguments), ["/bin/true", "two words", ""]);
         assert_eq!(texts(apps[0].variables), ["A=b", "FERROSHMEM_PARENTS=port"]);
         assert_eq!((apps[0].processes, apps[0].n_options), (2, 0));

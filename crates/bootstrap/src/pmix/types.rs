@@ -36,6 +36,9 @@ pub(super) const HOST: &CStr = c"pmix.host";
 /// `PMIX_MAPBY`, a string: how processes come to be on hosts.
 pub(super) const MAP_BY: &CStr = c"pmix.mapby";
 
+/// `PMIX_BINDTO`, a string: what processes are bound to.
+pub(super) const BIND_TO: &CStr = c"pmix.bindto";
+
 /// `pmix_proc_t`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -270,6 +273,7 @@ mod tests {
             ("OPTIONAL", OPTIONAL),
             ("HOST", HOST),
             ("MAPBY", MAP_BY),
+            ("BINDTO", BIND_TO),
         ] {
             let ours = ours.to_str().unwrap();
             program +=

@@ -67,10 +67,10 @@ pub(super) fn start(
     let accepted = accept_one(name, rt, &port, members, false, Some(end.as_fd()));
     match (accepted, limit) {
         (Err(PortError::SocketClosed), _) if command.is_some_and(|fd| is_readable(&fd)) => {
-            Err(format!(
-                "{} starts the PEs by a command, which has ended before they have called shmem_init: it says why",
-                launcher.launcher()
-            ))
+            Err(
+                "the launcher's command has ended before the PEs have called shmem_init: its output says why"
+                    .to_owned(),
+            )
         }
         // Other launchers do not say whether PEs compute: so those that come late are ended with this job.
         (Err(PortError::SocketClosed), Some(limit)) => fatal(

@@ -2,10 +2,12 @@
  * of both. The first argument says what this one does: it accepts or connects at a port, whose text goes through the file
  * that the second argument names; or it accepts the PEs that it starts, whose number is the second argument, and which
  * get the third as their first. With OTHER it is another program, whose globals are others. */
+#define _GNU_SOURCE
 #include "port.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
 
@@ -357,6 +359,10 @@ static void started(int argc, char **argv, shmemx_group_t *group)
     } else {
         CHECK(second == NULL && strcmp(folder, "/") != 0, "%s", folder);
     }
+    /* No launcher of the trials binds PEs. */
+    cpu_set_t own, all;
+    REQUIRE(sched_getaffinity(0, sizeof own, &own) == 0 && sched_getaffinity(getppid(), sizeof all, &all) == 0);
+    CHECK(CPU_EQUAL(&own, &all), "%d of %d CPUs", CPU_COUNT(&own), CPU_COUNT(&all));
     printf("started on %s\n", host);
     fflush(stdout);
 }

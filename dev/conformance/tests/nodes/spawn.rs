@@ -87,25 +87,21 @@ pub(crate) fn add(suite: &mut Suite) {
             let job = Job::new(PLACE.pes, &program).args(&["sleeps"]);
             fails(s, launch, &job.env("SHMEM_SPAWN_TIMEOUT", "3"))
         });
+        if launcher == Launcher::SlurmPmix {
+            suite.add_launch("spawn::never-initialises", launch, true, |s, launch| {
+                let program =
+                    Build::new("spawn/faults.c", Compiler::Gcc).run(&s.prefix, &s.cache)?;
+                let job = Job::new(PLACE.pes, &program).args(&["never-initialises"]);
+                let words = "command has ended before the PEs have called shmem_init";
+                refused(s, launch, &job, words)
+            });
+        }
         suite.add_launch("spawn::refused", launch, true, |s, launch| {
-            let mut cluster = s.stations.take()?;
-            let outcome = cluster.run(launch, &job(s, &["refused-on-c"])?)?;
-            if !outcome.hung {
-                s.stations.give(cluster);
-            }
             let words = match launch.launcher {
                 Launcher::OpenMpi => "on the hosts of this job alone, which are a,b",
-                _ => "a command, which has ended before they have called shmem_init",
+                _ => "command has ended before the PEs have called shmem_init",
             };
-            ensure!(
-                shell_status(outcome.status) == 0
-                    && outcome.left == 0
-                    && outcome.stdout.matches("refused").count() == PLACE.pes
-                    && outcome.stderr.matches("ferroshmem:").count() == 1
-                    && outcome.stderr.contains(words),
-                "{outcome}"
-            );
-            Ok(())
+            refused(s, launch, &job(s, &["refused-on-c"])?, words)
         });
     }
     // oshrun becomes Hydra.
@@ -141,6 +137,24 @@ fn fails(s: &Setting, launch: Launch, job: &Job) -> Result<()> {
     let lines = outcome.stderr.matches("ferroshmem:").count();
     // One of each job on each host.
     ensure!(lines <= 2 * PLACE.hosts, "{lines} lines\n{outcome}");
+    Ok(())
+}
+
+/// The spawn fails with one line of words, after which the job goes on.
+fn refused(s: &Setting, launch: Launch, job: &Job, words: &str) -> Result<()> {
+    let mut cluster = s.stations.take()?;
+    let outcome = cluster.run(launch, job)?;
+    if !outcome.hung {
+        s.stations.give(cluster);
+    }
+    ensure!(
+        shell_status(outcome.status) == 0
+            && outcome.left == 0
+            && outcome.stdout.matches("refused").count() == PLACE.pes
+            && outcome.stderr.matches("ferroshmem:").count() == 1
+            && outcome.stderr.contains(words),
+        "{outcome}"
+    );
     Ok(())
 }
 
