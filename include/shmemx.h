@@ -303,6 +303,21 @@ typedef struct {
     int error;     /* 0, or SHMEMX_MSG_TRUNCATED */
 } shmemx_msg_status_t;
 
+/* Streams: the PEs of a team push items of item_size bytes to each other (1 to 32768), and pull what arrives. PEs go by their
+ * numbers in the team; items of one PE to another arrive in their order.
+ *
+ * shmemx_stream_create is collective; options are 0 or SHMEMX_STREAM_STEADY. It returns 0, or -1 for SHMEM_TEAM_INVALID and if
+ * memory is lacking. Items of a steady stream are sent at once, those of others when there are many, and by
+ * shmemx_stream_flush, _wait and _end.
+ * shmemx_stream_push is 1, or 0 if there is no room: pull what is there, then push again. _push_many returns how many of nitems it took.
+ * shmemx_stream_pull is 1, or 0 if no item is there; pe may be null. _view shows all items at hand of one PE, and
+ * returns how many; they stay until the next call of _pull, _view, _wait, _done or _reset, and are aligned to 8 bytes where item_size is.
+ * shmemx_stream_end says once that this PE pushes no more. shmemx_stream_wait waits for an item: it is 1, or 0 if none
+ * will come, since all PEs have ended. _done is 1 in that case, else 0, without waiting.
+ * shmemx_stream_reset lets all PEs use the stream again, _destroy destroys it. Both are collective, end what is not
+ * ended, and forget what is not pulled. */
+typedef struct shmemi_stream *shmemx_stream_t;
+
 /* More hints of shmem_malloc_with_hints */
 #define SHMEMX_MALLOC_LOW_LAT_MEM 0x10000L
 #define SHMEMX_MALLOC_HIGH_BW_MEM 0x20000L
@@ -344,6 +359,9 @@ typedef struct {
 #define SHMEMX_ANY_TAG -1
 #define SHMEMX_MSG_TRUNCATED 1
 
+/* Options of streams */
+#define SHMEMX_STREAM_STEADY 1
+
 /* Fields of shmemx_spawn_config_t that are set: config_mask */
 #define SHMEMX_SPAWN_ARGV 0x10001L
 #define SHMEMX_SPAWN_ENV 0x10002L
@@ -364,6 +382,7 @@ typedef struct {
 #define SHMEMX_GROUP_INVALID (((shmemx_group_t)(uintptr_t)0))
 #define SHMEMX_REQUEST_INVALID (((shmemx_request_t)(uintptr_t)0))
 #define SHMEMX_MSG_REQUEST_INVALID (((shmemx_msg_request_t)(uintptr_t)0))
+#define SHMEMX_STREAM_INVALID (((shmemx_stream_t)(uintptr_t)0))
 
 #ifdef __cplusplus
 extern "C" {
@@ -1916,6 +1935,78 @@ size_t pshmemx_msg_waitany(size_t count, shmemx_msg_request_t *requests,
 
 /* extension */
 int pshmemx_msg_waitall(size_t count, shmemx_msg_request_t *requests, shmemx_msg_status_t *statuses);
+
+/* Streams of items */
+
+/* extension */
+int shmemx_stream_create(shmem_team_t team, size_t item_size, long options,
+    shmemx_stream_t *stream);
+
+/* extension */
+int shmemx_stream_push(shmemx_stream_t stream, const void *item, int pe);
+
+/* extension */
+size_t shmemx_stream_push_many(shmemx_stream_t stream, const void *items, size_t nitems, int pe);
+
+/* extension */
+int shmemx_stream_pull(shmemx_stream_t stream, void *item, int *pe);
+
+/* extension */
+size_t shmemx_stream_view(shmemx_stream_t stream, const void **items, int *pe);
+
+/* extension */
+void shmemx_stream_flush(shmemx_stream_t stream);
+
+/* extension */
+void shmemx_stream_end(shmemx_stream_t stream);
+
+/* extension */
+int shmemx_stream_wait(shmemx_stream_t stream);
+
+/* extension */
+int shmemx_stream_done(shmemx_stream_t stream);
+
+/* extension */
+void shmemx_stream_reset(shmemx_stream_t stream);
+
+/* extension */
+void shmemx_stream_destroy(shmemx_stream_t stream);
+
+/* Streams of items */
+
+/* extension */
+int pshmemx_stream_create(shmem_team_t team, size_t item_size, long options,
+    shmemx_stream_t *stream);
+
+/* extension */
+int pshmemx_stream_push(shmemx_stream_t stream, const void *item, int pe);
+
+/* extension */
+size_t pshmemx_stream_push_many(shmemx_stream_t stream, const void *items, size_t nitems, int pe);
+
+/* extension */
+int pshmemx_stream_pull(shmemx_stream_t stream, void *item, int *pe);
+
+/* extension */
+size_t pshmemx_stream_view(shmemx_stream_t stream, const void **items, int *pe);
+
+/* extension */
+void pshmemx_stream_flush(shmemx_stream_t stream);
+
+/* extension */
+void pshmemx_stream_end(shmemx_stream_t stream);
+
+/* extension */
+int pshmemx_stream_wait(shmemx_stream_t stream);
+
+/* extension */
+int pshmemx_stream_done(shmemx_stream_t stream);
+
+/* extension */
+void pshmemx_stream_reset(shmemx_stream_t stream);
+
+/* extension */
+void pshmemx_stream_destroy(shmemx_stream_t stream);
 
 #ifdef __cplusplus
 }

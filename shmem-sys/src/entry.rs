@@ -9,7 +9,7 @@ pub(crate) use ferroshmem_core::api::spawn::SpawnConfig;
 pub(crate) use ferroshmem_core::api::team::TeamConfig;
 pub(crate) use ferroshmem_core::api::{
     Complex, active, amo, check, collective, context, exports, group, handles, kernels, lock,
-    memory, message, ops, p2p, port, rma, setup, signal, space, spawn, team,
+    memory, message, ops, p2p, port, rma, setup, signal, space, spawn, stream, team,
 };
 
 pub(crate) use crate::generated::checks;

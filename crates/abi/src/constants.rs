@@ -176,6 +176,10 @@ pub const EXTENSIONS: &[Section] = &[
         ],
     },
     Section {
+        title: "Options of streams",
+        constants: &[c("SHMEMX_STREAM_STEADY", "1", "c_long")],
+    },
+    Section {
         title: "Fields of shmemx_spawn_config_t that are set: config_mask",
         constants: &[
             c("SHMEMX_SPAWN_ARGV", "0x10001L", "c_long"),
@@ -219,4 +223,5 @@ pub const EXTENSION_HANDLES: &[(&str, &str, usize)] = &[
     ("SHMEMX_GROUP_INVALID", "shmemx_group_t", 0),
     ("SHMEMX_REQUEST_INVALID", "shmemx_request_t", 0),
     ("SHMEMX_MSG_REQUEST_INVALID", "shmemx_msg_request_t", 0),
+    ("SHMEMX_STREAM_INVALID", "shmemx_stream_t", 0),
 ];

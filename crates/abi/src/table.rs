@@ -80,6 +80,10 @@ pub fn chapters() -> Vec<Chapter> {
             is_extension: true,
             ..chapter("messages", "Messages", families::message::all())
         },
+        Chapter {
+            is_extension: true,
+            ..chapter("streams", "Streams of items", families::stream::all())
+        },
     ]
 }
 

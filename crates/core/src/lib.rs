@@ -37,6 +37,7 @@ mod point;
 mod runtime;
 #[cfg(test)]
 mod simulation;
+pub mod stream;
 mod team;
 mod transport;
 pub mod wait;

@@ -16,6 +16,7 @@ use crate::job;
 use crate::lock::Locks;
 use crate::message::Messages;
 use crate::node::Node;
+use crate::stream::Streams;
 use crate::team::{Team, Teams, out_of_range};
 use crate::transport::Call;
 
@@ -38,6 +39,8 @@ pub(crate) struct Runtime {
     pub parents: AtomicUsize,
     /// Messages.
     pub messages: Messages,
+    /// Streams.
+    pub streams: Streams,
     /// Ports that this PE has opened.
     pub ports: Ports,
     /// The names of ports that this PE has published.

@@ -23,6 +23,7 @@ const CALLING: &[&str] = &[
     "memory",
     "reduce",
     "resources",
+    "streams",
     "teams_many",
     "wait",
 ];

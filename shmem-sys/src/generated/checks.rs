@@ -1158,3 +1158,14 @@ pub(crate) fn message_wait(routine: &'static str, _size: usize, _align: usize, r
     let request_extent = Extent::of(8);
     call.variable("request", request, request_extent, 8);
 }
+
+/// Of `stream::create`.
+#[cold]
+#[inline(never)]
+#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn stream_create(routine: &'static str, _size: usize, _align: usize, team: usize, stream: *const c_void) {
+    let call = Check::of(routine);
+    call.team_or_invalid(team);
+    let stream_extent = Extent::of(8);
+    call.variable("stream", stream, stream_extent, 8);
+}

@@ -163,6 +163,11 @@ pub(crate) const SHMEMX_ANY_TAG: c_int = -1;
 /// `SHMEMX_MSG_TRUNCATED`.
 pub(crate) const SHMEMX_MSG_TRUNCATED: c_int = 1;
 
+// Options of streams
+
+/// `SHMEMX_STREAM_STEADY`.
+pub(crate) const SHMEMX_STREAM_STEADY: c_long = 1;
+
 // Fields of shmemx_spawn_config_t that are set: config_mask
 
 /// `SHMEMX_SPAWN_ARGV`.
@@ -218,3 +223,5 @@ pub(crate) const SHMEMX_GROUP_INVALID: usize = 0;
 pub(crate) const SHMEMX_REQUEST_INVALID: usize = 0;
 /// `SHMEMX_MSG_REQUEST_INVALID`.
 pub(crate) const SHMEMX_MSG_REQUEST_INVALID: usize = 0;
+/// `SHMEMX_STREAM_INVALID`.
+pub(crate) const SHMEMX_STREAM_INVALID: usize = 0;

@@ -21,4 +21,5 @@ mod setup;
 mod signals;
 mod spaces;
 mod spawn;
+mod streams;
 mod teams;

@@ -182,6 +182,23 @@ typedef struct {
 } shmemx_msg_status_t;
 ";
 
+const STREAMS: &str = "
+/* Streams: the PEs of a team push items of item_size bytes to each other (1 to 32768), and pull what arrives. PEs go by their
+ * numbers in the team; items of one PE to another arrive in their order.
+ *
+ * shmemx_stream_create is collective; options are 0 or SHMEMX_STREAM_STEADY. It returns 0, or -1 for SHMEM_TEAM_INVALID and if
+ * memory is lacking. Items of a steady stream are sent at once, those of others when there are many, and by
+ * shmemx_stream_flush, _wait and _end.
+ * shmemx_stream_push is 1, or 0 if there is no room: pull what is there, then push again. _push_many returns how many of nitems it took.
+ * shmemx_stream_pull is 1, or 0 if no item is there; pe may be null. _view shows all items at hand of one PE, and
+ * returns how many; they stay until the next call of _pull, _view, _wait, _done or _reset, and are aligned to 8 bytes where item_size is.
+ * shmemx_stream_end says once that this PE pushes no more. shmemx_stream_wait waits for an item: it is 1, or 0 if none
+ * will come, since all PEs have ended. _done is 1 in that case, else 0, without waiting.
+ * shmemx_stream_reset lets all PEs use the stream again, _destroy destroys it. Both are collective, end what is not
+ * ended, and forget what is not pulled. */
+typedef struct shmemi_stream *shmemx_stream_t;
+";
+
 /// `shmemx.h`.
 pub fn header(chapters: &[Chapter], reference: &Reference) -> String {
     let mut text = String::from(
@@ -197,6 +214,7 @@ pub fn header(chapters: &[Chapter], reference: &Reference) -> String {
     text += SPACES;
     text += GROUPS;
     text += MESSAGES;
+    text += STREAMS;
     text += &constants::extensions();
     text += "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
     text += &header::extensions(chapters, reference);

@@ -138,7 +138,7 @@ fn right(family: &Family, name: &str) -> String {
         Role::Size => "1".to_owned(),
         // Where no launcher can start PEs, a call with a team says so; and a receive would wait for ever.
         Role::TeamOrInvalid
-            if ["spawn::", "port::", "message::"]
+            if ["spawn::", "port::", "message::", "stream::"]
                 .iter()
                 .any(|m| function.starts_with(m)) =>
         {

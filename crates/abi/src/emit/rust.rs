@@ -130,7 +130,8 @@ fn rust_type(c: &str, symbol: &Symbol<'_>) -> String {
         | "shmemx_space_t"
         | "shmemx_group_t"
         | "shmemx_request_t"
-        | "shmemx_msg_request_t" => "usize",
+        | "shmemx_msg_request_t"
+        | "shmemx_stream_t" => "usize",
         "shmemx_msg_status_t" => "MessageStatus",
         "shmemx_kernel_call_t" => "KernelCall",
         "shmemx_kernel_t" => "Kernel",

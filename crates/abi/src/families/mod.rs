@@ -12,3 +12,4 @@ pub mod setup;
 pub mod signal;
 pub mod space;
 pub mod spawn;
+pub mod stream;

@@ -172,6 +172,30 @@ static void kernels(void) {
     check(F(shmemx_kernel_serve)() == -1, "shmemx_kernel_register, shmemx_kernel_serve");
 }
 
+/* A stream in which each PE pushes to itself. */
+static void streams(void) {
+    shmemx_stream_t stream;
+    int item = 7, got = 0, pe = -1;
+    const void *items;
+    check(F(shmemx_stream_create)(SHMEM_TEAM_WORLD, sizeof item, SHMEMX_STREAM_STEADY, &stream) == 0,
+          "shmemx_stream_create");
+    check(F(shmemx_stream_pull)(stream, &got, &pe) == 0, "shmemx_stream_pull of nothing");
+    check(F(shmemx_stream_push)(stream, &item, me) == 1, "shmemx_stream_push");
+    check(F(shmemx_stream_wait)(stream) == 1, "shmemx_stream_wait");
+    check(F(shmemx_stream_pull)(stream, &got, &pe) == 1 && got == 7 && pe == me, "shmemx_stream_pull");
+    int many[3] = {1, 2, 3};
+    check(F(shmemx_stream_push_many)(stream, many, 3, me) == 3, "shmemx_stream_push_many");
+    F(shmemx_stream_flush)(stream);
+    check(F(shmemx_stream_view)(stream, &items, NULL) == 3 && ((const int *)items)[2] == 3,
+          "shmemx_stream_flush, shmemx_stream_view");
+    check(F(shmemx_stream_done)(stream) == 0, "shmemx_stream_done");
+    F(shmemx_stream_end)(stream);
+    check(F(shmemx_stream_wait)(stream) == 0 && F(shmemx_stream_done)(stream) == 1, "shmemx_stream_end");
+    F(shmemx_stream_reset)(stream);
+    check(F(shmemx_stream_push)(stream, &item, me) == 1, "shmemx_stream_reset");
+    F(shmemx_stream_destroy)(stream);
+}
+
 /* Messages to itself. */
 static void messages(void) {
     int value = 5, got = 0;
@@ -260,6 +284,7 @@ int main(void) {
     ports();
     kernels();
     messages();
+    streams();
     queries();
     locks();
     every_family();

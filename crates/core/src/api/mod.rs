@@ -28,6 +28,7 @@ pub mod setup;
 pub mod signal;
 pub mod space;
 pub mod spawn;
+pub mod stream;
 pub mod team;
 pub mod windows;
 

@@ -9,6 +9,7 @@ pub mod declaration;
 pub mod mailboxes;
 pub mod message;
 pub mod service;
+pub mod streams;
 
 mod attach;
 mod error;
@@ -22,3 +23,4 @@ pub use error::JoinError;
 pub use ferroshmem_bootstrap::{NodeRank, Placement};
 pub use introduction::Introduction;
 pub use mailboxes::Mailboxes;
+pub use streams::StreamAreas;

@@ -10,6 +10,7 @@
 //! heap(0)           slot_size × n_pes           the symmetric heaps
 //! globals(0)        slot_size × n_pes           the global variables
 //! mailboxes(0)      MAILBOX × n_pes             what PEs of other nodes write
+//! streams(0)        STREAM_AREA × n_pes         rings and frames of streams
 //! ```
 //!
 //! Numbers of PEs are those among the node's PEs here: of a job on several nodes each has a
@@ -61,6 +62,8 @@ pub const MESSAGE_BYTES: usize = TaggedMessage::BYTES;
 pub const EXPORTS: usize = 4096;
 /// Offset of the words that say where PEs run ([`Locality`](crate::platform::socket::Locality)).
 pub const LOCALITIES: usize = EXPORTS + size_of::<Exports>();
+/// Bytes of a PE's memory for streams, of which those exist that are used.
+pub const STREAM_AREA: usize = 256 << 20;
 /// Most objects that a job can export.
 pub const MAX_EXPORTS: usize = 1024;
 /// Most bytes of the name of an exported object.
@@ -249,6 +252,7 @@ pub struct ExportedObject {
 }
 
 /// Where a PE sleeps that waits for any of its signals.
+#[derive(Debug)]
 #[repr(C, align(64))]
 pub struct SignalLine {
     /// Counts updates that found sleepers; a futex word.
@@ -307,6 +311,8 @@ pub enum WaitKind {
     Connection = 7,
     /// A message.
     Message = 8,
+    /// Items of a stream.
+    Stream = 9,
 }
 
 /// What a PE that has waited for more than a moment waits for. Written by the waiter
@@ -656,9 +662,14 @@ impl Offsets {
         self.globals(self.n_pes) + (pe * size_of::<Mailbox>()) as u64
     }
 
+    /// Byte offset in the file of PE `pe`'s memory for streams.
+    pub fn streams(&self, pe: usize) -> u64 {
+        self.mailbox(self.n_pes) + (pe * STREAM_AREA) as u64
+    }
+
     /// Bytes of the whole file.
     pub fn file_size(&self) -> u64 {
-        self.mailbox(self.n_pes)
+        self.streams(self.n_pes)
     }
 }
 
@@ -687,6 +698,7 @@ mod tests {
         assert_eq!(o.heap(2) - o.heap(1), 1 << 32);
         assert_eq!(o.globals(0), o.heap(2) + (1 << 32));
         assert_eq!(o.mailbox(0), o.globals(2) + (1 << 32));
-        assert_eq!(o.file_size(), o.mailbox(2) + size_of::<Mailbox>() as u64);
+        assert_eq!(o.streams(0), o.mailbox(2) + size_of::<Mailbox>() as u64);
+        assert_eq!(o.file_size(), o.streams(2) + STREAM_AREA as u64);
     }
 }

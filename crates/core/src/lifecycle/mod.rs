@@ -39,6 +39,7 @@ use crate::node::Node;
 use crate::platform::huge_pages;
 use crate::platform::socket::Locality;
 use crate::runtime::{self, Runtime};
+use crate::stream::Streams;
 use crate::team::{Localities, Team, Teams};
 use crate::transport::Transport;
 use crate::transport::internode::{ConnectError, Internode};
@@ -128,6 +129,7 @@ pub(crate) fn initialise(name: &str, level: i32) {
             job.control.inbox(job.index),
             job.control.pe_block(job.index),
         ),
+        streams: Streams::default(),
         ports: Ports::default(),
         names: Names::default(),
         nesting: AtomicU32::new(1),
@@ -139,6 +141,7 @@ pub(crate) fn initialise(name: &str, level: i32) {
     attend::set(|| {
         if let Some(rt) = runtime::current() {
             rt.messages.attend(&rt.node);
+            rt.streams.attend(&rt.node);
         }
     });
     checks::set(check);
@@ -282,6 +285,7 @@ pub(crate) fn finalise(name: &'static str) {
     let Some(left) = left else {
         return;
     };
+    rt.streams.leave();
     rt.names.forget_all();
     rt.ports.close_all();
     connections::end_all(name, rt, left);

@@ -8,8 +8,8 @@ use ferroshmem_fabric::{Config, Context, Events, Fabric, Remote};
 
 use crate::config::FabricSettings;
 use crate::constants::PREDEFINED_TEAMS;
-use crate::job::region::TeamMailbox;
-use crate::job::{Attachment, Mailboxes, mailboxes};
+use crate::job::region::{STREAM_AREA, TeamMailbox};
+use crate::job::{Attachment, Mailboxes, StreamAreas, mailboxes};
 use crate::memory::{MemoryKind, Space};
 use crate::wait::POLICY;
 
@@ -73,7 +73,8 @@ impl Internode {
         let fabric = Fabric::open(&config, monitor.events)?;
         let mailboxes = Mailboxes::map(&job.file, job.control.offsets(), job.control.n_pes())
             .map_err(ConnectError::Mailboxes)?;
-        share(&fabric, job, space, &mailboxes)?;
+        let streams = StreamAreas::of(job).map_err(ConnectError::Mailboxes)?;
+        share(&fabric, job, space, &mailboxes, streams)?;
         let image = space.globals().map_or(0, |globals| globals.image);
         let mut mine = image.to_le_bytes().to_vec();
         mine.extend(fabric.address());
@@ -125,6 +126,20 @@ impl Internode {
         self.fabric.extend(MAILBOX, ready)
     }
 
+    /// The first `ready` bytes for streams are in use.
+    pub fn open_streams(&self, ready: usize) -> Result<(), ferroshmem_fabric::Error> {
+        self.fabric.extend(STREAMS, ready)
+    }
+
+    /// A place in the memory for streams of PE `pe`, `offset` bytes from its start.
+    pub fn streams(pe: usize, offset: usize) -> Remote {
+        Remote {
+            pe,
+            segment: STREAMS,
+            offset,
+        }
+    }
+
     /// The first `ready` bytes of the heap are in use.
     pub fn open_heap(&self, ready: usize) -> Result<(), ferroshmem_fabric::Error> {
         self.fabric.extend(HEAP, ready)
@@ -170,6 +185,8 @@ pub(crate) const HEAP: usize = 0;
 pub(crate) const GLOBALS: usize = 1;
 /// What belongs to the library: [`crate::job::region::Mailbox`].
 const MAILBOX: usize = 2;
+/// What streams have of it, in a job.
+pub(crate) const STREAMS: usize = 3;
 /// What belongs to a connection with another job, whose PEs have no mailbox: where its members synchronise.
 pub(crate) const LANES: usize = 2;
 /// What the other job's PEs may import: [`crate::job::region::Exports`].
@@ -190,13 +207,16 @@ fn share(
     job: &Attachment,
     space: &Space,
     mailboxes: &Mailboxes,
+    streams: &StreamAreas,
 ) -> Result<(), ferroshmem_fabric::Error> {
     let mailbox = mailboxes.of(job.index);
     let ready = mailboxes::team_mailbox_offset(PREDEFINED_TEAMS);
     share_symmetric(fabric, space)?;
     let len = size_of::<crate::job::region::Mailbox>();
     // SAFETY: mailboxes stay mapped until the process ends.
-    unsafe { fabric.share(MAILBOX, mailbox, len, ready) }
+    unsafe { fabric.share(MAILBOX, mailbox, len, ready)? };
+    // SAFETY: as above.
+    unsafe { fabric.share(STREAMS, streams.of_pe(job.index), STREAM_AREA, 0) }
 }
 
 /// Makes this PE's symmetric memory reachable.

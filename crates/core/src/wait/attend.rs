@@ -1,10 +1,12 @@
-//! What waits of all routines attend to: messages need their PE, also while it waits for something else.
+//! What waits of all routines attend to: messages and streams need their PE, also while it waits for something else.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Requests that are under way; 0: waits attend to nothing.
+/// Requests that are under way; with [`STREAMS`], 0: waits attend to nothing.
 pub static PENDING: AtomicU32 = AtomicU32::new(0);
+/// Streams whose items this PE may have to hand on to others.
+pub static STREAMS: AtomicU32 = AtomicU32::new(0);
 
 static PROGRESS: OnceLock<fn()> = OnceLock::new();
 
@@ -14,10 +16,10 @@ pub fn set(progress: fn()) {
     let _ = PROGRESS.set(progress);
 }
 
-/// Makes progress, if a request is under way; whether one is.
+/// Makes progress, if a request is under way or a stream open; whether one is.
 #[inline]
 pub fn attend() -> bool {
-    let is_pending = PENDING.load(Ordering::Relaxed) != 0;
+    let is_pending = PENDING.load(Ordering::Relaxed) != 0 || STREAMS.load(Ordering::Relaxed) != 0;
     if is_pending && let Some(progress) = PROGRESS.get() {
         progress();
     }

@@ -101,6 +101,8 @@ pub(super) enum WaitReason {
     },
     /// A message: the other PE's number, negative if it is any; whether it is to be received by that; its tag, negative: any.
     Message(i32, bool, i32),
+    /// Items of a stream, or its end.
+    Stream,
     /// A word of memory: the kind of object, and its address in the waiting PE.
     Object(&'static str, u64),
 }
@@ -135,6 +137,7 @@ impl Wait {
                     record.size.load(Relaxed),
                 ),
             },
+            k if k == WaitKind::Stream as u32 => WaitReason::Stream,
             k if k == WaitKind::Message as u32 => WaitReason::Message(
                 record.start.load(Relaxed),
                 record.stride.load(Relaxed) != 0,
@@ -225,6 +228,7 @@ impl fmt::Display for Place<'_> {
                 }
             }
             WaitReason::Connection { .. } => write!(f, " for PEs of another job")?,
+            WaitReason::Stream => write!(f, " for items of a stream")?,
             WaitReason::Message(pe, is_send, tag) => {
                 match (pe, is_send) {
                     (..0, _) => write!(f, " for a message from any PE")?,

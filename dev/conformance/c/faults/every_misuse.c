@@ -10112,6 +10112,33 @@ static const struct way ways_242[] = {
     }
 MISUSE_242(shmemx_msg_wait, void, 8, 8, NO_CTX, 0)
 
+static const struct way ways_247[] = {
+    {NULL, "as it should be", ""},
+    {"team", "destroyed", "team"},
+    {"team", "never made", "team"},
+    {"stream", "null", "stream"},
+    {"stream", "misaligned", "stream"},
+};
+#define MISUSE_247(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmem_team_t team = SHMEM_TEAM_INVALID; \
+        size_t item_size = 0; \
+        long options = 0; \
+        shmemx_stream_t *stream = (void *)private1; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: team = freed_team; break; \
+        case 2: team = (shmem_team_t)0x123456; break; \
+        case 3: stream = NULL; break; \
+        case 4: ONLY_IF(2 > 1); stream = (void *)(private1 + 1); break; \
+        } \
+        (NAME)(team, item_size, options, stream); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_247, COUNT(ways_247) - LESS); \
+    }
+MISUSE_247(shmemx_stream_create, void, 8, 8, NO_CTX, 0)
+
 /* Part I of K of the routines. Each routine gets each argument wrongly in one way, which
  * differs from type to type; with "all", in all ways. */
 int main(int argc, char **argv) {

@@ -1,0 +1,96 @@
+//! The memory of streams: an area of the job's file for each PE of the node, which its owner gives to its streams.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::ptr::NonNull;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use super::Attachment;
+use super::region::{Offsets, STREAM_AREA};
+use crate::platform::mapping::{self, Advice, MapAddress};
+
+/// The mapped areas of the node's PEs. Live until the process ends.
+#[derive(Debug)]
+pub struct StreamAreas {
+    first: NonNull<u8>,
+    n_pes: usize,
+    own: Mutex<Own>,
+}
+
+// SAFETY: the areas are accessed by raw pointers, in the order that the streams in them give.
+unsafe impl Send for StreamAreas {}
+// SAFETY: as above.
+unsafe impl Sync for StreamAreas {}
+
+/// What of the own area is in use.
+#[derive(Debug, Default)]
+struct Own {
+    /// Bytes that some stream has used.
+    used: usize,
+    /// Parts of them that none uses: offsets and bytes.
+    free: Vec<(usize, usize)>,
+}
+
+impl StreamAreas {
+    /// Those of a job, mapped by the first call.
+    pub fn of(job: &'static Attachment) -> io::Result<&'static Self> {
+        static AREAS: OnceLock<StreamAreas> = OnceLock::new();
+        if let Some(areas) = AREAS.get() {
+            return Ok(areas);
+        }
+        let new = Self::map(&job.file, job.control.offsets(), job.control.n_pes())?;
+        // A thread that is as early maps them twice, in vain.
+        Ok(AREAS.get_or_init(|| new))
+    }
+
+    fn map(file: &File, offsets: Offsets, n_pes: usize) -> io::Result<Self> {
+        let len = n_pes * STREAM_AREA;
+        // SAFETY: placed where there is room.
+        let base = unsafe {
+            mapping::map_shared(file.as_fd(), offsets.streams(0), len, MapAddress::Anywhere)?
+        };
+        mapping::advise(base as usize, len, Advice::LinuxDontDump);
+        let first = NonNull::new(base).expect("mmap does not return null");
+        let own = Mutex::default();
+        Ok(Self { first, n_pes, own })
+    }
+
+    /// The area of PE `index` of the node.
+    pub fn of_pe(&self, index: usize) -> *mut u8 {
+        assert!(index < self.n_pes);
+        self.first.as_ptr().wrapping_add(index * STREAM_AREA)
+    }
+
+    /// Takes bytes of the own area: their offset, and how many bytes of the area are in use then.
+    pub fn take(&self, bytes: usize) -> Option<(usize, usize)> {
+        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = own.free.iter().position(|(_, free)| *free >= bytes) {
+            let (offset, free) = own.free[at];
+            own.free[at] = (offset + bytes, free - bytes);
+            own.free.retain(|(_, free)| *free > 0);
+            return Some((offset, own.used));
+        }
+        let offset = own.used;
+        let used = offset
+            .checked_add(bytes)
+            .filter(|used| *used <= STREAM_AREA)?;
+        own.used = used;
+        Some((offset, used))
+    }
+
+    /// Gives bytes back that no PE accesses any more.
+    pub fn give_back(&self, offset: usize, bytes: usize) {
+        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        own.free.push((offset, bytes));
+        own.free.sort_unstable();
+        // Neighbours are one.
+        own.free.dedup_by(|next, before| {
+            let follows = before.0 + before.1 == next.0;
+            if follows {
+                before.1 += next.1;
+            }
+            follows
+        });
+    }
+}
