@@ -207,6 +207,8 @@ pub enum TeamError {
     NotMember,
     /// No context left to make.
     NoContext,
+    /// A PE has no memory left for a stream.
+    Stream,
     /// The member is one of another team.
     OtherTeam,
     /// The PE is one of another group.
@@ -400,6 +402,9 @@ impl Display for TeamError {
             ),
             Self::NoContext => f.write_str(
                 "no context was made: there are too many, so drop some first",
+            ),
+            Self::Stream => f.write_str(
+                "no stream was created: a PE has no memory left for it, so drop some first",
             ),
             Self::OtherTeam => f.write_str(
                 "this is a member of another team: translate it by Team::pe_of and Team::member_of",

@@ -50,6 +50,9 @@ steps! {
     Split2d = "Team::split_2d",
     SplitByColor = "Team::split",
     Destroy = "drop of a Team",
+    Stream = "Team::stream",
+    ResetStream = "Stream::reset",
+    EndStream = "drop of a Stream",
     Space = "World::space",
     EndSpace = "drop of a Space",
     Spawn = "Team::spawn",
@@ -72,7 +75,7 @@ impl Step {
     fn is_drop(self) -> bool {
         matches!(
             self,
-            Self::Free | Self::Destroy | Self::EndSpace | Self::EndExport
+            Self::Free | Self::Destroy | Self::EndStream | Self::EndSpace | Self::EndExport
         )
     }
 }
@@ -113,11 +116,13 @@ pub(crate) enum What {
     Way,
     /// The name of an exported array.
     Name,
+    /// When items of a stream are sent.
+    Pace,
 }
 
 impl What {
     /// All, in the order in which members look for what differs.
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Length,
         Self::Type,
         Self::Operator,
@@ -126,6 +131,7 @@ impl What {
         Self::Members,
         Self::Way,
         Self::Name,
+        Self::Pace,
         Self::Array,
     ];
 
@@ -140,6 +146,7 @@ impl What {
             Self::Members => "set of members",
             Self::Way => "way of sharing the array",
             Self::Name => "name",
+            Self::Pace => "pace",
         }
     }
 }

@@ -10,7 +10,6 @@ mod contexts;
 mod data;
 mod distributed;
 mod exchanges;
-#[cfg(not(sanitized))]
 mod failures;
 mod functions;
 mod groups;
@@ -20,6 +19,7 @@ mod ports;
 mod reductions;
 mod scans;
 mod spaces;
+mod streams;
 mod strided;
 mod teams;
 mod values;
@@ -84,6 +84,7 @@ const PROGRAMS: &[&[Program]] = &[
     spaces::PROGRAMS,
     groups::PROGRAMS,
     messages::PROGRAMS,
+    streams::PROGRAMS,
     ports::PROGRAMS,
 ];
 

@@ -5,8 +5,10 @@ use std::ffi::{c_int, c_long, c_void};
 use crate::failure::fatal::fatal;
 use crate::group::Group;
 use crate::runtime::{self, Runtime};
-use crate::stream::{Entered, LONGEST, Options, Stream};
+use crate::stream::{Entered, Options, Stream};
 use crate::wait::POLICY;
+
+pub use crate::stream::LONGEST;
 
 /// `SHMEMX_STREAM_STEADY`.
 pub const STEADY: c_long = 1;

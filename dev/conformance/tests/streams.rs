@@ -1,0 +1,165 @@
+//! Streams of items on one node; `c/streams.c` runs with all programs, between hosts, too.
+
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use ferroshmem_conformance::job::shell_status;
+use ferroshmem_conformance::prefix::crate_folder;
+use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+
+/// What programs are asked for, and numbers of PEs.
+const PROGRAMS: [(&str, &str, &[usize]); 9] = [
+    ("streams/crowd", "one", &[1, 2, 16]),
+    ("streams/crowd", "circle", &[1, 2, 5]),
+    ("streams/crowd", "answers", &[1, 2, 5, 16]),
+    ("streams/crowd", "threads", &[1, 2, 5]),
+    ("streams/crowd", "unused", &[1, 3]),
+    ("streams", "2", &[1, 2, 7]),
+    ("streams", "3", &[4]),
+    ("streams", "4", &[16]),
+    ("streams", "5", &[64]),
+];
+
+/// Algorithms of `examples/`, which verify their results, with arguments that make them small.
+const EXAMPLES: [(&str, &[&str]); 6] = [
+    ("stream_histogram", &["20000"]),
+    ("index_gather", &["5000"]),
+    ("permutation", &["3000"]),
+    ("topological_sort", &["600"]),
+    ("triangles", &["300"]),
+    ("sparse_transpose", &["500"]),
+];
+
+/// What goes wrong, the status that the job ends with, and words of its one line.
+const FAULTS: [(&str, i32, &[&str]); 11] = [
+    (
+        "size",
+        1,
+        &["shmemx_stream_create: item_size = 0", "1 to 32768 bytes"],
+    ),
+    ("long", 1, &["shmemx_stream_create: item_size = 32769"]),
+    ("options", 1, &["options = 0x8 are unknown"]),
+    (
+        "differs",
+        1,
+        &[
+            "shmemx_stream_create",
+            "items of 8 bytes",
+            "the same arguments",
+        ],
+    ),
+    (
+        "invalid",
+        1,
+        &["shmemx_stream_push: 0x0 is not a live stream"],
+    ),
+    (
+        "end-twice",
+        1,
+        &["shmemx_stream_end: this PE has ended the stream"],
+    ),
+    (
+        "push-after-end",
+        1,
+        &["shmemx_stream_push: this PE has ended the stream"],
+    ),
+    (
+        "pe",
+        1,
+        &["shmemx_stream_push: PE 3 is out of range", "PEs 0 to 2"],
+    ),
+    (
+        "destroyed",
+        1,
+        &["shmemx_stream_pull", "is not a live stream"],
+    ),
+    (
+        "team",
+        1,
+        &["shmemx_stream_destroy: the stream's team is destroyed"],
+    ),
+    ("killed", 137, &["PE 1", "SIGKILL"]),
+];
+
+fn main() {
+    let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
+    for (name, way, counts) in PROGRAMS {
+        for &pes in counts {
+            suite.add(format!("{name}::{way}::{pes}pe"), move |s| {
+                let job = job(s, pes, &format!("{name}.c"))?.args(&[way]);
+                job.expect_success(&s.prefix, &s.scratch).map(drop)
+            });
+        }
+    }
+    for (name, arguments) in EXAMPLES {
+        for pes in [1, 2, 5] {
+            suite.add(format!("example::{name}::{pes}pe"), move |s| {
+                let source = format!("../../../examples/{name}.c");
+                let job = job(s, pes, &source)?.args(arguments);
+                job.expect_success(&s.prefix, &s.scratch).map(drop)
+            });
+        }
+    }
+    suite.add("guide::words".into(), guide);
+    for (way, status, words) in FAULTS {
+        suite.add(format!("fault::{way}"), move |s| {
+            fault(s, way, status, words)
+        });
+    }
+    suite.add("fault::waits".into(), waits);
+    suite.run();
+}
+
+fn job(s: &Setting, pes: usize, source: &str) -> Result<Job> {
+    let build = Build::new(source, Compiler::Gcc);
+    let program = build.flags(&["-pthread"]).run(&s.prefix, &s.cache)?;
+    Ok(Job::new(pes, &program))
+}
+
+/// The program in `docs/streams.md` prints what is said there.
+fn guide(s: &Setting) -> Result<()> {
+    let guide = fs::read_to_string(crate_folder().join("../../docs/streams.md"))?;
+    let (_, program) = guide.split_once("```c\n").context("no program")?;
+    let (program, _) = program.split_once("```").context("no end")?;
+    fs::create_dir_all(&s.scratch)?;
+    let source = s.scratch.join("words.c");
+    fs::write(&source, program)?;
+    let compiled = source.with_extension("");
+    let mut compiler = Command::new(s.prefix.bin("oshcc"));
+    compiler.args(["-O2", "-Wall", "-Werror", "-o"]);
+    let status = compiler.arg(&compiled).arg(&source).status()?;
+    ensure!(status.success(), "the program is not compiled");
+    let outcome = Job::new(4, &compiled).expect_success(&s.prefix, &s.scratch)?;
+    let printed = format!("`{}`", outcome.stdout.trim());
+    ensure!(guide.contains(&printed), "{outcome}");
+    Ok(())
+}
+
+/// The job ends with the status and one line, and nothing is left.
+fn fault(s: &Setting, way: &str, status: i32, words: &[&str]) -> Result<()> {
+    let job = job(s, 3, "streams/faults.c")?.args(&[way]);
+    let outcome = job.run(&s.prefix, &s.scratch)?;
+    ensure!(!outcome.hung && outcome.left == 0, "is left\n{outcome}");
+    let got = shell_status(outcome.status);
+    ensure!(got == status, "status {got}, not {status}\n{outcome}");
+    ensure!(outcome.stderr.lines().count() == 1, "{outcome}");
+    for word in words {
+        ensure!(outcome.stderr.contains(word), "no \"{word}\"\n{outcome}");
+    }
+    Ok(())
+}
+
+/// The wait report says which PEs wait for a stream.
+fn waits(s: &Setting) -> Result<()> {
+    let job = job(s, 2, "streams/faults.c")?.args(&["waits"]);
+    let job = job.options(&["-n", "2", "--timeout", "2"]);
+    let outcome = job.run(&s.prefix, &s.scratch)?;
+    ensure!(!outcome.hung && outcome.left == 0, "is left\n{outcome}");
+    for pe in 0..2 {
+        let words = format!("PE {pe} waits in shmemx_stream_wait for items of a stream");
+        ensure!(outcome.stderr.contains(&words), "{outcome}");
+    }
+    Ok(())
+}

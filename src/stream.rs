@@ -1,0 +1,275 @@
+//! Streams of items between the members of a team (extension).
+#![allow(unsafe_code)]
+
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::{fmt, iter, ptr, slice, thread};
+
+use ferroshmem_core::api::stream;
+
+use crate::error::TeamError;
+use crate::member::{AsMember, Member};
+use crate::plain::Plain;
+use crate::step::{self, Step, What};
+use crate::team::Team;
+
+/// When pushed items are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Pace {
+    /// When there are many for a PE, or when [flushed](Stream::flush), waited for or [ended](Stream::end).
+    #[default]
+    Bursty,
+    /// At once: for programs whose PEs wait for single items.
+    Steady,
+}
+
+/// A stream (extension): its PEs push items to each other, and pull what arrives. The items of a PE to another arrive in
+/// their order.
+///
+/// A PE whose push finds no room pulls what is there, and pushes again: [`push`](Self::push) does so by a closure, so that no
+/// PEs wait for each other. [`drain`](Self::drain) ends the stream and yields what still arrives. Views are slices, which `rayon`
+/// can divide among threads.
+///
+/// ```
+/// # use ferroshmem::{Pace, World};
+/// # fn main() -> Result<(), ferroshmem::Error> {
+/// let world = World::init()?;
+/// let (me, n) = (world.my_member().number(), world.n_members());
+/// let mut counts = [0u32; 10];
+/// let mut stream = world.stream::<u32>(Pace::Bursty)?;
+/// for i in 0..1000u32 {
+///     let to = world.member(i as usize % n)?;
+///     stream.push(to, i % 10, |_from, i| counts[i as usize] += 1)?;
+/// }
+/// for (_from, i) in stream.drain() {
+///     counts[i as usize] += 1;
+/// }
+/// # let all: u32 = world.reduce_value(counts.iter().sum::<u32>(), ferroshmem::Sum)?;
+/// # assert_eq!(all as usize, 1000 * n);
+/// # let _ = me;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// A stream is used by one thread. Dropping it is collective; what was not pulled is gone.
+pub struct Stream<'t, T: Plain> {
+    handle: usize,
+    team: &'t Team<'t>,
+    is_ended: bool,
+    items: PhantomData<T>,
+}
+
+impl Team<'_> {
+    /// A stream of items of type `T` between the members. Collective.
+    ///
+    /// # Errors
+    /// If a PE has no memory left for it, or if the team is that of a group. The same on all members.
+    #[track_caller]
+    pub fn stream<T: Plain>(&self, pace: Pace) -> Result<Stream<'_, T>, TeamError> {
+        const {
+            assert!(
+                size_of::<T>() > 0 && size_of::<T>() <= stream::LONGEST,
+                "an item of a stream has 1 to 32768 bytes"
+            );
+            assert!(
+                align_of::<T>() <= 8,
+                "items of a stream are aligned to 8 bytes at most"
+            );
+        }
+        self.of_one_job()?;
+        let options = match pace {
+            Pace::Bursty => 0,
+            Pace::Steady => stream::STEADY,
+        };
+        let details = [
+            (What::Type, size_of::<T>() as u64),
+            (What::Pace, options as u64),
+        ];
+        self.step(Step::Stream, &details);
+        let (size, mut handle) = (size_of::<T>(), 0);
+        // SAFETY: the result is a variable.
+        let failed = unsafe {
+            stream::create(
+                "Team::stream",
+                self.handle(),
+                size,
+                options,
+                &raw mut handle,
+            )
+        };
+        if failed != 0 {
+            return Err(TeamError::Stream);
+        }
+        Ok(Stream {
+            handle,
+            team: self,
+            is_ended: false,
+            items: PhantomData,
+        })
+    }
+}
+
+impl<'t, T: Plain> Stream<'t, T> {
+    /// The team.
+    pub fn team(&self) -> &'t Team<'t> {
+        self.team
+    }
+
+    /// Pushes an item. While there is no room for it, `arrived` gets what has arrived.
+    ///
+    /// # Errors
+    /// If `to` is a member of another team, or a PE that is not in this one.
+    ///
+    /// # Panics
+    /// If this PE has ended the stream.
+    #[inline]
+    pub fn push(
+        &mut self,
+        to: impl AsMember,
+        item: T,
+        mut arrived: impl FnMut(Member, T),
+    ) -> Result<(), TeamError> {
+        let to = self.team.number_of(to)?;
+        while self.push_to(to, slice::from_ref(&item)) == 0 {
+            self.arrivals().for_each(|(from, item)| arrived(from, item));
+        }
+        Ok(())
+    }
+
+    /// Pushes an item if there is room for it; whether there was. If not, pull what is there before the next try.
+    ///
+    /// # Errors
+    /// As for [`push`](Self::push).
+    ///
+    /// # Panics
+    /// As for [`push`](Self::push).
+    #[inline]
+    pub fn try_push(&mut self, to: impl AsMember, item: T) -> Result<bool, TeamError> {
+        Ok(self.try_push_slice(to, slice::from_ref(&item))? == 1)
+    }
+
+    /// Pushes the first items of a slice, as many as there is room for; how many.
+    ///
+    /// # Errors
+    /// As for [`push`](Self::push).
+    ///
+    /// # Panics
+    /// As for [`push`](Self::push).
+    #[inline]
+    pub fn try_push_slice(&mut self, to: impl AsMember, items: &[T]) -> Result<usize, TeamError> {
+        let to = self.team.number_of(to)?;
+        Ok(self.push_to(to, items))
+    }
+
+    #[inline]
+    fn push_to(&mut self, to: usize, items: &[T]) -> usize {
+        assert!(
+            !self.is_ended,
+            "this PE has ended the stream: push before, or reset it"
+        );
+        let (first, to) = (items.as_ptr().cast(), to as i32);
+        // SAFETY: a slice is readable.
+        unsafe { stream::push_many("Stream::push", self.handle, first, items.len(), to) }
+    }
+
+    /// Pulls an item and its source, if one is there.
+    #[inline]
+    pub fn pull(&mut self) -> Option<(Member, T)> {
+        let (mut item, mut from) = (T::zeroed(), 0);
+        let place = (&raw mut item).cast();
+        // SAFETY: plain data may be overwritten by any bytes; the source is a variable.
+        let is_there = unsafe { stream::pull("Stream::pull", self.handle, place, &raw mut from) };
+        (is_there != 0).then(|| (self.team.numbered(from as usize), item))
+    }
+
+    /// Pulls all items at hand of one PE, where they are: a longest row, so that few calls pull many.
+    #[inline]
+    pub fn view(&mut self) -> Option<(Member, &[T])> {
+        let (mut first, mut from): (*const c_void, i32) = (ptr::null(), 0);
+        // SAFETY: both are variables.
+        let n = unsafe { stream::view("Stream::view", self.handle, &raw mut first, &raw mut from) };
+        // SAFETY: so many items stay there until the next call that pulls, which borrows the stream; they are aligned to
+        // 8 bytes or their size.
+        (n > 0).then(|| {
+            (self.team.numbered(from as usize), unsafe {
+                slice::from_raw_parts(first.cast(), n)
+            })
+        })
+    }
+
+    /// The items that are there, with their sources.
+    pub fn arrivals(&mut self) -> impl Iterator<Item = (Member, T)> + '_ {
+        iter::from_fn(|| self.pull())
+    }
+
+    /// Ends the stream for this PE, if it has not, and yields what arrives until no more will: it waits for all other PEs
+    /// to end it.
+    pub fn drain(&mut self) -> impl Iterator<Item = (Member, T)> + '_ {
+        if !self.is_ended {
+            self.end();
+        }
+        iter::from_fn(|| {
+            loop {
+                match self.pull() {
+                    Some(arrival) => return Some(arrival),
+                    None if self.wait() => {}
+                    None => return None,
+                }
+            }
+        })
+    }
+
+    /// Sends all that was pushed.
+    pub fn flush(&mut self) {
+        stream::flush("Stream::flush", self.handle);
+    }
+
+    /// Says that this PE pushes no more.
+    ///
+    /// # Panics
+    /// If it has said so.
+    pub fn end(&mut self) {
+        assert!(!self.is_ended, "this PE has ended the stream: end it once");
+        self.is_ended = true;
+        stream::end("Stream::end", self.handle);
+    }
+
+    /// Waits until an item can be pulled; false: all PEs have ended the stream, and none will come.
+    pub fn wait(&mut self) -> bool {
+        stream::wait("Stream::wait", self.handle) != 0
+    }
+
+    /// Whether all PEs have ended the stream, and this one has pulled all that was pushed to it.
+    pub fn is_done(&mut self) -> bool {
+        stream::done("Stream::is_done", self.handle) != 0
+    }
+
+    /// Lets all PEs use the stream again; what was not pulled is gone. Collective.
+    #[track_caller]
+    pub fn reset(&mut self) {
+        self.team.step(Step::ResetStream, &[]);
+        stream::reset("Stream::reset", self.handle);
+        self.is_ended = false;
+    }
+}
+
+impl<T: Plain> Drop for Stream<'_, T> {
+    fn drop(&mut self) {
+        if !thread::panicking() {
+            self.team.step(Step::EndStream, &[]);
+            if !step::has_diverged() {
+                stream::destroy("drop of a Stream", self.handle);
+            }
+        }
+    }
+}
+
+impl<T: Plain> fmt::Debug for Stream<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream")
+            .field("team", &self.team)
+            .field("item", &size_of::<T>())
+            .field("is_ended", &self.is_ended)
+            .finish()
+    }
+}
