@@ -311,7 +311,7 @@ typedef struct {
  * shmemx_stream_flush, _wait and _end.
  * shmemx_stream_push is 1, or 0 if there is no room: pull what is there, then push again. _push_many returns how many of nitems it took.
  * shmemx_stream_pull is 1, or 0 if no item is there; pe may be null. _view shows all items at hand of one PE, and
- * returns how many; they stay until the next call of _pull, _view, _wait, _done or _reset, and are aligned to 8 bytes where item_size is.
+ * returns how many; they stay until the next call of _pull, _view, _wait, _done or _reset, and are aligned as their type, to 8 bytes at most.
  * shmemx_stream_end says once that this PE pushes no more. shmemx_stream_wait waits for an item: it is 1, or 0 if none
  * will come, since all PEs have ended. _done is 1 in that case, else 0, without waiting.
  * shmemx_stream_reset lets all PEs use the stream again, _destroy destroys it. Both are collective, end what is not

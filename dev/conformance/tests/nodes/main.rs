@@ -29,6 +29,12 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("intsort", &["16", "2"]),
     ("ring", &["50"]),
     ("stencil", &["40", "98"]),
+    ("stream_histogram", &["20000"]),
+    ("index_gather", &["2000"]),
+    ("permutation", &["1000"]),
+    ("topological_sort", &["200"]),
+    ("triangles", &["200"]),
+    ("sparse_transpose", &["300"]),
 ];
 
 /// A way of compiling and running that differs in what goes to other hosts.
