@@ -188,13 +188,13 @@ impl<'t, T: Plain> Stream<'t, T> {
         let (mut first, mut from): (*const c_void, i32) = (ptr::null(), 0);
         // SAFETY: both are variables.
         let n = unsafe { stream::view("Stream::view", self.handle, &raw mut first, &raw mut from) };
-        // SAFETY: so many items stay there until the next call that pulls, which borrows the stream; they are aligned to
-        // 8 bytes or their size.
-        (n > 0).then(|| {
-            (self.team.numbered(from as usize), unsafe {
-                slice::from_raw_parts(first.cast(), n)
-            })
-        })
+        if n == 0 {
+            return None;
+        }
+        // SAFETY: so many items stay there until the next call that pulls, which borrows the stream; they are aligned as
+        // their type, for which 8 bytes suffice.
+        let items = unsafe { slice::from_raw_parts(first.cast(), n) };
+        Some((self.team.numbered(from as usize), items))
     }
 
     /// The items that are there, with their sources.

@@ -36,7 +36,9 @@ fn everything_arrives() -> Result<(), Error> {
                     let n = stream.try_push_slice(to, left)?;
                     left = &left[n..];
                     while let Some((from, items)) = stream.view().filter(|_| !left.is_empty()) {
-                        items.iter().for_each(|item| arrived(from.number(), *item));
+                        for item in items {
+                            arrived(from.number(), *item);
+                        }
                     }
                 }
             }

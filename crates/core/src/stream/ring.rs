@@ -559,7 +559,7 @@ mod tests {
                     match from.push(at(sent), 4, 1) {
                         Pushed::Full => is_full = true,
                         Pushed::Yes => {
-                            sent += 1 + from.push_more(at(sent + 1), 4, items.len() - sent - 1)
+                            sent += 1 + from.push_more(at(sent + 1), 4, items.len() - sent - 1);
                         }
                         Pushed::YesPublish => sent += 1,
                     }
