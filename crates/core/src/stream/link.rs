@@ -1,7 +1,7 @@
 //! Links between nodes: frames of items, which the source fills, and which a PE of the other node hands on to its node's
 //! members.
 //!
-//! A link has four frames. Its source writes a frame into the target's memory, and then a line that says how many items
+//! A link has up to 16 frames. Its source writes a frame into the target's memory, and then a line that says how many items
 //! are in it. The target hands the items on and says how many frames it has taken. A source that has no frame left takes no
 //! more items for that node, and waits for nothing else. A target that finds no room in a ring keeps the frame, and hands
 //! on what other links bring; so rings are emptied by those who read them, frames by rings, and no circle arises.
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ferroshmem_fabric::{Context, Fabric, TaggedMessage};
 
 use super::ring;
-use super::shape::{DESTINATION, FRAMES, Shape};
+use super::shape::{DESTINATION, Shape};
 use crate::job::region::MailboxLane;
 use crate::transport::internode::Internode;
 
@@ -82,11 +82,12 @@ impl Outgoing {
     /// Whether there is a frame to be filled.
     #[inline]
     fn has_frame(&mut self) -> bool {
-        if self.sent - self.taken < FRAMES as u64 {
+        let frames = self.here.1.frames() as u64;
+        if self.sent - self.taken < frames {
             return true;
         }
         self.taken = self.credit();
-        self.sent - self.taken < FRAMES as u64
+        self.sent - self.taken < frames
     }
 
     /// Whether nothing is under way.

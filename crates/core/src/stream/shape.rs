@@ -7,10 +7,10 @@
 //!
 //! Each member has a *part* of memory, in which are the rings to it, the frames of the links to it, and those of its own
 //! links. Nothing of it takes memory until it is used, but for the words at its beginning. At most, with L members on the
-//! node and N nodes, rings of R bytes and frames of B bytes:
+//! node and N nodes, rings of R bytes and links with frames of W bytes:
 //!
 //! ```text
-//! 128 + 128 L + R L + (4 + 4) (N - 1) (B + 64)     R = 1 MiB / L, 4 to 64 KiB;  B = 512 KiB / N, 1 to 16 KiB
+//! 128 + 128 L + R L + (N - 1) (2 W + 17 x 64)     R = 1 MiB / L, 4 to 256 KiB;  W = 4 MiB / N, 4 to 256 KiB
 //! ```
 //!
 //! and beside it 8 bytes per member of the team for its way, 64 L + 128 N for positions.
@@ -19,14 +19,14 @@ use super::ring::{ReadyWord, RingWords};
 
 /// Longest item in bytes.
 pub const LONGEST: usize = 32 << 10;
-/// Frames of a link.
-pub const FRAMES: usize = 4;
 /// Bytes of the line that says that a frame is there.
 pub const LANE: usize = 64;
 /// Bytes of a destination within a frame.
 pub const DESTINATION: usize = size_of::<u16>();
 
 const PAGE: usize = 4096;
+/// Frames of a link, at most.
+const MOST_FRAMES: usize = 16;
 
 /// The first words of a part.
 #[repr(C, align(64))]
@@ -59,16 +59,27 @@ pub struct Shape {
 impl Shape {
     /// Bytes of a ring: a power of two, with room for four items.
     pub fn ring(&self) -> usize {
-        let fair = ((1 << 20) / self.locals).clamp(PAGE, 64 << 10);
+        let fair = ((1 << 20) / self.locals).clamp(PAGE, 256 << 10);
         let least = 4 * (self.item + 2 * size_of::<u64>());
         fair.max(least).next_power_of_two()
     }
 
     /// Bytes of a frame.
     pub fn frame(&self) -> usize {
-        let fair = ((512 << 10) / (self.links + 1)).clamp(1 << 10, 16 << 10);
+        let fair = (self.link() / MOST_FRAMES).clamp(1 << 10, 16 << 10);
         let least = self.item + 2 * DESTINATION;
         fair.max(least).next_multiple_of(LANE)
+    }
+
+    /// Bytes of a link's frames, if items are short.
+    fn link(&self) -> usize {
+        let fair = (4 << 20) / (self.links + 1).next_power_of_two();
+        fair.clamp(4 << 10, 256 << 10)
+    }
+
+    /// Frames of a link: as many as may be under way while its target does not run for a moment.
+    pub fn frames(&self) -> usize {
+        (self.link() / self.frame()).clamp(4, MOST_FRAMES)
     }
 
     /// Items of a frame.
@@ -88,8 +99,8 @@ impl Shape {
 
     /// Offset of the line of frame `number` of incoming link `link`.
     pub fn lane(&self, link: usize, number: u64) -> usize {
-        let frame = number as usize % FRAMES;
-        self.words(self.locals) + (link * FRAMES + frame) * LANE
+        let frame = number as usize % self.frames();
+        self.words(self.locals) + (link * self.frames() + frame) * LANE
     }
 
     /// Offset of the word that says how many frames of outgoing link `link` were taken.
@@ -109,8 +120,8 @@ impl Shape {
 
     /// Offset of frame `number` of incoming link `link`.
     pub fn incoming_frame(&self, link: usize, number: u64) -> usize {
-        let frame = number as usize % FRAMES;
-        self.data(self.locals) + (link * FRAMES + frame) * self.frame()
+        let frame = number as usize % self.frames();
+        self.data(self.locals) + (link * self.frames() + frame) * self.frame()
     }
 
     /// Offset of frame `number` of outgoing link `link`.
@@ -288,12 +299,9 @@ mod tests {
                 incoming: links,
             };
             let ring = (1 << 20) / locals;
-            let ring = ring.next_power_of_two().clamp(4 << 10, 64 << 10);
-            let frame = ((512 << 10) / (links + 1))
-                .clamp(1 << 10, 16 << 10)
-                .next_multiple_of(64);
-            // Of outgoing frames no lane, but the credit.
-            let most = 128 + 128 * locals + ring * locals + 8 * links * (frame + 64);
+            let ring = ring.next_power_of_two().clamp(4 << 10, 256 << 10);
+            let link = ((4 << 20) / (links + 1)).clamp(4 << 10, 256 << 10);
+            let most = 128 + 128 * locals + ring * locals + links * (2 * link + 17 * 64);
             let bytes = shape.bytes();
             assert!(
                 bytes <= most + 2 * PAGE,

@@ -74,8 +74,8 @@ static void answers(int me, int n, uint64_t count)
         }
         while (shmemx_stream_pull(stream, &item, &from)) {
             CHECK(item % (uint64_t)n == (uint64_t)from);
-            item *= 3;
-            while (!shmemx_stream_push(back, &item, from))
+            uint64_t answer = item * 3;
+            while (!shmemx_stream_push(back, &answer, from))
                 while (shmemx_stream_pull(back, &item, NULL)) {
                     known++;
                     sum += item;
