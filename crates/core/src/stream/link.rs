@@ -42,7 +42,9 @@ pub(super) struct Outgoing {
     sent: u64,
     /// Of these, frames taken, as it was last read.
     taken: u64,
-    /// Destinations of the items of the frame that is being filled.
+    /// The frame that is being filled, and the items for which it has room.
+    filling: (*mut u8, usize),
+    /// Destinations of its items.
     destinations: Vec<u16>,
     /// Whether the frame is to be sent although there is room in it.
     pub is_flushed: bool,
@@ -64,6 +66,7 @@ impl Outgoing {
             here,
             sent: 0,
             taken: 0,
+            filling: (here.0, here.1.frame_items()),
             destinations: Vec::new(),
             is_flushed: false,
             is_ended: false,
@@ -112,17 +115,21 @@ impl Outgoing {
     /// `item` is readable for an item's bytes.
     #[inline]
     pub(super) unsafe fn push(&mut self, way: Way<'_>, item: *const u8, to: u16) -> bool {
-        let (part, shape, link) = self.here;
-        if self.destinations.is_empty() && !self.has_frame() {
-            return false;
-        }
         let n = self.destinations.len();
-        let at = shape.outgoing_frame(link, self.sent) + n * shape.item;
+        if n == 0 {
+            if !self.has_frame() {
+                return false;
+            }
+            let (part, shape, link) = self.here;
+            self.filling.0 = part.wrapping_add(shape.outgoing_frame(link, self.sent));
+        }
+        let (frame, room) = self.filling;
+        let size = self.here.1.item;
         // SAFETY: the caller promises the item. The frame has room, and the other PE has taken what was in it, so
         // that no write reads it any more.
-        unsafe { ring::copy(item, part.add(at), shape.item) };
+        unsafe { ring::copy(item, frame.add(n * size), size) };
         self.destinations.push(to);
-        if n + 1 == shape.frame_items() {
+        if n + 1 == room {
             self.send(way);
         }
         true
