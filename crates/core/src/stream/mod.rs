@@ -181,7 +181,7 @@ impl Streams {
         let placement = &node.job.placement;
         let node_of = |member| placement.of(team.members.pe(member)).node as usize;
         let nodes = Nodes::new(team.members.size, node_of);
-        let (home, local) = nodes.places[team.index];
+        let (home, local) = nodes.ranks[team.index];
         let shape = nodes.shape(home as usize, options.item);
         let part = take_part(node, areas, &shape);
         let group = Group::of_team(node, name, team);
@@ -266,7 +266,7 @@ impl Streams {
         let state = State {
             options,
             me: (team.index as u32, local as usize),
-            routes: nodes.places.iter().map(route).collect(),
+            routes: nodes.ranks.iter().map(route).collect(),
             neighbours: home_members.iter().zip(&offsets).map(neighbour).collect(),
             dirty: Vec::new(),
             own: head(own),
@@ -490,7 +490,7 @@ impl State {
         let Route { link, local } = *route;
         if link != HERE {
             // SAFETY: the caller's promise.
-            return unsafe { self.push_far(node, items, n, (link, local)) };
+            return unsafe { self.push_remote(node, items, n, (link, local)) };
         }
         let size = self.options.item;
         let source = self.me.0;
@@ -537,7 +537,7 @@ impl State {
     /// # Safety
     /// As for that.
     #[inline(never)]
-    unsafe fn push_far(
+    unsafe fn push_remote(
         &mut self,
         node: &Node,
         items: *const u8,

@@ -141,7 +141,7 @@ pub struct Nodes {
     /// The members of each node, in the order of their numbers in the team.
     pub members: Vec<Vec<u32>>,
     /// Node of each member, and its number there.
-    pub places: Box<[(u32, u32)]>,
+    pub ranks: Box<[(u32, u32)]>,
 }
 
 /// A link as one of its ends sees it.
@@ -171,8 +171,8 @@ impl Nodes {
             members[number].push(member as u32);
             (number as u32, members[number].len() as u32 - 1)
         };
-        let places = (0..size).map(place).collect();
-        Self { members, places }
+        let ranks = (0..size).map(place).collect();
+        Self { members, ranks }
     }
 
     /// The shape of parts on a node.
@@ -195,7 +195,7 @@ impl Nodes {
 
     /// The links of a member, one to each other node.
     pub fn outgoing(&self, member: usize) -> Vec<Link> {
-        let (node, i) = self.places[member];
+        let (node, i) = self.ranks[member];
         let (node, i) = (node as usize, i as usize);
         let link = |to: usize| {
             let k = i % self.members[to].len();
@@ -211,7 +211,7 @@ impl Nodes {
 
     /// The links to a member.
     pub fn incoming(&self, member: usize) -> Vec<Link> {
-        let (node, k) = self.places[member];
+        let (node, k) = self.ranks[member];
         let (node, k) = (node as usize, k as usize);
         let link = |(from, i): (usize, usize)| Link {
             member: self.members[from][i],
