@@ -1938,38 +1938,26 @@ int pshmemx_msg_waitall(size_t count, shmemx_msg_request_t *requests, shmemx_msg
 
 /* Streams of items */
 
-/* extension */
-int shmemx_stream_create(shmem_team_t team, size_t item_size, long options,
-    shmemx_stream_t *stream);
+int shmemx_stream_create(shmem_team_t team, size_t item_size, long options, shmemx_stream_t *stream);
 
-/* extension */
 int shmemx_stream_push(shmemx_stream_t stream, const void *item, int pe);
 
-/* extension */
 size_t shmemx_stream_push_many(shmemx_stream_t stream, const void *items, size_t nitems, int pe);
 
-/* extension */
 int shmemx_stream_pull(shmemx_stream_t stream, void *item, int *pe);
 
-/* extension */
 size_t shmemx_stream_view(shmemx_stream_t stream, const void **items, int *pe);
 
-/* extension */
 void shmemx_stream_flush(shmemx_stream_t stream);
 
-/* extension */
 void shmemx_stream_end(shmemx_stream_t stream);
 
-/* extension */
 int shmemx_stream_wait(shmemx_stream_t stream);
 
-/* extension */
 int shmemx_stream_done(shmemx_stream_t stream);
 
-/* extension */
 void shmemx_stream_reset(shmemx_stream_t stream);
 
-/* extension */
 void shmemx_stream_destroy(shmemx_stream_t stream);
 
 /* Streams of items */
