@@ -14,7 +14,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
 /// Items of all PEs to all, one by one and by slices, steady or not, twice.
 fn everything_arrives() -> Result<(), Error> {
     let world = World::init()?;
-    let (me, n) = (world.me().number(), world.size());
+    let (me, n) = (world.my_member().number(), world.n_members());
     for pace in [Pace::Bursty, Pace::Steady] {
         let mut stream = world.stream::<[u32; 3]>(pace)?;
         for round in 0..2 {
@@ -56,7 +56,7 @@ fn everything_arrives() -> Result<(), Error> {
 /// Questions by one stream, answers by another: the owner answers each question that it pulls.
 fn questions_and_answers() -> Result<(), Error> {
     let world = World::init()?;
-    let (me, n) = (world.me().number(), world.size());
+    let (me, n) = (world.my_member().number(), world.n_members());
     let value = |pe: usize, i: u64| (pe as u64) << 32 | (i * i);
     let mut questions = world.stream::<u64>(Pace::Bursty)?;
     let mut answers = world.stream::<[u64; 2]>(Pace::Bursty)?;
@@ -96,7 +96,7 @@ fn questions_and_answers() -> Result<(), Error> {
 /// A stream that is dropped with items in it, and others open; and one of a team.
 fn dropped() -> Result<(), Error> {
     let world = World::init()?;
-    let half = world.split_strided(0, 2, world.size().div_ceil(2))?;
+    let half = world.split_strided(0, 2, world.n_members().div_ceil(2))?;
     let mut other = world.stream::<u8>(Pace::Steady)?;
     if let Some(half) = &half {
         let mut stream = half.stream::<Particle>(Pace::Bursty)?;
@@ -109,7 +109,7 @@ fn dropped() -> Result<(), Error> {
     for to in world.members() {
         pushed += usize::from(other.try_push(to, 1)?);
     }
-    assert_eq!(pushed, world.size());
-    assert_eq!(other.drain().count(), world.size());
+    assert_eq!(pushed, world.n_members());
+    assert_eq!(other.drain().count(), world.n_members());
     Ok(())
 }
