@@ -165,6 +165,23 @@ impl Image {
                 });
             }
         }
+        // Debug information of lines alone has Rust's names without their crates: the symbol has the whole name of the
+        // outermost function; what is inlined there cannot be told from the library's.
+        let is_bare = |line: &Line| {
+            let of_rust = line
+                .source
+                .as_ref()
+                .is_some_and(|(file, _)| file.ends_with(".rs"));
+            let name = line.function.as_ref();
+            of_rust && name.is_some_and(|(name, _)| !name.contains("::"))
+        };
+        if let Some(mut outermost) = lines.pop() {
+            if is_bare(&outermost) {
+                outermost.function = None;
+                lines.retain(|line| !is_bare(line));
+            }
+            lines.push(outermost);
+        }
         let has_name = lines.last().is_some_and(|line| line.function.is_some());
         if !has_name && let Some(symbol) = loader.find_symbol_info(address) {
             let name = readable(symbol.name());

@@ -198,7 +198,7 @@ impl Process {
                 }
                 None => Activity::Runs,
             };
-            let found = self.find(&snapshot);
+            let found = self.find(&snapshot, waits);
             let is_stopped = matches!(state, Some(b'T' | b't'));
             let may_halt = waits && is_restarted(&entry) && !is_stopped;
             if found.0.is_some() || !may_halt {
@@ -207,7 +207,7 @@ impl Process {
         }
         match thread::halt(self.pid, tid, |registers| self.snapshot(registers)) {
             Ok(snapshot) => {
-                let (place, through_library) = self.find(&snapshot);
+                let (place, through_library) = self.find(&snapshot, waits);
                 (sight(activity, place), through_library)
             }
             Err(HaltError::Gone) => (sight(activity, None), false),
@@ -245,8 +245,9 @@ impl Process {
         fs::read_link(format!("/proc/{}/fd/{}", self.pid, descriptor as i32)).ok()
     }
 
-    /// The innermost place of the user's program on a stack, and whether there are frames of the library below it.
-    fn find(&self, snapshot: &Snapshot) -> (Option<Place>, bool) {
+    /// The innermost place of the user's program on a stack, and whether there are frames of the library below it: of one that
+    /// `waits`, the one that has called the library. Below that may be crates that the library uses.
+    fn find(&self, snapshot: &Snapshot, waits: bool) -> (Option<Place>, bool) {
         let Some(memory) = &self.memory else {
             return (None, false);
         };
@@ -265,7 +266,7 @@ impl Process {
         let mut frames = self
             .unwinder
             .iter_frames(registers.pc, from, &mut cache, &mut read);
-        let mut through_library = false;
+        let (mut through_library, mut first) = (false, None);
         for _ in 0..MOST_FRAMES {
             let Ok(Some(frame)) = frames.next() else {
                 break;
@@ -280,25 +281,28 @@ impl Process {
                 continue;
             }
             let own = address.wrapping_sub(part.bias);
-            let lines = part.image.lines(own);
-            let is_user = |line: &Line| !line.is_library();
-            let has_lines = !lines.is_empty();
-            match lines.into_iter().find(is_user) {
-                Some(line) => {
-                    let object = (part.image.name.clone(), own);
-                    return (Some(Place { line, object }), through_library);
+            let mut lines = part.image.lines(own);
+            if lines.is_empty() {
+                lines.push(Line::default());
+            }
+            if lines.last().is_some_and(Line::is_of_library) {
+                through_library = true;
+                continue;
+            }
+            for line in lines {
+                through_library |= line.is_of_library();
+                if line.is_below_user() {
+                    continue;
                 }
-                None if has_lines => through_library = true,
-                None => {
-                    let place = Place {
-                        line: Line::default(),
-                        object: (part.image.name.clone(), own),
-                    };
+                let object = (part.image.name.clone(), own);
+                let place = Place { line, object };
+                if !waits || through_library {
                     return (Some(place), through_library);
                 }
+                first.get_or_insert(place);
             }
         }
-        (None, through_library)
+        (first, through_library)
     }
 
     /// What an address of the program's variables is called: `flags+0x8`.
@@ -358,33 +362,37 @@ fn is_library_file(name: &str) -> bool {
 }
 
 impl Line {
-    /// Whether it is of this library, or of Rust's own, where these are linked into the program.
-    fn is_library(&self) -> bool {
-        const CRATES: [&str; 10] = [
+    /// Whether it is of this library, where that is linked into the program.
+    fn is_of_library(&self) -> bool {
+        const CRATES: [&str; 6] = [
             "ferroshmem::",
             "ferroshmem_core::",
             "ferroshmem_sys::",
             "ferroshmem_platform::",
             "ferroshmem_fabric::",
             "ferroshmem_bootstrap::",
-            "core::",
-            "std::",
-            "alloc::",
-            "__rust",
         ];
         const ROUTINES: [&str; 4] = ["shmem_", "shmemx_", "shmemi_", "pshmem"];
-        let is_of_rust = |(file, _): &(String, u32)| file.starts_with("/rustc/");
-        if self.source.as_ref().is_some_and(is_of_rust) {
-            return true;
-        }
-        let Some((name, _)) = &self.function else {
-            return false;
-        };
-        // `<T as Trait>::method` is of the crate of its type.
-        let name = name.trim_start_matches(['<', '&']);
-        let name = name.trim_start_matches("mut ").trim_start_matches("dyn ");
+        let name = self.name();
         CRATES.iter().any(|prefix| name.starts_with(prefix))
             || ROUTINES.iter().any(|prefix| name.starts_with(prefix)) && !name.contains("::")
+    }
+
+    /// Whether it is of the library, or of Rust's own.
+    fn is_below_user(&self) -> bool {
+        const CRATES: [&str; 4] = ["core::", "std::", "alloc::", "__rust"];
+        let is_of_rust = |(file, _): &(String, u32)| file.starts_with("/rustc/");
+        let name = self.name();
+        self.is_of_library()
+            || self.source.as_ref().is_some_and(is_of_rust)
+            || CRATES.iter().any(|prefix| name.starts_with(prefix))
+    }
+
+    /// The function; `<T as Trait>::method` is of the crate of its type.
+    fn name(&self) -> &str {
+        let name = self.function.as_ref().map_or("", |(name, _)| name);
+        let name = name.trim_start_matches(['<', '&']);
+        name.trim_start_matches("mut ").trim_start_matches("dyn ")
     }
 }
 
@@ -510,15 +518,17 @@ mod tests {
             "shmem_long_p",
             "shmemi_wait",
         ] {
-            assert!(line(name).is_library(), "{name}");
+            assert!(line(name).is_below_user(), "{name}");
         }
+        assert!(line("shmem_long_p").is_of_library());
+        assert!(!line("core::fmt::write").is_of_library());
         for name in [
             "main",
             "stencil::relax::{{closure}}",
             "<app::A as ferroshmem::B>::c",
             "shmem_app::main",
         ] {
-            assert!(!line(name).is_library(), "{name}");
+            assert!(!line(name).is_below_user(), "{name}");
         }
         assert!(is_library_file("libshmem.so.1") && !is_library_file("libmine.so"));
     }

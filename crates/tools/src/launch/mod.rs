@@ -14,6 +14,7 @@ mod adopted;
 mod binding;
 mod compatibility;
 mod connected;
+mod core_file;
 mod deadlock;
 mod descendants;
 mod exit_class;

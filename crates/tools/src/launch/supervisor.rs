@@ -1,7 +1,11 @@
 //! The supervisor: the process that starts the PEs, watches them, and ends the processes that they
 //! leave behind.
 
+use std::ffi::{CString, OsStr};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::atomic::Ordering::Acquire;
 use std::time::{Duration, Instant};
@@ -17,12 +21,14 @@ use nix::unistd::{Pid, getppid};
 use super::adopted::Adopted;
 use super::binding::Load;
 use super::connected::{Connected, News};
+use super::core_file::Dumped;
 use super::descendants::{GRACE, Reaped, end_all, reap};
 use super::exit_class::{ExitClass, classify};
 use super::failure::Failure;
 use super::hang::{Hang, HangWatch};
 use super::job::Job;
 use super::output::{Output, Transfer};
+use super::program::Program;
 use super::report::Report;
 use super::running::RunningJob;
 use super::shutdown::Shutdown;
@@ -610,17 +616,18 @@ impl Supervisor {
             };
             let found = self.jobs.iter_mut().enumerate().find_map(of_pe);
             if let Some((index, pe)) = found {
-                self.ended(index, pe, status);
+                self.ended(index, (pe, pid), status);
             }
         }
     }
 
     /// PE `pe` of the job at `index` has ended.
-    fn ended(&mut self, index: usize, pe: usize, status: ExitStatus) {
+    fn ended(&mut self, index: usize, (pe, pid): (usize, Pid), status: ExitStatus) {
         let job = &mut self.jobs[index];
         if self.verbose {
             job.say(&mut self.output, &format!("PE {pe} has ended: {status}"));
         }
+        let how = status;
         let global_status = job.control.pe_block(pe).status.load(Acquire);
         let program = &job.job.program(pe).name;
         match classify(pe, program, status, job.state(pe), global_status) {
@@ -640,6 +647,7 @@ impl Supervisor {
                 line,
                 others_leave,
             } => {
+                let line = line.map(|line| with_core_file(line, job.job.program(pe), pid, how));
                 if self.shutdown.is_none()
                     && job.shutdown.is_none()
                     && let Some(line) = &line
@@ -729,6 +737,23 @@ impl Supervisor {
             _ => {}
         }
     }
+}
+
+/// The line for a process of `program` that has ended, with the place of its core file if there is one.
+fn with_core_file(line: String, program: &Program, pid: Pid, status: ExitStatus) -> String {
+    let Some(signal) = status.signal().filter(|_| status.core_dumped()) else {
+        return line;
+    };
+    let path = |name: &CString| PathBuf::from(OsStr::from_bytes(name.as_bytes()));
+    let here = std::env::current_dir().unwrap_or_default();
+    let directory = program.wdir.as_ref().map(path);
+    let dumped = Dumped {
+        pid,
+        program: &path(&program.path),
+        directory: &here.join(directory.unwrap_or_default()),
+        signal,
+    };
+    line.replacen("core dumped", &format!("core dumped{}", dumped.place()), 1)
 }
 
 /// Whether all PEs have closed their end of a service. The end is readable then, too: a read finds no more requests.
