@@ -413,3 +413,45 @@ fn help_and_version() {
         format!("oshrun {}\n", env!("CARGO_PKG_VERSION"))
     );
 }
+
+/// Scripts for shells know the options; bash, if it is here, completes a value.
+#[test]
+fn completions_are_generated() {
+    let oshrun = env!("CARGO_BIN_EXE_oshrun");
+    for shell in ["bash", "zsh", "fish"] {
+        let output = std::process::Command::new(oshrun)
+            .args(["--generate", shell])
+            .output()
+            .expect("oshrun runs");
+        let script = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{shell}");
+        assert!(
+            script.contains("spawn-timeout") && script.contains("l3cache"),
+            "{shell}: {script}"
+        );
+    }
+    let complete = format!(
+        "source <('{oshrun}' --generate bash); COMP_WORDS=(oshrun --bind-to so); COMP_CWORD=2; \
+         _oshrun oshrun so --bind-to; echo \"${{COMPREPLY[@]}}\""
+    );
+    match std::process::Command::new("bash")
+        .args(["-c", &complete])
+        .output()
+    {
+        Ok(output) => assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            "socket\n",
+            "{output:?}"
+        ),
+        Err(_) => eprintln!("skipped: bash is not installed"),
+    }
+    let output = std::process::Command::new(oshrun)
+        .args(["--generate", "tcsh"])
+        .output()
+        .expect("oshrun runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("bash, zsh, fish") && said.lines().count() == 1,
+        "{said}"
+    );
+}

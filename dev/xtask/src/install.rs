@@ -11,6 +11,13 @@ use std::process::Command;
 /// Names under which C++ users look for the wrapper; it looks at the name it is started by.
 const CXX_NAMES: &[&str] = &["bin/oshc++", "bin/oshCC", "bin/oshcxx"];
 
+/// Shells, and where they look for what completes command lines of a program.
+const COMPLETIONS: &[(&str, &str)] = &[
+    ("bash", "share/bash-completion/completions/oshrun"),
+    ("zsh", "share/zsh/site-functions/_oshrun"),
+    ("fish", "share/fish/vendor_completions.d/oshrun.fish"),
+];
+
 /// Options of the task.
 #[derive(Args)]
 pub(crate) struct Options {
@@ -104,6 +111,13 @@ fn install_from(root: &Path, commands: &Path, library: &Path, debug: bool) -> Re
             PROGRAM,
             stripped("--strip-all"),
         )?;
+    }
+    for (shell, to) in COMPLETIONS {
+        let mut generate = Command::new(commands.join("oshrun"));
+        let output = generate.args(["--generate", shell]).output();
+        let output = output.context("cannot run the oshrun that was built")?;
+        anyhow::ensure!(output.status.success(), "oshrun --generate {shell} failed");
+        tree.write(to, &String::from_utf8_lossy(&output.stdout))?;
     }
     for name in CXX_NAMES {
         tree.link("oshcc", name)?;

@@ -57,6 +57,31 @@ pub(super) enum Mapping {
     Spread,
 }
 
+/// A shell that completes command lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Completions {
+    /// For `share/bash-completion/completions/oshrun`.
+    Bash,
+    /// For `_oshrun` in a folder of `fpath`.
+    Zsh,
+    /// For `share/fish/vendor_completions.d/oshrun.fish`.
+    Fish,
+}
+
+impl Completions {
+    /// What the shell reads to complete command lines of `oshrun`.
+    fn script(self) -> String {
+        let shell = match self {
+            Self::Bash => clap_complete::Shell::Bash,
+            Self::Zsh => clap_complete::Shell::Zsh,
+            Self::Fish => clap_complete::Shell::Fish,
+        };
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut FirstArgs::command(), "oshrun", &mut script);
+        String::from_utf8_lossy(&script).into_owned()
+    }
+}
+
 /// Which PE reads standard input; the others find it empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Input {
@@ -125,6 +150,9 @@ struct FirstArgs {
     /// Shows what each PE is bound to, or why PEs are not bound
     #[arg(long)]
     report_bindings: bool,
+    /// Prints what a shell reads to complete command lines of oshrun, and runs nothing
+    #[arg(long, value_name = "SHELL", value_enum)]
+    generate: Option<Completions>,
     /// The PE that reads standard input: its number, or none
     #[arg(long, value_name = "PE", value_parser = input, default_value = "0")]
     stdin: Input,
@@ -244,6 +272,9 @@ pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<CommandLin
     let mut groups = arguments.split(|a| a == ":");
     let (options, command) = divide::<FirstArgs>(groups.next().unwrap_or_default())?;
     let mut first = FirstArgs::try_parse_from(options).map_err(|e| from_clap(&e))?;
+    if let Some(shell) = first.generate {
+        return Err(Failure::Answer(shell.script()));
+    }
     let rest: Vec<_> = groups.collect();
     if rest.is_empty() && command.is_empty() {
         return Err(Failure::usage("no program given: see oshrun --help"));

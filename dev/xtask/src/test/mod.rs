@@ -199,6 +199,7 @@ fn steps(prefix: &Path) -> Result<Vec<Step>> {
         .resource(DEBUG_FOLDER),
         Step::new(LINTS, cores, component("clippy", lints)).resource(DEBUG_FOLDER),
         Step::new(EXAMPLES, 2, Work::Run(examples)).resource(DEBUG_FOLDER),
+        Step::new("book", 1, book()?).resource(DEBUG_FOLDER),
     ];
     for (name, script, threads) in SCRIPTS {
         let path = workspace::root()
@@ -269,6 +270,21 @@ fn component(name: &str, command: Command) -> Work {
             "cargo {name} is not installed (rustup component add {name})"
         )),
     }
+}
+
+/// The book, by mdBook.
+///
+/// # Errors
+/// If the path of this program is unknown.
+fn book() -> Result<Work> {
+    if !works(Command::new("mdbook").arg("--version")) {
+        return Ok(Work::Skip(
+            "mdbook is not installed (cargo install mdbook --version '^0.4')".to_owned(),
+        ));
+    }
+    let mut build = Command::new(env::current_exe().context("the path of xtask is unknown")?);
+    build.arg("book");
+    Ok(Work::Run(build))
 }
 
 /// Licences, advisories and sources of the crates that we depend on, by cargo-deny.
