@@ -1938,26 +1938,111 @@ int pshmemx_msg_waitall(size_t count, shmemx_msg_request_t *requests, shmemx_msg
 
 /* Streams of items */
 
+/** Make a stream of items of one size between the PEs of a team.
+ *
+ * An extension.
+ * @param team the team whose PEs take part; all of them make the call
+ * @param item_size bytes of an item; the same on all PEs
+ * @param options 0, or options of streams; the same on all PEs
+ * @param stream the stream, or the local address that gets it
+ * @return `shmemx_stream_create`: 0, or -1. Others: whether something is so, or a number of items.
+ *
+ * See shmemx_stream_create(3). */
 int shmemx_stream_create(shmem_team_t team, size_t item_size, long options, shmemx_stream_t *stream);
 
+/** Give a stream an item for a PE.
+ *
+ * An extension.
+ * @param stream the stream, or the local address that gets it
+ * @param item local address of an item
+ * @param pe number of the PE in the team, or a local address that gets the sender's, or a null pointer
+ * @return `shmemx_stream_create`: 0, or -1. Others: whether something is so, or a number of items.
+ *
+ * See shmemx_stream_create(3). */
 int shmemx_stream_push(shmemx_stream_t stream, const void *item, int pe);
 
+/** Give a stream several items for a PE.
+ *
+ * An extension.
+ * @param stream the stream, or the local address that gets it
+ * @param items local address of items, or of the pointer that gets their address
+ * @param nitems number of items
+ * @param pe number of the PE in the team, or a local address that gets the sender's, or a null pointer
+ * @return `shmemx_stream_create`: 0, or -1. Others: whether something is so, or a number of items.
+ *
+ * See shmemx_stream_create(3). */
 size_t shmemx_stream_push_many(shmemx_stream_t stream, const void *items, size_t nitems, int pe);
 
+/** Take an item that has arrived.
+ *
+ * An extension.
+ * @param stream the stream, or the local address that gets it
+ * @param item local address of an item
+ * @param pe number of the PE in the team, or a local address that gets the sender's, or a null pointer
+ * @return `shmemx_stream_create`: 0, or -1. Others: whether something is so, or a number of items.
+ *
+ * See shmemx_stream_create(3). */
 int shmemx_stream_pull(shmemx_stream_t stream, void *item, int *pe);
 
+/** Show items that have arrived, where they are.
+ *
+ * An extension.
+ * @param stream the stream, or the local address that gets it
+ * @param items local address of items, or of the pointer that gets their address
+ * @param pe number of the PE in the team, or a local address that gets the sender's, or a null pointer
+ * @return `shmemx_stream_create`: 0, or -1. Others: whether something is so, or a number of items.
+ *
+ * See shmemx_stream_create(3). */
 size_t shmemx_stream_view(shmemx_stream_t stream, const void **items, int *pe);
 
+/** Send what has been pushed.
+ *
+ * An extension.
+ * @param stream the stream, or the local address that gets it
+ *
+ * See shmemx_stream_create(3). */
 void shmemx_stream_flush(shmemx_stream_t stream);
 
+/** Say that this PE pushes no more.
+ *
+ * An extension.
+ * @param stream the stream, or the local address that gets it
+ *
+ * See shmemx_stream_create(3). */
 void shmemx_stream_end(shmemx_stream_t stream);
 
+/** Wait until an item can be pulled, or none will come.
+ *
+ * An extension.
+ * @param stream the stream, or the local address that gets it
+ * @return `shmemx_stream_create`: 0, or -1. Others: whether something is so, or a number of items.
+ *
+ * See shmemx_stream_create(3). */
 int shmemx_stream_wait(shmemx_stream_t stream);
 
+/** Say whether no item will come any more.
+ *
+ * An extension.
+ * @param stream the stream, or the local address that gets it
+ * @return `shmemx_stream_create`: 0, or -1. Others: whether something is so, or a number of items.
+ *
+ * See shmemx_stream_create(3). */
 int shmemx_stream_done(shmemx_stream_t stream);
 
+/** Begin a stream anew.
+ *
+ * An extension.
+ * @param stream the stream, or the local address that gets it
+ *
+ * See shmemx_stream_create(3). */
 void shmemx_stream_reset(shmemx_stream_t stream);
 
+/** End a stream.
+ *
+ * An extension.
+ * @param stream the stream, or the local address that gets it
+ *
+ * See shmemx_stream_create(3). */
 void shmemx_stream_destroy(shmemx_stream_t stream);
 
 /* Streams of items */
