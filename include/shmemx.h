@@ -132,6 +132,16 @@
  * SHMEM_LIBFABRIC
  *     The libfabric to use between nodes.
  *     value: path; default: libfabric.so.1, where the system's loader finds it; scope: PE.
+ *
+ * SHMEM_PROFILE_DIR
+ *     Each PE records there where its time goes, for oshrun --profile and --trace, which set it;
+ *     turns the fast path off.
+ *     value: path of a directory; default: nothing is recorded; scope: PE.
+ *
+ * SHMEM_TRACE_SIZE
+ *     How much of its newest calls each PE keeps for oshrun --trace, at 56 bytes a call; oshrun
+ *     --trace sets 64m where it is unset.
+ *     value: number of bytes, or with k, m, g or t; default: no trace; scope: PE.
  */
 #ifndef SHMEMX_H
 #define SHMEMX_H
@@ -2080,6 +2090,31 @@ void pshmemx_stream_reset(shmemx_stream_t stream);
 
 /* extension */
 void pshmemx_stream_destroy(shmemx_stream_t stream);
+
+/* Regions in profiles */
+
+/** Begin a region of the program, which `oshrun --profile` and `--trace` show.
+ *
+ * An extension.
+ * @param name the name of the region
+ *
+ * See shmemx_region_begin(3). */
+void shmemx_region_begin(const char *name);
+
+/** End the region that the calling thread has begun last.
+ *
+ * An extension.
+ *
+ * See shmemx_region_begin(3). */
+void shmemx_region_end(void);
+
+/* Regions in profiles */
+
+/* extension */
+void pshmemx_region_begin(const char *name);
+
+/* extension */
+void pshmemx_region_end(void);
 
 #ifdef __cplusplus
 }

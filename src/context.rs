@@ -113,6 +113,7 @@ impl Context<'_> {
     /// # Errors
     /// For this and the methods below: if the part does not have those elements, or the target is not in the context's
     /// team.
+    #[track_caller]
     pub fn put<T: Plain>(
         &self,
         window: &Window<'_, T>,
@@ -127,6 +128,7 @@ impl Context<'_> {
     ///
     /// # Errors
     /// As for [`put`](Self::put).
+    #[track_caller]
     pub fn get<T: Plain>(
         &self,
         window: &Window<'_, T>,
@@ -141,6 +143,7 @@ impl Context<'_> {
     ///
     /// # Errors
     /// As for [`put`](Self::put).
+    #[track_caller]
     pub fn p<T: Plain>(
         &self,
         window: &Window<'_, T>,
@@ -156,6 +159,7 @@ impl Context<'_> {
     ///
     /// # Errors
     /// As for [`put`](Self::put).
+    #[track_caller]
     pub fn g<T: Plain>(
         &self,
         window: &Window<'_, T>,
@@ -173,6 +177,7 @@ impl Context<'_> {
     ///
     /// # Errors
     /// As for [`put`](Self::put), and if a stride is less than a block.
+    #[track_caller]
     pub fn put_blocks<T: Plain>(
         &self,
         window: &Window<'_, T>,
@@ -195,6 +200,7 @@ impl Context<'_> {
     ///
     /// # Errors
     /// As for [`put_blocks`](Self::put_blocks).
+    #[track_caller]
     pub fn get_blocks<T: Plain>(
         &self,
         window: &Window<'_, T>,
@@ -217,6 +223,7 @@ impl Context<'_> {
     ///
     /// # Errors
     /// As for [`put`](Self::put), and if there is no such signal.
+    #[track_caller]
     pub fn put_signal<T: Plain>(
         &self,
         window: &Window<'_, T>,

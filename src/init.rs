@@ -41,7 +41,7 @@ pub(crate) fn windows() -> &'static Windows {
 /// Whether some PEs are on other nodes.
 #[inline]
 pub(crate) fn spans_nodes() -> bool {
-    WINDOWS.get().is_some_and(|w| !w.memory.is_all())
+    WINDOWS.get().is_some_and(|w| !w.views.is_all())
 }
 
 /// Initialises the library, for threads as `level` says.

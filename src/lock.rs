@@ -3,6 +3,7 @@
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+use std::panic::Location as Caller;
 use std::ptr::NonNull;
 use std::{fmt, slice};
 
@@ -91,7 +92,12 @@ impl<T: Plain> Locked<'_, T> {
             Location::Remote(remote) => {
                 let copy = self.value.mine();
                 // SAFETY: this thread holds the lock, so no other uses the value or this PE's copy.
-                unsafe { remote.get("Locked::lock", slice::from_mut(&mut *copy.as_ptr())) };
+                unsafe {
+                    remote.get(
+                        ("Locked::lock", Caller::caller()),
+                        slice::from_mut(&mut *copy.as_ptr()),
+                    );
+                };
                 copy
             }
         };
@@ -133,7 +139,12 @@ impl<T: Plain> Drop for Guard<'_, T> {
             && let Location::Remote(remote) = self.locked.home()
         {
             // SAFETY: this guard holds the lock, and releasing the lock completes the put first.
-            unsafe { remote.put("Guard::drop", slice::from_ref(self.value.as_ref())) };
+            unsafe {
+                remote.put(
+                    ("Guard::drop", Caller::caller()),
+                    slice::from_ref(self.value.as_ref()),
+                );
+            };
         }
         // SAFETY: this guard holds the lock.
         unsafe { lock::clear("Guard::drop", self.locked.words.mine().as_ptr()) };

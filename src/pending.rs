@@ -53,6 +53,7 @@ impl<'env, T: Plain> Pending<'_, 'env, T> {
     /// # Errors
     /// If the part does not have those elements.
     #[inline]
+    #[track_caller]
     pub fn put(&self, pe: Pe, start: usize, source: &'env [T]) -> Result<(), OutOfBounds> {
         // SAFETY: `source` is borrowed for longer than the closure runs, and `Completion` completes the
         // put when the closure ends.
@@ -65,6 +66,7 @@ impl<'env, T: Plain> Pending<'_, 'env, T> {
     /// # Errors
     /// If the part does not have those elements.
     #[inline]
+    #[track_caller]
     pub fn get(&self, pe: Pe, start: usize, dest: &'env mut [T]) -> Result<(), OutOfBounds> {
         // SAFETY: `dest` is borrowed mutably for longer than the closure runs, and `Completion`
         // completes the get when the closure ends.

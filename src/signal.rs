@@ -1,6 +1,11 @@
 //! Signals: words that puts update after their data (standard, "Signaling Operations").
 #![allow(unsafe_code)]
 
+use std::panic::Location;
+
+use ferroshmem_core::api::check::Concerns;
+use ferroshmem_core::api::constants::CTX_DEFAULT;
+use ferroshmem_core::api::record::{self, Kind};
 use ferroshmem_core::api::{constants, signal};
 
 use crate::error::OutOfBounds;
@@ -111,8 +116,12 @@ impl<'w> Signals<'w> {
     ///
     /// # Errors
     /// If the index is not that of a signal.
+    #[track_caller]
     pub fn update(&self, pe: Pe, index: usize, update: SignalUpdate) -> Result<(), OutOfBounds> {
         let mine = self.words.own(index)?;
+        let call = ("Signals::update", Location::caller());
+        let concerns = Concerns::Pe(CTX_DEFAULT, pe.number() as i32);
+        let _record = record::begin(call, Kind::Signal, concerns, 8, mine.addr());
         // SAFETY: a word of a symmetric array, used by atomics only.
         unsafe { update.apply("Signals::update", mine, pe.number()) };
         Ok(())
@@ -133,6 +142,7 @@ impl<'w> Signals<'w> {
     ///
     /// # Errors
     /// If the index is not that of a signal.
+    #[track_caller]
     pub fn wait_until(&self, index: usize, compare: Compare<u64>) -> Result<u64, OutOfBounds> {
         let mine = self.words.own(index)?;
         let (cmp, value) = match compare {
@@ -143,6 +153,8 @@ impl<'w> Signals<'w> {
             Compare::Gt(value) => (constants::CMP_GT, value),
             Compare::Ge(value) => (constants::CMP_GE, value),
         };
+        let call = ("Signals::wait_until", Location::caller());
+        let _record = record::begin(call, Kind::Wait, Concerns::None, 8, mine.addr());
         // SAFETY: a word of this PE's part, used by atomics only.
         Ok(unsafe { signal::signal_wait_until("Signals::wait_until", mine, cmp, value) })
     }

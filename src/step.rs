@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
+use ferroshmem_core::api::check::Concerns;
 use ferroshmem_core::api::constants::TEAM_WORLD;
+use ferroshmem_core::api::record::{self, Kind};
 use ferroshmem_core::api::{agree, setup};
 
 use crate::memory::quiet_all;
@@ -71,6 +73,22 @@ steps! {
 }
 
 impl Step {
+    /// What it is in a profile: in all, the members wait for the last one.
+    fn kind(self) -> Kind {
+        match self {
+            Self::Alloc => Kind::Allocate,
+            Self::Free => Kind::Free,
+            Self::Broadcast
+            | Self::Reduce
+            | Self::Scan
+            | Self::Collect
+            | Self::Fcollect
+            | Self::Alltoall
+            | Self::Alltoalls => Kind::Exchange,
+            _ => Kind::Barrier,
+        }
+    }
+
     /// Whether a drop makes the step: drops also run when a function returns early.
     fn is_drop(self) -> bool {
         matches!(
@@ -185,6 +203,13 @@ pub(crate) fn of_team(team: usize, taken: &AtomicU32, step: Step, details: &[Det
     let number = taken.load(Relaxed).wrapping_add(1);
     taken.store(number, Relaxed);
     let said = word(step, number, details);
+    let _record = record::begin(
+        (step.name(), Location::caller()),
+        step.kind(),
+        Concerns::Team(team, 0),
+        0,
+        0,
+    );
     if let Err(other) = agree::agree(step.name(), team, said) {
         differ(
             team,

@@ -1,7 +1,11 @@
 //! Waiting for elements of one's own part (standard, "Point-To-Point Synchronization Routines").
 #![allow(unsafe_code)]
 
+use std::panic::Location;
+
+use ferroshmem_core::api::check::Concerns;
 use ferroshmem_core::api::p2p;
+use ferroshmem_core::api::record::{self, Kind};
 
 use crate::amo::AmoInt;
 use crate::error::OutOfBounds;
@@ -55,6 +59,7 @@ impl<T: AmoInt> Atomics<'_, T> {
     ///
     /// # Errors
     /// If the index is not that of an element.
+    #[track_caller]
     pub fn wait_until(&self, index: usize, compare: Compare<T>) -> Result<T, OutOfBounds> {
         self.wait(index, |value| compare.holds(&value))
     }
@@ -64,12 +69,15 @@ impl<T: AmoInt> Atomics<'_, T> {
     ///
     /// # Errors
     /// If the index is not that of an element.
+    #[track_caller]
     pub fn wait(
         &self,
         index: usize,
         mut condition: impl FnMut(T) -> bool,
     ) -> Result<T, OutOfBounds> {
         let at = self.own(index)?;
+        let call = ("Atomics::wait", Location::caller());
+        let _record = record::begin(call, Kind::Wait, Concerns::None, 0, at.addr());
         Ok(p2p::wait_for("Atomics::wait", at.addr(), || {
             // SAFETY: an element of this PE's part, which only atomic operations use.
             let value = unsafe { T::fetch(at) };
@@ -140,8 +148,11 @@ impl<T: AmoInt> Atomics<'_, T> {
     }
 
     /// Waits until `n` of these elements compare so; the indices of all that do then.
+    #[track_caller]
     fn wait_for(&self, set: Set<'_, T>, n: usize) -> Result<Vec<usize>, OutOfBounds> {
         let address = self.check(&set)?;
+        let call = ("Atomics::wait_until", Location::caller());
+        let _record = record::begin(call, Kind::Wait, Concerns::None, 0, address);
         Ok(p2p::wait_for("Atomics::wait", address, || {
             // Counted first: a wait allocates nothing but its result.
             (set.holding(self).count() >= n).then(|| set.holding(self).collect())
@@ -167,6 +178,7 @@ macro_rules! forms {
             ///
             /// # Errors
             #[doc = concat!("For this and the methods below: if one of the indices is not that of ", $element, ".")]
+            #[track_caller]
             pub fn wait_until_all(
                 &$self,
                 indices: &[usize],
@@ -180,6 +192,7 @@ macro_rules! forms {
             ///
             /// # Errors
             /// As for [`wait_until_all`](Self::wait_until_all).
+            #[track_caller]
             pub fn wait_until_any(
                 &$self,
                 indices: &[usize],
@@ -193,6 +206,7 @@ macro_rules! forms {
             ///
             /// # Errors
             /// As for [`wait_until_all`](Self::wait_until_all).
+            #[track_caller]
             pub fn wait_until_some(
                 &$self,
                 indices: &[usize],
@@ -205,6 +219,7 @@ macro_rules! forms {
             ///
             /// # Errors
             /// As for that.
+            #[track_caller]
             pub fn wait_until_all_vector(
                 &$self,
                 conditions: &[(usize, Compare<$value>)],
@@ -216,6 +231,7 @@ macro_rules! forms {
             ///
             /// # Errors
             /// As for that.
+            #[track_caller]
             pub fn wait_until_any_vector(
                 &$self,
                 conditions: &[(usize, Compare<$value>)],
@@ -227,6 +243,7 @@ macro_rules! forms {
             ///
             /// # Errors
             /// As for that.
+            #[track_caller]
             pub fn wait_until_some_vector(
                 &$self,
                 conditions: &[(usize, Compare<$value>)],

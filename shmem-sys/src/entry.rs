@@ -9,7 +9,7 @@ pub(crate) use ferroshmem_core::api::spawn::SpawnConfig;
 pub(crate) use ferroshmem_core::api::team::TeamConfig;
 pub(crate) use ferroshmem_core::api::{
     Complex, active, amo, check, collective, context, exports, group, handles, kernels, lock,
-    memory, message, ops, p2p, port, rma, setup, signal, space, spawn, stream, team,
+    memory, message, ops, p2p, port, region, rma, setup, signal, space, spawn, stream, team,
 };
 
 pub(crate) use crate::generated::checks;
@@ -29,8 +29,8 @@ pub(crate) fn bytes(n: usize, size: usize) -> usize {
 /// Defines functions of the C API: `"name" [check] (parameters) -> type = expression;` becomes the
 /// function `pname` and its weak alias `name`, side by side in one object file.
 ///
-/// The check, if there is one, comes first where it is due. It and a second copy of the expression
-/// are a function of their own, which the exported one jumps to with its arguments as they are: so a
+/// The check, if there is one, comes first where it is due, and the record of the call last. They and a second copy of the
+/// expression are a function of their own, which the exported one jumps to with its arguments as they are: so a
 /// call without checks pays for a comparison.
 macro_rules! c_api {
     ($($name:literal $check:tt ($($arg:ident: $ty:ty),*) $(-> $ret:ty)? = $body:expr;)*) => {$(
@@ -60,7 +60,7 @@ macro_rules! c_api {
         unsafe extern "C" fn checked($($arg: $ty),*) $(-> $ret)? {
             $check;
             // SAFETY: as of `entry`.
-            unsafe { c_api!(@body ($($ret)?) $body) }
+            check::ended(unsafe { c_api!(@body ($($ret)?) $body) })
         }
         if check::is_due() {
             // SAFETY: as below.

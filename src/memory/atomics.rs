@@ -2,9 +2,11 @@
 #![allow(unsafe_code)]
 
 use std::fmt;
+use std::panic::Location as Caller;
 
 use ferroshmem_core::api::amo::{self, Atomic, AtomicInt};
 use ferroshmem_core::api::constants::CTX_DEFAULT;
+use ferroshmem_core::api::record::Kind;
 use ferroshmem_core::api::setup::misuse;
 
 use super::remote::{Location, out_of_line};
@@ -81,6 +83,7 @@ impl<'w, T: Amo> Atomics<'w, T> {
     /// Operates on an element of a PE's part: by `local`, given its address, or if the PE is on another
     /// node by `remote`, given the address of the same element of this PE and the PE's number.
     #[inline(always)]
+    #[track_caller]
     pub(crate) fn on<R>(
         &self,
         pe: Pe,
@@ -91,7 +94,11 @@ impl<'w, T: Amo> Atomics<'w, T> {
         Ok(match self.block.elements(pe, index, 1)? {
             Location::Local(element) => local(element.as_ptr()),
             Location::Remote(element) => {
-                out_of_line(move || remote(element.symmetric(), element.pe()))
+                let call = ("Atomics", Caller::caller());
+                out_of_line(move || {
+                    let _record = element.record(call, Kind::Atomic, size_of::<T>());
+                    remote(element.symmetric(), element.pe())
+                })
             }
         })
     }
@@ -111,6 +118,7 @@ impl<'w, T: Amo> Atomics<'w, T> {
     /// # Errors
     /// For this and the methods below: if the part does not have that element.
     #[inline]
+    #[track_caller]
     pub fn fetch(&self, pe: Pe, index: usize) -> Result<T, OutOfBounds> {
         // SAFETY: an element within the PE's part, aligned, which only atomic operations use.
         let local = |at| unsafe { T::fetch(at) };
@@ -125,6 +133,7 @@ impl<'w, T: Amo> Atomics<'w, T> {
     /// # Errors
     /// As for [`fetch`](Self::fetch).
     #[inline]
+    #[track_caller]
     pub fn set(&self, pe: Pe, index: usize, value: T) -> Result<(), OutOfBounds> {
         // SAFETY: as in `fetch`.
         let local = |at| unsafe { T::set(at, value) };
@@ -138,6 +147,7 @@ impl<'w, T: Amo> Atomics<'w, T> {
     /// # Errors
     /// As for [`fetch`](Self::fetch).
     #[inline]
+    #[track_caller]
     pub fn swap(&self, pe: Pe, index: usize, value: T) -> Result<T, OutOfBounds> {
         // SAFETY: as in `fetch`.
         let local = |at| unsafe { T::swap(at, value) };
@@ -155,6 +165,7 @@ impl<T: AmoInt> Atomics<'_, T> {
     /// (`oshmem_info --fabric` shows it) there is no such view: the call ends the job with a line that
     /// names the remedy.
     #[inline]
+    #[track_caller]
     pub fn mine(&self) -> &[T::Std] {
         if !self.block.is_for_cpu_atomics() {
             misuse(
@@ -173,6 +184,7 @@ impl<T: AmoInt> Atomics<'_, T> {
     /// # Errors
     /// As for [`fetch`](Self::fetch).
     #[inline]
+    #[track_caller]
     pub fn compare_swap(
         &self,
         pe: Pe,

@@ -155,6 +155,18 @@ impl<T> Block<'_, T> {
         self
     }
 
+    /// From now on only read, in place where that is possible.
+    pub(crate) fn for_views(mut self) -> Self {
+        self.reach = windows().views;
+        self
+    }
+
+    /// PE `pe`'s part, if this PE may reach it by loads and stores.
+    pub(crate) fn viewed(&self, pe: Pe) -> Option<NonNull<T>> {
+        let index = windows().views.index(pe.number());
+        index.map(|index| self.part(index))
+    }
+
     /// Whether this PE's own part is updated by CPU atomics.
     #[inline]
     pub(crate) fn is_for_cpu_atomics(&self) -> bool {

@@ -34,7 +34,7 @@ impl<'w, T: Plain> RawSymmetric<'w, T> {
     /// A PE's part, where this PE can load and store it; none if the PE is on another node.
     #[inline]
     pub fn remote(&self, pe: Pe) -> Option<NonNull<T>> {
-        self.block.local(pe)
+        self.block.viewed(pe)
     }
 
     /// Elements of each part.

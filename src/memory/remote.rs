@@ -2,14 +2,20 @@
 //! stores.
 #![allow(unsafe_code)]
 
+use std::panic::Location as Caller;
 use std::ptr::NonNull;
 
+use ferroshmem_core::api::check::Concerns;
 use ferroshmem_core::api::constants::CTX_DEFAULT;
+use ferroshmem_core::api::record::{self, Kind, Record};
 use ferroshmem_core::api::rma;
 
 use crate::init;
 use crate::pe::Pe;
 use crate::plain::Plain;
+
+/// The method that the program calls, and where.
+pub(crate) type Call = (&'static str, &'static Caller<'static>);
 
 /// Where some elements of a PE's part are.
 #[derive(Debug)]
@@ -101,6 +107,14 @@ impl<T> Remote<T> {
     }
 }
 
+impl<T> Remote<T> {
+    /// Begins to record a call, if calls are.
+    pub(super) fn record(&self, call: Call, kind: Kind, bytes: usize) -> Option<Record> {
+        let concerns = Concerns::Pe(self.context, self.pe);
+        record::begin(call, kind, concerns, bytes, self.symmetric.addr().get())
+    }
+}
+
 impl<T: Plain> Remote<T> {
     /// Puts `source`, which may be changed on return.
     ///
@@ -108,11 +122,12 @@ impl<T: Plain> Remote<T> {
     /// See [`Remote`].
     #[cold]
     #[inline(never)]
-    pub(crate) unsafe fn put(self, name: &'static str, source: &[T]) {
+    pub(crate) unsafe fn put(self, call: Call, source: &[T]) {
         let (to, from) = (self.symmetric().cast(), source.as_ptr().cast());
+        let _record = self.record(call, Kind::Put, size_of_val(source));
         // SAFETY: the caller promises that the part has `source.len()` elements from `to` on, which
         // no PE has references to; `source` is borrowed until the put returns.
-        unsafe { rma::put(name, self.context, to, from, size_of_val(source), self.pe) }
+        unsafe { rma::put(call.0, self.context, to, from, size_of_val(source), self.pe) }
     }
 
     /// Begins to put `source`.
@@ -121,11 +136,12 @@ impl<T: Plain> Remote<T> {
     /// See [`Remote`]; `source` does not change until the next quiet.
     #[cold]
     #[inline(never)]
-    pub(crate) unsafe fn begin_put(self, name: &'static str, source: &[T]) {
+    pub(crate) unsafe fn begin_put(self, call: Call, source: &[T]) {
         let (to, from) = (self.symmetric().cast(), source.as_ptr().cast());
+        let _record = self.record(call, Kind::Put, size_of_val(source));
         // SAFETY: the caller promises that the part has `source.len()` elements from `to` on, which
         // no PE has references to, and that `source` lives unchanged until the next quiet.
-        unsafe { rma::put_nbi(name, self.context, to, from, size_of_val(source), self.pe) }
+        unsafe { rma::put_nbi(call.0, self.context, to, from, size_of_val(source), self.pe) }
     }
 
     /// Gets all of `dest`.
@@ -134,11 +150,12 @@ impl<T: Plain> Remote<T> {
     /// See [`Remote`].
     #[cold]
     #[inline(never)]
-    pub(crate) unsafe fn get(self, name: &'static str, dest: &mut [T]) {
+    pub(crate) unsafe fn get(self, call: Call, dest: &mut [T]) {
         let (to, from) = (dest.as_mut_ptr().cast(), self.symmetric().cast());
+        let _record = self.record(call, Kind::Get, size_of_val(dest));
         // SAFETY: the caller promises that the part has `dest.len()` elements from `from` on; `dest`
         // is borrowed mutably until the get returns.
-        unsafe { rma::get(name, self.context, to, from, size_of_val(dest), self.pe) }
+        unsafe { rma::get(call.0, self.context, to, from, size_of_val(dest), self.pe) }
     }
 
     /// Begins to get all of `dest`.
@@ -147,11 +164,12 @@ impl<T: Plain> Remote<T> {
     /// See [`Remote`]; `dest` is neither read nor written before the next quiet.
     #[cold]
     #[inline(never)]
-    pub(crate) unsafe fn begin_get(self, name: &'static str, dest: &mut [T]) {
+    pub(crate) unsafe fn begin_get(self, call: Call, dest: &mut [T]) {
         let (to, from) = (dest.as_mut_ptr().cast(), self.symmetric().cast());
+        let _record = self.record(call, Kind::Get, size_of_val(dest));
         // SAFETY: the caller promises that the part has `dest.len()` elements from `from` on, and that
         // `dest` lives and is not used until the next quiet.
-        unsafe { rma::get_nbi(name, self.context, to, from, size_of_val(dest), self.pe) }
+        unsafe { rma::get_nbi(call.0, self.context, to, from, size_of_val(dest), self.pe) }
     }
 
     /// Puts blocks that begin at `source`.
@@ -160,15 +178,16 @@ impl<T: Plain> Remote<T> {
     /// See [`Remote`]; all of `blocks` is readable from `source` on.
     #[cold]
     #[inline(never)]
-    pub(crate) unsafe fn put_blocks(self, name: &'static str, source: *const T, blocks: Blocks) {
+    pub(crate) unsafe fn put_blocks(self, call: Call, source: *const T, blocks: Blocks) {
         let (to, from) = (self.symmetric().cast(), source.cast());
         let (to_stride, from_stride) = (blocks.stride as isize, blocks.local_stride as isize);
         let (block, n, size) = (blocks.block, blocks.n, size_of::<T>());
+        let _record = self.record(call, Kind::Put, block * n * size);
         // SAFETY: the caller promises that the part has the blocks, which no PE has references to, and
         // that they are readable from `source` on.
         unsafe {
             rma::ibput(
-                name,
+                call.0,
                 self.context,
                 to,
                 from,
@@ -188,15 +207,16 @@ impl<T: Plain> Remote<T> {
     /// See [`Remote`]; all of `blocks` is writable from `dest` on, and used by no other thread.
     #[cold]
     #[inline(never)]
-    pub(crate) unsafe fn get_blocks(self, name: &'static str, dest: *mut T, blocks: Blocks) {
+    pub(crate) unsafe fn get_blocks(self, call: Call, dest: *mut T, blocks: Blocks) {
         let (to, from) = (dest.cast(), self.symmetric().cast());
         let (to_stride, from_stride) = (blocks.local_stride as isize, blocks.stride as isize);
         let (block, n, size) = (blocks.block, blocks.n, size_of::<T>());
+        let _record = self.record(call, Kind::Get, block * n * size);
         // SAFETY: the caller promises that the part has the blocks, and that they are writable from
         // `dest` on by this thread alone.
         unsafe {
             rma::ibget(
-                name,
+                call.0,
                 self.context,
                 to,
                 from,

@@ -1,6 +1,7 @@
 //! An array that all PEs read.
 #![allow(unsafe_code)]
 
+use std::panic::Location as Caller;
 use std::sync::OnceLock;
 use std::{fmt, slice};
 
@@ -51,13 +52,14 @@ impl<'w, T: Plain> Shared<'w, T> {
             0
         };
         Self {
-            block,
+            block: block.for_views(),
             copies: (0..n).map(|_| OnceLock::new()).collect(),
         }
     }
 
     /// The part of a PE, mine included: in place, or a copy if the PE is on another node.
     #[inline]
+    #[track_caller]
     pub fn on(&self, pe: Pe) -> &[T] {
         match self.block.local(pe) {
             // SAFETY: initialised by the allocation; no PE writes it while the array has this type.
@@ -100,12 +102,14 @@ impl<'w, T: Plain> Shared<'w, T> {
     }
 
     #[cold]
+    #[track_caller]
     fn copy_of(&self, pe: Pe) -> &[T] {
+        let caller = Caller::caller();
         self.copies[pe.number()].get_or_init(|| {
             let mut copy = vec![T::zeroed(); self.len()].into_boxed_slice();
             if let Ok(Location::Remote(elements)) = self.block.elements(pe, 0, copy.len()) {
                 // SAFETY: all elements of the part, which no PE writes.
-                unsafe { elements.get("Shared::on", &mut copy) };
+                unsafe { elements.get(("Shared::on", caller), &mut copy) };
             }
             copy
         })
@@ -130,7 +134,7 @@ impl<'w, T: Plain> Shared<'w, T> {
     #[track_caller]
     pub fn reclaim(self) -> Symmetric<'w, T> {
         step::of_world(Step::Reclaim, &[(What::Array, self.block.id())]);
-        Symmetric::over(self.block)
+        Symmetric::over(self.block.for_all())
     }
 }
 

@@ -1,6 +1,8 @@
 //! Puts and gets of elements that lie apart (standard, `shmem_iput`, `shmem_ibput` and their gets).
 #![allow(unsafe_code)]
 
+use std::panic::Location as Caller;
+
 use super::remote::{Blocks, Location, Route};
 use super::{Window, copy};
 use crate::error::OutOfBounds;
@@ -43,6 +45,7 @@ impl<T: Plain> Window<'_, T> {
     ///
     /// # Errors
     /// If the part does not have those elements, or a stride is 0.
+    #[track_caller]
     pub fn put_strided(
         &self,
         pe: Pe,
@@ -59,6 +62,7 @@ impl<T: Plain> Window<'_, T> {
     ///
     /// # Errors
     /// As for [`put_strided`](Self::put_strided).
+    #[track_caller]
     pub fn get_strided(
         &self,
         pe: Pe,
@@ -76,6 +80,7 @@ impl<T: Plain> Window<'_, T> {
     ///
     /// # Errors
     /// If the part does not have those elements, or a stride is less than a block, or 0.
+    #[track_caller]
     pub fn put_blocks(
         &self,
         pe: Pe,
@@ -95,6 +100,7 @@ impl<T: Plain> Window<'_, T> {
     }
 
     /// As [`put_blocks`](Self::put_blocks), by a route.
+    #[track_caller]
     pub(crate) fn put_places(
         &self,
         name: &'static str,
@@ -129,7 +135,11 @@ impl<T: Plain> Window<'_, T> {
                     n,
                 };
                 // SAFETY: as for local parts.
-                unsafe { elements.on(route).put_blocks(name, source, blocks) };
+                unsafe {
+                    elements
+                        .on(route)
+                        .put_blocks((name, Caller::caller()), source, blocks);
+                };
             }
         }
         Ok(())
@@ -140,6 +150,7 @@ impl<T: Plain> Window<'_, T> {
     ///
     /// # Errors
     /// As for [`put_blocks`](Self::put_blocks).
+    #[track_caller]
     pub fn get_blocks(
         &self,
         pe: Pe,
@@ -159,6 +170,7 @@ impl<T: Plain> Window<'_, T> {
     }
 
     /// As [`get_blocks`](Self::get_blocks), by a route.
+    #[track_caller]
     pub(crate) fn get_places(
         &self,
         name: &'static str,
@@ -192,7 +204,11 @@ impl<T: Plain> Window<'_, T> {
                     n,
                 };
                 // SAFETY: as for local parts.
-                unsafe { elements.on(route).get_blocks(name, dest, blocks) };
+                unsafe {
+                    elements
+                        .on(route)
+                        .get_blocks((name, Caller::caller()), dest, blocks);
+                };
             }
         }
         Ok(())

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::ops::RangeBounds;
+use std::panic::Location as Caller;
 use std::{fmt, slice};
 
 use ferroshmem_core::api::constants::CTX_DEFAULT;
@@ -95,11 +96,13 @@ impl<'w, T: Plain> Window<'w, T> {
     /// # Errors
     /// If the part does not have those elements.
     #[inline]
+    #[track_caller]
     pub fn put(&self, pe: Pe, start: usize, source: &[T]) -> Result<(), OutOfBounds> {
+        let caller = Caller::caller();
         self.store(pe, start, source, |remote| {
             // SAFETY: within the part, as `store` has checked; no PE has references to a window's
             // elements.
-            unsafe { remote.put("Window::put", source) };
+            unsafe { remote.put(("Window::put", caller), source) };
         })
     }
 
@@ -108,10 +111,12 @@ impl<'w, T: Plain> Window<'w, T> {
     /// # Errors
     /// If the part does not have those elements.
     #[inline]
+    #[track_caller]
     pub fn get(&self, pe: Pe, start: usize, dest: &mut [T]) -> Result<(), OutOfBounds> {
+        let caller = Caller::caller();
         self.load(pe, start, dest, |remote, dest| {
             // SAFETY: as in `put`.
-            unsafe { remote.get("Window::get", dest) };
+            unsafe { remote.get(("Window::get", caller), dest) };
         })
     }
 
@@ -120,11 +125,13 @@ impl<'w, T: Plain> Window<'w, T> {
     /// # Errors
     /// If the part does not have that element.
     #[inline]
+    #[track_caller]
     pub fn p(&self, pe: Pe, index: usize, value: T) -> Result<(), OutOfBounds> {
+        let caller = Caller::caller();
         let source = slice::from_ref(&value);
         self.store(pe, index, source, |remote| {
             // SAFETY: as in `put`.
-            unsafe { remote.put("Window::p", source) };
+            unsafe { remote.put(("Window::p", caller), source) };
         })
     }
 
@@ -133,11 +140,13 @@ impl<'w, T: Plain> Window<'w, T> {
     /// # Errors
     /// If the part does not have that element.
     #[inline]
+    #[track_caller]
     pub fn g(&self, pe: Pe, index: usize) -> Result<T, OutOfBounds> {
+        let caller = Caller::caller();
         let mut value = T::zeroed();
         self.load(pe, index, slice::from_mut(&mut value), |remote, dest| {
             // SAFETY: as in `put`.
-            unsafe { remote.get("Window::g", dest) };
+            unsafe { remote.get(("Window::g", caller), dest) };
         })?;
         Ok(value)
     }
@@ -156,6 +165,7 @@ impl<'w, T: Plain> Window<'w, T> {
     ///
     /// # Errors
     /// If the part does not have those elements.
+    #[track_caller]
     pub fn get_vec(&self, pe: Pe, range: impl RangeBounds<usize>) -> Result<Vec<T>, OutOfBounds> {
         let range = self.block.range(range)?;
         let mut elements = vec![T::zeroed(); range.len()];
@@ -164,6 +174,7 @@ impl<'w, T: Plain> Window<'w, T> {
     }
 
     /// As [`put`](Self::put), by a route.
+    #[track_caller]
     pub(crate) fn put_on(
         &self,
         name: &'static str,
@@ -171,13 +182,15 @@ impl<'w, T: Plain> Window<'w, T> {
         start: usize,
         source: &[T],
     ) -> Result<(), OutOfBounds> {
+        let caller = Caller::caller();
         self.store(route.pe, start, source, |remote| {
             // SAFETY: as in `put`.
-            unsafe { remote.on(route).put(name, source) };
+            unsafe { remote.on(route).put((name, caller), source) };
         })
     }
 
     /// As [`get`](Self::get), by a route.
+    #[track_caller]
     pub(crate) fn get_on(
         &self,
         name: &'static str,
@@ -185,9 +198,10 @@ impl<'w, T: Plain> Window<'w, T> {
         start: usize,
         dest: &mut [T],
     ) -> Result<(), OutOfBounds> {
+        let caller = Caller::caller();
         self.load(route.pe, start, dest, |remote, dest| {
             // SAFETY: as in `put`.
-            unsafe { remote.on(route).get(name, dest) };
+            unsafe { remote.on(route).get((name, caller), dest) };
         })
     }
 
@@ -196,15 +210,17 @@ impl<'w, T: Plain> Window<'w, T> {
     /// # Safety
     /// `source` lives, and does not change, until that.
     #[inline]
+    #[track_caller]
     pub(crate) unsafe fn begin_put(
         &self,
         route: Route,
         start: usize,
         source: &[T],
     ) -> Result<(), OutOfBounds> {
+        let caller = Caller::caller();
         self.store(route.pe, start, source, |remote| {
             // SAFETY: as in `put`; the caller promises that `source` lives unchanged until a quiet.
-            unsafe { remote.on(route).begin_put("Pending::put", source) };
+            unsafe { remote.on(route).begin_put(("Pending::put", caller), source) };
         })
     }
 
@@ -213,15 +229,17 @@ impl<'w, T: Plain> Window<'w, T> {
     /// # Safety
     /// `dest` lives, and is neither read nor written, until that.
     #[inline]
+    #[track_caller]
     pub(crate) unsafe fn begin_get(
         &self,
         route: Route,
         start: usize,
         dest: &mut [T],
     ) -> Result<(), OutOfBounds> {
+        let caller = Caller::caller();
         self.load(route.pe, start, dest, |remote, dest| {
             // SAFETY: as in `put`; the caller promises that `dest` lives unused until a quiet.
-            unsafe { remote.on(route).begin_get("Pending::get", dest) };
+            unsafe { remote.on(route).begin_get(("Pending::get", caller), dest) };
         })
     }
 
@@ -252,6 +270,7 @@ impl<'w, T: Plain> Window<'w, T> {
     /// # Errors
     /// If the part does not have those elements, or there is no such signal.
     #[inline]
+    #[track_caller]
     pub fn put_signal(
         &self,
         pe: Pe,

@@ -288,6 +288,8 @@ const ROWS: &[Row] = &[
     (&["kernels::call_multiple"], &[("group", GroupOrInvalid), ("count", Value), ("calls", Value)]),
     (&["kernels::test", "kernels::wait"], &[("request", Value)]),
     (&["kernels::register(kernel)"], &[("kernel", Value)]),
+    (&["region::begin"], &[("name", Value)]),
+    (&["region::end"], &[]),
     (&["group::sync", "group::barrier"], &[("group", GroupOrInvalid)]),
     // Which arrays count, the routines know.
     (&["group::broadcast"],
@@ -367,6 +369,54 @@ pub fn needs_check(role: Role) -> bool {
             | Configuration(_)
             | Pes(_)
     )
+}
+
+/// The kind of a call in a profile, a variant of the runtime's `profiling::Kind`; None for queries and what is called outside
+/// `shmem_init` and `shmem_finalize`, which are not recorded.
+pub fn kind(family: &Family) -> Option<&'static str> {
+    let function = function(family);
+    Some(match function {
+        "rma::put" | "rma::put_nbi" | "rma::p" | "rma::iput" | "rma::ibput" => "Put",
+        "rma::get" | "rma::get_nbi" | "rma::g" | "rma::iget" | "rma::ibget" => "Get",
+        _ if function.starts_with("amo::") => "Atomic",
+        "signal::put_signal" | "signal::put_signal_nbi" => "PutSignal",
+        "signal::signal_set" | "signal::signal_add" => "Signal",
+        "signal::signal_wait_until" => "Wait",
+        _ if function.starts_with("p2p::wait") => "Wait",
+        "signal::signal_fetch" | "lock::test" => "Test",
+        _ if function.starts_with("p2p::test") => "Test",
+        "context::quiet" | "context::pe_quiet" => "Quiet",
+        "context::fence" => "Fence",
+        "lock::set" => "Lock",
+        "lock::clear" => "Unlock",
+        "collective::sync"
+        | "collective::barrier_all"
+        | "collective::sync_all"
+        | "active::barrier"
+        | "active::sync" => "Barrier",
+        "collective::broadcast" | "active::broadcast" => "Broadcast",
+        "collective::scan" => "Scan",
+        _ if function.starts_with("collective::") || function.starts_with("active::") => "Exchange",
+        "message::send" | "message::isend" => "Send",
+        "message::recv" | "message::probe" | "message::wait" | "message::waitany"
+        | "message::waitall" => "Receive",
+        _ if function.starts_with("message::") => "Test",
+        "memory::free" => "Free",
+        _ if function.starts_with("memory::") => "Allocate",
+        "team::split_strided"
+        | "team::split_2d"
+        | "team::destroy"
+        | "context::create"
+        | "context::destroy"
+        | "team::create_ctx" => "Other",
+        _ if ["space::", "spawn::", "port::", "group::"]
+            .iter()
+            .any(|p| function.starts_with(p)) =>
+        {
+            "Other"
+        }
+        _ => return None,
+    })
 }
 
 /// The role of the context of the forms that take one.

@@ -84,6 +84,10 @@ pub fn chapters() -> Vec<Chapter> {
             is_extension: true,
             ..chapter("streams", "Streams of items", families::stream::all())
         },
+        Chapter {
+            is_extension: true,
+            ..chapter("regions", "Regions in profiles", families::region::all())
+        },
     ]
 }
 

@@ -34,6 +34,7 @@ pub mod message;
 mod node;
 pub mod platform;
 mod point;
+pub mod profiling;
 mod runtime;
 #[cfg(test)]
 mod simulation;

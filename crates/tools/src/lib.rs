@@ -4,5 +4,7 @@
 pub mod fuzz;
 mod inspect;
 pub mod launch;
+pub mod profile;
+pub mod trace;
 pub mod tune;
 pub mod wrapper;

@@ -2,26 +2,80 @@
 
 //! The checks of the arguments, by their roles.
 
-use ferroshmem_core::api::check::{Check, Extent};
+use ferroshmem_core::api::check::{self, Check, Concerns, Extent, Kind, Recorded};
 
 use crate::entry::*;
 
 /// Of `setup::query_thread`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn setup_query_thread(routine: &'static str, _size: usize, _align: usize, provided: *const c_void) {
-    let call = Check::of(routine);
+    let Some(call) = Check::of(routine) else { return };
     let provided_extent = Extent::of(4);
     call.variable("provided", provided, provided_extent, 4);
+}
+
+/// Of `memory::malloc`.
+#[cold]
+#[inline(never)]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn memory_malloc(routine: &'static str, _size: usize, _align: usize, asked: usize) {
+    check::record(&Recorded { routine, kind: Kind::Allocate, concerns: Concerns::World, bytes: asked, address: 0, signal: 0 });
+    let Some(_call) = Check::of(routine) else { return };
+}
+
+/// Of `memory::free`.
+#[cold]
+#[inline(never)]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn memory_free(routine: &'static str, _size: usize, _align: usize, ptr: *const c_void) {
+    check::record(&Recorded { routine, kind: Kind::Free, concerns: Concerns::World, bytes: 0, address: 0, signal: 0 });
+    let Some(_call) = Check::of(routine) else { return };
+}
+
+/// Of `memory::realloc`.
+#[cold]
+#[inline(never)]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn memory_realloc(routine: &'static str, _size: usize, _align: usize, ptr: *const c_void, asked: usize) {
+    check::record(&Recorded { routine, kind: Kind::Allocate, concerns: Concerns::World, bytes: asked, address: 0, signal: 0 });
+    let Some(_call) = Check::of(routine) else { return };
+}
+
+/// Of `memory::align`.
+#[cold]
+#[inline(never)]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn memory_align(routine: &'static str, _size: usize, _align: usize, alignment: usize, asked: usize) {
+    check::record(&Recorded { routine, kind: Kind::Allocate, concerns: Concerns::World, bytes: asked, address: 0, signal: 0 });
+    let Some(_call) = Check::of(routine) else { return };
+}
+
+/// Of `memory::malloc_with_hints`.
+#[cold]
+#[inline(never)]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn memory_malloc_with_hints(routine: &'static str, _size: usize, _align: usize, asked: usize) {
+    check::record(&Recorded { routine, kind: Kind::Allocate, concerns: Concerns::World, bytes: asked, address: 0, signal: 0 });
+    let Some(_call) = Check::of(routine) else { return };
+}
+
+/// Of `memory::calloc`.
+#[cold]
+#[inline(never)]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn memory_calloc(routine: &'static str, _size: usize, _align: usize, count: usize, asked: usize) {
+    check::record(&Recorded { routine, kind: Kind::Allocate, concerns: Concerns::World, bytes: count.saturating_mul(asked), address: 0, signal: 0 });
+    let Some(_call) = Check::of(routine) else { return };
 }
 
 /// Of `team::get_config`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn team_get_config(routine: &'static str, _size: usize, _align: usize, team: usize, config_mask: c_long, config: *const c_void) {
-    let call = Check::of(routine);
+    let Some(call) = Check::of(routine) else { return };
     call.team_or_invalid(team);
     call.configuration("config", config, ("config_mask", config_mask));
 }
@@ -29,9 +83,10 @@ pub(crate) fn team_get_config(routine: &'static str, _size: usize, _align: usize
 /// Of `team::split_strided`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn team_split_strided(routine: &'static str, _size: usize, _align: usize, parent_team: usize, config: *const c_void, config_mask: c_long, new_team: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Other, concerns: Concerns::None, bytes: 0, address: 0, signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.team_or_invalid(parent_team);
     call.configuration("config", config, ("config_mask", config_mask));
     let new_team_extent = Extent::of(8);
@@ -41,9 +96,10 @@ pub(crate) fn team_split_strided(routine: &'static str, _size: usize, _align: us
 /// Of `team::split_2d`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn team_split_2d(routine: &'static str, _size: usize, _align: usize, parent_team: usize, xaxis_config: *const c_void, xaxis_mask: c_long, xaxis_team: *const c_void, yaxis_config: *const c_void, yaxis_mask: c_long, yaxis_team: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Other, concerns: Concerns::None, bytes: 0, address: 0, signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.team_or_invalid(parent_team);
     call.configuration("xaxis_config", xaxis_config, ("xaxis_mask", xaxis_mask));
     let xaxis_team_extent = Extent::of(8);
@@ -56,9 +112,10 @@ pub(crate) fn team_split_2d(routine: &'static str, _size: usize, _align: usize, 
 /// Of `team::create_ctx`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn team_create_ctx(routine: &'static str, _size: usize, _align: usize, team: usize, ctx: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Other, concerns: Concerns::None, bytes: 0, address: 0, signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.team_or_invalid(team);
     let ctx_extent = Extent::of(8);
     call.variable("ctx", ctx, ctx_extent, 8);
@@ -67,9 +124,10 @@ pub(crate) fn team_create_ctx(routine: &'static str, _size: usize, _align: usize
 /// Of `context::create`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn context_create(routine: &'static str, _size: usize, _align: usize, ctx: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Other, concerns: Concerns::None, bytes: 0, address: 0, signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     let ctx_extent = Extent::of(8);
     call.variable("ctx", ctx, ctx_extent, 8);
 }
@@ -77,9 +135,9 @@ pub(crate) fn context_create(routine: &'static str, _size: usize, _align: usize,
 /// Of `context::get_team`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn context_get_team(routine: &'static str, _size: usize, _align: usize, ctx: usize, team: *const c_void) {
-    let call = Check::of(routine);
+    let Some(call) = Check::of(routine) else { return };
     call.context(ctx);
     let team_extent = Extent::of(8);
     call.variable("team", team, team_extent, 8);
@@ -88,9 +146,9 @@ pub(crate) fn context_get_team(routine: &'static str, _size: usize, _align: usiz
 /// Of `context::session_start`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn context_session_start(routine: &'static str, _size: usize, _align: usize, ctx: usize, config: *const c_void, config_mask: c_long) {
-    let call = Check::of(routine);
+    let Some(call) = Check::of(routine) else { return };
     call.context(ctx);
     call.configuration("config", config, ("config_mask", config_mask));
 }
@@ -98,9 +156,10 @@ pub(crate) fn context_session_start(routine: &'static str, _size: usize, _align:
 /// Of `rma::put`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn rma_put(routine: &'static str, size: usize, align: usize, ctx: usize, dest: *const c_void, source: *const c_void, nelems: usize, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Put, concerns: Concerns::Pe(ctx, pe), bytes: (nelems).saturating_mul(size), address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let dest_extent = call.elements(("nelems", nelems), 1, size);
     call.symmetric("dest", dest, dest_extent, align);
@@ -111,9 +170,10 @@ pub(crate) fn rma_put(routine: &'static str, size: usize, align: usize, ctx: usi
 /// Of `rma::p`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn rma_p(routine: &'static str, size: usize, align: usize, ctx: usize, dest: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Put, concerns: Concerns::Pe(ctx, pe), bytes: size, address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let dest_extent = Extent::of(size);
     call.symmetric("dest", dest, dest_extent, align);
@@ -122,9 +182,10 @@ pub(crate) fn rma_p(routine: &'static str, size: usize, align: usize, ctx: usize
 /// Of `rma::iput`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn rma_iput(routine: &'static str, size: usize, align: usize, ctx: usize, dest: *const c_void, source: *const c_void, dst: isize, sst: isize, nelems: usize, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Put, concerns: Concerns::Pe(ctx, pe), bytes: (nelems).saturating_mul(size), address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let dest_extent = call.strided(("dst", dst), ("nelems", 1), ("nelems", nelems), size);
     call.stride(("dst", dst), dest_extent);
@@ -136,9 +197,10 @@ pub(crate) fn rma_iput(routine: &'static str, size: usize, align: usize, ctx: us
 /// Of `rma::ibput`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn rma_ibput(routine: &'static str, size: usize, align: usize, ctx: usize, dest: *const c_void, source: *const c_void, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Put, concerns: Concerns::Pe(ctx, pe), bytes: bsize.saturating_mul(nblocks).saturating_mul(size), address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let dest_extent = call.strided(("dst", dst), ("bsize", bsize), ("nblocks", nblocks), size);
     call.stride(("dst", dst), dest_extent);
@@ -150,9 +212,10 @@ pub(crate) fn rma_ibput(routine: &'static str, size: usize, align: usize, ctx: u
 /// Of `rma::get`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn rma_get(routine: &'static str, size: usize, align: usize, ctx: usize, dest: *const c_void, source: *const c_void, nelems: usize, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Get, concerns: Concerns::Pe(ctx, pe), bytes: (nelems).saturating_mul(size), address: source.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let dest_extent = call.elements(("nelems", nelems), 1, size);
     call.local("dest", dest, dest_extent);
@@ -163,9 +226,10 @@ pub(crate) fn rma_get(routine: &'static str, size: usize, align: usize, ctx: usi
 /// Of `rma::g`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn rma_g(routine: &'static str, size: usize, align: usize, ctx: usize, source: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Get, concerns: Concerns::Pe(ctx, pe), bytes: size, address: source.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let source_extent = Extent::of(size);
     call.symmetric("source", source, source_extent, align);
@@ -174,9 +238,10 @@ pub(crate) fn rma_g(routine: &'static str, size: usize, align: usize, ctx: usize
 /// Of `rma::iget`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn rma_iget(routine: &'static str, size: usize, align: usize, ctx: usize, dest: *const c_void, source: *const c_void, dst: isize, sst: isize, nelems: usize, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Get, concerns: Concerns::Pe(ctx, pe), bytes: (nelems).saturating_mul(size), address: source.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let dest_extent = call.strided(("dst", dst), ("nelems", 1), ("nelems", nelems), size);
     call.local("dest", dest, dest_extent);
@@ -188,9 +253,10 @@ pub(crate) fn rma_iget(routine: &'static str, size: usize, align: usize, ctx: us
 /// Of `rma::ibget`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn rma_ibget(routine: &'static str, size: usize, align: usize, ctx: usize, dest: *const c_void, source: *const c_void, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Get, concerns: Concerns::Pe(ctx, pe), bytes: bsize.saturating_mul(nblocks).saturating_mul(size), address: source.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let dest_extent = call.strided(("dst", dst), ("bsize", bsize), ("nblocks", nblocks), size);
     call.local("dest", dest, dest_extent);
@@ -202,9 +268,10 @@ pub(crate) fn rma_ibget(routine: &'static str, size: usize, align: usize, ctx: u
 /// Of `rma::put_nbi`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn rma_put_nbi(routine: &'static str, size: usize, align: usize, ctx: usize, dest: *const c_void, source: *const c_void, nelems: usize, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Put, concerns: Concerns::Pe(ctx, pe), bytes: (nelems).saturating_mul(size), address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let dest_extent = call.elements(("nelems", nelems), 1, size);
     call.symmetric("dest", dest, dest_extent, align);
@@ -215,9 +282,10 @@ pub(crate) fn rma_put_nbi(routine: &'static str, size: usize, align: usize, ctx:
 /// Of `rma::get_nbi`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn rma_get_nbi(routine: &'static str, size: usize, align: usize, ctx: usize, dest: *const c_void, source: *const c_void, nelems: usize, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Get, concerns: Concerns::Pe(ctx, pe), bytes: (nelems).saturating_mul(size), address: source.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let dest_extent = call.elements(("nelems", nelems), 1, size);
     call.local("dest", dest, dest_extent);
@@ -228,9 +296,10 @@ pub(crate) fn rma_get_nbi(routine: &'static str, size: usize, align: usize, ctx:
 /// Of `amo::fetch`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn amo_fetch(routine: &'static str, size: usize, align: usize, ctx: usize, source: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Atomic, concerns: Concerns::Pe(ctx, pe), bytes: size, address: source.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let source_extent = Extent::of(size);
     call.symmetric("source", source, source_extent, align);
@@ -239,9 +308,10 @@ pub(crate) fn amo_fetch(routine: &'static str, size: usize, align: usize, ctx: u
 /// Of `amo::set`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn amo_set(routine: &'static str, size: usize, align: usize, ctx: usize, dest: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Atomic, concerns: Concerns::Pe(ctx, pe), bytes: size, address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let dest_extent = Extent::of(size);
     call.symmetric("dest", dest, dest_extent, align);
@@ -250,9 +320,10 @@ pub(crate) fn amo_set(routine: &'static str, size: usize, align: usize, ctx: usi
 /// Of `amo::compare_swap`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn amo_compare_swap(routine: &'static str, size: usize, align: usize, ctx: usize, dest: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Atomic, concerns: Concerns::Pe(ctx, pe), bytes: size, address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let dest_extent = Extent::of(size);
     call.symmetric("dest", dest, dest_extent, align);
@@ -261,9 +332,10 @@ pub(crate) fn amo_compare_swap(routine: &'static str, size: usize, align: usize,
 /// Of `amo::swap`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn amo_swap(routine: &'static str, size: usize, align: usize, ctx: usize, dest: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Atomic, concerns: Concerns::Pe(ctx, pe), bytes: size, address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let dest_extent = Extent::of(size);
     call.symmetric("dest", dest, dest_extent, align);
@@ -272,9 +344,10 @@ pub(crate) fn amo_swap(routine: &'static str, size: usize, align: usize, ctx: us
 /// Of `amo::fetch_inc`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn amo_fetch_inc(routine: &'static str, size: usize, align: usize, ctx: usize, dest: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Atomic, concerns: Concerns::Pe(ctx, pe), bytes: size, address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let dest_extent = Extent::of(size);
     call.symmetric("dest", dest, dest_extent, align);
@@ -283,9 +356,10 @@ pub(crate) fn amo_fetch_inc(routine: &'static str, size: usize, align: usize, ct
 /// Of `amo::inc`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn amo_inc(routine: &'static str, size: usize, align: usize, ctx: usize, dest: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Atomic, concerns: Concerns::Pe(ctx, pe), bytes: size, address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let dest_extent = Extent::of(size);
     call.symmetric("dest", dest, dest_extent, align);
@@ -294,9 +368,10 @@ pub(crate) fn amo_inc(routine: &'static str, size: usize, align: usize, ctx: usi
 /// Of `amo::fetch_add`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn amo_fetch_add(routine: &'static str, size: usize, align: usize, ctx: usize, dest: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Atomic, concerns: Concerns::Pe(ctx, pe), bytes: size, address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let dest_extent = Extent::of(size);
     call.symmetric("dest", dest, dest_extent, align);
@@ -305,9 +380,10 @@ pub(crate) fn amo_fetch_add(routine: &'static str, size: usize, align: usize, ct
 /// Of `amo::add`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn amo_add(routine: &'static str, size: usize, align: usize, ctx: usize, dest: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Atomic, concerns: Concerns::Pe(ctx, pe), bytes: size, address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let dest_extent = Extent::of(size);
     call.symmetric("dest", dest, dest_extent, align);
@@ -316,9 +392,10 @@ pub(crate) fn amo_add(routine: &'static str, size: usize, align: usize, ctx: usi
 /// Of `amo::and`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn amo_and(routine: &'static str, size: usize, align: usize, ctx: usize, dest: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Atomic, concerns: Concerns::Pe(ctx, pe), bytes: size, address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let dest_extent = Extent::of(size);
     call.symmetric("dest", dest, dest_extent, align);
@@ -327,9 +404,10 @@ pub(crate) fn amo_and(routine: &'static str, size: usize, align: usize, ctx: usi
 /// Of `amo::or`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn amo_or(routine: &'static str, size: usize, align: usize, ctx: usize, dest: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Atomic, concerns: Concerns::Pe(ctx, pe), bytes: size, address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let dest_extent = Extent::of(size);
     call.symmetric("dest", dest, dest_extent, align);
@@ -338,9 +416,10 @@ pub(crate) fn amo_or(routine: &'static str, size: usize, align: usize, ctx: usiz
 /// Of `amo::xor`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn amo_xor(routine: &'static str, size: usize, align: usize, ctx: usize, dest: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Atomic, concerns: Concerns::Pe(ctx, pe), bytes: size, address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let dest_extent = Extent::of(size);
     call.symmetric("dest", dest, dest_extent, align);
@@ -349,9 +428,10 @@ pub(crate) fn amo_xor(routine: &'static str, size: usize, align: usize, ctx: usi
 /// Of `amo::fetch_and`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn amo_fetch_and(routine: &'static str, size: usize, align: usize, ctx: usize, dest: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Atomic, concerns: Concerns::Pe(ctx, pe), bytes: size, address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let dest_extent = Extent::of(size);
     call.symmetric("dest", dest, dest_extent, align);
@@ -360,9 +440,10 @@ pub(crate) fn amo_fetch_and(routine: &'static str, size: usize, align: usize, ct
 /// Of `amo::fetch_or`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn amo_fetch_or(routine: &'static str, size: usize, align: usize, ctx: usize, dest: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Atomic, concerns: Concerns::Pe(ctx, pe), bytes: size, address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let dest_extent = Extent::of(size);
     call.symmetric("dest", dest, dest_extent, align);
@@ -371,9 +452,10 @@ pub(crate) fn amo_fetch_or(routine: &'static str, size: usize, align: usize, ctx
 /// Of `amo::fetch_xor`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn amo_fetch_xor(routine: &'static str, size: usize, align: usize, ctx: usize, dest: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Atomic, concerns: Concerns::Pe(ctx, pe), bytes: size, address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let dest_extent = Extent::of(size);
     call.symmetric("dest", dest, dest_extent, align);
@@ -382,9 +464,10 @@ pub(crate) fn amo_fetch_xor(routine: &'static str, size: usize, align: usize, ct
 /// Of `amo::fetch_nbi`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn amo_fetch_nbi(routine: &'static str, size: usize, align: usize, ctx: usize, fetch: *const c_void, source: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Atomic, concerns: Concerns::Pe(ctx, pe), bytes: size, address: source.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let fetch_extent = Extent::of(size);
     call.variable("fetch", fetch, fetch_extent, align);
@@ -395,9 +478,10 @@ pub(crate) fn amo_fetch_nbi(routine: &'static str, size: usize, align: usize, ct
 /// Of `amo::compare_swap_nbi`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn amo_compare_swap_nbi(routine: &'static str, size: usize, align: usize, ctx: usize, fetch: *const c_void, dest: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Atomic, concerns: Concerns::Pe(ctx, pe), bytes: size, address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let fetch_extent = Extent::of(size);
     call.variable("fetch", fetch, fetch_extent, align);
@@ -408,9 +492,10 @@ pub(crate) fn amo_compare_swap_nbi(routine: &'static str, size: usize, align: us
 /// Of `amo::swap_nbi`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn amo_swap_nbi(routine: &'static str, size: usize, align: usize, ctx: usize, fetch: *const c_void, dest: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Atomic, concerns: Concerns::Pe(ctx, pe), bytes: size, address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let fetch_extent = Extent::of(size);
     call.variable("fetch", fetch, fetch_extent, align);
@@ -421,9 +506,10 @@ pub(crate) fn amo_swap_nbi(routine: &'static str, size: usize, align: usize, ctx
 /// Of `amo::fetch_inc_nbi`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn amo_fetch_inc_nbi(routine: &'static str, size: usize, align: usize, ctx: usize, fetch: *const c_void, dest: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Atomic, concerns: Concerns::Pe(ctx, pe), bytes: size, address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let fetch_extent = Extent::of(size);
     call.variable("fetch", fetch, fetch_extent, align);
@@ -434,9 +520,10 @@ pub(crate) fn amo_fetch_inc_nbi(routine: &'static str, size: usize, align: usize
 /// Of `amo::fetch_add_nbi`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn amo_fetch_add_nbi(routine: &'static str, size: usize, align: usize, ctx: usize, fetch: *const c_void, dest: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Atomic, concerns: Concerns::Pe(ctx, pe), bytes: size, address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let fetch_extent = Extent::of(size);
     call.variable("fetch", fetch, fetch_extent, align);
@@ -447,9 +534,10 @@ pub(crate) fn amo_fetch_add_nbi(routine: &'static str, size: usize, align: usize
 /// Of `amo::fetch_and_nbi`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn amo_fetch_and_nbi(routine: &'static str, size: usize, align: usize, ctx: usize, fetch: *const c_void, dest: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Atomic, concerns: Concerns::Pe(ctx, pe), bytes: size, address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let fetch_extent = Extent::of(size);
     call.variable("fetch", fetch, fetch_extent, align);
@@ -460,9 +548,10 @@ pub(crate) fn amo_fetch_and_nbi(routine: &'static str, size: usize, align: usize
 /// Of `amo::fetch_or_nbi`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn amo_fetch_or_nbi(routine: &'static str, size: usize, align: usize, ctx: usize, fetch: *const c_void, dest: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Atomic, concerns: Concerns::Pe(ctx, pe), bytes: size, address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let fetch_extent = Extent::of(size);
     call.variable("fetch", fetch, fetch_extent, align);
@@ -473,9 +562,10 @@ pub(crate) fn amo_fetch_or_nbi(routine: &'static str, size: usize, align: usize,
 /// Of `amo::fetch_xor_nbi`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn amo_fetch_xor_nbi(routine: &'static str, size: usize, align: usize, ctx: usize, fetch: *const c_void, dest: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Atomic, concerns: Concerns::Pe(ctx, pe), bytes: size, address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let fetch_extent = Extent::of(size);
     call.variable("fetch", fetch, fetch_extent, align);
@@ -486,9 +576,10 @@ pub(crate) fn amo_fetch_xor_nbi(routine: &'static str, size: usize, align: usize
 /// Of `signal::put_signal`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn signal_put_signal(routine: &'static str, size: usize, align: usize, ctx: usize, dest: *const c_void, source: *const c_void, nelems: usize, sig_addr: *const c_void, sig_op: c_int, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::PutSignal, concerns: Concerns::Pe(ctx, pe), bytes: (nelems).saturating_mul(size), address: dest.addr(), signal: sig_addr.addr() });
+    let Some(call) = Check::of(routine) else { return };
     call.signal_operation(sig_op);
     call.pe(ctx, pe);
     let dest_extent = call.elements(("nelems", nelems), 1, size);
@@ -502,9 +593,10 @@ pub(crate) fn signal_put_signal(routine: &'static str, size: usize, align: usize
 /// Of `signal::put_signal_nbi`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn signal_put_signal_nbi(routine: &'static str, size: usize, align: usize, ctx: usize, dest: *const c_void, source: *const c_void, nelems: usize, sig_addr: *const c_void, sig_op: c_int, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::PutSignal, concerns: Concerns::Pe(ctx, pe), bytes: (nelems).saturating_mul(size), address: dest.addr(), signal: sig_addr.addr() });
+    let Some(call) = Check::of(routine) else { return };
     call.signal_operation(sig_op);
     call.pe(ctx, pe);
     let dest_extent = call.elements(("nelems", nelems), 1, size);
@@ -518,9 +610,10 @@ pub(crate) fn signal_put_signal_nbi(routine: &'static str, size: usize, align: u
 /// Of `signal::signal_set`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn signal_signal_set(routine: &'static str, _size: usize, _align: usize, ctx: usize, sig_addr: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Signal, concerns: Concerns::Pe(ctx, pe), bytes: 0, address: sig_addr.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let sig_addr_extent = Extent::of(8);
     call.symmetric("sig_addr", sig_addr, sig_addr_extent, 8);
@@ -529,9 +622,10 @@ pub(crate) fn signal_signal_set(routine: &'static str, _size: usize, _align: usi
 /// Of `signal::signal_add`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn signal_signal_add(routine: &'static str, _size: usize, _align: usize, ctx: usize, sig_addr: *const c_void, pe: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Signal, concerns: Concerns::Pe(ctx, pe), bytes: 0, address: sig_addr.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.pe(ctx, pe);
     let sig_addr_extent = Extent::of(8);
     call.symmetric("sig_addr", sig_addr, sig_addr_extent, 8);
@@ -540,9 +634,10 @@ pub(crate) fn signal_signal_add(routine: &'static str, _size: usize, _align: usi
 /// Of `signal::signal_fetch`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn signal_signal_fetch(routine: &'static str, _size: usize, _align: usize, sig_addr: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Test, concerns: Concerns::None, bytes: 0, address: sig_addr.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     let sig_addr_extent = Extent::of(8);
     call.symmetric("sig_addr", sig_addr, sig_addr_extent, 8);
 }
@@ -550,20 +645,49 @@ pub(crate) fn signal_signal_fetch(routine: &'static str, _size: usize, _align: u
 /// Of `signal::signal_wait_until`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn signal_signal_wait_until(routine: &'static str, _size: usize, _align: usize, sig_addr: *const c_void, cmp: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Wait, concerns: Concerns::None, bytes: 0, address: sig_addr.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.comparison(cmp);
     let sig_addr_extent = Extent::of(8);
     call.symmetric("sig_addr", sig_addr, sig_addr_extent, 8);
 }
 
+/// Of `collective::barrier_all`.
+#[cold]
+#[inline(never)]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn collective_barrier_all(routine: &'static str, _size: usize, _align: usize) {
+    check::record(&Recorded { routine, kind: Kind::Barrier, concerns: Concerns::World, bytes: 0, address: 0, signal: 0 });
+    let Some(_call) = Check::of(routine) else { return };
+}
+
+/// Of `collective::sync_all`.
+#[cold]
+#[inline(never)]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn collective_sync_all(routine: &'static str, _size: usize, _align: usize) {
+    check::record(&Recorded { routine, kind: Kind::Barrier, concerns: Concerns::World, bytes: 0, address: 0, signal: 0 });
+    let Some(_call) = Check::of(routine) else { return };
+}
+
+/// Of `collective::sync`.
+#[cold]
+#[inline(never)]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn collective_sync(routine: &'static str, _size: usize, _align: usize, team: usize) {
+    check::record(&Recorded { routine, kind: Kind::Barrier, concerns: Concerns::Team(team, 0), bytes: 0, address: 0, signal: 0 });
+    let Some(_call) = Check::of(routine) else { return };
+}
+
 /// Of `collective::alltoall`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn collective_alltoall(routine: &'static str, size: usize, align: usize, team: usize, dest: *const c_void, source: *const c_void, nelems: usize) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Exchange, concerns: Concerns::Team(team, 0), bytes: (nelems).saturating_mul(size), address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     let members = call.team(team);
     let dest_extent = call.elements(("nelems", nelems), members, size);
     call.symmetric("dest", dest, dest_extent, align);
@@ -575,9 +699,10 @@ pub(crate) fn collective_alltoall(routine: &'static str, size: usize, align: usi
 /// Of `collective::alltoalls`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn collective_alltoalls(routine: &'static str, size: usize, align: usize, team: usize, dest: *const c_void, source: *const c_void, dst: isize, sst: isize, nelems: usize) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Exchange, concerns: Concerns::Team(team, 0), bytes: (nelems).saturating_mul(size), address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     let members = call.team(team);
     call.positive_stride(("dst", dst));
     call.positive_stride(("sst", sst));
@@ -591,9 +716,10 @@ pub(crate) fn collective_alltoalls(routine: &'static str, size: usize, align: us
 /// Of `collective::broadcast`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn collective_broadcast(routine: &'static str, size: usize, align: usize, team: usize, dest: *const c_void, source: *const c_void, nelems: usize, pe_root: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Broadcast, concerns: Concerns::Team(team, pe_root), bytes: (nelems).saturating_mul(size), address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     let members = call.team(team);
     call.root(pe_root, members);
     let dest_extent = call.elements(("nelems", nelems), 1, size);
@@ -606,9 +732,10 @@ pub(crate) fn collective_broadcast(routine: &'static str, size: usize, align: us
 /// Of `collective::collect`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn collective_collect(routine: &'static str, size: usize, align: usize, team: usize, dest: *const c_void, source: *const c_void, nelems: usize) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Exchange, concerns: Concerns::Team(team, 0), bytes: (nelems).saturating_mul(size), address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.team(team);
     let dest_extent = call.elements(("nelems", nelems), 1, size);
     call.symmetric("dest", dest, dest_extent, align);
@@ -620,9 +747,10 @@ pub(crate) fn collective_collect(routine: &'static str, size: usize, align: usiz
 /// Of `collective::fcollect`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn collective_fcollect(routine: &'static str, size: usize, align: usize, team: usize, dest: *const c_void, source: *const c_void, nelems: usize) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Exchange, concerns: Concerns::Team(team, 0), bytes: (nelems).saturating_mul(size), address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     let members = call.team(team);
     let dest_extent = call.elements(("nelems", nelems), members, size);
     call.symmetric("dest", dest, dest_extent, align);
@@ -634,9 +762,10 @@ pub(crate) fn collective_fcollect(routine: &'static str, size: usize, align: usi
 /// Of `collective::reduce`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn collective_reduce(routine: &'static str, size: usize, align: usize, team: usize, dest: *const c_void, source: *const c_void, nreduce: usize) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Exchange, concerns: Concerns::Team(team, 0), bytes: (nreduce).saturating_mul(size), address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.team(team);
     let dest_extent = call.elements(("nreduce", nreduce), 1, size);
     call.symmetric("dest", dest, dest_extent, align);
@@ -648,9 +777,10 @@ pub(crate) fn collective_reduce(routine: &'static str, size: usize, align: usize
 /// Of `collective::scan`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn collective_scan(routine: &'static str, size: usize, align: usize, team: usize, dest: *const c_void, source: *const c_void, nelems: usize) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Scan, concerns: Concerns::Team(team, 0), bytes: (nelems).saturating_mul(size), address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.team(team);
     let dest_extent = call.elements(("nelems", nelems), 1, size);
     call.symmetric("dest", dest, dest_extent, align);
@@ -662,9 +792,10 @@ pub(crate) fn collective_scan(routine: &'static str, size: usize, align: usize, 
 /// Of `active::barrier`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn active_barrier(routine: &'static str, _size: usize, _align: usize, pe_start: c_int, logpe_stride: c_int, pe_size: c_int, psync: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Barrier, concerns: Concerns::Set(pe_start, logpe_stride, pe_size, 0), bytes: 0, address: psync.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.active_set(pe_start, logpe_stride, pe_size);
     let psync_extent = Extent::of(256);
     call.symmetric("pSync", psync, psync_extent, 8);
@@ -673,9 +804,10 @@ pub(crate) fn active_barrier(routine: &'static str, _size: usize, _align: usize,
 /// Of `active::sync`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn active_sync(routine: &'static str, _size: usize, _align: usize, pe_start: c_int, logpe_stride: c_int, pe_size: c_int, psync: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Barrier, concerns: Concerns::Set(pe_start, logpe_stride, pe_size, 0), bytes: 0, address: psync.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.active_set(pe_start, logpe_stride, pe_size);
     let psync_extent = Extent::of(256);
     call.symmetric("pSync", psync, psync_extent, 8);
@@ -684,9 +816,10 @@ pub(crate) fn active_sync(routine: &'static str, _size: usize, _align: usize, pe
 /// Of `active::alltoall`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn active_alltoall(routine: &'static str, size: usize, align: usize, dest: *const c_void, source: *const c_void, nelems: usize, pe_start: c_int, logpe_stride: c_int, pe_size: c_int, psync: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Exchange, concerns: Concerns::Set(pe_start, logpe_stride, pe_size, 0), bytes: (nelems).saturating_mul(size), address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     let members = call.active_set(pe_start, logpe_stride, pe_size);
     let dest_extent = call.elements(("nelems", nelems), members, size);
     call.symmetric("dest", dest, dest_extent, align);
@@ -700,9 +833,10 @@ pub(crate) fn active_alltoall(routine: &'static str, size: usize, align: usize, 
 /// Of `active::alltoalls`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn active_alltoalls(routine: &'static str, size: usize, align: usize, dest: *const c_void, source: *const c_void, dst: isize, sst: isize, nelems: usize, pe_start: c_int, logpe_stride: c_int, pe_size: c_int, psync: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Exchange, concerns: Concerns::Set(pe_start, logpe_stride, pe_size, 0), bytes: (nelems).saturating_mul(size), address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     let members = call.active_set(pe_start, logpe_stride, pe_size);
     call.positive_stride(("dst", dst));
     call.positive_stride(("sst", sst));
@@ -718,9 +852,10 @@ pub(crate) fn active_alltoalls(routine: &'static str, size: usize, align: usize,
 /// Of `active::broadcast`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn active_broadcast(routine: &'static str, size: usize, align: usize, dest: *const c_void, source: *const c_void, nelems: usize, pe_root: c_int, pe_start: c_int, logpe_stride: c_int, pe_size: c_int, psync: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Broadcast, concerns: Concerns::Set(pe_start, logpe_stride, pe_size, pe_root), bytes: (nelems).saturating_mul(size), address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     let members = call.active_set(pe_start, logpe_stride, pe_size);
     call.root(pe_root, members);
     let dest_extent = call.elements(("nelems", nelems), 1, size);
@@ -735,9 +870,10 @@ pub(crate) fn active_broadcast(routine: &'static str, size: usize, align: usize,
 /// Of `active::collect`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn active_collect(routine: &'static str, size: usize, align: usize, dest: *const c_void, source: *const c_void, nelems: usize, pe_start: c_int, logpe_stride: c_int, pe_size: c_int, psync: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Exchange, concerns: Concerns::Set(pe_start, logpe_stride, pe_size, 0), bytes: (nelems).saturating_mul(size), address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.active_set(pe_start, logpe_stride, pe_size);
     let dest_extent = call.elements(("nelems", nelems), 1, size);
     call.symmetric("dest", dest, dest_extent, align);
@@ -751,9 +887,10 @@ pub(crate) fn active_collect(routine: &'static str, size: usize, align: usize, d
 /// Of `active::fcollect`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn active_fcollect(routine: &'static str, size: usize, align: usize, dest: *const c_void, source: *const c_void, nelems: usize, pe_start: c_int, logpe_stride: c_int, pe_size: c_int, psync: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Exchange, concerns: Concerns::Set(pe_start, logpe_stride, pe_size, 0), bytes: (nelems).saturating_mul(size), address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     let members = call.active_set(pe_start, logpe_stride, pe_size);
     let dest_extent = call.elements(("nelems", nelems), members, size);
     call.symmetric("dest", dest, dest_extent, align);
@@ -767,9 +904,10 @@ pub(crate) fn active_fcollect(routine: &'static str, size: usize, align: usize, 
 /// Of `active::reduce`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn active_reduce(routine: &'static str, size: usize, align: usize, dest: *const c_void, source: *const c_void, nreduce: c_int, pe_start: c_int, logpe_stride: c_int, pe_size: c_int, pwrk: *const c_void, psync: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Exchange, concerns: Concerns::Set(pe_start, logpe_stride, pe_size, 0), bytes: (nreduce as usize).saturating_mul(size), address: dest.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.active_set(pe_start, logpe_stride, pe_size);
     let nreduce = call.count(("nreduce", nreduce));
     let dest_extent = call.elements(("nreduce", nreduce), 1, size);
@@ -786,9 +924,10 @@ pub(crate) fn active_reduce(routine: &'static str, size: usize, align: usize, de
 /// Of `p2p::wait_until`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn p2p_wait_until(routine: &'static str, size: usize, align: usize, ivar: *const c_void, cmp: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Wait, concerns: Concerns::None, bytes: size, address: ivar.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.comparison(cmp);
     let ivar_extent = Extent::of(size);
     call.symmetric("ivar", ivar, ivar_extent, align);
@@ -797,9 +936,10 @@ pub(crate) fn p2p_wait_until(routine: &'static str, size: usize, align: usize, i
 /// Of `p2p::wait_until_all`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn p2p_wait_until_all(routine: &'static str, size: usize, align: usize, ivars: *const c_void, nelems: usize, status: *const c_void, cmp: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Wait, concerns: Concerns::None, bytes: (nelems).saturating_mul(size), address: ivars.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.comparison(cmp);
     let ivars_extent = call.elements(("nelems", nelems), 1, size);
     call.symmetric("ivars", ivars, ivars_extent, align);
@@ -810,9 +950,10 @@ pub(crate) fn p2p_wait_until_all(routine: &'static str, size: usize, align: usiz
 /// Of `p2p::wait_until_any`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn p2p_wait_until_any(routine: &'static str, size: usize, align: usize, ivars: *const c_void, nelems: usize, status: *const c_void, cmp: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Wait, concerns: Concerns::None, bytes: (nelems).saturating_mul(size), address: ivars.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.comparison(cmp);
     let ivars_extent = call.elements(("nelems", nelems), 1, size);
     call.symmetric("ivars", ivars, ivars_extent, align);
@@ -823,9 +964,10 @@ pub(crate) fn p2p_wait_until_any(routine: &'static str, size: usize, align: usiz
 /// Of `p2p::wait_until_some`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn p2p_wait_until_some(routine: &'static str, size: usize, align: usize, ivars: *const c_void, nelems: usize, indices: *const c_void, status: *const c_void, cmp: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Wait, concerns: Concerns::None, bytes: (nelems).saturating_mul(size), address: ivars.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.comparison(cmp);
     let ivars_extent = call.elements(("nelems", nelems), 1, size);
     call.symmetric("ivars", ivars, ivars_extent, align);
@@ -838,9 +980,10 @@ pub(crate) fn p2p_wait_until_some(routine: &'static str, size: usize, align: usi
 /// Of `p2p::wait_until_all_vector`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn p2p_wait_until_all_vector(routine: &'static str, size: usize, align: usize, ivars: *const c_void, nelems: usize, status: *const c_void, cmp: c_int, cmp_values: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Wait, concerns: Concerns::None, bytes: (nelems).saturating_mul(size), address: ivars.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.comparison(cmp);
     let ivars_extent = call.elements(("nelems", nelems), 1, size);
     call.symmetric("ivars", ivars, ivars_extent, align);
@@ -853,9 +996,10 @@ pub(crate) fn p2p_wait_until_all_vector(routine: &'static str, size: usize, alig
 /// Of `p2p::wait_until_any_vector`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn p2p_wait_until_any_vector(routine: &'static str, size: usize, align: usize, ivars: *const c_void, nelems: usize, status: *const c_void, cmp: c_int, cmp_values: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Wait, concerns: Concerns::None, bytes: (nelems).saturating_mul(size), address: ivars.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.comparison(cmp);
     let ivars_extent = call.elements(("nelems", nelems), 1, size);
     call.symmetric("ivars", ivars, ivars_extent, align);
@@ -868,9 +1012,10 @@ pub(crate) fn p2p_wait_until_any_vector(routine: &'static str, size: usize, alig
 /// Of `p2p::wait_until_some_vector`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn p2p_wait_until_some_vector(routine: &'static str, size: usize, align: usize, ivars: *const c_void, nelems: usize, indices: *const c_void, status: *const c_void, cmp: c_int, cmp_values: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Wait, concerns: Concerns::None, bytes: (nelems).saturating_mul(size), address: ivars.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.comparison(cmp);
     let ivars_extent = call.elements(("nelems", nelems), 1, size);
     call.symmetric("ivars", ivars, ivars_extent, align);
@@ -885,9 +1030,10 @@ pub(crate) fn p2p_wait_until_some_vector(routine: &'static str, size: usize, ali
 /// Of `p2p::test`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn p2p_test(routine: &'static str, size: usize, align: usize, ivar: *const c_void, cmp: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Test, concerns: Concerns::None, bytes: size, address: ivar.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.comparison(cmp);
     let ivar_extent = Extent::of(size);
     call.symmetric("ivar", ivar, ivar_extent, align);
@@ -896,9 +1042,10 @@ pub(crate) fn p2p_test(routine: &'static str, size: usize, align: usize, ivar: *
 /// Of `p2p::test_all`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn p2p_test_all(routine: &'static str, size: usize, align: usize, ivars: *const c_void, nelems: usize, status: *const c_void, cmp: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Test, concerns: Concerns::None, bytes: (nelems).saturating_mul(size), address: ivars.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.comparison(cmp);
     let ivars_extent = call.elements(("nelems", nelems), 1, size);
     call.symmetric("ivars", ivars, ivars_extent, align);
@@ -909,9 +1056,10 @@ pub(crate) fn p2p_test_all(routine: &'static str, size: usize, align: usize, iva
 /// Of `p2p::test_any`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn p2p_test_any(routine: &'static str, size: usize, align: usize, ivars: *const c_void, nelems: usize, status: *const c_void, cmp: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Test, concerns: Concerns::None, bytes: (nelems).saturating_mul(size), address: ivars.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.comparison(cmp);
     let ivars_extent = call.elements(("nelems", nelems), 1, size);
     call.symmetric("ivars", ivars, ivars_extent, align);
@@ -922,9 +1070,10 @@ pub(crate) fn p2p_test_any(routine: &'static str, size: usize, align: usize, iva
 /// Of `p2p::test_some`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn p2p_test_some(routine: &'static str, size: usize, align: usize, ivars: *const c_void, nelems: usize, indices: *const c_void, status: *const c_void, cmp: c_int) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Test, concerns: Concerns::None, bytes: (nelems).saturating_mul(size), address: ivars.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.comparison(cmp);
     let ivars_extent = call.elements(("nelems", nelems), 1, size);
     call.symmetric("ivars", ivars, ivars_extent, align);
@@ -937,9 +1086,10 @@ pub(crate) fn p2p_test_some(routine: &'static str, size: usize, align: usize, iv
 /// Of `p2p::test_all_vector`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn p2p_test_all_vector(routine: &'static str, size: usize, align: usize, ivars: *const c_void, nelems: usize, status: *const c_void, cmp: c_int, cmp_values: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Test, concerns: Concerns::None, bytes: (nelems).saturating_mul(size), address: ivars.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.comparison(cmp);
     let ivars_extent = call.elements(("nelems", nelems), 1, size);
     call.symmetric("ivars", ivars, ivars_extent, align);
@@ -952,9 +1102,10 @@ pub(crate) fn p2p_test_all_vector(routine: &'static str, size: usize, align: usi
 /// Of `p2p::test_any_vector`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn p2p_test_any_vector(routine: &'static str, size: usize, align: usize, ivars: *const c_void, nelems: usize, status: *const c_void, cmp: c_int, cmp_values: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Test, concerns: Concerns::None, bytes: (nelems).saturating_mul(size), address: ivars.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.comparison(cmp);
     let ivars_extent = call.elements(("nelems", nelems), 1, size);
     call.symmetric("ivars", ivars, ivars_extent, align);
@@ -967,9 +1118,10 @@ pub(crate) fn p2p_test_any_vector(routine: &'static str, size: usize, align: usi
 /// Of `p2p::test_some_vector`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn p2p_test_some_vector(routine: &'static str, size: usize, align: usize, ivars: *const c_void, nelems: usize, indices: *const c_void, status: *const c_void, cmp: c_int, cmp_values: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Test, concerns: Concerns::None, bytes: (nelems).saturating_mul(size), address: ivars.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.comparison(cmp);
     let ivars_extent = call.elements(("nelems", nelems), 1, size);
     call.symmetric("ivars", ivars, ivars_extent, align);
@@ -984,19 +1136,39 @@ pub(crate) fn p2p_test_some_vector(routine: &'static str, size: usize, align: us
 /// Of `p2p::wait_while`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn p2p_wait_while(routine: &'static str, size: usize, align: usize, ivar: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Wait, concerns: Concerns::None, bytes: size, address: ivar.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     let ivar_extent = Extent::of(size);
     call.symmetric("ivar", ivar, ivar_extent, align);
+}
+
+/// Of `context::fence`.
+#[cold]
+#[inline(never)]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn context_fence(routine: &'static str, _size: usize, _align: usize, ctx: usize) {
+    check::record(&Recorded { routine, kind: Kind::Fence, concerns: Concerns::None, bytes: 0, address: 0, signal: 0 });
+    let Some(_call) = Check::of(routine) else { return };
+}
+
+/// Of `context::quiet`.
+#[cold]
+#[inline(never)]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn context_quiet(routine: &'static str, _size: usize, _align: usize, ctx: usize) {
+    check::record(&Recorded { routine, kind: Kind::Quiet, concerns: Concerns::None, bytes: 0, address: 0, signal: 0 });
+    let Some(_call) = Check::of(routine) else { return };
 }
 
 /// Of `context::pe_quiet`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn context_pe_quiet(routine: &'static str, _size: usize, _align: usize, ctx: usize, target_pes: *const c_void, npes: usize) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Quiet, concerns: Concerns::None, bytes: 0, address: 0, signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.context(ctx);
     call.local("target_pes", target_pes, call.elements(("npes", npes), 1, 4));
 }
@@ -1004,9 +1176,10 @@ pub(crate) fn context_pe_quiet(routine: &'static str, _size: usize, _align: usiz
 /// Of `lock::clear`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn lock_clear(routine: &'static str, _size: usize, _align: usize, lock: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Unlock, concerns: Concerns::None, bytes: 0, address: lock.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     let lock_extent = Extent::of(8);
     call.symmetric("lock", lock, lock_extent, 8);
 }
@@ -1014,9 +1187,10 @@ pub(crate) fn lock_clear(routine: &'static str, _size: usize, _align: usize, loc
 /// Of `lock::set`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn lock_set(routine: &'static str, _size: usize, _align: usize, lock: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Lock, concerns: Concerns::None, bytes: 0, address: lock.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     let lock_extent = Extent::of(8);
     call.symmetric("lock", lock, lock_extent, 8);
 }
@@ -1024,9 +1198,10 @@ pub(crate) fn lock_set(routine: &'static str, _size: usize, _align: usize, lock:
 /// Of `lock::test`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn lock_test(routine: &'static str, _size: usize, _align: usize, lock: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Test, concerns: Concerns::None, bytes: 0, address: lock.addr(), signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     let lock_extent = Extent::of(8);
     call.symmetric("lock", lock, lock_extent, 8);
 }
@@ -1034,9 +1209,10 @@ pub(crate) fn lock_test(routine: &'static str, _size: usize, _align: usize, lock
 /// Of `space::create`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn space_create(routine: &'static str, _size: usize, _align: usize, team: usize, new_space: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Other, concerns: Concerns::None, bytes: 0, address: 0, signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.team_or_invalid(team);
     let new_space_extent = Extent::of(8);
     call.variable("new_space", new_space, new_space_extent, 8);
@@ -1045,9 +1221,10 @@ pub(crate) fn space_create(routine: &'static str, _size: usize, _align: usize, t
 /// Of `spawn::spawn`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn spawn_spawn(routine: &'static str, _size: usize, _align: usize, team: usize, children: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Other, concerns: Concerns::None, bytes: 0, address: 0, signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.team_or_invalid(team);
     let children_extent = Extent::of(8);
     call.variable("children", children, children_extent, 8);
@@ -1056,9 +1233,10 @@ pub(crate) fn spawn_spawn(routine: &'static str, _size: usize, _align: usize, te
 /// Of `spawn::spawn_multiple`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn spawn_spawn_multiple(routine: &'static str, _size: usize, _align: usize, team: usize, children: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Other, concerns: Concerns::None, bytes: 0, address: 0, signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.team_or_invalid(team);
     let children_extent = Extent::of(8);
     call.variable("children", children, children_extent, 8);
@@ -1067,9 +1245,10 @@ pub(crate) fn spawn_spawn_multiple(routine: &'static str, _size: usize, _align: 
 /// Of `port::accept`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn port_accept(routine: &'static str, _size: usize, _align: usize, team: usize, group: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Other, concerns: Concerns::None, bytes: 0, address: 0, signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.team_or_invalid(team);
     let group_extent = Extent::of(8);
     call.variable("group", group, group_extent, 8);
@@ -1078,9 +1257,10 @@ pub(crate) fn port_accept(routine: &'static str, _size: usize, _align: usize, te
 /// Of `port::connect`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn port_connect(routine: &'static str, _size: usize, _align: usize, team: usize, group: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Other, concerns: Concerns::None, bytes: 0, address: 0, signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.team_or_invalid(team);
     let group_extent = Extent::of(8);
     call.variable("group", group, group_extent, 8);
@@ -1089,9 +1269,10 @@ pub(crate) fn port_connect(routine: &'static str, _size: usize, _align: usize, t
 /// Of `port::join`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn port_join(routine: &'static str, _size: usize, _align: usize, team: usize, group: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Other, concerns: Concerns::None, bytes: 0, address: 0, signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.team_or_invalid(team);
     let group_extent = Extent::of(8);
     call.variable("group", group, group_extent, 8);
@@ -1100,19 +1281,39 @@ pub(crate) fn port_join(routine: &'static str, _size: usize, _align: usize, team
 /// Of `group::create_ctx`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn group_create_ctx(routine: &'static str, _size: usize, _align: usize, ctx: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Other, concerns: Concerns::None, bytes: 0, address: 0, signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     let ctx_extent = Extent::of(8);
     call.variable("ctx", ctx, ctx_extent, 8);
+}
+
+/// Of `message::send`.
+#[cold]
+#[inline(never)]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn message_send(routine: &'static str, _size: usize, _align: usize, team: usize, nbytes: usize, pe: c_int) {
+    check::record(&Recorded { routine, kind: Kind::Send, concerns: Concerns::TeamPe(team, pe), bytes: nbytes, address: 0, signal: 0 });
+    let Some(_call) = Check::of(routine) else { return };
+}
+
+/// Of `message::recv`.
+#[cold]
+#[inline(never)]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn message_recv(routine: &'static str, _size: usize, _align: usize, team: usize, nbytes: usize, pe: c_int) {
+    check::record(&Recorded { routine, kind: Kind::Receive, concerns: Concerns::TeamPe(team, pe), bytes: nbytes, address: 0, signal: 0 });
+    let Some(_call) = Check::of(routine) else { return };
 }
 
 /// Of `message::isend`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
-pub(crate) fn message_isend(routine: &'static str, _size: usize, _align: usize, team: usize, request: *const c_void) {
-    let call = Check::of(routine);
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn message_isend(routine: &'static str, _size: usize, _align: usize, team: usize, nbytes: usize, pe: c_int, request: *const c_void) {
+    check::record(&Recorded { routine, kind: Kind::Send, concerns: Concerns::TeamPe(team, pe), bytes: nbytes, address: 0, signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.team_or_invalid(team);
     let request_extent = Extent::of(8);
     call.variable("request", request, request_extent, 8);
@@ -1121,20 +1322,40 @@ pub(crate) fn message_isend(routine: &'static str, _size: usize, _align: usize, 
 /// Of `message::irecv`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn message_irecv(routine: &'static str, _size: usize, _align: usize, team: usize, request: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Test, concerns: Concerns::None, bytes: 0, address: 0, signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     call.team_or_invalid(team);
     let request_extent = Extent::of(8);
     call.variable("request", request, request_extent, 8);
 }
 
+/// Of `message::probe`.
+#[cold]
+#[inline(never)]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn message_probe(routine: &'static str, _size: usize, _align: usize, team: usize, pe: c_int) {
+    check::record(&Recorded { routine, kind: Kind::Receive, concerns: Concerns::TeamPe(team, pe), bytes: 0, address: 0, signal: 0 });
+    let Some(_call) = Check::of(routine) else { return };
+}
+
+/// Of `message::iprobe`.
+#[cold]
+#[inline(never)]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn message_iprobe(routine: &'static str, _size: usize, _align: usize, team: usize) {
+    check::record(&Recorded { routine, kind: Kind::Test, concerns: Concerns::None, bytes: 0, address: 0, signal: 0 });
+    let Some(_call) = Check::of(routine) else { return };
+}
+
 /// Of `message::cancel`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn message_cancel(routine: &'static str, _size: usize, _align: usize, request: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Test, concerns: Concerns::None, bytes: 0, address: 0, signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     let request_extent = Extent::of(8);
     call.variable("request", request, request_extent, 8);
 }
@@ -1142,9 +1363,10 @@ pub(crate) fn message_cancel(routine: &'static str, _size: usize, _align: usize,
 /// Of `message::test`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn message_test(routine: &'static str, _size: usize, _align: usize, request: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Test, concerns: Concerns::None, bytes: 0, address: 0, signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     let request_extent = Extent::of(8);
     call.variable("request", request, request_extent, 8);
 }
@@ -1152,19 +1374,56 @@ pub(crate) fn message_test(routine: &'static str, _size: usize, _align: usize, r
 /// Of `message::wait`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn message_wait(routine: &'static str, _size: usize, _align: usize, request: *const c_void) {
-    let call = Check::of(routine);
+    check::record(&Recorded { routine, kind: Kind::Receive, concerns: Concerns::None, bytes: 0, address: 0, signal: 0 });
+    let Some(call) = Check::of(routine) else { return };
     let request_extent = Extent::of(8);
     call.variable("request", request, request_extent, 8);
+}
+
+/// Of `message::testany`.
+#[cold]
+#[inline(never)]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn message_testany(routine: &'static str, _size: usize, _align: usize) {
+    check::record(&Recorded { routine, kind: Kind::Test, concerns: Concerns::None, bytes: 0, address: 0, signal: 0 });
+    let Some(_call) = Check::of(routine) else { return };
+}
+
+/// Of `message::testall`.
+#[cold]
+#[inline(never)]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn message_testall(routine: &'static str, _size: usize, _align: usize) {
+    check::record(&Recorded { routine, kind: Kind::Test, concerns: Concerns::None, bytes: 0, address: 0, signal: 0 });
+    let Some(_call) = Check::of(routine) else { return };
+}
+
+/// Of `message::waitany`.
+#[cold]
+#[inline(never)]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn message_waitany(routine: &'static str, _size: usize, _align: usize) {
+    check::record(&Recorded { routine, kind: Kind::Receive, concerns: Concerns::None, bytes: 0, address: 0, signal: 0 });
+    let Some(_call) = Check::of(routine) else { return };
+}
+
+/// Of `message::waitall`.
+#[cold]
+#[inline(never)]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
+pub(crate) fn message_waitall(routine: &'static str, _size: usize, _align: usize) {
+    check::record(&Recorded { routine, kind: Kind::Receive, concerns: Concerns::None, bytes: 0, address: 0, signal: 0 });
+    let Some(_call) = Check::of(routine) else { return };
 }
 
 /// Of `stream::create`.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "the standard's prototypes")]
+#[allow(unused_variables, clippy::too_many_arguments, reason = "the standard's prototypes")]
 pub(crate) fn stream_create(routine: &'static str, _size: usize, _align: usize, team: usize, stream: *const c_void) {
-    let call = Check::of(routine);
+    let Some(call) = Check::of(routine) else { return };
     call.team_or_invalid(team);
     let stream_extent = Extent::of(8);
     call.variable("stream", stream, stream_extent, 8);

@@ -5,9 +5,9 @@
 use crate::entry::*;
 
 c_api! {
-    "shmem_barrier_all" [] () = collective::barrier_all("shmem_barrier_all");
-    "shmem_sync_all" [] () = collective::sync_all("shmem_sync_all");
-    "shmem_team_sync" [] (team: usize) -> c_int = collective::sync("shmem_team_sync", team);
+    "shmem_barrier_all" [checks::collective_barrier_all("shmem_barrier_all", 8, 8)] () = collective::barrier_all("shmem_barrier_all");
+    "shmem_sync_all" [checks::collective_sync_all("shmem_sync_all", 8, 8)] () = collective::sync_all("shmem_sync_all");
+    "shmem_team_sync" [checks::collective_sync("shmem_team_sync", 8, 8, team)] (team: usize) -> c_int = collective::sync("shmem_team_sync", team);
     "shmem_float_alltoall" [checks::collective_alltoall("shmem_float_alltoall", 4, 4, team, dest.cast(), source.cast(), nelems)] (team: usize, dest: *mut f32, source: *const f32, nelems: usize) -> c_int = collective::alltoall("shmem_float_alltoall", team, dest.cast(), source.cast(), bytes(nelems, 4));
     "shmem_double_alltoall" [checks::collective_alltoall("shmem_double_alltoall", 8, 8, team, dest.cast(), source.cast(), nelems)] (team: usize, dest: *mut f64, source: *const f64, nelems: usize) -> c_int = collective::alltoall("shmem_double_alltoall", team, dest.cast(), source.cast(), bytes(nelems, 8));
     "shmem_longdouble_alltoall" [checks::collective_alltoall("shmem_longdouble_alltoall", 16, 16, team, dest.cast(), source.cast(), nelems)] (team: usize, dest: *mut LongDouble, source: *const LongDouble, nelems: usize) -> c_int = collective::alltoall("shmem_longdouble_alltoall", team, dest.cast(), source.cast(), bytes(nelems, 16));

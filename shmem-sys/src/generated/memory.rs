@@ -5,14 +5,14 @@
 use crate::entry::*;
 
 c_api! {
-    "shmem_malloc" [] (size: usize) -> *mut c_void = memory::malloc("shmem_malloc", size);
-    "shmem_free" [] (ptr: *mut c_void) = memory::free("shmem_free", ptr);
-    "shmem_realloc" [] (ptr: *mut c_void, size: usize) -> *mut c_void = memory::realloc("shmem_realloc", ptr, size);
-    "shmem_align" [] (alignment: usize, size: usize) -> *mut c_void = memory::align("shmem_align", alignment, size);
-    "shmem_malloc_with_hints" [] (size: usize, hints: c_long) -> *mut c_void = memory::malloc_with_hints("shmem_malloc_with_hints", size, hints);
-    "shmem_calloc" [] (count: usize, size: usize) -> *mut c_void = memory::calloc("shmem_calloc", count, size);
-    "shmalloc" [] (size: usize) -> *mut c_void = memory::malloc("shmalloc", size);
-    "shfree" [] (ptr: *mut c_void) = memory::free("shfree", ptr);
-    "shrealloc" [] (ptr: *mut c_void, size: usize) -> *mut c_void = memory::realloc("shrealloc", ptr, size);
-    "shmemalign" [] (alignment: usize, size: usize) -> *mut c_void = memory::align("shmemalign", alignment, size);
+    "shmem_malloc" [checks::memory_malloc("shmem_malloc", 8, 8, size)] (size: usize) -> *mut c_void = memory::malloc("shmem_malloc", size);
+    "shmem_free" [checks::memory_free("shmem_free", 8, 8, ptr.cast())] (ptr: *mut c_void) = memory::free("shmem_free", ptr);
+    "shmem_realloc" [checks::memory_realloc("shmem_realloc", 8, 8, ptr.cast(), size)] (ptr: *mut c_void, size: usize) -> *mut c_void = memory::realloc("shmem_realloc", ptr, size);
+    "shmem_align" [checks::memory_align("shmem_align", 8, 8, alignment, size)] (alignment: usize, size: usize) -> *mut c_void = memory::align("shmem_align", alignment, size);
+    "shmem_malloc_with_hints" [checks::memory_malloc_with_hints("shmem_malloc_with_hints", 8, 8, size)] (size: usize, hints: c_long) -> *mut c_void = memory::malloc_with_hints("shmem_malloc_with_hints", size, hints);
+    "shmem_calloc" [checks::memory_calloc("shmem_calloc", 8, 8, count, size)] (count: usize, size: usize) -> *mut c_void = memory::calloc("shmem_calloc", count, size);
+    "shmalloc" [checks::memory_malloc("shmalloc", 8, 8, size)] (size: usize) -> *mut c_void = memory::malloc("shmalloc", size);
+    "shfree" [checks::memory_free("shfree", 8, 8, ptr.cast())] (ptr: *mut c_void) = memory::free("shfree", ptr);
+    "shrealloc" [checks::memory_realloc("shrealloc", 8, 8, ptr.cast(), size)] (ptr: *mut c_void, size: usize) -> *mut c_void = memory::realloc("shrealloc", ptr, size);
+    "shmemalign" [checks::memory_align("shmemalign", 8, 8, alignment, size)] (alignment: usize, size: usize) -> *mut c_void = memory::align("shmemalign", alignment, size);
 }

@@ -5,17 +5,17 @@
 use crate::entry::*;
 
 c_api! {
-    "shmemx_msg_send" [] (team: usize, buf: *const c_void, nbytes: usize, pe: c_int, tag: c_int) -> c_int = message::send("shmemx_msg_send", team, buf, nbytes, pe, tag);
-    "shmemx_msg_recv" [] (team: usize, buf: *mut c_void, nbytes: usize, pe: c_int, tag: c_int, status: *mut MessageStatus) -> c_int = message::recv("shmemx_msg_recv", team, buf, nbytes, pe, tag, status);
-    "shmemx_msg_isend" [checks::message_isend("shmemx_msg_isend", 8, 8, team, request.cast())] (team: usize, buf: *const c_void, nbytes: usize, pe: c_int, tag: c_int, request: *mut usize) -> c_int = message::isend("shmemx_msg_isend", team, buf, nbytes, pe, tag, request);
+    "shmemx_msg_send" [checks::message_send("shmemx_msg_send", 8, 8, team, nbytes, pe)] (team: usize, buf: *const c_void, nbytes: usize, pe: c_int, tag: c_int) -> c_int = message::send("shmemx_msg_send", team, buf, nbytes, pe, tag);
+    "shmemx_msg_recv" [checks::message_recv("shmemx_msg_recv", 8, 8, team, nbytes, pe)] (team: usize, buf: *mut c_void, nbytes: usize, pe: c_int, tag: c_int, status: *mut MessageStatus) -> c_int = message::recv("shmemx_msg_recv", team, buf, nbytes, pe, tag, status);
+    "shmemx_msg_isend" [checks::message_isend("shmemx_msg_isend", 8, 8, team, nbytes, pe, request.cast())] (team: usize, buf: *const c_void, nbytes: usize, pe: c_int, tag: c_int, request: *mut usize) -> c_int = message::isend("shmemx_msg_isend", team, buf, nbytes, pe, tag, request);
     "shmemx_msg_irecv" [checks::message_irecv("shmemx_msg_irecv", 8, 8, team, request.cast())] (team: usize, buf: *mut c_void, nbytes: usize, pe: c_int, tag: c_int, request: *mut usize) -> c_int = message::irecv("shmemx_msg_irecv", team, buf, nbytes, pe, tag, request);
-    "shmemx_msg_probe" [] (team: usize, pe: c_int, tag: c_int, status: *mut MessageStatus) -> c_int = message::probe("shmemx_msg_probe", team, pe, tag, status);
-    "shmemx_msg_iprobe" [] (team: usize, pe: c_int, tag: c_int, status: *mut MessageStatus) -> c_int = message::iprobe("shmemx_msg_iprobe", team, pe, tag, status);
+    "shmemx_msg_probe" [checks::message_probe("shmemx_msg_probe", 8, 8, team, pe)] (team: usize, pe: c_int, tag: c_int, status: *mut MessageStatus) -> c_int = message::probe("shmemx_msg_probe", team, pe, tag, status);
+    "shmemx_msg_iprobe" [checks::message_iprobe("shmemx_msg_iprobe", 8, 8, team)] (team: usize, pe: c_int, tag: c_int, status: *mut MessageStatus) -> c_int = message::iprobe("shmemx_msg_iprobe", team, pe, tag, status);
     "shmemx_msg_cancel" [checks::message_cancel("shmemx_msg_cancel", 8, 8, request.cast())] (request: *mut usize) -> c_int = message::cancel("shmemx_msg_cancel", request);
     "shmemx_msg_test" [checks::message_test("shmemx_msg_test", 8, 8, request.cast())] (request: *mut usize, status: *mut MessageStatus) -> c_int = message::test("shmemx_msg_test", request, status);
     "shmemx_msg_wait" [checks::message_wait("shmemx_msg_wait", 8, 8, request.cast())] (request: *mut usize, status: *mut MessageStatus) -> c_int = message::wait("shmemx_msg_wait", request, status);
-    "shmemx_msg_testany" [] (count: usize, requests: *mut usize, status: *mut MessageStatus) -> usize = message::testany("shmemx_msg_testany", count, requests, status);
-    "shmemx_msg_testall" [] (count: usize, requests: *mut usize, statuses: *mut MessageStatus) -> c_int = message::testall("shmemx_msg_testall", count, requests, statuses);
-    "shmemx_msg_waitany" [] (count: usize, requests: *mut usize, status: *mut MessageStatus) -> usize = message::waitany("shmemx_msg_waitany", count, requests, status);
-    "shmemx_msg_waitall" [] (count: usize, requests: *mut usize, statuses: *mut MessageStatus) -> c_int = message::waitall("shmemx_msg_waitall", count, requests, statuses);
+    "shmemx_msg_testany" [checks::message_testany("shmemx_msg_testany", 8, 8)] (count: usize, requests: *mut usize, status: *mut MessageStatus) -> usize = message::testany("shmemx_msg_testany", count, requests, status);
+    "shmemx_msg_testall" [checks::message_testall("shmemx_msg_testall", 8, 8)] (count: usize, requests: *mut usize, statuses: *mut MessageStatus) -> c_int = message::testall("shmemx_msg_testall", count, requests, statuses);
+    "shmemx_msg_waitany" [checks::message_waitany("shmemx_msg_waitany", 8, 8)] (count: usize, requests: *mut usize, status: *mut MessageStatus) -> usize = message::waitany("shmemx_msg_waitany", count, requests, status);
+    "shmemx_msg_waitall" [checks::message_waitall("shmemx_msg_waitall", 8, 8)] (count: usize, requests: *mut usize, statuses: *mut MessageStatus) -> c_int = message::waitall("shmemx_msg_waitall", count, requests, statuses);
 }

@@ -16,6 +16,7 @@ mod messages;
 mod ordering;
 mod p2p;
 mod ports;
+mod regions;
 mod rma;
 mod setup;
 mod signals;

@@ -5,10 +5,10 @@
 use crate::entry::*;
 
 c_api! {
-    "shmem_fence" [] () = context::fence("shmem_fence", SHMEM_CTX_DEFAULT);
-    "shmem_ctx_fence" [] (ctx: usize) = context::fence("shmem_ctx_fence", ctx);
-    "shmem_quiet" [] () = context::quiet("shmem_quiet", SHMEM_CTX_DEFAULT);
-    "shmem_ctx_quiet" [] (ctx: usize) = context::quiet("shmem_ctx_quiet", ctx);
+    "shmem_fence" [checks::context_fence("shmem_fence", 8, 8, SHMEM_CTX_DEFAULT)] () = context::fence("shmem_fence", SHMEM_CTX_DEFAULT);
+    "shmem_ctx_fence" [checks::context_fence("shmem_ctx_fence", 8, 8, ctx)] (ctx: usize) = context::fence("shmem_ctx_fence", ctx);
+    "shmem_quiet" [checks::context_quiet("shmem_quiet", 8, 8, SHMEM_CTX_DEFAULT)] () = context::quiet("shmem_quiet", SHMEM_CTX_DEFAULT);
+    "shmem_ctx_quiet" [checks::context_quiet("shmem_ctx_quiet", 8, 8, ctx)] (ctx: usize) = context::quiet("shmem_ctx_quiet", ctx);
     "shmem_pe_quiet" [checks::context_pe_quiet("shmem_pe_quiet", 8, 8, SHMEM_CTX_DEFAULT, target_pes.cast(), npes)] (target_pes: *const c_int, npes: usize) = context::pe_quiet("shmem_pe_quiet", SHMEM_CTX_DEFAULT, target_pes, npes);
     "shmem_ctx_pe_quiet" [checks::context_pe_quiet("shmem_ctx_pe_quiet", 8, 8, ctx, target_pes.cast(), npes)] (ctx: usize, target_pes: *const c_int, npes: usize) = context::pe_quiet("shmem_ctx_pe_quiet", ctx, target_pes, npes);
     "shmem_clear_lock" [checks::lock_clear("shmem_clear_lock", 8, 8, lock.cast())] (lock: *mut c_long) = lock::clear("shmem_clear_lock", lock);

@@ -13,7 +13,7 @@ use crate::types::Group;
 /// `shmem-sys/src/generated/checks.rs`.
 pub fn file(chapters: &[Chapter]) -> String {
     let mut out = format!(
-        "{RUST_NOTE}\n//! The checks of the arguments, by their roles.\n\nuse ferroshmem_core::api::check::{{Check, Extent}};\n\nuse crate::entry::*;\n"
+        "{RUST_NOTE}\n//! The checks of the arguments, by their roles.\n\nuse ferroshmem_core::api::check::{{self, Check, Concerns, Extent, Kind, Recorded}};\n\nuse crate::entry::*;\n"
     );
     let mut done: Vec<&str> = Vec::new();
     for family in chapters.iter().flat_map(|c| &c.families) {
@@ -26,11 +26,26 @@ pub fn file(chapters: &[Chapter]) -> String {
     out
 }
 
-/// Whether some argument is looked at with checks on alone.
+/// Whether some argument is looked at with checks on alone, or calls are recorded. Those of no kind in particular are recorded
+/// where there is a check: a second copy of each would be large.
 pub fn is_checked(family: &Family) -> bool {
-    roles::of(family)
-        .iter()
-        .any(|(_, role)| roles::needs_check(*role))
+    has_checks(family) || roles::kind(family).is_some_and(|kind| kind != "Other")
+}
+
+fn has_checks(family: &Family) -> bool {
+    let roles = roles::of(family);
+    roles.iter().any(|(_, role)| roles::needs_check(*role))
+}
+
+/// Whether a parameter whose value is not checked is recorded: how much is allocated or sent, and to whom.
+fn is_recorded(family: &Family, name: &str) -> bool {
+    let function = roles::function(family);
+    let names: &[&str] = match roles::kind(family) {
+        Some("Allocate") => &["size", "count"],
+        Some("Send" | "Receive") if function.starts_with("message::") => &["nbytes", "pe"],
+        _ => &[],
+    };
+    names.contains(&name)
 }
 
 /// The name of the check of a function of the runtime.
@@ -49,7 +64,9 @@ fn parameters(family: &Family) -> Vec<(&'static str, Role)> {
         .iter()
         // Groups the routines look at.
         .filter(|(name, role)| {
-            !matches!(role, Role::Value | Role::GroupOrInvalid) || is_mask(name)
+            !matches!(role, Role::Value | Role::GroupOrInvalid)
+                || is_mask(name)
+                || is_recorded(family, name)
         });
     seen.copied().collect()
 }
@@ -101,12 +118,27 @@ pub fn call(symbol: &Symbol<'_>) -> String {
 fn check(out: &mut String, family: &Family) {
     let symbol = &family.symbols()[0];
     let parameters = parameters(family);
-    let body = body(family, &parameters);
+    let record = record(family, &parameters);
+    let checks = if has_checks(family) {
+        body(family, &parameters)
+    } else {
+        String::new()
+    };
+    let call = if checks.is_empty() { "_call" } else { "call" };
+    let body =
+        format!("{record}    let Some({call}) = Check::of(routine) else {{ return }};\n{checks}");
     let used = |name: &str| {
-        let is_used = [format!(", {name})"), format!("({name})")]
-            .iter()
-            .any(|u| body.contains(u));
-        if is_used { "" } else { "_" }
+        let is_used = [
+            format!(", {name})"),
+            format!("({name})"),
+            format!(" {name},"),
+            format!("{name}.addr()"),
+        ];
+        if is_used.iter().any(|u| body.contains(u)) {
+            ""
+        } else {
+            "_"
+        }
     };
     let mut declared = vec![
         "routine: &'static str".to_owned(),
@@ -119,16 +151,90 @@ fn check(out: &mut String, family: &Family) {
     for (name, _) in &parameters {
         let types = symbol.params();
         let (ty, _) = types.iter().find(|(_, n)| n == name).expect("a parameter");
-        declared.push(format!("{}: {}", identifier(name), erased(ty, symbol)));
+        // Beside the size of the elements.
+        let id = match *name {
+            "size" => "asked".to_owned(),
+            name => identifier(name),
+        };
+        declared.push(format!("{id}: {}", erased(ty, symbol)));
     }
     writeln!(
         out,
-        "\n/// Of `{}`.\n#[cold]\n#[inline(never)]\n#[allow(clippy::too_many_arguments, reason = \"the standard's prototypes\")]\npub(crate) fn {}({}) {{\n    let call = Check::of(routine);\n{body}}}",
+        "\n/// Of `{}`.\n#[cold]\n#[inline(never)]\n#[allow(unused_variables, clippy::too_many_arguments, reason = \"the standard's prototypes\")]\npub(crate) fn {}({}) {{\n{body}}}",
         roles::function(family),
         name(family),
         declared.join(", "),
     )
     .unwrap();
+}
+
+/// The statement that begins to record the call, or nothing.
+fn record(family: &Family, parameters: &[(&'static str, Role)]) -> String {
+    let Some(kind) = roles::kind(family) else {
+        return String::new();
+    };
+    let has = |wanted: Role| parameters.iter().find(|(_, role)| *role == wanted);
+    let named = |wanted: &str| parameters.iter().any(|(name, _)| *name == wanted);
+    let root = has(Role::Root).map_or("0".to_owned(), |(name, _)| identifier(name));
+    let ctx = if has_ctx(family) {
+        "ctx"
+    } else {
+        "SHMEM_CTX_DEFAULT"
+    };
+    let concerns = if has(Role::Pe).is_some() {
+        format!("Concerns::Pe({ctx}, pe)")
+    } else if has(Role::Start).is_some() {
+        format!("Concerns::Set(pe_start, logpe_stride, pe_size, {root})")
+    } else if has(Role::Team).is_some() {
+        format!("Concerns::Team(team, {root})")
+    } else if named("pe") && named("team") {
+        "Concerns::TeamPe(team, pe)".to_owned()
+    } else if matches!(kind, "Barrier" | "Allocate" | "Free") {
+        "Concerns::World".to_owned()
+    } else {
+        "Concerns::None".to_owned()
+    };
+    let extent = parameters.iter().find_map(|(_, role)| match role {
+        Role::Symmetric(e) | Role::Array(e) if *e != Extent::Bytes(32 * 8) => Some(*e),
+        _ => None,
+    });
+    // What this PE contributes: not what all members do together.
+    let bytes = match extent {
+        _ if kind == "Allocate" && named("count") => "count.saturating_mul(asked)".to_owned(),
+        _ if kind == "Allocate" => "asked".to_owned(),
+        _ if named("nbytes") => "nbytes".to_owned(),
+        Some(Extent::One) => "size".to_owned(),
+        Some(
+            Extent::Elements(n)
+            | Extent::PerMember(n)
+            | Extent::Strided(_, n)
+            | Extent::StridedPerMember(_, n),
+        ) => {
+            let is_int = parameters
+                .iter()
+                .any(|(name, role)| *name == n && *role == Role::IntCount);
+            let cast = if is_int { " as usize" } else { "" };
+            format!("({}{cast}).saturating_mul(size)", identifier(n))
+        }
+        Some(Extent::Blocks(_, block, n)) => {
+            format!("{block}.saturating_mul({n}).saturating_mul(size)")
+        }
+        _ => "0".to_owned(),
+    };
+    let symmetric: Vec<_> = parameters
+        .iter()
+        .filter(|(_, role)| matches!(role, Role::Symmetric(_) | Role::Array(_)))
+        .map(|(name, _)| format!("{}.addr()", identifier(name)))
+        .collect();
+    let address = symmetric.first().cloned().unwrap_or_else(|| "0".to_owned());
+    let signal = if kind == "PutSignal" {
+        "sig_addr.addr()"
+    } else {
+        "0"
+    };
+    format!(
+        "    check::record(&Recorded {{ routine, kind: Kind::{kind}, concerns: {concerns}, bytes: {bytes}, address: {address}, signal: {signal} }});\n"
+    )
 }
 
 /// The statements: what arguments say by themselves, then how many bytes are accessed, then where.

@@ -7,6 +7,7 @@ pub mod group;
 pub mod message;
 pub mod p2p;
 pub mod port;
+pub mod region;
 pub mod rma;
 pub mod setup;
 pub mod signal;

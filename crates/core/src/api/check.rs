@@ -12,13 +12,106 @@ use crate::failure::checks;
 use crate::failure::fatal::fatal;
 use crate::memory::{Argument, MemoryKind};
 use crate::point::Comparison;
+use crate::profiling::layout::team::ACTIVE_SET;
+use crate::profiling::{self, Operation, Scope};
+pub use crate::profiling::{Kind, ended};
 use crate::runtime::{self, Runtime};
+use crate::team::Members;
 
-/// Whether a call is to be checked: checks are on, or the library is not initialised, which
-/// [`Check::of`] then finds.
+/// Whether a call is to be checked or recorded, or the library is not initialised, which [`Check::of`] then finds.
 #[inline(always)] // a comparison in every exported function that has something to check
 pub fn is_due() -> bool {
     !checks::are_waived()
+}
+
+/// What handles and numbers say whom a recorded call concerns.
+#[derive(Debug, Clone, Copy)]
+pub enum Concerns {
+    /// No PE in particular.
+    None,
+    /// A PE of a context.
+    Pe(usize, c_int),
+    /// The members of a team, with a root.
+    Team(usize, c_int),
+    /// A PE of a team.
+    TeamPe(usize, c_int),
+    /// The members of an active set: start, log2 of the stride, size; with a root.
+    Set(c_int, c_int, c_int, c_int),
+    /// All PEs.
+    World,
+}
+
+impl Concerns {
+    /// Found without ending the job: of an argument that is wrong the routine says so itself.
+    pub(super) fn scope(self, rt: &Runtime, routine: &'static str) -> Scope {
+        let of_team = |id: usize, members, root: c_int| Scope::Team {
+            members,
+            id: id as u64,
+            root: root.max(0) as u32,
+        };
+        match self {
+            Self::None => Scope::None,
+            Self::Pe(context, pe) => Scope::Pe(rt.call(routine, context, pe).pe),
+            Self::Team(team, root) => rt
+                .teams
+                .get(team)
+                .map_or(Scope::None, |team| of_team(team.id, team.members, root)),
+            Self::TeamPe(team, pe) => {
+                let team = rt.teams.get(team).filter(|team| team.connection.is_none());
+                let index = usize::try_from(pe).ok();
+                let pe = team.zip(index).filter(|(team, i)| *i < team.members.size);
+                pe.map_or(Scope::None, |(team, i)| Scope::Pe(team.members.pe(i)))
+            }
+            Self::Set(start, log_stride, size, root) => Scope::Team {
+                members: Members {
+                    start,
+                    stride: 1_i32.checked_shl(log_stride as u32).unwrap_or(0),
+                    size: size.max(1) as usize,
+                },
+                id: ACTIVE_SET,
+                root: root.max(0) as u32,
+            },
+            Self::World => {
+                let team = rt.teams.world();
+                of_team(team.id, team.members, 0)
+            }
+        }
+    }
+}
+
+/// A call, as the exported function sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Recorded {
+    /// C name of the routine.
+    pub routine: &'static str,
+    /// Its kind.
+    pub kind: Kind,
+    /// Whom it concerns.
+    pub concerns: Concerns,
+    /// Bytes moved, of this PE.
+    pub bytes: usize,
+    /// A symmetric address, or 0.
+    pub address: usize,
+    /// A second one, or 0.
+    pub signal: usize,
+}
+
+/// Begins to record a call, if calls are recorded; [`ended`] ends it.
+#[cold]
+#[inline(never)]
+pub fn record(call: &Recorded) {
+    if profiling::is_on()
+        && let Some(rt) = runtime::current()
+    {
+        profiling::begin(&Operation {
+            routine: call.routine,
+            kind: call.kind,
+            scope: call.concerns.scope(rt, call.routine),
+            bytes: call.bytes,
+            address: call.address,
+            signal: call.signal,
+        });
+    }
 }
 
 /// An argument with its name in the prototype.
@@ -48,10 +141,10 @@ pub struct Check {
 }
 
 impl Check {
-    /// A call of routine `name`: the library must be initialised.
-    pub fn of(name: &'static str) -> Self {
+    /// A call of routine `name`: the library must be initialised. None if checks are off.
+    pub fn of(name: &'static str) -> Option<Self> {
         let rt = runtime::get(name);
-        Self { name, rt }
+        checks::are_on().then_some(Self { name, rt })
     }
 
     fn refuse(&self, message: impl std::fmt::Display) -> ! {

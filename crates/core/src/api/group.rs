@@ -77,8 +77,9 @@ unsafe fn on_group(
     }
     let action = action(connection);
     let [dest, source] = arrays(connection, action);
-    if check::is_due() {
-        let call = Check::of(name);
+    if check::is_due()
+        && let Some(call) = Check::of(name)
+    {
         let extents = [dest, source].map(|array| Extent::of(array.1));
         call.symmetric("dest", dest.0.cast(), extents[0], 1);
         call.symmetric("source", source.0.cast(), extents[1], 1);

@@ -23,6 +23,8 @@ pub mod message;
 mod on_group;
 pub mod p2p;
 pub mod port;
+pub mod record;
+pub mod region;
 pub mod rma;
 pub mod setup;
 pub mod signal;

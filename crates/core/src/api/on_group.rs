@@ -82,8 +82,10 @@ impl<'a> OnGroup<'a> {
     /// With `SHMEM_CHECK=1`: the arrays of a collect, of which only now `total`, the bytes of all
     /// sources, is known.
     fn check_collect(&self, dest: *mut u8, total: usize, source: *const u8, bytes: usize) {
-        if check::is_due() && total > 0 {
-            let call = Check::of(self.group.name);
+        if check::is_due()
+            && total > 0
+            && let Some(call) = Check::of(self.group.name)
+        {
             let (to, from) = (Extent::of(total), Extent::of(bytes));
             call.symmetric("dest", dest.cast(), to, 1);
             call.apart(dest.cast(), to, source.cast(), from, false);

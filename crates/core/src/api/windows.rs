@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use crate::profiling;
 use crate::runtime::{self, Runtime};
 use crate::wait::POLICY;
 
@@ -19,8 +20,10 @@ pub struct Windows {
     pub heap: usize,
     /// log2 of the bytes from one heap to the next.
     pub log2_stride: u32,
-    /// Whose memory this process may load and store.
+    /// Whose memory this process loads and stores: all that it may, but its own alone where calls are recorded.
     pub memory: Reach,
+    /// Whose memory it may load and store.
+    pub views: Reach,
     /// The PEs whose words it may update by CPU atomics: none where the fabric's atomics are not atomic
     /// with a CPU's. Where PEs outnumber cores all but this one, so that the library sees the program poll.
     pub atomics: Reach,
@@ -78,6 +81,7 @@ pub fn windows(name: &'static str) -> Windows {
         heap: rt.node.transport.memory.space.heap_base(),
         log2_stride: rt.node.transport.memory.space.log2_stride(),
         memory: memory(rt),
+        views: views(rt),
         atomics: atomics(rt),
     }
 }
@@ -85,6 +89,17 @@ pub fn windows(name: &'static str) -> Windows {
 // What is where does not change while the process lives, so that each is made once.
 
 fn memory(rt: &Runtime) -> Reach {
+    static OWN: OnceLock<Indices> = OnceLock::new();
+    if !profiling::is_on() {
+        return views(rt);
+    }
+    let index = |pe| (pe == rt.node.me).then_some(rt.node.job.index);
+    Reach(Some(
+        OWN.get_or_init(|| Reach::of((0..rt.node.n_pes).map(index))),
+    ))
+}
+
+fn views(rt: &Runtime) -> Reach {
     static INDICES: OnceLock<Indices> = OnceLock::new();
     let placement = &rt.node.job.placement;
     let find = || Reach::of((0..rt.node.n_pes).map(|pe| placement.local_index(pe)));

@@ -193,6 +193,8 @@ mod tests {
                 FABRIC_INTERFACE.name,
                 SPAWN_TIMEOUT.name,
                 LIBFABRIC.name,
+                PROFILE_DIR.name,
+                TRACE_SIZE.name,
             ]
         );
         assert_eq!(of(Scope::Tool), [CC.name, CXX.name]);

@@ -70,6 +70,17 @@ pub struct Settings {
     pub spawn_timeout: Option<Duration>,
     /// `SHMEM_FABRIC`, `SHMEM_FABRIC_INTERFACE`, `SHMEM_LIBFABRIC` and `SHMEM_AGGREGATE`.
     pub fabric: FabricSettings,
+    /// `SHMEM_PROFILE_DIR` and `SHMEM_TRACE_SIZE`.
+    pub profiling: ProfilingSettings,
+}
+
+/// What a PE records of its calls.
+#[derive(Debug, Clone)]
+pub struct ProfilingSettings {
+    /// Where; None: nothing is recorded.
+    pub directory: Option<String>,
+    /// Bytes of its trace; None: no trace.
+    pub trace: Option<u64>,
 }
 
 impl Settings {
@@ -95,6 +106,10 @@ impl Settings {
             fabric_timeout: FABRIC_TIMEOUT.read(&environment)?,
             spawn_timeout: SPAWN_TIMEOUT.read(&environment)?,
             fabric: FabricSettings::of(&environment)?,
+            profiling: ProfilingSettings {
+                directory: PROFILE_DIR.read(&environment)?,
+                trace: TRACE_SIZE.read(&environment)?,
+            },
         })
     }
 }

@@ -308,6 +308,29 @@ pub static JOB: Variable<Text> = Variable {
     },
 };
 
+/// Where each PE records what it does.
+pub static PROFILE_DIR: Variable<Text> = Variable {
+    name: "SHMEM_PROFILE_DIR",
+    alias: None,
+    readers: &[Library],
+    scope: Scope::Pe,
+    help: "Each PE records there where its time goes, for oshrun --profile and --trace, which set it; turns the fast path off.",
+    value: Text {
+        accepts: "path of a directory",
+        default: None,
+        unset: "nothing is recorded",
+    },
+};
+/// How much of a trace each PE keeps.
+pub static TRACE_SIZE: Variable<Size> = Variable {
+    name: "SHMEM_TRACE_SIZE",
+    alias: None,
+    readers: &[Library, Oshrun],
+    scope: Scope::Pe,
+    help: "How much of its newest calls each PE keeps for oshrun --trace, at 56 bytes a call; oshrun --trace sets 64m where it is unset.",
+    value: Size { unset: "no trace" },
+};
+
 /// All variables that users set, in the order they are printed.
 pub static TABLE: &[&dyn Entry] = &[
     &VERSION,
@@ -336,6 +359,8 @@ pub static TABLE: &[&dyn Entry] = &[
     &SPAWN_TIMEOUT,
     &AGGREGATE,
     &LIBFABRIC,
+    &PROFILE_DIR,
+    &TRACE_SIZE,
     &CC,
     &CXX,
 ];

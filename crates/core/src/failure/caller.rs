@@ -1,8 +1,11 @@
 //! Where in the program a routine was called that ends the job.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_void};
 use std::fmt;
 use std::mem::MaybeUninit;
+use std::ops::ControlFlow;
+
+use crate::platform::unwind;
 
 /// A call in the program.
 #[derive(Debug)]
@@ -13,44 +16,6 @@ pub(super) struct Caller {
     object: String,
     /// The address in this file, as `addr2line` takes it.
     address: usize,
-}
-
-// The unwinder is part of every Rust program.
-#[repr(C)]
-struct UnwindContext {
-    _opaque: [u8; 0],
-}
-
-type Trace = extern "C" fn(context: *mut UnwindContext, argument: *mut c_void) -> c_int;
-
-unsafe extern "C" {
-    fn _Unwind_Backtrace(trace: Trace, argument: *mut c_void) -> c_int;
-    fn _Unwind_GetIP(context: *mut UnwindContext) -> usize;
-}
-
-/// `_URC_NO_REASON`, `_URC_NORMAL_STOP`.
-const GO_ON: c_int = 0;
-const STOP: c_int = 4;
-
-/// Where the search is: the library's own object, and the first address outside of it.
-struct Search {
-    library: usize,
-    found: Option<usize>,
-}
-
-extern "C" fn look(context: *mut UnwindContext, argument: *mut c_void) -> c_int {
-    // SAFETY: `find` passes a `Search` of its own, which no other thread uses.
-    let search = unsafe { &mut *argument.cast::<Search>() };
-    // SAFETY: the unwinder passes a valid context. A return address belongs to the call before it.
-    let address = unsafe { _Unwind_GetIP(context) }.wrapping_sub(1);
-    match object_of(address) {
-        Some(object) if object.dli_fbase.addr() == search.library => GO_ON,
-        Some(_) => {
-            search.found = Some(address);
-            STOP
-        }
-        None => STOP,
-    }
 }
 
 /// The object that an address is in.
@@ -87,13 +52,20 @@ pub(super) fn find() -> Option<Caller> {
     if program.dli_fbase == library.dli_fbase {
         return None;
     }
-    let mut search = Search {
-        library: library.dli_fbase.addr(),
-        found: None,
-    };
-    // SAFETY: `look` takes a `Search`.
-    unsafe { _Unwind_Backtrace(look, (&raw mut search).cast()) };
-    let address = search.found?;
+    let mut found = None;
+    unwind::frames(&mut |frame| {
+        // A return address belongs to the call before it.
+        let address = frame.address.wrapping_sub(1);
+        match object_of(address) {
+            Some(object) if object.dli_fbase == library.dli_fbase => ControlFlow::Continue(()),
+            Some(_) => {
+                found = Some(address);
+                ControlFlow::Break(())
+            }
+            None => ControlFlow::Break(()),
+        }
+    });
+    let address = found?;
     let object = object_of(address)?;
     let base = if is_fixed(object.dli_fbase) {
         0

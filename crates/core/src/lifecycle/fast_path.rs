@@ -3,6 +3,7 @@
 use crate::failure::fatal::{debug, fatal};
 use crate::hooks::{self, Native};
 use crate::node::Node;
+use crate::profiling;
 use crate::wait::POLICY;
 
 /// The facts for the inlined fast path, None if every call is to go through the library.
@@ -15,6 +16,8 @@ pub(super) fn native(node: &Node, hooks: &hooks::Hooks) -> Option<Native> {
         "the executable's globals could not be placed (link it with -pie)"
     } else if node.transport.atomics_by_fabric() {
         "this fabric's atomics are not atomic with a CPU's"
+    } else if profiling::is_on() && !(hooks.native_required)() {
+        "calls are recorded"
     } else if (hooks.interposed)() {
         "a tool interposes library functions"
     } else {

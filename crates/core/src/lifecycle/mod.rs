@@ -44,7 +44,7 @@ use crate::team::{Localities, Team, Teams};
 use crate::transport::Transport;
 use crate::transport::internode::{ConnectError, Internode};
 use crate::wait::{POLICY, attend, record};
-use crate::{fork, hooks, info, job, kernel};
+use crate::{fork, hooks, info, job, kernel, profiling};
 
 /// The windows. They stay when the library is finalised, for the next initialisation.
 static SPACE: OnceLock<Space> = OnceLock::new();
@@ -144,7 +144,9 @@ pub(crate) fn initialise(name: &str, level: i32) {
             rt.streams.attend(&rt.node);
         }
     });
-    checks::set(check);
+    let native_required = hooks::get().is_some_and(|hooks| (hooks.native_required)());
+    let recorded = profiling::start(&rt.node, &rt.node.settings.profiling, native_required);
+    checks::set(check, recorded);
     fault::explain_faults();
     if let Some(globals) = space.globals() {
         fork::keep_children_apart(globals, job.control.offsets().globals(job.index));
@@ -279,7 +281,11 @@ pub(crate) fn finalise(name: &'static str) {
     // Before the PEs wait for each other: some may wait for this one in shmemx_group_disconnect.
     let is_last = rt.nesting.load(Ordering::Acquire) == 1;
     let left = is_last.then(|| connections::leave_all(name, rt));
+    let entered = record::now_ns();
     Group::of_team(node, name, world).sync();
+    if is_last {
+        profiling::stop(entered);
+    }
     rt.nesting.fetch_sub(1, Ordering::AcqRel);
     rt.messages.leave(node, is_last);
     let Some(left) = left else {

@@ -12,12 +12,14 @@ pub mod mapping;
 pub mod memory_policy;
 pub mod numa;
 pub mod number_list;
+pub mod object;
 pub mod output;
 pub mod process;
 pub mod processor;
 pub mod socket;
 mod tasks;
 pub mod threads;
+pub mod unwind;
 
 pub use cache::LastLevelCache;
 pub use conditions::{Conditions, Disturbance, Reading};

@@ -101,6 +101,7 @@ impl Job {
             cores: placement.cores,
             cpus: placement.cpus,
             hosts: None,
+            profiling: None,
             timeout: None,
             output: by.options.output.clone(),
             ..by.options

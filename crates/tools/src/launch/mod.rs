@@ -29,6 +29,7 @@ mod launcher;
 mod options;
 mod output;
 mod placement;
+mod profiling;
 mod program;
 mod report;
 mod running;
@@ -60,13 +61,31 @@ fn run(arguments: Vec<OsString>) -> Result<u8, Failure> {
         return result;
     }
     let machine = Machine::here();
-    let options = options::parse(arguments, machine.cores)?;
+    let mut options = options::parse(arguments, machine.cores)?;
     let given = options.sections.iter().flat_map(|s| &s.variables);
     let is_given = |name: &OsStr| given.clone().any(|(n, _)| n == name);
     let is_set = |name: &OsStr| config::inherited(name).is_some() || is_given(name);
     for line in compatibility::variables_of_others(is_set) {
         failure::say(&line);
     }
+    let Some(profiling) = options.profiling.take() else {
+        return start(options, machine);
+    };
+    let session = profiling::Session::begin(profiling, &mut options)?;
+    let result = match &options.hosts {
+        Some(launch) => {
+            profiling::Session::apart(|| match hosts::become_launcher(&options, launch) {
+                Ok(never) => match never {},
+                Err(failure) => failure,
+            })
+        }
+        None => start(options, machine),
+    };
+    session.finish();
+    result
+}
+
+fn start(options: options::CommandLine, machine: Machine) -> Result<u8, Failure> {
     if let Some(launch) = &options.hosts {
         match hosts::become_launcher(&options, launch)? {}
     }

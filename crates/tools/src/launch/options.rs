@@ -16,6 +16,7 @@ use super::failure::Failure;
 use super::hosts::launch::HostLaunch;
 use super::hosts::list::check_room;
 use super::hosts::options::{Destination, HostOptions};
+use super::profiling::{Profiling, ProfilingArgs};
 
 const USAGE: &str = "oshrun [OPTIONS] PROGRAM [ARGUMENT]... [: [-n N] [-x VAR] [--wdir DIR] PROGRAM [ARGUMENT]...]...";
 
@@ -163,6 +164,8 @@ struct FirstArgs {
     #[arg(short, long)]
     verbose: bool,
     #[command(flatten)]
+    profiling: ProfilingArgs,
+    #[command(flatten)]
     hosts: HostOptions,
 }
 
@@ -219,6 +222,8 @@ pub(super) struct CommandLine {
     pub stdin: Input,
     /// `--verbose`.
     pub verbose: bool,
+    /// What is to be shown of the job afterwards.
+    pub profiling: Option<Profiling>,
     /// How the job is started on other hosts, if it is.
     pub hosts: Option<HostLaunch>,
 }
@@ -331,6 +336,7 @@ pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<CommandLin
         report_bindings: first.report_bindings,
         stdin: first.stdin,
         verbose: first.verbose,
+        profiling: first.profiling.read()?,
         hosts: match destination {
             Destination::Hosts(launch) => Some(launch),
             Destination::ThisHost(_) => None,
@@ -412,8 +418,10 @@ fn divide<P: CommandFactory>(group: &[OsString]) -> Result<(Vec<OsString>, &[OsS
         if let Some(long) = long(&parser, name) {
             let mut option = OsString::from_vec([b"--", name].concat());
             let takes_value = usize::from(long.get_action().takes_values());
+            // A value that may be left out is in one word with its option.
+            let may_lack = long.get_num_args().is_some_and(|n| n.min_values() == 0);
             let mut others = Vec::new();
-            if let Some(given) = take(takes_value).first() {
+            if let Some(given) = take(if may_lack { 0 } else { takes_value }).first() {
                 let (value, more) = compatibility::value_of(name, given)?;
                 // In one word with its option, so that it may begin with a dash.
                 option.push("=");

@@ -4295,6 +4295,9 @@ static void contexts(void) {
     check(1, "shmem_ctx_destroy");
     F(shmem_fence)();
     check(1, "shmem_fence");
+    F(shmemx_region_begin)("every prototype");
+    F(shmemx_region_end)();
+    check(1, "shmemx_region_begin");
     F(shmem_quiet)();
     check(1, "shmem_quiet");
     F(shmem_pe_quiet)(&to, 1);

@@ -1,0 +1,117 @@
+//! Where in the program a routine was called: the return address of the exported function.
+//!
+//! Unwinding takes microseconds, so it is done at the first call of each routine. It gives the distance from the frame of
+//! [`super::begin`] to the return address, which is the same in later calls: the functions between them have frames of
+//! fixed size.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::platform::object::{self, Object};
+use crate::platform::unwind::{self, Frame};
+
+/// Frames from [`super::begin`] to the program where the library is part of it: `record`, the check, and the exported
+/// function, to whose cold copy it jumps.
+const DEPTH: usize = 4;
+
+/// The distances found so far, by routine.
+#[derive(Debug)]
+pub(super) struct CallSites {
+    /// Address of the routine's name, 0 if free; distance, 0 if the caller is not known.
+    distances: Box<[(AtomicUsize, AtomicUsize)]>,
+}
+
+const ROUTINES: usize = 2048;
+
+impl CallSites {
+    pub(super) fn new() -> Self {
+        Self {
+            distances: (0..ROUTINES).map(|_| Default::default()).collect(),
+        }
+    }
+
+    /// The address that the exported function of `routine` returns to, 0 if it is not known. `frame` is an address in the
+    /// frame of [`super::begin`].
+    #[inline]
+    pub(super) fn caller(&self, routine: &'static str, frame: usize) -> usize {
+        let key = routine.as_ptr().addr();
+        let mut at = key.wrapping_mul(0x9E37_79B9) >> 3;
+        for _ in 0..ROUTINES {
+            at %= ROUTINES;
+            let (name, distance) = &self.distances[at];
+            match name.load(Ordering::Acquire) {
+                found if found == key => {
+                    return match distance.load(Ordering::Acquire) {
+                        0 => 0,
+                        // SAFETY: the distance leads to the word that holds the return address of the exported
+                        // function, which has not returned.
+                        distance => unsafe { *((frame + distance) as *const usize) },
+                    };
+                }
+                0 => {
+                    let (address, slot) = unwind(frame).unwrap_or_default();
+                    let found = slot.saturating_sub(frame);
+                    // Threads that come here together find the same.
+                    distance.store(found, Ordering::Release);
+                    let _ = name.compare_exchange(0, key, Ordering::AcqRel, Ordering::Relaxed);
+                    return address;
+                }
+                _ => at += 1,
+            }
+        }
+        0
+    }
+}
+
+/// Tells the program's frames from the library's.
+struct Search {
+    /// First address of the library's object; None if that is the program itself.
+    library: Option<usize>,
+    /// Frames since that of [`super::begin`], if it was met.
+    depth: Option<usize>,
+}
+
+impl Search {
+    /// Whether the frame is one of the program.
+    fn is_program(&mut self, frame: &Frame) -> bool {
+        if let Some(library) = self.library {
+            let object = Object::around(frame.address.wrapping_sub(1));
+            return object.is_some_and(|object| object.base != library);
+        }
+        if let Some(depth) = &mut self.depth {
+            *depth += 1;
+        }
+        if frame.function() == super::begin as fn(&super::Operation) as usize {
+            self.depth = Some(0);
+        }
+        self.depth == Some(DEPTH)
+    }
+}
+
+/// The return address into the program, and where on the stack it is.
+fn unwind(lowest: usize) -> Option<(usize, usize)> {
+    let library = Object::around(unwind as fn(usize) -> Option<(usize, usize)> as usize)?;
+    let mut search = Search {
+        library: (Some(library.base) != object::program()).then_some(library.base),
+        depth: None,
+    };
+    let mut found = None;
+    unwind::frames(&mut |frame| {
+        if !search.is_program(&frame) {
+            return ControlFlow::Continue(());
+        }
+        // The return address is the last word before the caller's frame on x86, and in the frame's record on
+        // other processors.
+        let mut slot = frame.end & !(size_of::<usize>() - 1);
+        while slot > lowest {
+            slot -= size_of::<usize>();
+            // SAFETY: the words from this thread's current frame to its caller's are its stack.
+            if unsafe { *(slot as *const usize) } == frame.address {
+                found = Some((frame.address, slot));
+                break;
+            }
+        }
+        ControlFlow::Break(())
+    });
+    found
+}

@@ -1,0 +1,201 @@
+//! What a PE does, recorded for `oshrun --profile` and `--trace`.
+//!
+//! An exported function tests one byte (see `failure::checks`) and then takes its cold copy, which begins an operation here, runs
+//! the routine and ends the operation. Sums are kept in a file that is mapped into memory ([`layout`]), so what a PE
+//! recorded is there however it ends. Which part of a call was waiting is not measured here: `oshrun` compares
+//! when the members of a collective entered it.
+
+mod call_site;
+pub mod layout;
+mod recorder;
+
+use std::cell::Cell;
+use std::panic::Location;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+pub use self::layout::Kind;
+use self::recorder::{Place, Recorder};
+use crate::config::ProfilingSettings;
+use crate::failure::fatal::warn;
+use crate::node::Node;
+use crate::team::Members;
+use crate::wait::record::now_ns;
+
+static ON: AtomicBool = AtomicBool::new(false);
+/// The recorder; it stays for a second initialisation.
+static RECORDER: OnceLock<Option<Recorder>> = OnceLock::new();
+
+/// The PEs that an operation concerns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// None in particular.
+    None,
+    /// This PE of the world.
+    Pe(usize),
+    /// The members of a team or active set, and the root.
+    Team {
+        /// Its PEs.
+        members: Members,
+        /// The team's id, or [`layout::team::ACTIVE_SET`].
+        id: u64,
+        /// The root's number in the team.
+        root: u32,
+    },
+}
+
+/// A call, as it is recorded.
+#[derive(Debug, Clone, Copy)]
+pub struct Operation {
+    /// C name of the routine, or path of the method.
+    pub routine: &'static str,
+    /// Its kind.
+    pub kind: Kind,
+    /// Whom it concerns.
+    pub scope: Scope,
+    /// Bytes moved, of this PE.
+    pub bytes: usize,
+    /// A symmetric address, or 0.
+    pub address: usize,
+    /// A second one: the signal of a put.
+    pub signal: usize,
+}
+
+/// An operation under way.
+#[derive(Debug, Clone, Copy)]
+struct UnderWay {
+    operation: Operation,
+    site: u32,
+    begin: u64,
+}
+
+thread_local! {
+    static UNDER_WAY: Cell<Option<UnderWay>> = const { Cell::new(None) };
+}
+
+/// Whether calls are recorded.
+#[inline]
+pub(crate) fn is_on() -> bool {
+    ON.load(Ordering::Relaxed)
+}
+
+fn recorder() -> Option<&'static Recorder> {
+    RECORDER.get()?.as_ref().filter(|_| is_on())
+}
+
+/// Starts to record, if the settings say so: called once all PEs are connected. Whether calls are recorded.
+pub(crate) fn start(node: &Node, settings: &ProfilingSettings, inlined: bool) -> bool {
+    let Some(folder) = &settings.directory else {
+        return false;
+    };
+    let recorder = RECORDER.get_or_init(|| match Recorder::new(node, folder, settings.trace) {
+        Ok(recorder) => Some(recorder),
+        Err(e) => {
+            warn(
+                "shmem_init",
+                &format!(
+                    "this PE cannot record what it does in {folder}: {e}: give oshrun --profile-dir a directory with room"
+                ),
+            );
+            None
+        }
+    });
+    if let Some(recorder) = recorder {
+        recorder.begin(inlined);
+        ON.store(true, Ordering::Release);
+    }
+    recorder.is_some()
+}
+
+/// All PEs have entered `shmem_finalize` at `entered`, and left its synchronisation now.
+pub(crate) fn stop(entered: u64) {
+    if let Some(recorder) = recorder() {
+        recorder.end(entered);
+        ON.store(false, Ordering::Release);
+    }
+}
+
+/// Begins an operation that an exported function is about to run. That function's caller is found on the stack, at a
+/// distance from this function's frame that is the same in each call of the routine.
+#[cold]
+#[inline(never)]
+pub fn begin(operation: &Operation) {
+    let mark = 0_u8;
+    let frame = (&raw const mark).addr();
+    if let Some(recorder) = recorder() {
+        let caller = recorder.call_sites.caller(operation.routine, frame);
+        begin_at(recorder, operation, Place::Address(caller));
+    }
+}
+
+/// The same for a method of the Rust API.
+#[cold]
+#[inline(never)]
+pub fn begin_in_source(operation: &Operation, caller: &'static Location<'static>) {
+    if let Some(recorder) = recorder() {
+        begin_at(recorder, operation, Place::Source(caller));
+    }
+}
+
+fn begin_at(recorder: &Recorder, operation: &Operation, place: Place) {
+    let site = recorder.site(operation, place);
+    let begin = now_ns();
+    UNDER_WAY.set(Some(UnderWay {
+        operation: *operation,
+        site,
+        begin,
+    }));
+}
+
+/// Ends the operation that this thread has begun.
+#[cold]
+#[inline(never)]
+pub fn end() {
+    let Some(UnderWay {
+        operation,
+        site,
+        begin,
+    }) = UNDER_WAY.take()
+    else {
+        return;
+    };
+    if let Some(recorder) = recorder() {
+        recorder.add(&operation, site, begin, now_ns());
+    }
+}
+
+/// The same, and returns the call's result: a jump at its end.
+#[cold]
+#[inline(never)]
+pub fn ended<T>(result: T) -> T {
+    end();
+    result
+}
+
+thread_local! {
+    /// Regions that this thread is in: the outermost first.
+    static REGIONS: Cell<Vec<(u32, u64)>> = const { Cell::new(Vec::new()) };
+}
+
+/// Enters a region that the program names.
+pub(crate) fn enter_region(name: &str, place: Option<&'static Location<'static>>) {
+    let Some(recorder) = recorder() else {
+        return;
+    };
+    let site = recorder.region(name, place);
+    let mut regions = REGIONS.take();
+    regions.push((site, now_ns()));
+    REGIONS.set(regions);
+}
+
+/// Leaves the region entered last.
+pub(crate) fn leave_region() {
+    let Some(recorder) = recorder() else {
+        return;
+    };
+    let mut regions = REGIONS.take();
+    if let Some((site, begin)) = regions.pop() {
+        recorder.add_region(site, begin, now_ns());
+    }
+    REGIONS.set(regions);
+}

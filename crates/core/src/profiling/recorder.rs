@@ -1,0 +1,609 @@
+//! A PE's record: the mapped file, and how calls are added to it.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsFd;
+use std::panic::Location;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+
+use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
+use rustix::io::Errno;
+
+use super::call_site::CallSites;
+use super::layout::{
+    Kind, Layout, MAGIC, SITES, WORD, collective, event, header, object, peer, site, sizes, team,
+};
+use super::{Operation, Scope};
+use crate::node::Node;
+use crate::platform::mapping::{MapAddress, map_shared};
+use crate::platform::object::{self as code, Object};
+use crate::runtime;
+use crate::wait::record::now_ns;
+
+/// Bytes that the ring of events grows by.
+const CHUNK: usize = 1 << 20;
+
+/// Where a call came from.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place {
+    /// This return address; 0: unknown.
+    Address(usize),
+    /// This line of Rust.
+    Source(&'static Location<'static>),
+}
+
+/// The record of this PE.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    words: &'static [AtomicU64],
+    layout: Layout,
+    file: File,
+    /// Held while sums are changed: threads may call at the same time.
+    busy: AtomicBool,
+    pub(super) call_sites: CallSites,
+    /// Node of each PE is this one's, bit by bit.
+    local: Box<[bool]>,
+    me: usize,
+    /// End of the last collective, and the time in routines since.
+    last_collective: AtomicU64,
+    in_routines: AtomicU64,
+    /// The thread that initialised the library.
+    main_thread: AtomicU32,
+    threads: AtomicU32,
+    /// Events that disk space is taken for, and the place of the next one.
+    events_reserved: AtomicUsize,
+    next_event: AtomicUsize,
+}
+
+/// This thread's number, from 1 on.
+fn thread_number(next: &AtomicU32) -> u32 {
+    use std::cell::Cell;
+    thread_local! {
+        static NUMBER: Cell<u32> = const { Cell::new(0) };
+    }
+    NUMBER.with(|number| {
+        if number.get() == 0 {
+            number.set(next.fetch_add(1, Ordering::Relaxed) + 1);
+        }
+        number.get()
+    })
+}
+
+/// Held while sums are changed.
+struct Busy<'a>(&'a AtomicBool);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+/// Whether the collective of this number is kept where one of `step` is: the same on all members. Not every
+/// `step`-th, as programs repeat sequences of collectives.
+fn is_kept(sequence: u64, step: u64) -> bool {
+    let mixed = (sequence.wrapping_add(1)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (mixed >> 40) & (step - 1) == 0
+}
+
+impl Recorder {
+    pub(super) fn new(node: &Node, folder: &str, trace: Option<u64>) -> io::Result<Self> {
+        let layout = Layout::new(node.n_pes, trace.unwrap_or(0));
+        let path = Path::new(folder).join(format!("pe.{}", node.me));
+        let mut options = OpenOptions::new();
+        let options = options.read(true).write(true).create(true);
+        let file = options.truncate(false).open(path)?;
+        // Jobs that this one has spawned inherit the variable.
+        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        file.set_len(0)?;
+        let bytes = (layout.events().end * WORD) as u64;
+        file.set_len(bytes)?;
+        // A store to a page that the disk has no room for would end the process.
+        reserve(&file, 0, layout.events().start * WORD)?;
+        let len = layout.events().end * WORD;
+        // SAFETY: a new mapping, of the file's length; the kernel chooses its address.
+        let at = unsafe { map_shared(file.as_fd(), 0, len, MapAddress::Anywhere)? };
+        // SAFETY: the mapping is page-aligned, has so many words, and stays until the process ends.
+        let words = unsafe {
+            std::slice::from_raw_parts(at.cast::<AtomicU64>().cast_const(), layout.events().end)
+        };
+        let placement = &node.job.placement;
+        let local = (0..node.n_pes).map(|pe| placement.local_index(pe).is_some());
+        let recorder = Self {
+            words,
+            layout,
+            file,
+            busy: AtomicBool::new(false),
+            call_sites: CallSites::new(),
+            local: local.collect(),
+            me: node.me,
+            last_collective: AtomicU64::new(0),
+            in_routines: AtomicU64::new(0),
+            main_thread: AtomicU32::new(0),
+            threads: AtomicU32::new(0),
+            events_reserved: AtomicUsize::new(0),
+            next_event: AtomicUsize::new(0),
+        };
+        let numbers = [
+            (header::PE, node.me),
+            (header::N_PES, node.n_pes),
+            (header::PID, std::process::id() as usize),
+            (header::SITES, layout.sites),
+            (header::COLLECTIVES, layout.collectives),
+            (header::EVENTS, layout.events),
+            (header::EVENTS_ROOM, layout.events),
+            (header::NODE, placement.of(node.me).node as usize),
+            (header::COLLECTIVES_STEP, 1),
+        ];
+        for (at, number) in numbers {
+            recorder.set(at, number as u64);
+        }
+        let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+        let host = read("/proc/sys/kernel/hostname");
+        recorder.set_text(header::HOST, header::HOST_WORDS, host.trim());
+        let boot = read("/proc/sys/kernel/random/boot_id");
+        recorder.set_text(header::BOOT, header::BOOT_WORDS, boot.trim());
+        let command = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+        let command = String::from_utf8_lossy(&command).replace('\0', " ");
+        recorder.set_text(header::COMMAND, header::COMMAND_WORDS, command.trim());
+        recorder.set(header::MAGIC, MAGIC);
+        Ok(recorder)
+    }
+
+    /// The time in the program begins.
+    pub(super) fn begin(&self, inlined: bool) {
+        let now = now_ns();
+        let realtime = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        self.main_thread
+            .store(thread_number(&self.threads), Ordering::Relaxed);
+        self.last_collective.store(now, Ordering::Relaxed);
+        if self.get(header::BEGIN) == 0 {
+            self.set(header::BEGIN, now);
+            let realtime = realtime.map_or(0, |time| time.as_nanos() as u64);
+            self.set(header::REALTIME, realtime);
+        }
+        self.set(header::INLINED, inlined.into());
+    }
+
+    /// It ends.
+    pub(super) fn end(&self, entered: u64) {
+        self.set(header::END_ENTERED, entered);
+        self.set(header::END, now_ns());
+        self.set(header::THREADS, self.threads.load(Ordering::Relaxed).into());
+    }
+
+    #[inline]
+    fn get(&self, at: usize) -> u64 {
+        self.words[at].load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn set(&self, at: usize, value: u64) {
+        self.words[at].store(value, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn add_to(&self, at: usize, value: u64) {
+        self.set(at, self.get(at).wrapping_add(value));
+    }
+
+    fn raise_to(&self, at: usize, value: u64) {
+        if value > self.get(at) {
+            self.set(at, value);
+        }
+    }
+
+    fn set_text(&self, at: usize, words: usize, text: &str) {
+        let mut bytes = text.as_bytes();
+        // The end of a path says more than its start.
+        if bytes.len() > words * WORD {
+            bytes = &bytes[bytes.len() - words * WORD..];
+        }
+        for (word, chunk) in bytes.chunks(WORD).enumerate() {
+            let mut eight = [0; WORD];
+            eight[..chunk.len()].copy_from_slice(chunk);
+            self.set(at + word, u64::from_le_bytes(eight));
+        }
+    }
+
+    fn lock(&self) -> Busy<'_> {
+        while self.busy.swap(true, Ordering::Acquire) {
+            thread::yield_now();
+        }
+        Busy(&self.busy)
+    }
+
+    /// The site of a call; the last one, with no name, stands for those that there is no room for.
+    pub(super) fn site(&self, operation: &Operation, place: Place) -> u32 {
+        let key = match place {
+            Place::Address(address) => address as u64,
+            Place::Source(location) => std::ptr::from_ref(location).addr() as u64,
+        };
+        let name = operation.routine.as_ptr().addr() as u64;
+        self.find_site((name, key), operation.routine, operation.kind, Some(place))
+    }
+
+    fn find_site(&self, key: (u64, u64), name: &str, kind: Kind, place: Option<Place>) -> u32 {
+        let mixed = (key.0 ^ key.1.rotate_left(24)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut index = (mixed >> 32) as usize % SITES;
+        for _ in 0..SITES {
+            let at = self.layout.sites().start + index * site::WORDS;
+            let is_free = self.words[at + site::KIND].load(Ordering::Acquire) == 0;
+            if is_free && self.register(at, key, name, kind, place) {
+                return index as u32;
+            }
+            if (self.get(at + site::KEY), self.get(at + site::KEY + 1)) == key {
+                return index as u32;
+            }
+            index = (index + 1) % SITES;
+        }
+        self.add_to(header::SITES_LOST, 1);
+        SITES as u32
+    }
+
+    /// Makes a free place this site; not if another thread has taken it.
+    #[cold]
+    fn register(
+        &self,
+        at: usize,
+        key: (u64, u64),
+        name: &str,
+        kind: Kind,
+        place: Option<Place>,
+    ) -> bool {
+        let _busy = self.lock();
+        if self.get(at + site::KIND) != 0 {
+            return false;
+        }
+        self.set(at + site::KEY, key.0);
+        self.set(at + site::KEY + 1, key.1);
+        let (file, position) = self.position(place);
+        self.set(at + site::OBJECT, file);
+        self.set(at + site::PLACE, position);
+        self.set_text(at + site::NAME, site::NAME_WORDS, name);
+        self.words[at + site::KIND].store(kind as u64 + 1, Ordering::Release);
+        true
+    }
+
+    /// The number of a place's file plus 1, and the position in it; 0 if it is not known.
+    fn position(&self, place: Option<Place>) -> (u64, u64) {
+        match place {
+            Some(Place::Address(address)) if address != 0 => {
+                let Some(mut found) = Object::around(address - 1) else {
+                    return (0, 0);
+                };
+                if Some(found.base) == code::program()
+                    && let Ok(path) = std::fs::read_link("/proc/self/exe")
+                {
+                    found.path = path.to_string_lossy().into_owned();
+                }
+                let position = address - 1 - found.load_address();
+                (
+                    self.object(&found.path, found.base as u64, false),
+                    position as u64,
+                )
+            }
+            Some(Place::Source(location)) => (
+                self.object(
+                    location.file(),
+                    location.file().as_ptr().addr() as u64,
+                    true,
+                ),
+                location.line().into(),
+            ),
+            _ => (0, 0),
+        }
+    }
+
+    fn object(&self, path: &str, base: u64, is_source: bool) -> u64 {
+        for index in 0..object::MOST {
+            let at = self.layout.objects().start + index * object::WORDS;
+            match self.get(at + object::BASE) {
+                0 => {
+                    self.set(at + object::IS_SOURCE, is_source.into());
+                    self.set_text(at + object::PATH, object::PATH_WORDS, path);
+                    self.set(at + object::BASE, base);
+                }
+                other if other != base => continue,
+                _ => {}
+            }
+            return index as u64 + 1;
+        }
+        0
+    }
+
+    /// Adds a call that has ended.
+    pub(super) fn add(&self, operation: &Operation, index: u32, begin: u64, end: u64) {
+        let thread = thread_number(&self.threads);
+        let is_main = thread == self.main_thread.load(Ordering::Relaxed);
+        let address = self.symmetric(operation.address);
+        let _busy = self.lock();
+        let ns = end.saturating_sub(begin);
+        let bytes = operation.bytes as u64;
+        let at = self.layout.sites().start + index as usize * site::WORDS;
+        self.add_to(at + site::CALLS, 1);
+        self.add_to(at + site::NS, ns);
+        self.add_to(at + site::BYTES, bytes);
+        self.raise_to(at + site::LONGEST, ns);
+        self.raise_to(at + site::LARGEST, bytes);
+        let time = if is_main {
+            header::MAIN_NS
+        } else {
+            header::OTHERS_NS
+        };
+        self.add_to(time, ns);
+        self.set(header::LAST, end);
+        let mut subject = 0;
+        match operation.scope {
+            Scope::Pe(pe) => {
+                subject = pe as u64 + 1;
+                self.add_peer(operation, pe, at);
+            }
+            Scope::Team { members, id, root } if operation.kind.is_collective() => {
+                let (team, sequence) = self.next_collective(members, id);
+                subject = sequence << 16 | team;
+                let since = self.last_collective.load(Ordering::Relaxed);
+                let in_routines = self.in_routines.load(Ordering::Relaxed);
+                let computed = begin.saturating_sub(since).saturating_sub(in_routines);
+                let site = u64::from(index) | u64::from(root) << 32;
+                self.keep_collective([begin, end, subject, site, computed]);
+                self.last_collective.store(end, Ordering::Relaxed);
+                self.in_routines.store(0, Ordering::Relaxed);
+                if operation.kind != Kind::Barrier && operation.kind != Kind::Free {
+                    self.add_size(sizes::COLLECTIVE, bytes);
+                }
+            }
+            _ => {}
+        }
+        if !operation.kind.is_collective() && is_main {
+            self.in_routines.fetch_add(ns, Ordering::Relaxed);
+        }
+        if operation.kind == Kind::Allocate {
+            self.look_at_heap(end);
+        }
+        if self.layout.events > 0 {
+            let site = u64::from(index) | u64::from(thread) << 32;
+            let extra = self.symmetric(operation.signal);
+            self.add_event([begin, end, site, subject, bytes, address, extra]);
+        }
+    }
+
+    /// A word for a symmetric address that is the same on all PEs.
+    fn symmetric(&self, address: usize) -> u64 {
+        if address == 0 || self.layout.events == 0 {
+            return 0;
+        }
+        let place = runtime::current().map(|rt| rt.node.transport.memory.space.place(address));
+        place.unwrap_or(0)
+    }
+
+    fn add_size(&self, class: usize, bytes: u64) {
+        let bucket = (u64::BITS - bytes.leading_zeros()) as usize;
+        let bucket = bucket.min(sizes::BUCKETS - 1);
+        let at = self.layout.sizes().start + (class * sizes::BUCKETS + bucket) * 2;
+        self.add_to(at, 1);
+        self.add_to(at + 1, bytes);
+    }
+
+    fn add_peer(&self, operation: &Operation, pe: usize, site: usize) {
+        /// A put that a PE may wait for.
+        const UPDATE: usize = 8;
+        /// A put that aggregation is made for.
+        const SMALL: usize = 64;
+
+        // PEs of other jobs have no row.
+        if pe >= self.layout.n_pes {
+            return;
+        }
+        let peer = self.layout.peers().start + pe * peer::WORDS;
+        let bytes = operation.bytes;
+        let (count, sum, class) = match operation.kind {
+            Kind::Put | Kind::PutSignal => (peer::PUTS, Some(peer::PUT_BYTES), sizes::PUT),
+            Kind::Get => (peer::GETS, Some(peer::GET_BYTES), sizes::GET),
+            Kind::Atomic | Kind::Signal => (peer::ATOMICS, None, sizes::ATOMIC),
+            Kind::Send => (peer::SENDS, Some(peer::SEND_BYTES), sizes::MESSAGE),
+            _ => return,
+        };
+        self.add_to(peer + count, 1);
+        if let Some(sum) = sum {
+            self.add_to(peer + sum, bytes as u64);
+        }
+        self.add_size(class, bytes as u64);
+        let is_update = match operation.kind {
+            Kind::Put => bytes <= UPDATE,
+            kind => kind != Kind::Get,
+        };
+        if is_update {
+            self.add_to(peer + peer::UPDATES, 1);
+        }
+        if !self.local[pe] {
+            self.add_to(site + site::INTERNODE, 1);
+            if bytes <= SMALL {
+                self.add_to(site + site::INTERNODE_SMALL, 1);
+            }
+        }
+        for target in 0..site::TARGETS_MOST {
+            let at = site + site::TARGETS + 2 * target;
+            match self.get(at) {
+                0 => self.set(at, pe as u64 + 1),
+                other if other == pe as u64 + 1 => {}
+                _ => continue,
+            }
+            self.add_to(at + 1, 1);
+            return;
+        }
+        self.add_to(site + site::OTHER_TARGETS, 1);
+    }
+
+    /// The place of the team, and the number of its collective that has just ended.
+    fn next_collective(&self, members: crate::team::Members, id: u64) -> (u64, u64) {
+        let key = [
+            members.start as u64,
+            members.stride as u64,
+            members.size as u64,
+            id,
+        ];
+        for index in 0..team::MOST {
+            let at = self.layout.teams().start + index * team::WORDS;
+            if self.get(at + team::SIZE) == 0 {
+                for (word, value) in key.into_iter().enumerate() {
+                    self.set(at + word, value);
+                }
+            }
+            if (0..4).all(|word| self.get(at + word) == key[word]) {
+                let sequence = self.get(at + team::CALLS);
+                self.set(at + team::CALLS, sequence + 1);
+                return (index as u64, sequence);
+            }
+        }
+        (u64::from(u16::MAX), 0)
+    }
+
+    fn keep_collective(&self, record: [u64; collective::WORDS]) {
+        let team = record[collective::SEQUENCE] & u64::from(u16::MAX);
+        let sequence = record[collective::SEQUENCE] >> 16;
+        let step = self.get(header::COLLECTIVES_STEP);
+        if team == u64::from(u16::MAX) || !is_kept(sequence, step) {
+            return;
+        }
+        if self.get(header::COLLECTIVES_KEPT) == self.layout.collectives as u64 {
+            self.thin_out(step * 2);
+            if !is_kept(sequence, step * 2) {
+                return;
+            }
+        }
+        let kept = self.get(header::COLLECTIVES_KEPT);
+        if kept < self.layout.collectives as u64 {
+            let at = self.layout.collectives().start + kept as usize * collective::WORDS;
+            for (word, value) in record.into_iter().enumerate() {
+                self.set(at + word, value);
+            }
+            self.set(header::COLLECTIVES_KEPT, kept + 1);
+        }
+    }
+
+    /// Drops about half of the collectives.
+    #[cold]
+    fn thin_out(&self, step: u64) {
+        let start = self.layout.collectives().start;
+        let mut kept = 0;
+        for index in 0..self.layout.collectives {
+            let from = start + index * collective::WORDS;
+            if !is_kept(self.get(from + collective::SEQUENCE) >> 16, step) {
+                continue;
+            }
+            let to = start + kept * collective::WORDS;
+            for word in 0..collective::WORDS {
+                self.set(to + word, self.get(from + word));
+            }
+            kept += 1;
+        }
+        self.set(header::COLLECTIVES_STEP, step);
+        self.set(header::COLLECTIVES_KEPT, kept as u64);
+    }
+
+    fn look_at_heap(&self, now: u64) {
+        let Some(rt) = runtime::current() else {
+            return;
+        };
+        let heap = rt.node.transport.memory.heap();
+        let used = heap.size() - heap.free_bytes();
+        self.set(header::HEAP_SIZE, heap.size());
+        if used > self.get(header::HEAP_MOST) {
+            self.set(header::HEAP_MOST, used);
+            self.set(header::HEAP_MOST_AT, now);
+        }
+    }
+
+    /// Adds an event to the ring. Where the disk is full, the ring stays as long as it is.
+    fn add_event(&self, record: [u64; event::WORDS]) {
+        let mut next = self.next_event.load(Ordering::Relaxed);
+        let reserved = self.events_reserved.load(Ordering::Relaxed);
+        if next >= reserved {
+            let room = self.get(header::EVENTS_ROOM);
+            let room = if (reserved as u64) < room {
+                self.reserve_events(reserved)
+            } else {
+                room
+            };
+            if next as u64 >= room {
+                next = 0;
+            }
+        }
+        self.add_to(header::EVENTS_TOTAL, 1);
+        if self.get(header::EVENTS_ROOM) == 0 {
+            return;
+        }
+        self.next_event.store(next + 1, Ordering::Relaxed);
+        let at = self.layout.events().start + next * event::WORDS;
+        for (word, value) in self.words[at..at + event::WORDS].iter().zip(record) {
+            word.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes disk space for more events; how many there is room for in all.
+    #[cold]
+    fn reserve_events(&self, reserved: usize) -> u64 {
+        const EVENT: usize = event::WORDS * WORD;
+        let start = self.layout.events().start * WORD;
+        let more = (CHUNK / EVENT).min(self.layout.events - reserved);
+        if reserve(&self.file, start + reserved * EVENT, more * EVENT).is_err() {
+            self.set(header::EVENTS_ROOM, reserved as u64);
+            return reserved as u64;
+        }
+        self.events_reserved
+            .store(reserved + more, Ordering::Relaxed);
+        self.layout.events as u64
+    }
+
+    /// The site of a region.
+    pub(super) fn region(&self, name: &str, place: Option<&'static Location<'static>>) -> u32 {
+        let hash = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+        let key = name.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, hash);
+        let place = place.map(Place::Source);
+        self.find_site((key, 1), name, Kind::Region, place)
+    }
+
+    /// Adds a region that was left.
+    pub(super) fn add_region(&self, index: u32, begin: u64, end: u64) {
+        let thread = thread_number(&self.threads);
+        let _busy = self.lock();
+        let at = self.layout.sites().start + index as usize * site::WORDS;
+        self.add_to(at + site::CALLS, 1);
+        self.add_to(at + site::NS, end - begin);
+        self.raise_to(at + site::LONGEST, end - begin);
+        if self.layout.events > 0 {
+            let site = u64::from(index) | u64::from(thread) << 32;
+            self.add_event([begin, end, site, self.me as u64 + 1, 0, 0, 0]);
+        }
+    }
+}
+
+/// Takes disk space for a part of the file. A file system that cannot promise it is trusted.
+fn reserve(file: &File, start: usize, len: usize) -> io::Result<()> {
+    match fallocate(file, FallocateFlags::empty(), start as u64, len as u64) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) | Ok(()) => Ok(()),
+        Err(e) => Err(e.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_of_collectives_are_nested_and_mixed() {
+        for step in [1, 2, 4, 64] {
+            let kept = (0..100_000)
+                .filter(|s| is_kept(*s, step))
+                .collect::<Vec<_>>();
+            let share = kept.len() as f64 * step as f64 / 100_000.0;
+            assert!((0.9..1.1).contains(&share), "{share} of one in {step}");
+            // Both halves of a loop of two collectives are seen.
+            let even = kept.iter().filter(|s| *s % 2 == 0).count() as f64;
+            assert!((0.3..0.7).contains(&(even / kept.len() as f64)));
+            assert!((0..1000).all(|s| !is_kept(s, 2 * step) || is_kept(s, step)));
+        }
+    }
+}

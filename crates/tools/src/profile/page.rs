@@ -1,0 +1,332 @@
+//! The profile as one page that needs nothing else, and as lines for a terminal.
+
+use ferroshmem_core::profiling::layout::sizes;
+use serde::Serialize;
+
+use super::analysis::{Analysis, SiteSum};
+use super::findings::{Finding, count, time};
+use super::record::Kind;
+
+const TEMPLATE: &str = include_str!("page.html");
+const SCRIPT: &str = include_str!("page.js");
+
+#[derive(Serialize)]
+struct FindingData<'a> {
+    what: &'a str,
+    evidence: &'a str,
+    remedy: &'a str,
+}
+
+#[derive(Serialize)]
+struct PeData {
+    pe: usize,
+    node: usize,
+    total: u64,
+    computing: u64,
+    transfer: u64,
+    waiting: u64,
+    died: bool,
+}
+
+#[derive(Serialize)]
+struct SiteData<'a> {
+    name: &'a str,
+    line: &'a str,
+    path: &'a str,
+    function: Option<&'a str>,
+    calls: u64,
+    ns: u64,
+    waiting: u64,
+    longest: u64,
+    bytes: u64,
+    pes: usize,
+}
+
+#[derive(Serialize)]
+struct BalanceData<'a> {
+    name: &'a str,
+    line: &'a str,
+    path: &'a str,
+    ratio: f64,
+    most: usize,
+    waiting: u64,
+    last_pe: usize,
+    last_share: f64,
+}
+
+#[derive(Serialize)]
+struct SizesData<'a> {
+    name: &'static str,
+    buckets: &'a [[u64; 2]],
+}
+
+#[derive(Serialize)]
+struct PageData<'a> {
+    title: &'a str,
+    about: &'a str,
+    n_pes: usize,
+    findings: Vec<FindingData<'a>>,
+    pes: Vec<PeData>,
+    traffic: Vec<Vec<u64>>,
+    waits: Vec<[u64; 3]>,
+    sites: Vec<SiteData<'a>>,
+    balance: Vec<BalanceData<'a>>,
+    sizes: Vec<SizesData<'a>>,
+    memory: Vec<String>,
+    notes: Vec<String>,
+}
+
+/// Text of a page: the parts of a template, and data that no tag in it can end.
+pub fn assemble(template: &str, title: &str, data: &str, script: &str) -> String {
+    let title = title.replace('&', "&amp;").replace('<', "&lt;");
+    template
+        .replace("@TITLE@", &title)
+        .replace("@SCRIPT@", script)
+        .replace("@DATA@", &data.replace('<', "\\u003c"))
+}
+
+fn size(bytes: u64) -> String {
+    let mut value = bytes as f64;
+    let mut unit = "B";
+    for larger in ["KiB", "MiB", "GiB", "TiB"] {
+        if value < 1024.0 {
+            break;
+        }
+        value /= 1024.0;
+        unit = larger;
+    }
+    if unit == "B" {
+        format!("{bytes} B")
+    } else {
+        format!("{value:.1} {unit}")
+    }
+}
+
+fn balance(site: &SiteSum) -> Option<BalanceData<'_>> {
+    let (most, ns) = site.computed.iter().max_by_key(|(_, ns)| **ns)?;
+    let (last, times) = site.last.iter().max_by_key(|(_, times)| **times)?;
+    let mean = site.computed.values().sum::<u64>() as f64 / site.computed.len() as f64;
+    Some(BalanceData {
+        name: &site.name,
+        line: &site.position.line,
+        path: &site.position.path,
+        ratio: *ns as f64 / mean.max(1.0),
+        most: *most,
+        waiting: site.waiting,
+        last_pe: *last,
+        last_share: *times as f64 / site.aligned.max(1) as f64,
+    })
+}
+
+impl Analysis {
+    /// What the job was, in a line.
+    fn about(&self) -> String {
+        let nodes = self.hosts.len();
+        let hosts: Vec<_> = self.hosts.values().take(4).cloned().collect();
+        let more = if nodes > 4 { ", …" } else { "" };
+        format!(
+            "{} PEs on {nodes} {} ({}{more}), {} from shmem_init to shmem_finalize",
+            self.n_pes,
+            if nodes == 1 { "node" } else { "nodes" },
+            hosts.join(", "),
+            time(self.wall)
+        )
+    }
+
+    fn memory(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if let Some(most) = self
+            .pes
+            .iter()
+            .max_by_key(|p| p.heap)
+            .filter(|p| p.heap > 0)
+        {
+            lines.push(format!(
+                "At most {} of {} of the symmetric heap were in use at a time (PE {}).",
+                size(most.heap),
+                size(self.heap_size),
+                most.pe
+            ));
+        }
+        let mut allocations: Vec<_> = self
+            .sites
+            .iter()
+            .filter(|s| s.kind == Kind::Allocate)
+            .collect();
+        allocations.sort_by_key(|s| std::cmp::Reverse(s.bytes));
+        for site in allocations.iter().take(10) {
+            let pes = site.by_pe.len().max(1) as u64;
+            lines.push(format!(
+                "{} by {} at {}: {} calls on each PE, the largest {}",
+                size(site.bytes / pes),
+                site.name,
+                site.position.line,
+                count(site.calls / pes),
+                size(site.largest)
+            ));
+        }
+        if lines.is_empty() {
+            lines.push("Nothing was allocated.".to_owned());
+        }
+        lines
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = vec![
+            "Computing is the time outside of routines. Waiting is the time in a collective until the last member (for a broadcast, the root) has come, and all of the time in waits for variables, messages and locks; which PE those wait for is shared out by the number of updates or messages that each PE sends. Transfer is the rest of the time in routines.".to_owned(),
+        ];
+        notes.push(if self.inlined {
+            "The program was compiled with -DSHMEM_NATIVE_ONLY: operations that are inlined into it are missing here, and count as computing.".to_owned()
+        } else {
+            "Operations that are otherwise inlined into the program went through the library, so that they could be recorded: they took longer than without a profile.".to_owned()
+        });
+        if self.step > 1 {
+            notes.push(format!(
+                "Waiting in collectives was taken from one in {} of them.",
+                self.step
+            ));
+        }
+        if self.hosts.len() > 1 {
+            notes.push(format!(
+                "The hosts' clocks were aligned by the collectives of all PEs, to within {}.",
+                time(self.clock_error)
+            ));
+        }
+        if self.pes.iter().any(|p| p.others > 0) {
+            notes.push("Routines were called by several threads of a PE: the bars show the thread that called shmem_init, the table all.".to_owned());
+        }
+        let ended: Vec<_> = self
+            .pes
+            .iter()
+            .filter(|p| p.died)
+            .map(|p| p.pe.to_string())
+            .collect();
+        if !ended.is_empty() {
+            notes.push(format!(
+                "The records of these PEs end before shmem_finalize: {}.",
+                ended.join(", ")
+            ));
+        }
+        if self.pes.len() < self.n_pes {
+            notes.push(format!(
+                "Of {} PEs there is no record.",
+                self.n_pes - self.pes.len()
+            ));
+        }
+        notes
+    }
+
+    /// The page.
+    pub fn page(&self, findings: &[Finding]) -> String {
+        const CLASSES: [(&str, usize); sizes::CLASSES] = [
+            ("puts", sizes::PUT),
+            ("gets", sizes::GET),
+            ("atomics and signals", sizes::ATOMIC),
+            ("collectives", sizes::COLLECTIVE),
+            ("messages", sizes::MESSAGE),
+        ];
+        let title = format!("Profile of {}", self.command);
+        let about = self.about();
+        let traffic = self.traffic.iter().map(|((from, to), words)| {
+            let mut row = vec![*from as u64, *to as u64];
+            row.extend(words);
+            row
+        });
+        let data = PageData {
+            title: &title,
+            about: &about,
+            n_pes: self.n_pes,
+            findings: findings
+                .iter()
+                .map(|f| FindingData {
+                    what: &f.what,
+                    evidence: &f.evidence,
+                    remedy: &f.remedy,
+                })
+                .collect(),
+            pes: self
+                .pes
+                .iter()
+                .map(|p| PeData {
+                    pe: p.pe,
+                    node: p.node,
+                    total: p.total,
+                    computing: p.computing,
+                    transfer: p.transfer,
+                    waiting: p.waiting,
+                    died: p.died,
+                })
+                .collect(),
+            traffic: traffic.collect(),
+            waits: self
+                .waits
+                .iter()
+                .map(|((a, b), ns)| [*a as u64, *b as u64, *ns])
+                .collect(),
+            sites: self
+                .sites
+                .iter()
+                .map(|s| SiteData {
+                    name: &s.name,
+                    line: &s.position.line,
+                    path: &s.position.path,
+                    function: s.position.function.as_deref(),
+                    calls: s.calls,
+                    ns: s.ns,
+                    waiting: s.waiting,
+                    longest: s.longest,
+                    bytes: s.bytes,
+                    pes: s.by_pe.len(),
+                })
+                .collect(),
+            balance: self.sites.iter().filter_map(balance).collect(),
+            sizes: CLASSES
+                .iter()
+                .map(|(name, class)| SizesData {
+                    name,
+                    buckets: &self.sizes[*class],
+                })
+                .collect(),
+            memory: self.memory(),
+            notes: self.notes(),
+        };
+        // Maps of numbers and strings are always written.
+        let data = serde_json::to_string(&data).unwrap_or_default();
+        assemble(TEMPLATE, &title, &data, SCRIPT)
+    }
+
+    /// At most ten lines.
+    pub fn summary(&self, findings: &[Finding]) -> Vec<String> {
+        let all = self.pe_time() as f64;
+        let share = |f: fn(&super::analysis::PeTimes) -> u64| {
+            format!(
+                "{:.0}%",
+                self.pes.iter().map(f).sum::<u64>() as f64 * 100.0 / all
+            )
+        };
+        let mut lines = vec![
+            self.about(),
+            format!(
+                "computing {}, transfer {}, waiting for other PEs {}",
+                share(|p| p.computing),
+                share(|p| p.transfer),
+                share(|p| p.waiting)
+            ),
+        ];
+        lines.extend(findings.iter().map(|f| format!("- {}", f.what)));
+        if findings.is_empty() {
+            lines.push("nothing stands out".to_owned());
+        }
+        let most = self.sites.iter().filter(|s| s.kind != Kind::Region);
+        for site in most.take(9_usize.saturating_sub(lines.len()).min(3)) {
+            lines.push(format!(
+                "{:.1}% of the run: {} at {}, {} calls",
+                site.ns as f64 * 100.0 / all,
+                site.name,
+                site.position.line,
+                count(site.calls)
+            ));
+        }
+        lines
+    }
+}

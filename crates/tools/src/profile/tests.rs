@@ -1,0 +1,208 @@
+//! Records made by hand, and what is made of them.
+
+use ferroshmem_core::profiling::layout::{
+    Layout, MAGIC, collective, event, header, object, peer, site, team,
+};
+
+use super::{Analysis, Clock, Kind, PeRecord, Symbols};
+use crate::trace::{self, Trace};
+
+/// A job of PEs whose records are filled in.
+pub(crate) struct Job {
+    layout: Layout,
+    words: Vec<Vec<u64>>,
+}
+
+const SECOND: u64 = 1_000_000_000;
+
+impl Job {
+    /// PE i is on host `host_of[i]`, whose clocks are a second apart.
+    pub(crate) fn new(host_of: &[u64]) -> Self {
+        let layout = Layout::new(host_of.len(), 1 << 16);
+        let of_pe = |(pe, host): (usize, &u64)| {
+            let mut words = vec![0; layout.events().end];
+            for (at, value) in [
+                (header::MAGIC, MAGIC),
+                (header::PE, pe as u64),
+                (header::N_PES, host_of.len() as u64),
+                (header::SITES, layout.sites as u64),
+                (header::COLLECTIVES, layout.collectives as u64),
+                (header::EVENTS, layout.events as u64),
+                (header::EVENTS_ROOM, layout.events as u64),
+                (header::COLLECTIVES_STEP, 1),
+                (header::NODE, *host),
+                (header::BOOT, host + 1),
+                (header::BEGIN, SECOND * (host + 1)),
+                (header::END_ENTERED, SECOND * (host + 2)),
+                (header::END, SECOND * (host + 2) + 1000),
+            ] {
+                words[at] = value;
+            }
+            words[layout.objects().start + object::BASE] = 1;
+            words[layout.objects().start + object::IS_SOURCE] = 1;
+            words[layout.objects().start + object::PATH] = u64::from_le_bytes(*b"solve.c\0");
+            let world = layout.teams().start;
+            words[world + team::STRIDE] = 1;
+            words[world + team::SIZE] = host_of.len() as u64;
+            words
+        };
+        let words = host_of.iter().enumerate().map(of_pe).collect();
+        Self { layout, words }
+    }
+
+    /// Site 0 of a PE: calls and nanoseconds of a routine at line 7.
+    pub(crate) fn site(
+        &mut self,
+        pe: usize,
+        name: [u8; 8],
+        kind: Kind,
+        calls: u64,
+        ns: u64,
+    ) -> &mut [u64] {
+        let at = self.layout.sites().start;
+        let words = &mut self.words[pe];
+        words[header::MAIN_NS] = ns;
+        let site = &mut words[at..at + site::WORDS];
+        site[site::KIND] = kind as u64 + 1;
+        site[site::OBJECT] = 1;
+        site[site::PLACE] = 7;
+        site[site::CALLS] = calls;
+        site[site::NS] = ns;
+        site[site::NAME] = u64::from_le_bytes(name);
+        site
+    }
+
+    /// The next collective of a PE, by its host's clock.
+    fn collective(&mut self, pe: usize, entered: u64, left: u64, computed: u64) {
+        let words = &mut self.words[pe];
+        let number = words[header::COLLECTIVES_KEPT];
+        let at = self.layout.collectives().start + number as usize * collective::WORDS;
+        words[at + collective::ENTERED] = entered;
+        words[at + collective::LEFT] = left;
+        words[at + collective::SEQUENCE] = number << 16;
+        words[at + collective::COMPUTED] = computed;
+        words[header::COLLECTIVES_KEPT] = number + 1;
+    }
+
+    fn event(&mut self, pe: usize, begin: u64, end: u64, subject: u64) {
+        let words = &mut self.words[pe];
+        let number = words[header::EVENTS_TOTAL];
+        let at = self.layout.events().start + number as usize * event::WORDS;
+        words[at + event::BEGIN] = begin;
+        words[at + event::END] = end;
+        words[at + event::SITE] = 1 << 32;
+        words[at + event::PE] = subject;
+        words[at + event::BYTES] = 64;
+        words[header::EVENTS_TOTAL] = number + 1;
+    }
+
+    fn records(self) -> Vec<PeRecord> {
+        let records = self.words.into_iter().map(PeRecord::new);
+        records.map(|r| r.expect("a whole record")).collect()
+    }
+}
+
+fn findings(records: &[PeRecord]) -> Vec<String> {
+    let clock = Clock::new(records);
+    let analysis = Analysis::new(records, &clock, &mut Symbols::default());
+    analysis.findings().into_iter().map(|f| f.what).collect()
+}
+
+/// Ten barriers, each 90 ms after the last one; PE `late` comes 60 ms after the others.
+fn barriers(host_of: &[u64], late: Option<usize>) -> Job {
+    let mut job = Job::new(host_of);
+    for (pe, host) in host_of.iter().enumerate() {
+        let is_late = late == Some(pe);
+        let mut ns = 0;
+        for round in 0..10 {
+            let start = SECOND * (host + 1) + round * 90_000_000;
+            let entered = start + if is_late { 80_000_000 } else { 20_000_000 };
+            let left = start
+                + if late.is_some() {
+                    80_001_000
+                } else {
+                    20_001_000
+                };
+            ns += left - entered;
+            job.collective(pe, entered, left, entered - start);
+        }
+        job.site(pe, *b"barrier\0", Kind::Barrier, 10, ns);
+    }
+    job
+}
+
+#[test]
+fn the_late_pe_is_named_on_one_host_and_on_two() {
+    for hosts in [[0, 0, 0], [0, 1, 1]] {
+        let found = findings(&barriers(&hosts, Some(2)).records());
+        let expected = "PE 2 arrives last in 100% of barrier at solve.c:7; the others wait 60% of the run for it";
+        assert_eq!(found, [expected]);
+        assert!(findings(&barriers(&hosts, None).records()).is_empty());
+    }
+}
+
+#[test]
+fn clocks_of_hosts_are_aligned_by_barriers() {
+    let clock = Clock::new(&barriers(&[0, 1, 0], Some(1)).records());
+    assert!(clock.error <= 1000, "{clock:?}");
+    assert!(
+        clock.offsets[1].abs_diff(-(SECOND as i64)) <= 1000,
+        "{clock:?}"
+    );
+    assert_eq!((clock.offsets[0], clock.offsets[2]), (0, 0));
+}
+
+#[test]
+fn small_puts_to_other_nodes_are_found() {
+    let job = |bytes: u64, calls: u64| {
+        let mut job = Job::new(&[0, 1]);
+        let site = job.site(0, *b"shmem_p\0", Kind::Put, calls, SECOND / 4);
+        site[site::BYTES] = bytes * calls;
+        site[site::INTERNODE] = calls;
+        site[site::INTERNODE_SMALL] = if bytes <= 64 { calls } else { 0 };
+        let peers = job.layout.peers().start + peer::WORDS;
+        job.words[0][peers + peer::PUTS] = calls;
+        findings(&job.records())
+    };
+    let expected = "8-byte operations on PEs of other nodes: 4.20 million by shmem_p at solve.c:7";
+    assert_eq!(job(8, 4_200_000), [expected]);
+    assert!(job(4096, 4_200_000).is_empty() && job(8, 100).is_empty());
+}
+
+#[test]
+fn parts_of_files_are_refused() {
+    let whole = Job::new(&[0, 0]);
+    let start = whole.layout.events().start;
+    let words = whole.words[0].clone();
+    for length in [0, 1, header::WORDS, start - 1] {
+        assert!(PeRecord::new(words[..length].to_vec()).is_none());
+    }
+    // Numbers that no library writes.
+    for (at, value) in [
+        (header::SITES, u64::MAX),
+        (header::N_PES, 0),
+        (header::PE, 9),
+    ] {
+        let mut words = words.clone();
+        words[at] = value;
+        assert!(PeRecord::new(words).is_none());
+    }
+}
+
+#[test]
+fn a_trace_in_perfettos_format_is_decoded() {
+    let mut job = barriers(&[0, 0], Some(1));
+    // Both are in barrier 0 of team 0; PE 1 enters it last.
+    for (pe, begin) in [(0, 20), (1, 80)] {
+        job.event(pe, SECOND + begin, SECOND + 90, 0);
+    }
+    let records = job.records();
+    let clock = Clock::new(&records);
+    let trace = Trace::new(&records, &clock, &mut Symbols::default());
+    let mut bytes = Vec::new();
+    trace.write(trace::Format::Perfetto, &mut bytes).unwrap();
+    let slices = trace::slices(&bytes);
+    let of = |pe: u64, begin, end| (pe, "barrier".to_owned(), begin, end);
+    assert_eq!(slices, [of(0, 20, 90), of(1, 80, 90)]);
+    assert!(trace.describe().starts_with("a trace of 2 calls"));
+}

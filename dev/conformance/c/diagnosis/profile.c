@@ -1,0 +1,137 @@
+/* Programs with a fault of performance each, and their correct twins: what oshrun --profile must and must not find. The calls that a
+ * finding is to name are marked. "Computing" is sleep, so that it takes as long on a busy machine. */
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <shmem.h>
+#include <shmemx.h>
+
+enum { ROUNDS = 12 };
+
+static int me, n;
+static long value, counter, lock;
+static int from[4], to[4];
+static uint64_t arrived;
+static long ring[64];
+
+static void compute(int milliseconds) {
+    usleep(1000u * (useconds_t)milliseconds);
+}
+
+static void late(int slow) {
+    for (int i = 0; i < ROUNDS; i++) {
+        compute(me == slow ? 40 : 10);
+        shmem_barrier_all(); /* late */
+    }
+}
+
+static void late_reduce(int slow) {
+    for (int i = 0; i < ROUNDS; i++) {
+        compute(me == slow ? 40 : 10);
+        shmem_int_sum_reduce(SHMEM_TEAM_WORLD, to, from, 4); /* late-reduce */
+    }
+}
+
+static void neighbour(int wrong) {
+    for (int i = 0; i < 20; i++)
+        shmem_long_p(&ring[i], i, me == wrong ? 0 : (me + 1) % n); /* neighbour */
+    compute(40);
+    shmem_barrier_all();
+}
+
+static void every_barrier(int rounds) {
+    for (int i = 0; i < rounds; i++) {
+        shmem_long_put(ring + 32, ring, 8, (me + 1) % n);
+        shmem_barrier_all(); /* barrier */
+    }
+}
+
+static void by_signals(int rounds) {
+    for (int i = 0; i < rounds; i++) {
+        shmem_long_put_signal(ring + 32, ring, 8, &arrived, 1, SHMEM_SIGNAL_ADD, (me + 1) % n);
+        shmem_signal_wait_until(&arrived, SHMEM_CMP_GE, (uint64_t)i + 1);
+    }
+}
+
+static void locked(void) {
+    for (int i = 0; i < 6; i++) {
+        shmem_set_lock(&lock); /* lock */
+        compute(8);
+        shmem_clear_lock(&lock);
+    }
+}
+
+static void counted(void) {
+    for (int i = 0; i < 6; i++) {
+        compute(8);
+        shmem_long_atomic_add(&counter, 1, 0);
+    }
+}
+
+static void sender(int milliseconds) {
+    for (int i = 0; i < ROUNDS; i++) {
+        compute(me == 0 ? 30 : milliseconds);
+        if (me == 0)
+            for (int pe = 1; pe < n; pe++)
+                shmem_uint64_atomic_set(&arrived, (uint64_t)i + 1, pe);
+        else
+            shmem_signal_wait_until(&arrived, SHMEM_CMP_GE, (uint64_t)i + 1); /* sender */
+    }
+}
+
+/* Calls of many kinds, 10 of each, for traces; PE 1 may end before the last barrier. */
+static void many(int ends) {
+    long *block = shmem_malloc(4096);
+    shmemx_region_begin("exchange");
+    for (int i = 0; i < 10; i++) {
+        shmem_long_p(&value, i, (me + 1) % n);
+        shmem_long_get(block, ring, 16, (me + 1) % n);
+        shmem_long_atomic_inc(&counter, 0);
+        shmem_fence();
+    }
+    shmemx_region_end();
+    if (ends && me == 1)
+        raise(SIGKILL);
+    shmem_barrier_all();
+    shmem_free(block);
+}
+
+int main(int argc, char **argv) {
+    const char *mode = argc > 1 ? argv[1] : "";
+    shmem_init();
+    me = shmem_my_pe();
+    n = shmem_n_pes();
+    if (!strcmp(mode, "late"))
+        late(1);
+    else if (!strcmp(mode, "late-twin"))
+        late(-1);
+    else if (!strcmp(mode, "late-reduce"))
+        late_reduce(2);
+    else if (!strcmp(mode, "late-reduce-twin"))
+        late_reduce(-1);
+    else if (!strcmp(mode, "neighbour"))
+        neighbour(2);
+    else if (!strcmp(mode, "neighbour-twin"))
+        neighbour(-1);
+    else if (!strcmp(mode, "barrier"))
+        every_barrier(3000);
+    else if (!strcmp(mode, "barrier-twin"))
+        by_signals(3000);
+    else if (!strcmp(mode, "lock"))
+        locked();
+    else if (!strcmp(mode, "lock-twin"))
+        counted();
+    else if (!strcmp(mode, "sender"))
+        sender(2);
+    else if (!strcmp(mode, "sender-twin"))
+        sender(30);
+    else if (!strcmp(mode, "many") || !strcmp(mode, "many-killed"))
+        many(strlen(mode) > 4);
+    else
+        fprintf(stderr, "no such fault: %s\n", mode);
+    shmem_finalize();
+    return 0;
+}

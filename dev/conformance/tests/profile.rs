@@ -1,0 +1,289 @@
+//! `oshrun --profile` and `--trace`: each planted fault is found, with its PE and line; a correct program has no finding.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use ferroshmem_conformance::job::Outcome;
+use ferroshmem_conformance::prefix::crate_folder;
+use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+
+const SOURCE: &str = "diagnosis/profile.c";
+
+/// A fault, and words of the finding beside the line that has the fault's name.
+const FAULTS: [(&str, &[&str]); 6] = [
+    ("late", &["PE 1 arrives last", "shmem_barrier_all"]),
+    (
+        "late-reduce",
+        &["PE 2 arrives last", "shmem_int_sum_reduce"],
+    ),
+    (
+        "neighbour",
+        &["PE 2 reaches PE 0", "PE + 1", "shmem_long_p"],
+    ),
+    ("barrier", &["a signal would do", "shmem_barrier_all"]),
+    ("lock", &["PEs spend", "shmem_set_lock"]),
+    ("sender", &["wait for PE 0", "shmem_signal_wait_until"]),
+];
+
+fn main() {
+    let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
+    for (fault, words) in FAULTS {
+        suite.add(format!("profile::{fault}"), move |s| finds(s, fault, words));
+        suite.add(format!("profile::{fault}-twin"), move |s| {
+            finds_nothing(s, fault)
+        });
+    }
+    suite.add("profile::stripped".to_owned(), stripped);
+    suite.add("profile::static".to_owned(), in_static_program);
+    suite.add("profile::off".to_owned(), nothing_is_recorded);
+    suite.add("trace::formats".to_owned(), formats);
+    suite.add("trace::killed".to_owned(), killed);
+    suite.add("trace::ring".to_owned(), ring);
+    suite.add("trace::unwritable".to_owned(), unwritable);
+    suite.add("trace::full".to_owned(), full_disk);
+    suite.run()
+}
+
+fn program(s: &Setting, flags: &[&str]) -> Result<PathBuf> {
+    let build = Build::new(SOURCE, Compiler::Gcc)
+        .flags(&["-g", "-O1"])
+        .flags(flags);
+    build.run(&s.prefix, &s.cache)
+}
+
+/// The line of the program that has this mark.
+fn line(mark: &str) -> Result<String> {
+    let text = fs::read_to_string(crate_folder().join("c").join(SOURCE))?;
+    let mark = format!("/* {mark} */");
+    let number = text
+        .lines()
+        .position(|l| l.contains(&mark))
+        .context("no such mark")?;
+    Ok(format!("profile.c:{}", number + 1))
+}
+
+fn file(s: &Setting, name: &str) -> String {
+    s.scratch.join(name).display().to_string()
+}
+
+fn run(s: &Setting, mode: &str, options: &[&str]) -> Result<Outcome> {
+    let all = [&["-n", "4", "--bind-to", "none"], options].concat();
+    let job = Job::new(4, &program(s, &[])?).options(&all).args(&[mode]);
+    job.run(&s.prefix, &s.scratch)
+}
+
+fn profile(s: &Setting, mode: &str) -> Result<Outcome> {
+    let page = file(s, &format!("profile-{mode}.html"));
+    let outcome = run(s, mode, &[&format!("--profile={page}")])?;
+    let page = fs::read_to_string(page)?;
+    ensure!(
+        page.contains("</html>") && !page.contains("http://"),
+        "no page of its own"
+    );
+    Ok(outcome)
+}
+
+fn finds(s: &Setting, fault: &str, words: &[&str]) -> Result<()> {
+    let outcome = profile(s, fault)?;
+    let at = line(fault)?;
+    let found = outcome
+        .stderr
+        .lines()
+        .find(|l| words.iter().all(|w| l.contains(w)));
+    ensure!(
+        found.is_some_and(|l| l.contains(&format!("{at};"))
+            || l.contains(&format!("{at},"))
+            || l.contains(&format!("{at} "))
+            || l.ends_with(&at)),
+        "no finding with {words:?} at {at}\n{outcome}"
+    );
+    ensure!(outcome.status.success(), "{outcome}");
+    Ok(())
+}
+
+/// On a busy machine, a PE may really be late: then the program runs again.
+fn finds_nothing(s: &Setting, fault: &str) -> Result<()> {
+    const RUNS: usize = 4;
+    let mut outcome = profile(s, &format!("{fault}-twin"))?;
+    for _ in 1..RUNS {
+        if outcome.stderr.contains("nothing stands out") {
+            break;
+        }
+        outcome = profile(s, &format!("{fault}-twin"))?;
+    }
+    ensure!(
+        outcome.stderr.contains("nothing stands out"),
+        "a finding\n{outcome}"
+    );
+    ensure!(
+        outcome.stderr.lines().count() <= 11,
+        "more than ten lines\n{outcome}"
+    );
+    Ok(())
+}
+
+/// Without debugging information, places are addresses in the program.
+fn stripped(s: &Setting) -> Result<()> {
+    let page = file(s, "stripped.html");
+    let job = Job::new(4, &program(s, &["-s"])?)
+        .options(&["-n", "4", &format!("--profile={page}")])
+        .args(&["late"]);
+    let outcome = job.expect_success(&s.prefix, &s.scratch)?;
+    let found = outcome
+        .stderr
+        .lines()
+        .any(|l| l.contains("PE 1 arrives last") && l.contains("+0x"));
+    ensure!(found, "no finding with an address\n{outcome}");
+    Ok(())
+}
+
+/// Where the library is part of the program, its frames are told apart all the same.
+fn in_static_program(s: &Setting) -> Result<()> {
+    let page = file(s, "static.html");
+    let job = Job::new(4, &program(s, &["-static-pie"])?)
+        .options(&["-n", "4", &format!("--profile={page}")])
+        .args(&["late"]);
+    let outcome = job.expect_success(&s.prefix, &s.scratch)?;
+    let at = line("late")?;
+    ensure!(
+        outcome.stderr.contains(&at),
+        "no finding at {at}\n{outcome}"
+    );
+    Ok(())
+}
+
+fn nothing_is_recorded(s: &Setting) -> Result<()> {
+    let outcome = run(s, "many", &[])?;
+    ensure!(
+        outcome.stderr.is_empty() && outcome.status.success(),
+        "{outcome}"
+    );
+    Ok(())
+}
+
+fn formats(s: &Setting) -> Result<()> {
+    let names = ["trace.html", "trace.json", "trace.pftrace"].map(|n| file(s, n));
+    let options: Vec<_> = names.iter().flat_map(|n| ["--trace", n]).collect();
+    let outcome = run(s, "many", &options)?.successful(std::time::Duration::from_secs(60))?;
+    // Of each PE: malloc, free, barrier, a region and four calls ten times each.
+    ensure!(outcome.stderr.contains("a trace of 176 calls"), "{outcome}");
+    let json = fs::read_to_string(&names[1])?;
+    let count = |text: &str| json.matches(text).count();
+    for routine in [
+        "shmem_long_p",
+        "shmem_long_get",
+        "shmem_long_atomic_inc",
+        "shmem_fence",
+    ] {
+        ensure!(
+            count(&format!("\"name\":\"{routine}\"")) == 40,
+            "{routine}: {json}"
+        );
+    }
+    ensure!(count("\"name\":\"exchange\"") == 4, "no regions: {json}");
+    ensure!(
+        count("\"bytes\":128") == 40 && count("globals+0x") >= 80,
+        "no arguments: {json}"
+    );
+    ensure!(
+        count("\"ph\":\"s\"") == count("\"ph\":\"f\""),
+        "half an arrow"
+    );
+    ensure!(
+        fs::read_to_string(&names[0])?.contains("</html>"),
+        "no page"
+    );
+    let perfetto = fs::read(&names[2])?;
+    ensure!(
+        perfetto.windows(12).any(|w| w == b"shmem_long_p"),
+        "no names"
+    );
+    Ok(())
+}
+
+fn killed(s: &Setting) -> Result<()> {
+    let json = file(s, "killed.json");
+    let page = file(s, "killed.html");
+    let outcome = run(
+        s,
+        "many-killed",
+        &["--trace", &json, &format!("--profile={page}")],
+    )?;
+    ensure!(outcome.status.code() == Some(128 + 9), "{outcome}");
+    let json = fs::read_to_string(json)?;
+    // The other PEs may have been ended before theirs.
+    let own = |l: &&str| l.contains("\"name\":\"shmem_fence\"") && l.contains("\"pid\":1,");
+    ensure!(
+        json.lines().filter(own).count() == 10,
+        "calls are missing: {json}"
+    );
+    ensure!(
+        fs::read_to_string(page)?.contains("end before shmem_finalize"),
+        "not said"
+    );
+    Ok(())
+}
+
+/// Of a trace that is larger than its ring, the newest calls are there, and the others counted.
+fn ring(s: &Setting) -> Result<()> {
+    let json = file(s, "ring.json");
+    let outcome = run(s, "many", &["-x", "SHMEM_TRACE_SIZE=560", "--trace", &json])?;
+    ensure!(
+        outcome
+            .stderr
+            .contains("a trace of 40 calls (23% of all: 136 older ones are lost"),
+        "{outcome}"
+    );
+    let json = fs::read_to_string(json)?;
+    ensure!(
+        json.contains("shmem_free") && !json.contains("shmem_malloc"),
+        "not the newest: {json}"
+    );
+    Ok(())
+}
+
+fn unwritable(s: &Setting) -> Result<()> {
+    for (option, words) in [
+        ("--profile=/proc/no.html", "cannot write \"/proc/no.html\""),
+        ("--trace=/proc/no.json", "cannot write \"/proc/no.json\""),
+        ("--trace=trace.otf2", "end the name in .html"),
+    ] {
+        let outcome = run(s, "many", &[option])?;
+        ensure!(outcome.status.code() == Some(2), "{outcome}");
+        ensure!(
+            outcome.stderr.contains(words) && outcome.stderr.lines().count() == 1,
+            "{outcome}"
+        );
+    }
+    let outcome = run(
+        s,
+        "many",
+        &[
+            "--profile-dir",
+            "/proc/no",
+            &format!("--profile={}", file(s, "no.html")),
+        ],
+    )?;
+    ensure!(
+        outcome.stderr.contains("name another by --profile-dir"),
+        "{outcome}"
+    );
+    Ok(())
+}
+
+/// The job's own status stays what it was.
+fn full_disk(s: &Setting) -> Result<()> {
+    let link = file(s, "full.html");
+    let _ = fs::remove_file(&link);
+    std::os::unix::fs::symlink("/dev/full", &link)?;
+    let outcome = run(s, "many", &[&format!("--profile={link}")])?;
+    ensure!(outcome.status.success(), "{outcome}");
+    ensure!(
+        outcome.stderr.contains("No space left on device")
+            && outcome.stderr.contains("make room there"),
+        "{outcome}"
+    );
+    Ok(())
+}
