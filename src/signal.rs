@@ -37,7 +37,7 @@ impl SignalUpdate {
     /// # Safety
     /// It is a word of memory that this PE reaches by that address and number, used by atomics only.
     pub(crate) unsafe fn apply(self, name: &'static str, signal: *mut u64, pe: usize) {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises that `signal` is a word of symmetric memory used as a signal.
         unsafe { self.apply_on(name, constants::CTX_DEFAULT, signal, pe) }
     }
 

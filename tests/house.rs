@@ -1,17 +1,19 @@
 //! Rules of this code base that no compiler checks: its names are the field's, modules have no
-//! long import cycles, environment variables are read in one place.
+//! long import cycles, environment variables are read in one place, safety arguments name a promise.
 //!
 //! Sources are read as tokens, without comments, strings and unit tests.
 
 mod house {
     pub(super) mod cycles;
     pub(super) mod environment;
+    pub(super) mod safety;
     pub(super) mod source;
     pub(super) mod words;
 }
 
-use house::source::{Source, sources};
-use house::{cycles, environment, words};
+use house::source::{Source, rust_files, sources};
+use house::{cycles, environment, safety, words};
+use std::fs;
 use std::path::Path;
 
 /// The files of the largest cycle that is allowed: a module, its parent and one more.
@@ -74,6 +76,29 @@ fn the_environment_is_read_in_one_place() {
         &findings,
         "add the variable to the table of the configuration and read it from there",
     );
+}
+
+#[test]
+fn safety_arguments_name_a_promise() {
+    let mut findings = Vec::new();
+    for folder in safety::FOLDERS {
+        for path in rust_files(&root().join(folder)) {
+            let text = fs::read_to_string(&path).expect("sources are UTF-8");
+            findings.extend(safety::findings(&path.display().to_string(), &text));
+        }
+    }
+    report(
+        &findings,
+        "say which promise: \"the caller promises that `source` is readable for `bytes` bytes\"",
+    );
+}
+
+#[test]
+fn an_empty_safety_argument_is_found() {
+    let text = "fn a() {\n    // SAFETY: the caller's promise.\n    b();\n}\n";
+    assert_eq!(safety::findings("a.rs", text), ["a.rs:2"]);
+    let text = "// SAFETY: the caller's promise\n// that `a` is readable.\n";
+    assert!(safety::findings("a.rs", text).is_empty());
 }
 
 #[test]

@@ -265,7 +265,7 @@ macro_rules! tuples {
             #[allow(unused_variables, reason = "there may be no parameters")]
             #[allow(clippy::unused_unit, reason = "there may be no parameters")]
             unsafe fn read<'a>(args: *const *const c_void) -> Self::Given<'a> {
-                // SAFETY: as the caller promises.
+                // SAFETY: the caller promises that `args` points to arguments of these types.
                 ($(unsafe { $p::read(*args.add($i)) },)*)
             }
         }
@@ -411,7 +411,7 @@ pub mod private {
         let Some(context) = (unsafe { CONTEXT.get().as_ref() }) else {
             return say(why, size, "it runs outside of Group::serve");
         };
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises that `args` points to arguments of these types.
         let args = unsafe { P::read(args) };
         let result = catch_unwind(AssertUnwindSafe(|| body(context, args)));
         result.map_or_else(|panic| say(why, size, &message(&*panic)), |()| 0)

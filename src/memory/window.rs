@@ -256,7 +256,7 @@ impl<'w, T: Plain> Window<'w, T> {
         update: SignalUpdate,
     ) -> Result<(), OutOfBounds> {
         let signal = signals.words().own(signal)?;
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises that `source` is unchanged until the put is complete.
         unsafe { self.begin_put(route, start, source)? };
         let name = "Pending::put_signal";
         // SAFETY: a word of a symmetric array, used by atomics only; it is updated after the put.

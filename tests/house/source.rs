@@ -1,7 +1,7 @@
 //! Source files as tokens.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A word or a sign of a source, with its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,19 +46,29 @@ pub(crate) fn sources(root: &Path, folder: &str) -> Vec<Source> {
 }
 
 fn collect(root: &Path, folder: &Path, found: &mut Vec<Source>) {
-    for entry in fs::read_dir(folder).expect("the folder is there") {
-        let path = entry.expect("its entries can be read").path();
+    for path in rust_files(folder) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if path.is_dir() {
-            if name != "target" && name != "tests" {
-                collect(root, &path, found);
-            }
-        } else if name.ends_with(".rs") && name != "tests.rs" {
+        let below = path.strip_prefix(root).expect("it is below the root");
+        let is_test = name == "tests.rs" || below.iter().any(|part| part == "tests");
+        if !is_test {
             let text = fs::read_to_string(&path).expect("sources are UTF-8");
-            let below = path.strip_prefix(root).expect("it is below the root");
             found.push(Source::new(&below.display().to_string(), &text));
         }
     }
+}
+
+/// All Rust files below a folder, those of tests included.
+pub(crate) fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("its entries can be read").path();
+        if path.is_dir() && path.file_name() != Some("target".as_ref()) {
+            found.extend(rust_files(&path));
+        } else if path.extension() == Some("rs".as_ref()) {
+            found.push(path);
+        }
+    }
+    found
 }
 
 /// The words and signs of a text. `::` is one sign; literals and comments are left out.

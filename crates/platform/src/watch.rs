@@ -27,7 +27,7 @@ pub unsafe fn watch(at: *const u8, unchanged: &mut dyn FnMut() -> bool) {
         }
         method => {
             // A store between the look and the wait ends the wait, since the line is watched by then.
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller promises that `at` is readable.
             unsafe { processor::arm(method, at) };
             if unchanged() {
                 processor::wait(method);

@@ -86,7 +86,7 @@ pub unsafe fn export(
     addr: *const c_void,
     size: usize,
 ) -> c_int {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that `object` is a C string.
     let object = unsafe { object_name(name, object) };
     done(name, object, export_as(name, object, addr, size, 0))
 }
@@ -125,7 +125,7 @@ pub fn export_as(
 /// # Safety
 /// `object` is a string.
 pub unsafe fn unexport(name: &'static str, object: *const c_char) -> c_int {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that `object` is a C string.
     let object = unsafe { object_name(name, object) };
     if end_export(name, object) { 0 } else { -1 }
 }
@@ -158,7 +158,7 @@ pub unsafe fn import(
     object: *const c_char,
     size: usize,
 ) -> *mut c_void {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that `object` is a C string.
     let object = unsafe { object_name(name, object) };
     match import_as(name, group, object, size, None) {
         Ok(addr) => ptr::with_exposed_provenance_mut(addr),

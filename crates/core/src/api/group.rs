@@ -45,7 +45,7 @@ impl Action {
     /// # Safety
     /// The arrays are as the action demands.
     unsafe fn run(self, call: &dyn BothSides) {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises that the arrays of the action are valid for it.
         unsafe {
             match self {
                 Self::Nothing => call.sync(),
@@ -114,7 +114,8 @@ unsafe fn on_group(
             source,
             received,
         };
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises that source and destination are valid for what the collective
+        // reads and writes.
         unsafe { action.run(&call) };
         return 0;
     }
@@ -130,7 +131,8 @@ unsafe fn on_group(
     if rt.node.settings.check {
         call.check(action.part());
     }
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that source and destination are valid for what the collective
+    // reads and writes.
     unsafe { action.run(&call) };
     if connection.has_failed() { -1 } else { 0 }
 }
@@ -185,7 +187,8 @@ pub unsafe fn broadcast(
             (source.cast_mut().cast(), of(sends)),
         ]
     };
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that source and destination are valid for what the collective
+    // reads and writes.
     unsafe { on_group(name, group, &action, &arrays, (bytes, bytes)) }
 }
 
@@ -211,7 +214,8 @@ pub unsafe fn fcollect(
     };
     let lengths = (sent, received);
     let action = Action::Exchange(Collective::Fcollect);
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that source and destination are valid for what the collective
+    // reads and writes.
     unsafe { on_group(name, group, &|_| action, &arrays, lengths) }
 }
 
@@ -237,7 +241,8 @@ pub unsafe fn alltoall(
     };
     let lengths = (sent, received);
     let action = Action::Exchange(Collective::Alltoall);
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that source and destination are valid for what the collective
+    // reads and writes.
     unsafe { on_group(name, group, &|_| action, &arrays, lengths) }
 }
 
@@ -253,7 +258,8 @@ pub unsafe fn reduce<T: Reduce<Op>, Op>(
     nreduce: usize,
 ) -> c_int {
     let op = Operator::of::<T, Op>();
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that source and destination are valid for what the collective
+    // reads and writes.
     unsafe {
         reduce_by(
             name,
@@ -278,7 +284,8 @@ unsafe fn reduce_by(
     let bytes = nreduce.saturating_mul(op.size);
     let arrays = |_: &Connection, _| [(dest, bytes), (source, bytes)];
     let (lengths, action) = ((bytes, bytes), Action::Reduce(nreduce, op));
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that source and destination are valid for what the collective
+    // reads and writes.
     unsafe { on_group(name, group, &|_| action, &arrays, lengths) }
 }
 

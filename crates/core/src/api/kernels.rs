@@ -54,7 +54,7 @@ pub unsafe fn call_multiple(
         return 0;
     }
     let mut caller = connection.calls.lock().unwrap_or_else(|e| e.into_inner());
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that all calls have valid names and arguments.
     let message = match unsafe { caller.call(connection, name, calls) } {
         Ok(message) => message,
         Err(_) if connection.has_failed() => return 0,

@@ -76,7 +76,7 @@ fn check_tag(name: &str, tag: c_int, least: c_int) {
 /// `status` is null or can be written.
 unsafe fn write(status: *mut Status, value: Status) {
     if !status.is_null() {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `status` is null or writable; it is not null here.
         unsafe { status.write(value) };
     }
 }
@@ -101,7 +101,8 @@ unsafe fn begin_send(
         // A receive may be of any PE, a send goes to one.
         team.world_pe(name, pe);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the buffer is valid for `nbytes` bytes until the request is
+    // complete.
     Some(unsafe {
         rt.messages.send(
             &rt.node,
@@ -184,7 +185,7 @@ pub unsafe fn recv(
         rt.messages
             .receive_now(&rt.node, name, pattern, peer, buf, bytes)
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `status` is null or writable.
     unsafe { write(status, received) };
     received.error
 }
@@ -202,9 +203,10 @@ pub unsafe fn isend(
     tag: c_int,
     request: *mut usize,
 ) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the buffer stays readable and unchanged until the request is
+    // complete.
     let begun = unsafe { begin_send(name, team, buf, nbytes, pe, tag) };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `request` is writable.
     unsafe { request.write(begun.unwrap_or(0) as usize) };
     if begun.is_some() { 0 } else { -1 }
 }
@@ -225,13 +227,14 @@ pub unsafe fn irecv(
     let rt = runtime::get(name);
     let begun = find(name, rt, team).map(|team| {
         let (pattern, peer) = pattern(name, team, pe, tag);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the buffer is valid for `nbytes` bytes until the request
+        // is complete.
         unsafe {
             rt.messages
                 .receive(&rt.node, pattern, peer, buf.cast(), nbytes as u64)
         }
     });
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `request` is writable.
     unsafe { request.write(begun.unwrap_or(0) as usize) };
     if begun.is_some() { 0 } else { -1 }
 }
@@ -254,7 +257,7 @@ pub unsafe fn probe(
     let (pattern, peer) = pattern(name, team, pe, tag);
     let reason = reason(name, pattern.team, peer, false, tag);
     let found = rt.messages.await_message(&rt.node, &reason, &pattern);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `status` is null or writable.
     unsafe { write(status, found) };
     0
 }
@@ -276,7 +279,7 @@ pub unsafe fn iprobe(
         rt.messages.probe(&rt.node, &pattern)
     });
     if let Some(found) = found {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `status` is null or writable.
         unsafe { write(status, found) };
     }
     give_way(found.is_some())
@@ -333,7 +336,7 @@ impl Set {
         let mut error = 0;
         let (mut first, mut has_live) = (None, false);
         for i in 0..self.n {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that all `n` requests are readable; `i` is less than `n`.
             let handle = unsafe { self.requests.add(i).read() } as u64;
             if handle == 0 {
                 continue;
@@ -361,7 +364,7 @@ impl Set {
             (false, None) => return (!has_live).then_some((usize::MAX, 0)),
         };
         for i in range {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that all `n` requests are readable; `i` is less than `n`.
             let handle = unsafe { self.requests.add(i).read() } as u64;
             let status = match handle {
                 0 => Status::default(),
@@ -369,10 +372,11 @@ impl Set {
             };
             error |= status.error;
             if !statuses.is_null() {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller promises that there is a status for each request that may be
+                // reported.
                 unsafe { statuses.add(if is_all { i } else { 0 }).write(status) };
             }
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that all `n` requests are writable; `i` is less than `n`.
             unsafe { self.requests.add(i).write(0) };
         }
         Some((first.unwrap_or(0), error))
@@ -388,7 +392,7 @@ impl Set {
     ) -> Option<(usize, c_int)> {
         let rt = runtime::get(name);
         let found = rt.messages.look(&rt.node, &mut |live| {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises it of requests and statuses.
             unsafe { self.take(name, live, is_all, statuses) }
         });
         give_way(found.is_some());
@@ -443,7 +447,8 @@ pub unsafe fn test(name: &'static str, request: *mut usize, status: *mut Status)
 /// # Safety
 /// As [`test`].
 pub unsafe fn wait(name: &'static str, request: *mut usize, status: *mut Status) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `requests` has `n` entries, and that there is room for the
+    // statuses.
     unsafe {
         Set {
             requests: request,
@@ -464,7 +469,8 @@ pub unsafe fn testany(
     requests: *mut usize,
     status: *mut Status,
 ) -> usize {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `requests` has `n` entries, and that there is room for the
+    // statuses.
     let found = unsafe { Set { requests, n }.test(name, false, status) };
     found.map_or(usize::MAX, |(index, _)| index)
 }
@@ -479,7 +485,8 @@ pub unsafe fn testall(
     requests: *mut usize,
     statuses: *mut Status,
 ) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `requests` has `n` entries, and that there is room for the
+    // statuses.
     unsafe { Set { requests, n }.test(name, true, statuses) }
         .is_some()
         .into()
@@ -495,7 +502,8 @@ pub unsafe fn waitany(
     requests: *mut usize,
     status: *mut Status,
 ) -> usize {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `requests` has `n` entries, and that there is room for the
+    // statuses.
     unsafe { Set { requests, n }.wait(name, false, status) }.0
 }
 
@@ -509,7 +517,8 @@ pub unsafe fn waitall(
     requests: *mut usize,
     statuses: *mut Status,
 ) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `requests` has `n` entries, and that there is room for the
+    // statuses.
     unsafe { Set { requests, n }.wait(name, true, statuses) }.1
 }
 

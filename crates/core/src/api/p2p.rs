@@ -59,7 +59,7 @@ pub unsafe fn wait_until<T: SyncVariable>(name: &'static str, ivar: *mut T, cmp:
 /// # Safety
 /// As [`wait_until`].
 pub unsafe fn wait_while<T: SyncVariable>(name: &'static str, ivar: *mut T, value: T) {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that `ivar` is a symmetric variable that is aligned.
     unsafe { wait_until(name, ivar, CMP_NE, value) }
 }
 
@@ -162,7 +162,7 @@ fn wait_out_of_line<R>(
 /// The arrays of the set are valid.
 unsafe fn wait_all<T: SyncVariable>(name: &'static str, set: Set<T>) {
     wait_out_of_line(name, set.vars.addr(), || {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises that the set's arrays have as many entries as it says.
         unsafe { set.all() }.then_some(())
     });
 }
@@ -170,11 +170,11 @@ unsafe fn wait_all<T: SyncVariable>(name: &'static str, set: Set<T>) {
 /// # Safety
 /// The arrays of the set are valid.
 unsafe fn wait_any<T: SyncVariable>(name: &'static str, set: Set<T>) -> usize {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that the set's arrays have as many entries as it says.
     if unsafe { set.is_empty() } {
         return NONE;
     }
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that the set's arrays have as many entries as it says.
     wait_out_of_line(name, set.vars.addr(), || unsafe { fair_any(&set) })
 }
 
@@ -185,12 +185,12 @@ unsafe fn wait_some<T: SyncVariable>(
     set: Set<T>,
     indices: *mut usize,
 ) -> usize {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that the set's arrays have as many entries as it says.
     if unsafe { set.is_empty() } {
         return 0;
     }
     wait_out_of_line(name, set.vars.addr(), || {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises that the set's arrays have as many entries as it says.
         Some(unsafe { set.some(indices) }).filter(|n| *n > 0)
     })
 }

@@ -52,7 +52,7 @@ unsafe fn text_of(name: &str, port: *const c_char) -> String {
 /// There is.
 unsafe fn write_text(text: &str, port: *mut c_char) {
     let len = text.len().min(MAX_PORT_NAME - 1);
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that `port` has room for the longest name.
     unsafe {
         port.cast::<u8>()
             .copy_from_nonoverlapping(text.as_ptr(), len);
@@ -89,7 +89,7 @@ unsafe fn name_of<'a>(name: &str, service: *const c_char) -> &'a [u8] {
 /// `port` has room for `SHMEMX_MAX_PORT_NAME` bytes.
 pub unsafe fn open(name: &'static str, port: *mut c_char) -> c_int {
     let opened = open_port(name, true);
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that `port` has room for the longest name.
     status(name, opened.map(|text| unsafe { write_text(&text, port) }))
 }
 
@@ -118,7 +118,7 @@ pub(super) fn open_for(rt: &Runtime, between_nodes: bool) -> Result<Port, PortEr
 /// # Safety
 /// `port` is a string.
 pub unsafe fn close(name: &'static str, port: *const c_char) -> c_int {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that the names are C strings.
     let text = unsafe { text_of(name, port) };
     status(name, close_port(name, &text))
 }
@@ -140,7 +140,7 @@ pub fn close_port(name: &str, text: &str) -> Result<(), PortError> {
 /// # Safety
 /// `service` and `port` are strings.
 pub unsafe fn publish(name: &'static str, service: *const c_char, port: *const c_char) -> c_int {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that the names are C strings.
     let (service, text) = unsafe { (name_of(name, service), text_of(name, port)) };
     status(name, publish_port(name, service, &text))
 }
@@ -159,7 +159,7 @@ pub fn publish_port(name: &str, service: &[u8], text: &str) -> Result<(), PortEr
 /// # Safety
 /// `service` is a string.
 pub unsafe fn unpublish(name: &'static str, service: *const c_char) -> c_int {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that `service` is a C string.
     let service = unsafe { name_of(name, service) };
     status(name, runtime::get(name).names.unpublish(service))
 }
@@ -175,12 +175,12 @@ pub unsafe fn lookup(
     timeout: c_int,
     port: *mut c_char,
 ) -> c_int {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that `service` is a C string.
     let service = unsafe { name_of(name, service) };
     let limit = u64::try_from(timeout).ok().map(Duration::from_millis);
     match look_up_port(name, service, limit) {
         Ok(Some(text)) => {
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller promises that `port` has room for the longest name.
             unsafe { write_text(&text, port) };
             0
         }
@@ -220,7 +220,7 @@ pub unsafe fn accept(
     // SAFETY: as the caller promises; called on the root alone.
     let text = || unsafe { text_of(name, port) };
     let made = accept_at(name, team, root, independent, text);
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that `group` is writable.
     unsafe { give(name, made, group) }
 }
 
@@ -243,7 +243,7 @@ pub unsafe fn connect(
         between_nodes: true,
     };
     let made = connect_to(name, team, root, meeting, text);
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that `group` is writable.
     unsafe { give(name, made, group) }
 }
 
@@ -322,7 +322,7 @@ pub unsafe fn join(
     group: *mut usize,
 ) -> c_int {
     let made = join_over(name, team, root, fd, true);
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that `group` is writable.
     unsafe { give(name, made, group) }
 }
 

@@ -50,7 +50,7 @@ pub unsafe fn create(
         };
         rt.streams.create(&rt.node, name, team, options).ok()
     });
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `stream` is writable.
     unsafe { stream.write(made.unwrap_or(0)) };
     if made.is_some() { 0 } else { -1 }
 }
@@ -82,7 +82,7 @@ fn has_ended(name: &str) -> ! {
 /// `item` is readable for an item's bytes.
 #[inline]
 pub unsafe fn push(name: &'static str, stream: usize, item: *const c_void, pe: c_int) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `item` is readable for an item of the stream.
     unsafe { push_many(name, stream, item, 1, pe) as c_int }
 }
 
@@ -103,7 +103,7 @@ pub unsafe fn push_many(
     if state.is_ended() {
         has_ended(name);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `items` is readable for `n` items of the stream.
     let pushed = unsafe { state.push_many(&rt.node, name, items.cast(), n, pe) };
     drop(state);
     give_way(pushed < n);
@@ -118,7 +118,7 @@ pub unsafe fn push_many(
 pub unsafe fn pull(name: &'static str, stream: usize, item: *mut c_void, pe: *mut c_int) -> c_int {
     let rt = runtime::get(name);
     let mut state = enter(name, rt, stream);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `item` is writable for an item of the stream.
     let source = unsafe { state.pull(&rt.node, item.cast()) };
     drop(state);
     give_way(source.is_none());
@@ -126,7 +126,7 @@ pub unsafe fn pull(name: &'static str, stream: usize, item: *mut c_void, pe: *mu
         return 0;
     };
     if !pe.is_null() {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `pe` is null or writable; it is not null here.
         unsafe { pe.write(source as c_int) };
     }
     1
@@ -151,7 +151,7 @@ pub unsafe fn view(
     let Some((first, n, source)) = found else {
         return 0;
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the places for the results are writable.
     unsafe {
         items.write(first.cast());
         if !pe.is_null() {

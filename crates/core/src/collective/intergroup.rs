@@ -372,7 +372,7 @@ impl BothSides for Intergroup<'_> {
             return;
         }
         if is_small && bytes <= EAGER {
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller promises that source and destination have `n` elements.
             return unsafe { self.reduce_eager(n, op.size, fold) };
         }
         self.publish_addresses(NO_ROOT);

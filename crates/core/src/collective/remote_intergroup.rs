@@ -47,7 +47,8 @@ impl RemoteIntergroup<'_> {
             offset: start as usize + at,
         };
         let (fabric, context) = self.remote.way();
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises that `to` is writable for `bytes` bytes until the context is
+        // quiet.
         unsafe { fabric.get_nbi(context, to, from, bytes) };
     }
 }

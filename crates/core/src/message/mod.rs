@@ -674,7 +674,8 @@ impl Messages {
         data: *const u8,
     ) -> bool {
         match local_inbox(node, to) {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that `data` is readable for as many bytes as the envelope
+            // says.
             Some((index, inbox)) => unsafe {
                 push_to(node, (index, inbox), envelope, control, data)
             },
@@ -823,7 +824,7 @@ impl Messages {
             receive.status = Some(Status::of(envelope, receive.bytes));
             return;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the receive's buffer is writable for its length.
         unsafe { self.take_any(node, state, record, receive) }
     }
 
@@ -1074,7 +1075,8 @@ impl Receive {
 /// `dest` is writable and `source` readable for `bytes` bytes.
 #[inline]
 unsafe fn copy_eager(dest: *mut u8, source: *const u8, bytes: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the source is readable and the destination writable for
+    // `bytes` bytes.
     unsafe {
         if bytes == 8 {
             // As in `Inbox::push`.
@@ -1197,7 +1199,7 @@ unsafe fn push_to(
     control: Option<&Control>,
     data: *const u8,
 ) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `data` is readable for as many bytes as the envelope says.
     let is_pushed = unsafe { inbox.push(envelope, control, data) };
     if is_pushed {
         signals::notify(&node.job.control.pe_block(index).signals);

@@ -82,7 +82,8 @@ impl Transfer {
     /// # Safety
     /// `to` is writable for `bytes` bytes until the transfer has ended.
     pub(super) unsafe fn read(&self, node: &Node, to: *mut u8, from: Remote, bytes: u64) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `to` is writable for `bytes` bytes until the transfer
+        // has ended.
         unsafe { fabric(node).get_nbi(&self.context, to, from, bytes as usize) };
     }
 
@@ -91,7 +92,8 @@ impl Transfer {
     /// # Safety
     /// `from` is readable for `bytes` bytes until the transfer has ended.
     pub(super) unsafe fn write(&self, node: &Node, to: Remote, from: *const u8, bytes: u64) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `from` is readable for `bytes` bytes until the transfer
+        // has ended.
         unsafe { fabric(node).put_nbi(&self.context, to, from, bytes as usize) };
     }
 }
@@ -188,7 +190,7 @@ impl Messages {
         let (head, n) = wire::head(envelope, control);
         let data = match envelope.len as usize {
             0 => &[],
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that `data` is readable for `envelope.len` bytes.
             len => unsafe { slice::from_raw_parts(data, len) },
         };
         fabric(node).send_record(&self.context, to, [&head[..n], data])

@@ -489,7 +489,7 @@ impl State {
         };
         let Route { link, local } = *route;
         if link != HERE {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that `items` is readable for `n` items.
             return unsafe { self.push_remote(node, items, n, (link, local)) };
         }
         let size = self.options.item;

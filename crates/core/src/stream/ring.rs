@@ -170,7 +170,7 @@ fn padded(position: u64) -> u64 {
 /// `to` is writable and `from` readable for `size` bytes, and they do not overlap.
 #[inline]
 pub(super) unsafe fn copy(from: *const u8, to: *mut u8, size: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that source and destination are valid for `size` bytes.
     unsafe {
         match size {
             // Without a call of memcpy.
@@ -291,7 +291,7 @@ impl Producer {
         let goes_on =
             begin & (self.ring.bytes as u64 - 1) != 0 && self.to_end(begin) >= size as u64;
         if self.count == 0 || self.source != source || !goes_on {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that `item` is readable for `size` bytes.
             return unsafe { self.push_block(item, size, source) };
         }
         if !self.has_room(end) {

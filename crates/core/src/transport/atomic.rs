@@ -293,7 +293,7 @@ impl Transport {
         result: *mut u8,
     ) {
         let (fabric, context) = self.way(call);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `result` stays writable until a quiet of the context.
         unsafe { fabric.fetch_nbi(context, at, operation, result) };
     }
 

@@ -133,7 +133,8 @@ impl Transport {
         is_nbi: bool,
     ) {
         let (fabric, context) = self.way(call);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `source` is readable for `bytes` bytes, and unchanged
+        // until a quiet if the put is non-blocking.
         unsafe {
             if is_nbi {
                 fabric.put_nbi(context, dest, source, bytes);
@@ -151,7 +152,7 @@ impl Transport {
     unsafe fn get_remote(&self, call: &Call<'_>, dest: *mut u8, source: Remote, bytes: usize) {
         let _shown = call.show_wait();
         let (fabric, context) = self.way(call);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `dest` is writable for `bytes` bytes.
         unsafe { fabric.get(context, dest, source, bytes) };
     }
 
@@ -264,7 +265,7 @@ impl Transport {
     #[inline(never)] // once for all routines
     unsafe fn get_nbi_remote(&self, call: &Call<'_>, dest: *mut u8, source: Remote, bytes: usize) {
         let (fabric, context) = self.way(call);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `dest` is writable for `bytes` bytes until a quiet.
         unsafe { fabric.get_nbi(context, dest, source, bytes) };
     }
 

@@ -434,7 +434,7 @@ impl<'a> Waiter<'a> {
     pub unsafe fn pause_at(&mut self, at: *const u8, mut unchanged: impl FnMut() -> bool) {
         match self.next(Source::Variable) {
             Next::Poll | Next::GiveUp => {}
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller promises that `at` is readable.
             Next::Watch => unsafe { watch(at, &mut unchanged) },
             Next::Sleep(rest) => self.sleep(rest),
         }

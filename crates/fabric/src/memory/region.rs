@@ -126,7 +126,8 @@ impl Region {
         access: u32,
     ) -> Result<Region, i32> {
         let key = random().map_err(|_| -libc::EIO)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the `len` bytes at `base` stay mapped while the region
+        // is registered.
         let register = |access| unsafe { Region::new(endpoint, base, len, access, key) };
         match register(access) {
             // Soft-RoCE gives all regions without remote access the key 0, and rxm wants every

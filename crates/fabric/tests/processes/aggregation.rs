@@ -69,7 +69,7 @@ impl Model {
 /// # Safety
 /// As for [`Fabric::put`](ferroshmem_fabric::Fabric::put).
 unsafe fn put(job: &Job, context: &Context, at: Remote, from: *const u8, len: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `from` is readable for `len` bytes.
     unsafe {
         if !job.fabric.put_behind(context, at, from, len) {
             job.fabric.put(context, at, from, len);

@@ -193,7 +193,7 @@ impl Caller {
                 Some(sender) => sender,
                 none => none.insert(Sender::new(connection)?),
             };
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller promises that all calls have valid names and arguments.
             unsafe { sender.send(connection, name, self.made, calls)? };
         }
         Ok(self.made)
@@ -268,7 +268,7 @@ impl Sender {
     ) -> Result<(), CallError> {
         self.called.clear();
         for call in calls {
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller promises that name and arguments of the call are valid.
             let kernel = unsafe { self.check(call)? };
             self.called.push(kernel);
         }
@@ -307,7 +307,7 @@ impl Sender {
     /// # Safety
     /// The call is valid.
     unsafe fn check(&mut self, call: &Call) -> Result<u32, CallError> {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises that the name of the call is a C string.
         let name = unsafe { call.name()? };
         let is_last = |last: &usize| self.known.get(*last).is_some_and(|k| *k.name == *name);
         let number = match Some(self.last).filter(is_last) {
@@ -329,7 +329,7 @@ impl Sender {
                 program: self.list(0),
             });
         }
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises that the call has as many arguments as it says.
         for (i, arg) in unsafe { call.args() }.enumerate() {
             if arg.kind == POINTER {
                 return Err(CallError::Pointer {

@@ -232,7 +232,7 @@ impl Server<'_> {
     /// # Safety
     /// It is there.
     unsafe fn define(&mut self, cursor: &mut Cursor, name_len: usize) {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises that the cursor is at a whole call.
         let (params, name) = unsafe {
             let params = (0..cursor.read())
                 .map(|_| cursor.read())
@@ -266,7 +266,7 @@ impl Server<'_> {
         self.arrays.clear();
         for (i, (kind, size)) in params.iter().enumerate() {
             let at = if *kind == Kind::Array {
-                // SAFETY: as the caller promises.
+                // SAFETY: the caller promises that the cursor is at a whole call.
                 let bytes = unsafe { cursor.read() } as usize * size;
                 let at = cursor.array(bytes).cast_const();
                 self.arrays.push((i, ArrayArgument { at, bytes }));
