@@ -275,8 +275,9 @@ fn shared_library_is_small() {
     };
     assert!(status.success(), "strip failed: {status}");
     let bytes = std::fs::metadata(stripped).unwrap().len();
+    // 3 MiB until it sent messages, kept streams of items and started PEs by four launchers.
     assert!(
-        bytes <= 3 << 20,
-        "the stripped library has {bytes} bytes, more than 3 MiB"
+        bytes <= 13 << 18,
+        "the stripped library has {bytes} bytes, more than 3.25 MiB"
     );
 }
