@@ -52,6 +52,23 @@
  *     value: number of bytes, or with k, m, g or t; default: 3/16 of the last-level cache,
  *     divided by half the number of PEs that share it; scope: PE.
  *
+ * SHMEM_WORKERS
+ *     How many threads of the library share a PE's large copies and make its large non-blocking
+ *     ones while it computes. They are started by the first such copy and sleep while there is
+ *     none; 0: no threads.
+ *     value: number, or auto; default: auto: as many as there are cores for each PE beyond the
+ *     program's threads; scope: PE.
+ *
+ * SHMEM_SHARE_THRESHOLD
+ *     Blocking puts and gets, and a PE's own part of collectives, of so many bytes and more are
+ *     shared by idle threads, if there are any.
+ *     value: number of bytes, or with k, m, g or t; default: 2m; scope: PE.
+ *
+ * SHMEM_OFFLOAD_THRESHOLD
+ *     Non-blocking puts and gets within a node of so many bytes and more are made by idle
+ *     threads, if there are any, while the PE computes.
+ *     value: number of bytes, or with k, m, g or t; default: 1m; scope: PE.
+ *
  * SHMEM_REPRODUCIBLE
  *     Sums of floating-point numbers get the same bits by any algorithm and on any number of
  *     PEs, and take longer.
@@ -486,6 +503,15 @@ void *pshmemx_space_align(shmemx_space_t space, size_t alignment, size_t size);
 
 /* extension */
 void pshmemx_space_free(shmemx_space_t space, void *ptr);
+
+/* Threads that help */
+
+int shmemx_thread_lend(const int *until, int milliseconds);
+
+/* Threads that help */
+
+/* extension */
+int pshmemx_thread_lend(const int *until, int milliseconds);
 
 /* Jobs that grow */
 

@@ -51,7 +51,9 @@
 #define SHMEMI_CTX_FENCE(routine) ;
 #define SHMEMI_CTX_G(routine, name, type) ;
 #define SHMEMI_CTX_GET(routine, name, type) ;
+#define SHMEMI_CTX_GET_NBI(routine, name, type) ;
 #define SHMEMI_CTX_GET_SIZE(routine, size) ;
+#define SHMEMI_CTX_GET_SIZE_NBI(routine, size) ;
 #define SHMEMI_CTX_IBGET(routine, name, type) ;
 #define SHMEMI_CTX_IBGET_SIZE(routine, size) ;
 #define SHMEMI_CTX_IBPUT(routine, name, type) ;
@@ -62,12 +64,16 @@
 #define SHMEMI_CTX_IPUT_SIZE(routine, size) ;
 #define SHMEMI_CTX_P(routine, name, type) ;
 #define SHMEMI_CTX_PUT(routine, name, type) ;
+#define SHMEMI_CTX_PUT_NBI(routine, name, type) ;
 #define SHMEMI_CTX_PUT_SIZE(routine, size) ;
+#define SHMEMI_CTX_PUT_SIZE_NBI(routine, size) ;
 #define SHMEMI_CTX_QUIET(routine) ;
 #define SHMEMI_FENCE(routine) ;
 #define SHMEMI_G(routine, name, type) ;
 #define SHMEMI_GET(routine, name, type) ;
+#define SHMEMI_GET_NBI(routine, name, type) ;
 #define SHMEMI_GET_SIZE(routine, size) ;
+#define SHMEMI_GET_SIZE_NBI(routine, size) ;
 #define SHMEMI_IBGET(routine, name, type) ;
 #define SHMEMI_IBGET_SIZE(routine, size) ;
 #define SHMEMI_IBPUT(routine, name, type) ;
@@ -80,7 +86,9 @@
 #define SHMEMI_N_PES(routine) ;
 #define SHMEMI_P(routine, name, type) ;
 #define SHMEMI_PUT(routine, name, type) ;
+#define SHMEMI_PUT_NBI(routine, name, type) ;
 #define SHMEMI_PUT_SIZE(routine, size) ;
+#define SHMEMI_PUT_SIZE_NBI(routine, size) ;
 #define SHMEMI_QUIET(routine) ;
 #define SHMEMI_SET_LOCK(routine) ;
 #endif
@@ -1277,42 +1285,42 @@ SHMEMI_INLINE void shmem_ctx_ibget128(shmem_ctx_t ctx, void *dest, const void *s
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  *
  * See shmem_put_nbi(3). */
-SHMEMI_INLINE void shmem_float_put_nbi(float *dest, const float *source, size_t nelems, int pe) SHMEMI_PUT(shmem_float_put_nbi, float, float)
-SHMEMI_INLINE void shmem_double_put_nbi(double *dest, const double *source, size_t nelems, int pe) SHMEMI_PUT(shmem_double_put_nbi, double, double)
+SHMEMI_INLINE void shmem_float_put_nbi(float *dest, const float *source, size_t nelems, int pe) SHMEMI_PUT_NBI(shmem_float_put_nbi, float, float)
+SHMEMI_INLINE void shmem_double_put_nbi(double *dest, const double *source, size_t nelems, int pe) SHMEMI_PUT_NBI(shmem_double_put_nbi, double, double)
 SHMEMI_INLINE void shmem_longdouble_put_nbi(long double *dest, const long double *source,
-    size_t nelems, int pe) SHMEMI_PUT(shmem_longdouble_put_nbi, longdouble, long double)
-SHMEMI_INLINE void shmem_char_put_nbi(char *dest, const char *source, size_t nelems, int pe) SHMEMI_PUT(shmem_char_put_nbi, char, char)
+    size_t nelems, int pe) SHMEMI_PUT_NBI(shmem_longdouble_put_nbi, longdouble, long double)
+SHMEMI_INLINE void shmem_char_put_nbi(char *dest, const char *source, size_t nelems, int pe) SHMEMI_PUT_NBI(shmem_char_put_nbi, char, char)
 SHMEMI_INLINE void shmem_schar_put_nbi(signed char *dest, const signed char *source, size_t nelems,
-    int pe) SHMEMI_PUT(shmem_schar_put_nbi, schar, signed char)
-SHMEMI_INLINE void shmem_short_put_nbi(short *dest, const short *source, size_t nelems, int pe) SHMEMI_PUT(shmem_short_put_nbi, short, short)
-SHMEMI_INLINE void shmem_int_put_nbi(int *dest, const int *source, size_t nelems, int pe) SHMEMI_PUT(shmem_int_put_nbi, int, int)
-SHMEMI_INLINE void shmem_long_put_nbi(long *dest, const long *source, size_t nelems, int pe) SHMEMI_PUT(shmem_long_put_nbi, long, long)
+    int pe) SHMEMI_PUT_NBI(shmem_schar_put_nbi, schar, signed char)
+SHMEMI_INLINE void shmem_short_put_nbi(short *dest, const short *source, size_t nelems, int pe) SHMEMI_PUT_NBI(shmem_short_put_nbi, short, short)
+SHMEMI_INLINE void shmem_int_put_nbi(int *dest, const int *source, size_t nelems, int pe) SHMEMI_PUT_NBI(shmem_int_put_nbi, int, int)
+SHMEMI_INLINE void shmem_long_put_nbi(long *dest, const long *source, size_t nelems, int pe) SHMEMI_PUT_NBI(shmem_long_put_nbi, long, long)
 SHMEMI_INLINE void shmem_longlong_put_nbi(long long *dest, const long long *source, size_t nelems,
-    int pe) SHMEMI_PUT(shmem_longlong_put_nbi, longlong, long long)
+    int pe) SHMEMI_PUT_NBI(shmem_longlong_put_nbi, longlong, long long)
 SHMEMI_INLINE void shmem_uchar_put_nbi(unsigned char *dest, const unsigned char *source,
-    size_t nelems, int pe) SHMEMI_PUT(shmem_uchar_put_nbi, uchar, unsigned char)
+    size_t nelems, int pe) SHMEMI_PUT_NBI(shmem_uchar_put_nbi, uchar, unsigned char)
 SHMEMI_INLINE void shmem_ushort_put_nbi(unsigned short *dest, const unsigned short *source,
-    size_t nelems, int pe) SHMEMI_PUT(shmem_ushort_put_nbi, ushort, unsigned short)
+    size_t nelems, int pe) SHMEMI_PUT_NBI(shmem_ushort_put_nbi, ushort, unsigned short)
 SHMEMI_INLINE void shmem_uint_put_nbi(unsigned int *dest, const unsigned int *source, size_t nelems,
-    int pe) SHMEMI_PUT(shmem_uint_put_nbi, uint, unsigned int)
+    int pe) SHMEMI_PUT_NBI(shmem_uint_put_nbi, uint, unsigned int)
 SHMEMI_INLINE void shmem_ulong_put_nbi(unsigned long *dest, const unsigned long *source,
-    size_t nelems, int pe) SHMEMI_PUT(shmem_ulong_put_nbi, ulong, unsigned long)
+    size_t nelems, int pe) SHMEMI_PUT_NBI(shmem_ulong_put_nbi, ulong, unsigned long)
 SHMEMI_INLINE void shmem_ulonglong_put_nbi(unsigned long long *dest,
-    const unsigned long long *source, size_t nelems, int pe) SHMEMI_PUT(shmem_ulonglong_put_nbi, ulonglong, unsigned long long)
-SHMEMI_INLINE void shmem_int8_put_nbi(int8_t *dest, const int8_t *source, size_t nelems, int pe) SHMEMI_PUT(shmem_int8_put_nbi, schar, int8_t)
-SHMEMI_INLINE void shmem_int16_put_nbi(int16_t *dest, const int16_t *source, size_t nelems, int pe) SHMEMI_PUT(shmem_int16_put_nbi, short, int16_t)
-SHMEMI_INLINE void shmem_int32_put_nbi(int32_t *dest, const int32_t *source, size_t nelems, int pe) SHMEMI_PUT(shmem_int32_put_nbi, int, int32_t)
-SHMEMI_INLINE void shmem_int64_put_nbi(int64_t *dest, const int64_t *source, size_t nelems, int pe) SHMEMI_PUT(shmem_int64_put_nbi, long, int64_t)
-SHMEMI_INLINE void shmem_uint8_put_nbi(uint8_t *dest, const uint8_t *source, size_t nelems, int pe) SHMEMI_PUT(shmem_uint8_put_nbi, uchar, uint8_t)
+    const unsigned long long *source, size_t nelems, int pe) SHMEMI_PUT_NBI(shmem_ulonglong_put_nbi, ulonglong, unsigned long long)
+SHMEMI_INLINE void shmem_int8_put_nbi(int8_t *dest, const int8_t *source, size_t nelems, int pe) SHMEMI_PUT_NBI(shmem_int8_put_nbi, schar, int8_t)
+SHMEMI_INLINE void shmem_int16_put_nbi(int16_t *dest, const int16_t *source, size_t nelems, int pe) SHMEMI_PUT_NBI(shmem_int16_put_nbi, short, int16_t)
+SHMEMI_INLINE void shmem_int32_put_nbi(int32_t *dest, const int32_t *source, size_t nelems, int pe) SHMEMI_PUT_NBI(shmem_int32_put_nbi, int, int32_t)
+SHMEMI_INLINE void shmem_int64_put_nbi(int64_t *dest, const int64_t *source, size_t nelems, int pe) SHMEMI_PUT_NBI(shmem_int64_put_nbi, long, int64_t)
+SHMEMI_INLINE void shmem_uint8_put_nbi(uint8_t *dest, const uint8_t *source, size_t nelems, int pe) SHMEMI_PUT_NBI(shmem_uint8_put_nbi, uchar, uint8_t)
 SHMEMI_INLINE void shmem_uint16_put_nbi(uint16_t *dest, const uint16_t *source, size_t nelems,
-    int pe) SHMEMI_PUT(shmem_uint16_put_nbi, ushort, uint16_t)
+    int pe) SHMEMI_PUT_NBI(shmem_uint16_put_nbi, ushort, uint16_t)
 SHMEMI_INLINE void shmem_uint32_put_nbi(uint32_t *dest, const uint32_t *source, size_t nelems,
-    int pe) SHMEMI_PUT(shmem_uint32_put_nbi, uint, uint32_t)
+    int pe) SHMEMI_PUT_NBI(shmem_uint32_put_nbi, uint, uint32_t)
 SHMEMI_INLINE void shmem_uint64_put_nbi(uint64_t *dest, const uint64_t *source, size_t nelems,
-    int pe) SHMEMI_PUT(shmem_uint64_put_nbi, ulong, uint64_t)
-SHMEMI_INLINE void shmem_size_put_nbi(size_t *dest, const size_t *source, size_t nelems, int pe) SHMEMI_PUT(shmem_size_put_nbi, ulong, size_t)
+    int pe) SHMEMI_PUT_NBI(shmem_uint64_put_nbi, ulong, uint64_t)
+SHMEMI_INLINE void shmem_size_put_nbi(size_t *dest, const size_t *source, size_t nelems, int pe) SHMEMI_PUT_NBI(shmem_size_put_nbi, ulong, size_t)
 SHMEMI_INLINE void shmem_ptrdiff_put_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems,
-    int pe) SHMEMI_PUT(shmem_ptrdiff_put_nbi, long, ptrdiff_t)
+    int pe) SHMEMI_PUT_NBI(shmem_ptrdiff_put_nbi, long, ptrdiff_t)
 
 /** Begin to copy contiguous elements to another PE.
  *
@@ -1325,53 +1333,53 @@ SHMEMI_INLINE void shmem_ptrdiff_put_nbi(ptrdiff_t *dest, const ptrdiff_t *sourc
  *
  * See shmem_put_nbi(3). */
 SHMEMI_INLINE void shmem_ctx_float_put_nbi(shmem_ctx_t ctx, float *dest, const float *source,
-    size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_float_put_nbi, float, float)
+    size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_float_put_nbi, float, float)
 SHMEMI_INLINE void shmem_ctx_double_put_nbi(shmem_ctx_t ctx, double *dest, const double *source,
-    size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_double_put_nbi, double, double)
+    size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_double_put_nbi, double, double)
 SHMEMI_INLINE void shmem_ctx_longdouble_put_nbi(shmem_ctx_t ctx, long double *dest,
-    const long double *source, size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_longdouble_put_nbi, longdouble, long double)
+    const long double *source, size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_longdouble_put_nbi, longdouble, long double)
 SHMEMI_INLINE void shmem_ctx_char_put_nbi(shmem_ctx_t ctx, char *dest, const char *source,
-    size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_char_put_nbi, char, char)
+    size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_char_put_nbi, char, char)
 SHMEMI_INLINE void shmem_ctx_schar_put_nbi(shmem_ctx_t ctx, signed char *dest,
-    const signed char *source, size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_schar_put_nbi, schar, signed char)
+    const signed char *source, size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_schar_put_nbi, schar, signed char)
 SHMEMI_INLINE void shmem_ctx_short_put_nbi(shmem_ctx_t ctx, short *dest, const short *source,
-    size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_short_put_nbi, short, short)
+    size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_short_put_nbi, short, short)
 SHMEMI_INLINE void shmem_ctx_int_put_nbi(shmem_ctx_t ctx, int *dest, const int *source,
-    size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_int_put_nbi, int, int)
+    size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_int_put_nbi, int, int)
 SHMEMI_INLINE void shmem_ctx_long_put_nbi(shmem_ctx_t ctx, long *dest, const long *source,
-    size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_long_put_nbi, long, long)
+    size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_long_put_nbi, long, long)
 SHMEMI_INLINE void shmem_ctx_longlong_put_nbi(shmem_ctx_t ctx, long long *dest,
-    const long long *source, size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_longlong_put_nbi, longlong, long long)
+    const long long *source, size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_longlong_put_nbi, longlong, long long)
 SHMEMI_INLINE void shmem_ctx_uchar_put_nbi(shmem_ctx_t ctx, unsigned char *dest,
-    const unsigned char *source, size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_uchar_put_nbi, uchar, unsigned char)
+    const unsigned char *source, size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_uchar_put_nbi, uchar, unsigned char)
 SHMEMI_INLINE void shmem_ctx_ushort_put_nbi(shmem_ctx_t ctx, unsigned short *dest,
-    const unsigned short *source, size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_ushort_put_nbi, ushort, unsigned short)
+    const unsigned short *source, size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_ushort_put_nbi, ushort, unsigned short)
 SHMEMI_INLINE void shmem_ctx_uint_put_nbi(shmem_ctx_t ctx, unsigned int *dest,
-    const unsigned int *source, size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_uint_put_nbi, uint, unsigned int)
+    const unsigned int *source, size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_uint_put_nbi, uint, unsigned int)
 SHMEMI_INLINE void shmem_ctx_ulong_put_nbi(shmem_ctx_t ctx, unsigned long *dest,
-    const unsigned long *source, size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_ulong_put_nbi, ulong, unsigned long)
+    const unsigned long *source, size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_ulong_put_nbi, ulong, unsigned long)
 SHMEMI_INLINE void shmem_ctx_ulonglong_put_nbi(shmem_ctx_t ctx, unsigned long long *dest,
-    const unsigned long long *source, size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_ulonglong_put_nbi, ulonglong, unsigned long long)
+    const unsigned long long *source, size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_ulonglong_put_nbi, ulonglong, unsigned long long)
 SHMEMI_INLINE void shmem_ctx_int8_put_nbi(shmem_ctx_t ctx, int8_t *dest, const int8_t *source,
-    size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_int8_put_nbi, schar, int8_t)
+    size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_int8_put_nbi, schar, int8_t)
 SHMEMI_INLINE void shmem_ctx_int16_put_nbi(shmem_ctx_t ctx, int16_t *dest, const int16_t *source,
-    size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_int16_put_nbi, short, int16_t)
+    size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_int16_put_nbi, short, int16_t)
 SHMEMI_INLINE void shmem_ctx_int32_put_nbi(shmem_ctx_t ctx, int32_t *dest, const int32_t *source,
-    size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_int32_put_nbi, int, int32_t)
+    size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_int32_put_nbi, int, int32_t)
 SHMEMI_INLINE void shmem_ctx_int64_put_nbi(shmem_ctx_t ctx, int64_t *dest, const int64_t *source,
-    size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_int64_put_nbi, long, int64_t)
+    size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_int64_put_nbi, long, int64_t)
 SHMEMI_INLINE void shmem_ctx_uint8_put_nbi(shmem_ctx_t ctx, uint8_t *dest, const uint8_t *source,
-    size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_uint8_put_nbi, uchar, uint8_t)
+    size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_uint8_put_nbi, uchar, uint8_t)
 SHMEMI_INLINE void shmem_ctx_uint16_put_nbi(shmem_ctx_t ctx, uint16_t *dest, const uint16_t *source,
-    size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_uint16_put_nbi, ushort, uint16_t)
+    size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_uint16_put_nbi, ushort, uint16_t)
 SHMEMI_INLINE void shmem_ctx_uint32_put_nbi(shmem_ctx_t ctx, uint32_t *dest, const uint32_t *source,
-    size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_uint32_put_nbi, uint, uint32_t)
+    size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_uint32_put_nbi, uint, uint32_t)
 SHMEMI_INLINE void shmem_ctx_uint64_put_nbi(shmem_ctx_t ctx, uint64_t *dest, const uint64_t *source,
-    size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_uint64_put_nbi, ulong, uint64_t)
+    size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_uint64_put_nbi, ulong, uint64_t)
 SHMEMI_INLINE void shmem_ctx_size_put_nbi(shmem_ctx_t ctx, size_t *dest, const size_t *source,
-    size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_size_put_nbi, ulong, size_t)
+    size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_size_put_nbi, ulong, size_t)
 SHMEMI_INLINE void shmem_ctx_ptrdiff_put_nbi(shmem_ctx_t ctx, ptrdiff_t *dest,
-    const ptrdiff_t *source, size_t nelems, int pe) SHMEMI_CTX_PUT(shmem_ctx_ptrdiff_put_nbi, long, ptrdiff_t)
+    const ptrdiff_t *source, size_t nelems, int pe) SHMEMI_CTX_PUT_NBI(shmem_ctx_ptrdiff_put_nbi, long, ptrdiff_t)
 
 /** Begin to copy contiguous elements to another PE.
  *
@@ -1382,11 +1390,11 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_put_nbi(shmem_ctx_t ctx, ptrdiff_t *dest,
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  *
  * See shmem_put_nbi(3). */
-SHMEMI_INLINE void shmem_put8_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE(shmem_put8_nbi, 1)
-SHMEMI_INLINE void shmem_put16_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE(shmem_put16_nbi, 2)
-SHMEMI_INLINE void shmem_put32_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE(shmem_put32_nbi, 4)
-SHMEMI_INLINE void shmem_put64_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE(shmem_put64_nbi, 8)
-SHMEMI_INLINE void shmem_put128_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE(shmem_put128_nbi, 16)
+SHMEMI_INLINE void shmem_put8_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE_NBI(shmem_put8_nbi, 1)
+SHMEMI_INLINE void shmem_put16_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE_NBI(shmem_put16_nbi, 2)
+SHMEMI_INLINE void shmem_put32_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE_NBI(shmem_put32_nbi, 4)
+SHMEMI_INLINE void shmem_put64_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE_NBI(shmem_put64_nbi, 8)
+SHMEMI_INLINE void shmem_put128_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE_NBI(shmem_put128_nbi, 16)
 
 /** Begin to copy contiguous elements to another PE.
  *
@@ -1399,15 +1407,15 @@ SHMEMI_INLINE void shmem_put128_nbi(void *dest, const void *source, size_t nelem
  *
  * See shmem_put_nbi(3). */
 SHMEMI_INLINE void shmem_ctx_put8_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
-    int pe) SHMEMI_CTX_PUT_SIZE(shmem_ctx_put8_nbi, 1)
+    int pe) SHMEMI_CTX_PUT_SIZE_NBI(shmem_ctx_put8_nbi, 1)
 SHMEMI_INLINE void shmem_ctx_put16_nbi(shmem_ctx_t ctx, void *dest, const void *source,
-    size_t nelems, int pe) SHMEMI_CTX_PUT_SIZE(shmem_ctx_put16_nbi, 2)
+    size_t nelems, int pe) SHMEMI_CTX_PUT_SIZE_NBI(shmem_ctx_put16_nbi, 2)
 SHMEMI_INLINE void shmem_ctx_put32_nbi(shmem_ctx_t ctx, void *dest, const void *source,
-    size_t nelems, int pe) SHMEMI_CTX_PUT_SIZE(shmem_ctx_put32_nbi, 4)
+    size_t nelems, int pe) SHMEMI_CTX_PUT_SIZE_NBI(shmem_ctx_put32_nbi, 4)
 SHMEMI_INLINE void shmem_ctx_put64_nbi(shmem_ctx_t ctx, void *dest, const void *source,
-    size_t nelems, int pe) SHMEMI_CTX_PUT_SIZE(shmem_ctx_put64_nbi, 8)
+    size_t nelems, int pe) SHMEMI_CTX_PUT_SIZE_NBI(shmem_ctx_put64_nbi, 8)
 SHMEMI_INLINE void shmem_ctx_put128_nbi(shmem_ctx_t ctx, void *dest, const void *source,
-    size_t nelems, int pe) SHMEMI_CTX_PUT_SIZE(shmem_ctx_put128_nbi, 16)
+    size_t nelems, int pe) SHMEMI_CTX_PUT_SIZE_NBI(shmem_ctx_put128_nbi, 16)
 
 /** Begin to copy contiguous elements to another PE.
  *
@@ -1418,7 +1426,7 @@ SHMEMI_INLINE void shmem_ctx_put128_nbi(shmem_ctx_t ctx, void *dest, const void 
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  *
  * See shmem_put_nbi(3). */
-SHMEMI_INLINE void shmem_putmem_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE(shmem_putmem_nbi, 1)
+SHMEMI_INLINE void shmem_putmem_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_PUT_SIZE_NBI(shmem_putmem_nbi, 1)
 
 /** Begin to copy contiguous elements to another PE.
  *
@@ -1431,7 +1439,7 @@ SHMEMI_INLINE void shmem_putmem_nbi(void *dest, const void *source, size_t nelem
  *
  * See shmem_put_nbi(3). */
 SHMEMI_INLINE void shmem_ctx_putmem_nbi(shmem_ctx_t ctx, void *dest, const void *source,
-    size_t nelems, int pe) SHMEMI_CTX_PUT_SIZE(shmem_ctx_putmem_nbi, 1)
+    size_t nelems, int pe) SHMEMI_CTX_PUT_SIZE_NBI(shmem_ctx_putmem_nbi, 1)
 
 /** Begin to copy contiguous elements from another PE.
  *
@@ -1442,42 +1450,42 @@ SHMEMI_INLINE void shmem_ctx_putmem_nbi(shmem_ctx_t ctx, void *dest, const void 
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  *
  * See shmem_get_nbi(3). */
-SHMEMI_INLINE void shmem_float_get_nbi(float *dest, const float *source, size_t nelems, int pe) SHMEMI_GET(shmem_float_get_nbi, float, float)
-SHMEMI_INLINE void shmem_double_get_nbi(double *dest, const double *source, size_t nelems, int pe) SHMEMI_GET(shmem_double_get_nbi, double, double)
+SHMEMI_INLINE void shmem_float_get_nbi(float *dest, const float *source, size_t nelems, int pe) SHMEMI_GET_NBI(shmem_float_get_nbi, float, float)
+SHMEMI_INLINE void shmem_double_get_nbi(double *dest, const double *source, size_t nelems, int pe) SHMEMI_GET_NBI(shmem_double_get_nbi, double, double)
 SHMEMI_INLINE void shmem_longdouble_get_nbi(long double *dest, const long double *source,
-    size_t nelems, int pe) SHMEMI_GET(shmem_longdouble_get_nbi, longdouble, long double)
-SHMEMI_INLINE void shmem_char_get_nbi(char *dest, const char *source, size_t nelems, int pe) SHMEMI_GET(shmem_char_get_nbi, char, char)
+    size_t nelems, int pe) SHMEMI_GET_NBI(shmem_longdouble_get_nbi, longdouble, long double)
+SHMEMI_INLINE void shmem_char_get_nbi(char *dest, const char *source, size_t nelems, int pe) SHMEMI_GET_NBI(shmem_char_get_nbi, char, char)
 SHMEMI_INLINE void shmem_schar_get_nbi(signed char *dest, const signed char *source, size_t nelems,
-    int pe) SHMEMI_GET(shmem_schar_get_nbi, schar, signed char)
-SHMEMI_INLINE void shmem_short_get_nbi(short *dest, const short *source, size_t nelems, int pe) SHMEMI_GET(shmem_short_get_nbi, short, short)
-SHMEMI_INLINE void shmem_int_get_nbi(int *dest, const int *source, size_t nelems, int pe) SHMEMI_GET(shmem_int_get_nbi, int, int)
-SHMEMI_INLINE void shmem_long_get_nbi(long *dest, const long *source, size_t nelems, int pe) SHMEMI_GET(shmem_long_get_nbi, long, long)
+    int pe) SHMEMI_GET_NBI(shmem_schar_get_nbi, schar, signed char)
+SHMEMI_INLINE void shmem_short_get_nbi(short *dest, const short *source, size_t nelems, int pe) SHMEMI_GET_NBI(shmem_short_get_nbi, short, short)
+SHMEMI_INLINE void shmem_int_get_nbi(int *dest, const int *source, size_t nelems, int pe) SHMEMI_GET_NBI(shmem_int_get_nbi, int, int)
+SHMEMI_INLINE void shmem_long_get_nbi(long *dest, const long *source, size_t nelems, int pe) SHMEMI_GET_NBI(shmem_long_get_nbi, long, long)
 SHMEMI_INLINE void shmem_longlong_get_nbi(long long *dest, const long long *source, size_t nelems,
-    int pe) SHMEMI_GET(shmem_longlong_get_nbi, longlong, long long)
+    int pe) SHMEMI_GET_NBI(shmem_longlong_get_nbi, longlong, long long)
 SHMEMI_INLINE void shmem_uchar_get_nbi(unsigned char *dest, const unsigned char *source,
-    size_t nelems, int pe) SHMEMI_GET(shmem_uchar_get_nbi, uchar, unsigned char)
+    size_t nelems, int pe) SHMEMI_GET_NBI(shmem_uchar_get_nbi, uchar, unsigned char)
 SHMEMI_INLINE void shmem_ushort_get_nbi(unsigned short *dest, const unsigned short *source,
-    size_t nelems, int pe) SHMEMI_GET(shmem_ushort_get_nbi, ushort, unsigned short)
+    size_t nelems, int pe) SHMEMI_GET_NBI(shmem_ushort_get_nbi, ushort, unsigned short)
 SHMEMI_INLINE void shmem_uint_get_nbi(unsigned int *dest, const unsigned int *source, size_t nelems,
-    int pe) SHMEMI_GET(shmem_uint_get_nbi, uint, unsigned int)
+    int pe) SHMEMI_GET_NBI(shmem_uint_get_nbi, uint, unsigned int)
 SHMEMI_INLINE void shmem_ulong_get_nbi(unsigned long *dest, const unsigned long *source,
-    size_t nelems, int pe) SHMEMI_GET(shmem_ulong_get_nbi, ulong, unsigned long)
+    size_t nelems, int pe) SHMEMI_GET_NBI(shmem_ulong_get_nbi, ulong, unsigned long)
 SHMEMI_INLINE void shmem_ulonglong_get_nbi(unsigned long long *dest,
-    const unsigned long long *source, size_t nelems, int pe) SHMEMI_GET(shmem_ulonglong_get_nbi, ulonglong, unsigned long long)
-SHMEMI_INLINE void shmem_int8_get_nbi(int8_t *dest, const int8_t *source, size_t nelems, int pe) SHMEMI_GET(shmem_int8_get_nbi, schar, int8_t)
-SHMEMI_INLINE void shmem_int16_get_nbi(int16_t *dest, const int16_t *source, size_t nelems, int pe) SHMEMI_GET(shmem_int16_get_nbi, short, int16_t)
-SHMEMI_INLINE void shmem_int32_get_nbi(int32_t *dest, const int32_t *source, size_t nelems, int pe) SHMEMI_GET(shmem_int32_get_nbi, int, int32_t)
-SHMEMI_INLINE void shmem_int64_get_nbi(int64_t *dest, const int64_t *source, size_t nelems, int pe) SHMEMI_GET(shmem_int64_get_nbi, long, int64_t)
-SHMEMI_INLINE void shmem_uint8_get_nbi(uint8_t *dest, const uint8_t *source, size_t nelems, int pe) SHMEMI_GET(shmem_uint8_get_nbi, uchar, uint8_t)
+    const unsigned long long *source, size_t nelems, int pe) SHMEMI_GET_NBI(shmem_ulonglong_get_nbi, ulonglong, unsigned long long)
+SHMEMI_INLINE void shmem_int8_get_nbi(int8_t *dest, const int8_t *source, size_t nelems, int pe) SHMEMI_GET_NBI(shmem_int8_get_nbi, schar, int8_t)
+SHMEMI_INLINE void shmem_int16_get_nbi(int16_t *dest, const int16_t *source, size_t nelems, int pe) SHMEMI_GET_NBI(shmem_int16_get_nbi, short, int16_t)
+SHMEMI_INLINE void shmem_int32_get_nbi(int32_t *dest, const int32_t *source, size_t nelems, int pe) SHMEMI_GET_NBI(shmem_int32_get_nbi, int, int32_t)
+SHMEMI_INLINE void shmem_int64_get_nbi(int64_t *dest, const int64_t *source, size_t nelems, int pe) SHMEMI_GET_NBI(shmem_int64_get_nbi, long, int64_t)
+SHMEMI_INLINE void shmem_uint8_get_nbi(uint8_t *dest, const uint8_t *source, size_t nelems, int pe) SHMEMI_GET_NBI(shmem_uint8_get_nbi, uchar, uint8_t)
 SHMEMI_INLINE void shmem_uint16_get_nbi(uint16_t *dest, const uint16_t *source, size_t nelems,
-    int pe) SHMEMI_GET(shmem_uint16_get_nbi, ushort, uint16_t)
+    int pe) SHMEMI_GET_NBI(shmem_uint16_get_nbi, ushort, uint16_t)
 SHMEMI_INLINE void shmem_uint32_get_nbi(uint32_t *dest, const uint32_t *source, size_t nelems,
-    int pe) SHMEMI_GET(shmem_uint32_get_nbi, uint, uint32_t)
+    int pe) SHMEMI_GET_NBI(shmem_uint32_get_nbi, uint, uint32_t)
 SHMEMI_INLINE void shmem_uint64_get_nbi(uint64_t *dest, const uint64_t *source, size_t nelems,
-    int pe) SHMEMI_GET(shmem_uint64_get_nbi, ulong, uint64_t)
-SHMEMI_INLINE void shmem_size_get_nbi(size_t *dest, const size_t *source, size_t nelems, int pe) SHMEMI_GET(shmem_size_get_nbi, ulong, size_t)
+    int pe) SHMEMI_GET_NBI(shmem_uint64_get_nbi, ulong, uint64_t)
+SHMEMI_INLINE void shmem_size_get_nbi(size_t *dest, const size_t *source, size_t nelems, int pe) SHMEMI_GET_NBI(shmem_size_get_nbi, ulong, size_t)
 SHMEMI_INLINE void shmem_ptrdiff_get_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems,
-    int pe) SHMEMI_GET(shmem_ptrdiff_get_nbi, long, ptrdiff_t)
+    int pe) SHMEMI_GET_NBI(shmem_ptrdiff_get_nbi, long, ptrdiff_t)
 
 /** Begin to copy contiguous elements from another PE.
  *
@@ -1490,53 +1498,53 @@ SHMEMI_INLINE void shmem_ptrdiff_get_nbi(ptrdiff_t *dest, const ptrdiff_t *sourc
  *
  * See shmem_get_nbi(3). */
 SHMEMI_INLINE void shmem_ctx_float_get_nbi(shmem_ctx_t ctx, float *dest, const float *source,
-    size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_float_get_nbi, float, float)
+    size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_float_get_nbi, float, float)
 SHMEMI_INLINE void shmem_ctx_double_get_nbi(shmem_ctx_t ctx, double *dest, const double *source,
-    size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_double_get_nbi, double, double)
+    size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_double_get_nbi, double, double)
 SHMEMI_INLINE void shmem_ctx_longdouble_get_nbi(shmem_ctx_t ctx, long double *dest,
-    const long double *source, size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_longdouble_get_nbi, longdouble, long double)
+    const long double *source, size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_longdouble_get_nbi, longdouble, long double)
 SHMEMI_INLINE void shmem_ctx_char_get_nbi(shmem_ctx_t ctx, char *dest, const char *source,
-    size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_char_get_nbi, char, char)
+    size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_char_get_nbi, char, char)
 SHMEMI_INLINE void shmem_ctx_schar_get_nbi(shmem_ctx_t ctx, signed char *dest,
-    const signed char *source, size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_schar_get_nbi, schar, signed char)
+    const signed char *source, size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_schar_get_nbi, schar, signed char)
 SHMEMI_INLINE void shmem_ctx_short_get_nbi(shmem_ctx_t ctx, short *dest, const short *source,
-    size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_short_get_nbi, short, short)
+    size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_short_get_nbi, short, short)
 SHMEMI_INLINE void shmem_ctx_int_get_nbi(shmem_ctx_t ctx, int *dest, const int *source,
-    size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_int_get_nbi, int, int)
+    size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_int_get_nbi, int, int)
 SHMEMI_INLINE void shmem_ctx_long_get_nbi(shmem_ctx_t ctx, long *dest, const long *source,
-    size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_long_get_nbi, long, long)
+    size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_long_get_nbi, long, long)
 SHMEMI_INLINE void shmem_ctx_longlong_get_nbi(shmem_ctx_t ctx, long long *dest,
-    const long long *source, size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_longlong_get_nbi, longlong, long long)
+    const long long *source, size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_longlong_get_nbi, longlong, long long)
 SHMEMI_INLINE void shmem_ctx_uchar_get_nbi(shmem_ctx_t ctx, unsigned char *dest,
-    const unsigned char *source, size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_uchar_get_nbi, uchar, unsigned char)
+    const unsigned char *source, size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_uchar_get_nbi, uchar, unsigned char)
 SHMEMI_INLINE void shmem_ctx_ushort_get_nbi(shmem_ctx_t ctx, unsigned short *dest,
-    const unsigned short *source, size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_ushort_get_nbi, ushort, unsigned short)
+    const unsigned short *source, size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_ushort_get_nbi, ushort, unsigned short)
 SHMEMI_INLINE void shmem_ctx_uint_get_nbi(shmem_ctx_t ctx, unsigned int *dest,
-    const unsigned int *source, size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_uint_get_nbi, uint, unsigned int)
+    const unsigned int *source, size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_uint_get_nbi, uint, unsigned int)
 SHMEMI_INLINE void shmem_ctx_ulong_get_nbi(shmem_ctx_t ctx, unsigned long *dest,
-    const unsigned long *source, size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_ulong_get_nbi, ulong, unsigned long)
+    const unsigned long *source, size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_ulong_get_nbi, ulong, unsigned long)
 SHMEMI_INLINE void shmem_ctx_ulonglong_get_nbi(shmem_ctx_t ctx, unsigned long long *dest,
-    const unsigned long long *source, size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_ulonglong_get_nbi, ulonglong, unsigned long long)
+    const unsigned long long *source, size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_ulonglong_get_nbi, ulonglong, unsigned long long)
 SHMEMI_INLINE void shmem_ctx_int8_get_nbi(shmem_ctx_t ctx, int8_t *dest, const int8_t *source,
-    size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_int8_get_nbi, schar, int8_t)
+    size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_int8_get_nbi, schar, int8_t)
 SHMEMI_INLINE void shmem_ctx_int16_get_nbi(shmem_ctx_t ctx, int16_t *dest, const int16_t *source,
-    size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_int16_get_nbi, short, int16_t)
+    size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_int16_get_nbi, short, int16_t)
 SHMEMI_INLINE void shmem_ctx_int32_get_nbi(shmem_ctx_t ctx, int32_t *dest, const int32_t *source,
-    size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_int32_get_nbi, int, int32_t)
+    size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_int32_get_nbi, int, int32_t)
 SHMEMI_INLINE void shmem_ctx_int64_get_nbi(shmem_ctx_t ctx, int64_t *dest, const int64_t *source,
-    size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_int64_get_nbi, long, int64_t)
+    size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_int64_get_nbi, long, int64_t)
 SHMEMI_INLINE void shmem_ctx_uint8_get_nbi(shmem_ctx_t ctx, uint8_t *dest, const uint8_t *source,
-    size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_uint8_get_nbi, uchar, uint8_t)
+    size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_uint8_get_nbi, uchar, uint8_t)
 SHMEMI_INLINE void shmem_ctx_uint16_get_nbi(shmem_ctx_t ctx, uint16_t *dest, const uint16_t *source,
-    size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_uint16_get_nbi, ushort, uint16_t)
+    size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_uint16_get_nbi, ushort, uint16_t)
 SHMEMI_INLINE void shmem_ctx_uint32_get_nbi(shmem_ctx_t ctx, uint32_t *dest, const uint32_t *source,
-    size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_uint32_get_nbi, uint, uint32_t)
+    size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_uint32_get_nbi, uint, uint32_t)
 SHMEMI_INLINE void shmem_ctx_uint64_get_nbi(shmem_ctx_t ctx, uint64_t *dest, const uint64_t *source,
-    size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_uint64_get_nbi, ulong, uint64_t)
+    size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_uint64_get_nbi, ulong, uint64_t)
 SHMEMI_INLINE void shmem_ctx_size_get_nbi(shmem_ctx_t ctx, size_t *dest, const size_t *source,
-    size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_size_get_nbi, ulong, size_t)
+    size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_size_get_nbi, ulong, size_t)
 SHMEMI_INLINE void shmem_ctx_ptrdiff_get_nbi(shmem_ctx_t ctx, ptrdiff_t *dest,
-    const ptrdiff_t *source, size_t nelems, int pe) SHMEMI_CTX_GET(shmem_ctx_ptrdiff_get_nbi, long, ptrdiff_t)
+    const ptrdiff_t *source, size_t nelems, int pe) SHMEMI_CTX_GET_NBI(shmem_ctx_ptrdiff_get_nbi, long, ptrdiff_t)
 
 /** Begin to copy contiguous elements from another PE.
  *
@@ -1547,11 +1555,11 @@ SHMEMI_INLINE void shmem_ctx_ptrdiff_get_nbi(shmem_ctx_t ctx, ptrdiff_t *dest,
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  *
  * See shmem_get_nbi(3). */
-SHMEMI_INLINE void shmem_get8_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE(shmem_get8_nbi, 1)
-SHMEMI_INLINE void shmem_get16_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE(shmem_get16_nbi, 2)
-SHMEMI_INLINE void shmem_get32_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE(shmem_get32_nbi, 4)
-SHMEMI_INLINE void shmem_get64_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE(shmem_get64_nbi, 8)
-SHMEMI_INLINE void shmem_get128_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE(shmem_get128_nbi, 16)
+SHMEMI_INLINE void shmem_get8_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE_NBI(shmem_get8_nbi, 1)
+SHMEMI_INLINE void shmem_get16_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE_NBI(shmem_get16_nbi, 2)
+SHMEMI_INLINE void shmem_get32_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE_NBI(shmem_get32_nbi, 4)
+SHMEMI_INLINE void shmem_get64_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE_NBI(shmem_get64_nbi, 8)
+SHMEMI_INLINE void shmem_get128_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE_NBI(shmem_get128_nbi, 16)
 
 /** Begin to copy contiguous elements from another PE.
  *
@@ -1564,15 +1572,15 @@ SHMEMI_INLINE void shmem_get128_nbi(void *dest, const void *source, size_t nelem
  *
  * See shmem_get_nbi(3). */
 SHMEMI_INLINE void shmem_ctx_get8_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
-    int pe) SHMEMI_CTX_GET_SIZE(shmem_ctx_get8_nbi, 1)
+    int pe) SHMEMI_CTX_GET_SIZE_NBI(shmem_ctx_get8_nbi, 1)
 SHMEMI_INLINE void shmem_ctx_get16_nbi(shmem_ctx_t ctx, void *dest, const void *source,
-    size_t nelems, int pe) SHMEMI_CTX_GET_SIZE(shmem_ctx_get16_nbi, 2)
+    size_t nelems, int pe) SHMEMI_CTX_GET_SIZE_NBI(shmem_ctx_get16_nbi, 2)
 SHMEMI_INLINE void shmem_ctx_get32_nbi(shmem_ctx_t ctx, void *dest, const void *source,
-    size_t nelems, int pe) SHMEMI_CTX_GET_SIZE(shmem_ctx_get32_nbi, 4)
+    size_t nelems, int pe) SHMEMI_CTX_GET_SIZE_NBI(shmem_ctx_get32_nbi, 4)
 SHMEMI_INLINE void shmem_ctx_get64_nbi(shmem_ctx_t ctx, void *dest, const void *source,
-    size_t nelems, int pe) SHMEMI_CTX_GET_SIZE(shmem_ctx_get64_nbi, 8)
+    size_t nelems, int pe) SHMEMI_CTX_GET_SIZE_NBI(shmem_ctx_get64_nbi, 8)
 SHMEMI_INLINE void shmem_ctx_get128_nbi(shmem_ctx_t ctx, void *dest, const void *source,
-    size_t nelems, int pe) SHMEMI_CTX_GET_SIZE(shmem_ctx_get128_nbi, 16)
+    size_t nelems, int pe) SHMEMI_CTX_GET_SIZE_NBI(shmem_ctx_get128_nbi, 16)
 
 /** Begin to copy contiguous elements from another PE.
  *
@@ -1583,7 +1591,7 @@ SHMEMI_INLINE void shmem_ctx_get128_nbi(shmem_ctx_t ctx, void *dest, const void 
  * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
  *
  * See shmem_get_nbi(3). */
-SHMEMI_INLINE void shmem_getmem_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE(shmem_getmem_nbi, 1)
+SHMEMI_INLINE void shmem_getmem_nbi(void *dest, const void *source, size_t nelems, int pe) SHMEMI_GET_SIZE_NBI(shmem_getmem_nbi, 1)
 
 /** Begin to copy contiguous elements from another PE.
  *
@@ -1596,7 +1604,7 @@ SHMEMI_INLINE void shmem_getmem_nbi(void *dest, const void *source, size_t nelem
  *
  * See shmem_get_nbi(3). */
 SHMEMI_INLINE void shmem_ctx_getmem_nbi(shmem_ctx_t ctx, void *dest, const void *source,
-    size_t nelems, int pe) SHMEMI_CTX_GET_SIZE(shmem_ctx_getmem_nbi, 1)
+    size_t nelems, int pe) SHMEMI_CTX_GET_SIZE_NBI(shmem_ctx_getmem_nbi, 1)
 
 /** Return an object of another PE, atomically.
  * @param source symmetric address of the object on PE `pe`

@@ -50,6 +50,10 @@ void shmemi_require_native(void);
 /* memmove, past the caches if the bytes are many, and ordered before later stores. */
 void *shmemi_copy(void *dest, const void *source, size_t bytes);
 
+/* The same of non-blocking operations: idle threads may make the copy. Until it is complete, shmemi_native.ordered
+ * is 0, so that quiet and fence call the library. */
+void *shmemi_copy_nbi(void *dest, const void *source, size_t bytes);
+
 /* Expanded where it is called; everything else, like taking the address, sees the library's. */
 #define SHMEMI_INLINE \
     extern __inline__ __attribute__((__gnu_inline__, __always_inline__, __artificial__))
@@ -220,13 +224,14 @@ SHMEMI_INLINE uint64_t shmemi_load8_from(uintptr_t distance, const void *dest, i
 #else
 #define SHMEMI_EXPANDED(bytes) (__builtin_constant_p(bytes) && (bytes) < 4096)
 #endif
-SHMEMI_INLINE void shmemi_copy_any(void *dest, const void *source, size_t bytes) {
+SHMEMI_INLINE void shmemi_copy_any(void *dest, const void *source, size_t bytes, int nbi) {
     if (SHMEMI_EXPANDED(bytes)) __builtin_memcpy(dest, source, bytes);
+    else if (nbi) shmemi_copy_nbi(dest, source, bytes);
     else shmemi_copy(dest, source, bytes);
 }
 
 /* Copies to and from another PE's memory. */
-SHMEMI_INLINE void shmemi_store(void *dest, const void *source, size_t bytes, int pe) {
+SHMEMI_INLINE void shmemi_store(void *dest, const void *source, size_t bytes, int pe, int nbi) {
     (void)pe;
     if (__builtin_constant_p(bytes) && bytes == 1) {
         SHMEMI_STORE(shmemi_any1, dest, *(const shmemi_any1 *)source);
@@ -237,7 +242,7 @@ SHMEMI_INLINE void shmemi_store(void *dest, const void *source, size_t bytes, in
     } else if (__builtin_constant_p(bytes) && bytes == 8) {
         SHMEMI_STORE(shmemi_any8, dest, *(const shmemi_any8 *)source);
     } else {
-        shmemi_copy_any(dest, source, bytes);
+        shmemi_copy_any(dest, source, bytes, nbi);
         SHMEMI_BARRIER();
     }
 }
@@ -277,7 +282,7 @@ SHMEMI_FETCH_AS(shmemi_any8)
     (*(any *)(dest) = SHMEMI_LOAD(any, shmemi_at(source, pe)))
 #endif
 
-SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes, int pe) {
+SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes, int pe, int nbi) {
     if (__builtin_constant_p(bytes) && bytes == 1) {
         SHMEMI_FETCH_ANY(shmemi_any1, dest, source, pe);
     } else if (__builtin_constant_p(bytes) && bytes == 2) {
@@ -289,7 +294,7 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes, int
     } else {
         const void *const from = shmemi_at(source, pe);
         SHMEMI_BARRIER();
-        shmemi_copy_any(dest, from, bytes);
+        shmemi_copy_any(dest, from, bytes, nbi);
         SHMEMI_BARRIER();
     }
 }
@@ -376,7 +381,8 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes, int
 #define SHMEMI_DEFINE_COPY(operation, type, single, several)                                    \
     SHMEMI_INLINE void operation(shmem_ctx_t ctx, type *dest, const type *source, size_t nelems, \
                                  int pe, void (*plain)(type *, const type *, size_t, int),      \
-                                 void (*with_ctx)(shmem_ctx_t, type *, const type *, size_t, int)) { \
+                                 void (*with_ctx)(shmem_ctx_t, type *, const type *, size_t, int), \
+                                 int nbi) {                                                     \
         const int one = __builtin_constant_p(nelems) && nelems == 1;                            \
         SHMEMI_BEFORE(one, pe);                                                                 \
         if (SHMEMI_IS_FAST()) {                                                                 \
@@ -393,19 +399,27 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes, int
 
 #define SHMEMI_DEFINE_PUT(name, type)                                                           \
     SHMEMI_DEFINE_COPY(shmemi_put_##name, type, SHMEMI_STORE(type, shmemi_at(dest, pe), *source),\
-                       shmemi_store(shmemi_at(dest, pe), source, nelems * sizeof(type), pe))
+                       shmemi_store(shmemi_at(dest, pe), source, nelems * sizeof(type), pe, nbi))
 #define SHMEMI_PUT(routine, name, type) \
-    { shmemi_put_##name(0, dest, source, nelems, pe, routine, 0); }
+    { shmemi_put_##name(0, dest, source, nelems, pe, routine, 0, 0); }
+#define SHMEMI_PUT_NBI(routine, name, type) \
+    { shmemi_put_##name(0, dest, source, nelems, pe, routine, 0, 1); }
 #define SHMEMI_CTX_PUT(routine, name, type) \
-    { shmemi_put_##name(ctx, dest, source, nelems, pe, 0, routine); }
+    { shmemi_put_##name(ctx, dest, source, nelems, pe, 0, routine, 0); }
+#define SHMEMI_CTX_PUT_NBI(routine, name, type) \
+    { shmemi_put_##name(ctx, dest, source, nelems, pe, 0, routine, 1); }
 
 #define SHMEMI_DEFINE_GET(name, type)                                                           \
     SHMEMI_DEFINE_COPY(shmemi_get_##name, type, SHMEMI_FETCH(type, dest, shmemi_at(source, pe)),\
-                       shmemi_load(dest, source, nelems * sizeof(type), pe))
+                       shmemi_load(dest, source, nelems * sizeof(type), pe, nbi))
 #define SHMEMI_GET(routine, name, type) \
-    { shmemi_get_##name(0, dest, source, nelems, pe, routine, 0); }
+    { shmemi_get_##name(0, dest, source, nelems, pe, routine, 0, 0); }
+#define SHMEMI_GET_NBI(routine, name, type) \
+    { shmemi_get_##name(0, dest, source, nelems, pe, routine, 0, 1); }
 #define SHMEMI_CTX_GET(routine, name, type) \
-    { shmemi_get_##name(ctx, dest, source, nelems, pe, 0, routine); }
+    { shmemi_get_##name(ctx, dest, source, nelems, pe, 0, routine, 0); }
+#define SHMEMI_CTX_GET_NBI(routine, name, type) \
+    { shmemi_get_##name(ctx, dest, source, nelems, pe, 0, routine, 1); }
 
 /* put and get of elements of a size */
 
@@ -413,7 +427,7 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes, int
     SHMEMI_INLINE void operation(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, \
                                  int pe, void (*plain)(void *, const void *, size_t, int),      \
                                  void (*with_ctx)(shmem_ctx_t, void *, const void *, size_t, int), \
-                                 size_t size) {                                                 \
+                                 size_t size, int nbi) {                                        \
         SHMEMI_BEFORE_COPY(pe);                                                                 \
         if (SHMEMI_IS_FAST()) {                                                                 \
             fast;                                                                               \
@@ -422,16 +436,24 @@ SHMEMI_INLINE void shmemi_load(void *dest, const void *source, size_t bytes, int
             SHMEMI_CALLED(pe);                                                                  \
         }                                                                                       \
     }
-SHMEMI_DEFINE_COPY_SIZE(shmemi_put_size, shmemi_store(shmemi_at(dest, pe), source, nelems * size, pe))
-SHMEMI_DEFINE_COPY_SIZE(shmemi_get_size, shmemi_load(dest, source, nelems * size, pe))
+SHMEMI_DEFINE_COPY_SIZE(shmemi_put_size, shmemi_store(shmemi_at(dest, pe), source, nelems * size, pe, nbi))
+SHMEMI_DEFINE_COPY_SIZE(shmemi_get_size, shmemi_load(dest, source, nelems * size, pe, nbi))
 #define SHMEMI_PUT_SIZE(routine, size) \
-    { shmemi_put_size(0, dest, source, nelems, pe, routine, 0, size); }
+    { shmemi_put_size(0, dest, source, nelems, pe, routine, 0, size, 0); }
+#define SHMEMI_PUT_SIZE_NBI(routine, size) \
+    { shmemi_put_size(0, dest, source, nelems, pe, routine, 0, size, 1); }
 #define SHMEMI_CTX_PUT_SIZE(routine, size) \
-    { shmemi_put_size(ctx, dest, source, nelems, pe, 0, routine, size); }
+    { shmemi_put_size(ctx, dest, source, nelems, pe, 0, routine, size, 0); }
+#define SHMEMI_CTX_PUT_SIZE_NBI(routine, size) \
+    { shmemi_put_size(ctx, dest, source, nelems, pe, 0, routine, size, 1); }
 #define SHMEMI_GET_SIZE(routine, size) \
-    { shmemi_get_size(0, dest, source, nelems, pe, routine, 0, size); }
+    { shmemi_get_size(0, dest, source, nelems, pe, routine, 0, size, 0); }
+#define SHMEMI_GET_SIZE_NBI(routine, size) \
+    { shmemi_get_size(0, dest, source, nelems, pe, routine, 0, size, 1); }
 #define SHMEMI_CTX_GET_SIZE(routine, size) \
-    { shmemi_get_size(ctx, dest, source, nelems, pe, 0, routine, size); }
+    { shmemi_get_size(ctx, dest, source, nelems, pe, 0, routine, size, 0); }
+#define SHMEMI_CTX_GET_SIZE_NBI(routine, size) \
+    { shmemi_get_size(ctx, dest, source, nelems, pe, 0, routine, size, 1); }
 
 /* Strided copies to and from another PE's memory, of elements of a type and of blocks of bytes.
  * The loop is in the calling function, where strides and numbers may be constants. There are many

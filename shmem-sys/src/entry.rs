@@ -10,6 +10,7 @@ pub(crate) use ferroshmem_core::api::team::TeamConfig;
 pub(crate) use ferroshmem_core::api::{
     Complex, active, amo, check, collective, context, exports, group, handles, kernels, lock,
     memory, message, ops, p2p, port, region, rma, setup, signal, space, spawn, stream, team,
+    threads,
 };
 
 pub(crate) use crate::generated::checks;

@@ -5,7 +5,7 @@
 //! its offset.
 
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use ferroshmem_core::api::hooks::Native;
@@ -44,6 +44,15 @@ static WORDS: Words = Words {
 /// The job that the words describe now.
 static DESCRIBED: Mutex<Option<Native>> = Mutex::new(None);
 
+/// Why CPU fences do not suffice, a bit for each reason.
+static UNORDERED: AtomicU32 = AtomicU32::new(0);
+/// PEs are on other nodes.
+const REMOTE: u32 = 1;
+/// PEs of other jobs are on other nodes.
+const CONNECTED: u32 = 2;
+/// Copies go on after their calls.
+const PENDING: u32 = 4;
+
 /// Turns the fast path on or off.
 pub(crate) fn changed(native: Option<Native>) {
     let native = native.filter(|native| native.pes.len() <= PES);
@@ -76,8 +85,13 @@ fn enable(native: Native) {
     }
     publish(&WORDS.my_pe, u64::from(pes[me as usize]) + 1);
     publish(&WORDS.n_pes, n_pes.into());
-    // CPU fences suffice only if all PEs are on this node.
-    publish(&WORDS.ordered, (pes.len() == n_pes as usize).into());
+    let remote = if pes.len() == n_pes as usize {
+        0
+    } else {
+        REMOTE
+    };
+    UNORDERED.store(remote, Ordering::Relaxed);
+    publish(&WORDS.ordered, (remote == 0).into());
 }
 
 fn disable(native: Native) {
@@ -123,10 +137,21 @@ pub(crate) fn removed(pes: &[u32]) {
 
 /// Whether CPU fences suffice as far as PEs of other jobs are concerned, of which some may be on other nodes.
 pub(crate) fn ordered(by_cpu: bool) {
+    set_unordered(CONNECTED, !by_cpu);
+}
+
+/// Whether copies go on after their calls, of which CPU fences know nothing.
+pub(crate) fn pending(any: bool) {
+    set_unordered(PENDING, any);
+}
+
+fn set_unordered(reason: u32, holds: bool) {
     let described = DESCRIBED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(native) = &*described {
-        let is_alone = native.pes.len() == native.n_pes as usize;
-        publish(&WORDS.ordered, (by_cpu && is_alone).into());
+    if described.is_some() {
+        let others = UNORDERED.load(Ordering::Relaxed) & !reason;
+        let reasons = if holds { others | reason } else { others };
+        UNORDERED.store(reasons, Ordering::Relaxed);
+        publish(&WORDS.ordered, (reasons == 0).into());
     }
 }
 
@@ -167,4 +192,18 @@ unsafe extern "C" fn shmemi_copy(
 ) -> *mut c_void {
     // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes.
     unsafe { rma::copy(dest, source, bytes) }
+}
+
+/// As [`shmemi_copy`], of operations that are complete after a quiet.
+///
+/// # Safety
+/// As [`shmemi_copy`]; until a quiet, `source` does not change and `dest` is not relied on.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn shmemi_copy_nbi(
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+) -> *mut c_void {
+    // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes until a quiet.
+    unsafe { rma::copy_nbi(dest, source, bytes) }
 }

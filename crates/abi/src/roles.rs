@@ -244,6 +244,7 @@ const ROWS: &[Row] = &[
     (&["space::calloc"], &[("space", Space), ("count", Value), ("size", Value)]),
     (&["space::align"], &[("space", Space), ("alignment", Alignment), ("size", Value)]),
     (&["space::free"], &[("space", Space), ("ptr", SpaceBlock)]),
+    (&["threads::lend"], &[("until", Value), ("milliseconds", Value)]),
     (&["spawn::spawn"],
      &[("team", TeamOrInvalid), ("PE_root", Value), ("command", Value), ("npes", Value), ("config", Value),
        ("config_mask", Value), ("children", Result(WORD))]),

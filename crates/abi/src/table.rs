@@ -62,6 +62,10 @@ pub fn chapters() -> Vec<Chapter> {
         },
         Chapter {
             is_extension: true,
+            ..chapter("threads", "Threads that help", families::threads::all())
+        },
+        Chapter {
+            is_extension: true,
             ..chapter("spawn", "Jobs that grow", families::spawn::all())
         },
         Chapter {

@@ -31,6 +31,8 @@ pub struct Hooks {
     pub native_removed: fn(&[u32]),
     /// Whether CPU fences order and complete all operations, as far as PEs of other jobs are concerned.
     pub native_ordered: fn(bool),
+    /// Whether copies go on after their calls, so that fences and quiets are to call the library.
+    pub native_pending: fn(bool),
     /// Whether the program cannot run without the fast path.
     pub native_required: fn() -> bool,
     /// Makes C's `stdout` line buffered if the program has not used it yet.

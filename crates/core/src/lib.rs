@@ -32,6 +32,7 @@ mod lock;
 mod memory;
 pub mod message;
 mod node;
+pub mod offload;
 pub mod platform;
 mod point;
 pub mod profiling;

@@ -16,9 +16,10 @@ use crate::job;
 use crate::lock::Locks;
 use crate::message::Messages;
 use crate::node::Node;
+use crate::offload::{self, Owner};
 use crate::stream::Streams;
 use crate::team::{Team, Teams, out_of_range};
-use crate::transport::Call;
+use crate::transport::{Call, Transport};
 
 /// All of the library's state while it is initialised.
 #[derive(Debug)]
@@ -203,6 +204,7 @@ impl Runtime {
     /// Completes the operations of all contexts.
     pub(crate) fn quiet_all(&self) {
         let transport = &self.node.transport;
+        offload::complete(&Owner::UNKNOWN);
         transport.quiet_default();
         if let Some(internode) = transport.internode() {
             for context in self.contexts.iter() {
@@ -220,6 +222,7 @@ impl Runtime {
                 "SHMEM_CTX_DEFAULT cannot be destroyed: remove this call",
             ),
             _ => {
+                Transport::complete_copies(&self.contexts.find(routine, context).stream);
                 if let Some(internode) = self.node.transport.internode() {
                     let stream = &self.contexts.find(routine, context).stream;
                     internode.fabric().quiet(stream);

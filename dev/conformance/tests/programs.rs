@@ -31,6 +31,23 @@ const CALLING: &[&str] = &[
 /// Programs that copy many bytes, in all ways: they run with short copies past the caches, too.
 const COPYING: &[&str] = &["copies", "ordering", "rma_sizes", "signal"];
 
+/// Programs whose copies a thread of the library shares in one way of running, however short they are.
+const SHARING: &[&str] = &[
+    "collectives",
+    "contexts",
+    "copies",
+    "large_copies",
+    "lock",
+    "messages",
+    "offload",
+    "ordering",
+    "reduce",
+    "rma_sizes",
+    "signal",
+    "teams",
+    "threads",
+];
+
 /// Ways of compiling and running beside the plain one.
 struct Variant {
     name: &'static str,
@@ -44,6 +61,7 @@ impl Variant {
     fn tells(&self, program: &str) -> bool {
         match program {
             any if self.name == "gcc-non-temporal" => COPYING.contains(&any),
+            any if self.name.ends_with("workers") => SHARING.contains(&any),
             // Neither changes how bytes are copied, and it is the program that takes longest.
             "copies" if matches!(self.name, "gcc-checked" | "gcc-small-heap") => false,
             calling if CALLING.contains(&calling) => {
@@ -137,6 +155,27 @@ const VARIANTS: &[Variant] = &[
         compiler: Compiler::Gcc,
         flags: &[],
         env: &[("SHMEM_NON_TEMPORAL_THRESHOLD", "1k")],
+    },
+    Variant {
+        name: "gcc-workers",
+        compiler: Compiler::Gcc,
+        flags: &[],
+        env: &[
+            ("SHMEM_WORKERS", "1"),
+            ("SHMEM_SHARE_THRESHOLD", "1"),
+            ("SHMEM_OFFLOAD_THRESHOLD", "1"),
+        ],
+    },
+    Variant {
+        name: "gcc-checked-workers",
+        compiler: Compiler::Gcc,
+        flags: &[],
+        env: &[
+            ("SHMEM_CHECK", "1"),
+            ("SHMEM_WORKERS", "2"),
+            ("SHMEM_SHARE_THRESHOLD", "1"),
+            ("SHMEM_OFFLOAD_THRESHOLD", "1"),
+        ],
     },
     Variant {
         name: "gcc-sockets",

@@ -24,3 +24,4 @@ mod spaces;
 mod spawn;
 mod streams;
 mod teams;
+mod threads;

@@ -13,8 +13,8 @@ pub const PATH: &str = "dev/conformance/c/fuzz/routines.h";
 
 /// Chapters whose single routines the fuzzer calls by hand: it has to know what they make.
 const BY_HAND: &[&str] = &[
-    "setup", "memory", "teams", "contexts", "spaces", "spawn", "ports", "groups", "messages",
-    "streams",
+    "setup", "memory", "teams", "contexts", "spaces", "threads", "spawn", "ports", "groups",
+    "messages", "streams",
 ];
 
 /// A routine's kind: what the fuzzer's model of it depends on besides the type. None if the fuzzer calls
@@ -83,11 +83,17 @@ fn call(symbol: &crate::family::Symbol<'_>, c: &str, nelems: Option<usize>) -> S
     format!("{result}F({})({});", symbol.name(), arguments.join(", "))
 }
 
+/// Whether inlined puts or gets of contiguous elements have this name.
+fn is_copy(inline: &str) -> bool {
+    let blocking = inline.strip_suffix("_NBI").unwrap_or(inline);
+    ["PUT", "GET", "PUT_SIZE", "GET_SIZE"].contains(&blocking)
+}
+
 /// Numbers of elements that the inlined forms expand to something of their own if they are constants.
 fn constants(family: &Family) -> &'static [usize] {
     match (family.inline, family.group) {
-        (Some("PUT" | "GET" | "PUT_SIZE" | "GET_SIZE"), Group::Mem) => &[1, 2, 4, 8, 24],
-        (Some("PUT" | "GET" | "PUT_SIZE" | "GET_SIZE"), _) => &[1, 3],
+        (Some(copy), Group::Mem) if is_copy(copy) => &[1, 2, 4, 8, 24],
+        (Some(copy), _) if is_copy(copy) => &[1, 3],
         (Some("IPUT" | "IGET" | "IPUT_SIZE" | "IGET_SIZE"), _) => &[1],
         _ => &[],
     }

@@ -14,3 +14,4 @@ pub mod signal;
 pub mod space;
 pub mod spawn;
 pub mod stream;
+pub mod threads;

@@ -164,7 +164,7 @@ pub fn all() -> Vec<Family> {
             PUT_NBI,
         )
         .generic("shmem_put_nbi")
-        .inline("PUT")
+        .inline("PUT_NBI")
         .test("PUT"),
         f(
             "shmem_put_nbi",
@@ -174,7 +174,7 @@ pub fn all() -> Vec<Family> {
             BLOCK,
             PUT_NBI,
         )
-        .inline("PUT_SIZE")
+        .inline("PUT_SIZE_NBI")
         .test("PUT_SIZE"),
         f(
             "shmem_put_nbi",
@@ -184,7 +184,7 @@ pub fn all() -> Vec<Family> {
             BLOCK,
             PUT_NBI,
         )
-        .inline("PUT_SIZE")
+        .inline("PUT_SIZE_NBI")
         .test("PUT_SIZE"),
         f(
             "shmem_get_nbi",
@@ -195,7 +195,7 @@ pub fn all() -> Vec<Family> {
             GET_NBI,
         )
         .generic("shmem_get_nbi")
-        .inline("GET")
+        .inline("GET_NBI")
         .test("GET"),
         f(
             "shmem_get_nbi",
@@ -205,7 +205,7 @@ pub fn all() -> Vec<Family> {
             BLOCK,
             GET_NBI,
         )
-        .inline("GET_SIZE")
+        .inline("GET_SIZE_NBI")
         .test("GET_SIZE"),
         f(
             "shmem_get_nbi",
@@ -215,7 +215,7 @@ pub fn all() -> Vec<Family> {
             BLOCK,
             GET_NBI,
         )
-        .inline("GET_SIZE")
+        .inline("GET_SIZE_NBI")
         .test("GET_SIZE"),
     ]
 }

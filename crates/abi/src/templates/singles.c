@@ -104,6 +104,8 @@ static void spaces(void) {
     check(p != NULL && (uintptr_t)p % 4096 == 0, "shmemx_space_align");
     F(shmemx_space_destroy)(space);
     check(1, "shmemx_space_destroy");
+    int until = 1;
+    check(F(shmemx_thread_lend)(&until, -1) == 0, "shmemx_thread_lend");
 }
 
 /* A job that nothing has been added to; programs of their own add PEs. */

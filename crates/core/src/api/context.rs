@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_long, c_void};
 use std::sync::atomic::{Ordering, fence as order};
 
 use crate::constants::{CTX_DEFAULT, CTX_INVALID, CTX_OPTIONS, CTX_SESSION_BATCH, TEAM_INVALID};
+use crate::offload;
 use crate::runtime::{self, Runtime};
 use crate::team::Team;
 use crate::transport::Transport;
@@ -90,6 +91,10 @@ fn valid(name: &'static str, ctx: usize) -> bool {
 pub fn fence(name: &'static str, ctx: usize) {
     if valid(name, ctx) {
         let rt = runtime::get(name);
+        if offload::has_pending() {
+            // As their stores are those of other threads, nothing less than their end orders them.
+            Transport::complete_copies(rt.context(name, ctx));
+        }
         if let Some(internode) = rt.node.transport.internode() {
             internode.fabric().fence(rt.context(name, ctx));
         }
@@ -106,6 +111,9 @@ pub fn quiet(name: &'static str, ctx: usize) {
         return;
     }
     let rt = runtime::get(name);
+    if offload::has_pending() {
+        Transport::complete_copies(rt.context(name, ctx));
+    }
     if rt.node.transport.has_remote() {
         let _shown = Transport::show_wait(name);
         rt.node.transport.quiet(rt.context(name, ctx));
@@ -131,6 +139,7 @@ pub unsafe fn pe_quiet(name: &'static str, ctx: usize, pes: *const c_int, n: usi
         for i in 0..n {
             // SAFETY: the caller promises that `pes` is valid for `n` elements.
             let call = rt.call(name, ctx, unsafe { *pes.add(i) });
+            Transport::complete_copies_with(&call);
             if let Some(internode) = rt.node.transport.internode() {
                 let _shown = Transport::show_wait(name);
                 internode.fabric().quiet_pe(call.context, call.pe);

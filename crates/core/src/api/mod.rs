@@ -32,6 +32,7 @@ pub mod space;
 pub mod spawn;
 pub mod stream;
 pub mod team;
+pub mod threads;
 pub mod windows;
 
 pub use crate::constants;

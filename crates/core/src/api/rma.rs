@@ -6,8 +6,9 @@ use std::ffi::{c_int, c_void};
 
 use ferroshmem_fabric::Blocks;
 
+use crate::offload::Owner;
 use crate::wait::looked_at;
-use crate::{kernel, runtime};
+use crate::{offload, runtime};
 
 /// Copies `bytes` bytes within this process's windows, for calls that are inlined into programs. What this
 /// PE stores later comes after it. The arrays may overlap. Returns `dest`.
@@ -21,7 +22,22 @@ pub unsafe extern "C" fn copy(
     bytes: usize,
 ) -> *mut c_void {
     // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes.
-    unsafe { kernel::copy(dest.cast(), source.cast(), bytes) };
+    unsafe { offload::copy(dest.cast(), source.cast(), bytes) };
+    dest
+}
+
+/// As [`copy`], but complete after a quiet of any context.
+///
+/// # Safety
+/// As [`copy`]; until the quiet, `source` does not change and `dest` is not relied on.
+#[inline]
+pub unsafe extern "C" fn copy_nbi(
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+) -> *mut c_void {
+    // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes until the quiet.
+    unsafe { offload::copy_nbi(Owner::UNKNOWN, dest.cast(), source.cast(), bytes) };
     dest
 }
 

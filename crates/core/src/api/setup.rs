@@ -12,7 +12,7 @@ use crate::info;
 use crate::job::region::PeState;
 use crate::lifecycle::{self, fast_path};
 use crate::memory::MemoryKind;
-use crate::runtime;
+use crate::{offload, runtime};
 
 /// Arranges what is to happen if this process exits before it initialises the library; called before `main`.
 pub fn watch_until_initialised() {
@@ -218,5 +218,6 @@ pub fn ptr(name: &'static str, dest: *const c_void, pe: c_int) -> *mut c_void {
 
 /// Ends the program if it was compiled with `-DSHMEM_NATIVE_ONLY` and cannot run so here.
 pub fn require_native(name: &'static str) {
+    offload::queue_nothing();
     fast_path::require_native(&runtime::get(name).node, name);
 }

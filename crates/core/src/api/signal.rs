@@ -9,6 +9,7 @@ use crate::constants::{SIGNAL_ADD, SIGNAL_SET};
 use crate::failure::fatal::fatal;
 use crate::job::region::WaitKind;
 use crate::memory::Argument;
+use crate::offload;
 use crate::point::Comparison;
 use crate::runtime;
 use crate::transport::atomic::Operation;
@@ -71,11 +72,17 @@ pub unsafe fn put_signal_nbi(
 ) {
     let rt = runtime::get(name);
     let (call, transport) = (rt.call(name, ctx, pe), &rt.node.transport);
+    let operation = operation(name, sig_op, signal);
     // SAFETY: the caller promises that `source` is valid and unchanged until a quiet, and `sig_addr`
     // aligned.
     unsafe {
+        if offload::may_queue(bytes)
+            && transport.queue_signalled(&call, dest, source, bytes, (sig_addr, operation))
+        {
+            return;
+        }
         transport.put_signalled(&call, dest, source, bytes, true);
-        transport.update_signal(&call, sig_addr, operation(name, sig_op, signal));
+        transport.update_signal(&call, sig_addr, operation);
     }
 }
 

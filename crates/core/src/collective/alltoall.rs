@@ -3,7 +3,7 @@
 use super::{copy, copy_part, from_on};
 use crate::choice::{Algorithm, Collective};
 use crate::group::{Group, MemberAddresses};
-use crate::kernel;
+use crate::offload;
 
 /// Exchanges contiguous blocks of `bytes` bytes.
 ///
@@ -126,7 +126,7 @@ unsafe fn copy_strided(
     // SAFETY: the caller promises `n` elements on both sides, which do not overlap.
     unsafe {
         if to_step == elem && from_step == elem {
-            return kernel::copy(to, from, n * elem);
+            return offload::copy(to, from, n * elem);
         }
         for i in 0..n {
             let (to, from) = (to.add(i * to_step), from.add(i * from_step));

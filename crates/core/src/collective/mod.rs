@@ -27,7 +27,7 @@ mod tests;
 use std::ops::Range;
 
 use crate::group::{Group, MemberAddresses, Work};
-use crate::kernel;
+use crate::offload;
 
 /// Bytes of a cache line: slices of work begin at multiples of it.
 const LINE: usize = 64;
@@ -126,6 +126,6 @@ unsafe fn copy_part(
         group.touches(source, bytes);
         // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes.
         // All members copy at the same time, where of PEs that put half are assumed to.
-        unsafe { kernel::copy_part(dest, source, bytes, 2 * whole) };
+        unsafe { offload::copy_part(dest, source, bytes, 2 * whole) };
     }
 }

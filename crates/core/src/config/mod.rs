@@ -58,6 +58,12 @@ pub struct Settings {
     pub huge_pages: Option<bool>,
     /// `SHMEM_NON_TEMPORAL_THRESHOLD` in bytes; None: by the caches.
     pub non_temporal_threshold: Option<u64>,
+    /// `SHMEM_WORKERS`; None: as many as cores idle.
+    pub workers: Option<u32>,
+    /// `SHMEM_SHARE_THRESHOLD` in bytes.
+    pub share_threshold: Option<u64>,
+    /// `SHMEM_OFFLOAD_THRESHOLD` in bytes.
+    pub offload_threshold: Option<u64>,
     /// `SHMEM_REPRODUCIBLE`.
     pub reproducible: bool,
     /// `SHMEM_SOCKETS`.
@@ -100,6 +106,9 @@ impl Settings {
             spin: SPIN.read(&environment)?,
             huge_pages: HUGE_PAGES.read(&environment)?,
             non_temporal_threshold: NON_TEMPORAL_THRESHOLD.read(&environment)?,
+            workers: WORKERS.read(&environment)?,
+            share_threshold: SHARE_THRESHOLD.read(&environment)?,
+            offload_threshold: OFFLOAD_THRESHOLD.read(&environment)?,
             reproducible: REPRODUCIBLE.read(&environment)?,
             sockets: SOCKETS.read(&environment)?,
             forced: forced(&environment)?,

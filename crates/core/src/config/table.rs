@@ -1,8 +1,8 @@
 //! The table: every environment variable of FerroSHMEM, with type, default and text.
 
 use super::value::{
-    Aggregation, AlgorithmChoice, Command, Flag, OptionalFlag, Polls, Seconds, Size, SocketList,
-    Switch, Text, TuningPath,
+    Aggregation, AlgorithmChoice, Command, Count, Flag, OptionalFlag, Polls, Seconds, Size,
+    SocketList, Switch, Text, TuningPath,
 };
 use super::variable::{Entry, Program, Scope, Variable};
 use crate::choice::Collective;
@@ -98,6 +98,35 @@ pub static NON_TEMPORAL_THRESHOLD: Variable<Size> = Variable {
     value: Size {
         unset: "3/16 of the last-level cache, divided by half the number of PEs that share it",
     },
+};
+/// Threads of the library that share large copies.
+pub static WORKERS: Variable<Count> = Variable {
+    name: "SHMEM_WORKERS",
+    alias: None,
+    readers: &[Library],
+    scope: Scope::Pe,
+    help: "How many threads of the library share a PE's large copies and make its large non-blocking ones while it computes. They are started by the first such copy and sleep while there is none; 0: no threads.",
+    value: Count {
+        unset: "as many as there are cores for each PE beyond the program's threads",
+    },
+};
+/// From how many bytes on idle threads share a copy.
+pub static SHARE_THRESHOLD: Variable<Size> = Variable {
+    name: "SHMEM_SHARE_THRESHOLD",
+    alias: None,
+    readers: &[Library],
+    scope: Scope::Pe,
+    help: "Blocking puts and gets, and a PE's own part of collectives, of so many bytes and more are shared by idle threads, if there are any.",
+    value: Size { unset: "2m" },
+};
+/// From how many bytes on non-blocking copies go on after their calls.
+pub static OFFLOAD_THRESHOLD: Variable<Size> = Variable {
+    name: "SHMEM_OFFLOAD_THRESHOLD",
+    alias: None,
+    readers: &[Library],
+    scope: Scope::Pe,
+    help: "Non-blocking puts and gets within a node of so many bytes and more are made by idle threads, if there are any, while the PE computes.",
+    value: Size { unset: "1m" },
 };
 /// Makes results independent of the algorithm and the number of PEs.
 pub static REPRODUCIBLE: Variable<Flag> = Variable {
@@ -342,6 +371,9 @@ pub static TABLE: &[&dyn Entry] = &[
     &SPIN,
     &HUGE_PAGES,
     &NON_TEMPORAL_THRESHOLD,
+    &WORKERS,
+    &SHARE_THRESHOLD,
+    &OFFLOAD_THRESHOLD,
     &REPRODUCIBLE,
     &SOCKETS,
     &BARRIER_ALGORITHM,

@@ -454,6 +454,38 @@ fn bytes(text: &str) -> Option<u64> {
     (bytes.is_finite() && bytes < u64::MAX as f64).then_some(bytes as u64)
 }
 
+/// A number, or `auto`.
+#[derive(Debug)]
+pub struct Count {
+    /// What `auto` means, as where the variable is unset.
+    pub unset: &'static str,
+}
+
+impl ValueType for Count {
+    /// None for `auto`.
+    type Value = Option<u32>;
+
+    fn accepts(&self) -> String {
+        "number, or auto".to_owned()
+    }
+
+    fn default(&self) -> String {
+        format!("auto: {}", self.unset)
+    }
+
+    fn read(
+        &self,
+        name: &'static str,
+        given: Option<OsString>,
+        _: &Environment<'_>,
+    ) -> Result<Option<u32>, ConfigError> {
+        match text(given) {
+            Some(text) if text != "auto" => whole(name, text).map(Some),
+            _ => Ok(None),
+        }
+    }
+}
+
 /// An algorithm of a collective.
 #[derive(Debug)]
 pub struct AlgorithmChoice(pub Collective);

@@ -30,9 +30,9 @@ use crate::choice::{Algorithm, Choice, Collective, Form};
 use crate::connection::{Connection, state_of};
 use crate::failure::fatal::fatal;
 use crate::job::region::{LANE_BYTES, MESSAGE_BYTES, TeamSlot, WaitKind};
-use crate::kernel;
 use crate::memory::{Argument, SymmetricMemory};
 use crate::node::Node;
+use crate::offload;
 use crate::team::{Hierarchy, Members, Team};
 use crate::transport::Transport;
 use crate::wait::{POLICY, WaitReason};
@@ -608,6 +608,6 @@ impl<'a, T> MemberAddresses<'a, T> {
 unsafe fn copy_apart(to: *mut u8, from: *const u8, bytes: usize) {
     if !std::ptr::eq(to, from) {
         // SAFETY: the caller promises that `from` is readable and `to` writable for `bytes` bytes.
-        unsafe { kernel::copy(to, from, bytes) };
+        unsafe { offload::copy(to, from, bytes) };
     }
 }

@@ -12,8 +12,8 @@ const LINE: usize = 64;
 /// From how many bytes on a copy goes past the caches. Never before the library is initialised.
 static THRESHOLD: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// Copies `bytes` bytes between arrays that may be the same or overlap. A PE that sees what this PE stores
-/// later sees the bytes.
+/// Copies `bytes` bytes between arrays that may be the same or overlap, by this thread alone. A PE that sees what this
+/// PE stores later sees the bytes.
 ///
 /// # Safety
 /// `dest` is writable and `source` readable for `bytes` bytes.
@@ -56,8 +56,37 @@ unsafe fn copy_large(dest: *mut u8, source: *const u8, bytes: usize) {
             stream(dest, source, bytes);
         }
     }
+    count_copy(dest, source, bytes);
+}
+
+/// Counts a copy past the caches, after which its memory may move to huge pages.
+fn count_copy(dest: *mut u8, source: *const u8, bytes: usize) {
     for at in [dest.addr(), source.addr()] {
         huge_pages::count_copy(at, bytes);
+    }
+}
+
+/// Copies a chunk of `whole` bytes that several threads copy together, and of which
+/// [`copied_in_chunks`] is called at the end. A PE that sees what this thread stores later sees the bytes.
+///
+/// # Safety
+/// `dest` is writable and `source` readable for `bytes` bytes. They do not overlap.
+pub unsafe fn copy_chunk(dest: *mut u8, source: *const u8, bytes: usize, whole: usize) {
+    // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes,
+    // and that they do not overlap.
+    unsafe {
+        if past_caches(whole) {
+            stream(dest, source, bytes);
+        } else {
+            dest.copy_from_nonoverlapping(source, bytes);
+        }
+    }
+}
+
+/// After `bytes` bytes were copied by [`copy_chunk`].
+pub fn copied_in_chunks(dest: *mut u8, source: *const u8, bytes: usize) {
+    if past_caches(bytes) {
+        count_copy(dest, source, bytes);
     }
 }
 
@@ -130,6 +159,11 @@ impl ElementLoop for Lines {
 #[inline]
 pub fn past_caches(bytes: usize) -> bool {
     bytes >= THRESHOLD.load(Ordering::Relaxed)
+}
+
+/// From how many bytes on copies go past the caches.
+pub fn non_temporal_threshold() -> usize {
+    THRESHOLD.load(Ordering::Relaxed)
 }
 
 /// Sets from how many bytes on copies go past the caches.

@@ -24,7 +24,8 @@ mod tests;
 mod vector;
 
 pub use copy::{
-    copy, copy_part, non_temporal_threshold_for, past_caches, set_non_temporal_threshold, stream,
+    copied_in_chunks, copy, copy_chunk, copy_part, non_temporal_threshold,
+    non_temporal_threshold_for, past_caches, set_non_temporal_threshold, stream,
 };
 pub use fold::{Dests, Sources};
 pub use level::Level;

@@ -44,7 +44,7 @@ use crate::team::{Localities, Team, Teams};
 use crate::transport::Transport;
 use crate::transport::internode::{ConnectError, Internode};
 use crate::wait::{POLICY, attend, record};
-use crate::{fork, hooks, info, job, kernel, profiling};
+use crate::{fork, hooks, info, job, kernel, offload, profiling};
 
 /// The windows. They stay when the library is finalised, for the next initialisation.
 static SPACE: OnceLock<Space> = OnceLock::new();
@@ -90,6 +90,14 @@ pub(crate) fn initialise(name: &str, level: i32) {
     kernel::set_non_temporal_threshold(
         usize::try_from(non_temporal_threshold).unwrap_or(usize::MAX),
     );
+    offload::configure(offload::Config {
+        workers: settings.workers,
+        share: settings.share_threshold,
+        offload: settings.offload_threshold,
+        cores,
+        pes: job.control.n_pes(),
+        may_queue: !hooks::get().is_some_and(|hooks| (hooks.native_required)()),
+    });
     if settings.huge_pages.is_none() {
         huge_pages::follow(space.heap_windows_range());
     }

@@ -33,9 +33,9 @@ use self::remote::Remotes;
 use self::request::{Pattern, Phase, Request, Requests, Status};
 use crate::constants::THREAD_MULTIPLE;
 use crate::job::region::{PeBlock, WaitKind};
-use crate::kernel;
 use crate::memory::NOWHERE;
 use crate::node::Node;
+use crate::offload;
 use crate::wait::{POLICY, Spins, WaitReason, attend, signals};
 
 pub(crate) use self::arrivals::ARRIVALS;
@@ -735,7 +735,7 @@ impl Messages {
             drop(state);
             // SAFETY: a part of a message's buffer and of symmetric memory, as `deliver` and `clear` have found. Both stay
             // until the requests of the two PEs are complete, which are below.
-            unsafe { kernel::copy(copy.dest, copy.source, copy.bytes) };
+            unsafe { offload::copy(copy.dest, copy.source, copy.bytes) };
             state = self.lock();
             self.complete(&mut state, copy.request);
             let (envelope, control) = (copy.envelope, Some(copy.control));
@@ -938,7 +938,7 @@ impl Messages {
         let control = match data {
             Data::Here(data, _) => {
                 // SAFETY: the receive's buffer has room for so many, and so many were kept.
-                unsafe { kernel::copy(buffer, data.as_ptr(), n as usize) };
+                unsafe { offload::copy(buffer, data.as_ptr(), n as usize) };
                 return self.complete(state, handle);
             }
             Data::There(control) => control,

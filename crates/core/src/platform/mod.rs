@@ -26,3 +26,4 @@ pub use conditions::{Conditions, Disturbance, Reading};
 pub use cores::{Cores, NodeCores};
 pub use machine::Machine;
 pub use processor::Processor;
+pub use tasks::threads_of_program;

@@ -215,6 +215,16 @@ impl<T: Atomic> Operation<T> {
         }
     }
 
+    /// Whether it adds.
+    pub(super) fn adds(&self) -> bool {
+        matches!(self.op, Op::Add)
+    }
+
+    /// The operand's bits.
+    pub(super) fn operand(self) -> u64 {
+        self.for_fabric().operand
+    }
+
     /// As the fabric takes it, 0 where there is no operand.
     fn for_fabric(self) -> AtomicOp {
         let bits = |value: Option<T>| value.map_or(0, T::to_bits);

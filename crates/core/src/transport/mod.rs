@@ -12,6 +12,7 @@ mod mailbox;
 pub(crate) mod rma;
 
 use std::ffi::c_void;
+use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
 
@@ -22,6 +23,7 @@ use crate::failure::fatal::fatal;
 use crate::job::Attachment;
 use crate::job::region::{SignalLine, WaitKind};
 use crate::memory::{Argument, MemoryKind, SymmetricMemory};
+use crate::offload::{self, Owner};
 use crate::wait::record::Recorder;
 use crate::wait::{WaitReason, signals};
 use internode::Internode;
@@ -60,6 +62,15 @@ impl Call<'_> {
         Argument {
             routine: self.routine,
             name,
+        }
+    }
+
+    /// Whose the call's copies are.
+    #[inline]
+    fn owner(&self) -> Owner {
+        Owner {
+            context: ptr::from_ref(self.context).addr(),
+            pe: Some(self.pe),
         }
     }
 
@@ -308,10 +319,27 @@ impl Transport {
 
     /// Completes the operations of a context.
     pub(crate) fn quiet(&self, context: &Context) {
+        Self::complete_copies(context);
         if let Some(internode) = self.internode {
             internode.fabric().quiet(context);
         }
         self.connections.quiet();
+    }
+
+    /// Completes the copies of a context that go on after their calls.
+    #[inline]
+    pub(crate) fn complete_copies(context: &Context) {
+        if offload::has_pending() {
+            offload::complete(&Owner {
+                context: ptr::from_ref(context).addr(),
+                pe: None,
+            });
+        }
+    }
+
+    /// Completes those of the call's context to or from its PE.
+    pub(crate) fn complete_copies_with(call: &Call<'_>) {
+        offload::complete(&call.owner());
     }
 
     /// Whether PEs of other nodes access this PE's memory.
@@ -342,16 +370,16 @@ impl Transport {
         if let Some((connection, member)) = self.connections.find(pe) {
             if connection.remote().is_some() {
                 let own = connection.pe_of_job(member);
-                return own.map_or(std::ptr::null_mut(), |pe| self.pointer(addr, pe));
+                return own.map_or(ptr::null_mut(), |pe| self.pointer(addr, pe));
             }
             let addr = addr.expose_provenance();
             let copy = connection.translate(self.memory.space, addr, 1, member);
-            return copy.map_or(std::ptr::null_mut(), |copy| copy.cast());
+            return copy.map_or(ptr::null_mut(), |copy| copy.cast());
         }
         let index = self.job.placement.local_index(pe);
         let space = self.memory.space;
         let copy = index.and_then(|i| space.translate(addr.expose_provenance(), 1, i));
-        copy.map_or(std::ptr::null_mut(), |copy| copy.cast())
+        copy.map_or(ptr::null_mut(), |copy| copy.cast())
     }
 
     /// Whether PE `pe` runs another executable, so that globals are not symmetric with it.
@@ -392,6 +420,15 @@ impl Transport {
     /// Where this PE sleeps until a signal arrives.
     pub fn signals(&self) -> &'static SignalLine {
         &self.job.control.pe_block(self.job.index).signals
+    }
+
+    /// Where threads of PE `pe` of this node sleep until a signal arrives; None: it is no such PE.
+    pub(super) fn signals_of(&self, pe: usize) -> Option<&'static SignalLine> {
+        let is_own = pe < self.job.placement.n_pes();
+        let index = is_own
+            .then(|| self.job.placement.local_index(pe))
+            .flatten()?;
+        Some(&self.job.control.pe_block(index).signals)
     }
 
     /// Wakes the threads of PE `pe` that wait for a signal, if it is local: after the update.

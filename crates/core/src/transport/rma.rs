@@ -5,8 +5,9 @@ use std::mem::MaybeUninit;
 
 use ferroshmem_fabric::{Blocks, Remote};
 
+use super::atomic::Operation;
 use super::{Call, Location, Transport};
-use crate::kernel;
+use crate::offload::{self, Signal};
 
 /// Where the lowest byte of blocks `stride` bytes apart is, seen from the first, and how many bytes
 /// they reach over from there.
@@ -36,11 +37,68 @@ unsafe fn copy_each<const N: usize>(
     }
 }
 
-/// Copies blocks between two sides, whose blocks are as many bytes apart as their second parts say.
+/// Copies blocks between two sides, whose blocks are as many bytes apart as their second parts say, together with
+/// idle threads if they are many.
 ///
 /// # Safety
 /// All blocks are writable at `dest` and readable at `source`.
 unsafe fn copy_blocks(blocks: &Blocks, dest: (*mut u8, isize), source: (*const u8, isize)) {
+    /// An element of fewer bytes takes as long: it has cache lines of its own on one side, mostly.
+    const LEAST: usize = 32;
+
+    let each = blocks.bytes.max(LEAST);
+    let is_large = offload::helpers_for(each.saturating_mul(blocks.count)) > 0;
+    // Blocks of a chunk and more are shared by themselves.
+    if !is_large || each >= offload::CHUNK || !are_apart(blocks, dest, source) {
+        // SAFETY: the caller promises that all blocks are writable at `dest` and readable at `source`.
+        return unsafe { copy_blocks_alone(blocks, dest, source) };
+    }
+    let from = |i: usize| {
+        let to = dest.0.wrapping_offset(dest.1 * i as isize);
+        (to, source.0.wrapping_offset(source.1 * i as isize))
+    };
+    let parts = Shared(from);
+    offload::share_units(blocks.count, each, &|range| {
+        let count = range.len();
+        let (to, from) = parts.get()(range.start);
+        let part = Blocks { count, ..*blocks };
+        // SAFETY: some of the caller's blocks, which do not overlap.
+        unsafe { copy_blocks_alone(&part, (to, dest.1), (from, source.1)) };
+    });
+}
+
+/// What threads may share that copy blocks: addresses, of blocks which do not overlap.
+struct Shared<T>(T);
+
+// SAFETY: it holds addresses alone; where it is used, the accesses through them are promised to be apart.
+unsafe impl<T> Sync for Shared<T> {}
+
+impl<T> Shared<T> {
+    /// A method, so that closures take the whole of it.
+    fn get(&self) -> &T {
+        &self.0
+    }
+}
+
+/// Whether blocks may be copied in any order: no one is written twice, or written and read.
+fn are_apart(blocks: &Blocks, dest: (*mut u8, isize), source: (*const u8, isize)) -> bool {
+    let range = |at: usize, stride| {
+        let (below, bytes) = extent(blocks, stride);
+        let start = at.wrapping_add_signed(below);
+        start..start.wrapping_add(bytes)
+    };
+    let (to, from) = (
+        range(dest.0.addr(), dest.1),
+        range(source.0.addr(), source.1),
+    );
+    dest.1.unsigned_abs() >= blocks.bytes && (to.end <= from.start || from.end <= to.start)
+}
+
+/// Copies blocks as [`copy_blocks`], by this thread.
+///
+/// # Safety
+/// As there.
+unsafe fn copy_blocks_alone(blocks: &Blocks, dest: (*mut u8, isize), source: (*const u8, isize)) {
     let n = blocks.count;
     // SAFETY: the caller promises that all blocks are valid on both sides.
     unsafe {
@@ -54,7 +112,7 @@ unsafe fn copy_blocks(blocks: &Blocks, dest: (*mut u8, isize), source: (*const u
             bytes => {
                 for i in 0..n as isize {
                     let to = dest.0.wrapping_offset(dest.1 * i);
-                    kernel::copy(to, source.0.wrapping_offset(source.1 * i), bytes);
+                    offload::copy(to, source.0.wrapping_offset(source.1 * i), bytes);
                 }
             }
         }
@@ -87,7 +145,7 @@ impl Transport {
         match self.locate(call, "dest", dest, bytes) {
             // SAFETY: `locate` has found `bytes` bytes mapped; the caller promises that `source` is
             // readable.
-            Location::Local(dest) => unsafe { kernel::copy(dest, source.cast(), bytes) },
+            Location::Local(dest) => unsafe { offload::copy(dest, source.cast(), bytes) },
             // SAFETY: the caller promises that `source` is readable for `bytes` bytes.
             Location::Remote(dest) => unsafe {
                 self.put_remote(call, dest, source.cast(), bytes, false);
@@ -173,7 +231,9 @@ impl Transport {
         }
         match self.locate(call, "dest", dest, bytes) {
             // SAFETY: as in `put`.
-            Location::Local(dest) => unsafe { kernel::copy(dest, source.cast(), bytes) },
+            Location::Local(dest) => unsafe {
+                offload::copy_nbi(call.owner(), dest, source.cast(), bytes);
+            },
             // SAFETY: the caller promises that `source` is readable, and unchanged until a quiet.
             Location::Remote(dest) => unsafe {
                 self.put_remote(call, dest, source.cast(), bytes, true);
@@ -199,7 +259,7 @@ impl Transport {
         }
         match self.locate(call, "dest", dest, bytes) {
             // SAFETY: as in `put`.
-            Location::Local(dest) => unsafe { kernel::copy(dest, source.cast(), bytes) },
+            Location::Local(dest) => unsafe { offload::copy(dest, source.cast(), bytes) },
             Location::Remote(dest) => {
                 let (fabric, context) = self.way(call);
                 // SAFETY: the caller promises that `source` is readable, and if `is_nbi` unchanged until
@@ -207,6 +267,37 @@ impl Transport {
                 unsafe { fabric.put_signalled(context, dest, source.cast(), bytes, is_nbi) };
             }
         }
+    }
+
+    /// Begins a put to this node, and the update of a signal after it, which helpers do. False: nothing is done.
+    ///
+    /// # Safety
+    /// As [`put_nbi`](Self::put_nbi); the signal is aligned.
+    #[cold]
+    pub unsafe fn queue_signalled(
+        &self,
+        call: &Call<'_>,
+        dest: *mut c_void,
+        source: *const c_void,
+        bytes: usize,
+        (signal, operation): (*mut u64, Operation<u64>),
+    ) -> bool {
+        let Some(sleepers) = self.signals_of(call.pe) else {
+            return false;
+        };
+        let to = self.locate(call, "dest", dest, bytes);
+        let word = self.locate_atomic(call, "sig_addr", signal.cast(), size_of::<u64>());
+        let (Location::Local(dest), Location::Local(word)) = (to, word) else {
+            return false;
+        };
+        let signal = Signal {
+            word: word.cast(),
+            value: operation.operand(),
+            adds: operation.adds(),
+            sleepers,
+        };
+        // SAFETY: `locate` has found `dest` mapped; the caller promises the rest.
+        unsafe { offload::queue(call.owner(), dest, source.cast(), bytes, Some(signal)) }
     }
 
     /// Copies `bytes` bytes from PE `call.pe`'s copy of `source` to `dest`, complete on return.
@@ -227,7 +318,7 @@ impl Transport {
         match self.locate(call, "source", source, bytes) {
             // SAFETY: `locate` has found `bytes` bytes mapped; the caller promises that `dest` is
             // writable.
-            Location::Local(source) => unsafe { kernel::copy(dest.cast(), source, bytes) },
+            Location::Local(source) => unsafe { offload::copy(dest.cast(), source, bytes) },
             // SAFETY: the caller promises that `dest` is writable for `bytes` bytes.
             Location::Remote(source) => unsafe {
                 self.get_remote(call, dest.cast(), source, bytes);
@@ -252,7 +343,9 @@ impl Transport {
         }
         match self.locate(call, "source", source, bytes) {
             // SAFETY: as in `get`.
-            Location::Local(source) => unsafe { kernel::copy(dest.cast(), source, bytes) },
+            Location::Local(source) => unsafe {
+                offload::copy_nbi(call.owner(), dest.cast(), source, bytes);
+            },
             // SAFETY: the caller promises that `dest` is writable until a quiet.
             Location::Remote(source) => unsafe {
                 self.get_nbi_remote(call, dest.cast(), source, bytes);

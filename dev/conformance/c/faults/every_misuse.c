@@ -9462,14 +9462,14 @@ static const struct way ways_191[] = {
     }
 MISUSE_191(shmemx_space_free, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_192[] = {
+static const struct way ways_193[] = {
     {NULL, "as it should be", ""},
     {"team", "destroyed", "team"},
     {"team", "never made", "team"},
     {"children", "null", "children"},
     {"children", "misaligned", "children"},
 };
-#define MISUSE_192(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_193(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmem_team_t team = SHMEM_TEAM_INVALID; \
         int PE_root = 0; \
@@ -9488,18 +9488,18 @@ static const struct way ways_192[] = {
         (NAME)(team, PE_root, command, npes, config, config_mask, children); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_192, COUNT(ways_192) - LESS); \
+        add(#NAME, call_##NAME, ways_193, COUNT(ways_193) - LESS); \
     }
-MISUSE_192(shmemx_spawn, void, 8, 8, NO_CTX, 0)
+MISUSE_193(shmemx_spawn, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_193[] = {
+static const struct way ways_194[] = {
     {NULL, "as it should be", ""},
     {"team", "destroyed", "team"},
     {"team", "never made", "team"},
     {"children", "null", "children"},
     {"children", "misaligned", "children"},
 };
-#define MISUSE_193(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_194(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmem_team_t team = SHMEM_TEAM_INVALID; \
         int PE_root = 0; \
@@ -9519,15 +9519,15 @@ static const struct way ways_193[] = {
         (NAME)(team, PE_root, count, commands, npes, configs, config_masks, children); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_193, COUNT(ways_193) - LESS); \
+        add(#NAME, call_##NAME, ways_194, COUNT(ways_194) - LESS); \
     }
-MISUSE_193(shmemx_spawn_multiple, void, 8, 8, NO_CTX, 0)
+MISUSE_194(shmemx_spawn_multiple, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_195[] = {
+static const struct way ways_196[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
 };
-#define MISUSE_195(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_196(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         switch (way) { \
@@ -9537,15 +9537,15 @@ static const struct way ways_195[] = {
         (NAME)(group); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_195, COUNT(ways_195) - LESS); \
+        add(#NAME, call_##NAME, ways_196, COUNT(ways_196) - LESS); \
     }
-MISUSE_195(shmemx_group_n_pes, void, 8, 8, NO_CTX, 0)
+MISUSE_196(shmemx_group_n_pes, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_196[] = {
+static const struct way ways_197[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
 };
-#define MISUSE_196(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_197(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         int pe = 0; \
@@ -9556,33 +9556,15 @@ static const struct way ways_196[] = {
         (NAME)(group, pe); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_196, COUNT(ways_196) - LESS); \
-    }
-MISUSE_196(shmemx_group_pe, void, 8, 8, NO_CTX, 0)
-
-static const struct way ways_197[] = {
-    {NULL, "as it should be", ""},
-    {"group", "never made", "group"},
-};
-#define MISUSE_197(NAME, T, SIZE, ALIGN, C, LESS) \
-    static void call_##NAME(int way) { \
-        shmemx_group_t group = SHMEMX_GROUP_INVALID; \
-        switch (way) { \
-        case 0:  break; \
-        case 1: group = (shmemx_group_t)0x123456; break; \
-        } \
-        (NAME)(group); \
-    } \
-    __attribute__((constructor)) static void add_##NAME(void) { \
         add(#NAME, call_##NAME, ways_197, COUNT(ways_197) - LESS); \
     }
-MISUSE_197(shmemx_group_team, void, 8, 8, NO_CTX, 0)
+MISUSE_197(shmemx_group_pe, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_199[] = {
+static const struct way ways_198[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
 };
-#define MISUSE_199(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_198(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         switch (way) { \
@@ -9592,15 +9574,33 @@ static const struct way ways_199[] = {
         (NAME)(group); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_199, COUNT(ways_199) - LESS); \
+        add(#NAME, call_##NAME, ways_198, COUNT(ways_198) - LESS); \
     }
-MISUSE_199(shmemx_group_disconnect, void, 8, 8, NO_CTX, 0)
+MISUSE_198(shmemx_group_team, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_202[] = {
+static const struct way ways_200[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
 };
-#define MISUSE_202(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_200(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmemx_group_t group = SHMEMX_GROUP_INVALID; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: group = (shmemx_group_t)0x123456; break; \
+        } \
+        (NAME)(group); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_200, COUNT(ways_200) - LESS); \
+    }
+MISUSE_200(shmemx_group_disconnect, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_203[] = {
+    {NULL, "as it should be", ""},
+    {"group", "never made", "group"},
+};
+#define MISUSE_203(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         size_t count = 0; \
@@ -9612,15 +9612,15 @@ static const struct way ways_202[] = {
         (NAME)(group, count, calls); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_202, COUNT(ways_202) - LESS); \
+        add(#NAME, call_##NAME, ways_203, COUNT(ways_203) - LESS); \
     }
-MISUSE_202(shmemx_kernel_call_multiple, void, 8, 8, NO_CTX, 0)
+MISUSE_203(shmemx_kernel_call_multiple, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_207[] = {
+static const struct way ways_208[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
 };
-#define MISUSE_207(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_208(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         const char *name = "object"; \
@@ -9632,36 +9632,9 @@ static const struct way ways_207[] = {
         (NAME)(group, name, size); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_207, COUNT(ways_207) - LESS); \
+        add(#NAME, call_##NAME, ways_208, COUNT(ways_208) - LESS); \
     }
-MISUSE_207(shmemx_import, void, 8, 8, NO_CTX, 0)
-
-static const struct way ways_213[] = {
-    {NULL, "as it should be", ""},
-    {"team", "destroyed", "team"},
-    {"team", "never made", "team"},
-    {"group", "null", "group"},
-    {"group", "misaligned", "group"},
-};
-#define MISUSE_213(NAME, T, SIZE, ALIGN, C, LESS) \
-    static void call_##NAME(int way) { \
-        shmem_team_t team = SHMEM_TEAM_INVALID; \
-        int PE_root = 0; \
-        const char *port = "port"; \
-        shmemx_group_t *group = (void *)private1; \
-        switch (way) { \
-        case 0:  break; \
-        case 1: team = freed_team; break; \
-        case 2: team = (shmem_team_t)0x123456; break; \
-        case 3: group = NULL; break; \
-        case 4: ONLY_IF(2 > 1); group = (void *)(private1 + 1); break; \
-        } \
-        (NAME)(team, PE_root, port, group); \
-    } \
-    __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_213, COUNT(ways_213) - LESS); \
-    }
-MISUSE_213(shmemx_port_accept, void, 8, 8, NO_CTX, 0)
+MISUSE_208(shmemx_import, void, 8, 8, NO_CTX, 0)
 
 static const struct way ways_214[] = {
     {NULL, "as it should be", ""},
@@ -9688,7 +9661,7 @@ static const struct way ways_214[] = {
     __attribute__((constructor)) static void add_##NAME(void) { \
         add(#NAME, call_##NAME, ways_214, COUNT(ways_214) - LESS); \
     }
-MISUSE_214(shmemx_port_connect, void, 8, 8, NO_CTX, 0)
+MISUSE_214(shmemx_port_accept, void, 8, 8, NO_CTX, 0)
 
 static const struct way ways_215[] = {
     {NULL, "as it should be", ""},
@@ -9715,7 +9688,7 @@ static const struct way ways_215[] = {
     __attribute__((constructor)) static void add_##NAME(void) { \
         add(#NAME, call_##NAME, ways_215, COUNT(ways_215) - LESS); \
     }
-MISUSE_215(shmemx_port_accept_independent, void, 8, 8, NO_CTX, 0)
+MISUSE_215(shmemx_port_connect, void, 8, 8, NO_CTX, 0)
 
 static const struct way ways_216[] = {
     {NULL, "as it should be", ""},
@@ -9742,7 +9715,7 @@ static const struct way ways_216[] = {
     __attribute__((constructor)) static void add_##NAME(void) { \
         add(#NAME, call_##NAME, ways_216, COUNT(ways_216) - LESS); \
     }
-MISUSE_216(shmemx_port_connect_independent, void, 8, 8, NO_CTX, 0)
+MISUSE_216(shmemx_port_accept_independent, void, 8, 8, NO_CTX, 0)
 
 static const struct way ways_217[] = {
     {NULL, "as it should be", ""},
@@ -9752,6 +9725,33 @@ static const struct way ways_217[] = {
     {"group", "misaligned", "group"},
 };
 #define MISUSE_217(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmem_team_t team = SHMEM_TEAM_INVALID; \
+        int PE_root = 0; \
+        const char *port = "port"; \
+        shmemx_group_t *group = (void *)private1; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: team = freed_team; break; \
+        case 2: team = (shmem_team_t)0x123456; break; \
+        case 3: group = NULL; break; \
+        case 4: ONLY_IF(2 > 1); group = (void *)(private1 + 1); break; \
+        } \
+        (NAME)(team, PE_root, port, group); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_217, COUNT(ways_217) - LESS); \
+    }
+MISUSE_217(shmemx_port_connect_independent, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_218[] = {
+    {NULL, "as it should be", ""},
+    {"team", "destroyed", "team"},
+    {"team", "never made", "team"},
+    {"group", "null", "group"},
+    {"group", "misaligned", "group"},
+};
+#define MISUSE_218(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmem_team_t team = SHMEM_TEAM_INVALID; \
         int PE_root = 0; \
@@ -9767,27 +9767,9 @@ static const struct way ways_217[] = {
         (NAME)(team, PE_root, fd, group); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_217, COUNT(ways_217) - LESS); \
-    }
-MISUSE_217(shmemx_join, void, 8, 8, NO_CTX, 0)
-
-static const struct way ways_218[] = {
-    {NULL, "as it should be", ""},
-    {"group", "never made", "group"},
-};
-#define MISUSE_218(NAME, T, SIZE, ALIGN, C, LESS) \
-    static void call_##NAME(int way) { \
-        shmemx_group_t group = SHMEMX_GROUP_INVALID; \
-        switch (way) { \
-        case 0:  break; \
-        case 1: group = (shmemx_group_t)0x123456; break; \
-        } \
-        (NAME)(group); \
-    } \
-    __attribute__((constructor)) static void add_##NAME(void) { \
         add(#NAME, call_##NAME, ways_218, COUNT(ways_218) - LESS); \
     }
-MISUSE_218(shmemx_group_sync, void, 8, 8, NO_CTX, 0)
+MISUSE_218(shmemx_join, void, 8, 8, NO_CTX, 0)
 
 static const struct way ways_219[] = {
     {NULL, "as it should be", ""},
@@ -9805,13 +9787,31 @@ static const struct way ways_219[] = {
     __attribute__((constructor)) static void add_##NAME(void) { \
         add(#NAME, call_##NAME, ways_219, COUNT(ways_219) - LESS); \
     }
-MISUSE_219(shmemx_group_barrier, void, 8, 8, NO_CTX, 0)
+MISUSE_219(shmemx_group_sync, void, 8, 8, NO_CTX, 0)
 
 static const struct way ways_220[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
 };
 #define MISUSE_220(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmemx_group_t group = SHMEMX_GROUP_INVALID; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: group = (shmemx_group_t)0x123456; break; \
+        } \
+        (NAME)(group); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_220, COUNT(ways_220) - LESS); \
+    }
+MISUSE_220(shmemx_group_barrier, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_221[] = {
+    {NULL, "as it should be", ""},
+    {"group", "never made", "group"},
+};
+#define MISUSE_221(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         void *dest = 0; \
@@ -9825,31 +9825,9 @@ static const struct way ways_220[] = {
         (NAME)(group, dest, source, nelems, PE_root); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_220, COUNT(ways_220) - LESS); \
-    }
-MISUSE_220(shmemx_group_broadcastmem, void, 8, 8, NO_CTX, 0)
-
-static const struct way ways_221[] = {
-    {NULL, "as it should be", ""},
-    {"group", "never made", "group"},
-};
-#define MISUSE_221(NAME, T, SIZE, ALIGN, C, LESS) \
-    static void call_##NAME(int way) { \
-        shmemx_group_t group = SHMEMX_GROUP_INVALID; \
-        void *dest = 0; \
-        size_t dest_nelems = 0; \
-        const void *source = 0; \
-        size_t source_nelems = 0; \
-        switch (way) { \
-        case 0:  break; \
-        case 1: group = (shmemx_group_t)0x123456; break; \
-        } \
-        (NAME)(group, dest, dest_nelems, source, source_nelems); \
-    } \
-    __attribute__((constructor)) static void add_##NAME(void) { \
         add(#NAME, call_##NAME, ways_221, COUNT(ways_221) - LESS); \
     }
-MISUSE_221(shmemx_group_fcollectmem, void, 8, 8, NO_CTX, 0)
+MISUSE_221(shmemx_group_broadcastmem, void, 8, 8, NO_CTX, 0)
 
 static const struct way ways_222[] = {
     {NULL, "as it should be", ""},
@@ -9871,15 +9849,37 @@ static const struct way ways_222[] = {
     __attribute__((constructor)) static void add_##NAME(void) { \
         add(#NAME, call_##NAME, ways_222, COUNT(ways_222) - LESS); \
     }
-MISUSE_222(shmemx_group_alltoallmem, void, 8, 8, NO_CTX, 0)
+MISUSE_222(shmemx_group_fcollectmem, void, 8, 8, NO_CTX, 0)
 
 static const struct way ways_223[] = {
+    {NULL, "as it should be", ""},
+    {"group", "never made", "group"},
+};
+#define MISUSE_223(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmemx_group_t group = SHMEMX_GROUP_INVALID; \
+        void *dest = 0; \
+        size_t dest_nelems = 0; \
+        const void *source = 0; \
+        size_t source_nelems = 0; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: group = (shmemx_group_t)0x123456; break; \
+        } \
+        (NAME)(group, dest, dest_nelems, source, source_nelems); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_223, COUNT(ways_223) - LESS); \
+    }
+MISUSE_223(shmemx_group_alltoallmem, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_224[] = {
     {NULL, "as it should be", ""},
     {"group", "never made", "group"},
     {"ctx", "null", "ctx"},
     {"ctx", "misaligned", "ctx"},
 };
-#define MISUSE_223(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_224(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_group_t group = SHMEMX_GROUP_INVALID; \
         long options = 0; \
@@ -9893,16 +9893,16 @@ static const struct way ways_223[] = {
         (NAME)(group, options, ctx); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_223, COUNT(ways_223) - LESS); \
+        add(#NAME, call_##NAME, ways_224, COUNT(ways_224) - LESS); \
     }
-MISUSE_223(shmemx_group_create_ctx, void, 8, 8, NO_CTX, 0)
+MISUSE_224(shmemx_group_create_ctx, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_234[] = {
+static const struct way ways_235[] = {
     {NULL, "as it should be", ""},
     {"team", "destroyed", "team"},
     {"team", "never made", "team"},
 };
-#define MISUSE_234(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_235(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmem_team_t team = SHMEM_TEAM_INVALID; \
         const void *buf = 0; \
@@ -9917,16 +9917,16 @@ static const struct way ways_234[] = {
         (NAME)(team, buf, nbytes, pe, tag); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_234, COUNT(ways_234) - LESS); \
+        add(#NAME, call_##NAME, ways_235, COUNT(ways_235) - LESS); \
     }
-MISUSE_234(shmemx_msg_send, void, 8, 8, NO_CTX, 0)
+MISUSE_235(shmemx_msg_send, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_235[] = {
+static const struct way ways_236[] = {
     {NULL, "as it should be", ""},
     {"team", "destroyed", "team"},
     {"team", "never made", "team"},
 };
-#define MISUSE_235(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_236(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmem_team_t team = SHMEM_TEAM_INVALID; \
         void *buf = 0; \
@@ -9942,38 +9942,9 @@ static const struct way ways_235[] = {
         (NAME)(team, buf, nbytes, pe, tag, status); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_235, COUNT(ways_235) - LESS); \
-    }
-MISUSE_235(shmemx_msg_recv, void, 8, 8, NO_CTX, 0)
-
-static const struct way ways_236[] = {
-    {NULL, "as it should be", ""},
-    {"team", "destroyed", "team"},
-    {"team", "never made", "team"},
-    {"request", "null", "request"},
-    {"request", "misaligned", "request"},
-};
-#define MISUSE_236(NAME, T, SIZE, ALIGN, C, LESS) \
-    static void call_##NAME(int way) { \
-        shmem_team_t team = SHMEM_TEAM_INVALID; \
-        const void *buf = 0; \
-        size_t nbytes = 0; \
-        int pe = 0; \
-        int tag = 0; \
-        shmemx_msg_request_t *request = (void *)private1; \
-        switch (way) { \
-        case 0:  break; \
-        case 1: team = freed_team; break; \
-        case 2: team = (shmem_team_t)0x123456; break; \
-        case 3: request = NULL; break; \
-        case 4: ONLY_IF(2 > 1); request = (void *)(private1 + 1); break; \
-        } \
-        (NAME)(team, buf, nbytes, pe, tag, request); \
-    } \
-    __attribute__((constructor)) static void add_##NAME(void) { \
         add(#NAME, call_##NAME, ways_236, COUNT(ways_236) - LESS); \
     }
-MISUSE_236(shmemx_msg_isend, void, 8, 8, NO_CTX, 0)
+MISUSE_236(shmemx_msg_recv, void, 8, 8, NO_CTX, 0)
 
 static const struct way ways_237[] = {
     {NULL, "as it should be", ""},
@@ -9985,7 +9956,7 @@ static const struct way ways_237[] = {
 #define MISUSE_237(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmem_team_t team = SHMEM_TEAM_INVALID; \
-        void *buf = 0; \
+        const void *buf = 0; \
         size_t nbytes = 0; \
         int pe = 0; \
         int tag = 0; \
@@ -10002,30 +9973,36 @@ static const struct way ways_237[] = {
     __attribute__((constructor)) static void add_##NAME(void) { \
         add(#NAME, call_##NAME, ways_237, COUNT(ways_237) - LESS); \
     }
-MISUSE_237(shmemx_msg_irecv, void, 8, 8, NO_CTX, 0)
+MISUSE_237(shmemx_msg_isend, void, 8, 8, NO_CTX, 0)
 
 static const struct way ways_238[] = {
     {NULL, "as it should be", ""},
     {"team", "destroyed", "team"},
     {"team", "never made", "team"},
+    {"request", "null", "request"},
+    {"request", "misaligned", "request"},
 };
 #define MISUSE_238(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmem_team_t team = SHMEM_TEAM_INVALID; \
+        void *buf = 0; \
+        size_t nbytes = 0; \
         int pe = 0; \
         int tag = 0; \
-        shmemx_msg_status_t *status = 0; \
+        shmemx_msg_request_t *request = (void *)private1; \
         switch (way) { \
         case 0:  break; \
         case 1: team = freed_team; break; \
         case 2: team = (shmem_team_t)0x123456; break; \
+        case 3: request = NULL; break; \
+        case 4: ONLY_IF(2 > 1); request = (void *)(private1 + 1); break; \
         } \
-        (NAME)(team, pe, tag, status); \
+        (NAME)(team, buf, nbytes, pe, tag, request); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
         add(#NAME, call_##NAME, ways_238, COUNT(ways_238) - LESS); \
     }
-MISUSE_238(shmemx_msg_probe, void, 8, 8, NO_CTX, 0)
+MISUSE_238(shmemx_msg_irecv, void, 8, 8, NO_CTX, 0)
 
 static const struct way ways_239[] = {
     {NULL, "as it should be", ""},
@@ -10048,14 +10025,37 @@ static const struct way ways_239[] = {
     __attribute__((constructor)) static void add_##NAME(void) { \
         add(#NAME, call_##NAME, ways_239, COUNT(ways_239) - LESS); \
     }
-MISUSE_239(shmemx_msg_iprobe, void, 8, 8, NO_CTX, 0)
+MISUSE_239(shmemx_msg_probe, void, 8, 8, NO_CTX, 0)
 
 static const struct way ways_240[] = {
+    {NULL, "as it should be", ""},
+    {"team", "destroyed", "team"},
+    {"team", "never made", "team"},
+};
+#define MISUSE_240(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmem_team_t team = SHMEM_TEAM_INVALID; \
+        int pe = 0; \
+        int tag = 0; \
+        shmemx_msg_status_t *status = 0; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: team = freed_team; break; \
+        case 2: team = (shmem_team_t)0x123456; break; \
+        } \
+        (NAME)(team, pe, tag, status); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_240, COUNT(ways_240) - LESS); \
+    }
+MISUSE_240(shmemx_msg_iprobe, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_241[] = {
     {NULL, "as it should be", ""},
     {"request", "null", "request"},
     {"request", "misaligned", "request"},
 };
-#define MISUSE_240(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_241(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmemx_msg_request_t *request = (void *)private1; \
         switch (way) { \
@@ -10066,30 +10066,9 @@ static const struct way ways_240[] = {
         (NAME)(request); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_240, COUNT(ways_240) - LESS); \
-    }
-MISUSE_240(shmemx_msg_cancel, void, 8, 8, NO_CTX, 0)
-
-static const struct way ways_241[] = {
-    {NULL, "as it should be", ""},
-    {"request", "null", "request"},
-    {"request", "misaligned", "request"},
-};
-#define MISUSE_241(NAME, T, SIZE, ALIGN, C, LESS) \
-    static void call_##NAME(int way) { \
-        shmemx_msg_request_t *request = (void *)private1; \
-        shmemx_msg_status_t *status = 0; \
-        switch (way) { \
-        case 0:  break; \
-        case 1: request = NULL; break; \
-        case 2: ONLY_IF(2 > 1); request = (void *)(private1 + 1); break; \
-        } \
-        (NAME)(request, status); \
-    } \
-    __attribute__((constructor)) static void add_##NAME(void) { \
         add(#NAME, call_##NAME, ways_241, COUNT(ways_241) - LESS); \
     }
-MISUSE_241(shmemx_msg_test, void, 8, 8, NO_CTX, 0)
+MISUSE_241(shmemx_msg_cancel, void, 8, 8, NO_CTX, 0)
 
 static const struct way ways_242[] = {
     {NULL, "as it should be", ""},
@@ -10110,16 +10089,37 @@ static const struct way ways_242[] = {
     __attribute__((constructor)) static void add_##NAME(void) { \
         add(#NAME, call_##NAME, ways_242, COUNT(ways_242) - LESS); \
     }
-MISUSE_242(shmemx_msg_wait, void, 8, 8, NO_CTX, 0)
+MISUSE_242(shmemx_msg_test, void, 8, 8, NO_CTX, 0)
 
-static const struct way ways_247[] = {
+static const struct way ways_243[] = {
+    {NULL, "as it should be", ""},
+    {"request", "null", "request"},
+    {"request", "misaligned", "request"},
+};
+#define MISUSE_243(NAME, T, SIZE, ALIGN, C, LESS) \
+    static void call_##NAME(int way) { \
+        shmemx_msg_request_t *request = (void *)private1; \
+        shmemx_msg_status_t *status = 0; \
+        switch (way) { \
+        case 0:  break; \
+        case 1: request = NULL; break; \
+        case 2: ONLY_IF(2 > 1); request = (void *)(private1 + 1); break; \
+        } \
+        (NAME)(request, status); \
+    } \
+    __attribute__((constructor)) static void add_##NAME(void) { \
+        add(#NAME, call_##NAME, ways_243, COUNT(ways_243) - LESS); \
+    }
+MISUSE_243(shmemx_msg_wait, void, 8, 8, NO_CTX, 0)
+
+static const struct way ways_248[] = {
     {NULL, "as it should be", ""},
     {"team", "destroyed", "team"},
     {"team", "never made", "team"},
     {"stream", "null", "stream"},
     {"stream", "misaligned", "stream"},
 };
-#define MISUSE_247(NAME, T, SIZE, ALIGN, C, LESS) \
+#define MISUSE_248(NAME, T, SIZE, ALIGN, C, LESS) \
     static void call_##NAME(int way) { \
         shmem_team_t team = SHMEM_TEAM_INVALID; \
         size_t item_size = 0; \
@@ -10135,9 +10135,9 @@ static const struct way ways_247[] = {
         (NAME)(team, item_size, options, stream); \
     } \
     __attribute__((constructor)) static void add_##NAME(void) { \
-        add(#NAME, call_##NAME, ways_247, COUNT(ways_247) - LESS); \
+        add(#NAME, call_##NAME, ways_248, COUNT(ways_248) - LESS); \
     }
-MISUSE_247(shmemx_stream_create, void, 8, 8, NO_CTX, 0)
+MISUSE_248(shmemx_stream_create, void, 8, 8, NO_CTX, 0)
 
 /* Part I of K of the routines. Each routine gets each argument wrongly in one way, which
  * differs from type to type; with "all", in all ways. */

@@ -63,6 +63,7 @@ static void use_space(struct rng *rng, int number)
     if (once_in(rng, 2))
         F(shmemx_space_free)(space, half);
     F(shmemx_space_destroy)(space);
+    F(shmemx_thread_lend)(NULL, 0);
 }
 
 static void allocate(struct rng *rng, int number)

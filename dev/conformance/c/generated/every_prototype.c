@@ -3397,297 +3397,297 @@ ALONE void family_179_2(void) {
     WAIT(shmem_ptrdiff_wait, ptrdiff_t, NO_CTX)
 }
 
-ALONE void family_224(void) {
+ALONE void family_225(void) {
     GROUP_REDUCE(shmemx_uchar_group_and_reduce, unsigned char, NO_CTX)
     GROUP_REDUCE(shmemx_ushort_group_and_reduce, unsigned short, NO_CTX)
     GROUP_REDUCE(shmemx_uint_group_and_reduce, unsigned int, NO_CTX)
     GROUP_REDUCE(shmemx_ulong_group_and_reduce, unsigned long, NO_CTX)
 }
 
-ALONE void family_224_1(void) {
+ALONE void family_225_1(void) {
     GROUP_REDUCE(shmemx_ulonglong_group_and_reduce, unsigned long long, NO_CTX)
     GROUP_REDUCE(shmemx_int8_group_and_reduce, int8_t, NO_CTX)
     GROUP_REDUCE(shmemx_int16_group_and_reduce, int16_t, NO_CTX)
     GROUP_REDUCE(shmemx_int32_group_and_reduce, int32_t, NO_CTX)
 }
 
-ALONE void family_224_2(void) {
+ALONE void family_225_2(void) {
     GROUP_REDUCE(shmemx_int64_group_and_reduce, int64_t, NO_CTX)
     GROUP_REDUCE(shmemx_uint8_group_and_reduce, uint8_t, NO_CTX)
     GROUP_REDUCE(shmemx_uint16_group_and_reduce, uint16_t, NO_CTX)
     GROUP_REDUCE(shmemx_uint32_group_and_reduce, uint32_t, NO_CTX)
 }
 
-ALONE void family_224_3(void) {
+ALONE void family_225_3(void) {
     GROUP_REDUCE(shmemx_uint64_group_and_reduce, uint64_t, NO_CTX)
     GROUP_REDUCE(shmemx_size_group_and_reduce, size_t, NO_CTX)
 }
 
-ALONE void family_225(void) {
+ALONE void family_226(void) {
     GROUP_REDUCE(shmemx_char_group_and_reduce, char, NO_CTX)
     GROUP_REDUCE(shmemx_schar_group_and_reduce, signed char, NO_CTX)
     GROUP_REDUCE(shmemx_short_group_and_reduce, short, NO_CTX)
     GROUP_REDUCE(shmemx_int_group_and_reduce, int, NO_CTX)
 }
 
-ALONE void family_225_1(void) {
+ALONE void family_226_1(void) {
     GROUP_REDUCE(shmemx_long_group_and_reduce, long, NO_CTX)
     GROUP_REDUCE(shmemx_longlong_group_and_reduce, long long, NO_CTX)
     GROUP_REDUCE(shmemx_ptrdiff_group_and_reduce, ptrdiff_t, NO_CTX)
 }
 
-ALONE void family_226(void) {
+ALONE void family_227(void) {
     GROUP_REDUCE(shmemx_uchar_group_or_reduce, unsigned char, NO_CTX)
     GROUP_REDUCE(shmemx_ushort_group_or_reduce, unsigned short, NO_CTX)
     GROUP_REDUCE(shmemx_uint_group_or_reduce, unsigned int, NO_CTX)
     GROUP_REDUCE(shmemx_ulong_group_or_reduce, unsigned long, NO_CTX)
 }
 
-ALONE void family_226_1(void) {
+ALONE void family_227_1(void) {
     GROUP_REDUCE(shmemx_ulonglong_group_or_reduce, unsigned long long, NO_CTX)
     GROUP_REDUCE(shmemx_int8_group_or_reduce, int8_t, NO_CTX)
     GROUP_REDUCE(shmemx_int16_group_or_reduce, int16_t, NO_CTX)
     GROUP_REDUCE(shmemx_int32_group_or_reduce, int32_t, NO_CTX)
 }
 
-ALONE void family_226_2(void) {
+ALONE void family_227_2(void) {
     GROUP_REDUCE(shmemx_int64_group_or_reduce, int64_t, NO_CTX)
     GROUP_REDUCE(shmemx_uint8_group_or_reduce, uint8_t, NO_CTX)
     GROUP_REDUCE(shmemx_uint16_group_or_reduce, uint16_t, NO_CTX)
     GROUP_REDUCE(shmemx_uint32_group_or_reduce, uint32_t, NO_CTX)
 }
 
-ALONE void family_226_3(void) {
+ALONE void family_227_3(void) {
     GROUP_REDUCE(shmemx_uint64_group_or_reduce, uint64_t, NO_CTX)
     GROUP_REDUCE(shmemx_size_group_or_reduce, size_t, NO_CTX)
 }
 
-ALONE void family_227(void) {
+ALONE void family_228(void) {
     GROUP_REDUCE(shmemx_char_group_or_reduce, char, NO_CTX)
     GROUP_REDUCE(shmemx_schar_group_or_reduce, signed char, NO_CTX)
     GROUP_REDUCE(shmemx_short_group_or_reduce, short, NO_CTX)
     GROUP_REDUCE(shmemx_int_group_or_reduce, int, NO_CTX)
 }
 
-ALONE void family_227_1(void) {
+ALONE void family_228_1(void) {
     GROUP_REDUCE(shmemx_long_group_or_reduce, long, NO_CTX)
     GROUP_REDUCE(shmemx_longlong_group_or_reduce, long long, NO_CTX)
     GROUP_REDUCE(shmemx_ptrdiff_group_or_reduce, ptrdiff_t, NO_CTX)
 }
 
-ALONE void family_228(void) {
+ALONE void family_229(void) {
     GROUP_REDUCE(shmemx_uchar_group_xor_reduce, unsigned char, NO_CTX)
     GROUP_REDUCE(shmemx_ushort_group_xor_reduce, unsigned short, NO_CTX)
     GROUP_REDUCE(shmemx_uint_group_xor_reduce, unsigned int, NO_CTX)
     GROUP_REDUCE(shmemx_ulong_group_xor_reduce, unsigned long, NO_CTX)
 }
 
-ALONE void family_228_1(void) {
+ALONE void family_229_1(void) {
     GROUP_REDUCE(shmemx_ulonglong_group_xor_reduce, unsigned long long, NO_CTX)
     GROUP_REDUCE(shmemx_int8_group_xor_reduce, int8_t, NO_CTX)
     GROUP_REDUCE(shmemx_int16_group_xor_reduce, int16_t, NO_CTX)
     GROUP_REDUCE(shmemx_int32_group_xor_reduce, int32_t, NO_CTX)
 }
 
-ALONE void family_228_2(void) {
+ALONE void family_229_2(void) {
     GROUP_REDUCE(shmemx_int64_group_xor_reduce, int64_t, NO_CTX)
     GROUP_REDUCE(shmemx_uint8_group_xor_reduce, uint8_t, NO_CTX)
     GROUP_REDUCE(shmemx_uint16_group_xor_reduce, uint16_t, NO_CTX)
     GROUP_REDUCE(shmemx_uint32_group_xor_reduce, uint32_t, NO_CTX)
 }
 
-ALONE void family_228_3(void) {
+ALONE void family_229_3(void) {
     GROUP_REDUCE(shmemx_uint64_group_xor_reduce, uint64_t, NO_CTX)
     GROUP_REDUCE(shmemx_size_group_xor_reduce, size_t, NO_CTX)
 }
 
-ALONE void family_229(void) {
+ALONE void family_230(void) {
     GROUP_REDUCE(shmemx_char_group_xor_reduce, char, NO_CTX)
     GROUP_REDUCE(shmemx_schar_group_xor_reduce, signed char, NO_CTX)
     GROUP_REDUCE(shmemx_short_group_xor_reduce, short, NO_CTX)
     GROUP_REDUCE(shmemx_int_group_xor_reduce, int, NO_CTX)
 }
 
-ALONE void family_229_1(void) {
+ALONE void family_230_1(void) {
     GROUP_REDUCE(shmemx_long_group_xor_reduce, long, NO_CTX)
     GROUP_REDUCE(shmemx_longlong_group_xor_reduce, long long, NO_CTX)
     GROUP_REDUCE(shmemx_ptrdiff_group_xor_reduce, ptrdiff_t, NO_CTX)
 }
 
-ALONE void family_230(void) {
+ALONE void family_231(void) {
     GROUP_REDUCE(shmemx_char_group_max_reduce, char, NO_CTX)
     GROUP_REDUCE(shmemx_schar_group_max_reduce, signed char, NO_CTX)
     GROUP_REDUCE(shmemx_short_group_max_reduce, short, NO_CTX)
     GROUP_REDUCE(shmemx_int_group_max_reduce, int, NO_CTX)
 }
 
-ALONE void family_230_1(void) {
+ALONE void family_231_1(void) {
     GROUP_REDUCE(shmemx_long_group_max_reduce, long, NO_CTX)
     GROUP_REDUCE(shmemx_longlong_group_max_reduce, long long, NO_CTX)
     GROUP_REDUCE(shmemx_ptrdiff_group_max_reduce, ptrdiff_t, NO_CTX)
     GROUP_REDUCE(shmemx_uchar_group_max_reduce, unsigned char, NO_CTX)
 }
 
-ALONE void family_230_2(void) {
+ALONE void family_231_2(void) {
     GROUP_REDUCE(shmemx_ushort_group_max_reduce, unsigned short, NO_CTX)
     GROUP_REDUCE(shmemx_uint_group_max_reduce, unsigned int, NO_CTX)
     GROUP_REDUCE(shmemx_ulong_group_max_reduce, unsigned long, NO_CTX)
     GROUP_REDUCE(shmemx_ulonglong_group_max_reduce, unsigned long long, NO_CTX)
 }
 
-ALONE void family_230_3(void) {
+ALONE void family_231_3(void) {
     GROUP_REDUCE(shmemx_int8_group_max_reduce, int8_t, NO_CTX)
     GROUP_REDUCE(shmemx_int16_group_max_reduce, int16_t, NO_CTX)
     GROUP_REDUCE(shmemx_int32_group_max_reduce, int32_t, NO_CTX)
     GROUP_REDUCE(shmemx_int64_group_max_reduce, int64_t, NO_CTX)
 }
 
-ALONE void family_230_4(void) {
+ALONE void family_231_4(void) {
     GROUP_REDUCE(shmemx_uint8_group_max_reduce, uint8_t, NO_CTX)
     GROUP_REDUCE(shmemx_uint16_group_max_reduce, uint16_t, NO_CTX)
     GROUP_REDUCE(shmemx_uint32_group_max_reduce, uint32_t, NO_CTX)
     GROUP_REDUCE(shmemx_uint64_group_max_reduce, uint64_t, NO_CTX)
 }
 
-ALONE void family_230_5(void) {
+ALONE void family_231_5(void) {
     GROUP_REDUCE(shmemx_size_group_max_reduce, size_t, NO_CTX)
     GROUP_REDUCE(shmemx_float_group_max_reduce, float, NO_CTX)
     GROUP_REDUCE(shmemx_double_group_max_reduce, double, NO_CTX)
     GROUP_REDUCE(shmemx_longdouble_group_max_reduce, long double, NO_CTX)
 }
 
-ALONE void family_231(void) {
+ALONE void family_232(void) {
     GROUP_REDUCE(shmemx_char_group_min_reduce, char, NO_CTX)
     GROUP_REDUCE(shmemx_schar_group_min_reduce, signed char, NO_CTX)
     GROUP_REDUCE(shmemx_short_group_min_reduce, short, NO_CTX)
     GROUP_REDUCE(shmemx_int_group_min_reduce, int, NO_CTX)
 }
 
-ALONE void family_231_1(void) {
+ALONE void family_232_1(void) {
     GROUP_REDUCE(shmemx_long_group_min_reduce, long, NO_CTX)
     GROUP_REDUCE(shmemx_longlong_group_min_reduce, long long, NO_CTX)
     GROUP_REDUCE(shmemx_ptrdiff_group_min_reduce, ptrdiff_t, NO_CTX)
     GROUP_REDUCE(shmemx_uchar_group_min_reduce, unsigned char, NO_CTX)
 }
 
-ALONE void family_231_2(void) {
+ALONE void family_232_2(void) {
     GROUP_REDUCE(shmemx_ushort_group_min_reduce, unsigned short, NO_CTX)
     GROUP_REDUCE(shmemx_uint_group_min_reduce, unsigned int, NO_CTX)
     GROUP_REDUCE(shmemx_ulong_group_min_reduce, unsigned long, NO_CTX)
     GROUP_REDUCE(shmemx_ulonglong_group_min_reduce, unsigned long long, NO_CTX)
 }
 
-ALONE void family_231_3(void) {
+ALONE void family_232_3(void) {
     GROUP_REDUCE(shmemx_int8_group_min_reduce, int8_t, NO_CTX)
     GROUP_REDUCE(shmemx_int16_group_min_reduce, int16_t, NO_CTX)
     GROUP_REDUCE(shmemx_int32_group_min_reduce, int32_t, NO_CTX)
     GROUP_REDUCE(shmemx_int64_group_min_reduce, int64_t, NO_CTX)
 }
 
-ALONE void family_231_4(void) {
+ALONE void family_232_4(void) {
     GROUP_REDUCE(shmemx_uint8_group_min_reduce, uint8_t, NO_CTX)
     GROUP_REDUCE(shmemx_uint16_group_min_reduce, uint16_t, NO_CTX)
     GROUP_REDUCE(shmemx_uint32_group_min_reduce, uint32_t, NO_CTX)
     GROUP_REDUCE(shmemx_uint64_group_min_reduce, uint64_t, NO_CTX)
 }
 
-ALONE void family_231_5(void) {
+ALONE void family_232_5(void) {
     GROUP_REDUCE(shmemx_size_group_min_reduce, size_t, NO_CTX)
     GROUP_REDUCE(shmemx_float_group_min_reduce, float, NO_CTX)
     GROUP_REDUCE(shmemx_double_group_min_reduce, double, NO_CTX)
     GROUP_REDUCE(shmemx_longdouble_group_min_reduce, long double, NO_CTX)
 }
 
-ALONE void family_232(void) {
+ALONE void family_233(void) {
     GROUP_REDUCE(shmemx_char_group_sum_reduce, char, NO_CTX)
     GROUP_REDUCE(shmemx_schar_group_sum_reduce, signed char, NO_CTX)
     GROUP_REDUCE(shmemx_short_group_sum_reduce, short, NO_CTX)
     GROUP_REDUCE(shmemx_int_group_sum_reduce, int, NO_CTX)
 }
 
-ALONE void family_232_1(void) {
+ALONE void family_233_1(void) {
     GROUP_REDUCE(shmemx_long_group_sum_reduce, long, NO_CTX)
     GROUP_REDUCE(shmemx_longlong_group_sum_reduce, long long, NO_CTX)
     GROUP_REDUCE(shmemx_ptrdiff_group_sum_reduce, ptrdiff_t, NO_CTX)
     GROUP_REDUCE(shmemx_uchar_group_sum_reduce, unsigned char, NO_CTX)
 }
 
-ALONE void family_232_2(void) {
+ALONE void family_233_2(void) {
     GROUP_REDUCE(shmemx_ushort_group_sum_reduce, unsigned short, NO_CTX)
     GROUP_REDUCE(shmemx_uint_group_sum_reduce, unsigned int, NO_CTX)
     GROUP_REDUCE(shmemx_ulong_group_sum_reduce, unsigned long, NO_CTX)
     GROUP_REDUCE(shmemx_ulonglong_group_sum_reduce, unsigned long long, NO_CTX)
 }
 
-ALONE void family_232_3(void) {
+ALONE void family_233_3(void) {
     GROUP_REDUCE(shmemx_int8_group_sum_reduce, int8_t, NO_CTX)
     GROUP_REDUCE(shmemx_int16_group_sum_reduce, int16_t, NO_CTX)
     GROUP_REDUCE(shmemx_int32_group_sum_reduce, int32_t, NO_CTX)
     GROUP_REDUCE(shmemx_int64_group_sum_reduce, int64_t, NO_CTX)
 }
 
-ALONE void family_232_4(void) {
+ALONE void family_233_4(void) {
     GROUP_REDUCE(shmemx_uint8_group_sum_reduce, uint8_t, NO_CTX)
     GROUP_REDUCE(shmemx_uint16_group_sum_reduce, uint16_t, NO_CTX)
     GROUP_REDUCE(shmemx_uint32_group_sum_reduce, uint32_t, NO_CTX)
     GROUP_REDUCE(shmemx_uint64_group_sum_reduce, uint64_t, NO_CTX)
 }
 
-ALONE void family_232_5(void) {
+ALONE void family_233_5(void) {
     GROUP_REDUCE(shmemx_size_group_sum_reduce, size_t, NO_CTX)
     GROUP_REDUCE(shmemx_float_group_sum_reduce, float, NO_CTX)
     GROUP_REDUCE(shmemx_double_group_sum_reduce, double, NO_CTX)
     GROUP_REDUCE(shmemx_longdouble_group_sum_reduce, long double, NO_CTX)
 }
 
-ALONE void family_232_6(void) {
+ALONE void family_233_6(void) {
     GROUP_REDUCE(shmemx_complexd_group_sum_reduce, double _Complex, NO_CTX)
     GROUP_REDUCE(shmemx_complexf_group_sum_reduce, float _Complex, NO_CTX)
 }
 
-ALONE void family_233(void) {
+ALONE void family_234(void) {
     GROUP_REDUCE(shmemx_char_group_prod_reduce, char, NO_CTX)
     GROUP_REDUCE(shmemx_schar_group_prod_reduce, signed char, NO_CTX)
     GROUP_REDUCE(shmemx_short_group_prod_reduce, short, NO_CTX)
     GROUP_REDUCE(shmemx_int_group_prod_reduce, int, NO_CTX)
 }
 
-ALONE void family_233_1(void) {
+ALONE void family_234_1(void) {
     GROUP_REDUCE(shmemx_long_group_prod_reduce, long, NO_CTX)
     GROUP_REDUCE(shmemx_longlong_group_prod_reduce, long long, NO_CTX)
     GROUP_REDUCE(shmemx_ptrdiff_group_prod_reduce, ptrdiff_t, NO_CTX)
     GROUP_REDUCE(shmemx_uchar_group_prod_reduce, unsigned char, NO_CTX)
 }
 
-ALONE void family_233_2(void) {
+ALONE void family_234_2(void) {
     GROUP_REDUCE(shmemx_ushort_group_prod_reduce, unsigned short, NO_CTX)
     GROUP_REDUCE(shmemx_uint_group_prod_reduce, unsigned int, NO_CTX)
     GROUP_REDUCE(shmemx_ulong_group_prod_reduce, unsigned long, NO_CTX)
     GROUP_REDUCE(shmemx_ulonglong_group_prod_reduce, unsigned long long, NO_CTX)
 }
 
-ALONE void family_233_3(void) {
+ALONE void family_234_3(void) {
     GROUP_REDUCE(shmemx_int8_group_prod_reduce, int8_t, NO_CTX)
     GROUP_REDUCE(shmemx_int16_group_prod_reduce, int16_t, NO_CTX)
     GROUP_REDUCE(shmemx_int32_group_prod_reduce, int32_t, NO_CTX)
     GROUP_REDUCE(shmemx_int64_group_prod_reduce, int64_t, NO_CTX)
 }
 
-ALONE void family_233_4(void) {
+ALONE void family_234_4(void) {
     GROUP_REDUCE(shmemx_uint8_group_prod_reduce, uint8_t, NO_CTX)
     GROUP_REDUCE(shmemx_uint16_group_prod_reduce, uint16_t, NO_CTX)
     GROUP_REDUCE(shmemx_uint32_group_prod_reduce, uint32_t, NO_CTX)
     GROUP_REDUCE(shmemx_uint64_group_prod_reduce, uint64_t, NO_CTX)
 }
 
-ALONE void family_233_5(void) {
+ALONE void family_234_5(void) {
     GROUP_REDUCE(shmemx_size_group_prod_reduce, size_t, NO_CTX)
     GROUP_REDUCE(shmemx_float_group_prod_reduce, float, NO_CTX)
     GROUP_REDUCE(shmemx_double_group_prod_reduce, double, NO_CTX)
     GROUP_REDUCE(shmemx_longdouble_group_prod_reduce, long double, NO_CTX)
 }
 
-ALONE void family_233_6(void) {
+ALONE void family_234_6(void) {
     GROUP_REDUCE(shmemx_complexd_group_prod_reduce, double _Complex, NO_CTX)
     GROUP_REDUCE(shmemx_complexf_group_prod_reduce, float _Complex, NO_CTX)
 }
@@ -4201,30 +4201,24 @@ static void every_family(void) {
     family_179();
     family_179_1();
     family_179_2();
-    family_224();
-    family_224_1();
-    family_224_2();
-    family_224_3();
     family_225();
     family_225_1();
+    family_225_2();
+    family_225_3();
     family_226();
     family_226_1();
-    family_226_2();
-    family_226_3();
     family_227();
     family_227_1();
+    family_227_2();
+    family_227_3();
     family_228();
     family_228_1();
-    family_228_2();
-    family_228_3();
     family_229();
     family_229_1();
+    family_229_2();
+    family_229_3();
     family_230();
     family_230_1();
-    family_230_2();
-    family_230_3();
-    family_230_4();
-    family_230_5();
     family_231();
     family_231_1();
     family_231_2();
@@ -4237,7 +4231,6 @@ static void every_family(void) {
     family_232_3();
     family_232_4();
     family_232_5();
-    family_232_6();
     family_233();
     family_233_1();
     family_233_2();
@@ -4245,6 +4238,13 @@ static void every_family(void) {
     family_233_4();
     family_233_5();
     family_233_6();
+    family_234();
+    family_234_1();
+    family_234_2();
+    family_234_3();
+    family_234_4();
+    family_234_5();
+    family_234_6();
 }
 
 /* The routines that are no family of several types. */
@@ -4352,6 +4352,8 @@ static void spaces(void) {
     check(p != NULL && (uintptr_t)p % 4096 == 0, "shmemx_space_align");
     F(shmemx_space_destroy)(space);
     check(1, "shmemx_space_destroy");
+    int until = 1;
+    check(F(shmemx_thread_lend)(&until, -1) == 0, "shmemx_thread_lend");
 }
 
 /* A job that nothing has been added to; programs of their own add PEs. */

@@ -1,0 +1,270 @@
+//! The threads that take chunks: workers of the library, and threads of the program that lend themselves.
+
+use std::fmt;
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::sync::{Mutex, Once, PoisonError};
+use std::time::{Duration, Instant};
+
+use ferroshmem_platform::thread;
+
+use super::{Config, ENGINE, events, set_thresholds};
+use crate::failure::fatal::debug;
+use crate::platform::{Cores, threads_of_program};
+
+/// How long a helper polls after its last chunk before it sleeps: the next transfer is often soon, and finds it awake then.
+const POLL: Duration = Duration::from_micros(50);
+
+/// Who helps.
+#[derive(Debug)]
+pub(super) struct Helpers {
+    state: AtomicU32,
+    workers: AtomicU32,
+    lent: AtomicU32,
+    /// Why there are so many workers.
+    why: AtomicU32,
+    config: Mutex<Option<Config>>,
+}
+
+/// Values of `state`.
+const UNSTARTED: u32 = 0;
+const STARTED: u32 = 1;
+
+/// Why there are as many workers as there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+enum Why {
+    /// No transfer has been large enough.
+    NotNeeded,
+    Given,
+    /// So many cores are left.
+    CoresIdle,
+    /// None is.
+    CoresUsed,
+    /// A control group limits the time of all.
+    Quota,
+    /// The system starts no thread.
+    Refused,
+}
+
+impl Why {
+    const ALL: [Why; 6] = [
+        Why::NotNeeded,
+        Why::Given,
+        Why::CoresIdle,
+        Why::CoresUsed,
+        Why::Quota,
+        Why::Refused,
+    ];
+}
+
+/// What is used, and why.
+#[derive(Debug)]
+pub struct Report {
+    workers: u32,
+    lent: u32,
+    why: Why,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { workers, lent, .. } = self;
+        let why = match self.why {
+            Why::NotNeeded => "no transfer has been large enough",
+            Why::Given => "SHMEM_WORKERS says so",
+            Why::CoresIdle => "so many cores of this PE run no thread of the program",
+            Why::CoresUsed => "the program's threads use all cores of this PE",
+            Why::Quota => "a quota limits the processor time",
+            Why::Refused => "the system starts no more threads",
+        };
+        write!(f, "{workers} workers ({why}), {lent} threads lent")
+    }
+}
+
+impl Helpers {
+    pub(super) const fn none() -> Self {
+        Self {
+            state: AtomicU32::new(UNSTARTED),
+            workers: AtomicU32::new(0),
+            lent: AtomicU32::new(0),
+            why: AtomicU32::new(Why::NotNeeded as u32),
+            config: Mutex::new(None),
+        }
+    }
+
+    pub(super) fn configure(&self, config: Config) {
+        let mut known = self.config.lock().unwrap_or_else(PoisonError::into_inner);
+        *known = Some(config);
+    }
+
+    fn config(&self) -> Option<Config> {
+        *self.config.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Threads of the program that help now.
+    pub(super) fn lent(&self) -> u32 {
+        self.lent.load(Ordering::Relaxed)
+    }
+
+    /// How many help, after the first call also of workers.
+    #[inline]
+    pub(super) fn present(&self) -> usize {
+        if self.state.load(Ordering::Acquire) == UNSTARTED {
+            self.start();
+        }
+        (self.workers.load(Ordering::Relaxed) + self.lent()) as usize
+    }
+
+    pub(super) fn report(&self) -> Report {
+        let why = self.why.load(Ordering::Relaxed) as usize;
+        Report {
+            workers: self.workers.load(Ordering::Relaxed),
+            lent: self.lent(),
+            why: Why::ALL[why],
+        }
+    }
+
+    /// Starts the workers, once in the life of the process.
+    #[cold]
+    #[inline(never)]
+    fn start(&self) {
+        let Some(config) = self.config() else {
+            return;
+        };
+        let state = &self.state;
+        let first = state.compare_exchange(UNSTARTED, STARTED, Ordering::AcqRel, Ordering::Relaxed);
+        if first.is_err() {
+            return;
+        }
+        let (wanted, mut why) = match config.workers {
+            Some(given) => (given, Why::Given),
+            None => Self::idle_cores(&config),
+        };
+        for _ in 0..wanted {
+            if thread::spawn("shmem-worker", 64 << 10, work).is_err() {
+                why = Why::Refused;
+                break;
+            }
+            self.workers.fetch_add(1, Ordering::Relaxed);
+        }
+        self.why.store(why as u32, Ordering::Relaxed);
+        if self.present() == 0 {
+            set_thresholds(usize::MAX, usize::MAX);
+        }
+        keep_from_children();
+        debug(|| format!("large copies: {}", self.report()));
+    }
+
+    /// How many cores of this PE run no thread of the program.
+    fn idle_cores(config: &Config) -> (u32, Why) {
+        if config.cores.quota {
+            return (0, Why::Quota);
+        }
+        // What PEs that are not bound have together is shared out evenly.
+        let mine = Cores::of_this_process().count();
+        let mine = mine.min(config.cores.count / config.pes);
+        match mine.saturating_sub(threads_of_program()) {
+            0 => (0, Why::CoresUsed),
+            idle => (u32::try_from(idle).unwrap_or(u32::MAX), Why::CoresIdle),
+        }
+    }
+
+    /// Notes that a thread lends itself, until the result is dropped.
+    fn enter(&self) -> Lent<'_> {
+        if self.lent.fetch_add(1, Ordering::Relaxed) == 0
+            && let Some(config) = self.config()
+        {
+            set_thresholds(config.shared_from(), config.queued_from());
+        }
+        Lent(self)
+    }
+}
+
+struct Lent<'a>(&'a Helpers);
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        self.0.lent.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// What a worker does until the process ends.
+fn work() {
+    // A batch thread that wakes up takes no core from a thread that computes, if the system knows such threads.
+    let none = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the parameters are a live structure.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const none) };
+    loop {
+        help_while(|| true);
+        events::wait(&ENGINE.events, None, || ENGINE.has_chunks());
+    }
+}
+
+/// Takes chunks until there have been none for a while, or the thread is not `free` any more; how many.
+fn help_while(free: impl Fn() -> bool) -> u32 {
+    const POLLS: u32 = 16;
+
+    let mut taken = 0;
+    loop {
+        let posts = events::posts(&ENGINE.events);
+        while ENGINE.help() {
+            taken += 1;
+            if !free() {
+                return taken;
+            }
+        }
+        let since = Instant::now();
+        while events::posts(&ENGINE.events) == posts {
+            if !free() || since.elapsed() > POLL {
+                return taken;
+            }
+            for _ in 0..POLLS {
+                std::hint::spin_loop();
+            }
+        }
+    }
+}
+
+/// Lends the calling thread as long as it is `free`; how many chunks it has taken. It is not kept for longer than a chunk takes,
+/// or, once it sleeps, than a millisecond.
+pub fn lend_until(free: impl Fn() -> bool) -> u32 {
+    const SHORTEST: Duration = Duration::from_micros(50);
+    const LONGEST: Duration = Duration::from_millis(1);
+
+    let _lent = ENGINE.helpers.enter();
+    let (mut taken, mut pause) = (0, SHORTEST);
+    while free() {
+        match help_while(&free) {
+            0 => pause = (pause * 2).min(LONGEST),
+            more => {
+                taken += more;
+                pause = SHORTEST;
+            }
+        }
+        if free() {
+            events::wait(&ENGINE.events, Some(pause), || ENGINE.has_chunks());
+        }
+    }
+    taken
+}
+
+/// Lends the calling thread until `flag` is not 0, or for `time` at most.
+pub fn lend(flag: Option<&AtomicI32>, time: Option<Duration>) -> u32 {
+    let end = time.and_then(|time| Instant::now().checked_add(time));
+    let is_set = || flag.is_some_and(|flag| flag.load(Ordering::Acquire) != 0);
+    lend_until(|| !is_set() && end.is_none_or(|end| Instant::now() < end))
+}
+
+/// A child of `fork` has none of the threads, and chunks that they have taken are never finished there.
+fn keep_from_children() {
+    static ONCE: Once = Once::new();
+    extern "C" fn in_child() {
+        set_thresholds(usize::MAX, usize::MAX);
+        ENGINE.pending.forget_in_child();
+        ENGINE.helpers.workers.store(0, Ordering::Relaxed);
+        ENGINE.helpers.lent.store(0, Ordering::Relaxed);
+    }
+    ONCE.call_once(|| {
+        // SAFETY: the handler is a plain function of this library, which stays loaded.
+        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    });
+}

@@ -1,0 +1,393 @@
+//! Large copies on a node, which threads of the PE make together, or beside what it computes (copy offload).
+//!
+//! ```text
+//! chunks     how threads take chunks of a transfer, and when it is complete
+//! events     where idle threads sleep until there are chunks
+//! transfer   what the chunks are
+//! pending    copies that go on after their calls
+//! trust      whether threads of the library get a core
+//! helpers    the threads: workers of the library, and threads of the program that lend themselves
+//! ```
+//!
+//! A *transfer* is cut into *chunks* of some ten microseconds. The thread that needs it offers them, posts an event, and takes
+//! chunks itself; *helpers*, threads that have nothing else to do, take others. So it waits for one chunk of each
+//! helper at most, and if no helper comes, it has done everything itself, as without them. A non-blocking copy is only offered: helpers make it while
+//! the PE computes, and what completes it (quiet, fence, a barrier) takes the chunks that are left.
+//!
+//! Why no chunk is lost or done twice is said in `chunks`, why no helper sleeps beside chunks in `events`; `tests/model.rs` lets
+//! loom try every interleaving of both.
+//!
+//! Transfers of calls that wait come before queued ones. There is room for [`CALLS`] calls and for 16 copies; what finds no room is
+//! done by its call.
+
+pub mod chunks;
+pub mod events;
+mod helpers;
+mod pending;
+mod transfer;
+mod trust;
+
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use self::helpers::Helpers;
+pub use self::helpers::{Report, lend, lend_until};
+pub use self::pending::Owner;
+use self::pending::Pending;
+pub(crate) use self::transfer::CHUNK;
+pub use self::transfer::Signal;
+use self::transfer::{Cut, QueuedCopy, Slot};
+use self::trust::Trust;
+use crate::kernel;
+use crate::platform::NodeCores;
+
+/// Calls whose work is shared at the same time.
+const CALLS: usize = 8;
+
+/// From how many bytes on a copy is anything but a plain one: it is shared, or goes past the caches.
+static LARGE: AtomicUsize = AtomicUsize::new(usize::MAX);
+/// The same of a non-blocking copy, which may also be queued.
+static LARGE_NBI: AtomicUsize = AtomicUsize::new(usize::MAX);
+/// From how many bytes on work is shared.
+static SHARED_FROM: AtomicUsize = AtomicUsize::new(usize::MAX);
+/// From how many bytes on a non-blocking copy is queued.
+static QUEUED_FROM: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+static ENGINE: Engine = Engine::new();
+
+/// What the environment and the node say.
+#[derive(Debug, Clone, Copy)]
+pub struct Config {
+    /// `SHMEM_WORKERS`; None: as many as cores idle.
+    pub workers: Option<u32>,
+    /// `SHMEM_SHARE_THRESHOLD` in bytes.
+    pub share: Option<u64>,
+    /// `SHMEM_OFFLOAD_THRESHOLD` in bytes.
+    pub offload: Option<u64>,
+    /// What the node's PEs may use together.
+    pub cores: NodeCores,
+    /// Number of PEs of the node.
+    pub pes: usize,
+    /// Whether fences and quiets of the program call the library while it asks for it.
+    pub may_queue: bool,
+}
+
+impl Config {
+    /// Whether there may be workers.
+    fn may_have_workers(&self) -> bool {
+        match self.workers {
+            Some(workers) => workers > 0,
+            // What a group's quota gives is used up by the PEs themselves.
+            None => !self.cores.quota && self.cores.count / self.pes > 1,
+        }
+    }
+
+    /// Bytes from which work is shared: what one core copies while a helper that sleeps wakes up, several times.
+    fn shared_from(&self) -> usize {
+        const USUAL: usize = 2 << 20;
+
+        self.share.map_or(USUAL, as_usize)
+    }
+
+    /// Bytes from which a copy is queued.
+    fn queued_from(&self) -> usize {
+        /// Several times what it takes to wake a helper.
+        const USUAL: usize = 1 << 20;
+
+        match self.may_queue {
+            true => self.offload.map_or(USUAL, as_usize),
+            false => usize::MAX,
+        }
+    }
+}
+
+fn as_usize(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX).max(1)
+}
+
+/// Sets when work is shared and queued. After the kernel's threshold for copies past the caches.
+pub fn configure(config: Config) {
+    ENGINE.helpers.configure(config);
+    let thresholds = match config.may_have_workers() || ENGINE.helpers.lent() > 0 {
+        true => (config.shared_from(), config.queued_from()),
+        false => (usize::MAX, usize::MAX),
+    };
+    set_thresholds(thresholds.0, thresholds.1);
+}
+
+fn set_thresholds(shared: usize, queued: usize) {
+    SHARED_FROM.store(shared, Ordering::Relaxed);
+    QUEUED_FROM.store(queued, Ordering::Relaxed);
+    let large = shared.min(kernel::non_temporal_threshold());
+    LARGE.store(large, Ordering::Relaxed);
+    LARGE_NBI.store(large.min(queued), Ordering::Relaxed);
+}
+
+/// Makes non-blocking copies blocking from now on, as code whose quiets cannot call the library needs it.
+pub fn queue_nothing() {
+    set_thresholds(SHARED_FROM.load(Ordering::Relaxed), usize::MAX);
+    complete(&Owner::UNKNOWN);
+}
+
+/// Copies `bytes` bytes between arrays that may be the same or overlap. A PE that sees what this PE stores
+/// later sees the bytes.
+///
+/// # Safety
+/// `dest` is writable and `source` readable for `bytes` bytes.
+#[inline]
+pub unsafe fn copy(dest: *mut u8, source: *const u8, bytes: usize) {
+    // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes; the copy
+    // of the standard library allows overlap.
+    unsafe {
+        if bytes >= LARGE.load(Ordering::Relaxed) {
+            copy_large(dest, source, bytes, bytes);
+        } else {
+            std::ptr::copy(source, dest, bytes);
+        }
+    }
+}
+
+/// Copies as [`copy`] does, as a part of the `whole` bytes that a PE copies in a call.
+///
+/// # Safety
+/// As [`copy`].
+#[inline]
+pub unsafe fn copy_part(dest: *mut u8, source: *const u8, bytes: usize, whole: usize) {
+    // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes; the copy
+    // of the standard library allows overlap.
+    unsafe {
+        if whole >= LARGE.load(Ordering::Relaxed) {
+            copy_large(dest, source, bytes, whole);
+        } else {
+            std::ptr::copy(source, dest, bytes);
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn copy_large(dest: *mut u8, source: *const u8, bytes: usize, whole: usize) {
+    let is_apart = dest.addr().abs_diff(source.addr()) >= bytes;
+    let helpers = if is_apart { helpers_for(bytes) } else { 0 };
+    if helpers == 0 {
+        // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes.
+        return unsafe { kernel::copy_part(dest, source, bytes, whole) };
+    }
+    let cut = Cut::new(dest.addr(), bytes, 1 + helpers);
+    let (to, from) = (dest.expose_provenance(), source.expose_provenance());
+    ENGINE.share(cut.count(), &|number| {
+        let part = cut.range(number);
+        let to = std::ptr::with_exposed_provenance_mut::<u8>(to + part.start);
+        let from = std::ptr::with_exposed_provenance::<u8>(from + part.start);
+        // SAFETY: a part of the caller's arrays, which do not overlap.
+        unsafe { kernel::copy_chunk(to, from, part.len(), whole) };
+    });
+    if kernel::past_caches(whole) {
+        kernel::copied_in_chunks(dest, source, bytes);
+    }
+}
+
+/// Copies as [`copy`] does, but the copy may go on after the call.
+///
+/// # Safety
+/// As [`copy`]; until the copy is complete, `source` is not changed, and no thread relies on what `dest` holds.
+#[inline]
+pub unsafe fn copy_nbi(owner: Owner, dest: *mut u8, source: *const u8, bytes: usize) {
+    // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes; the copy of the standard library allows overlap.
+    unsafe {
+        if bytes >= LARGE_NBI.load(Ordering::Relaxed) {
+            if !queue(owner, dest, source, bytes, None) {
+                copy(dest, source, bytes);
+            }
+        } else {
+            std::ptr::copy(source, dest, bytes);
+        }
+    }
+}
+
+/// Whether a non-blocking copy of so many bytes may be queued.
+#[inline]
+pub fn may_queue(bytes: usize) -> bool {
+    bytes >= QUEUED_FROM.load(Ordering::Relaxed)
+}
+
+/// Begins a copy that goes on after the call, and is followed by a signal. False: the caller has to do both.
+///
+/// # Safety
+/// As [`copy_nbi`]; the signal's word is aligned and mapped until then.
+#[cold]
+#[inline(never)]
+pub unsafe fn queue(
+    owner: Owner,
+    dest: *mut u8,
+    source: *const u8,
+    bytes: usize,
+    signal: Option<Signal>,
+) -> bool {
+    if !may_queue(bytes) || dest.addr().abs_diff(source.addr()) < bytes {
+        return false;
+    }
+    let helpers = ENGINE.helpers();
+    if helpers == 0 {
+        return false;
+    }
+    let cut = Cut::new(dest.addr(), bytes, helpers);
+    let copy = QueuedCopy {
+        dest,
+        source,
+        cut,
+        signal,
+    };
+    // SAFETY: the caller promises the arrays until the copy is complete.
+    if u32::try_from(cut.count()).is_err() || !unsafe { ENGINE.pending.begin(owner, copy) } {
+        return false;
+    }
+    events::post(&ENGINE.events, cut.count() as u32);
+    // Its pages have been copied before if they are moved now.
+    kernel::copied_in_chunks(dest, source, bytes);
+    true
+}
+
+/// How many helpers would share `bytes` bytes of work; 0: it is not to be shared.
+#[inline]
+pub fn helpers_for(bytes: usize) -> usize {
+    if bytes < SHARED_FROM.load(Ordering::Relaxed) {
+        return 0;
+    }
+    ENGINE.helpers()
+}
+
+/// Does `units` units of work, of which each touches `bytes` bytes, by calls of `work` on ranges of them: at the same time on several
+/// threads, if the work is large and threads are idle.
+pub fn share_units(units: usize, bytes: usize, work: &(dyn Fn(std::ops::Range<usize>) + Sync)) {
+    let helpers = helpers_for(units.saturating_mul(bytes));
+    if helpers == 0 {
+        return work(0..units);
+    }
+    let fair = units.div_ceil(2 * (1 + helpers));
+    let chunk = fair.min((CHUNK / bytes.max(1)).max(1));
+    ENGINE.share(units.div_ceil(chunk), &|number| {
+        let start = number * chunk;
+        work(start..(start + chunk).min(units));
+    });
+}
+
+/// Whether copies may be under way that this thread, or one that it has synchronised with, has begun.
+#[inline]
+pub fn has_pending() -> bool {
+    ENGINE.pending.any()
+}
+
+/// Completes the copies of an owner.
+#[inline]
+pub fn complete(owner: &Owner) {
+    if has_pending() {
+        ENGINE.complete(owner);
+    }
+}
+
+/// What is used, and why.
+pub fn report() -> Report {
+    ENGINE.helpers.report()
+}
+
+/// The transfers of this process and the threads that help.
+#[derive(Debug)]
+struct Engine {
+    calls: [Slot; CALLS],
+    pending: Pending,
+    events: AtomicU32,
+    helpers: Helpers,
+    trust: Trust,
+}
+
+impl Engine {
+    const fn new() -> Self {
+        Self {
+            calls: [const { Slot::empty() }; CALLS],
+            pending: Pending::none(),
+            events: AtomicU32::new(0),
+            helpers: Helpers::none(),
+            trust: Trust::new(),
+        }
+    }
+
+    /// How many threads would help now.
+    fn helpers(&'static self) -> usize {
+        if self.trust.is_lost() {
+            return 0;
+        }
+        self.helpers.present()
+    }
+
+    /// Takes a chunk of any transfer and does it; whether there was one.
+    fn help(&self) -> bool {
+        let queued = || self.pending.slots.iter();
+        self.calls.iter().chain(queued()).any(Slot::help)
+    }
+
+    /// Whether there is a chunk to take.
+    fn has_chunks(&self) -> bool {
+        let queued = || self.pending.slots.iter();
+        self.calls.iter().chain(queued()).any(Slot::remains)
+    }
+
+    /// Does `count` chunks by calls of `work`, at the same time on several threads.
+    fn share(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
+        let room = match u32::try_from(count) {
+            Ok(steps) if steps > 1 => self.calls.iter().find(|p| p.take()).zip(Some(steps)),
+            _ => None,
+        };
+        let Some((slot, steps)) = room else {
+            (0..count).for_each(work);
+            return;
+        };
+        // SAFETY: this thread has the slot, and `work` lives until all chunks are finished, below.
+        unsafe { slot.offer_calls(steps, work) };
+        events::post(&self.events, steps - 1);
+        while slot.help() {}
+        self.wait(|| slot.finished() == steps);
+        slot.give_back();
+    }
+
+    /// Waits for chunks that helpers have taken.
+    fn wait(&self, is_done: impl Fn() -> bool) {
+        /// Some chunks' time. Then a helper may need the core.
+        const SPINS: u32 = 1_000;
+
+        for _ in 0..SPINS {
+            if is_done() {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        let begin = Instant::now();
+        while !is_done() {
+            std::thread::yield_now();
+        }
+        self.trust.waited(begin.elapsed());
+    }
+
+    /// Completes the copies of an owner, with the helpers.
+    #[cold]
+    #[inline(never)]
+    fn complete(&self, owner: &Owner) {
+        let queued = || self.pending.slots.iter();
+        let mut begin = None;
+        while self.pending.has(owner) {
+            if queued().any(Slot::help) {
+                begin = None;
+                continue;
+            }
+            let begin: &mut Instant = begin.get_or_insert_with(Instant::now);
+            if begin.elapsed() > Duration::from_micros(50) {
+                std::thread::yield_now();
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+        if let Some(begin) = begin {
+            self.trust.waited(begin.elapsed());
+        }
+    }
+}
