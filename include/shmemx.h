@@ -55,9 +55,9 @@
  * SHMEM_WORKERS
  *     How many threads of the library share a PE's large copies and make its large non-blocking
  *     ones while it computes. They are started by the first such copy and sleep while there is
- *     none; 0: no threads.
- *     value: number, or auto; default: auto: as many as there are cores for each PE beyond the
- *     program's threads; scope: PE.
+ *     none.
+ *     value: number, or auto: as many as there are cores for each PE beyond the program's
+ *     threads; default: 0; scope: PE.
  *
  * SHMEM_SHARE_THRESHOLD
  *     Blocking puts and gets, and a PE's own part of collectives, of so many bytes and more are

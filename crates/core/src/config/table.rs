@@ -105,9 +105,10 @@ pub static WORKERS: Variable<Count> = Variable {
     alias: None,
     readers: &[Library],
     scope: Scope::Pe,
-    help: "How many threads of the library share a PE's large copies and make its large non-blocking ones while it computes. They are started by the first such copy and sleep while there is none; 0: no threads.",
+    help: "How many threads of the library share a PE's large copies and make its large non-blocking ones while it computes. They are started by the first such copy and sleep while there is none.",
     value: Count {
-        unset: "as many as there are cores for each PE beyond the program's threads",
+        unset: 0,
+        auto: "as many as there are cores for each PE beyond the program's threads",
     },
 };
 /// From how many bytes on idle threads share a copy.

@@ -457,8 +457,10 @@ fn bytes(text: &str) -> Option<u64> {
 /// A number, or `auto`.
 #[derive(Debug)]
 pub struct Count {
-    /// What `auto` means, as where the variable is unset.
-    pub unset: &'static str,
+    /// What it is where the variable is unset.
+    pub unset: u32,
+    /// What `auto` means.
+    pub auto: &'static str,
 }
 
 impl ValueType for Count {
@@ -466,11 +468,11 @@ impl ValueType for Count {
     type Value = Option<u32>;
 
     fn accepts(&self) -> String {
-        "number, or auto".to_owned()
+        format!("number, or auto: {}", self.auto)
     }
 
     fn default(&self) -> String {
-        format!("auto: {}", self.unset)
+        self.unset.to_string()
     }
 
     fn read(
@@ -480,8 +482,9 @@ impl ValueType for Count {
         _: &Environment<'_>,
     ) -> Result<Option<u32>, ConfigError> {
         match text(given) {
-            Some(text) if text != "auto" => whole(name, text).map(Some),
-            _ => Ok(None),
+            None => Ok(Some(self.unset)),
+            Some(text) if text == "auto" => Ok(None),
+            Some(text) => whole(name, text).map(Some),
         }
     }
 }

@@ -58,7 +58,7 @@ static ENGINE: Engine = Engine::new();
 /// What the environment and the node say.
 #[derive(Debug, Clone, Copy)]
 pub struct Config {
-    /// `SHMEM_WORKERS`; None: as many as cores idle.
+    /// `SHMEM_WORKERS`; None, which is `auto`: as many as cores idle.
     pub workers: Option<u32>,
     /// `SHMEM_SHARE_THRESHOLD` in bytes.
     pub share: Option<u64>,
