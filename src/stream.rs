@@ -44,7 +44,7 @@ pub enum Pace {
 /// for (_from, i) in stream.drain() {
 ///     counts[i as usize] += 1;
 /// }
-/// # let all: u32 = world.reduce_value(counts.iter().sum::<u32>(), ferroshmem::Sum)?;
+/// # let all: u32 = world.reduce_value(counts.iter().sum::<u32>(), ferroshmem::Sum);
 /// # assert_eq!(all as usize, 1000 * n);
 /// # let _ = me;
 /// # Ok(())

@@ -10,6 +10,7 @@ mod contexts;
 mod data;
 mod distributed;
 mod exchanges;
+#[cfg(not(sanitized))]
 mod failures;
 mod functions;
 mod groups;

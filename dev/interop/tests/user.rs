@@ -42,7 +42,7 @@ fn run_and_test(s: &Setting) -> Result<()> {
 /// Tests that start their own PEs pass, beside others and without settings of cargo's; one that fails says why, and so does one
 /// that finds no `oshrun`. A `main` does as well.
 fn attributes(s: &Setting) -> Result<()> {
-    const FAILS: &str = r#"
+    const FAILS: &str = r"
 use ferroshmem::{Error, OutOfBounds, World};
 
 #[ferroshmem::test(pes = 2)]
@@ -58,7 +58,7 @@ fn returns_an_error(world: &World) -> Result<(), Error> {
     let window = world.alloc::<u8>(1)?.open();
     Ok(window.p(world.my_pe(), 3, 1)?)
 }
-"#;
+";
     const MAIN: &str = r#"
 #[ferroshmem::main(pes = 3)]
 fn main(world: &ferroshmem::World) {

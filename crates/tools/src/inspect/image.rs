@@ -252,19 +252,49 @@ mod tests {
     }
 
     #[test]
-    fn a_function_has_a_line_and_a_variable_a_name() {
+    fn a_variable_has_a_name() {
         let image = own();
-        let code = own as fn() -> Image as usize as u64;
-        let bias = bias_of(&image, code);
-        let lines = image.lines(code - bias);
-        let line = lines.last().unwrap();
-        let (file, _) = line.source.as_ref().unwrap();
-        assert!(file.ends_with("image.rs"), "{file}");
-        assert!(line.function.as_ref().unwrap().0.contains("own"));
         let data = &raw const MARKED[2] as u64;
+        let bias = bias_of(&image, own as fn() -> Image as usize as u64);
         assert!(image.contains(data - bias));
         let (name, offset) = image.variable(data - bias).unwrap();
         assert!(name.contains("MARKED") && offset == 16, "{name}+{offset}");
+    }
+
+    /// A program in C, as these tests may be compiled without debug information.
+    #[test]
+    fn a_function_has_a_line() {
+        let folder = std::env::temp_dir().join(format!("inspected-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (source, program) = (folder.join("sum.c"), folder.join("sum"));
+        std::fs::write(
+            &source,
+            "int sum(int a)\n{\n    return a + 1;\n}\nint main(void) { return sum(-1); }\n",
+        )
+        .unwrap();
+        let mut compiler = std::process::Command::new("cc");
+        let status = compiler
+            .arg("-g")
+            .arg(&source)
+            .arg("-o")
+            .arg(&program)
+            .status();
+        if !status.is_ok_and(|status| status.success()) {
+            eprintln!("skipped: cc compiles no program");
+            return;
+        }
+        let bytes = std::fs::read(&program).unwrap();
+        let image = Image::open(&program, &program).unwrap();
+        let file = object::File::parse(&*bytes).unwrap();
+        let sum = file.symbol_by_name("sum").unwrap().address();
+        let lines = image.lines(sum);
+        let line = lines.last().unwrap();
+        let (file, number) = line.source.as_ref().unwrap();
+        assert!(file.ends_with("sum.c"), "{file}");
+        assert!((1..=3).contains(number), "{number}");
+        assert!(line.function.as_ref().unwrap().0.contains("sum"));
+        // Debug information is read when it is asked for.
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
