@@ -506,6 +506,14 @@ void pshmemx_space_free(shmemx_space_t space, void *ptr);
 
 /* Threads that help */
 
+/** Let the calling thread make chunks of the PE's large copies, until `*until` is not 0 or the time is over.
+ *
+ * An extension.
+ * @param until a variable of the program that another thread sets, or null
+ * @param milliseconds for how long at most; negative: without limit
+ * @return How many chunks of copies the thread has made.
+ *
+ * See shmemx_thread_lend(3). */
 int shmemx_thread_lend(const int *until, int milliseconds);
 
 /* Threads that help */

@@ -183,7 +183,9 @@ fn time_limit() {
         "{}",
         ended.stderr
     );
-    assert_eq!(lines[1], "oshrun: PEs 0-1 are not in shmem_init yet");
+    // Then where they are, if they may be looked at.
+    let waits = lines[1].starts_with("oshrun: PEs 0-1 are not in shmem_init yet");
+    assert!(waits, "{}", ended.stderr);
     assert_eq!(
         run(&mut script("-n 2 --timeout 50", "exit 0")).code,
         Some(0)

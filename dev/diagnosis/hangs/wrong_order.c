@@ -1,5 +1,6 @@
 /* Two PEs use two teams in opposite order.
- * run: -n 2
+ * run: -n 2 --hang-timeout 30
+ * status: 1
  * expect: PEs wait for each other: PE 0 in shmem_team_sync on team
  * expect: PE 1 in shmem_team_sync on team
  * expect: called at @first (main)

@@ -74,6 +74,10 @@ fn main(world: &ferroshmem::World) {
         FAILS.replace("pes = 2)]\nfn hangs", "pes = 2, timeout = 3)]\nfn hangs"),
     )?;
     fs::write(program.join("src/main.rs"), MAIN)?;
+    // By another name than that of the copies beside it, which are built to the same folder.
+    let mut manifest = fs::read_to_string(program.join("Cargo.toml"))?;
+    manifest += "\n[[bin]]\nname = \"attributes\"\npath = \"src/main.rs\"\n";
+    fs::write(program.join("Cargo.toml"), manifest)?;
 
     let outcome =
         cargo(s, &program, "test --test attributes").expect_success(&s.prefix, &s.scratch)?;

@@ -89,8 +89,6 @@ enum kind {
     KIND_FENCE,
     KIND_QUIET,
     KIND_PE_QUIET,
-    KIND_X_REGION_BEGIN,
-    KIND_X_REGION_END,
 };
 
 #include "routine.h"
@@ -10063,15 +10061,6 @@ static void call_shmem_ctx_pe_quiet(struct arguments *a)
 {
     F(shmem_ctx_pe_quiet)(a->ctx, a->target_pes, a->npes);
 }
-static void call_shmemx_region_begin(struct arguments *a)
-{
-    F(shmemx_region_begin)(a->name);
-}
-static void call_shmemx_region_end(struct arguments *a)
-{
-    (void)a;
-    F(shmemx_region_end)();
-}
 
 static const struct routine routines[] = {
     {"shmem_float_put", call_shmem_float_put, KIND_PUT, REAL, 4, 0},
@@ -11945,8 +11934,6 @@ static const struct routine routines[] = {
     {"shmem_ctx_quiet", call_shmem_ctx_quiet, KIND_QUIET, BYTES, 0, 1},
     {"shmem_pe_quiet", call_shmem_pe_quiet, KIND_PE_QUIET, BYTES, 0, 0},
     {"shmem_ctx_pe_quiet", call_shmem_ctx_pe_quiet, KIND_PE_QUIET, BYTES, 0, 1},
-    {"shmemx_region_begin", call_shmemx_region_begin, KIND_X_REGION_BEGIN, BYTES, 0, 0},
-    {"shmemx_region_end", call_shmemx_region_end, KIND_X_REGION_END, BYTES, 0, 0},
 };
 
 /* The routines of each kind: the first, and how many. */
@@ -12038,6 +12025,4 @@ static const struct span of_kind[] = {
     [KIND_FENCE] = {1865, 2},
     [KIND_QUIET] = {1867, 2},
     [KIND_PE_QUIET] = {1869, 2},
-    [KIND_X_REGION_BEGIN] = {1871, 1},
-    [KIND_X_REGION_END] = {1872, 1},
 };

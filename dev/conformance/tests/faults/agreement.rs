@@ -145,13 +145,12 @@ fn never(s: &Setting) -> Result<()> {
     let job = job.options(&["-n", "3", "--timeout", "3"]);
     let outcome = job.run(&s.prefix, &s.scratch)?;
     ensure!(!outcome.hung && outcome.left == 0, "hangs\n{outcome}");
-    for pe in 0..2 {
-        let of_pe = |line: &&str| line.contains(&format!("PE {pe} "));
-        let line = outcome.stderr.lines().find(of_pe);
-        ensure!(
-            line.is_some_and(|line| line.contains("shmem_malloc")),
-            "no word on PE {pe}\n{outcome}"
-        );
+    for line in [
+        "PEs 0-1 wait in shmem_malloc on the world team",
+        "PE 2 has not come",
+        "PE 2 sleeps in the program, in pause",
+    ] {
+        ensure!(outcome.stderr.contains(line), "no \"{line}\"\n{outcome}");
     }
     Ok(())
 }

@@ -37,6 +37,8 @@ const LATENCY: &[Series] = &[
     ("g", BOTH, "latency", SCALARS),
     ("iput", BOTH, "latency", WORDS),
     ("iget", BOTH, "latency", WORDS),
+    ("sendrecv", TWO_SIDED, "latency", BYTES),
+    ("sendrecv_deep", TWO_SIDED, "latency", LONG),
 ];
 
 const BANDWIDTH: &[Series] = &[
@@ -48,8 +50,10 @@ const BANDWIDTH: &[Series] = &[
     ("iget", BOTH, "bandwidth", WORDS),
     ("p", BOTH, "bandwidth", WORDS),
     ("g", BOTH, "bandwidth", WORDS),
+    ("sendrecv", TWO_SIDED, "bandwidth", BYTES),
     ("put", BOTH, "rate", LONG),
     ("p", BOTH, "rate", LONG),
+    ("sendrecv", TWO_SIDED, "rate", LONG),
 ];
 
 const COLLECTIVES: &[Series] = &[
@@ -72,6 +76,7 @@ const MPI_LATENCY: &[Series] = &[
     ("iput", RMA, "latency", WORDS),
     ("iget", RMA, "latency", WORDS),
     ("sendrecv", TWO_SIDED, "latency", BYTES),
+    ("sendrecv_deep", TWO_SIDED, "latency", LONG),
 ];
 
 const MPI_BANDWIDTH: &[Series] = &[
@@ -120,7 +125,8 @@ const ATOMICS: [[&str; 2]; 7] = [
     ["set", "set_contended"],
 ];
 
-/// What a program measures; OpenSHMEM before 1.5 has no non-blocking atomics, before 1.6 no scans.
+/// What a program measures; OpenSHMEM before 1.5 has no non-blocking atomics, before 1.6 no scans, and messages
+/// are FerroSHMEM's and MPI's.
 pub(crate) fn series(program: &str, is_recent: bool) -> Vec<Series> {
     let atomics = |forms| {
         let names = ATOMICS.into_iter().flatten();
@@ -138,7 +144,9 @@ pub(crate) fn series(program: &str, is_recent: bool) -> Vec<Series> {
         "mpi-collectives" => MPI_COLLECTIVES.to_vec(),
         other => panic!("there is no program {other}"),
     };
-    let is_new = |name: &str| name.ends_with("scan") || name == "random_fetch_add_nbi";
+    let is_new = |name: &str| {
+        name.ends_with("scan") || name == "random_fetch_add_nbi" || name.starts_with("sendrecv")
+    };
     series.retain(|(name, ..)| is_recent || !is_new(name));
     series
 }
