@@ -435,14 +435,21 @@ impl Launcher {
     fn add(self, suite: &mut Suite) {
         let by = format!("by-{}", self.name);
         for (way, parents, children, child) in BY_LAUNCHER {
-            suite.add(format!("{by}::{way}::{parents}+{children}"), move |s| {
+            let trial = move |s: &Setting| {
                 let job = self.job(s, "remote", parents, &[way, children, child])?;
                 let outcome = job.expect_success(&s.prefix, &s.scratch)?;
                 ensure!(outcome.stderr.is_empty(), "{outcome}");
                 let started = outcome.stdout.matches("started on").count();
                 ensure!(started >= children.parse()?, "{started} PEs\n{outcome}");
                 Ok(())
-            });
+            };
+            let name = format!("{by}::{way}::{parents}+{children}");
+            // Spawns right after each other hang under Open MPI 4 now and then (docs/spawn.md).
+            if way.ends_with("rounds") && self.name != HYDRA.name {
+                suite.add_long(name, trial);
+            } else {
+                suite.add(name, trial);
+            }
         }
         for (name, way, words) in REFUSED_BY_LAUNCHER {
             // PMIx has messages of any length.

@@ -1,6 +1,5 @@
 /* Two PEs use two teams in opposite order.
- * run: -n 2 --hang-timeout 30
- * status: 1
+ * run: -n 2
  * expect: PEs wait for each other: PE 0 in shmem_team_sync on team
  * expect: PE 1 in shmem_team_sync on team
  * expect: called at @first (main)

@@ -15,7 +15,7 @@ static int is(const char *name)
     return strcmp(way, name) == 0;
 }
 
-/* Takes the memory of the global variables from the PE of a job of one, as if there were none. They are in the upper half of
+/* Takes the memory of the global variables from the PE of a job of one, as if there were none. They are behind the heaps in
  * the job's memory; of the files that the process has, only parts of a job's memory are large. */
 static void take_memory(long pid)
 {
@@ -31,7 +31,7 @@ static void take_memory(long pid)
         snprintf(path, sizeof path, "/proc/%ld/fd/%s", pid, file->d_name);
         if (stat(path, &info) == 0 && info.st_size >= LARGE) {
             taken++;
-            REQUIRE(truncate(path, info.st_size / 2) == 0);
+            REQUIRE(truncate(path, info.st_size / 8) == 0);
         }
     }
     closedir(all);
