@@ -2,6 +2,7 @@
  * run: -n 3
  * expect: PE 2 waits in shmem_finalize on the world team since
  * expect: called at @finalize (main); PEs 0-1 have not come
+ * or: has finished shmem_finalize while PE 2 waits in shmem_finalize
  */
 #include <shmem.h>
 int main(void) {
