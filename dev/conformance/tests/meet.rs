@@ -9,8 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use ferroshmem_conformance::guide;
 use ferroshmem_conformance::job::{Outcome, Running, shell_status};
-use ferroshmem_conformance::prefix::crate_folder;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 use ferroshmem_core::job::message::{receive, send};
@@ -278,20 +278,11 @@ fn memory(s: &Setting, n: usize, m: usize) -> Result<()> {
 
 /// The program in `docs/spawn.md` prints what is said there.
 fn guide(s: &Setting) -> Result<()> {
-    let guide = fs::read_to_string(crate_folder().join("../../docs/spawn.md"))?;
+    let guide = guide::page("spawn.md")?;
     let (_, section) = guide
         .split_once("## Jobs that meet")
         .context("no section")?;
-    let (_, program) = section.split_once("```c\n").context("no program")?;
-    let (program, _) = program.split_once("```").context("no end")?;
-    fs::create_dir_all(&s.scratch)?;
-    let source = s.scratch.join("shop.c");
-    fs::write(&source, program)?;
-    let compiled = source.with_extension("");
-    let mut compiler = Command::new(s.prefix.bin("oshcc"));
-    compiler.args(["-O2", "-Wall", "-Werror", "-o"]);
-    let status = compiler.arg(&compiled).arg(&source).status()?;
-    ensure!(status.success(), "the program is not compiled");
+    let compiled = guide::compile(s, section, "shop")?;
     let shop = Running::start(&Job::new(2, &compiled), &s.prefix, &s.scratch)?;
     while !shop.stdout_so_far().ends_with('\n') {
         thread::sleep(Duration::from_millis(2));

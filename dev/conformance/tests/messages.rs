@@ -1,12 +1,10 @@
 //! Messages: sends and receives that are matched by team, source and tag.
 
-use std::fs;
-use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
+use ferroshmem_conformance::guide;
 use ferroshmem_conformance::job::{Running, shell_status};
-use ferroshmem_conformance::prefix::crate_folder;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
@@ -111,17 +109,8 @@ fn two_jobs(s: &Setting) -> Result<()> {
 
 /// The program in `docs/messages.md` prints what is said there.
 fn guide(s: &Setting) -> Result<()> {
-    let guide = fs::read_to_string(crate_folder().join("../../docs/messages.md"))?;
-    let (_, program) = guide.split_once("```c\n").context("no program")?;
-    let (program, _) = program.split_once("```").context("no end")?;
-    fs::create_dir_all(&s.scratch)?;
-    let source = s.scratch.join("ring.c");
-    fs::write(&source, program)?;
-    let compiled = source.with_extension("");
-    let mut compiler = Command::new(s.prefix.bin("oshcc"));
-    compiler.args(["-O2", "-Wall", "-Werror", "-o"]);
-    let status = compiler.arg(&compiled).arg(&source).status()?;
-    ensure!(status.success(), "the program is not compiled");
+    let guide = guide::page("messages.md")?;
+    let compiled = guide::compile(s, &guide, "ring")?;
     let outcome = Job::new(4, &compiled).expect_success(&s.prefix, &s.scratch)?;
     ensure!(
         guide.contains(&format!("`{}`", outcome.stdout.trim())),

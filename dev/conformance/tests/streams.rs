@@ -1,11 +1,8 @@
 //! Streams of items on one node; `c/streams.c` runs with all programs, between hosts, too.
 
-use std::fs;
-use std::process::Command;
-
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
+use ferroshmem_conformance::guide;
 use ferroshmem_conformance::job::shell_status;
-use ferroshmem_conformance::prefix::crate_folder;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
@@ -120,17 +117,8 @@ fn job(s: &Setting, pes: usize, source: &str) -> Result<Job> {
 
 /// The program in `docs/streams.md` prints what is said there.
 fn guide(s: &Setting) -> Result<()> {
-    let guide = fs::read_to_string(crate_folder().join("../../docs/streams.md"))?;
-    let (_, program) = guide.split_once("```c\n").context("no program")?;
-    let (program, _) = program.split_once("```").context("no end")?;
-    fs::create_dir_all(&s.scratch)?;
-    let source = s.scratch.join("words.c");
-    fs::write(&source, program)?;
-    let compiled = source.with_extension("");
-    let mut compiler = Command::new(s.prefix.bin("oshcc"));
-    compiler.args(["-O2", "-Wall", "-Werror", "-o"]);
-    let status = compiler.arg(&compiled).arg(&source).status()?;
-    ensure!(status.success(), "the program is not compiled");
+    let guide = guide::page("streams.md")?;
+    let compiled = guide::compile(s, &guide, "words")?;
     let outcome = Job::new(4, &compiled).expect_success(&s.prefix, &s.scratch)?;
     let printed = format!("`{}`", outcome.stdout.trim());
     ensure!(guide.contains(&printed), "{outcome}");
