@@ -65,15 +65,23 @@ static void ours_signal(long count)
         }
 }
 
+/* Where a block of `half` bytes goes that begins `bytes` bytes after the first one: the counter need not be a multiple of
+ * `half`, since series of other sizes have added to it. */
+static size_t place(long long bytes, size_t half)
+{
+    const size_t block = (size_t)bytes / half;
+    return block % (LARGEST / half) * half;
+}
+
 static void bare_exchange(long count)
 {
     copy_function *const copy = best();
     for (long i = 0; i < count; i++) {
         const size_t half = series->bytes;
         const long long own = __atomic_fetch_add(filled, (long long)half, __ATOMIC_SEQ_CST);
-        memcpy(heap + own % LARGEST, local, half);
+        memcpy(heap + place(own, half), local, half);
         const long long at = __atomic_fetch_add(their_filled, (long long)half, __ATOMIC_SEQ_CST);
-        copy(there + at % LARGEST, local + half, half);
+        copy(there + place(at, half), local + half, half);
         shmem_barrier_all();
     }
 }
@@ -83,9 +91,9 @@ static void ours_exchange(long count)
     for (long i = 0; i < count; i++) {
         const size_t half = series->bytes;
         const long long own = shmem_longlong_atomic_fetch_add(filled, (long long)half, me);
-        memcpy(heap + own % LARGEST, local, half);
+        memcpy(heap + place(own, half), local, half);
         const long long at = shmem_longlong_atomic_fetch_add(filled, (long long)half, peer);
-        shmem_putmem(heap + at % LARGEST, local + half, half, peer);
+        shmem_putmem(heap + place(at, half), local + half, half, peer);
         shmem_barrier_all();
     }
 }
