@@ -48,8 +48,8 @@
  *
  * SHMEM_NON_TEMPORAL_THRESHOLD
  *     Puts and gets of so many bytes and more are written past the caches, by non-temporal
- *     stores; in collectives, half as many.
- *     value: number of bytes, or with k, m, g or t; default: 3/16 of the last-level cache,
+ *     stores; in collectives in which each PE brings its own bytes to all, half as many.
+ *     value: number of bytes, or with k, m, g or t; default: 5/16 of the last-level cache,
  *     divided by half the number of PEs that share it; scope: PE.
  *
  * SHMEM_WORKERS

@@ -287,7 +287,7 @@ impl BothSides for Intergroup<'_> {
                         let (receivers, source) = arrays();
                         let (to, from) = (receivers.dest.from(part.start), source.add(part.start));
                         for member in receivers.members {
-                            copy_part(group, to.of(member), from, part.len(), bytes);
+                            copy_part(group, to.of(member), from, part.len(), bytes / 2);
                         }
                     });
                 }
@@ -376,7 +376,7 @@ impl BothSides for Intergroup<'_> {
             return unsafe { self.reduce_eager(n, op.size, fold) };
         }
         self.publish_addresses(NO_ROOT);
-        let streaming = kernel::past_caches(2 * bytes);
+        let streaming = kernel::past_caches(bytes);
         let work = slices_of(group, n, op.size, 2 * group.size);
         group.share_work(work, |part| {
             let start = part.start * op.size;

@@ -194,7 +194,8 @@ unsafe fn flat_put_get(r: &Reduction<'_>) {
 /// That of [`reduce`].
 unsafe fn slices(r: &Reduction<'_>) {
     let size = r.group.size;
-    let streaming = kernel::past_caches(2 * r.n * r.op.size);
+    // Each element is read from all sources, which are in the caches as long as they fit.
+    let streaming = kernel::past_caches(r.n * r.op.size);
     let work = slices_of(r.group, r.n, r.op.size, 2 * size);
     r.group.share_work(work, |part| {
         let r = r.part(part);
