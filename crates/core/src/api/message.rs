@@ -16,11 +16,17 @@ pub use crate::message::request::Status;
 const ANY: c_int = -1;
 
 /// The team of a call; None if it is invalid.
-#[inline]
+#[inline(always)]
 fn find<'a>(name: &'static str, rt: &'a Runtime, team: usize) -> Option<&'a Team> {
     if team == TEAM_WORLD {
         return Some(rt.teams.world());
     }
+    find_other(name, rt, team)
+}
+
+/// Looks a team up that is not the world.
+#[inline(never)]
+fn find_other<'a>(name: &'static str, rt: &'a Runtime, team: usize) -> Option<&'a Team> {
     let found = rt.teams.find(name, team)?;
     if found.connection.is_some() {
         elsewhere(name);
@@ -36,7 +42,7 @@ fn elsewhere(name: &str) -> ! {
     );
 }
 
-#[inline]
+#[inline(always)]
 fn party(name: &'static str, team: &Team, pe: c_int) -> Party {
     let peer = if pe == ANY {
         ANY
@@ -51,7 +57,7 @@ fn party(name: &'static str, team: &Team, pe: c_int) -> Party {
 }
 
 /// The messages that a call takes, and whose they are.
-#[inline]
+#[inline(always)]
 fn pattern(name: &'static str, team: &Team, pe: c_int, tag: c_int) -> (Pattern, c_int) {
     check_tag(name, tag, ANY);
     let Party { team, peer, .. } = party(name, team, pe);
@@ -63,13 +69,19 @@ fn pattern(name: &'static str, team: &Team, pe: c_int, tag: c_int) -> (Pattern, 
     (pattern, peer)
 }
 
+#[inline(always)]
 fn check_tag(name: &str, tag: c_int, least: c_int) {
     if tag < least {
-        fatal(
-            name,
-            format_args!("tag = {tag} is out of range: give 0 to 2147483647"),
-        );
+        no_tag(name, tag);
     }
+}
+
+#[cold]
+fn no_tag(name: &str, tag: c_int) -> ! {
+    fatal(
+        name,
+        format_args!("tag = {tag} is out of range: give 0 to 2147483647"),
+    )
 }
 
 /// # Safety
@@ -85,7 +97,7 @@ unsafe fn write(status: *mut Status, value: Status) {
 ///
 /// # Safety
 /// `buf` is readable for `nbytes` bytes until the send is complete.
-#[inline]
+#[inline(always)]
 unsafe fn begin_send(
     name: &'static str,
     team: usize,
@@ -138,6 +150,8 @@ pub unsafe fn send(
 }
 
 /// Waits for a live request.
+#[cold]
+#[inline(never)]
 fn await_one(name: &'static str, handle: u64) {
     let rt = runtime::get(name);
     let Some(reason) = rt.messages.reason(name, handle) else {

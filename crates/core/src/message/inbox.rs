@@ -127,6 +127,24 @@ impl Reader {
         }
     }
 
+    /// As [`next`](Self::next), with as many polls of the next cell as `again` allows if there is no record.
+    #[inline(always)]
+    pub fn poll(&mut self, cells: &impl Cells, mut again: impl FnMut() -> bool) -> Option<usize> {
+        let (position, cell) = (self.position, self.cell(cells));
+        loop {
+            let word = cells.first_word(cell);
+            if begins(word, position, cells.count()) {
+                return match word & FILLS {
+                    0 => Some(cell),
+                    _ => self.next(cells),
+                };
+            }
+            if !again() {
+                return None;
+            }
+        }
+    }
+
     /// Gives the cells of the next record back, which was read. Whether the writers have more room now.
     #[inline]
     pub fn release(&mut self, cells: &impl Cells) -> bool {

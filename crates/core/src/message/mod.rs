@@ -14,8 +14,10 @@
 //! what has arrived is moved out of its own inbox, so that PEs which wait for each other's room find some.
 
 mod arrivals;
+pub mod credit;
 pub mod inbox;
 mod lock;
+pub mod matching;
 pub mod record;
 mod remote;
 pub mod request;
@@ -28,7 +30,8 @@ use ferroshmem_fabric::Context;
 
 use self::inbox::Reader;
 use self::lock::{Guard, Lock};
-use self::record::{Control, Envelope, Inbox, Kind, Record};
+use self::matching::Matching;
+use self::record::{Control, Envelope, Inbox, Kind, Record, SHORT, copy_eager};
 use self::remote::Remotes;
 use self::request::{Pattern, Phase, Request, Requests, Status};
 use crate::constants::THREAD_MULTIPLE;
@@ -107,10 +110,7 @@ pub(crate) struct Receive {
 struct State {
     reader: Reader,
     requests: Requests,
-    /// Receives that no message has matched, in their order.
-    posted: VecDeque<(Pattern, u64)>,
-    /// Messages that no receive has matched, in their order.
-    unexpected: VecDeque<(Envelope, Data)>,
+    matching: Matching<Data>,
     /// See [`Inbox::kept`].
     kept: u64,
     /// Records that have found no room, in their order.
@@ -192,8 +192,7 @@ impl Messages {
             state: Lock::new(State {
                 reader,
                 requests: Requests::default(),
-                posted: VecDeque::new(),
-                unexpected: VecDeque::new(),
+                matching: Matching::default(),
                 kept: 0,
                 outgoing: VecDeque::new(),
                 sending: Vec::new(),
@@ -212,8 +211,38 @@ impl Messages {
     ///
     /// # Safety
     /// `buffer` is readable for `bytes` bytes until the request is complete.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn send(
+        &self,
+        node: &Node,
+        party: Party,
+        tag: i32,
+        buffer: *const u8,
+        bytes: u64,
+    ) -> u64 {
+        if bytes <= SHORT as u64
+            && self.queued.load(Ordering::Relaxed) == 0
+            && let Some(index) = node.job.placement.local_index(party.peer as usize)
+        {
+            let inbox = self.inbox.neighbour(node.job.index, index);
+            let envelope = party.envelope(true, tag, bytes);
+            // SAFETY: the caller promises that the buffer is readable.
+            if inbox.kept() < KEPT && unsafe { inbox.push_short(envelope, buffer) } {
+                signals::notify(&node.job.control.pe_block(index).signals);
+                inbox.prepare();
+                return SENT;
+            }
+        }
+        // SAFETY: as above.
+        unsafe { self.send_any(node, party, tag, buffer, bytes) }
+    }
+
+    /// As [`send`](Self::send), of any length.
+    ///
+    /// # Safety
+    /// As [`send`](Self::send).
+    #[inline(never)]
+    unsafe fn send_any(
         &self,
         node: &Node,
         party: Party,
@@ -287,9 +316,9 @@ impl Messages {
     ) -> u64 {
         let mut state = self.lock();
         let handle = state.add_receive(pattern, peer, buffer, bytes);
-        match state.find(&pattern) {
+        match state.matching.find(&pattern) {
             Some(at) => self.deliver_unexpected(node, &mut state, at, handle),
-            None => state.posted.push_back((pattern, handle)),
+            None => state.matching.post(pattern, handle),
         }
         self.progress(node, state, None);
         handle
@@ -299,10 +328,11 @@ impl Messages {
     ///
     /// # Safety
     /// `buffer` is writable for `bytes` bytes.
+    #[inline(always)]
     pub(crate) unsafe fn receive_now(
         &self,
         node: &Node,
-        routine: &str,
+        routine: &'static str,
         pattern: Pattern,
         peer: i32,
         buffer: *mut u8,
@@ -313,18 +343,28 @@ impl Messages {
         {
             return status;
         }
-        let mut receive = Receive {
-            pattern,
-            peer,
-            buffer,
-            bytes,
-            status: None,
-            handle: 0,
-        };
+        self.receive_any(
+            node,
+            routine,
+            Receive {
+                pattern,
+                peer,
+                buffer,
+                bytes,
+                status: None,
+                handle: 0,
+            },
+        )
+    }
+
+    /// Receives a message, however it comes.
+    #[inline(never)]
+    fn receive_any(&self, node: &Node, routine: &str, mut receive: Receive) -> Status {
         // A message that was kept, or which comes while this is called.
         if let Some(status) = self.look_for(node, &mut receive) {
             return status;
         }
+        let Receive { pattern, peer, .. } = receive;
         let reason = reason(routine, pattern.team, peer, false, pattern.tag);
         let mut seen = self.changes.load(Ordering::Acquire).wrapping_sub(1);
         node.transport.wait(&reason, signals::NOTIFIED, || {
@@ -337,7 +377,7 @@ impl Messages {
 
     /// Receives the next record of the inbox, or the one that comes within the time of a short wait, if that is the message and
     /// nothing else is to be done before: the way of a PE of one thread that sends and receives in turns.
-    #[inline]
+    #[inline(always)]
     fn receive_next(
         &self,
         node: &Node,
@@ -345,9 +385,11 @@ impl Messages {
         buffer: *mut u8,
         bytes: u64,
     ) -> Option<Status> {
-        let (inbox, mut state) = (self.inbox, self.lock());
-        if !state.unexpected.is_empty()
-            || !state.posted.is_empty()
+        let inbox = self.inbox;
+        // SAFETY: the program promises that one thread at a time calls the library.
+        let mut state = unsafe { self.state.lock(false) };
+        if state.matching.unexpected() != 0
+            || state.matching.has_posted()
             || self.queued.load(Ordering::Relaxed) != 0
         {
             return None;
@@ -357,28 +399,21 @@ impl Messages {
             None => POLICY.spins(),
             Some(_) => Spins::new(0),
         };
-        let cell = loop {
-            match state.reader.next(inbox) {
-                Some(cell) => break cell,
-                None if spins.again() => {}
-                None => return None,
-            }
-        };
+        let cell = state.reader.poll(inbox, || spins.again())?;
         // SAFETY: the reader has found a record there, which is released below.
-        let (envelope, data) = unsafe { inbox.eager(cell) }?;
-        if !pattern.takes(envelope) {
+        let (envelope, data) = unsafe { inbox.envelope(cell) };
+        if envelope.kind != Kind::Eager || !pattern.takes(&envelope) {
             return None;
         }
         let n = envelope.bytes.min(bytes) as usize;
         // SAFETY: the receive's buffer has room; the record has as many bytes of data.
         unsafe { copy_eager(buffer, data, n) };
-        let status = Status::of(envelope, bytes);
         if state.reader.release(inbox) {
             room(node, inbox);
         }
         self.position
             .store(state.reader.position(), Ordering::Relaxed);
-        Some(status)
+        Some(Status::of(&envelope, bytes))
     }
 
     /// Makes progress, and looks for the message of a blocking receive.
@@ -386,8 +421,8 @@ impl Messages {
     fn look_for(&self, node: &Node, receive: &mut Receive) -> Option<Status> {
         let mut state = self.lock();
         if receive.handle == 0
-            && !state.unexpected.is_empty()
-            && let Some(at) = state.find(&receive.pattern)
+            && state.matching.unexpected() != 0
+            && let Some(at) = state.matching.find(&receive.pattern)
         {
             self.deliver_late(node, &mut state, receive, at);
         }
@@ -417,7 +452,7 @@ impl Messages {
 
     /// Gives a receive the unexpected message at `at`.
     fn deliver_unexpected(&self, node: &Node, state: &mut State, at: usize, handle: u64) {
-        if let Some((envelope, data)) = state.unexpected.remove(at) {
+        if let Some((envelope, data)) = state.matching.remove(at) {
             match &data {
                 Data::Here(bytes, None) => {
                     state.keep(node, (bytes.len() as u64 + BESIDE).wrapping_neg());
@@ -450,10 +485,7 @@ impl Messages {
         let mut state = self.enter(node);
         let phase = state.requests.get(handle)?.phase;
         if phase == Phase::Posted {
-            let mut posted = state.posted.iter();
-            if let Some(at) = posted.position(|(_, posted)| *posted == handle) {
-                state.posted.remove(at);
-            }
+            state.matching.withdraw(handle);
             state.close();
             state.requests.remove(handle);
         }
@@ -464,8 +496,8 @@ impl Messages {
     pub(crate) fn probe(&self, node: &Node, pattern: &Pattern) -> Option<Status> {
         remote::poll(node);
         let state = self.enter(node);
-        let at = state.find(pattern)?;
-        Some(Status::of(&state.unexpected[at].0, u64::MAX))
+        let at = state.matching.find(pattern)?;
+        Some(Status::of(state.matching.envelope(at), u64::MAX))
     }
 
     /// Makes progress, and looks at the requests.
@@ -508,9 +540,9 @@ impl Messages {
     ) -> Status {
         let mut found = Status::default();
         self.wait_until(node, reason, &mut |state| {
-            let at = state.find(pattern);
+            let at = state.matching.find(pattern);
             if let Some(at) = at {
-                found = Status::of(&state.unexpected[at].0, u64::MAX);
+                found = Status::of(state.matching.envelope(at), u64::MAX);
             }
             at.is_some()
         });
@@ -538,15 +570,12 @@ impl Messages {
     pub(crate) fn leave_team(&self, node: &Node, id: usize) -> bool {
         let mut state = self.take_all(node);
         // No message of the team comes after.
-        let is_of_team = |team: u16| usize::from(team) == id;
-        if state.requests.under_way().any(|r| is_of_team(r.team)) {
+        let is_of_team = |request: &Request| usize::from(request.team) == id;
+        if state.requests.under_way().any(is_of_team) {
             return false;
         }
-        for at in (0..state.unexpected.len()).rev() {
-            if !is_of_team(state.unexpected[at].0.team) {
-                continue;
-            }
-            match state.unexpected.remove(at) {
+        while let Some(at) = state.matching.last_of(id) {
+            match state.matching.remove(at) {
                 Some((_, Data::Here(bytes, None))) => {
                     state.keep(node, (bytes.len() as u64 + BESIDE).wrapping_neg());
                 }
@@ -815,7 +844,7 @@ impl Messages {
         let envelope = &record.envelope;
         let receive = receive.filter(|receive| receive.pattern.takes(envelope));
         if envelope.kind == Kind::Eager
-            && state.posted.is_empty()
+            && !state.matching.has_posted()
             && let Some(receive) = receive
         {
             let n = envelope.bytes.min(receive.bytes) as usize;
@@ -844,7 +873,7 @@ impl Messages {
         let len = envelope.len as usize;
         let is_message = matches!(envelope.kind, Kind::Eager | Kind::Ready);
         let matched = is_message.then(|| {
-            state.match_posted(envelope).or_else(|| {
+            state.matching.take(envelope).or_else(|| {
                 let receive = receive?;
                 let Receive {
                     pattern,
@@ -878,7 +907,7 @@ impl Messages {
                         kept.set_len(len);
                     }
                     let data = Data::Here(kept.into_boxed_slice(), record.remote);
-                    state.unexpected.push_back((*envelope, data));
+                    state.matching.keep(*envelope, data);
                     if record.remote.is_none() {
                         state.keep(node, len as u64 + BESIDE);
                     }
@@ -897,7 +926,7 @@ impl Messages {
                 match matched {
                     Some(handle) => self.deliver(node, state, handle, envelope, &data),
                     None => {
-                        state.unexpected.push_back((*envelope, data));
+                        state.matching.keep(*envelope, data);
                         self.changes.fetch_add(1, Ordering::Release);
                     }
                 }
@@ -1069,25 +1098,6 @@ impl Receive {
     }
 }
 
-/// Copies the data of a record.
-///
-/// # Safety
-/// `dest` is writable and `source` readable for `bytes` bytes.
-#[inline]
-unsafe fn copy_eager(dest: *mut u8, source: *const u8, bytes: usize) {
-    // SAFETY: the caller promises that the source is readable and the destination writable for
-    // `bytes` bytes.
-    unsafe {
-        if bytes == 8 {
-            // As in `Inbox::push`.
-            dest.cast::<u64>()
-                .write_unaligned(source.cast::<u64>().read_unaligned());
-        } else {
-            dest.copy_from_nonoverlapping(source, bytes);
-        }
-    }
-}
-
 /// A handle names no request: it has ended, or there never was one.
 #[derive(Debug)]
 pub(crate) struct Dead;
@@ -1157,19 +1167,6 @@ impl State {
     fn publish(&self) {
         let pending = self.open + self.outgoing.len() as u32 + u32::from(self.is_closing);
         attend::PENDING.store(pending, Ordering::Relaxed);
-    }
-
-    /// The first message that was not expected and that a pattern takes.
-    fn find(&self, pattern: &Pattern) -> Option<usize> {
-        let mut messages = self.unexpected.iter();
-        messages.position(|(envelope, _)| pattern.takes(envelope))
-    }
-
-    /// The first receive that takes a message, which is posted no more.
-    fn match_posted(&mut self, envelope: &Envelope) -> Option<u64> {
-        let mut posted = self.posted.iter();
-        let at = posted.position(|(pattern, _)| pattern.takes(envelope))?;
-        self.posted.remove(at).map(|(_, handle)| handle)
     }
 
     /// Keeps so many more bytes.

@@ -4,6 +4,7 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::inbox::{self, CELL, CELLS, Cells};
+use crate::platform::prefetch::prefetch_for_write;
 
 /// A PE's inbox, in the memory of the node's PEs.
 #[repr(C, align(4096))]
@@ -77,7 +78,6 @@ impl Inbox {
     ///
     /// # Safety
     /// `data` is readable for `envelope.len` bytes, at most [`LONGEST`].
-    #[inline]
     pub unsafe fn push(
         &self,
         envelope: &Envelope,
@@ -92,33 +92,56 @@ impl Inbox {
         let at = self.cell(position as usize % CELLS);
         // SAFETY: the cells are reserved for this thread; the caller promises that `data` is readable.
         unsafe {
-            at.add(8).cast::<Envelope>().write(*envelope);
+            at.add(8).cast::<[u64; 3]>().write(envelope.to_words());
             if let Some(control) = control {
                 at.add(HEAD).cast::<Control>().write(*control);
             }
             let to = at.add(envelope.kind.data_offset());
-            if len == 8 {
-                // Many messages have a word; a call of the C library takes as long as all else here.
-                to.cast::<u64>()
-                    .write_unaligned(data.cast::<u64>().read_unaligned());
-            } else {
-                to.copy_from_nonoverlapping(data, len);
-            }
+            to.copy_from_nonoverlapping(data, len);
         }
         inbox::commit(self, position, n);
         true
     }
 
-    /// The envelope and the data of the record at a cell, if it is eager.
+    /// Writes the record of an eager message of at most [`SHORT`] bytes; false if there is no room now.
+    ///
+    /// # Safety
+    /// `data` is readable for `envelope.len` bytes.
+    #[inline]
+    pub unsafe fn push_short(&self, envelope: Envelope, data: *const u8) -> bool {
+        let Some(position) = inbox::reserve(self, 1) else {
+            return false;
+        };
+        let at = self.cell(position as usize % CELLS);
+        // SAFETY: the cell is reserved for this thread; the caller promises that `data` is readable.
+        unsafe {
+            // As words: what is stored in parts cannot be loaded whole before all are in the cache.
+            at.add(8).cast::<[u64; 3]>().write(envelope.to_words());
+            copy_eager(at.add(HEAD), data, envelope.len as usize);
+        }
+        inbox::commit(self, position, 1);
+        true
+    }
+
+    /// Takes the line of the next record to this core, unless another PE writes there: the next message is sent by a
+    /// quarter sooner. After [`push_short`](Self::push_short), once the owner has been notified.
+    #[inline]
+    pub fn prepare(&self) {
+        let tail = self.tail.0.load(Ordering::Relaxed);
+        prefetch_for_write(self.cell(tail as usize % CELLS));
+    }
+
+    /// The envelope of the record at a cell, and where its data are if it is eager.
     ///
     /// # Safety
     /// The owner has found a record there, and does not release it while the result is used.
-    #[inline]
-    pub unsafe fn eager(&self, cell: usize) -> Option<(&Envelope, *const u8)> {
+    #[inline(always)]
+    pub unsafe fn envelope(&self, cell: usize) -> (Envelope, *const u8) {
         let at = self.cell(cell);
         // SAFETY: the caller promises a record, which no PE changes.
-        let envelope = unsafe { &*at.add(8).cast::<Envelope>() };
-        (envelope.kind == Kind::Eager).then(|| (envelope, at.wrapping_add(HEAD).cast_const()))
+        let words = unsafe { at.add(8).cast::<[u64; 3]>().read() };
+        let envelope = Envelope::from_words(words).expect("a record of this library");
+        (envelope, at.wrapping_add(HEAD).cast_const())
     }
 
     /// The record at a cell.
@@ -128,13 +151,31 @@ impl Inbox {
     #[inline]
     pub unsafe fn read(&self, cell: usize) -> Record {
         let at = self.cell(cell);
-        // SAFETY: the caller promises a record, which is written.
-        let envelope = unsafe { at.add(8).cast::<Envelope>().read() };
+        // SAFETY: the caller promises a record.
+        let (envelope, _) = unsafe { self.envelope(cell) };
         Record {
             envelope,
             control: at.wrapping_add(HEAD).cast(),
             data: at.wrapping_add(envelope.kind.data_offset()),
             remote: None,
+        }
+    }
+}
+
+/// Copies the data of an eager record.
+///
+/// # Safety
+/// `dest` is writable and `source` readable for `bytes` bytes.
+#[inline]
+pub unsafe fn copy_eager(dest: *mut u8, source: *const u8, bytes: usize) {
+    // SAFETY: the caller promises that the source is readable and the destination writable for `bytes` bytes.
+    unsafe {
+        if bytes == 8 {
+            // Many messages have a word; a call of the C library takes as long as all else.
+            let word = source.cast::<u64>().read_unaligned();
+            dest.cast::<u64>().write_unaligned(word);
+        } else {
+            dest.copy_from_nonoverlapping(source, bytes);
         }
     }
 }
@@ -182,7 +223,7 @@ impl Cells for Inbox {
 }
 
 /// What a record is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u16)]
 pub enum Kind {
     /// A message with its data. It has no [`Control`].
@@ -233,7 +274,7 @@ impl Kind {
 }
 
 /// What a record begins with, after its first word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct Envelope {
     /// What it is.
@@ -304,6 +345,8 @@ pub struct Control {
 
 /// Bytes before the control part, or the data of a record without one.
 const HEAD: usize = 8 + size_of::<Envelope>();
+/// Most bytes of data of an eager record of one cell.
+pub const SHORT: usize = CELL - HEAD;
 /// Most bytes of data of a record.
 pub const LONGEST: usize = CELLS / 8 * CELL - HEAD - size_of::<Control>();
 

@@ -22,6 +22,7 @@ use std::slice;
 use ferroshmem_fabric::{Context, Fabric, Remote};
 
 use super::arrivals::Taken;
+use super::credit::{Credit, Window};
 use super::record::{Control, Envelope, Kind, Record};
 use super::request::Phase;
 use super::{ARRIVALS, BESIDE, EAGER, KEPT, Messages, Party, Receive, SENT, State, wire};
@@ -47,21 +48,13 @@ fn credit(node: &Node) -> u64 {
 pub(super) struct Remotes {
     taken: Taken,
     /// By PE; empty before the first message.
-    peers: Vec<Peer>,
+    peers: Vec<Credit>,
     /// Reads and writes of messages' data.
     pub transfers: Vec<Transfer>,
     /// Contexts of transfers that have ended.
     spare: Vec<Context>,
     /// This PE leaves: what comes is forgotten.
     pub is_left: bool,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Peer {
-    /// Of this PE's eager messages there, what it has not said to have been matched.
-    there: u64,
-    /// Of its eager messages here, what has been matched and it does not know of.
-    owed: u64,
 }
 
 /// A read or a write of a message's data.
@@ -99,9 +92,9 @@ impl Transfer {
 }
 
 impl Remotes {
-    fn peer(&mut self, node: &Node, pe: usize) -> &mut Peer {
+    fn peer(&mut self, node: &Node, pe: usize) -> &mut Credit {
         if self.peers.is_empty() {
-            self.peers = vec![Peer::default(); node.job.n_pes()];
+            self.peers = vec![Credit::default(); node.job.n_pes()];
         }
         &mut self.peers[pe]
     }
@@ -109,7 +102,7 @@ impl Remotes {
     /// A PE says that receives have matched so many bytes of this one's messages.
     pub(super) fn credit(&mut self, pe: usize, bytes: u64) {
         if let Some(peer) = self.peers.get_mut(pe) {
-            peer.there = peer.there.saturating_sub(bytes);
+            peer.give_back(bytes);
         }
     }
 }
@@ -161,11 +154,7 @@ impl Messages {
         }
         let longest = (fabric(node).longest_record() - wire::HEAD) as u64;
         let peer = state.remotes.peer(node, to);
-        let there = peer.there + bytes + BESIDE;
-        let is_eager = bytes <= EAGER.min(longest) && there <= credit(node);
-        if is_eager {
-            peer.there = there;
-        }
+        let is_eager = bytes <= EAGER.min(longest) && peer.take(bytes + BESIDE, credit(node));
         let envelope = party.envelope(is_eager, tag, bytes);
         let is_next = is_eager && state.outgoing.is_empty();
         // SAFETY: the caller of `send` promises that the buffer is readable.
@@ -235,11 +224,11 @@ impl Messages {
                 data: data.as_ptr(),
                 remote: Some(pe as u32),
             };
-            let was_kept = state.unexpected.len();
+            let was_kept = state.matching.unexpected();
             // SAFETY: the control part is here, the data are as long as `parse` has found; `expects` has seen that they
             // have room.
             unsafe { self.take(node, state, &record, receive.as_deref_mut()) };
-            if envelope.kind == Kind::Eager && state.unexpected.len() == was_kept {
+            if envelope.kind == Kind::Eager && state.matching.unexpected() == was_kept {
                 self.owe(node, state, pe as u32, data.len() as u64);
             }
         }
@@ -248,18 +237,26 @@ impl Messages {
 
     /// A receive has matched an eager message of a PE of another node, which may send as much again.
     pub(super) fn owe(&self, node: &Node, state: &mut State, pe: u32, bytes: u64) {
-        let peer = state.remotes.peer(node, pe as usize);
-        peer.owed += bytes + BESIDE;
-        if peer.owed < credit(node) / 4 || state.is_closing {
+        // A PE in `shmem_finalize` says no more of it.
+        let limit = if state.is_closing {
+            u64::MAX
+        } else {
+            credit(node)
+        };
+        let Some(owed) = state
+            .remotes
+            .peer(node, pe as usize)
+            .owe(bytes + BESIDE, limit)
+        else {
             return;
-        }
+        };
         let envelope = Envelope {
             kind: Kind::Credit,
             team: 0,
             source: 0,
             tag: 0,
             len: 0,
-            bytes: std::mem::take(&mut peer.owed),
+            bytes: owed,
         };
         let control = Some(Control::default());
         self.post(node, state, pe as usize, envelope, control, 0);
@@ -270,11 +267,16 @@ impl Messages {
         let Some(request) = state.requests.get(handle) else {
             return;
         };
-        if request.allowed == request.all || request.done + WINDOW / 2 < request.allowed {
+        let window = Window {
+            done: request.done,
+            allowed: request.allowed,
+            all: request.all,
+        };
+        let Some(bytes) = window.advance(WINDOW) else {
             return;
-        }
-        request.allowed = request.all.min(request.done + WINDOW);
-        let (to, bytes) = (request.peer as usize, request.allowed);
+        };
+        request.allowed = bytes;
+        let to = request.peer as usize;
         let control = Control {
             request: request.reply,
             reply: handle,

@@ -34,7 +34,7 @@ impl Status {
 }
 
 /// Which messages a receive or a probe takes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Pattern {
     /// Id of the team.
     pub team: u16,

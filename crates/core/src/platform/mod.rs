@@ -14,6 +14,7 @@ pub mod numa;
 pub mod number_list;
 pub mod object;
 pub mod output;
+pub mod prefetch;
 pub mod process;
 pub mod processor;
 pub mod socket;
