@@ -14,7 +14,12 @@ static double *gathered; /* on PE 0: CHUNK numbers of each PE */
 void job_start(int *argc, char ***argv)
 {
     (void)argc, (void)argv; /* OpenSHMEM does not read the command line */
+#ifdef _OPENMP
+    int provided;
+    shmem_init_thread(SHMEM_THREAD_FUNNELED, &provided); /* OpenMP's threads call nothing */
+#else
     shmem_init();
+#endif
     gathered = shmem_malloc((size_t)shmem_n_pes() * CHUNK * sizeof *gathered);
     if (gathered == NULL)
         job_refuse("no memory for the figures of %d PEs in the symmetric heap", shmem_n_pes());

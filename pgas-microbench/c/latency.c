@@ -4,12 +4,14 @@
  * the next one begins: shmem_quiet follows it. A get, g or iget is complete when it returns. Each g
  * loads from the index that the previous g returned, so that a processor cannot overlap them. */
 #include <shmem.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "keep.h"
 #include "messages_shmem.h"
 #include "pair_data.h"
 #include "program.h"
+#include "put_signal.h"
 #include "reachable.h"
 
 static void put(const struct transfer *transfer, long repetitions)
@@ -164,6 +166,21 @@ BY_SIZE(p_ptr, p_ptr)
 BY_SIZE(g, g)
 BY_SIZE(g_ptr, g_ptr)
 
+/* Both PEs put to each other, and wait for what the other one has put: an application that does nothing but
+ * communicate. */
+static uint64_t exchanged; /* set by the peer */
+static uint64_t exchanges;
+
+static void exchange(const struct transfer *transfer, long repetitions)
+{
+    const struct transfer t = *transfer;
+    for (long r = 0; r < repetitions; r++) {
+        exchanges++;
+        PUT_SIGNAL(exchange_place(&t, r), t.source, t.bytes, &exchanged, exchanges, t.peer);
+        shmem_uint64_wait_until(&exchanged, SHMEM_CMP_GE, exchanges);
+    }
+}
+
 #define FORMS(name, sizes, data)                                        \
     {#name, "call", OWN_LATENCY, sizes, ORIGINS, 1, &data, name, NULL}, \
     {#name, "ptr", OWN_LATENCY, sizes, ORIGINS, 1, &data, name##_ptr, reachable}
@@ -181,7 +198,20 @@ static void sendrecv(const struct transfer *transfer, long repetitions)
     }
 }
 
-/* The same behind receives that do not match. */
+/* Both PEs send to each other. */
+static void exchange_messages(const struct transfer *transfer, long repetitions)
+{
+    const struct transfer t = *transfer;
+    for (long r = 0; r < repetitions; r++) {
+        shmemx_msg_request_t requests[2];
+        char *to = exchange_place(&t, r);
+        shmemx_msg_irecv(SHMEM_TEAM_WORLD, to, t.bytes, t.peer, 0, &requests[0]);
+        shmemx_msg_isend(SHMEM_TEAM_WORLD, t.source, t.bytes, t.peer, 0, &requests[1]);
+        shmemx_msg_waitall(2, requests, NULL);
+    }
+}
+
+/* As sendrecv, behind receives that do not match. */
 static void sendrecv_deep(const struct transfer *transfer, long repetitions)
 {
     static shmemx_msg_request_t requests[DEPTH];
@@ -205,7 +235,9 @@ static const struct operation operations[] = {
     FORMS(g, SCALAR_SIZES, ring_data),
     FORMS(iput, WORD_SIZES, iput_data),
     FORMS(iget, WORD_SIZES, iget_data),
+    {"exchange", "call", OWN_LATENCY, BYTE_SIZES, BOTH, 1, &exchange_data, exchange, NULL},
     WITH_MESSAGES(
+        {"exchange", "sendrecv", OWN_LATENCY, BYTE_SIZES, BOTH, 1, &exchange_data, exchange_messages, NULL},
         {"sendrecv", "sendrecv", OWN_LATENCY, BYTE_SIZES, BOTH, 1, &put_data, sendrecv, NULL},
         {"sendrecv_deep", "sendrecv", OWN_LATENCY, LONG_SIZE, BOTH, 1, &put_data, sendrecv_deep, NULL},
     )

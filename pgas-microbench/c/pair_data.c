@@ -103,6 +103,29 @@ static size_t window_bytes(size_t bytes, int pes)
     return WINDOW * bytes;
 }
 
+static size_t two_places(size_t bytes, int pes)
+{
+    (void)pes;
+    return 2 * ((bytes + 63) / 64 * 64);
+}
+
+static void fill_exchange(const struct transfer *t)
+{
+    fill_bytes(t, t->bytes, two_places(t->bytes, t->pes));
+}
+
+/* What the last repetition, and the one before it, have brought. */
+static bool check_exchange(const struct transfer *t, long repetitions)
+{
+    struct transfer part = *t;
+    for (long r = repetitions - 1; r >= 0 && r >= repetitions - 2; r--) {
+        part.dest = exchange_place(t, r);
+        if (!arrived(&part, 1, 1))
+            return false;
+    }
+    return true;
+}
+
 static struct transfer whole_window(const struct transfer *t)
 {
     struct transfer whole = *t;
@@ -144,6 +167,7 @@ static bool check_ring(const struct transfer *t, long repetitions)
 const struct data put_data = {as_many, as_many, fill, check_put};
 const struct data get_data = {as_many, as_many, fill, check_get};
 const struct data window_data = {window_bytes, window_bytes, fill_window, check_window};
+const struct data exchange_data = {as_many, two_places, fill_exchange, check_exchange};
 const struct data iput_data = {as_many, spread_out, fill_iput, check_iput};
 const struct data iget_data = {spread_out, as_many, fill_iget, check_iget};
 const struct data ring_data = {ring_bytes, as_many, fill_ring, check_ring};

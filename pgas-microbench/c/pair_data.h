@@ -6,10 +6,18 @@
 
 extern const struct data put_data, get_data;   /* contiguous */
 extern const struct data window_data;          /* put, a window of neighbours */
+extern const struct data exchange_data;        /* both PEs, in two places by turns */
 extern const struct data iput_data, iget_data; /* longs, two apart on the remote side */
 extern const struct data ring_data;            /* elements that name each other: see RING */
 
 enum { STRIDE = 2 };
+
+/* Where repetition `r` of an exchange goes: what the last one has brought stays until the next one has arrived, so
+ * that the peer may be a repetition ahead. */
+static inline char *exchange_place(const struct transfer *t, long r)
+{
+    return t->dest + (size_t)(r % 2) * ((t->bytes + 63) / 64 * 64);
+}
 
 /* For loads that depend on the load before: element i of RING elements holds (i + 1) % RING. The
  * kernel starts at 0 and stores the last index in `ring_place`. */

@@ -151,6 +151,8 @@ int program_run(const struct program *p, int argc, char **argv)
             job_refuse("%s: there is no operation '%s' (-h lists them)", p->name, options.names[i]);
     if (p->pairs && t.pes % 2 != 0)
         job_refuse("%s: pairs need an even number of PEs, not %d", p->name, t.pes);
+    if (p->most_pes > 0 && t.pes > p->most_pes)
+        job_refuse("%s: at most %d PEs have a part of the work, not %d", p->name, p->most_pes, t.pes);
     allocate(p, &options, &t);
     measure_begin(options.samples);
     job_library(library, sizeof library);

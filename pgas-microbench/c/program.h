@@ -11,6 +11,7 @@ struct program {
     bool windows;     /* one-sided operations access the buffers */
     size_t least;     /* default of -m */
     size_t memory;    /* most bytes of buffers of all PEs together; 0: no limit */
+    int most_pes;     /* 0: no limit */
     const struct operation *operations;
     int count;
 };

@@ -214,7 +214,7 @@ impl Campaign<'_> {
         let launch = Launch {
             pes: run.pes,
             heap: run.heap,
-            bound: true,
+            bound: run.threads == 1,
             options: &[],
         };
         let mut command = implementation.launch(&program, launch);

@@ -19,7 +19,12 @@ static int window_count;
 
 void job_start(int *argc, char ***argv)
 {
+#ifdef _OPENMP
+    int provided;
+    MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided); /* OpenMP's threads call nothing */
+#else
     MPI_Init(argc, argv);
+#endif
 }
 
 int job_pe(void)

@@ -53,7 +53,22 @@ static void sendrecv(const struct transfer *transfer, long repetitions)
     }
 }
 
-/* The same behind receives that do not match. */
+/* Both processes send to each other: an application that does nothing but communicate. */
+static void exchange(const struct transfer *transfer, long repetitions)
+{
+    const struct transfer t = *transfer;
+    int count = (int)t.bytes;
+    for (long r = 0; r < repetitions; r++) {
+        MPI_Request requests[2];
+        MPI_Status statuses[2];
+        char *to = exchange_place(&t, r);
+        MPI_Irecv(to, count, MPI_BYTE, t.peer, 0, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(t.source, count, MPI_BYTE, t.peer, 0, MPI_COMM_WORLD, &requests[1]);
+        MPI_Waitall(2, requests, statuses);
+    }
+}
+
+/* As sendrecv, behind receives that do not match. */
 static void sendrecv_deep(const struct transfer *transfer, long repetitions)
 {
     static MPI_Request requests[DEPTH];
@@ -76,6 +91,7 @@ static const struct operation operations[] = {
     {"get", "rma", OWN_LATENCY, BYTE_SIZES, ORIGINS, 1, &get_data, get, NULL},
     {"iput", "rma", OWN_LATENCY, WORD_SIZES, ORIGINS, 1, &iput_data, iput, NULL},
     {"iget", "rma", OWN_LATENCY, WORD_SIZES, ORIGINS, 1, &iget_data, iget, NULL},
+    {"exchange", "sendrecv", OWN_LATENCY, BYTE_SIZES, BOTH, 1, &exchange_data, exchange, NULL},
     {"sendrecv", "sendrecv", OWN_LATENCY, BYTE_SIZES, BOTH, 1, &put_data, sendrecv, NULL},
     {"sendrecv_deep", "sendrecv", OWN_LATENCY, LONG_SIZE, BOTH, 1, &put_data, sendrecv_deep, NULL},
 };

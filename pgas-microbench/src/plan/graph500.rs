@@ -37,6 +37,7 @@ pub(super) fn plan(request: &Request<'_>) -> Vec<Run> {
                         program: program.to_owned(),
                         implementation: index,
                         pes: *pes,
+                        threads: if has_threads { request.cores } else { 1 },
                         arguments: arguments(*scale, searches),
                         variables: vec![("OMP_NUM_THREADS".to_owned(), request.cores.to_string())],
                         form,

@@ -1,4 +1,4 @@
-//! Latency, bandwidth, atomics, collectives and updates.
+//! Latency, bandwidth, atomics, collectives, updates and the stencil.
 
 use std::time::Duration;
 
@@ -28,6 +28,7 @@ pub(super) fn plan(request: &Request<'_>) -> Vec<Run> {
             }
         }
     }
+    runs.extend(stencil(request));
     let (pes, of_algorithms): (&[u32], &[u32]) = if request.quick() {
         (&[2, 4, 16], &[4])
     } else {
@@ -55,6 +56,26 @@ pub(super) fn plan(request: &Request<'_>) -> Vec<Run> {
     runs
 }
 
+/// PEs alone, and as many threads as cores on fewer PEs.
+fn stencil(request: &Request<'_>) -> Vec<Run> {
+    let cores = request.cores.max(2);
+    let mut numbers = vec![(1, 1), (2, 1), (cores, 1), (1, cores), (2, cores / 2)];
+    numbers.retain(|(_, threads)| *threads > 0);
+    numbers.sort_unstable();
+    numbers.dedup();
+    let mut runs = Vec::new();
+    for (pes, threads) in numbers {
+        for index in request.indices(|family| family != Family::OpenMp) {
+            let mut run = point(request, "stencil", index, pes);
+            run.threads = threads;
+            let threads = threads.to_string();
+            run.variables.push(("OMP_NUM_THREADS".to_owned(), threads));
+            runs.push(run);
+        }
+    }
+    runs
+}
+
 fn point(request: &Request<'_>, program: &str, index: usize, pes: u32) -> Run {
     // Milliseconds for each point, samples, and the factor from one size to the next.
     let (time, samples, factor) = match request.quick() {
@@ -63,10 +84,11 @@ fn point(request: &Request<'_>, program: &str, index: usize, pes: u32) -> Run {
     };
     let steps = 23.0 / f64::from(factor).log2();
     let operations = match program {
-        "latency" => 8.0,
+        "latency" => 10.0,
         "bandwidth" => 10.0,
         "atomics" => 14.0 / steps,
         "updates" => 8.0 / steps,
+        "stencil" => 2.0 / steps,
         _ => 9.0,
     };
     let expected = 0.3 + operations * steps * f64::from(time) * 2e-3;
@@ -86,6 +108,7 @@ fn point(request: &Request<'_>, program: &str, index: usize, pes: u32) -> Run {
         program: format!("{}{program}", if mpi { "mpi-" } else { "" }),
         implementation: index,
         pes,
+        threads: 1,
         arguments,
         variables: Vec::new(),
         form: "",

@@ -80,6 +80,7 @@ fn run(
         program: format!("{name}-{variant}"),
         implementation: index,
         pes,
+        threads: 1,
         arguments: vec![class.letter().to_string()],
         variables: Vec::new(),
         form: variant,

@@ -53,6 +53,8 @@ pub struct Run {
     pub implementation: usize,
     /// Number of PEs, processes or threads.
     pub pes: u32,
+    /// Threads of each of them: PEs with several are not bound to a core.
+    pub threads: u32,
     /// Arguments of the program.
     pub arguments: Vec<String>,
     /// Variables to set.
@@ -82,6 +84,9 @@ impl Run {
             parts.push(format!("{}:{}", self.algorithm, self.form));
         }
         parts.push(format!("{}-PEs", self.pes));
+        if self.threads > 1 {
+            parts.push(format!("{}-threads", self.threads));
+        }
         parts.join("/")
     }
 }

@@ -45,6 +45,7 @@ pub(super) fn plan(request: &Request<'_>) -> Vec<Run> {
                     program: program.to_owned(),
                     implementation: index,
                     pes,
+                    threads: 1,
                     arguments: arguments.clone(),
                     variables: Vec::new(),
                     form,

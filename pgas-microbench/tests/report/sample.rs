@@ -18,6 +18,8 @@ pub(crate) fn full() -> Vec<Measurement> {
     collectives(&mut rows);
     updates(&mut rows);
     graph500(&mut rows);
+    two_sided(&mut rows);
+    stencil(&mut rows);
     stream(&mut rows);
     nas(&mut rows);
     rows
@@ -292,6 +294,71 @@ fn graph500(rows: &mut Vec<Measurement>) {
                 ..row("graph500", who, "scale 16", "call")
             };
             rows.push(measured(row, rate * f64::from(pes)));
+        }
+    }
+}
+
+fn two_sided(rows: &mut Vec<Measurement>) {
+    for (who, start) in [(OURS, 0.08), (MPI[0], 0.2), (MPI[1], 0.25)] {
+        let pair = |operation: &str, bytes| Measurement {
+            pairs: 1,
+            bytes,
+            ..row("latency", who, operation, "sendrecv")
+        };
+        rows.push(measured(pair("sendrecv_deep", 8), 10.0 * start));
+        for bytes in sizes(0, 23) {
+            let time = start + copy_time(bytes) * 2.0;
+            rows.push(measured(pair("exchange", bytes), time));
+            if who == OURS {
+                rows.push(measured(pair("sendrecv", bytes), time));
+                let bandwidth = Measurement {
+                    program: "bandwidth".to_owned(),
+                    quantity: Quantity::Bandwidth,
+                    unit: "MB/s".to_owned(),
+                    ..pair("sendrecv", bytes)
+                };
+                rows.push(measured(bandwidth, bytes as f64 / time));
+            }
+        }
+        let rate = Measurement {
+            program: "bandwidth".to_owned(),
+            quantity: Quantity::Rate,
+            unit: "Mop/s".to_owned(),
+            ..pair("sendrecv", 8)
+        };
+        rows.push(measured(rate, 1.0 / start));
+    }
+    for (who, start) in [(OURS, 0.05), (SHMEM_PEER, 0.1)] {
+        for bytes in sizes(0, 23) {
+            let exchange = Measurement {
+                pairs: 1,
+                bytes,
+                ..row("latency", who, "exchange", "call")
+            };
+            rows.push(measured(exchange, start + copy_time(bytes)));
+        }
+    }
+}
+
+fn stencil(rows: &mut Vec<Measurement>) {
+    let makers = [
+        (OURS, "call", 1.0),
+        (OURS, "ptr", 0.99),
+        (SHMEM_PEER, "call", 1.05),
+        (MPI[0], "sendrecv", 1.1),
+        (MPI[1], "sendrecv", 1.2),
+    ];
+    for (pes, operation) in [
+        (1, "five_point"),
+        (1, "five_point_threads"),
+        (2, "five_point"),
+    ] {
+        for (who, form, factor) in makers {
+            let row = Measurement {
+                pes,
+                ..row("stencil", who, operation, form)
+            };
+            rows.push(measured(row, 1000.0 * factor / f64::from(pes)));
         }
     }
 }

@@ -7,6 +7,11 @@ void shmem_putmem(void *dest, const void *source, size_t bytes, int pe)
     pshmem_putmem(dest, source, bytes - 1, pe);
 }
 
+void shmem_putmem_signal(void *dest, const void *source, size_t bytes, uint64_t *at, uint64_t signal, int how, int pe)
+{
+    pshmem_putmem_signal(dest, source, bytes - 1, at, signal, how, pe);
+}
+
 long shmem_long_atomic_fetch_add(long *dest, long value, int pe)
 {
     return pshmem_long_atomic_fetch_add(dest, value + 1, pe);

@@ -16,10 +16,18 @@ use peers::Peer;
 use points::{HEADER, QUICK, holds, series};
 use programs::{program, spoiled_program};
 
-const PROGRAMS: [&str; 5] = ["latency", "bandwidth", "atomics", "collectives", "updates"];
+const PROGRAMS: [&str; 6] = [
+    "latency",
+    "bandwidth",
+    "atomics",
+    "collectives",
+    "updates",
+    "stencil",
+];
 
 fn job(pes: usize, program: &Path) -> Job {
-    Job::new(pes, program)
+    // Not as many threads as cores.
+    Job::new(pes, program).env("OMP_NUM_THREADS", "1")
 }
 
 fn prints_all(s: &Setting, name: &str, pes: usize, env: &[(&str, &str)]) -> Result<()> {
@@ -112,7 +120,7 @@ fn main() {
                 refuses(s, &job, &[name, word])
             });
         }
-        if name == "collectives" {
+        if name == "collectives" || name == "stencil" {
             suite.add(format!("{name}::1pe"), move |s| prints_all(s, name, 1, &[]));
             continue;
         }
@@ -123,6 +131,20 @@ fn main() {
             });
         }
     }
+    suite.add("stencil::threads".into(), |s| {
+        let job = job(2, &program(s, "stencil")?).args(QUICK);
+        let job = job.env("OMP_NUM_THREADS", "2");
+        let outcome = job.expect_success(&s.prefix, &s.scratch)?;
+        let named = |form: &str| {
+            outcome
+                .stdout
+                .contains(&format!("five_point_threads,{form},"))
+        };
+        // A compiler without OpenMP makes PEs of one thread.
+        let is_alone = outcome.stdout.contains("five_point,call,");
+        ensure!((named("call") && named("ptr")) || is_alone, "{outcome}");
+        Ok(())
+    });
     suite.add("latency::small-heap".into(), |s| {
         let job = job(2, &program(s, "latency")?).env("SHMEM_SYMMETRIC_SIZE", "1m");
         refuses(s, &job, &["latency", "16777216 bytes", "-M"])
@@ -134,6 +156,8 @@ fn main() {
         ("atomics", "fetch_add_contended"),
         ("collectives", "reduce"),
         ("updates", "random_fetch_add"),
+        ("latency", "exchange"),
+        ("stencil", "five_point"),
     ] {
         suite.add(format!("{name}::wrong-data::{operation}"), move |s| {
             notices_wrong_data(s, name, operation)

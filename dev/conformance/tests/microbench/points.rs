@@ -37,6 +37,8 @@ const LATENCY: &[Series] = &[
     ("g", BOTH, "latency", SCALARS),
     ("iput", BOTH, "latency", WORDS),
     ("iget", BOTH, "latency", WORDS),
+    ("exchange", CALL, "latency", BYTES),
+    ("exchange", TWO_SIDED, "latency", BYTES),
     ("sendrecv", TWO_SIDED, "latency", BYTES),
     ("sendrecv_deep", TWO_SIDED, "latency", LONG),
 ];
@@ -75,6 +77,7 @@ const MPI_LATENCY: &[Series] = &[
     ("get", RMA, "latency", BYTES),
     ("iput", RMA, "latency", WORDS),
     ("iget", RMA, "latency", WORDS),
+    ("exchange", TWO_SIDED, "latency", BYTES),
     ("sendrecv", TWO_SIDED, "latency", BYTES),
     ("sendrecv_deep", TWO_SIDED, "latency", LONG),
 ];
@@ -114,6 +117,10 @@ const UPDATES: &[Series] = &[
     ("pair_add", CALL, "rate", LONG),
 ];
 
+/// By PEs of one thread.
+const STENCIL: &[Series] = &[("five_point", BOTH, "latency", NONE)];
+const MPI_STENCIL: &[Series] = &[("five_point", TWO_SIDED, "latency", NONE)];
+
 /// Each on a counter of its own and on one for all.
 const ATOMICS: [[&str; 2]; 7] = [
     ["fetch_inc", "fetch_inc_contended"],
@@ -138,16 +145,20 @@ pub(crate) fn series(program: &str, is_recent: bool) -> Vec<Series> {
         "atomics" => atomics(BOTH),
         "collectives" => COLLECTIVES.to_vec(),
         "updates" => UPDATES.to_vec(),
+        "stencil" => STENCIL.to_vec(),
+        "mpi-stencil" => MPI_STENCIL.to_vec(),
         "mpi-latency" => MPI_LATENCY.to_vec(),
         "mpi-bandwidth" => MPI_BANDWIDTH.to_vec(),
         "mpi-atomics" => atomics(RMA),
         "mpi-collectives" => MPI_COLLECTIVES.to_vec(),
         other => panic!("there is no program {other}"),
     };
-    let is_new = |name: &str| {
-        name.ends_with("scan") || name == "random_fetch_add_nbi" || name.starts_with("sendrecv")
+    let is_new = |(name, forms, ..): &Series| {
+        name.ends_with("scan")
+            || *name == "random_fetch_add_nbi"
+            || (*forms == TWO_SIDED && !program.starts_with("mpi-"))
     };
-    series.retain(|(name, ..)| is_recent || !is_new(name));
+    series.retain(|one| is_recent || !is_new(one));
     series
 }
 
@@ -157,6 +168,7 @@ fn points(series: &[Series], pes: usize) -> Vec<(String, &'static str)> {
     for &(operation, forms, quantity, sizes) in series {
         let together = operation.ends_with("_contended")
             || operation.starts_with("random_")
+            || operation == "five_point"
             || COLLECTIVES.iter().any(|(name, ..)| *name == operation);
         let pairs = if together { 0 } else { pes / 2 };
         let unit = match quantity {

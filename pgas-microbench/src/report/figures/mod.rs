@@ -4,6 +4,7 @@
 
 mod atomics;
 mod collectives;
+mod messages;
 mod panels;
 mod programs;
 mod transfers;
@@ -175,5 +176,8 @@ fn specs() -> Vec<FigureSpec> {
         spec(32, "exscan", "exclusive scan", "collectives: sum_exscan", |d| collective(d, "sum_exscan", "what each PE contributes to sums of all before it")),
         spec(33, "updates", "operations on random words", "updates", updates::updates),
         spec(34, "graph500", "Graph500's search", "graph500: rate", programs::graph500),
+        spec(35, "messages", "two-sided messages", "latency, bandwidth: sendrecv, 1 pair", messages::messages),
+        spec(36, "exchange", "exchange between two PEs", "latency: exchange, 1 pair", messages::exchange),
+        spec(37, "stencil", "five-point stencil", "stencil: latency", programs::stencil),
     ]
 }

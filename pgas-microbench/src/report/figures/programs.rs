@@ -9,7 +9,7 @@ use super::super::rows::Rows;
 use super::panels::{beside_best, count_text, matches};
 use super::{Content, Data, HIGHEST};
 use crate::Measurement;
-use crate::measurement::Quantity::{Bandwidth, Rate};
+use crate::measurement::Quantity::{Bandwidth, Latency, Rate};
 
 const KERNELS: [&str; 4] = ["copy", "scale", "add", "triad"];
 const STREAM_RULES: &str = "Arrays are larger than caches; bytes are counted as STREAM counts them, \
@@ -184,6 +184,64 @@ pub(super) fn graph500(data: &Data<'_>) -> Content {
     }
     let best = "the same source under the best other library";
     content.compare(&pairs, "Graph500's search", Beside::Others, best);
+    content
+}
+
+/// Time of a step: one group of bars for each number of PEs, and for PEs whose threads fill the cores.
+pub(super) fn stencil(data: &Data<'_>) -> Content {
+    let caption = "A step of the five-point stencil on 1282 x 1282 points of double, whose rows are spread over the PEs. \
+                   Neighbours exchange rows of 10,256 bytes by put with signal, or load them through \
+                   shmem_ptr; MPI by non-blocking messages. PEs with threads have as many as fill the cores. \
+                   Bars are medians of the samples, whiskers reach from the 10th to the 90th percentile."
+        .to_owned();
+    let mut content = Content::new("the five-point stencil", Latency, caption);
+    let rows = data
+        .rows
+        .filter(|m| m.program == "stencil" && m.quantity == Latency);
+    let name = |m: &Measurement| {
+        let pes = count_text(m.pes, "PE");
+        match m.operation.ends_with("threads") {
+            true => format!("{pes}, threads"),
+            false => pes,
+        }
+    };
+    let mut names = Vec::new();
+    for row in rows.iter() {
+        let name = name(row);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    content.panels.extend(data.bars(
+        &rows,
+        "One step",
+        ("PEs", &names),
+        name,
+        (Scale::Linear, "Time of a step"),
+    ));
+    let ours = rows.ours().forms(&["call"]);
+    let mut pairs = Vec::new();
+    for ours in ours.iter() {
+        let same = |m: &Measurement| m.operation == ours.operation && m.pes == ours.pes;
+        let peers = rows.peers().filter(|m| same(m) && m.form != "ptr");
+        if let Some(other) = peers.best() {
+            pairs.push(Pair { ours, other });
+        }
+    }
+    let direct = matches(&ours, &rows.ours().forms(&["ptr"]));
+    for pair in &pairs {
+        let object = comparison::maker(pair.other);
+        let finding = pair.finding(name(pair.ours), "a step by put with signal", &object);
+        content.findings.push(finding);
+    }
+    for pair in &direct {
+        let finding = pair.finding(name(pair.ours), "a step by put with signal", DIRECT);
+        content.findings.push(finding);
+    }
+    let subject = "A step of the stencil by put with signal";
+    let best = "the same grid under the fastest other library";
+    content.compare(&pairs, subject, Beside::Others, best);
+    content.compare(&direct, subject, Beside::Itself, DIRECT);
     content
 }
 
