@@ -1,11 +1,14 @@
 //! PEs on two hosts made of namespaces: one-sided operations compared with Open MPI's OpenSHMEM over
-//! UCX, the part of a put that overlaps with computation, and IS. docs/benchmarks.md describes the
+//! UCX, messages with libfabric's own, updates of random words with bale's conveyors, the part of a put that overlaps with
+//! computation, and IS. docs/benchmarks.md describes the
 //! comparisons.
 
 mod keys;
+mod messages;
 mod overlap;
 mod testbed;
 mod transfers;
+mod updates;
 
 use std::env;
 use std::path::Path;
@@ -19,14 +22,16 @@ use testbed::Testbed;
 const USAGE: &str = "\
 usage: cargo bench -p ferroshmem-benches --bench fabric [-- [--full] [FILTER...]]
 
-Measures the items with one of FILTER in their names, such as put/8B, reduce/64KiB, overlap/1MiB or IS, with
-PEs on two hosts made of namespaces (which takes root). --full takes more turns, and longer.";
+Measures the items with one of FILTER in their names, such as put/8B, reduce/64KiB, message/8B,
+updates/add, overlap/1MiB or IS, with PEs on two hosts made of namespaces (which takes root). --full takes more turns, and longer.";
 
 fn run(options: &Options) -> Result<bool> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let cluster = Cluster::new(2)?;
     let mut testbed = Testbed::open(&cluster, &Prefix::find()?, folder)?;
     transfers::run(&mut testbed, options)?;
+    messages::run(&mut testbed, options)?;
+    updates::run(&mut testbed, options)?;
     overlap::run(&mut testbed, options)?;
     keys::run(&mut testbed, options)?;
     Ok(testbed.report())

@@ -13,12 +13,31 @@ use pgas_microbench::implementation::{Family, Implementation, Search, find};
 use pgas_microbench::machine::IdleWait;
 use pgas_microbench::{build, job};
 
+use crate::updates;
+
 /// The longest time of a job.
 const TIMEOUT: Duration = Duration::from_secs(600);
 /// Time after the end of a job in which its processes must end.
 const SHUTDOWN: Duration = Duration::from_secs(10);
 /// The longest wait for an idle machine before a job.
 const IDLE: Duration = Duration::from_secs(2);
+
+/// The numbers in a program's output: as many in each line that is no comment.
+///
+/// # Errors
+/// If a line has others, or there is none.
+pub(crate) fn numbers<const N: usize>(output: &str) -> Result<Vec<[f64; N]>> {
+    let lines = output.lines().filter(|line| !line.starts_with('#'));
+    let line = |line: &str| {
+        let words = line.split_whitespace().map(str::parse);
+        let numbers = words.collect::<Result<Vec<f64>, _>>().ok();
+        let numbers = numbers.and_then(|numbers| numbers.try_into().ok());
+        numbers.with_context(|| format!("not {N} numbers: {line:?}"))
+    };
+    let numbers = lines.map(line).collect::<Result<Vec<_>>>()?;
+    ensure!(!numbers.is_empty(), "no numbers: {output:?}");
+    Ok(numbers)
+}
 
 /// A program that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +46,10 @@ pub(crate) enum Program {
     Micro(&'static str),
     /// `c/overlap.c`.
     Overlap,
+    /// `c/tagged.c`.
+    Tagged,
+    /// `c/conveyors.c`.
+    Conveyors,
     /// IS of `nas/`, the variant that calls the library.
     Keys,
 }
@@ -36,6 +59,8 @@ impl fmt::Display for Program {
         f.write_str(match self {
             Self::Micro(name) => name,
             Self::Overlap => "overlap",
+            Self::Tagged => "tagged",
+            Self::Conveyors => "conveyors",
             Self::Keys => "is-putget",
         })
     }
@@ -139,19 +164,38 @@ impl Variant {
         match program {
             Program::Micro(name) => Ok(make("pgas-microbench", &[], "")?.join(name)),
             Program::Keys => Ok(make("nas", &["is"], "-march=native")?.join("is-putget")),
-            Program::Overlap => {
-                std::fs::create_dir_all(&self.folder)?;
-                let path = self.folder.join("overlap");
-                build::run(
-                    Command::new(&self.implementation.compiler)
-                        .args(["-std=gnu11", "-O2", "-Wall", "-Wextra"])
-                        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("c/overlap.c"))
-                        .arg("-o")
-                        .arg(&path),
-                )?;
-                Ok(path)
+            Program::Overlap => self.compile("overlap", &[]),
+            // The name of what is installed without headers, too.
+            Program::Tagged => self
+                .compile("tagged", &["-l:libfabric.so.1".to_owned()])
+                .context("this takes the headers of libfabric (libfabric-dev)"),
+            Program::Conveyors => {
+                let prefix = std::env::var(updates::CONVEYORS)?;
+                let flags = [
+                    format!("-I{prefix}/include"),
+                    format!("-L{prefix}/lib"),
+                    "-lconvey".to_owned(),
+                    "-lm".to_owned(),
+                ];
+                self.compile("conveyors", &flags)
             }
         }
+    }
+
+    /// Compiles a program of `c/`.
+    fn compile(&self, name: &str, libraries: &[String]) -> Result<PathBuf> {
+        std::fs::create_dir_all(&self.folder)?;
+        let path = self.folder.join(name);
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("c/{name}.c"));
+        build::run(
+            Command::new(&self.implementation.compiler)
+                .args(["-std=gnu11", "-O2", "-Wall", "-Wextra"])
+                .arg(source)
+                .arg("-o")
+                .arg(&path)
+                .args(libraries),
+        )?;
+        Ok(path)
     }
 
     /// The command line that starts a job, on the first host. Both implementations use the same

@@ -65,7 +65,8 @@ const ITEMS: [Item; 8] = [
 /// The rate of non-blocking puts, in times of the rate of puts that are completed one by one.
 const NON_BLOCKING: f64 = 5.0;
 
-const PLACE: Placement = Placement {
+/// A PE on each host.
+pub(crate) const PLACE: Placement = Placement {
     pes: 2,
     hosts: 2,
     distribution: Distribution::Block,
