@@ -60,9 +60,9 @@ static void ptr(const struct transfer *transfer, long repetitions)
         step++;
         __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the rows before the signals */
         if (rows.above >= 0)
-            shmem_uint64_atomic_set(&step_below, step, rows.above);
+            shmem_uint64_p(&step_below, step, rows.above);
         if (rows.below >= 0)
-            shmem_uint64_atomic_set(&step_above, step, rows.below);
+            shmem_uint64_p(&step_above, step, rows.below);
         await_neighbours(&rows);
         relax(old, new, rows.count, row_of(old, last_above, rows.above),
               row_of(old, first_below, rows.below));

@@ -51,7 +51,7 @@ fn panels_are_full_and_their_axes_have_labels_ticks_and_units() {
                 "{at}: {x:?}, {y:?}"
             );
             let suffix: &[&str] = match y.unit {
-                Unit::Time => &["s"],
+                Unit::Time => &["s", "0"],
                 Unit::Bandwidth => &["B/s", "0"],
                 Unit::Rate => &["op/s", "0"],
                 Unit::Ratio => &["×"],

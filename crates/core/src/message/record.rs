@@ -123,8 +123,8 @@ impl Inbox {
         true
     }
 
-    /// Takes the line of the next record to this core, unless another PE writes there: the next message is sent by a
-    /// quarter sooner. After [`push_short`](Self::push_short), once the owner has been notified.
+    /// Takes the line of the next record, which no PE has reserved, to this core, so that the next message need not wait for it.
+    /// After [`push_short`](Self::push_short), once the owner has been notified.
     #[inline]
     pub fn prepare(&self) {
         let tail = self.tail.0.load(Ordering::Relaxed);

@@ -9,7 +9,7 @@ void shmem_putmem(void *dest, const void *source, size_t bytes, int pe)
 
 void shmem_putmem_signal(void *dest, const void *source, size_t bytes, uint64_t *at, uint64_t signal, int how, int pe)
 {
-    pshmem_putmem_signal(dest, source, bytes - 1, at, signal, how, pe);
+    pshmem_putmem_signal(dest, source, bytes / 2, at, signal, how, pe);
 }
 
 long shmem_long_atomic_fetch_add(long *dest, long value, int pe)
