@@ -130,7 +130,32 @@ unsafe fn begin_send(
 ///
 /// # Safety
 /// `buf` is readable for `nbytes` bytes.
+#[inline]
 pub unsafe fn send(
+    name: &'static str,
+    team: usize,
+    buf: *const c_void,
+    nbytes: usize,
+    pe: c_int,
+    tag: c_int,
+) -> c_int {
+    if team == TEAM_WORLD
+        && let Some(rt) = runtime::current()
+        // SAFETY: the caller promises that the buffer is readable.
+        && unsafe {
+            rt.messages
+                .send_short(&rt.node, pe, tag, buf.cast(), nbytes)
+        }
+    {
+        return 0;
+    }
+    // SAFETY: as above.
+    unsafe { send_any(name, team, buf, nbytes, pe, tag) }
+}
+
+/// As [`send`], whatever the message.
+#[inline(never)]
+unsafe fn send_any(
     name: &'static str,
     team: usize,
     buf: *const c_void,
@@ -179,7 +204,33 @@ fn dead(name: &str) -> ! {
 ///
 /// # Safety
 /// `buf` is writable for `nbytes` bytes; `status` is null or can be written.
+#[inline]
 pub unsafe fn recv(
+    name: &'static str,
+    team: usize,
+    buf: *mut c_void,
+    nbytes: usize,
+    pe: c_int,
+    tag: c_int,
+    status: *mut Status,
+) -> c_int {
+    if team == TEAM_WORLD
+        && let Some(rt) = runtime::current()
+        // SAFETY: the caller promises that the buffer is writable, and `status` null or writable.
+        && let Some(error) = unsafe {
+            rt.messages
+                .receive_short(&rt.node, (pe, tag), buf.cast(), nbytes, status)
+        }
+    {
+        return error;
+    }
+    // SAFETY: as above.
+    unsafe { recv_any(name, team, buf, nbytes, pe, tag, status) }
+}
+
+/// As [`recv`], whatever the message.
+#[inline(never)]
+unsafe fn recv_any(
     name: &'static str,
     team: usize,
     buf: *mut c_void,

@@ -156,6 +156,12 @@ impl Reader {
         self.advance(cells, n)
     }
 
+    /// As [`release`](Self::release), of a record of one cell.
+    #[inline(always)]
+    pub fn release_cell(&mut self, cells: &impl Cells) -> bool {
+        self.advance(cells, 1)
+    }
+
     #[inline]
     fn advance(&mut self, cells: &impl Cells, n: u64) -> bool {
         self.position += n;

@@ -46,6 +46,24 @@ impl<T> Lock<T> {
             .expect("the thread has left its last call")
     }
 
+    /// The value, if there is no guard: for a thread that needs no lock, and for no longer than a few instructions.
+    ///
+    /// # Safety
+    /// One thread at a time calls the library, as the program has promised in `shmem_init_thread`. The caller makes no guard, and
+    /// does not come here again, while it uses the value.
+    #[inline(always)]
+    #[allow(
+        clippy::mut_from_ref,
+        reason = "the caller promises that it has the only access"
+    )]
+    pub(super) unsafe fn alone(&self) -> Option<&mut T> {
+        if self.is_held.load(Ordering::Relaxed) {
+            return None;
+        }
+        // SAFETY: there is no guard, and the caller promises to be alone.
+        Some(unsafe { &mut *self.value.get() })
+    }
+
     /// Makes a guard if there is none.
     ///
     /// # Safety

@@ -21,6 +21,7 @@ pub mod matching;
 pub mod record;
 mod remote;
 pub mod request;
+mod short;
 pub mod wire;
 
 use std::collections::VecDeque;
@@ -39,6 +40,7 @@ use crate::job::region::{PeBlock, WaitKind};
 use crate::memory::NOWHERE;
 use crate::node::Node;
 use crate::offload;
+use crate::team::WORLD;
 use crate::wait::{POLICY, Spins, WaitReason, attend, signals};
 
 pub(crate) use self::arrivals::ARRIVALS;
@@ -394,10 +396,10 @@ impl Messages {
         {
             return None;
         }
-        // Messages of other nodes need polls of the fabric.
+        // Messages of other nodes need polls of the fabric; a receive of the world team has waited in `receive_short`.
         let mut spins = match node.transport.internode() {
-            None => POLICY.spins(),
-            Some(_) => Spins::new(0),
+            None if usize::from(pattern.team) != WORLD => POLICY.spins(),
+            _ => Spins::new(0),
         };
         let cell = state.reader.poll(inbox, || spins.again())?;
         // SAFETY: the reader has found a record there, which is released below.

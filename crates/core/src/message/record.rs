@@ -109,15 +109,24 @@ impl Inbox {
     /// `data` is readable for `envelope.len` bytes.
     #[inline]
     pub unsafe fn push_short(&self, envelope: Envelope, data: *const u8) -> bool {
+        // SAFETY: the caller promises that `data` is readable for so many bytes, which fit a cell.
+        self.push_line(envelope, |to| unsafe {
+            copy_eager(to, data, envelope.len as usize);
+        })
+    }
+
+    /// Writes the record of an eager message, to whose data `write` gets the address; false if there is no room now.
+    #[inline(always)]
+    pub fn push_line(&self, envelope: Envelope, write: impl FnOnce(*mut u8)) -> bool {
         let Some(position) = inbox::reserve(self, 1) else {
             return false;
         };
         let at = self.cell(position as usize % CELLS);
-        // SAFETY: the cell is reserved for this thread; the caller promises that `data` is readable.
+        // SAFETY: the cell is reserved for this thread.
         unsafe {
             // As words: what is stored in parts cannot be loaded whole before all are in the cache.
             at.add(8).cast::<[u64; 3]>().write(envelope.to_words());
-            copy_eager(at.add(HEAD), data, envelope.len as usize);
+            write(at.add(HEAD));
         }
         inbox::commit(self, position, 1);
         true
