@@ -1,6 +1,9 @@
 //! Requests: sends and receives that are under way, or complete and not yet waited for.
 
-use super::record::Envelope;
+use super::record::{Envelope, Kind};
+
+/// The handle of a send that is complete at once.
+pub const SENT: u64 = 1;
 
 /// What a receive, a probe, a wait or a test says of a message: `shmemx_msg_status_t`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -135,4 +138,69 @@ impl Requests {
         let live = self.slots.iter().filter_map(|(_, slot)| slot.as_ref());
         live.filter(|request| request.phase != Phase::Complete)
     }
+}
+
+/// What a send or a receive is of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Party {
+    /// Id of the team.
+    pub team: u16,
+    /// This PE's number in the team.
+    pub me: usize,
+    /// World number of the other PE; negative: any.
+    pub peer: i32,
+}
+
+impl Party {
+    /// The envelope of a message.
+    #[inline]
+    pub(super) fn envelope(&self, is_eager: bool, tag: i32, bytes: u64) -> Envelope {
+        Envelope {
+            kind: if is_eager { Kind::Eager } else { Kind::Ready },
+            team: self.team,
+            source: self.me as u32,
+            tag,
+            len: if is_eager { bytes as u32 } else { 0 },
+            bytes,
+        }
+    }
+}
+
+/// A blocking receive that looks for its message.
+#[derive(Debug)]
+pub(crate) struct Receive {
+    pub pattern: Pattern,
+    /// World number of the sender; negative: any.
+    pub peer: i32,
+    pub buffer: *mut u8,
+    pub bytes: u64,
+    /// Of its message, which it has received.
+    pub(super) status: Option<Status>,
+    /// The request of its message, of which the sender keeps the data.
+    pub(super) handle: u64,
+}
+
+impl Receive {
+    /// Whether it has its message, or waits for the data of it.
+    pub(super) fn has_matched(&self) -> bool {
+        self.status.is_some() || self.handle != 0
+    }
+}
+
+/// A handle names no request: it has ended, or there never was one.
+#[derive(Debug)]
+pub(crate) struct Dead;
+
+/// The status of the request of a handle, which ends if it is complete.
+pub(crate) fn take(requests: &mut Requests, handle: u64) -> Result<Option<Status>, Dead> {
+    if handle == SENT {
+        return Ok(Some(Status::default()));
+    }
+    let request = requests.get(handle).ok_or(Dead)?;
+    if request.phase != Phase::Complete {
+        return Ok(None);
+    }
+    let status = request.status;
+    requests.remove(handle);
+    Ok(Some(status))
 }

@@ -4,6 +4,7 @@
 
 use std::sync::atomic::Ordering;
 
+use super::neighbour::room;
 use super::record::{Envelope, Kind};
 use super::request::Status;
 use super::{KEPT, Messages};
@@ -104,7 +105,7 @@ impl Messages {
         // SAFETY: the receive's buffer has room; the record has as many bytes of data.
         unsafe { copy(buffer, data, len) };
         if state.reader.release_cell(inbox) {
-            super::room(node, inbox);
+            room(node, inbox);
         }
         self.position
             .store(state.reader.position(), Ordering::Relaxed);
