@@ -38,7 +38,13 @@ pub unsafe fn alltoall(
                 group.sync();
                 for member in from_on(me, group.size) {
                     let to = dest.from(me * bytes).of(member);
-                    copy_part(group, to, source.from(member * bytes).of(me), bytes, all);
+                    copy_part(
+                        group,
+                        to,
+                        source.from(member * bytes).of(me),
+                        bytes,
+                        2 * all,
+                    );
                 }
                 group.leave();
             }
@@ -50,7 +56,7 @@ pub unsafe fn alltoall(
                         dest.from(member * bytes).of(reader),
                         from,
                         bytes,
-                        all,
+                        2 * all,
                     );
                 }
             }),

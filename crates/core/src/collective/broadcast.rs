@@ -66,13 +66,6 @@ pub unsafe fn broadcast<'a>(
 }
 
 impl Broadcast<'_> {
-    /// The bytes that decide whether copies go past the caches. All members read one source, which stays there: half as
-    /// many as in an exchange, in which each brings its own. (4 and 8 MiB with 2 PEs and a cache of 32 MiB: 75 and 180 us,
-    /// past the caches 214 and 460 or more.)
-    fn whole(&self) -> usize {
-        self.bytes / 2
-    }
-
     /// Whether a member's `dest` is written.
     fn writes(&self, member: usize) -> bool {
         member != self.root || self.to_root
@@ -118,7 +111,7 @@ impl Broadcast<'_> {
             let (to, from) = (self.dest.of(member), self.source.of(self.root));
             // SAFETY: the caller promises `bytes` bytes at `dest` and `source`; the root's source does
             // not change during the call.
-            unsafe { copy_part(self.group, to, from, self.bytes, self.whole()) };
+            unsafe { copy_part(self.group, to, from, self.bytes, self.bytes) };
         }
     }
 
@@ -145,7 +138,7 @@ impl Broadcast<'_> {
                 // other member writes this part.
                 unsafe {
                     let (to, from) = (to.of(member), from.of(self.root));
-                    copy_part(self.group, to, from, part.len(), self.whole());
+                    copy_part(self.group, to, from, part.len(), self.bytes);
                 }
             }
         });
@@ -172,7 +165,7 @@ impl Broadcast<'_> {
             // member writes this part of those of this socket.
             unsafe {
                 let from = from.of(self.root);
-                copy_to_socket(self.group, &to, writers, from, (length, self.whole()));
+                copy_to_socket(self.group, &to, writers, from, (length, self.bytes));
             }
         }
         self.group.leave();
@@ -201,7 +194,7 @@ impl Broadcast<'_> {
             epoch.wait(COPIED);
             // SAFETY: the caller promises `bytes` bytes at `dest` and `source` on every member; the
             // parent has its copy.
-            unsafe { copy_part(self.group, self.dest.of(me), from, self.bytes, self.whole()) };
+            unsafe { copy_part(self.group, self.dest.of(me), from, self.bytes, self.bytes) };
         }
         let first = number.checked_ilog2().map_or(0, |bit| bit + 1);
         let children = (first..usize::BITS).map(|k| number + (1 << k));

@@ -37,20 +37,20 @@ pub unsafe fn fcollect(
                 group.sync();
                 let block = dest.from(me * bytes);
                 for member in from_on(me, group.size) {
-                    copy_part(group, block.of(member), source.of(me), bytes, all);
+                    copy_part(group, block.of(member), source.of(me), bytes, 2 * all);
                 }
                 group.leave();
             }
             Algorithm::Sockets => {
                 group.sync();
                 let block = |member: usize| (member, member * bytes, bytes);
-                copy_for_socket(group, (0..group.size).map(block), (&dest, &source), all);
+                copy_for_socket(group, (0..group.size).map(block), (&dest, &source), 2 * all);
                 group.leave();
             }
             _ => group.share_by_member(2 * all, |reader| {
                 for member in from_on(reader, group.size) {
                     let to = dest.from(member * bytes).of(reader);
-                    copy_part(group, to, source.of(member), bytes, all);
+                    copy_part(group, to, source.of(member), bytes, 2 * all);
                 }
             }),
         }
@@ -58,7 +58,7 @@ pub unsafe fn fcollect(
 }
 
 /// Copies those `blocks` that are this member's part to all members of its socket, so that each is read once for
-/// a socket: a block is a member, an offset in `dest` and a number of bytes, of `total` in all. On one
+/// a socket: a block is a member, an offset in `dest` and a number of bytes; `whole` as for [`copy_part`]. On one
 /// socket every member copies all blocks to itself.
 ///
 /// # Safety
@@ -67,7 +67,7 @@ unsafe fn copy_for_socket(
     group: &Group<'_>,
     blocks: impl Iterator<Item = (usize, usize, usize)>,
     (dest, source): (&MemberAddresses<'_, u8>, &MemberAddresses<'_, u8>),
-    total: usize,
+    whole: usize,
 ) {
     let (step, position) = match group.sockets() {
         Some(sockets) => (sockets.mine().len(), sockets.position),
@@ -79,9 +79,9 @@ unsafe fn copy_for_socket(
         unsafe {
             match group.sockets() {
                 Some(sockets) => {
-                    copy_to_socket(group, &block, sockets.neighbours(), from, (bytes, total));
+                    copy_to_socket(group, &block, sockets.neighbours(), from, (bytes, whole));
                 }
-                None => copy_part(group, block.of(group.me), from, bytes, total),
+                None => copy_part(group, block.of(group.me), from, bytes, whole),
             }
         }
     }
@@ -165,18 +165,30 @@ pub unsafe fn collect<'p>(
             }
             Algorithm::Pull if all_have_sources => {
                 for (member, at, bytes) in all.blocks() {
-                    copy_part(group, dest.from(at).of(me), source.of(member), bytes, total);
+                    copy_part(
+                        group,
+                        dest.from(at).of(me),
+                        source.of(member),
+                        bytes,
+                        2 * total,
+                    );
                 }
                 group.leave();
             }
             Algorithm::Sockets if all_have_sources => {
-                copy_for_socket(group, all.blocks(), (&dest, &source), total);
+                copy_for_socket(group, all.blocks(), (&dest, &source), 2 * total);
                 group.leave();
             }
             _ => {
                 if let Some((_, at, bytes)) = all.blocks().nth(me) {
                     for member in from_on(me, group.size) {
-                        copy_part(group, dest.from(at).of(member), source.of(me), bytes, total);
+                        copy_part(
+                            group,
+                            dest.from(at).of(member),
+                            source.of(me),
+                            bytes,
+                            2 * total,
+                        );
                     }
                 }
                 group.leave();

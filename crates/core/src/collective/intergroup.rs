@@ -287,7 +287,7 @@ impl BothSides for Intergroup<'_> {
                         let (receivers, source) = arrays();
                         let (to, from) = (receivers.dest.from(part.start), source.add(part.start));
                         for member in receivers.members {
-                            copy_part(group, to.of(member), from, part.len(), bytes / 2);
+                            copy_part(group, to.of(member), from, part.len(), bytes);
                         }
                     });
                 }
@@ -342,7 +342,7 @@ impl BothSides for Intergroup<'_> {
                 let from = writer.source.from(block * bytes);
                 // SAFETY: the caller promises blocks of `bytes` bytes on all members; each block of a `dest`
                 // has one writer.
-                unsafe { copy_part(group, to, from.of(writer.members.start + w), bytes, all) };
+                unsafe { copy_part(group, to, from.of(writer.members.start + w), bytes, 2 * all) };
             }
         });
     }

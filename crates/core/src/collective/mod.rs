@@ -75,11 +75,11 @@ fn from_on(first: usize, size: usize) -> impl Iterator<Item = usize> {
 #[inline]
 unsafe fn copy(group: &Group<'_>, dest: *mut u8, source: *const u8, bytes: usize) {
     // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes.
-    unsafe { copy_part(group, dest, source, bytes, bytes) }
+    unsafe { copy_part(group, dest, source, bytes, 2 * bytes) }
 }
 
 /// Copies `bytes` bytes at `source` to `dest` of `members`, which are this one and others of its socket:
-/// those come from its own `dest`, so that each byte of the source is read once.
+/// those come from its own `dest`, so that each byte of the source is read once. `whole` is as for [`copy_part`].
 ///
 /// # Safety
 /// `dest` is writable for `bytes` bytes on all members, and `source` is readable for as many; they are the same
@@ -108,7 +108,9 @@ unsafe fn copy_to_socket(
     }
 }
 
-/// Copies as [`copy`] does, as a part of the `whole` bytes that a member copies in the call.
+/// Copies as [`copy`] does, as a part of a call for which `whole` bytes decide whether its copies go past the caches: where all
+/// members read one source, which stays there, its bytes; where each brings its own, twice those that a member copies, as all
+/// copy at the same time, where of PEs that put half are assumed to.
 ///
 /// # Safety
 /// As [`copy`].
@@ -125,7 +127,6 @@ unsafe fn copy_part(
         group.touches(dest, bytes);
         group.touches(source, bytes);
         // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes.
-        // All members copy at the same time, where of PEs that put half are assumed to.
-        unsafe { offload::copy_part(dest, source, bytes, 2 * whole) };
+        unsafe { offload::copy_part(dest, source, bytes, whole) };
     }
 }

@@ -159,7 +159,7 @@ unsafe fn by_slices(r: &Reduction<'_>, sockets: &Sockets) {
                 &piece.dest,
                 sockets.neighbours(),
                 source,
-                (bytes, r.n * elem),
+                (bytes, 2 * r.n * elem),
             );
         };
     }
