@@ -225,16 +225,6 @@ pub struct PeBlock {
     pub lifeline: Lifeline,
 }
 
-impl PeBlock {
-    /// The block of another PE of the node: `from` is the number of this one's.
-    #[inline]
-    pub fn neighbour(&'static self, from: usize, to: usize) -> &'static Self {
-        let distance = to.wrapping_sub(from) as isize;
-        // SAFETY: the blocks of a node's PEs lie one after the other, in memory that stays mapped; both numbers are of such.
-        unsafe { &*(&raw const *self).wrapping_offset(distance) }
-    }
-}
-
 /// Most locks of which the launcher can see that a PE holds them.
 pub const SHOWN_LOCKS: usize = 8;
 

@@ -26,6 +26,12 @@ impl<D> Default for Matching<D> {
 }
 
 impl<D> Matching<D> {
+    /// Whether neither a receive nor a message waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.posted.is_empty() && self.unexpected.is_empty()
+    }
+
     /// Whether a receive waits.
     #[inline]
     pub fn has_posted(&self) -> bool {

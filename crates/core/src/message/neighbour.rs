@@ -13,6 +13,17 @@ pub(super) fn local_inbox(node: &Node, pe: usize) -> Option<(usize, &'static Inb
     Some((index, node.job.control.inbox(index)))
 }
 
+/// A thing of another PE of the node, as far from this PE's as their numbers on the node are.
+///
+/// # Safety
+/// `own` is number `from` of an array that has a number `to` and stays mapped.
+#[inline]
+pub(super) unsafe fn neighbour<T>(own: &'static T, from: usize, to: usize) -> &'static T {
+    let distance = to.wrapping_sub(from) as isize;
+    // SAFETY: the caller promises that both are in one array, which stays mapped.
+    unsafe { &*(&raw const *own).wrapping_offset(distance) }
+}
+
 /// Writes a record to the inbox of the PE of this node with a number there, and wakes it.
 ///
 /// # Safety

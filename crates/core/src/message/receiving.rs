@@ -98,10 +98,7 @@ impl Messages {
         let inbox = self.inbox;
         // SAFETY: the program promises that one thread at a time calls the library.
         let mut state = unsafe { self.state.lock(false) };
-        if state.matching.unexpected() != 0
-            || state.matching.has_posted()
-            || self.queued.load(Ordering::Relaxed) != 0
-        {
+        if !state.matching.is_empty() || self.queued.load(Ordering::Relaxed) != 0 {
             return None;
         }
         // Messages of other nodes need polls of the fabric; a receive of the world team has waited in `receive_short`.

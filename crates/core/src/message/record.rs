@@ -42,14 +42,6 @@ impl Inbox {
         unsafe { AtomicU64::from_ptr(self.cell(cell).cast()) }
     }
 
-    /// The inbox of another PE of the node: `from` is the number of this one's.
-    #[inline]
-    pub fn neighbour(&'static self, from: usize, to: usize) -> &'static Self {
-        let distance = to.wrapping_sub(from) as isize;
-        // SAFETY: the inboxes of a node's PEs lie one after the other, in memory that stays mapped; both numbers are of such.
-        unsafe { &*(&raw const *self).wrapping_offset(distance) }
-    }
-
     /// Bytes of messages that the owner keeps.
     #[inline]
     pub fn kept(&self) -> u64 {
@@ -103,19 +95,8 @@ impl Inbox {
         true
     }
 
-    /// Writes the record of an eager message of at most [`SHORT`] bytes; false if there is no room now.
-    ///
-    /// # Safety
-    /// `data` is readable for `envelope.len` bytes.
-    #[inline]
-    pub unsafe fn push_short(&self, envelope: Envelope, data: *const u8) -> bool {
-        // SAFETY: the caller promises that `data` is readable for so many bytes, which fit a cell.
-        self.push_line(envelope, |to| unsafe {
-            copy_eager(to, data, envelope.len as usize);
-        })
-    }
-
-    /// Writes the record of an eager message, to whose data `write` gets the address; false if there is no room now.
+    /// Writes the record of an eager message of at most [`SHORT`] bytes, to whose data `write` gets the address; false if there is
+    /// no room now.
     #[inline(always)]
     pub fn push_line(&self, envelope: Envelope, write: impl FnOnce(*mut u8)) -> bool {
         let Some(position) = inbox::reserve(self, 1) else {
@@ -133,7 +114,7 @@ impl Inbox {
     }
 
     /// Takes the line of the next record, which no PE has reserved, to this core, so that the next message need not wait for it.
-    /// After [`push_short`](Self::push_short), once the owner has been notified.
+    /// After [`push_line`](Self::push_line), once the owner has been notified.
     #[inline]
     pub fn prepare(&self) {
         let tail = self.tail.0.load(Ordering::Relaxed);

@@ -5,13 +5,12 @@ use std::sync::atomic::Ordering;
 use super::lock::Guard;
 use super::neighbour::{local_inbox, push_to};
 use super::place;
-use super::record::{Control, Envelope, Kind, SHORT};
+use super::record::{Control, Envelope, Kind, SHORT, copy_eager};
 use super::remote;
 use super::request::{Party, Phase, Request, SENT, Status};
 use super::state::{Outgoing, State};
 use super::{EAGER, FRAGMENT, KEPT, Messages};
 use crate::node::Node;
-use crate::wait::signals;
 
 impl Messages {
     /// Begins a send; its handle, or [`SENT`].
@@ -31,12 +30,10 @@ impl Messages {
             && self.queued.load(Ordering::Relaxed) == 0
             && let Some(index) = node.job.placement.local_index(party.peer as usize)
         {
-            let inbox = self.inbox.neighbour(node.job.index, index);
             let envelope = party.envelope(true, tag, bytes);
             // SAFETY: the caller promises that the buffer is readable.
-            if inbox.kept() < KEPT && unsafe { inbox.push_short(envelope, buffer) } {
-                signals::notify(&node.job.control.pe_block(index).signals);
-                inbox.prepare();
+            let write = |to| unsafe { copy_eager(to, buffer, bytes as usize) };
+            if self.push_line(node, index, envelope, write) {
                 return SENT;
             }
         }
@@ -61,7 +58,7 @@ impl Messages {
         let Some(index) = node.job.placement.local_index(to) else {
             return self.send_remote(node, party, tag, buffer, bytes);
         };
-        let inbox = self.inbox.neighbour(node.job.index, index);
+        let inbox = self.inbox_of(node, index);
         let is_eager = bytes <= EAGER && inbox.kept() < KEPT;
         let envelope = party.envelope(is_eager, tag, bytes);
         // SAFETY: the caller promises that the buffer is readable.

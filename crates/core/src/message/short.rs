@@ -4,8 +4,8 @@
 
 use std::sync::atomic::Ordering;
 
-use super::neighbour::room;
-use super::record::{Envelope, Kind};
+use super::neighbour::{neighbour, room};
+use super::record::{Envelope, Inbox, Kind};
 use super::request::Status;
 use super::{KEPT, Messages};
 use crate::constants::THREAD_MULTIPLE;
@@ -14,9 +14,40 @@ use crate::team::WORLD;
 use crate::wait::{POLICY, signals};
 
 /// Most bytes: what fits the first line of a record.
-const SHORT: usize = 32;
+const FIRST_LINE: usize = 32;
 
 impl Messages {
+    /// The inbox of the PE of this node with a number there.
+    #[inline(always)]
+    pub(super) fn inbox_of(&self, node: &Node, index: usize) -> &'static Inbox {
+        // SAFETY: the inboxes of a node's PEs are an array, in which each is at its number on the node.
+        unsafe { neighbour(self.inbox, node.job.index, index) }
+    }
+
+    /// Writes the record of an eager message that fits a cell, by [`Inbox::push_line`], to the inbox of the PE of this node with
+    /// a number there, and wakes it; false if it has no room now, or keeps much already.
+    #[inline(always)]
+    pub(super) fn push_line(
+        &self,
+        node: &Node,
+        index: usize,
+        envelope: Envelope,
+        write: impl FnOnce(*mut u8),
+    ) -> bool {
+        let inbox = self.inbox_of(node, index);
+        if inbox.kept() >= KEPT {
+            return false;
+        }
+        if !inbox.push_line(envelope, write) {
+            return false;
+        }
+        // SAFETY: the blocks of a node's PEs are an array, in which each is at its number on the node.
+        let block = unsafe { neighbour(self.block, node.job.index, index) };
+        signals::notify(&block.signals);
+        inbox.prepare();
+        true
+    }
+
     /// Sends a message; false if it goes the long way, which also says what is wrong.
     ///
     /// # Safety
@@ -30,7 +61,7 @@ impl Messages {
         buffer: *const u8,
         bytes: usize,
     ) -> bool {
-        if bytes > SHORT
+        if bytes > FIRST_LINE
             || tag < 0
             || pe as u32 as usize >= node.n_pes
             || self.queued.load(Ordering::Relaxed) != 0
@@ -40,10 +71,6 @@ impl Messages {
         let Some(index) = node.job.placement.local_index(pe as usize) else {
             return false;
         };
-        let inbox = self.inbox.neighbour(node.job.index, index);
-        if inbox.kept() >= KEPT {
-            return false;
-        }
         let envelope = Envelope {
             kind: Kind::Eager,
             team: WORLD as u16,
@@ -53,13 +80,9 @@ impl Messages {
             bytes: bytes as u64,
         };
         // SAFETY: the caller promises that the buffer is readable; `copy` is for so few bytes.
-        let is_sent = inbox.push_line(envelope, |to| unsafe { copy(to, buffer, bytes) });
-        if is_sent {
-            let block = self.block.neighbour(node.job.index, index);
-            signals::notify(&block.signals);
-            inbox.prepare();
-        }
-        is_sent
+        self.push_line(node, index, envelope, |to| unsafe {
+            copy(to, buffer, bytes);
+        })
     }
 
     /// Receives the next message, if it is the one that is asked for and comes within the time of a short wait; its error. None:
@@ -86,7 +109,7 @@ impl Messages {
         }
         // SAFETY: the program promises that one thread at a time calls the library; this function lends the state to no other.
         let state = unsafe { self.state.alone() }?;
-        if state.matching.unexpected() != 0 || state.matching.has_posted() {
+        if !state.matching.is_empty() {
             return None;
         }
         let inbox = self.inbox;
@@ -99,7 +122,7 @@ impl Messages {
             && usize::from(envelope.team) == WORLD
             && (pe < 0 || pe as u32 == envelope.source)
             && (tag < 0 || tag == envelope.tag);
-        if !is_it || len > SHORT || len > bytes {
+        if !is_it || len > FIRST_LINE || len > bytes {
             return None;
         }
         // SAFETY: the receive's buffer has room; the record has as many bytes of data.
@@ -117,7 +140,7 @@ impl Messages {
     }
 }
 
-/// Copies at most [`SHORT`] bytes, without a call.
+/// Copies at most [`FIRST_LINE`] bytes, without a call.
 ///
 /// # Safety
 /// `source` is readable and `dest` writable for `n` bytes.
@@ -160,9 +183,9 @@ mod tests {
 
     #[test]
     fn copies_of_all_lengths() {
-        let source: [u8; SHORT] = std::array::from_fn(|i| i as u8 + 1);
-        for n in 0..=SHORT {
-            let mut dest = [0; SHORT + 1];
+        let source: [u8; FIRST_LINE] = std::array::from_fn(|i| i as u8 + 1);
+        for n in 0..=FIRST_LINE {
+            let mut dest = [0; FIRST_LINE + 1];
             // SAFETY: both have `n` bytes.
             unsafe { copy(dest.as_mut_ptr(), source.as_ptr(), n) };
             assert_eq!(dest[..n], source[..n], "{n}");
