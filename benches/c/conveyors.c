@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "clock.h"
 
 enum { WORDS = 1 << 16 }; /* of a PE's table */
 
@@ -213,15 +214,13 @@ static double measure(const struct way *way, bool is_gather)
     for (int i = 0; i < WORDS; i++)
         table[i] = is_gather ? value_of((uint64_t)me * WORDS + (uint64_t)i) : 0;
     memset(result, 0, (size_t)operations * sizeof *result);
-    struct timespec start, end;
     shmem_barrier_all();
-    clock_gettime(CLOCK_MONOTONIC, &start);
+    const double start = now_ns();
     (is_gather ? way->gather : way->add)();
     shmem_barrier_all();
-    clock_gettime(CLOCK_MONOTONIC, &end);
+    const double end = now_ns();
     (is_gather ? check_gathered : check_added)(way->name);
-    double seconds = (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) * 1e-9;
-    return (double)operations * pes / seconds * 1e-6;
+    return (double)operations * pes / (end - start) * 1e3;
 }
 
 int main(int argc, char **argv)

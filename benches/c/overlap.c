@@ -15,7 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "clock.h"
 
 /* A series ends after this many rounds, or this many microseconds if other processes run. */
 enum { ROUNDS = 21, FEWEST = 5, BUDGET = 2000000 };
@@ -27,9 +28,7 @@ static volatile unsigned long sink;
 
 static double now(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+    return 1e-3 * now_ns();
 }
 
 /* Dependent steps in registers, without memory accesses. */

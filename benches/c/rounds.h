@@ -13,6 +13,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
+
 /* Does `count` operations. */
 typedef void work(long count);
 
@@ -26,13 +28,6 @@ struct series {
 
 /* The series that is measured. */
 static const struct series *series;
-
-static inline double now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
 
 static inline double nanoseconds_per_operation(work *work)
 {

@@ -14,7 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "clock.h"
 
 enum { NAME = 256, TAG = 7 };
 
@@ -158,12 +159,10 @@ static void messages(long round_trips)
 
 static double nanoseconds(void (*way)(long), long round_trips)
 {
-    struct timespec start, end;
     shmem_barrier_all();
-    clock_gettime(CLOCK_MONOTONIC, &start);
+    const double start = now_ns();
     way(round_trips);
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    double ns = (double)(end.tv_sec - start.tv_sec) * 1e9 + (double)(end.tv_nsec - start.tv_nsec);
+    const double ns = now_ns() - start;
     shmem_barrier_all();
     return ns / (2.0 * (double)round_trips);
 }

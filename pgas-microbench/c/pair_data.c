@@ -106,7 +106,7 @@ static size_t window_bytes(size_t bytes, int pes)
 static size_t two_places(size_t bytes, int pes)
 {
     (void)pes;
-    return 2 * ((bytes + 63) / 64 * 64);
+    return 2 * place_bytes(bytes);
 }
 
 static void fill_exchange(const struct transfer *t)

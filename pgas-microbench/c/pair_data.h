@@ -12,11 +12,17 @@ extern const struct data ring_data;            /* elements that name each other:
 
 enum { STRIDE = 2 };
 
+/* Bytes from one of the two places to the other: whole cache lines. */
+static inline size_t place_bytes(size_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
 /* Where repetition `r` of an exchange goes: what the last one has brought stays until the next one has arrived, so
  * that the peer may be a repetition ahead. */
 static inline char *exchange_place(const struct transfer *t, long r)
 {
-    return t->dest + (size_t)(r % 2) * ((t->bytes + 63) / 64 * 64);
+    return t->dest + (size_t)(r % 2) * place_bytes(t->bytes);
 }
 
 /* For loads that depend on the load before: element i of RING elements holds (i + 1) % RING. The

@@ -36,9 +36,7 @@ static void call(const struct transfer *transfer, long repetitions)
             PUT_SIGNAL(old, row_at(old, rows.count), ROW_BYTES, &step_above, step, rows.below);
         await_neighbours(&rows);
         relax(old, new, rows.count, old, row_at(old, rows.count + 1));
-        double *other = old;
-        old = new;
-        new = other;
+        swap_states(&old, &new);
     }
 }
 
@@ -66,9 +64,7 @@ static void ptr(const struct transfer *transfer, long repetitions)
         await_neighbours(&rows);
         relax(old, new, rows.count, row_of(old, last_above, rows.above),
               row_of(old, first_below, rows.below));
-        double *other = old;
-        old = new;
-        new = other;
+        swap_states(&old, &new);
     }
 }
 

@@ -96,9 +96,7 @@ static bool check(const struct transfer *t, long repetitions)
     }
     for (int step = 0; step < steps; step++) {
         relax(old, new, count, old, row_at(old, count + 1));
-        double *other = old;
-        old = new;
-        new = other;
+        swap_states(&old, &new);
     }
     double *mine = (double *)(steps % 2 == 0 ? t->source : t->dest);
     bool right = true;

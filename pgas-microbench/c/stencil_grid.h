@@ -28,6 +28,14 @@ static inline double *row_at(double *array, int row)
     return array + (size_t)row * GRID;
 }
 
+/* After a step, the new state is the old one of the next. */
+static inline void swap_states(double **old, double **new)
+{
+    double *other = *old;
+    *old = *new;
+    *new = other;
+}
+
 /* `source` has the state before each call, `dest` the one after an odd number of steps. */
 extern const struct data grid_data;
 

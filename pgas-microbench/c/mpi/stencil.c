@@ -20,9 +20,7 @@ static void sendrecv(const struct transfer *transfer, long repetitions)
         MPI_Isend(row_at(old, rows.count), GRID, MPI_DOUBLE, below, 0, MPI_COMM_WORLD, &requests[3]);
         MPI_Waitall(4, requests, statuses);
         relax(old, new, rows.count, old, row_at(old, rows.count + 1));
-        double *other = old;
-        old = new;
-        new = other;
+        swap_states(&old, &new);
     }
 }
 
