@@ -7,11 +7,13 @@ use std::env;
 
 use support::{Ended, Job, executable, oshrun};
 
-/// In place of ssh: sets the host on which a process would run in a variable.
+/// In place of ssh: sets the host on which a process would run in a variable. Each has a directory of its own for temporary
+/// files: Open MPI's daemons name theirs alike on all hosts, and the second one fails that makes it on this one.
 const AGENT: &str = r#"#!/bin/sh
 while :; do case "$1" in -*) shift ;; *) break ;; esac; done
 ON_HOST=$1; shift
-export ON_HOST
+TMPDIR=$(dirname "$0")/$ON_HOST; mkdir -p "$TMPDIR"
+export ON_HOST TMPDIR
 exec sh -c "$*"
 "#;
 
