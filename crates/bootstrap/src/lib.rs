@@ -76,6 +76,11 @@ pub trait Bootstrap: Send + Sync + fmt::Debug {
         Err(Error::StartsNone(self.launcher().to_owned()))
     }
 
+    /// Whether it may lose processes that are started while others end which this one has had started.
+    fn loses_starts(&self) -> bool {
+        false
+    }
+
     /// What the processes gave that have had this job started, if there are such.
     fn parents(&self) -> Option<String> {
         None

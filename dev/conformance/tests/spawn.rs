@@ -444,7 +444,7 @@ impl Launcher {
                 Ok(())
             };
             let name = format!("{by}::{way}::{parents}+{children}");
-            // Spawns right after each other hang under Open MPI 4 now and then (docs/spawn.md).
+            // Open MPI takes a second for each spawn.
             if way.ends_with("rounds") && self.name != HYDRA.name {
                 suite.add_long(name, trial);
             } else {

@@ -259,6 +259,12 @@ impl Bootstrap for Client {
         self.check("PMIx_Spawn", status).map(|()| None)
     }
 
+    /// Open MPI 4.1.4's `mpirun`, with libpmix 4.2.2, does: as far as can be seen from outside, it forgets the connection of a
+    /// new process whose descriptor has the number of one that was closed just before.
+    fn loses_starts(&self) -> bool {
+        self.is_orte()
+    }
+
     fn parents(&self) -> Option<String> {
         take_parents()
     }

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use super::handles::refuse_team_of_connection;
 use crate::connection::Role;
 use crate::connection::link::Invitation;
-use crate::constants::GROUP_INVALID;
+use crate::constants::{GROUP_INVALID, TEAM_WORLD};
 use crate::failure::fatal::{fatal, warn};
 use crate::group::Group;
 use crate::job;
@@ -83,6 +83,25 @@ pub(super) fn group_of(
     root: c_int,
     ask: impl FnOnce(usize) -> Result<Found, String>,
 ) -> Result<usize, GroupError> {
+    connected(name, rt, (team, root), false, ask)
+}
+
+/// The group of the PEs that have started this job, which it gets collectively.
+pub(super) fn group_of_parents(
+    name: &'static str,
+    rt: &'static Runtime,
+    ask: impl FnOnce(usize) -> Result<Found, String>,
+) -> Result<usize, GroupError> {
+    connected(name, rt, (TEAM_WORLD, 0), true, ask)
+}
+
+fn connected(
+    name: &'static str,
+    rt: &'static Runtime,
+    (team, root): (usize, c_int),
+    is_started: bool,
+    ask: impl FnOnce(usize) -> Result<Found, String>,
+) -> Result<usize, GroupError> {
     /// Where the side is in the word that the root publishes: numbers of PEs have 31 bits.
     const SIDE: u32 = 31;
 
@@ -127,7 +146,7 @@ pub(super) fn group_of(
         index: group.me,
         first: (place & !(1 << SIDE)) as usize,
         reproducible: rt.node.settings.reproducible,
-        runs_kernels: false,
+        is_started,
     };
     if number < FIRST_REMOTE {
         let job = match way {

@@ -23,11 +23,11 @@ use rustix::time::{
     timerfd_settime,
 };
 
-use super::connecting::{Found, GroupError, group_of};
-use super::port::{accept_one, check_remote, connect_at, open_for};
+use super::connecting::{Found, GroupError, group_of_parents};
+use super::port::{Expected, accept_one, check_remote, connect_at, open_for};
 use crate::config;
 use crate::connection::port::{PortError, PortName};
-use crate::constants::TEAM_WORLD;
+use crate::connection::started;
 use crate::failure::fatal::fatal;
 use crate::job::region::MAX_PES;
 use crate::job::service::ProgramRequest;
@@ -60,11 +60,21 @@ pub(super) fn start(
         );
     }
     let text = port.name().to_string();
+    if launcher.loses_starts() {
+        started::wait_for_end();
+    }
     let command = launcher.start(&orders, &text).map_err(|e| e.to_string())?;
     let limit = rt.node.settings.spawn_timeout;
     let timer = limit.map(timer).transpose().map_err(|e| e.to_string())?;
     let end = either([&command, &timer]).map_err(|e| e.to_string())?;
-    let accepted = accept_one(name, rt, &port, members, false, Some(end.as_fd()));
+    let accepted = accept_one(
+        name,
+        rt,
+        &port,
+        members,
+        Expected::Started,
+        Some(end.as_fd()),
+    );
     match (accepted, limit) {
         (Err(PortError::SocketClosed), _) if command.is_some_and(|fd| is_readable(&fd)) => {
             Err(
@@ -215,7 +225,7 @@ pub(super) fn connect_with_parents(name: &'static str) {
     let Some(text) = parents else {
         return;
     };
-    let made = group_of(name, rt, TEAM_WORLD, 0, |members| {
+    let made = group_of_parents(name, rt, |members| {
         let port = PortName::parse(&text);
         let found = port.and_then(|port| connect_at(rt, &port, members, false));
         found.map_err(|why| why.to_string())

@@ -262,7 +262,7 @@ pub fn accept_at(
     group_of(name, rt, team, root, |members| {
         let accepted = PortName::parse(&text()).and_then(|port| {
             let port = rt.ports.find(&port)?;
-            accept_one(name, rt, &port, members, independent, None)
+            accept_one(name, rt, &port, members, Expected::new(independent), None)
         });
         accepted.map_err(|why| why.to_string())
     })
@@ -361,9 +361,26 @@ fn join_one(
         theirs.keep_to_node();
     }
     if port.name().to_string() < theirs.to_string() {
-        accept_one(name, rt, &port, members, false, Some(socket))
+        accept_one(name, rt, &port, members, Expected::Job, Some(socket))
     } else {
         connect_at(rt, &theirs, members, false)
+    }
+}
+
+/// What job may connect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// One that is not independent.
+    Job,
+    /// One that is.
+    Independent,
+    /// The one that the launcher has been told to start.
+    Started,
+}
+
+impl Expected {
+    fn new(independent: bool) -> Self {
+        [Self::Job, Self::Independent][usize::from(independent)]
     }
 }
 
@@ -373,9 +390,10 @@ pub(super) fn accept_one(
     rt: &Runtime,
     port: &Port,
     members: usize,
-    independent: bool,
+    expected: Expected,
     joined: Option<BorrowedFd<'_>>,
 ) -> Result<Found, PortError> {
+    let independent = expected == Expected::Independent;
     loop {
         let caller = port.next(joined)?;
         let most = MAX_PES - members;
@@ -403,7 +421,7 @@ pub(super) fn accept_one(
         }
         let accepted = match caller {
             AnyCaller::Local(caller) => offer(rt, caller, members)?,
-            AnyCaller::Remote(caller) => offer_remote(name, rt, port, caller, members)?,
+            AnyCaller::Remote(caller) => offer_remote(name, rt, port, caller, (members, expected))?,
         };
         if let Some(accepted) = accepted {
             return Ok(accepted);
@@ -435,7 +453,7 @@ fn offer_remote(
     rt: &Runtime,
     port: &Port,
     caller: RemoteCaller,
-    members: usize,
+    (members, expected): (usize, Expected),
 ) -> Result<Option<Found>, PortError> {
     if let Err(e) = check_remote(rt) {
         let _: Option<()> = caller.refuse(&e.to_string());
@@ -453,6 +471,7 @@ fn offer_remote(
     let watch = Watch {
         routine: name,
         timeout: rt.node.settings.fabric_timeout,
+        spawns: expected == Expected::Started,
     };
     let hub = hub.start(caller.done()?, watch)?;
     let way = Way::Remote {

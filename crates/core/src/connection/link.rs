@@ -17,7 +17,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, IntoRawFd};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -28,6 +28,7 @@ use rustix::net::sockopt;
 
 use super::Sides;
 use super::lobby::{Lobby, take_over};
+use super::started;
 use crate::failure::fatal::fatal_in_background;
 use crate::job::region::MAX_PES;
 use crate::job::service::FIRST_REMOTE;
@@ -168,6 +169,8 @@ pub(crate) struct Watch {
     pub routine: &'static str,
     /// Time within which the failure of a node ends the job.
     pub timeout: Option<Duration>,
+    /// Whether side 0 has had the launcher start side 1, whose links stay open until their processes end.
+    pub spawns: bool,
 }
 
 impl Watch {
@@ -251,7 +254,12 @@ impl Hub {
         self.tell(&seats, &[GO])?;
         drop(root);
         self.hear(&seats, END)?;
-        self.tell(&seats, &[END])
+        self.tell(&seats, &[END])?;
+        if watch.spawns {
+            let others = seats.into_iter().skip(self.invitation.sizes[0]);
+            started::add(others.map(|seat| seat.link));
+        }
+        Ok(())
     }
 
     /// Waits until all members are there.
@@ -433,6 +441,10 @@ impl Link {
             Some(_) => {}
             None => hear_one(&self.stream, END).unwrap_or_else(|e| self.broken(&e)),
         }
+        if self.watch.spawns {
+            // Until this process ends.
+            let _ = self.stream.try_clone().map(IntoRawFd::into_raw_fd);
+        }
     }
 
     /// The link has ended: another PE of this side, or its launcher, ends the job.
@@ -463,6 +475,7 @@ mod tests {
     const WATCH: Watch = Watch {
         routine: "test",
         timeout: Some(Duration::from_secs(60)),
+        spawns: false,
     };
 
     /// The hub of a connection, and the other side's end of its first socket.

@@ -22,6 +22,7 @@ pub(crate) mod port;
 pub(crate) mod remote_job;
 pub(crate) mod remote_port;
 mod sides;
+pub(crate) mod started;
 
 use std::fs::File;
 use std::ops::Range;
@@ -63,8 +64,8 @@ pub(crate) struct Role {
     pub first: usize,
     /// Whether floating-point sums must not depend on the order of their operands.
     pub reproducible: bool,
-    /// Whether the other side may call its kernels: that has started it.
-    pub runs_kernels: bool,
+    /// Whether the other side has started its own: that may call its kernels.
+    pub is_started: bool,
 }
 
 /// Why two groups cannot be connected.
@@ -155,7 +156,7 @@ impl Connection {
         if role.reproducible {
             control.header().reproducible.store(1, Ordering::Relaxed);
         }
-        if role.runs_kernels {
+        if role.is_started {
             calls::publish(&started.connection, table_of_kernels(&control, me))?;
         }
         let state = PeState::Initialized as u32;

@@ -58,6 +58,7 @@ pub(crate) fn join(
     let watch = Watch {
         routine: name,
         timeout: node.settings.fabric_timeout,
+        spawns: role.is_started,
     };
     let connection = Connection::join(watch, this_pe, invitation, role, hub);
     let connection = connection.unwrap_or_else(|e| fatal(name, e));
@@ -98,7 +99,7 @@ pub(super) fn connect_with_parents(name: &str, rt: &Runtime) {
         index: job.index,
         first,
         reproducible: rt.node.settings.reproducible,
-        runs_kernels: true,
+        is_started: true,
     };
     let handle = connect(name, rt, &parents, role).unwrap_or_else(|why| fatal(name, why));
     if let Some(connection) = rt.teams.get(handle).and_then(|t| t.connection.as_ref()) {

@@ -24,6 +24,7 @@ use crate::collective::split;
 use crate::config::{Settings, SocketMap, Values};
 use crate::connection::names::Names;
 use crate::connection::port::Ports;
+use crate::connection::started;
 use crate::constants::{GROUP_INVALID, PREDEFINED_TEAMS};
 use crate::context::Contexts;
 use crate::failure::detector::FailureDetector;
@@ -303,6 +304,12 @@ pub(crate) fn finalise(name: &'static str) {
     rt.names.forget_all();
     rt.ports.close_all();
     connections::end_all(name, rt, left);
+    if let Some(bootstrap) = node.job.bootstrap()
+        && bootstrap.loses_starts()
+    {
+        // The job that has started this one takes the end of this process for the end of all that.
+        started::wait_for_end();
+    }
     if let Some(stray) = node.transport.memory.space.stray(node.job) {
         fatal(name, stray);
     }
