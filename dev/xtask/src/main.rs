@@ -2,7 +2,9 @@
 
 mod book;
 mod cluster;
+mod debian;
 mod demo;
+mod dist;
 mod files;
 mod fuzz;
 mod install;
@@ -10,6 +12,7 @@ mod link;
 mod package;
 mod report;
 mod run;
+mod sbom;
 mod test;
 mod workspace;
 
@@ -32,6 +35,10 @@ enum Task {
     /// Links the shared library from the static one, as `install` does
     #[command(hide = true)]
     Link(link::Options),
+    /// Makes a Debian source package and the packages that it builds
+    Debian(debian::Options),
+    /// Makes the files of a release: binaries, sources, SBOM, checksums
+    Dist(dist::Options),
     /// Compiles and runs an integer sort, with an installation of its own in target/
     Demo(demo::Options),
     /// Builds the book of docs/ and the reference of the routines, as HTML, by mdBook
@@ -64,6 +71,8 @@ fn perform(task: Task) -> Result<ExitCode> {
         Task::Install(options) => install::main(&options)?,
         Task::Link(options) => link::main(&options)?,
         Task::Book(options) => book::main(&options)?,
+        Task::Debian(options) => debian::main(&options)?,
+        Task::Dist(options) => dist::main(&options)?,
         Task::Demo(options) => demo::main(&options)?,
         Task::Test(options) => test::main(&options)?,
         Task::Cluster(options) => cluster::main(&options)?,

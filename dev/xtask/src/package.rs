@@ -24,6 +24,12 @@ const FILES: &[(&str, &str)] = &[
     ("man/ferroshmem.7", "share/man/man7/ferroshmem.7"),
 ];
 
+/// Environment modules, by the endings that say what reads them: Tcl for all, Lua for Lmod alone.
+const MODULES: &[(&str, &str)] = &[
+    ("modulefiles/ferroshmem.tcl.in", ""),
+    ("modulefiles/ferroshmem.lua.in", ".lua"),
+];
+
 /// Other names of the same file.
 const LINKS: &[(&str, &str)] = &[
     ("ferroshmem.pc", "lib/pkgconfig/shmem.pc"),
@@ -40,6 +46,11 @@ const FOUND_BY: &str = ".\\\" Found by: ";
 pub(crate) fn install(tree: &mut Tree) -> Result<()> {
     for (template, to) in FILES {
         tree.write(to, &filled_in(template)?)?;
+    }
+    for (template, ending) in MODULES {
+        let version = env!("CARGO_PKG_VERSION");
+        let to = format!("share/modulefiles/ferroshmem/{version}{ending}");
+        tree.write(&to, &filled_in(template)?)?;
     }
     for (target, to) in LINKS {
         tree.link(target, to)?;

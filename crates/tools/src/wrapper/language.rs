@@ -16,10 +16,11 @@ pub enum Language {
 
 impl Language {
     /// The language that the program name `argv0` asks for: C++ where it ends like a C++
-    /// compiler's name, else C.
+    /// compiler's name, else C. What follows a point is left out: packages have `oshc++.ferroshmem`.
     pub fn of_program(argv0: &OsStr) -> Self {
         let name = Path::new(argv0).file_name().unwrap_or_default();
         let name = name.to_string_lossy();
+        let name = name.split('.').next().unwrap_or_default();
         if ["c++", "CC", "cxx"].iter().any(|end| name.ends_with(end)) {
             Self::Cxx
         } else {
@@ -61,7 +62,14 @@ mod tests {
         let of = |name: &str| Language::of_program(OsStr::new(name));
         assert_eq!(of("oshcc"), Language::C);
         assert_eq!(of("/opt/my c++/bin/oshcc"), Language::C);
-        for name in ["oshc++", "oshCC", "oshcxx", "/usr/bin/oshc++"] {
+        assert_eq!(of("/usr/bin/oshcc.ferroshmem"), Language::C);
+        for name in [
+            "oshc++",
+            "oshCC",
+            "oshcxx",
+            "/usr/bin/oshc++",
+            "/usr/bin/oshc++.ferroshmem",
+        ] {
             assert_eq!(of(name), Language::Cxx, "{name}");
         }
     }

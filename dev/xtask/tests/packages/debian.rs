@@ -1,0 +1,146 @@
+//! Debian: the source package, and the packages made of it, as lintian and a user see them.
+
+use super::{installation, installed, note, root, succeed, xtask};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The folder of the packages' own commands, headers and libraries.
+const PRIVATE: &str = "usr/lib/x86_64-linux-gnu/ferroshmem";
+
+const PACKAGES: [&str; 3] = ["ferroshmem", "ferroshmem-dev", "ferroshmem-doc"];
+
+/// Whether packages can be made here.
+fn possible() -> bool {
+    installed(
+        "dpkg-buildpackage",
+        "--version",
+        "Debian packages are not made",
+    ) && installed("dh", "--list", "Debian packages are not made")
+}
+
+/// The packages in a folder, each unpacked into a folder of its own; lintian has found nothing in them.
+fn unpacked(folder: &Path) -> Vec<PathBuf> {
+    let unpack = |package: &&str| {
+        let architecture = if package.ends_with("-doc") {
+            "all"
+        } else {
+            "amd64"
+        };
+        let version = env!("CARGO_PKG_VERSION");
+        let file = folder.join(format!("{package}_{version}-1local1_{architecture}.deb"));
+        let to = folder.join(format!("root-{package}"));
+        succeed(Command::new("dpkg-deb").arg("--extract").arg(file).arg(&to));
+        to
+    };
+    PACKAGES.iter().map(unpack).collect()
+}
+
+/// A user's first program, with packages that are unpacked as `apt-get install` does, if below another root.
+fn serve_a_user(folder: &Path) {
+    let roots = unpacked(folder);
+    let root = folder.join("root");
+    fs::create_dir(&root).unwrap();
+    for from in &roots {
+        // No file is in two packages: cp would replace it without a word.
+        for file in super::files_below(from) {
+            let there = root.join(&file).symlink_metadata().is_ok();
+            assert!(!there, "{} is in two packages", file.display());
+        }
+        succeed(Command::new("cp").arg("-a").arg(from.join(".")).arg(&root));
+    }
+    let bin = root.join(PRIVATE).join("bin");
+    let program = folder.join("hello");
+    let mut compile = Command::new(bin.join("oshcc"));
+    compile
+        .arg("-O2")
+        .arg(super::root().join("examples/hello.c"));
+    succeed(compile.arg("-o").arg(&program));
+    let mut run = Command::new(bin.join("oshrun"));
+    let said = succeed(run.args(["-n", "2", "--timeout", "60"]).arg(&program));
+    assert_eq!(said.lines().count(), 2, "{said}");
+
+    for command in ["oshrun", "oshcc", "oshc++", "oshmem_info", "oshtune"] {
+        let link = root.join(format!("usr/bin/{command}.ferroshmem"));
+        let target = fs::read_link(&link).unwrap();
+        let shown = target.display().to_string();
+        let name = Path::new(&shown).file_name().unwrap();
+        assert!(bin.join(name).exists(), "{}: {shown}", link.display());
+        let page = format!("usr/share/man/man1/{command}.ferroshmem.1.gz");
+        assert!(root.join(&page).exists(), "no {page}");
+    }
+    for page in ["shmem_put", "shmem_int_put", "shmemx_spawn"] {
+        let page = root.join(format!("usr/share/man/man3/{page}.3ferroshmem.gz"));
+        let text = succeed(Command::new("gzip").arg("-dc").arg(&page));
+        assert!(text.contains(".Sh SYNOPSIS"), "{}", page.display());
+    }
+    for (file, word) in [
+        (
+            "usr/share/bash-completion/completions/oshrun.ferroshmem",
+            "default oshrun.ferroshmem",
+        ),
+        (
+            "usr/share/zsh/vendor-completions/_oshrun.ferroshmem",
+            "#compdef oshrun.ferroshmem",
+        ),
+        (
+            "usr/share/fish/vendor_completions.d/oshrun.ferroshmem.fish",
+            "complete -c oshrun.ferroshmem",
+        ),
+        (
+            "usr/lib/x86_64-linux-gnu/pkgconfig/ferroshmem.pc",
+            "prefix=/usr/lib/x86_64-linux-gnu/ferroshmem\n",
+        ),
+        (
+            "usr/lib/x86_64-linux-gnu/cmake/FerroSHMEM/FerroSHMEMConfig.cmake",
+            "/usr/lib/x86_64-linux-gnu/ferroshmem/lib/cmake",
+        ),
+        ("usr/share/doc/ferroshmem/copyright", "Apache-2.0"),
+    ] {
+        let text = fs::read_to_string(root.join(file)).unwrap_or_else(|e| panic!("{file}: {e}"));
+        assert!(text.contains(word), "{file} lacks {word}:\n{text}");
+    }
+}
+
+#[test]
+fn version_and_soname_are_the_projects() {
+    let folder = root().join("packaging/debian");
+    let read = |file: &str| fs::read_to_string(folder.join(file)).unwrap();
+    let version = format!("ferroshmem ({}-1local1)", env!("CARGO_PKG_VERSION"));
+    assert!(read("changelog").starts_with(&version), "raise its version");
+    let link = fs::read_to_string(root().join("dev/xtask/src/link.rs")).unwrap();
+    let soname = "libshmem.so.1";
+    assert!(link.contains(&format!("SONAME: &str = \"{soname}\"")));
+    assert!(read("ferroshmem.install").contains(&format!("lib/{soname}\n")));
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let (_, rust) = manifest.split_once("rust-version = \"").unwrap();
+    let rust = rust.split('"').next().unwrap();
+    assert!(read("control").contains(&format!("cargo (>= {rust})")));
+}
+
+#[test]
+fn packages_of_an_installation_serve_a_user() {
+    if !possible() {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let mut make = xtask(&["debian", "--output"]);
+    make.arg(scratch.path())
+        .arg("--installed")
+        .arg(installation());
+    succeed(&mut make);
+    serve_a_user(scratch.path());
+    installed("lintian", "--version", "Debian packages are not checked");
+    note(
+        "Debian packages are made of the installation under test, and lintian looks at the runtime; that the source package builds, and what lintian says of all, is an ignored test",
+    );
+}
+
+/// The whole way: the library is built from the source package.
+#[test]
+#[ignore = "builds the library as it is released, which takes minutes"]
+fn packages_of_the_source_serve_a_user() {
+    let scratch = tempfile::tempdir().unwrap();
+    succeed(xtask(&["debian", "--output"]).arg(scratch.path()));
+    serve_a_user(scratch.path());
+}

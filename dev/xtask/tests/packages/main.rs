@@ -1,0 +1,92 @@
+//! Packages of all kinds, each as far as this machine can test it. What is not tested is printed as a note.
+//!
+//! Builds from nothing take minutes. They are ignored, and run by `cargo test -p xtask --test packages -- --ignored`.
+
+mod container;
+mod crates;
+mod debian;
+mod modules;
+mod recipes;
+mod release;
+
+use std::env;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+/// The folder of the workspace.
+fn root() -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.ancestors().nth(2).unwrap().to_owned()
+}
+
+/// The installation under test: the one that `FERROSHMEM_PREFIX` names, else a fresh one.
+fn installation() -> &'static Path {
+    static PREFIX: OnceLock<PathBuf> = OnceLock::new();
+    PREFIX.get_or_init(|| {
+        env::var_os("FERROSHMEM_PREFIX").map_or_else(
+            || {
+                let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages-prefix");
+                succeed(xtask(&["install", "--debug", "--prefix"]).arg(&prefix));
+                prefix
+            },
+            PathBuf::from,
+        )
+    })
+}
+
+/// This workspace's own commands.
+fn xtask(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    command.args(arguments).current_dir(root());
+    command
+}
+
+/// Whether a tool is installed; says so if it is not.
+fn installed(tool: &str, option: &str, untested: &str) -> bool {
+    let there = Command::new(tool).arg(option).output().is_ok();
+    if !there {
+        note(&format!("{untested}: {tool} is not installed"));
+    }
+    there
+}
+
+/// Says how far something is tested, also where the output of passed tests is not shown.
+fn note(line: &str) {
+    writeln!(io::stderr(), "note: {line}").expect("standard error is open");
+}
+
+/// What a command prints; it must succeed.
+fn succeed(command: &mut Command) -> String {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command
+        .output()
+        .unwrap_or_else(|e| panic!("cannot run {command:?}: {e}"));
+    let stdout = String::from_utf8_lossy(&stdout).into_owned();
+    let stderr = String::from_utf8_lossy(&stderr);
+    assert!(
+        status.success(),
+        "{command:?} failed: {status}\n{stdout}\n{stderr}"
+    );
+    stdout
+}
+
+/// The files and links below a folder, relative to it.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let name = PathBuf::from(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            let inner = files_below(&entry.path());
+            found.extend(inner.into_iter().map(|path| name.join(path)));
+        } else {
+            found.push(name);
+        }
+    }
+    found
+}

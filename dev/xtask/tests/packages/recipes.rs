@@ -1,0 +1,125 @@
+//! Recipes of Spack and EasyBuild: they are programs in Python, which are run with stand-ins for these tools.
+
+use super::{installation, installed, note, root, succeed, xtask};
+use serde_json::{Value, json};
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// What a recipe says; none without Python.
+fn read(kind: &str, recipe: &Path, more: &[&Path]) -> Option<Value> {
+    if !installed(
+        "python3",
+        "--version",
+        &format!("the recipe of {kind} is not read"),
+    ) {
+        return None;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let reader = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/packages/recipes.py");
+    let mut python = Command::new("python3");
+    python.arg(reader).arg(kind).arg(recipe).args(more);
+    python.env("STAGE", scratch.path()).env("SOURCE", root());
+    Some(serde_json::from_str(&succeed(&mut python)).unwrap())
+}
+
+/// The oldest Rust that the workspace takes.
+fn rust_version() -> String {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let (_, rest) = manifest.split_once("rust-version = \"").unwrap();
+    rest.split('"').next().unwrap().to_owned()
+}
+
+/// Whether `cargo xtask` takes these arguments, of which the first one names the task.
+fn is_task(arguments: &[&str]) {
+    let help = succeed(&mut xtask(&[arguments[0], "--help"]));
+    for option in arguments.iter().filter(|word| word.starts_with("--")) {
+        assert!(help.contains(option), "cargo xtask {arguments:?}:\n{help}");
+    }
+}
+
+#[test]
+fn spack_builds_this_version() {
+    let recipe = root().join("packaging/spack/package.py");
+    let Some(said) = read("spack", &recipe, &[installation()]) else {
+        return;
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    let versions = said["versions"].as_array().unwrap();
+    let release = json!([version, { "tag": format!("v{version}") }]);
+    assert!(versions.contains(&release), "{versions:?}");
+
+    let names = |key: &str| {
+        let list = said[key].as_array().unwrap().iter();
+        list.map(|item| item[0].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let needs = names("depends_on");
+    let rust = format!("rust@{}:", rust_version());
+    assert!(needs.contains(&rust), "{needs:?} lacks {rust}");
+    let guide = fs::read_to_string(root().join("docs/nodes.md")).unwrap();
+    let fabric = needs
+        .iter()
+        .find_map(|need| need.strip_prefix("libfabric@"));
+    let oldest = fabric.unwrap().trim_end_matches(':');
+    assert!(guide.contains(&format!("libfabric {oldest}")), "{oldest}");
+    // Each variant has an effect, and no other is asked for.
+    let mut variants = names("variants");
+    variants.sort();
+    let asked: Vec<String> = serde_json::from_value(said["asked"].clone()).unwrap();
+    assert_eq!(variants, asked);
+    assert_eq!(names("license"), ["MIT OR Apache-2.0"]);
+
+    let commands: Vec<Vec<String>> = serde_json::from_value(said["commands"].clone()).unwrap();
+    let [release, debug] = &commands[..] else {
+        panic!("{commands:?}");
+    };
+    assert_eq!(release[..], ["xtask", "install", "--prefix", "/prefix"]);
+    assert_eq!(debug[4..], ["--debug"]);
+    is_task(&debug[1..].iter().map(String::as_str).collect::<Vec<_>>());
+    note(
+        "Spack's recipe is run with stand-ins for its modules, its check on the installation under test; Spack itself is not",
+    );
+}
+
+#[test]
+fn easybuild_builds_this_version() {
+    let folder = root().join("packaging/easybuild");
+    let recipe = fs::read_dir(folder).unwrap().next().unwrap().unwrap();
+    let Some(said) = read("easybuild", &recipe.path(), &[]) else {
+        return;
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(
+        (&said["name"], &said["version"]),
+        (&json!("FerroSHMEM"), &json!(version))
+    );
+    let of = |key: &str| said["toolchain"][key].as_str().unwrap();
+    let name = format!("FerroSHMEM-{version}-{}-{}.eb", of("name"), of("version"));
+    assert_eq!(recipe.file_name().to_str().unwrap(), name);
+    let needs = said["builddependencies"].as_array().unwrap();
+    let rust = needs.iter().find(|need| need[0] == "Rust").unwrap();
+    let has = rust[1].as_str().unwrap();
+    assert!(has.starts_with(&rust_version()), "Rust {has}");
+
+    let words: Vec<&str> = said["install_cmd"].as_str().unwrap().split(' ').collect();
+    assert_eq!(words[..2], ["cargo", "xtask"]);
+    is_task(&words[2..]);
+    for kind in ["files", "dirs"] {
+        for path in said["sanity_check_paths"][kind].as_array().unwrap() {
+            let path = installation().join(path.as_str().unwrap());
+            assert!(path.exists(), "no {}", path.display());
+        }
+    }
+    let bin = installation().join("bin");
+    let before = env::var("PATH").unwrap_or_default();
+    for line in said["sanity_check_commands"].as_array().unwrap() {
+        let mut shell = Command::new("sh");
+        shell.args(["-e", "-c", line.as_str().unwrap()]);
+        succeed(shell.env("PATH", format!("{}:{before}", bin.display())));
+    }
+    note(
+        "EasyBuild's recipe is read, and its checks are run on the installation under test; EasyBuild itself is not",
+    );
+}
