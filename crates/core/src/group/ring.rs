@@ -10,16 +10,22 @@
 //! Therefore no two members are more calls apart than the long ring has entries, and counts can be
 //! compared although they wrap.
 
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::Group;
 use super::channel::{Channel, Slots};
 use crate::job::region::{LANE_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES, TeamSlot};
+use crate::platform::prefetch::prefetch_for_write;
 use crate::team::Sockets;
 use crate::wait::{Waiter, flag};
 
 /// Where the value of each member of a scan is.
 pub(crate) type ValueOf<'a> = dyn Fn(usize) -> *const u8 + 'a;
+
+/// The value of a scan's last member, which no other member reads: aligned for every element type.
+#[repr(C, align(16))]
+struct OwnValue(MaybeUninit<[u8; RING_BYTES]>);
 
 /// A call of a length, by its number.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +47,14 @@ impl RingCall {
     /// The call that was in its entry before.
     fn before(self) -> u32 {
         self.number.wrapping_sub(self.depth())
+    }
+
+    /// The second call of this length after it.
+    fn after_next(self) -> Self {
+        Self {
+            number: self.number.wrapping_add(2),
+            ..self
+        }
     }
 
     /// Flag and value of its entry in a member's slot.
@@ -108,13 +122,30 @@ impl Group<'_> {
     ) {
         let (slots, call) = self.begin_ring_call(bytes);
         self.traffic.moved(bytes, bytes);
-        // SAFETY: the caller promises that `source` is readable for `bytes` bytes.
-        unsafe { self.leave_value(slots, call, source) };
+        let mut last = OwnValue(MaybeUninit::uninit());
+        let own: *const u8 = if self.me + 1 < self.size {
+            // SAFETY: the caller promises that `source` is readable for `bytes` bytes.
+            unsafe { self.leave_value(slots, call, source) };
+            call.entry(slots.of(self.me)).1
+        } else {
+            // No member is after this one, which cannot be ahead of those that it waits for.
+            let own = last.0.as_mut_ptr().cast::<u8>();
+            // SAFETY: as above; a call has at most as many bytes as an own value.
+            unsafe { own.copy_from_nonoverlapping(source, bytes) };
+            own
+        };
         // The last one before this member is likely the last to come.
         for member in (0..self.me).rev() {
             self.wait_for_value(slots, call, member);
         }
-        add_up(&|member| call.entry(slots.of(member)).1.cast_const());
+        if self.me + 1 == self.size {
+            // As in broadcasts: the members that left a value have made sure of this.
+            slots.ring.set_taken(call.before());
+        }
+        add_up(&|member| match member == self.me {
+            true => own,
+            false => call.entry(slots.of(member)).1.cast_const(),
+        });
         flag::post(&slots.of(self.me).ring.taken.count, call.number);
     }
 
@@ -140,6 +171,9 @@ impl Group<'_> {
         // waited until no member reads the entry.
         unsafe { value.copy_from_nonoverlapping(source, call.bytes) };
         flag::post(flag, call.number);
+        // Others have read the entries to come, and a store waits until the line is back.
+        let (next, _) = call.after_next().entry(slots.of(self.me));
+        prefetch_for_write((&raw const *next).cast());
     }
 
     /// Waits for the value that a member leaves.
