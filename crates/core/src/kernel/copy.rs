@@ -1,4 +1,5 @@
-//! Copying bytes, through the caches or past them (with non-temporal stores).
+//! Copying bytes: through the caches, by the C library or by the processor's own loop, or past them (with
+//! non-temporal stores).
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,6 +12,11 @@ const LINE: usize = 64;
 
 /// From how many bytes on a copy goes past the caches. Never before the library is initialised.
 static THRESHOLD: AtomicUsize = AtomicUsize::new(usize::MAX);
+/// From how many bytes on a copy is not left to the C library: at most [`THRESHOLD`], so that others compare once.
+static LARGE: AtomicUsize = AtomicUsize::new(usize::MAX);
+/// From how many bytes on `rep movsb` copies faster than the C library, where the processor moves whole lines
+/// by it: on a Zen 5, 1 to 8 MiB in 0.8 to 0.87 of the time, at any alignment; 512 KiB in as much.
+const STRING_FROM: usize = 1 << 20;
 
 /// Copies `bytes` bytes between arrays that may be the same or overlap, by this thread alone. A PE that sees what this
 /// PE stores later sees the bytes.
@@ -32,31 +38,48 @@ pub unsafe fn copy_part(dest: *mut u8, source: *const u8, bytes: usize, whole: u
     // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes; the copy
     // of the standard library allows overlap.
     unsafe {
-        if past_caches(whole) {
-            copy_large(dest, source, bytes);
+        if whole >= LARGE.load(Ordering::Relaxed) {
+            copy_large(dest, source, bytes, whole);
         } else {
             std::ptr::copy(source, dest, bytes);
         }
     }
 }
 
-/// Copies past the caches, if that is possible.
+/// Copies a part of many bytes.
 ///
 /// # Safety
 /// As [`copy`].
 #[cold]
 #[inline(never)]
-unsafe fn copy_large(dest: *mut u8, source: *const u8, bytes: usize) {
+unsafe fn copy_large(dest: *mut u8, source: *const u8, bytes: usize, whole: usize) {
     // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes; what
     // overlaps is copied by the function that allows it.
     unsafe {
         if dest.addr().abs_diff(source.addr()) < bytes {
             std::ptr::copy(source, dest, bytes);
         } else {
-            stream(dest, source, bytes);
+            copy_separate(dest, source, bytes, whole);
         }
     }
-    count_copy(dest, source, bytes);
+    if past_caches(whole) {
+        count_copy(dest, source, bytes);
+    }
+}
+
+/// Copies a part of `whole` bytes, of which there are [`LARGE`] at least.
+///
+/// # Safety
+/// As [`copy`], and the arrays do not overlap.
+unsafe fn copy_separate(dest: *mut u8, source: *const u8, bytes: usize, whole: usize) {
+    // SAFETY: the caller promises valid arrays that do not overlap.
+    unsafe {
+        if past_caches(whole) {
+            stream(dest, source, bytes);
+        } else {
+            copy_string(dest, source, bytes);
+        }
+    }
 }
 
 /// Counts a copy past the caches, after which its memory may move to huge pages.
@@ -75,8 +98,8 @@ pub unsafe fn copy_chunk(dest: *mut u8, source: *const u8, bytes: usize, whole: 
     // SAFETY: the caller promises that `dest` is writable and `source` readable for `bytes` bytes,
     // and that they do not overlap.
     unsafe {
-        if past_caches(whole) {
-            stream(dest, source, bytes);
+        if whole >= LARGE.load(Ordering::Relaxed) {
+            copy_separate(dest, source, bytes, whole);
         } else {
             dest.copy_from_nonoverlapping(source, bytes);
         }
@@ -88,6 +111,47 @@ pub fn copied_in_chunks(dest: *mut u8, source: *const u8, bytes: usize) {
     if past_caches(bytes) {
         count_copy(dest, source, bytes);
     }
+}
+
+/// Copies `bytes` bytes by the processor's own loop, which takes whole lines without reading them first.
+///
+/// # Safety
+/// `dest` is writable and `source` readable for `bytes` bytes. They do not overlap.
+#[cfg(target_arch = "x86_64")]
+unsafe fn copy_string(mut dest: *mut u8, mut source: *const u8, bytes: usize) {
+    // Some processors are slow where only the source is aligned.
+    let head = dest.align_offset(LINE).min(bytes);
+    // SAFETY: the caller promises that the arrays are valid for `bytes` bytes and do not overlap; `head` is at most as
+    // many. The calling convention keeps the direction flag clear.
+    unsafe {
+        dest.copy_from_nonoverlapping(source, head);
+        dest = dest.add(head);
+        source = source.add(head);
+        std::arch::asm!(
+            "rep movsb",
+            inout("rcx") bytes - head => _,
+            inout("rdi") dest => _,
+            inout("rsi") source => _,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn copy_string(dest: *mut u8, source: *const u8, bytes: usize) {
+    // SAFETY: the caller promises that the arrays are valid for `bytes` bytes and do not overlap.
+    unsafe { dest.copy_from_nonoverlapping(source, bytes) };
+}
+
+/// Whether the processor's own loop moves whole lines (ERMS, since Ivy Bridge and Zen 3).
+#[cfg(target_arch = "x86_64")]
+fn has_fast_string() -> bool {
+    is_x86_feature_detected!("ermsb")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_fast_string() -> bool {
+    false
 }
 
 /// Copies `bytes` bytes past the caches, to an array that is not read again soon, and orders
@@ -137,8 +201,9 @@ impl ElementLoop for Lines {
 
     #[inline(always)]
     fn run<V: Vector>(self) {
-        /// How far ahead the source is fetched: the processor's own prefetcher ends with the page.
-        const AHEAD: usize = 2048;
+        /// How far ahead the source is fetched: the processor's own prefetcher ends with the page. On a Zen 5, 4 KiB
+        /// take 0.91 to 0.96 of the time of 2 KiB.
+        const AHEAD: usize = 4096;
 
         for line in (0..self.bytes).step_by(LINE) {
             prefetch(self.source.wrapping_add(line + AHEAD));
@@ -171,7 +236,14 @@ pub fn set_non_temporal_threshold(bytes: usize) {
     /// Fewer are copied faster through the caches, whatever the variable says.
     const FEWEST: usize = 4 * LINE;
 
-    THRESHOLD.store(bytes.max(FEWEST), Ordering::Relaxed);
+    let threshold = bytes.max(FEWEST);
+    THRESHOLD.store(threshold, Ordering::Relaxed);
+    let from = if has_fast_string() {
+        STRING_FROM
+    } else {
+        usize::MAX
+    };
+    LARGE.store(threshold.min(from), Ordering::Relaxed);
 }
 
 /// From how many bytes on copies should go past the caches, where `pes` PEs share the node. It reads what the

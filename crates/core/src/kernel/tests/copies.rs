@@ -84,6 +84,30 @@ fn parts_of_a_large_copy_may_be_short() {
 }
 
 #[test]
+fn large_copies_at_every_alignment() {
+    const BYTES: usize = (1 << 20) + 77;
+    let source: Vec<u8> = noise().into_iter().cycle().take(BYTES + 70).collect();
+    set_non_temporal_threshold(usize::MAX);
+    for (to, from) in [(0, 0), (0, 1), (1, 0), (63, 64), (64, 63), (5, 70)] {
+        let mut dest = vec![0xa5; BYTES + 70];
+        // SAFETY: both places are within the arrays.
+        unsafe { copy(dest.as_mut_ptr().add(to), source.as_ptr().add(from), BYTES) };
+        let (before, rest) = dest.split_at(to);
+        let (copied, after) = rest.split_at(BYTES);
+        assert!(copied == &source[from..from + BYTES], "from {from} to {to}");
+        assert!(before.iter().chain(after).all(|byte| *byte == 0xa5));
+    }
+    // Forwards and backwards.
+    for (to, from) in [(0, 9), (9, 0)] {
+        let mut array = source.clone();
+        let start = array.as_mut_ptr();
+        // SAFETY: both places are within the array.
+        unsafe { copy(start.add(to), start.add(from), BYTES) };
+        assert!(array[to..to + BYTES] == source[from..from + BYTES]);
+    }
+}
+
+#[test]
 fn more_pes_have_less_cache_each() {
     let (alone, many) = (
         non_temporal_threshold_for(1),
