@@ -3,7 +3,10 @@
  *
  * Each round has a stream of random item size, steady or not, over all PEs or every other one, and is used twice. PEs push one by one
  * or several at a time, and pull one by one or by views, in random proportions: some come late, some are slow. In
- * every third round all items go to one PE. */
+ * every third round all items go to one PE.
+ *
+ * Then one PE after the other waits, in each routine of messages, for one that another PE sends when it has all items: those that come to
+ * its node by way of it, too. */
 #include <shmemx.h>
 #include <unistd.h>
 
@@ -121,6 +124,70 @@ static void compare(const struct round *r, uint32_t *all, int first, int stride)
     shmem_barrier_all();
 }
 
+enum { WAYS = 7, LENGTH = 100000 };
+
+/* Waits in the routine of that number for a message, or until one is received. */
+static void wait_for_message(int way, int peer)
+{
+    static unsigned char bytes[LENGTH];
+    shmemx_msg_request_t request;
+    if (way == 0) {
+        CHECK(shmemx_msg_recv(SHMEM_TEAM_WORLD, bytes, 1, peer, way, NULL) == 0);
+    } else if (way <= 3) {
+        CHECK(shmemx_msg_irecv(SHMEM_TEAM_WORLD, bytes, 1, SHMEMX_ANY_SOURCE, way, &request) == 0);
+        if (way == 1)
+            CHECK(shmemx_msg_wait(&request, NULL) == 0);
+        else if (way == 2)
+            CHECK(shmemx_msg_waitany(1, &request, NULL) == 0);
+        else
+            while (!shmemx_msg_test(&request, NULL))
+                ;
+    } else if (way <= 5) {
+        if (way == 4)
+            CHECK(shmemx_msg_probe(SHMEM_TEAM_WORLD, peer, way, NULL) == 0);
+        else
+            while (!shmemx_msg_iprobe(SHMEM_TEAM_WORLD, peer, way, NULL))
+                ;
+        CHECK(shmemx_msg_recv(SHMEM_TEAM_WORLD, bytes, 1, peer, way, NULL) == 0);
+    } else {
+        /* The receiver takes it later: so long a message is not sent before. */
+        CHECK(shmemx_msg_send(SHMEM_TEAM_WORLD, bytes, LENGTH, peer, way) == 0);
+    }
+}
+
+/* PE `waiting` waits for a message of the PE after it, which that one sends when the stream is done. */
+static void use_beside_messages(int way, int me, int n, int waiting)
+{
+    uint64_t count = REPEAT(2000u, 300u), pulled = 0, item;
+    shmemx_stream_t stream;
+    REQUIRE(shmemx_stream_create(SHMEM_TEAM_WORLD, sizeof item, way % 2 ? SHMEMX_STREAM_STEADY : 0, &stream) == 0);
+    int peer = (waiting + 1) % n;
+    if (me == waiting)
+        shmemx_stream_end(stream);
+    /* No item is pushed before the PE that waits has made its last call of the stream. */
+    shmem_barrier_all();
+    if (me == waiting) {
+        wait_for_message(way, peer);
+    } else {
+        for (uint64_t i = 0; i < count; i++)
+            for (int pe = 0; pe < n; pe++)
+                while (pe != waiting && !shmemx_stream_push(stream, &i, pe))
+                    while (shmemx_stream_pull(stream, &item, NULL))
+                        pulled++;
+        shmemx_stream_end(stream);
+        while (shmemx_stream_wait(stream))
+            while (shmemx_stream_pull(stream, &item, NULL))
+                pulled++;
+        CHECK(pulled == count * (uint64_t)(n - 1), "%lu items", (unsigned long)pulled);
+    }
+    static unsigned char bytes[LENGTH];
+    if (me == peer && way == WAYS - 1)
+        CHECK(shmemx_msg_recv(SHMEM_TEAM_WORLD, bytes, LENGTH, waiting, way, NULL) == 0);
+    else if (me == peer)
+        CHECK(shmemx_msg_send(SHMEM_TEAM_WORLD, bytes, 1, waiting, way) == 0);
+    shmemx_stream_destroy(stream);
+}
+
 int main(int argc, char **argv)
 {
     uint32_t seed = argc > 1 ? (uint32_t)atoi(argv[1]) : 1;
@@ -167,6 +234,8 @@ int main(int argc, char **argv)
         if (in_team)
             shmemx_stream_destroy(stream);
     }
+    for (int way = 0; way < WAYS && n > 1; way++)
+        use_beside_messages(way, me, n, (int)((seed + (uint32_t)way) % (uint32_t)n));
     free(sent);
     free(received);
     shmem_finalize();

@@ -4,11 +4,13 @@ use std::ffi::{c_int, c_void};
 
 use crate::constants::{TEAM_INVALID, TEAM_WORLD};
 use crate::failure::fatal::fatal;
+use crate::job::region::WaitKind;
 use crate::message::request::{Pattern, Requests};
 use crate::message::{Dead, Party, SENT, reason, take};
 use crate::runtime::{self, Runtime};
 use crate::team::Team;
 use crate::wait::POLICY;
+use crate::wait::attend::attend;
 
 pub use crate::message::request::Status;
 
@@ -350,10 +352,13 @@ pub unsafe fn iprobe(
     give_way(found.is_some())
 }
 
-/// The result of a look: one that finds nothing gives up the core where PEs outnumber cores.
+/// The result of a look: one that finds nothing makes progress with streams, and gives up the core where PEs outnumber cores.
 fn give_way(is_found: bool) -> c_int {
-    if !is_found && POLICY.oversubscribed() {
-        std::thread::yield_now();
+    if !is_found {
+        attend(WaitKind::Message);
+        if POLICY.oversubscribed() {
+            std::thread::yield_now();
+        }
     }
     is_found.into()
 }

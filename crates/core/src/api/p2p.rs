@@ -8,8 +8,9 @@ use crate::failure::fatal::fatal;
 use crate::job::region::WaitKind;
 use crate::point::{Comparison, Set, SyncVariable, Values, wait};
 use crate::runtime;
-use crate::wait::WaitReason;
+use crate::wait::attend::attend;
 use crate::wait::record::Condition;
+use crate::wait::{POLICY, WaitReason};
 
 /// Waits until `condition` gives a result: for conditions that C's comparisons cannot say.
 /// `address` is what is waited on, for the report of what each PE waits for.
@@ -23,7 +24,7 @@ pub fn wait_for<R>(name: &'static str, address: usize, condition: impl FnMut() -
 
 /// Lets another PE run where PEs outnumber cores: for callers that look again and again.
 pub fn give_way() {
-    if crate::wait::POLICY.oversubscribed() {
+    if POLICY.oversubscribed() {
         std::thread::yield_now();
     }
 }
@@ -108,10 +109,13 @@ fn set<T: SyncVariable>(
 }
 
 /// A test that fails gives up the core now and then: programs call it in loops that would
-/// otherwise keep the core from the PE they wait for.
+/// otherwise keep the core from the PE they wait for. It also does for other PEs what a wait does.
 fn poll<R>(result: Option<R>) -> Option<R> {
-    if result.is_none() && crate::wait::POLICY.oversubscribed() {
-        std::thread::yield_now();
+    if result.is_none() {
+        attend(WaitKind::Point);
+        if POLICY.oversubscribed() {
+            std::thread::yield_now();
+        }
     }
     result
 }

@@ -44,7 +44,8 @@ use crate::stream::Streams;
 use crate::team::{Localities, Team, Teams};
 use crate::transport::Transport;
 use crate::transport::internode::{ConnectError, Internode};
-use crate::wait::{POLICY, attend, record};
+use crate::wait::attend::{self, Attended};
+use crate::wait::{POLICY, record};
 use crate::{fork, hooks, info, job, kernel, offload, profiling};
 
 /// The windows. They stay when the library is finalised, for the next initialisation.
@@ -147,11 +148,17 @@ pub(crate) fn initialise(name: &str, level: i32) {
         let rt = runtime::current()?;
         rt.node.transport.memory.find_block(address)
     });
-    attend::set(|| {
-        if let Some(rt) = runtime::current() {
-            rt.messages.attend(&rt.node);
-            rt.streams.attend(&rt.node);
-        }
+    attend::set(Attended {
+        messages: || {
+            if let Some(rt) = runtime::current() {
+                rt.messages.attend(&rt.node);
+            }
+        },
+        streams: || {
+            if let Some(rt) = runtime::current() {
+                rt.streams.attend(&rt.node);
+            }
+        },
     });
     let native_required = hooks::get().is_some_and(|hooks| (hooks.native_required)());
     let recorded = profiling::start(&rt.node, &rt.node.settings.profiling, native_required);

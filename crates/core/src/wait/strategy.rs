@@ -377,7 +377,7 @@ impl<'a> Waiter<'a> {
         if waited >= LONG {
             self.record();
         }
-        if self.reason.kind != WaitKind::Message && attend::attend() && step == Step::Sleep {
+        if attend::attend(self.reason.kind) && step == Step::Sleep {
             // What it attends to wakes no sleeper.
             self.record();
             self.sleep(rest);
