@@ -6,7 +6,6 @@ use crate::failure::fatal::fatal;
 use crate::group::Group;
 use crate::runtime::{self, Runtime};
 use crate::stream::{Entered, Options, Stream};
-use crate::wait::POLICY;
 
 pub use crate::stream::LONGEST;
 
@@ -60,10 +59,12 @@ fn enter<'a>(name: &'static str, rt: &'a Runtime, stream: usize) -> Entered<'a> 
     rt.streams.find(name, stream).enter(&rt.node, name)
 }
 
-/// Gives up the core where PEs outnumber cores, for those that this PE polls for.
+/// Ends a call. One in vain gives up the core at times, for those that this PE polls for.
 #[inline]
-fn give_way(is_idle: bool) {
-    if is_idle && POLICY.oversubscribed() {
+fn leave(mut state: Entered<'_>, is_in_vain: bool) {
+    let gives_way = is_in_vain && state.has_been_in_vain();
+    drop(state);
+    if gives_way {
         std::thread::yield_now();
     }
 }
@@ -105,8 +106,7 @@ pub unsafe fn push_many(
     }
     // SAFETY: the caller promises that `items` is readable for `n` items of the stream.
     let pushed = unsafe { state.push_many(&rt.node, name, items.cast(), n, pe) };
-    drop(state);
-    give_way(pushed < n);
+    leave(state, pushed < n);
     pushed
 }
 
@@ -120,8 +120,7 @@ pub unsafe fn pull(name: &'static str, stream: usize, item: *mut c_void, pe: *mu
     let mut state = enter(name, rt, stream);
     // SAFETY: the caller promises that `item` is writable for an item of the stream.
     let source = unsafe { state.pull(&rt.node, item.cast()) };
-    drop(state);
-    give_way(source.is_none());
+    leave(state, source.is_none());
     let Some(source) = source else {
         return 0;
     };
@@ -146,8 +145,7 @@ pub unsafe fn view(
     let rt = runtime::get(name);
     let mut state = enter(name, rt, stream);
     let found = state.view(&rt.node);
-    drop(state);
-    give_way(found.is_none());
+    leave(state, found.is_none());
     let Some((first, n, source)) = found else {
         return 0;
     };
@@ -186,8 +184,9 @@ pub fn wait(name: &'static str, stream: usize) -> c_int {
 /// Whether all PEs have ended the stream and this one has pulled everything: 1 or 0.
 pub fn done(name: &'static str, stream: usize) -> c_int {
     let rt = runtime::get(name);
-    let is_done = enter(name, rt, stream).is_done(&rt.node);
-    give_way(!is_done);
+    let mut state = enter(name, rt, stream);
+    let is_done = state.is_done(&rt.node);
+    leave(state, !is_done);
     is_done.into()
 }
 

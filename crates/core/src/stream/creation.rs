@@ -136,6 +136,7 @@ impl Streams {
             is_closed: false,
             is_done: false,
             pushes: 0,
+            vain: 0,
         };
         if state.spans_nodes() {
             attend::STREAMS.fetch_add(1, Ordering::Relaxed);

@@ -13,7 +13,11 @@ use super::shape::Head;
 use crate::failure::fatal::fatal;
 use crate::node::Node;
 use crate::transport::internode::Internode;
-use crate::wait::signals;
+use crate::wait::{POLICY, signals};
+
+/// Calls in vain from one offer of the core to the next, where PEs have a core each and there are other nodes: what a call
+/// waits for may be with a progress thread of this node, or with a PE of a node that shares these cores.
+const OFFER: u32 = 8;
 
 /// What a stream's guard guards.
 #[derive(Debug)]
@@ -43,11 +47,19 @@ pub(crate) struct State {
     pub(super) is_closed: bool,
     pub(super) is_done: bool,
     pub(super) pushes: u32,
+    /// Calls in vain.
+    pub(super) vain: u32,
 }
 
 impl State {
     pub(super) fn spans_nodes(&self) -> bool {
         !self.outgoing.is_empty()
+    }
+
+    /// Counts a call that has moved nothing; whether its thread is to offer its core.
+    pub(crate) fn has_been_in_vain(&mut self) -> bool {
+        self.vain = self.vain.wrapping_add(1);
+        POLICY.oversubscribed() || self.spans_nodes() && self.vain.is_multiple_of(OFFER)
     }
 
     /// Lets a neighbour have what was written to its ring.
