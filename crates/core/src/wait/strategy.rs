@@ -13,7 +13,6 @@ use super::budget::PollBudget;
 use super::idle_thread::{IDLE, Rest};
 use super::record::{Recorder, WaitReason, now_ms, now_ns};
 use crate::config::SPIN;
-use crate::job::region::WaitKind;
 use crate::platform::NodeCores;
 use crate::platform::futex::ANY;
 

@@ -30,6 +30,14 @@ pub(crate) struct Limits {
     pub capacity: usize,
 }
 
+impl Limits {
+    /// Request messages of records alone that a target acknowledges together, if it sends nothing meanwhile: of more it would have
+    /// to keep the sender waiting.
+    pub(super) fn together(self) -> u32 {
+        (self.window / 4).max(1)
+    }
+}
+
 /// What a thread or context waits for.
 #[derive(Clone, Copy)]
 pub(crate) struct Awaited {
@@ -79,8 +87,10 @@ pub(super) struct Outgoing {
     results: usize,
     /// Results of request messages, by number, behind room for a header.
     replies: VecDeque<(u32, Vec<u8>)>,
-    /// The PE is to learn that `executed` has changed.
+    /// The PE is to learn at once that `executed` has changed.
     owes: bool,
+    /// Request messages of records alone that have been executed since the PE was told last: it is told with an answer.
+    deferred: u32,
     /// Number of the PE's last request message that has been executed.
     executed: u32,
     /// The last request message was at least half full, and the lull that came before it ([`ActiveMessages`]; 0: it was
@@ -93,10 +103,18 @@ pub(super) struct Outgoing {
     /// Number of the last one that is acknowledged.
     acknowledged: u32,
     sent: VecDeque<Sent>,
+    /// The message that is being filled has requests and puts, not records alone.
+    has_requests: bool,
+    /// The last request messages that have been sent, of records alone: their number.
+    records: u32,
+    /// See [`Limits::together`].
+    together: u32,
     /// Since when there is no room to send, and what had come from the PE until then.
     refused: Option<(Instant, u32)>,
     /// Something is to be sent at the next flush.
     pub listed: bool,
+    /// An acknowledgement is to be sent at the next flush of [all](super::messages::Flush::All).
+    pub listed_late: bool,
     /// What the PE may write requests to: one more than the slot's number, or 0.
     pub granted: u16,
     /// The PE's slot for requests of this one.
@@ -134,13 +152,18 @@ impl Default for Outgoing {
             results: 0,
             replies: VecDeque::new(),
             owes: false,
+            deferred: 0,
             executed: 0,
             stream: 0,
             next: 1,
             acknowledged: 0,
             sent: VecDeque::new(),
+            has_requests: false,
+            records: 0,
+            together: 1,
             refused: None,
             listed: false,
+            listed_late: false,
             granted: 0,
             slot: None,
             slot_tag: 0,
@@ -155,9 +178,15 @@ impl Outgoing {
         self.next.wrapping_sub(self.acknowledged).wrapping_sub(1)
     }
 
+    /// Whether no acknowledgement is about to come: nothing is under way but records, which the PE acknowledges with an answer.
+    pub(super) fn is_quiet(&self) -> bool {
+        let n = self.outstanding();
+        n == 0 || n <= self.records && n < self.together
+    }
+
     /// Whether a request is to be sent at once: no other is under way, and there was a lull since a stream of them.
     pub(super) fn is_idle(&self, lull: u32) -> bool {
-        self.outstanding() == 0 && self.stream != lull
+        self.stream != lull && self.is_quiet()
     }
 
     /// Whether there is something that could be sent, were there room.
@@ -185,6 +214,8 @@ impl Outgoing {
             self.open.reserve_exact(limits.capacity);
             self.open.resize(HEADER, 0);
             self.last_put = LastPut::NONE;
+            self.has_requests = false;
+            self.together = limits.together();
         } else if self.open.len() + bytes > limits.capacity || self.results + len > room {
             return false;
         }
@@ -200,6 +231,7 @@ impl Outgoing {
             }
         }
         self.results += len;
+        self.has_requests |= !matches!(outgo, Outgo::Record(_));
         let is_counted = self.expected.last().is_some_and(|last| {
             len == 0 && last.len == 0 && last.awaited.counter == awaited.counter
         });
@@ -253,6 +285,10 @@ impl Outgoing {
             let is_half_full = 2 * self.open.len() >= self.open.capacity();
             self.stream = if is_half_full { lull } else { 0 };
             network.count_sent(pe);
+            self.records = match self.has_requests {
+                true => 0,
+                false => self.records.saturating_add(1),
+            };
             self.open.clear();
             self.counted = ptr::null();
             self.sent.push_back(Sent {
@@ -287,6 +323,7 @@ impl Outgoing {
         let is_sent = network.send(pe, message, kind == Kind::Requests)?;
         if is_sent {
             self.owes = false;
+            self.deferred = 0;
             self.refused = None;
             return Ok(true);
         }
@@ -367,14 +404,26 @@ impl Outgoing {
     }
 
     /// The PE's request message of this number has been executed, with these results behind room for a
-    /// header.
-    pub(super) fn reply(&mut self, sequence: u32, results: Vec<u8>) {
+    /// header. `records`: it was of records alone.
+    pub(super) fn reply(&mut self, limits: Limits, sequence: u32, results: Vec<u8>, records: bool) {
         self.executed = sequence;
         if results.len() > HEADER {
             self.replies.push_back((sequence, results));
+        } else if records && self.deferred + 1 < limits.together() {
+            self.deferred += 1;
         } else {
             self.owes = true;
         }
+    }
+
+    /// Whether an acknowledgement waits for an answer.
+    pub(super) fn is_deferred(&self) -> bool {
+        self.deferred > 0
+    }
+
+    /// It waits no longer.
+    pub(super) fn acknowledge_deferred(&mut self) {
+        self.owes |= std::mem::take(&mut self.deferred) > 0;
     }
 
     /// As [`reply`](Self::reply), where the PE learns of it by the slot.
@@ -400,6 +449,7 @@ impl Outgoing {
     pub(super) fn take_slot(&mut self, tag: u32) {
         self.slot_tag = tag;
         self.slot_busy = true;
+        self.records = 0;
         self.next = self.next.wrapping_add(1);
     }
 

@@ -25,6 +25,8 @@ const PARTIAL: u32 = 4;
 pub(crate) enum Flush {
     /// All.
     All,
+    /// All but acknowledgements that may go with an answer.
+    Prompt,
     /// Results and acknowledgements; requests are gathered.
     Replies,
 }
@@ -49,6 +51,9 @@ pub(crate) struct ActiveMessages {
     /// PEs to which something is to be sent.
     unsent: Mutex<Vec<usize>>,
     n_unsent: AtomicUsize,
+    /// PEs to which an acknowledgement is to be sent, if no answer goes to them.
+    late: Mutex<Vec<usize>>,
+    n_late: AtomicUsize,
     /// Counts, from 1 on, how often the progress thread has seen nothing to send and gone to sleep for long.
     lulls: AtomicU32,
 }
@@ -73,6 +78,8 @@ impl ActiveMessages {
             slots: Slots::new(n_pes),
             unsent: Mutex::default(),
             n_unsent: AtomicUsize::new(0),
+            late: Mutex::default(),
+            n_late: AtomicUsize::new(0),
             lulls: AtomicU32::new(1),
         }
     }
@@ -112,7 +119,7 @@ impl ActiveMessages {
                 .map_err(|reason| reason.of(pe))?;
         }
         self.list(pe, &mut outgoing);
-        if !is_sent && urgency == Urgency::Usual && outgoing.outstanding() == 0 {
+        if !is_sent && urgency == Urgency::Usual && outgoing.is_quiet() {
             // The progress thread sees what is listed, or this thread sees that it has gone to sleep.
             fence(SeqCst);
             if outgoing.is_idle(self.lulls.load(Relaxed)) {
@@ -152,6 +159,12 @@ impl ActiveMessages {
 
     /// What is pending for the PE is sent at the next flush.
     fn list(&self, pe: usize, outgoing: &mut Outgoing) {
+        if outgoing.is_deferred() && !outgoing.listed_late {
+            outgoing.listed_late = true;
+            let mut late = lock(&self.late);
+            late.push(pe);
+            self.n_late.store(late.len(), Release);
+        }
         if outgoing.is_pending() && !outgoing.listed {
             outgoing.listed = true;
             let mut unsent = lock(&self.unsent);
@@ -165,10 +178,15 @@ impl ActiveMessages {
         self.n_unsent.load(Acquire) != 0
     }
 
+    /// Whether an acknowledgement waits for an answer.
+    pub(crate) fn has_deferred(&self) -> bool {
+        self.n_late.load(Acquire) != 0
+    }
+
     /// Whether the progress thread may sleep for long, since nothing is to be sent: the first request after this is
     /// sent at once.
     pub(crate) fn may_rest(&self) -> bool {
-        if self.has_unsent() {
+        if self.has_unsent() || self.has_deferred() {
             return false;
         }
         let lull = self.lulls.load(Relaxed).wrapping_add(1).max(1);
@@ -180,16 +198,37 @@ impl ActiveMessages {
     /// Sends what is pending, to all PEs, as far as there is room.
     #[inline]
     pub(crate) fn flush(&self, network: &impl Network, flush: Flush) -> Result<(), Fault> {
+        if flush == Flush::All && self.has_deferred() {
+            self.end_deferral();
+        }
         if self.has_unsent() {
             self.flush_all(network, flush)?;
         }
         Ok(())
     }
 
+    /// Acknowledgements that wait for an answer are sent at this flush.
+    #[cold]
+    fn end_deferral(&self) {
+        let all = {
+            let mut late = lock(&self.late);
+            self.n_late.store(0, Release);
+            std::mem::take(&mut *late)
+        };
+        for pe in all {
+            if let Some(channel) = self.channels.get(pe).and_then(OnceLock::get) {
+                let mut outgoing = lock(&channel.outgoing);
+                outgoing.listed_late = false;
+                outgoing.acknowledge_deferred();
+                self.list(pe, &mut outgoing);
+            }
+        }
+    }
+
     #[cold]
     fn flush_all(&self, network: &impl Network, flush: Flush) -> Result<(), Fault> {
         let window = match flush {
-            Flush::All => self.limits.window.min(PARTIAL),
+            Flush::All | Flush::Prompt => self.limits.window.min(PARTIAL),
             Flush::Replies => 0,
         };
         let all = {
@@ -323,6 +362,7 @@ impl ActiveMessages {
         mut body: &[u8],
     ) -> Result<(), Reason> {
         let mut results = vec![0; HEADER];
+        let mut records = true;
         while !body.is_empty() {
             let (item, place) = Item::take(&mut body).ok_or(Reason::Malformed)?;
             if let Item::Record(record) = item {
@@ -331,6 +371,7 @@ impl ActiveMessages {
                 }
                 continue;
             }
+            records = false;
             let at = address(network, place, item.len())?;
             match item {
                 Item::Record(_) => {}
@@ -350,7 +391,7 @@ impl ActiveMessages {
         let sequence = incoming.next;
         incoming.next = sequence.wrapping_add(1);
         let mut outgoing = lock(&channel.outgoing);
-        outgoing.reply(sequence, results);
+        outgoing.reply(self.limits, sequence, results, records);
         self.list(pe, &mut outgoing);
         Ok(())
     }

@@ -22,6 +22,10 @@
 //! each request is acknowledged as long as its target polls, whatever the pattern: no cycle of waiting PEs
 //! can arise. What a target cannot send yet it keeps: no more than a window of each peer.
 //!
+//! A message that is received while its target's program polls is often answered at once, by a message that acknowledges it as well. So a
+//! message of records alone is not acknowledged by itself, unless a quarter of the window is due, the program waits for
+//! completions, or the progress thread looks: after 2 ms at the most where the program polls.
+//!
 //! # Memory
 //!
 //! Messages are received into buffers that all peers share, and sent from such. A [`Channel`](channel::Channel) is made when the first message

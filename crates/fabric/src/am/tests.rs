@@ -44,6 +44,8 @@ struct World {
     records: RefCell<Vec<(usize, usize, Vec<u8>)>>,
     /// Messages under way at most, from one PE to another.
     room: usize,
+    /// There is no room at times.
+    refuses: bool,
     /// Messages so far, and most of them that were under way to one PE.
     n: Cell<usize>,
     most: Cell<usize>,
@@ -65,6 +67,7 @@ impl World {
                 .collect(),
             records: RefCell::default(),
             room,
+            refuses: true,
             n: Cell::new(0),
             most: Cell::new(0),
         }
@@ -91,7 +94,7 @@ impl World {
 
 impl Network for Side<'_> {
     fn send(&self, pe: usize, message: &[u8], _: bool) -> Result<bool, Reason> {
-        if self.world.random.below(5) == 0 {
+        if self.world.refuses && self.world.random.below(5) == 0 {
             return Ok(false);
         }
         let mut wires = self.world.wires.borrow_mut();
@@ -178,7 +181,7 @@ impl<'a> Job<'a> {
             self.pes[to].receive(&self.side(to), &message)?;
         }
         for (me, pe) in self.pes.iter().enumerate() {
-            let flush = [Flush::All, Flush::Replies][self.world.random.below(2)];
+            let flush = [Flush::All, Flush::Prompt, Flush::Replies][self.world.random.below(3)];
             pe.flush(&self.side(me), flush)?;
         }
         Ok(())
@@ -322,6 +325,140 @@ fn records_arrive_once_and_in_order() {
             assert_eq!(got, sent);
         }
         assert_eq!(world.memory[3][0].get(), 7 * ROUNDS as u64);
+    }
+}
+
+/// Records of two PEs, one message each.
+struct Talk<'a> {
+    job: Job<'a>,
+    world: &'a World,
+}
+
+impl Talk<'_> {
+    /// A PE sends a record to the other, which executes it; messages under way in the end.
+    fn say(&self, from: usize, urgency: Urgency) -> usize {
+        let awaited = Awaited {
+            counter: self.job.counter(from),
+            result: std::ptr::null_mut(),
+        };
+        let record = (Outgo::Record([&[1], &[2]]), (0, 0));
+        let (pe, side) = (&self.job.pes[from], self.job.side(from));
+        assert!(
+            pe.append(&side, 1 - from, record, awaited, urgency)
+                .unwrap()
+        );
+        self.arrive();
+        self.world.n.get()
+    }
+
+    /// What is under way arrives.
+    fn arrive(&self) {
+        while let Some((to, message)) = self.world.deliver() {
+            self.job.pes[to]
+                .receive(&self.job.side(to), &message)
+                .unwrap();
+        }
+    }
+
+    /// A PE sends what is pending.
+    fn flush(&self, me: usize, flush: Flush) {
+        let pe = &self.job.pes[me];
+        pe.flush(&self.job.side(me), flush).unwrap();
+        while pe.has_unsent() {
+            pe.flush(&self.job.side(me), flush).unwrap();
+        }
+        self.arrive();
+    }
+
+    fn is_acknowledged(&self, pe: usize) -> bool {
+        self.job.pending[pe].is_complete()
+    }
+}
+
+#[test]
+fn many_records_are_acknowledged_at_once() {
+    let world = World {
+        refuses: false,
+        ..World::new(2, 1, usize::MAX)
+    };
+    let job = Job::new(&world, limits(16, 64));
+    let talk = Talk { job, world: &world };
+    // A quarter of the window.
+    for round in 0..5 {
+        for i in 1..=4 {
+            let n = talk.say(0, Urgency::Now);
+            talk.flush(1, Flush::Prompt);
+            let acknowledgements = usize::from(i == 4);
+            assert_eq!(world.n.get() - n, acknowledgements, "{i} of round {round}");
+            assert_eq!(talk.is_acknowledged(0), i == 4);
+        }
+    }
+    assert_eq!(world.n.get(), 5 * (4 + 1));
+    // An answer is an acknowledgement.
+    for _ in 0..10 {
+        let n = world.n.get();
+        talk.say(0, Urgency::Now);
+        talk.say(1, Urgency::Now);
+        talk.flush(0, Flush::Prompt);
+        talk.flush(1, Flush::Prompt);
+        assert_eq!(world.n.get() - n, 2);
+        assert!(talk.is_acknowledged(0));
+    }
+    // A thread that waits for completions, and the progress thread, acknowledge what is due.
+    assert!(!talk.is_acknowledged(1));
+    assert!(!talk.job.pes[0].may_rest());
+    talk.flush(0, Flush::All);
+    assert!(talk.is_acknowledged(1));
+    assert!(talk.job.pes[0].may_rest());
+    // So is all that is no record, at once.
+    let request = (Outgo::Request(Request::Post(add(1))), (0, 0));
+    let awaited = Awaited {
+        counter: talk.job.counter(0),
+        result: std::ptr::null_mut(),
+    };
+    let side = talk.job.side(0);
+    assert!(
+        talk.job.pes[0]
+            .append(&side, 1, request, awaited, Urgency::Now)
+            .unwrap()
+    );
+    talk.arrive();
+    talk.flush(1, Flush::Prompt);
+    assert!(talk.is_acknowledged(0));
+}
+
+#[test]
+fn records_are_sent_at_once_while_few_are_under_way() {
+    let world = World {
+        refuses: false,
+        ..World::new(2, 1, usize::MAX)
+    };
+    let job = Job::new(&world, limits(16, 64));
+    let talk = Talk { job, world: &world };
+    for n in 1..=4 {
+        assert_eq!(talk.say(0, Urgency::Usual), n);
+    }
+    // The fourth is about to be acknowledged, which sends the fifth.
+    assert_eq!(talk.say(0, Urgency::Usual), 4);
+    talk.flush(1, Flush::Prompt);
+    assert!(!talk.is_acknowledged(0));
+    talk.flush(0, Flush::Prompt);
+    assert_eq!(world.n.get(), 6);
+}
+
+/// With a window of one message, each is acknowledged at once: the next waits for that.
+#[test]
+fn small_windows_are_acknowledged_at_once() {
+    let world = World {
+        refuses: false,
+        ..World::new(2, 1, usize::MAX)
+    };
+    let job = Job::new(&world, limits(1, 64));
+    let talk = Talk { job, world: &world };
+    for _ in 0..10 {
+        talk.say(0, Urgency::Now);
+        talk.flush(1, Flush::Prompt);
+        assert!(talk.is_acknowledged(0));
     }
 }
 

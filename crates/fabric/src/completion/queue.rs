@@ -40,8 +40,14 @@ impl CompletionQueue {
     }
 
     /// Lets the provider progress, completes the operations that are complete and serves active
-    /// messages; returns how many operations and messages. For a thread of the program.
+    /// messages; returns how many operations and messages. For a thread of the program that may have answers to send.
     pub(crate) fn poll(&self) -> usize {
+        self.shared.event_count.count_poll();
+        self.poll_uncounted(Flush::Prompt)
+    }
+
+    /// As [`poll`](Self::poll), for one that waits and sends no answer before.
+    pub(crate) fn poll_waiting(&self) -> usize {
         self.shared.event_count.count_poll();
         self.poll_uncounted(Flush::All)
     }
@@ -77,7 +83,8 @@ impl CompletionQueue {
 
     /// Sends what has been pending for a while, whatever threads of the program do.
     pub(crate) fn flush(&self) {
-        if self.has_unsent() {
+        let messenger = self.messenger.as_ref();
+        if messenger.is_some_and(|m| m.messages.has_unsent() || m.messages.has_deferred()) {
             self.serve(Flush::All);
         }
     }
@@ -89,12 +96,6 @@ impl CompletionQueue {
             Some(messenger) => messenger.progress(&self.shared, flush),
             None => 0,
         }
-    }
-
-    /// Whether a part of an active message waits for a poll.
-    pub(crate) fn has_unsent(&self) -> bool {
-        let messenger = self.messenger.as_ref();
-        messenger.is_some_and(|messenger| messenger.messages.has_unsent())
     }
 
     /// Whether the progress thread may sleep for long.

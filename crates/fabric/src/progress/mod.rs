@@ -55,7 +55,10 @@ impl Progress {
     /// Returns when `done`.
     #[inline]
     pub(crate) fn wait(&self, mut done: impl FnMut() -> bool) {
-        self.wait_polling(&mut done, Self::poll);
+        self.wait_polling(&mut done, |this| {
+            this.coalescer.flush(&this.issuer);
+            this.completions().poll_waiting()
+        });
     }
 
     /// As [`wait`](Self::wait), for room in a message.
