@@ -1,8 +1,9 @@
 //! Kernels: functions of a program that PEs of another job call by name.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
+use ferroshmem_conformance::compile::on_path;
 use ferroshmem_conformance::job::shell_status;
 use ferroshmem_conformance::leftovers::Machine;
 use ferroshmem_conformance::suite::Setting;
@@ -102,6 +103,30 @@ const FAULTS: [(&str, i32, &[&str]); 23] = [
     ("twins", 1, &["job 1, PE", "two kernels \"scale\""]),
 ];
 
+/// What goes wrong with kernels of a job that another launcher has started, and words of the line that says so.
+const FAULTS_BY_LAUNCHER: [(&str, &[&str]); 5] = [
+    (
+        "no-kernel",
+        &["PE 0 of the group has no kernel \"scal\"", HAS],
+    ),
+    ("throws", &["kernel fail() has thrown", "no more rays"]),
+    (
+        "disconnects",
+        &[
+            "shmemx_group_disconnect",
+            "kernel fail() runs for the group",
+        ],
+    ),
+    ("never-serves", &["shmemx_kernel_serve"]),
+    (
+        "leaves-early",
+        &["a PE of the group has left it", "shmemx_kernel_serve"],
+    ),
+];
+
+/// The launcher of such jobs.
+const LAUNCHER: &str = "mpiexec.hydra";
+
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     for (callers, called) in SIDES {
@@ -140,7 +165,43 @@ fn main() {
             fault(s, way, status, words)
         });
     }
+    if on_path(LAUNCHER) {
+        for (callers, called) in [("1", "2"), ("2", "1")] {
+            suite.add(format!("by-hydra::calls::{callers}+{called}"), move |s| {
+                // Between processes that a launcher has started, as between nodes, more take long.
+                calls(
+                    s,
+                    launched(s, ("calls.c", &["-DHELD=2000"]), [callers, called])?,
+                )
+            });
+        }
+        for (way, words) in FAULTS_BY_LAUNCHER {
+            suite.add(format!("by-hydra::fault::{way}"), move |s| {
+                let job = launched(s, ("faults.cpp", &[]), ["2", way])?;
+                let outcome = job.run(&s.prefix, &s.scratch)?;
+                ensure!(!outcome.hung && outcome.left == 0, "is left\n{outcome}");
+                ensure!(shell_status(outcome.status) != 0, "{outcome}");
+                let mut lines = outcome.stderr.lines();
+                ensure!(
+                    lines.any(|line| words.iter().all(|word| line.contains(word))),
+                    "no line with {words:?}\n{outcome}"
+                );
+                Ok(())
+            });
+        }
+    }
     suite.run();
+}
+
+/// A job of a program with flags, which the launcher starts: with so many PEs, and an argument.
+fn launched(
+    s: &Setting,
+    (name, flags): (&str, &[&str]),
+    [pes, argument]: [&str; 2],
+) -> Result<Job> {
+    let program = program(s, name, flags)?;
+    let words = ["-n", pes, &program.to_string_lossy(), argument];
+    Ok(Job::new(0, Path::new(LAUNCHER)).args(&words))
 }
 
 fn program(s: &Setting, name: &str, flags: &[&str]) -> Result<PathBuf> {

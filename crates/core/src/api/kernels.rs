@@ -37,7 +37,6 @@ pub unsafe fn call_multiple(
     let Some((_, connection)) = handles::find(name, rt, group) else {
         return 0;
     };
-    refuse_remote(name, connection);
     if connection.sides.own != 0 {
         fatal(
             name,
@@ -60,25 +59,15 @@ pub unsafe fn call_multiple(
         Err(_) if connection.has_failed() => return 0,
         Err(why) => fatal(name, why),
     };
-    ((u64::from(connection.number()) << MESSAGE) | message) as usize
-}
-
-/// Ends the job over kernels of a group on other nodes.
-fn refuse_remote(name: &str, connection: &Connection) {
-    if connection.remote().is_some() {
-        fatal(
-            name,
-            "the group's PEs are on other nodes: kernels are called on one node alone",
-        );
-    }
+    ((u64::from(connection.id) << MESSAGE) | message) as usize
 }
 
 /// The connection and the message of a request; None if the group is disconnected, or for
 /// `SHMEMX_REQUEST_INVALID`.
 fn find(name: &str, request: usize) -> Option<(&'static Connection, u64)> {
     let all = runtime::get(name).node.transport.connections.iter();
-    let number = (request as u64 >> MESSAGE) as u32;
-    let mut of_group = all.filter(|(_, connection)| connection.number() == number);
+    let id = (request as u64 >> MESSAGE) as u32;
+    let mut of_group = all.filter(|(_, connection)| connection.id == id);
     let (_, connection) = of_group.next().filter(|_| request != 0)?;
     Some((connection, request as u64 & ((1 << MESSAGE) - 1)))
 }

@@ -27,6 +27,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::sockopt;
 
 use super::Sides;
+use super::calls::TABLE;
 use super::lobby::{Lobby, take_over};
 use super::started;
 use crate::failure::fatal::fatal_in_background;
@@ -42,8 +43,8 @@ const END: u8 = 3;
 const TOKEN: usize = 16;
 /// Bytes of the beginning of what a member says: magic, its number, bytes that follow, token.
 const HEAD: usize = 3 * size_of::<u32>() + TOKEN;
-/// Most bytes that a member says of itself.
-const MOST_BYTES: usize = 64 << 10;
+/// Most bytes that a member says of itself, without its kernels and with them.
+const MOST_BYTES: usize = (64 << 10) + TABLE as usize;
 /// Time for a member to read or write a message, once it has begun.
 const TIME_LIMIT: Duration = Duration::from_secs(20);
 const STACK: usize = 256 << 10;

@@ -95,6 +95,8 @@ pub(crate) enum ConnectionError {
 /// Two groups of PEs that reach each other's memory, as one of the PEs sees them.
 #[derive(Debug)]
 pub(crate) struct Connection {
+    /// By which this PE tells its connections from each other.
+    pub id: u32,
     /// The number that this PE's job gives to the first member.
     pub first: usize,
     /// Its sides.
@@ -183,6 +185,7 @@ impl Connection {
         let others = sides.others().map(|member| control.pe_block(member));
         let other = OtherJob::map(job, space, &started.memory, other, others)?;
         let mut this = Self {
+            id: next_id(),
             first: role.first,
             sides,
             me,
@@ -241,12 +244,21 @@ impl Connection {
             me,
             first: role.first,
             reproducible: role.reproducible,
+            is_started: role.is_started,
             watch,
         };
         let shown = Recorder::start(&wait_reason(&control, role.first, watch.routine));
         let (other, said) = RemoteJob::join(&joining, hub)?;
         drop(shown);
+        if me == 0 {
+            // Where it looks for those of a job on its node.
+            for member in sides.others() {
+                let table = table_of_kernels(&control, member);
+                calls::write(&file, &said[member].kernels, table)?;
+            }
+        }
         Ok(Self {
+            id: next_id(),
             first: role.first,
             sides,
             me,
@@ -309,8 +321,11 @@ impl Connection {
     }
 
     /// The calls of kernels.
-    pub(crate) fn call_lines(&self) -> &'static CallLines {
-        &self.control.pe_block(0).calls
+    pub(crate) fn call_lines(&self) -> &CallLines {
+        match self.remote() {
+            Some(remote) => remote.calls().lines(),
+            None => &self.control.pe_block(0).calls,
+        }
     }
 
     /// Where the file says which kernels a member has.
@@ -326,10 +341,6 @@ impl Connection {
     /// This PE uses the connection no more; the number of the meeting in which all do so, for
     /// [`wait_for_end`](Self::wait_for_end).
     pub(crate) fn leave(&self, routine: &str) -> u32 {
-        if let Some(remote) = self.remote() {
-            remote.leave();
-            return 0;
-        }
         match self.sides.own {
             _ if self.has_failed() => {}
             0 => self
@@ -338,6 +349,10 @@ impl Connection {
                 .unwrap_or_else(|e| e.into_inner())
                 .end(self),
             _ => calls::server::leave(self, routine),
+        }
+        if let Some(remote) = self.remote() {
+            remote.leave();
+            return 0;
         }
         let block = self.control.pe_block(self.me);
         block.wait.set_routine(routine);
@@ -536,6 +551,12 @@ impl Drop for Connection {
         // SAFETY: nothing refers to the connection's memory any more: no team, and no call.
         unsafe { self.control.unmap() };
     }
+}
+
+/// The number of this PE's next connection; of 24 bits, which no two have that there are at a time.
+fn next_id() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed) & 0xff_ffff
 }
 
 fn table_of_kernels(control: &Control, member: usize) -> u64 {

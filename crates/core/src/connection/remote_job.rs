@@ -16,6 +16,9 @@ use std::{fmt, io, ptr};
 use ferroshmem_fabric::{Aggregate, Config, Context, Events, Fabric, Remote, TaggedMessage};
 
 use super::Sides;
+use super::calls::caller::CallError;
+use super::calls::remote::RemoteCalls;
+use super::calls::{self, PublishError};
 use super::exports::Exported;
 use super::link::{Invitation, Link, Watch};
 use crate::config::FabricSettings;
@@ -39,6 +42,9 @@ pub(crate) enum RemoteError {
     /// The fabric.
     #[error(transparent)]
     Fabric(#[from] ferroshmem_fabric::Error),
+    /// The other side cannot learn which kernels this PE has.
+    #[error(transparent)]
+    Kernels(#[from] PublishError),
     /// Atomics of the fabric are not atomic with stores of this node.
     #[error(
         "the atomics of {0} are not atomic with a CPU's: set SHMEM_FABRIC to \"tcp;ofi_rxm\" in both jobs"
@@ -58,33 +64,40 @@ pub(crate) struct Said {
     pub job_pe: u32,
     /// Whether floating-point sums must not depend on the order of their operands.
     pub reproducible: bool,
+    /// Its kernels, if the other side may call them ([`calls::described`]).
+    pub kernels: Vec<u8>,
     /// Its address blob.
     pub address: Vec<u8>,
 }
 
 impl Said {
-    const HEAD: usize = 3 * size_of::<u64>() + size_of::<u32>() + 1;
+    const HEAD: usize = 3 * size_of::<u64>() + 2 * size_of::<u32>() + 1;
 
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(Self::HEAD + self.address.len());
+        let mut bytes = Vec::with_capacity(Self::HEAD + self.kernels.len() + self.address.len());
         for word in [self.image, self.globals_len, self.heap_size] {
             bytes.extend(word.to_le_bytes());
         }
         bytes.extend(self.job_pe.to_le_bytes());
         bytes.push(self.reproducible.into());
+        bytes.extend((self.kernels.len() as u32).to_le_bytes());
+        bytes.extend(&self.kernels);
         bytes.extend(&self.address);
         bytes
     }
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let (head, address) = bytes.split_at_checked(Self::HEAD)?;
+        let (head, rest) = bytes.split_at_checked(Self::HEAD)?;
+        let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|b| head[at + b]));
+        let (kernels, address) = rest.split_at_checked(word(29) as usize)?;
         let long = |i: usize| u64::from_le_bytes(std::array::from_fn(|b| head[8 * i + b]));
         Some(Self {
             image: long(0),
             globals_len: long(1),
             heap_size: long(2),
-            job_pe: u32::from_le_bytes(std::array::from_fn(|b| head[24 + b])),
+            job_pe: word(24),
             reproducible: head[28] != 0,
+            kernels: kernels.to_vec(),
             address: address.to_vec(),
         })
     }
@@ -98,6 +111,7 @@ struct Reporter {
     own: usize,
     /// The number of the first member.
     first: usize,
+    calls: Arc<RemoteCalls>,
 }
 
 impl Events for Reporter {
@@ -123,6 +137,12 @@ impl Events for Reporter {
         signals::notify(&self.job.control.pe_block(self.job.index).signals);
     }
 
+    fn record_arrived(&self, member: usize, record: &[u8]) -> bool {
+        self.calls.take(member, record, || {
+            fatal_in_background(self.watch.routine, CallError::Left)
+        })
+    }
+
     fn tick(&self) {}
 }
 
@@ -140,8 +160,11 @@ pub(crate) struct RemoteJob {
     fabric: Fabric,
     /// Operations of all contexts.
     context: Context,
+    /// Records of calls, which the program's quiet does not wait for.
+    records: Context,
     lanes: Box<[[Lane; 2]]>,
     link: Link,
+    calls: Arc<RemoteCalls>,
     /// Synchronisations so far.
     epoch: AtomicU32,
     me: usize,
@@ -181,6 +204,8 @@ pub(super) struct Joining<'a> {
     pub me: usize,
     pub first: usize,
     pub reproducible: bool,
+    /// Whether the other side has started this one.
+    pub is_started: bool,
     pub watch: Watch,
 }
 
@@ -199,6 +224,7 @@ impl RemoteJob {
         } = *joining;
         let ThisPe { job, space, .. } = this_pe;
         let n: usize = sides.sizes.iter().sum();
+        let calls = Arc::new(RemoteCalls::new(sides));
         let config = Config {
             pe: me,
             n_pes: n,
@@ -219,6 +245,7 @@ impl RemoteJob {
             sides: sides.sizes,
             own: sides.own,
             first: joining.first,
+            calls: calls.clone(),
         };
         let fabric = Fabric::open(&config, Arc::new(events))?;
         if !fabric.atomics_by_cpu() {
@@ -244,6 +271,10 @@ impl RemoteJob {
             heap_size: space.heap_size(),
             job_pe: job.pe as u32,
             reproducible: joining.reproducible,
+            kernels: match joining.is_started {
+                true => calls::described()?,
+                false => Vec::new(),
+            },
             address: fabric.address(),
         };
         let bytes = mine.to_bytes();
@@ -269,8 +300,10 @@ impl RemoteJob {
         let this = Self {
             fabric,
             context: Context::default(),
+            records: Context::default(),
             lanes,
             link,
+            calls,
             epoch: AtomicU32::new(0),
             me,
             heap_size: other.iter().map(|said| said.heap_size).min().unwrap_or(0),
@@ -278,6 +311,24 @@ impl RemoteJob {
             reserved,
         };
         Ok((this, said))
+    }
+
+    /// The calls of kernels.
+    pub(crate) fn calls(&self) -> &RemoteCalls {
+        &self.calls
+    }
+
+    /// The longest record in bytes.
+    pub(super) fn longest_record(&self) -> usize {
+        self.fabric.longest_record()
+    }
+
+    /// Sends a record of two parts to a member, once there is room for it.
+    pub(super) fn send_record(&self, member: usize, parts: [&[u8]; 2]) {
+        while !self.fabric.send_record(&self.records, member, parts) {
+            self.fabric.progress();
+            thread::yield_now();
+        }
     }
 
     /// By which the other side's PEs are reached: with members as PEs.
@@ -345,6 +396,7 @@ impl RemoteJob {
     /// This PE uses the connection no more.
     pub(super) fn leave(&self) {
         self.quiet();
+        self.fabric.quiet(&self.records);
         self.link.leave();
     }
 
@@ -433,6 +485,7 @@ mod tests {
             heap_size: 1 << 40,
             job_pe: 4095,
             reproducible: true,
+            kernels: (0..100).rev().collect(),
             address: (0..200).collect(),
         };
         let bytes = said.to_bytes();

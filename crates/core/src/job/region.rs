@@ -263,6 +263,7 @@ pub struct SignalLine {
 
 /// The queue of messages by which one side of a connection calls kernels on the other
 /// (`connection/calls/mod.rs`).
+#[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct CallLines {
     /// Where the first message is.
@@ -276,6 +277,7 @@ pub struct CallLines {
 }
 
 /// Messages whose kernels all PEs have run: a futex word alone on its cache line.
+#[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct Finished {
     /// The word.

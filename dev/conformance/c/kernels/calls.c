@@ -93,7 +93,7 @@ static void batches(void)
 /* Calls while the kernels wait. */
 static void held_calls(void)
 {
-    enum { CALLS = 20000 };
+    enum { CALLS = HELD };
     shmemx_request_t first = shmemx_kernel_call(group, "hold");
     shmemx_kernel_call(group, "forget");
     for (long i = 0; i < CALLS; i++)
@@ -130,7 +130,7 @@ int main(int argc, char **argv)
 {
     shmem_init();
     if (shmemx_group_parents() != SHMEMX_GROUP_INVALID) {
-        CHECK(shmemx_kernel_serve() > 20000);
+        CHECK(shmemx_kernel_serve() > HELD);
         CHECK(shmemx_kernel_serve() == 0);
         shmem_finalize();
         return check_status();

@@ -5,6 +5,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+/* Calls that wait while a kernel does. */
+#ifndef HELD
+#define HELD 20000
+#endif
+
 enum { LONG = 1000000 };
 
 struct point {
@@ -111,7 +116,7 @@ static long processor_time(struct rusage *use)
     return 1000000 * (use->ru_utime.tv_sec + use->ru_stime.tv_sec) + use->ru_utime.tv_usec + use->ru_stime.tv_usec;
 }
 
-/* Since the call before, this PE has slept, without waking up now and then. */
+/* Since the call before, this PE has slept, without waking up now and then, but for threads that look after other nodes. */
 SHMEMX_KERNEL(has_slept, int)
 void has_slept(int again)
 {
@@ -120,7 +125,8 @@ void has_slept(int again)
     long now = processor_time(&use);
     if (again) {
         CHECK(now - time < 100000, "%ld us of processor time", now - time);
-        CHECK(use.ru_nvcsw - switches < 20, "%ld sleeps", use.ru_nvcsw - switches);
+        int is_on_node = shmem_ptr(&time, shmemx_group_pe(shmemx_group_parents(), 0)) != NULL;
+        CHECK(use.ru_nvcsw - switches < (is_on_node ? 20 : 100), "%ld sleeps", use.ru_nvcsw - switches);
     }
     time = now, switches = use.ru_nvcsw;
     add("sum", 1);

@@ -104,6 +104,17 @@ pub(crate) fn add(suite: &mut Suite) {
             refused(s, launch, &job(s, &["refused-on-c"])?, words)
         });
     }
+    suite.add_launch("spawn::kernels", launch, true, |s, launch| {
+        let build = Build::new("kernels/calls.c", Compiler::Gcc).flags(&["-DHELD=2000"]);
+        let program = build.run(&s.prefix, &s.cache)?;
+        let mut cluster = s.stations.take()?;
+        let outcome = cluster.run(launch, &Job::new(PLACE.pes, &program).args(&["2"]))?;
+        ensure!(!outcome.hung && outcome.left == 0, "{outcome}");
+        s.stations.give(cluster);
+        let is_well = shell_status(outcome.status) == 0 && outcome.stderr.is_empty();
+        ensure!(is_well, "{outcome}");
+        Ok(())
+    });
     // oshrun becomes Hydra.
     suite.add_launch("spawn::oshrun", launch, true, |s, _| {
         let cluster = s.stations.take()?;

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use super::message::{Cursor, DEFINITION, Head, word_of};
 use super::registry::kinds::{ARRAY, POINTER};
 use super::registry::{self, Kind, NESTED, Signature};
+use super::remote::Message;
 use super::{Chunk, MIN_CHUNK, Place};
 use crate::connection::Connection;
 use crate::job::region::CallLines;
@@ -167,10 +168,12 @@ struct Sender {
     /// Chunks before that, with the number of the last message in each.
     retired: VecDeque<(u64, Chunk)>,
     free: Vec<Chunk>,
-    /// Bytes of all chunks that may have memory.
+    /// Bytes of all chunks that may have memory; between nodes, of messages that are under way.
     bytes: usize,
     /// Where the place of the next message is to be written.
     tail: NonNull<AtomicU64>,
+    /// Between nodes: messages that may not be finished, and their bytes.
+    under_way: VecDeque<(u64, usize)>,
 }
 
 // SAFETY: the tail is in shared memory that lives as long as the connection does.
@@ -201,7 +204,9 @@ impl Caller {
 
     /// Says that no call follows.
     pub(crate) fn end(&mut self, connection: &Connection) {
-        if connection.me == 0 {
+        if let (Some(remote), 0) = (connection.remote(), connection.me) {
+            remote.calls().end(remote);
+        } else if connection.me == 0 {
             let lines = connection.call_lines();
             let tail = self.sender.as_ref().map_or(&lines.first, |sender| {
                 // SAFETY: it lives as long as the connection.
@@ -252,6 +257,7 @@ impl Sender {
             free: Vec::new(),
             bytes: 0,
             tail: NonNull::from(&connection.call_lines().first),
+            under_way: VecDeque::new(),
         })
     }
 
@@ -274,6 +280,18 @@ impl Sender {
         }
         // SAFETY: without memory, nothing is written.
         let bytes = unsafe { self.write(Cursor::new(None), calls).len() };
+        if let Some(remote) = connection.remote() {
+            self.room_between_nodes(connection, name, number, bytes);
+            let mut message = Message::new(bytes);
+            message.fill();
+            // SAFETY: the message has as many bytes.
+            unsafe { self.write(Cursor::new(Some(message.base())), calls) };
+            self.define();
+            let lines = connection.call_lines();
+            flag::post(&lines.sent, number as u32 & flag::VALUE);
+            remote.calls().send(remote, &message);
+            return self.look_for_left(connection);
+        }
         let place = self.room(connection, name, number, bytes)?;
         let (chunk, _) = self.chunk.as_ref().expect("there is room in it");
         let base = NonNull::new(chunk.at(place.offset())).expect("it is mapped");
@@ -286,14 +304,25 @@ impl Sender {
             self.write(Cursor::new(Some(base)), calls);
             base.cast::<Head>().as_ref()
         };
-        for kernel in &self.called {
-            self.known[*kernel as usize].is_defined = true;
-        }
+        self.define();
         // SAFETY: it is in a chunk that is not free yet, or in the block of the first member.
         unsafe { self.tail.as_ref() }.store(place.0, Ordering::Relaxed);
         self.tail = NonNull::from(&head.next);
         let lines = connection.call_lines();
         flag::post(&lines.sent, number as u32 & flag::VALUE);
+        self.look_for_left(connection)
+    }
+
+    /// The kernels that have been called are known to all from here on.
+    fn define(&mut self) {
+        for kernel in &self.called {
+            self.known[*kernel as usize].is_defined = true;
+        }
+    }
+
+    /// That no PE has left which is to run what has been sent.
+    fn look_for_left(&self, connection: &Connection) -> Result<(), CallError> {
+        let lines = connection.call_lines();
         // A PE that leaves counts itself before it looks for messages.
         fence(Ordering::SeqCst);
         if lines.left.load(Ordering::Relaxed) > 0 {
@@ -423,6 +452,30 @@ impl Sender {
             }
         }
         cursor
+    }
+
+    /// Waits until the other side has room for the message of a number.
+    fn room_between_nodes(
+        &mut self,
+        connection: &Connection,
+        name: &str,
+        number: u64,
+        bytes: usize,
+    ) {
+        let lines = connection.call_lines();
+        while let Some((first, of_first)) = self.under_way.front().copied() {
+            let finished = flag::value(&lines.finished.count);
+            if !flag::reached(finished, first as u32 & flag::VALUE) {
+                if self.bytes + bytes <= MOST_BYTES {
+                    break;
+                }
+                wait(connection, name, first);
+            }
+            self.under_way.pop_front();
+            self.bytes -= of_first;
+        }
+        self.under_way.push_back((number, bytes));
+        self.bytes += bytes;
     }
 
     /// Finds room for the message of a number, in the current chunk or in another.

@@ -24,6 +24,15 @@ pub(super) struct Head {
     pub finished: AtomicU32,
 }
 
+/// A cache line of private memory.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub(super) struct Line(#[expect(dead_code, reason = "accessed by its address")] [u8; 64]);
+
+impl Line {
+    pub(super) const ZERO: Self = Self([0; 64]);
+}
+
 /// Where the number of records is.
 const RECORDS: usize = 64;
 /// In the first word of a record: it is a definition.

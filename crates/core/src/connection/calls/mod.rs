@@ -15,10 +15,13 @@
 //! its size: so the place of a message says which chunk it is in. The caller makes the file longer when it needs a
 //! chunk, and takes chunks again whose messages are finished. A PE reads the place of message m + 1 in message m,
 //! after it has run its kernels: so a chunk is free once a message behind its last one is finished.
+//!
+//! Between nodes, messages are copied to each member ([`remote`]).
 
 pub(crate) mod caller;
 mod message;
 mod registry;
+pub(crate) mod remote;
 pub(crate) mod server;
 
 use std::fs::File;
@@ -29,7 +32,7 @@ use std::ptr::NonNull;
 use crate::platform::mapping::{self, MapAddress};
 
 pub use registry::{Kernel, Parameter, Run, register};
-pub(crate) use registry::{PublishError, TABLE, kinds, publish};
+pub(crate) use registry::{PublishError, TABLE, described, kinds, publish, write};
 
 /// Bytes of the smallest chunk, as a power of two.
 const MIN_CHUNK: u32 = 14;

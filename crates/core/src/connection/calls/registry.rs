@@ -221,6 +221,25 @@ pub(crate) enum PublishError {
 /// # Errors
 /// If two have one name, or they cannot be written.
 pub(crate) fn publish(file: &File, offset: u64) -> Result<(), PublishError> {
+    Ok(write(file, &described()?, offset)?)
+}
+
+/// Writes what a member says of its kernels.
+///
+/// # Errors
+/// If the file cannot be written.
+pub(crate) fn write(file: &File, described: &[u8], offset: u64) -> io::Result<()> {
+    if described.is_empty() {
+        return Ok(());
+    }
+    mapping::write_at(file, described, offset)
+}
+
+/// The kernels of this program, for members of the other side; no bytes if there are none.
+///
+/// # Errors
+/// If two have one name, or they are too many.
+pub(crate) fn described() -> Result<Vec<u8>, PublishError> {
     let all = own();
     if let Some(pair) = all.windows(2).find(|pair| pair[0].name == pair[1].name) {
         let name = String::from_utf8_lossy(&pair[0].name);
@@ -243,11 +262,10 @@ pub(crate) fn publish(file: &File, offset: u64) -> Result<(), PublishError> {
     if len + 8 > TABLE {
         return Err(PublishError::TooMany);
     }
-    if len > 0 {
-        let bytes = [&len.to_ne_bytes()[..], &bytes].concat();
-        mapping::write_at(file, &bytes, offset)?;
+    if len == 0 {
+        return Ok(bytes);
     }
-    Ok(())
+    Ok([&len.to_ne_bytes()[..], &bytes].concat())
 }
 
 /// The kernels that a member has published at `offset`.

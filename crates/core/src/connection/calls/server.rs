@@ -6,12 +6,16 @@ use std::ptr::{self, NonNull};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 
-use super::message::{Cursor, DEFINITION, Head, word_of};
+use super::message::{Cursor, DEFINITION, Head, Line, word_of};
 use super::registry::{self, Kernel, Kind};
+use super::remote::Message;
 use super::{Chunk, Place};
 use crate::connection::Connection;
 use crate::failure::fatal::fatal;
-use crate::job::{self, region::PeState};
+use crate::job::{
+    self,
+    region::{CallLines, PeState},
+};
 use crate::wait::{Waiter, flag};
 
 /// What a PE has run of the messages to its side.
@@ -72,10 +76,12 @@ pub(crate) fn serve(connection: &Connection, name: &str, quiet: impl Fn()) -> Op
     watch_exit();
     let lines = connection.call_lines();
     let n = connection.own().len();
+    let remote = connection.remote();
     let mut server = Server {
         connection,
         name,
-        is_alone: n == 1,
+        is_alone: n == 1 || remote.is_some(),
+        message: None,
         chunks: Vec::new(),
         known: Vec::new(),
         args: Vec::new(),
@@ -95,17 +101,23 @@ pub(crate) fn serve(connection: &Connection, name: &str, quiet: impl Fn()) -> Op
             return None;
         }
         served.taken.store(number, Ordering::Relaxed);
-        // SAFETY: in the block of the first member, or in a message that is not free before this PE has
-        // finished the next one.
-        let place = Place(unsafe { &*next }.load(Ordering::Relaxed));
-        if place == Place::END {
+        let base = match remote {
+            Some(remote) => server.taken(remote.calls().next()),
+            // SAFETY: in the block of the first member, or in a message that is not free before this PE has
+            // finished the next one.
+            None => server.at(Place(unsafe { &*next }.load(Ordering::Relaxed))),
+        };
+        let Some(base) = base else {
             served.ended.store(true, Ordering::Release);
             return Some(calls);
-        }
-        let base = server.message(place);
+        };
         // SAFETY: the message is there.
         calls += unsafe { server.run(base) };
         quiet();
+        if let Some(remote) = remote {
+            remote.calls().finish(remote, number);
+            continue;
+        }
         // SAFETY: its chunk is mapped as long as the server lives.
         let head = unsafe { base.cast::<Head>().as_ref() };
         if head.finished.fetch_add(1, Ordering::AcqRel) + 1 == n as u32 {
@@ -127,6 +139,20 @@ pub(crate) fn leave(connection: &Connection, name: &str) {
     if served.ended.load(Ordering::Acquire) {
         return;
     }
+    let is_called = match connection.remote() {
+        Some(remote) => remote.calls().leave(remote),
+        None => is_called(lines, served),
+    };
+    if is_called {
+        fatal(
+            name,
+            "PEs that have started this one call a kernel, which it has not run: call shmemx_kernel_serve before",
+        );
+    }
+}
+
+/// This PE takes no messages any more. Whether there is one that it has not taken.
+fn is_called(lines: &CallLines, served: &Served) -> bool {
     lines.left.fetch_add(1, Ordering::Relaxed);
     // The caller looks for PEs that have left after it has sent a message.
     fence(Ordering::SeqCst);
@@ -134,12 +160,7 @@ pub(crate) fn leave(connection: &Connection, name: &str) {
     let unserved = sent.wrapping_sub(served.taken.load(Ordering::Relaxed)) & flag::VALUE;
     let first = Place(lines.first.load(Ordering::Relaxed));
     // The end alone is no call.
-    if unserved > 0 && first != Place::END {
-        fatal(
-            name,
-            "PEs that have started this one call a kernel, which it has not run: call shmemx_kernel_serve before",
-        );
-    }
+    unserved > 0 && first != Place::END
 }
 
 /// Notices a kernel that ends the process.
@@ -167,16 +188,13 @@ fn watch_exit() {
     });
 }
 
-/// A cache line of private memory.
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Line(#[expect(dead_code, reason = "accessed by its address")] [u8; 64]);
-
 struct Server<'a> {
     connection: &'a Connection,
     name: &'a str,
     /// No other PE runs the kernels, so this one can be given the message's arrays.
     is_alone: bool,
+    /// Between nodes: the message whose kernels run.
+    message: Option<Message>,
     chunks: Vec<Chunk>,
     known: Vec<Known>,
     /// Where the arguments of a call are.
@@ -188,8 +206,17 @@ struct Server<'a> {
 }
 
 impl Server<'_> {
-    /// Where the message at a place is.
-    fn message(&mut self, place: Place) -> NonNull<u8> {
+    /// Where a message is that has been taken, if there is one.
+    fn taken(&mut self, message: Option<Message>) -> Option<NonNull<u8>> {
+        self.message = message;
+        self.message.as_mut().map(Message::base)
+    }
+
+    /// Where the message at a place is; None at the end.
+    fn at(&mut self, place: Place) -> Option<NonNull<u8>> {
+        if place == Place::END {
+            return None;
+        }
         let is_it = |chunk: &Chunk| chunk.start == place.chunk();
         if !self.chunks.first().is_some_and(is_it) {
             // The one used last comes first.
@@ -202,7 +229,7 @@ impl Server<'_> {
             });
             self.chunks.swap(0, i);
         }
-        NonNull::new(self.chunks[0].at(place.offset())).expect("it is mapped")
+        NonNull::new(self.chunks[0].at(place.offset()))
     }
 
     /// Runs the kernels of the message at `base`; how many.
@@ -312,7 +339,7 @@ fn copy_arrays(arrays: &mut [(usize, ArrayArgument)], buffer: &mut Vec<Line>) {
     let lines = |bytes: usize| bytes.div_ceil(64);
     let all = arrays.iter().map(|(_, array)| lines(array.bytes)).sum();
     if buffer.len() < all {
-        buffer.resize(all, Line([0; 64]));
+        buffer.resize(all, Line::ZERO);
     }
     let mut to = buffer.as_mut_ptr();
     for (_, ArrayArgument { at, bytes }) in arrays {
