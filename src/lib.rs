@@ -99,6 +99,7 @@ mod signal;
 mod step;
 mod stream;
 mod team;
+mod threads;
 mod wait;
 mod world;
 

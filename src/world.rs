@@ -1,6 +1,8 @@
 //! Initialising and finalising the library, by ownership.
 
 use std::cell::Cell;
+#[cfg(feature = "rayon")]
+use std::cell::OnceCell;
 use std::fmt;
 use std::ops::Deref;
 use std::rc::Rc;
@@ -8,6 +10,8 @@ use std::sync::atomic::Ordering;
 
 use ferroshmem_core::api::constants::{SPACE_INVALID, TEAM_WORLD, THREAD_MULTIPLE};
 use ferroshmem_core::api::setup;
+#[cfg(feature = "rayon")]
+use ferroshmem_core::offload::LentPool;
 
 use crate::amo::Amo;
 use crate::collective::Scratch;
@@ -43,6 +47,9 @@ pub struct World {
     team: Team<'static>,
     /// Whether the parents have been asked for.
     knows_parents: Cell<bool>,
+    /// Rayon's global pool, if it is lent.
+    #[cfg(feature = "rayon")]
+    pub(crate) global_pool: OnceCell<LentPool>,
 }
 
 impl World {
@@ -62,6 +69,8 @@ impl World {
         Ok(Self {
             team: Team::of_handle(TEAM_WORLD, scratch),
             knows_parents: Cell::new(false),
+            #[cfg(feature = "rayon")]
+            global_pool: OnceCell::new(),
         })
     }
 

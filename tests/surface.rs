@@ -158,7 +158,7 @@ fn no_foreign_types() {
     }
     let foreign = named.iter().filter(|path| {
         !["bytemuck::pod::Pod"].contains(&path.as_str())
-            && !["ndarray::", "rayon::", "num_complex::"]
+            && !["ndarray::", "rayon::", "rayon_core::", "num_complex::"]
                 .iter()
                 .any(|of| path.starts_with(of))
     });

@@ -23,6 +23,7 @@ mod spaces;
 mod streams;
 mod strided;
 mod teams;
+mod threads;
 mod values;
 mod waits;
 mod windows;
@@ -87,6 +88,7 @@ const PROGRAMS: &[&[Program]] = &[
     messages::PROGRAMS,
     streams::PROGRAMS,
     ports::PROGRAMS,
+    threads::PROGRAMS,
 ];
 
 /// A job of a program of this binary.

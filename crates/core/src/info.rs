@@ -1,6 +1,6 @@
 //! What this library is: version, level of the standard, build and machine facts.
 
-use crate::{config, platform};
+use crate::{config, kernel, offload, platform};
 
 /// `SHMEM_MAJOR_VERSION` of the standard implemented.
 pub const SPEC_MAJOR: i32 = 1;
@@ -44,6 +44,27 @@ pub fn describe() -> String {
         },
         crate::memory::describe_memkinds(),
     )
+}
+
+/// What `oshmem_info --threads` prints: which threads take part in the large copies of a PE, why, and from which sizes on.
+///
+/// # Errors
+/// A variable cannot be read: one line for the user.
+pub fn threads() -> Result<String, config::ConfigError> {
+    let environment = config::Environment::process();
+    let config = offload::Config {
+        workers: config::WORKERS.read(&environment)?,
+        share: config::SHARE_THRESHOLD.read(&environment)?,
+        offload: config::OFFLOAD_THRESHOLD.read(&environment)?,
+        cores: platform::NodeCores::new(&platform::Cores::of_this_process()),
+        pes: 1,
+        may_queue: true,
+    };
+    let past_caches = match config::NON_TEMPORAL_THRESHOLD.read(&environment)? {
+        Some(bytes) => usize::try_from(bytes).unwrap_or(usize::MAX),
+        None => kernel::non_temporal_threshold_for(1),
+    };
+    Ok(offload::overview(&config, past_caches))
 }
 
 /// What `oshmem_info --fabric` prints: the providers by which other nodes can be reached.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use ferroshmem_platform::thread;
 
+use super::pools::Pools;
 use super::{Config, ENGINE, events, set_thresholds};
 use crate::failure::fatal::debug;
 use crate::platform::{Cores, threads_of_program};
@@ -23,6 +24,7 @@ pub(super) struct Helpers {
     /// Why there are so many workers.
     why: AtomicU32,
     config: Mutex<Option<Config>>,
+    pub(super) pools: Pools,
 }
 
 /// Values of `state`.
@@ -32,7 +34,7 @@ const STARTED: u32 = 1;
 /// Why there are as many workers as there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
-enum Why {
+pub(super) enum Why {
     /// No transfer has been large enough.
     NotNeeded,
     Given,
@@ -44,6 +46,19 @@ enum Why {
     Quota,
     /// The system starts no thread.
     Refused,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Why::NotNeeded => "no transfer has been large enough",
+            Why::Given => "SHMEM_WORKERS says so",
+            Why::CoresIdle => "so many cores of this PE run no thread of the program",
+            Why::CoresUsed => "the program's threads use all cores of this PE",
+            Why::Quota => "a quota limits the processor time",
+            Why::Refused => "the system starts no more threads",
+        })
+    }
 }
 
 impl Why {
@@ -62,21 +77,24 @@ impl Why {
 pub struct Report {
     workers: u32,
     lent: u32,
+    pooled: u32,
     why: Why,
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { workers, lent, .. } = self;
-        let why = match self.why {
-            Why::NotNeeded => "no transfer has been large enough",
-            Why::Given => "SHMEM_WORKERS says so",
-            Why::CoresIdle => "so many cores of this PE run no thread of the program",
-            Why::CoresUsed => "the program's threads use all cores of this PE",
-            Why::Quota => "a quota limits the processor time",
-            Why::Refused => "the system starts no more threads",
-        };
-        write!(f, "{workers} workers ({why}), {lent} threads lent")
+        let Self {
+            workers,
+            lent,
+            pooled,
+            ..
+        } = self;
+        let why = self.why;
+        write!(f, "{workers} workers ({why}), {lent} threads lent")?;
+        match pooled {
+            0 => Ok(()),
+            _ => write!(f, ", {pooled} threads of pools"),
+        }
     }
 }
 
@@ -88,6 +106,7 @@ impl Helpers {
             lent: AtomicU32::new(0),
             why: AtomicU32::new(Why::NotNeeded as u32),
             config: Mutex::new(None),
+            pools: Pools::none(),
         }
     }
 
@@ -111,7 +130,13 @@ impl Helpers {
         if self.state.load(Ordering::Acquire) == UNSTARTED {
             self.start();
         }
-        (self.workers.load(Ordering::Relaxed) + self.lent()) as usize
+        let own = self.workers.load(Ordering::Relaxed) + self.lent();
+        (own + self.pools.idle()) as usize
+    }
+
+    /// Whether any may help, now or later without a call that says so.
+    fn may_help(&self) -> bool {
+        self.workers.load(Ordering::Relaxed) + self.lent() > 0 || self.pools.any()
     }
 
     pub(super) fn report(&self) -> Report {
@@ -119,6 +144,7 @@ impl Helpers {
         Report {
             workers: self.workers.load(Ordering::Relaxed),
             lent: self.lent(),
+            pooled: self.pools.threads(),
             why: Why::ALL[why],
         }
     }
@@ -135,10 +161,7 @@ impl Helpers {
         if first.is_err() {
             return;
         }
-        let (wanted, mut why) = match config.workers {
-            Some(given) => (given, Why::Given),
-            None => Self::idle_cores(&config),
-        };
+        let (wanted, mut why) = workers_of(&config);
         for _ in 0..wanted {
             if thread::spawn("shmem-worker", 64 << 10, work).is_err() {
                 why = Why::Refused;
@@ -147,35 +170,49 @@ impl Helpers {
             self.workers.fetch_add(1, Ordering::Relaxed);
         }
         self.why.store(why as u32, Ordering::Relaxed);
-        if self.present() == 0 {
+        if !self.may_help() {
             set_thresholds(usize::MAX, usize::MAX);
         }
         keep_from_children();
         debug(|| format!("large copies: {}", self.report()));
     }
 
-    /// How many cores of this PE run no thread of the program.
-    fn idle_cores(config: &Config) -> (u32, Why) {
-        if config.cores.quota {
-            return (0, Why::Quota);
-        }
-        // What PEs that are not bound have together is shared out evenly.
-        let mine = Cores::of_this_process().count();
-        let mine = mine.min(config.cores.count / config.pes);
-        match mine.saturating_sub(threads_of_program()) {
-            0 => (0, Why::CoresUsed),
-            idle => (u32::try_from(idle).unwrap_or(u32::MAX), Why::CoresIdle),
-        }
-    }
-
     /// Notes that a thread lends itself, until the result is dropped.
     fn enter(&self) -> Lent<'_> {
-        if self.lent.fetch_add(1, Ordering::Relaxed) == 0
-            && let Some(config) = self.config()
-        {
-            set_thresholds(config.shared_from(), config.queued_from());
+        if self.lent.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.ask_from_now_on();
         }
         Lent(self)
+    }
+
+    /// Sets the sizes from which helpers are asked for.
+    pub(super) fn ask_from_now_on(&self) {
+        if let Some(config) = self.config() {
+            set_thresholds(config.shared_from(), config.queued_from());
+        }
+        keep_from_children();
+    }
+}
+
+/// How many workers a PE has by what it is configured to, and why.
+pub(super) fn workers_of(config: &Config) -> (u32, Why) {
+    match config.workers {
+        Some(given) => (given, Why::Given),
+        None => idle_cores(config),
+    }
+}
+
+/// How many cores of this PE run no thread of the program.
+fn idle_cores(config: &Config) -> (u32, Why) {
+    if config.cores.quota {
+        return (0, Why::Quota);
+    }
+    // What PEs that are not bound have together is shared out evenly.
+    let mine = Cores::of_this_process().count();
+    let mine = mine.min(config.cores.count / config.pes);
+    match mine.saturating_sub(threads_of_program()) {
+        0 => (0, Why::CoresUsed),
+        idle => (u32::try_from(idle).unwrap_or(u32::MAX), Why::CoresIdle),
     }
 }
 
@@ -189,10 +226,6 @@ impl Drop for Lent<'_> {
 
 /// What a worker does until the process ends.
 fn work() {
-    // A batch thread that wakes up takes no core from a thread that computes, if the system knows such threads.
-    let none = libc::sched_param { sched_priority: 0 };
-    // SAFETY: the parameters are a live structure.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const none) };
     loop {
         help_while(|| true);
         events::wait(&ENGINE.events, None, || ENGINE.has_chunks());
@@ -262,6 +295,7 @@ fn keep_from_children() {
         ENGINE.pending.forget_in_child();
         ENGINE.helpers.workers.store(0, Ordering::Relaxed);
         ENGINE.helpers.lent.store(0, Ordering::Relaxed);
+        ENGINE.helpers.pools.forget_in_child();
     }
     ONCE.call_once(|| {
         // SAFETY: the handler is a plain function of this library, which stays loaded.

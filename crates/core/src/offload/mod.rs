@@ -7,6 +7,8 @@
 //! pending    copies that go on after their calls
 //! trust      whether threads of the library get a core
 //! helpers    the threads: workers of the library, and threads of the program that lend themselves
+//! overview   what of all this a PE would use, and from which sizes on
+//! pools      pools of the program's threads, which are asked for when there are chunks
 //! ```
 //!
 //! A *transfer* is cut into *chunks* of some ten microseconds. The thread that needs it offers them, posts an event, and takes
@@ -23,7 +25,9 @@
 pub mod chunks;
 pub mod events;
 mod helpers;
+mod overview;
 mod pending;
+mod pools;
 mod transfer;
 mod trust;
 
@@ -32,8 +36,10 @@ use std::time::{Duration, Instant};
 
 use self::helpers::Helpers;
 pub use self::helpers::{Report, lend, lend_until};
+pub use self::overview::overview;
 pub use self::pending::Owner;
 use self::pending::Pending;
+pub use self::pools::{Job, LentPool, lend_pool};
 pub(crate) use self::transfer::CHUNK;
 pub use self::transfer::Signal;
 use self::transfer::{Cut, QueuedCopy, Slot};
@@ -108,7 +114,8 @@ fn as_usize(bytes: u64) -> usize {
 /// Sets when work is shared and queued. After the kernel's threshold for copies past the caches.
 pub fn configure(config: Config) {
     ENGINE.helpers.configure(config);
-    let thresholds = match config.may_have_workers() || ENGINE.helpers.lent() > 0 {
+    let may_help = ENGINE.helpers.lent() > 0 || ENGINE.helpers.pools.any();
+    let thresholds = match config.may_have_workers() || may_help {
         true => (config.shared_from(), config.queued_from()),
         false => (usize::MAX, usize::MAX),
     };
@@ -242,7 +249,7 @@ pub unsafe fn queue(
     if u32::try_from(cut.count()).is_err() || !unsafe { ENGINE.pending.begin(owner, copy) } {
         return false;
     }
-    events::post(&ENGINE.events, cut.count() as u32);
+    ENGINE.post(cut.count() as u32);
     // Its pages have been copied before if they are moved now.
     kernel::copied_in_chunks(dest, source, bytes);
     true
@@ -320,6 +327,15 @@ impl Engine {
         self.helpers.present()
     }
 
+    /// Asks for as many helpers as there are chunks, which were offered before.
+    #[inline]
+    fn post(&'static self, chunks: u32) {
+        events::post(&self.events, chunks);
+        if self.helpers.pools.any() {
+            self.helpers.pools.ask(chunks);
+        }
+    }
+
     /// Takes a chunk of any transfer and does it; whether there was one.
     fn help(&self) -> bool {
         let queued = || self.pending.slots.iter();
@@ -333,7 +349,7 @@ impl Engine {
     }
 
     /// Does `count` chunks by calls of `work`, at the same time on several threads.
-    fn share(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
+    fn share(&'static self, count: usize, work: &(dyn Fn(usize) + Sync)) {
         let room = match u32::try_from(count) {
             Ok(steps) if steps > 1 => self.calls.iter().find(|p| p.take()).zip(Some(steps)),
             _ => None,
@@ -344,7 +360,7 @@ impl Engine {
         };
         // SAFETY: this thread has the slot, and `work` lives until all chunks are finished, below.
         unsafe { slot.offer_calls(steps, work) };
-        events::post(&self.events, steps - 1);
+        self.post(steps - 1);
         while slot.help() {}
         self.wait(|| slot.finished() == steps);
         slot.give_back();

@@ -28,6 +28,10 @@ struct Options {
     #[arg(short, long, conflicts_with_all = ["version", "env", "collectives"])]
     fabric: bool,
 
+    /// Only the threads that would take part in a PE's large copies, why those, and from which sizes on
+    #[arg(short, long, conflicts_with_all = ["version", "env", "collectives", "fabric"])]
+    threads: bool,
+
     /// Numbers of PEs that --collectives shows
     #[arg(
         long,
@@ -58,6 +62,11 @@ fn main() -> ExitCode {
         }
     } else if options.fabric {
         match info::fabric() {
+            Ok(text) => text,
+            Err(line) => return fail(&line),
+        }
+    } else if options.threads {
+        match info::threads() {
             Ok(text) => text,
             Err(line) => return fail(&line),
         }

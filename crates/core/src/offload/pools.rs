@@ -1,0 +1,211 @@
+//! Pools of the program's threads, such as rayon's: a pool is given jobs when there are chunks, and its idle threads run them.
+//!
+//! A job takes chunks until there are none. One that a pool runs late, because its threads were busy, finds none and ends; until then
+//! it counts as a thread that is busy, so that a pool that computes is asked for nothing.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::ENGINE;
+
+/// Has one thread of a pool run a job, once.
+type Ask<'p> = dyn Fn(Job) + Send + Sync + 'p;
+
+/// What a thread of a pool runs.
+#[derive(Debug)]
+pub struct Job {
+    jobs: Arc<AtomicU32>,
+}
+
+impl Job {
+    /// Takes chunks until there are none, or, because other jobs of the pool wait, has taken some.
+    pub fn run(self) {
+        /// They take about a millisecond.
+        const MOST: usize = 64;
+
+        for _ in 0..MOST {
+            if !ENGINE.help() {
+                break;
+            }
+        }
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        self.jobs.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A pool.
+struct Pool {
+    threads: u32,
+    /// Jobs that the pool has and has not ended.
+    jobs: Arc<AtomicU32>,
+    ask: Box<Ask<'static>>,
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { threads, jobs, .. } = self;
+        f.debug_struct("Pool")
+            .field("threads", threads)
+            .field("jobs", jobs)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Pool {
+    fn idle(&self) -> u32 {
+        let jobs = self.jobs.load(Ordering::Relaxed);
+        self.threads.saturating_sub(jobs)
+    }
+}
+
+/// The pools that are lent.
+#[derive(Debug)]
+pub(super) struct Pools {
+    /// Their threads.
+    threads: AtomicU32,
+    pools: Mutex<Vec<Pool>>,
+}
+
+impl Pools {
+    pub(super) const fn none() -> Self {
+        Self {
+            threads: AtomicU32::new(0),
+            pools: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Their threads.
+    #[inline]
+    pub(super) fn threads(&self) -> u32 {
+        self.threads.load(Ordering::Relaxed)
+    }
+
+    /// Whether there is a pool.
+    #[inline]
+    pub(super) fn any(&self) -> bool {
+        self.threads() > 0
+    }
+
+    /// How many threads are not known to be busy.
+    pub(super) fn idle(&self) -> u32 {
+        match self.any() {
+            true => self.with(|pools| pools.iter().map(Pool::idle).sum()),
+            false => 0,
+        }
+    }
+
+    /// Gives pools jobs, at most `wanted`.
+    #[cold]
+    pub(super) fn ask(&self, wanted: u32) {
+        self.with(|pools| {
+            let mut wanted = wanted;
+            for pool in pools {
+                let jobs = wanted.min(pool.idle());
+                wanted -= jobs;
+                for _ in 0..jobs {
+                    pool.jobs.fetch_add(1, Ordering::Relaxed);
+                    (pool.ask)(Job {
+                        jobs: Arc::clone(&pool.jobs),
+                    });
+                }
+            }
+        });
+    }
+
+    fn with<R>(&self, body: impl FnOnce(&mut Vec<Pool>) -> R) -> R {
+        let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = body(&mut pools);
+        let threads = pools.iter().map(|pool| pool.threads).sum();
+        self.threads.store(threads, Ordering::Relaxed);
+        result
+    }
+
+    /// In a child of `fork`, which has none of their threads, and may not take the lock.
+    pub(super) fn forget_in_child(&self) {
+        self.threads.store(0, Ordering::Relaxed);
+    }
+}
+
+/// A pool that is lent, until it is dropped.
+#[derive(Debug)]
+pub struct LentPool {
+    jobs: Arc<AtomicU32>,
+}
+
+impl Drop for LentPool {
+    fn drop(&mut self) {
+        // The lock waits for threads that give the pool jobs.
+        ENGINE.helpers.pools.with(|pools| {
+            pools.retain(|pool| !Arc::ptr_eq(&pool.jobs, &self.jobs));
+        });
+    }
+}
+
+/// Lends a pool of `threads` threads. `ask` is called by any thread that shares work, and has a thread of the pool run the job once; it
+/// may not wait for that.
+///
+/// # Safety
+/// The result is dropped before what `ask` borrows ends.
+pub unsafe fn lend_pool<'p>(threads: usize, ask: Box<dyn Fn(Job) + Send + Sync + 'p>) -> LentPool {
+    // SAFETY: only the lifetime differs, and the caller promises to end the use of the box before it.
+    let ask = unsafe { std::mem::transmute::<Box<Ask<'p>>, Box<Ask<'static>>>(ask) };
+    let jobs = Arc::new(AtomicU32::new(0));
+    let lent = LentPool {
+        jobs: Arc::clone(&jobs),
+    };
+    let threads = u32::try_from(threads).unwrap_or(u32::MAX);
+    ENGINE
+        .helpers
+        .pools
+        .with(|pools| pools.push(Pool { threads, jobs, ask }));
+    ENGINE.helpers.ask_from_now_on();
+    lent
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+    use std::sync::mpsc;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn a_pool_that_is_busy_is_asked_for_nothing_and_one_that_idles_takes_chunks() {
+        let (send, jobs) = mpsc::channel::<Job>();
+        let ask = Box::new(move |job| send.send(job).expect("the test has the other end"));
+        // SAFETY: `ask` borrows nothing.
+        let lent = unsafe { lend_pool(2, ask) };
+        let here = thread::current().id();
+        let helped = AtomicBool::new(false);
+        let share = || {
+            ENGINE.share(4, &|_| {
+                if thread::current().id() != here {
+                    helped.store(true, Ordering::Relaxed);
+                }
+            });
+        };
+        // Nobody runs its jobs: the call has done all itself.
+        share();
+        assert!(!helped.load(Ordering::Relaxed));
+        share();
+        let waiting: Vec<Job> = jobs.try_iter().collect();
+        assert_eq!(waiting.len(), 2);
+        assert_eq!(ENGINE.helpers.pools.idle(), 0);
+        waiting.into_iter().for_each(Job::run);
+        assert_eq!(ENGINE.helpers.pools.idle(), 2);
+
+        let pool = thread::spawn(move || jobs.iter().for_each(Job::run));
+        while !helped.load(Ordering::Relaxed) {
+            share();
+        }
+        drop(lent);
+        assert!(!ENGINE.helpers.pools.any());
+        pool.join().expect("it ends with the pool");
+    }
+}

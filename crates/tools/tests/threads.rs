@@ -1,0 +1,58 @@
+//! `oshmem_info --threads`: which threads take part in large copies, and from which sizes on.
+
+use std::process::{Command, Output};
+
+use ferroshmem_core::config;
+
+fn info(set: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_oshmem_info"));
+    command.arg("--threads");
+    config::isolate(&mut command, &[]);
+    command.env("XDG_CONFIG_HOME", "/nonexistent");
+    command.envs(set.iter().copied()).output().unwrap()
+}
+
+fn text(set: &[(&str, &str)]) -> String {
+    let output = info(set);
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn workers_are_off_by_default_and_it_says_what_auto_would_do() {
+    let text = text(&[]);
+    assert!(
+        text.contains("workers: 0 (SHMEM_WORKERS is 0, its default; auto would start "),
+        "{text}"
+    );
+}
+
+#[test]
+fn variables_decide_and_are_named() {
+    let text = text(&[
+        ("SHMEM_WORKERS", "3"),
+        ("SHMEM_SHARE_THRESHOLD", "12k"),
+        ("SHMEM_OFFLOAD_THRESHOLD", "7"),
+        ("SHMEM_NON_TEMPORAL_THRESHOLD", "1m"),
+    ]);
+    assert!(
+        text.contains("workers: 3 (SHMEM_WORKERS says so)"),
+        "{text}"
+    );
+    for line in [
+        "     12288 bytes: blocking copies are shared (SHMEM_SHARE_THRESHOLD)",
+        "         7 bytes: non-blocking copies go on after their calls (SHMEM_OFFLOAD_THRESHOLD)",
+        "   1048576 bytes: copies go past the caches (SHMEM_NON_TEMPORAL_THRESHOLD)",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+}
+
+#[test]
+fn a_value_that_cannot_be_read_is_an_error_of_one_line() {
+    let output = info(&[("SHMEM_WORKERS", "many")]);
+    assert!(!output.status.success());
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.starts_with("oshmem_info: ") && error.lines().count() == 1);
+    assert!(error.contains("SHMEM_WORKERS"), "{error}");
+}
