@@ -44,6 +44,23 @@ pub(crate) fn spans_nodes() -> bool {
     WINDOWS.get().is_some_and(|w| !w.views.is_all())
 }
 
+/// Groups whose PEs are reached by a fabric.
+static REMOTE_GROUPS: AtomicUsize = AtomicUsize::new(0);
+
+pub(crate) fn add_remote_group() {
+    REMOTE_GROUPS.fetch_add(1, Relaxed);
+}
+
+pub(crate) fn remove_remote_group() {
+    REMOTE_GROUPS.fetch_sub(1, Relaxed);
+}
+
+/// Whether operations may be under way when their method has returned.
+#[inline]
+pub(crate) fn reaches_other_nodes() -> bool {
+    spans_nodes() || REMOTE_GROUPS.load(Relaxed) != 0
+}
+
 /// Initialises the library, for threads as `level` says.
 pub(crate) fn start(level: i32) {
     setup::init_level("World::init", level).expect("the standard has this level");

@@ -12,7 +12,7 @@ use crate::pe::Pe;
 
 /// Orders this PE's puts, signals and atomics to each PE before its later ones.
 pub(crate) fn fence(name: &'static str) {
-    if init::spans_nodes() || offload::has_pending() {
+    if init::reaches_other_nodes() || offload::has_pending() {
         context::fence(name, CTX_DEFAULT);
     }
     atomic::fence(SeqCst);
@@ -20,7 +20,7 @@ pub(crate) fn fence(name: &'static str) {
 
 /// Completes this PE's puts.
 pub(crate) fn quiet() {
-    if init::spans_nodes() || offload::has_pending() {
+    if init::reaches_other_nodes() || offload::has_pending() {
         context::quiet("Team::quiet", CTX_DEFAULT);
     }
     atomic::fence(SeqCst);
@@ -28,7 +28,7 @@ pub(crate) fn quiet() {
 
 /// Completes this PE's puts to some PEs.
 pub(crate) fn quiet_pes(pes: &[Pe]) {
-    if init::spans_nodes() || offload::has_pending() {
+    if init::reaches_other_nodes() || offload::has_pending() {
         let numbers = Vec::from_iter(pes.iter().map(|pe| pe.number() as i32));
         let (start, n) = (numbers.as_ptr(), numbers.len());
         // SAFETY: a vector of `n` numbers.

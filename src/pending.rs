@@ -309,7 +309,9 @@ impl Drop for Completion {
     fn drop(&mut self) {
         match self.context {
             CTX_DEFAULT => crate::order::quiet(),
-            context if init::spans_nodes() => context::quiet("Context::nonblocking", context),
+            context if init::reaches_other_nodes() => {
+                context::quiet("Context::nonblocking", context)
+            }
             _ => atomic::fence(SeqCst),
         }
     }

@@ -7,7 +7,7 @@ use std::ptr;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
-use ferroshmem_core::api::constants::TEAM_WORLD;
+use ferroshmem_core::api::constants::{TEAM_INVALID, TEAM_WORLD};
 use ferroshmem_core::api::{agree, team};
 
 use crate::collective::{CHUNK, Scratch};
@@ -84,6 +84,20 @@ impl Team<'_> {
         let mut team = Self::of_handle(handle, scratch);
         team.sides = Some(sides);
         team
+    }
+
+    /// Stands for the PEs of a group that is not on this node, by their numbers alone: nothing is called on it.
+    pub(crate) fn of_remote_group(scratch: Rc<Scratch>, sides: [usize; 2], me: usize) -> Self {
+        Self {
+            handle: TEAM_INVALID,
+            serial: serial_of(TEAM_INVALID),
+            me,
+            size: sides[0] + sides[1],
+            taken: AtomicU32::new(0),
+            scratch,
+            sides: Some(sides),
+            parent: PhantomData,
+        }
     }
 
     pub(crate) fn shared_scratch(&self) -> Rc<Scratch> {

@@ -3,15 +3,17 @@
 
 use std::any::type_name;
 use std::marker::PhantomData;
+use std::panic::Location as Caller;
 use std::ptr::{self, NonNull};
 use std::{fmt, slice};
 
-use ferroshmem_core::api::{exports, handles, setup};
+use ferroshmem_core::api::constants::CTX_DEFAULT;
+use ferroshmem_core::api::{amo, exports, handles, setup};
 
 use super::{Group, GroupPe};
 use crate::amo::{Amo, AmoInt};
 use crate::error::{Error, ImportError, OutOfBounds, TeamError};
-use crate::memory::{Atomics, Lend, RawSymmetric, Shared, Window, load, store};
+use crate::memory::{Atomics, Lend, Location, RawSymmetric, Remote, Shared, Window, load, store};
 use crate::plain::Plain;
 use crate::signal::{SignalUpdate, Signals};
 
@@ -22,8 +24,10 @@ use crate::signal::{SignalUpdate, Signals};
 /// Operations are complete as the same ones of this job's arrays are: after a [`quiet`](crate::Team::quiet), a barrier,
 /// or the end of the group. Any thread may use it.
 pub struct Imported<'g, A: Lend> {
-    /// Where this process loads and stores the part of each PE of the group.
+    /// Where this process loads and stores the part of each PE of the group; none if the group is remote.
     parts: Box<[NonNull<A::Element>]>,
+    /// PEs of the group.
+    n_pes: usize,
     /// The address and the number of the group's PE 0 by which the runtime is given the parts.
     address: NonNull<A::Element>,
     first_pe: usize,
@@ -99,10 +103,15 @@ impl<'g, A: Lend> Imported<'g, A> {
             let start = start?.as_ptr().cast_const().cast();
             NonNull::new(setup::ptr(ROUTINE, start, number(pe)).cast())
         };
-        let parts: Option<Box<[_]>> = group.pes().map(part).collect();
+        let parts: Option<Box<[_]>> = match group.is_remote() {
+            true if A::IS_IN_PLACE => None,
+            true => Some(Box::default()),
+            false => group.pes().map(part).collect(),
+        };
         let first_pe = group.pes().next().map_or(0, number);
         Ok(Self {
             parts: parts.ok_or_else(not_shared)?,
+            n_pes: group.n_pes(),
             address: start.ok_or_else(not_shared)?,
             first_pe: first_pe as usize,
             len,
@@ -141,12 +150,35 @@ impl<'g, A: Lend> Imported<'g, A> {
         Ok(start)
     }
 
-    /// The `n` elements from `start` on of a PE's part.
+    /// Where the `n` elements from `start` on of a PE's part are.
     #[inline]
-    fn elements(&self, pe: GroupPe, start: usize, n: usize) -> Result<NonNull<A::Element>, Error> {
-        let (part, start) = (self.part(pe)?, self.within(start, n)?);
-        // SAFETY: `start` is at most the part's length, as checked.
-        Ok(unsafe { part.add(start) })
+    fn elements(&self, pe: GroupPe, start: usize, n: usize) -> Result<Location<A::Element>, Error> {
+        let part = match self.parts.is_empty() {
+            true => self.remote_part(pe)?,
+            false => Location::Local(self.part(pe)?),
+        };
+        let start = self.within(start, n)?;
+        Ok(match part {
+            // SAFETY: `start` is at most the part's length, as checked.
+            Location::Local(part) => Location::Local(unsafe { part.add(start) }),
+            Location::Remote(_) => {
+                // An address that stands for the PE's, and is not used as one: there may be no memory here.
+                let at = self.address.as_ptr().wrapping_add(start);
+                let at = NonNull::new(at).unwrap_or(self.address);
+                Location::Remote(Remote::of_number(at, self.first_pe + pe.number()))
+            }
+        })
+    }
+
+    /// The part of a PE of a remote group.
+    #[cold]
+    #[inline(never)]
+    fn remote_part(&self, pe: GroupPe) -> Result<Location<A::Element>, TeamError> {
+        if pe.group != self.group || pe.number() >= self.n_pes {
+            return Err(TeamError::OtherGroup);
+        }
+        let number = self.first_pe + pe.number();
+        Ok(Location::Remote(Remote::of_number(self.address, number)))
     }
 }
 
@@ -156,11 +188,18 @@ impl<T: Plain> Imported<'_, Window<'_, T>> {
     /// # Errors
     /// For this and the methods below: if the part does not have those elements, or the PE is one of another group.
     #[inline]
+    #[track_caller]
     pub fn put(&self, pe: GroupPe, start: usize, source: &[T]) -> Result<(), Error> {
-        let elements = self.elements(pe, start, source.len())?;
-        // SAFETY: `source.len()` elements within the part; no PE has references to elements of a window, which the
-        // group does not close before it is disconnected.
-        unsafe { store(elements.as_ptr(), source.as_ptr(), source.len()) };
+        let call = ("Imported::put", Caller::caller());
+        match self.elements(pe, start, source.len())? {
+            // SAFETY: `source.len()` elements within the part; no PE has references to elements of a window, which the
+            // group does not close before it is disconnected.
+            Location::Local(elements) => unsafe {
+                store(elements.as_ptr(), source.as_ptr(), source.len());
+            },
+            // SAFETY: as above.
+            Location::Remote(elements) => unsafe { elements.put(call, source) },
+        }
         Ok(())
     }
 
@@ -169,10 +208,17 @@ impl<T: Plain> Imported<'_, Window<'_, T>> {
     /// # Errors
     /// As for [`put`](Self::put).
     #[inline]
+    #[track_caller]
     pub fn get(&self, pe: GroupPe, start: usize, dest: &mut [T]) -> Result<(), Error> {
-        let elements = self.elements(pe, start, dest.len())?;
-        // SAFETY: as in `put`; any bytes are elements.
-        unsafe { load(dest.as_mut_ptr(), elements.as_ptr(), dest.len()) };
+        let call = ("Imported::get", Caller::caller());
+        match self.elements(pe, start, dest.len())? {
+            // SAFETY: as in `put`; any bytes are elements.
+            Location::Local(elements) => unsafe {
+                load(dest.as_mut_ptr(), elements.as_ptr(), dest.len());
+            },
+            // SAFETY: as in `put`.
+            Location::Remote(elements) => unsafe { elements.get(call, dest) },
+        }
         Ok(())
     }
 
@@ -181,6 +227,7 @@ impl<T: Plain> Imported<'_, Window<'_, T>> {
     /// # Errors
     /// As for [`put`](Self::put).
     #[inline]
+    #[track_caller]
     pub fn p(&self, pe: GroupPe, index: usize, value: T) -> Result<(), Error> {
         self.put(pe, index, slice::from_ref(&value))
     }
@@ -190,6 +237,7 @@ impl<T: Plain> Imported<'_, Window<'_, T>> {
     /// # Errors
     /// As for [`put`](Self::put).
     #[inline]
+    #[track_caller]
     pub fn g(&self, pe: GroupPe, index: usize) -> Result<T, Error> {
         let mut value = T::zeroed();
         self.get(pe, index, slice::from_mut(&mut value))?;
@@ -201,6 +249,7 @@ impl<T: Plain> Imported<'_, Window<'_, T>> {
     /// # Errors
     /// As for [`put`](Self::put), and if there is no such signal.
     #[inline]
+    #[track_caller]
     pub fn put_signal(
         &self,
         pe: GroupPe,
@@ -255,16 +304,34 @@ impl<T: Plain> Imported<'_, RawSymmetric<'_, T>> {
 }
 
 impl<T: Amo> Imported<'_, Atomics<'_, T>> {
+    /// Operates on an element of a PE's part: by `local`, given its address, or by `remote`, given the address that stands for
+    /// it and the PE's number.
+    #[inline]
+    fn on<R>(
+        &self,
+        pe: GroupPe,
+        index: usize,
+        local: impl FnOnce(*mut T) -> R,
+        remote: impl FnOnce(*mut T, i32) -> R,
+    ) -> Result<R, Error> {
+        Ok(match self.elements(pe, index, 1)? {
+            Location::Local(element) => local(element.as_ptr()),
+            Location::Remote(element) => remote(element.symmetric(), element.pe()),
+        })
+    }
+
     /// As [`Atomics::fetch`].
     ///
     /// # Errors
     /// For this and the methods below: if the part does not have that element, or the PE is one of another group.
     #[inline]
     pub fn fetch(&self, pe: GroupPe, index: usize) -> Result<T, Error> {
-        let element = self.elements(pe, index, 1)?;
         // SAFETY: an element within the PE's part, aligned, which only atomic operations use until the group is
         // disconnected.
-        Ok(unsafe { T::fetch(element.as_ptr()) })
+        let local = |at| unsafe { T::fetch(at) };
+        // SAFETY: the group has exported it by an address that the runtime finds it by.
+        let remote = |at: *mut T, pe| unsafe { amo::fetch("Imported::fetch", CTX_DEFAULT, at, pe) };
+        self.on(pe, index, local, remote)
     }
 
     /// As [`Atomics::set`].
@@ -273,10 +340,11 @@ impl<T: Amo> Imported<'_, Atomics<'_, T>> {
     /// As for [`fetch`](Self::fetch).
     #[inline]
     pub fn set(&self, pe: GroupPe, index: usize, value: T) -> Result<(), Error> {
-        let element = self.elements(pe, index, 1)?;
         // SAFETY: as in `fetch`.
-        unsafe { T::set(element.as_ptr(), value) };
-        Ok(())
+        let local = |at| unsafe { T::set(at, value) };
+        // SAFETY: as in `fetch`.
+        let remote = |at, pe| unsafe { amo::set("Imported::set", CTX_DEFAULT, at, value, pe) };
+        self.on(pe, index, local, remote)
     }
 
     /// As [`Atomics::swap`].
@@ -285,9 +353,11 @@ impl<T: Amo> Imported<'_, Atomics<'_, T>> {
     /// As for [`fetch`](Self::fetch).
     #[inline]
     pub fn swap(&self, pe: GroupPe, index: usize, value: T) -> Result<T, Error> {
-        let element = self.elements(pe, index, 1)?;
         // SAFETY: as in `fetch`.
-        Ok(unsafe { T::swap(element.as_ptr(), value) })
+        let local = |at| unsafe { T::swap(at, value) };
+        // SAFETY: as in `fetch`.
+        let remote = |at, pe| unsafe { amo::swap("Imported::swap", CTX_DEFAULT, at, value, pe) };
+        self.on(pe, index, local, remote)
     }
 }
 
@@ -304,9 +374,13 @@ impl<T: AmoInt> Imported<'_, Atomics<'_, T>> {
         current: T,
         value: T,
     ) -> Result<T, Error> {
-        let element = self.elements(pe, index, 1)?;
         // SAFETY: as in `fetch`.
-        Ok(unsafe { T::compare_swap(element.as_ptr(), current, value) })
+        let local = |at| unsafe { T::compare_swap(at, current, value) };
+        let name = "Imported::compare_swap";
+        // SAFETY: as in `fetch`.
+        let remote =
+            |at, pe| unsafe { amo::compare_swap(name, CTX_DEFAULT, at, current, value, pe) };
+        self.on(pe, index, local, remote)
     }
 }
 
@@ -319,9 +393,12 @@ macro_rules! operations {
             /// As for [`fetch`](Self::fetch).
             #[inline]
             pub fn $fetching(&self, pe: GroupPe, index: usize, value: T) -> Result<T, Error> {
-                let element = self.elements(pe, index, 1)?;
                 // SAFETY: as in `fetch`.
-                Ok(unsafe { T::$fetching(element.as_ptr(), value) })
+                let local = |at| unsafe { T::$fetching(at, value) };
+                let name = concat!("Imported::", stringify!($fetching));
+                // SAFETY: as in `fetch`.
+                let remote = |at, pe| unsafe { amo::$fetching(name, CTX_DEFAULT, at, value, pe) };
+                self.on(pe, index, local, remote)
             }
 
             #[doc = concat!("As [`Atomics::", stringify!($plain), "`].")]

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::thread;
 
 use ferroshmem_core::api::constants::GROUP_FAILED;
-use ferroshmem_core::api::{handles, spawn};
+use ferroshmem_core::api::{group, handles, spawn};
 
 pub use command::Command;
 pub use exported::Exported;
@@ -19,8 +19,10 @@ pub use imported::Imported;
 pub use port::Port;
 
 use crate::error::{ImportError, PeOutOfRange, SpawnError, TeamError};
+use crate::init;
 use crate::member::Member;
 use crate::memory::Lend;
+use crate::order::quiet;
 use crate::step::{self, Step};
 use crate::team::Team;
 
@@ -54,6 +56,8 @@ pub struct Group<'t> {
     n_pes: usize,
     /// The number among the members of the team that PE 0 has.
     first: usize,
+    /// Whether its PEs are reached as those of other nodes, of which there is no team.
+    is_remote: bool,
 }
 
 /// Whether PEs of a [`Group`] can be waited for.
@@ -154,7 +158,7 @@ impl Team<'_> {
         self.of_one_job().map_err(|_| failed(&of_two_jobs))?;
         self.step(Step::Spawn, &[]);
         let programs = || commands.iter().map(Command::program).collect();
-        let made = spawn::spawn_for("Team::spawn", self.handle(), 0, programs, false);
+        let made = spawn::spawn_for("Team::spawn", self.handle(), 0, programs);
         let handle = made.map_err(|why| failed(&why))?;
         Ok(Group::of_handle(handle, self))
     }
@@ -169,19 +173,30 @@ impl<'t> Group<'t> {
             true => ([team.n_members(), n_pes], team.n_members()),
             false => ([n_pes, team.n_members()], 0),
         };
-        let both = handles::team("Group", handle);
+        let is_remote = handles::is_remote("Group", handle);
+        let both = match is_remote {
+            true => {
+                init::add_remote_group();
+                let me = team.my_member().number() + if first == 0 { n_pes } else { 0 };
+                Team::of_remote_group(team.shared_scratch(), sides, me)
+            }
+            false => {
+                let handle = handles::team("Group", handle);
+                Team::of_group(handle, team.shared_scratch(), sides)
+            }
+        };
         Self {
-            team: Team::of_group(both, team.shared_scratch(), sides),
+            team: both,
             handle,
             n_pes,
             first,
+            is_remote,
         }
     }
 
     pub(crate) fn of_parents(world: &'t Team<'static>) -> Option<Self> {
         let handle = handles::parents("World::parents");
-        let is_here = handle != 0 && !handles::is_remote("World::parents", handle);
-        is_here.then(|| Self::of_handle(handle, world))
+        (handle != 0).then(|| Self::of_handle(handle, world))
     }
 
     /// Number of PEs.
@@ -230,8 +245,34 @@ impl<'t> Group<'t> {
     ///
     /// Collectives of values and slices work between any programs; those of arrays need an array at the same place of
     /// all heaps, and end the job if it is not.
+    ///
+    /// # Panics
+    /// If [`is_remote`](Self::is_remote).
     pub fn team(&self) -> &Team<'t> {
+        assert!(
+            !self.is_remote,
+            "the group's PEs are on other nodes, or started by another launcher than oshrun: there is no team of both sides; call Group::barrier"
+        );
         &self.team
+    }
+
+    /// Whether its PEs are reached as those of other nodes are, since they are on others, or another launcher than `oshrun` has
+    /// started one of the jobs. Then there is no [`team`](Self::team), and no array of the group is read in place.
+    pub fn is_remote(&self) -> bool {
+        self.is_remote
+    }
+
+    /// Completes this PE's puts and waits for all PEs of both sides; after it, all see what each wrote before. Programs in C call it
+    /// as well. (Extension: `shmemx_group_barrier`)
+    ///
+    /// # Errors
+    /// If the group has failed.
+    pub fn barrier(&self) -> Result<(), TeamError> {
+        quiet();
+        match group::barrier("Group::barrier", self.handle) {
+            0 => Ok(()),
+            _ => Err(TeamError::GroupFailed),
+        }
     }
 
     /// The member of the team of both sides that a PE is.
@@ -274,6 +315,9 @@ impl Drop for Group<'_> {
         // A PE that panics, or has lost the others of its job, must not wait for any.
         if !thread::panicking() && !step::has_diverged() {
             handles::disconnect("Group::disconnect", self.handle);
+        }
+        if self.is_remote {
+            init::remove_remote_group();
         }
     }
 }

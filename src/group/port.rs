@@ -85,7 +85,7 @@ impl World {
     /// # Errors
     /// If the system has no socket for it.
     pub fn open_port(&self) -> Result<Port<'_>, ConnectError> {
-        let text = port::open_port("World::open_port", false).map_err(failed)?;
+        let text = port::open_port("World::open_port").map_err(failed)?;
         Ok(Port {
             text,
             world: PhantomData,
@@ -141,8 +141,7 @@ impl Team<'_> {
     /// ```
     ///
     /// # Errors
-    /// If the first member gives no port, another launcher than `oshrun` has started this job, or this is the team of a
-    /// group. On all members.
+    /// If the first member gives no port, or this is the team of a group. On all members.
     #[track_caller]
     pub fn accept(&self, port: Option<&Port<'_>>) -> Result<Group<'_>, ConnectError> {
         self.accept_as(port, false)
@@ -185,8 +184,7 @@ impl Team<'_> {
     /// ```
     ///
     /// # Errors
-    /// If the text is none of a port, the port is closed or of another user or host, another launcher than `oshrun` has
-    /// started this job, or this is the team of a group. On all members.
+    /// If the text is none of a port, the port is closed or of another user, or this is the team of a group. On all members.
     #[track_caller]
     pub fn connect(&self, port: &str) -> Result<Group<'_>, ConnectError> {
         self.connect_as(port, false)
@@ -206,11 +204,7 @@ impl Team<'_> {
     fn connect_as(&self, port: &str, independent: bool) -> Result<Group<'_>, ConnectError> {
         self.connected(Step::Connect, |name| {
             let text = || port.to_owned();
-            let meeting = port::Meeting {
-                independent,
-                between_nodes: false,
-            };
-            port::connect_to(name, self.handle(), 0, meeting, text)
+            port::connect_to(name, self.handle(), 0, independent, text)
         })
     }
 
@@ -231,13 +225,13 @@ impl Team<'_> {
     /// ```
     ///
     /// # Errors
-    /// If the first member gives no socket, the other end is closed or joins nothing, another launcher than `oshrun` has
-    /// started one of the jobs, or this is the team of a group. On all members.
+    /// If the first member gives no socket, the other end is closed or joins nothing, or this is the team of a group. On all
+    /// members.
     #[track_caller]
     pub fn join(&self, socket: Option<BorrowedFd<'_>>) -> Result<Group<'_>, ConnectError> {
         self.connected(Step::Join, |name| {
             let fd = socket.map_or(-1, |socket| socket.as_raw_fd());
-            port::join_over(name, self.handle(), 0, fd, false)
+            port::join_over(name, self.handle(), 0, fd)
         })
     }
 

@@ -25,6 +25,8 @@ pub(crate) mod sealed {
         type Element: Plain;
         /// What PEs may do with it; 0: anything, as with memory that C lends.
         const KIND: u64;
+        /// Whether PEs use it by loads and stores of their own.
+        const IS_IN_PLACE: bool = Self::KIND == 0 || Self::KIND == 3;
 
         /// The first element of mine, and their number.
         fn mine(&self) -> (NonNull<Self::Element>, usize);

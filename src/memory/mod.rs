@@ -28,5 +28,5 @@ pub use window::Window;
 pub(crate) use block::{Block, within};
 pub(crate) use copy::{load, store};
 pub(crate) use lend::sealed;
-pub(crate) use remote::{Location, Route, quiet_all};
+pub(crate) use remote::{Location, Remote, Route, quiet_all};
 pub(crate) use strided::Places;

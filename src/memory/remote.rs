@@ -80,10 +80,15 @@ pub(super) fn out_of_line<R>(operation: impl FnOnce() -> R) -> R {
 impl<T> Remote<T> {
     /// PE `pe`'s copies of the elements at `symmetric` of this PE.
     pub(crate) fn new(symmetric: NonNull<T>, pe: Pe) -> Self {
+        Self::of_number(symmetric, pe.number())
+    }
+
+    /// The elements that a PE of another job has imported as `symmetric`, by its number in this one.
+    pub(crate) fn of_number(symmetric: NonNull<T>, pe: usize) -> Self {
         Self {
             symmetric,
             context: CTX_DEFAULT,
-            pe: pe.number() as i32,
+            pe: pe as i32,
         }
     }
 
@@ -234,7 +239,7 @@ impl<T: Plain> Remote<T> {
 /// Completes all operations of this PE on PEs of other nodes, whichever context issued them: before
 /// memory is used in another way. Operations on PEs of this node are complete when they return.
 pub(crate) fn quiet_all(name: &'static str) {
-    if init::spans_nodes() {
+    if init::reaches_other_nodes() {
         ferroshmem_core::api::context::quiet_all(name);
     }
 }

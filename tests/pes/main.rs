@@ -30,8 +30,12 @@ mod windows;
 mod worlds;
 
 use std::env;
+#[cfg(not(sanitized))]
+use std::path::Path;
 
 use ferroshmem::Error;
+#[cfg(not(sanitized))]
+use ferroshmem_conformance::compile::on_path;
 #[cfg(not(sanitized))]
 use ferroshmem_conformance::suite::Setting;
 #[cfg(not(sanitized))]
@@ -39,6 +43,10 @@ use ferroshmem_conformance::{Job, Suite};
 
 /// First argument of a process that is a PE; a program's name follows.
 const PE: &str = "--as-pe";
+
+/// A launcher that starts PEs for jobs which it has started.
+#[cfg(not(sanitized))]
+const LAUNCHER: &str = "mpiexec.hydra";
 
 /// Numbers of PEs: one, a power of two, no power of two, and more than cores.
 #[cfg(not(sanitized))]
@@ -155,7 +163,7 @@ fn suite() -> Suite {
     }
     for (number, program) in PROGRAMS.iter().copied().flatten().enumerate() {
         let Program { name, env, .. } = *program;
-        // Jobs of several nodes can neither start PEs nor meet others yet.
+        // Some of them are run by a launcher that starts PEs, below.
         if name.starts_with("groups/") || name.starts_with("ports/") {
             continue;
         }
@@ -165,6 +173,17 @@ fn suite() -> Suite {
             let set = |job: Job, (key, value): &(&str, &str)| job.env(key, value);
             Ok(env.iter().fold(job(pes, name), set))
         });
+    }
+    if on_path(LAUNCHER) {
+        for name in groups::BY_LAUNCHER {
+            suite.add(format!("{name}/by-hydra"), move |setting| {
+                let this = env::current_exe()?;
+                let words = ["-n", "2", &this.to_string_lossy(), PE, name];
+                let job = Job::new(0, Path::new(LAUNCHER)).args(&words);
+                job.expect_success(&setting.prefix, &setting.scratch)?;
+                Ok(())
+            });
+        }
     }
     for failure in failures::FAILURES.iter().copied().flatten() {
         suite.add(format!("failures/{}", failure.program.name), |setting| {

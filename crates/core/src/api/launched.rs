@@ -52,7 +52,7 @@ pub(super) fn start(
     let orders = orders.map(|(program, file)| order(rt, program, file));
     let orders = orders.collect::<Result<Vec<_>, _>>()?;
     check_remote(rt).map_err(|e| e.to_string())?;
-    let port = open_for(rt, true).map_err(|e| e.to_string())?;
+    let port = open_for(rt).map_err(|e| e.to_string())?;
     if port.name().remote().is_none() {
         return Err(
             "this host has no address at which other hosts reach it: set SHMEM_FABRIC_INTERFACE"

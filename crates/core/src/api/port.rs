@@ -88,29 +88,28 @@ unsafe fn name_of<'a>(name: &str, service: *const c_char) -> &'a [u8] {
 /// # Safety
 /// `port` has room for `SHMEMX_MAX_PORT_NAME` bytes.
 pub unsafe fn open(name: &'static str, port: *mut c_char) -> c_int {
-    let opened = open_port(name, true);
+    let opened = open_port(name);
     // SAFETY: the caller promises that `port` has room for the longest name.
     status(name, opened.map(|text| unsafe { write_text(&text, port) }))
 }
 
-/// Opens a port of this PE, for jobs on other nodes as well if it may connect jobs `between_nodes`; its text.
+/// Opens a port of this PE, for jobs on other nodes as well; its text.
 ///
 /// # Errors
 /// Of the system.
-pub fn open_port(name: &str, between_nodes: bool) -> Result<String, PortError> {
+pub fn open_port(name: &str) -> Result<String, PortError> {
     let rt = runtime::get(name);
-    let port = open_for(rt, between_nodes)?;
+    let port = open_for(rt)?;
     let text = port.name().to_string();
     rt.ports.add(port);
     Ok(text)
 }
 
-/// Opens a port, for jobs on other nodes as well if it may connect jobs `between_nodes`.
-pub(super) fn open_for(rt: &Runtime, between_nodes: bool) -> Result<Port, PortError> {
+/// Opens a port, for jobs on other nodes as well.
+pub(super) fn open_for(rt: &Runtime) -> Result<Port, PortError> {
     let node = &rt.node;
     let interface = node.settings.fabric.interface.as_deref();
-    let address = between_nodes.then(|| discovery::address(interface));
-    Port::open(node.job.may_have_service(), address.flatten())
+    Port::open(node.job.may_have_service(), discovery::address(interface))
 }
 
 /// Closes a port of this PE: 0, or -1 and a line.
@@ -238,11 +237,7 @@ pub unsafe fn connect(
 ) -> c_int {
     // SAFETY: as the caller promises; called on the root alone.
     let text = || unsafe { text_of(name, port) };
-    let meeting = Meeting {
-        independent,
-        between_nodes: true,
-    };
-    let made = connect_to(name, team, root, meeting, text);
+    let made = connect_to(name, team, root, independent, text);
     // SAFETY: the caller promises that `group` is writable.
     unsafe { give(name, made, group) }
 }
@@ -268,15 +263,6 @@ pub fn accept_at(
     })
 }
 
-/// How two jobs meet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Meeting {
-    /// The end of one job is not the other's.
-    pub independent: bool,
-    /// The other job may be on other nodes.
-    pub between_nodes: bool,
-}
-
 /// Connects a team with one that accepts at a port, whose text counts on the root, collectively; the group.
 ///
 /// # Errors
@@ -285,17 +271,13 @@ pub fn connect_to(
     name: &'static str,
     team: usize,
     root: c_int,
-    meeting: Meeting,
+    independent: bool,
     text: impl FnOnce() -> String,
 ) -> Result<usize, GroupError> {
     let rt = runtime::get(name);
-    let Meeting {
-        independent,
-        between_nodes,
-    } = meeting;
     group_of(name, rt, team, root, |members| {
         let connected = PortName::parse(&text()).and_then(|mut port| {
-            if !between_nodes || independent {
+            if independent {
                 port.keep_to_node();
             }
             match connect_at(rt, &port, members, independent) {
@@ -321,7 +303,7 @@ pub unsafe fn join(
     fd: c_int,
     group: *mut usize,
 ) -> c_int {
-    let made = join_over(name, team, root, fd, true);
+    let made = join_over(name, team, root, fd);
     // SAFETY: the caller promises that `group` is writable.
     unsafe { give(name, made, group) }
 }
@@ -335,11 +317,10 @@ pub fn join_over(
     team: usize,
     root: c_int,
     fd: RawFd,
-    between_nodes: bool,
 ) -> Result<usize, GroupError> {
     let rt = runtime::get(name);
     group_of(name, rt, team, root, |members| {
-        join_one(name, rt, (fd, between_nodes), members).map_err(|why| why.to_string())
+        join_one(name, rt, fd, members).map_err(|why| why.to_string())
     })
 }
 
@@ -347,7 +328,7 @@ pub fn join_over(
 fn join_one(
     name: &'static str,
     rt: &Runtime,
-    (fd, between_nodes): (RawFd, bool),
+    fd: RawFd,
     members: usize,
 ) -> Result<Found, PortError> {
     if fd < 0 {
@@ -355,11 +336,8 @@ fn join_one(
     }
     // SAFETY: not negative; borrowed for this call, in which system calls fail if it is not open.
     let socket = unsafe { BorrowedFd::borrow_raw(fd) };
-    let port = open_for(rt, between_nodes)?;
-    let mut theirs = port.exchange(socket)?;
-    if !between_nodes {
-        theirs.keep_to_node();
-    }
+    let port = open_for(rt)?;
+    let theirs = port.exchange(socket)?;
     if port.name().to_string() < theirs.to_string() {
         accept_one(name, rt, &port, members, Expected::Job, Some(socket))
     } else {

@@ -256,7 +256,7 @@ pub unsafe fn spawn(
 ) -> c_int {
     // SAFETY: as the caller promises; called on the root alone.
     let programs = || unsafe { vec![program(name, command, n_pes, config, mask)] };
-    let made = spawn_for(name, team, root, programs, true);
+    let made = spawn_for(name, team, root, programs);
     // SAFETY: the caller promises that the result can be written.
     unsafe { give(name, made, children) }
 }
@@ -298,13 +298,13 @@ pub unsafe fn spawn_multiple(
         });
         each.collect()
     };
-    let made = spawn_for(name, team, root, programs, true);
+    let made = spawn_for(name, team, root, programs);
     // SAFETY: the caller promises that the result can be written.
     unsafe { give(name, made, children) }
 }
 
 /// Starts PEs of `programs`, which are asked for on the root alone, for a team, collectively; the group of them. They may
-/// be started by another launcher, which connects jobs as those of different nodes are, if that is `between_nodes`.
+/// be started by another launcher, which connects jobs as those of different nodes are.
 ///
 /// # Errors
 /// If they cannot be started. On all members.
@@ -313,7 +313,6 @@ pub fn spawn_for(
     team: usize,
     root: c_int,
     programs: impl FnOnce() -> Vec<Program>,
-    between_nodes: bool,
 ) -> Result<usize, GroupError> {
     let rt = runtime::get(name);
     group_of(name, rt, team, root, |parents| {
@@ -325,7 +324,7 @@ pub fn spawn_for(
         {
             return Err("independent is set for some programs alone: they are one job".to_owned());
         }
-        let is_by_oshrun = !between_nodes || rt.node.job.may_have_service();
+        let is_by_oshrun = rt.node.job.may_have_service();
         let request = |program: Program| match is_by_oshrun {
             true => program.request(config::inherited_all()),
             false => program.request(launched::variables()),
