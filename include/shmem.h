@@ -68,6 +68,17 @@ typedef struct {
 
 #include "shmem/constants.h"
 
+/* What this program needs of the library that it runs with: a note in its file, which shmem_init compares with the library. */
+#if defined(__GNUC__) && defined(__ELF__)
+__asm__(".pushsection .note.ferroshmem, \"a\", %note\n\t"
+        ".balign 4\n\t"
+        ".long 11, 16, 1\n\t"
+        ".asciz \"FerroSHMEM\"\n\t"
+        ".balign 4\n\t"
+        ".long " SHMEMI_NEEDS "\n\t"
+        ".popsection");
+#endif
+
 #include "shmem/api.h"
 
 #include "shmem/native.h"

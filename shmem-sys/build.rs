@@ -8,14 +8,22 @@ fn main() {
     println!("cargo:rerun-if-changed=c");
     println!("cargo:rerun-if-changed=build.rs");
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
-    cc::Build::new()
+    let compiled = cc::Build::new()
         .file("c/long_double.c")
         .file("c/variadic.c")
         .file("c/stdio.c")
         .warnings(true)
         .pic(true)
         .cargo_metadata(false)
-        .compile("shmem_c");
+        .try_compile("shmem_c");
+    if let Err(why) = compiled {
+        let why = why.to_string();
+        let why = why.lines().next().unwrap_or_default();
+        println!(
+            "cargo::error=parts of this crate are in C, and they cannot be compiled ({why}): install gcc or clang, or name a compiler in CC; the crate ferroshmem alone needs none"
+        );
+        return;
+    }
     // The whole archive: Rust refers to only some of its functions.
     println!("cargo:rustc-link-search=native={}", out.display());
     println!("cargo:rustc-link-lib=static:+whole-archive=shmem_c");

@@ -66,6 +66,9 @@
 #define SHMEM_VENDOR_STRING "FerroSHMEM 0.1.0"
 #define _SHMEM_VENDOR_STRING SHMEM_VENDOR_STRING
 
+/* What shmem.h notes in programs: the number of the soname, and the version of the headers. */
+#define SHMEMI_NEEDS "1, 0, 1, 0"
+
 /* Handles. A context's lowest bit says that its PE numbers are the world's. */
 #define SHMEM_CTX_INVALID (((shmem_ctx_t)(uintptr_t)0))
 #define SHMEM_CTX_DEFAULT (((shmem_ctx_t)(uintptr_t)1))

@@ -14,6 +14,7 @@ mod generated;
 mod interposition;
 mod long_double;
 mod native;
+mod objects;
 mod startup;
 
 const _: () = {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ferroshmem_core::api::hooks::{self, Hooks};
 use ferroshmem_core::api::setup;
 
-use crate::{interposition, native};
+use crate::{interposition, native, objects};
 
 unsafe extern "C" {
     fn shmemi_line_buffer_stdout();
@@ -33,6 +33,7 @@ pub(crate) extern "C" fn prepare() {
         native_pending: native::pending,
         native_required,
         line_buffer_stdout,
+        misfit: objects::misfit,
         interposed: interposition::interposed,
     });
     setup::watch_until_initialised();

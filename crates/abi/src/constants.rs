@@ -207,6 +207,20 @@ pub const EXTENSIONS: &[Section] = &[
 /// `SHMEM_VENDOR_STRING`.
 pub const VENDOR_STRING: &str = concat!("FerroSHMEM ", env!("CARGO_PKG_VERSION"));
 
+/// The number of the soname, libshmem.so.1 (docs/releasing.md).
+pub const SONAME: u32 = 1;
+
+/// What programs compiled with the headers need of the library that they run with: the number of its soname, and a version
+/// as new as the headers'.
+pub fn needs() -> [u32; 4] {
+    let mut version = env!("CARGO_PKG_VERSION").split(['.', '-', '+']);
+    let mut number = || {
+        let number = version.next().and_then(|n| n.parse().ok());
+        number.expect("a version begins with three numbers")
+    };
+    [SONAME, number(), number(), number()]
+}
+
 /// Predefined handles: (name, C type, value). The lowest bit of a context says that its PE
 /// numbers are those of the world team.
 pub const HANDLES: &[(&str, &str, usize)] = &[

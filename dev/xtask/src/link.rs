@@ -113,3 +113,23 @@ fn words(variable: &str, default: &str) -> Result<Vec<OsString>> {
         false => words,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the headers note in programs, and what oshrun knows, is this soname.
+    #[test]
+    fn headers_and_oshrun_know_the_soname() {
+        let read = |file: &str| std::fs::read_to_string(workspace::root().join(file)).unwrap();
+        let number = SONAME.rsplit('.').next().unwrap();
+        let version = env!("CARGO_PKG_VERSION").replace('.', ", ");
+        let needs = format!("#define SHMEMI_NEEDS \"{number}, {version}\"");
+        assert!(
+            read("include/shmem/constants.h").contains(&needs),
+            "{needs}"
+        );
+        let own = format!("OWN: &str = \"{SONAME}\"");
+        assert!(read("crates/tools/src/launch/linkage.rs").contains(&own));
+    }
+}

@@ -203,6 +203,9 @@ pub(crate) const SHMEMX_GROUP_FAILED: c_int = 2;
 /// `SHMEM_VENDOR_STRING`.
 pub(crate) const SHMEM_VENDOR_STRING: &str = "FerroSHMEM 0.1.0";
 
+/// What programs compiled with the headers of this version need: soname, and version.
+pub(crate) const NEEDS: [u32; 4] = [1, 0, 1, 0];
+
 // Handles
 
 /// `SHMEM_CTX_INVALID`.

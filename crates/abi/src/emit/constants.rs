@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use super::{C_NOTE, RUST_NOTE};
-use crate::constants::{EXTENSION_HANDLES, EXTENSIONS, HANDLES, SECTIONS, Section, VENDOR_STRING};
+use crate::constants::{
+    EXTENSION_HANDLES, EXTENSIONS, HANDLES, SECTIONS, Section, VENDOR_STRING, needs,
+};
 
 /// `include/shmem/constants.h`.
 pub fn c() -> String {
@@ -11,6 +13,12 @@ pub fn c() -> String {
     out += &sections(SECTIONS);
     writeln!(out, "\n#define SHMEM_VENDOR_STRING \"{VENDOR_STRING}\"").unwrap();
     writeln!(out, "#define _SHMEM_VENDOR_STRING SHMEM_VENDOR_STRING").unwrap();
+    let [soname, major, minor, patch] = needs();
+    writeln!(
+        out,
+        "\n/* What shmem.h notes in programs: the number of the soname, and the version of the headers. */\n#define SHMEMI_NEEDS \"{soname}, {major}, {minor}, {patch}\""
+    )
+    .unwrap();
     writeln!(
         out,
         "\n/* Handles. A context's lowest bit says that its PE numbers are the world's. */"
@@ -69,6 +77,12 @@ pub fn rust() -> String {
     writeln!(
         out,
         "\n/// `SHMEM_VENDOR_STRING`.\npub(crate) const SHMEM_VENDOR_STRING: &str = \"{VENDOR_STRING}\";\n"
+    )
+    .unwrap();
+    writeln!(
+        out,
+        "/// What programs compiled with the headers of this version need: soname, and version.\npub(crate) const NEEDS: [u32; 4] = {:?};\n",
+        needs()
     )
     .unwrap();
     out.push_str("// Handles\n\n");

@@ -12,6 +12,7 @@ use std::sync::Once;
 use super::fatal;
 use super::operand;
 use crate::memory::{MemoryKind, Origins};
+use crate::platform::mapping::JOB_MEMORY;
 use crate::runtime::{self, Runtime};
 
 /// Installs the handlers, for signals that the program has not taken itself.
@@ -254,7 +255,7 @@ fn mapped_origin<'n>(origins: &Origins, name: &'n mut [u8; 64]) -> Option<(usize
         let Some((pe, own)) = origins.first_in(&mapping.range) else {
             return;
         };
-        let rank = (mapping.name.starts_with(JOB_MEMORY), pe);
+        let rank = (mapping.name.starts_with(JOB_MEMORY.as_bytes()), pe);
         if best.is_none_or(|(least, _)| rank < least) {
             best = Some((rank, own));
             len = mapping.name.len().min(name.len());
@@ -267,14 +268,11 @@ fn mapped_origin<'n>(origins: &Origins, name: &'n mut [u8; 64]) -> Option<(usize
         "[stack]" => "on the stack",
         "[heap]" => "from malloc",
         "" => "a stack or memory from malloc",
-        _ if text.as_bytes().starts_with(JOB_MEMORY) => "in another PE's window",
+        _ if text.starts_with(JOB_MEMORY) => "in another PE's window",
         file => file,
     };
     Some((pe, own, kind))
 }
-
-/// What the kernel's list calls the job's memory.
-const JOB_MEMORY: &[u8] = b"/memfd:ferroshmem";
 
 /// A line of the kernel's list of mappings.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! How this process learns which PE of which job it is.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -21,6 +22,8 @@ use super::plan::Plan;
 use super::service::StartedJob;
 use crate::choice::Tuning;
 use crate::config::{self, GivenSettings, HeapSettings, JOB};
+use crate::platform::mapping::JOB_MEMORY;
+use crate::platform::object::Object;
 use crate::platform::{Machine, output};
 
 /// This process's place in its job.
@@ -93,6 +96,17 @@ fn is_open(fd: RawFd) -> bool {
     rustix::io::fcntl_getfd(borrowed).is_ok()
 }
 
+/// Whether the memory of a job is open in this process, which has joined none by this copy of the library. PEs leave none
+/// to the programs that they start.
+fn has_other_runtime() -> bool {
+    let descriptors = fs::read_dir("/proc/self/fd").into_iter().flatten();
+    let files = descriptors.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+    let memory = JOB_MEMORY.as_bytes();
+    files
+        .into_iter()
+        .any(|file| file.as_os_str().as_bytes().starts_with(memory))
+}
+
 static ATTACHMENT: OnceLock<Result<Attachment, JoinError>> = OnceLock::new();
 
 /// Joins this process's job, once.
@@ -146,6 +160,12 @@ impl Attachment {
     pub fn new() -> Result<Self, JoinError> {
         if let Some(value) = config::handover() {
             return Self::launched(&value);
+        }
+        if has_other_runtime() {
+            let here = Object::around(has_other_runtime as *const () as usize);
+            let here = here.map(|object| object.path).filter(|p| !p.is_empty());
+            let here = here.unwrap_or_else(|| "the program's own".to_owned());
+            return Err(JoinError::SecondRuntime(here));
         }
         let found = ferroshmem_bootstrap::detect(&Config::default())
             .inspect_err(|_| drop(LAUNCHER.set(None)))?;

@@ -27,6 +27,11 @@ pub enum JoinError {
         /// The descriptor.
         descriptor: i32,
     },
+    /// Another copy of this library has joined a job for this process.
+    #[error(
+        "this program has two FerroSHMEM runtimes, and another one than {0} has started: link one alone (a Rust program with parts in C depends on the crate ferroshmem-sys, and links no libshmem)"
+    )]
+    SecondRuntime(String),
     /// The job's memory is not what this library expects.
     #[error("cannot join the job: {0}")]
     Memory(#[source] io::Error),

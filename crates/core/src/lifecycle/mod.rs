@@ -61,6 +61,9 @@ pub(crate) fn initialise(name: &str, level: i32) {
         return;
     }
     let job = job::join().unwrap_or_else(|message| fatal(name, message));
+    if let Some(why) = hooks::get().and_then(|hooks| (hooks.misfit)()) {
+        fatal(name, why);
+    }
     let header = job.control.header();
     let block = job.control.pe_block(job.index);
     record::set_record(&block.wait);

@@ -12,6 +12,9 @@ pub use rustix::mm::Advice;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+/// What the kernel calls the memory of jobs, in its lists of descriptors and mappings.
+pub const JOB_MEMORY: &str = "/memfd:ferroshmem";
+
 /// Creates a sparse memory file of `size` bytes. It has no name: it is gone once the last
 /// process that holds it is.
 pub fn memory_file(size: u64) -> io::Result<File> {

@@ -7,6 +7,12 @@ use ferroshmem_core::job::region::PeState;
 
 use super::signals;
 
+/// The status by which the dynamic linker, and shells, say that something is not found.
+const NOT_FOUND: i32 = 127;
+
+/// What a user can do about it.
+const LOADING: &str = " before shmem_init: if it does not find libshmem.so.1, link it by oshcc, which sets a run path, or set LD_LIBRARY_PATH";
+
 /// What the end of a PE means for the job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ExitClass {
@@ -45,6 +51,10 @@ pub(super) fn classify(
     let (job_status, how) = match (status.code(), status.signal()) {
         (Some(0), _) if state == PeState::Finalized => return ExitClass::Done,
         (Some(0), _) => return ExitClass::Unfinalized,
+        (Some(NOT_FOUND), _) if state == PeState::Started => (
+            NOT_FOUND as u8,
+            format!("exited with status {NOT_FOUND}{LOADING}"),
+        ),
         (Some(code), _) => (code as u8, format!("exited with status {code}")),
         (None, signal) => {
             let signal = signal.unwrap_or(libc::SIGKILL);
@@ -133,6 +143,11 @@ mod tests {
             line.unwrap(),
             "PE 2 (\"./a\") exited with status 3; ended the job"
         );
+        let (_, line, _) = parts(exited(127, PeState::Initialized));
+        assert!(line.unwrap().contains("status 127; ended"));
+        let (status, line, _) = parts(exited(127, PeState::Started));
+        assert_eq!(status, 127);
+        assert!(line.unwrap().contains("LD_LIBRARY_PATH; ended the job"));
         let (status, line, leave) = parts(exited(1, PeState::Finalized));
         assert_eq!((status, line.is_some(), leave), (1, true, true));
         assert_eq!(parts(exited(1, PeState::Reported)), (1, None, false));

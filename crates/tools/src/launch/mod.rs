@@ -26,6 +26,7 @@ mod hosts;
 mod initialization;
 mod job;
 mod launcher;
+mod linkage;
 mod options;
 mod output;
 mod placement;

@@ -12,6 +12,7 @@ use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
 
 use super::failure::Failure;
+use super::linkage;
 use super::options::Section;
 
 /// A program that is ready to be run.
@@ -39,6 +40,7 @@ impl Program {
         }
         let path =
             locate(&section.program, section.wdir.as_deref()).map_err(|e| cannot_run(&name, e))?;
+        linkage::check(&name, &path)?;
         let mut environment: BTreeMap<OsString, OsString> = config::inherited_all().collect();
         environment.extend(section.variables.iter().cloned());
         environment.remove(OsStr::new(JOB.name));

@@ -1,0 +1,115 @@
+//! Which OpenSHMEM libraries a program is linked with, as its file says: with another one than this, its processes would
+//! not be PEs of this job.
+
+use std::fs::File;
+use std::path::Path;
+
+use object::Endianness;
+use object::elf::{DT_NEEDED, FileHeader64};
+use object::read::ReadCache;
+use object::read::elf::{Dyn, FileHeader};
+
+use super::failure::Failure;
+
+/// The name by which programs load the library of this release.
+const OWN: &str = "libshmem.so.1";
+
+/// The rest of the name is a version.
+const OTHER_VERSION: &str = "libshmem.so.";
+
+/// Beginnings of names of other libraries, and whose they are.
+const OTHERS: [(&str, &str); 2] = [
+    ("liboshmem.so", "Open MPI's"),
+    ("libsma.so", "Sandia's or Cray's"),
+];
+
+/// Refuses a program that is linked with another library. Of a program that is no file of this machine's kind, as a
+/// script, nothing is known.
+///
+/// # Errors
+/// One line that names the libraries and what to do.
+pub(super) fn check(name: &str, path: &Path) -> Result<(), Failure> {
+    match needed(path).as_deref().and_then(refusal) {
+        Some(why) => Err(Failure::not_runnable(format!(
+            "cannot run \"{name}\": {why}"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Why a program that needs these libraries cannot run here.
+fn refusal(needed: &[String]) -> Option<String> {
+    let has_own = needed.iter().any(|library| library == OWN);
+    let other = needed.iter().find_map(|library| {
+        let known = OTHERS.iter().find(|(begin, _)| library.starts_with(begin));
+        known.map(|(_, whose)| (library, whose))
+    });
+    if let Some((library, whose)) = other {
+        return Some(if has_own {
+            format!(
+                "it is linked with two OpenSHMEM libraries, {OWN} and {library} ({whose}): link one of them alone"
+            )
+        } else {
+            format!(
+                "it is linked with {library}, {whose} OpenSHMEM: compile it by this installation's oshcc, or start it by that library's launcher"
+            )
+        });
+    }
+    let version = needed
+        .iter()
+        .find(|library| *library != OWN && library.starts_with(OTHER_VERSION))?;
+    Some(format!(
+        "it needs {version}, and this oshrun is that of {OWN}: start it by the oshrun of the installation that it was compiled with, or compile it again"
+    ))
+}
+
+/// The libraries that a program names, in its order; none if its file cannot be read as one of this machine's kind.
+fn needed(path: &Path) -> Option<Vec<String>> {
+    let cache = ReadCache::new(File::open(path).ok()?);
+    let data = &cache;
+    let header = FileHeader64::<Endianness>::parse(data).ok()?;
+    let endian = header.endian().ok()?;
+    let sections = header.sections(endian, data).ok()?;
+    let (entries, strings) = sections.dynamic(endian, data).ok()??;
+    let strings = sections.strings(endian, data, strings).ok()?;
+    let of = |entry: &object::elf::Dyn64<Endianness>| {
+        let is_needed = entry.tag(endian) == DT_NEEDED;
+        let name = is_needed.then(|| entry.string(endian, strings).ok())??;
+        Some(String::from_utf8_lossy(name).into_owned())
+    };
+    Some(entries.iter().filter_map(of).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(libraries: &[&str]) -> Option<String> {
+        let libraries: Vec<String> = libraries.iter().map(|l| (*l).to_owned()).collect();
+        refusal(&libraries)
+    }
+
+    #[test]
+    fn other_libraries_are_named() {
+        assert_eq!(said(&["libc.so.6"]), None);
+        assert_eq!(said(&["libm.so.6", "libshmem.so.1"]), None);
+        let two = said(&["libshmem.so.1", "liboshmem.so.40"]).unwrap();
+        assert!(two.contains("libshmem.so.1 and liboshmem.so.40"), "{two}");
+        let other = said(&["libsma.so.3"]).unwrap();
+        assert!(other.contains("Sandia"), "{other}");
+        let version = said(&["libshmem.so.2"]).unwrap();
+        assert!(version.contains("it needs libshmem.so.2"), "{version}");
+    }
+
+    #[test]
+    fn names_are_read_from_a_program() {
+        let program = std::env::current_exe().unwrap();
+        let needed = needed(&program).unwrap();
+        assert!(
+            needed.iter().any(|n| n.starts_with("libc.so")),
+            "{needed:?}"
+        );
+        assert_eq!(super::needed(Path::new("/etc/passwd")), None);
+        assert_eq!(super::needed(Path::new("/no/such/file")), None);
+    }
+}

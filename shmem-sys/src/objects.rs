@@ -1,0 +1,123 @@
+//! Whether what is loaded into this process fits this library: code that was compiled with its headers or older ones, and
+//! no other OpenSHMEM library.
+
+use std::ffi::{CStr, OsStr, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::slice;
+
+use ferroshmem_core::info;
+
+use crate::generated::constants::NEEDS;
+
+/// Whose note it is, in a file's notes.
+const OWNER: &[u8] = b"FerroSHMEM\0";
+
+/// Beginnings of file names of other libraries: Open MPI's, Sandia's and Cray's.
+const OTHERS: [&[u8]; 2] = [b"liboshmem.so", b"libsma.so"];
+
+/// Why this process cannot use this library, if it cannot: one line.
+pub(crate) fn misfit() -> Option<String> {
+    let mut found: Option<String> = None;
+    // SAFETY: the callback gets the pointer given here, to a live Option.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut found).cast()) };
+    found
+}
+
+/// Looks at the next object; stops once one does not fit.
+unsafe extern "C" fn visit(
+    info: *mut libc::dl_phdr_info,
+    _size: libc::size_t,
+    found: *mut c_void,
+) -> c_int {
+    // SAFETY: dl_iterate_phdr passes a valid record with the headers of a loaded object; `found` is an Option.
+    unsafe {
+        let (info, found) = (&*info, &mut *found.cast::<Option<String>>());
+        let headers = slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
+        let base = info.dlpi_addr as usize;
+        let name = match info.dlpi_name.is_null() {
+            true => c"",
+            false => CStr::from_ptr(info.dlpi_name),
+        };
+        let file = Path::new(OsStr::from_bytes(name.to_bytes()));
+        let here = visit as *const () as usize;
+        let holds = |h: &&libc::Elf64_Phdr| {
+            let offset = here.wrapping_sub(base.wrapping_add(h.p_vaddr as usize));
+            h.p_type == libc::PT_LOAD && offset < h.p_memsz as usize
+        };
+        if headers.iter().find(holds).is_none() {
+            *found = other_library(file);
+        }
+        let notes = headers.iter().filter(|h| h.p_type == libc::PT_NOTE);
+        for header in notes {
+            let start = base.wrapping_add(header.p_vaddr as usize) as *const u8;
+            let bytes = slice::from_raw_parts(start, header.p_memsz as usize);
+            let mut needs = needs_of(bytes, header.p_align as usize);
+            *found = found.take().or_else(|| needs.find_map(|n| newer(n, file)));
+        }
+        c_int::from(found.is_some())
+    }
+}
+
+/// The line for another OpenSHMEM library.
+fn other_library(file: &Path) -> Option<String> {
+    let name = file.file_name()?.as_bytes();
+    let is_other = OTHERS.iter().any(|other| name.starts_with(other));
+    is_other.then(|| {
+        format!(
+            "the program has two OpenSHMEM libraries, FerroSHMEM and {}: link one of them alone",
+            file.display()
+        )
+    })
+}
+
+/// The line for an object that needs another library than this.
+fn newer(needs: [u32; 4], file: &Path) -> Option<String> {
+    let [soname, major, minor, patch] = needs;
+    let what = match file.as_os_str().is_empty() {
+        true => "the program".to_owned(),
+        false => file.display().to_string(),
+    };
+    let remedy = "compile it again by this installation's oshcc, or run it with the library that it was compiled for";
+    if soname != NEEDS[0] {
+        return Some(format!(
+            "{what} was compiled for libshmem.so.{soname}, and this is libshmem.so.{}: {remedy}",
+            NEEDS[0]
+        ));
+    }
+    (needs > NEEDS).then(|| {
+        format!(
+            "{what} was compiled with the headers of FerroSHMEM {major}.{minor}.{patch}, and this library is {}: {remedy}",
+            info::VERSION
+        )
+    })
+}
+
+/// What the headers have noted, among the notes in `bytes`, which are aligned to `align` bytes.
+fn needs_of(bytes: &[u8], align: usize) -> impl Iterator<Item = [u32; 4]> {
+    /// Length of the name, length of the contents, kind.
+    const HEAD: usize = 12;
+
+    let align = if align == 8 { 8 } else { 4 };
+    let word = |at: usize| {
+        let bytes = bytes.get(at..at + 4)?;
+        Some(u32::from_le_bytes(bytes.try_into().ok()?))
+    };
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let (name, contents) = (word(at)? as usize, word(at + 4)? as usize);
+            let name_at = at + HEAD;
+            let contents_at = (name_at + name).next_multiple_of(align);
+            at = (contents_at + contents).next_multiple_of(align);
+            let is_ours = bytes.get(name_at..name_at + name)? == OWNER;
+            if is_ours && contents == size_of::<[u32; 4]>() {
+                let mut needs = [0; 4];
+                for (i, need) in needs.iter_mut().enumerate() {
+                    *need = word(contents_at + 4 * i)?;
+                }
+                return Some(needs);
+            }
+        }
+    })
+}
