@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use crate::emit::{
-    constants, extensions, fuzz, generic, header, inline, interposed, manual, misuse, overloads,
-    pages, rust, test_program, variables,
+    checker, constants, extensions, fuzz, generic, header, inline, interposed, manual, misuse,
+    overloads, pages, rust, test_program, variables,
 };
 use crate::reference::Reference;
 use crate::table;
@@ -46,6 +46,8 @@ pub fn generated() -> Vec<Generated> {
         ),
     ];
     files.push((fuzz::PATH.to_owned(), fuzz::routines(&chapters)));
+    files.push((checker::C_PATH.to_owned(), checker::functions(&chapters)));
+    files.push((checker::RUST_PATH.to_owned(), checker::operations()));
     files.push((
         "include/shmemx.h".to_owned(),
         extensions::header(&chapters, &reference),

@@ -18,6 +18,9 @@ const COMPLETIONS: &[(&str, &str)] = &[
     ("fish", "share/fish/vendor_completions.d/oshrun.fish"),
 ];
 
+/// What `oshrun --check` preloads.
+const CHECKS: &str = "ferroshmem-libshmem-check";
+
 /// Options of the task.
 #[derive(Args)]
 pub(crate) struct Options {
@@ -72,7 +75,10 @@ pub(crate) fn into(root: &Path, debug: bool) -> Result<()> {
 /// If something cannot be built or written.
 pub(crate) fn without_lto_into(root: &Path) -> Result<()> {
     eprintln!("+ building the commands and the library, without link-time optimisation");
-    let built = build(&["ferroshmem-tools", "ferroshmem-libshmem"], "commands")?;
+    let built = build(
+        &["ferroshmem-tools", CHECKS, "ferroshmem-libshmem"],
+        "commands",
+    )?;
     install_from(root, &built, &built, false)
 }
 
@@ -85,7 +91,7 @@ fn build_into(root: &Path, debug: bool, commands_in: Option<&Path>) -> Result<()
         Some(folder) => folder.to_owned(),
         None => build(&["ferroshmem-tools"], commands)?,
     };
-    let library = build(&["ferroshmem-libshmem"], library)?;
+    let library = build(&["ferroshmem-libshmem", CHECKS], library)?;
     install_from(root, &commands, &library, debug)
 }
 
@@ -124,7 +130,12 @@ fn install_from(root: &Path, commands: &Path, library: &Path, debug: bool) -> Re
     }
     let archive = library.join("libshmem.a");
     tree.make(&format!("lib/{}", link::SONAME), PROGRAM, |file| {
-        link::shared_library(&archive, file)?;
+        link::shared_library(&link::LIBRARY, &archive, file)?;
+        stripped("--strip-unneeded")(file)
+    })?;
+    let checks = library.join("libshmem_check.a");
+    tree.make(&format!("lib/{}", link::CHECKS.soname), PROGRAM, |file| {
+        link::shared_library(&link::CHECKS, &checks, file)?;
         stripped("--strip-unneeded")(file)
     })?;
     tree.link(link::SONAME, "lib/libshmem.so")?;

@@ -36,15 +36,35 @@ pub(crate) struct Options {
 /// # Errors
 /// If the compiler or its linker fails.
 pub(crate) fn main(options: &Options) -> Result<()> {
-    shared_library(&options.archive, &options.output)
+    shared_library(&LIBRARY, &options.archive, &options.output)
 }
+
+/// A shared library that is linked.
+pub(crate) struct Linked {
+    /// The name by which it is loaded.
+    pub(crate) soname: &'static str,
+    /// What it exports, below the root of the workspace.
+    exports: &'static str,
+}
+
+/// That of programs.
+pub(crate) const LIBRARY: Linked = Linked {
+    soname: SONAME,
+    exports: "libshmem/exports.map",
+};
+
+/// That which `oshrun --check` preloads.
+pub(crate) const CHECKS: Linked = Linked {
+    soname: "libshmem-check.so",
+    exports: "libshmem-check/exports.map",
+};
 
 /// Links `output` from the whole of `archive`, by the C compiler that `CC` names (else `cc`), with the flags of `LDFLAGS`,
 /// such as `-fuse-ld=mold`.
 ///
 /// # Errors
 /// If the compiler or its linker fails.
-pub(crate) fn shared_library(archive: &Path, output: &Path) -> Result<()> {
+pub(crate) fn shared_library(linked: &Linked, archive: &Path, output: &Path) -> Result<()> {
     ensure!(
         archive.is_file(),
         "no static library {}: build it by `cargo xtask install`",
@@ -54,10 +74,11 @@ pub(crate) fn shared_library(archive: &Path, output: &Path) -> Result<()> {
     let unwinder = unwinder_is_static(&compiler);
     let mut link = command(&compiler);
     link.arg("-shared").arg("-o").arg(output);
-    let exports = workspace::root().join("libshmem/exports.map");
+    let exports = workspace::root().join(linked.exports);
     // One word each, since -Wl splits a path at its commas.
     link.args(["-Xlinker", "--version-script", "-Xlinker"]);
-    link.arg(exports).arg(format!("-Wl,-soname,{SONAME}"));
+    link.arg(exports)
+        .arg(format!("-Wl,-soname,{}", linked.soname));
     link.arg("-Wl,--whole-archive").arg(archive);
     link.args([
         "-Wl,--no-whole-archive",

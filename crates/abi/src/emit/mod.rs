@@ -1,5 +1,6 @@
 //! Generators: each returns the text of files made from the table.
 
+pub mod checker;
 pub mod checks;
 pub mod constants;
 pub mod doc;

@@ -338,6 +338,20 @@ pub static JOB: Variable<Text> = Variable {
     },
 };
 
+/// Internal: by it `oshrun --check` hands each PE the file that findings go to.
+pub static CHECK_FILE: Variable<Text> = Variable {
+    name: "FERROSHMEM_CHECK_FILE",
+    alias: None,
+    readers: &[Library],
+    scope: Scope::Pe,
+    help: "Set by oshrun --check for each PE.",
+    value: Text {
+        accepts: "<descriptor of the file of findings>",
+        default: None,
+        unset: "the PE is not checked",
+    },
+};
+
 /// Where each PE records what it does.
 pub static PROFILE_DIR: Variable<Text> = Variable {
     name: "SHMEM_PROFILE_DIR",
@@ -399,7 +413,7 @@ pub static TABLE: &[&dyn Entry] = &[
 ];
 
 /// Variables that one part of FerroSHMEM sets for another: never printed.
-pub static INTERNAL: &[&dyn Entry] = &[&JOB];
+pub static INTERNAL: &[&dyn Entry] = &[&JOB, &CHECK_FILE];
 
 /// The variable that forces the algorithm of `collective`.
 pub fn algorithm(collective: Collective) -> &'static Variable<AlgorithmChoice> {

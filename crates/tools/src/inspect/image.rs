@@ -19,7 +19,7 @@ pub(super) struct Line {
 }
 
 /// The file.
-pub(super) struct Image {
+pub(crate) struct Image {
     /// Where it can be read.
     path: PathBuf,
     /// What to call it.
@@ -53,7 +53,7 @@ struct Sections {
 
 impl Image {
     /// Reads the file at `path`, which is called `name`.
-    pub(super) fn open(path: &Path, name: &Path) -> Option<Self> {
+    pub(crate) fn open(path: &Path, name: &Path) -> Option<Self> {
         Self::parse(&std::fs::read(path).ok()?, path, name)
     }
 
@@ -198,7 +198,7 @@ impl Image {
     }
 
     /// The variable at one of the file's own addresses, and how many bytes into it.
-    pub(super) fn variable(&self, address: u64) -> Option<(&str, u64)> {
+    pub(crate) fn variable(&self, address: u64) -> Option<(&str, u64)> {
         let all = self
             .variables
             .get_or_init(|| read_variables(&self.path).unwrap_or_default());

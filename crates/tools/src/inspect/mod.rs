@@ -9,5 +9,6 @@ mod image;
 mod stack;
 mod thread;
 
+pub(crate) use self::image::Image;
 pub(crate) use self::stack::{Activity, Inspector, Place, Process, Sight};
 pub(crate) use self::thread::release;

@@ -102,6 +102,7 @@ impl Job {
             cpus: placement.cpus,
             hosts: None,
             profiling: None,
+            checks: None,
             timeout: None,
             output: by.options.output.clone(),
             ..by.options

@@ -12,6 +12,7 @@
 mod activity;
 mod adopted;
 mod binding;
+mod check;
 mod compatibility;
 mod connected;
 mod core_file;
@@ -69,6 +70,15 @@ fn run(arguments: Vec<OsString>) -> Result<u8, Failure> {
     for line in compatibility::variables_of_others(is_set) {
         failure::say(&line);
     }
+    if let Some(checks) = options.checks.take() {
+        let session = check::Session::begin(&checks, &mut options)?;
+        return session.finish(profiled(options, machine));
+    }
+    profiled(options, machine)
+}
+
+/// Runs the job, and writes what is asked for of its profile.
+fn profiled(mut options: options::CommandLine, machine: Machine) -> Result<u8, Failure> {
     let Some(profiling) = options.profiling.take() else {
         return start(options, machine);
     };

@@ -11,6 +11,7 @@ use clap::{Args, CommandFactory, Parser, ValueEnum};
 use ferroshmem_core::config;
 use ferroshmem_core::job::region::MAX_PES;
 
+use super::check::{CheckArgs, Checks};
 use super::compatibility::{self, Foreign};
 use super::failure::Failure;
 use super::hosts::launch::HostLaunch;
@@ -28,7 +29,7 @@ With --hosts or --hostfile, or inside an allocation of several of Slurm's nodes,
 launcher that reaches the hosts: srun, Hydra's mpiexec, or mpirun of Open MPI; --verbose shows which and how.
 
 Exit status: 0 if all PEs ended well, else that of the first PE that did not (128 + N if signal N \
-ended it); 124 after --timeout, 126 or 127 if a program cannot be run, 2 for a wrong command line.";
+ended it); 124 after --timeout, 66 if --check has findings, 126 or 127 if a program cannot be run, 2 for a wrong command line.";
 
 /// Which cores a PE may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -166,6 +167,8 @@ struct FirstArgs {
     #[command(flatten)]
     profiling: ProfilingArgs,
     #[command(flatten)]
+    check: CheckArgs,
+    #[command(flatten)]
     hosts: HostOptions,
 }
 
@@ -224,6 +227,8 @@ pub(super) struct CommandLine {
     pub verbose: bool,
     /// What is to be shown of the job afterwards.
     pub profiling: Option<Profiling>,
+    /// What is to be checked.
+    pub checks: Option<Checks>,
     /// How the job is started on other hosts, if it is.
     pub hosts: Option<HostLaunch>,
 }
@@ -337,6 +342,7 @@ pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<CommandLin
         stdin: first.stdin,
         verbose: first.verbose,
         profiling: first.profiling.read()?,
+        checks: first.check.read(),
         hosts: match destination {
             Destination::Hosts(launch) => Some(launch),
             Destination::ThisHost(_) => None,

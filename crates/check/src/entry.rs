@@ -1,0 +1,117 @@
+//! What the functions of the preloaded library call.
+
+use std::fs::File;
+use std::mem::MaybeUninit;
+use std::os::fd::FromRawFd;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ferroshmem_core::config;
+
+use crate::call::{Call, Library};
+use crate::job::Job;
+use crate::layout::{header, mode};
+use crate::memory::Memory;
+use crate::operation::Operation;
+use crate::race::Race;
+use crate::shared::Shared;
+
+/// The checks of this process.
+struct Checks {
+    job: Job,
+    memory: Option<Memory>,
+    race: Option<Race>,
+}
+
+static CHECKS: OnceLock<Option<Checks>> = OnceLock::new();
+/// Set between `shmem_init` and `shmem_finalize`.
+static ON: AtomicBool = AtomicBool::new(false);
+
+type Describe = unsafe extern "C" fn(*mut Library);
+
+fn start(library: Library) -> Option<Checks> {
+    let descriptor = config::inherited(config::CHECK_FILE.name.as_ref())?;
+    let descriptor = descriptor.to_str()?.parse().ok()?;
+    // SAFETY: oshrun leaves the descriptor to this process, and nothing else in it takes it.
+    let file = unsafe { File::from_raw_fd(descriptor) };
+    let shared = Shared::open(&file).ok()?;
+    let what = shared.get(header::MODE);
+    shared.add(header::CHECKED, 1);
+    // Children of the program may be programs of the job, too.
+    std::mem::forget(file);
+    let job = Job::new(shared, library);
+    Some(Checks {
+        memory: (what & mode::MEMORY != 0).then(Memory::default),
+        race: (what & mode::RACE != 0).then(|| Race::new(&job)),
+        job,
+    })
+}
+
+fn checks() -> Option<&'static Checks> {
+    ON.load(Ordering::Acquire)
+        .then(|| CHECKS.get()?.as_ref())
+        .flatten()
+}
+
+/// Before the library's function.
+///
+/// # Safety
+/// `call` is a call under way.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn shmemi_check_enter(call: *mut Call) {
+    // SAFETY: the caller promises that it is a call under way.
+    let call = unsafe { &mut *call };
+    let Some(checks) = checks() else {
+        return;
+    };
+    if let Some(race) = &checks.race {
+        race.enter(&checks.job, call);
+    }
+    if let Some(memory) = &checks.memory {
+        memory.enter(&checks.job, call);
+    }
+    if matches!(
+        call.operation(),
+        Operation::Finalize | Operation::GlobalExit
+    ) {
+        ON.store(false, Ordering::Release);
+    }
+}
+
+/// After it; the result that the program gets.
+///
+/// # Safety
+/// `call` is the call that was entered.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn shmemi_check_leave(call: *mut Call, result: usize) -> usize {
+    // SAFETY: the caller promises that it is a call under way.
+    let call = unsafe { &*call };
+    let Some(checks) = checks() else {
+        return result;
+    };
+    let result = match &checks.memory {
+        Some(memory) => memory.leave(&checks.job, call, result),
+        None => result,
+    };
+    if let Some(race) = &checks.race {
+        race.leave(&checks.job, call, result);
+    }
+    result
+}
+
+/// The library has been initialised.
+///
+/// # Safety
+/// `describe` writes the library's functions.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn shmemi_check_start(describe: Describe) {
+    let mut library = MaybeUninit::uninit();
+    // SAFETY: the caller promises that it writes the library's functions.
+    let library = unsafe {
+        describe(library.as_mut_ptr());
+        library.assume_init()
+    };
+    if CHECKS.get_or_init(|| start(library)).is_some() {
+        ON.store(true, Ordering::Release);
+    }
+}

@@ -1,0 +1,101 @@
+//! This PE, and what all checks need of it.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use crate::call::{Call, Library, Members, Role};
+use crate::finding::{Finding, Kind, Place};
+use crate::globals::Globals;
+use crate::shared::Shared;
+
+/// This PE.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub shared: Shared,
+    pub library: Library,
+    pub globals: Globals,
+    /// The program, as a file of code.
+    pub object: u32,
+    pub me: usize,
+    pub n_pes: usize,
+}
+
+thread_local! {
+    static SITES: RefCell<HashMap<(usize, usize), u32>> = RefCell::default();
+}
+
+impl Job {
+    pub(crate) fn new(shared: Shared, library: Library) -> Self {
+        let globals = Globals::read();
+        let object = shared.object(&globals.path).unwrap_or(0);
+        let (me, n_pes) = library.numbers();
+        Self {
+            shared,
+            library,
+            globals,
+            object,
+            me,
+            n_pes,
+        }
+    }
+
+    /// The number of a call's routine and place.
+    pub(crate) fn site(&self, call: &Call) -> u32 {
+        let key = (call.key(), call.return_address);
+        let known = SITES.try_with(|sites| sites.borrow().get(&key).copied());
+        if let Ok(Some(site)) = known {
+            return site;
+        }
+        let site = self.shared.site(call.name(), call.return_address);
+        // At the end of a thread there is no table.
+        let _ = SITES.try_with(|sites| sites.borrow_mut().insert(key, site));
+        site
+    }
+
+    /// The PE that a call names, by its number in the world; None if there is none.
+    pub(crate) fn target(&self, call: &Call) -> Option<usize> {
+        let pe = call.argument(Role::Pe)?;
+        let pe = self.library.pe(call.context, pe)?;
+        (pe < self.n_pes).then_some(pe)
+    }
+
+    /// The members of a collective call.
+    pub(crate) fn members(&self, call: &Call) -> Option<Members> {
+        let number = |role| call.argument(role).map(|value| value as i32);
+        if let Some(start) = number(Role::Start) {
+            return Some(Members {
+                start,
+                stride: 1_i32.checked_shl(number(Role::LogStride)? as u32)?,
+                size: usize::try_from(number(Role::Size)?).ok()?,
+            });
+        }
+        match call.argument(Role::Team) {
+            Some(team) => self.library.members(team),
+            None => Some(Members {
+                start: 0,
+                stride: 1,
+                size: self.n_pes,
+            }),
+        }
+    }
+
+    /// Where an address of this PE is, if it is in a variable of the program.
+    pub(crate) fn global(&self, at: usize) -> Option<Place> {
+        let is_here = self.globals.range.contains(&at);
+        is_here.then(|| Place::Global(self.object, at.wrapping_sub(self.globals.bias) as u64))
+    }
+
+    /// A finding of this PE about its own memory.
+    pub(crate) fn finding(&self, kind: Kind, site: u32) -> Finding {
+        Finding {
+            kind,
+            pe: self.me,
+            site,
+            target: self.me,
+            other: None,
+            place: Place::None,
+            bytes: 0,
+            detail: 0,
+        }
+    }
+}

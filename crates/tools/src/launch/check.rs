@@ -1,0 +1,351 @@
+//! `--check`: what the PEs find while they run, and how it is said when the job has ended.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use ferroshmem_check::finding::{Finding, Kind, Place};
+use ferroshmem_check::layout::{header, mode};
+use ferroshmem_check::memory::READS;
+use ferroshmem_check::shared::Shared;
+use ferroshmem_core::config::{CHECK, CHECK_FILE, inherited};
+use ferroshmem_core::platform::mapping::memory_file;
+use rustix::io::{FdFlags, fcntl_setfd};
+
+use super::failure::{Failure, say};
+use super::options::CommandLine;
+use crate::inspect::Image;
+use crate::profile::{Object, Symbols};
+
+/// The exit status where there are findings and the job ended well otherwise; ThreadSanitizer has the same.
+const FOUND: u8 = 66;
+
+/// What PEs load before the library.
+const PRELOADED: &str = "libshmem-check.so";
+const PRELOAD: &str = "LD_PRELOAD";
+
+/// Findings that are shown.
+const SHOWN: usize = 100;
+
+/// What is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// Arguments of calls, and that PEs call the same collectives: as SHMEM_CHECK=1.
+    Collective,
+    /// Memory that calls access: ends of blocks and variables, freed and unwritten memory, sources that change, leaks.
+    Memory,
+    /// Accesses of two PEs that conflict, and that nothing orders.
+    Race,
+}
+
+/// The option.
+#[derive(Debug, Args)]
+pub(super) struct CheckArgs {
+    /// Checks what the PEs do while they run, and lists what is wrong; WHAT may be several, separated by commas
+    #[arg(long, value_name = "WHAT", value_enum, value_delimiter = ',')]
+    check: Vec<What>,
+}
+
+impl CheckArgs {
+    /// What is asked for, None if nothing.
+    pub(super) fn read(self) -> Option<Checks> {
+        (!self.check.is_empty()).then_some(Checks(self.check))
+    }
+}
+
+/// What is asked for.
+#[derive(Debug)]
+pub(super) struct Checks(Vec<What>);
+
+/// A job that is checked.
+#[derive(Debug)]
+pub(super) struct Session {
+    /// What PEs have found; the file that they map stays open for them.
+    shared: Option<(Shared, File)>,
+}
+
+impl Session {
+    /// Has the PEs of `options` be checked.
+    pub(super) fn begin(checks: &Checks, options: &mut CommandLine) -> Result<Self, Failure> {
+        let has = |what| checks.0.contains(&what);
+        if has(What::Collective) {
+            set(options, CHECK.name, &"1".into());
+        }
+        let modes = [(What::Memory, mode::MEMORY), (What::Race, mode::RACE)];
+        let modes = modes.iter().filter(|(what, _)| has(*what));
+        let modes = modes.fold(0, |all, (_, mode)| all | mode);
+        if modes == 0 {
+            return Ok(Self { shared: None });
+        }
+        if options.hosts.is_some() {
+            return Err(Failure::usage(
+                "--check=memory and --check=race are for the PEs of one host: give -n N without --hosts, or --check=collective",
+            ));
+        }
+        let preloaded = preloaded()?;
+        let system = |what: &str, e: std::io::Error| Failure::system(format!("{what}: {e}"));
+        let n_pes = options.sections.iter().map(|s| s.n_pes).sum();
+        let file = memory_file(0)
+            .and_then(|file| {
+                let shared = Shared::create(&file, modes, n_pes)?;
+                // PEs inherit it.
+                fcntl_setfd(&file, FdFlags::empty())?;
+                Ok((shared, file))
+            })
+            .map_err(|e| system("cannot make the memory that --check needs", e))?;
+        set(
+            options,
+            CHECK_FILE.name,
+            &file.1.as_raw_fd().to_string().into(),
+        );
+        for section in &mut options.sections {
+            let given = section.variables.iter().rev();
+            let given = given.clone().find(|(name, _)| name == PRELOAD);
+            let others = given.map_or_else(|| inherited(PRELOAD.as_ref()), |g| Some(g.1.clone()));
+            let mut value = preloaded.clone().into_os_string();
+            if let Some(others) = others.filter(|o| !o.is_empty()) {
+                value.push(":");
+                value.push(others);
+            }
+            section.variables.push((PRELOAD.into(), value));
+        }
+        Ok(Self { shared: Some(file) })
+    }
+
+    /// The job has ended with `status`: says what was found. The status to exit with.
+    pub(super) fn finish(&self, status: Result<u8, Failure>) -> Result<u8, Failure> {
+        let Some((shared, _)) = &self.shared else {
+            return status;
+        };
+        if shared.get(header::CHECKED) == 0 && status.is_ok() {
+            say(
+                "--check has seen no PE in shmem_init: link the program with libshmem.so, and without -DSHMEM_NATIVE_ONLY",
+            );
+        }
+        let all = shared.findings();
+        if all.is_empty() {
+            return status;
+        }
+        let past_end = |zone: &Finding| {
+            let is_cause = |found: &Finding| {
+                found.kind == Kind::PastEnd
+                    && found.detail & READS == 0
+                    && block(found.place) == block(zone.place)
+            };
+            zone.kind == Kind::ZoneDamaged && all.iter().any(|(found, _)| is_cause(found))
+        };
+        // Of a call that is known.
+        let mut all: Vec<_> = all.iter().filter(|(found, _)| !past_end(found)).collect();
+        all.sort_by_key(|(found, _)| (found.pe, found.site, found.kind as u64));
+        let mut names = Names::new(shared);
+        for (found, count) in all.iter().take(SHOWN) {
+            say(&names.line(found));
+            for line in names.details(found, *count) {
+                say(&format!("  {line}"));
+            }
+        }
+        let more = (all.len() + shared.get(header::LOST) as usize).saturating_sub(SHOWN);
+        if more > 0 {
+            say(&format!("and {more} findings more"));
+        }
+        status.map(|status| if status == 0 { FOUND } else { status })
+    }
+}
+
+/// The call that allocated the block that a place is in.
+fn block(place: Place) -> Option<u32> {
+    match place {
+        Place::Block { site, .. } => Some(site),
+        _ => None,
+    }
+}
+
+/// Sets a variable for all PEs.
+fn set(options: &mut CommandLine, name: &str, value: &OsString) {
+    for section in &mut options.sections {
+        section.variables.push((name.into(), value.clone()));
+    }
+}
+
+/// The library that PEs load.
+fn preloaded() -> Result<PathBuf, Failure> {
+    let program = std::env::current_exe().unwrap_or_default();
+    let root = program.parent().and_then(std::path::Path::parent);
+    let library = root.unwrap_or(&program).join("lib").join(PRELOADED);
+    if library.is_file() {
+        return Ok(library);
+    }
+    Err(Failure::usage(format!(
+        "--check needs {}: run oshrun from where it is installed",
+        library.display()
+    )))
+}
+
+/// Names of places.
+struct Names<'a> {
+    shared: &'a Shared,
+    symbols: Symbols,
+    program: Option<(u32, Option<Image>)>,
+}
+
+impl<'a> Names<'a> {
+    fn new(shared: &'a Shared) -> Self {
+        Self {
+            shared,
+            symbols: Symbols::default(),
+            program: None,
+        }
+    }
+
+    /// `shmem_putmem at solve.c:12 (main)`.
+    fn call(&mut self, site: u32) -> String {
+        let (routine, object, address) = self.shared.site_of(site);
+        let object = object.map(|number| Object {
+            path: self.shared.object_path(number),
+            is_source: false,
+        });
+        // The call is before the address that it returns to.
+        let place = self
+            .symbols
+            .position(object.as_ref(), address.saturating_sub(1));
+        let function = place.function.map(|f| format!(" ({f})"));
+        format!(
+            "{routine} at {}{}",
+            place.line,
+            function.unwrap_or_default()
+        )
+    }
+
+    /// `the variable "table"+0x8`, or `byte 8 of the block of 64 bytes that shmem_malloc at ... allocated`.
+    fn memory(&mut self, place: Place) -> String {
+        match place {
+            Place::None => "memory".to_owned(),
+            Place::Heap(address) => format!("address {address:#x} of the symmetric heap"),
+            Place::Block { offset, size, site } => format!(
+                "byte {offset} of the block of {size} bytes of {}",
+                self.call(site)
+            ),
+            Place::Global(object, address) => match self.variable(object, address) {
+                Some((name, 0)) => format!("the variable \"{name}\""),
+                Some((name, offset)) => format!("the variable \"{name}\"+{offset:#x}"),
+                None => format!("the program's variable at {address:#x}"),
+            },
+        }
+    }
+
+    /// The same without the distance.
+    fn whole(&mut self, place: Place) -> String {
+        match place {
+            Place::Block { size, site, .. } => {
+                format!("the block of {size} bytes of {}", self.call(site))
+            }
+            Place::Global(object, address) => match self.variable(object, address) {
+                Some((name, _)) => format!("the variable \"{name}\""),
+                None => self.memory(place),
+            },
+            _ => self.memory(place),
+        }
+    }
+
+    fn variable(&mut self, object: u32, address: u64) -> Option<(String, u64)> {
+        if self.program.as_ref().is_none_or(|(of, _)| *of != object) {
+            let path = PathBuf::from(self.shared.object_path(object));
+            self.program = Some((object, Image::open(&path, &path)));
+        }
+        let image = self.program.as_ref()?.1.as_ref()?;
+        let (name, offset) = image.variable(address)?;
+        Some((name.to_owned(), offset))
+    }
+
+    /// The line of a finding.
+    fn line(&mut self, found: &Finding) -> String {
+        let call = self.call(found.site);
+        let Finding {
+            pe, target, bytes, ..
+        } = *found;
+        let does = if found.detail & READS != 0 {
+            "reads"
+        } else {
+            "writes"
+        };
+        let other = found.other.map(|(pe, site)| (pe, self.call(site)));
+        let other_call = other.as_ref().map_or("an unknown call", |(_, call)| call);
+        let whole = self.whole(found.place);
+        match found.kind {
+            Kind::PastEnd => {
+                format!(
+                    "PE {pe}: {call} {does} {bytes} bytes past the end of {whole} on PE {target}"
+                )
+            }
+            Kind::BeforeStart => format!(
+                "PE {pe}: {call} {does} {bytes} bytes before the start of {whole} on PE {target}"
+            ),
+            Kind::Outside => format!(
+                "PE {pe}: {call} {does} {bytes} bytes on PE {target} at {}, where no block is",
+                self.memory(found.place)
+            ),
+            Kind::UseAfterFree => format!(
+                "PE {pe}: {call} {does} {bytes} bytes on PE {target} of {whole}, after {other_call}"
+            ),
+            Kind::DoubleFree => format!("PE {pe}: {call} frees {whole} again, after {other_call}"),
+            Kind::NeverWritten => format!(
+                "PE {pe}: {call} reads {bytes} bytes on PE {target} that nobody has written: {}",
+                self.memory(found.place)
+            ),
+            Kind::ZoneDamaged => format!(
+                "PE {target}: past the end of {whole}, memory was overwritten before {call}"
+            ),
+            Kind::FreedDamaged => {
+                format!("PE {target}: {whole} was written after {other_call}")
+            }
+            Kind::SourceChanged => format!(
+                "PE {pe}: the source of {call} to PE {target} was changed before {other_call} completed it"
+            ),
+            Kind::SourceGone => format!(
+                "PE {pe}: the source of {call} to PE {target} was unmapped before {other_call} completed it"
+            ),
+            Kind::Leak => format!(
+                "PE {pe}: {} blocks of {call}, {bytes} bytes, were never freed",
+                found.detail
+            ),
+            Kind::Race => {
+                let (by, other) = other.unwrap_or_default();
+                let what = match found.detail {
+                    3 => "both write",
+                    2 => "the first writes, and the second reads",
+                    _ => "the first reads, and the second writes",
+                };
+                format!(
+                    "PE {by}'s {other} and PE {pe}'s {call} race: {what} {} on PE {target}",
+                    self.memory(found.place)
+                )
+            }
+        }
+    }
+
+    /// What follows it.
+    fn details(&mut self, found: &Finding, count: u64) -> Vec<String> {
+        let remedy = match found.kind {
+            Kind::PastEnd | Kind::BeforeStart => Some(format!("it begins at {}", self.memory(found.place))),
+            Kind::ZoneDamaged => Some(format!(
+                "the first byte that changed is {}: a store of this PE, or of another by shmem_ptr",
+                self.memory(found.place)
+            )),
+            Kind::UseAfterFree | Kind::FreedDamaged => {
+                Some("a pointer is used that was valid before".to_owned())
+            }
+            Kind::Race => Some(
+                "nothing orders them: a barrier, or shmem_fence and a signal that the other waits for, or a lock around both, would"
+                    .to_owned(),
+            ),
+            Kind::SourceChanged | Kind::SourceGone => {
+                Some("leave the source as it is until shmem_quiet, or use a blocking put".to_owned())
+            }
+            _ => None,
+        };
+        let often = (count > 1).then(|| format!("found {count} times, by one PE or several"));
+        remedy.into_iter().chain(often).collect()
+    }
+}

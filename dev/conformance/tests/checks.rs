@@ -1,0 +1,145 @@
+//! Programs with one planted fault that `oshrun --check` finds, and without it: what is said of the one, and that nothing is said of
+//! the other. The first comment of each program in `dev/diagnosis` has what is checked, and what is to be said.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use ferroshmem_conformance::job::shell_status;
+use ferroshmem_conformance::prefix::workspace;
+use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::{Job, Suite};
+
+/// The exit status where there are findings.
+const FOUND: i32 = 66;
+
+/// Folders of `dev/diagnosis`.
+const FOLDERS: &[&str] = &["collective", "memory", "races"];
+
+fn main() {
+    let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
+    for folder in FOLDERS {
+        for path in programs(folder) {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            suite.add(format!("{folder}::{name}"), move |s| {
+                let program = Seeded::read(&path)?;
+                let built = program.build(s)?;
+                program.fault(s, &built)?;
+                program.twin(s, &built)
+            });
+        }
+    }
+    suite.run();
+}
+
+fn programs(folder: &str) -> Vec<PathBuf> {
+    let folder = workspace().join("dev/diagnosis").join(folder);
+    let entries = fs::read_dir(folder).expect("the folder of the programs");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let mut paths: Vec<_> = paths
+        .filter(|path| path.extension().is_some_and(|e| e == "c"))
+        .collect();
+    paths.sort_unstable();
+    paths
+}
+
+/// A program, and what its first comment says.
+struct Seeded {
+    path: PathBuf,
+    check: String,
+    pes: String,
+    flags: Vec<String>,
+    expected: Vec<String>,
+}
+
+impl Seeded {
+    fn read(path: &Path) -> Result<Self> {
+        let source = fs::read_to_string(path)?;
+        let field = |key: &str| -> Vec<String> {
+            let prefix = format!(" * {key}: ");
+            let lines = source.lines();
+            let of = lines.filter_map(|line| line.strip_prefix(&prefix));
+            of.map(|line| line.trim_end_matches(" */").to_owned())
+                .collect()
+        };
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let marked = |text: String| {
+            let mut words = text.split('@');
+            let mut out = words.next().unwrap_or_default().to_owned();
+            for part in words {
+                let end = part.find(|c: char| !c.is_alphanumeric());
+                let (mark, rest) = part.split_at(end.unwrap_or(part.len()));
+                let comment = format!("/* @{mark} */");
+                let at = source.lines().position(|line| line.contains(&comment));
+                let at = at.with_context(|| format!("no line {comment} in {file}"))?;
+                out.push_str(&format!("{file}:{}{rest}", at + 1));
+            }
+            Ok(out)
+        };
+        let one = |key: &str, default: &str| {
+            let given = field(key).into_iter().next();
+            given.unwrap_or_else(|| default.to_owned())
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            check: one("check", ""),
+            pes: one("pes", "2"),
+            flags: field("flags")
+                .join(" ")
+                .split_whitespace()
+                .map(str::to_owned)
+                .collect(),
+            expected: field("expect")
+                .into_iter()
+                .map(marked)
+                .collect::<Result<_>>()?,
+        })
+    }
+
+    fn build(&self, s: &Setting) -> Result<PathBuf> {
+        fs::create_dir_all(&s.scratch)?;
+        let name = self.path.file_stem().unwrap_or_default();
+        let program = s.scratch.join(name);
+        let mut command = Command::new(s.prefix.bin("oshcc"));
+        command
+            .args(["-g", "-O1", "-Wall", "-Werror"])
+            .args(&self.flags);
+        command.arg("-o").arg(&program).arg(&self.path);
+        let output = command.output()?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "{errors}");
+        Ok(program)
+    }
+
+    fn job(&self, program: &Path) -> Job {
+        let check = format!("--check={}", self.check);
+        Job::new(0, program).options(&["-n", &self.pes, &check])
+    }
+
+    fn fault(&self, s: &Setting, program: &Path) -> Result<()> {
+        let outcome = self
+            .job(program)
+            .args(&["fault"])
+            .run(&s.prefix, &s.scratch)?;
+        ensure!(!outcome.hung, "hangs\n{outcome}");
+        ensure!(outcome.left == 0, "processes are left\n{outcome}");
+        // Wrong arguments of collectives end the job at once.
+        let expected = if self.check == "collective" { 1 } else { FOUND };
+        let status = shell_status(outcome.status);
+        ensure!(status == expected, "status {status}\n{outcome}");
+        for words in &self.expected {
+            ensure!(
+                outcome.stderr.contains(words.as_str()),
+                "does not say \"{words}\"\n{outcome}"
+            );
+        }
+        Ok(())
+    }
+
+    fn twin(&self, s: &Setting, program: &Path) -> Result<()> {
+        let outcome = self.job(program).expect_success(&s.prefix, &s.scratch)?;
+        ensure!(outcome.stderr.is_empty(), "says something\n{outcome}");
+        Ok(())
+    }
+}

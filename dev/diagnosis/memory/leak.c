@@ -1,0 +1,19 @@
+/* A block of each step is never freed.
+ * check: memory
+ * expect: 5 blocks of shmem_malloc at @block (step), 5000 bytes, were never freed */
+#include "../seeded.h"
+
+static void step(void)
+{
+    void *work = shmem_malloc(1000); /* @block */
+    if (!fault) shmem_free(work);
+}
+
+int main(int argc, char **argv)
+{
+    (void)argv;
+    start(argc);
+    for (int i = 0; i < 5; i++) step();
+    shmem_finalize();
+    return 0;
+}

@@ -1,0 +1,22 @@
+/* The target of a broadcast is still being read.
+ * check: race
+ * pes: 3
+ * expect: shmem_broadcastmem at @broadcast (main)
+ * expect: shmem_getmem at @get (main)
+ * expect: the variable "to" on PE 1 */
+#include "../seeded.h"
+
+static char to[16], from[16];
+
+int main(int argc, char **argv)
+{
+    (void)argv;
+    start(argc);
+    char copy[16];
+    if (me == 2) shmem_getmem(copy, to, 16, 1); /* @get */
+    if (!fault) shmem_barrier_all();
+    shmem_broadcastmem(SHMEM_TEAM_WORLD, to, from, 16, 0); /* @broadcast */
+    shmem_barrier_all();
+    shmem_finalize();
+    return 0;
+}
