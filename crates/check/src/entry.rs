@@ -1,5 +1,6 @@
 //! What the functions of the preloaded library call.
 
+use std::ffi::c_int;
 use std::fs::File;
 use std::mem::MaybeUninit;
 use std::os::fd::FromRawFd;
@@ -70,10 +71,7 @@ unsafe extern "C" fn shmemi_check_enter(call: *mut Call) {
     if let Some(memory) = &checks.memory {
         memory.enter(&checks.job, call);
     }
-    if matches!(
-        call.operation(),
-        Operation::Finalize | Operation::GlobalExit
-    ) {
+    if call.operation() == Operation::GlobalExit {
         ON.store(false, Ordering::Release);
     }
 }
@@ -96,6 +94,9 @@ unsafe extern "C" fn shmemi_check_leave(call: *mut Call, result: usize) -> usize
     if let Some(race) = &checks.race {
         race.leave(&checks.job, call, result);
     }
+    if call.operation() == Operation::Finalize {
+        ON.store(false, Ordering::Release);
+    }
     result
 }
 
@@ -113,5 +114,15 @@ unsafe extern "C" fn shmemi_check_start(describe: Describe) {
     };
     if CHECKS.get_or_init(|| start(library)).is_some() {
         ON.store(true, Ordering::Release);
+    }
+}
+
+/// A load or a store of code that is compiled with callbacks for them.
+#[unsafe(no_mangle)]
+extern "C" fn shmemi_check_load_or_store(at: usize, bytes: usize, writes: c_int, site: usize) {
+    if let Some(checks) = checks()
+        && let Some(race) = &checks.race
+    {
+        race.load_or_store(&checks.job, (at, bytes), writes != 0, site);
     }
 }

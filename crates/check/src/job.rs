@@ -42,14 +42,27 @@ impl Job {
     /// The number of a call's routine and place.
     pub(crate) fn site(&self, call: &Call) -> u32 {
         let key = (call.key(), call.return_address);
+        self.site_at(key, call.name(), call.return_address)
+    }
+
+    fn site_at(&self, key: (usize, usize), name: &str, address: usize) -> u32 {
         let known = SITES.try_with(|sites| sites.borrow().get(&key).copied());
         if let Ok(Some(site)) = known {
             return site;
         }
-        let site = self.shared.site(call.name(), call.return_address);
+        let site = self.shared.site(name, address);
         // At the end of a thread there is no table.
         let _ = SITES.try_with(|sites| sites.borrow_mut().insert(key, site));
         site
+    }
+
+    /// The same of a load or store of the program.
+    pub(crate) fn site_of_access(&self, writes: bool, address: usize) -> u32 {
+        let (key, name) = match writes {
+            true => (1, "a store"),
+            false => (0, "a load"),
+        };
+        self.site_at((key, address), name, address)
     }
 
     /// The PE that a call names, by its number in the world; None if there is none.

@@ -75,6 +75,7 @@ static void realloc_keeps(void)
     static const size_t sizes[] = {1, 10, 100, 5000, 300, 100000, 64, 1000000, 3, 20, 20};
     size_t old = 0;
     unsigned char *p = NULL;
+    void *obstacles[sizeof sizes / sizeof *sizes];
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         size_t size = sizes[i], kept = old < size ? old : size;
         p = shmem_realloc(p, size);
@@ -86,11 +87,13 @@ static void realloc_keeps(void)
             p[k] = (unsigned char)(k * 7 + (size_t)me);
         old = size;
         /* Something behind it, so that it cannot always grow in place. */
-        void *obstacle = checked_malloc(500);
+        obstacles[i] = checked_malloc(500);
         if (i % 2)
-            shmem_free(obstacle);
+            shmem_free(obstacles[i]);
     }
     CHECK(shmem_realloc(p, 0) == NULL);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i += 2)
+        shmem_free(obstacles[i]);
 }
 
 /* Too much gives NULL to all, at once and by many small pieces, and the library goes on. */

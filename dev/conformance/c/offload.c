@@ -168,8 +168,10 @@ static void check_packing(int me, int to)
         shmem_double_iget(column, matrix + c, 1, COLUMNS, ROWS, to);
         for (int r = 0; r < ROWS; r++)
             CHECK(column[r] == to * 1e6 + r * COLUMNS + c);
+        if (c > COLUMNS - 4)
+            continue;
         shmem_double_ibget(column, matrix + c, 4, COLUMNS, 4, ROWS, to);
-        for (int r = 0; r < 4 * ROWS && c < COLUMNS - 4; r++)
+        for (int r = 0; r < 4 * ROWS; r++)
             CHECK(column[r] == to * 1e6 + r / 4 * COLUMNS + c + r % 4);
     }
     shmem_double_iget(column + ROWS - 1, matrix, -1, 1, ROWS, to);

@@ -49,7 +49,8 @@ struct Seeded {
     path: PathBuf,
     check: String,
     pes: String,
-    flags: Vec<String>,
+    /// What code is compiled with whose loads and stores are seen; the linker is not to see it.
+    instrumented: Option<String>,
     expected: Vec<String>,
 }
 
@@ -85,11 +86,7 @@ impl Seeded {
             path: path.to_owned(),
             check: one("check", ""),
             pes: one("pes", "2"),
-            flags: field("flags")
-                .join(" ")
-                .split_whitespace()
-                .map(str::to_owned)
-                .collect(),
+            instrumented: field("instrumented").into_iter().next(),
             expected: field("expect")
                 .into_iter()
                 .map(marked)
@@ -101,14 +98,33 @@ impl Seeded {
         fs::create_dir_all(&s.scratch)?;
         let name = self.path.file_stem().unwrap_or_default();
         let program = s.scratch.join(name);
-        let mut command = Command::new(s.prefix.bin("oshcc"));
-        command
-            .args(["-g", "-O1", "-Wall", "-Werror"])
-            .args(&self.flags);
-        command.arg("-o").arg(&program).arg(&self.path);
-        let output = command.output()?;
-        let errors = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "{errors}");
+        let compile = |arguments: &mut dyn FnMut(&mut Command)| {
+            let mut command = Command::new(s.prefix.bin("oshcc"));
+            command.args(["-g", "-O1", "-Wall", "-Werror"]);
+            arguments(&mut command);
+            let output = command.output()?;
+            let errors = String::from_utf8_lossy(&output.stderr);
+            ensure!(output.status.success(), "{command:?}: {errors}");
+            Ok(())
+        };
+        match &self.instrumented {
+            None => compile(&mut |command| {
+                command.arg("-o").arg(&program).arg(&self.path);
+            })?,
+            Some(flag) => {
+                let object = program.with_extension("o");
+                compile(&mut |command| {
+                    command
+                        .args(["-c", flag, "-o"])
+                        .arg(&object)
+                        .arg(&self.path);
+                })?;
+                compile(&mut |command| {
+                    command.arg("-o").arg(&program).arg(&object);
+                    command.arg("-lshmem-accesses");
+                })?;
+            }
+        }
         Ok(program)
     }
 

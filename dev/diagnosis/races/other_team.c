@@ -1,7 +1,7 @@
 /* A team synchronises that the writer is not in.
  * check: race
  * pes: 3
- * expect: PE 2's shmem_long_p at @put (main) and PE 0's shmem_long_g at @get (main) race
+ * expect: PE 0's shmem_long_g at @get (main) and PE 2's shmem_long_p at @put (main) race
  * expect: the variable "data" on PE 0 */
 #include "../seeded.h"
 

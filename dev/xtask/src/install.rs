@@ -138,6 +138,10 @@ fn install_from(root: &Path, commands: &Path, library: &Path, debug: bool) -> Re
         link::shared_library(&link::CHECKS, &checks, file)?;
         stripped("--strip-unneeded")(file)
     })?;
+    tree.make(&format!("lib/{}", link::ACCESSES), PROGRAM, |file| {
+        link::accesses(file)?;
+        stripped("--strip-unneeded")(file)
+    })?;
     tree.link(link::SONAME, "lib/libshmem.so")?;
     tree.copy(&archive, "lib/libshmem.a", DATA, stripped("--strip-debug"))?;
     // The name of the library in SGI's and Cray's implementations, which makefiles have as -lsma.

@@ -105,6 +105,22 @@ pub(crate) fn shared_library(linked: &Linked, archive: &Path, output: &Path) -> 
     })
 }
 
+/// The library for code that calls a function for each load and store.
+pub(crate) const ACCESSES: &str = "libshmem-accesses.so";
+
+/// Compiles it to `output`, by the same compiler.
+///
+/// # Errors
+/// If the compiler fails.
+pub(crate) fn accesses(output: &Path) -> Result<()> {
+    let mut compile = command(&words("CC", "cc")?);
+    compile.args(["-O2", "-fPIC", "-shared", "-fvisibility=default", "-o"]);
+    compile.arg(output).arg(format!("-Wl,-soname,{ACCESSES}"));
+    compile.arg(workspace::root().join("libshmem-check/c/accesses.c"));
+    compile.args(words("LDFLAGS", "")?);
+    run(&mut compile).with_context(|| format!("cannot make {}", shown(output).display()))
+}
+
 /// Whether the unwinder can be linked statically. That saves every PE the loading of one more shared library, which is a good
 /// part of its start-up time. Where the archive is missing, the shared library serves.
 fn unwinder_is_static(compiler: &[OsString]) -> bool {

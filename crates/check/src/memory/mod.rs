@@ -25,7 +25,7 @@ use crate::shared::mixed;
 /// Bytes behind a block that nobody may write.
 const ZONE: usize = 64;
 /// Bytes of a block that are filled: more would take the program's time and memory.
-const FILLED: usize = 16 << 20;
+const FILLED: usize = 1 << 20;
 /// Blocks whose zones are looked at in each barrier.
 const LOOKED_AT: usize = 256;
 
@@ -99,6 +99,11 @@ impl Memory {
                 let context = call.argument(Role::Context).unwrap_or(call.context);
                 self.complete(job, call, Some(context));
             }
+            // The release of a lock completes what the default context has under way.
+            Operation::ClearLock => {
+                self.complete(job, call, Some(0));
+                self.accesses(job, call);
+            }
             Operation::Barrier => {
                 self.complete(job, call, Some(0));
                 self.look_at_zones(job, call, false);
@@ -108,6 +113,8 @@ impl Memory {
                 self.complete(job, call, None);
                 self.look_at_zones(job, call, true);
                 self.leaks(job);
+                // The library may be initialised again.
+                *self.blocks() = Blocks::default();
             }
             Operation::Other | Operation::Init | Operation::GlobalExit => {}
             _ => self.accesses(job, call),

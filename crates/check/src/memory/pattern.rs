@@ -59,11 +59,13 @@ impl Pattern {
             let here = at + i;
             // SAFETY: the caller promises that the bytes are readable. Others may write them meanwhile.
             unsafe {
-                if here.is_multiple_of(WORD) && len - i >= WORD
-                    && ptr::read_volatile(here as *const [u8; WORD]) == self.word(here) {
-                        i += WORD;
-                        continue;
-                    }
+                if here.is_multiple_of(WORD)
+                    && len - i >= WORD
+                    && ptr::read_volatile(here as *const [u8; WORD]) == self.word(here)
+                {
+                    i += WORD;
+                    continue;
+                }
                 if ptr::read_volatile(here as *const u8) != self.byte(here) {
                     return Some(i);
                 }

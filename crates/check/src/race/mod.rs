@@ -9,7 +9,7 @@ mod layout;
 mod shadow;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use self::clock::Clock;
@@ -49,6 +49,8 @@ pub(crate) struct Race {
     layout: Layout,
     words: &'static [AtomicU64],
     shadow: Shadow,
+    /// The lowest and the highest address that a block had.
+    heap: [AtomicUsize; 2],
     state: Mutex<State>,
 }
 
@@ -69,6 +71,7 @@ impl Race {
             me: job.me,
             words,
             shadow,
+            heap: [AtomicUsize::new(usize::MAX), AtomicUsize::new(0)],
             state: Mutex::new(State {
                 clock: Clock::new(job.me, job.n_pes),
                 collectives: HashMap::new(),
@@ -242,7 +245,18 @@ impl Race {
         let Some(first) = self.symmetric(job, span.at) else {
             return;
         };
-        let site = job.site(call);
+        self.add(job, state, job.site(call), (pe, first, span), access);
+    }
+
+    /// Adds accesses of memory of PE `pe`; `first` is the address that all PEs have.
+    fn add(
+        &self,
+        job: &Job,
+        state: &mut State,
+        site: u32,
+        (pe, first, span): (usize, u64, Span),
+        access: Access,
+    ) {
         let new = Cell {
             time: state.clock.now(),
             pe: self.me,
@@ -276,6 +290,29 @@ impl Race {
                 });
             }
         }
+    }
+
+    /// A load or store of the program.
+    pub(crate) fn load_or_store(
+        &self,
+        job: &Job,
+        (at, bytes): (usize, usize),
+        writes: bool,
+        address: usize,
+    ) {
+        // Mostly it is of other memory.
+        let is_global = job.globals.range.contains(&at);
+        let heap = self.heap.each_ref().map(|end| end.load(Ordering::Relaxed));
+        if !is_global && !(heap[0]..heap[1]).contains(&at) {
+            return;
+        }
+        let Some(first) = self.symmetric(job, at) else {
+            return;
+        };
+        let site = job.site_of_access(writes, address);
+        let access = if writes { Access::Write } else { Access::Read };
+        let span = Span::row(at, bytes);
+        self.add(job, &mut self.state(), site, (self.me, first, span), access);
     }
 
     /// Before the library's function.
@@ -399,6 +436,8 @@ impl Race {
                 }
                 if result != 0 {
                     state.blocks.insert(result, (size, job.site(call)));
+                    self.heap[0].fetch_min(result, Ordering::Relaxed);
+                    self.heap[1].fetch_max(result + size, Ordering::Relaxed);
                 }
             }
             Operation::Broadcast => {
@@ -409,6 +448,12 @@ impl Race {
                 self.leave_team(state, call, team, From::Root(root));
             }
             Operation::Scan => self.leave_team(state, call, job.members(call), From::Before),
+            Operation::Finalize => {
+                self.leave_team(state, call, job.members(call), From::All);
+                for (at, (size, _)) in std::mem::take(&mut state.blocks) {
+                    self.shadow.clear((self.me, at as u64, size));
+                }
+            }
             Operation::Free
             | Operation::Barrier
             | Operation::Sync

@@ -204,6 +204,11 @@ fn add(page: &Page, granule: usize, new: Cell, clock: &Clock, found: &mut dyn Fn
     is_alone
 }
 
+/// The first byte that both access.
+fn common(a: Cell, b: Cell) -> u64 {
+    (a.bytes & b.bytes).trailing_zeros().into()
+}
+
 impl Shadow {
     pub(super) fn new(index: &'static [AtomicU64], words: &'static [AtomicU64]) -> Self {
         Self { index, words }
@@ -269,14 +274,18 @@ impl Shadow {
                     let mut is_alone = true;
                     for granule in 0..GRANULES {
                         let of = start + (granule * GRANULE) as u64;
-                        is_alone &= add(&page, granule, whole, clock, &mut |c| found(c, of));
+                        is_alone &= add(&page, granule, whole, clock, &mut |c| {
+                            found(c, of + common(c, whole));
+                        });
                     }
                     if is_alone {
                         page.clear(0..GRANULES);
                         page.set(0, 0, Some(whole));
                     }
                 } else {
-                    add(&page, 0, whole, clock, &mut |c| found(c, start));
+                    add(&page, 0, whole, clock, &mut |c| {
+                        found(c, start + common(c, whole));
+                    });
                 }
             } else {
                 page.part();
@@ -292,7 +301,7 @@ impl Shadow {
                         ..new
                     };
                     add(&page, granule, cell, clock, &mut |c| {
-                        found(c, of.max(here));
+                        found(c, of + common(c, cell));
                     });
                 }
             }

@@ -312,13 +312,17 @@ impl<'a> Names<'a> {
             ),
             Kind::Race => {
                 let (by, other) = other.unwrap_or_default();
-                let what = match found.detail {
-                    3 => "both write",
-                    2 => "the first writes, and the second reads",
-                    _ => "the first reads, and the second writes",
+                let mut both = [(by, other, found.detail & 2), (pe, call, found.detail & 1)];
+                // Which came first says nothing.
+                both.sort_by_key(|(pe, ..)| *pe);
+                let [(first, call, writes), (second, other, also_writes)] = both;
+                let what = match (writes != 0, also_writes != 0) {
+                    (true, true) => "both write",
+                    (true, false) => "the first writes, and the second reads",
+                    (false, _) => "the first reads, and the second writes",
                 };
                 format!(
-                    "PE {by}'s {other} and PE {pe}'s {call} race: {what} {} on PE {target}",
+                    "PE {first}'s {call} and PE {second}'s {other} race: {what} {} on PE {target}",
                     self.memory(found.place)
                 )
             }

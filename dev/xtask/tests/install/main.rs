@@ -237,6 +237,7 @@ fn installs_below_a_destdir() {
         "include/shmemx.h",
         "include/pshmem.h",
         "include/mpp/shmem.h",
+        "lib/libshmem-accesses.so",
         "lib/libshmem-check.so",
         "lib/libshmem.so",
         "lib/libshmem.so.1",
