@@ -310,7 +310,7 @@ impl Drop for Completion {
         match self.context {
             CTX_DEFAULT => crate::order::quiet(),
             context if init::reaches_other_nodes() => {
-                context::quiet("Context::nonblocking", context)
+                context::quiet("Context::nonblocking", context);
             }
             _ => atomic::fence(SeqCst),
         }
