@@ -54,7 +54,7 @@ pub fn generated() -> Vec<Generated> {
     ));
     files.extend(variables::pages());
     let written = pages::manual(&chapters, &reference);
-    let by_hand = manual::pages(&chapters).expect("the pages are in the repository");
+    let by_hand = manual::pages(&chapters, &reference).expect("the pages are in the repository");
     let is_written = |path: &str| written.iter().any(|(p, _)| p == path);
     files.extend(by_hand.into_iter().filter(|(path, _)| !is_written(path)));
     files.extend(written);

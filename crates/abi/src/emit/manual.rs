@@ -1,4 +1,5 @@
-//! The manual pages of routines: their synopses, made from the table. The rest of a page is written by hand.
+//! The manual pages of extensions: their synopses, made from the table, and their examples, from the reference. The rest of a page is
+//! written by hand.
 
 use std::fmt::Write;
 use std::{fs, io};
@@ -6,11 +7,15 @@ use std::{fs, io};
 use super::pages;
 use super::variables::replaced;
 use crate::files::root;
+use crate::reference::{Entry, Reference};
 use crate::table::Chapter;
 
 /// Begins the synopsis.
 const BEGIN: &str =
     ".\\\" Generated from crates/abi/src/families by cargo run -p ferroshmem-abi -- --write\n";
+/// Begins the example.
+const BEGIN_EXAMPLE: &str =
+    ".\\\" Generated from crates/abi/reference by cargo run -p ferroshmem-abi -- --write\n";
 /// Where the pages are, from the repository's root.
 const FOLDER: &str = "packaging/man";
 
@@ -18,7 +23,7 @@ const FOLDER: &str = "packaging/man";
 ///
 /// # Errors
 /// If they cannot be read.
-pub fn pages(chapters: &[Chapter]) -> io::Result<Vec<(String, String)>> {
+pub fn pages(chapters: &[Chapter], reference: &Reference) -> io::Result<Vec<(String, String)>> {
     let mut pages = Vec::new();
     for entry in fs::read_dir(root().join(FOLDER))? {
         let path = entry?.path();
@@ -28,10 +33,15 @@ pub fn pages(chapters: &[Chapter]) -> io::Result<Vec<(String, String)>> {
         let text = fs::read_to_string(&path)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let synopsis = synopsis(chapters, &names(&text));
-        pages.push((
-            format!("{FOLDER}/{name}"),
-            replaced(&text, BEGIN, &synopsis),
-        ));
+        let mut text = replaced(&text, BEGIN, &synopsis);
+        let is_page = |entry: &&Entry| entry.manual.as_deref() == name.strip_suffix(".3");
+        let entry = reference.entries.iter().find(is_page);
+        if let Some(example) = entry.and_then(|entry| entry.example.as_ref()) {
+            let mut section = String::new();
+            pages::example(&mut section, example);
+            text = replaced(&text, BEGIN_EXAMPLE, &section);
+        }
+        pages.push((format!("{FOLDER}/{name}"), text));
     }
     Ok(pages)
 }

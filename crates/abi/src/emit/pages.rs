@@ -6,7 +6,9 @@ use std::sync::LazyLock;
 use ferroshmem_core::config;
 
 use crate::family::{Status, declaration};
-use crate::reference::{Block, Entry, FOLDER, Page, Reference, Section, Span, blocks, spans};
+use crate::reference::{
+    Block, Entry, Example, FOLDER, Page, Reference, Section, Span, blocks, spans,
+};
 use crate::table::Chapter;
 
 /// Where manual pages are, from the repository's root.
@@ -165,20 +167,8 @@ fn mdoc(page: &Page<'_>, chapters: &[Chapter], reference: &Reference) -> String 
         if returns.is_empty() { "None." } else { returns },
         false,
     );
-    if let Some(example) = &entry.example {
-        out += ".Sh EXAMPLES\n";
-        roff(&mut out, &example.text, false);
-        out += ".Bd -literal -offset indent\n";
-        for line in example.code.lines() {
-            let line = line.replace('\\', "\\e");
-            let begin = if line.starts_with(['.', '\'']) {
-                "\\&"
-            } else {
-                ""
-            };
-            writeln!(out, "{begin}{line}").unwrap();
-        }
-        out += ".Ed\n";
+    if let Some(text) = &entry.example {
+        example(&mut out, text);
     }
     out += ".Sh ERRORS\n";
     errors(page, |text| roff(&mut out, text, false));
@@ -491,6 +481,10 @@ fn markdown_page(page: &Page<'_>, chapters: &[Chapter], reference: &Reference) -
         writeln!(out, "\n## {title}\n\n{text}").unwrap();
     }
     if let Some(manual) = &entry.manual {
+        if let Some(example) = &entry.example {
+            let Example { text, code } = example;
+            write!(out, "\n## Example\n\n{text}\n\n```c\n{code}```\n").unwrap();
+        }
         writeln!(out, "\nThe rest is in the manual page: `man {manual}`.").unwrap();
         return out;
     }
@@ -509,6 +503,23 @@ fn markdown_page(page: &Page<'_>, chapters: &[Chapter], reference: &Reference) -
     }
     see_also(&mut out, entry, reference);
     out
+}
+
+/// The section EXAMPLES of a manual page.
+pub(super) fn example(out: &mut String, example: &Example) {
+    *out += ".Sh EXAMPLES\n";
+    roff(out, &example.text, false);
+    *out += ".Bd -literal -offset indent\n";
+    for line in example.code.lines() {
+        let line = line.replace('\\', "\\e");
+        let begin = if line.starts_with(['.', '\'']) {
+            "\\&"
+        } else {
+            ""
+        };
+        writeln!(out, "{begin}{line}").unwrap();
+    }
+    *out += ".Ed\n";
 }
 
 fn see_also(out: &mut String, entry: &Entry, reference: &Reference) {

@@ -188,11 +188,11 @@ impl Reference {
                     missing.push(format!("{place}: {name} is no routine of the table"));
                 }
             }
-            if entry.is_by_hand() {
-                continue;
-            }
             if entry.example.is_none() {
                 missing.push(format!("{place} has no example: add \"## Example\" with a program that checks its result"));
+            }
+            if entry.is_by_hand() {
+                continue;
             }
             for section in [Section::Ordering, Section::Threads, Section::Cost] {
                 if entry.section(section).is_empty() {
