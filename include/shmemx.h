@@ -69,6 +69,11 @@
  *     threads, if there are any, while the PE computes.
  *     value: number of bytes, or with k, m, g or t; default: 1m; scope: PE.
  *
+ * SHMEM_OPENMP
+ *     Threads of OpenMP that wait, in a barrier or after a parallel region, take part in a PE's
+ *     large copies, under the run-time of LLVM. Where it has another tool, workers do.
+ *     value: 0 or 1; default: 0; scope: PE.
+ *
  * SHMEM_REPRODUCIBLE
  *     Sums of floating-point numbers get the same bits by any algorithm and on any number of
  *     PEs, and take longer.

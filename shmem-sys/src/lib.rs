@@ -15,6 +15,7 @@ mod interposition;
 mod long_double;
 mod native;
 mod objects;
+mod openmp;
 mod startup;
 
 const _: () = {

@@ -56,6 +56,7 @@ pub fn threads() -> Result<String, config::ConfigError> {
         workers: config::WORKERS.read(&environment)?,
         share: config::SHARE_THRESHOLD.read(&environment)?,
         offload: config::OFFLOAD_THRESHOLD.read(&environment)?,
+        openmp: config::OPENMP.read(&environment)?,
         cores: platform::NodeCores::new(&platform::Cores::of_this_process()),
         pes: 1,
         may_queue: true,

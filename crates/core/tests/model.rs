@@ -927,3 +927,32 @@ fn an_event_wakes_helpers_that_are_about_to_sleep() {
         assert_eq!(place.cells.read(0), 3);
     });
 }
+
+/// A thread of OpenMP that waits in a barrier takes chunks, and goes on once all have come: the last one wakes it. The thread that
+/// comes last has shared a copy before.
+#[test]
+fn a_thread_that_is_kept_in_a_barrier_goes_on_when_all_have_come() {
+    model(2, || {
+        let place = Arc::new(ModelPlace::new());
+        let come = Arc::new(AtomicU32::new(0));
+        let kept = {
+            let (place, come) = (place.clone(), come.clone());
+            thread::spawn(move || {
+                come.fetch_add(1, Ordering::AcqRel);
+                let waits = || come.load(Ordering::Acquire) < 2;
+                while waits() {
+                    while place.help() {}
+                    if waits() {
+                        let is_needed = || place.chunks.remain() || !waits();
+                        events::wait(&place.events, None, is_needed);
+                    }
+                }
+            })
+        };
+        place.offer(5, 2);
+        place.complete(5, 2);
+        come.fetch_add(1, Ordering::AcqRel);
+        events::post(&place.events, u32::MAX);
+        kept.join().unwrap();
+    });
+}

@@ -193,6 +193,7 @@ mod tests {
                 WORKERS.name,
                 SHARE_THRESHOLD.name,
                 OFFLOAD_THRESHOLD.name,
+                OPENMP.name,
                 FABRIC_INTERFACE.name,
                 SPAWN_TIMEOUT.name,
                 LIBFABRIC.name,

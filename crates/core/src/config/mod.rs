@@ -64,6 +64,8 @@ pub struct Settings {
     pub share_threshold: Option<u64>,
     /// `SHMEM_OFFLOAD_THRESHOLD` in bytes.
     pub offload_threshold: Option<u64>,
+    /// `SHMEM_OPENMP`.
+    pub openmp: bool,
     /// `SHMEM_REPRODUCIBLE`.
     pub reproducible: bool,
     /// `SHMEM_SOCKETS`.
@@ -109,6 +111,7 @@ impl Settings {
             workers: WORKERS.read(&environment)?,
             share_threshold: SHARE_THRESHOLD.read(&environment)?,
             offload_threshold: OFFLOAD_THRESHOLD.read(&environment)?,
+            openmp: OPENMP.read(&environment)?,
             reproducible: REPRODUCIBLE.read(&environment)?,
             sockets: SOCKETS.read(&environment)?,
             forced: forced(&environment)?,

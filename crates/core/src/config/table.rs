@@ -129,6 +129,15 @@ pub static OFFLOAD_THRESHOLD: Variable<Size> = Variable {
     help: "Non-blocking puts and gets within a node of so many bytes and more are made by idle threads, if there are any, while the PE computes.",
     value: Size { unset: "1m" },
 };
+/// Lets threads of OpenMP take part in large copies.
+pub static OPENMP: Variable<Flag> = Variable {
+    name: "SHMEM_OPENMP",
+    alias: None,
+    readers: &[Library],
+    scope: Scope::Pe,
+    help: "Threads of OpenMP that wait, in a barrier or after a parallel region, take part in a PE's large copies, under the run-time of LLVM. Where it has another tool, workers do.",
+    value: Flag { default: false },
+};
 /// Makes results independent of the algorithm and the number of PEs.
 pub static REPRODUCIBLE: Variable<Flag> = Variable {
     name: "SHMEM_REPRODUCIBLE",
@@ -389,6 +398,7 @@ pub static TABLE: &[&dyn Entry] = &[
     &WORKERS,
     &SHARE_THRESHOLD,
     &OFFLOAD_THRESHOLD,
+    &OPENMP,
     &REPRODUCIBLE,
     &SOCKETS,
     &BARRIER_ALGORITHM,

@@ -99,6 +99,7 @@ pub(crate) fn initialise(name: &str, level: i32) {
         workers: settings.workers,
         share: settings.share_threshold,
         offload: settings.offload_threshold,
+        openmp: settings.openmp,
         cores,
         pes: job.control.n_pes(),
         may_queue: !hooks::get().is_some_and(|hooks| (hooks.native_required)()),

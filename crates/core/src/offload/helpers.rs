@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ferroshmem_platform::thread;
 
 use super::pools::Pools;
-use super::{Config, ENGINE, events, set_thresholds};
+use super::{Config, ENGINE, events, openmp, set_thresholds};
 use crate::failure::fatal::debug;
 use crate::platform::{Cores, threads_of_program};
 
@@ -44,6 +44,8 @@ pub(super) enum Why {
     CoresUsed,
     /// A control group limits the time of all.
     Quota,
+    /// OpenMP's threads help instead.
+    OpenMp,
     /// The system starts no thread.
     Refused,
 }
@@ -56,18 +58,20 @@ impl fmt::Display for Why {
             Why::CoresIdle => "so many cores of this PE run no thread of the program",
             Why::CoresUsed => "the program's threads use all cores of this PE",
             Why::Quota => "a quota limits the processor time",
+            Why::OpenMp => "threads of OpenMP help when they wait",
             Why::Refused => "the system starts no more threads",
         })
     }
 }
 
 impl Why {
-    const ALL: [Why; 6] = [
+    const ALL: [Why; 7] = [
         Why::NotNeeded,
         Why::Given,
         Why::CoresIdle,
         Why::CoresUsed,
         Why::Quota,
+        Why::OpenMp,
         Why::Refused,
     ];
 }
@@ -136,7 +140,8 @@ impl Helpers {
 
     /// Whether any may help, now or later without a call that says so.
     fn may_help(&self) -> bool {
-        self.workers.load(Ordering::Relaxed) + self.lent() > 0 || self.pools.any()
+        let here = self.workers.load(Ordering::Relaxed) + self.lent() > 0;
+        here || self.pools.any() || openmp::is_active()
     }
 
     pub(super) fn report(&self) -> Report {
@@ -161,7 +166,10 @@ impl Helpers {
         if first.is_err() {
             return;
         }
-        let (wanted, mut why) = workers_of(&config);
+        let (wanted, mut why) = match config.openmp && config.workers == Some(0) {
+            true => Self::instead_of_workers(&config),
+            false => workers_of(&config),
+        };
         for _ in 0..wanted {
             if thread::spawn("shmem-worker", 64 << 10, work).is_err() {
                 why = Why::Refused;
@@ -177,9 +185,19 @@ impl Helpers {
         debug(|| format!("large copies: {}", self.report()));
     }
 
+    /// The workers of a PE whose threads of OpenMP are to help: none, unless those are refused.
+    fn instead_of_workers(config: &Config) -> (u32, Why) {
+        let Some(refusal) = openmp::refusal() else {
+            return (0, Why::OpenMp);
+        };
+        debug(|| format!("SHMEM_OPENMP has no effect: {refusal}"));
+        idle_cores(config)
+    }
+
     /// Notes that a thread lends itself, until the result is dropped.
     fn enter(&self) -> Lent<'_> {
-        if self.lent.fetch_add(1, Ordering::Relaxed) == 0 {
+        let none_were = self.lent.fetch_add(1, Ordering::Relaxed) == 0;
+        if none_were && !openmp::is_active() {
             self.ask_from_now_on();
         }
         Lent(self)
@@ -227,13 +245,36 @@ impl Drop for Lent<'_> {
 /// What a worker does until the process ends.
 fn work() {
     loop {
-        help_while(|| true);
+        help_while(|| true, POLL);
         events::wait(&ENGINE.events, None, || ENGINE.has_chunks());
     }
 }
 
-/// Takes chunks until there have been none for a while, or the thread is not `free` any more; how many.
-fn help_while(free: impl Fn() -> bool) -> u32 {
+/// How a helper waits for chunks.
+#[derive(Debug)]
+pub(super) struct Patience {
+    /// How long it polls after its last chunk before it sleeps.
+    polls: Duration,
+    /// How long it sleeps at first, and after several times.
+    sleeps: (Duration, Duration),
+}
+
+impl Patience {
+    /// Of a thread that may be let go without an event.
+    const SHORT: Patience = Patience {
+        polls: POLL,
+        sleeps: (Duration::from_micros(50), Duration::from_millis(1)),
+    };
+
+    /// Of a thread that an event lets go. It polls so long that waking it takes little of the time.
+    pub(super) const POSTED: Patience = Patience {
+        polls: Duration::from_millis(1),
+        sleeps: (Duration::from_millis(1), Duration::from_millis(100)),
+    };
+}
+
+/// Takes chunks until there have been none for the time of `polls`, or the thread is not `free` any more; how many.
+fn help_while(free: impl Fn() -> bool, polls: Duration) -> u32 {
     const POLLS: u32 = 16;
 
     let mut taken = 0;
@@ -247,12 +288,19 @@ fn help_while(free: impl Fn() -> bool) -> u32 {
         }
         let since = Instant::now();
         while events::posts(&ENGINE.events) == posts {
-            if !free() || since.elapsed() > POLL {
+            let idle = since.elapsed();
+            if !free() || idle > polls {
                 return taken;
+            }
+            if idle > POLL {
+                std::thread::yield_now();
             }
             for _ in 0..POLLS {
                 std::hint::spin_loop();
             }
+        }
+        if !free() {
+            return taken;
         }
     }
 }
@@ -260,21 +308,25 @@ fn help_while(free: impl Fn() -> bool) -> u32 {
 /// Lends the calling thread as long as it is `free`; how many chunks it has taken. It is not kept for longer than a chunk takes,
 /// or, once it sleeps, than a millisecond.
 pub fn lend_until(free: impl Fn() -> bool) -> u32 {
-    const SHORTEST: Duration = Duration::from_micros(50);
-    const LONGEST: Duration = Duration::from_millis(1);
+    lend_patiently(&free, &Patience::SHORT)
+}
 
+/// Lends the calling thread as long as it is `free`.
+pub(super) fn lend_patiently(free: &dyn Fn() -> bool, patience: &Patience) -> u32 {
     let _lent = ENGINE.helpers.enter();
-    let (mut taken, mut pause) = (0, SHORTEST);
+    let (first, longest) = patience.sleeps;
+    let (mut taken, mut pause) = (0, first);
     while free() {
-        match help_while(&free) {
-            0 => pause = (pause * 2).min(LONGEST),
+        match help_while(free, patience.polls) {
+            0 => pause = (pause * 2).min(longest),
             more => {
                 taken += more;
-                pause = SHORTEST;
+                pause = first;
             }
         }
         if free() {
-            events::wait(&ENGINE.events, Some(pause), || ENGINE.has_chunks());
+            let is_needed = || ENGINE.has_chunks() || !free();
+            events::wait(&ENGINE.events, Some(pause), is_needed);
         }
     }
     taken

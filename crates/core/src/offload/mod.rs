@@ -7,6 +7,7 @@
 //! pending    copies that go on after their calls
 //! trust      whether threads of the library get a core
 //! helpers    the threads: workers of the library, and threads of the program that lend themselves
+//! openmp     threads of OpenMP, which help when they wait
 //! overview   what of all this a PE would use, and from which sizes on
 //! pools      pools of the program's threads, which are asked for when there are chunks
 //! ```
@@ -25,6 +26,7 @@
 pub mod chunks;
 pub mod events;
 mod helpers;
+pub mod openmp;
 mod overview;
 mod pending;
 mod pools;
@@ -70,6 +72,8 @@ pub struct Config {
     pub share: Option<u64>,
     /// `SHMEM_OFFLOAD_THRESHOLD` in bytes.
     pub offload: Option<u64>,
+    /// `SHMEM_OPENMP`.
+    pub openmp: bool,
     /// What the node's PEs may use together.
     pub cores: NodeCores,
     /// Number of PEs of the node.
@@ -82,7 +86,7 @@ impl Config {
     /// Whether there may be workers.
     fn may_have_workers(&self) -> bool {
         match self.workers {
-            Some(workers) => workers > 0,
+            Some(workers) => workers > 0 || self.openmp,
             // What a group's quota gives is used up by the PEs themselves.
             None => !self.cores.quota && self.cores.count / self.pes > 1,
         }

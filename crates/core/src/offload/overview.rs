@@ -18,6 +18,12 @@ pub fn overview(config: &Config, past_caches: usize) -> String {
         }
         _ => why.to_string(),
     };
+    let openmp = match config.openmp {
+        true => {
+            "those that wait, under LLVM's run-time; as many workers as auto starts, if that has another tool (SHMEM_OPENMP)"
+        }
+        false => "none (SHMEM_OPENMP is not set)",
+    };
     let sizes = [
         (
             "blocking copies are shared",
@@ -45,7 +51,8 @@ pub fn overview(config: &Config, past_caches: usize) -> String {
     format!(
         "Threads that take part in the large copies of a PE that is alone on this node\n  \
          workers: {workers} ({why})\n  \
-         lent by the program: those in shmemx_thread_lend, and pools in World::lend_pool\n\n\
+         lent by the program: those in shmemx_thread_lend, and pools in World::lend_pool\n  \
+         of OpenMP: {openmp}\n\n\
          Sizes from which on\n{sizes}"
     )
 }
