@@ -326,6 +326,27 @@ fn jobs_do_not_take_each_others_cores() {
     assert!(ended.stderr.contains(&shared), "{}", ended.stderr);
 }
 
+/// A thread of oshrun wakes up on each core that PEs share, and on none that they do not.
+#[test]
+fn time_slices_are_kept_where_pes_share_cores() {
+    let cores = std::thread::available_parallelism().unwrap().get();
+    let kept = "grep -q '^slices of' /proc/$PPID/task/*/comm";
+    // The threads begin after the last PE, which the watchdog waits for.
+    let until_kept = format!("until {kept} 2>/dev/null; do sleep 0.01; done");
+    let shared = format!("--time-slice 200 -n {}", cores + 1);
+    assert_eq!(run(&mut script(&shared, &until_kept)).code, Some(0));
+    let fitting = format!("--time-slice 200 -n 1 --cores {cores}");
+    let ended = run(&mut script(&fitting, &format!("sleep 0.2; ! {kept}")));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let ended = run(&mut script("--time-slice 5 -n 1", "true"));
+    assert_eq!(ended.code, Some(2));
+    assert!(
+        ended
+            .stderr
+            .contains("give a number of microseconds, 20 or more")
+    );
+}
+
 #[test]
 fn pes_that_do_not_fit_are_not_bound() {
     let cores = std::thread::available_parallelism().unwrap().get();

@@ -39,6 +39,7 @@ mod shutdown;
 mod signals;
 mod spawn;
 mod supervisor;
+mod time_slices;
 mod waits;
 
 use std::ffi::{OsStr, OsString};

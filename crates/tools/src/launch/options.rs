@@ -140,6 +140,10 @@ struct FirstArgs {
     /// Ends the job if PEs that it has spawned neither come to shmem_init nor use a core for this time
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "60", allow_negative_numbers = true)]
     spawn_timeout: Duration,
+    /// Where PEs outnumber cores, a PE that another waits for gets the core after this time: for programs that look at
+    /// memory in loops of their own
+    #[arg(long, value_name = "MICROSECONDS", value_parser = microseconds, allow_negative_numbers = true)]
+    time_slice: Option<Duration>,
     /// What each PE is bound to
     #[arg(long, value_name = "WHAT", value_enum, default_value = "auto")]
     bind_to: Binding,
@@ -211,6 +215,8 @@ pub(super) struct CommandLine {
     pub hang_hint: Option<Duration>,
     /// `--spawn-timeout`.
     pub spawn_timeout: Duration,
+    /// `--time-slice`.
+    pub time_slice: Option<Duration>,
     /// `--bind-to`.
     pub bind_to: Binding,
     /// `--map-by`.
@@ -265,6 +271,15 @@ fn seconds_or_none(text: &str) -> Result<HintTime, String> {
         _ => seconds(text)
             .map(|time| HintTime(Some(time)))
             .map_err(|e| format!("{e}, or none")),
+    }
+}
+
+fn microseconds(text: &str) -> Result<Duration, String> {
+    /// A change of PEs takes some of them.
+    const LEAST: u64 = 20;
+    match text.parse() {
+        Ok(us) if us >= LEAST => Ok(Duration::from_micros(us)),
+        _ => Err(format!("give a number of microseconds, {LEAST} or more")),
     }
 }
 
@@ -334,6 +349,7 @@ pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<CommandLin
         hang_timeout: first.hang_timeout,
         hang_hint: first.hang_hint.0,
         spawn_timeout: first.spawn_timeout,
+        time_slice: first.time_slice,
         bind_to: first.bind_to,
         map_by: first.map_by,
         cores: first.cores,

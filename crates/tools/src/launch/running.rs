@@ -27,6 +27,7 @@ use super::program::cannot_run;
 use super::report::{self, Report};
 use super::shutdown::Shutdown;
 use super::spawn::{Common, SpawnError, Spawner, Streams};
+use super::time_slices::TimeSlices;
 use super::waits::{self, Wait, WaitReason};
 use crate::inspect::Inspector;
 
@@ -61,6 +62,8 @@ pub(super) struct RunningJob {
     pub independent: bool,
     /// Set once this job is to end, and others are not.
     pub shutdown: Option<Shutdown>,
+    /// What keeps its time slices short, if that is asked for.
+    time_slices: Option<TimeSlices>,
 }
 
 impl RunningJob {
@@ -96,7 +99,15 @@ impl RunningJob {
             initialization: None,
             independent: false,
             shutdown: None,
+            time_slices: None,
         }
+    }
+
+    /// Keeps time slices as short as asked for, where PEs share cores.
+    pub(super) fn keep_time_slices(&mut self) {
+        let cpus = self.job.bindings.shared_cpus(self.job.n_pes());
+        let slice = self.job.options.time_slice.filter(|_| !cpus.is_empty());
+        self.time_slices = slice.map(|slice| TimeSlices::start(&cpus, slice));
     }
 
     /// What starts the PEs. `parents`: the memory of the connection with those that have asked for the job, and of

@@ -162,6 +162,7 @@ impl Supervisor {
                 break;
             }
         }
+        self.jobs[index].keep_time_slices();
         Ok(())
     }
 

@@ -88,6 +88,18 @@ impl Bindings {
         cores
     }
 
+    /// The CPUs that the PEs may use, where more of them than there are CPUs share these.
+    pub(super) fn shared_cpus(&self, n_pes: usize) -> Vec<usize> {
+        let all: BTreeSet<usize> = match &self.sets {
+            Ok(sets) => sets.iter().flatten().copied().collect(),
+            Err(_) => self.topology.0.iter().map(|cpu| cpu.number).collect(),
+        };
+        if n_pes <= all.len() {
+            return Vec::new();
+        }
+        all.into_iter().collect()
+    }
+
     /// Counts its PEs for each CPU that they are bound to.
     pub(super) fn add_to(&self, load: &mut Load) {
         for cpu in self.sets.iter().flatten().flatten() {
