@@ -252,22 +252,22 @@ fn work() {
 
 /// How a helper waits for chunks.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(super) struct IdleTimes {
     /// How long it polls after its last chunk before it sleeps.
     polls: Duration,
     /// How long it sleeps at first, and after several times.
     sleeps: (Duration, Duration),
 }
 
-impl Patience {
+impl IdleTimes {
     /// Of a thread that may be let go without an event.
-    const SHORT: Patience = Patience {
+    const SHORT: IdleTimes = IdleTimes {
         polls: POLL,
         sleeps: (Duration::from_micros(50), Duration::from_millis(1)),
     };
 
     /// Of a thread that an event lets go. It polls so long that waking it takes little of the time.
-    pub(super) const POSTED: Patience = Patience {
+    pub(super) const POSTED: IdleTimes = IdleTimes {
         polls: Duration::from_millis(1),
         sleeps: (Duration::from_millis(1), Duration::from_millis(100)),
     };
@@ -308,16 +308,16 @@ fn help_while(free: impl Fn() -> bool, polls: Duration) -> u32 {
 /// Lends the calling thread as long as it is `free`; how many chunks it has taken. It is not kept for longer than a chunk takes,
 /// or, once it sleeps, than a millisecond.
 pub fn lend_until(free: impl Fn() -> bool) -> u32 {
-    lend_patiently(&free, &Patience::SHORT)
+    lend_with(&free, &IdleTimes::SHORT)
 }
 
 /// Lends the calling thread as long as it is `free`.
-pub(super) fn lend_patiently(free: &dyn Fn() -> bool, patience: &Patience) -> u32 {
+pub(super) fn lend_with(free: &dyn Fn() -> bool, times: &IdleTimes) -> u32 {
     let _lent = ENGINE.helpers.enter();
-    let (first, longest) = patience.sleeps;
+    let (first, longest) = times.sleeps;
     let (mut taken, mut pause) = (0, first);
     while free() {
-        match help_while(free, patience.polls) {
+        match help_while(free, times.polls) {
             0 => pause = (pause * 2).min(longest),
             more => {
                 taken += more;

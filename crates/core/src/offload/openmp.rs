@@ -15,7 +15,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::helpers::{Patience, lend_patiently};
+use super::helpers::{IdleTimes, lend_with};
 use super::{ENGINE, SHARED_FROM, events};
 use crate::config::{Environment, OPENMP};
 
@@ -100,6 +100,9 @@ pub(super) fn refusal() -> Option<&'static str> {
     }
 }
 
+/// A callback of any type.
+type Callback = unsafe extern "C" fn();
+
 /// Called by the run-time with a function that finds its functions; 0: it is to have no tool.
 unsafe extern "C" fn initialize(lookup: Lookup, _device: c_int, _data: *mut Data) -> c_int {
     const PARALLEL_BEGIN: c_int = 3;
@@ -118,8 +121,8 @@ unsafe extern "C" fn initialize(lookup: Lookup, _device: c_int, _data: *mut Data
     };
     // SAFETY: each function has the type of its callback, which `ompt_set_callback` takes without it.
     let is_set = unsafe {
-        use std::mem::transmute as any;
-        let callbacks: [(c_int, unsafe extern "C" fn()); 5] = [
+        let any = |f: *const c_void| std::mem::transmute::<*const c_void, Callback>(f);
+        let callbacks: [(c_int, Callback); 5] = [
             (PARALLEL_BEGIN, any(parallel_begin as *const c_void)),
             (TASK_CREATE, any(task_create as *const c_void)),
             (IMPLICIT_TASK, any(implicit_task as *const c_void)),
@@ -285,5 +288,5 @@ fn wait_while(waits: impl Fn() -> bool) {
     if SHARED_FROM.load(Ordering::Relaxed) == usize::MAX || HAS_ENDED.load(Ordering::Relaxed) {
         return;
     }
-    lend_patiently(&waits, &Patience::POSTED);
+    lend_with(&waits, &IdleTimes::POSTED);
 }
