@@ -92,9 +92,10 @@ const FAULTS: [(&str, i32, &[&str]); 22] = [
 ];
 
 /// What is refused, after which the job goes on, and words of the line that says why.
-const REFUSED: [(&str, &[&str]); 5] = [
+const REFUSED: [(&str, &[&str]); 6] = [
     ("missing", &["./no-such-program", "no such file"]),
     ("folder", &["/tmp", "directory"]),
+    ("not-executable", &["/etc/passwd", "ermission denied"]),
     ("no-folder", &["/no/such/folder", "no such directory"]),
     ("none", &["npes", "1 or more"]),
     ("too-many", &["100000", "4096"]),
@@ -311,6 +312,20 @@ fn main() {
     for (way, words) in REFUSED {
         suite.add(format!("refused::{way}"), move |s| refused(s, way, words));
     }
+    suite.add("fault::other-version".into(), |s| {
+        let job = Job::new(2, &program(s, "faults", &[])?).args(&["other-version"]);
+        let outcome = job.run(&s.prefix, &s.scratch)?;
+        ensure!(!outcome.hung && outcome.left == 0, "is left\n{outcome}");
+        // The PE finds no memory by which it could say which one it is.
+        let words = ["come from different FerroSHMEM builds", "job 1: PE 0"];
+        ensure!(
+            shell_status(outcome.status) == 1
+                && outcome.stderr.lines().count() == 2
+                && words.iter().all(|word| outcome.stderr.contains(word)),
+            "{outcome}"
+        );
+        Ok(())
+    });
     for way in ["3", "beside", "rounds", "several"] {
         suite.add(format!("grow::{way}::without-launcher"), move |s| {
             let job = Job::new(0, &program(s, "grow", &[])?).args(&[way]);
@@ -375,13 +390,18 @@ const BY_LAUNCHER: [(&str, &str, &str, &str); 6] = [
 ];
 
 /// What is refused where a launcher starts PEs, after which the job goes on: program and first argument, and words of the line.
-const REFUSED_BY_LAUNCHER: [(&str, &str, &str); 8] = [
+const REFUSED_BY_LAUNCHER: [(&str, &str, &str); 9] = [
     (
         "faults",
         "missing",
         "cannot run \"./no-such-program\": no such file",
     ),
     ("faults", "folder", "cannot run \"/tmp\""),
+    (
+        "faults",
+        "not-executable",
+        "cannot run \"/etc/passwd\": permission denied",
+    ),
     (
         "faults",
         "no-folder",
