@@ -108,6 +108,7 @@ unsafe fn on_group(
     if let Some(remote) = connection.remote() {
         let _shown = Recorder::start(&connection.wait_reason(name));
         let call = RemoteIntergroup {
+            name,
             remote,
             connection,
             dest,

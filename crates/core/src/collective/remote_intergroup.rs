@@ -6,13 +6,16 @@ use ferroshmem_fabric::Remote;
 use super::intergroup::{BothSides, Part};
 use crate::choice::Collective;
 use crate::connection::Connection;
-use crate::connection::remote_job::RemoteJob;
+use crate::connection::remote_job::{RemoteJob, Words};
+use crate::failure::fatal::fatal;
 use crate::kernel::Operator;
 use crate::memory::IN_GLOBALS;
 use crate::transport::internode::{GLOBALS, HEAP};
 
 /// A call of a collective between groups on different nodes by this PE.
 pub(crate) struct RemoteIntergroup<'a> {
+    /// The routine.
+    pub name: &'a str,
     /// The other side.
     pub remote: &'a RemoteJob,
     /// Its members.
@@ -28,7 +31,25 @@ pub(crate) struct RemoteIntergroup<'a> {
 impl RemoteIntergroup<'_> {
     /// Synchronises all members; says where the source is.
     fn enter(&self) {
-        self.remote.sync([self.source.1, 0, 0, 0]);
+        self.meet([self.source.1, 0, 0, 0]);
+    }
+
+    /// Synchronises all members, and gives them words.
+    fn meet(&self, words: Words) {
+        let Err(member) = self.remote.sync(words) else {
+            return;
+        };
+        let number = self.connection.first + member;
+        let of = match self.connection.own().contains(&member) {
+            true => "this job",
+            false => "the connected job",
+        };
+        fatal(
+            self.name,
+            format_args!(
+                "PE {number}, which is of {of}, has left the group without calling it: have all PEs of both sides call it before they disconnect"
+            ),
+        );
     }
 
     /// Gets `bytes` bytes from `at` on in the source of a member of the other side, with others if complete after a quiet.
@@ -55,7 +76,7 @@ impl RemoteIntergroup<'_> {
 
 impl BothSides for RemoteIntergroup<'_> {
     fn sync(&self) {
-        self.remote.sync([0; 4]);
+        self.meet([0; 4]);
     }
 
     unsafe fn broadcast(&self, part: Part) {

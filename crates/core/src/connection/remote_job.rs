@@ -8,7 +8,7 @@
 
 use std::mem::MaybeUninit;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use std::{fmt, io, ptr};
@@ -112,6 +112,7 @@ struct Reporter {
     /// The number of the first member.
     first: usize,
     calls: Arc<RemoteCalls>,
+    left: Arc<[AtomicBool]>,
 }
 
 impl Events for Reporter {
@@ -138,6 +139,10 @@ impl Events for Reporter {
     }
 
     fn record_arrived(&self, member: usize, record: &[u8]) -> bool {
+        if record == LEFT {
+            self.left[member].store(true, Ordering::Release);
+            return true;
+        }
         self.calls.take(member, record, || {
             fatal_in_background(self.watch.routine, CallError::Left)
         })
@@ -145,6 +150,10 @@ impl Events for Reporter {
 
     fn tick(&self) {}
 }
+
+/// A record that a member sends to all others when it uses the connection no more: what it has put is there. Those of calls are
+/// longer.
+const LEFT: [u8; 1] = [1];
 
 /// Where a member says that it has come to a synchronisation.
 #[derive(Default)]
@@ -165,6 +174,8 @@ pub(crate) struct RemoteJob {
     lanes: Box<[[Lane; 2]]>,
     link: Link,
     calls: Arc<RemoteCalls>,
+    /// Members that use the connection no more.
+    left: Arc<[AtomicBool]>,
     /// Synchronisations so far.
     epoch: AtomicU32,
     me: usize,
@@ -225,6 +236,7 @@ impl RemoteJob {
         let ThisPe { job, space, .. } = this_pe;
         let n: usize = sides.sizes.iter().sum();
         let calls = Arc::new(RemoteCalls::new(sides));
+        let left: Arc<[AtomicBool]> = (0..n).map(|_| AtomicBool::default()).collect();
         let config = Config {
             pe: me,
             n_pes: n,
@@ -246,6 +258,7 @@ impl RemoteJob {
             own: sides.own,
             first: joining.first,
             calls: calls.clone(),
+            left: left.clone(),
         };
         let fabric = Fabric::open(&config, Arc::new(events))?;
         if !fabric.atomics_by_cpu() {
@@ -304,6 +317,7 @@ impl RemoteJob {
             lanes,
             link,
             calls,
+            left,
             epoch: AtomicU32::new(0),
             me,
             heap_size: other.iter().map(|said| said.heap_size).min().unwrap_or(0),
@@ -353,7 +367,10 @@ impl RemoteJob {
     }
 
     /// Synchronises all members of both sides, and gives each of them this member's words.
-    pub(crate) fn sync(&self, words: Words) {
+    ///
+    /// # Errors
+    /// If a member that has not come uses the connection no more: which one.
+    pub(crate) fn sync(&self, words: Words) -> Result<(), usize> {
         let number = self.epoch.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let lane = number as usize % 2;
         let value: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
@@ -373,17 +390,26 @@ impl RemoteJob {
             unsafe { self.fabric.put(&self.context, to, from, size_of_val(words)) };
         }
         let mut missing = 0..n;
+        let mut has_left = false;
         self.fabric.wait(|| {
-            let is_there = |member: &usize| {
-                let lane = &self.lanes[*member][lane].0;
+            let is_there = |member: usize| {
+                let lane = &self.lanes[member][lane].0;
                 TaggedMessage::has_arrived(lane, number, TaggedMessage::BYTES)
             };
-            while missing.start < n && is_there(&missing.start) {
+            while missing.start < n && is_there(missing.start) {
                 missing.start += 1;
             }
-            missing.is_empty()
+            // What it has said before it left is there.
+            has_left = missing.start < n
+                && self.left[missing.start].load(Ordering::Acquire)
+                && !is_there(missing.start);
+            missing.is_empty() || has_left
         });
         fence(Ordering::SeqCst);
+        match has_left {
+            true => Err(missing.start),
+            false => Ok(()),
+        }
     }
 
     /// What a member has said in the last synchronisation, until this PE enters the next but one.
@@ -396,6 +422,9 @@ impl RemoteJob {
     /// This PE uses the connection no more.
     pub(super) fn leave(&self) {
         self.quiet();
+        for member in (0..self.lanes.len()).filter(|member| *member != self.me) {
+            self.send_record(member, [&LEFT, &[]]);
+        }
         self.fabric.quiet(&self.records);
         self.link.leave();
     }

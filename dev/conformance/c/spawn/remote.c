@@ -404,6 +404,8 @@ static void fail(shmemx_group_t group)
         _exit(0);
     if (has("misuse"))
         shmem_long_p(&cells[0], 1, -1);
+    if (has("parts"))
+        shmemx_group_disconnect(group);
     if (has("exit-3"))
         shmem_global_exit(3);
     if (shmem_my_pe() == 0) {

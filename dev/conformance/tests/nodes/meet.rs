@@ -162,6 +162,18 @@ pub(crate) fn add(suite: &mut Suite) {
             fails(s, first, second)
         });
     }
+    suite.add("meet::fails::left".into(), |s| {
+        let meeting = Meeting::new(s, [&[], &[]])?;
+        let sides = [(A, 2, "accept-fail-sync"), (B, 2, "connect-fail-parts")];
+        let outcomes = meeting.run(sides, &[])?;
+        for outcome in &outcomes {
+            ensure!(!outcome.hung && outcome.left == 0, "{outcome}");
+            ensure!(shell_status(outcome.status) != 0, "{outcome}");
+        }
+        let words = ", which is of the connected job, has left the group without calling it";
+        ensure!(outcomes[0].stderr.contains(words), "{}", outcomes[0]);
+        Ok(())
+    });
     suite.add("meet::fails::link-cut".into(), |s| {
         gone(s, |cluster| cluster.link_down("b"))
     });
