@@ -16,8 +16,7 @@ use std::{fmt, io, ptr};
 use ferroshmem_fabric::{Aggregate, Config, Context, Events, Fabric, Remote, TaggedMessage};
 
 use super::Sides;
-use super::calls::caller::CallError;
-use super::calls::remote::RemoteCalls;
+use super::calls::remote::{Records, RemoteCalls, UNSERVED};
 use super::calls::{self, PublishError};
 use super::exports::Exported;
 use super::link::{Invitation, Link, Watch};
@@ -144,7 +143,7 @@ impl Events for Reporter {
             return true;
         }
         self.calls.take(member, record, || {
-            fatal_in_background(self.watch.routine, CallError::Left)
+            fatal_in_background(self.watch.routine, UNSERVED)
         })
     }
 
@@ -332,19 +331,6 @@ impl RemoteJob {
         &self.calls
     }
 
-    /// The longest record in bytes.
-    pub(super) fn longest_record(&self) -> usize {
-        self.fabric.longest_record()
-    }
-
-    /// Sends a record of two parts to a member, once there is room for it.
-    pub(super) fn send_record(&self, member: usize, parts: [&[u8]; 2]) {
-        while !self.fabric.send_record(&self.records, member, parts) {
-            self.fabric.progress();
-            thread::yield_now();
-        }
-    }
-
     /// By which the other side's PEs are reached: with members as PEs.
     #[inline]
     pub(crate) fn way(&self) -> (&Fabric, &Context) {
@@ -423,7 +409,7 @@ impl RemoteJob {
     pub(super) fn leave(&self) {
         self.quiet();
         for member in (0..self.lanes.len()).filter(|member| *member != self.me) {
-            self.send_record(member, [&LEFT, &[]]);
+            self.send(member, [&LEFT, &[]]);
         }
         self.fabric.quiet(&self.records);
         self.link.leave();
@@ -489,6 +475,19 @@ impl RemoteJob {
         match place.checked_sub(IN_GLOBALS) {
             Some(offset) => self.globals.0.wrapping_add(offset as usize),
             None => heap_base.wrapping_add(place as usize),
+        }
+    }
+}
+
+impl Records for RemoteJob {
+    fn longest(&self) -> usize {
+        self.fabric.longest_record()
+    }
+
+    fn send(&self, member: usize, parts: [&[u8]; 2]) {
+        while !self.fabric.send_record(&self.records, member, parts) {
+            self.fabric.progress();
+            thread::yield_now();
         }
     }
 }

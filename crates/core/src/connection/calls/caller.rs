@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use super::message::{Cursor, DEFINITION, Head, word_of};
 use super::registry::kinds::{ARRAY, POINTER};
 use super::registry::{self, Kind, NESTED, Signature};
-use super::remote::Message;
+use super::remote::{Message, UNSERVED};
 use super::{Chunk, MIN_CHUNK, Place};
 use crate::connection::Connection;
 use crate::job::region::CallLines;
@@ -114,9 +114,7 @@ pub(crate) enum CallError {
     )]
     Pointer { number: usize, name: String },
     /// A PE of the group takes no calls any more.
-    #[error(
-        "a PE of the group has left it without running the kernel: have it call shmemx_kernel_serve"
-    )]
+    #[error("{UNSERVED}")]
     Left,
     /// The group has failed.
     #[error("the group has failed")]

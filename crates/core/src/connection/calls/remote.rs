@@ -19,8 +19,7 @@ use std::sync::atomic::{Ordering, fence};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::message::Line;
-use crate::connection::Sides;
-use crate::connection::remote_job::RemoteJob;
+use crate::connection::sides::Sides;
 use crate::job::region::CallLines;
 use crate::wait::flag;
 
@@ -32,6 +31,19 @@ const LEFT: u8 = 5;
 
 /// Room that is made for a message before its bytes have come.
 const FIRST_ROOM: usize = 1 << 20;
+
+/// What is said of a member that has left and not run what was called.
+pub(crate) const UNSERVED: &str =
+    "a PE of the group has left it without running the kernel: have it call shmemx_kernel_serve";
+
+/// What takes records to members.
+pub(crate) trait Records {
+    /// The longest record in bytes.
+    fn longest(&self) -> usize;
+
+    /// Sends a record of two parts to a member, once there is room for it.
+    fn send(&self, member: usize, parts: [&[u8]; 2]);
+}
 
 /// A message, as records bring it.
 #[derive(Debug)]
@@ -177,39 +189,45 @@ impl RemoteCalls {
     }
 
     /// Sends a message to all members of the other side, which are to run its kernels.
-    pub(super) fn send(&self, remote: &RemoteJob, message: &Message) {
-        let longest = remote.longest_record() - size_of::<u64>();
+    pub(super) fn send(&self, records: &impl Records, message: &Message) {
+        let longest = records.longest() - size_of::<u64>();
         let bytes = message.as_bytes();
         let mut kind = (CALLS, bytes.len());
         for part in bytes.chunks(longest) {
-            self.tell(remote, &self.sides[1], kind, part);
+            self.tell(records, &self.sides[1], kind, part);
             kind = (MORE, 0);
         }
     }
 
     /// Says that no message follows.
-    pub(super) fn end(&self, remote: &RemoteJob) {
-        self.tell(remote, &self.sides[1], (END, 0), &[]);
+    pub(super) fn end(&self, records: &impl Records) {
+        self.tell(records, &self.sides[1], (END, 0), &[]);
     }
 
     /// Says that this member has run the kernels of the message of a number.
-    pub(super) fn finish(&self, remote: &RemoteJob, number: u32) {
+    pub(super) fn finish(&self, records: &impl Records, number: u32) {
         let number = (number & flag::VALUE) as usize;
-        self.tell(remote, &self.sides[1], (FINISHED, number), &[]);
+        self.tell(records, &self.sides[1], (FINISHED, number), &[]);
     }
 
     /// This member takes no messages any more. Whether there is one that it has not taken.
-    pub(super) fn leave(&self, remote: &RemoteJob) -> bool {
+    pub(super) fn leave(&self, records: &impl Records) -> bool {
         if self.is_called {
-            self.tell(remote, &(0..1), (LEFT, 0), &[]);
+            self.tell(records, &(0..1), (LEFT, 0), &[]);
         }
         matches!(self.lock().messages.front(), Some(Some(_)))
     }
 
-    fn tell(&self, remote: &RemoteJob, to: &Range<usize>, (kind, value): (u8, usize), data: &[u8]) {
+    fn tell(
+        &self,
+        records: &impl Records,
+        to: &Range<usize>,
+        (kind, value): (u8, usize),
+        data: &[u8],
+    ) {
         let head = (value as u64) << 8 | u64::from(kind);
         for member in to.clone() {
-            remote.send_record(member, [&head.to_ne_bytes(), data]);
+            records.send(member, [&head.to_ne_bytes(), data]);
         }
     }
 }
