@@ -29,7 +29,11 @@ fn main() {
         }
     }
     for name in SOLUTIONS {
-        suite.add(format!("solution::{name}"), move |s| solution(s, name));
+        for language in ["c", "cpp"] {
+            suite.add(format!("solution::{name}.{language}"), move |s| {
+                solution(s, name, language)
+            });
+        }
     }
     for (name, code) in book_programs().unwrap_or_else(|why| panic!("{why:#}")) {
         suite.add(format!("book::{name}"), move |s| {
@@ -43,7 +47,7 @@ fn main() {
     suite.run()
 }
 
-/// The whole programs in the book's chapters: chapter with number, and program.
+/// The whole programs in the book's chapters: file name, and program.
 fn book_programs() -> Result<Vec<(String, String)>> {
     let mut programs = Vec::new();
     for entry in fs::read_dir(workspace().join("docs/book"))? {
@@ -57,22 +61,29 @@ fn book_programs() -> Result<Vec<(String, String)>> {
             .to_string_lossy()
             .into_owned();
         let text = fs::read_to_string(&path)?;
-        let parts = text.split("```c\n").skip(1);
-        let whole = parts.filter_map(|part| part.split_once("```").map(|(code, _)| code));
-        for (i, code) in whole.filter(|code| code.contains("int main(")).enumerate() {
-            programs.push((format!("{stem}-{i}"), code.to_owned()));
+        for language in ["c", "cpp"] {
+            let begin = format!("```{language}\n");
+            let parts = text.split(&begin).skip(1);
+            let whole = parts.filter_map(|part| part.split_once("```").map(|(code, _)| code));
+            for (i, code) in whole.filter(|code| code.contains("int main(")).enumerate() {
+                programs.push((format!("{stem}-{i}.{language}"), code.to_owned()));
+            }
         }
     }
     Ok(programs)
 }
 
-/// Compiles a program as its reader would.
+/// Compiles a program as its reader would; the ending of its name says in which language it is.
 fn compiled(s: &Setting, name: &str, code: &str, library: &str) -> Result<PathBuf> {
     fs::create_dir_all(&s.scratch)?;
-    let source = s.scratch.join(format!("example-{name}.c"));
+    let source = s.scratch.join(format!("example-{name}"));
     fs::write(&source, code)?;
     let source = source.to_str().context("a path in UTF-8")?;
-    let flags = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", library];
+    let standard = match source.ends_with(".cpp") {
+        true => "-std=c++17",
+        false => "-std=c11",
+    };
+    let flags = [standard, "-O1", "-Wall", "-Wextra", "-Werror", library];
     Build::new(source, Compiler::Gcc)
         .flags(&flags)
         .run(&s.prefix, &s.cache)
@@ -81,15 +92,17 @@ fn compiled(s: &Setting, name: &str, code: &str, library: &str) -> Result<PathBu
 /// Runs an example, which ends with an error where a result is wrong.
 fn example(s: &Setting, entry: &Entry) -> Result<()> {
     let example = entry.example.as_ref().context("the entry has an example")?;
-    let program = compiled(s, &entry.name, &example.code, "-lpthread")?;
+    let file = format!("{}.c", entry.name);
+    let program = compiled(s, &file, &example.code, "-lpthread")?;
     Job::new(PES, &program).expect_success(&s.prefix, &s.scratch)?;
     Ok(())
 }
 
 /// Compiles and runs a solution, which ends with an error where a result is wrong.
-fn solution(s: &Setting, name: &str) -> Result<()> {
-    let source = workspace().join(format!("docs/book/solutions/{name}.c"));
-    let program = compiled(s, name, &fs::read_to_string(source)?, "-lm")?;
+fn solution(s: &Setting, name: &str, language: &str) -> Result<()> {
+    let file = format!("{name}.{language}");
+    let source = workspace().join("docs/book/solutions").join(&file);
+    let program = compiled(s, &file, &fs::read_to_string(source)?, "-lm")?;
     for pes in [1, 3, PES] {
         Job::new(pes, &program).expect_success(&s.prefix, &s.scratch)?;
     }
