@@ -164,6 +164,35 @@
  *     How much of its newest calls each PE keeps for oshrun --trace, at 56 bytes a call; oshrun
  *     --trace sets 64m where it is unset.
  *     value: number of bytes, or with k, m, g or t; default: no trace; scope: PE.
+ *
+ * SHMEM_COUNTERS
+ *     1 counts calls, bytes and time by kind of routine, for shmemx_counter_read and for oshrun
+ *     --status and --metrics, which set it; turns the fast path off, but not that of programs
+ *     compiled with -DSHMEM_NATIVE_ONLY.
+ *     value: 0 or 1; default: 0; scope: PE.
+ *
+ * SHMEM_HANG_HINT
+ *     Where another launcher than oshrun starts the PEs: after so many seconds in which a PE
+ *     waits and none makes progress, each node shows what its PEs do. For jobs of several nodes.
+ *     oshrun --hosts sets it by --hang-hint.
+ *     value: seconds; 0: never; default: 60; scope: job.
+ *
+ * SHMEM_HANG_TIMEOUT
+ *     Where another launcher than oshrun starts the PEs: after so many seconds in which a PE
+ *     waits and none makes progress, each node shows what its PEs do, and the job ends with
+ *     status 124. oshrun --hosts sets it by --hang-timeout.
+ *     value: seconds; 0: never; default: 0; scope: job.
+ *
+ * SHMEM_WAIT_FOR_DEBUGGER
+ *     These PEs wait in shmem_init until a debugger is attached, with any launcher; oshrun
+ *     --debugger sets it.
+ *     value: numbers of PEs (0,4-7), or all; default: no PE waits; scope: PE.
+ *
+ * SHMEM_GDB
+ *     A PE that is about to end badly (by a misuse that the library reports, or by a signal such
+ *     as SIGSEGV and SIGABRT) first starts gdb on itself, which prints a backtrace of all
+ *     threads, or takes the terminal; oshrun --gdb sets it.
+ *     value: 1 for a backtrace, or interactive; default: no gdb; scope: PE.
  */
 #ifndef SHMEMX_H
 #define SHMEMX_H
@@ -410,6 +439,23 @@ typedef struct shmemi_stream *shmemx_stream_t;
 #define SHMEMX_GROUP_CONNECTED 0
 #define SHMEMX_GROUP_DISCONNECTED 1
 #define SHMEMX_GROUP_FAILED 2
+
+/* Kinds of routines that are counted: all of them first */
+#define SHMEMX_COUNTER_ALL 0
+#define SHMEMX_COUNTER_PUT 1
+#define SHMEMX_COUNTER_GET 2
+#define SHMEMX_COUNTER_ATOMIC 3
+#define SHMEMX_COUNTER_SIGNAL 4
+#define SHMEMX_COUNTER_COLLECTIVE 5
+#define SHMEMX_COUNTER_WAIT 6
+#define SHMEMX_COUNTER_QUIET 7
+#define SHMEMX_COUNTER_LOCK 8
+#define SHMEMX_COUNTER_MESSAGE 9
+
+/* What is counted of them: calls, bytes that this PE moved, nanoseconds in them */
+#define SHMEMX_COUNTER_OPERATIONS 0
+#define SHMEMX_COUNTER_BYTES 1
+#define SHMEMX_COUNTER_NANOSECONDS 2
 #define SHMEMX_SPACE_INVALID (((shmemx_space_t)(uintptr_t)0))
 #define SHMEMX_GROUP_INVALID (((shmemx_group_t)(uintptr_t)0))
 #define SHMEMX_REQUEST_INVALID (((shmemx_request_t)(uintptr_t)0))
@@ -2154,6 +2200,35 @@ void pshmemx_region_begin(const char *name);
 
 /* extension */
 void pshmemx_region_end(void);
+
+/* Counters of calls */
+
+/** Read what this PE has counted of a kind of routine.
+ *
+ * An extension.
+ * @param kind `SHMEMX_COUNTER_ALL`, `_PUT`, `_GET`, `_ATOMIC`, `_SIGNAL`, `_COLLECTIVE`, `_WAIT`, `_QUIET`,
+ *   `_LOCK` or `_MESSAGE`
+ * @param quantity `SHMEMX_COUNTER_OPERATIONS`, `SHMEMX_COUNTER_BYTES` or `SHMEMX_COUNTER_NANOSECONDS`
+ * @return The number of calls that have ended, of bytes that this PE moved by them, or of nanoseconds in
+ *   them; 0 unless `SHMEM_COUNTERS=1` has calls counted.
+ *
+ * See shmemx_counter_read(3). */
+uint64_t shmemx_counter_read(int kind, int quantity);
+
+/** Begin to count again at zero, on this PE.
+ *
+ * An extension.
+ *
+ * See shmemx_counter_read(3). */
+void shmemx_counter_reset(void);
+
+/* Counters of calls */
+
+/* extension */
+uint64_t pshmemx_counter_read(int kind, int quantity);
+
+/* extension */
+void pshmemx_counter_reset(void);
 
 #ifdef __cplusplus
 }

@@ -72,6 +72,7 @@
 mod amo;
 mod collective;
 mod context;
+mod counter;
 mod distributed;
 mod error;
 mod group;
@@ -96,6 +97,8 @@ mod pending;
 mod plain;
 mod region;
 mod signal;
+#[cfg(feature = "tracing")]
+mod spans;
 mod step;
 mod stream;
 mod team;
@@ -106,6 +109,7 @@ mod world;
 pub use amo::{Amo, AmoInt};
 pub use collective::{And, Max, Min, Operator, Or, Part, PartMut, Prod, Reducible, Sum, Xor};
 pub use context::{Context, ContextOptions, Session};
+pub use counter::{Counted, Counter};
 pub use distributed::{Blocks, Distributed};
 pub use error::{
     AllocError, ConnectError, Error, ExportError, GroupFailed, ImportError, InitError, OutOfBounds,
@@ -125,6 +129,8 @@ pub use pending::{Fetches, Pending, Transfers};
 pub use plain::Plain;
 pub use region::Region;
 pub use signal::{SignalUpdate, Signals};
+#[cfg(feature = "tracing")]
+pub use spans::RegionLayer;
 pub use stream::{Pace, Stream};
 pub use team::Team;
 pub use wait::Compare;

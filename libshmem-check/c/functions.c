@@ -9064,3 +9064,16 @@ static const struct shmemi_parameter parameters259[] = {
     {ROLE_END, NO_EXTENT, 0, 0, 0},
 };
 SHMEMI_VOID(void, shmemx_region_end, 259, OPERATION_OTHER, 8, 0, (void), (), 0)
+
+static const struct shmemi_parameter parameters260[] = {
+    {ROLE_VALUE, NO_EXTENT, 0, 0, 0},
+    {ROLE_VALUE, NO_EXTENT, 0, 0, 0},
+    {ROLE_END, NO_EXTENT, 0, 0, 0},
+};
+SHMEMI_WORD(uint64_t, shmemx_counter_read, 260, OPERATION_OTHER, 8, 0, (int kind, int quantity),
+    (kind, quantity), (uintptr_t)(intptr_t)kind, (uintptr_t)(intptr_t)quantity, 0)
+
+static const struct shmemi_parameter parameters261[] = {
+    {ROLE_END, NO_EXTENT, 0, 0, 0},
+};
+SHMEMI_VOID(void, shmemx_counter_reset, 261, OPERATION_OTHER, 8, 0, (void), (), 0)

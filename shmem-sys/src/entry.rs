@@ -8,8 +8,8 @@ pub(crate) use ferroshmem_core::api::space::SpaceConfig;
 pub(crate) use ferroshmem_core::api::spawn::SpawnConfig;
 pub(crate) use ferroshmem_core::api::team::TeamConfig;
 pub(crate) use ferroshmem_core::api::{
-    Complex, active, amo, check, collective, context, exports, group, handles, kernels, lock,
-    memory, message, ops, p2p, port, region, rma, setup, signal, space, spawn, stream, team,
+    Complex, active, amo, check, collective, context, counter, exports, group, handles, kernels,
+    lock, memory, message, ops, p2p, port, region, rma, setup, signal, space, spawn, stream, team,
     threads,
 };
 

@@ -202,6 +202,29 @@ pub const EXTENSIONS: &[Section] = &[
             c("SHMEMX_GROUP_FAILED", "2", "c_int"),
         ],
     },
+    Section {
+        title: "Kinds of routines that are counted: all of them first",
+        constants: &[
+            c("SHMEMX_COUNTER_ALL", "0", "c_int"),
+            c("SHMEMX_COUNTER_PUT", "1", "c_int"),
+            c("SHMEMX_COUNTER_GET", "2", "c_int"),
+            c("SHMEMX_COUNTER_ATOMIC", "3", "c_int"),
+            c("SHMEMX_COUNTER_SIGNAL", "4", "c_int"),
+            c("SHMEMX_COUNTER_COLLECTIVE", "5", "c_int"),
+            c("SHMEMX_COUNTER_WAIT", "6", "c_int"),
+            c("SHMEMX_COUNTER_QUIET", "7", "c_int"),
+            c("SHMEMX_COUNTER_LOCK", "8", "c_int"),
+            c("SHMEMX_COUNTER_MESSAGE", "9", "c_int"),
+        ],
+    },
+    Section {
+        title: "What is counted of them: calls, bytes that this PE moved, nanoseconds in them",
+        constants: &[
+            c("SHMEMX_COUNTER_OPERATIONS", "0", "c_int"),
+            c("SHMEMX_COUNTER_BYTES", "1", "c_int"),
+            c("SHMEMX_COUNTER_NANOSECONDS", "2", "c_int"),
+        ],
+    },
 ];
 
 /// `SHMEM_VENDOR_STRING`.

@@ -291,6 +291,8 @@ const ROWS: &[Row] = &[
     (&["kernels::register(kernel)"], &[("kernel", Value)]),
     (&["region::begin"], &[("name", Value)]),
     (&["region::end"], &[]),
+    (&["counter::read"], &[("kind", Value), ("quantity", Value)]),
+    (&["counter::reset"], &[]),
     (&["group::sync", "group::barrier"], &[("group", GroupOrInvalid)]),
     // Which arrays count, the routines know.
     (&["group::broadcast"],

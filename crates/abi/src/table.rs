@@ -92,6 +92,10 @@ pub fn chapters() -> Vec<Chapter> {
             is_extension: true,
             ..chapter("regions", "Regions in profiles", families::region::all())
         },
+        Chapter {
+            is_extension: true,
+            ..chapter("counters", "Counters of calls", families::counter::all())
+        },
     ]
 }
 

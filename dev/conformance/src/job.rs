@@ -207,6 +207,11 @@ impl Running {
         fs::read_to_string(&self.stdout).unwrap_or_default()
     }
 
+    /// What the job has printed to standard error so far.
+    pub fn stderr_so_far(&self) -> String {
+        fs::read_to_string(&self.stderr).unwrap_or_default()
+    }
+
     /// Waits for the end. On expiry of the watchdog the launcher is asked for its hang
     /// report, then to end, then it is killed.
     pub fn finish(mut self, watchdog: Duration) -> Result<Outcome> {

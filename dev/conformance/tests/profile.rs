@@ -1,13 +1,17 @@
 //! `oshrun --profile` and `--trace`: each planted fault is found, with its PE and line; a correct program has no finding.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use ferroshmem_conformance::job::Outcome;
+use ferroshmem_conformance::job::{Outcome, Running};
 use ferroshmem_conformance::prefix::crate_folder;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
+use nix::sys::signal::{Signal, kill};
 
 const SOURCE: &str = "diagnosis/profile.c";
 
@@ -38,6 +42,10 @@ fn main() {
     suite.add("profile::stripped".to_owned(), stripped);
     suite.add("profile::static".to_owned(), in_static_program);
     suite.add("profile::off".to_owned(), nothing_is_recorded);
+    suite.add("counters::on".to_owned(), |s| counts(s, "on"));
+    suite.add("counters::off".to_owned(), |s| counts(s, "off"));
+    suite.add("counters::live".to_owned(), counts_live);
+    suite.add("counters::unwritable".to_owned(), counters_unwritable);
     suite.add("trace::formats".to_owned(), formats);
     suite.add("trace::killed".to_owned(), killed);
     suite.add("trace::ring".to_owned(), ring);
@@ -283,6 +291,95 @@ fn full_disk(s: &Setting) -> Result<()> {
     ensure!(
         outcome.stderr.contains("No space left on device")
             && outcome.stderr.contains("make room there"),
+        "{outcome}"
+    );
+    Ok(())
+}
+
+fn counter_program(s: &Setting) -> Result<PathBuf> {
+    let build = Build::new("diagnosis/counters.c", Compiler::Gcc).flags(&["-O2"]);
+    build.run(&s.prefix, &s.cache)
+}
+
+fn counts(s: &Setting, how: &str) -> Result<()> {
+    let value = if how == "on" { "1" } else { "0" };
+    let job = Job::new(3, &counter_program(s)?).args(&[how]);
+    let job = job.env("SHMEM_COUNTERS", value);
+    job.expect_success(&s.prefix, &s.scratch).map(|_| ())
+}
+
+/// While the job runs, its counters are shown each moment, on SIGUSR1, in a file and by HTTP.
+fn counts_live(s: &Setting) -> Result<()> {
+    fs::create_dir_all(&s.scratch)?;
+    let (end, metrics) = (s.scratch.join("end"), s.scratch.join("metrics.prom"));
+    let _ = fs::remove_file(&end);
+    // Free a moment ago.
+    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let job = Job::new(2, &counter_program(s)?)
+        .options(&[
+            "-n",
+            "2",
+            "--status=0.05",
+            &format!("--metrics={}", metrics.display()),
+            &format!("--metrics=:{port}"),
+        ])
+        .args(&["long", &end.display().to_string()]);
+    let running = Running::start(&job, &s.prefix, &s.scratch)?;
+    let until = |what: &str, is_so: &dyn Fn() -> bool| {
+        let begin = Instant::now();
+        while !is_so() {
+            ensure!(
+                begin.elapsed() < Duration::from_secs(60),
+                "{what}\n{}",
+                running.stderr_so_far()
+            );
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(())
+    };
+    let has_all = |text: &str| {
+        [
+            "shmem_operations_total{job=\"0\",pe=\"1\",kind=\"put\"} 1000\n",
+            "shmem_bytes_total{job=\"0\",pe=\"0\",kind=\"get\"} 128000\n",
+            "# TYPE shmem_seconds_total counter\n",
+        ]
+        .iter()
+        .all(|line| text.contains(line))
+    };
+    until("the program counts", &|| {
+        running.stdout_so_far().contains("counted")
+    })?;
+    until("a line of rates", &|| {
+        running.stderr_so_far().contains("1 of 2 PEs wait")
+    })?;
+    until("the file", &|| {
+        has_all(&fs::read_to_string(&metrics).unwrap_or_default())
+    })?;
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n")?;
+    let mut page = String::new();
+    stream.read_to_string(&mut page)?;
+    ensure!(
+        page.starts_with("HTTP/1.1 200 OK\r\n") && has_all(&page),
+        "{page}"
+    );
+    kill(running.pid(), Signal::SIGUSR1)?;
+    until("the answer to SIGUSR1", &|| {
+        let text = running.stderr_so_far();
+        text.contains("PE 0 has made 1.00 k put (8.00 kB)") && text.contains("PE 1 has made")
+    })?;
+    fs::write(&end, "")?;
+    running
+        .finish(Duration::from_secs(60))?
+        .successful(Duration::from_secs(60))?;
+    Ok(())
+}
+
+fn counters_unwritable(s: &Setting) -> Result<()> {
+    let outcome = run(s, "many", &["--metrics=/proc/no"])?;
+    ensure!(outcome.status.code() == Some(2), "{outcome}");
+    ensure!(
+        outcome.stderr.contains("cannot write \"/proc/no\"") && outcome.stderr.lines().count() == 1,
         "{outcome}"
     );
     Ok(())

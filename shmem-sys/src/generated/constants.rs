@@ -200,6 +200,38 @@ pub(crate) const SHMEMX_GROUP_DISCONNECTED: c_int = 1;
 /// `SHMEMX_GROUP_FAILED`.
 pub(crate) const SHMEMX_GROUP_FAILED: c_int = 2;
 
+// Kinds of routines that are counted: all of them first
+
+/// `SHMEMX_COUNTER_ALL`.
+pub(crate) const SHMEMX_COUNTER_ALL: c_int = 0;
+/// `SHMEMX_COUNTER_PUT`.
+pub(crate) const SHMEMX_COUNTER_PUT: c_int = 1;
+/// `SHMEMX_COUNTER_GET`.
+pub(crate) const SHMEMX_COUNTER_GET: c_int = 2;
+/// `SHMEMX_COUNTER_ATOMIC`.
+pub(crate) const SHMEMX_COUNTER_ATOMIC: c_int = 3;
+/// `SHMEMX_COUNTER_SIGNAL`.
+pub(crate) const SHMEMX_COUNTER_SIGNAL: c_int = 4;
+/// `SHMEMX_COUNTER_COLLECTIVE`.
+pub(crate) const SHMEMX_COUNTER_COLLECTIVE: c_int = 5;
+/// `SHMEMX_COUNTER_WAIT`.
+pub(crate) const SHMEMX_COUNTER_WAIT: c_int = 6;
+/// `SHMEMX_COUNTER_QUIET`.
+pub(crate) const SHMEMX_COUNTER_QUIET: c_int = 7;
+/// `SHMEMX_COUNTER_LOCK`.
+pub(crate) const SHMEMX_COUNTER_LOCK: c_int = 8;
+/// `SHMEMX_COUNTER_MESSAGE`.
+pub(crate) const SHMEMX_COUNTER_MESSAGE: c_int = 9;
+
+// What is counted of them: calls, bytes that this PE moved, nanoseconds in them
+
+/// `SHMEMX_COUNTER_OPERATIONS`.
+pub(crate) const SHMEMX_COUNTER_OPERATIONS: c_int = 0;
+/// `SHMEMX_COUNTER_BYTES`.
+pub(crate) const SHMEMX_COUNTER_BYTES: c_int = 1;
+/// `SHMEMX_COUNTER_NANOSECONDS`.
+pub(crate) const SHMEMX_COUNTER_NANOSECONDS: c_int = 2;
+
 /// `SHMEM_VENDOR_STRING`.
 pub(crate) const SHMEM_VENDOR_STRING: &str = "FerroSHMEM 0.1.0";
 

@@ -9,6 +9,7 @@ pub(crate) mod checks;
 mod collectives;
 pub(crate) mod constants;
 mod contexts;
+mod counters;
 mod groups;
 pub(crate) mod inlined;
 mod memory;

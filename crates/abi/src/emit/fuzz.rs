@@ -14,7 +14,7 @@ pub const PATH: &str = "dev/conformance/c/fuzz/routines.h";
 /// Chapters whose single routines the fuzzer calls by hand: it has to know what they make.
 const BY_HAND: &[&str] = &[
     "setup", "memory", "teams", "contexts", "spaces", "threads", "spawn", "ports", "groups",
-    "messages", "streams", "regions",
+    "messages", "streams", "regions", "counters",
 ];
 
 /// A routine's kind: what the fuzzer's model of it depends on besides the type. None if the fuzzer calls
@@ -193,7 +193,10 @@ mod tests {
             .map(|path| std::fs::read_to_string(path).unwrap())
             .collect();
         let by_programs = chapters.iter().filter(|c| {
-            ["spawn", "ports", "groups", "messages", "streams", "regions"].contains(&c.name)
+            [
+                "spawn", "ports", "groups", "messages", "streams", "regions", "counters",
+            ]
+            .contains(&c.name)
         });
         let by_programs: Vec<_> = by_programs
             .flat_map(|c| &c.families)

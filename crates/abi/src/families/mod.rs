@@ -3,6 +3,7 @@
 pub mod active_set;
 pub mod amo;
 pub mod collective;
+pub mod counter;
 pub mod group;
 pub mod message;
 pub mod p2p;

@@ -274,6 +274,15 @@ pub(super) fn take(rt: &Runtime, name: &str, heap: &mut Heap, shape: Shape) -> *
     }
 }
 
+/// Takes a block of the symmetric heap, which core files have from then on; null if there is no room.
+fn take_from_heap(rt: &Runtime, name: &str, shape: Shape) -> *mut c_void {
+    let memory = &rt.node.transport.memory;
+    let mut heap = memory.heap();
+    let block = take(rt, name, &mut heap, shape);
+    memory.space.dump_heap_to(heap.mark());
+    block
+}
+
 /// Puts a block on huge pages, if it has the size of one.
 #[cold]
 fn collapse(rt: &Runtime, name: &str, offset: u64, size: u64) {
@@ -349,7 +358,7 @@ fn allocate(call: HeapCall, shape: Shape) -> *mut c_void {
     }
     let group = world(rt, call.name);
     call.check(&group, rt);
-    let at = take(rt, call.name, &mut rt.node.transport.memory.heap(), shape);
+    let at = take_from_heap(rt, call.name, shape);
     rt.node.transport.quiet_default();
     call.synchronise(&group, offset_of(rt, at));
     at
@@ -577,7 +586,7 @@ pub unsafe fn realloc(name: &'static str, at: *mut c_void, size: usize) -> *mut 
         open(rt, name, offset + size as u64);
         at
     } else {
-        let new = take(rt, name, &mut memory.heap(), Shape::of(size));
+        let new = take_from_heap(rt, name, Shape::of(size));
         if !new.is_null() {
             // SAFETY: two live blocks of this PE, of at least as many bytes each.
             unsafe {

@@ -11,6 +11,7 @@ pub mod check;
 pub mod collective;
 pub mod connecting;
 pub mod context;
+pub mod counter;
 pub mod exports;
 pub mod group;
 pub mod handles;

@@ -27,6 +27,12 @@ pub unsafe fn begin(routine: &'static str, name: *const c_char) {
     }
 }
 
+/// Enters a region of this name, whose place is not known.
+#[cold]
+pub fn begin_named(name: &str) {
+    profiling::enter_region(name, None);
+}
+
 /// Enters a region of this name at a line of Rust.
 #[cold]
 pub fn begin_at(name: &str, place: &'static Location<'static>) {

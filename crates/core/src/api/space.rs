@@ -245,6 +245,7 @@ fn make(
             _ => Err(SpaceError::OtherPe(first)),
         };
     }
+    memory.space.dump_heap(&range);
     let mark = if is_zero { range.start } else { range.end };
     let end = range.start + bytes.next_multiple_of(page_size() as u64);
     let handle = memory.space.heap_base() + range.start as usize;

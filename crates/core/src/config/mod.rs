@@ -78,8 +78,30 @@ pub struct Settings {
     pub spawn_timeout: Option<Duration>,
     /// `SHMEM_FABRIC`, `SHMEM_FABRIC_INTERFACE`, `SHMEM_LIBFABRIC` and `SHMEM_AGGREGATE`.
     pub fabric: FabricSettings,
-    /// `SHMEM_PROFILE_DIR` and `SHMEM_TRACE_SIZE`.
+    /// `SHMEM_PROFILE_DIR`, `SHMEM_TRACE_SIZE` and `SHMEM_COUNTERS`.
     pub profiling: ProfilingSettings,
+    /// `SHMEM_WAIT_FOR_DEBUGGER` and `SHMEM_GDB`.
+    pub debugger: DebuggerSettings,
+    /// `SHMEM_HANG_HINT` and `SHMEM_HANG_TIMEOUT`.
+    pub hang: HangSettings,
+}
+
+/// What is to be done where no PE makes progress.
+#[derive(Debug, Clone, Copy)]
+pub struct HangSettings {
+    /// After this time what the PEs do is shown; None: never.
+    pub hint_after: Option<Duration>,
+    /// After this time the job is ended; None: never.
+    pub end_after: Option<Duration>,
+}
+
+/// What a PE does for debuggers.
+#[derive(Debug, Clone)]
+pub struct DebuggerSettings {
+    /// The PEs that wait for one: a list of numbers, or `all`.
+    pub wait_for: Option<String>,
+    /// Whether a PE that is about to end badly starts gdb, and how it talks.
+    pub gdb: Option<String>,
 }
 
 /// What a PE records of its calls.
@@ -89,6 +111,8 @@ pub struct ProfilingSettings {
     pub directory: Option<String>,
     /// Bytes of its trace; None: no trace.
     pub trace: Option<u64>,
+    /// Whether calls are counted.
+    pub counters: bool,
 }
 
 impl Settings {
@@ -121,6 +145,15 @@ impl Settings {
             profiling: ProfilingSettings {
                 directory: PROFILE_DIR.read(&environment)?,
                 trace: TRACE_SIZE.read(&environment)?,
+                counters: COUNTERS.read(&environment)?,
+            },
+            hang: HangSettings {
+                hint_after: HANG_HINT.read(&environment)?,
+                end_after: HANG_TIMEOUT.read(&environment)?,
+            },
+            debugger: DebuggerSettings {
+                wait_for: WAIT_FOR_DEBUGGER.read(&environment)?,
+                gdb: GDB.read(&environment)?,
             },
         })
     }

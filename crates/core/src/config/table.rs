@@ -384,6 +384,60 @@ pub static TRACE_SIZE: Variable<Size> = Variable {
     value: Size { unset: "no trace" },
 };
 
+/// Whether calls are counted.
+pub static COUNTERS: Variable<Flag> = Variable {
+    name: "SHMEM_COUNTERS",
+    alias: None,
+    readers: &[Library],
+    scope: Scope::Pe,
+    help: "1 counts calls, bytes and time by kind of routine, for shmemx_counter_read and for oshrun --status and --metrics, which set it; turns the fast path off, but not that of programs compiled with -DSHMEM_NATIVE_ONLY.",
+    value: Flag { default: false },
+};
+/// After which time without progress the user is told.
+pub static HANG_HINT: Variable<Seconds> = Variable {
+    name: "SHMEM_HANG_HINT",
+    alias: None,
+    readers: &[Library],
+    scope: Scope::Job,
+    help: "Where another launcher than oshrun starts the PEs: after so many seconds in which a PE waits and none makes progress, each node shows what its PEs do. For jobs of several nodes. oshrun --hosts sets it by --hang-hint.",
+    value: Seconds { default: 60 },
+};
+/// After which time without progress the job is ended.
+pub static HANG_TIMEOUT: Variable<Seconds> = Variable {
+    name: "SHMEM_HANG_TIMEOUT",
+    alias: None,
+    readers: &[Library],
+    scope: Scope::Job,
+    help: "Where another launcher than oshrun starts the PEs: after so many seconds in which a PE waits and none makes progress, each node shows what its PEs do, and the job ends with status 124. oshrun --hosts sets it by --hang-timeout.",
+    value: Seconds { default: 0 },
+};
+/// PEs that wait for a debugger.
+pub static WAIT_FOR_DEBUGGER: Variable<Text> = Variable {
+    name: "SHMEM_WAIT_FOR_DEBUGGER",
+    alias: None,
+    readers: &[Library],
+    scope: Scope::Pe,
+    help: "These PEs wait in shmem_init until a debugger is attached, with any launcher; oshrun --debugger sets it.",
+    value: Text {
+        accepts: "numbers of PEs (0,4-7), or all",
+        default: None,
+        unset: "no PE waits",
+    },
+};
+/// Whether a PE that is about to end badly starts gdb.
+pub static GDB: Variable<Text> = Variable {
+    name: "SHMEM_GDB",
+    alias: None,
+    readers: &[Library],
+    scope: Scope::Pe,
+    help: "A PE that is about to end badly (by a misuse that the library reports, or by a signal such as SIGSEGV and SIGABRT) first starts gdb on itself, which prints a backtrace of all threads, or takes the terminal; oshrun --gdb sets it.",
+    value: Text {
+        accepts: "1 for a backtrace, or interactive",
+        default: None,
+        unset: "no gdb",
+    },
+};
+
 /// All variables that users set, in the order they are printed.
 pub static TABLE: &[&dyn Entry] = &[
     &VERSION,
@@ -418,6 +472,11 @@ pub static TABLE: &[&dyn Entry] = &[
     &LIBFABRIC,
     &PROFILE_DIR,
     &TRACE_SIZE,
+    &COUNTERS,
+    &HANG_HINT,
+    &HANG_TIMEOUT,
+    &WAIT_FOR_DEBUGGER,
+    &GDB,
     &CC,
     &CXX,
 ];

@@ -17,6 +17,7 @@ use std::{iter, ptr, thread};
 use ferroshmem_fabric::{Context, Events};
 
 use super::fatal;
+use super::hang::HangWatch;
 use super::notice::{Cause, PeFailure};
 use super::silence::Silence;
 use super::successor::Successor;
@@ -32,6 +33,8 @@ pub(crate) struct FailureDetector {
     job: &'static Attachment,
     /// Time within which all PEs are to learn of a failure; None: failures are not looked for.
     timeout: Option<Duration>,
+    /// Whether the job makes progress, if this PE looks for that.
+    hangs: Option<HangWatch>,
     /// Null before [`begin`](Self::begin) and after [`end`](Self::end).
     internode: AtomicPtr<Internode>,
     shutting_down: AtomicBool,
@@ -59,11 +62,16 @@ struct PreviousNode {
 
 impl FailureDetector {
     /// A detector that does nothing until [`begin`](Self::begin). A failure is to be noticed within
-    /// `timeout`; None: not at all.
-    pub(crate) fn new(job: &'static Attachment, timeout: Option<Duration>) -> Self {
+    /// `timeout`; None: not at all. `hangs` looks for jobs that make no progress.
+    pub(crate) fn new(
+        job: &'static Attachment,
+        timeout: Option<Duration>,
+        hangs: Option<HangWatch>,
+    ) -> Self {
         Self {
             job,
             timeout,
+            hangs,
             internode: AtomicPtr::new(ptr::null_mut()),
             shutting_down: AtomicBool::new(false),
             exiting: OnceLock::new(),
@@ -209,6 +217,21 @@ impl FailureDetector {
         let heartbeat = offset_of!(StatusArea, heartbeat);
         self.put_status(internode, next, heartbeat, number);
         None
+    }
+
+    /// Looks whether the job makes progress, when that is due, and tells the next node.
+    fn check_progress(&self, internode: &Internode) {
+        let Some(hangs) = &self.hangs else {
+            return;
+        };
+        let own = Self::status_area(internode, self.job.index);
+        let before = own.stillness.load(Ordering::Relaxed);
+        let leaders = self.leaders();
+        let mine = leaders.iter().position(|pe| *pe as usize == self.job.pe);
+        if let (Some(word), Some(mine)) = (hangs.look(Instant::now(), before), mine) {
+            let next = leaders[(mine + 1) % leaders.len()] as usize;
+            self.put_status(internode, next, offset_of!(StatusArea, stillness), word);
+        }
     }
 
     /// Operations of this PE that the PEs of a node have completed, by the node's leader.
@@ -444,6 +467,7 @@ impl Events for FailureDetector {
         {
             return self.exit_globally(internode, exit);
         }
+        self.check_progress(internode);
         if self.timeout.is_none() {
             return;
         }

@@ -5,9 +5,8 @@ use std::fmt::Display;
 use std::io::Write;
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::Duration;
 
-use super::caller;
+use super::{caller, debugger};
 use crate::job::region::PeState;
 use crate::job::{self, Attachment};
 use crate::platform::line::one_line;
@@ -40,6 +39,7 @@ fn end_job(routine: &str, message: &dyn Display, caller: fn() -> Option<caller::
         }
         let line = one_line(&line);
         say(&line);
+        debugger::at_failure();
         let launcher = match job {
             Some(job) => job.bootstrap(),
             None => job::launcher_of_unjoined(),
@@ -49,7 +49,7 @@ fn end_job(routine: &str, message: &dyn Display, caller: fn() -> Option<caller::
         }
     } else {
         // The launcher ends this PE when it sees the one that reported.
-        std::thread::sleep(Duration::from_secs(2));
+        std::thread::sleep(debugger::wait_for_first());
     }
     // SAFETY: ends the process at once; the program's output was flushed above.
     unsafe { libc::_exit(STATUS) }

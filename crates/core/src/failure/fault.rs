@@ -9,8 +9,8 @@ use std::fmt::{self, Write};
 use std::ops::Range;
 use std::sync::Once;
 
-use super::fatal;
 use super::operand;
+use super::{debugger, fatal};
 use crate::memory::{MemoryKind, Origins};
 use crate::platform::mapping::JOB_MEMORY;
 use crate::runtime::{self, Runtime};
@@ -56,12 +56,23 @@ impl Write for Line {
 unsafe extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the kernel passes a valid siginfo; for these signals it holds an address.
     let (addr, code) = unsafe { ((*info).si_addr() as usize, (*info).si_code) };
+    if code > 0 {
+        // SAFETY: the kernel passes the context of the thread that the signal interrupts.
+        unsafe { say(signal, (addr, code), context) };
+    }
+    debugger::at_failure();
     if code <= 0 {
         // Sent by a process: no instruction faults again. Blocked until this handler returns.
         // SAFETY: raise is async-signal-safe.
         unsafe { libc::raise(signal) };
-        return;
     }
+}
+
+/// Prints the explanation of a fault at an address, if there is one.
+///
+/// # Safety
+/// `context` is that of the thread which the signal interrupts, as the kernel passes it.
+unsafe fn say(signal: i32, (addr, code): (usize, i32), context: *mut libc::c_void) {
     let Some(rt) = runtime::current() else { return };
     // Where all PEs crash at once, one explains.
     if fatal::is_reported(rt.node.job) {
@@ -73,7 +84,7 @@ unsafe extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, context: *
         len: 0,
     };
     let said = if code == SI_KERNEL && addr == 0 {
-        // SAFETY: the kernel passes the context of the thread that the signal interrupts.
+        // SAFETY: the caller promises that `context` is that of the thread which the signal interrupts.
         let addr = unsafe { operand::address(context) };
         let outside = addr.filter(|addr| !operand::is_canonical(*addr));
         outside.map_or(Ok(false), |addr| {

@@ -1,12 +1,14 @@
 //! What ends a job before its time: misuse that the library sees ([`fatal`]; [`checks`] says how much it
 //! looks at), segmentation faults
-//! ([`fault`]), and PEs that fail ([`detector`], [`notice`]).
+//! ([`fault`]), PEs that fail ([`detector`], [`notice`]), jobs that hang ([`hang`]), and debuggers on any of these ([`debugger`]).
 
 mod caller;
 pub(crate) mod checks;
+pub(crate) mod debugger;
 pub(crate) mod detector;
 pub(crate) mod fatal;
 pub(crate) mod fault;
+pub(crate) mod hang;
 pub(crate) mod notice;
 mod operand;
 mod silence;

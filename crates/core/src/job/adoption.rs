@@ -21,6 +21,10 @@ use crate::config;
 /// service's end and of the process, and the number of the process.
 pub const ARGUMENT: &str = "--adopt=";
 
+/// What the only argument of an `oshrun` begins with that says what the PEs of a node do. Behind it are the descriptor of the
+/// job's memory, and the numbers of the node's PEs in the job.
+pub const LOOK: &str = "--look=";
+
 /// The name of the command.
 const OSHRUN: &str = "oshrun";
 

@@ -60,6 +60,7 @@ impl Control {
             layout_failed: Default::default(),
             start_arrived: Default::default(),
             start_epoch: Default::default(),
+            debugged: Default::default(),
             reporter: Default::default(),
             images_differ: Default::default(),
             image: Default::default(),
@@ -75,6 +76,27 @@ impl Control {
         // to this process.
         unsafe { this.base.cast::<Header>().write(header) };
         Ok((file, this))
+    }
+
+    /// A number that differs once PE `pe` of the node has entered or left a collective, or a wait of some length.
+    pub fn progress(&self, pe: usize) -> u64 {
+        let block = self.pe_block(pe);
+        let mut digest = 0xcbf2_9ce4_8422_2325_u64;
+        let mut add =
+            |word: u64| digest = (digest ^ word).wrapping_mul(0x100_0000_01b3).rotate_left(7);
+        add(block.state.load(Ordering::Relaxed).into());
+        add(block.wait.serial.load(Ordering::Relaxed).into());
+        add(block.wait.kind.load(Ordering::Relaxed).into());
+        for (index, word) in block.team_ids.words.iter().enumerate() {
+            let mut used = word.load(Ordering::Relaxed);
+            while used != 0 {
+                let team = index * 64 + used.trailing_zeros() as usize;
+                used &= used - 1;
+                let own = &self.team_slot(team, pe).own;
+                add(own.entered.load(Ordering::Relaxed).into());
+            }
+        }
+        digest
     }
 
     /// Creates the memory of a connection, of sides with so many members, whose jobs end independently or not; its

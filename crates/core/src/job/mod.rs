@@ -5,6 +5,7 @@ pub mod region;
 
 pub mod adoption;
 pub mod control;
+pub mod counters;
 pub mod declaration;
 pub mod mailboxes;
 pub mod message;

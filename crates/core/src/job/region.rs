@@ -26,6 +26,7 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 use ferroshmem_fabric::TaggedMessage;
 use ferroshmem_platform::Lifeline;
 
+use super::counters::Counters;
 use super::declaration::DeclarationWords;
 use crate::choice::{EAGER, Tuning};
 use crate::message::record::Inbox;
@@ -35,7 +36,7 @@ use crate::platform::mapping::HUGE_PAGE;
 /// First word of the region.
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
 /// Changes whenever a type in this module does.
-pub const VERSION: u32 = 19;
+pub const VERSION: u32 = 20;
 /// Most PEs of one node: `MAX_PES` windows of 4 GiB still fit the address space twice.
 pub const MAX_PES: usize = 4096;
 /// Most teams that can be alive at once on one PE, [`ACTIVE_SETS`] included.
@@ -124,6 +125,8 @@ pub struct Header {
     pub connection: AtomicU32,
     /// In the memory of a connection: members of each side that use it no more. Futex words.
     pub left: [AtomicU32; 2],
+    /// PE + 1 of the PE that has started gdb on itself because it fails.
+    pub debugged: AtomicU32,
     /// What was measured on this machine, for choosing algorithms.
     pub tuning: Tuning,
 }
@@ -201,6 +204,10 @@ pub struct PeBlock {
     pub thread_level: AtomicI32,
     /// Counted by the progress thread of a job of several nodes: one that stands still does not run.
     pub ticks: AtomicU32,
+    /// 1 once the debugger that the PE waits for in `shmem_init` has ended: it need not wait any longer.
+    pub debugger_has_ended: AtomicU32,
+    /// What the PE has counted of its calls.
+    pub counters: Counters,
     /// Digest of the layout of this PE's globals, 0 if it has none that are symmetric.
     pub image: AtomicU64,
     /// Bytes of globals.
@@ -559,6 +566,8 @@ pub struct StatusArea {
     pub heartbeat: AtomicU64,
     /// Which PE has failed and why, once it is known; 0 before.
     pub failure_notice: AtomicU64,
+    /// For how long the nodes before this one in the ring have made no progress.
+    pub stillness: AtomicU64,
     /// Team ids in use on this PE, if the job has several nodes.
     pub team_ids: TeamIds,
 }

@@ -8,7 +8,7 @@ mod windows;
 
 use std::fmt::Display;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, Once, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -29,7 +29,8 @@ use crate::constants::{GROUP_INVALID, PREDEFINED_TEAMS};
 use crate::context::Contexts;
 use crate::failure::detector::FailureDetector;
 use crate::failure::fatal::{debug, fatal, set_debug, warn};
-use crate::failure::{checks, fault};
+use crate::failure::hang::{self, HangWatch};
+use crate::failure::{checks, debugger, fault};
 use crate::group::Group;
 use crate::job::Attachment;
 use crate::job::region::PeState;
@@ -85,6 +86,7 @@ pub(crate) fn initialise(name: &str, level: i32) {
         None => SPACE.get_or_init(|| map_space(name, job)),
     };
     let settings = settings(name, job);
+    debugger::prepare(job, &settings.debugger);
     let localities = localities(job, &settings.sockets);
     let selection = Selection::of_job(header, settings.forced);
     let cores = header.node_cores();
@@ -118,6 +120,14 @@ pub(crate) fn initialise(name: &str, level: i32) {
         detector.begin(internode);
         (internode, &**detector)
     });
+    static ALONE: Once = Once::new();
+    // A thread of its own is for users who ask for it.
+    if connected.is_none()
+        && settings.hang.end_after.is_some()
+        && let Some(watch) = HangWatch::new(job, settings.hang)
+    {
+        ALONE.call_once(|| hang::watch_alone(watch));
+    }
     let internode = connected.map(|(internode, _)| internode);
     let teams = Teams::new(job, internode, &localities, &selection);
     let check = settings.check;
@@ -209,7 +219,8 @@ fn connect(
     if let Some(connected) = CONNECTED.get() {
         return Ok(connected);
     }
-    let detector = Arc::new(FailureDetector::new(job, settings.fabric_timeout));
+    let hangs = HangWatch::new(job, settings.hang);
+    let detector = Arc::new(FailureDetector::new(job, settings.fabric_timeout, hangs));
     let internode = Internode::open(job, space, detector.monitor(), &settings.fabric)?;
     Ok(CONNECTED.get_or_init(|| (internode, detector)))
 }

@@ -35,6 +35,8 @@ pub struct Space {
     /// Bytes from the start of this PE's heap that earlier initialisations of the library may have
     /// left written.
     heap_mark: AtomicU64,
+    /// Bytes from the start of this PE's heap that core files have.
+    dumped: AtomicU64,
     /// The policy of this PE's memory.
     home: MemoryPolicy,
 }
@@ -152,6 +154,7 @@ impl Space {
             others_globals: Mapped::default(),
             other_programs: Vec::new(),
             heap_mark: AtomicU64::new(0),
+            dumped: AtomicU64::new(0),
             home: memkind::home(),
         };
         this.map_heaps(job)?;
@@ -208,6 +211,8 @@ impl Space {
             return Err(failed(e));
         }
         mapping::advise(base, len, Advice::LinuxHugepage);
+        // The kernel would find memory for all of it to write a core file.
+        mapping::advise(base, len, Advice::LinuxDontDump);
         Ok(())
     }
 
@@ -225,6 +230,25 @@ impl Space {
                 return;
             }
         }
+    }
+
+    /// Has core files of this PE contain its heap up to `end`.
+    #[inline]
+    pub fn dump_heap_to(&self, end: u64) {
+        let from = self.dumped.load(Ordering::Relaxed);
+        if end > from {
+            // Few calls, where blocks are small.
+            let to = end.next_multiple_of(mapping::HUGE_PAGE as u64);
+            let to = to.min(self.layout.heap_size);
+            self.dump_heap(&(from..to));
+            self.dumped.store(to, Ordering::Relaxed);
+        }
+    }
+
+    /// Has core files of this PE contain these bytes of its heap: multiples of the page size.
+    pub fn dump_heap(&self, range: &Range<u64>) {
+        let at = self.layout.heap_base + range.start as usize;
+        mapping::advise(at, (range.end - range.start) as usize, Advice::LinuxDoDump);
     }
 
     /// Has bytes of this PE's heap that have no memory yet taken from where `policy` says.

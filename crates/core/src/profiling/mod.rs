@@ -3,11 +3,13 @@
 //! An exported function tests one byte (see `failure::checks`) and then takes its cold copy, which begins an operation here, runs
 //! the routine and ends the operation. Sums are kept in a file that is mapped into memory ([`layout`]), so what a PE
 //! recorded is there however it ends. Which part of a call was waiting is not measured here: `oshrun` compares
-//! when the members of a collective entered it.
+//! when the members of a collective entered it. [`counters`] are kept by the same calls, with or without a record.
 
 mod call_site;
+pub(crate) mod counters;
 pub mod layout;
 mod recorder;
+pub mod totals;
 
 use std::cell::Cell;
 use std::panic::Location;
@@ -83,8 +85,17 @@ fn recorder() -> Option<&'static Recorder> {
     RECORDER.get()?.as_ref().filter(|_| is_on())
 }
 
-/// Starts to record, if the settings say so: called once all PEs are connected. Whether calls are recorded.
+/// Starts to record and to count, if the settings say so: called once all PEs are connected. Whether calls are recorded
+/// or counted.
 pub(crate) fn start(node: &Node, settings: &ProfilingSettings, inlined: bool) -> bool {
+    if settings.counters {
+        counters::start(&node.job.control.pe_block(node.job.index).counters);
+        ON.store(true, Ordering::Release);
+    }
+    start_record(node, settings, inlined) || settings.counters
+}
+
+fn start_record(node: &Node, settings: &ProfilingSettings, inlined: bool) -> bool {
     let Some(folder) = &settings.directory else {
         return false;
     };
@@ -111,8 +122,8 @@ pub(crate) fn start(node: &Node, settings: &ProfilingSettings, inlined: bool) ->
 pub(crate) fn stop(entered: u64) {
     if let Some(recorder) = recorder() {
         recorder.end(entered);
-        ON.store(false, Ordering::Release);
     }
+    ON.store(false, Ordering::Release);
 }
 
 /// Begins an operation that an exported function is about to run. That function's caller is found on the stack, at a
@@ -122,9 +133,12 @@ pub(crate) fn stop(entered: u64) {
 pub fn begin(operation: &Operation) {
     let mark = 0_u8;
     let frame = (&raw const mark).addr();
-    if let Some(recorder) = recorder() {
-        let caller = recorder.call_sites.caller(operation.routine, frame);
-        begin_at(recorder, operation, Place::Address(caller));
+    match recorder() {
+        Some(recorder) => {
+            let caller = recorder.call_sites.caller(operation.routine, frame);
+            begin_at(recorder, operation, Place::Address(caller));
+        }
+        None => begin_counted(operation),
     }
 }
 
@@ -132,9 +146,19 @@ pub fn begin(operation: &Operation) {
 #[cold]
 #[inline(never)]
 pub fn begin_in_source(operation: &Operation, caller: &'static Location<'static>) {
-    if let Some(recorder) = recorder() {
-        begin_at(recorder, operation, Place::Source(caller));
+    match recorder() {
+        Some(recorder) => begin_at(recorder, operation, Place::Source(caller)),
+        None => begin_counted(operation),
     }
+}
+
+/// Begins an operation that is counted alone.
+fn begin_counted(operation: &Operation) {
+    UNDER_WAY.set(Some(UnderWay {
+        operation: *operation,
+        site: 0,
+        begin: now_ns(),
+    }));
 }
 
 fn begin_at(recorder: &Recorder, operation: &Operation, place: Place) {
@@ -159,8 +183,10 @@ pub fn end() {
     else {
         return;
     };
+    let end = now_ns();
+    counters::add(operation.kind, operation.bytes, end.saturating_sub(begin));
     if let Some(recorder) = recorder() {
-        recorder.add(&operation, site, begin, now_ns());
+        recorder.add(&operation, site, begin, end);
     }
 }
 

@@ -205,6 +205,11 @@ impl Deadlock {
 
 /// Whether `wait` is for a collective that PE `gone` has not entered.
 pub(super) fn missed(control: &Control, wait: &Wait, gone: usize) -> bool {
+    missed_by(control, wait, gone, gone)
+}
+
+/// The same of a PE that is number `index` of the node and `number` of the job.
+pub(super) fn missed_by(control: &Control, wait: &Wait, index: usize, number: usize) -> bool {
     let WaitReason::Collective {
         team: Some(team),
         sequence,
@@ -213,11 +218,11 @@ pub(super) fn missed(control: &Control, wait: &Wait, gone: usize) -> bool {
     else {
         return false;
     };
-    if !wait.needs(gone) || team as usize >= ferroshmem_core::job::region::MAX_TEAMS {
+    if !wait.needs(number) || team as usize >= ferroshmem_core::job::region::MAX_TEAMS {
         return false;
     }
     let entered = control
-        .team_slot(team as usize, gone)
+        .team_slot(team as usize, index)
         .own
         .entered
         .load(Acquire);

@@ -14,6 +14,7 @@ use super::failure::{Failure, say};
 use super::options::{CommandLine, Section};
 use super::placement::Placement;
 use super::program::Program;
+use super::status_options::StatusPlan;
 use crate::tune::Loaded;
 
 /// A job, ready to be started.
@@ -103,6 +104,8 @@ impl Job {
             hosts: None,
             profiling: None,
             checks: None,
+            debugger: None,
+            status: StatusPlan::default(),
             timeout: None,
             output: by.options.output.clone(),
             ..by.options

@@ -17,6 +17,7 @@ mod compatibility;
 mod connected;
 mod core_file;
 mod deadlock;
+mod debugging;
 mod descendants;
 mod exit_class;
 mod failure;
@@ -28,6 +29,7 @@ mod initialization;
 mod job;
 mod launcher;
 mod linkage;
+mod look;
 mod options;
 mod output;
 mod placement;
@@ -35,9 +37,12 @@ mod profiling;
 mod program;
 mod report;
 mod running;
+mod seconds;
 mod shutdown;
 mod signals;
 mod spawn;
+mod status;
+mod status_options;
 mod supervisor;
 mod time_slices;
 mod waits;
@@ -60,7 +65,7 @@ fn run(arguments: Vec<OsString>) -> Result<u8, Failure> {
     if let Some(status) = hosts::agent::run(&arguments) {
         return Ok(status);
     }
-    if let Some(result) = adopted::run(&arguments) {
+    if let Some(result) = adopted::run(&arguments).or_else(|| look::run(&arguments)) {
         return result;
     }
     let machine = Machine::here();

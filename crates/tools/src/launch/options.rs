@@ -8,16 +8,19 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, CommandFactory, Parser, ValueEnum};
-use ferroshmem_core::config;
+use ferroshmem_core::config::{self, HANG_HINT, HANG_TIMEOUT};
 use ferroshmem_core::job::region::MAX_PES;
 
 use super::check::{CheckArgs, Checks};
 use super::compatibility::{self, Foreign};
+use super::debugging::{Debugger, DebuggingArgs};
 use super::failure::Failure;
 use super::hosts::launch::HostLaunch;
 use super::hosts::list::check_room;
 use super::hosts::options::{Destination, HostOptions};
 use super::profiling::{Profiling, ProfilingArgs};
+use super::seconds::seconds;
+use super::status_options::{StatusArgs, StatusPlan};
 
 const USAGE: &str = "oshrun [OPTIONS] PROGRAM [ARGUMENT]... [: [-n N] [-x VAR] [--wdir DIR] PROGRAM [ARGUMENT]...]...";
 
@@ -173,6 +176,10 @@ struct FirstArgs {
     #[command(flatten)]
     check: CheckArgs,
     #[command(flatten)]
+    debugging: DebuggingArgs,
+    #[command(flatten)]
+    status: StatusArgs,
+    #[command(flatten)]
     hosts: HostOptions,
 }
 
@@ -235,6 +242,10 @@ pub(super) struct CommandLine {
     pub profiling: Option<Profiling>,
     /// What is to be checked.
     pub checks: Option<Checks>,
+    /// What is shown of the PEs' counters.
+    pub status: StatusPlan,
+    /// Debuggers that are started beside PEs.
+    pub debugger: Option<Debugger>,
     /// How the job is started on other hosts, if it is.
     pub hosts: Option<HostLaunch>,
 }
@@ -283,14 +294,6 @@ fn microseconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
-    text.parse::<f64>()
-        .ok()
-        .filter(|s| *s > 0.0)
-        .and_then(|s| Duration::try_from_secs_f64(s).ok())
-        .ok_or_else(|| "give a number of seconds greater than 0".to_owned())
-}
-
 /// Reads the command line, without the name of `oshrun` itself. `cores` is the number of
 /// PEs where none is given.
 pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<CommandLine, Failure> {
@@ -331,7 +334,45 @@ pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<CommandLin
         // What a section sets itself comes last, which counts.
         section.variables.splice(0..0, global.iter().cloned());
     }
-    let n_pes = sections.iter().map(|s| s.n_pes).sum();
+    let on_hosts = matches!(destination, Destination::Hosts(_));
+    if on_hosts {
+        let whole = |limit: Option<Duration>| limit.map_or(0, |l| l.as_secs_f64().ceil() as u64);
+        // No oshrun watches those PEs: they do so themselves, in whole seconds.
+        let hang = [
+            (HANG_HINT.name, whole(first.hang_hint.0), 60),
+            (HANG_TIMEOUT.name, whole(first.hang_timeout), 0),
+        ];
+        for (name, seconds, default) in hang {
+            if seconds == default {
+                continue;
+            }
+            for section in &mut sections {
+                let is_set = section.variables.iter().any(|(n, _)| n == name);
+                if !is_set && config::inherited(name.as_ref()).is_none() {
+                    let pair = (name.into(), seconds.to_string().into());
+                    section.variables.push(pair);
+                }
+            }
+        }
+    }
+    let n_pes: usize = sections.iter().map(|s| s.n_pes).sum();
+    let status = first.status.read(on_hosts)?;
+    let (debugger, mut variables) = first.debugging.read(n_pes, on_hosts)?;
+    variables.extend(
+        status
+            .variable()
+            .map(|(name, value)| (name, value.to_owned())),
+    );
+    for (name, value) in variables {
+        for section in &mut sections {
+            let pair = (name.into(), value.clone().into());
+            section.variables.push(pair);
+        }
+    }
+    if debugger.is_some() {
+        // It is the debugger's.
+        first.stdin = Input::None;
+    }
     if let Destination::ThisHost(Some(slots)) = destination {
         check_room(slots, n_pes)?;
     }
@@ -359,6 +400,8 @@ pub(super) fn parse(arguments: Vec<OsString>, cores: usize) -> Result<CommandLin
         verbose: first.verbose,
         profiling: first.profiling.read()?,
         checks: first.check.read(),
+        debugger,
+        status,
         hosts: match destination {
             Destination::Hosts(launch) => Some(launch),
             Destination::ThisHost(_) => None,

@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
 use ferroshmem_core::job::control::Control;
-use ferroshmem_core::job::region::{MAX_TEAMS, PeState};
+use ferroshmem_core::job::region::PeState;
 use nix::unistd::Pid;
 
 use super::activity::{self, Activity};
-use super::deadlock::missed;
+use super::deadlock::missed_by;
 use super::waits::{Wait, WaitReason};
 use crate::inspect::{self, Inspector, Place, Process};
 
@@ -26,9 +26,45 @@ pub(super) struct Report {
     is_traced: bool,
 }
 
+/// The PEs of a node.
+pub(super) struct NodePes<'a> {
+    control: &'a Control,
+    /// Their numbers in the job, by their numbers among those of the node.
+    numbers: Vec<usize>,
+    /// Whether the job has others.
+    has_others: bool,
+}
+
+impl<'a> NodePes<'a> {
+    /// All PEs of a job.
+    pub(super) fn all(control: &'a Control) -> Self {
+        Self {
+            control,
+            numbers: (0..control.n_pes()).collect(),
+            has_others: false,
+        }
+    }
+
+    /// Those of a node among several, by their numbers in the job.
+    pub(super) fn of_node(control: &'a Control, numbers: Vec<usize>) -> Self {
+        Self {
+            control,
+            numbers,
+            has_others: true,
+        }
+    }
+
+    /// Whether PE `index` of the node is one of those that `wait` needs, and has not come.
+    fn missed(&self, wait: &Wait, index: usize) -> bool {
+        missed_by(self.control, wait, index, self.numbers[index])
+    }
+}
+
 /// A PE that waits.
 struct Waiter {
+    /// Its number in the job, and among those of the node.
     pe: usize,
+    index: usize,
     wait: Wait,
     /// The word waited for, if there is one: `the lock "a"`.
     object: Option<String>,
@@ -48,8 +84,9 @@ struct Group {
 }
 
 impl Report {
-    /// Looks at the `living` PEs.
-    pub(super) fn new(control: &Control, living: &[(usize, Pid)]) -> Self {
+    /// Looks at the `living` PEs: their numbers among those of the node, and their processes.
+    pub(super) fn new(node: &NodePes<'_>, living: &[(usize, Pid)]) -> Self {
+        let control = node.control;
         let mut this = Self {
             lines: Vec::new(),
             reads_terminal: false,
@@ -72,7 +109,7 @@ impl Report {
             let process = (Instant::now() < until).then(|| inspector.process(pid));
             // Those that did not wait may do so now, and the reverse.
             if let Some(wait) = Wait::read(control, pe) {
-                waiters.push(Waiter::new(control, pe, wait, process.as_ref()));
+                waiters.push(Waiter::new(node, pe, wait, process.as_ref()));
                 continue;
             }
             let state = PeState::from_word(control.pe_block(pe).state.load(Acquire));
@@ -88,10 +125,11 @@ impl Report {
                 }
                 place = place_of(&sight, activity);
             }
-            doing.entry((what, place)).or_default().push(pe);
+            let pes = doing.entry((what, place)).or_default();
+            pes.push(node.numbers[pe]);
         }
         waiters.sort_unstable_by_key(|waiter| waiter.pe);
-        let groups = groups(control, &waiters);
+        let groups = groups(node, &waiters);
         let shown = groups.iter().map(Group::line);
         this.lines = cut(shown.collect());
         let mut doing: Vec<_> = doing.into_iter().collect();
@@ -100,7 +138,7 @@ impl Report {
             .iter()
             .map(|((what, place), pes)| what.line(pes, place));
         this.lines.extend(cut(others.collect()));
-        this.lines.extend(verdicts(control, &waiters, living));
+        this.lines.extend(verdicts(node, &waiters, living));
         this
     }
 
@@ -156,7 +194,7 @@ fn place_of(sight: &inspect::Sight, activity: Activity) -> String {
 }
 
 impl Waiter {
-    fn new(control: &Control, pe: usize, wait: Wait, process: Option<&Process>) -> Self {
+    fn new(node: &NodePes<'_>, index: usize, wait: Wait, process: Option<&Process>) -> Self {
         let name = |address| process.and_then(|p| p.variable(address));
         let object = match wait.reason {
             WaitReason::Object(kind, address) => {
@@ -176,7 +214,7 @@ impl Waiter {
             }
             _ => None,
         };
-        let held = control.pe_block(pe).held.iter();
+        let held = node.control.pe_block(index).held.iter();
         let held = held
             .map(|word| word.load(Relaxed))
             .filter(|lock| *lock != 0);
@@ -185,7 +223,8 @@ impl Waiter {
             format!("the lock {at}")
         });
         Self {
-            pe,
+            pe: node.numbers[index],
+            index,
             holds: holds.collect(),
             object,
             place: process.and_then(|p| p.look(true).place),
@@ -210,7 +249,7 @@ impl Waiter {
 }
 
 /// The groups of PEs that wait alike, by their first PE.
-fn groups(control: &Control, waiters: &[Waiter]) -> Vec<Group> {
+fn groups(node: &NodePes<'_>, waiters: &[Waiter]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut known: BTreeMap<(String, u32, Option<Place>), usize> = BTreeMap::new();
     for waiter in waiters {
@@ -222,13 +261,14 @@ fn groups(control: &Control, waiters: &[Waiter]) -> Vec<Group> {
         let key = (words.clone(), sequence, waiter.place.clone());
         let index = *known.entry(key).or_insert(groups.len());
         if index == groups.len() {
-            let absent = |pe: &usize| missed(control, &waiter.wait, *pe);
+            let absent = |index: &usize| node.missed(&waiter.wait, *index);
+            let missing = (0..node.numbers.len()).filter(absent);
             groups.push(Group {
                 words,
                 pes: Vec::new(),
                 shortest: seconds,
                 longest: seconds,
-                missing: (0..control.n_pes()).filter(absent).collect(),
+                missing: missing.map(|index| node.numbers[index]).collect(),
                 place: waiter.place.clone(),
             });
         }
@@ -264,13 +304,13 @@ impl Group {
 }
 
 /// What follows from the waits of all PEs.
-fn verdicts(control: &Control, waiters: &[Waiter], living: &[(usize, Pid)]) -> Vec<String> {
+fn verdicts(node: &NodePes<'_>, waiters: &[Waiter], living: &[(usize, Pid)]) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(different_collectives(waiters));
-    if let Some(line) = circle(control, waiters) {
+    if let Some(line) = circle(node, waiters) {
         lines.push(line);
-    } else if waiters.len() == living.len() && !living.is_empty() {
-        lines.extend(all_wait(control, waiters));
+    } else if waiters.len() == living.len() && !living.is_empty() && !node.has_others {
+        lines.extend(all_wait(node, waiters));
     }
     lines
 }
@@ -302,7 +342,7 @@ fn different_collectives(waiters: &[Waiter]) -> Option<String> {
 }
 
 /// A circle of PEs of which each waits for the next.
-fn circle(control: &Control, waiters: &[Waiter]) -> Option<String> {
+fn circle(node: &NodePes<'_>, waiters: &[Waiter]) -> Option<String> {
     // The PE that each waits for, and why.
     let next = |waiter: &Waiter| {
         if let Some(lock) = waiter.lock() {
@@ -314,7 +354,7 @@ fn circle(control: &Control, waiters: &[Waiter]) -> Option<String> {
                 format!("{}, which PE {} holds", waiter.words(), waiters[holder].pe),
             ));
         }
-        let absent = |other: &Waiter| missed(control, &waiter.wait, other.pe);
+        let absent = |other: &Waiter| node.missed(&waiter.wait, other.index);
         let other = waiters.iter().position(absent)?;
         let words = format!(
             "{}, to which PE {} has not come",
@@ -346,19 +386,19 @@ fn circle(control: &Control, waiters: &[Waiter]) -> Option<String> {
 }
 
 /// Every PE of the job waits.
-fn all_wait(control: &Control, waiters: &[Waiter]) -> Option<String> {
+fn all_wait(node: &NodePes<'_>, waiters: &[Waiter]) -> Option<String> {
     let may_end = |w: &Waiter| match &w.wait.reason {
         WaitReason::Connection { .. } => true,
         // One that has all its members is about to end.
         WaitReason::Collective { team: Some(_), .. } => {
-            !(0..control.n_pes()).any(|pe| missed(control, &w.wait, pe))
+            !(0..node.numbers.len()).any(|index| node.missed(&w.wait, index))
         }
         _ => false,
     };
     if waiters.iter().any(may_end) {
         return None;
     }
-    let others = match control.n_pes() > waiters.len() {
+    let others = match node.numbers.len() > waiters.len() {
         true => "all PEs that have not ended wait",
         false => "all PEs wait",
     };
@@ -460,26 +500,6 @@ pub(super) fn subject(pes: &[usize]) -> String {
     } else {
         format!("PEs {shown}")
     }
-}
-
-/// A number that differs once a PE has entered or left a collective, or a wait of some length.
-pub(super) fn progress(control: &Control, pe: usize) -> u64 {
-    let block = control.pe_block(pe);
-    let mut digest = 0xcbf2_9ce4_8422_2325_u64;
-    let mut add = |word: u64| digest = (digest ^ word).wrapping_mul(0x100_0000_01b3).rotate_left(7);
-    add(block.state.load(Relaxed).into());
-    add(block.wait.serial.load(Relaxed).into());
-    add(block.wait.kind.load(Relaxed).into());
-    for (index, word) in block.team_ids.words.iter().enumerate() {
-        let mut used = word.load(Relaxed);
-        while used != 0 {
-            let team = index * 64 + used.trailing_zeros() as usize;
-            used &= used - 1;
-            debug_assert!(team < MAX_TEAMS);
-            add(control.team_slot(team, pe).own.entered.load(Relaxed).into());
-        }
-    }
-    digest
 }
 
 #[cfg(test)]

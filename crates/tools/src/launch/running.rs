@@ -24,7 +24,7 @@ use super::job::Job;
 use super::options::Input;
 use super::output::Output;
 use super::program::cannot_run;
-use super::report::{self, Report};
+use super::report::{NodePes, Report};
 use super::shutdown::Shutdown;
 use super::spawn::{Common, SpawnError, Spawner, Streams};
 use super::time_slices::TimeSlices;
@@ -155,13 +155,13 @@ impl RunningJob {
         })
     }
 
-    /// Starts PE `pe`.
+    /// Starts PE `pe`; its process.
     pub(super) fn start_pe(
         &mut self,
         pe: usize,
         starter: &mut Starter,
         output: &mut Output,
-    ) -> Result<(), Failure> {
+    ) -> Result<Pid, Failure> {
         let [out, err] = output
             .streams(self.number, pe)
             .map_err(|e| Failure::system(format!("cannot prepare the output of PE {pe}: {e}")))?;
@@ -190,7 +190,7 @@ impl RunningJob {
                 &format!("PE {pe}: \"{name}\", process {pid}{bound}"),
             );
         }
-        Ok(())
+        Ok(pid)
     }
 
     /// Watches whether its PEs come to `shmem_init`.
@@ -252,12 +252,12 @@ impl RunningJob {
 
     /// What its PEs do.
     pub(super) fn report(&self) -> Report {
-        Report::new(&self.control, &self.living())
+        Report::new(&NodePes::all(&self.control), &self.living())
     }
 
     /// A number that differs once a PE has made progress.
     pub(super) fn progress(&self) -> u64 {
-        let pes = (0..self.control.n_pes()).map(|pe| report::progress(&self.control, pe));
+        let pes = (0..self.control.n_pes()).map(|pe| self.control.progress(pe));
         pes.fold(self.alive.len() as u64, |sum, word| {
             sum.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(word)
         })

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
-use std::sync::atomic::Ordering::Acquire;
+use std::sync::atomic::Ordering::{Acquire, Release};
 use std::time::{Duration, Instant};
 
 use ferroshmem_core::job::region::PeState;
@@ -22,6 +22,7 @@ use super::adopted::Adopted;
 use super::binding::Load;
 use super::connected::{Connected, News};
 use super::core_file::Dumped;
+use super::debugging::{self, Debuggers};
 use super::descendants::{GRACE, Reaped, end_all, reap};
 use super::exit_class::{ExitClass, classify};
 use super::failure::Failure;
@@ -33,6 +34,7 @@ use super::report::Report;
 use super::running::RunningJob;
 use super::shutdown::Shutdown;
 use super::signals::{self, Signals};
+use super::status::{self, Counting, Status};
 
 /// Exit status after `--timeout`, as the command `timeout` has it.
 const TIMED_OUT: u8 = 124;
@@ -85,6 +87,8 @@ struct Supervisor {
     next_number: u32,
     verbose: bool,
     hangs: HangWatch,
+    debuggers: Debuggers,
+    status_lines: Status,
     timeout: Option<Duration>,
     timeout_at: Option<Instant>,
     /// Set once all jobs are to end.
@@ -123,6 +127,8 @@ impl Supervisor {
             next_number: 0,
             verbose: job.options.verbose,
             hangs: HangWatch::new(job.options.hang_hint, job.options.hang_timeout),
+            debuggers: Debuggers::default(),
+            status_lines: Status::new(job.options.status.clone())?,
             timeout,
             timeout_at: timeout.and_then(|t| Instant::now().checked_add(t)),
             shutdown: None,
@@ -156,7 +162,14 @@ impl Supervisor {
         let (job, output) = (&mut self.jobs[index], &mut self.output);
         let mut starter = job.starter(parents, output, self.inherited_mask)?;
         for pe in 0..self.jobs[index].job.n_pes() {
-            self.jobs[index].start_pe(pe, &mut starter, &mut self.output)?;
+            let pid = self.jobs[index].start_pe(pe, &mut starter, &mut self.output)?;
+            let job = &self.jobs[index].job;
+            if let Some(debugger) = &job.options.debugger {
+                let started = self
+                    .debuggers
+                    .start(debugger, (pe, pid), &job.program(pe).name);
+                started.map_err(|e| Failure::system(format!("cannot start a debugger: {e}")))?;
+            }
             self.take_signals();
             if self.shutdown.is_some() || self.jobs[index].shutdown.is_some() {
                 break;
@@ -277,7 +290,8 @@ impl Supervisor {
 
     /// Watches the job to its end; its exit status.
     fn watch(&mut self) -> u8 {
-        while !self.jobs.is_empty() {
+        // A user may still look at what a debugger says of a PE that has ended well.
+        while !self.jobs.is_empty() || self.shutdown.is_none() && self.debuggers.are_running() {
             self.wait(true);
             self.act(Instant::now());
             self.remove_ended();
@@ -334,6 +348,8 @@ impl Supervisor {
         let streams = fds.len();
         fds.extend(services);
         fds.extend(peers);
+        let listener = self.status_lines.listener();
+        fds.extend(listener.map(|fd| PollFd::new(fd, PollFlags::POLLIN)));
         let adopted = self.adopted.as_ref();
         fds.extend(adopted.map(|process| PollFd::new(process.as_fd(), PollFlags::POLLIN)));
         fds.push(PollFd::new(self.incoming.as_fd(), PollFlags::POLLIN));
@@ -350,10 +366,15 @@ impl Supervisor {
         let mut events = fds[streams..].iter().map(|fd| fd.revents());
         let services: Vec<_> = jobs.into_iter().zip(events.by_ref()).collect();
         let peers: Vec<_> = met.into_iter().zip(events.by_ref()).collect();
+        let has_readers = listener.and(events.next().flatten());
+        let has_readers = has_readers.is_some_and(|events| !events.is_empty());
         let adopted = adopted.and(events.next().flatten());
         let adopted_has_ended = adopted.is_some_and(|events| !events.is_empty());
         drop(fds);
         self.output.serve(transfers);
+        if has_readers {
+            self.status_lines.serve(&counting(&self.jobs));
+        }
         for (index, events) in peers {
             let events = events.unwrap_or(PollFlags::all());
             if !events.is_empty() {
@@ -404,8 +425,11 @@ impl Supervisor {
         let (living, ended) = std::mem::take(&mut self.jobs)
             .into_iter()
             .partition(|job| !job.alive.is_empty());
-        self.jobs = living;
         let ended: Vec<RunningJob> = ended;
+        if !ended.is_empty() {
+            self.status_lines.write(&counting(&ended));
+        }
+        self.jobs = living;
         ended.into_iter().for_each(RunningJob::end);
         let (over, lasting) =
             std::mem::take(&mut self.connections)
@@ -427,7 +451,9 @@ impl Supervisor {
                 let now = Instant::now();
                 let checks = self.jobs.iter().map(|job| job.next_check(now));
                 let hangs = self.hangs.next_check(now);
-                self.timeout_at.into_iter().chain(hangs).chain(checks).min()
+                let status = self.status_lines.next_deadline();
+                let own = self.timeout_at.into_iter().chain(hangs).chain(status);
+                own.chain(checks).min()
             }
         }
     }
@@ -473,6 +499,11 @@ impl Supervisor {
         if let Some((number, line)) = failed {
             self.end_job(number, Shutdown::now(1), &line);
             return;
+        }
+        for (number, line) in self.status_lines.act(now, &counting(&self.jobs)) {
+            if let Some(job) = self.jobs.iter().find(|job| job.number == number) {
+                job.say(&mut self.output, &line);
+            }
         }
         if let Some((hang, silent)) = self.check_progress(now) {
             self.hangs(hang, silent);
@@ -530,6 +561,18 @@ impl Supervisor {
                 job.say(&mut self.output, line);
             }
         }
+    }
+
+    /// Prints what the PEs have counted; false if they do not count.
+    fn say_counted(&mut self) -> bool {
+        let mut is_said = false;
+        for job in &self.jobs {
+            for line in status::counted(&job.control) {
+                job.say(&mut self.output, &line);
+                is_said = true;
+            }
+        }
+        is_said
     }
 
     fn signal_all(&self, signal: Signal) {
@@ -618,8 +661,25 @@ impl Supervisor {
             let found = self.jobs.iter_mut().enumerate().find_map(of_pe);
             if let Some((index, pe)) = found {
                 self.ended(index, (pe, pid), status);
+            } else if let Some(pe) = self.debuggers.ended(pid) {
+                self.debugger_has_ended(pe, status);
             }
         }
+    }
+
+    /// The debugger of PE `pe` has ended: the PE need not wait for it.
+    fn debugger_has_ended(&mut self, pe: usize, status: ExitStatus) {
+        let Some(job) = self.jobs.iter().find(|job| job.number == 0) else {
+            return;
+        };
+        let is_waiting = job.state(pe) == PeState::Started && job.alive.values().any(|p| *p == pe);
+        if is_waiting && !status.success() && self.shutdown.is_none() {
+            let line = debugging::not_attached(pe, status);
+            self.output.say(&line);
+            return self.end(Shutdown::now(1), &line);
+        }
+        let block = job.control.pe_block(pe);
+        block.debugger_has_ended.store(1, Release);
     }
 
     /// PE `pe` of the job at `index` has ended.
@@ -734,6 +794,7 @@ impl Supervisor {
                 }
                 self.end(Shutdown::after_signal(128 + signal as u8), &line);
             }
+            Signal::SIGUSR1 if passed_on && self.say_counted() => {}
             _ if passed_on => self.signal_all(signal),
             _ => {}
         }
@@ -755,6 +816,11 @@ fn with_core_file(line: String, program: &Program, pid: Pid, status: ExitStatus)
         signal,
     };
     line.replacen("core dumped", &format!("core dumped{}", dumped.place()), 1)
+}
+
+/// Where the PEs of jobs count.
+fn counting(jobs: &[RunningJob]) -> Vec<Counting<'_>> {
+    jobs.iter().map(|job| (job.number, &job.control)).collect()
 }
 
 /// Whether all PEs have closed their end of a service. The end is readable then, too: a read finds no more requests.

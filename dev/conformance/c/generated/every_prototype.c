@@ -4298,6 +4298,8 @@ static void contexts(void) {
     F(shmemx_region_begin)("every prototype");
     F(shmemx_region_end)();
     check(1, "shmemx_region_begin");
+    F(shmemx_counter_reset)();
+    check(F(shmemx_counter_read)(SHMEMX_COUNTER_PUT, SHMEMX_COUNTER_BYTES) == 0, "shmemx_counter_read");
     F(shmem_quiet)();
     check(1, "shmem_quiet");
     F(shmem_pe_quiet)(&to, 1);

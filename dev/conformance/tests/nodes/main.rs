@@ -2,6 +2,7 @@
 //! happens when hosts and links fail.
 
 mod faults;
+mod hang;
 mod meet;
 mod messages;
 mod settings;
@@ -153,6 +154,7 @@ fn main() {
         });
     }
     faults::add(&mut suite);
+    hang::add(&mut suite);
     meet::add(&mut suite);
     messages::add(&mut suite);
     settings::add(&mut suite);

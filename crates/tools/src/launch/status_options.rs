@@ -1,0 +1,101 @@
+//! `--status` and `--metrics`: what is to be shown of the PEs' counters.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use ferroshmem_core::config::COUNTERS;
+
+use super::failure::Failure;
+use super::seconds::seconds;
+
+/// Options that show counters.
+#[derive(Debug, Args)]
+pub(super) struct StatusArgs {
+    /// Shows each second (--status=SECONDS) what the PEs do: calls and bytes by kind of routine, and how many wait
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "1", value_parser = seconds)]
+    status: Option<Duration>,
+    /// Writes what each PE has counted to FILE every second, or serves it by HTTP at :PORT, as Prometheus reads it
+    #[arg(long, value_name = "FILE|[HOST]:PORT")]
+    metrics: Vec<String>,
+}
+
+/// What is to be shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct StatusPlan {
+    /// Time between two lines.
+    pub period: Option<Duration>,
+    /// Files of metrics.
+    pub files: Vec<PathBuf>,
+    /// Where metrics are served.
+    pub address: Option<SocketAddr>,
+}
+
+impl StatusPlan {
+    /// The variable that the PEs need for it.
+    pub(super) fn variable(&self) -> Option<(&'static str, &'static str)> {
+        (*self != Self::default()).then_some((COUNTERS.name, "1"))
+    }
+}
+
+impl StatusArgs {
+    /// What they ask for, of PEs on other hosts if `on_hosts`.
+    pub(super) fn read(self, on_hosts: bool) -> Result<StatusPlan, Failure> {
+        let mut plan = StatusPlan {
+            period: self.status,
+            ..StatusPlan::default()
+        };
+        for place in self.metrics {
+            match address(&place)? {
+                Some(address) => plan.address = Some(address),
+                None => plan.files.push(place.into()),
+            }
+        }
+        if plan == StatusPlan::default() {
+            return Ok(plan);
+        }
+        if on_hosts {
+            return Err(Failure::usage(
+                "--status and --metrics show PEs of this host alone: on others, read shmemx_counter_read there, with SHMEM_COUNTERS=1",
+            ));
+        }
+        Ok(plan)
+    }
+}
+
+/// The address that `:9090` or `127.0.0.1:9090` names; None for a file.
+fn address(place: &str) -> Result<Option<SocketAddr>, Failure> {
+    let Some((host, port)) = place.rsplit_once(':') else {
+        return Ok(None);
+    };
+    let Ok(port) = port.parse::<u16>() else {
+        return Ok(None);
+    };
+    let host = match host {
+        // Others of the network shall see it only where the user says so.
+        "" | "localhost" => "127.0.0.1",
+        host => host.trim_matches(['[', ']']),
+    };
+    match host.parse() {
+        Ok(host) => Ok(Some(SocketAddr::new(host, port))),
+        Err(_) => Err(Failure::usage(format!(
+            "--metrics {place}: give :PORT, ADDRESS:PORT, or a file"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_files_or_addresses() {
+        let of = |place| address(place).map_err(|f| f.to_string());
+        assert_eq!(of(":9090").unwrap().unwrap().to_string(), "127.0.0.1:9090");
+        assert_eq!(of("[::1]:80").unwrap().unwrap().to_string(), "[::1]:80");
+        assert_eq!(of("metrics.prom"), Ok(None));
+        assert_eq!(of("a:b"), Ok(None));
+        assert!(of("nowhere.example:80").unwrap_err().contains(":PORT"));
+    }
+}
