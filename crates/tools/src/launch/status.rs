@@ -226,8 +226,7 @@ fn metrics(jobs: &[Counting<'_>]) -> String {
                     };
                     let _ = writeln!(
                         text,
-                        "{name}{{job=\"{}\",pe=\"{pe}\",kind=\"{kind}\"}} {value}",
-                        number
+                        "{name}{{job=\"{number}\",pe=\"{pe}\",kind=\"{kind}\"}} {value}"
                     );
                 }
             }
