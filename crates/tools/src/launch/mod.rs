@@ -37,7 +37,6 @@ mod profiling;
 mod program;
 mod report;
 mod running;
-mod seconds;
 mod shutdown;
 mod signals;
 mod spawn;
@@ -45,6 +44,7 @@ mod status;
 mod status_options;
 mod supervisor;
 mod time_slices;
+mod values;
 mod waits;
 
 use std::ffi::{OsStr, OsString};

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use clap::{Args, CommandFactory, Parser, ValueEnum};
 use ferroshmem_core::config::{self, HANG_HINT, HANG_TIMEOUT};
-use ferroshmem_core::job::region::MAX_PES;
 
 use super::check::{CheckArgs, Checks};
 use super::compatibility::{self, Foreign};
@@ -19,8 +18,8 @@ use super::hosts::launch::HostLaunch;
 use super::hosts::list::check_room;
 use super::hosts::options::{Destination, HostOptions};
 use super::profiling::{Profiling, ProfilingArgs};
-use super::seconds::seconds;
 use super::status_options::{StatusArgs, StatusPlan};
+use super::values::{HintTime, cores, count, microseconds, seconds, seconds_or_none};
 
 const USAGE: &str = "oshrun [OPTIONS] PROGRAM [ARGUMENT]... [: [-n N] [-x VAR] [--wdir DIR] PROGRAM [ARGUMENT]...]...";
 
@@ -250,47 +249,11 @@ pub(super) struct CommandLine {
     pub hosts: Option<HostLaunch>,
 }
 
-pub(super) fn count(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(n) if (1..=MAX_PES).contains(&n) => Ok(n),
-        _ => Err(format!("give a number of PEs from 1 to {MAX_PES}")),
-    }
-}
-
-fn cores(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(n) if n > 0 => Ok(n),
-        _ => Err("give a number of cores, 1 or more".to_owned()),
-    }
-}
-
 fn input(text: &str) -> Result<Input, String> {
     match text.parse() {
         Ok(pe) => Ok(Input::Pe(pe)),
         Err(_) if text == "none" => Ok(Input::None),
         Err(_) => Err("give the number of a PE, or none".to_owned()),
-    }
-}
-
-/// A time, or none: for ever.
-#[derive(Debug, Clone, Copy)]
-struct HintTime(Option<Duration>);
-
-fn seconds_or_none(text: &str) -> Result<HintTime, String> {
-    match text {
-        "none" => Ok(HintTime(None)),
-        _ => seconds(text)
-            .map(|time| HintTime(Some(time)))
-            .map_err(|e| format!("{e}, or none")),
-    }
-}
-
-fn microseconds(text: &str) -> Result<Duration, String> {
-    /// A change of PEs takes some of them.
-    const LEAST: u64 = 20;
-    match text.parse() {
-        Ok(us) if us >= LEAST => Ok(Duration::from_micros(us)),
-        _ => Err(format!("give a number of microseconds, {LEAST} or more")),
     }
 }
 

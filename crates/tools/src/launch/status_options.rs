@@ -8,7 +8,7 @@ use clap::Args;
 use ferroshmem_core::config::COUNTERS;
 
 use super::failure::Failure;
-use super::seconds::seconds;
+use super::values::seconds;
 
 /// Options that show counters.
 #[derive(Debug, Args)]

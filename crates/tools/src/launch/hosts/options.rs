@@ -22,7 +22,7 @@ pub(in crate::launch) struct HostOptions {
     #[arg(long, value_name = "FILE")]
     hostfile: Option<PathBuf>,
     /// Runs so many PEs on each host, whatever slots are given to it
-    #[arg(long, value_name = "N", value_parser = super::super::options::count)]
+    #[arg(long, value_name = "N", value_parser = crate::launch::values::count)]
     ppn: Option<usize>,
     /// By what PEs on other hosts are started; without it: srun inside an allocation of Slurm's,
     /// else the first that is installed
