@@ -5,6 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 
 use crate::choice::Collective;
 use crate::config::{self, Environment};
+use crate::connection::Sides;
+use crate::connection::calls::remote::RemoteCalls;
 use crate::connection::link::{Greeting, Invitation, parts};
 use crate::connection::port::PortName;
 use crate::connection::remote_job::Said;
@@ -102,6 +104,20 @@ pub fn job_request(bytes: &[u8]) {
     }
 }
 
+/// A record of calls of kernels, as the PE that calls sends it, and as PEs that are called answer: the first byte is the number of
+/// the one that does, and whether this one is called.
+pub fn call_record(bytes: &[u8]) {
+    let Some((first, record)) = bytes.split_first() else {
+        return;
+    };
+    let sides = Sides::new([2, 2], usize::from(first & 1));
+    let calls = RemoteCalls::new(&sides);
+    // Twice, as a message may be of several.
+    for _ in 0..2 {
+        calls.take(usize::from(first >> 1 & 3), record, || {});
+    }
+}
+
 /// A record of a message, as a PE of another node sends it.
 pub fn message_record(bytes: &[u8]) {
     if let Some((envelope, control, data)) = wire::parse(bytes) {
@@ -127,6 +143,7 @@ mod tests {
         feed("members", members);
         feed("job_request", job_request);
         feed("message_record", message_record);
+        feed("call_record", call_record);
     }
 
     /// The corpus cannot have one that this build accepts: it has a digest of the sources.

@@ -17,7 +17,7 @@ use ferroshmem_fabric::{Aggregate, Config, Context, Events, Fabric, Remote, Tagg
 
 use super::Sides;
 use super::calls::remote::{Records, RemoteCalls, UNSERVED};
-use super::calls::{self, PublishError};
+use super::calls::{self, PublishError, TABLE};
 use super::exports::Exported;
 use super::link::{Invitation, Link, Watch};
 use crate::config::FabricSettings;
@@ -90,6 +90,9 @@ impl Said {
         let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|b| head[at + b]));
         let (kernels, address) = rest.split_at_checked(word(29) as usize)?;
         let long = |i: usize| u64::from_le_bytes(std::array::from_fn(|b| head[8 * i + b]));
+        if kernels.len() as u64 > TABLE {
+            return None;
+        }
         Some(Self {
             image: long(0),
             globals_len: long(1),
