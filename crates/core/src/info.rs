@@ -59,6 +59,7 @@ pub fn threads() -> Result<String, config::ConfigError> {
         openmp: config::OPENMP.read(&environment)?,
         cores: platform::NodeCores::new(&platform::Cores::of_this_process()),
         pes: 1,
+        check: false,
         may_queue: true,
     };
     let past_caches = match config::NON_TEMPORAL_THRESHOLD.read(&environment)? {

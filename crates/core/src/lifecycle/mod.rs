@@ -104,6 +104,7 @@ pub(crate) fn initialise(name: &str, level: i32) {
         openmp: settings.openmp,
         cores,
         pes: job.control.n_pes(),
+        check: settings.check,
         may_queue: !hooks::get().is_some_and(|hooks| (hooks.native_required)()),
     });
     if settings.huge_pages.is_none() {

@@ -5,6 +5,7 @@
 //! events     where idle threads sleep until there are chunks
 //! transfer   what the chunks are
 //! pending    copies that go on after their calls
+//! watch      whether sources of puts are changed or freed too early, under `SHMEM_CHECK`
 //! trust      whether threads of the library get a core
 //! helpers    the threads: workers of the library, and threads of the program that lend themselves
 //! openmp     threads of OpenMP, which help when they wait
@@ -32,6 +33,7 @@ mod pending;
 mod pools;
 mod transfer;
 mod trust;
+mod watch;
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -78,6 +80,8 @@ pub struct Config {
     pub cores: NodeCores,
     /// Number of PEs of the node.
     pub pes: usize,
+    /// `SHMEM_CHECK`.
+    pub check: bool,
     /// Whether fences and quiets of the program call the library while it asks for it.
     pub may_queue: bool,
 }
@@ -117,6 +121,7 @@ fn as_usize(bytes: u64) -> usize {
 
 /// Sets when work is shared and queued. After the kernel's threshold for copies past the caches.
 pub fn configure(config: Config) {
+    watch::set(config.check);
     ENGINE.helpers.configure(config);
     let may_help = ENGINE.helpers.lent() > 0 || ENGINE.helpers.pools.any();
     let thresholds = match config.may_have_workers() || may_help {
@@ -248,6 +253,7 @@ pub unsafe fn queue(
         source,
         cut,
         signal,
+        is_watched: false,
     };
     // SAFETY: the caller promises the arrays until the copy is complete.
     if u32::try_from(cut.count()).is_err() || !unsafe { ENGINE.pending.begin(owner, copy) } {

@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::transfer::{QueuedCopy, Slot};
+use super::watch::Source;
+use crate::failure::fatal::fatal;
 use crate::hooks;
 
 /// Copies that are under way at once; further ones are made by their calls.
@@ -16,6 +18,8 @@ pub struct Owner {
     pub context: usize,
     /// World number of the PE; None: it is not known.
     pub pe: Option<usize>,
+    /// The routine, if the copy is a put, whose source the program may change once it is complete.
+    pub putting: Option<&'static str>,
 }
 
 impl Owner {
@@ -23,6 +27,7 @@ impl Owner {
     pub const UNKNOWN: Owner = Owner {
         context: 0,
         pe: None,
+        putting: None,
     };
 
     /// Whether one that is to complete the operations of `wanted` completes this one's.
@@ -40,6 +45,8 @@ struct Entry {
     owner: Owner,
     /// Steps after which it is complete.
     steps: u32,
+    /// Under `SHMEM_CHECK`, the source of a put.
+    source: Option<Source>,
 }
 
 /// The copies under way.
@@ -71,7 +78,10 @@ impl Pending {
     ///
     /// # Safety
     /// The arrays stay as they are until the copy is complete.
-    pub(super) unsafe fn begin(&self, owner: Owner, copy: QueuedCopy) -> bool {
+    pub(super) unsafe fn begin(&self, owner: Owner, mut copy: QueuedCopy) -> bool {
+        let begun = owner.putting;
+        let source = begun.and_then(|name| Source::of(name, copy.source, copy.bytes()));
+        copy.is_watched = source.is_some();
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         self.drop_complete(&mut entries);
         let Some(at) = entries.iter().position(Option::is_none) else {
@@ -80,6 +90,7 @@ impl Pending {
         entries[at] = Some(Entry {
             owner,
             steps: copy.steps(),
+            source,
         });
         if !self.any() {
             self.set_any(true);
@@ -102,7 +113,10 @@ impl Pending {
     fn drop_complete(&self, entries: &mut [Option<Entry>; SLOTS]) {
         for (entry, slot) in entries.iter_mut().zip(&self.slots) {
             if entry.is_some_and(|e| e.steps == slot.finished()) {
-                *entry = None;
+                let source = entry.take().and_then(|entry| entry.source);
+                if let Some(damage) = source.and_then(|source| source.damage()) {
+                    fatal(damage.routine(), damage);
+                }
             }
         }
     }

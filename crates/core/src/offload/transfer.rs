@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::chunks::Chunks;
+use super::watch;
 use crate::job::region::SignalLine;
 use crate::kernel;
 use crate::wait::signals;
@@ -60,6 +61,8 @@ pub(super) struct QueuedCopy {
     pub cut: Cut,
     /// What the thread does that finishes the last chunk.
     pub signal: Option<Signal>,
+    /// Whether the source may be gone ([`watch`]).
+    pub is_watched: bool,
 }
 
 /// The update of a signal, after the data.
@@ -91,12 +94,23 @@ impl Signal {
 impl QueuedCopy {
     fn do_chunk(&self, number: usize) {
         let range = self.cut.range(number);
+        if self.is_watched {
+            let from = self.source.addr() + range.start;
+            // SAFETY: `dest` is promised as below.
+            unsafe { watch::read(self.dest.add(range.start), from, range.len()) };
+            // A source that is gone is found when the put is completed.
+            return;
+        }
         // SAFETY: the caller of the non-blocking operation promises both arrays until it is complete, and a chunk is a
         // part of them; they do not overlap.
         unsafe {
             let (to, from) = (self.dest.add(range.start), self.source.add(range.start));
             kernel::copy_chunk(to, from, range.len(), self.cut.bytes);
         }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.cut.bytes
     }
 
     /// How many times `Chunks::finish` is called until all is done.

@@ -71,6 +71,16 @@ impl Call<'_> {
         Owner {
             context: ptr::from_ref(self.context).addr(),
             pe: Some(self.pe),
+            putting: None,
+        }
+    }
+
+    /// Whose it is, of a put.
+    #[inline]
+    fn putting(&self) -> Owner {
+        Owner {
+            putting: Some(self.routine),
+            ..self.owner()
         }
     }
 
@@ -332,7 +342,7 @@ impl Transport {
         if offload::has_pending() {
             offload::complete(&Owner {
                 context: ptr::from_ref(context).addr(),
-                pe: None,
+                ..Owner::UNKNOWN
             });
         }
     }

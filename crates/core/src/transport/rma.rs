@@ -232,7 +232,7 @@ impl Transport {
         match self.locate(call, "dest", dest, bytes) {
             // SAFETY: as in `put`.
             Location::Local(dest) => unsafe {
-                offload::copy_nbi(call.owner(), dest, source.cast(), bytes);
+                offload::copy_nbi(call.putting(), dest, source.cast(), bytes);
             },
             // SAFETY: the caller promises that `source` is readable, and unchanged until a quiet.
             Location::Remote(dest) => unsafe {
@@ -297,7 +297,7 @@ impl Transport {
             sleepers,
         };
         // SAFETY: `locate` has found `dest` mapped; the caller promises the rest.
-        unsafe { offload::queue(call.owner(), dest, source.cast(), bytes, Some(signal)) }
+        unsafe { offload::queue(call.putting(), dest, source.cast(), bytes, Some(signal)) }
     }
 
     /// Copies `bytes` bytes from PE `call.pe`'s copy of `source` to `dest`, complete on return.

@@ -1,4 +1,4 @@
-//! Threads of OpenMP that take part in large copies, where clang and its run-time are there.
+//! Threads that take part in large copies: those of OpenMP, where clang and its run-time are there, and what may happen meanwhile.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -7,10 +7,8 @@ use anyhow::{Result, ensure};
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
-const SOURCE: &str = "offload/openmp.c";
-
 fn build(setting: &Setting, compiler: Compiler, flags: &[&str]) -> Result<PathBuf> {
-    let build = Build::new(SOURCE, compiler)
+    let build = Build::new("offload/openmp.c", compiler)
         .flags(&["-fopenmp"])
         .flags(flags);
     build.run(&setting.prefix, &setting.cache)
@@ -83,8 +81,55 @@ fn refused(suite: &mut Suite, compiler: Compiler, flags: &'static [&'static str]
     });
 }
 
+/// A job of two PEs with a worker each, in which something happens while they copy.
+fn with_workers(setting: &Setting, what: &str) -> Result<Job> {
+    let program =
+        Build::new("offload/ends.c", Compiler::Gcc).run(&setting.prefix, &setting.cache)?;
+    Ok(Job::new(2, &program)
+        .args(&[what])
+        .env("SHMEM_WORKERS", "1")
+        .env("SHMEM_SHARE_THRESHOLD", "64k")
+        .env("SHMEM_OFFLOAD_THRESHOLD", "64k"))
+}
+
+/// Ends of threads and processes, and changes of cores.
+fn ends(suite: &mut Suite) {
+    for what in ["none", "lent", "exec", "cores"] {
+        for check in ["0", "1"] {
+            suite.add(format!("ends/{what}/check-{check}"), move |s| {
+                let job = with_workers(s, what)?.env("SHMEM_CHECK", check);
+                // Each PE has all cores, of which it may leave some.
+                let job = job.options(&["-n", "2", "--bind-to", "none"]);
+                job.expect_success(&s.prefix, &s.scratch).map(drop)
+            });
+        }
+    }
+    suite.add("ends/killed".to_owned(), |s| {
+        let outcome = with_workers(s, "killed")?.run(&s.prefix, &s.scratch)?;
+        ensure!(!outcome.hung && !outcome.status.success(), "{outcome}");
+        ensure!(outcome.left == 0, "{outcome}");
+        let line = "PE 0 was killed by SIGKILL";
+        ensure!(outcome.stderr.contains(line), "{outcome}");
+        Ok(())
+    });
+    for (what, line) in [
+        ("freed", "was freed before"),
+        ("changed", "was changed before"),
+    ] {
+        suite.add(format!("ends/{what}"), move |s| {
+            let job = with_workers(s, what)?.env("SHMEM_CHECK", "1");
+            let outcome = job.run(&s.prefix, &s.scratch)?;
+            ensure!(!outcome.hung && !outcome.status.success(), "{outcome}");
+            ensure!(outcome.stderr.contains("shmem_putmem_nbi"), "{outcome}");
+            ensure!(outcome.stderr.contains(line), "{outcome}");
+            Ok(())
+        });
+    }
+}
+
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
+    ends(&mut suite);
     if has_openmp(Compiler::Clang) {
         helps(&mut suite);
         refused(&mut suite, Compiler::Clang, &["-DOWN_TOOL"]);
