@@ -1,11 +1,13 @@
 //! One reduction: its arrays and operator, and the steps that all algorithms share.
 
 use std::ops::Range;
+use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
 
 use crate::collective::scratch::SCRATCH;
 use crate::collective::{copy, halves};
 use crate::group::{Epoch, Group, MemberAddresses};
 use crate::kernel::{Dests, Operator, Sources};
+use crate::offload;
 
 /// Lanes of a reduction: one per round and purpose (see [`crate::group::Epoch`]).
 pub(super) mod lane {
@@ -77,8 +79,29 @@ impl<'a> Reduction<'a> {
         for at in [dest.cast_const(), a, b] {
             self.group.touches(at, bytes);
         }
-        // SAFETY: the caller promises what `Reduce::combine` asks for.
-        unsafe { (self.op.combine)(dest, a, b, n) };
+        if offload::helpers_for(3 * bytes / 2) == 0 {
+            // SAFETY: the caller promises what `Reduce::combine` asks for.
+            return unsafe { (self.op.combine)(dest, a, b, n) };
+        }
+        let at = [dest.cast_const(), a, b].map(<*const u8>::expose_provenance);
+        self.share(n, 3 * bytes / 2, &|elements| {
+            let [dest, a, b] = at.map(|at| at + elements.start * self.op.size);
+            let (a, b) = (with_exposed_provenance(a), with_exposed_provenance(b));
+            // SAFETY: some of the caller's elements.
+            unsafe { (self.op.combine)(with_exposed_provenance_mut(dest), a, b, elements.len()) };
+        });
+    }
+
+    /// Has idle threads share what `work` does with `n` elements, which takes as long as a copy of `bytes` bytes.
+    #[cold]
+    fn share(&self, n: usize, bytes: usize, work: &(dyn Fn(Range<usize>) + Sync)) {
+        /// Elements of a unit: whole cache lines, of whatever type.
+        const UNIT: usize = 64;
+
+        let units = n.div_ceil(UNIT);
+        offload::share_units(units, bytes / units, &|units| {
+            work(units.start * UNIT..n.min(units.end * UNIT));
+        });
     }
 
     /// Reduces the sources, in their order, to all destinations.
@@ -103,8 +126,22 @@ impl<'a> Reduction<'a> {
         } else {
             self.op.fold
         };
-        // SAFETY: the caller promises what `Reduce::fold` asks for.
-        unsafe { fold(dests, sources, n, streaming) };
+        let moved = (read + written) / 2;
+        if offload::helpers_for(moved) == 0 {
+            // SAFETY: the caller promises what `Reduce::fold` asks for.
+            return unsafe { fold(dests, sources, n, streaming) };
+        }
+        let to = Vec::from_iter((0..dests.1).map(|i| dests.0(i).expose_provenance()));
+        let from = Vec::from_iter((0..sources.1).map(|i| sources.0(i).expose_provenance()));
+        let size = self.op.size;
+        self.share(n, moved, &|elements| {
+            let start = elements.start * size;
+            let dest = |i: usize| with_exposed_provenance_mut(to[i] + start);
+            let source = |i: usize| with_exposed_provenance(from[i] + start);
+            let (dests, sources) = ((&dest as _, to.len()), (&source as _, from.len()));
+            // SAFETY: some of the caller's elements.
+            unsafe { fold(dests, sources, elements.len(), streaming) };
+        });
     }
 
     /// Copies `n` elements of a member's copy of `from`.
