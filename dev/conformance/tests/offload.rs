@@ -127,9 +127,32 @@ fn ends(suite: &mut Suite) {
     }
 }
 
+/// The program of pgas-microbench that measures overlap prints all its lines.
+fn overlap(suite: &mut Suite) {
+    for workers in ["0", "1"] {
+        suite.add(format!("overlap/{workers}-workers"), move |s| {
+            let source = "../../../pgas-microbench/overlap/overlap.c";
+            let program = Build::new(source, Compiler::Gcc).run(&s.prefix, &s.cache)?;
+            let job = Job::new(2, &program).args(&["32768"]);
+            let job = job
+                .env("SHMEM_WORKERS", workers)
+                .env("SHMEM_SHARE_THRESHOLD", "4k")
+                .env("SHMEM_OFFLOAD_THRESHOLD", "4k");
+            let outcome = job.expect_success(&s.prefix, &s.scratch)?;
+            let lines = outcome.stdout.lines();
+            let names = Vec::from_iter(lines.filter_map(|line| line.split(',').next()));
+            let size = ["put", "get", "target"];
+            let want = [&["quantity"][..], &size, &size, &["caches"]].concat();
+            ensure!(names == want, "{outcome}");
+            Ok(())
+        });
+    }
+}
+
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     ends(&mut suite);
+    overlap(&mut suite);
     if has_openmp(Compiler::Clang) {
         helps(&mut suite);
         refused(&mut suite, Compiler::Clang, &["-DOWN_TOOL"]);
