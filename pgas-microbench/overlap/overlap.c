@@ -125,8 +125,8 @@ static void overlap(const char *name, bool is_get, size_t bytes, int pe)
     print(name, bytes, samples);
 }
 
-static int arriving, *const is_arriving = &arriving; /* on the origin: the target is still at work */
-static int go;                                       /* on the target: puts arrive */
+static int arriving; /* on the origin: the target is still at work */
+static int go;       /* on the target: puts arrive */
 
 /* What the target does: computes, or reads half of its second-level cache, a fixed number of times. */
 static double work(bool reads, const char *array, size_t array_bytes, long amount)
@@ -154,7 +154,7 @@ static void slow_down(const char *name, bool reads, size_t bytes, int me, const 
         if (me == 0) {
             shmem_putmem(there, here, bytes, 1);
             shmem_int_p(&go, 1, 1);
-            while (__atomic_load_n(is_arriving, __ATOMIC_RELAXED))
+            while (!shmem_int_test(&arriving, SHMEM_CMP_EQ, 0))
                 shmem_putmem(there, here, bytes, 1);
             shmem_quiet();
         } else if (me == 1) {

@@ -108,7 +108,7 @@ fn ends(suite: &mut Suite) {
         let outcome = with_workers(s, "killed")?.run(&s.prefix, &s.scratch)?;
         ensure!(!outcome.hung && !outcome.status.success(), "{outcome}");
         ensure!(outcome.left == 0, "{outcome}");
-        let line = "PE 0 was killed by SIGKILL";
+        let line = "was killed by SIGKILL";
         ensure!(outcome.stderr.contains(line), "{outcome}");
         Ok(())
     });
