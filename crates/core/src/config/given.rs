@@ -177,6 +177,8 @@ mod tests {
                 FABRIC.name,
                 FABRIC_TIMEOUT.name,
                 AGGREGATE.name,
+                HANG_HINT.name,
+                HANG_TIMEOUT.name,
             ]
         );
         assert_eq!(of(Scope::Node), [TUNING_FILE.name]);
@@ -199,6 +201,9 @@ mod tests {
                 LIBFABRIC.name,
                 PROFILE_DIR.name,
                 TRACE_SIZE.name,
+                COUNTERS.name,
+                WAIT_FOR_DEBUGGER.name,
+                GDB.name,
             ]
         );
         assert_eq!(of(Scope::Tool), [CC.name, CXX.name]);
