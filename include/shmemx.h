@@ -149,7 +149,7 @@
  *     How long puts are at most that go to a PE of another node together, where the provider has
  *     messages, and how many microseconds they wait for more; 0: each goes by itself.
  *     value: 0, auto, bytes of the longest put, or bytes,microseconds; default: auto, which is
- *     256,2000; scope: job.
+ *     2048,2000; scope: job.
  *
  * SHMEM_LIBFABRIC
  *     The libfabric to use between nodes.

@@ -44,7 +44,7 @@ pub struct Aggregate {
 impl Default for Aggregate {
     fn default() -> Aggregate {
         Aggregate {
-            bytes: 256,
+            bytes: 2048,
             delay: Duration::from_millis(2),
         }
     }
