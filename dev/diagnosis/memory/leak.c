@@ -1,6 +1,7 @@
 /* A block of each step is never freed.
  * check: memory
- * expect: 5 blocks of shmem_malloc at @block (step), 5000 bytes, were never freed */
+ * expect: blocks of shmem_malloc at @block (step),
+ * expect: bytes, were never freed */
 #include "../seeded.h"
 
 static void step(void)

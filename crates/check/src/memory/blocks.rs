@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::reach::hidden;
+
 /// A block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Block {
@@ -41,7 +43,7 @@ const KEPT_BYTES: usize = 8 << 20;
 /// How far before a block an access is one of this block.
 const BEFORE: usize = 64;
 
-/// The blocks.
+/// The blocks, by numbers that stand for their addresses ([`hidden`]).
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
     all: BTreeMap<usize, Block>,
@@ -53,16 +55,16 @@ pub(super) struct Blocks {
 impl Blocks {
     pub(super) fn insert(&mut self, at: usize, block: Block) {
         // The library may have ended a space, or others may have allocated.
-        self.all.insert(at, block);
+        self.all.insert(hidden(at), block);
     }
 
     /// The block that begins here.
     pub(super) fn get(&self, at: usize) -> Option<Block> {
-        self.all.get(&at).copied()
+        self.all.get(&hidden(at)).copied()
     }
 
     pub(super) fn remove(&mut self, at: usize) -> Option<Block> {
-        self.all.remove(&at)
+        self.all.remove(&hidden(at))
     }
 
     /// Forgets the blocks of a space.
@@ -70,17 +72,23 @@ impl Blocks {
         self.all.retain(|_, block| block.space != Some(space));
     }
 
+    /// The last block that begins at an address or before.
+    fn before(&self, at: usize) -> Option<(usize, Block)> {
+        let (start, block) = self.all.range(..=hidden(at)).next_back()?;
+        Some((start - hidden(0), *block))
+    }
+
     /// The block that an address is in: its start.
     pub(super) fn around(&self, at: usize) -> Option<(usize, Block)> {
-        let (start, block) = self.all.range(..=at).next_back()?;
-        (at - start < block.size).then_some((*start, *block))
+        let (start, block) = self.before(at)?;
+        (at - start < block.size).then_some((start, block))
     }
 
     /// Keeps a block that the call `site` gives back.
     pub(super) fn keep(&mut self, at: usize, site: u32) {
-        if let Some(block) = self.all.get_mut(&at) {
+        if let Some(block) = self.all.get_mut(&hidden(at)) {
             block.freed = Some(site);
-            self.kept.push_back(at);
+            self.kept.push_back(hidden(at));
             self.kept_bytes += block.size + block.zone;
         }
     }
@@ -90,31 +98,31 @@ impl Blocks {
         if !all && self.kept.len() <= KEPT && self.kept_bytes <= KEPT_BYTES {
             return None;
         }
-        let at = self.kept.pop_front()?;
-        let block = self.all.remove(&at)?;
+        let at = self.kept.pop_front()? - hidden(0);
+        let block = self.remove(at)?;
         self.kept_bytes -= block.size + block.zone;
         Some((at, block))
     }
 
     /// What is wrong with an access of `len` bytes at a symmetric address of the heap.
     pub(super) fn wrong(&self, at: usize, len: usize) -> Option<Wrong> {
-        let before = self.all.range(..=at).next_back();
-        if let Some((start, block)) = before {
+        if let Some((start, block)) = self.before(at) {
             let offset = at - start;
             if offset < block.size {
                 if block.freed.is_some() {
-                    return Some(Wrong::Freed(*start, *block));
+                    return Some(Wrong::Freed(start, block));
                 }
                 let room = block.size - offset;
-                return (len > room).then(|| Wrong::PastEnd(*start, *block, len - room));
+                return (len > room).then(|| Wrong::PastEnd(start, block, len - room));
             }
             if offset < block.size + block.zone {
-                return Some(Wrong::PastEnd(*start, *block, len));
+                return Some(Wrong::PastEnd(start, block, len));
             }
         }
-        let after = self.all.range(at..).next();
-        if let Some((start, block)) = after.filter(|(start, _)| *start - at <= BEFORE) {
-            return Some(Wrong::BeforeStart(*start, *block));
+        let after = self.all.range(hidden(at)..).next();
+        let after = after.map(|(start, block)| (start - hidden(0), *block));
+        if let Some((start, block)) = after.filter(|(start, _)| start - at <= BEFORE) {
+            return Some(Wrong::BeforeStart(start, block));
         }
         Some(Wrong::Outside)
     }
@@ -122,13 +130,13 @@ impl Blocks {
     /// All blocks that are not given back.
     pub(super) fn live(&self) -> impl Iterator<Item = (usize, Block)> {
         let live = self.all.iter().filter(|(_, block)| block.freed.is_none());
-        live.map(|(at, block)| (*at, *block))
+        live.map(|(at, block)| (at - hidden(0), *block))
     }
 
     /// Those that are kept.
     pub(super) fn freed(&self) -> impl Iterator<Item = (usize, Block)> {
         let freed = self.all.iter().filter(|(_, block)| block.freed.is_some());
-        freed.map(|(at, block)| (*at, *block))
+        freed.map(|(at, block)| (at - hidden(0), *block))
     }
 }
 

@@ -7,6 +7,7 @@
 mod blocks;
 mod pattern;
 mod pending;
+mod reach;
 
 use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -112,7 +113,7 @@ impl Memory {
             Operation::Finalize => {
                 self.complete(job, call, None);
                 self.look_at_zones(job, call, true);
-                self.leaks(job);
+                self.leaks(job, call);
                 // The library may be initialised again.
                 *self.blocks() = Blocks::default();
             }
@@ -310,19 +311,35 @@ impl Memory {
         }
     }
 
-    /// Blocks of the same calls that are never given back: one alone may be meant to last.
-    fn leaks(&self, job: &Job) {
-        let mut live: Vec<Block> = self.blocks().live().map(|(_, block)| block).collect();
-        live.retain(|block| block.space.is_none());
-        live.sort_by_key(|block| (block.site, block.stack));
-        for same in live.chunk_by(|a, b| (a.site, a.stack) == (b.site, b.stack)) {
-            if same.len() > 1 {
-                job.shared.report(&Finding {
-                    bytes: same.iter().map(|block| block.size as u64).sum(),
-                    detail: same.len() as u64,
-                    ..job.finding(Kind::Leak, same[0].site)
-                });
-            }
+    /// Blocks of the same calls that are never given back, and of which the program has no pointer any more: one alone may be
+    /// meant to last.
+    fn leaks(&self, job: &Job, call: &Call) {
+        let mut live: Vec<(usize, Block)> = {
+            let blocks = self.blocks();
+            let own = blocks.live().filter(|(_, block)| block.space.is_none());
+            own.map(|(at, block)| (reach::hidden(at), block)).collect()
+        };
+        live.sort_by_key(|(_, block)| (block.site, block.stack));
+        let same =
+            |a: &(usize, Block), b: &(usize, Block)| (a.1.site, a.1.stack) == (b.1.site, b.1.stack);
+        let several = live.chunk_by(same).filter(|same| same.len() > 1);
+        let suspects: Vec<usize> = several.flatten().map(|(at, _)| *at).collect();
+        if suspects.is_empty() {
+            return;
+        }
+        let contents = live.iter().map(|(at, block)| {
+            at - reach::hidden(0)..at - reach::hidden(0) + block.size.min(FILLED)
+        });
+        let others = contents.chain([job.globals.range.clone()]);
+        let stack = std::ptr::from_ref(call).addr();
+        let lost = reach::unreachable(&suspects, others, stack);
+        live.retain(|(at, _)| lost.contains(at));
+        for same in live.chunk_by(same) {
+            job.shared.report(&Finding {
+                bytes: same.iter().map(|(_, block)| block.size as u64).sum(),
+                detail: same.len() as u64,
+                ..job.finding(Kind::Leak, same[0].1.site)
+            });
         }
     }
 

@@ -36,7 +36,7 @@ struct State {
     clock: Clock,
     /// Number of the next collective of each team.
     collectives: HashMap<Members, u64>,
-    /// Blocks of the heap: bytes and call.
+    /// Blocks of the heap, by the addresses of their second bytes, which lead to no block: bytes and call.
     blocks: BTreeMap<usize, (usize, u32)>,
     /// Calls that were reported.
     reported: HashSet<(u32, u32)>,
@@ -217,17 +217,21 @@ impl Race {
         if job.globals.range.contains(&at) {
             return Some(at.wrapping_sub(job.globals.bias) as u64 | GLOBAL);
         }
-        job.library.is_symmetric(at, self.me).then_some(at as u64)
+        // Most other addresses are of this PE's stack.
+        let heap = self.heap.each_ref().map(|end| end.load(Ordering::Relaxed));
+        let is_symmetric =
+            (heap[0]..heap[1]).contains(&at) || job.library.is_symmetric(at, self.me);
+        is_symmetric.then_some(at as u64)
     }
 
     fn place(state: &State, job: &Job, at: u64) -> Place {
         if at & GLOBAL != 0 {
             return Place::Global(job.object, at & !GLOBAL);
         }
-        let block = state.blocks.range(..=at as usize).next_back();
-        let block = block.filter(|(start, (size, _))| at as usize - **start < *size);
-        block.map_or(Place::Heap(at), |(start, (size, site))| Place::Block {
-            offset: (at as usize - start) as i64,
+        let block = state.blocks.range(..=at as usize + 1).next_back();
+        let block = block.filter(|(second, (size, _))| at as usize + 1 - **second < *size);
+        block.map_or(Place::Heap(at), |(second, (size, site))| Place::Block {
+            offset: (at as usize + 1 - second) as i64,
             size: *size as u64,
             site: *site,
         })
@@ -351,7 +355,7 @@ impl Race {
             }
             Operation::Free => {
                 let at = call.value(0);
-                if let Some((size, _)) = state.blocks.remove(&at) {
+                if let Some((size, _)) = state.blocks.remove(&(at + 1)) {
                     self.shadow.clear((self.me, at as u64, size));
                 }
                 if at != 0 {
@@ -432,11 +436,11 @@ impl Race {
                     _ => call.value(1),
                 };
                 if call.operation() == Operation::Realloc {
-                    state.blocks.remove(&call.value(0));
+                    state.blocks.remove(&(call.value(0) + 1));
                 }
                 if result != 0 {
-                    state.blocks.insert(result, (size, job.site(call)));
-                    self.heap[0].fetch_min(result, Ordering::Relaxed);
+                    state.blocks.insert(result + 1, (size, job.site(call)));
+                    self.heap[0].fetch_min(result - 1, Ordering::Relaxed);
                     self.heap[1].fetch_max(result + size, Ordering::Relaxed);
                 }
             }
@@ -450,8 +454,8 @@ impl Race {
             Operation::Scan => self.leave_team(state, call, job.members(call), From::Before),
             Operation::Finalize => {
                 self.leave_team(state, call, job.members(call), From::All);
-                for (at, (size, _)) in std::mem::take(&mut state.blocks) {
-                    self.shadow.clear((self.me, at as u64, size));
+                for (second, (size, _)) in std::mem::take(&mut state.blocks) {
+                    self.shadow.clear((self.me, second as u64 - 1, size));
                 }
             }
             Operation::Free

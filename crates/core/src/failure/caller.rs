@@ -43,6 +43,14 @@ fn text(name: *const std::ffi::c_char) -> Option<String> {
     Some(name.to_string_lossy().escape_debug().to_string())
 }
 
+/// Whether it is the library that `oshrun --check` puts before this one.
+fn has_checks(object: &libc::Dl_info) -> bool {
+    const NAME: &[u8] = b"/libshmem-check.so";
+    // SAFETY: the dynamic linker's string, null if there is none.
+    let path = (!object.dli_fname.is_null()).then(|| unsafe { CStr::from_ptr(object.dli_fname) });
+    path.is_some_and(|path| path.to_bytes().ends_with(NAME))
+}
+
 /// The call that led into the library; None where the library is linked into the program itself, so
 /// that their functions cannot be told apart.
 pub(super) fn find() -> Option<Caller> {
@@ -57,7 +65,9 @@ pub(super) fn find() -> Option<Caller> {
         // A return address belongs to the call before it.
         let address = frame.address.wrapping_sub(1);
         match object_of(address) {
-            Some(object) if object.dli_fbase == library.dli_fbase => ControlFlow::Continue(()),
+            Some(object) if object.dli_fbase == library.dli_fbase || has_checks(&object) => {
+                ControlFlow::Continue(())
+            }
             Some(_) => {
                 found = Some(address);
                 ControlFlow::Break(())

@@ -343,8 +343,9 @@ fn unwind_registers(r: Registers) -> framehop::aarch64::UnwindRegsAarch64 {
 
 /// Whether a file is the library, or one of those that it, or any program, calls.
 fn is_library_file(name: &str) -> bool {
-    const NAMES: [&str; 13] = [
+    const NAMES: [&str; 14] = [
         "libshmem.so",
+        "libshmem-check.so",
         "libc.so",
         "libc-",
         "ld-linux",
