@@ -25,6 +25,7 @@ fn main() {
     suite.add("debugger::attaches".to_owned(), attaches);
     suite.add("debugger::fails".to_owned(), debugger_fails);
     suite.add("debugger::non-stop".to_owned(), non_stop);
+    suite.add("perf::frame-pointers".to_owned(), perf);
     suite.add("core::place-and-size".to_owned(), core_file);
     suite.run()
 }
@@ -160,6 +161,38 @@ fn non_stop(s: &Setting) -> Result<()> {
         count("$1 = 7") == 2 && count("ended with reached = 1") == 2,
         "{outcome}"
     );
+    Ok(())
+}
+
+/// perf sees the program's functions, and who calls them, where it is compiled with frame pointers.
+fn perf(s: &Setting) -> Result<()> {
+    fs::create_dir_all(&s.scratch)?;
+    let data = s.scratch.join("perf.data").display().to_string();
+    let record = ["record", "-q", "--call-graph", "fp", "-e", "cpu-clock"];
+    let may = std::process::Command::new("perf")
+        .args(record)
+        .args(["-o", &data, "true"])
+        .output();
+    if !may.is_ok_and(|o| o.status.success()) {
+        println!("skipped: perf is not installed, or may not count here");
+        return Ok(());
+    }
+    let build = Build::new(SOURCE, Compiler::Gcc);
+    let flags = ["-g", "-O1", "-fno-omit-frame-pointer"];
+    let program = build.flags(&flags).run(&s.prefix, &s.cache)?;
+    let job = Job::new(2, &PathBuf::from("perf"))
+        .options(&["-n", "1"])
+        .args(&record)
+        .args(&["-o", &data, &program.display().to_string(), "spin"]);
+    job.expect_success(&s.prefix, &s.scratch)?;
+    let report = std::process::Command::new("perf")
+        .args(["report", "--stdio", "-i", &data, "--no-children", "-G"])
+        .output()?;
+    let text = String::from_utf8_lossy(&report.stdout);
+    let lines: Vec<_> = text.lines().collect();
+    let at = lines.iter().position(|line| line.contains("spin"));
+    let called = at.is_some_and(|at| lines[at..].iter().take(12).any(|l| l.contains("main")));
+    ensure!(called, "not called by main:\n{text}");
     Ok(())
 }
 

@@ -40,6 +40,8 @@ fn main() {
         });
     }
     suite.add("profile::stripped".to_owned(), stripped);
+    suite.add("profile::short".to_owned(), many_short);
+    suite.add("profile::deleted".to_owned(), deleted);
     suite.add("profile::static".to_owned(), in_static_program);
     suite.add("profile::off".to_owned(), nothing_is_recorded);
     suite.add("counters::on".to_owned(), |s| counts(s, "on"));
@@ -144,6 +146,40 @@ fn stripped(s: &Setting) -> Result<()> {
         .lines()
         .any(|l| l.contains("PE 1 arrives last") && l.contains("+0x"));
     ensure!(found, "no finding with an address\n{outcome}");
+    Ok(())
+}
+
+/// Of a program that makes millions of short operations, not all are recorded.
+fn many_short(s: &Setting) -> Result<()> {
+    let page = file(s, "short.html");
+    let option = format!("--profile={page}");
+    let all = ["-n", "2", option.as_str()];
+    let job = Job::new(2, &program(s, &[])?)
+        .options(&all)
+        .args(&["short"]);
+    job.expect_success(&s.prefix, &s.scratch)?;
+    let text = fs::read_to_string(page)?;
+    ensure!(text.contains("they were inlined again"), "not said");
+    Ok(())
+}
+
+/// A program whose file is gone when the profile is made has addresses, too.
+fn deleted(s: &Setting) -> Result<()> {
+    fs::create_dir_all(&s.scratch)?;
+    let (page, copy) = (file(s, "deleted.html"), s.scratch.join("gone"));
+    fs::copy(program(s, &[])?, &copy)?;
+    let job = Job::new(4, &copy)
+        .options(&["-n", "4", &format!("--profile={page}")])
+        .args(&["late", &copy.display().to_string()]);
+    let outcome = job.expect_success(&s.prefix, &s.scratch)?;
+    let found = outcome
+        .stderr
+        .lines()
+        .any(|l| l.contains("PE 1 arrives last") && l.contains("gone") && l.contains("+0x"));
+    ensure!(
+        found && !copy.exists(),
+        "no finding with an address\n{outcome}"
+    );
     Ok(())
 }
 

@@ -14,6 +14,11 @@ fn counters() -> Option<&'static Counters> {
     unsafe { COUNTERS.load(Ordering::Acquire).as_ref() }
 }
 
+/// Whether calls are counted.
+pub(super) fn are_on() -> bool {
+    counters().is_some()
+}
+
 /// Counts calls in `counters` from now on.
 pub(super) fn start(counters: &'static Counters) {
     counters.are_on.store(1, Ordering::Relaxed);

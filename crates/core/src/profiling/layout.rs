@@ -55,8 +55,13 @@ pub mod header {
     pub const HEAP_MOST_AT: usize = 23;
     /// Calls from more places than there is room for.
     pub const SITES_LOST: usize = 24;
-    /// Whether operations that are inlined into the program are missing.
+    /// Whether operations that are inlined into the program are missing: none, all ([`ALWAYS_INLINED`]), or those after
+    /// there had been too many ([`INLINED_AGAIN`]).
     pub const INLINED: usize = 25;
+    pub const ALWAYS_INLINED: u64 = 1;
+    pub const INLINED_AGAIN: u64 = 2;
+    /// When that was.
+    pub const INLINED_AT: usize = 26;
     /// Host name and boot id: text of so many words.
     pub const HOST: usize = 32;
     pub const HOST_WORDS: usize = 8;

@@ -28,6 +28,9 @@ static ON: AtomicBool = AtomicBool::new(false);
 /// The recorder; it stays for a second initialisation.
 static RECORDER: OnceLock<Option<Recorder>> = OnceLock::new();
 
+/// Has the program make operations without calls.
+static INLINE: OnceLock<fn() -> bool> = OnceLock::new();
+
 /// The PEs that an operation concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
@@ -87,7 +90,14 @@ fn recorder() -> Option<&'static Recorder> {
 
 /// Starts to record and to count, if the settings say so: called once all PEs are connected. Whether calls are recorded
 /// or counted.
-pub(crate) fn start(node: &Node, settings: &ProfilingSettings, inlined: bool) -> bool {
+/// `inline` has the program make operations without calls again, and is false if it cannot.
+pub(crate) fn start(
+    node: &Node,
+    settings: &ProfilingSettings,
+    inlined: bool,
+    inline: fn() -> bool,
+) -> bool {
+    let _ = INLINE.set(inline);
     if settings.counters {
         counters::start(&node.job.control.pe_block(node.job.index).counters);
         ON.store(true, Ordering::Release);
@@ -187,6 +197,17 @@ pub fn end() {
     counters::add(operation.kind, operation.bytes, end.saturating_sub(begin));
     if let Some(recorder) = recorder() {
         recorder.add(&operation, site, begin, end);
+        if recorder.is_costly(end) {
+            inline_again(recorder, end);
+        }
+    }
+}
+
+/// Recording costs too much of a program that makes many short operations.
+#[cold]
+fn inline_again(recorder: &Recorder, now: u64) {
+    if !counters::are_on() && INLINE.get().is_some_and(|inline| inline()) {
+        recorder.inlined_again(now);
     }
 }
 

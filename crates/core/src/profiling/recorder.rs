@@ -22,6 +22,14 @@ use crate::platform::object::{self as code, Object};
 use crate::runtime;
 use crate::wait::record::now_ns;
 
+/// Nanoseconds that an operation takes longer which is a call instead of inlined, and recorded.
+const CALL_NS: u64 = 150;
+/// So many nanoseconds, and one in so many of the run, such operations may take in all.
+const ALLOWED_NS: u64 = 500_000;
+const ALLOWED_SHARE: u64 = 50;
+/// So often that is looked at, in operations.
+const LOOKED_AT: u64 = 1024;
+
 /// Bytes that the ring of events grows by.
 const CHUNK: usize = 1 << 20;
 
@@ -46,6 +54,8 @@ pub(super) struct Recorder {
     /// Node of each PE is this one's, bit by bit.
     local: Box<[bool]>,
     me: usize,
+    /// Operations so far that the program would make without a call.
+    inlinable: AtomicU64,
     /// End of the last collective, and the time in routines since.
     last_collective: AtomicU64,
     in_routines: AtomicU64,
@@ -118,6 +128,7 @@ impl Recorder {
             call_sites: CallSites::new(),
             local: local.collect(),
             me: node.me,
+            inlinable: AtomicU64::new(0),
             last_collective: AtomicU64::new(0),
             in_routines: AtomicU64::new(0),
             main_thread: AtomicU32::new(0),
@@ -369,6 +380,23 @@ impl Recorder {
         }
     }
 
+    /// Whether the program makes so many operations that could be inlined that they should be. A trace has all of them.
+    pub(super) fn is_costly(&self, now: u64) -> bool {
+        let calls = self.inlinable.load(Ordering::Relaxed);
+        let is_looked_at = calls > 0 && calls.is_multiple_of(LOOKED_AT);
+        if !is_looked_at || self.layout.events > 0 || self.get(header::INLINED) != 0 {
+            return false;
+        }
+        let elapsed = now.saturating_sub(self.get(header::BEGIN));
+        calls.saturating_mul(CALL_NS) > ALLOWED_NS + elapsed / ALLOWED_SHARE
+    }
+
+    /// Notes that they are from now on.
+    pub(super) fn inlined_again(&self, now: u64) {
+        self.set(header::INLINED_AT, now);
+        self.set(header::INLINED, header::INLINED_AGAIN);
+    }
+
     /// A word for a symmetric address that is the same on all PEs.
     fn symmetric(&self, address: usize) -> u64 {
         if address == 0 || self.layout.events == 0 {
@@ -416,6 +444,9 @@ impl Recorder {
         };
         if is_update {
             self.add_to(peer + peer::UPDATES, 1);
+        }
+        if self.local[pe] && matches!(operation.kind, Kind::Put | Kind::Get | Kind::Atomic) {
+            self.inlinable.fetch_add(1, Ordering::Relaxed);
         }
         if !self.local[pe] {
             self.add_to(site + site::INTERNODE, 1);

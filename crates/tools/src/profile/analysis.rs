@@ -97,6 +97,8 @@ pub struct Analysis {
     pub heap_size: u64,
     /// Whether operations that are inlined are missing.
     pub inlined: bool,
+    /// PEs of which those are missing that they made after too many, and after how long the first did.
+    pub inlined_again: Option<(usize, u64)>,
 }
 
 type SiteKey = (String, Option<Object>, u64);
@@ -178,7 +180,10 @@ impl Analysis {
                 .map(|r| r.header(header::HEAP_SIZE))
                 .max()
                 .unwrap_or(0),
-            inlined: records.iter().any(|r| r.header(header::INLINED) != 0),
+            inlined: records
+                .iter()
+                .any(|r| r.header(header::INLINED) == header::ALWAYS_INLINED),
+            inlined_again: inlined_again(records),
         }
     }
 
@@ -204,6 +209,15 @@ fn times(record: &PeRecord, waiting: u64) -> PeTimes {
         died: !record.is_complete(),
         heap: record.header(header::HEAP_MOST),
     }
+}
+
+fn inlined_again(records: &[PeRecord]) -> Option<(usize, u64)> {
+    let of = |r: &PeRecord| {
+        let is_so = r.header(header::INLINED) == header::INLINED_AGAIN;
+        is_so.then(|| r.header(header::INLINED_AT).saturating_sub(r.span().0))
+    };
+    let times: Vec<u64> = records.iter().filter_map(of).collect();
+    Some((times.len(), *times.iter().min()?))
 }
 
 fn traffic(records: &[PeRecord]) -> BTreeMap<(usize, usize), [u64; peer::WORDS]> {

@@ -180,6 +180,12 @@ impl Analysis {
         } else {
             "Operations that are otherwise inlined into the program went through the library, so that they could be recorded: they took longer than without a profile.".to_owned()
         });
+        if let Some((pes, after)) = self.inlined_again {
+            notes.push(format!(
+                "Of {pes} PEs, operations within the node are missing that they made after {} and more: there were so many that recording cost more than 2% of the time, so they were inlined again, and count as computing.",
+                time(after)
+            ));
+        }
         if self.step > 1 {
             notes.push(format!(
                 "Waiting in collectives was taken from one in {} of them.",

@@ -324,7 +324,8 @@ impl PeRecord {
             let w = read.get(at..at + event::WORDS)?;
             Some(Event {
                 begin: w[event::BEGIN],
-                end: w[event::END],
+                // A clock may jump.
+                end: w[event::END].max(w[event::BEGIN]),
                 site: w[event::SITE] as u32 as usize,
                 thread: (w[event::SITE] >> 32) as u32,
                 subject: w[event::PE],

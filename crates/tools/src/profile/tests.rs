@@ -170,6 +170,53 @@ fn small_puts_to_other_nodes_are_found() {
 }
 
 #[test]
+fn clocks_that_jump_end_no_analysis() {
+    let mut job = barriers(&[0, 0, 1], Some(1));
+    // Thirteen days.
+    let far = 1 << 50;
+    // Back to before the start, for one PE; far ahead, for another; a call that ends before it begins.
+    for (pe, begin, end) in [(0, far, SECOND), (1, 0, far), (2, SECOND, 0)] {
+        job.words[pe][header::BEGIN] = begin;
+        job.words[pe][header::END_ENTERED] = end;
+        job.collective(pe, far, 5, far);
+        job.event(pe, far, 5, 0);
+    }
+    let records = job.records();
+    let clock = Clock::new(&records);
+    let analysis = Analysis::new(&records, &clock, &mut Symbols::default());
+    let findings = analysis.findings();
+    assert!(analysis.page(&findings).contains("</html>"));
+    assert!(analysis.summary(&findings).len() <= 10);
+    let trace = Trace::new(&records, &clock, &mut Symbols::default());
+    for format in [
+        trace::Format::Perfetto,
+        trace::Format::Chrome,
+        trace::Format::Page,
+    ] {
+        let mut bytes = Vec::new();
+        trace.write(format, &mut bytes).unwrap();
+        assert!(!bytes.is_empty());
+    }
+}
+
+#[test]
+fn a_job_of_4096_pes_has_a_page_of_those_that_recorded() {
+    let mut job = Job::new(&[0; 4096]);
+    job.words.truncate(64);
+    for pe in 0..64 {
+        job.site(pe, *b"barrier\0", Kind::Barrier, 10, SECOND / 2);
+        let peers = job.layout.peers().start + (4095 - pe) * peer::WORDS;
+        job.words[pe][peers + peer::PUTS] = 7;
+    }
+    let records = job.records();
+    let clock = Clock::new(&records);
+    let analysis = Analysis::new(&records, &clock, &mut Symbols::default());
+    let page = analysis.page(&analysis.findings());
+    assert!(page.contains("Of 4096 PEs there is no record") || page.contains("4032"));
+    assert!(page.len() < 1 << 20, "{} bytes", page.len());
+}
+
+#[test]
 fn parts_of_files_are_refused() {
     let whole = Job::new(&[0, 0]);
     let start = whole.layout.events().start;

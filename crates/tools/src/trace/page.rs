@@ -113,7 +113,7 @@ fn divide(calls: &mut Vec<Call>, most: usize, length: u64) -> Option<Vec<u8>> {
 }
 
 pub(super) fn write(trace: &Trace<'_>, to: &mut dyn Write) -> io::Result<()> {
-    let length = (trace.end - trace.begin).max(1);
+    let length = trace.end.saturating_sub(trace.begin).max(1);
     let most = MOST_CALLS / trace.records.len();
     let (mut rows, mut bytes, mut first, mut hidden) = (Vec::new(), Vec::new(), 0, 0);
     for (index, record) in trace.records.iter().enumerate() {

@@ -7,6 +7,12 @@
 
 int reached;
 
+__attribute__((noinline)) static void spin(void)
+{
+    for (volatile long i = 0; i < 300000000; i++)
+        ;
+}
+
 static void on_pe_1(const char *how)
 {
     if (shmem_my_pe() != 1)
@@ -36,6 +42,8 @@ int main(int argc, char **argv)
         shmem_free(large);
         how = "abort";
     }
+    if (!strcmp(how, "spin"))
+        spin();
     reached = 1;
     on_pe_1(how);
     shmem_barrier_all();
