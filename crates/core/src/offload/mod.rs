@@ -43,7 +43,7 @@ pub use self::helpers::{Report, lend, lend_until};
 pub use self::overview::overview;
 pub use self::pending::Owner;
 use self::pending::Pending;
-pub use self::pools::{Job, LentPool, lend_pool};
+pub use self::pools::{Job, LentPool};
 pub(crate) use self::transfer::CHUNK;
 pub use self::transfer::Signal;
 use self::transfer::{Cut, QueuedCopy, Slot};
@@ -303,6 +303,18 @@ pub fn complete(owner: &Owner) {
     }
 }
 
+/// Lends a pool of `threads` threads. `ask` is called by any thread that shares work, and has a thread of the pool run the job once; it
+/// may not wait for that.
+///
+/// # Safety
+/// The result is dropped before what `ask` borrows ends.
+pub unsafe fn lend_pool<'p>(threads: usize, ask: Box<dyn Fn(Job) + Send + Sync + 'p>) -> LentPool {
+    // SAFETY: the caller promises to drop the result before what `ask` borrows ends.
+    let lent = unsafe { ENGINE.helpers.pools.add(threads, ask) };
+    ENGINE.helpers.ask_from_now_on();
+    lent
+}
+
 /// What is used, and why.
 pub fn report() -> Report {
     ENGINE.helpers.report()
@@ -342,7 +354,7 @@ impl Engine {
     fn post(&'static self, chunks: u32) {
         events::post(&self.events, chunks);
         if self.helpers.pools.any() {
-            self.helpers.pools.ask(chunks);
+            self.helpers.pools.ask(chunks, || ENGINE.help());
         }
     }
 
@@ -415,5 +427,48 @@ impl Engine {
         if let Some(begin) = begin {
             self.trust.waited(begin.elapsed());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+    use std::sync::mpsc;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn a_pool_that_is_busy_is_asked_for_nothing_and_one_that_idles_takes_chunks() {
+        let (send, jobs) = mpsc::channel::<Job>();
+        let ask = Box::new(move |job| send.send(job).expect("the test has the other end"));
+        // SAFETY: `ask` borrows nothing.
+        let lent = unsafe { lend_pool(2, ask) };
+        let here = thread::current().id();
+        let helped = AtomicBool::new(false);
+        let share = || {
+            ENGINE.share(4, &|_| {
+                if thread::current().id() != here {
+                    helped.store(true, Ordering::Relaxed);
+                }
+            });
+        };
+        // Nobody runs its jobs: the call has done all itself.
+        share();
+        assert!(!helped.load(Ordering::Relaxed));
+        share();
+        let waiting: Vec<Job> = jobs.try_iter().collect();
+        assert_eq!(waiting.len(), 2);
+        assert_eq!(ENGINE.helpers.pools.idle(), 0);
+        waiting.into_iter().for_each(Job::run);
+        assert_eq!(ENGINE.helpers.pools.idle(), 2);
+
+        let pool = thread::spawn(move || jobs.iter().for_each(Job::run));
+        while !helped.load(Ordering::Relaxed) {
+            share();
+        }
+        drop(lent);
+        assert!(!ENGINE.helpers.pools.any());
+        pool.join().expect("it ends with the pool");
     }
 }

@@ -7,8 +7,6 @@ use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::ENGINE;
-
 /// Has one thread of a pool run a job, once.
 type Ask<'p> = dyn Fn(Job) + Send + Sync + 'p;
 
@@ -16,6 +14,8 @@ type Ask<'p> = dyn Fn(Job) + Send + Sync + 'p;
 #[derive(Debug)]
 pub struct Job {
     jobs: Arc<AtomicU32>,
+    /// Takes a chunk and does it; whether there was one.
+    help: fn() -> bool,
 }
 
 impl Job {
@@ -25,7 +25,7 @@ impl Job {
         const MOST: usize = 64;
 
         for _ in 0..MOST {
-            if !ENGINE.help() {
+            if !(self.help)() {
                 break;
             }
         }
@@ -99,9 +99,9 @@ impl Pools {
         }
     }
 
-    /// Gives pools jobs, at most `wanted`.
+    /// Gives pools jobs, at most `wanted`, which call `help`.
     #[cold]
-    pub(super) fn ask(&self, wanted: u32) {
+    pub(super) fn ask(&self, wanted: u32, help: fn() -> bool) {
         self.with(|pools| {
             let mut wanted = wanted;
             for pool in pools {
@@ -111,10 +111,32 @@ impl Pools {
                     pool.jobs.fetch_add(1, Ordering::Relaxed);
                     (pool.ask)(Job {
                         jobs: Arc::clone(&pool.jobs),
+                        help,
                     });
                 }
             }
         });
+    }
+
+    /// Adds a pool of `threads` threads, until the result is dropped.
+    ///
+    /// # Safety
+    /// The result is dropped before what `ask` borrows ends.
+    pub(super) unsafe fn add<'p>(
+        &'static self,
+        threads: usize,
+        ask: Box<dyn Fn(Job) + Send + Sync + 'p>,
+    ) -> LentPool {
+        // SAFETY: only the lifetime differs, and the caller promises to end the use of the box before it.
+        let ask = unsafe { std::mem::transmute::<Box<Ask<'p>>, Box<Ask<'static>>>(ask) };
+        let jobs = Arc::new(AtomicU32::new(0));
+        let lent = LentPool {
+            pools: self,
+            jobs: Arc::clone(&jobs),
+        };
+        let threads = u32::try_from(threads).unwrap_or(u32::MAX);
+        self.with(|pools| pools.push(Pool { threads, jobs, ask }));
+        lent
     }
 
     fn with<R>(&self, body: impl FnOnce(&mut Vec<Pool>) -> R) -> R {
@@ -134,78 +156,15 @@ impl Pools {
 /// A pool that is lent, until it is dropped.
 #[derive(Debug)]
 pub struct LentPool {
+    pools: &'static Pools,
     jobs: Arc<AtomicU32>,
 }
 
 impl Drop for LentPool {
     fn drop(&mut self) {
         // The lock waits for threads that give the pool jobs.
-        ENGINE.helpers.pools.with(|pools| {
+        self.pools.with(|pools| {
             pools.retain(|pool| !Arc::ptr_eq(&pool.jobs, &self.jobs));
         });
-    }
-}
-
-/// Lends a pool of `threads` threads. `ask` is called by any thread that shares work, and has a thread of the pool run the job once; it
-/// may not wait for that.
-///
-/// # Safety
-/// The result is dropped before what `ask` borrows ends.
-pub unsafe fn lend_pool<'p>(threads: usize, ask: Box<dyn Fn(Job) + Send + Sync + 'p>) -> LentPool {
-    // SAFETY: only the lifetime differs, and the caller promises to end the use of the box before it.
-    let ask = unsafe { std::mem::transmute::<Box<Ask<'p>>, Box<Ask<'static>>>(ask) };
-    let jobs = Arc::new(AtomicU32::new(0));
-    let lent = LentPool {
-        jobs: Arc::clone(&jobs),
-    };
-    let threads = u32::try_from(threads).unwrap_or(u32::MAX);
-    ENGINE
-        .helpers
-        .pools
-        .with(|pools| pools.push(Pool { threads, jobs, ask }));
-    ENGINE.helpers.ask_from_now_on();
-    lent
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::atomic::AtomicBool;
-    use std::sync::mpsc;
-    use std::thread;
-
-    use super::*;
-
-    #[test]
-    fn a_pool_that_is_busy_is_asked_for_nothing_and_one_that_idles_takes_chunks() {
-        let (send, jobs) = mpsc::channel::<Job>();
-        let ask = Box::new(move |job| send.send(job).expect("the test has the other end"));
-        // SAFETY: `ask` borrows nothing.
-        let lent = unsafe { lend_pool(2, ask) };
-        let here = thread::current().id();
-        let helped = AtomicBool::new(false);
-        let share = || {
-            ENGINE.share(4, &|_| {
-                if thread::current().id() != here {
-                    helped.store(true, Ordering::Relaxed);
-                }
-            });
-        };
-        // Nobody runs its jobs: the call has done all itself.
-        share();
-        assert!(!helped.load(Ordering::Relaxed));
-        share();
-        let waiting: Vec<Job> = jobs.try_iter().collect();
-        assert_eq!(waiting.len(), 2);
-        assert_eq!(ENGINE.helpers.pools.idle(), 0);
-        waiting.into_iter().for_each(Job::run);
-        assert_eq!(ENGINE.helpers.pools.idle(), 2);
-
-        let pool = thread::spawn(move || jobs.iter().for_each(Job::run));
-        while !helped.load(Ordering::Relaxed) {
-            share();
-        }
-        drop(lent);
-        assert!(!ENGINE.helpers.pools.any());
-        pool.join().expect("it ends with the pool");
     }
 }
