@@ -435,7 +435,7 @@ fn help_and_version() {
     );
 }
 
-/// Scripts for shells know the options; bash, if it is here, completes a value.
+/// Scripts for shells know the options; bash and fish, if they are here, complete a value.
 #[test]
 fn completions_are_generated() {
     let oshrun = env!("CARGO_BIN_EXE_oshrun");
@@ -466,6 +466,37 @@ fn completions_are_generated() {
         ),
         Err(_) => eprintln!("skipped: bash is not installed"),
     }
+    // zsh reads its script only while it completes: what it can read is syntax.
+    for (shell, script, said) in [
+        ("zsh", format!("'{oshrun}' --generate zsh | zsh -n"), ""),
+        (
+            "fish",
+            format!(
+                "fish -c \"'{oshrun}' --generate fish | source; complete -C 'oshrun --bind-to so'\""
+            ),
+            "socket",
+        ),
+    ] {
+        let version = std::process::Command::new(shell).arg("--version").output();
+        if version.is_err() {
+            eprintln!("skipped: {shell} is not installed");
+            continue;
+        }
+        let ended = run(std::process::Command::new("sh").args(["-c", &script]));
+        assert_eq!(
+            (ended.code, ended.stderr.as_str()),
+            (Some(0), ""),
+            "{shell}"
+        );
+        assert!(ended.stdout.starts_with(said), "{shell}: {}", ended.stdout);
+    }
+    // Neither without a shell, nor for another one.
+    let without = run(std::process::Command::new(oshrun).arg("--generate"));
+    assert!(
+        without.stderr.contains("bash, zsh, fish") && without.stderr.lines().count() == 1,
+        "{}",
+        without.stderr
+    );
     let output = std::process::Command::new(oshrun)
         .args(["--generate", "tcsh"])
         .output()
