@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use ferroshmem_abi::files::root;
 use ferroshmem_abi::reference::Reference;
@@ -135,6 +136,32 @@ fn all_chapters_are_in_the_table_of_contents() {
             "{name} is not in docs/SUMMARY.md"
         );
     }
+}
+
+/// Words that are right here, and that the list of misspellings has: names of the field, and of mdoc(7).
+const RIGHT: &str = "crate,crates,bale,iput,inout,nd,fo";
+
+/// codespell(1) knows no misspelling in documents, pages, headers and examples.
+#[test]
+fn words_are_spelled_right() {
+    let mut check = Command::new("codespell");
+    check.current_dir(root());
+    check.args(["--builtin", "clear", "--quiet-level", "3"]);
+    check.args(["--ignore-words-list", RIGHT, "--skip", "*.csv,*.svg"]);
+    check.args([
+        "README.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+    ]);
+    check.args(["docs", "packaging", "include", "examples"]);
+    let Ok(output) = check.arg("crates/abi/reference").output() else {
+        eprintln!("skipped: codespell is not installed");
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}{errors}");
 }
 
 #[test]
