@@ -7,6 +7,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail, ensure};
+use ferroshmem_conformance::compile::on_path;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Job, Suite};
 
@@ -28,6 +29,9 @@ const EXAMPLES: &[(&str, &[&[&str]])] = &[
     ("stream", &[&["1000", "2"]]),
     ("work_queue", &[&["8"], &["1"]]),
 ];
+
+/// A launcher that starts PEs for jobs which it has started.
+const LAUNCHER: &str = "mpiexec.hydra";
 
 /// The example that starts PEs, which needs an `oshrun` of one node.
 const GROWS: &str = "grow";
@@ -146,6 +150,24 @@ fn same_picture(s: &Setting) -> Result<()> {
     Ok(())
 }
 
+/// Its workers are started by another launcher as well.
+fn by_launcher(s: &Setting) -> Result<()> {
+    let render = |job: Job, form: &[&str], file: &str| -> Result<(String, Vec<u8>)> {
+        let file = s.scratch.join(file);
+        let job = job.args(form).args(&["--size", "40x40", "--samples", "1"]);
+        let job = job.args(&["--tile", "8", "--output", &file.to_string_lossy()]);
+        let outcome = job.expect_success(&s.prefix, &s.scratch)?;
+        Ok((outcome.stdout, fs::read(&file)?))
+    };
+    let farm = program("render-farm")?;
+    let (_, alone) = render(Job::new(0, &farm), &["--fixed"], "fixed-alone.png")?;
+    let launched = Job::new(0, Path::new(LAUNCHER)).args(&["-n", "1", &farm.to_string_lossy()]);
+    let (line, growing) = render(launched, &["--workers", "1,2"], "launched.png")?;
+    ensure!(line.contains("2 started"), "{line}");
+    ensure!(growing == alone, "another picture");
+    Ok(())
+}
+
 /// The render farm times both of its forms.
 fn both_are_timed(s: &Setting) -> Result<()> {
     let job = Job::new(0, &program("render-farm")?);
@@ -196,6 +218,9 @@ fn main() {
     }
     suite.add("render-farm::same-picture".into(), same_picture);
     suite.add("render-farm::both-are-timed".into(), both_are_timed);
+    if on_path(LAUNCHER) {
+        suite.add("render-farm::by-hydra".into(), by_launcher);
+    }
     for (name, arg, said) in REFUSALS {
         suite.add(format!("{name}::{arg}::refused"), move |s| {
             let outcome = Job::new(2, &program(name)?)

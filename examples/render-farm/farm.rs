@@ -7,9 +7,7 @@ use std::ops::Range;
 use std::time::Duration;
 use std::{env, thread};
 
-use ferroshmem::{
-    Atomics, Command, Error, Exported, Group, GroupPe, Imported, Pe, Shared, Window, World,
-};
+use ferroshmem::{Atomics, Command, Error, Exported, Group, GroupPe, Imported, Pe, Window, World};
 
 use crate::trace::{Pixel, Tracer, View};
 
@@ -121,15 +119,17 @@ impl Parent for Other<'_> {
 /// Works as one of the PEs that were started for `parents`; the first of them is worker `first`.
 pub(crate) fn serve(world: &World, parents: &Group<'_>, first: usize) -> Result<(), Error> {
     let pe = parents.pe(0)?;
-    let job = parents.import::<Shared<'_, u64>>("job", 4)?;
-    let [width, height, samples, size] =
-        [0, 1, 2, 3].map(|i| job.on(pe).map(|job| job[i] as usize));
+    let mut job = [0; 4];
+    parents
+        .import::<Window<'_, u64>>("job", job.len())?
+        .get(pe, 0, &mut job)?;
+    let [width, height, samples, size] = job.map(|n| n as usize);
     let view = View {
-        width: width?,
-        height: height?,
-        samples: samples?,
+        width,
+        height,
+        samples,
     };
-    let tiles = Tiles { view, size: size? };
+    let tiles = Tiles { view, size };
     let parent = Other {
         pe,
         picture: parents.import("picture", view.width * view.height)?,
@@ -150,7 +150,7 @@ pub(crate) struct Farm<'w> {
     counters: Exported<'w, Atomics<'w, u64>>,
     orders: Exported<'w, Atomics<'w, u32>>,
     /// What workers need to know of the picture.
-    _job: Exported<'w, Shared<'w, u64>>,
+    _job: Exported<'w, Window<'w, u64>>,
 }
 
 impl Parent for Farm<'_> {
@@ -191,7 +191,7 @@ impl<'w> Farm<'w> {
             picture: world.export("picture", world.alloc(width * height)?.open())?,
             counters: world.export("counters", world.atomics(3)?)?,
             orders: world.export("orders", world.atomics(MOST_WORKERS)?)?,
-            _job: world.export("job", job.share())?,
+            _job: world.export("job", job.open())?,
         };
         Ok(this)
     }
