@@ -1,5 +1,6 @@
 //! Programs with one planted fault that `oshrun --check` finds, and without it: what is said of the one, and that nothing is said of
-//! the other. The first comment of each program in `dev/diagnosis` has what is checked, and what is to be said.
+//! the other. The first comment of each program in `dev/diagnosis` has what is checked, and what is to be said. Of the suite's own
+//! programs nothing is said.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,8 +9,9 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use ferroshmem_conformance::job::shell_status;
 use ferroshmem_conformance::prefix::workspace;
+use ferroshmem_conformance::programs::{programs as own_programs, stem};
 use ferroshmem_conformance::suite::Setting;
-use ferroshmem_conformance::{Job, Suite};
+use ferroshmem_conformance::{Build, Compiler, Job, Suite};
 
 /// The exit status where there are findings.
 const FOUND: i32 = 66;
@@ -30,8 +32,26 @@ fn main() {
             });
         }
     }
+    for source in own_programs() {
+        for check in ["memory", "race"] {
+            let source = source.clone();
+            if check == "race" && POLLING.contains(&stem(&source)) {
+                continue;
+            }
+            // All of them would take ten seconds.
+            suite.add_long(format!("own::{}::{check}", stem(&source)), move |s| {
+                let program = Build::new(&source, Compiler::Gcc).run(&s.prefix, &s.cache)?;
+                let check = format!("--check={check}");
+                let job = Job::new(0, &program).options(&["-n", "3", &check]);
+                job.expect_success(&s.prefix, &s.scratch).map(drop)
+            });
+        }
+    }
     suite.run();
 }
+
+/// Programs of this suite that read in a loop, by gets or atomics, what others put: the library allows it, the standard does not.
+const POLLING: &[&str] = &["lock", "ordering", "poll"];
 
 fn programs(folder: &str) -> Vec<PathBuf> {
     let folder = workspace().join("dev/diagnosis").join(folder);

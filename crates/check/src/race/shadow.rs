@@ -354,3 +354,30 @@ impl Shadow {
         all
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_is_two_words() {
+        let cell = Cell {
+            time: u32::MAX,
+            pe: 4095,
+            access: Access::AtomicUpdate,
+            bytes: 0x81,
+            site: u32::MAX,
+        };
+        assert_eq!(Cell::from_words(cell.words()), Some(cell));
+        assert_eq!(Cell::from_words([0, 0]), None);
+    }
+
+    #[test]
+    fn accesses_conflict_if_one_writes_and_not_both_are_atomic() {
+        use Access::{AtomicRead, AtomicUpdate, Put, Read, Write};
+        assert!(Put.conflicts(Read) && Read.conflicts(Write) && Write.conflicts(Put));
+        assert!(AtomicUpdate.conflicts(Read) && Put.conflicts(AtomicRead));
+        assert!(!Read.conflicts(Read) && !AtomicUpdate.conflicts(AtomicRead));
+        assert!(!AtomicRead.conflicts(Read));
+    }
+}
