@@ -205,11 +205,16 @@ impl Deadlock {
 
 /// Whether `wait` is for a collective that PE `gone` has not entered.
 pub(super) fn missed(control: &Control, wait: &Wait, gone: usize) -> bool {
-    missed_by(control, wait, gone, gone)
+    wait.needs(gone) && is_behind(control, wait, gone, |_| true)
 }
 
-/// The same of a PE that is number `index` of the node and `number` of the job.
-pub(super) fn missed_by(control: &Control, wait: &Wait, index: usize, number: usize) -> bool {
+/// Whether PE `index` of the node has not entered the collective on a team that `wait` is in, if the team is one that is `asked` for.
+pub(super) fn is_behind(
+    control: &Control,
+    wait: &Wait,
+    index: usize,
+    asked: impl Fn(u32) -> bool,
+) -> bool {
     let WaitReason::Collective {
         team: Some(team),
         sequence,
@@ -218,7 +223,7 @@ pub(super) fn missed_by(control: &Control, wait: &Wait, index: usize, number: us
     else {
         return false;
     };
-    if !wait.needs(number) || team as usize >= ferroshmem_core::job::region::MAX_TEAMS {
+    if !asked(team) || team as usize >= ferroshmem_core::job::region::MAX_TEAMS {
         return false;
     }
     let entered = control

@@ -10,7 +10,7 @@ use ferroshmem_core::job::region::PeState;
 use nix::unistd::Pid;
 
 use super::activity::{self, Activity};
-use super::deadlock::missed_by;
+use super::deadlock::{is_behind, missed};
 use super::waits::{Wait, WaitReason};
 use crate::inspect::{self, Inspector, Place, Process};
 
@@ -56,7 +56,12 @@ impl<'a> NodePes<'a> {
 
     /// Whether PE `index` of the node is one of those that `wait` needs, and has not come.
     fn missed(&self, wait: &Wait, index: usize) -> bool {
-        missed_by(self.control, wait, index, self.numbers[index])
+        if self.has_others {
+            // Waits within the node have its own numbers, those for other nodes the job's: of the team of all PEs, all are
+            // members by both.
+            return is_behind(self.control, wait, index, |team| team == 0);
+        }
+        missed(self.control, wait, index)
     }
 }
 

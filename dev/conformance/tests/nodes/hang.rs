@@ -56,7 +56,11 @@ fn says_what_pes_do(s: &Setting, launch: Launch) -> Result<()> {
     ensure!(
         has(&["no PE has made progress for", "ends the job"])
             && has(&["PEs 0-1 wait in shmem_barrier_all", &barrier])
-            && has(&["PE 2 waits in shmem_barrier_all", &barrier])
+            && has(&[
+                "PE 2 waits in shmem_barrier_all",
+                &barrier,
+                "PE 3 has not come"
+            ])
             && has(&["PE 3 computes", &looped]),
         "not said\n{outcome}"
     );
