@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::config::{ConfigError, GivenDiffers, GivenSettings};
 
 /// Words of a declaration in shared memory; the first is its length in bytes.
-const WORDS: usize = 144;
+const WORDS: usize = 176;
 /// Most bytes of a declaration.
 pub const MOST_BYTES: usize = (WORDS - 1) * size_of::<u64>();
 
