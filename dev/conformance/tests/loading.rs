@@ -174,7 +174,8 @@ fn two_copies(s: &Setting, pes: usize) -> Result<()> {
         ensure!(first.contains(word), "no \"{word}\"\n{twice}");
     }
     ensure!(!twice.hung && !twice.status.success(), "{twice}");
-    ensure!(twice.stderr.lines().count() <= 2, "{twice}");
+    // Both PEs may come to it before oshrun ends them.
+    ensure!(twice.stderr.lines().count() <= pes.max(1) + 1, "{twice}");
     Ok(())
 }
 

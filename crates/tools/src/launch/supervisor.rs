@@ -366,9 +366,10 @@ impl Supervisor {
         let mut events = fds[streams..].iter().map(|fd| fd.revents());
         let services: Vec<_> = jobs.into_iter().zip(events.by_ref()).collect();
         let peers: Vec<_> = met.into_iter().zip(events.by_ref()).collect();
-        let has_readers = listener.and(events.next().flatten());
+        // In the order in which they were added, and only those that were.
+        let has_readers = listener.and_then(|_| events.next().flatten());
         let has_readers = has_readers.is_some_and(|events| !events.is_empty());
-        let adopted = adopted.and(events.next().flatten());
+        let adopted = adopted.and_then(|_| events.next().flatten());
         let adopted_has_ended = adopted.is_some_and(|events| !events.is_empty());
         drop(fds);
         self.output.serve(transfers);
