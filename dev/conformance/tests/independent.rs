@@ -104,7 +104,8 @@ fn main() {
         suite.add(format!("ports::{wait}"), move |s| ports(s, wait));
     }
     suite.add("ports::mismatch".into(), mismatch);
-    suite.add("many::200".into(), many);
+    // Long until it is known why a job of it now and then ends before all of its PEs are connected.
+    suite.add_long("many::200".into(), many);
     suite.add("without-launcher".into(), |s| {
         outlive(s, 0, "crash", "reduce", ("", ""))
     });
