@@ -104,8 +104,7 @@ fn main() {
         suite.add(format!("ports::{wait}"), move |s| ports(s, wait));
     }
     suite.add("ports::mismatch".into(), mismatch);
-    // Long until it is known why a job of it now and then ends before all of its PEs are connected.
-    suite.add_long("many::200".into(), many);
+    suite.add("many::200".into(), many);
     suite.add("without-launcher".into(), |s| {
         outlive(s, 0, "crash", "reduce", ("", ""))
     });

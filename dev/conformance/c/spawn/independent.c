@@ -174,6 +174,8 @@ static void child(const char *death, const char *wait)
     }
     for (int i = 0; i < 3 && !is(wait, "variable") && !is(wait, "disconnect") && !is(wait, "finalize"); i++)
         CHECK(wait_by(wait, parents) == 0 || is(death, "leave"));
+    /* A PE that is still in the last of these waits would find the group failed. */
+    shmem_sync_all();
     if (is(death, "well"))
         return;
     if (last)
