@@ -5,8 +5,10 @@
 //! linker had to look up each name, that would take a good part of the time in which a PE starts. So the library reads
 //! what the objects define that the dynamic linker searches before this one, mostly the executable alone.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
-use std::slice;
+use std::ffi::{CStr, c_char};
+use std::ops::ControlFlow;
+
+use ferroshmem_core::platform::loaded::find_loaded;
 
 /// One function that callers inline: the address that a call of its name reaches as far as the linker
 /// knows, and that of the library's own function.
@@ -46,36 +48,21 @@ pub(crate) fn interposed() -> bool {
 
 /// Whether an object defines an inlined function that the dynamic linker searches before this library.
 fn is_defined_earlier() -> bool {
-    let mut found = false;
-    // SAFETY: the callback gets the pointer given here, to a live bool.
-    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut found).cast()) };
-    found
-}
-
-/// Looks at the next object, in the order of the search; stops at this library, or once it has found a function.
-unsafe extern "C" fn visit(
-    info: *mut libc::dl_phdr_info,
-    _size: libc::size_t,
-    found: *mut c_void,
-) -> c_int {
-    // SAFETY: dl_iterate_phdr passes a valid record with the headers of a loaded object; `found` is a bool.
-    unsafe {
-        let (info, found) = (&*info, &mut *found.cast::<bool>());
-        let headers = slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
-        let base = info.dlpi_addr as usize;
-        let here = visit as *const () as usize;
-        let holds_us = headers.iter().any(|h| {
-            h.p_type == libc::PT_LOAD
-                && here.wrapping_sub(base + h.p_vaddr as usize) < h.p_memsz as usize
-        });
-        if holds_us {
-            return 1;
+    // Those that are searched before this library.
+    find_loaded(|loaded| {
+        if loaded.is_this_library() {
+            return ControlFlow::Break(false);
         }
-        let dynamic = headers.iter().find(|h| h.p_type == libc::PT_DYNAMIC);
-        let dynamic = dynamic.map(|h| (base + h.p_vaddr as usize) as *const [usize; 2]);
-        *found = dynamic.is_some_and(|dynamic| defines_inlined(base, dynamic));
-        c_int::from(*found)
-    }
+        let dynamic = loaded.segments(libc::PT_DYNAMIC).next();
+        let dynamic = dynamic.map(|h| loaded.address(h) as *const [usize; 2]);
+        // SAFETY: the section is that of an object loaded there.
+        let defines = |dynamic| unsafe { defines_inlined(loaded.base, dynamic) };
+        match dynamic.is_some_and(defines) {
+            true => ControlFlow::Break(true),
+            false => ControlFlow::Continue(()),
+        }
+    })
+    .unwrap_or(false)
 }
 
 /// Whether the object at `base` defines an inlined function.

@@ -1,12 +1,14 @@
 //! Whether what is loaded into this process fits this library: code that was compiled with its headers or older ones, and
 //! no other OpenSHMEM library.
 
-use std::ffi::{CStr, OsStr, c_int, c_void};
+use std::ffi::OsStr;
+use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::slice;
 
 use ferroshmem_core::info;
+use ferroshmem_core::platform::loaded::find_loaded;
 
 use crate::generated::constants::NEEDS;
 
@@ -18,45 +20,21 @@ const OTHERS: [&[u8]; 2] = [b"liboshmem.so", b"libsma.so"];
 
 /// Why this process cannot use this library, if it cannot: one line.
 pub(crate) fn misfit() -> Option<String> {
-    let mut found: Option<String> = None;
-    // SAFETY: the callback gets the pointer given here, to a live Option.
-    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut found).cast()) };
-    found
-}
-
-/// Looks at the next object; stops once one does not fit.
-unsafe extern "C" fn visit(
-    info: *mut libc::dl_phdr_info,
-    _size: libc::size_t,
-    found: *mut c_void,
-) -> c_int {
-    // SAFETY: dl_iterate_phdr passes a valid record with the headers of a loaded object; `found` is an Option.
-    unsafe {
-        let (info, found) = (&*info, &mut *found.cast::<Option<String>>());
-        let headers = slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
-        let base = info.dlpi_addr as usize;
-        let name = match info.dlpi_name.is_null() {
-            true => c"",
-            false => CStr::from_ptr(info.dlpi_name),
+    find_loaded(|loaded| {
+        let file = Path::new(OsStr::from_bytes(loaded.path.to_bytes()));
+        let mut line = match loaded.is_this_library() {
+            true => None,
+            false => other_library(file),
         };
-        let file = Path::new(OsStr::from_bytes(name.to_bytes()));
-        let here = visit as *const () as usize;
-        let holds = |h: &&libc::Elf64_Phdr| {
-            let offset = here.wrapping_sub(base.wrapping_add(h.p_vaddr as usize));
-            h.p_type == libc::PT_LOAD && offset < h.p_memsz as usize
-        };
-        if headers.iter().find(holds).is_none() {
-            *found = other_library(file);
-        }
-        let notes = headers.iter().filter(|h| h.p_type == libc::PT_NOTE);
-        for header in notes {
-            let start = base.wrapping_add(header.p_vaddr as usize) as *const u8;
-            let bytes = slice::from_raw_parts(start, header.p_memsz as usize);
+        for header in loaded.segments(libc::PT_NOTE) {
+            let start = loaded.address(header) as *const u8;
+            // SAFETY: the segment is loaded there.
+            let bytes = unsafe { slice::from_raw_parts(start, header.p_memsz as usize) };
             let mut needs = needs_of(bytes, header.p_align as usize);
-            *found = found.take().or_else(|| needs.find_map(|n| newer(n, file)));
+            line = line.or_else(|| needs.find_map(|n| newer(n, file)));
         }
-        c_int::from(found.is_some())
-    }
+        line.map_or(ControlFlow::Continue(()), ControlFlow::Break)
+    })
 }
 
 /// The line for another OpenSHMEM library.

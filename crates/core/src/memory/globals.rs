@@ -3,14 +3,16 @@
 //! At start-up the writable segment is copied into the job's memory and that is mapped over
 //! it, at the same addresses with the same contents; after that any PE can map it.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_void};
 use std::fs::File;
 use std::io;
+use std::ops::ControlFlow;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::FileExt;
 
 use super::SpaceError;
 use crate::job::Attachment;
+use crate::platform::loaded::{Loaded, find_loaded};
 use crate::platform::machine::page_size;
 use crate::platform::mapping::{self, MapAddress};
 use crate::platform::threads::Stopped;
@@ -36,10 +38,12 @@ impl Globals {
     /// The globals of the executable, if it was linked against this library: an
     /// interpreter that loads the library later is left alone.
     pub fn find() -> Option<Self> {
-        let mut found = None;
-        // SAFETY: the callback gets the pointer given here, to a live Option.
-        unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut found).cast()) };
-        found
+        // The executable comes first.
+        find_loaded(|executable| {
+            let has_us = executable.is_this_library() || needs_us(executable);
+            ControlFlow::Break(has_us.then(|| writable(executable, page_size())))
+        })?
+        .flatten()
     }
 
     /// Whether `addr` is in the globals.
@@ -192,35 +196,18 @@ unsafe fn transfer(
     Ok(())
 }
 
-/// Looks at the first object, which is the executable, and stops.
-unsafe extern "C" fn visit(
-    info: *mut libc::dl_phdr_info,
-    _size: libc::size_t,
-    found: *mut c_void,
-) -> c_int {
-    // SAFETY: dl_iterate_phdr passes a valid record; `found` is ours (see `find`).
-    unsafe {
-        let info = &*info;
-        let headers = std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
-        let base = info.dlpi_addr as usize;
-        if is_static_or_needs_us(base, headers) {
-            *found.cast::<Option<Globals>>() = writable(base, headers, page_size());
-        }
-    }
-    1
-}
-
 /// The span of the writable segments, less what RELRO makes read-only.
-fn writable(base: usize, headers: &[libc::Elf64_Phdr], page: usize) -> Option<Globals> {
+fn writable(executable: &Loaded<'_>, page: usize) -> Option<Globals> {
+    let base = executable.base;
     let down = |a: usize| a & !(page - 1);
-    let relro_end = headers
-        .iter()
-        .find(|h| h.p_type == libc::PT_GNU_RELRO)
+    let relro_end = executable
+        .segments(libc::PT_GNU_RELRO)
+        .next()
         .map_or(0, |h| down(base + (h.p_vaddr + h.p_memsz) as usize));
     let mut span: Option<(usize, usize)> = None;
     let mut file_end = 0;
     let mut image = 0xcbf2_9ce4_8422_2325_u64;
-    for h in headers.iter().filter(|h| h.p_type == libc::PT_LOAD) {
+    for h in executable.segments(libc::PT_LOAD) {
         for word in [h.p_vaddr, h.p_filesz, h.p_memsz, u64::from(h.p_flags)] {
             image = (image ^ word).wrapping_mul(0x0000_0100_0000_01b3);
         }
@@ -246,26 +233,15 @@ fn writable(base: usize, headers: &[libc::Elf64_Phdr], page: usize) -> Option<Gl
     })
 }
 
-/// Whether the executable contains this library or names it as needed.
-///
-/// # Safety
-/// `headers` are those of a loaded object at `base`.
-unsafe fn is_static_or_needs_us(base: usize, headers: &[libc::Elf64_Phdr]) -> bool {
-    let here = visit as *const () as usize;
-    let holds_us = headers.iter().any(|h| {
-        h.p_type == libc::PT_LOAD
-            && here.wrapping_sub(base + h.p_vaddr as usize) < h.p_memsz as usize
-    });
-    if holds_us {
-        return true;
-    }
+/// Whether the executable names this library as needed.
+fn needs_us(executable: &Loaded<'_>) -> bool {
     const DT_NULL: i64 = 0;
     const DT_NEEDED: i64 = 1;
     const DT_STRTAB: i64 = 5;
-    let Some(dynamic) = headers.iter().find(|h| h.p_type == libc::PT_DYNAMIC) else {
+    let Some(dynamic) = executable.segments(libc::PT_DYNAMIC).next() else {
         return false;
     };
-    let first = (base + dynamic.p_vaddr as usize) as *const [i64; 2];
+    let first = executable.address(dynamic) as *const [i64; 2];
     // SAFETY: a loaded dynamic section is an array of tag and value that DT_NULL ends; its
     // string table is loaded too (the dynamic linker has made its address absolute).
     unsafe {
@@ -345,6 +321,16 @@ mod tests {
 
     const RW: u32 = libc::PF_R | libc::PF_W;
 
+    fn writable_at(base: usize, headers: &[libc::Elf64_Phdr]) -> Option<Globals> {
+        let path = c"";
+        let executable = Loaded {
+            base,
+            path,
+            headers,
+        };
+        writable(&executable, 4096)
+    }
+
     #[test]
     fn relro_is_left_out() {
         let headers = [
@@ -352,7 +338,7 @@ mod tests {
             header(libc::PT_LOAD, RW, 0x3db0, 0x1250),
             header(libc::PT_GNU_RELRO, libc::PF_R, 0x3db0, 0x250),
         ];
-        let g = writable(0x1_0000, &headers, 4096).unwrap();
+        let g = writable_at(0x1_0000, &headers).unwrap();
         assert_eq!((g.start, g.len), (0x1_4000, 0x1000));
     }
 
@@ -363,14 +349,14 @@ mod tests {
             header(libc::PT_LOAD, RW, 0x5000, 0x2345),
             header(libc::PT_GNU_RELRO, libc::PF_R, 0x3000, 0x1000),
         ];
-        let g = writable(0, &headers, 4096).unwrap();
+        let g = writable_at(0, &headers).unwrap();
         assert_eq!((g.start, g.len), (0x5000, 0x3000));
     }
 
     #[test]
     fn no_writable_segment() {
         assert_eq!(
-            writable(0, &[header(libc::PT_LOAD, libc::PF_R, 0, 10)], 4096),
+            writable_at(0, &[header(libc::PT_LOAD, libc::PF_R, 0, 10)]),
             None
         );
     }

@@ -7,6 +7,7 @@ pub mod cores;
 pub mod futex;
 pub mod huge_pages;
 pub mod line;
+pub mod loaded;
 pub mod machine;
 pub mod mapping;
 pub mod memory_policy;

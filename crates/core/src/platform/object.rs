@@ -1,8 +1,10 @@
 //! The files of code that are loaded into this process.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_void};
 use std::mem::MaybeUninit;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
+
+use super::loaded::find_loaded;
 
 /// The executable or a library.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,28 +50,20 @@ impl Object {
 
 /// The program, if it is linked statically, so that the dynamic linker does not know it; and the addresses that it has.
 fn static_program() -> Option<(Object, Range<usize>)> {
-    extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, found: *mut c_void) -> c_int {
-        // SAFETY: the C library passes valid headers; `static_program` passes an Option of its own.
-        unsafe {
-            let headers = std::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum.into());
-            let loaded = headers.iter().filter(|h| h.p_type == libc::PT_LOAD);
-            let ends = loaded.map(|h| (h.p_vaddr as usize, (h.p_vaddr + h.p_memsz) as usize));
-            let range = ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-            let bias = (*info).dlpi_addr as usize;
-            let range = range.map(|(start, end)| bias.wrapping_add(start)..bias.wrapping_add(end));
-            *found.cast::<Option<Range<usize>>>() = range;
-        }
-        1
-    }
-    let mut found: Option<Range<usize>> = None;
-    // SAFETY: `look` takes such an Option. The program comes first.
-    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut found).cast()) };
-    let range = found?;
+    // The program comes first.
+    let range = find_loaded(|program| {
+        let ends = program.segments(libc::PT_LOAD).map(|h| {
+            let start = program.address(h);
+            (start, start + h.p_memsz as usize)
+        });
+        ControlFlow::Break(ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))))
+    });
+    let (start, end) = range.flatten()?;
     let object = Object {
-        base: range.start,
+        base: start,
         path: String::new(),
     };
-    Some((object, range))
+    Some((object, start..end))
 }
 
 /// First address of the program itself.
