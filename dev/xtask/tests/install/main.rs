@@ -6,14 +6,18 @@
 
 mod build_systems;
 mod linking;
+#[path = "../support/mod.rs"]
+mod support;
 mod wrapper;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::sync::OnceLock;
+
+use support::succeed;
 use tempfile::TempDir;
 
 /// A program that uses heap, globals and a collective, and fails if one of them does.
@@ -59,15 +63,7 @@ fn prefix() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
     PREFIX.get_or_init(|| {
         let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let original = env::var_os("FERROSHMEM_PREFIX").map_or_else(
-            || {
-                let prefix = scratch.join("prefix");
-                let mut install = Command::new(env!("CARGO_BIN_EXE_xtask"));
-                succeed(install.arg("install").arg("--prefix").arg(&prefix));
-                prefix
-            },
-            PathBuf::from,
-        );
+        let original = support::installation("prefix", &[]);
         let moved = scratch.join("moved with spaces");
         if moved.exists() {
             fs::remove_dir_all(&moved).unwrap();
@@ -93,23 +89,6 @@ fn command(program: impl AsRef<OsStr>) -> Command {
         command.env_remove(variable);
     }
     command
-}
-
-fn succeed(command: &mut Command) -> String {
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = command
-        .output()
-        .unwrap_or_else(|e| panic!("cannot run {command:?}: {e}"));
-    let stdout = String::from_utf8_lossy(&stdout).into_owned();
-    let stderr = String::from_utf8_lossy(&stderr);
-    assert!(
-        status.success(),
-        "{command:?} failed: {status}\n{stdout}\n{stderr}"
-    );
-    stdout
 }
 
 /// Runs a program on 3 PEs, under the launcher's own watchdog.

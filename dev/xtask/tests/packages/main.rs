@@ -8,12 +8,15 @@ mod debian;
 mod modules;
 mod recipes;
 mod release;
+#[path = "../support/mod.rs"]
+mod support;
 
-use std::env;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::sync::OnceLock;
+
+use support::succeed;
 
 /// The folder of the workspace.
 fn root() -> PathBuf {
@@ -24,16 +27,7 @@ fn root() -> PathBuf {
 /// The installation under test: the one that `FERROSHMEM_PREFIX` names, else a fresh one.
 fn installation() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
-    PREFIX.get_or_init(|| {
-        env::var_os("FERROSHMEM_PREFIX").map_or_else(
-            || {
-                let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages-prefix");
-                succeed(xtask(&["install", "--debug", "--prefix"]).arg(&prefix));
-                prefix
-            },
-            PathBuf::from,
-        )
-    })
+    PREFIX.get_or_init(|| support::installation("packages-prefix", &["--debug"]))
 }
 
 /// This workspace's own commands.
@@ -55,24 +49,6 @@ fn installed(tool: &str, option: &str, untested: &str) -> bool {
 /// Says how far something is tested, also where the output of passed tests is not shown.
 fn note(line: &str) {
     writeln!(io::stderr(), "note: {line}").expect("standard error is open");
-}
-
-/// What a command prints; it must succeed.
-fn succeed(command: &mut Command) -> String {
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = command
-        .output()
-        .unwrap_or_else(|e| panic!("cannot run {command:?}: {e}"));
-    let stdout = String::from_utf8_lossy(&stdout).into_owned();
-    let stderr = String::from_utf8_lossy(&stderr);
-    assert!(
-        status.success(),
-        "{command:?} failed: {status}\n{stdout}\n{stderr}"
-    );
-    stdout
 }
 
 /// The files and links below a folder, relative to it.
