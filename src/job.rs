@@ -68,8 +68,9 @@ pub fn test<R: Termination>(
     // The harness names tests without the crate.
     let name = path.split_once("::").map_or(path, |(_, name)| name);
     let program = env::current_exe().expect("a program that runs has a file");
+    // By --label lines come whole: a PE writes a backtrace in many pieces.
     let output = oshrun(pes)
-        .args(["--timeout", &timeout.to_string()])
+        .args(["--label", "--timeout", &timeout.to_string()])
         .arg(program)
         .args([
             "--exact",

@@ -358,7 +358,11 @@ pub(super) enum Expected {
 
 impl Expected {
     fn new(independent: bool) -> Self {
-        [Self::Job, Self::Independent][usize::from(independent)]
+        if independent {
+            Self::Independent
+        } else {
+            Self::Job
+        }
     }
 }
 
